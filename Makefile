@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+#
+# make            build everything into build/bin
+# make setup      what a fresh machine needs: Debian packages, the default kernel, the busybox image
+# make run        boot a microVM and run a command in it
+# make test       unit, fuzz (10 s a target) and end-to-end tests
+# make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
+# make soak bench long tests, and the figures
+# make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
+#
+# Non-recursive: every folder of src/ becomes one archive lib<folder>.a (its main.c left out), every
+# program links its main.o with the archives of the layers below it.
+
+VERSION := 0.1.0
+BUILD ?= build$(if $(SANITIZE),/sanitize)
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CLANG ?= clang-14
+# `make V=1` shows the whole commands.
+say = $(if $(V),,@echo "  $(1) $(patsubst $(CURDIR)/%,%,$@)";)
+PREFIX ?= /usr/local
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wcast-qual \
+	    -Werror
+CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE -DMICROAGENT_VERSION='"$(VERSION)"'
+, := ,
+OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address$(,)undefined \
+	-fno-sanitize-recover=undefined -DMICROAGENT_SANITIZE=1,-O2 -D_FORTIFY_SOURCE=2)
+BASE_CFLAGS := -std=gnu17 -g $(WARNINGS) -fstack-protector-strong -fvisibility=hidden
+HOST_CFLAGS := $(BASE_CFLAGS) $(OPT) -fPIE
+HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize=address$(,)undefined)
+# The guest's binary is static and runs as PID 1, where no sanitizer runtime can live.
+GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
+GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
+
+FOLDERS := base contract store channel backend backend/qemu supervisor vsockd artifact guest api cli
+lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
+sources = $(filter-out %/main.c,$(wildcard src/$(1)/*.c))
+objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
+
+PROGRAMS := microagent microagent-qemu-supervisor microagent-vsockd microagent-artifact microagent-init
+BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
+
+all: $(BINARIES)
+
+# On a bare machine the packages come before the first compilation, whatever -j says.
+NEEDS_PACKAGES := $(filter setup run test soak bench,$(MAKECMDGOALS))
+FIRST := $(if $(NEEDS_PACKAGES),packages)
+
+# --- objects and archives ------------------------------------------------------------------------
+
+$(BUILD)/obj/%.o: src/%.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,CC   )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+define archive
+$(call lib,$(1)): $(call objects,$(call sources,$(1)))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(call say,AR   )$$(AR) rcsD $$@ $$^
+endef
+$(foreach f,$(FOLDERS),$(eval $(call archive,$(f))))
+
+$(BUILD)/guest/%.o: src/%.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,CC   )$(CC) $(CPPFLAGS) $(GUEST_CFLAGS) -MMD -MP -c -o $@ $<
+
+# --- programs ------------------------------------------------------------------------------------
+
+# program: name, folder of its main.c, archives in link order, libraries
+define program
+$(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
+	@mkdir -p $$(@D)
+	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
+endef
+$(eval $(call program,microagent,cli,cli api channel store contract base,-ljansson))
+$(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend channel store contract base,-ljansson))
+$(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
+$(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto))
+
+GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(wildcard src/guest/*.c src/base/*.c))
+$(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -s -o $@ $^ -ljansson
+
+# --- tests ---------------------------------------------------------------------------------------
+
+ALL_LIBS := $(foreach f,$(filter-out guest vsockd,$(FOLDERS)),$(call lib,$(f)))
+LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lseccomp
+# guest and vsockd are programs of their own, whose names may be those of other programs' parts; their
+# tests link with them and base alone.
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+
+define lone_test
+$(BUILD)/unit/test_$(1)_%: tests/unit/test_$(1)_%.c $(call lib,$(1)) $(call lib,base)
+	@mkdir -p $$(@D)
+	$$(call say,TEST )$$(CC) $$(CPPFLAGS) -Itests/unit $$(HOST_CFLAGS) -MMD -MP $$(HOST_LDFLAGS) -o $$@ $$< \
+		$(call lib,$(1)) $(call lib,base) -ljansson -lseccomp -lcmocka
+endef
+$(foreach f,guest vsockd,$(eval $(call lone_test,$(f))))
+
+$(BUILD)/unit/%: tests/unit/%.c $(ALL_LIBS)
+	@mkdir -p $(@D)
+	$(call say,TEST )$(CC) $(CPPFLAGS) -Itests/unit $(HOST_CFLAGS) -MMD -MP $(HOST_LDFLAGS) -o $@ $< $(LINK_ALL) -lcmocka
+
+unit: $(UNIT)
+
+# Fuzz targets and all they link are built by clang with coverage, apart from everything else.
+FUZZ_BUILD := $(BUILD)/fuzz
+FUZZ := $(patsubst tests/fuzz/%.c,$(FUZZ_BUILD)/bin/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_CFLAGS := -std=gnu17 -g -O1 -fsanitize=fuzzer-no-link,address,undefined \
+	       -fno-sanitize-recover=undefined -DMICROAGENT_FUZZ=1 -DMICROAGENT_SANITIZE=1
+fuzz_objects = $(patsubst src/%.c,$(FUZZ_BUILD)/obj/%.o,$(foreach f,$(1),$(call sources,$(f))))
+
+$(FUZZ_BUILD)/obj/%.o: src/%.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest,$(FOLDERS)))
+$(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
+$(FUZZ_BUILD)/lib%.a:
+	@rm -f $@
+	$(call say,AR   )$(AR) rcsD $@ $^
+fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
+	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lseccomp
+$(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
+	@mkdir -p $(@D)
+	$(call fuzz_link,guest)
+$(FUZZ_BUILD)/bin/%: tests/fuzz/%.c $(FUZZ_BUILD)/libhost.a
+	@mkdir -p $(@D)
+	$(call fuzz_link,host)
+fuzz: $(FUZZ)
+
+# These files are carried inside the object.
+$(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/kernel/tuned.config \
+	images/debian/packages
+
+test: setup unit $(if $(SANITIZE),,fuzz)
+	BUILD=$(BUILD) SANITIZE=$(SANITIZE) /usr/bin/python3 tests/run.py $(TESTS)
+
+soak: setup unit fuzz
+	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
+
+bench: setup
+	BUILD=$(BUILD) /usr/bin/python3 tests/bench/run.py $(BENCH)
+
+lint:
+	scripts/install-packages.sh lint
+	scripts/lint.sh
+
+# --- a fresh machine -----------------------------------------------------------------------------
+
+packages:
+	scripts/install-packages.sh $(if $(filter test soak bench,$(MAKECMDGOALS)),run test,run)
+
+setup: packages $(BINARIES)
+	$(BUILD)/bin/microagent kernel install
+	$(BUILD)/bin/microagent image build busybox
+
+run: setup
+	$(BUILD)/bin/microagent run -- sh -c 'echo "hello from $$(uname -sr) as $$(id -un)"'
+
+DOCS := $(patsubst docs/%.scd,$(BUILD)/man/%,$(wildcard docs/*.scd))
+$(BUILD)/man/%: docs/%.scd
+	@mkdir -p $(@D)
+	scdoc < $< > $@
+man: $(DOCS)
+
+install: all man
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BINARIES) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(filter %.1,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man1
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+.PHONY: all setup packages run unit fuzz test soak bench lint man install clean
+.DELETE_ON_ERROR:
+.SECONDARY:

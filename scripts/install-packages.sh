@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs the Debian packages of the named sets (run, test, lint) that are missing. Quick and
+# without a network when none is; uses sudo only when not root.
+set -eu
+
+run_set="gcc libc6-dev make binutils libjansson-dev libseccomp-dev libarchive-dev libssl-dev
+	qemu-system-x86 bubblewrap e2fsprogs busybox-static dpkg apt-utils xz-utils kmod ca-certificates"
+test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-pytest python3-jsonschema procps
+	mmdebstrap uidmap qemu-utils bc bison flex libelf-dev cpio rsync scdoc strace util-linux"
+lint_set="clang-format clang-tidy cppcheck shellcheck codespell"
+
+wanted=""
+for set_name in "$@"; do
+	case "$set_name" in
+	run) wanted="$wanted $run_set" ;;
+	test) wanted="$wanted $test_set" ;;
+	lint) wanted="$wanted $run_set $lint_set" ;;
+	*)
+		echo "install-packages.sh: no package set '$set_name' (run, test, lint)" >&2
+		exit 2
+		;;
+	esac
+done
+
+# One query for all: an unknown package is simply not listed.
+# shellcheck disable=SC2086  # a list of words on purpose
+installed=" $(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' $wanted 2>/dev/null |
+	sed -n 's/^ii *//p' | tr '\n' ' ')"
+missing=""
+for package in $wanted; do
+	case "$installed" in
+	*" $package "*) ;;
+	*) missing="$missing $package" ;;
+	esac
+done
+[ -n "$missing" ] || exit 0
+
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || {
+		echo "install-packages.sh: not root and no sudo; as root run: apt-get install$missing" >&2
+		exit 1
+	}
+	as_root="sudo"
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get -q update
+# shellcheck disable=SC2086  # a list of words on purpose
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $missing

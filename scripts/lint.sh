@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The static checks. Each is an error; exemptions are in .clang-tidy and .cppcheck-suppressions.
+# shellcheck disable=SC2317  # the stages are called by name
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+sources=$(git ls-files -- '*.c' '*.h')
+code=$(git ls-files -- 'src/*.c')
+failed=0
+stage() { # name, command...
+	local began=$SECONDS name=$1
+	shift
+	if "$@"; then
+		echo "ok    $name ($((SECONDS - began)) s)"
+	else
+		echo "FAIL  $name"
+		failed=1
+	fi
+}
+
+too_long() {
+	local file lines bad=0
+	for file in $sources; do
+		lines=$(wc -l <"$file")
+		if [ "$lines" -gt 800 ]; then
+			echo "$file: $lines lines, 800 is the most"
+			bad=1
+		fi
+	done
+	return "$bad"
+}
+
+clang_compiles() {
+	printf '%s\n' "$code" | xargs -P 2 -n 8 clang-14 -std=gnu17 -fsyntax-only -Isrc -Iinclude -D_GNU_SOURCE \
+		-DMICROAGENT_VERSION='"lint"' -Wall -Wextra -Wshadow -Wstrict-prototypes \
+		-Wmissing-prototypes -Wformat=2 -Wcast-qual -Werror
+}
+
+tidy() {
+	# shellcheck disable=SC2016  # $@ belongs to the inner shell
+	printf '%s\n' "$code" | xargs -P 2 -n 4 sh -c 'clang-tidy --quiet "$@" -- -std=gnu17 -Isrc -Iinclude \
+		-D_GNU_SOURCE -DMICROAGENT_VERSION=\"lint\" 2>/dev/null' sh
+}
+
+stage "file length" too_long
+# shellcheck disable=SC2086  # lists of files on purpose
+stage "clang-format" clang-format --dry-run --Werror $sources
+stage "clang -Werror" clang_compiles
+stage "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
+	--inline-suppr --suppressions-list=.cppcheck-suppressions -j 2 -Isrc -Iinclude -D_GNU_SOURCE \
+	-DMICROAGENT_VERSION='"lint"' --library=posix --library=gnu src
+# shellcheck disable=SC2046
+stage "shellcheck" shellcheck $(git ls-files -- '*.sh') .ci/run
+stage "codespell" codespell -q 3 -L "fo,inout,te,comand,lsit,delte,instal" README.md NEWS.md CONTRIBUTING.md docs src include tests schema images scripts
+[ "${1:-}" = quick ] || stage "clang-tidy" tidy
+exit $failed
