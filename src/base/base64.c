@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/base64.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static void encode_group(const uint8_t *in, size_t n, char *out)
+{
+	uint32_t v =
+		(uint32_t)in[0] << 16 | (n > 1 ? (uint32_t)in[1] << 8 : 0) | (n > 2 ? in[2] : 0);
+
+	out[0] = alphabet[v >> 18];
+	out[1] = alphabet[v >> 12 & 63];
+	out[2] = '=';
+	out[3] = '=';
+	if (n > 1)
+		out[2] = alphabet[v >> 6 & 63];
+	if (n > 2)
+		out[3] = alphabet[v & 63];
+}
+
+char *base64_encode(const void *data, size_t len, struct error *err)
+{
+	const uint8_t *in = data;
+	char *text = len < SIZE_MAX / 2 ? malloc((len + 2) / 3 * 4 + 1) : NULL;
+	char *out = text;
+
+	if (!text) {
+		error_errno(err, ENOMEM, "base64 of %zu bytes", len);
+		return NULL;
+	}
+	for (size_t i = 0; i < len; i += 3, out += 4)
+		encode_group(in + i, len - i < 3 ? len - i : 3, out);
+	*out = '\0';
+	return text;
+}
+
+static int value_of(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Bytes written (1 to 3), or 0 if the group is wrong. Bits that padding leaves over must be zero,
+ * so that each value has exactly one text. */
+static size_t decode_group(const char *in, bool last, uint8_t *out)
+{
+	size_t pad = !last || in[3] != '=' ? 0 : in[2] != '=' ? 1 : 2;
+	uint32_t v = 0;
+
+	for (size_t i = 0; i < 4; i++) {
+		int bits = i < 4 - pad ? value_of(in[i]) : 0;
+		if (bits < 0)
+			return 0;
+		v = v << 6 | (uint32_t)bits;
+	}
+	if (pad && (v & (pad == 1 ? 0xffu : 0xffffu)))
+		return 0;
+	out[0] = (uint8_t)(v >> 16);
+	if (pad < 2)
+		out[1] = (uint8_t)(v >> 8);
+	if (pad < 1)
+		out[2] = (uint8_t)v;
+	return 3 - pad;
+}
+
+int base64_decode(const char *text, size_t len, struct buf *out, struct error *err)
+{
+	size_t most = len / 4 * 3, done = 0;
+	uint8_t *room;
+
+	if (len % 4)
+		return error_set(err, ERR_INVALID, "base64: the length %zu is no multiple of 4",
+				 len);
+	if (len && text[len - 1] == '=')
+		most -= text[len - 2] == '=' ? 2 : 1;
+	room = buf_reserve(out, most, err);
+	if (!room)
+		return -1;
+	for (size_t i = 0; i < len; i += 4) {
+		size_t n = decode_group(text + i, i + 4 == len, room + done);
+		if (n == 0)
+			return error_set(err, ERR_INVALID, "base64: bad text at byte %zu", i);
+		done += n;
+	}
+	buf_commit(out, done);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* A byte buffer that grows up to a stated limit, with a read position so that it can be a queue. */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct buf {
+	uint8_t *data; /* bytes start..start+len are valid; always has room for a NUL behind them */
+	size_t start;
+	size_t len;
+	size_t cap;
+	size_t limit; /* len never exceeds this; 0 means no limit */
+};
+#define BUF_INIT(max)          \
+	{                      \
+		.limit = (max) \
+	}
+void buf_free(struct buf *b); /* accepts a zeroed buf; leaves it empty and usable */
+#define autobuf __attribute__((cleanup(buf_free)))
+
+static inline const uint8_t *buf_bytes(const struct buf *b)
+{
+	return b->data ? b->data + b->start : (const uint8_t *)"";
+}
+/* The contents with a NUL behind them (contents may hold NULs themselves). */
+const char *buf_string(struct buf *b);
+/* ERR_INVALID when the limit would be passed, ERR_IO (ENOMEM) without memory; contents kept. */
+int buf_append(struct buf *b, const void *data, size_t len, struct error *err);
+int buf_printf(struct buf *b, struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Room for at least n more bytes at the end, to be committed with buf_commit(). NULL on failure. */
+uint8_t *buf_reserve(struct buf *b, size_t n, struct error *err);
+void buf_commit(struct buf *b, size_t n);
+/* Drops n bytes (n <= len) from the front. */
+void buf_consume(struct buf *b, size_t n);
+/* The contents as a malloc'd NUL-terminated string; b becomes empty. */
+char *buf_steal_string(struct buf *b, struct error *err);
+
+#endif

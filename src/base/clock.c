@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/clock.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+static _Atomic bool virtual_on;
+static _Atomic uint64_t virtual_ns;
+
+static int64_t read_clock(clockid_t which)
+{
+	struct timespec t = {0};
+
+	clock_gettime(which, &t); /* cannot fail for these three */
+	return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
+}
+
+uint64_t clock_mono_ns(void)
+{
+	if (atomic_load(&virtual_on))
+		return atomic_load(&virtual_ns);
+	return (uint64_t)read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_boot_ns(void)
+{
+	return (uint64_t)read_clock(CLOCK_BOOTTIME);
+}
+
+int64_t clock_real_ns(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
+void clock_set_virtual(uint64_t ns)
+{
+	atomic_store(&virtual_ns, ns);
+	atomic_store(&virtual_on, true);
+}
+
+bool clock_is_virtual(void)
+{
+	return atomic_load(&virtual_on);
+}
+
+struct date {
+	unsigned year, month, day;
+};
+
+/*
+ * Proleptic Gregorian date of a day counted from 1970-01-01, by 400-year cycles of years that begin
+ * in March. Not gmtime(): that one looks at time zone files, which PID 1 of a guest has not.
+ */
+static struct date date_of_day(int64_t day)
+{
+	uint64_t since =
+		(uint64_t)(day + 719468); /* days since 0000-03-01; positive for int64 ns */
+	unsigned cycle = (unsigned)(since / 146097), doc = (unsigned)(since % 146097);
+	unsigned yoc = (doc - doc / 1460 + doc / 36524 - doc / 146096) / 365;
+	unsigned doy = doc - (365 * yoc + yoc / 4 - yoc / 100);
+	unsigned march = (5 * doy + 2) / 153; /* months since March */
+	unsigned month = march < 10 ? march + 3 : march - 9;
+
+	return (struct date){.year = cycle * 400 + yoc + (month <= 2),
+			     .month = month,
+			     .day = doy - (153 * march + 2) / 5 + 1};
+}
+
+void clock_rfc3339(int64_t real_ns, char out[25])
+{
+	int64_t ns_per_day = 86400 * (int64_t)NS_PER_S;
+	int64_t day = real_ns / ns_per_day, rest = real_ns % ns_per_day;
+
+	if (rest < 0) {
+		rest += ns_per_day;
+		day--;
+	}
+	struct date d = date_of_day(day);
+	unsigned ms = (unsigned)(rest / (int64_t)NS_PER_MS), s = ms / 1000;
+	/* The modulos tell the compiler that the text fits; 64 bits of ns end in the year 2262. */
+	snprintf(out, CLOCK_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", d.year % 10000,
+		 d.month % 100, d.day % 100, s / 3600 % 100, s / 60 % 60, s % 60, ms % 1000);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Clocks. Loop timers and deadlines read clock_mono_ns(), which unit tests may set by hand. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+
+uint64_t clock_mono_ns(void); /* CLOCK_MONOTONIC, or the virtual clock */
+uint64_t clock_boot_ns(void); /* CLOCK_BOOTTIME */
+int64_t clock_real_ns(void);  /* CLOCK_REALTIME */
+/* Switches to a virtual monotonic clock standing at ns; for unit tests alone. */
+void clock_set_virtual(uint64_t ns);
+/* Waits must not depend on time passing when this is true. */
+bool clock_is_virtual(void);
+/* RFC 3339 in UTC with milliseconds, "2026-05-02T00:00:00.000Z"; out needs 25 bytes. */
+void clock_rfc3339(int64_t real_ns, char out[25]);
+#define CLOCK_TEXT 25
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Errors. Every fallible function ends in `struct error *err`, returns 0 or -1 (or NULL), leaves
+ * its outputs untouched on failure, never logs and never exits. Callers put context in front with
+ * error_prefix(). Only a program's main() prints. The object is the caller's: nothing to free, and
+ * it works when memory is gone.
+ */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+/* Stable: the names reach JSON as `errorCode`. */
+enum error_code {
+	ERR_NONE = 0,
+	ERR_INVALID,	 /* the request or an argument is wrong; repeating it is useless */
+	ERR_NOT_FOUND,	 /* the named thing does not exist */
+	ERR_CONFLICT,	 /* not allowed in the present state, or differs from what is recorded */
+	ERR_UNSUPPORTED, /* this backend or host cannot do it at all */
+	ERR_UNAVAILABLE, /* cannot be done now; retrying may help (supervisor exit 75) */
+	ERR_TIMEOUT,	 /* a deadline passed; retrying may help (supervisor exit 75) */
+	ERR_DENIED,	 /* rights are missing */
+	ERR_IO,		 /* the system or a peer failed */
+	ERR_INTERNAL,	 /* a bug of ours */
+	ERROR_CODE_COUNT
+};
+
+/* msg holds a 300-character path twice and some words; longer text is cut at the end. */
+struct error {
+	enum error_code code;
+	int errnum; /* errno where one was involved, else 0 */
+	char msg[1024];
+};
+
+/* Both return -1 so that a caller can write `return error_set(...)`. err may be NULL. */
+int error_set(struct error *err, enum error_code code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Text becomes "<fmt>: <strerror>", code follows from errnum (ENOENT: not-found, EACCES and EPERM:
+ * denied, EEXIST and EBUSY: conflict, ETIMEDOUT: timeout, EAGAIN: unavailable, else io). */
+int error_errno(struct error *err, int errnum, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Puts "<fmt>: " in front of the message. Returns -1. */
+int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#ifdef __clang_analyzer__ /* it looks at one file at a time and would think that they may return 0 */
+#define error_set(...) (error_set(__VA_ARGS__), -1)
+#define error_errno(...) (error_errno(__VA_ARGS__), -1)
+#define error_prefix(...) (error_prefix(__VA_ARGS__), -1)
+#endif
+
+/* "invalid", "not-found", ... as in JSON; "none" for ERR_NONE. */
+const char *error_code_name(enum error_code code);
+/* The reverse; ERR_INTERNAL for an unknown name. */
+enum error_code error_code_from_name(const char *name);
+
+#endif

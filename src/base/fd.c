@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define READ_CHUNK 65536
+
+static int change_flag(int fd, int get, int set, int flag, bool on, struct error *err)
+{
+	int flags = fcntl(fd, get);
+
+	if (flags < 0)
+		return error_errno(err, errno, "descriptor %d", fd);
+	int wanted = on ? flags | flag : flags & ~flag;
+	if (wanted != flags && fcntl(fd, set, wanted) < 0)
+		return error_errno(err, errno, "descriptor %d", fd);
+	return 0;
+}
+
+int fd_nonblock(int fd, bool on, struct error *err)
+{
+	return change_flag(fd, F_GETFL, F_SETFL, O_NONBLOCK, on, err);
+}
+
+int fd_cloexec(int fd, bool on, struct error *err)
+{
+	return change_flag(fd, F_GETFD, F_SETFD, FD_CLOEXEC, on, err);
+}
+
+int fd_write_all(int fd, const void *data, size_t len, struct error *err)
+{
+	const uint8_t *p = data;
+	bool is_socket = true;
+
+	while (len > 0) {
+		ssize_t n = is_socket ? send(fd, p, len, MSG_NOSIGNAL) : write(fd, p, len);
+		if (n < 0 && errno == ENOTSOCK && is_socket) {
+			is_socket = false;
+			continue;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, errno, "write");
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int fd_read_exact(int fd, void *data, size_t len, struct error *err)
+{
+	uint8_t *p = data;
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = read(fd, p + got, len - got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, errno, "read");
+		if (n == 0)
+			return error_set(err, ERR_IO, "ended after %zu of %zu bytes", got, len);
+		got += (size_t)n;
+	}
+	return 0;
+}
+
+/* One read into out. 1: more may follow; 0: the end; -1. At the limit one more byte is asked for,
+ * since only the end of the input says that it fits. */
+static int read_chunk(int fd, struct buf *out, struct error *err)
+{
+	size_t room = out->limit ? out->limit - out->len : READ_CHUNK;
+	uint8_t over, *into = &over;
+	ssize_t n;
+
+	if (room > READ_CHUNK)
+		room = READ_CHUNK;
+	if (room > 0 && !(into = buf_reserve(out, room, err)))
+		return -1;
+	do
+		n = read(fd, into, room > 0 ? room : 1);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return error_errno(err, errno, "read");
+	if (n > 0 && room == 0)
+		return error_set(err, ERR_INVALID, "more than the limit of %zu bytes", out->limit);
+	buf_commit(out, (size_t)n);
+	return n > 0;
+}
+
+int fd_read_to_end(int fd, struct buf *out, struct error *err)
+{
+	size_t before = out->len;
+	int more;
+
+	do
+		more = read_chunk(fd, out, err);
+	while (more > 0);
+	if (more < 0)
+		out->len = before;
+	return more;
+}
+
+int fd_pipe(int ends[2], struct error *err)
+{
+	int made[2];
+
+	if (pipe2(made, O_CLOEXEC) < 0)
+		return error_errno(err, errno, "pipe");
+	ends[0] = made[0];
+	ends[1] = made[1];
+	return 0;
+}
+
+int fd_socketpair(int ends[2], struct error *err)
+{
+	int made[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, made) < 0)
+		return error_errno(err, errno, "socket pair");
+	ends[0] = made[0];
+	ends[1] = made[1];
+	return 0;
+}
+
+int fd_memfd(const char *name, const void *data, size_t len, struct error *err)
+{
+	autoclose int fd = memfd_create(name, MFD_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, errno, "memory file %s", name);
+	if (fd_write_all(fd, data, len, err) < 0)
+		return error_prefix(err, "memory file %s", name);
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return error_errno(err, errno, "memory file %s", name);
+	return steal_fd(&fd);
+}
+
+const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left)
+{
+	uint64_t now = clock_mono_ns();
+	uint64_t ns = deadline_ns > now ? deadline_ns - now : 0;
+
+	if (deadline_ns == UINT64_MAX)
+		return NULL;
+	if (clock_is_virtual())
+		ns = 0; /* a clock that stands still never reaches the deadline */
+	*left = (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
+				  .tv_nsec = (long)(ns % NS_PER_S)};
+	return left;
+}
+
+int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+	struct timespec left;
+	int n;
+
+	do
+		n = ppoll(&p, 1, fd_time_left(deadline_ns, &left), NULL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 || (p.revents & POLLNVAL))
+		return error_errno(err, n < 0 ? errno : EBADF, "wait for descriptor %d", fd);
+	if (n == 0)
+		return error_set(err, ERR_TIMEOUT, "the deadline passed");
+	return 0;
+}
+
+static void close_span(unsigned first, unsigned last)
+{
+	struct rlimit files;
+	unsigned end;
+
+	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+	/* A seccomp filter older than the call refuses it. */
+	end = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
+		      ? (unsigned)files.rlim_cur
+		      : 65536;
+	for (unsigned fd = first; fd <= last && fd < end; fd++)
+		close((int)fd);
+}
+
+/* Called between fork() and exec() too, hence neither a sorted copy nor malloc(). */
+void fd_close_others(const int *keep, size_t nkeep)
+{
+	unsigned first = 3;
+
+	for (;;) {
+		unsigned next = UINT_MAX;
+		for (size_t i = 0; i < nkeep; i++)
+			if (keep[i] >= 0 && (unsigned)keep[i] >= first && (unsigned)keep[i] < next)
+				next = (unsigned)keep[i];
+		if (next == UINT_MAX)
+			break;
+		if (next > first)
+			close_span(first, next - 1);
+		first = next + 1;
+	}
+	close_span(first, UINT_MAX);
+}
+
+int fd_fill_standard(struct error *err)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		/* open() takes the lowest free number, which is fd; not O_CLOEXEC, since a program
+		 * that we start expects the three to be there. */
+		if (open("/dev/null", O_RDWR) != fd)
+			return error_errno(err, errno, "/dev/null as descriptor %d", fd);
+	}
+	return 0;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jansson's loading rules and where we are stricter. It skips a raw NUL behind a number or a
+ * literal (akheron/jansson#331), hence the search before parsing. It recurses to a depth of 2048,
+ * hence the count of brackets before parsing: what is loaded here may then be walked by recursion.
+ */
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define MAX_DEPTH 64
+
+static int error_at(struct error *err, const char *text, size_t pos, const char *what)
+{
+	size_t line = 1, column = 1;
+
+	for (size_t i = 0; i < pos; i++) {
+		column = text[i] == '\n' ? 1 : column + 1;
+		line += text[i] == '\n';
+	}
+	return error_set(err, ERR_INVALID, "line %zu, column %zu: %s", line, column, what);
+}
+
+/* On a broken document this may count brackets wrongly; then the parser refuses it anyway. */
+static int check_depth(const char *text, size_t len, struct error *err)
+{
+	bool in_string = false;
+	size_t depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (in_string)
+			continue;
+		else if ((c == '{' || c == '[') && ++depth > MAX_DEPTH)
+			return error_at(err, text, i, "nested deeper than 64 levels");
+		else if ((c == '}' || c == ']') && depth > 0)
+			depth--;
+	}
+	return 0;
+}
+
+/* Parts of hostile input in a message: nothing that a terminal obeys or that is no UTF-8. */
+static void show_plainly(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p; p++)
+		if (*p < 0x20 || *p >= 0x7f)
+			*p = '?';
+}
+
+static json_t *load(const void *data, size_t len, size_t flags, struct error *err)
+{
+	const char *text = data;
+	const char *nul = len ? memchr(text, 0, len) : NULL;
+	json_error_t why;
+	json_t *value;
+
+	if (len == 0) {
+		error_set(err, ERR_INVALID, "the JSON document is empty");
+		return NULL;
+	}
+	if (nul) {
+		error_at(err, text, (size_t)(nul - text), "a NUL byte");
+		return NULL;
+	}
+	if (check_depth(text, len, err) < 0)
+		return NULL;
+	value = json_loadb(text, len, flags | JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+	if (!value && json_error_code(&why) == json_error_out_of_memory) {
+		error_errno(err, ENOMEM, "JSON document of %zu bytes", len);
+	} else if (!value) {
+		show_plainly(why.text);
+		error_set(err, ERR_INVALID, "line %d, column %d: %s", why.line, why.column,
+			  why.text);
+	}
+	return value;
+}
+
+json_t *json_load_strict(const void *data, size_t len, struct error *err)
+{
+	return load(data, len, 0, err);
+}
+
+json_t *json_load_nul(const void *data, size_t len, struct error *err)
+{
+	return load(data, len, JSON_ALLOW_NUL, err);
+}
+
+static char *dump(const json_t *value, size_t flags, struct error *err)
+{
+	char *text = json_dumps(value, flags | JSON_ENCODE_ANY);
+
+	if (!text && !value)
+		error_set(err, ERR_INTERNAL, "no JSON value to write");
+	else if (!text)
+		error_errno(err, ENOMEM, "JSON text");
+	return text;
+}
+
+char *json_line(const json_t *value, struct error *err)
+{
+	return dump(value, JSON_COMPACT, err);
+}
+
+char *json_pretty(const json_t *value, struct error *err)
+{
+	return dump(value, JSON_INDENT(2), err);
+}
+
+/* "<path>.<key> <text>" */
+static int field_error(struct error *err, const char *path, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+static int field_error(struct error *err, const char *path, const char *key, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return error_set(err, ERR_INVALID, "%s%s%s %s", path, *path && *key ? "." : "", key, text);
+}
+
+static int not_an_object(const char *path, struct error *err)
+{
+	return error_set(err, ERR_INVALID, "%s must be an object", *path ? path : "the document");
+}
+
+/* 1 and *value, 0 when an optional field is absent, -1. */
+static int look_up(const json_t *obj, const char *path, const char *key, enum json_need need,
+		   const json_t **value, struct error *err)
+{
+	if (!json_is_object(obj))
+		return not_an_object(path, err);
+	*value = json_object_get(obj, key);
+	if (*value)
+		return 1;
+	if (need == JSON_REQUIRED)
+		return field_error(err, path, key, "is required");
+	return 0;
+}
+
+int json_get_string(const json_t *obj, const char *path, const char *key, enum json_need need,
+		    const char **out, struct error *err)
+{
+	const json_t *value;
+	int found = look_up(obj, path, key, need, &value, err);
+
+	if (found <= 0)
+		return found;
+	if (!json_is_string(value))
+		return field_error(err, path, key, "must be a string");
+	if (strlen(json_string_value(value)) != json_string_length(value))
+		return field_error(err, path, key, "must not hold a NUL character");
+	*out = json_string_value(value);
+	return 0;
+}
+
+int json_get_bool(const json_t *obj, const char *path, const char *key, enum json_need need,
+		  bool *out, struct error *err)
+{
+	const json_t *value;
+	int found = look_up(obj, path, key, need, &value, err);
+
+	if (found <= 0)
+		return found;
+	if (!json_is_boolean(value))
+		return field_error(err, path, key, "must be true or false");
+	*out = json_is_true(value);
+	return 0;
+}
+
+int json_get_int(const json_t *obj, const char *path, const char *key, enum json_need need,
+		 int64_t min, int64_t max, int64_t *out, struct error *err)
+{
+	const json_t *value;
+	int found = look_up(obj, path, key, need, &value, err);
+	int64_t n;
+
+	if (found <= 0)
+		return found;
+	if (!json_is_integer(value))
+		return field_error(err, path, key, "must be an integer");
+	n = json_integer_value(value);
+	if ((n < min || n > max) && max == INT64_MAX)
+		return field_error(err, path, key, "must be at least %lld", (long long)min);
+	if ((n < min || n > max) && min == INT64_MIN)
+		return field_error(err, path, key, "must be at most %lld", (long long)max);
+	if (n < min || n > max)
+		return field_error(err, path, key, "must be from %lld to %lld", (long long)min,
+				   (long long)max);
+	*out = n;
+	return 0;
+}
+
+static int get_container(const json_t *obj, const char *path, const char *key, enum json_need need,
+			 json_type type, json_t **out, struct error *err)
+{
+	const json_t *value;
+	int found = look_up(obj, path, key, need, &value, err);
+
+	if (found <= 0)
+		return found;
+	if (json_typeof(value) != type)
+		return field_error(err, path, key, "must be an %s",
+				   type == JSON_OBJECT ? "object" : "array");
+	*out = json_object_get(obj, key);
+	return 0;
+}
+
+int json_get_object(const json_t *obj, const char *path, const char *key, enum json_need need,
+		    json_t **out, struct error *err)
+{
+	return get_container(obj, path, key, need, JSON_OBJECT, out, err);
+}
+
+int json_get_array(const json_t *obj, const char *path, const char *key, enum json_need need,
+		   json_t **out, struct error *err)
+{
+	return get_container(obj, path, key, need, JSON_ARRAY, out, err);
+}
+
+int json_put(json_t *obj, const char *key, json_t *value, struct error *err)
+{
+	if (json_object_set_new(obj, key, value) < 0)
+		return error_errno(err, ENOMEM, "JSON field %s", key);
+	return 0;
+}
+
+int json_put_string(json_t *obj, const char *key, const char *value, struct error *err)
+{
+	json_t *text = value ? json_string(value) : NULL;
+
+	if (!value)
+		return error_set(err, ERR_INTERNAL, "no value for the JSON field %s", key);
+	/* jansson says no more than NULL; memory that is short makes the lossy form fail too */
+	if (!text && (text = json_string_lossy(value, strlen(value)))) {
+		json_decref(text);
+		return error_set(err, ERR_INVALID, "%s is not valid UTF-8", key);
+	}
+	return json_put(obj, key, text, err);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON, by jansson, and the only place that knows jansson's loading rules. Loading is strict:
+ * duplicate keys, raw NUL bytes, trailing text, invalid UTF-8 and depth above 64 are refused.
+ * Decoding names the missing, mistyped and unknown key by its JSON path ("config.network.mode").
+ *
+ * Use json_auto_t (jansson) for references that must be dropped, and the `I` formats, never `i`.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* NULL with ERR_INVALID and line:column. The top value may be of any type. */
+json_t *json_load_strict(const void *data, size_t len, struct error *err);
+/* The same, but an escaped NUL inside a string value is loaded. For callers that read every string
+ * by a getter, so that it is refused with the path of its field and not with a line and column. */
+json_t *json_load_nul(const void *data, size_t len, struct error *err);
+/* One line, no trailing newline; malloc'd. Key order is insertion order. */
+char *json_line(const json_t *value, struct error *err);
+/* Two-space indented, no trailing newline; malloc'd. */
+char *json_pretty(const json_t *value, struct error *err);
+
+enum json_need { JSON_OPTIONAL, JSON_REQUIRED };
+
+/*
+ * The getters look up obj[key]; path is the JSON path of obj itself ("" for the top) and only goes
+ * into messages. Missing: optional leaves *out as it was and returns 0, required is ERR_INVALID
+ * "<path>.<key> is required". null counts as a wrong type. Wrong type: ERR_INVALID
+ * "<path>.<key> must be a string". Strings with an embedded NUL are refused. Results are borrowed
+ * from obj.
+ */
+int json_get_string(const json_t *obj, const char *path, const char *key, enum json_need need,
+		    const char **out, struct error *err);
+int json_get_bool(const json_t *obj, const char *path, const char *key, enum json_need need,
+		  bool *out, struct error *err);
+int json_get_int(const json_t *obj, const char *path, const char *key, enum json_need need,
+		 int64_t min, int64_t max, int64_t *out, struct error *err);
+int json_get_object(const json_t *obj, const char *path, const char *key, enum json_need need,
+		    json_t **out, struct error *err);
+int json_get_array(const json_t *obj, const char *path, const char *key, enum json_need need,
+		   json_t **out, struct error *err);
+/* value must be an object whose every key is in the NULL-terminated list; an unknown one is
+ * ERR_INVALID "<path>.<key> is not a known field", with the nearest known one if it is close. */
+int json_only_keys(const json_t *value, const char *path, const char *const *keys,
+		   struct error *err);
+
+/* Setters that fail with ERR_IO (ENOMEM); value references are stolen even on failure. */
+int json_put(json_t *obj, const char *key, json_t *value, struct error *err);
+int json_put_string(json_t *obj, const char *key, const char *value, struct error *err);
+/* Bytes from outside (a guest's log line, say) as a JSON string: invalid UTF-8 and NUL become
+ * U+FFFD. */
+json_t *json_string_lossy(const void *data, size_t len);
+/* The length of the valid UTF-8 sequence at p (left > 0 bytes are there), or 0; then *bad is the
+ * number of bytes that one U+FFFD stands for. */
+size_t json_utf8_sequence(const uint8_t *p, size_t left, size_t *bad);
+
+/* Walks two values in step. 0 if equal, else 1 and the path of the first difference. */
+int json_first_difference(const json_t *a, const json_t *b, char *path, size_t path_size);
+
+#endif

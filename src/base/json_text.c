@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of json.h that work on text: foreign bytes, near misses of keys, differences. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+#define SHOWN_KEY 64 /* bytes of a foreign key that a message shows */
+
+/* One replacement stands for the longest beginning of a valid sequence, else for one byte, as Unicode
+ * advises. */
+size_t json_utf8_sequence(const uint8_t *p, size_t left, size_t *bad)
+{
+	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	/* The second byte excludes overlong forms, surrogates and what is above U+10FFFF. */
+	uint8_t low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+	uint8_t high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+
+	*bad = 1;
+	if (n == 0 || p[0] > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		*bad = i;
+		if (i >= left || p[i] < low || p[i] > high)
+			return 0;
+		low = 0x80;
+		high = 0xbf;
+	}
+	return n;
+}
+
+json_t *json_string_lossy(const void *data, size_t len)
+{
+	autobuf struct buf out = BUF_INIT(0);
+	const uint8_t *p = data;
+	size_t bad = 0;
+
+	for (size_t i = 0; i < len;) {
+		size_t n = p[i] ? json_utf8_sequence(p + i, len - i, &bad) : 0;
+		if (!p[i])
+			bad = 1;
+		if (n ? buf_append(&out, p + i, n, NULL) < 0
+		      : buf_append(&out, "\xef\xbf\xbd", 3, NULL) < 0)
+			return NULL;
+		i += n ? n : bad;
+	}
+	return json_stringn((const char *)buf_bytes(&out), out.len);
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Edit distance with exchanges of neighbours counting one, for names of at most SHOWN_KEY bytes;
+ * longer ones are far from everything.
+ */
+static size_t distance(const char *a, const char *b)
+{
+	size_t m = strlen(a), n = strlen(b);
+	size_t rows[3][SHOWN_KEY + 1]; /* row i is rows[i % 3]: this one and the two before */
+
+	if (m > SHOWN_KEY || n > SHOWN_KEY)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= n; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= m; i++) {
+		size_t *now = rows[i % 3], *before = rows[(i + 2) % 3];
+		now[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			now[j] = least(least(now[j - 1], before[j]) + 1,
+				       before[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = least(now[j], rows[(i + 1) % 3][j - 2] + 1);
+		}
+	}
+	return rows[m % 3][n];
+}
+
+/* Close: other case, or at most two edits and fewer than half of the known name. */
+static const char *nearest(const char *key, const char *const *keys)
+{
+	const char *best = NULL;
+	size_t best_distance = 3;
+
+	for (; *keys; keys++) {
+		size_t d = strcasecmp(key, *keys) == 0 ? 0 : distance(key, *keys);
+		if (d < best_distance && d * 2 < strlen(*keys)) {
+			best = *keys;
+			best_distance = d;
+		}
+	}
+	return best;
+}
+
+static bool is_known(const char *key, const char *const *keys)
+{
+	for (; *keys; keys++)
+		if (strcmp(key, *keys) == 0)
+			return true;
+	return false;
+}
+
+/* A key of a foreign document for a message: printable ASCII, not too long. */
+static void shown_key(const char *key, char out[SHOWN_KEY + 4])
+{
+	size_t n = 0;
+
+	for (; n < SHOWN_KEY && key[n]; n++)
+		out[n] = key[n] >= 0x20 && key[n] < 0x7f ? key[n] : '?';
+	snprintf(out + n, 4, "%s", key[n] ? "..." : "");
+}
+
+int json_only_keys(const json_t *value, const char *path, const char *const *keys,
+		   struct error *err)
+{
+	char shown[SHOWN_KEY + 4];
+
+	if (!json_is_object(value))
+		return error_set(err, ERR_INVALID, "%s must be an object",
+				 *path ? path : "the document");
+	/* jansson's iterators take no const object but change nothing */
+	json_t *obj = (json_t *)(uintptr_t)value;
+	for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
+		const char *key = json_object_iter_key(it);
+		if (is_known(key, keys))
+			continue;
+		const char *near = nearest(key, keys);
+		shown_key(key, shown);
+		error_set(err, ERR_INVALID, "%s%s%s is not a known field%s%s%s", path,
+			  *path ? "." : "", shown, near ? "; did you mean " : "", near ? near : "",
+			  near ? "?" : "");
+		return -1;
+	}
+	return 0;
+}
+
+/* The path is built on the way back up: each level puts its part in front. */
+static void put_in_front(char *path, size_t size, const char *part)
+{
+	autofree char *rest = NULL;
+
+	if (size == 0)
+		return;
+	rest = strdup(path);
+	snprintf(path, size, "%s%s%s", part, *path && *path != '[' ? "." : "", rest ? rest : "");
+}
+
+static int member_differs(const json_t *a, const json_t *b, const char *key, char *path,
+			  size_t size)
+{
+	const json_t *in_a = json_object_get(a, key), *in_b = json_object_get(b, key);
+	char shown[SHOWN_KEY + 4];
+
+	if (size > 0)
+		path[0] = '\0';
+	if (in_a && in_b && !json_first_difference(in_a, in_b, path, size))
+		return 0;
+	shown_key(key, shown);
+	put_in_front(path, size, shown);
+	return 1;
+}
+
+static int objects_differ(const json_t *a, const json_t *b, char *path, size_t size)
+{
+	/* jansson's iterators take no const object but change nothing */
+	json_t *in_a = (json_t *)(uintptr_t)a, *in_b = (json_t *)(uintptr_t)b;
+
+	for (void *it = json_object_iter(in_a); it; it = json_object_iter_next(in_a, it))
+		if (member_differs(a, b, json_object_iter_key(it), path, size))
+			return 1;
+	/* What both have is compared: only a key that b alone has is left. */
+	for (void *it = json_object_iter(in_b); it; it = json_object_iter_next(in_b, it))
+		if (!json_object_get(a, json_object_iter_key(it)))
+			return member_differs(a, b, json_object_iter_key(it), path, size);
+	return 0;
+}
+
+static int arrays_differ(const json_t *a, const json_t *b, char *path, size_t size)
+{
+	size_t in_a = json_array_size(a), in_b = json_array_size(b);
+	char part[32];
+
+	for (size_t i = 0; i < in_a || i < in_b; i++) {
+		if (size > 0)
+			path[0] = '\0';
+		if (i < in_a && i < in_b &&
+		    !json_first_difference(json_array_get(a, i), json_array_get(b, i), path, size))
+			continue;
+		snprintf(part, sizeof(part), "[%zu]", i);
+		put_in_front(path, size, part);
+		return 1;
+	}
+	return 0;
+}
+
+int json_first_difference(const json_t *a, const json_t *b, char *path, size_t path_size)
+{
+	if (path_size > 0)
+		path[0] = '\0';
+	if (json_is_object(a) && json_is_object(b))
+		return objects_differ(a, b, path, path_size);
+	if (json_is_array(a) && json_is_array(b))
+		return arrays_differ(a, b, path, path_size);
+	return !json_equal(a, b);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/limits.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+const struct limit_row limit_table[LIMIT_COUNT] = {
+#define LIMIT_ROW(name, value, unit, text) [LIMIT_##name] = {#name, value, unit, text},
+	LIMIT_TABLE(LIMIT_ROW)
+#undef LIMIT_ROW
+};
+static_assert(ARRAY_SIZE(limit_table) == LIMIT_COUNT, "every limit has a row");
+
+/* Anything but a plain decimal number is as good as no override: a test that misspells a value sees
+ * the ordinary limit and fails. */
+static uint64_t parse_or(const char *text, uint64_t otherwise)
+{
+	unsigned long long value;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return otherwise;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	return errno || *end ? otherwise : value;
+}
+
+uint64_t limit_get(enum limit which)
+{
+	const struct limit_row *row = &limit_table[which];
+	char name[96];
+
+	/* secure_getenv(): nobody shortens a limit of a program that has more rights than he. */
+	snprintf(name, sizeof(name), "MICROAGENT_TEST_LIMIT_%s", row->name);
+	return parse_or(secure_getenv(name), row->value);
+}

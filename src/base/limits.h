@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every limit, interval and deadline of the system, in one table. The code reads them through
+ * limit_get(), `contract` prints them, and end-to-end tests may shorten one for a single process by
+ * the environment variable MICROAGENT_TEST_LIMIT_<NAME> (a decimal number in the same unit).
+ */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+#include <stdint.h>
+
+/*    name                    value        unit   what */
+#define LIMIT_TABLE(X)                                                                             \
+	X(REQUEST_BYTES, 1048576, "bytes", "longest request document on stdin")                    \
+	X(FRAME_BYTES, 16777216, "bytes", "longest frame of a guest protocol")                     \
+	X(RESULT_BYTES, 16777216, "bytes", "longest result document of a guest")                   \
+	X(RESULT_STREAM_BYTES, 1048576, "bytes", "stdout and stderr kept in result.json, each")    \
+	X(STATE_FILE_BYTES, 33554432, "bytes", "longest state file that is read")                  \
+	X(EVENTS_KEPT, 1024, "events", "entries of events.json; older ones are dropped")           \
+	X(SERIAL_LOG_BYTES, 8388608, "bytes", "serial.log; the oldest half is dropped above it")   \
+	X(SUPERVISOR_LOG_BYTES, 4194304, "bytes", "supervisor.log")                                \
+	X(BOOT_TCG_MS, 60000, "ms", "start to guest ready under TCG")                              \
+	X(BOOT_KVM_MS, 20000, "ms", "start to guest ready under KVM")                              \
+	X(HALT_MS, 15000, "ms", "clean power-off before the VM is killed")                         \
+	X(KILL_MS, 10000, "ms", "end of every process of a workspace after a kill")                \
+	X(QMP_MS, 10000, "ms", "answer to one QMP command")                                        \
+	X(QMP_GREETING_MS, 30000, "ms", "start of QEMU to its first word, on a busy host")         \
+	X(QMP_LINE_BYTES, 1048576, "bytes", "longest message of a VMM's monitor")                  \
+	X(CELL_MS, 10000, "ms", "a cell to be made")                                               \
+	X(VMM_END_MS, 2000, "ms", "end of a VMM or companion that should end by itself")           \
+	X(PROBE_MS, 2000, "ms", "accelerator probe in all")                                        \
+	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
+	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \
+	X(DISK_CHECK_MS, 1000, "ms", "free space looked at while a VM waits for it")               \
+	X(COMMAND_LOCK_MS, 30000, "ms", "another command's hold of a workspace's command lock")    \
+	X(CONTROL_REQUEST_MS, 5000, "ms", "a request to a live supervisor and its answer")         \
+	X(SHELL_PROBE_MS, 1000, "ms", "agent round trip by which inspect knows shellReady")        \
+	X(ENDING_MS, 2000, "ms", "last moments of a workspace that has recorded its end")          \
+	X(AGENT_LOST_MS, 2000, "ms", "end of the VM after the end of its control stream")          \
+	X(WORKLOAD_GRACE_MS, 30000, "ms", "result of a guest after its workload's own timeout")    \
+	X(DIGEST_MS, 120000, "ms", "hashing of one file")                                          \
+	X(DIGEST_SETTLED_MS, 2000, "ms", "age of a file before its digest is remembered")          \
+	X(DIGESTS_KEPT, 256, "digests", "entries of digests.json; older ones are dropped")         \
+	X(DIAL_MS, 5000, "ms", "hybrid-vsock dial to its OK line")                                 \
+	X(AGENT_IDLE_MS, 10000, "ms", "agent connection without a request in it")                  \
+	X(EXEC_ENVELOPE_MS, 30000, "ms",                                                           \
+	  "timeout of exec in the envelope form when none is given")                               \
+	X(EXEC_FRAME_MS, 300000, "ms", "timeout of exec in the frame form when none is given")     \
+	X(EXEC_OUTPUT_BYTES, 8388608, "bytes", "buffered stdout and stderr of one exec, each")     \
+	X(EXEC_DRAIN_MS, 250, "ms",                                                                \
+	  "output waited for after a command's exit when a child holds the pipe")                  \
+	X(STREAM_FRAME_BYTES, 65536, "bytes", "output bytes in one frame of a streamed exec")      \
+	X(CANCEL_MS, 5000, "ms", "exit of a streamed exec after the client cancelled it")          \
+	X(LOST_MS, 1000, "ms",                                                                     \
+	  "word of a run's machine after its connection broke, before the kill")                   \
+	X(VSOCK_STREAMS, 1024, "streams", "concurrent vsock streams of one guest")                 \
+	X(VSOCK_STREAM_BYTES, 131072, "bytes", "vsock credit of a stream; a power of two")         \
+	X(VSOCK_HOST_PORTS, 64, "ports", "host ports that one guest may dial")                     \
+	X(VSOCK_LINE_MS, 5000, "ms", "a host client's CONNECT line")                               \
+	X(VSOCK_ANSWER_MS, 10000, "ms", "the guest kernel's answer to a connect")                  \
+	X(VSOCK_CLOSE_MS, 8000, "ms", "the guest kernel's RST after both ends have closed")        \
+	X(VSOCK_DRAIN_MS, 2000, "ms", "a guest's last bytes delivered after the VM has ended")     \
+	X(VSOCK_IDLE_MS, 2000, "ms", "quiet after which vsockd lets guest memory go")              \
+	X(WORKSPACE_MEMORY_MIN_MIB, 64, "MiB", "smallest guest")                                   \
+	X(LEASE_LOOK_MS, 1000, "ms", "a reader's look at a lease, waited out by who takes it")     \
+	X(AGENT_CONNECTIONS, 1024, "connections", "open at once to the guest agent")               \
+	X(AGENT_REQUESTS, 256, "requests", "running at once on one connection to the guest agent") \
+	X(AGENT_QUEUE_BYTES, 262144, "bytes",                                                      \
+	  "output queued for one connection before its commands wait")                             \
+	X(AGENT_LINGERING, 256, "pipes",                                                           \
+	  "of ended commands, read on for their background children")                              \
+	X(COPYOUT_BYTES, 16777216, "bytes", "longest file that copyout returns")                   \
+	X(ATTACH_CLOSE_MS, 10000, "ms", "result held until the attached client has closed")        \
+	X(POWER_GRACE_MS, 2000, "ms", "SIGTERM to SIGKILL when the guest powers off")              \
+	X(ROOT_DISK_MS, 10000, "ms", "the root disk waited for by the guest's init")               \
+	X(AGENT_RESTARTS, 5, "restarts", "of the guest agent before the guest gives up")           \
+	X(STATE_FREE_BYTES, 16777216, "bytes", "free space below which start is refused")
+
+enum limit {
+#define LIMIT_ENUM(name, value, unit, text) LIMIT_##name,
+	LIMIT_TABLE(LIMIT_ENUM)
+#undef LIMIT_ENUM
+		LIMIT_COUNT
+};
+
+struct limit_row {
+	const char *name; /* "BOOT_TCG_MS" */
+	uint64_t value;
+	const char *unit;
+	const char *text;
+};
+extern const struct limit_row limit_table[LIMIT_COUNT];
+
+/* The value in force: the table's, or the test environment's. Safe from any thread. */
+uint64_t limit_get(enum limit which);
+
+#endif

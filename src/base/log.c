@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define LINE_BYTES 2048
+#define LIMITED_PER_SECOND 10
+
+static const char full_text[] = "the log has reached its size limit; no more lines follow";
+/* What the notice needs: kept free so that it fits below the cap too. */
+#define NOTICE_BYTES (CLOCK_TEXT + sizeof(full_text) + 1)
+
+void log_init(struct log *log, int fd, uint64_t cap_bytes)
+{
+	struct stat st;
+
+	*log = (struct log){.fd = fd, .cap = cap_bytes};
+	/* An appended file counts from where it stands. */
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		log->written = (uint64_t)st.st_size;
+}
+
+/* Also the two-byte UTF-8 forms of U+0080 to U+009F, which terminals take as controls. */
+static void hide_controls(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p; p++) {
+		if (*p < 0x20 || *p == 0x7f)
+			*p = '?';
+		else if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
+			p[0] = p[1] = '?';
+	}
+}
+
+static void put(struct log *log, const char *text)
+{
+	char line[CLOCK_TEXT + LINE_BYTES + 1];
+	char when[CLOCK_TEXT];
+	ssize_t done;
+	int n;
+
+	clock_rfc3339(clock_real_ns(), when);
+	n = snprintf(line, sizeof(line), "%s %s\n", when, text);
+	if (n < 0 || (size_t)n >= sizeof(line))
+		return;
+	do
+		done = write(log->fd, line, (size_t)n);
+	while (done < 0 && errno == EINTR);
+	if (done > 0)
+		log->written += (uint64_t)done;
+}
+
+static void put_below_cap(struct log *log, const char *text)
+{
+	if (log->cap && log->written >= log->cap)
+		return;
+	if (log->cap && strlen(text) + CLOCK_TEXT + 1 + NOTICE_BYTES > log->cap - log->written) {
+		if (log->cap - log->written >= NOTICE_BYTES)
+			put(log, full_text);
+		log->written = log->cap;
+		return;
+	}
+	put(log, text);
+}
+
+static void tell_suppressed(struct log *log)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%u lines were dropped, too many in a second",
+		 log->suppressed);
+	log->suppressed = 0;
+	put_below_cap(log, text);
+}
+
+/* Moves the one-second window on when it is over. */
+static void advance_window(struct log *log)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (log->window_ns && now - log->window_ns < NS_PER_S)
+		return;
+	log->window_ns = now ? now : 1;
+	log->in_window = 0;
+	if (log->suppressed)
+		tell_suppressed(log);
+}
+
+static void log_text(struct log *log, const char *fmt, va_list args)
+	__attribute__((format(printf, 2, 0)));
+static void log_text(struct log *log, const char *fmt, va_list args)
+{
+	char text[LINE_BYTES];
+
+	if (vsnprintf(text, sizeof(text), fmt, args) < 0)
+		return;
+	hide_controls(text);
+	put_below_cap(log, text);
+}
+
+void log_line(struct log *log, const char *fmt, ...)
+{
+	int saved = errno;
+	va_list args;
+
+	if (log->fd < 0)
+		return;
+	advance_window(log);
+	va_start(args, fmt);
+	log_text(log, fmt, args);
+	va_end(args);
+	errno = saved;
+}
+
+void log_limited(struct log *log, const char *fmt, ...)
+{
+	int saved = errno;
+	va_list args;
+
+	if (log->fd < 0)
+		return;
+	advance_window(log);
+	if (log->in_window >= LIMITED_PER_SECOND) {
+		log->suppressed++;
+		return;
+	}
+	log->in_window++;
+	va_start(args, fmt);
+	log_text(log, fmt, args);
+	va_end(args);
+	errno = saved;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* A round of the loop: wait, then call descriptors, signals and processes, then the due timers. */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/loop_watch.h"
+
+#define EVENTS_PER_ROUND 64
+
+static int signal_came(struct loop_watch *w)
+{
+	struct signalfd_siginfo info;
+
+	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
+		return 0; /* another watch of the same signal took it */
+	w->fn.signal(w->loop, (int)info.ssi_signo, w->data);
+	return 1;
+}
+
+static int process_ended(struct loop_watch *w)
+{
+	struct loop *loop = w->loop;
+	int code = 255;
+
+	loop_remove(w); /* before proc_wait() closes the descriptor */
+	if (proc_wait(w->proc, UINT64_MAX, &code, NULL) < 0)
+		proc_end(w->proc); /* somebody else reaped it: the code is lost */
+	w->fn.proc(loop, code, w->data);
+	return 1;
+}
+
+static int call(struct loop_watch *w, uint32_t events)
+{
+	if (w->dead)
+		return 0;
+	if (w->kind == KIND_SIGNAL)
+		return signal_came(w);
+	if (w->kind == KIND_PROC)
+		return process_ended(w);
+	/* What was asked for may have changed since epoll_wait(). */
+	events &= w->events | EPOLLERR | EPOLLHUP;
+	if (!events || !w->events)
+		return 0;
+	w->fn.fd(w->loop, w->fd, events, w->data);
+	return 1;
+}
+
+static bool has_always_ready(const struct loop *loop)
+{
+	const struct loop_watch *w = loop->always_ready ? loop->watches : NULL;
+
+	while (w && !(w->always_ready && (w->events & (EPOLLIN | EPOLLOUT))))
+		w = w->next;
+	return w;
+}
+
+static int call_always_ready(struct loop *loop)
+{
+	int called = 0;
+
+	if (!loop->always_ready)
+		return 0;
+	for (struct loop_watch *w = loop->watches; w; w = w->next)
+		if (w->always_ready)
+			called += call(w, w->events & (EPOLLIN | EPOLLOUT));
+	return called;
+}
+
+static int call_due_timers(struct loop *loop)
+{
+	uint64_t now = clock_mono_ns();
+	struct loop_watch *w = loop->timers;
+	int called = 0;
+
+	while (w && w->deadline <= now) {
+		if (w->round == loop->round) { /* set in this very round */
+			w = w->next;
+			continue;
+		}
+		if (w->interval) {
+			loop_take_out(w);
+			/* Missed ones are not made up for. */
+			w->deadline += w->interval;
+			if (w->deadline <= now)
+				w->deadline = now + w->interval;
+			loop_insert_timer(w);
+		} else {
+			loop_remove(w);
+		}
+		w->fn.timer(loop, w->data);
+		called++;
+		w = loop->timers; /* the callback may have changed anything */
+	}
+	return called;
+}
+
+/* The timerfd only ends the wait: what is due is decided by clock_mono_ns(). */
+static int arm_timer(struct loop *loop, struct error *err)
+{
+	uint64_t deadline = loop->timers ? loop->timers->deadline : 0;
+	struct itimerspec at = {0};
+
+	if (loop->timers && deadline == 0)
+		deadline = 1; /* 0 would disarm it */
+	if (deadline == loop->armed)
+		return 0;
+	at.it_value.tv_sec = (time_t)(deadline / NS_PER_S);
+	at.it_value.tv_nsec = (long)(deadline % NS_PER_S);
+	if (timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &at, NULL) < 0)
+		return error_errno(err, errno, "event loop");
+	loop->armed = deadline;
+	return 0;
+}
+
+static void timer_rang(struct loop *loop)
+{
+	uint64_t times;
+
+	(void)!read(loop->timer, &times, sizeof(times));
+	loop->armed = 0;
+}
+
+int loop_once(struct loop *loop, int timeout_ms, struct error *err)
+{
+	struct epoll_event events[EVENTS_PER_ROUND];
+	int n, called = 0;
+
+	if (clock_is_virtual() || has_always_ready(loop))
+		timeout_ms = 0;
+	if (arm_timer(loop, err) < 0)
+		return -1;
+	n = epoll_wait(loop->epoll, events, EVENTS_PER_ROUND, timeout_ms);
+	if (n < 0 && errno != EINTR)
+		return error_errno(err, errno, "event loop");
+	loop->depth++;
+	loop->round++;
+	for (int i = 0; i < n; i++) {
+		if (!events[i].data.ptr)
+			timer_rang(loop);
+		else
+			called += call(events[i].data.ptr, events[i].events);
+	}
+	called += call_always_ready(loop);
+	called += call_due_timers(loop);
+	if (--loop->depth == 0)
+		loop_bury(loop);
+	return called;
+}
+
+int loop_run(struct loop *loop, struct error *err)
+{
+	while (!loop->stop)
+		if (loop_once(loop, -1, err) < 0)
+			return -1;
+	loop->stop = false;
+	return 0;
+}
+
+void loop_stop(struct loop *loop)
+{
+	loop->stop = true;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define SAFE_NAME_BYTES 128
+
+char *path_join(const char *a, const char *b, struct error *err)
+{
+	autobuf struct buf out = BUF_INIT(0);
+	size_t len = strlen(a);
+	bool a_alone = !*b, b_alone = *b == '/' || !*a;
+	const char *slash = a_alone || b_alone || a[len - 1] == '/' ? "" : "/";
+
+	if (buf_printf(&out, err, "%s%s%s", b_alone && !a_alone ? "" : a, slash, b) < 0)
+		return NULL;
+	return buf_steal_string(&out, err);
+}
+
+/* Drops empty and "." components of an absolute path, in place. */
+static void clean(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from;) {
+		from += strspn(from, "/");
+		size_t n = strcspn(from, "/");
+		if (n > 0 && !(n == 1 && from[0] == '.')) {
+			*to++ = '/';
+			memmove(to, from, n);
+			to += n;
+		}
+		from += n;
+	}
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
+}
+
+char *path_absolute(const char *path, struct error *err)
+{
+	autofree char *here = NULL;
+	char *joined;
+
+	if (!*path) {
+		error_set(err, ERR_INVALID, "an empty path");
+		return NULL;
+	}
+	if (*path != '/' && !(here = getcwd(NULL, 0))) {
+		error_errno(err, errno, "working directory");
+		return NULL;
+	}
+	joined = path_join(here ? here : "/", path, err);
+	if (joined)
+		clean(joined);
+	return joined;
+}
+
+bool path_is_safe_basename(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len == 0 || len > SAFE_NAME_BYTES || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return false;
+	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+		if (*p < 0x20 || *p == 0x7f || *p == '/' || *p == '\\')
+			return false;
+	return true;
+}
+
+char *path_of_executable_dir(struct error *err)
+{
+	char exe[PATH_MAX + 1];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash, *dir;
+
+	if (n < 0) {
+		error_errno(err, errno, "/proc/self/exe");
+		return NULL;
+	}
+	exe[n] = '\0';
+	slash = strrchr(exe, '/');
+	if (!slash) {
+		error_set(err, ERR_IO, "the executable has no path: %s", exe);
+		return NULL;
+	}
+	slash[slash == exe] = '\0';
+	dir = strdup(exe);
+	if (!dir)
+		error_errno(err, ENOMEM, "%s", exe);
+	return dir;
+}
+
+/* mkdir() for which a directory that is there already is success. */
+static int make_dir(const char *path, mode_t mode, struct error *err)
+{
+	struct stat st;
+
+	/* A name that exists may answer EACCES, EROFS and so on instead of EEXIST. */
+	if (mkdir(path, mode) == 0)
+		return 0;
+	int why = errno;
+	if (stat(path, &st) < 0)
+		return error_errno(err, why, "make directory %s", path);
+	if (!S_ISDIR(st.st_mode))
+		return error_errno(err, ENOTDIR, "make directory %s", path);
+	return 0;
+}
+
+int path_make_dirs(const char *path, mode_t mode, struct error *err)
+{
+	autofree char *copy = strdup(path);
+	char *p = copy;
+
+	if (!copy)
+		return error_errno(err, ENOMEM, "%s", path);
+	for (;;) {
+		p += strspn(p, "/");
+		p += strcspn(p, "/");
+		char next = *p;
+		*p = '\0';
+		if (make_dir(copy, mode, err) < 0)
+			return -1;
+		if (!next || !p[1])
+			return 0;
+		*p++ = next;
+	}
+}
+
+int path_open_dir(const char *path, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT) {
+		if (path_make_dirs(path, S_IRWXU, err) < 0)
+			return -1;
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (fd < 0)
+		return error_errno(err, errno, "directory %s", path);
+	return fd;
+}
+
+int path_open_dir_at(int dirfd, const char *name, bool create, mode_t mode, struct error *err)
+{
+	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dirfd, name, flags);
+
+	if (fd < 0 && errno == ENOENT && create) {
+		/* Another process may be making it just now. */
+		if (mkdirat(dirfd, name, mode) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "make directory %s", name);
+		fd = openat(dirfd, name, flags);
+	}
+	if (fd < 0)
+		return error_errno(err, errno, "directory %s", name);
+	return fd;
+}

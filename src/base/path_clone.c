@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies of large sparse files. Reflink shares the blocks; without it only the parts that hold data
+ * are copied, in the kernel where it can, so that a disk image of 60 GB with 1 GB in it costs 1 GB.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+#define COPY_CHUNK ((off_t)1 << 20)
+
+/* The slow way for one span, where copy_file_range() refuses. */
+static int copy_by_hand(int from, int to, off_t start, off_t end, struct error *err)
+{
+	autofree uint8_t *chunk = malloc((size_t)COPY_CHUNK);
+
+	if (!chunk)
+		return error_errno(err, ENOMEM, "copy");
+	while (start < end) {
+		size_t want = (size_t)(end - start < COPY_CHUNK ? end - start : COPY_CHUNK);
+		ssize_t n = pread(from, chunk, want, start);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, errno, "read");
+		if (n == 0)
+			return error_set(err, ERR_IO, "the source became shorter");
+		if (lseek(to, start, SEEK_SET) < 0)
+			return error_errno(err, errno, "seek");
+		if (fd_write_all(to, chunk, (size_t)n, err) < 0)
+			return -1;
+		start += n;
+	}
+	return 0;
+}
+
+static int copy_span(int from, int to, off_t start, off_t end, struct error *err)
+{
+	while (start < end) {
+		off_t in = start, out = start;
+		ssize_t n = copy_file_range(from, &in, to, &out, (size_t)(end - start), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
+			return error_errno(err, errno, "copy");
+		/* Other file system, old kernel, seccomp; or 0, which some file systems say */
+		if (n <= 0)
+			return copy_by_hand(from, to, start, end, err);
+		start += n;
+	}
+	return 0;
+}
+
+static int copy_data(int from, int to, off_t size, struct error *err)
+{
+	off_t at = 0;
+
+	while (at < size) {
+		off_t data = lseek(from, at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			return 0; /* only a hole is left */
+		if (data < 0)
+			return copy_span(from, to, at, size, err);
+		off_t hole = lseek(from, data, SEEK_HOLE);
+		off_t end = hole < 0 || hole > size ? size : hole;
+		if (copy_span(from, to, data, end, err) < 0)
+			return -1;
+		at = end;
+	}
+	return 0;
+}
+
+static int clone_data(int from, int to, const char **how, struct error *err)
+{
+	off_t position = lseek(from, 0, SEEK_CUR);
+	struct stat st;
+	int rc;
+
+	if (fstat(from, &st) < 0)
+		return error_errno(err, errno, "source");
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "the source is not a regular file");
+	*how = "reflink";
+	if (ioctl(to, FICLONE, from) == 0)
+		return 0;
+	*how = "copy";
+	if (ftruncate(to, st.st_size) < 0)
+		return error_errno(err, errno, "size");
+	rc = copy_data(from, to, st.st_size, err);
+	/* The search for data moved it; the caller's descriptor stays where it was. */
+	if (position >= 0)
+		lseek(from, position, SEEK_SET);
+	return rc;
+}
+
+int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, const char **method,
+		       struct error *err)
+{
+	autoclose int to =
+		openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	const char *how;
+
+	if (to < 0)
+		return error_errno(err, errno, "create %s", name);
+	if (clone_data(from_fd, to, &how, err) < 0)
+		goto failed;
+	if (fchmod(to, mode) < 0) {
+		error_errno(err, errno, "mode");
+		goto failed;
+	}
+	if (method)
+		*method = how;
+	return 0;
+failed:
+	unlinkat(dirfd, name, 0);
+	return error_prefix(err, "copy to %s", name);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Removal of a tree that somebody else may have shaped.
+ *
+ * Every step is relative to a descriptor opened with O_NOFOLLOW, so no link is ever followed, also
+ * not one that is put in place of a directory while we work. Mounts are not entered: openat2() with
+ * RESOLVE_NO_XDEV sees bind mounts too, and where it is not to be had the device number is
+ * compared.
+ *
+ * One descriptor is open for each level. A tree may be deeper than the number of descriptors we may
+ * have, so a directory below MAX_LEVEL is moved up to the top of the tree and removed from there in
+ * the next pass.
+ *
+ * What cannot be removed is left, the rest goes, and the first error is reported.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define MAX_LEVEL 32
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+struct removal {
+	int top;    /* the directory being emptied */
+	dev_t dev;  /* its file system */
+	bool again; /* something was moved to the top: one more pass */
+	bool failed;
+	struct error *err; /* of the first failure */
+};
+
+static void fail(struct removal *r, int errnum, const char *name)
+{
+	if (!r->failed && errnum == EXDEV)
+		error_set(r->err, ERR_CONFLICT, "remove %s: it is a mount point; unmount it first",
+			  name);
+	else if (!r->failed)
+		error_errno(r->err, errnum, "remove %s", name);
+	r->failed = true;
+}
+
+/* The top is where the caller says; below it no mount is entered. */
+static int open_inside(const struct removal *r, int dir, const char *name, uint64_t flags)
+{
+	struct open_how how = {.flags = flags, .resolve = r->top < 0 ? 0 : RESOLVE_NO_XDEV};
+	int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return openat(dir, name, (int)flags);
+	return fd;
+}
+
+/* A directory of ours that forbids us to list it gets its rights back. */
+static int open_locked(const struct removal *r, int dir, const char *name)
+{
+	autoclose int handle =
+		open_inside(r, dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char self[32];
+
+	if (handle < 0)
+		return -1;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
+	if (chmod(self, S_IRWXU) < 0) {
+		errno = EACCES;
+		return -1;
+	}
+	return open_inside(r, dir, name, DIR_FLAGS);
+}
+
+/* The directory, ready to be emptied. -1 with errno; EXDEV when it is another file system. */
+static int open_to_empty(const struct removal *r, int dir, const char *name)
+{
+	autoclose int fd = open_inside(r, dir, name, DIR_FLAGS);
+	struct stat st;
+
+	if (fd < 0 && errno == EACCES)
+		fd = open_locked(r, dir, name);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	if (st.st_dev != r->dev) {
+		errno = EXDEV;
+		return -1;
+	}
+	/* Where this fails the entries will say why they cannot be removed. */
+	if ((st.st_mode & S_IRWXU) != S_IRWXU)
+		(void)!fchmod(fd, S_IRWXU);
+	return steal_fd(&fd);
+}
+
+static void empty_dir(struct removal *r, int fd, int level);
+
+static void move_to_top(struct removal *r, int dir, const char *name)
+{
+	char moved[32];
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+		fail(r, errno, name);
+		return;
+	}
+	snprintf(moved, sizeof(moved), ".gone-%016llx", (unsigned long long)random);
+	if (renameat(dir, name, r->top, moved) < 0)
+		fail(r, errno, name);
+	else
+		r->again = true;
+}
+
+static void remove_dir(struct removal *r, int dir, const char *name, int level)
+{
+	if (unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return;
+	if (level >= MAX_LEVEL) {
+		move_to_top(r, dir, name);
+		return;
+	}
+	int fd = open_to_empty(r, dir, name);
+	if (fd < 0) {
+		fail(r, errno, name);
+		return;
+	}
+	empty_dir(r, fd, level + 1);
+	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		fail(r, errno, name);
+}
+
+static void remove_entry(struct removal *r, int dir, const char *name, int level)
+{
+	struct stat st;
+
+	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+		return;
+	int why = errno;
+	/* Whether it is a directory is asked only after that: unlink() never removes one on Linux.
+	 */
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+		remove_dir(r, dir, name, level);
+	else
+		fail(r, why, name);
+}
+
+/* Takes over fd. */
+static void empty_dir(struct removal *r, int fd, int level)
+{
+	autodir DIR *d = fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!d) {
+		fail(r, errno, "directory");
+		close(fd);
+		return;
+	}
+	while ((errno = 0, entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			remove_entry(r, dirfd(d), entry->d_name, level);
+	if (errno)
+		fail(r, errno, "directory");
+}
+
+/* Each pass takes MAX_LEVEL levels off every branch, so the passes end. */
+static void empty_top(struct removal *r)
+{
+	do {
+		int fd = openat(r->top, ".", DIR_FLAGS);
+		r->again = false;
+		if (fd < 0)
+			fail(r, errno, ".");
+		else
+			empty_dir(r, fd, 0);
+	} while (r->again && !r->failed);
+}
+
+int path_remove_tree_at(int dirfd, const char *name, struct error *err)
+{
+	struct removal r = {.top = -1, .err = err};
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "remove %s", name);
+	if (!S_ISDIR(st.st_mode)) {
+		if (unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
+			return error_errno(err, errno, "remove %s", name);
+		return 0;
+	}
+	r.dev = st.st_dev;
+	autoclose int top = open_to_empty(&r, dirfd, name);
+	if (top < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "remove %s", name);
+	r.top = top;
+	empty_top(&r);
+	if (r.failed)
+		return error_prefix(err, "%s", name);
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "remove %s", name);
+	return 0;
+}

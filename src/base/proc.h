@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Child processes by pidfd: no pid is ever signalled that could have been reused. */
+#ifndef BASE_PROC_H
+#define BASE_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct proc {
+	pid_t pid; /* 0 when there is none */
+	int pidfd; /* -1 when there is none */
+};
+#define PROC_NONE                     \
+	{                             \
+		.pid = 0, .pidfd = -1 \
+	}
+
+/* Child descriptor `to` becomes a copy of ours `from`. Everything not listed is closed. */
+struct proc_fd {
+	int from;
+	int to;
+};
+
+struct proc_spec {
+	const char *const *argv;   /* argv[0] is looked up in PATH unless it has a '/' */
+	const char *const *envp;   /* NULL: ours */
+	const struct proc_fd *fds; /* 0-2 not listed become /dev/null */
+	size_t nfds;
+	bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL, set last, parent re-checked;
+			       * the "parent" is the calling thread */
+	bool new_session;     /* setsid() */
+	uid_t uid;	      /* 0: unchanged; else uid, gid and groups are set */
+	gid_t gid;
+	const gid_t *groups;
+	size_t ngroups;
+	const char *cwd; /* NULL: unchanged */
+};
+
+/* Returns when exec has succeeded in the child; a failure of exec is reported here by errno. Signal
+ * dispositions and the mask are the default ones in the child. */
+int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err);
+/* The status as of waitid(): *code is the exit code or 128+signal. ERR_TIMEOUT at the deadline
+ * (monotonic; UINT64_MAX for none). On success the proc is reaped and becomes PROC_NONE. */
+int proc_wait(struct proc *p, uint64_t deadline_ns, int *code, struct error *err);
+/* SIGKILL (if alive), reap, close. Accepts PROC_NONE. */
+void proc_end(struct proc *p);
+int proc_signal(const struct proc *p, int signal, struct error *err);
+/* Runs to the end with stdin from /dev/null, stdout into out (NULL: /dev/null) and the last part of
+ * stderr into err's message when the exit code is not 0. */
+int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err);
+/* Start time of a pid in clock ticks since boot (/proc/PID/stat field 22); ERR_NOT_FOUND. */
+int proc_start_time(pid_t pid, uint64_t *ticks, struct error *err);
+/* /proc/sys/kernel/random/boot_id, 36 characters and NUL. */
+int proc_boot_id(char out[37], struct error *err);
+
+#endif

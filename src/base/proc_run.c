@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* A helper program run to its end: what it printed, or why it failed in its own words. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/proc.h"
+
+#define STDERR_KEPT 512
+#define CHUNK 16384
+
+enum { FROM_STDOUT, FROM_STDERR, FROM_PIDFD, SOURCES };
+
+struct run {
+	struct proc proc;
+	struct pollfd sources[SOURCES]; /* fd -1: at its end */
+	struct buf *out;		/* NULL: not wanted */
+	struct buf last;		/* the end of stderr */
+};
+
+static void close_source(struct run *r, int which)
+{
+	if (r->sources[which].fd >= 0)
+		close(r->sources[which].fd);
+	r->sources[which].fd = -1;
+}
+
+static int take(struct run *r, int which, const char *data, size_t n, struct error *err)
+{
+	if (which == FROM_STDOUT)
+		return buf_append(r->out, data, n, err);
+	if (buf_append(&r->last, data, n, err) < 0)
+		return -1;
+	if (r->last.len > STDERR_KEPT)
+		buf_consume(&r->last, r->last.len - STDERR_KEPT);
+	return 0;
+}
+
+/* One read. 1: there may be more at once; 0: nothing now, or the end; -1. */
+static int pump(struct run *r, int which, struct error *err)
+{
+	char chunk[CHUNK];
+	ssize_t n;
+
+	if (r->sources[which].fd < 0)
+		return 0;
+	n = read(r->sources[which].fd, chunk, sizeof(chunk));
+	if (n < 0 && errno == EINTR)
+		return 1;
+	if (n < 0 && errno == EAGAIN)
+		return 0;
+	if (n < 0)
+		return error_errno(err, errno, "read");
+	if (n == 0) {
+		close_source(r, which);
+		return 0;
+	}
+	return take(r, which, chunk, (size_t)n, err) < 0 ? -1 : 1;
+}
+
+/* Waits for any source. */
+static int wait_for_news(struct run *r, uint64_t deadline_ns, struct error *err)
+{
+	struct timespec left;
+	int n = ppoll(r->sources, SOURCES, fd_time_left(deadline_ns, &left), NULL);
+
+	if (n < 0 && errno != EINTR)
+		return error_errno(err, errno, "poll");
+	if (n == 0)
+		return error_set(err, ERR_TIMEOUT, "the deadline passed");
+	for (int i = 0; n < 0 && i < SOURCES; i++)
+		r->sources[i].revents = 0;
+	return 0;
+}
+
+/* Up to `most` reads of a source. */
+static int drain(struct run *r, int which, int most, struct error *err)
+{
+	int more = 1;
+
+	while (more > 0 && most-- > 0)
+		more = pump(r, which, err);
+	return more;
+}
+
+/*
+ * The process' end is the end, even if a child of it still holds the pipes: what is in them by then
+ * (64 KiB are in a pipe at most) is taken, what comes later is nobody's.
+ */
+static int collect(struct run *r, uint64_t deadline_ns, struct error *err)
+{
+	bool ended = false;
+
+	while (!ended) {
+		if (wait_for_news(r, deadline_ns, err) < 0)
+			return -1;
+		ended = r->sources[FROM_PIDFD].revents != 0;
+		for (int i = FROM_STDOUT; i <= FROM_STDERR; i++) {
+			int most = ended ? 65536 / CHUNK + 1 : r->sources[i].revents != 0;
+			if (drain(r, i, most, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int start(struct run *r, const char *const *argv, struct error *err)
+{
+	int out[2] = {-1, -1}, errors[2];
+
+	if (r->out && fd_pipe(out, err) < 0)
+		return -1;
+	autoclose int out_write = out[1];
+	r->sources[FROM_STDOUT].fd = out[0];
+	if (fd_pipe(errors, err) < 0)
+		return -1;
+	autoclose int errors_write = errors[1];
+	r->sources[FROM_STDERR].fd = errors[0];
+	if ((r->out && fd_nonblock(out[0], true, err) < 0) || fd_nonblock(errors[0], true, err) < 0)
+		return -1;
+	struct proc_fd fds[] = {{errors_write, 2}, {out_write, 1}};
+	struct proc_spec spec = {.argv = argv, .fds = fds, .nfds = r->out ? 2 : 1};
+	if (proc_spawn(&spec, &r->proc, err) < 0)
+		return -1;
+	r->sources[FROM_PIDFD].fd = r->proc.pidfd;
+	return 0;
+}
+
+/* Trailing newlines go, those within become blanks: an error is one line. */
+static const char *one_line(struct buf *b)
+{
+	const uint8_t *p = buf_bytes(b);
+
+	while (b->len > 0 && (p[b->len - 1] == '\n' || p[b->len - 1] == ' '))
+		b->len--;
+	for (size_t i = 0; i < b->len; i++)
+		if (b->data[b->start + i] < 0x20 || b->data[b->start + i] == 0x7f)
+			b->data[b->start + i] = ' ';
+	return buf_string(b);
+}
+
+static int run_to_end(struct run *r, uint64_t deadline_ns, struct error *err)
+{
+	int code;
+
+	if (collect(r, deadline_ns, err) < 0 || proc_wait(&r->proc, UINT64_MAX, &code, err) < 0)
+		return -1;
+	if (code == 0)
+		return 0;
+	const char *said = one_line(&r->last);
+	return error_set(err, ERR_IO, "exit code %d%s%s", code, *said ? ": " : "", said);
+}
+
+int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err)
+{
+	struct run r = {.proc = PROC_NONE, .out = out, .last = BUF_INIT(STDERR_KEPT + CHUNK)};
+	size_t before = out ? out->len : 0;
+	int rc;
+
+	for (int i = 0; i < SOURCES; i++)
+		r.sources[i] = (struct pollfd){.fd = -1, .events = POLLIN};
+	rc = start(&r, argv, err);
+	if (rc == 0 && (rc = run_to_end(&r, deadline_ns, err)) < 0)
+		error_prefix(err, "%s", argv[0]);
+	proc_end(&r.proc);
+	close_source(&r, FROM_STDOUT);
+	close_source(&r, FROM_STDERR);
+	buf_free(&r.last);
+	if (rc < 0 && out)
+		out->len = before;
+	return rc;
+}
