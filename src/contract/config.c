@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* A config as a whole: the order of its sections, its canonical form, and the struct made of it. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "contract/decode.h"
+
+const char *const accelerator_names[3] = {
+	[ACCELERATOR_AUTO] = "auto",
+	[ACCELERATOR_KVM] = "kvm",
+	[ACCELERATOR_TCG] = "tcg",
+};
+static_assert(ACCELERATOR_TCG == 2, "a name for every accelerator");
+const char *const network_mode_names[3] = {
+	[NETWORK_NAT] = "nat",
+	[NETWORK_ISOLATED] = "isolated",
+	[NETWORK_BRIDGED] = "bridged",
+};
+static_assert(NETWORK_BRIDGED == 2, "a name for every mode");
+
+static const char *const config_keys[] = {"kernelPath",	 "initrdPath",
+					  "rootfsPath",	 "stateDir",
+					  "memoryMiB",	 "cpuCount",
+					  "command",	 "env",
+					  "user",	 "hostname",
+					  "disks",	 "timeoutSeconds",
+					  "network",	 "vsockListeners",
+					  "accelerator", "shares",
+					  "bundles",	 "mediation",
+					  "outputs",	 "image",
+					  "cgroup",	 NULL};
+
+/* The first error in this order is the one that is told. */
+static int (*const sections[])(struct config_decode *d, struct error *err) = {
+	decode_required_paths, decode_sizes,	 decode_disks,	 decode_vsock_listeners,
+	decode_network,	       decode_mediation, decode_machine, decode_workload,
+	decode_shares,	       decode_bundles,	 decode_outputs, decode_image,
+};
+
+int config_known_keys(const json_t *in, struct error *err)
+{
+	return json_only_keys(in, "config", config_keys, err);
+}
+
+int config_normalise(const json_t *in, bool strict, const struct host_bounds *bounds, json_t **out,
+		     struct error *err)
+{
+	json_auto_t *canonical = json_object();
+	json_auto_t *mountpoints = json_object();
+	struct config_decode d = {in, canonical, strict, bounds, mountpoints};
+
+	if (!canonical || !mountpoints)
+		return error_errno(err, ENOMEM, "config");
+	if (!json_is_object(in))
+		return error_set(err, ERR_INVALID, "config must be an object");
+	if (strict && config_known_keys(in, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+		if (sections[i](&d, err) < 0)
+			return -1;
+	*out = steal_ptr(&canonical);
+	return 0;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static int64_t number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+static unsigned index_of(const char *name, const char *const *names, unsigned count)
+{
+	unsigned i = 0;
+
+	while (i < count - 1 && strcmp(names[i], name) != 0)
+		i++;
+	return i;
+}
+
+/* The canonical document has been checked: what must be there is there and of its type. */
+void config_bind(json_t *normalised, struct config *out)
+{
+	const json_t *n = normalised;
+	const json_t *network = json_object_get(n, "network");
+
+	*out = (struct config){
+		.kernel_path = text_of(n, "kernelPath"),
+		.initrd_path = text_of(n, "initrdPath"),
+		.rootfs_path = text_of(n, "rootfsPath"),
+		.state_dir = text_of(n, "stateDir"),
+		.memory_mib = number_of(n, "memoryMiB"),
+		.cpu_count = number_of(n, "cpuCount"),
+		.accelerator = index_of(text_of(n, "accelerator"), accelerator_names, 3),
+		.network_mode = index_of(text_of(network, "mode"), network_mode_names, 3),
+		.network_interface = text_of(network, "interface"),
+		.command = json_object_get(n, "command"),
+		.env = json_object_get(n, "env"),
+		.user = text_of(n, "user"),
+		.hostname = text_of(n, "hostname"),
+		.timeout_seconds = number_of(n, "timeoutSeconds"),
+		.port_forwards = json_object_get(network, "portForwards"),
+		.disks = json_object_get(n, "disks"),
+		.vsock_listeners = json_object_get(n, "vsockListeners"),
+		.mediation = json_object_get(n, "mediation"),
+		.shares = json_object_get(n, "shares"),
+		.bundles = json_object_get(n, "bundles"),
+		.outputs = json_object_get(n, "outputs"),
+		.image = json_object_get(n, "image"),
+		.cgroup = text_of(n, "cgroup"),
+		.normalised = normalised,
+	};
+}
+
+int config_from_record(json_t *json, struct config *out, struct error *err)
+{
+	json_t *normalised = NULL;
+
+	if (config_normalise(json, false, NULL, &normalised, err) < 0)
+		return -1;
+	config_bind(normalised, out);
+	return 0;
+}
+
+void config_free(struct config *config)
+{
+	json_decref(config->normalised);
+	*config = (struct config){0};
+}
+
+/* stateDir is left out: the record was found in it, under whichever spelling. */
+static json_t *comparable(const struct config *config)
+{
+	json_t *copy = json_copy(config->normalised);
+
+	json_object_del(copy, "stateDir");
+	return copy;
+}
+
+int config_compare(const struct config *given, const struct config *recorded, struct error *err)
+{
+	json_auto_t *a = comparable(given);
+	json_auto_t *b = comparable(recorded);
+	char path[256] = "";
+
+	if (!a || !b)
+		return error_errno(err, ENOMEM, "config");
+	if (!json_first_difference(a, b, path, sizeof(path)))
+		return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "config.%s differs from what prepare recorded; give the recorded value or "
+			 "prepare again",
+			 path);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The machine itself: what it boots, how big it is, and what runs it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "contract/decode.h"
+
+#define DEFAULT_MEMORY_MIB 512
+#define DEFAULT_CPUS 2
+
+static int put_int(json_t *out, const char *key, int64_t value, struct error *err)
+{
+	return json_put(out, key, json_integer(value), err);
+}
+
+int decode_required_paths(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"kernelPath", "rootfsPath"};
+	autofree char *state_dir = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *path = NULL;
+
+		if (decode_text(d->in, "config", keys[i], JSON_REQUIRED, &path, err) < 0 ||
+		    json_put_string(d->out, keys[i], path, err) < 0)
+			return -1;
+	}
+	state_dir = decode_absolute(d->in, "config", "stateDir", err);
+	if (!state_dir)
+		return -1;
+	return json_put_string(d->out, "stateDir", state_dir, err);
+}
+
+/* most is what the host has; 0 where it has no say. The default is never beyond it: a host with one
+ * CPU can run a guest whose config leaves the number open. */
+static int decode_size(struct config_decode *d, const char *key, const char *unit, int64_t fallback,
+		       int64_t least, int64_t most, struct error *err)
+{
+	int64_t value = most > 0 && most < fallback ? most : fallback;
+
+	if (json_get_int(d->in, "config", key, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &value, err) <
+	    0)
+		return -1;
+	if (value < least)
+		return error_set(err, ERR_INVALID,
+				 "config.%s must be at least %" PRId64 "%s, and is %" PRId64, key,
+				 least, unit, value);
+	if (most > 0 && value > most)
+		return error_set(err, ERR_INVALID,
+				 "config.%s is %" PRId64 "%s, and this host has room for %" PRId64
+				 "%s",
+				 key, value, unit, most, unit);
+	if (value > INT32_MAX)
+		return error_set(err, ERR_INVALID, "config.%s is too large: %" PRId64 "%s", key,
+				 value, unit);
+	return put_int(d->out, key, value, err);
+}
+
+int decode_sizes(struct config_decode *d, struct error *err)
+{
+	int64_t least = (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB);
+
+	if (decode_size(d, "memoryMiB", " MiB", DEFAULT_MEMORY_MIB, least,
+			d->bounds ? d->bounds->memory_mib : 0, err) < 0)
+		return -1;
+	return decode_size(d, "cpuCount", "", DEFAULT_CPUS, 1, d->bounds ? d->bounds->cpus : 0,
+			   err);
+}
+
+/* Every kernel file K has K.initrd beside it. */
+static int decode_initrd(struct config_decode *d, struct error *err)
+{
+	const char *kernel = json_string_value(json_object_get(d->out, "kernelPath"));
+	const char *given = NULL;
+	autofree char *beside = NULL;
+
+	if (decode_text(d->in, "config", "initrdPath", JSON_OPTIONAL, &given, err) < 0)
+		return -1;
+	if (given)
+		return json_put_string(d->out, "initrdPath", given, err);
+	if (asprintf(&beside, "%s.initrd", kernel) < 0) {
+		beside = NULL;
+		return error_errno(err, ENOMEM, "config.initrdPath");
+	}
+	return json_put_string(d->out, "initrdPath", beside, err);
+}
+
+static int decode_accelerator(struct config_decode *d, struct error *err)
+{
+	size_t index = ACCELERATOR_AUTO;
+
+	if (decode_choice(d->in, "config", "accelerator", JSON_OPTIONAL, accelerator_names,
+			  ARRAY_SIZE(accelerator_names), &index, err) < 0)
+		return -1;
+	return json_put_string(d->out, "accelerator", accelerator_names[index], err);
+}
+
+static int decode_cgroup(struct config_decode *d, struct error *err)
+{
+	const char *given = NULL;
+	autofree char *path = NULL;
+
+	if (decode_text(d->in, "config", "cgroup", JSON_OPTIONAL, &given, err) < 0)
+		return -1;
+	if (!given)
+		return 0;
+	if (!strcmp(given, "inherit") || !strcmp(given, "systemd"))
+		return json_put_string(d->out, "cgroup", given, err);
+	if (*given != '/')
+		return error_set(err, ERR_INVALID,
+				 "config.cgroup must be \"inherit\", \"systemd\" or the absolute "
+				 "path of a cgroup, and is \"%.200s\"",
+				 given);
+	path = decode_absolute(d->in, "config", "cgroup", err);
+	if (!path)
+		return -1;
+	return json_put_string(d->out, "cgroup", path, err);
+}
+
+int decode_machine(struct config_decode *d, struct error *err)
+{
+	if (decode_initrd(d, err) < 0 || decode_accelerator(d, err) < 0)
+		return -1;
+	return decode_cgroup(d, err);
+}
+
+int decode_image(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"imageRef", "resolvedRef", "imageDigest", NULL};
+	json_auto_t *out = json_object();
+	json_t *image = NULL;
+
+	if (!out)
+		return error_errno(err, ENOMEM, "config.image");
+	if (json_get_object(d->in, "config", "image", JSON_OPTIONAL, &image, err) < 0)
+		return -1;
+	if (image && d->strict && json_only_keys(image, "config.image", keys, err) < 0)
+		return -1;
+	for (size_t i = 0; image && keys[i]; i++) {
+		const char *text = NULL;
+
+		if (decode_text(image, "config.image", keys[i], JSON_OPTIONAL, &text, err) < 0 ||
+		    (text && json_put_string(out, keys[i], text, err) < 0))
+			return -1;
+	}
+	if (!json_object_size(out))
+		return 0;
+	return json_put(d->out, "image", json_incref(out), err);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* config.network: the guest's network card, published ports and opened destinations. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "contract/decode.h"
+
+#define PATH "config.network"
+#define DEFAULT_PUBLISH_HOST "127.0.0.1"
+
+static int decode_interface(const json_t *network, enum network_mode mode, json_t *out,
+			    struct error *err)
+{
+	const char *name = NULL;
+
+	if (decode_text(network, PATH, "interface", JSON_OPTIONAL, &name, err) < 0)
+		return -1;
+	if (!name)
+		return 0;
+	if (mode != NETWORK_BRIDGED)
+		return error_set(err, ERR_INVALID,
+				 PATH ".interface goes with mode \"bridged\" only, and mode is "
+				      "\"%s\"",
+				 network_mode_names[mode]);
+	return json_put_string(out, "interface", name, err);
+}
+
+/* Listening addresses are numbers: a name could come to mean another interface tomorrow. */
+static int decode_publish_host(const json_t *item, const char *path, json_t *out, struct error *err)
+{
+	const char *host = DEFAULT_PUBLISH_HOST;
+	unsigned char address[sizeof(struct in6_addr)];
+
+	if (decode_text(item, path, "host", JSON_OPTIONAL, &host, err) < 0)
+		return -1;
+	if (!strcmp(host, "localhost"))
+		host = DEFAULT_PUBLISH_HOST;
+	if (inet_pton(AF_INET, host, address) != 1 && inet_pton(AF_INET6, host, address) != 1)
+		return error_set(err, ERR_INVALID,
+				 "%s.host must be an IP address of this host, and is \"%.64s\"",
+				 path, host);
+	return json_put_string(out, "host", host, err);
+}
+
+static int decode_forward(struct config_decode *d, const json_t *item, const char *path,
+			  json_t *seen, json_t *out, struct error *err)
+{
+	static const char *const protocols[] = {"tcp"};
+	static const char *const ports[] = {"hostPort", "guestPort"};
+	size_t protocol = 0;
+	char key[96];
+
+	(void)d;
+	if (decode_choice(item, path, "protocol", JSON_OPTIONAL, protocols, ARRAY_SIZE(protocols),
+			  &protocol, err) < 0 ||
+	    json_put_string(out, "protocol", protocols[protocol], err) < 0 ||
+	    decode_publish_host(item, path, out, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
+		int64_t port = 0;
+
+		if (json_get_int(item, path, ports[i], JSON_REQUIRED, 1, 65535, &port, err) < 0 ||
+		    json_put(out, ports[i], json_integer(port), err) < 0)
+			return -1;
+	}
+	snprintf(key, sizeof(key), "%s/%s/%d", protocols[protocol],
+		 json_string_value(json_object_get(out, "host")),
+		 (int)json_integer_value(json_object_get(out, "hostPort")));
+	return decode_unique(seen, key, path, "host port", err);
+}
+
+static int decode_forwards(struct config_decode *d, const json_t *network, enum network_mode mode,
+			   json_t *out, struct error *err)
+{
+	static const char *const keys[] = {"protocol", "host", "hostPort", "guestPort", NULL};
+
+	if (decode_list(d, network, PATH, "portForwards", keys, decode_forward, out, err) < 0)
+		return -1;
+	if (mode == NETWORK_ISOLATED && json_object_get(out, "portForwards"))
+		return error_set(err, ERR_INVALID,
+				 PATH ".portForwards need mode \"nat\" or \"bridged\", and mode is "
+				      "\"isolated\"");
+	return 0;
+}
+
+/* "a.b.c.d" or "a.b.c.d/n" to its canonical form with the length. */
+static int parse_prefix(const json_t *entry, char *out, size_t size)
+{
+	const char *text = json_string_value(entry);
+	char address[INET_ADDRSTRLEN];
+	struct in_addr in;
+	unsigned bits = 32;
+	const char *slash = text ? strchr(text, '/') : NULL;
+	size_t len = slash ? (size_t)(slash - text) : json_string_length(entry);
+
+	if (!text || strlen(text) != json_string_length(entry) || len >= sizeof(address))
+		return -1;
+	memcpy(address, text, len);
+	address[len] = '\0';
+	if (inet_pton(AF_INET, address, &in) != 1)
+		return -1;
+	if (slash) {
+		const char *p = slash + 1;
+
+		for (bits = 0; *p >= '0' && *p <= '9' && bits <= 32; p++)
+			bits = bits * 10 + (unsigned)(*p - '0');
+		if (*p || p == slash + 1 || bits > 32)
+			return -1;
+	}
+	if (bits < 32 && ntohl(in.s_addr) & UINT32_MAX >> bits)
+		return -1;
+	snprintf(out, size, "%s/%u", address, bits);
+	return 0;
+}
+
+static int decode_allow(const json_t *network, enum network_mode mode, json_t *out,
+			struct error *err)
+{
+	json_auto_t *list = json_array();
+	json_t *allow = NULL;
+
+	if (!list)
+		return error_errno(err, ENOMEM, PATH ".allow");
+	if (json_get_array(network, PATH, "allow", JSON_OPTIONAL, &allow, err) < 0)
+		return -1;
+	if (json_array_size(allow) && mode != NETWORK_NAT)
+		return error_set(err, ERR_INVALID,
+				 PATH ".allow goes with mode \"nat\" only, and mode is \"%s\"",
+				 network_mode_names[mode]);
+	for (size_t i = 0; i < json_array_size(allow); i++) {
+		const json_t *entry = json_array_get(allow, i);
+		char prefix[INET_ADDRSTRLEN + 4];
+
+		if (parse_prefix(entry, prefix, sizeof(prefix)) < 0)
+			return error_set(err, ERR_INVALID,
+					 PATH ".allow[%zu] must be an IPv4 prefix like "
+					      "\"192.168.1.0/24\", without bits behind its length",
+					 i);
+		if (json_array_append_new(list, json_string(prefix)) < 0)
+			return error_errno(err, ENOMEM, PATH ".allow");
+	}
+	if (!json_array_size(list))
+		return 0;
+	return json_put(out, "allow", json_incref(list), err);
+}
+
+int decode_network(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"mode", "interface", "portForwards", "allow", NULL};
+	json_auto_t *out = json_object();
+	json_t *network = NULL;
+	size_t mode = NETWORK_NAT;
+
+	if (!out)
+		return error_errno(err, ENOMEM, PATH);
+	if (json_get_object(d->in, "config", "network", JSON_OPTIONAL, &network, err) < 0)
+		return -1;
+	if (network && d->strict && json_only_keys(network, PATH, keys, err) < 0)
+		return -1;
+	if (network && decode_choice(network, PATH, "mode", JSON_OPTIONAL, network_mode_names,
+				     ARRAY_SIZE(network_mode_names), &mode, err) < 0)
+		return -1;
+	if (json_put_string(out, "mode", network_mode_names[mode], err) < 0)
+		return -1;
+	if (network && (decode_interface(network, (enum network_mode)mode, out, err) < 0 ||
+			decode_forwards(d, network, (enum network_mode)mode, out, err) < 0 ||
+			decode_allow(network, (enum network_mode)mode, out, err) < 0))
+		return -1;
+	return json_put(d->out, "network", json_incref(out), err);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Disks, shared directories, input bundles and declared outputs. Whatever is mounted shares one set
+ * of mountpoints, so that no two entries, of whichever kind, can hide each other.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "contract/decode.h"
+
+/* The most that the virtio file system device takes as a tag. */
+#define SHARE_TAG_BYTES 36
+
+static const char *const mode_names[] = {"ro", "rw"};
+
+/* A name by which the guest, the command line and files refer to the entry. */
+static int decode_name(const json_t *item, const char *path, const char *key, json_t *seen,
+		       json_t *out, struct error *err)
+{
+	const char *name = NULL;
+
+	if (decode_text(item, path, key, JSON_REQUIRED, &name, err) < 0)
+		return -1;
+	if (!path_is_safe_basename(name))
+		return error_set(err, ERR_INVALID,
+				 "%s.%s must be a plain name without a slash, and is \"%.200s\"",
+				 path, key, name);
+	if (decode_unique(seen, name, path, key, err) < 0)
+		return -1;
+	return json_put_string(out, key, name, err);
+}
+
+static int decode_mode(const json_t *item, const char *path, json_t *out, struct error *err)
+{
+	size_t index = 0;
+
+	if (decode_choice(item, path, "mode", JSON_REQUIRED, mode_names, ARRAY_SIZE(mode_names),
+			  &index, err) < 0)
+		return -1;
+	return json_put_string(out, "mode", mode_names[index], err);
+}
+
+static int decode_host_path(const json_t *item, const char *path, json_t *out, struct error *err)
+{
+	const char *text = NULL;
+
+	if (decode_text(item, path, "path", JSON_REQUIRED, &text, err) < 0)
+		return -1;
+	return json_put_string(out, "path", text, err);
+}
+
+static int decode_disk(struct config_decode *d, const json_t *item, const char *path, json_t *seen,
+		       json_t *out, struct error *err)
+{
+	if (decode_name(item, path, "name", seen, out, err) < 0)
+		return -1;
+	if (!strcmp(json_string_value(json_object_get(out, "name")), "rootfs"))
+		return error_set(err, ERR_INVALID, "%s.name must not be \"rootfs\", the root disk",
+				 path);
+	if (decode_host_path(item, path, out, err) < 0 ||
+	    decode_mountpoint(d, item, path, out, err) < 0)
+		return -1;
+	return decode_mode(item, path, out, err);
+}
+
+int decode_disks(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"name", "path", "mountpoint", "mode", NULL};
+
+	return decode_list(d, d->in, "config", "disks", keys, decode_disk, d->out, err);
+}
+
+/* Never the host's root: sharing everything is sharing nothing with thought. */
+static int decode_share_path(const json_t *item, const char *path, json_t *out, struct error *err)
+{
+	autofree char *shared = decode_absolute(item, path, "path", err);
+
+	if (!shared)
+		return -1;
+	if (!strcmp(shared, "/"))
+		return error_set(err, ERR_INVALID,
+				 "%s.path must not be \"/\": share the one directory that the "
+				 "task needs",
+				 path);
+	return json_put_string(out, "path", shared, err);
+}
+
+static int decode_share(struct config_decode *d, const json_t *item, const char *path, json_t *seen,
+			json_t *out, struct error *err)
+{
+	if (decode_name(item, path, "tag", seen, out, err) < 0)
+		return -1;
+	if (json_string_length(json_object_get(out, "tag")) > SHARE_TAG_BYTES)
+		return error_set(err, ERR_INVALID, "%s.tag must be at most %d bytes long", path,
+				 SHARE_TAG_BYTES);
+	if (decode_share_path(item, path, out, err) < 0 ||
+	    decode_mountpoint(d, item, path, out, err) < 0)
+		return -1;
+	return decode_mode(item, path, out, err);
+}
+
+int decode_shares(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"tag", "path", "mountpoint", "mode", NULL};
+
+	return decode_list(d, d->in, "config", "shares", keys, decode_share, d->out, err);
+}
+
+static int decode_bundle(struct config_decode *d, const json_t *item, const char *path,
+			 json_t *seen, json_t *out, struct error *err)
+{
+	if (decode_name(item, path, "name", seen, out, err) < 0 ||
+	    decode_host_path(item, path, out, err) < 0)
+		return -1;
+	return decode_mountpoint(d, item, path, out, err);
+}
+
+int decode_bundles(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"name", "path", "mountpoint", NULL};
+
+	return decode_list(d, d->in, "config", "bundles", keys, decode_bundle, d->out, err);
+}
+
+static int decode_output(struct config_decode *d, const json_t *item, const char *path,
+			 json_t *seen, json_t *out, struct error *err)
+{
+	autofree char *guest_path = NULL;
+
+	(void)d;
+	if (decode_name(item, path, "name", seen, out, err) < 0)
+		return -1;
+	guest_path = decode_absolute(item, path, "path", err);
+	if (!guest_path)
+		return -1;
+	return json_put_string(out, "path", guest_path, err);
+}
+
+int decode_outputs(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"name", "path", NULL};
+
+	return decode_list(d, d->in, "config", "outputs", keys, decode_output, d->out, err);
+}

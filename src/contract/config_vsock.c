@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connections that the guest may open to the host: declared listeners and the mediation channel.
+ * Host port 1024 is the control stream's; whoever could be had to listen on it could speak as the
+ * supervisor.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "contract/decode.h"
+
+#define CONTROL_PORT 1024
+#define PORT_MAX INT64_C(4294967294) /* 2^32-1 is VMADDR_PORT_ANY */
+
+static int decode_port(const json_t *object, const char *path, enum json_need need, int64_t *port,
+		       struct error *err)
+{
+	if (json_get_int(object, path, "port", need, 1, PORT_MAX, port, err) < 0)
+		return -1;
+	if (*port == CONTROL_PORT)
+		return error_set(err, ERR_INVALID,
+				 "%s.port must not be %d, which is microagent's own", path,
+				 CONTROL_PORT);
+	return 0;
+}
+
+static int decode_listener(struct config_decode *d, const json_t *item, const char *path,
+			   json_t *seen, json_t *out, struct error *err)
+{
+	const char *target = NULL;
+	int64_t port = 0;
+	char key[24];
+
+	(void)d;
+	if (decode_port(item, path, JSON_REQUIRED, &port, err) < 0)
+		return -1;
+	snprintf(key, sizeof(key), "%" PRId64, port);
+	if (decode_unique(seen, key, path, "port", err) < 0 ||
+	    decode_host_port(item, path, "target", JSON_REQUIRED, &target, err) < 0 ||
+	    json_put(out, "port", json_integer(port), err) < 0)
+		return -1;
+	return json_put_string(out, "target", target, err);
+}
+
+int decode_vsock_listeners(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"port", "target", NULL};
+
+	return decode_list(d, d->in, "config", "vsockListeners", keys, decode_listener, d->out,
+			   err);
+}
+
+struct mediation {
+	bool enabled, required, fail_closed;
+	int64_t port;
+	const char *target;
+};
+
+/* All zero, as written by callers that always print the block, means: not configured. */
+static bool is_configured(const json_t *given, const struct mediation *m)
+{
+	const json_t *port = json_object_get(given, "port");
+	const json_t *target = json_object_get(given, "target");
+
+	return m->enabled || m->required || m->fail_closed || json_integer_value(port) ||
+	       json_string_length(target);
+}
+
+static int decode_flags(const json_t *given, struct mediation *m, struct error *err)
+{
+	const char *target = NULL;
+	int64_t port = 0;
+
+	if (json_get_bool(given, "config.mediation", "enabled", JSON_OPTIONAL, &m->enabled, err) <
+		    0 ||
+	    json_get_bool(given, "config.mediation", "required", JSON_OPTIONAL, &m->required, err) <
+		    0 ||
+	    json_get_bool(given, "config.mediation", "failClosed", JSON_OPTIONAL, &m->fail_closed,
+			  err) < 0)
+		return -1;
+	/* Types only, so that a zero port and an empty target can mean "not configured". */
+	if (json_get_int(given, "config.mediation", "port", JSON_OPTIONAL, 0, PORT_MAX, &port,
+			 err) < 0)
+		return -1;
+	return json_get_string(given, "config.mediation", "target", JSON_OPTIONAL, &target, err);
+}
+
+/* A listener may be declared for the mediation port as well, if it means the same. */
+static int check_listeners(const struct config_decode *d, const struct mediation *m,
+			   struct error *err)
+{
+	const json_t *listeners = json_object_get(d->out, "vsockListeners");
+
+	for (size_t i = 0; i < json_array_size(listeners); i++) {
+		const json_t *listener = json_array_get(listeners, i);
+
+		if (json_integer_value(json_object_get(listener, "port")) == m->port &&
+		    strcmp(json_string_value(json_object_get(listener, "target")), m->target) != 0)
+			return error_set(err, ERR_INVALID,
+					 "config.mediation.port is also "
+					 "config.vsockListeners[%zu].port, with another target",
+					 i);
+	}
+	return 0;
+}
+
+static int put_mediation(json_t *out, const struct mediation *m, struct error *err)
+{
+	if (json_put(out, "enabled", json_true(), err) < 0 ||
+	    json_put(out, "required", json_boolean(m->required), err) < 0 ||
+	    json_put(out, "port", json_integer(m->port), err) < 0 ||
+	    json_put_string(out, "target", m->target, err) < 0)
+		return -1;
+	return json_put(out, "failClosed", json_boolean(m->fail_closed), err);
+}
+
+static int decode_configured(struct config_decode *d, const json_t *given, struct mediation *m,
+			     struct error *err)
+{
+	json_auto_t *out = json_object();
+
+	if (!out)
+		return error_errno(err, ENOMEM, "config.mediation");
+	if (!m->enabled)
+		return error_set(err, ERR_INVALID,
+				 "config.mediation.enabled must be true where mediation is "
+				 "configured");
+	if (decode_port(given, "config.mediation", JSON_REQUIRED, &m->port, err) < 0 ||
+	    decode_host_port(given, "config.mediation", "target", JSON_REQUIRED, &m->target, err) <
+		    0)
+		return -1;
+	if (m->required && !m->fail_closed)
+		return error_set(err, ERR_INVALID,
+				 "config.mediation.failClosed must be true where required is");
+	if (check_listeners(d, m, err) < 0 || put_mediation(out, m, err) < 0)
+		return -1;
+	return json_put(d->out, "mediation", json_incref(out), err);
+}
+
+int decode_mediation(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"enabled", "required",   "port",
+					   "target",  "failClosed", NULL};
+	struct mediation mediation = {0};
+	json_t *given = NULL;
+
+	if (json_get_object(d->in, "config", "mediation", JSON_OPTIONAL, &given, err) < 0)
+		return -1;
+	if (!given)
+		return 0;
+	if ((d->strict && json_only_keys(given, "config.mediation", keys, err) < 0) ||
+	    decode_flags(given, &mediation, err) < 0)
+		return -1;
+	if (!is_configured(given, &mediation))
+		return 0;
+	return decode_configured(d, given, &mediation, err);
+}

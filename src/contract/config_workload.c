@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* What runs in the guest: command, environment, user, names and time. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "contract/decode.h"
+
+/* What the kernel takes as a host name (__NEW_UTS_LEN), and as a user name (LOGIN_NAME_MAX). */
+#define HOSTNAME_BYTES 64
+#define USER_BYTES 256
+/* Ten years: what the guest's agent takes. */
+#define TIMEOUT_SECONDS_MAX (INT64_C(10) * 366 * 24 * 3600)
+
+static bool is_c_string(const json_t *value)
+{
+	return json_is_string(value) &&
+	       strlen(json_string_value(value)) == json_string_length(value);
+}
+
+/* Arguments may be empty and may hold any byte but NUL; the program's name may not be empty. */
+static int decode_command(struct config_decode *d, struct error *err)
+{
+	json_t *command = NULL;
+
+	if (json_get_array(d->in, "config", "command", JSON_OPTIONAL, &command, err) < 0)
+		return -1;
+	if (!command)
+		return 0;
+	if (!json_array_size(command))
+		return error_set(err, ERR_INVALID,
+				 "config.command must not be empty; leave it out for no workload");
+	for (size_t i = 0; i < json_array_size(command); i++)
+		if (!is_c_string(json_array_get(command, i)))
+			return error_set(err, ERR_INVALID,
+					 "config.command[%zu] must be a string without NUL", i);
+	if (!json_string_length(json_array_get(command, 0)))
+		return error_set(err, ERR_INVALID, "config.command[0] must not be empty");
+	return json_put(d->out, "command", json_copy(command), err);
+}
+
+static int check_variable(const char *name, const json_t *value, struct error *err)
+{
+	if (!*name)
+		return error_set(err, ERR_INVALID, "config.env has a variable without a name");
+	if (strchr(name, '='))
+		return error_set(err, ERR_INVALID,
+				 "config.env has a variable with \"=\" in its name: \"%.200s\"",
+				 name);
+	if (!is_c_string(value))
+		return error_set(err, ERR_INVALID, "config.env.%.200s must be a string without NUL",
+				 name);
+	return 0;
+}
+
+static int decode_env(struct config_decode *d, struct error *err)
+{
+	json_t *env = NULL, *value;
+	const char *name;
+
+	if (json_get_object(d->in, "config", "env", JSON_OPTIONAL, &env, err) < 0)
+		return -1;
+	if (!json_object_size(env))
+		return 0;
+	json_object_foreach(env, name, value) if (check_variable(name, value, err) < 0) return -1;
+	return json_put(d->out, "env", json_copy(env), err);
+}
+
+static int decode_user(struct config_decode *d, struct error *err)
+{
+	const char *user = NULL;
+
+	if (decode_text(d->in, "config", "user", JSON_OPTIONAL, &user, err) < 0)
+		return -1;
+	if (!user)
+		return 0;
+	if (strlen(user) >= USER_BYTES || strpbrk(user, ":/ "))
+		return error_set(err, ERR_INVALID,
+				 "config.user must be the name or number of a user of the guest, "
+				 "and is \"%.64s\"",
+				 user);
+	return json_put_string(d->out, "user", user, err);
+}
+
+static bool is_hostname(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len > HOSTNAME_BYTES || !isalnum((unsigned char)name[0]) ||
+	    !isalnum((unsigned char)name[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '.')
+			return false;
+	return strstr(name, "..") == NULL;
+}
+
+static int decode_hostname(struct config_decode *d, struct error *err)
+{
+	const char *name = NULL;
+
+	if (decode_text(d->in, "config", "hostname", JSON_OPTIONAL, &name, err) < 0)
+		return -1;
+	if (!name)
+		return 0;
+	if (!is_hostname(name))
+		return error_set(err, ERR_INVALID,
+				 "config.hostname must be letters, digits, \"-\" and \".\", at "
+				 "most %d bytes, and is \"%.100s\"",
+				 HOSTNAME_BYTES, name);
+	return json_put_string(d->out, "hostname", name, err);
+}
+
+int decode_workload(struct config_decode *d, struct error *err)
+{
+	int64_t timeout = 0;
+
+	if (decode_command(d, err) < 0 || decode_env(d, err) < 0 || decode_user(d, err) < 0 ||
+	    decode_hostname(d, err) < 0)
+		return -1;
+	if (json_get_int(d->in, "config", "timeoutSeconds", JSON_OPTIONAL, 0, TIMEOUT_SECONDS_MAX,
+			 &timeout, err) < 0)
+		return -1;
+	return json_put(d->out, "timeoutSeconds", json_integer(timeout), err);
+}

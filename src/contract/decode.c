@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* The pieces from which the sections of a config are read. */
+#include "contract/decode.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+static bool has_control_byte(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return true;
+	return false;
+}
+
+int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
+		const char **text, struct error *err)
+{
+	const char *value = NULL;
+
+	if (json_get_string(object, path, key, need, &value, err) < 0)
+		return -1;
+	if (!value)
+		return 0;
+	if (!*value)
+		return error_set(err, ERR_INVALID, "%s.%s must not be empty", path, key);
+	if (has_control_byte(value))
+		return error_set(err, ERR_INVALID, "%s.%s must not hold control characters", path,
+				 key);
+	*text = value;
+	return 0;
+}
+
+static int choice_error(const char *path, const char *key, const char *value,
+			const char *const *names, size_t count, struct error *err)
+{
+	char list[160] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+					 i == 0		  ? ""
+					 : i + 1 == count ? " or "
+							  : ", ",
+					 names[i]);
+	return error_set(err, ERR_INVALID, "%s.%s must be %s, and is \"%.64s\"", path, key, list,
+			 value);
+}
+
+int decode_choice(const json_t *object, const char *path, const char *key, enum json_need need,
+		  const char *const *names, size_t count, size_t *index, struct error *err)
+{
+	const char *value = NULL;
+
+	if (json_get_string(object, path, key, need, &value, err) < 0)
+		return -1;
+	if (!value)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(names[i], value)) {
+			*index = i;
+			return 0;
+		}
+	return choice_error(path, key, value, names, count, err);
+}
+
+/* Whether "..", as a component, is in the path: it would be resolved differently by everyone. */
+static bool climbs(const char *path)
+{
+	for (const char *p = path; (p = strstr(p, "..")); p += 2)
+		if ((p == path || p[-1] == '/') && (!p[2] || p[2] == '/'))
+			return true;
+	return false;
+}
+
+char *decode_absolute(const json_t *object, const char *path, const char *key, struct error *err)
+{
+	const char *value = NULL;
+
+	if (decode_text(object, path, key, JSON_REQUIRED, &value, err) < 0 || !value)
+		return NULL;
+	if (*value != '/')
+		error_set(err, ERR_INVALID, "%s.%s must be an absolute path, and is \"%.200s\"",
+			  path, key, value);
+	else if (climbs(value))
+		error_set(err, ERR_INVALID, "%s.%s must not have \"..\" in it: \"%.200s\"", path,
+			  key, value);
+	else
+		return path_absolute(value, err);
+	return NULL;
+}
+
+static bool is_port(const char *text)
+{
+	unsigned value = 0;
+
+	if (!*text || *text == '0')
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		value = value * 10 + (unsigned)(*text - '0');
+		if (value > 65535)
+			return false;
+	}
+	return true;
+}
+
+static bool is_host_port(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+
+	if (!colon || colon == text || strchr(text, ' ') || strchr(text, '/') ||
+	    !is_port(colon + 1))
+		return false;
+	if (*text == '[') /* an IPv6 address carries colons of its own */
+		return colon[-1] == ']' && colon - text > 3;
+	return memchr(text, ':', (size_t)(colon - text)) == NULL;
+}
+
+int decode_host_port(const json_t *object, const char *path, const char *key, enum json_need need,
+		     const char **text, struct error *err)
+{
+	const char *value = NULL;
+
+	if (decode_text(object, path, key, need, &value, err) < 0)
+		return -1;
+	if (!value)
+		return 0;
+	if (!is_host_port(value))
+		return error_set(err, ERR_INVALID, "%s.%s must be host:port, and is \"%.200s\"",
+				 path, key, value);
+	*text = value;
+	return 0;
+}
+
+int decode_unique(json_t *seen, const char *key, const char *path, const char *what,
+		  struct error *err)
+{
+	const json_t *first = json_object_get(seen, key);
+
+	if (first)
+		return error_set(err, ERR_INVALID, "%s has the %s \"%.200s\" of %s", path, what,
+				 key, json_string_value(first));
+	return json_put_string(seen, key, path, err);
+}
+
+int decode_mountpoint(struct config_decode *d, const json_t *item, const char *path, json_t *out,
+		      struct error *err)
+{
+	autofree char *mountpoint = decode_absolute(item, path, "mountpoint", err);
+
+	if (!mountpoint)
+		return -1;
+	if (!strcmp(mountpoint, "/"))
+		return error_set(err, ERR_INVALID,
+				 "%s.mountpoint must not be \"/\", where the rootfs is", path);
+	if (decode_unique(d->mountpoints, mountpoint, path, "mountpoint", err) < 0)
+		return -1;
+	return json_put_string(out, "mountpoint", mountpoint, err);
+}
+
+static int decode_item(struct config_decode *d, const json_t *item, const char *path,
+		       const char *const *keys, decode_item_fn *fn, json_t *seen, json_t *list,
+		       struct error *err)
+{
+	json_auto_t *out = json_object();
+
+	if (!json_is_object(item))
+		return error_set(err, ERR_INVALID, "%s must be an object", path);
+	if (d->strict && json_only_keys(item, path, keys, err) < 0)
+		return -1;
+	if (!out)
+		return error_errno(err, ENOMEM, "%s", path);
+	if (fn(d, item, path, seen, out, err) < 0)
+		return -1;
+	if (json_array_append(list, out) < 0)
+		return error_errno(err, ENOMEM, "%s", path);
+	return 0;
+}
+
+int decode_list(struct config_decode *d, const json_t *in, const char *path, const char *key,
+		const char *const *keys, decode_item_fn *fn, json_t *target, struct error *err)
+{
+	json_auto_t *list = json_array();
+	json_auto_t *seen = json_object();
+	json_t *given = NULL;
+
+	if (!list || !seen)
+		return error_errno(err, ENOMEM, "%s.%s", path, key);
+	if (json_get_array(in, path, key, JSON_OPTIONAL, &given, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(given); i++) {
+		char item_path[DECODE_PATH];
+
+		snprintf(item_path, sizeof(item_path), "%s.%s[%zu]", path, key, i);
+		if (decode_item(d, json_array_get(given, i), item_path, keys, fn, seen, list, err) <
+		    0)
+			return -1;
+	}
+	if (!json_array_size(list))
+		return 0;
+	return json_put(target, key, json_incref(list), err);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A request as a whole. Errors win in this order: the document itself, its own fields, the command,
+ * the identity, the config; within each, as its own file says.
+ */
+#include "contract/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "contract/decode.h"
+
+static int decode_command_name(const json_t *document, enum command *out, struct error *err)
+{
+	char list[160] = "";
+	const char *name = NULL;
+	size_t used = 0;
+
+	/* No path: the command is a field of the document itself. */
+	if (json_get_string(document, "", "command", JSON_REQUIRED, &name, err) < 0)
+		return -1;
+	*out = command_from_name(name);
+	if (*out != COMMAND_COUNT)
+		return 0;
+	for (size_t i = 0; i < COMMAND_COUNT && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
+					 command_table[i].name);
+	return error_set(err, ERR_INVALID, "command must be one of %s, and is \"%.64s\"", list,
+			 name);
+}
+
+/* Where stateDir suffices, further fields of a config may be there but are not looked into: a kill
+ * must not fail for a detail that it has no use for. Their names are still checked. */
+static int decode_state_dir(const json_t *json, struct config *out, struct error *err)
+{
+	json_auto_t *normalised = json_object();
+	autofree char *state_dir = NULL;
+
+	if (config_known_keys(json, err) < 0)
+		return -1;
+	state_dir = decode_absolute(json, "config", "stateDir", err);
+	if (!state_dir || json_put_string(normalised, "stateDir", state_dir, err) < 0)
+		return -1;
+	*out = (struct config){
+		.state_dir = json_string_value(json_object_get(normalised, "stateDir")),
+		.normalised = steal_ptr(&normalised),
+	};
+	return 0;
+}
+
+static int decode_config(const json_t *json, enum command_input input,
+			 const struct host_bounds *bounds, struct config *out, struct error *err)
+{
+	json_t *normalised = NULL;
+
+	if (input == INPUT_STATE_DIR)
+		return decode_state_dir(json, out, err);
+	if (config_normalise(json, true, bounds, &normalised, err) < 0)
+		return -1;
+	config_bind(normalised, out);
+	return 0;
+}
+
+/* Fills all of out but its document. */
+static int decode_document(json_t *document, const char *backend, const struct host_bounds *bounds,
+			   struct request *out, struct error *err)
+{
+	static const char *const keys[] = {"command", "identity", "config", NULL};
+	json_t *identity = NULL, *config = NULL;
+	enum command_input input;
+	enum json_need need;
+
+	if (!json_is_object(document))
+		return error_set(err, ERR_INVALID, "the request must be a JSON object");
+	if (json_only_keys(document, "", keys, err) < 0 ||
+	    decode_command_name(document, &out->command, err) < 0)
+		return -1;
+	input = command_table[out->command].input;
+	need = input == INPUT_NONE ? JSON_OPTIONAL : JSON_REQUIRED;
+	if (json_get_object(document, "", "identity", need, &identity, err) < 0)
+		return -1;
+	if (input != INPUT_NONE && identity_decode(identity, backend, &out->identity, err) < 0)
+		return -1;
+	if (json_get_object(document, "", "config", need, &config, err) < 0)
+		return -1;
+	if (input == INPUT_NONE)
+		return 0;
+	return decode_config(config, input, bounds, &out->config, err);
+}
+
+static json_t *load_document(const void *data, size_t len, struct error *err)
+{
+	size_t most = limit_get(LIMIT_REQUEST_BYTES);
+	json_t *document;
+
+	if (!len) {
+		error_set(err, ERR_INVALID, "the request is empty; one JSON object is expected");
+		return NULL;
+	}
+	if (len > most) {
+		error_set(err, ERR_INVALID, "the request is longer than %zu bytes", most);
+		return NULL;
+	}
+	document = json_load_nul(data, len, err);
+	if (!document)
+		error_prefix(err, "the request is not valid JSON");
+	return document;
+}
+
+int request_decode(const void *data, size_t len, const char *backend,
+		   const struct host_bounds *bounds, struct request *out, struct error *err)
+{
+	json_auto_t *document = load_document(data, len, err);
+	struct request request = {0};
+
+	if (!document || decode_document(document, backend, bounds, &request, err) < 0)
+		return -1;
+	request.document = steal_ptr(&document);
+	*out = request;
+	return 0;
+}
+
+int request_command(const void *data, size_t len, enum command *out, struct error *err)
+{
+	json_auto_t *document = load_document(data, len, err);
+
+	return document ? decode_command_name(document, out, err) : -1;
+}
+
+void request_free(struct request *request)
+{
+	config_free(&request->config);
+	json_decref(request->document);
+	*request = (struct request){0};
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The request as decoded and validated: one JSON document, seeds 000, 002 and 003 for the shared
+ * part, DESIGN's further keys beside it. Decoding is strict: unknown fields are refused by name,
+ * because a typo must not silently weaken isolation. Pure: looks at no file.
+ */
+#ifndef CONTRACT_REQUEST_H
+#define CONTRACT_REQUEST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "contract/state.h"
+
+enum accelerator { ACCELERATOR_AUTO, ACCELERATOR_KVM, ACCELERATOR_TCG };
+enum network_mode { NETWORK_NAT, NETWORK_ISOLATED, NETWORK_BRIDGED };
+extern const char *const accelerator_names[3];
+extern const char *const network_mode_names[3];
+
+struct identity {
+	const char *request_id;
+	const char *runtime_id; /* a safe basename, not reserved */
+	const char *role;	/* "workload" or "enforcer" */
+	const char *backend;
+	const json_t *json; /* as given, for answers */
+};
+
+/* Strings and arrays are borrowed from `normalised`. Arrays and objects that are empty are NULL. */
+struct config {
+	const char *kernel_path;
+	const char *initrd_path; /* default kernel_path + ".initrd" */
+	const char *rootfs_path;
+	const char *state_dir; /* absolute */
+	int64_t memory_mib;    /* default 512 */
+	int64_t cpu_count;     /* default 2 */
+	enum accelerator accelerator;
+	enum network_mode network_mode; /* default nat */
+	const char *network_interface;	/* NULL unless bridged */
+	const json_t *command;		/* array of strings or NULL: no workload */
+	const json_t *env;		/* object of strings or NULL */
+	const char *user;		/* NULL: the guest's default */
+	const char *hostname;		/* NULL: derived from runtimeID */
+	int64_t timeout_seconds;	/* of the workload; 0: none */
+	const json_t *port_forwards;	/* array or NULL */
+	const json_t *disks;
+	const json_t *vsock_listeners;
+	const json_t *mediation; /* object or NULL */
+	const json_t *shares;
+	const json_t *bundles;
+	const json_t *outputs;
+	const json_t *image; /* {imageRef, resolvedRef, imageDigest} or NULL */
+	const char *cgroup;
+	/* The canonical config with every default filled in, absent options and empty lists left
+	 * out: what prepare records and start compares. {stateDir} where the command needs no more.
+	 */
+	json_t *normalised;
+};
+
+struct request {
+	json_t *document; /* owns everything the others point into */
+	enum command command;
+	struct identity identity; /* all NULL for `host` */
+	struct config config;	  /* only state_dir where the command needs no more */
+};
+
+struct host_bounds {
+	int64_t memory_mib; /* most a guest may have */
+	int64_t cpus;
+};
+
+/*
+ * Decodes one request (len bytes). backend is the executable's own name: another identity.backend
+ * is refused. bounds may be NULL: then only the contract limits the guest. On failure out is
+ * untouched. The first error wins, in this order: document, command, identity, config.
+ */
+int request_decode(const void *data, size_t len, const char *backend,
+		   const struct host_bounds *bounds, struct request *out, struct error *err);
+/* The command alone, of a document that may be wrong in everything else. ERR_INVALID. */
+int request_command(const void *data, size_t len, enum command *out, struct error *err);
+void request_free(struct request *request); /* accepts a zeroed one */
+
+/* Decodes a recorded config (workspace.json) with unknown fields ignored and defaults filled in.
+ * The struct owns its own canonical document, so json may be dropped; release with config_free().
+ */
+int config_from_record(json_t *json, struct config *out, struct error *err);
+void config_free(struct config *config);
+/* ERR_CONFLICT naming the JSON path of the first field in which they differ. stateDir is not
+ * compared: the record was found in it. */
+int config_compare(const struct config *given, const struct config *recorded, struct error *err);
+
+#endif

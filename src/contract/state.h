@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* States, commands and which goes with which: data, so that tests can walk every pair. */
+#ifndef CONTRACT_STATE_H
+#define CONTRACT_STATE_H
+
+#include <stdbool.h>
+
+enum state {
+	STATE_UNKNOWN, /* nothing recorded */
+	STATE_PREPARED,
+	STATE_STARTING,
+	STATE_RUNNING,
+	STATE_STOPPING,
+	STATE_HALTED,
+	STATE_QUARANTINED,
+	STATE_STOPPED,
+	STATE_FAILED,
+	STATE_COUNT
+};
+
+enum command {
+	COMMAND_HOST,
+	COMMAND_CHECK,
+	COMMAND_PREPARE,
+	COMMAND_RUN,
+	COMMAND_START,
+	COMMAND_CONSOLE,
+	COMMAND_INSPECT,
+	COMMAND_HALT,
+	COMMAND_QUARANTINE,
+	COMMAND_STOP,
+	COMMAND_KILL,
+	COMMAND_DELETE,
+	COMMAND_COUNT
+};
+
+/* What a command's request must carry (seed 003's table). */
+enum command_input { INPUT_NONE, INPUT_STATE_DIR, INPUT_FULL_CONFIG };
+/* Response blocks of seed 003's field table. */
+enum response_block {
+	BLOCK_EVENT = 1 << 0,
+	BLOCK_HOST = 1 << 1,
+	BLOCK_VERIFICATION = 1 << 2,
+	BLOCK_READINESS = 1 << 3,
+	BLOCK_RESULT = 1 << 4,
+	BLOCK_ARTIFACTS = 1 << 5,
+	BLOCK_MEDIATION = 1 << 6,
+	BLOCK_NETWORK = 1 << 7
+};
+
+struct command_row {
+	const char *name;
+	enum command_input input;
+	unsigned blocks;      /* enum response_block bits */
+	unsigned from_states; /* 1u << enum state bits in which the command may act */
+	const char *purpose;
+};
+extern const struct command_row command_table[COMMAND_COUNT];
+extern const char *const state_names[STATE_COUNT];
+
+/* COMMAND_COUNT / STATE_COUNT for an unknown name. */
+enum command command_from_name(const char *name);
+enum state state_from_name(const char *name);
+bool state_allows(enum state state, enum command command);
+
+#endif
