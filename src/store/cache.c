@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading the cache. Records are small JSON files of our own making; their unknown keys are passed
+ * over, so that an older program reads a newer cache.
+ */
+#include "store/cache.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+#define RECORD_BYTES 65536
+
+static const char *const kind_names[] = {
+	[KERNEL_TUNED] = "tuned",
+	[KERNEL_DEBIAN] = "debian",
+	[KERNEL_CUSTOM] = "custom",
+};
+static_assert(ARRAY_SIZE(kind_names) == KERNEL_KIND_COUNT, "a name for every kind");
+
+const char *kernel_kind_name(enum kernel_kind kind)
+{
+	return kind_names[kind];
+}
+
+static enum kernel_kind kernel_kind_from_name(const char *name)
+{
+	for (size_t i = 0; i < KERNEL_KIND_COUNT; i++)
+		if (strcmp(name, kind_names[i]) == 0)
+			return (enum kernel_kind)i;
+	return KERNEL_CUSTOM;
+}
+
+/* An environment variable that is set and not empty, else NULL. */
+static const char *env(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+char *cache_dir(struct error *err)
+{
+	const char *dir = env("MICROAGENT_CACHE_DIR"), *xdg = env("XDG_CACHE_HOME");
+	const char *home = env("HOME");
+	autofree char *path = NULL;
+
+	if (dir)
+		return path_absolute(dir, err);
+	/* The XDG rule: a relative value is to be ignored. */
+	if (xdg && *xdg == '/') {
+		path = path_join(xdg, "microagent", err);
+	} else if (home) {
+		path = path_join(home, ".cache/microagent", err);
+	} else {
+		error_set(err, ERR_NOT_FOUND,
+			  "no place for the cache: neither MICROAGENT_CACHE_DIR, XDG_CACHE_HOME "
+			  "nor HOME is set");
+		return NULL;
+	}
+	return path ? path_absolute(path, err) : NULL;
+}
+
+char *cache_subdir(enum cache_part part, struct error *err)
+{
+	autofree char *dir = cache_dir(err);
+
+	return dir ? path_join(dir, part == CACHE_KERNELS ? "kernels" : "images", err) : NULL;
+}
+
+/* "<dir>/<name><suffix>", malloc'd. */
+static char *entry_path(const char *dir, const char *name, const char *suffix, struct error *err)
+{
+	autobuf struct buf b = BUF_INIT(0);
+
+	if (buf_printf(&b, err, "%s/%s%s", dir, name, suffix) < 0)
+		return NULL;
+	return buf_steal_string(&b, err);
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* *out becomes the path where there is such a file, else NULL. */
+static int existing_path(char **out, const char *dir, const char *name, const char *suffix,
+			 struct error *err)
+{
+	autofree char *path = entry_path(dir, name, suffix, err);
+
+	if (!path)
+		return -1;
+	*out = is_file(path) ? steal_ptr(&path) : NULL;
+	return 0;
+}
+
+static int copy_text(char **out, const char *text, struct error *err)
+{
+	*out = text ? strdup(text) : NULL;
+	return text && !*out ? error_errno(err, ENOMEM, "the cache's records") : 0;
+}
+
+/* A digest that is none is treated as not recorded: it then matches nothing. */
+static void copy_digest(char out[65], const char *text)
+{
+	out[0] = '\0';
+	if (text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64)
+		memcpy(out, text, 65);
+}
+
+static json_t *read_record(int dirfd, const char *file, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(RECORD_BYTES);
+	json_t *record = NULL;
+
+	if (path_read_file_at(dirfd, file, &text, err) == 0)
+		record = json_load_strict(buf_bytes(&text), text.len, err);
+	if (record && !json_is_object(record)) {
+		json_decref(record);
+		record = NULL;
+		error_set(err, ERR_IO, "not an object");
+	}
+	return record;
+}
+
+static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name,
+		       const json_t *record, struct error *err)
+{
+	const char *kind = "", *version = NULL, *sha = NULL, *initrd = NULL, *init = NULL,
+		   *config = NULL;
+
+	if (json_get_string(record, "", "kind", JSON_REQUIRED, &kind, err) < 0 ||
+	    json_get_string(record, "", "version", JSON_OPTIONAL, &version, err) < 0 ||
+	    json_get_string(record, "", "sha256", JSON_REQUIRED, &sha, err) < 0 ||
+	    json_get_string(record, "", "initrdSha256", JSON_OPTIONAL, &initrd, err) < 0 ||
+	    json_get_string(record, "", "initSha256", JSON_OPTIONAL, &init, err) < 0 ||
+	    json_get_string(record, "", "configSha256", JSON_OPTIONAL, &config, err) < 0)
+		return -1;
+	k->kind = kernel_kind_from_name(kind);
+	k->cached = true;
+	copy_digest(k->sha256, sha);
+	copy_digest(k->initrd_sha256, initrd);
+	copy_digest(k->init_sha256, init);
+	copy_digest(k->config_sha256, config);
+	k->path = entry_path(dir, name, "", err);
+	if (!k->path || copy_text(&k->name, name, err) < 0 ||
+	    copy_text(&k->version, version, err) < 0 ||
+	    existing_path(&k->initrd, dir, name, ".initrd", err) < 0)
+		return -1;
+	return existing_path(&k->modules, dir, name, ".modules", err);
+}
+
+static int fill_image(struct cache_image *image, const char *dir, const char *name,
+		      const json_t *record, struct error *err)
+{
+	const char *sha = NULL, *user = NULL, *recipe = NULL;
+	int64_t size = 0;
+
+	if (json_get_string(record, "", "sha256", JSON_REQUIRED, &sha, err) < 0 ||
+	    json_get_string(record, "", "user", JSON_OPTIONAL, &user, err) < 0 ||
+	    json_get_string(record, "", "recipeSha256", JSON_OPTIONAL, &recipe, err) < 0 ||
+	    json_get_int(record, "", "sizeBytes", JSON_REQUIRED, 0, INT64_MAX, &size, err) < 0)
+		return -1;
+	image->cached = true;
+	image->size = (uint64_t)size;
+	copy_digest(image->sha256, sha);
+	copy_digest(image->recipe_sha256, recipe);
+	image->path = entry_path(dir, name, ".ext4", err);
+	if (!image->path || copy_text(&image->name, name, err) < 0)
+		return -1;
+	return copy_text(&image->user, user, err);
+}
+
+void cache_kernel_free(struct cache_kernel *k)
+{
+	free(k->name);
+	free(k->path);
+	free(k->initrd);
+	free(k->modules);
+	free(k->version);
+	memset(k, 0, sizeof(*k));
+}
+
+void cache_image_free(struct cache_image *image)
+{
+	free(image->name);
+	free(image->path);
+	free(image->user);
+	memset(image, 0, sizeof(*image));
+}
+
+void cache_kernels_free(struct cache_kernels *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		cache_kernel_free(&list->items[i]);
+	free(list->items);
+	memset(list, 0, sizeof(*list));
+}
+
+void cache_images_free(struct cache_images *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		cache_image_free(&list->items[i]);
+	free(list->items);
+	memset(list, 0, sizeof(*list));
+}
+
+/* Kinds in the order of their enum, then the newest version ("6.1.192-2" before "6.1.55-1"). */
+static int compare_kernels(const void *a, const void *b)
+{
+	const struct cache_kernel *x = a, *y = b;
+	int versions;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	versions = strverscmp(y->version ? y->version : "", x->version ? x->version : "");
+	return versions ? versions : strcmp(x->name, y->name);
+}
+
+static int compare_images(const void *a, const void *b)
+{
+	const struct cache_image *x = a, *y = b;
+	bool x_default = strcmp(x->name, CACHE_DEFAULT_IMAGE) == 0;
+	bool y_default = strcmp(y->name, CACHE_DEFAULT_IMAGE) == 0;
+
+	if (x_default != y_default)
+		return x_default ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* The name of a record's file without ".json", in a 129-byte buffer; false for other files. */
+static bool record_name(const char *file, char name[129])
+{
+	size_t len = strlen(file);
+
+	if (len <= 5 || len - 5 > 128 || file[0] == '.' || strcmp(file + len - 5, ".json") != 0)
+		return false;
+	memcpy(name, file, len - 5);
+	name[len - 5] = '\0';
+	return true;
+}
+
+typedef int entry_fn(void *list, const char *dir, const char *name, const json_t *record,
+		     struct error *err);
+
+/* The file is wrong, not what the caller asked. */
+static int bad_record(const char *dir, const char *file, const struct error *why, struct error *err)
+{
+	return error_set(err, why->code == ERR_INVALID ? ERR_IO : why->code, "%s/%s: %s", dir, file,
+			 why->msg);
+}
+
+/* Calls fn for every record of a part of the cache. */
+static int each_record(enum cache_part part, entry_fn *fn, void *list, struct error *err)
+{
+	autofree char *path = cache_subdir(part, err);
+	autodir DIR *dir = path ? opendir(path) : NULL;
+	struct dirent *file;
+	struct error why = {0};
+	char name[129];
+
+	if (!path)
+		return -1;
+	if (!dir)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
+	while ((file = readdir(dir)) != NULL) {
+		if (!record_name(file->d_name, name))
+			continue;
+		json_auto_t *record = read_record(dirfd(dir), file->d_name, &why);
+		/* An entry that is being replaced just now has no record. */
+		if (!record && why.code == ERR_NOT_FOUND)
+			continue;
+		if (!record || fn(list, path, name, record, &why) < 0)
+			return bad_record(path, file->d_name, &why, err);
+	}
+	return 0;
+}
+
+static int add_kernel(void *list, const char *dir, const char *name, const json_t *record,
+		      struct error *err)
+{
+	struct cache_kernels *kernels = list;
+	struct cache_kernel *items =
+		reallocarray(kernels->items, kernels->count + 1, sizeof(*items));
+
+	if (!items)
+		return error_errno(err, ENOMEM, "list of kernels");
+	kernels->items = items;
+	memset(&items[kernels->count], 0, sizeof(*items));
+	return fill_kernel(&items[kernels->count++], dir, name, record, err);
+}
+
+static int add_image(void *list, const char *dir, const char *name, const json_t *record,
+		     struct error *err)
+{
+	struct cache_images *images = list;
+	struct cache_image *items = reallocarray(images->items, images->count + 1, sizeof(*items));
+
+	if (!items)
+		return error_errno(err, ENOMEM, "list of images");
+	images->items = items;
+	memset(&items[images->count], 0, sizeof(*items));
+	return fill_image(&items[images->count++], dir, name, record, err);
+}
+
+int cache_kernels(struct cache_kernels *out, struct error *err)
+{
+	struct cache_kernels list = {0};
+
+	if (each_record(CACHE_KERNELS, add_kernel, &list, err) < 0) {
+		cache_kernels_free(&list);
+		return -1;
+	}
+	if (list.count > 1)
+		qsort(list.items, list.count, sizeof(*list.items), compare_kernels);
+	*out = list;
+	return 0;
+}
+
+int cache_images(struct cache_images *out, struct error *err)
+{
+	struct cache_images list = {0};
+
+	if (each_record(CACHE_IMAGES, add_image, &list, err) < 0) {
+		cache_images_free(&list);
+		return -1;
+	}
+	if (list.count > 1)
+		qsort(list.items, list.count, sizeof(*list.items), compare_images);
+	*out = list;
+	return 0;
+}

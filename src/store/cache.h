@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cache of kernels and images, outside every state directory. Its root is
+ * ${MICROAGENT_CACHE_DIR:-${XDG_CACHE_HOME:-~/.cache}/microagent}; in it
+ *
+ *   kernels/<name>           the kernel
+ *   kernels/<name>.initrd    what boots with it: the modules, then microagent-init
+ *   kernels/<name>.modules   the initrd's first part; absent for a kernel without modules
+ *   kernels/<name>.json      the record
+ *   images/<name>.ext4       a raw file system
+ *   images/<name>.json       the record
+ *
+ * The record is written last and replaced whole: an entry without one is not listed. This file
+ * only reads; microagent-artifact installs and builds. Nothing here hashes: a sha256 is the
+ * recorded one.
+ *
+ * The first entry of a list is the default. Kernels: tuned before debian before custom, newest
+ * version first. Images: busybox first, then by name.
+ */
+#ifndef STORE_CACHE_H
+#define STORE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define CACHE_DEFAULT_IMAGE "busybox"
+
+enum kernel_kind {
+	KERNEL_TUNED,  /* kernel build: everything built in, the initrd holds init alone */
+	KERNEL_DEBIAN, /* kernel install: Debian's cloud kernel and the modules it needs */
+	KERNEL_CUSTOM, /* kernel install --from, or a path of the user's */
+	KERNEL_KIND_COUNT
+};
+const char *kernel_kind_name(enum kernel_kind kind); /* "tuned", "debian", "custom" */
+
+struct cache_kernel {
+	char *name;    /* "tuned-6.1.192-2"; the last component for a path of the user's */
+	char *path;    /* absolute */
+	char *initrd;  /* absolute; NULL: there is none beside the kernel */
+	char *modules; /* absolute; NULL: none */
+	char *version; /* NULL when not recorded */
+	/* Recorded digests, lower-case hex; "" when not recorded. */
+	char sha256[65];	/* of path */
+	char initrd_sha256[65]; /* of initrd */
+	char init_sha256[65];	/* of the microagent-init in initrd */
+	char config_sha256[65]; /* of the configuration fragment of a tuned one */
+	enum kernel_kind kind;
+	bool cached; /* false: a path of the user's */
+};
+struct cache_kernels {
+	struct cache_kernel *items; /* the default first */
+	size_t count;
+};
+
+struct cache_image {
+	char *name;		/* "busybox" */
+	char *path;		/* absolute; always to be taken as a raw disk, never probed */
+	char *user;		/* recorded user; NULL: none */
+	char sha256[65];	/* recorded; "" when not */
+	char recipe_sha256[65]; /* of what it was built from; "" when not recorded */
+	uint64_t size;		/* bytes */
+	bool cached;		/* false: a path of the user's */
+};
+struct cache_images {
+	struct cache_image *items; /* the default first */
+	size_t count;
+};
+
+/* The cache's root, absolute, malloc'd; not made. ERR_NOT_FOUND with neither of the variables nor
+ * HOME set. */
+char *cache_dir(struct error *err);
+enum cache_part { CACHE_KERNELS, CACHE_IMAGES };
+/* "<cache_dir>/kernels" or "<cache_dir>/images", malloc'd; not made. */
+char *cache_subdir(enum cache_part part, struct error *err);
+
+/* An absent cache is an empty list. A record that cannot be read is ERR_IO and names the file. */
+int cache_kernels(struct cache_kernels *out, struct error *err);
+int cache_images(struct cache_images *out, struct error *err);
+void cache_kernels_free(struct cache_kernels *list);
+void cache_images_free(struct cache_images *list);
+void cache_kernel_free(struct cache_kernel *kernel);
+void cache_image_free(struct cache_image *image);
+
+/*
+ * The kernel or image a user means. NULL: the default. Text with a '/' in it is a path (made
+ * absolute; must be a regular file; a path into the cache finds its record). Otherwise a name in
+ * the cache, or a kind's name ("tuned", "debian": the newest of that kind), or, when there is none
+ * of that name, a file of that name in the working directory. initrd is <path>.initrd when that
+ * exists.
+ * ERR_NOT_FOUND names what was looked for and the command that makes it.
+ */
+int cache_kernel_find(const char *text, struct cache_kernel *out, struct error *err);
+int cache_image_find(const char *text, struct cache_image *out, struct error *err);
+
+#endif

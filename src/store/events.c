@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events. events.json is written before event.json: if the second write fails, the history has an
+ * event more than is in force, and never one less.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "store/internal.h"
+
+/* ERR_IO: it comes from a file. Unknown fields are left to newer versions. */
+static int check_event(const json_t *event, enum state *state, struct error *err)
+{
+	const char *name = NULL, *observed_at = NULL;
+	json_t *identity = NULL;
+	enum state found;
+
+	if (json_get_object(event, "", "identity", JSON_REQUIRED, &identity, err) < 0 ||
+	    json_get_string(event, "", "state", JSON_REQUIRED, &name, err) < 0 ||
+	    json_get_string(event, "", "observedAt", JSON_REQUIRED, &observed_at, err) < 0)
+		return -1;
+	found = state_from_name(name);
+	if (found == STATE_COUNT)
+		return error_set(err, ERR_INVALID, "state \"%.64s\" is not known", name);
+	*state = found;
+	return 0;
+}
+
+int workspace_state(const struct workspace *ws, enum state *state, json_t **event,
+		    struct error *err)
+{
+	json_auto_t *latest = NULL;
+	struct error why = {0};
+	enum state found = STATE_UNKNOWN;
+
+	latest = workspace_read(ws, "event.json", &why);
+	if (!latest && why.code != ERR_NOT_FOUND) {
+		if (err)
+			*err = why;
+		return -1;
+	}
+	if (latest && check_event(latest, &found, &why) < 0)
+		return workspace_damaged(ws, "event.json", &why, err);
+	*state = found;
+	if (event)
+		*event = steal_ptr(&latest);
+	return 0;
+}
+
+static json_t *read_events(const struct workspace *ws, struct error *err)
+{
+	struct error why = {0};
+	json_t *events = workspace_read(ws, "events.json", &why);
+
+	if (!events && why.code == ERR_NOT_FOUND)
+		events = json_array();
+	else if (!events && err)
+		*err = why;
+	return events;
+}
+
+/* Being cut off from the world must survive a loss of power; other states follow from the lease. */
+static enum store_sync sync_of(const json_t *event)
+{
+	const char *state = json_string_value(json_object_get(event, "state"));
+
+	return state && !strcmp(state, state_names[STATE_QUARANTINED]) ? STORE_SYNC : STORE_NO_SYNC;
+}
+
+int workspace_record_event(const struct workspace *ws, const json_t *event, struct error *err)
+{
+	json_auto_t *events = read_events(ws, err);
+	size_t keep = limit_get(LIMIT_EVENTS_KEPT);
+
+	if (!events)
+		return -1;
+	if (json_array_append_new(events, json_deep_copy(event)) < 0)
+		return error_errno(err, ENOMEM, "record an event");
+	while (json_array_size(events) > keep)
+		json_array_remove(events, 0);
+	if (workspace_write(ws, "events.json", events, sync_of(event), err) < 0)
+		return -1;
+	return workspace_write(ws, "event.json", event, sync_of(event), err);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting for a flock with a deadline. The kernel wakes a waiter at once when the lock becomes
+ * free, but knows no time limit, and a timer signal has no place in a library. So a helper process
+ * waits: it shares our open description, which is what owns a flock, therefore its lock is ours.
+ * We wait for the helper by pidfd, and kill it at the deadline. It is made without an exit signal:
+ * no SIGCHLD reaches the caller's handlers, and no waitpid(-1) of theirs takes it away.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "store/internal.h"
+
+/* Only system calls here: the caller may have threads, whose locks the copy holds for ever. */
+static void wait_for_lock(int fd, int operation, pid_t parent) __attribute__((noreturn));
+static void wait_for_lock(int fd, int operation, pid_t parent)
+{
+	int result;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	do
+		result = flock(fd, operation);
+	while (result < 0 && errno == EINTR);
+	_exit(result < 0 ? errno : 0);
+}
+
+/* A pidfd; the low byte of the flags, the exit signal, is 0. */
+static int start_helper(int fd, int operation, struct error *err)
+{
+	pid_t parent = getpid();
+	int pidfd = -1;
+	long pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, 0);
+
+	if (pid == 0)
+		wait_for_lock(fd, operation, parent);
+	if (pid < 0)
+		return error_errno(err, errno, "start a process that waits for a lock");
+	return pidfd;
+}
+
+static void end_helper(int pidfd)
+{
+	siginfo_t info;
+
+	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+		;
+	close(pidfd);
+}
+
+int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, struct error *err)
+{
+	struct error wait_error = {0};
+	int pidfd, waited;
+
+	if (flock(fd, operation | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return error_errno(err, errno, "lock %s", what);
+	pidfd = start_helper(fd, operation, err);
+	if (pidfd < 0)
+		return -1;
+	waited = fd_wait(pidfd, POLLIN, deadline_ns, &wait_error);
+	end_helper(pidfd);
+	/* Ours already if the helper got it, also in the moment before it was killed. */
+	if (flock(fd, operation | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return error_errno(err, errno, "lock %s", what);
+	if (waited == 0)
+		return error_set(err, ERR_IO, "lock %s: the wait for it broke off", what);
+	if (err)
+		*err = wait_error;
+	return error_prefix(err, "%s is in use", what);
+}

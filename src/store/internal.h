@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the files of the store. */
+#ifndef STORE_INTERNAL_H
+#define STORE_INTERNAL_H
+
+#include "store/store.h"
+
+/* ERR_DENIED for a directory of another user or one that group or others can write. */
+int store_check_directory(int fd, const char *path, struct error *err);
+
+/*
+ * flock(fd, operation), waiting until the deadline (monotonic; UINT64_MAX for none). ERR_TIMEOUT
+ * when it passes; what is in the message names the thing locked. The lock belongs to fd's open
+ * description, as always with flock.
+ */
+int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, struct error *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state directory. It must be the user's and no one else may write in it: whoever can rename a
+ * directory of it can have us boot another disk.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "contract/runtime_id.h"
+#include "store/internal.h"
+
+bool runtime_id_is_reserved(const char *id)
+{
+	return runtime_id_taken(id);
+}
+
+int store_check_directory(int fd, const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (st.st_uid != geteuid())
+		return error_set(err, ERR_DENIED,
+				 "%s belongs to user %u, and this is user %u; choose a directory "
+				 "of your own",
+				 path, (unsigned)st.st_uid, (unsigned)geteuid());
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return error_set(err, ERR_DENIED,
+				 "%s can be written by other users; mend it with: chmod go-w",
+				 path);
+	return 0;
+}
+
+/* A new state directory is closed to all others, its missing parents as well. */
+static int open_or_make(const char *path, bool create, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOTDIR)
+		return error_set(err, ERR_INVALID, "state directory %s: not a directory", path);
+	if (errno != ENOENT || !create)
+		return error_errno(err, errno, "state directory %s", path);
+	if (path_make_dirs(path, 0700, err) < 0)
+		return -1;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? error_errno(err, errno, "state directory %s", path) : fd;
+}
+
+int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err)
+{
+	autofree char *absolute = path_absolute(path, err);
+	autoclose int fd = -1;
+
+	if (!absolute)
+		return -1;
+	fd = open_or_make(absolute, create, err);
+	if (fd < 0)
+		return -1;
+	if (store_check_directory(fd, absolute, err) < 0)
+		return error_prefix(err, "state directory");
+	out->fd = steal_fd(&fd);
+	out->path = steal_ptr(&absolute);
+	return 0;
+}
+
+void state_dir_close(struct state_dir *dir)
+{
+	if (dir->path && dir->fd >= 0)
+		close(dir->fd);
+	free(dir->path);
+	dir->path = NULL;
+	dir->fd = -1;
+}
+
+/* Below $HOME, else below what the user's entry says; malloc'd. */
+static char *home_state_dir(struct error *err)
+{
+	const char *home = getenv("HOME");
+	struct passwd entry, *found = NULL;
+	char text[4096];
+
+	if (!home || *home != '/') {
+		if (getpwuid_r(geteuid(), &entry, text, sizeof(text), &found) != 0)
+			found = NULL;
+		home = found ? found->pw_dir : NULL;
+	}
+	if (!home || *home != '/') {
+		error_set(err, ERR_NOT_FOUND,
+			  "no home directory for the state; set MICROAGENT_STATE_DIR");
+		return NULL;
+	}
+	return path_join(home, ".microagent", err);
+}
+
+char *state_dir_default(const char *option, struct error *err)
+{
+	const char *path = option;
+
+	if (!path)
+		path = getenv("MICROAGENT_STATE_DIR");
+	if (path && *path)
+		return path_absolute(path, err);
+	if (option) {
+		error_set(err, ERR_INVALID, "the state directory must not be an empty name");
+		return NULL;
+	}
+	return home_state_dir(err);
+}
+
+static bool is_workspace(int dirfd, const char *name)
+{
+	static const char *const records[] = {"workspace.json", "event.json"};
+	autoclose int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(records); i++)
+		if (!fstatat(fd, records[i], &st, AT_SYMLINK_NOFOLLOW))
+			return true;
+	return false;
+}
+
+/* Names come in no order and at most once; the list is kept sorted. A name that is no UTF-8 is left
+ * out: no request can have made that one. */
+static void insert_name(json_t *list, const char *name)
+{
+	size_t low = 0, high = json_array_size(list);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(json_string_value(json_array_get(list, middle)), name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	json_array_insert_new(list, low, json_string(name));
+}
+
+json_t *state_dir_list(const struct state_dir *dir, struct error *err)
+{
+	json_auto_t *names = json_array();
+	/* A description of its own, so that the position is not shared with other readers. */
+	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+
+	if (!names || !entries) {
+		error_errno(err, names ? errno : ENOMEM, "list %s", dir->path);
+		if (fd >= 0 && !entries)
+			close(fd);
+		return NULL;
+	}
+	while ((errno = 0, entry = readdir(entries))) {
+		if (!path_is_safe_basename(entry->d_name) || runtime_id_taken(entry->d_name) ||
+		    !is_workspace(dir->fd, entry->d_name))
+			continue;
+		insert_name(names, entry->d_name);
+	}
+	if (errno) {
+		error_errno(err, errno, "list %s", dir->path);
+		return NULL;
+	}
+	return steal_ptr(&names);
+}

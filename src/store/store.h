@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A state directory and the workspaces in it: files only, no process. What is true of a workspace
+ * is in its directory; who is alive is said by the lease; who may change the record now is said by
+ * the command lock. Every file is replaced whole (temp file + rename), 0600 in 0700 directories.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "contract/state.h"
+
+struct state_dir {
+	int fd;
+	char *path; /* absolute */
+};
+/*
+ * Opens <path>, making it (0700) where create is set and it is missing. Refused: a directory of
+ * another user, one that group or others can write, a non-directory. ERR_NOT_FOUND without create.
+ */
+int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err);
+void state_dir_close(struct state_dir *dir);
+/* The directory --state-dir, else $MICROAGENT_STATE_DIR, else ~/.microagent; malloc'd, absolute. */
+char *state_dir_default(const char *option, struct error *err);
+/* Names of workspaces (directories with a workspace.json or an event.json), sorted; foreign files
+ * and reserved names are passed over. A JSON array of strings. */
+json_t *state_dir_list(const struct state_dir *dir, struct error *err);
+bool runtime_id_is_reserved(const char *id); /* bases sessions pool archive logs .locks */
+
+struct workspace {
+	const struct state_dir *dir;
+	char *id;
+	int fd; /* of <stateDir>/<id>; -1 while it does not exist */
+};
+/* fd stays -1 for an absent workspace unless create is set. */
+int workspace_open(const struct state_dir *dir, const char *id, bool create, struct workspace *out,
+		   struct error *err);
+void workspace_close(struct workspace *ws);
+char *workspace_path(const struct workspace *ws, const char *file, struct error *err);
+
+/*
+ * The command lock <stateDir>/.locks/<id>: an exclusive flock, held only to read the state, check
+ * the table, write the transitional state and signal; never while waiting. Waits until it is free
+ * or deadline_ns (monotonic). Returns a descriptor to close. The file goes with its workspace.
+ */
+int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
+		   struct error *err);
+/* Removes the lock's file. Only by who holds the lock, and as the last thing before giving it back:
+ * from here on somebody else may hold a new one. What fails leaves an empty file behind. */
+void workspace_lock_remove(const struct state_dir *dir, const char *id);
+
+/*
+ * The lease <dir>/lease: a shared open description inherited by every process of the workspace and
+ * flocked exclusively by its creator. Held means that something of the workspace lives.
+ */
+int lease_take(const struct workspace *ws, struct error *err); /* fd; ERR_CONFLICT when held */
+bool lease_is_held(const struct workspace *ws);
+/* Waits until it is free; ERR_TIMEOUT at the deadline. */
+int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
+
+/* JSON documents of a workspace: "workspace.json", "event.json", "runtime.json", "result.json"...
+ * NULL with ERR_NOT_FOUND when absent; a bad file is ERR_IO that names it with its full path. */
+json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err);
+/* For who finds the contents of such a file wrong: ERR_IO with its full path, why->msg and the next
+ * step. err may be why. */
+int workspace_damaged(const struct workspace *ws, const char *file, const struct error *why,
+		      struct error *err);
+enum store_sync { STORE_NO_SYNC, STORE_SYNC };
+int workspace_write(const struct workspace *ws, const char *file, const json_t *value,
+		    enum store_sync sync, struct error *err);
+
+/* The latest event (event.json) and its state; an absent workspace is STATE_UNKNOWN, event NULL. */
+int workspace_state(const struct workspace *ws, enum state *state, json_t **event,
+		    struct error *err);
+/* Makes event the latest: events.json (array, oldest first, LIMIT_EVENTS_KEPT) then event.json. */
+int workspace_record_event(const struct workspace *ws, const json_t *event, struct error *err);
+
+/* In a directory that is being made and has no record yet (api/making.c). */
+#define WORKSPACE_MAKING ".making"
+
+/* A file or socket that may be there; a missing one is success. */
+int workspace_remove_file(const struct workspace *ws, const char *file, struct error *err);
+/* The whole directory, by descriptor, links never followed. A missing one is success. */
+int workspace_remove(struct workspace *ws, struct error *err);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A workspace's directory and the JSON documents in it. A document that cannot be read is an error
+ * that names the file: it is never taken for absent and never written over, because it may be the
+ * only trace of what happened.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "contract/runtime_id.h"
+#include "store/internal.h"
+
+/* Any of these shows that the directory is a workspace, if perhaps an unfinished one. */
+static const char *const marks[] = {"workspace.json", "event.json",    "events.json",
+				    "runtime.json",   "result.json",   "lease",
+				    "rootfs.ext4",    WORKSPACE_MAKING};
+
+static bool is_marked(int fd)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (!fstatat(fd, marks[i], &st, AT_SYMLINK_NOFOLLOW))
+			return true;
+	return false;
+}
+
+static bool is_empty(int fd)
+{
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
+	const struct dirent *entry;
+
+	if (own >= 0 && !entries)
+		close(own);
+	while (entries && (entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return false;
+	return entries != NULL;
+}
+
+/*
+ * With --state-dir set to a directory of the user's own, a workspace may be named like one of the
+ * user's folders. That folder is neither written into nor, above all, removed.
+ */
+static int refuse_foreign(int fd, const char *path, struct error *err)
+{
+	if (is_marked(fd) || is_empty(fd))
+		return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "%s is a directory of something else; choose another name or another "
+			 "state directory",
+			 path);
+}
+
+static int open_directory(const struct state_dir *dir, const char *id, const char *path,
+			  bool create, struct error *err)
+{
+	autoclose int fd = -1;
+
+	if (create && mkdirat(dir->fd, id, 0700) < 0 && errno != EEXIST)
+		return error_errno(err, errno, "%s", path);
+	fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, errno, "%s", path);
+	if (store_check_directory(fd, path, err) < 0 ||
+	    (create && refuse_foreign(fd, path, err) < 0))
+		return -1;
+	return steal_fd(&fd);
+}
+
+int workspace_open(const struct state_dir *dir, const char *id, bool create, struct workspace *out,
+		   struct error *err)
+{
+	struct error why = {0};
+	autofree char *path = NULL;
+	autoclose int fd = -1;
+	char *name;
+
+	if (runtime_id_check(id, "workspace name", err) < 0)
+		return -1;
+	path = path_join(dir->path, id, err);
+	if (!path)
+		return -1;
+	fd = open_directory(dir, id, path, create, &why);
+	if (fd < 0 && (create || why.errnum != ENOENT)) {
+		if (err)
+			*err = why;
+		return -1;
+	}
+	name = strdup(id);
+	if (!name)
+		return error_errno(err, ENOMEM, "%s", path);
+	*out = (struct workspace){.dir = dir, .id = name, .fd = steal_fd(&fd)};
+	return 0;
+}
+
+void workspace_close(struct workspace *ws)
+{
+	if (ws->id && ws->fd >= 0)
+		close(ws->fd);
+	free(ws->id);
+	*ws = (struct workspace){.fd = -1};
+}
+
+char *workspace_path(const struct workspace *ws, const char *file, struct error *err)
+{
+	autofree char *own = path_join(ws->dir->path, ws->id, err);
+
+	if (!own || !file)
+		return steal_ptr(&own);
+	return path_join(own, file, err);
+}
+
+static int file_error(const struct workspace *ws, const char *file, struct error *err)
+{
+	return error_prefix(err, "%s/%s/%s", ws->dir->path, ws->id, file);
+}
+
+/* The store writes a list into events.json and an object into everything else. */
+static bool has_right_type(const char *file, const json_t *value)
+{
+	return strcmp(file, "events.json") ? json_is_object(value) : json_is_array(value);
+}
+
+int workspace_damaged(const struct workspace *ws, const char *file, const struct error *why,
+		      struct error *err)
+{
+	const struct error was = *why;
+
+	return error_set(err, ERR_IO, "%s/%s/%s: %s; microagent delete %s removes the workspace",
+			 ws->dir->path, ws->id, file, was.msg, ws->id);
+}
+
+static int read_failed(const struct workspace *ws, const char *file, const struct error *why,
+		       struct error *err)
+{
+	if (why->code == ERR_NOT_FOUND)
+		return error_set(err, ERR_NOT_FOUND, "%s/%s/%s does not exist", ws->dir->path,
+				 ws->id, file);
+	if (why->errnum == 0) /* no file of ours: a link, a directory, far too long */
+		return workspace_damaged(ws, file, why, err);
+	if (err)
+		*err = *why;
+	return file_error(ws, file, err);
+}
+
+json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(limit_get(LIMIT_STATE_FILE_BYTES));
+	json_auto_t *value = NULL;
+	struct error why = {0};
+
+	if (ws->fd < 0) {
+		error_set(err, ERR_NOT_FOUND, "workspace \"%s\" does not exist in %s", ws->id,
+			  ws->dir->path);
+		return NULL;
+	}
+	if (path_read_file_at(ws->fd, file, &text, &why) < 0) {
+		read_failed(ws, file, &why, err);
+		return NULL;
+	}
+	value = json_load_strict(buf_bytes(&text), text.len, &why);
+	if (value && has_right_type(file, value))
+		return steal_ptr(&value);
+	if (value)
+		error_set(&why, ERR_IO, "not what is kept in this file");
+	workspace_damaged(ws, file, &why, err);
+	return NULL;
+}
+
+int workspace_write(const struct workspace *ws, const char *file, const json_t *value,
+		    enum store_sync sync, struct error *err)
+{
+	autofree char *text = json_pretty(value, err);
+	size_t len;
+
+	if (!text)
+		return file_error(ws, file, err);
+	len = strlen(text);
+	text[len] = '\n'; /* in the place of the NUL, which is not written */
+	if (path_replace_file_at(ws->fd, file, text, len + 1, 0600,
+				 sync == STORE_SYNC ? PATH_SYNC : PATH_NO_SYNC, err) < 0)
+		return file_error(ws, file, err);
+	return 0;
+}
+
+int workspace_remove_file(const struct workspace *ws, const char *file, struct error *err)
+{
+	if (ws->fd < 0 || unlinkat(ws->fd, file, 0) == 0 || errno == ENOENT)
+		return 0;
+	error_errno(err, errno, "remove");
+	return file_error(ws, file, err);
+}
+
+int workspace_remove(struct workspace *ws, struct error *err)
+{
+	autofree char *path = workspace_path(ws, NULL, err);
+
+	if (!path)
+		return -1;
+	if (ws->fd < 0)
+		return 0;
+	if (refuse_foreign(ws->fd, path, err) < 0 ||
+	    path_remove_tree_at(ws->dir->fd, ws->id, err) < 0)
+		return error_prefix(err, "remove workspace \"%s\"", ws->id);
+	close(ws->fd);
+	ws->fd = -1;
+	return 0;
+}
