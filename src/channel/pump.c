@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * poll() and not the epoll loop, because stdin and stdout may be regular files, which epoll
+ * refuses.
+ *
+ * The caller's descriptors stay blocking (the flag belongs to the open description, which a shell
+ * shares), so nothing is read or written before poll() has said that it will not block, and no more
+ * is written at once than is promised to fit: PIPE_BUF bytes into a pipe or a terminal.
+ */
+#include "channel/pump.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+#define CHUNK 65536
+
+enum slot { SLOT_AGENT, SLOT_IN, SLOT_OUTPUT, SLOT_CANCEL, SLOT_COUNT };
+
+struct pump {
+	int agent;
+	struct agent_stream *stream;
+	const struct pump_fds *fds;
+	enum pump_cancel on_cancel;
+	struct agent_item item; /* the output being written */
+	size_t written;		/* bytes of it */
+	bool has_item;
+	bool in_open;	  /* stdin has not ended */
+	bool out_lost;	  /* nobody reads out; what comes is dropped */
+	bool err_lost;	  /* the same for err */
+	bool cancelled;	  /* waiting for the exit of a cancelled command */
+	bool agent_ended; /* end of the connection; items may still be waiting in the stream */
+	bool done;	  /* *end is known */
+	enum pump_end end;
+	uint64_t deadline_ns; /* UINT64_MAX: none */
+	struct agent_exit exit;
+};
+
+static int output_fd(const struct pump *p)
+{
+	return p->item.kind == AGENT_ITEM_STDOUT ? p->fds->out : p->fds->err;
+}
+
+/* A write that does not block, or as close to it as this kind of descriptor allows. */
+static ssize_t write_some(int fd, const void *bytes, size_t len)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0) {
+		if (S_ISSOCK(st.st_mode))
+			return send(fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))
+			return write(fd, bytes, len);
+	}
+	return write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
+/* Ends the command early: at once, or by asking the agent and waiting for the exit. */
+static int stop(struct pump *p, enum pump_end why, struct error *err)
+{
+	if (p->cancelled)
+		return 0;
+	p->end = why;
+	p->cancelled = true;
+	if (p->on_cancel == PUMP_CANCEL_RETURN) {
+		p->done = true;
+		return 0;
+	}
+	p->in_open = false;
+	p->deadline_ns = clock_mono_ns() + limit_get(LIMIT_CANCEL_MS) * NS_PER_MS;
+	return agent_stream_cancel(p->stream, err);
+}
+
+static int write_item(struct pump *p, struct error *err)
+{
+	bool is_out = p->item.kind == AGENT_ITEM_STDOUT;
+	ssize_t n = 0;
+
+	if (!(is_out ? p->out_lost : p->err_lost))
+		n = write_some(output_fd(p), p->item.bytes + p->written, p->item.len - p->written);
+	else
+		n = (ssize_t)(p->item.len - p->written);
+	if (n < 0) {
+		if (errno == EAGAIN || errno == EINTR)
+			return 0;
+		if (errno != EPIPE && errno != ECONNRESET && errno != EBADF)
+			return error_errno(err, errno, "cannot write to %s",
+					   is_out ? "stdout" : "stderr");
+		*(is_out ? &p->out_lost : &p->err_lost) = true;
+		return is_out ? stop(p, PUMP_OUT_CLOSED, err) : 0;
+	}
+	p->written += (size_t)n;
+	p->has_item = p->written < p->item.len;
+	return 0;
+}
+
+/* Takes items until one has output to be written, or there are no more. */
+static int take_items(struct pump *p, struct error *err)
+{
+	while (!p->has_item && !p->done) {
+		int got = agent_stream_next(p->stream, &p->item, err);
+
+		if (got == 0 && p->agent_ended)
+			return error_set(err, ERR_UNAVAILABLE,
+					 "the connection to the guest was lost");
+		if (got <= 0)
+			return got;
+		if (p->item.kind == AGENT_ITEM_EXIT) {
+			p->exit = p->item.exit;
+			p->done = true;
+			if (!p->cancelled)
+				p->end = PUMP_EXITED;
+		} else if (p->item.len > 0) {
+			p->has_item = true;
+			p->written = 0;
+		}
+	}
+	return 0;
+}
+
+static int receive(struct pump *p, struct error *err)
+{
+	uint8_t bytes[CHUNK];
+	size_t room = agent_stream_room(p->stream);
+	ssize_t n;
+
+	/* Reading nothing would look like the end. Taking items makes room. */
+	if (room == 0)
+		return 0;
+	n = recv(p->agent, bytes, room < CHUNK ? room : CHUNK, MSG_DONTWAIT);
+	if (n > 0)
+		return agent_stream_feed(p->stream, bytes, (size_t)n, err);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n < 0 && errno != ECONNRESET)
+		return error_errno(err, errno, "cannot receive from the guest");
+	p->agent_ended = true;
+	return 0;
+}
+
+static int send_queued(struct pump *p, struct error *err)
+{
+	struct buf *out = &p->stream->out;
+	ssize_t n = send(p->agent, buf_bytes(out), out->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (n < 0) {
+		/* The other side has closed. What it said before (the exit, an error) may still
+		 * be waiting to be read, and says more than this. */
+		if (errno == EPIPE || errno == ECONNRESET)
+			n = (ssize_t)out->len;
+		else if (errno == EAGAIN || errno == EINTR)
+			return 0;
+		else
+			return error_errno(err, errno, "cannot send to the guest");
+	}
+	buf_consume(out, (size_t)n);
+	return 0;
+}
+
+static int read_stdin(struct pump *p, struct error *err)
+{
+	uint8_t bytes[CHUNK];
+	size_t room = agent_stream_stdin_room(p->stream);
+	ssize_t n = read(p->fds->in, bytes, room < CHUNK ? room : CHUNK);
+
+	if (n > 0)
+		return agent_stream_stdin(p->stream, bytes, (size_t)n, err);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	/* An end, and whatever else ends reading: a terminal that went away is no failure of the
+	 * command. */
+	p->in_open = false;
+	return agent_stream_stdin_close(p->stream, err);
+}
+
+/* poll() passes over negative descriptors, so a slot that is not wanted costs nothing. */
+static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
+{
+	short agent = 0;
+	bool read_in = p->in_open && p->stream->started && agent_stream_stdin_room(p->stream) > 0;
+
+	if (p->agent_ended)
+		read_in = false;
+	else if (!p->has_item)
+		agent |= POLLIN;
+	if (!p->agent_ended && p->stream->out.len > 0)
+		agent |= POLLOUT;
+	/* Without anything to wait for, POLLHUP alone would make this a busy loop. */
+	slots[SLOT_AGENT] = (struct pollfd){.fd = agent ? p->agent : -1, .events = agent};
+	slots[SLOT_IN] = (struct pollfd){.fd = read_in ? p->fds->in : -1, .events = POLLIN};
+	slots[SLOT_OUTPUT] =
+		(struct pollfd){.fd = p->has_item ? output_fd(p) : -1, .events = POLLOUT};
+	slots[SLOT_CANCEL] =
+		(struct pollfd){.fd = p->cancelled ? -1 : p->fds->cancel, .events = POLLIN};
+}
+
+/* Waits until something can be done, at most until the deadline of a cancelled command. */
+static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct error *err)
+{
+	int timeout_ms = -1;
+
+	if (p->deadline_ns != UINT64_MAX) {
+		uint64_t now = clock_mono_ns();
+
+		/* Closing the connection, which the caller does next, ends it too. */
+		p->done = now >= p->deadline_ns;
+		timeout_ms = p->done ? 0 : (int)((p->deadline_ns - now) / NS_PER_MS) + 1;
+	}
+	set_slots(p, slots);
+	if (poll(slots, SLOT_COUNT, timeout_ms) < 0) {
+		if (errno != EINTR)
+			return error_errno(err, errno, "poll");
+		for (int i = 0; i < SLOT_COUNT; i++)
+			slots[i].revents = 0;
+	}
+	return 0;
+}
+
+static int round_once(struct pump *p, struct error *err)
+{
+	struct pollfd slots[SLOT_COUNT];
+	short agent;
+
+	if (wait_slots(p, slots, err) < 0)
+		return -1;
+	agent = slots[SLOT_AGENT].revents;
+	if (slots[SLOT_CANCEL].revents && stop(p, PUMP_CANCELLED, err) < 0)
+		return -1;
+	if (slots[SLOT_OUTPUT].revents && write_item(p, err) < 0)
+		return -1;
+	if (p->done)
+		return 0;
+	if ((agent & (POLLOUT | POLLERR)) && p->stream->out.len > 0 && send_queued(p, err) < 0)
+		return -1;
+	/* Not while an item is being written: it borrows the memory that would be read into. */
+	if ((agent & (POLLIN | POLLHUP | POLLERR)) && !p->has_item && receive(p, err) < 0)
+		return -1;
+	if (slots[SLOT_IN].revents && p->in_open && read_stdin(p, err) < 0)
+		return -1;
+	return take_items(p, err);
+}
+
+int pump_run(int agent_fd, struct agent_stream *stream, const struct pump_fds *fds,
+	     enum pump_cancel on_cancel, enum pump_end *end, struct agent_exit *exit,
+	     struct error *err)
+{
+	struct pump p = {
+		.agent = agent_fd,
+		.stream = stream,
+		.fds = fds,
+		.on_cancel = on_cancel,
+		.in_open = fds->in >= 0,
+		.deadline_ns = UINT64_MAX,
+	};
+
+	while (!p.done) {
+		if (round_once(&p, err) < 0)
+			return -1;
+	}
+	*end = p.end;
+	*exit = p.exit;
+	return 0;
+}

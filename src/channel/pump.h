@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Moves bytes between the caller's descriptors and a command in the guest, until the command has
+ * ended. Full back-pressure both ways: what the caller does not read, the guest cannot write, and
+ * nothing is kept but a frame or two.
+ */
+#ifndef CHANNEL_PUMP_H
+#define CHANNEL_PUMP_H
+
+#include "base/error.h"
+#include "channel/agent.h"
+
+/*
+ * The caller's descriptors may be of any kind: terminals, pipes, files, sockets. Their flags are
+ * left alone, since they may be shared with other programs. SIGPIPE must be ignored.
+ */
+struct pump_fds {
+	int in;	    /* -1: nothing is forwarded */
+	int out;    /* never -1 */
+	int err;    /* never -1 */
+	int cancel; /* readable: stop (a signalfd, a pipe); -1: none. Nothing is read from it. */
+};
+
+enum pump_end {
+	PUMP_EXITED,	/* the command ended; all of its output has been written */
+	PUMP_CANCELLED, /* `cancel` became readable */
+	PUMP_OUT_CLOSED /* nobody reads `out` any more */
+};
+
+/* What is to happen when the caller stops first. */
+enum pump_cancel {
+	PUMP_CANCEL_RETURN, /* return at once: the caller ends the whole guest */
+	PUMP_CANCEL_KILL    /* have the agent kill the command and wait for that, LIMIT_CANCEL_MS */
+};
+
+/*
+ * agent_fd is the connected socket on which stream's request goes out. *end and *exit (for
+ * PUMP_EXITED) are set on success. ERR_UNAVAILABLE when the connection is lost; ERR_IO when the
+ * guest breaks the protocol, or output cannot be written for another reason than a closed pipe.
+ */
+int pump_run(int agent_fd, struct agent_stream *stream, const struct pump_fds *fds,
+	     enum pump_cancel on_cancel, enum pump_end *end, struct agent_exit *exit,
+	     struct error *err);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "channel/supervisor.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+
+/* Descriptors of the child, beside 0, 1 and 2. The option texts name them. */
+enum child_fd { CHILD_LIFELINE = 3, CHILD_EVENTS = 4 };
+
+#define EVENT_LINE_MAX 65536u
+
+/* $MICROAGENT_QEMU_SUPERVISOR for "qemu". */
+static const char *from_environment(const char *backend)
+{
+	char name[64] = "MICROAGENT_";
+	size_t len = strlen(name);
+
+	for (; *backend && len < sizeof(name) - 12; backend++)
+		name[len++] = *backend == '-' ? '_' : (char)toupper((unsigned char)*backend);
+	memcpy(name + len, "_SUPERVISOR", 12);
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static char *from_path(const char *program, struct error *err)
+{
+	const char *dir = getenv("PATH");
+
+	while (dir && *dir) {
+		autobuf struct buf path = BUF_INIT(0);
+		int len = (int)strcspn(dir, ":");
+
+		/* An empty entry is the working directory, as in every shell. */
+		if (buf_printf(&path, err, "%.*s/%s", len ? len : 1, len ? dir : ".", program) < 0)
+			return NULL;
+		if (access(buf_string(&path), X_OK) == 0)
+			return buf_steal_string(&path, err);
+		dir += len + (dir[len] == ':');
+	}
+	error_set(err, ERR_NOT_FOUND, "%s is neither beside microagent nor in PATH", program);
+	return NULL;
+}
+
+char *supervisor_find(const char *backend, struct error *err)
+{
+	const char *given = from_environment(backend);
+	autobuf struct buf program = BUF_INIT(0);
+	autofree char *dir = NULL;
+	autofree char *beside = NULL;
+
+	if (given)
+		return path_absolute(given, err);
+	if (buf_printf(&program, err, "microagent-%s-supervisor", backend) < 0)
+		return NULL;
+	dir = path_of_executable_dir(err);
+	beside = dir ? path_join(dir, buf_string(&program), err) : NULL;
+	if (!beside)
+		return NULL;
+	if (access(beside, X_OK) == 0)
+		return steal_ptr(&beside);
+	return from_path(buf_string(&program), err);
+}
+
+/* stdin of a supervisor: the request, ready to be read. */
+static int request_fd(const json_t *request, struct error *err)
+{
+	autofree char *text = json_line(request, err);
+
+	if (!text)
+		return -1;
+	if (strlen(text) > limit_get(LIMIT_REQUEST_BYTES))
+		return error_set(err, ERR_INVALID, "the request is longer than %llu bytes",
+				 (unsigned long long)limit_get(LIMIT_REQUEST_BYTES));
+	return fd_memfd("request", text, strlen(text), err);
+}
+
+#define WAIT_MS 200
+
+/* Waits for the first byte (or the end) of fd. 1: it is there; 0: wait->cancel came first. */
+static int wait_answer(int fd, const struct supervisor_wait *wait, struct error *err)
+{
+	static const struct supervisor_wait none = {.cancel = -1};
+
+	if (!wait)
+		wait = &none;
+	for (;;) {
+		struct pollfd slots[2] = {{.fd = fd, .events = POLLIN},
+					  {.fd = wait->cancel, .events = POLLIN}};
+		int got = poll(slots, ARRAY_SIZE(slots), wait->fn ? WAIT_MS : -1);
+
+		if (got < 0 && errno != EINTR)
+			return error_errno(err, errno, "poll");
+		if (got > 0)
+			return slots[0].revents ? 1 : 0;
+		if (wait->fn)
+			wait->fn(wait->data);
+	}
+}
+
+#define NOTES_SHOWN 400
+
+/* It ended and said nothing on stdout: the end of its stderr is all there is to tell. */
+static void no_answer(int notes, int code, struct error *err)
+{
+	char text[NOTES_SHOWN + 1];
+	off_t size = lseek(notes, 0, SEEK_END);
+	off_t from = size > NOTES_SHOWN ? size - NOTES_SHOWN : 0;
+	ssize_t n = pread(notes, text, NOTES_SHOWN, from);
+
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n > 0 ? n : 0] = '\0';
+	error_set(err, ERR_IO, "the supervisor ended with exit code %d and no answer%s%s", code,
+		  text[0] ? ": " : "", text);
+}
+
+/* Reads the answer to its end and reaps the process. */
+static json_t *take_answer(int fd, int notes, struct proc *proc, int *exit_code, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(limit_get(LIMIT_STATE_FILE_BYTES));
+	json_t *answer = NULL;
+	int code;
+
+	if (fd_read_to_end(fd, &text, err) < 0) {
+		error_prefix(err, "answer of the supervisor");
+		return NULL;
+	}
+	if (proc_wait(proc, UINT64_MAX, &code, err) < 0)
+		return NULL;
+	if (text.len == 0) {
+		no_answer(notes, code, err);
+		return NULL;
+	}
+	answer = json_load_strict(buf_bytes(&text), text.len, err);
+	if (!answer) {
+		if (err)
+			err->code = ERR_IO;
+		error_prefix(err, "answer of the supervisor");
+		return NULL;
+	}
+	*exit_code = code;
+	return answer;
+}
+
+json_t *supervisor_call(const char *path, const json_t *request, const struct supervisor_wait *wait,
+			int *exit_code, struct error *err)
+{
+	json_t *answer = NULL;
+	autoclose int in = request_fd(request, err);
+	autoclose int notes = fd_memfd("notes", "", 0, err);
+	int ends[2];
+
+	if (in < 0 || notes < 0 || fd_pipe(ends, err) < 0)
+		return NULL;
+
+	autoclose int out = ends[0];
+	autoclose int child_out = ends[1];
+	struct proc proc = PROC_NONE;
+	const char *const argv[] = {path, NULL};
+	const struct proc_fd fds[] = {{in, 0}, {child_out, 1}, {notes, 2}};
+	const struct proc_spec spec = {.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds)};
+
+	if (proc_spawn(&spec, &proc, err) < 0)
+		return NULL;
+	close(steal_fd(&child_out));
+	if (wait_answer(out, wait, err) >= 0)
+		answer = take_answer(out, notes, &proc, exit_code, err);
+	proc_end(&proc);
+	return answer;
+}
+
+int supervisor_error(const json_t *response, struct error *err)
+{
+	const char *text = "no reason given", *code = "internal";
+	bool ok = false;
+
+	if (json_get_bool(response, "answer of the supervisor", "ok", JSON_REQUIRED, &ok, err) < 0)
+		return -1;
+	if (ok)
+		return 0;
+	if (json_get_string(response, "answer", "error", JSON_OPTIONAL, &text, err) < 0 ||
+	    json_get_string(response, "answer", "errorCode", JSON_OPTIONAL, &code, err) < 0)
+		return -1;
+	return error_set(err, error_code_from_name(code), "%s", text);
+}
+
+int supervisor_run_start(const char *path, const json_t *request, bool keep,
+			 struct supervisor_run *out, struct error *err)
+{
+	autoclose int in = request_fd(request, err);
+	autoclose int notes = fd_memfd("notes", "", 0, err);
+	int answer[2], events[2], lifeline[2];
+
+	if (in < 0 || notes < 0 || fd_pipe(answer, err) < 0)
+		return -1;
+	autoclose int answer_read = answer[0], answer_write = answer[1];
+
+	if (fd_pipe(events, err) < 0)
+		return -1;
+	autoclose int events_read = events[0], events_write = events[1];
+
+	if (fd_pipe(lifeline, err) < 0)
+		return -1;
+	autoclose int lifeline_read = lifeline[0], lifeline_write = lifeline[1];
+
+	const char *argv[] = {path,	     "--attach", "--lifeline-fd",	   "3",
+			      "--events-fd", "4",	 keep ? NULL : "--remove", NULL};
+	const struct proc_fd fds[] = {{in, 0},
+				      {answer_write, 1},
+				      {notes, 2},
+				      {lifeline_read, CHILD_LIFELINE},
+				      {events_write, CHILD_EVENTS}};
+	/* Its own session: Ctrl-C is for us, who then cut the lifeline. */
+	const struct proc_spec spec = {
+		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .new_session = true};
+	struct proc proc = PROC_NONE;
+
+	if (fd_nonblock(events_read, true, err) < 0)
+		return -1;
+	if (proc_spawn(&spec, &proc, err) < 0)
+		return -1;
+	*out = (struct supervisor_run){
+		.proc = proc,
+		.lifeline = steal_fd(&lifeline_write),
+		.events = steal_fd(&events_read),
+		.answer = steal_fd(&answer_read),
+		.notes = steal_fd(&notes),
+		.queued = BUF_INIT(EVENT_LINE_MAX),
+	};
+	return 0;
+}
+
+/* 1: a whole line was in the queue. */
+static int queued_event(struct supervisor_run *run, json_t **event, struct error *err)
+{
+	const uint8_t *bytes = buf_bytes(&run->queued);
+	const uint8_t *end = memchr(bytes, '\n', run->queued.len);
+	json_t *value;
+
+	if (!end)
+		return 0;
+	value = json_load_strict(bytes, (size_t)(end - bytes), err);
+	if (!value)
+		return error_prefix(err, "event of the supervisor");
+	buf_consume(&run->queued, (size_t)(end - bytes) + 1);
+	*event = value;
+	return 1;
+}
+
+int supervisor_run_event(struct supervisor_run *run, json_t **event, struct error *err)
+{
+	for (;;) {
+		uint8_t bytes[4096];
+		int got = queued_event(run, event, err);
+		ssize_t n;
+
+		if (got != 0)
+			return got;
+		n = read(run->events, bytes, sizeof(bytes));
+		if (n == 0)
+			return error_set(err, ERR_UNAVAILABLE, "the supervisor has ended");
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : error_errno(err, errno, "events");
+		if (buf_append(&run->queued, bytes, (size_t)n, err) < 0)
+			return error_prefix(err, "event of the supervisor");
+	}
+}
+
+void supervisor_run_cut(struct supervisor_run *run)
+{
+	if (run->lifeline >= 0)
+		close(steal_fd(&run->lifeline));
+}
+
+json_t *supervisor_run_finish(struct supervisor_run *run, const struct supervisor_wait *wait,
+			      int *exit_code, struct error *err)
+{
+	struct supervisor_wait rest = wait ? *wait : (struct supervisor_wait){.cancel = -1};
+	int got;
+
+	while ((got = wait_answer(run->answer, &rest, err)) == 0) {
+		supervisor_run_cut(run);
+		rest.cancel = -1;
+	}
+	if (got < 0)
+		return NULL;
+	return take_answer(run->answer, run->notes, &run->proc, exit_code, err);
+}
+
+void supervisor_run_free(struct supervisor_run *run)
+{
+	int code;
+
+	supervisor_run_cut(run);
+	/* Nobody takes events any more; a full pipe must not hold the supervisor up. */
+	if (run->events >= 0)
+		close(steal_fd(&run->events));
+	if (run->answer >= 0)
+		close(steal_fd(&run->answer));
+	if (run->notes >= 0)
+		close(steal_fd(&run->notes));
+	/* Not killed: it is at work on leaving nothing behind, within deadlines of its own. */
+	if (run->proc.pid > 0)
+		proc_wait(&run->proc, UINT64_MAX, &code, NULL);
+	buf_free(&run->queued);
+}

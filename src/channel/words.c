@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "channel/words.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+json_t *words_json(const char *const *words, struct error *err)
+{
+	json_auto_t *array = json_array();
+
+	for (; *words; words++) {
+		if (json_array_append_new(array, json_string(*words)) < 0) {
+			error_set(err, ERR_INVALID, "\"%s\" in the command is not UTF-8", *words);
+			return NULL;
+		}
+	}
+	return steal_ptr(&array);
+}
+
+int words_env_check(const char *word, struct error *err)
+{
+	const char *equals = strchr(word, '=');
+
+	if (!equals || equals == word)
+		return error_set(err, ERR_INVALID, "environment \"%s\" is not KEY=VALUE", word);
+	for (const char *c = word; c < equals; c++) {
+		if ((unsigned char)*c <= ' ' || *c == 0x7f)
+			return error_set(err, ERR_INVALID,
+					 "environment \"%s\" has a blank in its name, which no "
+					 "variable can have",
+					 word);
+	}
+	return 0;
+}
+
+static int put_pair(json_t *object, const char *word, struct error *err)
+{
+	const char *equals = strchr(word, '=');
+	autobuf struct buf key = BUF_INIT(0);
+
+	if (words_env_check(word, err) < 0)
+		return -1;
+	if (buf_append(&key, word, (size_t)(equals - word), err) < 0)
+		return -1;
+	if (json_object_set_new(object, buf_string(&key), json_string(equals + 1)) < 0)
+		return error_set(err, ERR_INVALID, "environment \"%s\" is not UTF-8", word);
+	return 0;
+}
+
+json_t *words_env_json(const char *const *env, struct error *err)
+{
+	json_auto_t *object = json_object();
+
+	for (; env && *env; env++) {
+		if (put_pair(object, *env, err) < 0)
+			return NULL;
+	}
+	return steal_ptr(&object);
+}
