@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* The host's sockets: clients and their CONNECT lines, dialled listeners, bytes of the guest. */
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "vsockd/core.h"
+#include "vsockd/core_parts.h"
+
+#define ACCEPTS_PER_EVENT 16
+#define LINE_MAX_BYTES 32 /* "CONNECT 4294967295\n" is 19 */
+#define WATCHED (EPOLLIN | EPOLLRDHUP | EPOLLET)
+
+static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == CORE_SOCKET_PATH, "as the system's");
+
+/* --- clients ---------------------------------------------------------------------------------- */
+
+/* "CONNECT <port>\n" of len bytes, newline included; exactly so. */
+static bool parse_line(const char *line, size_t len, uint32_t *port)
+{
+	static const char word[] = "CONNECT ";
+	uint64_t value = 0;
+	size_t i = sizeof(word) - 1;
+
+	if (len < sizeof(word) + 1 || len > sizeof(word) + 10 || memcmp(line, word, i) != 0)
+		return false;
+	for (; i < len - 1; i++) {
+		if (line[i] < '0' || line[i] > '9')
+			return false;
+		value = value * 10 + (uint64_t)(line[i] - '0');
+	}
+	if (value > UINT32_MAX)
+		return false;
+	*port = (uint32_t)value;
+	return true;
+}
+
+/* A host port which is not in use with that guest port. Counting on keeps late packets of an old
+ * stream from meeting a new one. */
+static uint32_t allocate_port(struct core *core, uint32_t guest_port)
+{
+	uint32_t port;
+
+	do {
+		port = core->next_port;
+		core->next_port = port == CORE_PORT_LAST ? CORE_PORT_FIRST : port + 1;
+	} while (stream_find(&core->table, port, guest_port));
+	return port;
+}
+
+/* more: bytes behind the line may be in the socket already, of which no event will tell. */
+static void request(struct core *core, struct stream *s, uint32_t guest_port, bool more)
+{
+	stream_name(&core->table, s, allocate_port(core, guest_port), guest_port);
+	s->state = STREAM_REQUESTED;
+	s->want = WANT_REQUEST;
+	s->readable = more;
+	stream_set_timer(&core->table, s, TIMER_ANSWER, clock_mono_ns() + core->config.answer_ns);
+	core_settle(core, s);
+}
+
+/* Peeked at first, so that what stands behind the newline stays in the socket as payload. */
+static ssize_t receive_line(const struct stream *s, char *line, size_t len, int flags)
+{
+	struct iovec iov = {.iov_base = line, .iov_len = len};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	return recvmsg(s->fd, &m, MSG_DONTWAIT | flags);
+}
+
+static void read_line(struct core *core, struct stream *s)
+{
+	char line[LINE_MAX_BYTES];
+	ssize_t got = receive_line(s, line, sizeof(line), MSG_PEEK);
+	const char *newline = got > 0 ? memchr(line, '\n', (size_t)got) : NULL;
+	size_t len = newline ? (size_t)(newline - line) + 1 : 0;
+	uint32_t port;
+
+	/* Incomplete: wait for more, unless none can come or it is too long already. */
+	if (!newline && !s->hung_up &&
+	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
+		return;
+	/* A line that is refused is taken too: unread bytes would make the close a reset. */
+	if (!newline || receive_line(s, line, len, 0) < 0 || !core->linked ||
+	    !parse_line(line, len, &port))
+		stream_release(&core->table, s);
+	else
+		request(core, s, port, (size_t)got > len || s->hung_up);
+}
+
+void host_answer(struct core *core, struct stream *s)
+{
+	char line[LINE_MAX_BYTES];
+	int n = snprintf(line, sizeof(line), "OK %u\n", s->host_port);
+	struct iovec iov = {.iov_base = line, .iov_len = (size_t)n};
+	struct span span = {.iov = &iov, .n = 1, .bytes = (size_t)n};
+	struct msghdr m = {.msg_iov = span.iov, .msg_iovlen = span.n};
+
+	/* The first bytes into an empty socket: all or nothing. */
+	if (sendmsg(s->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != n) {
+		s->host_gone = true;
+		s->host_eof = true;
+	}
+	(void)core;
+}
+
+int host_watch(struct core *core, struct stream *s)
+{
+	return poll_add(core->config.epfd, s->fd, WATCHED, core_ref(core, s));
+}
+
+static void admit(struct core *core, int fd)
+{
+	struct stream *s = stream_alloc(&core->table);
+
+	if (!s) {
+		close(fd); /* refused, as any other that cannot be had */
+		return;
+	}
+	s->fd = fd;
+	if (host_watch(core, s) < 0)
+		stream_release(&core->table, s);
+	else
+		stream_set_timer(&core->table, s, TIMER_LINE,
+				 clock_mono_ns() + core->config.line_ns);
+}
+
+/* Out of descriptors or memory: the listener would call without end, so it is left alone a while. */
+static void pause_accepting(struct core *core)
+{
+	log_limited(core->config.log, "accept: %s", strerror(errno));
+	poll_remove(core->config.epfd, core->config.listen_fd);
+	core->accept_again = clock_mono_ns() + NS_PER_S;
+}
+
+void core_listen_event(struct core *core)
+{
+	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
+		/* cppcheck-suppress nullPointer ; accept4() allows it */
+		int fd = accept4(core->config.listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0)
+			admit(core, fd);
+		else if (errno == EAGAIN)
+			return;
+		else if (errno != EINTR && errno != ECONNABORTED) {
+			pause_accepting(core);
+			return;
+		}
+	}
+}
+
+/* --- listeners -------------------------------------------------------------------------------- */
+
+int host_dial(struct core *core, const struct host_port *port)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd;
+
+	if (!*port->path)
+		return -1;
+	memcpy(addr.sun_path, port->path, sizeof(addr.sun_path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	/* A Unix socket connects at once or, with a full backlog, not at all. */
+	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		log_limited(core->config.log, "the listener of host port %u: %s", port->port,
+			    strerror(errno));
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* --- bytes of the guest ----------------------------------------------------------------------- */
+
+/* Room in the socket is only asked for while something waits for it: otherwise every read of the
+ * client would wake us. */
+static void watch_room(struct core *core, struct stream *s)
+{
+	bool wanted = stream_buffered(s) > 0;
+
+	if (s->armed == wanted)
+		return;
+	if (poll_change(core->config.epfd, s->fd, WATCHED | (wanted ? EPOLLOUT : 0),
+			core_ref(core, s)) < 0)
+		s->host_gone = true; /* out of kernel memory: the stream cannot go on */
+	s->armed = wanted;
+}
+
+static void drop_buffered(struct stream *s)
+{
+	s->fwd_cnt = s->rx_cnt;
+}
+
+/* Enough has been forwarded since the guest last heard of it that it should hear again. */
+static void consider_credit(const struct core *core, struct stream *s)
+{
+	if (s->named && s->fwd_cnt - s->told >= core->table.buffer_bytes / 4)
+		s->want |= WANT_CREDIT;
+}
+
+/* Bytes the socket took; a failure other than "full" means that it never will. */
+static size_t write_host(struct stream *s, struct iovec *iov, unsigned n)
+{
+	struct msghdr m = {.msg_iov = iov, .msg_iovlen = n};
+	ssize_t done = sendmsg(s->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (done < 0 && errno != EAGAIN)
+		s->host_gone = true;
+	return done > 0 ? (size_t)done : 0;
+}
+
+/* The up to two pieces of the buffer that begin at count `from` and hold len bytes. */
+static unsigned buffer_pieces(const struct core *core, const struct stream *s, uint32_t from,
+			      uint32_t len, struct iovec iov[2])
+{
+	uint8_t *buffer = stream_buffer(&core->table, s);
+	uint32_t at = from & (core->table.buffer_bytes - 1);
+	uint32_t to_end = core->table.buffer_bytes - at;
+	uint32_t first = len < to_end ? len : to_end;
+
+	iov[0] = (struct iovec){.iov_base = buffer + at, .iov_len = first};
+	iov[1] = (struct iovec){.iov_base = buffer, .iov_len = len - first};
+	return first < len ? 2 : 1;
+}
+
+static void keep(struct core *core, struct stream *s, struct span *payload)
+{
+	uint32_t len = (uint32_t)payload->bytes;
+	struct iovec iov[2];
+
+	buffer_pieces(core, s, s->rx_cnt, len, iov);
+	span_read(payload, iov[0].iov_base, iov[0].iov_len);
+	span_read(payload, iov[1].iov_base, iov[1].iov_len);
+	s->rx_cnt += len;
+	s->touched = true;
+}
+
+void host_send(struct core *core, struct stream *s, struct span *payload)
+{
+	if (!stream_buffered(s) && !s->host_gone && payload->bytes) {
+		size_t done = write_host(s, payload->iov, payload->n);
+
+		span_skip(payload, done);
+		s->rx_cnt += (uint32_t)done;
+		s->fwd_cnt += (uint32_t)done;
+	}
+	if (s->host_gone) {
+		s->rx_cnt += (uint32_t)payload->bytes;
+		drop_buffered(s);
+	} else if (payload->bytes) {
+		keep(core, s, payload);
+	}
+	watch_room(core, s);
+	consider_credit(core, s);
+}
+
+void host_flush(struct core *core, struct stream *s)
+{
+	uint32_t waiting = stream_buffered(s);
+	struct iovec iov[2];
+
+	if (waiting && !s->host_gone)
+		s->fwd_cnt += (uint32_t)write_host(
+			s, iov, buffer_pieces(core, s, s->fwd_cnt, waiting, iov));
+	if (s->host_gone)
+		drop_buffered(s);
+	watch_room(core, s);
+	consider_credit(core, s);
+	if (s->guest_shut & SHUT_SEND && !stream_buffered(s) && !s->host_shut) {
+		shutdown(s->fd, SHUT_WR);
+		s->host_shut = true;
+	}
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void stream_happened(struct core *core, struct stream *s, uint32_t events)
+{
+	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		s->readable = true;
+	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		s->hung_up = true;
+	if (events & (EPOLLHUP | EPOLLERR))
+		s->host_gone = true;
+	if (s->host_gone && s->state < STREAM_OPEN) {
+		/* The client is gone before the answer: nobody would hear it. */
+		core_abort(core, s);
+		return;
+	}
+	if (s->state == STREAM_LINE) {
+		read_line(core, s);
+		return;
+	}
+	if (events & EPOLLOUT || s->host_gone)
+		host_flush(core, s);
+	core_settle(core, s);
+}
+
+void core_stream_event(struct core *core, union poll_ref ref, uint32_t events)
+{
+	struct stream *s;
+
+	if (ref.index >= core->table.fresh)
+		return;
+	s = &core->table.streams[ref.index];
+	if (s->state != STREAM_FREE && s->generation == ref.generation && s->fd >= 0)
+		stream_happened(core, s, events);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Packets of the guest. The header is ours by now; only payload is still guest memory. */
+#include <assert.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "vsockd/core.h"
+#include "vsockd/core_parts.h"
+
+/* An RST to whoever the packet says it is from; never one to an RST, or two ends could go on so for
+ * ever. */
+static void refuse_packet(struct core *core, const struct packet *p)
+{
+	const struct refusal r = {.src_cid = p->dst_cid,
+				  .dst_cid = p->src_cid,
+				  .src_port = p->dst_port,
+				  .dst_port = p->src_port,
+				  .type = p->type};
+
+	if (p->op != PACKET_RST)
+		core_refuse(core, &r);
+}
+
+static const struct host_port *find_port(const struct core *core, uint32_t port)
+{
+	for (unsigned i = 0; i < core->config.nports; i++)
+		if (core->config.ports[i].port == port)
+			return &core->config.ports[i];
+	return NULL;
+}
+
+/*
+ * What the guest says about its buffer. Packets of two threads of the guest may have overtaken each
+ * other, so an old count is not an offence; but a count of more than we have sent is nonsense and is
+ * left aside, which costs the guest nothing but its own credit.
+ */
+static void take_credit(struct stream *s, const struct packet *p)
+{
+	if (p->fwd_cnt - s->peer_fwd <= s->tx_cnt - s->peer_fwd)
+		s->peer_fwd = p->fwd_cnt;
+	s->peer_alloc = p->buf_alloc;
+	if (output_credit(s))
+		s->asked = false;
+}
+
+static bool open_from_guest(struct core *core, const struct packet *p)
+{
+	const struct host_port *port = find_port(core, p->dst_port);
+	struct stream *s;
+
+	if (!port) {
+		log_limited(core->config.log, "the guest dialled host port %u, which is not listed",
+			    p->dst_port);
+		return false;
+	}
+	s = stream_alloc(&core->table);
+	if (!s) {
+		log_limited(core->config.log, "all %u streams are in use", core->table.capacity);
+		return false;
+	}
+	s->fd = host_dial(core, port);
+	if (s->fd < 0 || host_watch(core, s) < 0) {
+		stream_release(&core->table, s);
+		return false;
+	}
+	stream_name(&core->table, s, p->dst_port, p->src_port);
+	s->state = STREAM_OPEN;
+	s->known = true;
+	s->want = WANT_RESPONSE;
+	take_credit(s, p);
+	core_settle(core, s);
+	return true;
+}
+
+/* --- packets of known streams: one function each, true if the packet was legal ---------------- */
+
+typedef bool op_fn(struct core *core, struct stream *s, const struct packet *p,
+		   struct span *payload);
+
+/* A second REQUEST: the guest has forgotten the stream. */
+static bool op_illegal(struct core *core, struct stream *s, const struct packet *p,
+		       struct span *payload)
+{
+	(void)core, (void)s, (void)p, (void)payload;
+	return false;
+}
+
+static bool op_response(struct core *core, struct stream *s, const struct packet *p,
+			struct span *payload)
+{
+	(void)p, (void)payload;
+	/* An answer to what was not asked yet is a guess. */
+	if (s->state != STREAM_REQUESTED || !s->known)
+		return false;
+	s->state = STREAM_OPEN;
+	stream_set_timer(&core->table, s, TIMER_NONE, 0);
+	host_answer(core, s);
+	return true;
+}
+
+static bool op_rst(struct core *core, struct stream *s, const struct packet *p,
+		   struct span *payload)
+{
+	(void)p, (void)payload;
+	core_guest_ended(core, s);
+	return true;
+}
+
+static bool op_shutdown(struct core *core, struct stream *s, const struct packet *p,
+			struct span *payload)
+{
+	uint8_t before = s->guest_shut;
+
+	(void)payload;
+	if (s->state == STREAM_REQUESTED)
+		return false;
+	s->guest_shut |= p->flags & SHUT_BOTH;
+	if (s->guest_shut == SHUT_BOTH) {
+		/* The guest waits for this to know that the stream is over. */
+		refuse_packet(core, p);
+		core_guest_ended(core, s);
+		return true;
+	}
+	if (s->state != STREAM_OPEN)
+		return true;
+	if (s->guest_shut & ~before & SHUT_RECEIVE) {
+		shutdown(s->fd, SHUT_RD);
+		s->readable = false;
+	}
+	host_flush(core, s);
+	return true;
+}
+
+static bool op_rw(struct core *core, struct stream *s, const struct packet *p, struct span *payload)
+{
+	/* The host has closed and the guest did not know yet. */
+	if (s->state == STREAM_CLOSING)
+		return true;
+	if (s->state != STREAM_OPEN || s->guest_shut & SHUT_SEND)
+		return false;
+	if (p->len > core->table.buffer_bytes - stream_buffered(s)) {
+		log_limited(core->config.log, "the guest sent more than its credit to host port %u",
+			    s->host_port);
+		return false;
+	}
+	host_send(core, s, payload);
+	return true;
+}
+
+/* What it says has been taken in before. */
+static bool op_credit_update(struct core *core, struct stream *s, const struct packet *p,
+			     struct span *payload)
+{
+	(void)core, (void)p, (void)payload;
+	return s->state != STREAM_REQUESTED;
+}
+
+static bool op_credit_request(struct core *core, struct stream *s, const struct packet *p,
+			      struct span *payload)
+{
+	(void)core, (void)p, (void)payload;
+	s->want |= WANT_CREDIT;
+	return s->state != STREAM_REQUESTED;
+}
+
+static op_fn *const ops[] = {
+	[PACKET_INVALID] = op_illegal,
+	[PACKET_REQUEST] = op_illegal,
+	[PACKET_RESPONSE] = op_response,
+	[PACKET_RST] = op_rst,
+	[PACKET_SHUTDOWN] = op_shutdown,
+	[PACKET_RW] = op_rw,
+	[PACKET_CREDIT_UPDATE] = op_credit_update,
+	[PACKET_CREDIT_REQUEST] = op_credit_request,
+};
+static_assert(ARRAY_SIZE(ops) == PACKET_OP_COUNT, "every operation has its function");
+
+static void input_known(struct core *core, struct stream *s, const struct packet *p,
+			struct span *payload)
+{
+	uint16_t generation = s->generation;
+	op_fn *op = p->op < PACKET_OP_COUNT ? ops[p->op] : op_illegal;
+	/* Payload belongs to RW alone; bytes that are not there belong to nobody. */
+	bool sound = p->len <= (p->op == PACKET_RW ? payload->bytes : 0) || p->op == PACKET_RST;
+
+	take_credit(s, p);
+	span_limit(payload, p->len);
+	if (!sound || !op(core, s, p, payload))
+		core_abort(core, s);
+	if (s->generation == generation)
+		core_settle(core, s);
+}
+
+static void input_unknown(struct core *core, const struct packet *p)
+{
+	if (p->op != PACKET_REQUEST || p->len || !open_from_guest(core, p))
+		refuse_packet(core, p);
+}
+
+void core_input(struct core *core, const struct packet *p, struct span *payload)
+{
+	struct stream *s;
+
+	if (p->src_cid != core->config.guest_cid || p->dst_cid != PACKET_HOST_CID ||
+	    p->type != PACKET_STREAM) {
+		log_limited(core->config.log,
+			    "the guest sent a packet from CID %llu to CID %llu of type %u",
+			    (unsigned long long)p->src_cid, (unsigned long long)p->dst_cid,
+			    p->type);
+		refuse_packet(core, p);
+		return;
+	}
+	s = stream_find(&core->table, p->dst_port, p->src_port);
+	if (s)
+		input_known(core, s, p, payload);
+	else
+		input_unknown(core, p);
+}

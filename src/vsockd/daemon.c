@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "vsockd/daemon.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+#define EVENTS_PER_ROUND 64
+
+static int watch_link(struct daemon *d, int fd, struct error *err)
+{
+	vhost_link_init(&d->link, fd);
+	d->connected = true;
+	if (poll_add(d->epfd, fd, EPOLLIN | EPOLLRDHUP | EPOLLET,
+		     (union poll_ref){.type = POLL_VHOST}) < 0)
+		return error_errno(err, errno, "watch the front-end");
+	return 0;
+}
+
+static int watch_front_end(struct daemon *d, int vhost_fd, struct error *err)
+{
+	if (vhost_fd >= 0)
+		return watch_link(d, vhost_fd, err);
+	if (poll_add(d->epfd, d->vhost_listen, EPOLLIN,
+		     (union poll_ref){.type = POLL_VHOST_LISTEN}) < 0)
+		return error_errno(err, errno, "watch for the front-end");
+	return 0;
+}
+
+int daemon_init(struct daemon *d, struct core_config *config, int vhost_fd, int vhost_listen,
+		struct log *log, struct error *err)
+{
+	d->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (d->epfd < 0)
+		return error_errno(err, errno, "epoll");
+	d->vhost_listen = vhost_listen;
+	d->log = log;
+	d->idle_ms = (int)(limit_get(LIMIT_VSOCK_IDLE_MS) % INT_MAX);
+	d->drain_ns = limit_get(LIMIT_VSOCK_DRAIN_MS) * NS_PER_MS;
+	config->epfd = d->epfd;
+	config->log = log;
+	if (core_init(&d->core, config, err) < 0)
+		return -1;
+	device_init(&d->device, &d->core, config->guest_cid, d->epfd, log);
+	return watch_front_end(d, vhost_fd, err);
+}
+
+/* --- events: one function for each type of descriptor ----------------------------------------- */
+
+/* Host clients that would come now would wait for nobody. */
+static void begin_end(struct daemon *d)
+{
+	device_disconnect(&d->device);
+	poll_remove(d->epfd, d->link.fd);
+	close(d->link.fd);
+	d->connected = false;
+	core_stop_listening(&d->core);
+	d->end = clock_mono_ns() + d->drain_ns;
+}
+
+static int read_link(struct daemon *d, struct error *err)
+{
+	int rc = vhost_link_read(&d->link, &d->device, err);
+
+	d->link_again = rc == 2;
+	if (rc == 0)
+		begin_end(d);
+	return rc < 0 ? -1 : 0;
+}
+
+typedef int event_fn(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err);
+
+static int on_vhost(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
+{
+	(void)ref, (void)events;
+	return d->connected ? read_link(d, err) : 0;
+}
+
+/* One front-end, once. */
+static int on_vhost_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
+{
+	/* cppcheck-suppress nullPointer ; accept4() allows it */
+	int fd = accept4(d->vhost_listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)ref, (void)events;
+	if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
+		return 0;
+	if (fd < 0)
+		return error_errno(err, errno, "accept the front-end");
+	close(d->vhost_listen);
+	d->vhost_listen = -1;
+	return watch_link(d, fd, err);
+}
+
+/* The rings are looked at after every round. The eventfd is never read: with edges its count does
+ * not matter, and it cannot overflow within the age of the universe. */
+static int on_kick(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
+{
+	(void)d, (void)ref, (void)events, (void)err;
+	return 0;
+}
+
+static int on_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
+{
+	(void)ref, (void)events, (void)err;
+	if (!d->end)
+		core_listen_event(&d->core);
+	return 0;
+}
+
+static int on_stream(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
+{
+	(void)err;
+	core_stream_event(&d->core, ref, events);
+	return 0;
+}
+
+static event_fn *const event_fns[] = {
+	[POLL_VHOST] = on_vhost,   [POLL_VHOST_LISTEN] = on_vhost_listen,
+	[POLL_KICK] = on_kick,	   [POLL_LISTEN] = on_listen,
+	[POLL_STREAM] = on_stream,
+};
+static_assert(ARRAY_SIZE(event_fns) == POLL_TYPE_COUNT, "every type has its function");
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static uint64_t next_deadline(const struct daemon *d)
+{
+	uint64_t first = core_deadline(&d->core);
+
+	if (d->end && d->end < first)
+		first = d->end;
+	return first;
+}
+
+/* For epoll_wait(): milliseconds, rounded up so that the deadline has passed afterwards. */
+static int time_to_wait(const struct daemon *d, bool more)
+{
+	uint64_t deadline = next_deadline(d), now, ms;
+
+	if (more || d->link_again)
+		return 0;
+	if (deadline == UINT64_MAX)
+		return d->trimmed ? -1 : d->idle_ms;
+	now = clock_mono_ns();
+	if (deadline <= now)
+		return 0;
+	ms = (deadline - now + NS_PER_MS - 1) / NS_PER_MS;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+static int wait_and_dispatch(struct daemon *d, bool more, struct error *err)
+{
+	struct epoll_event events[EVENTS_PER_ROUND];
+	int n = epoll_wait(d->epfd, events, EVENTS_PER_ROUND, time_to_wait(d, more));
+
+	if (n < 0 && errno != EINTR)
+		return error_errno(err, errno, "epoll");
+	if (n == 0 && !more && !d->trimmed && next_deadline(d) == UINT64_MAX)
+		memory_trim(&d->device.memory);
+	d->trimmed = n == 0;
+	for (int i = 0; i < n; i++) {
+		union poll_ref ref = {.all = events[i].data.u64};
+
+		if (event_fns[ref.type](d, ref, events[i].events, err) < 0)
+			return -1;
+	}
+	return d->link_again ? read_link(d, err) : 0;
+}
+
+static bool over(const struct daemon *d)
+{
+	return d->end && (!core_draining(&d->core) || clock_mono_ns() >= d->end);
+}
+
+int daemon_run(struct daemon *d, struct error *err)
+{
+	bool more = false;
+
+	while (!over(d)) {
+		if (wait_and_dispatch(d, more, err) < 0)
+			return -1;
+		/* Without a deadline there is no need to ask for the time. */
+		if (core_deadline(&d->core) != UINT64_MAX)
+			core_expire(&d->core, clock_mono_ns());
+		more = device_pump(&d->device);
+	}
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The event loop: what epoll says goes to the core, the rings and the front-end's connection. */
+#ifndef VSOCKD_DAEMON_H
+#define VSOCKD_DAEMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "vsockd/core.h"
+#include "vsockd/device.h"
+#include "vsockd/vhost_link.h"
+
+struct daemon {
+	int epfd;
+	int vhost_listen; /* -1 once the front-end is there */
+	bool connected;	  /* the link is */
+	bool link_again;  /* it may have more messages, of which no event will tell */
+	uint64_t end;	  /* ns; the front-end is gone and this is when we go too; 0: not yet */
+	uint64_t drain_ns;
+	int idle_ms;
+	bool trimmed; /* nothing has happened since guest memory was last let go */
+	struct log *log;
+	struct core core;
+	struct device device;
+	struct vhost_link link;
+};
+
+/* config->epfd and config->log are filled in. Exactly one of vhost_fd (connected) and vhost_listen
+ * is not -1. */
+int daemon_init(struct daemon *daemon, struct core_config *config, int vhost_fd, int vhost_listen,
+		struct log *log, struct error *err);
+/* Until the front-end has ended the connection, and what its guest sent has been delivered or
+ * drain_ns have passed. */
+int daemon_run(struct daemon *daemon, struct error *err);
+
+#endif

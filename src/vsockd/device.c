@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "vsockd/device.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Bounds of one device_pump(). */
+#define PUMP_INPUTS 128
+#define PUMP_OUTPUTS 64
+
+void device_init(struct device *device, struct core *core, uint64_t guest_cid, int epfd,
+		 struct log *log)
+{
+	*device = (struct device){.core = core,
+				  .log = log,
+				  .epfd = epfd,
+				  .guest_cid = guest_cid,
+				  .rings = {RING_INIT, RING_INIT}};
+}
+
+static void close_kick(struct device *device, struct ring *ring)
+{
+	/* The front-end holds the same eventfd: closing ours would not end the watch. */
+	if (ring->kick >= 0) {
+		poll_remove(device->epfd, ring->kick);
+		close(ring->kick);
+	}
+	ring->kick = -1;
+}
+
+void device_set_call(struct device *device, unsigned queue, int fd)
+{
+	struct ring *ring = &device->rings[queue];
+
+	if (ring->call >= 0)
+		close(ring->call);
+	ring->call = fd;
+}
+
+int device_set_kick(struct device *device, unsigned queue, int fd, struct error *err)
+{
+	struct ring *ring = &device->rings[queue];
+
+	close_kick(device, ring);
+	ring->kick = fd;
+	ring->kicked = true;
+	if (fd >= 0 && poll_add(device->epfd, fd, EPOLLIN | EPOLLET,
+				(union poll_ref){.index = queue, .type = POLL_KICK}) < 0)
+		return error_errno(err, errno, "watch the kicks of queue %u", queue);
+	return 0;
+}
+
+void device_reset(struct device *device)
+{
+	for (unsigned i = 0; i < QUEUE_COUNT; i++) {
+		device_stop_ring(device, i);
+		device_set_call(device, i, -1);
+		device->rings[i] = (struct ring)RING_INIT;
+	}
+	core_link(device->core, false);
+	device->features = 0;
+}
+
+void device_disconnect(struct device *device)
+{
+	device_reset(device);
+	memory_clear(&device->memory);
+	device->protocol_features = 0;
+}
+
+int device_map_ring(struct device *device, unsigned queue, struct error *err)
+{
+	struct ring *ring = &device->rings[queue];
+
+	ring_unmap(ring);
+	device->told_broken = false;
+	if (ring_map(ring, &device->memory, err) < 0)
+		return error_prefix(err, "queue %u", queue);
+	return 0;
+}
+
+int device_set_base(struct device *device, unsigned queue, uint32_t base, struct error *err)
+{
+	struct ring *ring = &device->rings[queue];
+	bool goes_on = base == ring->taken;
+
+	if (ring_set_base(ring, base, err) < 0)
+		return -1;
+	if (!goes_on)
+		core_link(device->core, false);
+	return 0;
+}
+
+static void interrupt(const struct ring *ring)
+{
+	static const uint64_t one = 1;
+
+	/* An eventfd that is full has not been heard yet: the call is made. */
+	if (ring->call >= 0 && write(ring->call, &one, sizeof(one)) < 0)
+		return;
+}
+
+void device_started(struct device *device)
+{
+	if (!ring_works(&device->rings[QUEUE_RX]) || !ring_works(&device->rings[QUEUE_TX]))
+		return;
+	if (device->running)
+		return;
+	device->running = true;
+	core_link(device->core, true);
+	/* A call may have been lost while a paused machine's interrupts were not connected. */
+	interrupt(&device->rings[QUEUE_RX]);
+	interrupt(&device->rings[QUEUE_TX]);
+}
+
+/* --- the guest's packets ---------------------------------------------------------------------- */
+
+static void input_chain(struct device *device, struct ring_chain *chain)
+{
+	uint8_t raw[PACKET_HEADER];
+	struct packet packet;
+
+	if (span_read(&chain->span, raw, sizeof(raw)) < sizeof(raw)) {
+		log_limited(device->log, "the guest sent a packet shorter than its header");
+		return;
+	}
+	packet_decode(raw, &packet);
+	core_input(device->core, &packet, &chain->span);
+}
+
+/* Returns how many packets were used up, at most `most`. */
+static unsigned take_inputs(struct device *device, unsigned most)
+{
+	struct ring *ring = &device->rings[QUEUE_TX];
+	struct ring_chain chain;
+	unsigned n;
+
+	for (n = 0; n < most && core_accepts(device->core); n++) {
+		enum ring_result r = ring_take(ring, &device->memory, RING_TO_HOST, device->iov,
+					       RING_MAX, &chain);
+
+		if (r == RING_EMPTY)
+			break;
+		if (r == RING_CHAIN)
+			input_chain(device, &chain);
+		else
+			log_limited(device->log, "the guest sent a malformed descriptor chain");
+		ring_give(ring, chain.head, 0);
+	}
+	if (n && ring_publish(ring))
+		interrupt(ring);
+	return n;
+}
+
+/* Kicks are off while there is work, and the last look is after they are on again. */
+static bool pump_inputs(struct device *device)
+{
+	struct ring *ring = &device->rings[QUEUE_TX];
+	unsigned done = 0;
+
+	while (done < PUMP_INPUTS) {
+		unsigned n = take_inputs(device, PUMP_INPUTS - done);
+
+		done += n;
+		if (n)
+			ring_want_kick(ring, false);
+		else if (!core_accepts(device->core) || !ring_want_kick(ring, true))
+			return false;
+	}
+	return ring_works(ring);
+}
+
+/* --- packets for the guest -------------------------------------------------------------------- */
+
+struct batch {
+	unsigned n;
+	uint16_t heads[CORE_SLOTS];
+	struct span slots[CORE_SLOTS];
+	uint32_t lengths[CORE_SLOTS];
+};
+
+/* Only the oldest chain can be given back; a later one is put back and will be the oldest in time. */
+static void reject_slot(struct device *device, struct ring *ring, const struct batch *batch,
+			uint16_t head)
+{
+	if (batch->n) {
+		ring_rewind(ring, 1);
+		return;
+	}
+	log_limited(device->log, "the guest offered a receive buffer in which nothing fits");
+	ring_give(ring, head, 0);
+}
+
+static void take_slots(struct device *device, struct ring *ring, unsigned wanted,
+		       struct batch *batch)
+{
+	unsigned niov = 0;
+
+	batch->n = 0;
+	while (batch->n < wanted && niov < RING_MAX) {
+		struct ring_chain chain;
+		enum ring_result r = ring_take(ring, &device->memory, RING_TO_GUEST,
+					       device->iov + niov, RING_MAX - niov, &chain);
+
+		if (r == RING_EMPTY)
+			return;
+		if (r == RING_BAD || chain.span.bytes <= PACKET_HEADER) {
+			reject_slot(device, ring, batch, chain.head);
+			return;
+		}
+		niov += chain.span.n;
+		batch->heads[batch->n] = chain.head;
+		batch->slots[batch->n++] = chain.span;
+	}
+}
+
+/* One core_output(). False when nothing was to be said or there was no room. */
+static bool output_batch(struct device *device, struct ring *ring)
+{
+	unsigned wanted = core_wants(device->core), filled;
+	struct batch batch;
+
+	if (!wanted)
+		return false;
+	take_slots(device, ring, wanted, &batch);
+	if (!batch.n)
+		return false;
+	filled = core_output(device->core, batch.slots, batch.n, batch.lengths);
+	for (unsigned i = 0; i < filled; i++)
+		ring_give(ring, batch.heads[i], batch.lengths[i]);
+	ring_rewind(ring, batch.n - filled);
+	return filled > 0;
+}
+
+static bool pump_outputs(struct device *device)
+{
+	struct ring *ring = &device->rings[QUEUE_RX];
+	uint16_t before = ring->given;
+	bool more = true;
+
+	/* A kick is only worth something while we have no buffer for what we have. */
+	for (unsigned round = 0; more && round < PUMP_OUTPUTS; round++)
+		more = output_batch(device, ring) ||
+		       ring_want_kick(ring, core_wants(device->core) > 0);
+	if (ring->given != before && ring_publish(ring))
+		interrupt(ring);
+	return more && ring_works(ring);
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+static void notice_broken(struct device *device)
+{
+	for (unsigned i = 0; i < QUEUE_COUNT; i++)
+		if (device->rings[i].broken && !device->told_broken) {
+			log_limited(device->log, "queue %u is broken: its indices cannot be", i);
+			device->told_broken = true;
+		}
+}
+
+bool device_pump(struct device *device)
+{
+	bool more = false, blocked = false;
+
+	if (ring_works(&device->rings[QUEUE_TX])) {
+		more = pump_inputs(device);
+		blocked = !core_accepts(device->core);
+	}
+	if (ring_works(&device->rings[QUEUE_RX]))
+		more |= pump_outputs(device);
+	notice_broken(device);
+	return more || (blocked && core_accepts(device->core));
+}
+
+uint16_t device_stop_ring(struct device *device, unsigned queue)
+{
+	struct ring *ring = &device->rings[queue];
+
+	if (queue == QUEUE_TX)
+		take_inputs(device, ring->num);
+	device->running = false;
+	ring->kicked = false;
+	close_kick(device, ring);
+	ring_unmap(ring);
+	return ring->taken;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* How the daemon gives up what it does not need. The stages are described in isolate.c. */
+#ifndef VSOCKD_ISOLATE_H
+#define VSOCKD_ISOLATE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "vsockd/core.h"
+
+struct isolate_config {
+	bool set_uid;
+	bool set_gid;
+	uid_t uid;
+	gid_t gid;
+	/* The sockets that are to be reached: ports[i] is that of targets[i], an absolute path of any
+	 * length.
+	 * ports[i].path is filled in with what connect() takes from inside; it stays empty if there
+	 * is no socket. */
+	struct host_port *ports;
+	const char *const *targets;
+	unsigned nports;
+};
+
+/* All stages but the last. Where namespaces are not to be had it goes on without them, and
+ * *no_namespaces says why ("unshare: Operation not permitted"); its code is ERR_NONE otherwise. */
+int isolate(const struct isolate_config *config, struct error *no_namespaces, struct error *err);
+/* The last stage (seccomp.c): a system call that the event loop does not need kills the process. */
+int isolate_syscalls(struct error *err);
+
+#endif

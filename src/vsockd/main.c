@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* microagent-vsockd: opens everything, isolates itself, and serves one front-end. */
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "vsockd/daemon.h"
+#include "vsockd/isolate.h"
+#include "vsockd/listener.h"
+#include "vsockd/options.h"
+
+#define PROGRAM "microagent-vsockd"
+/* Beside the streams': the standard ones, epoll, listeners, the link, rings, messages' descriptors,
+ * and those by which long paths are named. */
+#define OTHER_DESCRIPTORS UINT64_C(96)
+
+static const char capabilities[] =
+	"{\"type\":\"vsock\",\"features\":[],\"hostSocket\":\"hybrid\","
+	"\"options\":[\"vhost-fd\",\"vsock-fd\",\"guest-cid\",\"host-port\",\"lease-fd\"]}";
+
+#ifdef MICROAGENT_SANITIZE
+/* The leak checker wants /proc, and there is nothing to leak after the start. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
+
+struct opened {
+	int vhost_fd;
+	int vhost_listen;
+	int vsock_listen;
+};
+
+static int open_all(const struct options *o, struct opened *opened, struct error *err)
+{
+	*opened = (struct opened){o->vhost_fd, -1, o->vsock_fd};
+	if (o->vhost_socket && (opened->vhost_listen = listener_open(o->vhost_socket, err)) < 0)
+		return error_prefix(err, "--vhost-socket");
+	if (o->vsock_socket && (opened->vsock_listen = listener_open(o->vsock_socket, err)) < 0)
+		return error_prefix(err, "--vsock-socket");
+	if (o->vhost_fd >= 0 && listener_check(o->vhost_fd, false, err) < 0)
+		return error_prefix(err, "--vhost-fd %d", o->vhost_fd);
+	if (o->vsock_fd >= 0 && listener_check(o->vsock_fd, true, err) < 0)
+		return error_prefix(err, "--vsock-fd %d", o->vsock_fd);
+	return 0;
+}
+
+/* Raises the limit of open files to `need` if it may be; returns what it is then. */
+static uint64_t raise_files(uint64_t need)
+{
+	struct rlimit before, raised;
+
+	if (getrlimit(RLIMIT_NOFILE, &before) < 0)
+		return need;
+	if (before.rlim_cur >= need)
+		return before.rlim_cur;
+	raised = before;
+	raised.rlim_cur = before.rlim_max < need ? before.rlim_max : need;
+	return setrlimit(RLIMIT_NOFILE, &raised) < 0 ? before.rlim_cur : raised.rlim_cur;
+}
+
+/* As many streams as the descriptors allow. */
+static unsigned allow_streams(void)
+{
+	uint64_t streams = limit_get(LIMIT_VSOCK_STREAMS), files;
+
+	if (streams > STREAM_TABLE_MAX)
+		streams = STREAM_TABLE_MAX;
+	files = raise_files(streams + OTHER_DESCRIPTORS);
+	if (files < streams + OTHER_DESCRIPTORS) {
+		streams = files > 2 * OTHER_DESCRIPTORS ? files - OTHER_DESCRIPTORS : files / 2;
+		fprintf(stderr, PROGRAM ": the limit of %llu open files allows %llu streams\n",
+			(unsigned long long)files, (unsigned long long)streams);
+	}
+	return (unsigned)streams;
+}
+
+static struct core_config configure(const struct options *o, const struct opened *opened)
+{
+	return (struct core_config){
+		.guest_cid = o->guest_cid,
+		.streams = allow_streams(),
+		.stream_bytes = (uint32_t)limit_get(LIMIT_VSOCK_STREAM_BYTES),
+		.line_ns = limit_get(LIMIT_VSOCK_LINE_MS) * NS_PER_MS,
+		.answer_ns = limit_get(LIMIT_VSOCK_ANSWER_MS) * NS_PER_MS,
+		.close_ns = limit_get(LIMIT_VSOCK_CLOSE_MS) * NS_PER_MS,
+		.ports = o->ports,
+		.nports = o->nports,
+		.listen_fd = opened->vsock_listen,
+	};
+}
+
+static int give_up_rights(const struct options *o, struct error *err)
+{
+	struct isolate_config c = {.set_uid = o->set_uid,
+				   .set_gid = o->set_gid,
+				   .uid = o->uid,
+				   .gid = o->gid,
+				   .ports = o->ports,
+				   .targets = (const char *const *)o->targets,
+				   .nports = o->nports};
+	struct error no_namespaces;
+
+	if (isolate(&c, &no_namespaces, err) < 0)
+		return -1;
+	if (no_namespaces.code != ERR_NONE)
+		fprintf(stderr, PROGRAM ": no namespaces here (%s); confined by seccomp alone\n",
+			no_namespaces.msg);
+	for (unsigned i = 0; i < o->nports; i++)
+		if (!*o->ports[i].path)
+			fprintf(stderr,
+				PROGRAM ": host port %u: there is no socket %s; the guest's "
+					"connections to it will be reset\n",
+				o->ports[i].port, o->targets[i]);
+	malloc_trim(0);
+	return isolate_syscalls(err);
+}
+
+static int serve(const struct options *o, struct error *err)
+{
+	static struct daemon daemon;
+	static struct log log;
+	struct opened opened;
+	struct core_config config;
+	int keep[3] = {o->vhost_fd, o->vsock_fd, o->lease_fd};
+
+	fd_close_others(keep, ARRAY_SIZE(keep));
+	if (open_all(o, &opened, err) < 0)
+		return -1;
+	log_init(&log, STDERR_FILENO, 0);
+	config = configure(o, &opened);
+	if (daemon_init(&daemon, &config, opened.vhost_fd, opened.vhost_listen, &log, err) < 0 ||
+	    give_up_rights(o, err) < 0)
+		return -1;
+	return daemon_run(&daemon, err);
+}
+
+static int act(const struct options *o, struct error *err)
+{
+	switch (o->action) {
+	case ACTION_HELP:
+		options_help();
+		return 0;
+	case ACTION_VERSION:
+		puts(PROGRAM " " MICROAGENT_VERSION);
+		return 0;
+	case ACTION_CAPABILITIES:
+		puts(capabilities);
+		return 0;
+	case ACTION_SERVE:
+		return serve(o, err);
+	}
+	return error_set(err, ERR_INTERNAL, "no action");
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = {0};
+	struct options options;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (fd_fill_standard(&err) < 0 || options_parse(&options, argc, argv, &err) < 0 ||
+	    act(&options, &err) < 0) {
+		fprintf(stderr, PROGRAM ": %s\n", err.msg);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line, and the descriptors and paths that it names. */
+#ifndef VSOCKD_OPTIONS_H
+#define VSOCKD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "vsockd/core.h"
+
+enum option_action { ACTION_SERVE, ACTION_HELP, ACTION_VERSION, ACTION_CAPABILITIES };
+
+struct options {
+	enum option_action action;
+	const char *vhost_socket; /* NULL: vhost_fd */
+	int vhost_fd;		  /* -1: none */
+	const char *vsock_socket;
+	int vsock_fd;
+	int lease_fd;
+	uint64_t guest_cid;
+	bool set_uid;
+	bool set_gid;
+	uid_t uid;
+	gid_t gid;
+	struct host_port *ports; /* nports of them, with empty paths */
+	char **targets;		 /* absolute */
+	unsigned nports;
+};
+
+int options_parse(struct options *options, int argc, char **argv, struct error *err);
+void options_free(struct options *options);
+void options_help(void); /* on stdout */
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "vsockd/rings.h"
+
+#include <endian.h>
+#include <linux/virtio_ring.h>
+#include <stddef.h>
+
+int ring_set_num(struct ring *ring, uint32_t num, struct error *err)
+{
+	if (!num || num > RING_MAX || (num & (num - 1)))
+		return error_set(err, ERR_INVALID,
+				 "queue of %u descriptors; a power of two up to %d is possible",
+				 num, RING_MAX);
+	ring->num = num;
+	return 0;
+}
+
+int ring_set_base(struct ring *ring, uint32_t base, struct error *err)
+{
+	if (base > UINT16_MAX)
+		return error_set(err, ERR_INVALID, "queue index %u is above 65535", base);
+	ring->taken = ring->given = ring->offered = (uint16_t)base;
+	return 0;
+}
+
+/* A part of a ring in one piece and aligned as the standard wants it: atomic access depends on it. */
+static void *find_part(const struct memory *memory, uint64_t user, uint64_t len, unsigned align)
+{
+	void *p = memory_user(memory, user, len);
+
+	return p && (uintptr_t)p % align == 0 ? p : NULL;
+}
+
+int ring_map(struct ring *ring, const struct memory *memory, struct error *err)
+{
+	const struct ring_address *a = &ring->address;
+	size_t num = ring->num;
+	void *desc = find_part(memory, a->desc, num * sizeof(struct vring_desc), 16);
+	void *avail = find_part(memory, a->avail, sizeof(struct vring_avail) + 2 * num, 2);
+	void *used = find_part(memory, a->used,
+			       sizeof(struct vring_used) + num * sizeof(struct vring_used_elem), 4);
+
+	if (!num || !ring->addressed || !desc || !avail || !used)
+		return error_set(err, ERR_INVALID,
+				 "a queue was started that is not in guest memory as a whole");
+	ring->desc = desc;
+	ring->avail = avail;
+	ring->used = used;
+	ring->broken = false;
+	ring->offered = ring->taken;
+	/* A ring that goes on after a pause may still carry our wish not to be kicked. */
+	ring->quiet = false;
+	__atomic_store_n(&ring->used->flags, 0, __ATOMIC_RELAXED);
+	return 0;
+}
+
+void ring_unmap(struct ring *ring)
+{
+	ring->desc = NULL;
+	ring->avail = NULL;
+	ring->used = NULL;
+}
+
+bool ring_works(const struct ring *ring)
+{
+	return ring->used && ring->kicked && ring->enabled && !ring->broken;
+}
+
+/* Whether a chain is there to be taken; reads the guest's index at most once. */
+static bool ring_waiting(struct ring *ring)
+{
+	if (ring->taken != ring->offered)
+		return true;
+	/* Acquire: what the guest wrote before the index is seen after it. */
+	ring->offered = le16toh(__atomic_load_n(&ring->avail->idx, __ATOMIC_ACQUIRE));
+	if ((uint16_t)(ring->offered - ring->given) > ring->num)
+		ring->broken = true;
+	return !ring->broken && ring->taken != ring->offered;
+}
+
+/* Adds guest memory at..at+len to iov; regions may split it. */
+static bool add_pieces(const struct memory *memory, uint64_t at, uint32_t len, struct iovec *iov,
+		       unsigned max, struct span *span)
+{
+	while (len) {
+		uint64_t run;
+		void *p = memory_guest(memory, at, len, &run);
+
+		if (!p || span->n == max)
+			return false;
+		iov[span->n++] = (struct iovec){.iov_base = p, .iov_len = run};
+		span->bytes += run;
+		at += run;
+		len -= (uint32_t)run;
+	}
+	return true;
+}
+
+/* The descriptor as it is at this moment, in our own memory. */
+static struct vring_desc copy_desc(const struct ring *ring, unsigned index)
+{
+	const volatile struct vring_desc *d = &ring->desc[index & (ring->num - 1)];
+
+	return (struct vring_desc){.addr = le64toh(d->addr),
+				   .len = le32toh(d->len),
+				   .flags = le16toh(d->flags),
+				   .next = le16toh(d->next)};
+}
+
+/* False: malformed. Indirect tables are not offered, so one is malformed too. */
+static bool walk(const struct ring *ring, const struct memory *memory,
+		 enum ring_direction direction, struct iovec *iov, unsigned max,
+		 struct ring_chain *chain)
+{
+	uint16_t wanted = direction == RING_TO_GUEST ? VRING_DESC_F_WRITE : 0;
+	unsigned index = chain->head;
+
+	for (unsigned left = ring->num; left; left--) {
+		struct vring_desc d = copy_desc(ring, index);
+
+		if (d.flags & VRING_DESC_F_INDIRECT || (d.flags & VRING_DESC_F_WRITE) != wanted)
+			return false;
+		if (!add_pieces(memory, d.addr, d.len, iov, max, &chain->span))
+			return false;
+		if (!(d.flags & VRING_DESC_F_NEXT))
+			return true;
+		if (d.next >= ring->num)
+			return false;
+		index = d.next;
+	}
+	return false; /* a loop */
+}
+
+enum ring_result ring_take(struct ring *ring, const struct memory *memory,
+			   enum ring_direction direction, struct iovec *iov, unsigned max,
+			   struct ring_chain *chain)
+{
+	uint16_t head;
+
+	if (!ring_works(ring) || !ring_waiting(ring))
+		return RING_EMPTY;
+	head = le16toh(__atomic_load_n(&ring->avail->ring[ring->taken & (ring->num - 1)],
+				       __ATOMIC_RELAXED));
+	if (head >= ring->num) {
+		ring->broken = true;
+		return RING_EMPTY;
+	}
+	ring->taken++;
+	*chain = (struct ring_chain){.head = head, .span = {.iov = iov}};
+	return walk(ring, memory, direction, iov, max, chain) ? RING_CHAIN : RING_BAD;
+}
+
+void ring_rewind(struct ring *ring, unsigned n)
+{
+	ring->taken = (uint16_t)(ring->taken - n);
+}
+
+void ring_give(struct ring *ring, uint16_t head, uint32_t len)
+{
+	volatile struct vring_used_elem *e = &ring->used->ring[ring->given & (ring->num - 1)];
+
+	e->id = htole32(head);
+	e->len = htole32(len);
+	ring->given++;
+}
+
+bool ring_publish(struct ring *ring)
+{
+	/* Release: the elements, and what is in the buffers, are seen before the index. */
+	__atomic_store_n(&ring->used->idx, htole16(ring->given), __ATOMIC_RELEASE);
+	/* Full: the guest turns interrupts on, then looks at the index; we do the reverse. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return !(le16toh(__atomic_load_n(&ring->avail->flags, __ATOMIC_RELAXED)) &
+		 VRING_AVAIL_F_NO_INTERRUPT);
+}
+
+bool ring_want_kick(struct ring *ring, bool want)
+{
+	if (!ring_works(ring))
+		return false;
+	if (ring->quiet == want) {
+		ring->quiet = !want;
+		__atomic_store_n(&ring->used->flags, htole16(want ? 0 : VRING_USED_F_NO_NOTIFY),
+				 __ATOMIC_RELAXED);
+		if (want)
+			__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	}
+	return want && ring_waiting(ring);
+}

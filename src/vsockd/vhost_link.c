@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "vsockd/vhost_link.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MESSAGES_PER_EVENT 32
+
+void vhost_link_init(struct vhost_link *link, int fd)
+{
+	*link = (struct vhost_link){.fd = fd};
+}
+
+/* Those that do not fit are closed: no message carries so many. */
+static void keep_fds(struct vhost_message *m, const struct cmsghdr *c)
+{
+	unsigned n = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+
+	for (unsigned i = 0; i < n; i++) {
+		int fd;
+
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+		if (m->nfds < VHOST_FDS)
+			m->fds[m->nfds++] = fd;
+		else
+			close(fd);
+	}
+}
+
+/* Never reads past the message, so that descriptors stay with the bytes they came with. Returns
+ * what recvmsg() does. */
+static ssize_t receive(struct vhost_link *link, void *to, size_t len)
+{
+	union {
+		char space[CMSG_SPACE(VHOST_FDS * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {.iov_base = to, .iov_len = len};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+	ssize_t got = recvmsg(link->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (got < 0)
+		return got;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			keep_fds(&link->message, c);
+	return got;
+}
+
+/* Reads on until `want` bytes of the message are there. 1: they are; 0: the end; -1: errno. */
+static int fill(struct vhost_link *link, uint32_t want)
+{
+	while (link->got < want) {
+		bool in_header = link->got < VHOST_HEADER;
+		uint8_t *to = in_header ? link->header + link->got
+					: link->message.payload + link->got - VHOST_HEADER;
+		ssize_t got = receive(link, to, want - link->got);
+
+		if (got <= 0)
+			return (int)got;
+		link->got += (uint32_t)got;
+	}
+	return 1;
+}
+
+/* 1: a whole message is there; 0: the end; -1: errno or *err. */
+static int read_message(struct vhost_link *link, struct error *err)
+{
+	int rc = fill(link, VHOST_HEADER);
+
+	if (rc <= 0)
+		return rc;
+	if (vhost_user_header(link->header, &link->message, err) < 0) {
+		errno = 0;
+		return -1;
+	}
+	return fill(link, VHOST_HEADER + link->message.size);
+}
+
+static int send_reply(const struct vhost_link *link, const struct vhost_reply *reply,
+		      struct error *err)
+{
+	struct vhost_reply copy = *reply;
+	struct iovec iov = {.iov_base = copy.bytes, .iov_len = copy.size};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	/* Answers are short and awaited one by one: a socket that does not take one is no front-end. */
+	if (reply->size && sendmsg(link->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != reply->size)
+		return error_errno(err, errno, "answer the front-end");
+	return 0;
+}
+
+/* Descriptors of a message that never became whole. */
+static void drop_message(struct vhost_link *link)
+{
+	for (unsigned i = 0; i < link->message.nfds; i++)
+		close(link->message.fds[i]);
+	link->message.nfds = 0;
+	link->got = 0;
+}
+
+int vhost_link_read(struct vhost_link *link, struct device *device, struct error *err)
+{
+	struct vhost_reply reply;
+
+	for (int i = 0; i < MESSAGES_PER_EVENT; i++) {
+		int rc = read_message(link, err);
+
+		if (rc < 0 && errno == EAGAIN)
+			return 1;
+		if (rc <= 0) {
+			drop_message(link);
+			/* A front-end that was killed is an end like any other. */
+			if (rc == 0 || errno == ECONNRESET)
+				return 0;
+			return errno ? error_errno(err, errno, "read from the front-end") : -1;
+		}
+		link->got = 0;
+		if (vhost_user_handle(device, &link->message, &reply, err) < 0 ||
+		    send_reply(link, &reply, err) < 0)
+			return -1;
+	}
+	return 2;
+}

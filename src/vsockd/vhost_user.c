@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+#include "vsockd/vhost_user.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <linux/virtio_config.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+enum vhost_request {
+	VHOST_GET_FEATURES = 1,
+	VHOST_SET_FEATURES = 2,
+	VHOST_SET_OWNER = 3,
+	VHOST_RESET_OWNER = 4,
+	VHOST_SET_MEM_TABLE = 5,
+	VHOST_SET_VRING_NUM = 8,
+	VHOST_SET_VRING_ADDR = 9,
+	VHOST_SET_VRING_BASE = 10,
+	VHOST_GET_VRING_BASE = 11,
+	VHOST_SET_VRING_KICK = 12,
+	VHOST_SET_VRING_CALL = 13,
+	VHOST_SET_VRING_ERR = 14,
+	VHOST_GET_PROTOCOL_FEATURES = 15,
+	VHOST_SET_PROTOCOL_FEATURES = 16,
+	VHOST_GET_QUEUE_NUM = 17,
+	VHOST_SET_VRING_ENABLE = 18,
+	VHOST_GET_CONFIG = 24,
+	VHOST_RESET_DEVICE = 34,
+	VHOST_REQUEST_COUNT
+};
+
+#define FLAG_VERSION_MASK 3u
+#define FLAG_VERSION 1u
+#define FLAG_REPLY 4u
+#define FLAG_NEED_REPLY 8u
+
+#define VRING_INDEX 0xffu
+#define VRING_NO_FD 0x100u
+/* The event queue is the front-end's own; it may be mentioned, and nothing is done with it. */
+#define QUEUE_EVENT 2
+#define QUEUES_MENTIONED 3
+
+#define PROTOCOL_BIT (UINT64_C(1) << 30) /* VHOST_USER_F_PROTOCOL_FEATURES */
+#define FEATURES (UINT64_C(1) << VIRTIO_F_VERSION_1 | PROTOCOL_BIT)
+
+#define PROTOCOL_MQ (UINT64_C(1) << 0)
+#define PROTOCOL_REPLY_ACK (UINT64_C(1) << 3)
+#define PROTOCOL_CONFIG (UINT64_C(1) << 9)
+#define PROTOCOL_RESET_DEVICE (UINT64_C(1) << 13)
+#define PROTOCOL_FEATURES \
+	(PROTOCOL_MQ | PROTOCOL_REPLY_ACK | PROTOCOL_CONFIG | PROTOCOL_RESET_DEVICE)
+
+#define CONFIG_HEADER 12
+#define CONFIG_SPACE 8 /* struct virtio_vsock_config: the guest's CID */
+
+/* --- payloads --------------------------------------------------------------------------------- */
+
+static uint32_t get32(const struct vhost_message *m, size_t at)
+{
+	uint32_t v;
+
+	memcpy(&v, m->payload + at, sizeof(v));
+	return v;
+}
+
+static uint64_t get64(const struct vhost_message *m, size_t at)
+{
+	uint64_t v;
+
+	memcpy(&v, m->payload + at, sizeof(v));
+	return v;
+}
+
+static void put_reply(struct vhost_reply *reply, uint32_t request, const void *payload,
+		      uint32_t size)
+{
+	const uint32_t header[3] = {request, FLAG_VERSION | FLAG_REPLY, size};
+
+	memcpy(reply->bytes, header, VHOST_HEADER);
+	memcpy(reply->bytes + VHOST_HEADER, payload, size);
+	reply->size = VHOST_HEADER + size;
+}
+
+static void reply64(struct vhost_reply *reply, const struct vhost_message *m, uint64_t value)
+{
+	put_reply(reply, m->request, &value, sizeof(value));
+}
+
+static int take_fd(struct vhost_message *m)
+{
+	return m->nfds ? steal_fd(&m->fds[0]) : -1;
+}
+
+static int check_queue(uint32_t index, struct error *err)
+{
+	if (index >= QUEUES_MENTIONED)
+		return error_set(err, ERR_INVALID, "there is no queue %u", index);
+	return 0;
+}
+
+/* A setting that must not change under a ring that is in use. */
+static int check_stopped(const struct device *device, uint32_t index, struct error *err)
+{
+	if (device->rings[index].kicked)
+		return error_set(err, ERR_CONFLICT, "queue %u is running", index);
+	return 0;
+}
+
+/* --- the requests ----------------------------------------------------------------------------- */
+
+typedef int request_fn(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+		       struct error *err);
+
+static int get_features(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			struct error *err)
+{
+	(void)device, (void)err;
+	reply64(reply, m, FEATURES);
+	return 0;
+}
+
+static int set_features(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			struct error *err)
+{
+	uint64_t features = get64(m, 0);
+
+	(void)reply;
+	if (features & ~FEATURES)
+		return error_set(err, ERR_UNSUPPORTED, "features 0x%llx were not offered",
+				 (unsigned long long)(features & ~FEATURES));
+	device->features = features;
+	/* Without this bit there is no SET_VRING_ENABLE. */
+	for (unsigned i = 0; i < QUEUE_COUNT && !(features & PROTOCOL_BIT); i++)
+		device->rings[i].enabled = true;
+	device_started(device);
+	return 0;
+}
+
+static int get_protocol_features(struct device *device, struct vhost_message *m,
+				 struct vhost_reply *reply, struct error *err)
+{
+	(void)device, (void)err;
+	reply64(reply, m, PROTOCOL_FEATURES);
+	return 0;
+}
+
+static int set_protocol_features(struct device *device, struct vhost_message *m,
+				 struct vhost_reply *reply, struct error *err)
+{
+	uint64_t features = get64(m, 0);
+
+	(void)reply;
+	if (features & ~PROTOCOL_FEATURES)
+		return error_set(err, ERR_UNSUPPORTED, "protocol features 0x%llx were not offered",
+				 (unsigned long long)(features & ~PROTOCOL_FEATURES));
+	device->protocol_features = features;
+	return 0;
+}
+
+static int set_owner(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+		     struct error *err)
+{
+	(void)device, (void)m, (void)reply, (void)err;
+	return 0;
+}
+
+static int reset(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+		 struct error *err)
+{
+	(void)m, (void)reply, (void)err;
+	device_reset(device);
+	return 0;
+}
+
+/* The rings' addresses are looked up again; one that runs must be there in the new table too. */
+static int remap_rings(struct device *device, struct error *err)
+{
+	for (unsigned i = 0; i < QUEUE_COUNT; i++)
+		ring_unmap(&device->rings[i]);
+	for (unsigned i = 0; i < QUEUE_COUNT; i++)
+		if (device->rings[i].kicked && device_map_ring(device, i, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_mem_table(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			 struct error *err)
+{
+	struct memory_region regions[MEMORY_REGIONS];
+	uint32_t n = get32(m, 0);
+
+	(void)reply;
+	if (n > MEMORY_REGIONS || n != m->nfds || m->size != 8 + n * sizeof(regions[0]))
+		return error_set(err, ERR_INVALID,
+				 "a memory table of %u regions with %u descriptors in %u bytes", n,
+				 m->nfds, m->size);
+	memcpy(regions, m->payload + 8, n * sizeof(regions[0]));
+	if (memory_set(&device->memory, regions, m->fds, n, err) < 0)
+		return -1;
+	return remap_rings(device, err);
+}
+
+static int set_vring_num(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			 struct error *err)
+{
+	uint32_t index = get32(m, 0);
+
+	(void)reply;
+	if (index == QUEUE_EVENT)
+		return 0;
+	if (check_stopped(device, index, err) < 0)
+		return -1;
+	return ring_set_num(&device->rings[index], get32(m, 4), err);
+}
+
+/* u32 index, flags; u64 descriptors, used, available, log (never offered). */
+static int set_vring_addr(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			  struct error *err)
+{
+	uint32_t index = get32(m, 0);
+	struct ring *ring = &device->rings[index];
+
+	(void)reply;
+	if (index == QUEUE_EVENT)
+		return 0;
+	ring->address = (struct ring_address){
+		.desc = get64(m, 8), .used = get64(m, 16), .avail = get64(m, 24)};
+	ring->addressed = true;
+	return ring->kicked ? device_map_ring(device, index, err) : 0;
+}
+
+static int set_vring_base(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			  struct error *err)
+{
+	uint32_t index = get32(m, 0);
+
+	(void)reply;
+	if (index == QUEUE_EVENT)
+		return 0;
+	if (check_stopped(device, index, err) < 0)
+		return -1;
+	return device_set_base(device, index, get32(m, 4), err);
+}
+
+static int get_vring_base(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			  struct error *err)
+{
+	uint32_t state[2] = {get32(m, 0), 0};
+
+	(void)err;
+	if (state[0] != QUEUE_EVENT)
+		state[1] = device_stop_ring(device, state[0]);
+	put_reply(reply, m->request, state, sizeof(state));
+	return 0;
+}
+
+static int set_vring_kick(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			  struct error *err)
+{
+	uint32_t index = (uint32_t)get64(m, 0) & VRING_INDEX;
+
+	(void)reply;
+	if (index == QUEUE_EVENT)
+		return 0;
+	if (device_map_ring(device, index, err) < 0)
+		return -1;
+	if (!(device->features & PROTOCOL_BIT))
+		device->rings[index].enabled = true;
+	if (device_set_kick(device, index, take_fd(m), err) < 0)
+		return -1;
+	device_started(device);
+	return 0;
+}
+
+static int set_vring_call(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			  struct error *err)
+{
+	uint32_t index = (uint32_t)get64(m, 0) & VRING_INDEX;
+
+	(void)reply, (void)err;
+	if (index != QUEUE_EVENT)
+		device_set_call(device, index, take_fd(m));
+	return 0;
+}
+
+/* We tell errors by going on without the chain; nobody is called. */
+static int set_vring_err(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			 struct error *err)
+{
+	(void)device, (void)m, (void)reply, (void)err;
+	return 0;
+}
+
+static int get_queue_num(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+			 struct error *err)
+{
+	(void)device, (void)err;
+	reply64(reply, m, QUEUE_COUNT);
+	return 0;
+}
+
+static int set_vring_enable(struct device *device, struct vhost_message *m,
+			    struct vhost_reply *reply, struct error *err)
+{
+	uint32_t index = get32(m, 0);
+
+	(void)reply, (void)err;
+	if (index == QUEUE_EVENT)
+		return 0;
+	device->rings[index].enabled = get32(m, 4) != 0;
+	device_started(device);
+	return 0;
+}
+
+/* u32 offset, size, flags, and size bytes. */
+static int get_config(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+		      struct error *err)
+{
+	uint32_t offset = get32(m, 0), size = get32(m, 4);
+	uint64_t space = htole64(device->guest_cid);
+
+	if (size != m->size - CONFIG_HEADER || size > CONFIG_SPACE || offset > CONFIG_SPACE - size)
+		return error_set(err, ERR_INVALID, "config space %u+%u, of %d bytes", offset, size,
+				 CONFIG_SPACE);
+	memcpy(m->payload + CONFIG_HEADER, (const uint8_t *)&space + offset, size);
+	put_reply(reply, m->request, m->payload, m->size);
+	return 0;
+}
+
+enum queue_at { QUEUE_NOT_NAMED, QUEUE_IN_32, QUEUE_IN_64 };
+
+static const struct request_row {
+	const char *name;
+	request_fn *fn; /* NULL: unknown to us */
+	uint32_t min;	/* bytes of payload */
+	uint32_t max;
+	enum queue_at queue; /* where the payload names a queue */
+	bool fd_for_queue;   /* one descriptor, unless the payload says that there is none */
+	bool replies;	     /* has an answer of its own */
+} requests[] = {
+	[VHOST_GET_FEATURES] = {.name = "GET_FEATURES", .fn = get_features, .replies = true},
+	[VHOST_SET_FEATURES] = {.name = "SET_FEATURES", .fn = set_features, .min = 8, .max = 8},
+	[VHOST_SET_OWNER] = {.name = "SET_OWNER", .fn = set_owner},
+	[VHOST_RESET_OWNER] = {.name = "RESET_OWNER", .fn = reset},
+	[VHOST_SET_MEM_TABLE] = {.name = "SET_MEM_TABLE",
+				 .fn = set_mem_table,
+				 .min = 8,
+				 .max = 8 + MEMORY_REGIONS * 32},
+	[VHOST_SET_VRING_NUM] = {.name = "SET_VRING_NUM",
+				 .fn = set_vring_num,
+				 .min = 8,
+				 .max = 8,
+				 .queue = QUEUE_IN_32},
+	[VHOST_SET_VRING_ADDR] = {.name = "SET_VRING_ADDR",
+				  .fn = set_vring_addr,
+				  .min = 40,
+				  .max = 40,
+				  .queue = QUEUE_IN_32},
+	[VHOST_SET_VRING_BASE] = {.name = "SET_VRING_BASE",
+				  .fn = set_vring_base,
+				  .min = 8,
+				  .max = 8,
+				  .queue = QUEUE_IN_32},
+	[VHOST_GET_VRING_BASE] = {.name = "GET_VRING_BASE",
+				  .fn = get_vring_base,
+				  .min = 8,
+				  .max = 8,
+				  .queue = QUEUE_IN_32,
+				  .replies = true},
+	[VHOST_SET_VRING_KICK] = {.name = "SET_VRING_KICK",
+				  .fn = set_vring_kick,
+				  .min = 8,
+				  .max = 8,
+				  .queue = QUEUE_IN_64,
+				  .fd_for_queue = true},
+	[VHOST_SET_VRING_CALL] = {.name = "SET_VRING_CALL",
+				  .fn = set_vring_call,
+				  .min = 8,
+				  .max = 8,
+				  .queue = QUEUE_IN_64,
+				  .fd_for_queue = true},
+	[VHOST_SET_VRING_ERR] = {.name = "SET_VRING_ERR",
+				 .fn = set_vring_err,
+				 .min = 8,
+				 .max = 8,
+				 .queue = QUEUE_IN_64,
+				 .fd_for_queue = true},
+	[VHOST_GET_PROTOCOL_FEATURES] = {.name = "GET_PROTOCOL_FEATURES",
+					 .fn = get_protocol_features,
+					 .replies = true},
+	[VHOST_SET_PROTOCOL_FEATURES] = {.name = "SET_PROTOCOL_FEATURES",
+					 .fn = set_protocol_features,
+					 .min = 8,
+					 .max = 8},
+	[VHOST_GET_QUEUE_NUM] = {.name = "GET_QUEUE_NUM", .fn = get_queue_num, .replies = true},
+	[VHOST_SET_VRING_ENABLE] = {.name = "SET_VRING_ENABLE",
+				    .fn = set_vring_enable,
+				    .min = 8,
+				    .max = 8,
+				    .queue = QUEUE_IN_32},
+	[VHOST_GET_CONFIG] = {.name = "GET_CONFIG",
+			      .fn = get_config,
+			      .min = CONFIG_HEADER,
+			      .max = CONFIG_HEADER + CONFIG_SPACE,
+			      .replies = true},
+	[VHOST_RESET_DEVICE] = {.name = "RESET_DEVICE", .fn = reset},
+};
+static_assert(ARRAY_SIZE(requests) == VHOST_REQUEST_COUNT, "as many rows as requests");
+static_assert(sizeof(struct memory_region) == 32, "as the message has it");
+static_assert(8 + MEMORY_REGIONS * 32 <= VHOST_PAYLOAD, "the longest message fits");
+
+/* --- dispatch --------------------------------------------------------------------------------- */
+
+int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *message,
+		      struct error *err)
+{
+	uint32_t header[3];
+
+	memcpy(header, raw, sizeof(header));
+	if ((header[1] & FLAG_VERSION_MASK) != FLAG_VERSION || header[1] & FLAG_REPLY)
+		return error_set(err, ERR_INVALID, "vhost-user message %u with flags 0x%x",
+				 header[0], header[1]);
+	if (header[2] > VHOST_PAYLOAD)
+		return error_set(err, ERR_INVALID, "vhost-user message %u of %u bytes", header[0],
+				 header[2]);
+	message->request = header[0];
+	message->flags = header[1];
+	message->size = header[2];
+	return 0;
+}
+
+/* Size, queue and descriptors are as the row says. */
+static int check_message(const struct request_row *row, const struct vhost_message *m,
+			 struct error *err)
+{
+	if (m->size < row->min || m->size > row->max)
+		return error_set(err, ERR_INVALID, "%u bytes of payload", m->size);
+	if (row->queue == QUEUE_IN_32 && check_queue(get32(m, 0), err) < 0)
+		return -1;
+	if (row->queue == QUEUE_IN_64 && check_queue((uint32_t)get64(m, 0) & VRING_INDEX, err) < 0)
+		return -1;
+	if (row->fd_for_queue && m->nfds != (get64(m, 0) & VRING_NO_FD ? 0 : 1))
+		return error_set(err, ERR_INVALID, "%u descriptors", m->nfds);
+	return 0;
+}
+
+static int dispatch(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+		    bool *replies, struct error *err)
+{
+	const struct request_row *row =
+		m->request < ARRAY_SIZE(requests) ? &requests[m->request] : &requests[0];
+
+	*replies = row->replies;
+	if (!row->fn)
+		return error_set(err, ERR_UNSUPPORTED, "vhost-user message %u is not known",
+				 m->request);
+	if (check_message(row, m, err) < 0 || row->fn(device, m, reply, err) < 0)
+		return error_prefix(err, "vhost-user %s", row->name);
+	return 0;
+}
+
+static void close_fds(struct vhost_message *m)
+{
+	for (unsigned i = 0; i < m->nfds; i++)
+		if (m->fds[i] >= 0)
+			close(m->fds[i]);
+	m->nfds = 0;
+}
+
+int vhost_user_handle(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+		      struct error *err)
+{
+	struct error wrong = {0};
+	bool replies;
+	int rc;
+
+	reply->size = 0;
+	rc = dispatch(device, m, reply, &replies, &wrong);
+	close_fds(m);
+	if (!replies && m->flags & FLAG_NEED_REPLY &&
+	    device->protocol_features & PROTOCOL_REPLY_ACK) {
+		if (rc < 0)
+			log_limited(device->log, "%s", wrong.msg);
+		reply64(reply, m, rc < 0);
+		return 0;
+	}
+	if (rc < 0)
+		return error_set(err, wrong.code, "%s", wrong.msg);
+	return 0;
+}
