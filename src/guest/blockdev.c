@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/blockdev.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+#define UEVENT_GROUP_KERNEL 1
+
+static bool serial_is(int block, const char *name, const char *serial)
+{
+	char path[300], text[64];
+
+	snprintf(path, sizeof(path), "%s/serial", name);
+	autoclose int fd = openat(block, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (n < 0)
+		return false;
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n] = '\0';
+	return strcmp(text, serial) == 0;
+}
+
+static bool look(const char *sys, const char *serial, char name[BLOCKDEV_NAME])
+{
+	char path[256];
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "%s/block", sys);
+	autodir DIR *dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= BLOCKDEV_NAME)
+			continue;
+		if (serial_is(dirfd(dir), entry->d_name, serial)) {
+			memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int uevent_socket(struct error *err)
+{
+	struct sockaddr_nl addr = {.nl_family = AF_NETLINK, .nl_groups = UEVENT_GROUP_KERNEL};
+	autoclose int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				  NETLINK_KOBJECT_UEVENT);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		return error_errno(err, errno, "cannot listen for devices");
+	return steal_fd(&fd);
+}
+
+/* Drops what is queued: any event is a reason to look again. */
+static void drain(int fd)
+{
+	char event[4096];
+
+	while (recv(fd, event, sizeof(event), 0) > 0 || errno == ENOBUFS)
+		;
+}
+
+int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
+		  char name[BLOCKDEV_NAME], struct error *err)
+{
+	struct error why = {0};
+
+	/* Nearly always it is there already, and then no socket is needed. */
+	if (look(sys, serial, name))
+		return 0;
+	autoclose int events = uevent_socket(err);
+	if (events < 0)
+		return -1;
+	for (;;) {
+		/* Looked at after the socket is there, or the device could come in between. */
+		if (look(sys, serial, name))
+			return 0;
+		if (fd_wait(events, POLLIN, deadline_ns, &why) == 0)
+			drain(events);
+		else if (why.code == ERR_TIMEOUT)
+			return error_set(err, ERR_NOT_FOUND, "no disk with the serial \"%s\"",
+					 serial);
+		else
+			return error_set(err, why.code, "%.500s", why.msg);
+	}
+}

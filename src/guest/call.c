@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/call.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/frame.h"
+#include "base/limits.h"
+#include "guest/conn.h"
+#include "guest/server.h"
+
+#define SPACE_FIRST 4096
+#define SPACE_MOST 65536
+#define EXIT_OURS 125
+
+/* What base64 of both streams and the rest of an answer leave of a frame. */
+#define FRAME_OUTPUT_MAX ((size_t)(FRAME_MAX - 16384) / 4 * 3)
+
+static uint8_t nowhere[SPACE_MOST];
+
+static void call_free(struct call *call)
+{
+	for (int i = 0; i < JOB_STREAMS; i++)
+		buf_free(&call->output.bytes[i]);
+	buf_free(&call->stdin_bytes);
+	free(call->id);
+	free(call);
+}
+
+static struct call *call_new(struct conn *conn, enum call_kind kind, const char *id,
+			     uint64_t number, struct error *err)
+{
+	struct call *call = calloc(1, sizeof(*call));
+
+	if (call) {
+		*call = (struct call){.kind = kind, .number = number};
+		call->id = strdup(id);
+	}
+	if (!call || !call->id) {
+		free(call);
+		error_errno(err, ENOMEM, "request");
+		return NULL;
+	}
+	conn_add(conn, call);
+	return call;
+}
+
+static char *copyout_text(const struct call *call, const struct job_end *end, struct error *err)
+{
+	const struct buf nothing = {0}, *why = &call->output.bytes[JOB_STDERR];
+	char text[1024];
+
+	if (end->start_error[0])
+		return answer_copyout(&nothing, end->start_error, err);
+	if (end->timed_out)
+		return answer_copyout(&nothing, "reading the file took too long", err);
+	if (call->output.truncated[JOB_STDOUT])
+		return answer_copyout(&nothing, "the file is longer than copyout returns", err);
+	if (end->exit_code == 0)
+		return answer_copyout(&call->output.bytes[JOB_STDOUT], "", err);
+	snprintf(text, sizeof(text), "%.*s", (int)(why->len < 1000 ? why->len : 1000),
+		 (const char *)buf_bytes(why));
+	return answer_copyout(&nothing, text[0] ? text : "copyout failed", err);
+}
+
+static char *answer_text(struct call *call, const struct job_end *end, struct error *err)
+{
+	switch (call->kind) {
+	case CALL_ENVELOPE:
+		return answer_envelope_exec(end, &call->output, err);
+	case CALL_COPYOUT:
+		return copyout_text(call, end, err);
+	case CALL_FRAME:
+		return answer_frame_exec(call->id, end, &call->output, err);
+	case CALL_STREAM:
+	case CALL_WORKLOAD:
+		return answer_exit(call->number, call->id, end, err);
+	}
+	return NULL;
+}
+
+void call_exit(struct call *call, const struct job_end *end)
+{
+	struct conn *conn = call->conn;
+
+	/* Who reads plain output alone must see why there is none. */
+	if (end->start_error[0] && (call->kind == CALL_ENVELOPE || call->kind == CALL_FRAME))
+		buf_printf(&call->output.bytes[JOB_STDERR], NULL, "microagent: %s\n",
+			   end->start_error);
+	conn_say(conn, answer_text(call, end, NULL));
+	if (conn->dead)
+		return; /* without memory the connection has ended, and all its calls */
+	conn_remove(conn, call);
+	call_free(call);
+	conn->waiting = false; /* it may have been this one whose stdin was full */
+	conn_go_on(conn);
+}
+
+/* A command that never was: told as one that could not be started. */
+static void exit_unstarted(struct call *call, const char *why)
+{
+	struct job_end end = {.exit_code = EXIT_OURS};
+
+	end.started_ns = end.ended_ns = clock_real_ns();
+	snprintf(end.start_error, sizeof(end.start_error), "%.500s", why);
+	call_exit(call, &end);
+}
+
+void call_abandon(struct call *call)
+{
+	if (call->kind == CALL_WORKLOAD)
+		workload_detach(&call->conn->server->workload, call);
+	else if (call->job)
+		job_abandon(call->job);
+	call_free(call);
+}
+
+static void on_ended(void *data, const struct job_end *end)
+{
+	struct call *call = data;
+
+	call->job = NULL;
+	call_exit(call, end);
+}
+
+/* --- buffered ------------------------------------------------------------------------------------
+ */
+
+static size_t capture_room(const struct call *call, enum job_stream stream)
+{
+	const struct buf *bytes = call->output.bytes;
+	size_t both = bytes[JOB_STDOUT].len + bytes[JOB_STDERR].len;
+	size_t cap = (size_t)limit_get(LIMIT_EXEC_OUTPUT_BYTES);
+
+	if (call->kind == CALL_COPYOUT && stream == JOB_STDOUT)
+		cap = (size_t)limit_get(LIMIT_COPYOUT_BYTES);
+	cap = bytes[stream].len < cap ? cap - bytes[stream].len : 0;
+	if (call->kind == CALL_FRAME && cap > FRAME_OUTPUT_MAX - both)
+		cap = FRAME_OUTPUT_MAX - both;
+	return cap;
+}
+
+/* Small at first: most commands say little, and there may be many of them. */
+static uint8_t *capture_space(void *data, enum job_stream stream, size_t *room)
+{
+	struct call *call = data;
+	struct buf *bytes = &call->output.bytes[stream];
+	size_t most = capture_room(call, stream);
+	size_t wanted = bytes->len < SPACE_FIRST ? SPACE_FIRST : bytes->len;
+	uint8_t *space;
+
+	if (wanted > SPACE_MOST)
+		wanted = SPACE_MOST;
+	*room = wanted < most ? wanted : most;
+	space = most > 0 ? buf_reserve(bytes, *room, NULL) : NULL;
+	call->dropping = !space;
+	if (!space) {
+		*room = sizeof(nowhere);
+		return nowhere;
+	}
+	return space;
+}
+
+static void capture_output(void *data, enum job_stream stream, size_t len)
+{
+	struct call *call = data;
+
+	if (call->dropping)
+		call->output.truncated[stream] = true;
+	else
+		buf_commit(&call->output.bytes[stream], len);
+}
+
+static void feed_stdin(void *data)
+{
+	struct call *call = data;
+	struct buf *bytes = &call->stdin_bytes;
+
+	if (!call->job || !call->stdin_whole)
+		return;
+	if (bytes->len > 0)
+		buf_consume(bytes, job_write_stdin(call->job, buf_bytes(bytes), bytes->len));
+	if (bytes->len > 0)
+		return;
+	call->stdin_whole = false;
+	job_close_stdin(call->job);
+}
+
+static const struct job_owner capture_owner = {
+	.space = capture_space,
+	.output = capture_output,
+	.stdin_room = feed_stdin,
+	.ended = on_ended,
+};
+
+int call_copyout(struct conn *conn, const struct request *request, struct error *err)
+{
+	struct call *call = call_new(conn, CALL_COPYOUT, "", 0, err);
+	struct error why = {0};
+
+	if (!call)
+		return -1;
+	if (!request->problem[0])
+		call->job =
+			exec_copyout(&conn->server->context, request, &capture_owner, call, &why);
+	if (!call->job)
+		exit_unstarted(call, request->problem[0] ? request->problem : why.msg);
+	return 0;
+}
+
+/* --- streaming -----------------------------------------------------------------------------------
+ */
+
+uint8_t *call_space(struct call *call, enum job_stream stream, size_t *room)
+{
+	struct wire *wire = &call->conn->wire;
+	size_t most = (size_t)limit_get(LIMIT_STREAM_FRAME_BYTES);
+	uint8_t *space;
+
+	(void)stream;
+	if (wire_is_full(wire))
+		return NULL;
+	space = buf_reserve(&wire->out, FRAME_HEADER + FRAME_DATA_HEADER + most, NULL);
+	*room = most;
+	return space ? space + FRAME_HEADER + FRAME_DATA_HEADER : NULL;
+}
+
+void call_output(struct call *call, enum job_stream stream, size_t len)
+{
+	struct wire *wire = &call->conn->wire;
+	size_t whole = FRAME_HEADER + FRAME_DATA_HEADER + len;
+	uint8_t *frame = buf_reserve(&wire->out, whole, NULL); /* where call_space() pointed */
+
+	be32_put(frame, (uint32_t)(FRAME_DATA_HEADER + len));
+	frame[FRAME_HEADER] = stream == JOB_STDOUT ? FRAME_STDOUT : FRAME_STDERR;
+	be64_put(frame + FRAME_HEADER + 1, call->number);
+	buf_commit(&wire->out, whole);
+	wire_flush(wire);
+}
+
+void call_started(struct call *call, pid_t pid)
+{
+	conn_say(call->conn, answer_start(call->number, call->id, pid, NULL));
+}
+
+void call_stdin_room(struct call *call)
+{
+	call->conn->waiting = false;
+	conn_go_on(call->conn);
+}
+
+static void stream_started(void *data, pid_t pid)
+{
+	call_started(data, pid);
+}
+
+static uint8_t *stream_space(void *data, enum job_stream stream, size_t *room)
+{
+	return call_space(data, stream, room);
+}
+
+static void stream_output(void *data, enum job_stream stream, size_t len)
+{
+	call_output(data, stream, len);
+}
+
+static void stream_stdin_room(void *data)
+{
+	call_stdin_room(data);
+}
+
+static const struct job_owner stream_owner = {
+	.started = stream_started,
+	.space = stream_space,
+	.output = stream_output,
+	.stdin_room = stream_stdin_room,
+	.ended = on_ended,
+};
+
+int call_attach(struct conn *conn, const struct request *request, struct error *err)
+{
+	struct call *call = call_new(conn, CALL_WORKLOAD, "workload", request->number, err);
+
+	if (!call)
+		return -1;
+	if (workload_attach(&conn->server->workload, call, request, err) == 0)
+		return 0;
+	conn_remove(conn, call);
+	call_free(call);
+	return -1;
+}
+
+/* --- both ----------------------------------------------------------------------------------------
+ */
+
+int call_exec(struct conn *conn, struct request *request, struct error *err)
+{
+	enum call_kind kind = conn->form == FORM_ENVELOPE ? CALL_ENVELOPE
+			      : request->stream		  ? CALL_STREAM
+							  : CALL_FRAME;
+	struct call *call =
+		call_new(conn, kind, request->id ? request->id : "", request->number, err);
+	struct error why = {0};
+
+	if (!call)
+		return -1;
+	if (!request->problem[0])
+		call->job = exec_start(&conn->server->context, request,
+				       kind == CALL_STREAM ? &stream_owner : &capture_owner, call,
+				       &why);
+	if (!call->job) {
+		exit_unstarted(call, request->problem[0] ? request->problem : why.msg);
+		return 0;
+	}
+	if (kind == CALL_STREAM && job_is_running(call->job))
+		call_started(call, job_pid(call->job));
+	if (kind != CALL_STREAM && request->stdin_open) {
+		call->stdin_bytes = request->stdin_bytes;
+		request->stdin_bytes = (struct buf){0};
+		call->stdin_whole = true;
+		feed_stdin(call);
+	}
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A call is one request that runs on a connection, from its job's start to its answer. Buffered
+ * ones gather the output and answer once; streaming ones put it straight into the connection's
+ * queue, framed where it lies, and wait when that is full. The workload's call is a streaming one
+ * whose job belongs to the workload and outlives it.
+ */
+#ifndef GUEST_CALL_H
+#define GUEST_CALL_H
+
+#include "guest/answer.h"
+#include "guest/exec.h"
+#include "guest/request.h"
+
+struct conn;
+
+enum call_kind { CALL_ENVELOPE, CALL_COPYOUT, CALL_FRAME, CALL_STREAM, CALL_WORKLOAD };
+
+struct call {
+	struct conn *conn;
+	struct call *next, **link;
+	enum call_kind kind;
+	struct job *job; /* WORKLOAD: NULL before it started and after it ended */
+	char *id;	 /* the client's, never NULL */
+	uint64_t number;
+	struct captured output; /* buffered kinds */
+	bool dropping;		/* space() was nowhere: what comes is lost */
+	bool stdin_whole;	/* stdin_bytes are all there will be */
+	struct buf stdin_bytes; /* still to be written */
+};
+
+/* Each starts what the request asks for; what cannot be started is answered as such. -1: a breach
+ * of the protocol, or no memory; the connection is to be closed. */
+int call_exec(struct conn *conn, struct request *request, struct error *err);
+int call_copyout(struct conn *conn, const struct request *request, struct error *err);
+int call_attach(struct conn *conn, const struct request *request, struct error *err);
+
+/* The connection is gone: kills the command, but not the workload. Frees the call. */
+void call_abandon(struct call *call);
+
+/* For the workload's job. */
+uint8_t *call_space(struct call *call, enum job_stream stream, size_t *room);
+void call_output(struct call *call, enum job_stream stream, size_t len);
+void call_started(struct call *call, pid_t pid);
+void call_stdin_room(struct call *call);
+/* Says exit and frees the call. */
+void call_exit(struct call *call, const struct job_end *end);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "guest/session.h"
+
+#define TREE_NAME "microagent"
+/* Old cgroups looked at again per command that ends. */
+#define SWEEP 8
+
+struct name {
+	char text[24];
+};
+
+static struct name name_of(uint64_t number)
+{
+	struct name name;
+
+	snprintf(name.text, sizeof(name.text), "%" PRIu64, number);
+	return name;
+}
+
+static int write_kill(int dirfd)
+{
+	autoclose int fd = openat(dirfd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, "1", 1) == 1 ? 0 : -1;
+}
+
+/* Directories that an agent before this one made: their commands have lost their owner. */
+static void end_leftovers(struct cgroup_tree *tree)
+{
+	autodir DIR *dir = NULL;
+	int fd = openat(tree->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		uint64_t number = strtoull(entry->d_name, NULL, 10);
+
+		if (number == 0)
+			continue;
+		if (number >= tree->next)
+			tree->next = number + 1;
+		unlinkat(tree->dirfd, entry->d_name, AT_REMOVEDIR);
+	}
+}
+
+static void close_fds(struct cgroup *cgroup)
+{
+	cleanup_close(&cgroup->fd);
+	cleanup_close(&cgroup->events_fd);
+	*cgroup = (struct cgroup)CGROUP_NONE;
+}
+
+static bool make(struct cgroup_tree *tree, struct cgroup *out)
+{
+	struct cgroup cgroup = {.name = tree->next++, .fd = -1, .events_fd = -1};
+	struct name name = name_of(cgroup.name);
+
+	if (mkdirat(tree->dirfd, name.text, 0755) < 0)
+		return false;
+	cgroup.fd = openat(tree->dirfd, name.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (cgroup.fd >= 0)
+		cgroup.events_fd = openat(cgroup.fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	if (cgroup.events_fd < 0) {
+		close_fds(&cgroup);
+		unlinkat(tree->dirfd, name.text, AT_REMOVEDIR);
+		return false;
+	}
+	*out = cgroup;
+	return true;
+}
+
+void cgroup_tree_open(struct cgroup_tree *tree, const char *mount)
+{
+	struct statfs fs;
+
+	*tree = (struct cgroup_tree){.dirfd = -1, .next = 1};
+	autoclose int top = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (top < 0 || fstatfs(top, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
+		return;
+	if (mkdirat(top, TREE_NAME, 0755) < 0 && errno != EEXIST)
+		return;
+	tree->dirfd = openat(top, TREE_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tree->dirfd < 0)
+		return;
+	if (faccessat(tree->dirfd, "cgroup.kill", W_OK, 0) < 0) {
+		close(steal_fd(&tree->dirfd)); /* before Linux 5.14: sessions serve us better */
+		return;
+	}
+	cgroup_kill_all(tree);
+	end_leftovers(tree);
+	if (make(tree, &tree->spares[0]))
+		tree->nspares = 1;
+}
+
+static void drop_spares(struct cgroup_tree *tree)
+{
+	while (tree->nspares > 0) {
+		struct cgroup *spare = &tree->spares[--tree->nspares];
+
+		unlinkat(tree->dirfd, name_of(spare->name).text, AT_REMOVEDIR);
+		close_fds(spare);
+	}
+}
+
+void cgroup_tree_close(struct cgroup_tree *tree)
+{
+	drop_spares(tree);
+	if (tree->dirfd >= 0) {
+		unlinkat(tree->dirfd, "../" TREE_NAME, AT_REMOVEDIR); /* if it is empty */
+		close(tree->dirfd);
+	}
+	free(tree->left);
+	*tree = (struct cgroup_tree)CGROUP_TREE_NONE;
+}
+
+void cgroup_take(struct cgroup_tree *tree, struct cgroup *out)
+{
+	*out = (struct cgroup)CGROUP_NONE;
+	if (tree->nspares > 0)
+		*out = tree->spares[--tree->nspares];
+	else if (tree->dirfd >= 0)
+		make(tree, out);
+}
+
+void cgroup_kill(struct cgroup *cgroup, pid_t session)
+{
+	cgroup->killed = true;
+	if (cgroup->name && write_kill(cgroup->fd) == 0)
+		return;
+	session_kill(session);
+}
+
+void cgroup_kill_all(struct cgroup_tree *tree)
+{
+	if (tree->dirfd >= 0)
+		write_kill(tree->dirfd);
+	drop_spares(tree);
+}
+
+static void keep_for_later(struct cgroup_tree *tree, uint64_t number)
+{
+	if (tree->nleft == tree->left_room) {
+		size_t room = tree->left_room ? tree->left_room * 2 : 16;
+		uint64_t *grown = realloc(tree->left, room * sizeof(*grown));
+
+		if (!grown)
+			return; /* an empty directory stays: nothing worse */
+		tree->left = grown;
+		tree->left_room = room;
+	}
+	tree->left[tree->nleft++] = number;
+}
+
+static void sweep(struct cgroup_tree *tree)
+{
+	for (size_t i = 0; i < SWEEP && i < tree->nleft; i++) {
+		size_t at = tree->left_turn++ % tree->nleft;
+
+		if (unlinkat(tree->dirfd, name_of(tree->left[at]).text, AT_REMOVEDIR) == 0 ||
+		    errno == ENOENT)
+			tree->left[at] = tree->left[--tree->nleft];
+		if (tree->nleft == 0)
+			return;
+	}
+}
+
+static bool is_empty(const struct cgroup *cgroup)
+{
+	char text[128];
+	ssize_t n = pread(cgroup->events_fd, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return strstr(text, "populated 0") != NULL;
+}
+
+void cgroup_release(struct cgroup_tree *tree, struct cgroup *cgroup)
+{
+	if (!cgroup->name)
+		return;
+	if (tree->nleft > 0)
+		sweep(tree);
+	if (!cgroup->killed && tree->nspares < CGROUP_SPARES && is_empty(cgroup)) {
+		tree->spares[tree->nspares++] = *cgroup;
+		*cgroup = (struct cgroup)CGROUP_NONE;
+		return;
+	}
+	if (unlinkat(tree->dirfd, name_of(cgroup->name).text, AT_REMOVEDIR) < 0)
+		keep_for_later(tree, cgroup->name);
+	close_fds(cgroup);
+}

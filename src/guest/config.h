@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The host's messages on the control stream, decoded. Pure. */
+#ifndef GUEST_CONFIG_H
+#define GUEST_CONFIG_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "guest/request.h"
+
+enum host_message { HOST_CONFIG, HOST_TIME, HOST_POWER_OFF, HOST_UNKNOWN };
+
+struct guest_config {
+	json_t *doc;	      /* owns what the others borrow */
+	const char *hostname; /* NULL: leave the kernel's */
+	bool has_command;
+	struct request workload; /* its doc is a reference to the same */
+	bool attach;
+	json_t *env;   /* NULL: none */
+	json_t *disks; /* array or NULL */
+	size_t keep;   /* bytes of each stream for the result */
+};
+
+/* The kind of message; *realtime_ns of CONFIG and TIME, 0 when it says none. doc is an object. */
+int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_ns,
+			struct error *err);
+/* Takes its own reference to doc. */
+int config_decode(json_t *doc, struct guest_config *out, struct error *err);
+void config_free(struct guest_config *config); /* accepts a zeroed one */
+
+/* A disk of the config. */
+struct config_disk {
+	const char *serial, *mountpoint;
+	bool read_only;
+};
+int config_disk_decode(json_t *item, struct config_disk *out, struct error *err);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/conn.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/frame.h"
+#include "base/limits.h"
+#include "guest/server.h"
+
+void conn_add(struct conn *conn, struct call *call)
+{
+	call->conn = conn;
+	call->next = conn->calls;
+	call->link = &conn->calls;
+	if (call->next)
+		call->next->link = &call->next;
+	conn->calls = call;
+	conn->ncalls++;
+}
+
+void conn_remove(struct conn *conn, struct call *call)
+{
+	*call->link = call->next;
+	if (call->next)
+		call->next->link = call->link;
+	conn->ncalls--;
+}
+
+static struct call *find_call(struct conn *conn, uint64_t number)
+{
+	for (struct call *call = conn->calls; call; call = call->next)
+		if (call->number == number)
+			return call;
+	return NULL;
+}
+
+static void abandon_calls(struct conn *conn)
+{
+	while (conn->calls) {
+		struct call *call = conn->calls;
+
+		conn_remove(conn, call);
+		call_abandon(call);
+	}
+}
+
+void conn_end(struct conn *conn)
+{
+	if (conn->dead)
+		return;
+	conn->dead = true;
+	loop_remove(steal_ptr(&conn->idle));
+	wire_close(&conn->wire);
+	abandon_calls(conn);
+	*conn->link = conn->next;
+	if (conn->next)
+		conn->next->link = conn->link;
+	conn->next = conn->server->dead;
+	conn->server->dead = conn;
+	conn->server->count--;
+	if (conn->has_workload)
+		workload_client_closed(&conn->server->workload);
+}
+
+void conn_free(struct conn *conn)
+{
+	free(conn);
+}
+
+void conn_say(struct conn *conn, char *text)
+{
+	int got = -1;
+
+	if (!conn->dead && text)
+		got = conn->form == FORM_ENVELOPE ? wire_send_line(&conn->wire, text, NULL)
+						  : wire_send_frame(&conn->wire, text, NULL);
+	free(text);
+	if (got < 0)
+		conn_end(conn);
+}
+
+/* Says what was wrong, ends its commands, and closes when that has been sent. */
+static void refuse(struct conn *conn, uint64_t number, const char *why)
+{
+	abandon_calls(conn);
+	if (conn->form == FORM_ENVELOPE)
+		conn_say(conn, answer_envelope_error(why, NULL));
+	else
+		conn_say(conn, answer_error(number, why, NULL));
+	conn->closing = true;
+}
+
+/* --- envelope form -------------------------------------------------------------------------------
+ */
+
+static int serve_envelope(struct conn *conn, struct request *request, struct error *err)
+{
+	char text[128] = "unknown op: ";
+
+	conn->asked = true;
+	loop_remove(steal_ptr(&conn->idle));
+	switch (request->kind) {
+	case REQUEST_EXEC:
+		return call_exec(conn, request, err);
+	case REQUEST_COPYOUT:
+		return call_copyout(conn, request, err);
+	default:
+		strncat(text, request->op, 64);
+		conn_say(conn, answer_envelope_error(text, NULL));
+		return 0;
+	}
+}
+
+static void envelope_error(struct conn *conn, struct error *err)
+{
+	error_prefix(err, "decode envelope");
+	refuse(conn, 0, err->msg);
+}
+
+/* true: there may be more to do. */
+static bool step_envelope(struct conn *conn)
+{
+	struct buf *in = &conn->wire.in;
+	struct request request = {0};
+	struct error err = {0};
+	size_t len;
+	int got;
+
+	if (conn->ncalls > 0)
+		return false; /* one after the other: answers carry no id */
+	while (in->len > 0 && conn->scan.at == 0 && isspace(*buf_bytes(in)))
+		buf_consume(in, 1);
+	len = envelope_scan(&conn->scan, buf_bytes(in), in->len);
+	if (len == 0 && in->len > FRAME_MAX) {
+		error_set(&err, ERR_INVALID, "longer than %u bytes", FRAME_MAX);
+		envelope_error(conn, &err);
+	}
+	if (len == 0 && conn->wire.ended)
+		len = in->len; /* a last value without its newline */
+	if (len == 0)
+		return false;
+	got = request_decode_envelope(buf_bytes(in), len, &request, &err);
+	buf_consume(in, len);
+	conn->scan = (struct envelope_scan){0};
+	if (got < 0) {
+		envelope_error(conn, &err);
+		return false;
+	}
+	if (serve_envelope(conn, &request, &err) < 0)
+		envelope_error(conn, &err);
+	request_free(&request);
+	return true;
+}
+
+/* --- frame form ----------------------------------------------------------------------------------
+ */
+
+static int begin_request(struct conn *conn, struct request *request, struct error *err)
+{
+	conn->asked = true;
+	loop_remove(steal_ptr(&conn->idle));
+	if (request->number && find_call(conn, request->number))
+		return error_set(err, ERR_CONFLICT, "request %llu is already running",
+				 (unsigned long long)request->number);
+	if (conn->ncalls >= limit_get(LIMIT_AGENT_REQUESTS))
+		return error_set(err, ERR_INVALID, "more than %llu requests on one connection",
+				 (unsigned long long)limit_get(LIMIT_AGENT_REQUESTS));
+	if (request->kind == REQUEST_ATTACH || request->stream)
+		conn->streaming = true;
+	return request->kind == REQUEST_ATTACH ? call_attach(conn, request, err)
+					       : call_exec(conn, request, err);
+}
+
+/* An event about a request that is over crossed its exit on the way: no error. */
+static int serve_event(struct conn *conn, const struct request *request, struct error *err)
+{
+	struct call *call = find_call(conn, request->number);
+
+	(void)err;
+	if (!call || !call->job)
+		return 0;
+	switch (request->kind) {
+	case REQUEST_SIGNAL:
+		job_signal(call->job, request->signal);
+		break;
+	case REQUEST_RESIZE:
+		job_resize(call->job, request->rows, request->columns);
+		break;
+	case REQUEST_STDIN_CLOSE:
+		job_close_stdin(call->job);
+		break;
+	case REQUEST_CANCEL:
+		job_kill(call->job);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int serve_message(struct conn *conn, const uint8_t *payload, size_t len, uint64_t *number,
+			 struct error *err)
+{
+	struct request request = {0};
+	int got = request_decode_frame(payload, len, &request, err);
+
+	if (got < 0)
+		return -1;
+	*number = request.number;
+	if (request.kind == REQUEST_EXEC || request.kind == REQUEST_ATTACH)
+		got = begin_request(conn, &request, err);
+	else
+		got = serve_event(conn, &request, err);
+	request_free(&request);
+	return got;
+}
+
+/* Whether all of the frame has been taken. */
+static bool take_stdin(struct conn *conn, const uint8_t *payload, size_t len)
+{
+	struct call *call = find_call(conn, be64_get(payload + 1));
+	size_t from = FRAME_DATA_HEADER + conn->stdin_taken;
+
+	if (call && call->job)
+		conn->stdin_taken += job_write_stdin(call->job, payload + from, len - from);
+	else
+		conn->stdin_taken = len - FRAME_DATA_HEADER;
+	conn->waiting = FRAME_DATA_HEADER + conn->stdin_taken < len;
+	if (conn->waiting)
+		return false;
+	conn->stdin_taken = 0;
+	return true;
+}
+
+/* 1: the frame is done with; 0: it waits; -1: a breach. */
+static int serve_frame(struct conn *conn, const uint8_t *payload, size_t len, uint64_t *number,
+		       struct error *err)
+{
+	if (payload[0] == '{')
+		return serve_message(conn, payload, len, number, err) < 0 ? -1 : 1;
+	if (payload[0] == FRAME_STDIN && len >= FRAME_DATA_HEADER)
+		return take_stdin(conn, payload, len);
+	return error_set(err, ERR_INVALID, "a frame that is neither JSON nor stdin");
+}
+
+static bool step_frame(struct conn *conn)
+{
+	const uint8_t *payload;
+	struct error err = {0};
+	uint64_t number = 0;
+	size_t len;
+	int got;
+
+	if (conn->waiting)
+		return false;
+	got = frame_peek(&conn->wire.in, (size_t)limit_get(LIMIT_FRAME_BYTES), &payload, &len,
+			 &err);
+	if (got == 0)
+		return false;
+	if (got > 0)
+		got = serve_frame(conn, payload, len, &number, &err);
+	if (got < 0) {
+		refuse(conn, number, err.msg);
+		return false;
+	}
+	if (got > 0 && !conn->dead)
+		buf_consume(&conn->wire.in, FRAME_HEADER + len);
+	return got > 0;
+}
+
+/* --- both ----------------------------------------------------------------------------------------
+ */
+
+static bool step(struct conn *conn)
+{
+	uint8_t first;
+
+	switch (conn->form) {
+	case FORM_ENVELOPE:
+		return step_envelope(conn);
+	case FORM_FRAME:
+		return step_frame(conn);
+	case FORM_UNKNOWN:
+		break;
+	}
+	if (conn->wire.in.len == 0)
+		return false;
+	/* As a length this byte would be above the longest frame: the forms never collide. */
+	first = *buf_bytes(&conn->wire.in);
+	conn->form = first == '{' || isspace(first) ? FORM_ENVELOPE : FORM_FRAME;
+	return true;
+}
+
+/* The client sends no more: its commands read the end of what it sent. */
+static void close_all_stdin(struct conn *conn)
+{
+	for (struct call *call = conn->calls; call; call = call->next)
+		if (call->job && (call->kind == CALL_STREAM || call->kind == CALL_WORKLOAD))
+			job_close_stdin(call->job);
+}
+
+/* Nothing more can be done with what has arrived. Closes, or decides what to wait for. */
+static void settle(struct conn *conn)
+{
+	struct wire *wire = &conn->wire;
+	bool answered = conn->asked && !conn->streaming && wire->in.len == 0;
+
+	if (wire->ended && !conn->waiting)
+		close_all_stdin(conn);
+	if (conn->ncalls == 0 && (wire->ended || answered))
+		conn->closing = true;
+	if (conn->closing && wire->out.len == 0) {
+		conn_end(conn);
+		return;
+	}
+	wire_set_reading(wire, !conn->closing && !conn->waiting &&
+				       !(conn->form == FORM_ENVELOPE && conn->ncalls > 0));
+}
+
+void conn_go_on(struct conn *conn)
+{
+	if (conn->busy || conn->dead)
+		return;
+	conn->busy = true;
+	while (!conn->dead && !conn->closing && step(conn))
+		;
+	conn->busy = false;
+	if (!conn->dead)
+		settle(conn);
+}
+
+static void on_idle(struct loop *loop, void *data)
+{
+	struct conn *conn = data;
+
+	(void)loop;
+	conn->idle = NULL;
+	conn_end(conn);
+}
+
+static int wait_for_request(struct conn *conn, struct error *err)
+{
+	uint64_t until = clock_mono_ns() + limit_get(LIMIT_AGENT_IDLE_MS) * NS_PER_MS;
+
+	loop_remove(conn->idle);
+	conn->idle = loop_add_timer(conn->server->loop, until, on_idle, conn, err);
+	return conn->idle ? 0 : -1;
+}
+
+static void on_input(void *data)
+{
+	struct conn *conn = data;
+
+	conn_go_on(conn);
+	/* A long first request is not idle while it arrives. */
+	if (!conn->dead && conn->idle && wait_for_request(conn, NULL) < 0)
+		conn_end(conn);
+}
+
+static void on_drained(void *data)
+{
+	struct conn *conn = data;
+
+	for (struct call *call = conn->calls; call; call = call->next)
+		if (call->job)
+			job_resume(call->job);
+	settle(conn);
+}
+
+static void on_lost(void *data, const char *why)
+{
+	(void)why;
+	conn_end(data);
+}
+
+static const struct wire_owner conn_owner = {
+	.input = on_input,
+	.drained = on_drained,
+	.lost = on_lost,
+};
+
+struct conn *conn_new(struct server *server, int fd, struct error *err)
+{
+	struct conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn) {
+		error_errno(err, ENOMEM, "connection");
+		return NULL;
+	}
+	conn->server = server;
+	if (wait_for_request(conn, err) < 0 ||
+	    wire_open(&conn->wire, server->loop, fd, &conn_owner, conn, err) < 0) {
+		loop_remove(conn->idle);
+		free(conn);
+		return NULL;
+	}
+	conn->next = server->live;
+	conn->link = &server->live;
+	if (conn->next)
+		conn->next->link = &conn->next;
+	server->live = conn;
+	server->count++;
+	return conn;
+}

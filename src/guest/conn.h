@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection to the agent, in whichever form its first byte chooses.
+ *
+ * Envelope form and buffered frames: the agent closes after the answer when nothing more has been
+ * asked. A connection that has streamed stays until the client closes it. A client that is gone has
+ * its commands killed.
+ */
+#ifndef GUEST_CONN_H
+#define GUEST_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "guest/call.h"
+#include "guest/request.h"
+#include "guest/wire.h"
+
+/* First byte of a binary frame; a request number of 8 bytes, big-endian, and raw bytes follow. */
+enum frame_type { FRAME_STDIN = 1, FRAME_STDOUT = 2, FRAME_STDERR = 3 };
+#define FRAME_DATA_HEADER 9
+
+enum conn_form { FORM_UNKNOWN, FORM_ENVELOPE, FORM_FRAME };
+
+struct server;
+
+struct conn {
+	struct server *server;
+	struct conn *next, **link;
+	struct wire wire;
+	enum conn_form form;
+	struct loop_watch *idle; /* until the first request */
+	struct call *calls;
+	size_t ncalls;
+	struct envelope_scan scan;
+	size_t stdin_taken; /* of the frame at the front of the queue */
+	bool waiting;	    /* for room in a command's stdin */
+	bool streaming;	    /* there was a streaming request */
+	bool closing;	    /* when all is sent */
+	bool dead;
+	bool busy;	   /* its messages are being worked through */
+	bool asked;	   /* there was a request */
+	bool has_workload; /* the workload's client, also after its exit was said */
+};
+
+/* Takes over fd. */
+struct conn *conn_new(struct server *server, int fd, struct error *err);
+void conn_end(struct conn *conn); /* at once; the memory is swept later */
+void conn_free(struct conn *conn);
+
+/* For calls. A call that has been answered takes itself off. */
+void conn_add(struct conn *conn, struct call *call);
+void conn_remove(struct conn *conn, struct call *call);
+/* Queues a message in the form of the connection and frees it; NULL (no memory) ends it. */
+void conn_say(struct conn *conn, char *text);
+/* Room in a command's stdin, or the end of one: goes on with what has arrived. */
+void conn_go_on(struct conn *conn);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/console.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define PREFIX "microagent-init: "
+
+void console_line(const char *fmt, ...)
+{
+	char line[1280] = PREFIX;
+	size_t len = sizeof(PREFIX) - 1;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line + len, sizeof(line) - len - 1, fmt, args);
+	va_end(args);
+	for (len = 0; line[len]; len++)
+		if ((unsigned char)line[len] < 0x20)
+			line[len] = '?';
+	line[len++] = '\n';
+	if (write(STDERR_FILENO, line, len) < 0)
+		return;
+	tcdrain(STDERR_FILENO); /* a power-off would cut the line off */
+}

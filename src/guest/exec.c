@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/exec.h"
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "guest/environ.h"
+#include "guest/roles.h"
+#include "guest/users.h"
+
+static struct job *start(struct exec_context *context, const struct request *request,
+			 const struct job_spec *wanted, json_t *env, const struct job_owner *owner,
+			 void *data, struct error *err)
+{
+	struct job_spec spec = *wanted;
+	struct user user;
+	char **envp;
+	struct job *job;
+
+	if (user_resolve(context->etc, request->user, &user, err) < 0)
+		return NULL;
+	envp = environ_build(&user, request->terminal, env, request->env, err);
+	if (!envp)
+		return NULL;
+	spec.envp = (const char *const *)envp;
+	spec.user = &user;
+	spec.may_block = context->may_block;
+	job = job_start(&context->jobs, &spec, owner, data, err);
+	environ_free(envp);
+	return job;
+}
+
+struct job *exec_start(struct exec_context *context, const struct request *request,
+		       const struct job_owner *owner, void *data, struct error *err)
+{
+	struct job_spec spec = {
+		.argv = request->argv,
+		.cwd = request->cwd,
+		.stdin_open = request->stdin_open,
+		.terminal = request->terminal,
+		.rows = request->rows,
+		.columns = request->columns,
+		.timeout_ms = request->timeout_ms,
+		.program_fd = -1,
+	};
+
+	return start(context, request, &spec, context->env, owner, data, err);
+}
+
+struct job *exec_copyout(struct exec_context *context, const struct request *request,
+			 const struct job_owner *owner, void *data, struct error *err)
+{
+	const char *const argv[] = {ROLE_COPYOUT, request->guest_path, NULL};
+	struct job_spec spec = {
+		.argv = argv,
+		.cwd = "/",
+		.timeout_ms = limit_get(LIMIT_EXEC_ENVELOPE_MS),
+		.program_fd = context->program_fd,
+	};
+
+	if (context->program_fd < 0) {
+		error_set(err, ERR_UNSUPPORTED, "copyout is not available here");
+		return NULL;
+	}
+	return start(context, request, &spec, NULL, owner, data, err);
+}

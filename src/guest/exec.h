@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* From a decoded request to a job: the user, the environment, the program. */
+#ifndef GUEST_EXEC_H
+#define GUEST_EXEC_H
+
+#include "base/error.h"
+#include "guest/job.h"
+#include "guest/request.h"
+
+struct exec_context {
+	struct job_table jobs;
+	const char *etc; /* "/etc" but for tests */
+	json_t *env;	 /* the run config's, a reference; NULL: none */
+	bool may_block;	 /* the machine has shares: spawn.h */
+	int program_fd;	 /* this program, for what it does as another user; -1: cannot */
+};
+
+/* NULL with the reason when the command could not even be forked (exit code 125 to the client). */
+struct job *exec_start(struct exec_context *context, const struct request *request,
+		       const struct job_owner *owner, void *data, struct error *err);
+/* A job that writes the file to its stdout, or why not to its stderr with exit code 1: read as the
+ * request's user, and by another process, which a share without a server may hold for ever. */
+struct job *exec_copyout(struct exec_context *context, const struct request *request,
+			 const struct job_owner *owner, void *data, struct error *err);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The initramfs holds this program, a kernel's modules and empty directories. Its only task is to
+ * get to the root file system, which is any ext4 on the disk whose serial is "rootfs": nothing in
+ * it is needed, and nothing in it is run as root but what the host asks for.
+ */
+#include "guest/initramfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "guest/blockdev.h"
+#include "guest/modules.h"
+#include "guest/mounts.h"
+
+#define ROOT_SERIAL "rootfs"
+#define NEW_ROOT "/newroot"
+
+static int mount_disk(struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_ROOT_DISK_MS) * NS_PER_MS;
+	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
+
+	if (blockdev_find("/sys", ROOT_SERIAL, deadline, name, err) < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	mkdir(NEW_ROOT, 0755);
+	if (mount(path, NEW_ROOT, "ext4", 0, NULL) < 0)
+		return error_errno(err, errno,
+				   "cannot mount the root disk %s (serial \"%s\") as ext4", path,
+				   ROOT_SERIAL);
+	return 0;
+}
+
+static int switch_root(struct error *err)
+{
+	mounts_early_end();
+	if (chdir(NEW_ROOT) < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
+	    chdir("/") < 0)
+		return error_errno(err, errno, "cannot switch to the root file system");
+	return 0;
+}
+
+int initramfs_leave(int *program_fd, struct error *err)
+{
+	umask(022);
+	if (mounts_early(err) < 0)
+		return -1;
+	autoclose int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	if (self < 0)
+		return error_errno(err, errno, "/proc/self/exe");
+	modules_load("/modules.list");
+	if (mount_disk(err) < 0 || switch_root(err) < 0)
+		return -1;
+	mounts_root();
+	*program_fd = steal_fd(&self);
+	return 0;
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "guest/job_impl.h"
+#include "guest/linger.h"
+#include "guest/pty.h"
+#include "guest/spawn.h"
+
+#define EXIT_TIMED_OUT 124
+
+int job_table_init(struct job_table *table, struct loop *loop, const char *cgroup_mount,
+		   struct error *err)
+{
+	*table = (struct job_table){.loop = loop};
+	table->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (table->null_fd < 0)
+		return error_errno(err, errno, "/dev/null");
+	cgroup_tree_open(&table->cgroups, cgroup_mount);
+	return 0;
+}
+
+static void job_free(struct job *job)
+{
+	loop_remove(job->exit_watch);
+	loop_remove(job->timeout);
+	loop_remove(job->drain_timer);
+	loop_remove(job->status_watch);
+	cleanup_close(&job->status_fd);
+	cleanup_close(&job->proc.pidfd);
+	free(job->program);
+	free(job->cwd);
+	free(job);
+}
+
+void job_table_sweep(struct job_table *table)
+{
+	while (table->dead) {
+		struct job *job = table->dead;
+
+		table->dead = job->next;
+		cgroup_release(&table->cgroups, &job->cgroup);
+		job_free(job);
+	}
+}
+
+/* From the live list to the dead one; everything that could call us is gone. */
+static void bury(struct job *job)
+{
+	struct job_table *table = job->table;
+
+	job->state = JOB_ENDED;
+	loop_remove(steal_ptr(&job->timeout));
+	loop_remove(steal_ptr(&job->drain_timer));
+	job_io_close(job);
+	*job->link = job->next;
+	if (job->next)
+		job->next->link = job->link;
+	job->next = table->dead;
+	table->dead = job;
+	table->count--;
+}
+
+/* Says the last word if it is time for it. */
+void job_check_end(struct job *job)
+{
+	if (job->state != JOB_DRAINING || !job_io_finished(job))
+		return;
+	if (job->owner)
+		job->owner->ended(job->data, &job->end);
+	bury(job);
+}
+
+static void on_drain_over(struct loop *loop, void *data)
+{
+	struct job *job = data;
+
+	(void)loop;
+	job->drain_timer = NULL;
+	job->drain_over = true;
+	job_check_end(job);
+}
+
+static void record_end(struct job *job, const siginfo_t *info)
+{
+	struct job_end *end = &job->end;
+
+	end->ended_ns = clock_real_ns();
+	end->elapsed_ms = (int64_t)((clock_mono_ns() - job->began_ns) / NS_PER_MS);
+	if (end->start_error[0])
+		return; /* the code is the failure's */
+	if (info->si_code == CLD_EXITED) {
+		end->exit_code = info->si_status;
+	} else {
+		end->signal = info->si_status;
+		end->exit_code = 128 + info->si_status;
+	}
+	if (end->timed_out)
+		end->exit_code = EXIT_TIMED_OUT;
+}
+
+static void job_begin(struct job *job);
+
+static void on_program_exit(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct job *job = data;
+	siginfo_t info = {0};
+	uint64_t drain = clock_mono_ns() + limit_get(LIMIT_EXEC_DRAIN_MS) * NS_PER_MS;
+
+	(void)events;
+	if (waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
+		return;
+	if (job->state == JOB_STARTING)
+		job_begin(job); /* a very short command: its status pipe has ended too */
+	loop_remove(steal_ptr(&job->exit_watch));
+	loop_remove(steal_ptr(&job->timeout));
+	close(steal_fd(&job->proc.pidfd));
+	job->proc.pid = 0;
+	job->state = JOB_DRAINING;
+	record_end(job, &info);
+	job_io_release(job);
+	for (int i = 0; i < JOB_STREAMS; i++)
+		if (!job->out[i].paused)
+			job_io_read(job, (enum job_stream)i);
+	if (!job_io_finished(job)) {
+		job_io_program_ended(job);
+		job->drain_timer = loop_add_timer(loop, drain, on_drain_over, job, NULL);
+		job->drain_over = !job->drain_timer;
+	}
+	job_check_end(job);
+}
+
+static void record_failure(struct job *job, const struct spawn_failure *failure)
+{
+	struct error why = {0};
+
+	job->end.exit_code = spawn_explain(failure, job->program, job->cwd,
+					   job->has_user ? &job->user : NULL, &why);
+	snprintf(job->end.start_error, sizeof(job->end.start_error), "%.500s", why.msg);
+}
+
+/* The status pipe has spoken: the program runs, or why it does not. */
+static void job_begin(struct job *job)
+{
+	struct spawn_failure failure;
+	ssize_t n = read(job->status_fd, &failure, sizeof(failure));
+
+	loop_remove(steal_ptr(&job->status_watch));
+	close(steal_fd(&job->status_fd));
+	job->state = JOB_RUNNING;
+	if (n == (ssize_t)sizeof(failure))
+		record_failure(job, &failure);
+	else if (job->owner && job->owner->started)
+		job->owner->started(job->data, job->session);
+	if (job_io_start(job, NULL) < 0)
+		job_kill(job);
+}
+
+static void on_status(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	(void)loop;
+	(void)fd;
+	(void)events;
+	job_begin(data);
+}
+
+static void on_timeout(struct loop *loop, void *data)
+{
+	struct job *job = data;
+
+	(void)loop;
+	job->timeout = NULL;
+	job->end.timed_out = true;
+	job_kill(job);
+}
+
+void job_kill(struct job *job)
+{
+	if (job->state != JOB_STARTING && job->state != JOB_RUNNING)
+		return;
+	job->end.killed = true;
+	proc_signal(&job->proc, SIGKILL, NULL);
+	cgroup_kill(&job->cgroup, job->session);
+}
+
+pid_t job_pid(const struct job *job)
+{
+	return job->session;
+}
+
+bool job_is_running(const struct job *job)
+{
+	return job->state == JOB_RUNNING && !job->end.start_error[0];
+}
+
+void job_abandon(struct job *job)
+{
+	job->owner = NULL;
+	job_kill(job);
+	job_resume(job);
+}
+
+void job_signal(struct job *job, int signal)
+{
+	pid_t group = job->session;
+
+	if (job->state != JOB_STARTING && job->state != JOB_RUNNING)
+		return;
+	if (job->terminal && job->out[JOB_STDOUT].fd >= 0) {
+		pid_t foreground = pty_foreground(job->out[JOB_STDOUT].fd);
+		group = foreground > 0 ? foreground : group;
+	}
+	/* Not yet reaped, so its number is its own; before setsid() there is no group of that name.
+	 */
+	if (kill(-group, signal) < 0 && errno == ESRCH)
+		proc_signal(&job->proc, signal, NULL);
+}
+
+/* The child's ends, closed when the child has them. */
+struct child_ends {
+	int fds[3]; /* of the spec; 0 may be the table's /dev/null */
+	int own[3]; /* those of them that are ours to close */
+};
+
+/* stdin's is closed, or its reader's end would not be noticed; a terminal is in the first place. */
+static void hold_child_ends(struct job *job, struct child_ends *ends)
+{
+	if (!job->terminal)
+		cleanup_close(&ends->own[0]);
+	job->held[0] = ends->own[job->terminal ? 0 : 1];
+	job->held[1] = ends->own[2];
+}
+
+static int take_pipe(int ours_index, int *ours, int *theirs, struct error *err)
+{
+	int ends[2];
+
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	*ours = ends[ours_index];
+	*theirs = ends[1 - ours_index];
+	return fd_nonblock(*ours, true, err);
+}
+
+static int open_terminal(struct job *job, const struct job_spec *spec, struct child_ends *ends,
+			 struct error *err)
+{
+	struct pty pty;
+
+	if (pty_open(spec->rows, spec->columns, spec->user ? spec->user->uid : geteuid(), &pty,
+		     err) < 0)
+		return -1;
+	job->out[JOB_STDOUT].fd = pty.master;
+	ends->own[0] = pty.terminal;
+	for (int i = 0; i < 3; i++)
+		ends->fds[i] = pty.terminal;
+	/* Two numbers, since the loop watches each for one thing. */
+	job->stdin_fd = fcntl(pty.master, F_DUPFD_CLOEXEC, 3);
+	return job->stdin_fd < 0 ? error_errno(err, errno, "terminal") : 0;
+}
+
+static int open_pipes(struct job *job, const struct job_spec *spec, struct child_ends *ends,
+		      struct error *err)
+{
+	ends->fds[0] = job->table->null_fd;
+	if (spec->stdin_open) {
+		if (take_pipe(1, &job->stdin_fd, &ends->own[0], err) < 0)
+			return -1;
+		ends->fds[0] = ends->own[0];
+	}
+	for (int i = 0; i < JOB_STREAMS; i++) {
+		if (take_pipe(0, &job->out[i].fd, &ends->own[1 + i], err) < 0)
+			return -1;
+		ends->fds[1 + i] = ends->own[1 + i];
+	}
+	return 0;
+}
+
+static int spawn(struct job *job, const struct job_spec *spec, struct child_ends *ends,
+		 struct error *err)
+{
+	struct spawn_spec child = {
+		.argv = spec->argv,
+		.envp = spec->envp,
+		.cwd = spec->cwd,
+		.user = spec->user,
+		.fds = {ends->fds[0], ends->fds[1], ends->fds[2]},
+		.terminal = spec->terminal,
+		.cgroup_fd = job->cgroup.fd,
+		.program_fd = spec->program_fd,
+		.may_block = spec->may_block,
+	};
+	struct spawn_failure failure = {0};
+
+	if (spawn_start(&child, &job->proc, &job->status_fd, &failure, err) < 0)
+		return -1;
+	if (failure.step != SPAWN_NONE)
+		record_failure(job, &failure);
+	job->session = job->proc.pid;
+	job->began_ns = clock_mono_ns();
+	job->end.started_ns = clock_real_ns();
+	return 0;
+}
+
+static int watch(struct job *job, const struct job_spec *spec, struct error *err)
+{
+	struct loop *loop = job->table->loop;
+
+	if (job->status_fd < 0) {
+		job->state = JOB_RUNNING;
+		if (job_io_start(job, err) < 0)
+			return -1;
+	} else {
+		job->status_watch = loop_add_fd(loop, job->status_fd, EPOLLIN, on_status, job, err);
+		if (!job->status_watch)
+			return -1;
+	}
+	job->exit_watch = loop_add_fd(loop, job->proc.pidfd, EPOLLIN, on_program_exit, job, err);
+	if (!job->exit_watch)
+		return -1;
+	if (spec->timeout_ms == 0)
+		return 0;
+	job->timeout = loop_add_timer(loop, job->began_ns + spec->timeout_ms * NS_PER_MS,
+				      on_timeout, job, err);
+	return job->timeout ? 0 : -1;
+}
+
+static struct job *job_new(struct job_table *table, const struct job_spec *spec,
+			   const struct job_owner *owner, void *data, struct error *err)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job) {
+		error_errno(err, ENOMEM, "command");
+		return NULL;
+	}
+	*job = (struct job){
+		.table = table,
+		.owner = owner,
+		.data = data,
+		.proc = PROC_NONE,
+		.cgroup = CGROUP_NONE,
+		.status_fd = -1,
+		.out = {{.fd = -1}, {.fd = -1}},
+		.held = {-1, -1},
+		.terminal = spec->terminal,
+		.stdin_fd = -1,
+		.program = strdup(spec->argv[0]),
+		.has_user = spec->user,
+	};
+	if (spec->user)
+		job->user = *spec->user;
+	job->cwd = strdup(spec->cwd ? spec->cwd : spec->user ? spec->user->home : "/");
+	if (!job->program || !job->cwd) {
+		error_errno(err, ENOMEM, "command");
+		job_free(job);
+		return NULL;
+	}
+	return job;
+}
+
+struct job *job_start(struct job_table *table, const struct job_spec *spec,
+		      const struct job_owner *owner, void *data, struct error *err)
+{
+	struct job *job = job_new(table, spec, owner, data, err);
+	struct child_ends ends = {.fds = {-1, -1, -1}, .own = {-1, -1, -1}};
+	bool forked = false;
+	int got;
+
+	if (!job)
+		return NULL;
+	got = spec->terminal ? open_terminal(job, spec, &ends, err)
+			     : open_pipes(job, spec, &ends, err);
+	if (got == 0) {
+		cgroup_take(&table->cgroups, &job->cgroup);
+		got = spawn(job, spec, &ends, err);
+		forked = got == 0;
+	}
+	hold_child_ends(job, &ends);
+	if (got == 0)
+		got = watch(job, spec, err);
+	if (got < 0) {
+		if (forked) {
+			cgroup_kill(&job->cgroup, job->session);
+			proc_end(&job->proc);
+		}
+		job_io_close(job);
+		cgroup_release(&table->cgroups, &job->cgroup);
+		job_free(job);
+		return NULL;
+	}
+	job->next = table->live;
+	if (job->next)
+		job->next->link = &job->next;
+	job->link = &table->live;
+	table->live = job;
+	table->count++;
+	return job;
+}
+
+void job_table_hang_up(struct job_table *table)
+{
+	for (struct job *job = table->live; job; job = job->next)
+		if (job->terminal)
+			job_signal(job, SIGHUP);
+}
+
+void job_table_kill(struct job_table *table)
+{
+	for (struct job *job = table->live; job; job = job->next)
+		job_kill(job);
+	cgroup_kill_all(&table->cgroups);
+}
+
+void job_table_free(struct job_table *table)
+{
+	job_table_kill(table);
+	while (table->live) {
+		struct job *job = table->live;
+
+		proc_end(&job->proc);
+		bury(job);
+	}
+	job_table_sweep(table);
+	linger_free_all(table);
+	cgroup_tree_close(&table->cgroups);
+	cleanup_close(&table->null_fd);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* What job.c (life and death) and job_io.c (pipes) share. */
+#ifndef GUEST_JOB_IMPL_H
+#define GUEST_JOB_IMPL_H
+
+#include "base/proc.h"
+#include "guest/job.h"
+
+enum job_state { JOB_STARTING, JOB_RUNNING, JOB_DRAINING, JOB_ENDED };
+
+struct job_pipe {
+	int fd; /* -1: at its end */
+	struct loop_watch *watch;
+	bool paused; /* the owner had no space */
+	size_t owed; /* DRAINING: bytes that were in it when the program ended */
+};
+
+struct job {
+	struct job_table *table;
+	struct job *next, **link;
+	enum job_state state;
+	const struct job_owner *owner; /* NULL: abandoned */
+	void *data;
+
+	struct proc proc;
+	struct cgroup cgroup;
+	pid_t session; /* its pid: the child makes a session */
+	struct loop_watch *exit_watch, *timeout, *drain_timer;
+	int status_fd;
+	struct loop_watch *status_watch;
+	bool drain_over;
+
+	struct job_pipe out[JOB_STREAMS];
+	/* Our copies of the other ends, or of the terminal, held until the program has ended: else each
+	 * of its closes would be an event, and on one processor two switches of process, for nothing. */
+	int held[JOB_STREAMS];
+	bool terminal; /* out[JOB_STDOUT].fd is its master, stdin_fd a duplicate of it */
+	int stdin_fd;  /* -1: none, or closed */
+	struct loop_watch *stdin_watch;
+
+	char *program, *cwd; /* for messages */
+	struct user user;
+	bool has_user;
+	uint64_t began_ns; /* monotonic */
+	struct job_end end;
+};
+
+/* job_io.c */
+int job_io_start(struct job *job, struct error *err); /* RUNNING begins */
+/* Reads what can be read now. */
+void job_io_read(struct job *job, enum job_stream stream);
+/* Whether the last word may be said. */
+bool job_io_finished(const struct job *job);
+/* Notes what the pipes still hold at the program's end. */
+void job_io_program_ended(struct job *job);
+void job_io_release(struct job *job); /* the held ends */
+void job_io_close(struct job *job);
+
+/* job.c */
+void job_check_end(struct job *job);
+
+#endif

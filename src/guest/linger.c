@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/linger.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+
+struct linger {
+	struct job_table *table;
+	struct linger *next;
+	struct loop_watch *watch;
+	int fd;
+};
+
+static void end(struct linger *l)
+{
+	struct linger **at = &l->table->lingering;
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	l->table->nlingering--;
+	loop_remove(l->watch);
+	close(l->fd);
+	free(l);
+}
+
+static void on_readable(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	static uint8_t dropped[65536];
+	ssize_t n = read(fd, dropped, sizeof(dropped));
+
+	(void)loop;
+	(void)events;
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		end(data);
+}
+
+void linger_add(struct job_table *table, int fd)
+{
+	struct linger *l = NULL;
+
+	if (table->nlingering < limit_get(LIMIT_AGENT_LINGERING))
+		l = calloc(1, sizeof(*l));
+	if (l) {
+		*l = (struct linger){.table = table, .fd = fd, .next = table->lingering};
+		l->watch = loop_add_fd(table->loop, fd, EPOLLIN, on_readable, l, NULL);
+	}
+	if (!l || !l->watch) {
+		close(fd);
+		free(l);
+		return;
+	}
+	table->lingering = l;
+	table->nlingering++;
+}
+
+void linger_free_all(struct job_table *table)
+{
+	while (table->lingering)
+		end(table->lingering);
+}

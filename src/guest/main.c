@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guest/roles.h"
+
+int main(int argc, char **argv)
+{
+	const char *role = argc > 0 ? argv[0] : "";
+
+	if (getpid() == 1 && strcmp(role, ROLE_INIT) == 0)
+		return role_init();
+	if (strcmp(role, ROLE_AGENT) == 0)
+		return role_agent(argc, argv);
+	if (strcmp(role, ROLE_COPYOUT) == 0)
+		return role_copyout(argc, argv);
+	printf("microagent-init " MICROAGENT_VERSION "\n"
+	       "The /init of microagent's guests: the host puts it into the initramfs beside the\n"
+	       "kernel. There is nothing to run by hand.\n");
+	return argc == 2 && strcmp(argv[1], "--version") == 0 ? 0 : 2;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PID 1 does what must not fail: it reaps, holds the agent's listening socket, starts the agent
+ * again when it dies, and ends the machine in order. It parses no JSON and reads nothing that comes
+ * from the host or from the workload but single bytes and netlink messages of the kernel's.
+ *
+ * The end: a byte to the agent, SIGTERM to all, and then everything that ends is reaped until no
+ * child is left, which means no process at all, since orphans are PID 1's children. The agent sees
+ * to its commands (it ends them after LIMIT_POWER_GRACE_MS), says the last words to the host and
+ * exits. What is left a second later is killed.
+ */
+#include "guest/pid1.h"
+
+#include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
+
+#include <linux/vm_sockets.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/loop.h"
+#include "guest/acpi.h"
+#include "guest/console.h"
+#include "guest/power.h"
+#include "guest/roles.h"
+
+#define AGENT_PORT 2222
+#define AGENT_BACKLOG 256
+#define OOM_SPARED "-999"
+/* Restarts are counted within this time. */
+#define RESTART_WINDOW_NS (60 * NS_PER_S)
+/* What PID 1 allows the agent beyond the grace of its commands, and killed processes to be gone. */
+#define END_SLACK_NS NS_PER_S
+
+struct pid1 {
+	struct loop *loop;
+	int program_fd, listen_fd, acpi_fd;
+	int agent_fd; /* our end of the socketpair; -1 */
+	struct loop_watch *agent_watch;
+	pid_t agent;
+	uint64_t window_ns;
+	unsigned restarts; /* in the window */
+	bool stopping, killed;
+};
+
+static int listen_for_host(struct error *err)
+{
+	struct sockaddr_vm addr = {
+		.svm_family = AF_VSOCK, .svm_cid = VMADDR_CID_ANY, .svm_port = AGENT_PORT};
+	autoclose int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return error_errno(err, errno, "this kernel has no vsock");
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, AGENT_BACKLOG) < 0)
+		return error_errno(err, errno, "cannot listen on vsock port %d", AGENT_PORT);
+	return steal_fd(&fd);
+}
+
+/* A guest without a network still has itself. */
+static void raise_loopback(void)
+{
+	struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+		console_line("cannot raise the loopback interface: %s", strerror(errno));
+}
+
+/* --- the agent -----------------------------------------------------------------------------------
+ */
+
+/* The child's descriptors, at their agreed numbers; the rest goes at exec. */
+static int place_descriptors(const int from[AGENT_FD_COUNT])
+{
+	int high[AGENT_FD_COUNT];
+
+	for (int i = AGENT_FD_LISTEN; i < AGENT_FD_COUNT; i++) {
+		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
+		if (high[i] < 0)
+			return -1;
+	}
+	for (int i = AGENT_FD_LISTEN; i < AGENT_FD_COUNT; i++)
+		if (dup2(high[i], i) < 0)
+			return -1;
+	return 0;
+}
+
+static void write_text(const char *path, const char *text)
+{
+	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
+		console_line("%s: %s", path, strerror(errno));
+}
+
+static void become_agent(const int from[AGENT_FD_COUNT])
+{
+	char *argv[] = {(char[]){ROLE_AGENT}, NULL};
+	sigset_t none;
+
+	setsid();
+	write_text("/proc/self/oom_score_adj", OOM_SPARED);
+	if (place_descriptors(from) < 0)
+		_exit(125);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	syscall(SYS_execveat, AGENT_FD_PROGRAM, "", argv, environ, AT_EMPTY_PATH);
+	console_line("cannot start the agent: %s", strerror(errno));
+	_exit(125);
+}
+
+static void stop(struct pid1 *p);
+
+static void on_agent_byte(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct pid1 *p = data;
+	char byte = 0;
+	ssize_t n = read(fd, &byte, 1);
+
+	(void)loop;
+	(void)events;
+	if (n == 1 && byte == INIT_POWER_OFF)
+		stop(p);
+	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		loop_remove(steal_ptr(&p->agent_watch)); /* its exit follows */
+}
+
+static int start_agent(struct pid1 *p, struct error *err)
+{
+	int ends[2];
+
+	if (fd_socketpair(ends, err) < 0)
+		return -1;
+	p->agent_fd = ends[0];
+	autoclose int theirs = ends[1];
+	p->agent_watch = loop_add_fd(p->loop, p->agent_fd, EPOLLIN, on_agent_byte, p, err);
+	if (!p->agent_watch)
+		return -1;
+	p->agent = fork();
+	if (p->agent < 0)
+		return error_errno(err, errno, "cannot start the agent");
+	if (p->agent == 0) {
+		const int from[AGENT_FD_COUNT] = {
+			[AGENT_FD_LISTEN] = p->listen_fd,
+			[AGENT_FD_INIT] = theirs,
+			[AGENT_FD_PROGRAM] = p->program_fd,
+		};
+		become_agent(from);
+	}
+	return 0;
+}
+
+static void agent_ended(struct pid1 *p, const siginfo_t *info)
+{
+	struct error err = {0};
+
+	p->agent = 0;
+	loop_remove(steal_ptr(&p->agent_watch));
+	close(steal_fd(&p->agent_fd));
+	if (p->stopping)
+		return;
+	console_line("the agent ended (%s %d)",
+		     info->si_code == CLD_EXITED ? "exit code" : "signal", info->si_status);
+	if (clock_mono_ns() - p->window_ns > RESTART_WINDOW_NS) {
+		p->window_ns = clock_mono_ns();
+		p->restarts = 0;
+	}
+	if (p->restarts++ >= limit_get(LIMIT_AGENT_RESTARTS))
+		power_fail("the agent ends again and again");
+	if (start_agent(p, &err) < 0)
+		power_fail(err.msg);
+}
+
+/* --- the end -------------------------------------------------------------------------------------
+ */
+
+static void on_deadline(struct loop *loop, void *data)
+{
+	struct pid1 *p = data;
+
+	if (p->killed)
+		power_off(); /* what does not even die of SIGKILL hangs in a file system */
+	p->killed = true;
+	kill(-1, SIGKILL);
+	if (!loop_add_timer(loop, clock_mono_ns() + END_SLACK_NS, on_deadline, p, NULL))
+		power_off();
+}
+
+static void stop(struct pid1 *p)
+{
+	uint64_t grace = limit_get(LIMIT_POWER_GRACE_MS) * NS_PER_MS + END_SLACK_NS;
+	char byte = INIT_STOPPING;
+
+	if (p->stopping)
+		return;
+	p->stopping = true;
+	if (p->agent_fd >= 0 && send(p->agent_fd, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		console_line("the agent cannot be told of the end: %s", strerror(errno));
+	kill(-1, SIGTERM);
+	if (!loop_add_timer(p->loop, clock_mono_ns() + grace, on_deadline, p, NULL))
+		power_off();
+}
+
+static void reap(struct pid1 *p)
+{
+	siginfo_t info = {0};
+
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
+		if (info.si_pid == p->agent)
+			agent_ended(p, &info);
+		info = (siginfo_t){0};
+	}
+	if (p->stopping && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 &&
+	    errno == ECHILD)
+		power_off();
+}
+
+/* --- what PID 1 is told --------------------------------------------------------------------------
+ */
+
+static void on_child(struct loop *loop, int number, void *data)
+{
+	(void)loop;
+	(void)number;
+	reap(data);
+}
+
+/* What the power-off programs of images send to PID 1. */
+static void on_power_signal(struct loop *loop, int number, void *data)
+{
+	(void)loop;
+	(void)number;
+	stop(data);
+}
+
+static void on_acpi(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	(void)loop;
+	(void)events;
+	if (acpi_button_pressed(fd))
+		stop(data);
+}
+
+static int watch_signals(struct pid1 *p, struct error *err)
+{
+	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4};
+
+	if (!loop_add_signal(p->loop, SIGCHLD, on_child, p, err))
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(power); i++)
+		if (!loop_add_signal(p->loop, power[i], on_power_signal, p, err))
+			return -1;
+	return 0;
+}
+
+/* After the agent has been started: nothing of this is needed to serve. */
+static void watch_button(struct pid1 *p)
+{
+	p->acpi_fd = acpi_open(NULL);
+	if (p->acpi_fd >= 0)
+		loop_add_fd(p->loop, p->acpi_fd, EPOLLIN, on_acpi, p, NULL);
+}
+
+int pid1_run(int program_fd, struct error *err)
+{
+	struct rlimit files = {1024, 524288};
+	struct pid1 p = {.program_fd = program_fd, .acpi_fd = -1, .agent_fd = -1};
+
+	setrlimit(RLIMIT_NOFILE, &files);
+	p.listen_fd = listen_for_host(err);
+	if (p.listen_fd < 0)
+		return -1;
+	p.loop = loop_new(err);
+	if (!p.loop || watch_signals(&p, err) < 0 || start_agent(&p, err) < 0)
+		return -1;
+	raise_loopback();
+	watch_button(&p);
+	reap(&p);
+	return loop_run(p.loop, err);
+}

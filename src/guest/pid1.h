@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GUEST_PID1_H
+#define GUEST_PID1_H
+
+#include "base/error.h"
+
+/* The life of PID 1 in the root file system. Returns only when it cannot begin; ends the machine.
+ */
+int pid1_run(int program_fd, struct error *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/power.h"
+
+#include <sys/reboot.h>
+#include <unistd.h>
+
+#include "guest/console.h"
+#include "guest/mounts.h"
+
+static void end(int how) __attribute__((noreturn));
+
+static void end(int how)
+{
+	mounts_end();
+	reboot(how);
+	/* Without the right to it we are no PID 1 of a machine: a container, a test. */
+	_exit(125);
+}
+
+void power_off(void)
+{
+	end(RB_POWER_OFF);
+}
+
+void power_fail(const char *reason)
+{
+	console_line("%s; the machine ends", reason);
+	end(RB_AUTOBOOT);
+}

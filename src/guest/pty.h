@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* A pseudo-terminal for one command. */
+#ifndef GUEST_PTY_H
+#define GUEST_PTY_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+#define PTY_SIZE_MAX UINT16_MAX /* rows or columns */
+
+struct pty {
+	int master; /* non-blocking */
+	int terminal;
+};
+
+int pty_open(uint16_t rows, uint16_t columns, uid_t owner, struct pty *out, struct error *err);
+int pty_resize(int master, uint16_t rows, uint16_t columns, struct error *err);
+/* The group in the foreground, or 0. */
+pid_t pty_foreground(int master);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One file is the whole of our software in the guest. What a process of it is, its argv[0] says;
+ * the kernel starts the first as "/init". Each returns the exit code of its process, if it returns.
+ */
+#ifndef GUEST_ROLES_H
+#define GUEST_ROLES_H
+
+#define ROLE_INIT "/init"		  /* the initramfs: finds the root, becomes PID 1 of it */
+#define ROLE_AGENT "microagent-agent"	  /* the child of PID 1 that speaks to the host */
+#define ROLE_COPYOUT "microagent-copyout" /* argv[1]: a file to be written to stdout */
+
+/* Descriptors that PID 1 gives the agent. */
+enum agent_fd {
+	AGENT_FD_LISTEN = 3, /* vsock port 2222 */
+	AGENT_FD_INIT,	     /* to PID 1: single bytes, below */
+	AGENT_FD_PROGRAM,    /* this program, whatever the root file system holds */
+	AGENT_FD_COUNT
+};
+
+/* What the two say to each other, a byte each. */
+#define INIT_POWER_OFF 'o' /* the agent asks for the end of the machine */
+#define INIT_STOPPING 's'  /* PID 1 has sent SIGTERM to all: finish and exit */
+
+int role_init(void);
+int role_agent(int argc, char **argv);
+int role_copyout(int argc, char **argv);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/session.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* A fork bomb forks on between two looks; each look kills what it sees. */
+#define LOOKS 64
+
+/* State and session of a process: fields 3 and 6 of its stat, behind the name in brackets. */
+static bool process_in_session(pid_t pid, pid_t session)
+{
+	char path[32], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	/* ") S ppid pgrp session ...": the name in front may hold anything. */
+	char *rest = strrchr(text, ')');
+	if (!rest || strlen(rest) < 4)
+		return false;
+	char state = rest[2];
+	strtol(rest + 3, &rest, 10);
+	strtol(rest, &rest, 10);
+	return strtol(rest, NULL, 10) == session && state != 'Z' && state != 'X';
+}
+
+/* The pid could be another's by the time of the signal: held by a pidfd, it is looked at again. */
+static bool kill_if_in_session(pid_t pid, pid_t session)
+{
+	if (!process_in_session(pid, session))
+		return false;
+	autoclose int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0 || !process_in_session(pid, session))
+		return false;
+	return syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
+}
+
+void session_kill(pid_t session)
+{
+	bool found = session > 0;
+
+	for (int i = 0; found && i < LOOKS; i++) {
+		autodir DIR *proc = opendir("/proc");
+		struct dirent *entry;
+
+		found = false;
+		while (proc && (entry = readdir(proc)))
+			if (isdigit((unsigned char)entry->d_name[0]) &&
+			    kill_if_in_session((pid_t)strtol(entry->d_name, NULL, 10), session))
+				found = true;
+	}
+}
