@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "artifact/artifact.h"
+#include "artifact/progress.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+char *artifact_init_path(const struct artifact_options *opts, struct error *err)
+{
+	autofree char *dir = opts->init ? NULL : path_of_executable_dir(err);
+	autofree char *path = NULL;
+
+	if (opts->init)
+		return path_absolute(opts->init, err);
+	path = dir ? path_join(dir, "microagent-init", err) : NULL;
+	if (path && access(path, R_OK) < 0) {
+		error_errno(err, errno, "%s: build it with `make`, or name one by --init", path);
+		return NULL;
+	}
+	return steal_ptr(&path);
+}
+
+int artifact_answer(const struct artifact_options *opts, const json_t *object, struct error *err,
+		    const char *fmt, ...)
+{
+	autofree char *text = NULL;
+	va_list args;
+	int n;
+
+	progress_clear();
+	if (opts->json) {
+		text = json_line(object, err);
+	} else {
+		va_start(args, fmt);
+		n = vasprintf(&text, fmt, args);
+		va_end(args);
+		if (n < 0)
+			return error_errno(err, ENOMEM, "answer");
+	}
+	if (!text)
+		return -1;
+	if (printf("%s\n", text) < 0 || fflush(stdout) != 0)
+		return error_errno(err, errno, "standard output");
+	return 0;
+}

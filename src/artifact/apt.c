@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/apt.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "artifact/progress.h"
+#include "artifact/tool.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define ANSWER_BYTES (1u << 20)
+#define NAME_BYTES 128
+
+void deb_free(struct deb *deb)
+{
+	free(deb->package);
+	free(deb->version);
+	free(deb->file);
+	memset(deb, 0, sizeof(*deb));
+}
+
+static int unknown_package(const char *package, struct error *err)
+{
+	return error_set(err, ERR_NOT_FOUND,
+			 "apt knows no package %s: run `apt-get update` as root and try again, or "
+			 "name a file by --from",
+			 package);
+}
+
+/* apt's text in C, whatever the user's language. */
+static int ask(const char *const *argv, struct buf *out, struct error *err)
+{
+	static const char *const env[] = {"LC_ALL=C", NULL};
+	const struct tool tool = {.argv = argv, .env = env, .out = out};
+
+	return tool_run(&tool, err);
+}
+
+/* What stands behind "<key>" at the start of a line, to its end; NULL when no line has it. */
+static char *field(const char *text, const char *key, struct error *err)
+{
+	size_t len = strlen(key);
+	char *value;
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		while (*line == ' ')
+			line++;
+		if (strncmp(line, key, len) != 0)
+			continue;
+		value = strndup(line + len, strcspn(line + len, "\n"));
+		if (!value)
+			error_errno(err, ENOMEM, "%s", key);
+		return value;
+	}
+	error_set(err, ERR_NOT_FOUND, "no line %s", key);
+	return NULL;
+}
+
+/* Names become arguments and parts of file names. */
+static bool is_plain(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.+-~:_";
+	size_t len = strlen(name);
+
+	return len > 0 && len <= NAME_BYTES && strspn(name, allowed) == len && name[0] != '-' &&
+	       name[0] != '.';
+}
+
+int apt_find(const char *package, struct deb *out, struct error *err)
+{
+	const char *const argv[] = {"apt-cache", "show", "--no-all-versions", package, NULL};
+	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
+	struct deb deb = {0};
+
+	if (ask(argv, &text, err) < 0)
+		return err && err->code == ERR_IO ? unknown_package(package, err) : -1;
+	deb.version = field(buf_string(&text), "Version: ", err);
+	deb.package = deb.version ? strdup(package) : NULL;
+	if (!deb.package || !is_plain(deb.version)) {
+		deb_free(&deb);
+		return unknown_package(package, err);
+	}
+	*out = deb;
+	return 0;
+}
+
+int apt_find_dependency(const char *package, struct deb *out, struct error *err)
+{
+	const char *const argv[] = {"apt-cache", "depends", package, NULL};
+	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
+	autofree char *name = NULL;
+
+	if (ask(argv, &text, err) < 0)
+		return err && err->code == ERR_IO ? unknown_package(package, err) : -1;
+	name = field(buf_string(&text), "Depends: ", err);
+	if (!name || !is_plain(name))
+		return unknown_package(package, err);
+	return apt_find(name, out, err);
+}
+
+static char *fetched_file(const char *dir, struct error *err)
+{
+	autodir DIR *d = opendir(dir);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d)) != NULL) {
+		size_t len = strlen(entry->d_name);
+		if (len > 4 && strcmp(entry->d_name + len - 4, ".deb") == 0)
+			return path_join(dir, entry->d_name, err);
+	}
+	error_set(err, ERR_IO, "apt-get download left no package in %s", dir);
+	return NULL;
+}
+
+int apt_fetch(struct deb *deb, const char *dir, struct error *err)
+{
+	autobuf struct buf what = BUF_INIT(0);
+	/* Run by root, apt would fetch as its own user, who may not write here. */
+	const char *argv[] = {"apt-get",  "-qq", "-o", "APT::Sandbox::User=root",
+			      "download", NULL,	 NULL};
+	static const char *const env[] = {"LC_ALL=C", NULL};
+	const struct tool tool = {.argv = argv, .env = env, .cwd = dir};
+
+	if (buf_printf(&what, err, "%s=%s", deb->package, deb->version) < 0)
+		return -1;
+	argv[5] = buf_string(&what);
+	progress_stage("fetching %s %s", deb->package, deb->version);
+	if (tool_run(&tool, err) < 0)
+		return error_prefix(err,
+				    "fetching %s (a newer version may be out: `apt-get update` as "
+				    "root; without a network: --from FILE)",
+				    deb->package);
+	deb->file = fetched_file(dir, err);
+	return deb->file ? 0 : -1;
+}
+
+int deb_open(const char *file, struct deb *out, struct error *err)
+{
+	const char *const argv[] = {"dpkg-deb", "-f", file, "Package", "Version", NULL};
+	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
+	struct deb deb = {0};
+
+	if (ask(argv, &text, err) < 0)
+		return error_prefix(err, "%s", file);
+	deb.package = field(buf_string(&text), "Package: ", err);
+	deb.version = deb.package ? field(buf_string(&text), "Version: ", err) : NULL;
+	deb.file = deb.version ? path_absolute(file, err) : NULL;
+	if (!deb.file || !is_plain(deb.package) || !is_plain(deb.version)) {
+		deb_free(&deb);
+		return error_set(err, ERR_INVALID, "%s is no Debian package", file);
+	}
+	*out = deb;
+	return 0;
+}
+
+int deb_unpack(const struct deb *deb, const char *dir, struct error *err)
+{
+	const char *const argv[] = {"dpkg-deb", "-x", deb->file, dir, NULL};
+	const struct tool tool = {.argv = argv};
+
+	progress_stage("unpacking %s", deb->package);
+	return tool_run(&tool, err);
+}

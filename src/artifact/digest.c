@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+
+#include "artifact/artifact.h"
+#include "base/cleanup.h"
+
+#define BLOCK (1u << 20)
+
+static void free_context(EVP_MD_CTX **ctx)
+{
+	EVP_MD_CTX_free(*ctx);
+}
+#define auto_context __attribute__((cleanup(free_context)))
+
+static EVP_MD_CTX *new_context(struct error *err)
+{
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+
+	if (ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1)
+		return ctx;
+	EVP_MD_CTX_free(ctx);
+	error_set(err, ERR_INTERNAL, "libcrypto offers no SHA-256");
+	return NULL;
+}
+
+static int finish(EVP_MD_CTX *ctx, char out[DIGEST_TEXT], struct error *err)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char raw[EVP_MAX_MD_SIZE];
+	unsigned int len = 0;
+
+	if (EVP_DigestFinal_ex(ctx, raw, &len) != 1 || len != 32)
+		return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
+	for (size_t i = 0; i < 32; i++) {
+		out[2 * i] = digits[raw[i] >> 4];
+		out[2 * i + 1] = digits[raw[i] & 15];
+	}
+	out[64] = '\0';
+	return 0;
+}
+
+static int hash_all(EVP_MD_CTX *ctx, int fd, bool regular, unsigned char *block, struct error *err)
+{
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t n = regular ? pread(fd, block, BLOCK, at) : read(fd, block, BLOCK);
+		if (artifact_check_signal(err) < 0)
+			return -1;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, errno, "read");
+		if (n == 0)
+			return 0;
+		at += n;
+		if (EVP_DigestUpdate(ctx, block, (size_t)n) != 1)
+			return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
+	}
+}
+
+int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err)
+{
+	autofree unsigned char *block = malloc(BLOCK);
+	auto_context EVP_MD_CTX *ctx = new_context(err);
+	struct stat st;
+
+	if (!ctx)
+		return -1;
+	if (!block)
+		return error_errno(err, ENOMEM, "digest");
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "descriptor %d", fd);
+	if (hash_all(ctx, fd, S_ISREG(st.st_mode), block, err) < 0)
+		return -1;
+	return finish(ctx, out, err);
+}
+
+int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", path);
+	return digest_fd(fd, out, err) < 0 ? error_prefix(err, "%s", path) : 0;
+}
+
+int digest_bytes(const void *data, size_t len, char out[DIGEST_TEXT], struct error *err)
+{
+	auto_context EVP_MD_CTX *ctx = new_context(err);
+
+	if (!ctx)
+		return -1;
+	if (EVP_DigestUpdate(ctx, data, len) != 1)
+		return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
+	return finish(ctx, out, err);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* SHA-256 by libcrypto. */
+#ifndef ARTIFACT_DIGEST_H
+#define ARTIFACT_DIGEST_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+#define DIGEST_TEXT 65 /* 64 lower-case hex digits and NUL */
+
+/* Of everything from the start of a regular file (the position is left alone), or of what a pipe
+ * gives until its end. */
+int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err);
+int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err);
+int digest_bytes(const void *data, size_t len, char out[DIGEST_TEXT], struct error *err);
+
+#endif

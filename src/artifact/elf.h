@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The little that is asked of a program before it is put where no library will be found. */
+#ifndef ARTIFACT_ELF_H
+#define ARTIFACT_ELF_H
+
+#include "base/error.h"
+
+/* ERR_INVALID unless the file is a 64-bit ELF program that names no interpreter. */
+int elf_require_static(const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The default image: one static program, its names, and the few files that programs look for. Made
+ * in a second, by any user, and always the same bytes for the same busybox.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "artifact/elf.h"
+#include "artifact/image.h"
+#include "artifact/progress.h"
+#include "artifact/tool.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define LIST_BYTES (1u << 20)
+
+static const struct image_spec busybox_spec = {
+	.name = "busybox",
+	.kind = "busybox",
+	.user = AGENT_NAME,
+	.ext4 = {.label = "busybox",
+		 .uuid = "6d696372-6f61-4765-8e74-2d6275737962",
+		 .size = 256ull << 20,
+		 .journal_mib = 8,
+		 .time = 1577836800}, /* 2020-01-01 */
+};
+
+static const struct {
+	const char *path;
+	mode_t mode;
+	uid_t owner;
+} dirs[] = {
+	{"/", 0755, 0},
+	{"/bin", 0755, 0},
+	{"/dev", 0755, 0},
+	{"/etc", 0755, 0},
+	{"/home", 0755, 0},
+	{"/home/agent", 0755, AGENT_UID},
+	{"/lib", 0755, 0},
+	{"/lib64", 0755, 0},
+	{"/media", 0755, 0},
+	{"/mnt", 0755, 0},
+	{"/opt", 0755, 0},
+	{"/proc", 0555, 0},
+	{"/root", 0700, 0},
+	{"/run", 0755, 0},
+	{"/sbin", 0755, 0},
+	{"/srv", 0755, 0},
+	{"/sys", 0555, 0},
+	{"/tmp", 01777, 0},
+	{"/usr", 0755, 0},
+	{"/usr/bin", 0755, 0},
+	{"/usr/lib", 0755, 0},
+	{"/usr/local", 0755, 0},
+	{"/usr/local/bin", 0755, 0},
+	{"/usr/sbin", 0755, 0},
+	{"/usr/share", 0755, 0},
+	{"/var", 0755, 0},
+	{"/var/cache", 0755, 0},
+	{"/var/lib", 0755, 0},
+	{"/var/log", 0755, 0},
+	{"/var/spool", 0755, 0},
+	{"/var/tmp", 01777, 0},
+	{"/workspace", 0755, AGENT_UID},
+};
+
+static const struct {
+	const char *path;
+	mode_t mode;
+	const char *text;
+} files[] = {
+	{"/etc/passwd", 0644,
+	 "root:x:0:0:root:/root:/bin/sh\n"
+	 "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"
+	 "agent:x:1000:1000:agent:/home/agent:/bin/sh\n"},
+	{"/etc/group", 0644, "root:x:0:\ntty:x:5:\nagent:x:1000:\nnogroup:x:65534:\n"},
+	{"/etc/shadow", 0600,
+	 "root:*:18262:0:99999:7:::\nnobody:*:18262:0:99999:7:::\n"
+	 "agent:*:18262:0:99999:7:::\n"},
+	{"/etc/hostname", 0644, "microagent\n"},
+	{"/etc/hosts", 0644, "127.0.0.1\tlocalhost\n::1\tlocalhost\n"},
+	{"/etc/resolv.conf", 0644, ""},
+	{"/etc/nsswitch.conf", 0644,
+	 "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"},
+	{"/etc/shells", 0644, "/bin/sh\n/bin/ash\n"},
+	{"/etc/profile", 0644,
+	 "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
+	 "[ -n \"$PS1\" ] && PS1='\\u@\\h:\\w\\$ '\n"},
+	{"/etc/os-release", 0644,
+	 "ID=microagent-busybox\nNAME=\"microagent busybox\"\n"
+	 "PRETTY_NAME=\"microagent's busybox image\"\n"},
+};
+
+/* "bin/busybox" of PATH that needs no library; the dynamic one has the same name. */
+static char *find_busybox(struct error *err)
+{
+	static const char *const names[] = {"busybox", NULL};
+	const char *path = getenv("PATH");
+	char file[1024];
+
+	if (tool_require("image build busybox", names, err) < 0)
+		return NULL;
+	for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
+		snprintf(file, sizeof(file), "%.*s/busybox", (int)strcspn(path, ":"), path);
+		if (access(file, X_OK) != 0)
+			continue;
+		if (elf_require_static(file, err) < 0) {
+			error_prefix(err, "install busybox-static in place of busybox");
+			return NULL;
+		}
+		return path_absolute(file, err);
+	}
+	error_set(err, ERR_NOT_FOUND, "busybox: `apt-get install busybox-static`");
+	return NULL;
+}
+
+static bool is_listed(const struct tree *tree, const char *path)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		if (strcmp(tree->entries[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* "usr/bin/env": a name of the program, in a directory of ours. */
+static int add_applet(struct tree *tree, const char *name, struct error *err)
+{
+	autofree char *path = NULL, *dir = NULL;
+	char *slash;
+
+	if (asprintf(&path, "/%s", name) < 0 || !(dir = strdup(path)))
+		return error_errno(err, ENOMEM, "image");
+	slash = strrchr(dir, '/');
+	/* Nothing belongs into the root: that is linuxrc. */
+	if (slash == dir)
+		return 0;
+	*slash = '\0';
+	if (is_listed(tree, path) || !is_listed(tree, dir))
+		return 0;
+	return tree_link(tree, path, "/bin/busybox", err);
+}
+
+static int add_applets(struct tree *tree, const char *busybox, struct error *err)
+{
+	const char *const argv[] = {busybox, "--list-full", NULL};
+	autobuf struct buf list = BUF_INIT(LIST_BYTES);
+	const struct tool tool = {.argv = argv, .out = &list};
+	autofree char *text = NULL;
+	char *rest = NULL;
+
+	if (tool_run(&tool, err) < 0)
+		return -1;
+	text = buf_steal_string(&list, err);
+	if (!text)
+		return -1;
+	for (char *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest))
+		if (add_applet(tree, name, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int describe(struct tree *tree, const char *busybox, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (tree_dir(tree, dirs[i].path, dirs[i].mode, dirs[i].owner, err) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (tree_text(tree, files[i].path, files[i].mode, files[i].text, err) < 0)
+			return -1;
+	if (tree_link(tree, "/var/run", "/run", err) < 0 ||
+	    tree_copy(tree, "/bin/busybox", 0755, busybox, err) < 0)
+		return -1;
+	return add_applets(tree, busybox, err);
+}
+
+/* A change of the file system's own settings is a change of the recipe too. */
+static int recipe_digest(const struct tree *tree, char out[DIGEST_TEXT], struct error *err)
+{
+	const struct ext4_spec *ext4 = &busybox_spec.ext4;
+	autobuf struct buf text = BUF_INIT(0);
+	char contents[DIGEST_TEXT];
+
+	if (tree_digest(tree, contents, err) < 0 ||
+	    buf_printf(&text, err, "%s %s %llu %u", contents, ext4->uuid,
+		       (unsigned long long)ext4->size, ext4->journal_mib) < 0)
+		return -1;
+	return digest_bytes(buf_bytes(&text), text.len, out, err);
+}
+
+int image_build_busybox(const struct artifact_options *opts, struct error *err)
+{
+	auto_tree struct tree tree = {.time = busybox_spec.ext4.time};
+	autofree char *busybox = find_busybox(err), *stage = NULL;
+	auto_place struct place place = {0};
+	char recipe[DIGEST_TEXT];
+
+	if (!busybox || describe(&tree, busybox, err) < 0 || recipe_digest(&tree, recipe, err) < 0)
+		return -1;
+	if (!opts->rebuild && image_is_built(busybox_spec.name, recipe))
+		return image_answer(opts, busybox_spec.name, err);
+	progress_stage("building the busybox image");
+	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0)
+		return -1;
+	stage = place_scratch(&place, "root", err);
+	if (!stage || tree_stage(&tree, stage, err) < 0 ||
+	    image_publish(&place, &busybox_spec, &tree, recipe, err) < 0)
+		return -1;
+	return image_answer(opts, busybox_spec.name, err);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Debian with a compiler and an interpreter, by mmdebstrap: as root, or as an ordinary user in a user
+ * namespace with a range of /etc/subuid. Packages come from the Debian archives that apt is
+ * configured with. Documentation is left out.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "artifact/image.h"
+#include "artifact/progress.h"
+#include "artifact/recipes.h"
+#include "artifact/tool.h"
+#include "base/cleanup.h"
+
+#define SUITE "bookworm"
+#define TAR_FILE "root.tar"
+#define BUILD_BYTES (3ull << 30)
+#define SOURCES_BYTES (1u << 20)
+#define MAX_SOURCES 16
+
+static const struct image_spec debian_spec = {
+	.name = "debian",
+	.kind = "debian",
+	.user = AGENT_NAME,
+	.ext4 = {.label = "debian",
+		 .uuid = "6d696372-6f61-4765-8e74-2d6465626961",
+		 .size = 4ull << 30,
+		 .journal_mib = 64,
+		 .time = 1577836800},
+};
+
+/* Run by mmdebstrap in the unpacked system, $1: names of this host are kept out of it. */
+static const char *const hooks[] = {
+	"chroot \"$1\" useradd --create-home --user-group --uid 1000 --shell /bin/bash agent",
+	"mkdir \"$1/workspace\" && chroot \"$1\" chown agent:agent /workspace",
+	"echo microagent >\"$1/etc/hostname\"",
+	"printf '127.0.0.1\\tlocalhost\\n::1\\tlocalhost\\n' >\"$1/etc/hosts\"",
+	"rm -f \"$1/etc/resolv.conf\" && : >\"$1/etc/resolv.conf\"",
+};
+
+static const char *const excluded[] = {
+	"path-exclude=/usr/share/man/*",    "path-exclude=/usr/share/info/*",
+	"path-exclude=/usr/share/doc/*",    "path-include=/usr/share/doc/*/copyright",
+	"path-exclude=/usr/share/locale/*", "path-exclude=/usr/share/lintian/*",
+};
+
+struct arguments {
+	const char *argv[64];
+	size_t count;
+	struct buf texts[2 + ARRAY_SIZE(hooks) + ARRAY_SIZE(excluded) + MAX_SOURCES];
+	size_t texts_used;
+};
+
+static void free_arguments(struct arguments *a)
+{
+	for (size_t i = 0; i < a->texts_used; i++)
+		buf_free(&a->texts[i]);
+}
+#define auto_arguments __attribute__((cleanup(free_arguments)))
+
+static int add(struct arguments *a, struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static int add(struct arguments *a, struct error *err, const char *fmt, ...)
+{
+	autofree char *text = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (n < 0)
+		text = NULL;
+	if (n < 0 || a->count + 2 > ARRAY_SIZE(a->argv) || a->texts_used == ARRAY_SIZE(a->texts)) {
+		return error_set(err, ERR_INTERNAL, "too many arguments for mmdebstrap");
+	}
+	if (buf_append(&a->texts[a->texts_used], text, (size_t)n, err) < 0)
+		return -1;
+	a->argv[a->count++] = buf_string(&a->texts[a->texts_used++]);
+	return 0;
+}
+
+/* The recipe's package list, comma-separated. */
+static int package_list(struct buf *out, struct error *err)
+{
+	for (const char *line = recipe_debian_packages; *line;) {
+		size_t n = strcspn(line, "\n");
+		if (n > 0 && line[0] != '#' &&
+		    buf_printf(out, err, "%s%.*s", out->len ? "," : "", (int)n, line) < 0)
+			return -1;
+		line += n + (line[n] == '\n');
+	}
+	return 0;
+}
+
+/* "URI|release|component" of one of Debian's own archives for our suite. */
+static bool is_source(const char *line)
+{
+	return strncmp(line, "Debian|" SUITE, sizeof("Debian|" SUITE) - 1) == 0;
+}
+
+static int add_sources(struct arguments *a, char *text, struct error *err)
+{
+	char *rest = NULL, *fields;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		const char *codename, *uri, *release, *component;
+
+		if (!is_source(line))
+			continue;
+		fields = NULL;
+		strtok_r(line, "|", &fields);
+		codename = strtok_r(NULL, "|", &fields);
+		uri = strtok_r(NULL, "|", &fields);
+		release = strtok_r(NULL, "|", &fields);
+		component = strtok_r(NULL, "|", &fields);
+		if (!codename || !component)
+			continue;
+		if (add(a, err, "deb %s %s %s", uri, release, component) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Where apt has no archive of the suite (another release, no lists yet) mmdebstrap's default is
+ * taken. */
+static int add_mirrors(struct arguments *a, struct error *err)
+{
+	const char *const argv[] = {"apt-get",
+				    "indextargets",
+				    "--format",
+				    "$(ORIGIN)|$(CODENAME)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)",
+				    "Created-By: Packages",
+				    NULL};
+	static const char *const env[] = {"LC_ALL=C", NULL};
+	autobuf struct buf list = BUF_INIT(SOURCES_BYTES);
+	const struct tool tool = {.argv = argv, .env = env, .out = &list};
+	autofree char *text = NULL;
+
+	if (tool_run(&tool, err) < 0)
+		return -1;
+	text = buf_steal_string(&list, err);
+	return text ? add_sources(a, text, err) : -1;
+}
+
+static int command_line(struct arguments *a, const char *tar, struct error *err)
+{
+	autobuf struct buf packages = BUF_INIT(0);
+
+	/* As root it mounts in the host's name space, and killed it would leave that behind. */
+	if (geteuid() == 0) {
+		a->argv[a->count++] = "unshare";
+		a->argv[a->count++] = "--mount";
+	}
+	a->argv[a->count++] = "mmdebstrap";
+	a->argv[a->count++] = geteuid() == 0 ? "--mode=root" : "--mode=unshare";
+	a->argv[a->count++] = "--variant=minbase";
+	a->argv[a->count++] = "--aptopt=Acquire::Languages \"none\"";
+	a->argv[a->count++] = "--aptopt=APT::Install-Recommends \"false\"";
+	if (package_list(&packages, err) < 0 ||
+	    add(a, err, "--include=%s", buf_string(&packages)) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(excluded); i++)
+		if (add(a, err, "--dpkgopt=%s", excluded[i]) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (add(a, err, "--customize-hook=%s", hooks[i]) < 0)
+			return -1;
+	a->argv[a->count++] = SUITE;
+	a->argv[a->count++] = tar;
+	return add_mirrors(a, err);
+}
+
+/* What the command line says, but for sources and paths: they are this host's. */
+static int recipe_digest(char out[DIGEST_TEXT], struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(0);
+
+	if (buf_printf(&text, err, "%s %s %llu", SUITE, recipe_debian_packages,
+		       (unsigned long long)debian_spec.ext4.size) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(excluded); i++)
+		if (buf_printf(&text, err, "%s\n", excluded[i]) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (buf_printf(&text, err, "%s\n", hooks[i]) < 0)
+			return -1;
+	return digest_bytes(buf_bytes(&text), text.len, out, err);
+}
+
+/* Whether "name:first:count" or "uid:first:count" is a line of the file. */
+static bool has_range(const char *file, const char *name)
+{
+	autofile FILE *f = fopen(file, "re");
+	autofree char *line = NULL;
+	size_t room = 0, len = strlen(name);
+	char uid[16];
+	size_t uid_len = (size_t)snprintf(uid, sizeof(uid), "%u", geteuid());
+
+	while (f && getline(&line, &room, f) > 0)
+		if ((strncmp(line, name, len) == 0 && line[len] == ':') ||
+		    (strncmp(line, uid, uid_len) == 0 && line[uid_len] == ':'))
+			return true;
+	return false;
+}
+
+/* An ordinary user needs further user numbers, for the owners of the image's files. */
+static int require_sub_ids(struct error *err)
+{
+	struct passwd entry, *user = NULL;
+	char texts[4096];
+
+	if (getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) != 0 || !user)
+		return error_set(err, ERR_NOT_FOUND, "user %u has no name in /etc/passwd",
+				 geteuid());
+	if (has_range("/etc/subuid", user->pw_name) && has_range("/etc/subgid", user->pw_name))
+		return 0;
+	return error_set(
+		err, ERR_DENIED,
+		"user %s has no range in /etc/subuid and /etc/subgid: as root run `usermod "
+		"--add-subuids 100000-165535 --add-subgids 100000-165535 %s`, or build as root",
+		user->pw_name, user->pw_name);
+}
+
+static int require_tools(struct error *err)
+{
+	static const char *const root[] = {"mmdebstrap", "apt-get", NULL};
+	static const char *const user[] = {"mmdebstrap", "apt-get", "newuidmap", NULL};
+
+	if (tool_require("image build debian", geteuid() == 0 ? root : user, err) < 0)
+		return -1;
+	return geteuid() == 0 ? 0 : require_sub_ids(err);
+}
+
+/*
+ * Root's working directory is ours, so that the next run finds and removes what a killed one left. A
+ * user's must be one that the users of his range can enter: the system's.
+ */
+static int debootstrap(const struct place *place, const char *tar, struct error *err)
+{
+	auto_arguments struct arguments arguments = {0};
+	autobuf struct buf tmp = BUF_INIT(0);
+	const char *env[] = {"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", NULL, NULL};
+	const struct tool tool = {.argv = arguments.argv, .env = env};
+
+	if (command_line(&arguments, tar, err) < 0 ||
+	    buf_printf(&tmp, err, "TMPDIR=%s", place->scratch) < 0)
+		return -1;
+	if (geteuid() == 0)
+		env[2] = buf_string(&tmp);
+	progress_stage("installing Debian's packages into the image");
+	return tool_run(&tool, err);
+}
+
+static int build(const struct place *place, const char *recipe, struct error *err)
+{
+	auto_tree struct tree tree = {.time = debian_spec.ext4.time};
+	autofree char *tar = place_scratch(place, TAR_FILE, err);
+	autofree char *stage = tar ? place_scratch(place, "root", err) : NULL;
+
+	if (!stage || place_require_space(place, BUILD_BYTES, err) < 0 ||
+	    debootstrap(place, tar, err) < 0)
+		return -1;
+	progress_stage("unpacking the image's files");
+	if (tree_untar(&tree, tar, stage, err) < 0)
+		return -1;
+	if (unlink(tar) < 0)
+		return error_errno(err, errno, "%s", tar);
+	return image_publish(place, &debian_spec, &tree, recipe, err);
+}
+
+int image_build_debian(const struct artifact_options *opts, struct error *err)
+{
+	auto_place struct place place = {0};
+	char recipe[DIGEST_TEXT];
+
+	if (recipe_digest(recipe, err) < 0)
+		return -1;
+	if (!opts->rebuild && image_is_built(debian_spec.name, recipe))
+		return image_answer(opts, debian_spec.name, err);
+	if (require_tools(err) < 0 || place_open(CACHE_IMAGES, "image-debian", &place, err) < 0)
+		return -1;
+	/* Another run may have built it while we waited. */
+	if ((opts->rebuild || !image_is_built(debian_spec.name, recipe)) &&
+	    build(&place, recipe, err) < 0)
+		return -1;
+	return image_answer(opts, debian_spec.name, err);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/initrd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/artifact.h"
+#include "artifact/cpio.h"
+#include "artifact/elf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+/* What init mounts on before the root file system is there; sorted, "init" among them. */
+static const char *const before_init[] = {"dev"};
+static const char *const after_init[] = {"mnt", "proc", "root", "run", "sys", "tmp"};
+
+static int copy_segment(int to, const char *path, struct error *err)
+{
+	autoclose int from = open(path, O_RDONLY | O_CLOEXEC);
+	autofree char *block = malloc(1 << 20);
+
+	if (!block)
+		return error_errno(err, ENOMEM, "%s", path);
+	if (from < 0)
+		return error_errno(err, errno, "%s", path);
+	for (;;) {
+		ssize_t n = read(from, block, 1 << 20);
+		if (n < 0)
+			return error_errno(err, errno, "%s", path);
+		if (n == 0)
+			return 0;
+		if (fd_write_all(to, block, (size_t)n, err) < 0)
+			return -1;
+	}
+}
+
+static int write_init(struct cpio *cpio, const char *init, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(before_init); i++)
+		if (cpio_dir(cpio, before_init[i], 0755, err) < 0)
+			return -1;
+	if (cpio_file(cpio, "init", 0755, init, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(after_init); i++)
+		if (cpio_dir(cpio, after_init[i], 0755, err) < 0)
+			return -1;
+	return 0;
+}
+
+int initrd_write(int fd, const char *init, const char *modules, struct error *err)
+{
+	struct cpio *cpio;
+
+	if (elf_require_static(init, err) < 0)
+		return -1;
+	if (modules && copy_segment(fd, modules, err) < 0)
+		return -1;
+	cpio = cpio_open(fd, err);
+	if (!cpio)
+		return -1;
+	if (write_init(cpio, init, err) < 0) {
+		cpio_abandon(cpio);
+		return -1;
+	}
+	return cpio_close(cpio, err);
+}
+
+int artifact_initrd(const struct artifact_options *opts, struct error *err)
+{
+	autofree char *init = artifact_init_path(opts, err);
+	autoclose int fd = -1;
+
+	if (!init)
+		return -1;
+	if (!opts->out)
+		return error_set(err, ERR_INVALID, "--out is missing");
+	fd = open(opts->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return error_errno(err, errno, "%s", opts->out);
+	if (initrd_write(fd, init, opts->modules, err) < 0) {
+		unlink(opts->out);
+		return error_prefix(err, "%s", opts->out);
+	}
+	return 0;
+}

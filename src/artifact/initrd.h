@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* K.initrd: the kernel's modules, then microagent-init. */
+#ifndef ARTIFACT_INITRD_H
+#define ARTIFACT_INITRD_H
+
+#include "base/error.h"
+
+/*
+ * Writes to fd, at its position: the segment at modules (NULL: none), then one with /init and the
+ * empty directories that it mounts on. init must be a static executable.
+ */
+int initrd_write(int fd, const char *init, const char *modules, struct error *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What installing and building a kernel have in common: the entry that comes of it. */
+#ifndef ARTIFACT_KERNEL_H
+#define ARTIFACT_KERNEL_H
+
+#include <stdbool.h>
+
+#include "artifact/artifact.h"
+#include "artifact/place.h"
+#include "store/cache.h"
+
+/* Files in the scratch directory under these names become the entry. */
+#define KERNEL_FILE "kernel"
+#define MODULES_FILE "modules"
+#define INITRD_FILE "initrd"
+
+struct kernel_entry {
+	const char *name; /* "debian-6.1.192-2" */
+	const char *version;
+	enum kernel_kind kind;
+	bool modules;		   /* MODULES_FILE is there */
+	const char *config_sha256; /* of the configuration it was built from; NULL: unknown */
+	const char *release;	   /* what `uname -r` says in it; NULL: unknown */
+};
+
+/* The name of the cache's entry of that name, or of the newest of the kind of that name, if its
+ * kernel is really there; NULL. malloc'd. */
+char *kernel_installed(const char *name);
+/* Makes the initrd and publishes the entry. */
+int kernel_publish(const struct place *place, const struct kernel_entry *entry, const char *init,
+		   struct error *err);
+/* Rewrites every initrd of the cache whose microagent-init is another one than init. *count, if not
+ * NULL, is their number. */
+int kernel_refresh_all(const char *init, size_t *count, struct error *err);
+/* The record of <name> with its path; prints it as the answer of a command. what: "installed". */
+int kernel_answer(const struct artifact_options *opts, const char *name, const char *what,
+		  struct error *err);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tuned kernel: Debian's kernel source with the configuration of images/kernel/tuned.config.
+ * Sources are unpacked to <cache>/build/linux-<version> and stay there until the kernel is
+ * installed, so that a build that was broken off goes on where it was. User, host and time in the
+ * kernel's banner are fixed, so that two builds with one compiler are the same bytes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "artifact/apt.h"
+#include "artifact/artifact.h"
+#include "artifact/digest.h"
+#include "artifact/kconfig.h"
+#include "artifact/kernel.h"
+#include "artifact/progress.h"
+#include "artifact/recipes.h"
+#include "artifact/tool.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define SOURCE_PACKAGE "linux-source-6.1"
+#define BUILD_BYTES (4ull << 30)
+#define CONFIG_BYTES (4u << 20)
+#define STAMP ".unpacked"
+/* Lines that make prints for this configuration; only the percentage depends on it. */
+#define BUILD_LINES 2100
+
+struct build {
+	struct place *place;
+	struct deb *source;
+	char *parent;	/* <cache>/build */
+	char name[160]; /* linux-<version>, in parent */
+	char *dir;	/* <parent>/<name> */
+	char *tree;	/* <dir>/linux-source-6.1 */
+	size_t lines;
+};
+
+static void free_build(struct build *b)
+{
+	free(b->parent);
+	free(b->dir);
+	free(b->tree);
+}
+#define auto_build __attribute__((cleanup(free_build)))
+
+/* Make's own variables and Kconfig's, as a `make` above us may have left them. */
+static void clean_environment(void)
+{
+	static const char *const names[] = {"MAKEFLAGS",      "MFLAGS",	      "MAKELEVEL",
+					    "MAKEOVERRIDES",  "ARCH",	      "CROSS_COMPILE",
+					    "KBUILD_OUTPUT",  "KCFLAGS",      "KAFLAGS",
+					    "KCONFIG_CONFIG", "LOCALVERSION", "O"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		unsetenv(names[i]);
+}
+
+static int require_tools(struct error *err)
+{
+	static const char *const names[] = {"make", "gcc", "ld", "flex",  "bison",  "bc",
+					    "perl", "tar", "xz", "strip", "gelf.h", NULL};
+
+	return tool_require("kernel build", names, err);
+}
+
+static bool is_unpacked(const struct build *b)
+{
+	autofree char *stamp = path_join(b->dir, STAMP, NULL);
+
+	return stamp && access(stamp, F_OK) == 0;
+}
+
+static int stamp(const struct build *b, struct error *err)
+{
+	autofree char *file = path_join(b->dir, STAMP, err);
+
+	return file ? path_replace_file_at(AT_FDCWD, file, "", 0, 0644, PATH_NO_SYNC, err) : -1;
+}
+
+static int empty_build_dir(const struct build *b, struct error *err)
+{
+	autoclose int parent = path_open_dir(b->parent, err);
+	autoclose int dir = -1;
+
+	if (parent < 0 || path_remove_tree_at(parent, b->name, err) < 0)
+		return -1;
+	dir = path_open_dir_at(parent, b->name, true, 0700, err);
+	return dir < 0 ? -1 : 0;
+}
+
+static int unpack_tree(const struct build *b, const char *root, struct error *err)
+{
+	autofree char *archive = path_join(root, "usr/src/" SOURCE_PACKAGE ".tar.xz", err);
+	const char *argv[] = {"tar", "-xJf", archive, "-C", b->dir, "--no-same-owner", NULL};
+	const struct tool tar = {.argv = argv, .idle = true, .hold = b->place->lock};
+
+	if (!archive)
+		return -1;
+	progress_stage("unpacking the kernel's source");
+	if (tool_run(&tar, err) < 0)
+		return -1;
+	if (access(b->tree, R_OK) < 0)
+		return error_set(err, ERR_INVALID, "%s holds no " SOURCE_PACKAGE, archive);
+	return stamp(b, err);
+}
+
+static int unpack(struct build *b, struct error *err)
+{
+	autofree char *root = place_scratch(b->place, "root", err);
+
+	if (!root || is_unpacked(b))
+		return root ? 0 : -1;
+	if (place_require_space(b->place, BUILD_BYTES, err) < 0 || empty_build_dir(b, err) < 0)
+		return -1;
+	if (!b->source->file && apt_fetch(b->source, b->place->scratch, err) < 0)
+		return -1;
+	if (deb_unpack(b->source, root, err) < 0)
+		return -1;
+	return unpack_tree(b, root, err);
+}
+
+/* The date of the source stands in for that of the build. */
+static int banner_date(const struct build *b, char out[64], struct error *err)
+{
+	autofree char *makefile = path_join(b->tree, "Makefile", err);
+	struct stat st;
+	struct tm tm;
+
+	if (!makefile)
+		return -1;
+	if (stat(makefile, &st) < 0)
+		return error_errno(err, errno, "%s", makefile);
+	strftime(out, 64, "KBUILD_BUILD_TIMESTAMP=%Y-%m-%d", gmtime_r(&st.st_mtime, &tm));
+	return 0;
+}
+
+static void count_line(void *data, const char *line)
+{
+	struct build *b = data;
+
+	if (line[0] == ' ')
+		progress_count(++b->lines, BUILD_LINES);
+}
+
+/* Runs make in the tree; the arguments end with NULL. */
+static int run_make(struct build *b, const char *const *args, struct error *err)
+{
+	const char *argv[12] = {"make", "-C", b->tree, "LOCALVERSION="};
+	char date[64];
+	const char *env[] = {"LC_ALL=C",
+			     "KBUILD_BUILD_USER=microagent",
+			     "KBUILD_BUILD_HOST=microagent",
+			     "KBUILD_BUILD_VERSION=1",
+			     date,
+			     NULL};
+	/* If we are killed, makes below this one go on for a while: the lock is theirs too. */
+	const struct tool make = {.argv = argv,
+				  .env = env,
+				  .idle = true,
+				  .line = count_line,
+				  .data = b,
+				  .hold = b->place->lock};
+
+	if (banner_date(b, date, err) < 0)
+		return -1;
+	for (size_t i = 0; args[i] && i + 5 < ARRAY_SIZE(argv); i++)
+		argv[4 + i] = args[i];
+	b->lines = 0;
+	return tool_run(&make, err);
+}
+
+static int read_file(const char *dir, const char *name, struct buf *out, struct error *err)
+{
+	autofree char *path = path_join(dir, name, err);
+
+	return path ? path_read_file_at(AT_FDCWD, path, out, err) : -1;
+}
+
+static int configure(struct build *b, struct error *err)
+{
+	autobuf struct buf allconfig = BUF_INIT(0), config = BUF_INIT(CONFIG_BYTES);
+	const char *args[] = {"-s", NULL, "allnoconfig", NULL};
+
+	if (buf_printf(&allconfig, err, "KCONFIG_ALLCONFIG=%s/tuned.config", b->place->scratch) < 0)
+		return -1;
+	args[1] = buf_string(&allconfig);
+	if (path_replace_file_at(b->place->scratch_fd, "tuned.config", recipe_tuned_config,
+				 strlen(recipe_tuned_config), 0644, PATH_NO_SYNC, err) < 0 ||
+	    run_make(b, args, err) < 0 || read_file(b->tree, ".config", &config, err) < 0)
+		return -1;
+	return kconfig_verify(recipe_tuned_config, buf_string(&config), err);
+}
+
+static int compile(struct build *b, struct error *err)
+{
+	char jobs[16];
+	const char *const args[] = {jobs, "vmlinux", NULL};
+	cpu_set_t cpus;
+
+	snprintf(jobs, sizeof(jobs), "-j%d",
+		 sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1);
+	progress_stage("building the tuned kernel");
+	return run_make(b, args, err);
+}
+
+/* The image that is booted: the ELF file without its symbols, entered through its PVH note, with
+ * nothing to unpack at each boot. */
+static int take_image(const struct build *b, struct error *err)
+{
+	autofree char *from = path_join(b->tree, "vmlinux", err);
+	autofree char *to = from ? place_scratch(b->place, KERNEL_FILE, err) : NULL;
+	const char *argv[] = {"strip", "-o", to, from, NULL};
+	const struct tool strip = {.argv = argv};
+
+	return to ? tool_run(&strip, err) : -1;
+}
+
+static int publish(const struct build *b, const char *name, const char *config_sha,
+		   const char *init, struct error *err)
+{
+	autobuf struct buf release = BUF_INIT(256);
+
+	if (read_file(b->tree, "include/config/kernel.release", &release, err) < 0)
+		return -1;
+	if (release.len > 0 && buf_bytes(&release)[release.len - 1] == '\n')
+		release.len--;
+	struct kernel_entry entry = {.name = name,
+				     .version = b->source->version,
+				     .kind = KERNEL_TUNED,
+				     .config_sha256 = config_sha,
+				     .release = buf_string(&release)};
+	return kernel_publish(b->place, &entry, init, err);
+}
+
+static int prepare(struct build *b, struct error *err)
+{
+	int n = snprintf(b->name, sizeof(b->name), "linux-%s", b->source->version);
+
+	if (n < 0 || (size_t)n >= sizeof(b->name))
+		return error_set(err, ERR_INVALID, "version %s", b->source->version);
+	b->parent = path_join(b->place->cache, "build", err);
+	b->dir = b->parent ? path_join(b->parent, b->name, err) : NULL;
+	b->tree = b->dir ? path_join(b->dir, SOURCE_PACKAGE, err) : NULL;
+	return b->tree ? 0 : -1;
+}
+
+static int build(struct place *place, struct deb *source, const char *name, const char *config_sha,
+		 const char *init, struct error *err)
+{
+	auto_build struct build b = {.place = place, .source = source};
+	struct error ignored;
+
+	if (prepare(&b, err) < 0 || unpack(&b, err) < 0 || configure(&b, err) < 0 ||
+	    compile(&b, err) < 0 || take_image(&b, err) < 0 ||
+	    publish(&b, name, config_sha, init, err) < 0)
+		return -1;
+	progress_stage("tidying up");
+	autoclose int parent = path_open_dir(b.parent, &ignored);
+	if (parent >= 0)
+		(void)path_remove_tree_at(parent, b.name, &ignored);
+	return 0;
+}
+
+/* The name of a tuned kernel that is there, of this very configuration; NULL. malloc'd. */
+static char *built(const char *name, const char *config_sha)
+{
+	struct cache_kernel kernel = {0};
+	autofree char *found = kernel_installed(name);
+	struct error none;
+	bool same;
+
+	if (!found || cache_kernel_find(found, &kernel, &none) < 0)
+		return NULL;
+	same = strcmp(kernel.config_sha256, config_sha) == 0;
+	cache_kernel_free(&kernel);
+	return same ? steal_ptr(&found) : NULL;
+}
+
+static int answer_built(const struct artifact_options *opts, const char *name, const char *init,
+			struct error *err)
+{
+	if (kernel_refresh_all(init, NULL, err) < 0)
+		return -1;
+	return kernel_answer(opts, name, "is built", err);
+}
+
+static int find_source(const struct artifact_options *opts, struct deb *source, struct error *err)
+{
+	if (!opts->from)
+		return apt_find(SOURCE_PACKAGE, source, err);
+	if (deb_open(opts->from, source, err) < 0)
+		return -1;
+	if (strcmp(source->package, SOURCE_PACKAGE) != 0)
+		return error_set(err, ERR_INVALID, "%s is not the package " SOURCE_PACKAGE,
+				 opts->from);
+	return 0;
+}
+
+/* The lock comes first, so that the second of two builders finds the first one's kernel. */
+static int build_locked(const struct artifact_options *opts, const char *config_sha,
+			const char *init, struct error *err)
+{
+	auto_place struct place place = {0};
+	auto_deb struct deb source = {0};
+	autofree char *there = NULL, *name = NULL;
+
+	if (place_open(CACHE_KERNELS, "kernel-tuned", &place, err) < 0)
+		return -1;
+	there = opts->rebuild || opts->upgrade ? NULL : built("tuned", config_sha);
+	if (there)
+		return answer_built(opts, there, init, err);
+	if (find_source(opts, &source, err) < 0)
+		return -1;
+	if (asprintf(&name, "tuned-%s", source.version) < 0)
+		return error_errno(err, ENOMEM, "kernel");
+	there = opts->rebuild ? NULL : built(name, config_sha);
+	if (there)
+		return answer_built(opts, there, init, err);
+	if (require_tools(err) < 0 || build(&place, &source, name, config_sha, init, err) < 0)
+		return -1;
+	return kernel_answer(opts, name, "is built", err);
+}
+
+int artifact_kernel_build(const struct artifact_options *opts, struct error *err)
+{
+	autofree char *init = artifact_init_path(opts, err);
+	char config_sha[DIGEST_TEXT];
+	autofree char *there = NULL;
+
+	if (!init ||
+	    digest_bytes(recipe_tuned_config, strlen(recipe_tuned_config), config_sha, err) < 0)
+		return -1;
+	there = opts->rebuild || opts->upgrade ? NULL : built("tuned", config_sha);
+	if (there)
+		return answer_built(opts, there, init, err);
+	clean_environment();
+	if (build_locked(opts, config_sha, init, err) < 0)
+		return error_prefix(err, "kernel build");
+	return 0;
+}

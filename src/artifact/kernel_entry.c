@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entries of the cache's kernels. The initrd holds microagent-init, which changes with every build
+ * of ours while the kernel does not: so the modules are kept as a segment of their own, and an
+ * initrd whose recorded init is not the present one is put together anew.
+ */
+#include "artifact/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "artifact/digest.h"
+#include "artifact/initrd.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+/* Held while the files of any entry are exchanged. */
+#define PUBLISH_LOCK "kernels"
+
+static int make_initrd(const struct place *place, const char *init, const char *modules,
+		       struct error *err)
+{
+	autoclose int fd = openat(place->scratch_fd, INITRD_FILE,
+				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s/" INITRD_FILE, place->scratch);
+	return initrd_write(fd, init, modules, err);
+}
+
+static int digest_scratch(const struct place *place, const char *file, char out[DIGEST_TEXT],
+			  struct error *err)
+{
+	autofree char *path = place_scratch(place, file, err);
+
+	return path ? digest_file(path, out, err) : -1;
+}
+
+static int put_initrd(const struct place *place, json_t *record, const char *init,
+		      struct error *err)
+{
+	char initrd_sha[DIGEST_TEXT], init_sha[DIGEST_TEXT];
+
+	if (digest_scratch(place, INITRD_FILE, initrd_sha, err) < 0 ||
+	    digest_file(init, init_sha, err) < 0 ||
+	    json_put_string(record, "initrdSha256", initrd_sha, err) < 0)
+		return -1;
+	return json_put_string(record, "initSha256", init_sha, err);
+}
+
+static json_t *new_record(const struct place *place, const struct kernel_entry *entry,
+			  struct error *err)
+{
+	json_auto_t *record = json_object();
+	char sha[DIGEST_TEXT];
+
+	if (digest_scratch(place, KERNEL_FILE, sha, err) < 0 ||
+	    json_put(record, "format", json_integer(1), err) < 0 ||
+	    json_put_string(record, "name", entry->name, err) < 0 ||
+	    json_put_string(record, "kind", kernel_kind_name(entry->kind), err) < 0 ||
+	    json_put_string(record, "version", entry->version, err) < 0 ||
+	    json_put_string(record, "sha256", sha, err) < 0)
+		return NULL;
+	if (entry->release && json_put_string(record, "release", entry->release, err) < 0)
+		return NULL;
+	if (entry->config_sha256 &&
+	    json_put_string(record, "configSha256", entry->config_sha256, err) < 0)
+		return NULL;
+	return json_incref(record);
+}
+
+static int remove_modules(const struct place *place, const char *name, struct error *err)
+{
+	autobuf struct buf file = BUF_INIT(0);
+
+	if (buf_printf(&file, err, "%s.modules", name) < 0)
+		return -1;
+	if (unlinkat(place->dir_fd, buf_string(&file), 0) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "remove %s/%s", place->dir, buf_string(&file));
+	return 0;
+}
+
+static int publish_files(const struct place *place, const struct kernel_entry *entry,
+			 const json_t *record, struct error *err)
+{
+	autoclose int lock = place_exclusive(place, PUBLISH_LOCK, err);
+
+	if (lock < 0 || place_withdraw(place, entry->name, err) < 0 ||
+	    place_publish(place, KERNEL_FILE, entry->name, "", err) < 0 ||
+	    remove_modules(place, entry->name, err) < 0)
+		return -1;
+	if (entry->modules && place_publish(place, MODULES_FILE, entry->name, ".modules", err) < 0)
+		return -1;
+	if (place_publish(place, INITRD_FILE, entry->name, ".initrd", err) < 0)
+		return -1;
+	return place_record(place, entry->name, record, err);
+}
+
+int kernel_publish(const struct place *place, const struct kernel_entry *entry, const char *init,
+		   struct error *err)
+{
+	autofree char *modules = place_scratch(place, MODULES_FILE, err);
+	json_auto_t *record = NULL;
+
+	if (!modules || make_initrd(place, init, entry->modules ? modules : NULL, err) < 0)
+		return -1;
+	record = new_record(place, entry, err);
+	if (!record || put_initrd(place, record, init, err) < 0)
+		return -1;
+	return publish_files(place, entry, record, err);
+}
+
+static json_t *read_record(const struct place *place, const char *name, struct error *err)
+{
+	autobuf struct buf file = BUF_INIT(0), text = BUF_INIT(65536);
+	json_t *record = NULL;
+
+	if (buf_printf(&file, err, "%s.json", name) < 0)
+		return NULL;
+	if (path_read_file_at(place->dir_fd, buf_string(&file), &text, err) == 0)
+		record = json_load_strict(buf_bytes(&text), text.len, err);
+	if (!record)
+		error_prefix(err, "%s/%s", place->dir, buf_string(&file));
+	return record;
+}
+
+static int refresh(const struct place *place, const struct cache_kernel *kernel, const char *init,
+		   struct error *err)
+{
+	json_auto_t *record = read_record(place, kernel->name, err);
+
+	if (!record || make_initrd(place, init, kernel->modules, err) < 0 ||
+	    put_initrd(place, record, init, err) < 0 ||
+	    place_publish(place, INITRD_FILE, kernel->name, ".initrd", err) < 0)
+		return -1;
+	return place_record(place, kernel->name, record, err);
+}
+
+static bool is_fresh(const struct cache_kernel *kernel, const char *init_sha)
+{
+	return kernel->initrd && strcmp(kernel->init_sha256, init_sha) == 0;
+}
+
+static bool all_fresh(const struct cache_kernels *list, const char *init_sha)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!is_fresh(&list->items[i], init_sha))
+			return false;
+	return true;
+}
+
+/* The list is read again: what was stale may have been refreshed while we waited for the lock. */
+static int refresh_stale(const char *init, const char *init_sha, size_t *count, struct error *err)
+{
+	auto_place struct place place = {0};
+	struct cache_kernels list = {0};
+	int result = 0;
+
+	if (place_open(CACHE_KERNELS, "kernel-refresh", &place, err) < 0)
+		return -1;
+	autoclose int lock = place_exclusive(&place, PUBLISH_LOCK, err);
+	if (lock < 0 || cache_kernels(&list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count && result == 0; i++) {
+		if (is_fresh(&list.items[i], init_sha))
+			continue;
+		result = refresh(&place, &list.items[i], init, err);
+		*count += result == 0;
+	}
+	cache_kernels_free(&list);
+	return result;
+}
+
+int kernel_refresh_all(const char *init, size_t *count, struct error *err)
+{
+	struct cache_kernels list = {0};
+	char init_sha[DIGEST_TEXT];
+	size_t done = 0;
+	bool fresh;
+
+	if (digest_file(init, init_sha, err) < 0 || cache_kernels(&list, err) < 0)
+		return -1;
+	fresh = all_fresh(&list, init_sha);
+	cache_kernels_free(&list);
+	if (!fresh && refresh_stale(init, init_sha, &done, err) < 0)
+		return -1;
+	if (count)
+		*count = done;
+	return 0;
+}
+
+int artifact_kernel_refresh(const struct artifact_options *opts, struct error *err)
+{
+	autofree char *init = artifact_init_path(opts, err);
+	json_auto_t *answer = json_object();
+	size_t count;
+
+	if (!init || kernel_refresh_all(init, &count, err) < 0 ||
+	    json_put(answer, "refreshed", json_integer((json_int_t)count), err) < 0)
+		return -1;
+	return artifact_answer(opts, answer, err, "%zu initrd%s rewritten", count,
+			       count == 1 ? "" : "s");
+}
+
+char *kernel_installed(const char *name)
+{
+	struct cache_kernel kernel = {0};
+	struct error none;
+	char *found = NULL;
+
+	if (cache_kernel_find(name, &kernel, &none) < 0)
+		return NULL;
+	if (kernel.cached && access(kernel.path, R_OK) == 0)
+		found = steal_ptr(&kernel.name);
+	cache_kernel_free(&kernel);
+	return found;
+}
+
+int kernel_answer(const struct artifact_options *opts, const char *name, const char *what,
+		  struct error *err)
+{
+	struct cache_kernel kernel = {0};
+	json_auto_t *answer = json_object();
+	int result = -1;
+
+	if (cache_kernel_find(name, &kernel, err) < 0)
+		return -1;
+	if (json_put_string(answer, "name", kernel.name, err) == 0 &&
+	    json_put_string(answer, "path", kernel.path, err) == 0 &&
+	    json_put_string(answer, "sha256", kernel.sha256, err) == 0)
+		result = artifact_answer(opts, answer, err, "%s %s", kernel.name, what);
+	cache_kernel_free(&kernel);
+	return result;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A kernel that exists: Debian's cloud kernel, fetched but not installed, or a file of the user's.
+ * With a Debian kernel in the cache nothing is looked for, unless a newer one is asked for: so that
+ * doing it again costs nothing and needs no network.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "artifact/apt.h"
+#include "artifact/artifact.h"
+#include "artifact/kernel.h"
+#include "artifact/modules.h"
+#include "artifact/progress.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define UNPACK_BYTES (256ull << 20)
+
+static const char *cloud_package(struct error *err)
+{
+	struct utsname host;
+
+	if (uname(&host) == 0 && strcmp(host.machine, "x86_64") == 0)
+		return "linux-image-cloud-amd64";
+	if (uname(&host) == 0 && strcmp(host.machine, "aarch64") == 0)
+		return "linux-image-cloud-arm64";
+	error_set(err, ERR_UNSUPPORTED, "Debian has no cloud kernel for this machine: --from FILE");
+	return NULL;
+}
+
+/* What QEMU loads: a bzImage, an ELF image, an arm64 Image. */
+static int check_kernel(const char *path, struct error *err)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned char head[1024];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+	if (pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	    (memcmp(head + 0x202, "HdrS", 4) == 0 || memcmp(head, "\177ELF", 4) == 0 ||
+	     memcmp(head + 0x38, "ARM\x64", 4) == 0))
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "%s is no kernel: neither a bzImage, an ELF image nor an arm64 Image",
+			 path);
+}
+
+static int copy_kernel(const struct place *place, const char *path, struct error *err)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", path);
+	return path_clone_file_at(fd, place->scratch_fd, KERNEL_FILE, 0644, NULL, err);
+}
+
+/* The version in boot/vmlinuz-<version> of an unpacked package. */
+static char *unpacked_release(const char *root, struct error *err)
+{
+	autofree char *boot = path_join(root, "boot", err);
+	autodir DIR *dir = boot ? opendir(boot) : NULL;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		if (strncmp(entry->d_name, "vmlinuz-", 8) != 0 || !entry->d_name[8])
+			continue;
+		char *release = strdup(entry->d_name + 8);
+		if (!release)
+			error_errno(err, ENOMEM, "%s", boot);
+		return release;
+	}
+	if (boot)
+		error_set(err, ERR_INVALID, "the package holds no boot/vmlinuz-*");
+	return NULL;
+}
+
+/* Some releases have lib/modules below usr. */
+static char *modules_root(const char *root, const char *release, struct error *err)
+{
+	autobuf struct buf dir = BUF_INIT(0);
+	struct stat st;
+
+	if (buf_printf(&dir, err, "%s/lib/modules/%s", root, release) < 0)
+		return NULL;
+	return path_join(root, stat(buf_string(&dir), &st) == 0 ? "" : "usr", err);
+}
+
+static int write_modules(const struct place *place, const char *root, const char *release,
+			 struct error *err)
+{
+	autofree char *base = modules_root(root, release, err);
+	autoclose int fd = openat(place->scratch_fd, MODULES_FILE,
+				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+
+	if (!base)
+		return -1;
+	if (fd < 0)
+		return error_errno(err, errno, "%s/" MODULES_FILE, place->scratch);
+	return modules_segment(base, release, fd, err);
+}
+
+static char *entry_name(enum kernel_kind kind, const char *version, struct error *err)
+{
+	autobuf struct buf name = BUF_INIT(0);
+
+	if (buf_printf(&name, err, "%s-%s", kernel_kind_name(kind), version) < 0)
+		return NULL;
+	return buf_steal_string(&name, err);
+}
+
+/* What is taken out of an unpacked package becomes the entry. */
+static int take_package(const struct place *place, const struct deb *deb, const char *name,
+			const char *init, struct error *err)
+{
+	autofree char *root = place_scratch(place, "root", err);
+	autofree char *release = NULL, *kernel = NULL;
+	autobuf struct buf file = BUF_INIT(0);
+
+	if (!root || deb_unpack(deb, root, err) < 0)
+		return -1;
+	release = unpacked_release(root, err);
+	if (!release || buf_printf(&file, err, "boot/vmlinuz-%s", release) < 0)
+		return -1;
+	kernel = path_join(root, buf_string(&file), err);
+	if (!kernel || check_kernel(kernel, err) < 0 || copy_kernel(place, kernel, err) < 0 ||
+	    write_modules(place, root, release, err) < 0)
+		return -1;
+	struct kernel_entry entry = {.name = name,
+				     .version = deb->version,
+				     .kind = KERNEL_DEBIAN,
+				     .modules = true,
+				     .release = release};
+	return kernel_publish(place, &entry, init, err);
+}
+
+static int install_package(const struct artifact_options *opts, const char *init, struct deb *deb,
+			   struct error *err)
+{
+	autofree char *name = entry_name(KERNEL_DEBIAN, deb->version, err);
+	auto_place struct place place = {0};
+	autofree char *there = NULL;
+
+	if (!name || place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0)
+		return -1;
+	/* Another run may have installed it while we waited. */
+	there = kernel_installed(name);
+	if (there && !opts->rebuild)
+		return kernel_refresh_all(init, NULL, err);
+	if (place_require_space(&place, UNPACK_BYTES, err) < 0)
+		return -1;
+	if (!deb->file && apt_fetch(deb, place.scratch, err) < 0)
+		return -1;
+	return take_package(&place, deb, name, init, err);
+}
+
+/* Answers by what is there after the installation. */
+static int install_deb(const struct artifact_options *opts, const char *init, struct deb *deb,
+		       struct error *err)
+{
+	autofree char *name = entry_name(KERNEL_DEBIAN, deb->version, err);
+
+	if (!name || install_package(opts, init, deb, err) < 0)
+		return error_prefix(err, "kernel %s", deb->package);
+	return kernel_answer(opts, name, "is installed", err);
+}
+
+static int install_debian(const struct artifact_options *opts, const char *init, struct error *err)
+{
+	const char *package = cloud_package(err);
+	auto_deb struct deb deb = {0};
+	autofree char *there = opts->upgrade ? NULL : kernel_installed("debian");
+
+	if (!package)
+		return -1;
+	if (there && !opts->rebuild) {
+		if (kernel_refresh_all(init, NULL, err) < 0)
+			return -1;
+		return kernel_answer(opts, there, "is installed (--upgrade looks for a newer one)",
+				     err);
+	}
+	if (apt_find_dependency(package, &deb, err) < 0)
+		return -1;
+	return install_deb(opts, init, &deb, err);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+/* Not the name of a file beside an entry, nor one that a kernel of ours may get. */
+static bool is_custom_name(const char *name)
+{
+	static const char *const ends[] = {".initrd", ".json", ".modules"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (ends_with(name, ends[i]))
+			return false;
+	for (int kind = 0; kind < KERNEL_KIND_COUNT; kind++)
+		if (strcmp(name, kernel_kind_name(kind)) == 0)
+			return false;
+	return path_is_safe_basename(name) && name[0] != '.' && strncmp(name, "debian-", 7) != 0 &&
+	       strncmp(name, "tuned-", 6) != 0;
+}
+
+/* A kernel of the user's: everything it needs to find its disk must be built in. */
+static int install_file(const struct artifact_options *opts, const char *init, struct error *err)
+{
+	const char *slash = strrchr(opts->from, '/');
+	const char *name = opts->name ? opts->name : slash ? slash + 1 : opts->from;
+	auto_place struct place place = {0};
+
+	if (!is_custom_name(name))
+		return error_set(err, ERR_INVALID, "%s cannot be the name of a kernel: --name NAME",
+				 name);
+	if (check_kernel(opts->from, err) < 0 ||
+	    place_open(CACHE_KERNELS, "kernel-custom", &place, err) < 0 ||
+	    copy_kernel(&place, opts->from, err) < 0)
+		return -1;
+	struct kernel_entry entry = {.name = name, .version = "", .kind = KERNEL_CUSTOM};
+	if (kernel_publish(&place, &entry, init, err) < 0)
+		return error_prefix(err, "kernel %s", name);
+	return kernel_answer(opts, name, "is installed", err);
+}
+
+int artifact_kernel_install(const struct artifact_options *opts, struct error *err)
+{
+	autofree char *init = artifact_init_path(opts, err);
+	auto_deb struct deb deb = {0};
+
+	if (!init)
+		return -1;
+	if (!opts->from)
+		return install_debian(opts, init, err);
+	if (!ends_with(opts->from, ".deb"))
+		return install_file(opts, init, err);
+	if (deb_open(opts->from, &deb, err) < 0)
+		return -1;
+	return install_deb(opts, init, &deb, err);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "artifact/artifact.h"
+#include "artifact/progress.h"
+#include "artifact/tool.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+
+/* Exit codes as those of the CLI, which runs us in its place. */
+enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_RETRY = 75 };
+
+enum option_kind { OPTION_FLAG, OPTION_TEXT };
+
+static const struct artifact_option {
+	const char *name;
+	enum option_kind kind;
+	size_t offset;
+	const char *help;
+} options[] = {
+	{"json", OPTION_FLAG, offsetof(struct artifact_options, json),
+	 "answer with a JSON document"},
+	{"upgrade", OPTION_FLAG, offsetof(struct artifact_options, upgrade),
+	 "look for a newer version although there is one"},
+	{"rebuild", OPTION_FLAG, offsetof(struct artifact_options, rebuild),
+	 "make it again although it is there"},
+	{"fd", OPTION_TEXT, offsetof(struct artifact_options, fd), "N: hash this descriptor"},
+	{"out", OPTION_TEXT, offsetof(struct artifact_options, out), "FILE: written by initrd"},
+	{"init", OPTION_TEXT, offsetof(struct artifact_options, init),
+	 "FILE: microagent-init (default: beside this program)"},
+	{"modules", OPTION_TEXT, offsetof(struct artifact_options, modules),
+	 "FILE: a segment of modules for initrd"},
+	{"from", OPTION_TEXT, offsetof(struct artifact_options, from),
+	 "FILE: use this kernel or package instead of fetching one"},
+	{"name", OPTION_TEXT, offsetof(struct artifact_options, name),
+	 "NAME: of a kernel from FILE"},
+};
+
+static const struct artifact_command {
+	const char *name, *args, *help;
+	artifact_fn *fn;
+	const char *options[7]; /* besides --json */
+} commands[] = {
+	{"sha256", "[FILE...]", "print SHA-256 digests", artifact_sha256, {"fd"}},
+	{"initrd", "", "write an initramfs", artifact_initrd, {"out", "init", "modules"}},
+	{"kernel-install",
+	 "",
+	 "install Debian's cloud kernel, or a file, into the cache",
+	 artifact_kernel_install,
+	 {"from", "name", "init", "upgrade", "rebuild"}},
+	{"kernel-build",
+	 "",
+	 "build the tuned kernel into the cache",
+	 artifact_kernel_build,
+	 {"from", "init", "upgrade", "rebuild"}},
+	{"kernel-refresh",
+	 "",
+	 "rewrite each initrd that holds another microagent-init",
+	 artifact_kernel_refresh,
+	 {"init"}},
+	{"image-build",
+	 "busybox|debian",
+	 "make an image of that kind",
+	 artifact_image_build,
+	 {"rebuild"}},
+};
+
+static int print_help(void)
+{
+	printf("usage: microagent-artifact COMMAND [OPTION...] [WORD...]\n\ncommands:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		printf("  %s %s\n      %s\n", commands[i].name, commands[i].args, commands[i].help);
+	printf("\noptions:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		printf("  --%-10s %s\n", options[i].name, options[i].help);
+	return fflush(stdout) == 0 ? 0 : EXIT_OURS;
+}
+
+static const struct artifact_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static bool takes(const struct artifact_command *command, const char *option)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(command->options) && command->options[i]; i++)
+		if (strcmp(command->options[i], option) == 0)
+			return true;
+	return strcmp(option, "json") == 0;
+}
+
+/* getopt's table of the options that this command takes; values are indices of options[]. */
+static void long_options(const struct artifact_command *command, struct option *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (takes(command, options[i].name))
+			out[n++] = (struct option){.name = options[i].name,
+						   .has_arg = options[i].kind == OPTION_TEXT,
+						   .val = (int)i + 1};
+	out[n] = (struct option){0};
+}
+
+static int parse(const struct artifact_command *command, int argc, char **argv,
+		 struct artifact_options *opts, struct error *err)
+{
+	struct option table[ARRAY_SIZE(options) + 1];
+	int at;
+
+	long_options(command, table);
+	opterr = 0;
+	while ((at = getopt_long(argc, argv, ":", table, NULL)) > 0) {
+		if (at == ':')
+			return error_set(err, ERR_INVALID, "%s needs a value", argv[optind - 1]);
+		if (at == '?')
+			return error_set(err, ERR_INVALID, "%s takes no option %s", command->name,
+					 argv[optind - 1]);
+		const struct artifact_option *option = &options[at - 1];
+		if (option->kind == OPTION_FLAG)
+			*(bool *)((char *)opts + option->offset) = true;
+		else
+			*(const char **)((char *)opts + option->offset) = optarg;
+	}
+	opts->words = argv + optind;
+	opts->word_count = (size_t)(argc - optind);
+	if (!*command->args && opts->word_count > 0)
+		return error_set(err, ERR_INVALID, "%s takes no word %s", command->name,
+				 opts->words[0]);
+	return 0;
+}
+
+static void print_error(const struct artifact_options *opts, const struct error *why)
+{
+	struct error none;
+	json_auto_t *object = opts->json ? json_object() : NULL;
+
+	progress_clear();
+	if (object && json_put(object, "ok", json_false(), &none) == 0 &&
+	    json_put(object, "error", json_string_lossy(why->msg, strlen(why->msg)), &none) == 0 &&
+	    json_put_string(object, "errorCode", error_code_name(why->code), &none) == 0) {
+		autofree char *text = json_line(object, &none);
+		printf("%s\n", text ? text : "{\"ok\":false}");
+		fflush(stdout);
+	} else {
+		fprintf(stderr, "microagent: %s\n", why->msg);
+	}
+}
+
+static int exit_code(const struct error *why)
+{
+	return why->code == ERR_UNAVAILABLE || why->code == ERR_TIMEOUT ? EXIT_RETRY : EXIT_OURS;
+}
+
+int main(int argc, char **argv)
+{
+	struct artifact_options opts = {0};
+	const struct artifact_command *command;
+	struct error err = {0};
+
+	if (argc < 2 || strcmp(argv[1], "--help") == 0)
+		return argc < 2 ? print_help() | EXIT_USAGE : print_help();
+	if (strcmp(argv[1], "--version") == 0)
+		return puts("microagent-artifact " MICROAGENT_VERSION) < 0;
+	command = find_command(argv[1]);
+	if (!command) {
+		fprintf(stderr, "microagent-artifact: no command %s, see --help\n", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (parse(command, argc - 1, argv + 1, &opts, &err) < 0) {
+		print_error(&opts, &err);
+		return EXIT_USAGE;
+	}
+	artifact_catch_signals();
+	if (fd_fill_standard(&err) == 0 && tool_extend_path(&err) == 0 &&
+	    command->fn(&opts, &err) == 0) {
+		progress_clear();
+		return 0;
+	}
+	print_error(&opts, &err);
+	artifact_end_by_signal();
+	return exit_code(&err);
+}

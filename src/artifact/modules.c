@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/modules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "artifact/cpio.h"
+#include "artifact/tool.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define TEXT_BYTES (8u << 20)
+#define NAME_BYTES 64
+
+const char *const guest_modules[] = {
+	"virtio_mmio", "virtio_pci",
+	"virtio_blk",  "virtio_console",
+	"virtio_rng",  "vmw_vsock_virtio_transport",
+	"virtio_net",  "virtio_balloon",
+	"button",      "fuse",
+	"virtiofs",    "overlay",
+	"squashfs",    NULL,
+};
+
+void module_list_free(struct module_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->paths[i]);
+	free(list->paths);
+	memset(list, 0, sizeof(*list));
+}
+
+/* "kernel/drivers/char/hw_random/virtio-rng.ko" is "virtio_rng"; false for what is no module. */
+static bool module_name(const char *path, size_t len, char name[NAME_BYTES])
+{
+	const char *slash = memrchr(path, '/', len);
+	const char *base = slash ? slash + 1 : path;
+	const char *end = memmem(base, len - (size_t)(base - path), ".ko", 3);
+	size_t n = end ? (size_t)(end - base) : 0;
+
+	if (n == 0 || n >= NAME_BYTES)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		name[i] = base[i] == '-' ? '_' : base[i];
+	name[n] = '\0';
+	return true;
+}
+
+/* The line of text whose path, up to end (':' or '\n'), is the module of that name; NULL. */
+static const char *find_line(const char *text, const char *name, char end)
+{
+	while (*text) {
+		size_t line = strcspn(text, "\n");
+		const char *stop = end == '\n' ? text + line : memchr(text, end, line);
+		char found[NAME_BYTES];
+
+		if (stop && module_name(text, (size_t)(stop - text), found) &&
+		    strcmp(found, name) == 0)
+			return text;
+		text += line + (text[line] == '\n');
+	}
+	return NULL;
+}
+
+static bool has_path(const struct module_list *list, const char *path, size_t len)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strlen(list->paths[i]) == len && memcmp(list->paths[i], path, len) == 0)
+			return true;
+	return false;
+}
+
+static int add_path(struct module_list *list, const char *path, size_t len, struct error *err)
+{
+	char **paths;
+
+	if (has_path(list, path, len))
+		return 0;
+	paths = reallocarray(list->paths, list->count + 1, sizeof(*paths));
+	if (!paths)
+		return error_errno(err, ENOMEM, "list of modules");
+	list->paths = paths;
+	paths[list->count] = strndup(path, len);
+	if (!paths[list->count])
+		return error_errno(err, ENOMEM, "list of modules");
+	list->count++;
+	return 0;
+}
+
+/*
+ * "path: dep1 dep2 dep3": depmod lists all that is needed, also indirectly, and modprobe loads that
+ * list from its end to its beginning.
+ */
+static int add_line(struct module_list *list, const char *line, struct error *err)
+{
+	size_t len = strcspn(line, "\n"), path = strcspn(line, ":"), end = len;
+
+	while (end > path + 1) {
+		size_t start = end;
+		while (start > path + 1 && line[start - 1] != ' ')
+			start--;
+		if (start < end && add_path(list, line + start, end - start, err) < 0)
+			return -1;
+		end = start > path + 1 ? start - 1 : start;
+	}
+	return add_path(list, line, path, err);
+}
+
+int modules_resolve(const char *dep, const char *builtin, const char *const *names,
+		    struct module_list *out, struct error *err)
+{
+	struct module_list list = {0};
+
+	for (; *names; names++) {
+		const char *line = find_line(dep, *names, ':');
+		int result = 0;
+
+		if (line)
+			result = add_line(&list, line, err);
+		else if (!find_line(builtin, *names, '\n'))
+			result = error_set(err, ERR_NOT_FOUND, "this kernel has no module %s",
+					   *names);
+		if (result < 0) {
+			module_list_free(&list);
+			return -1;
+		}
+	}
+	*out = list;
+	return 0;
+}
+
+static int compare_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The directories above the sorted paths, each once, before what is in it. */
+static int add_dirs(struct cpio *cpio, const char *name, const char *before, struct error *err)
+{
+	autofree char *dir = strdup(name);
+
+	if (!dir)
+		return error_errno(err, ENOMEM, "%s", name);
+	for (char *p = strchr(dir, '/'); p; p = strchr(p + 1, '/')) {
+		size_t len = (size_t)(p - dir) + 1;
+		if (strncmp(dir, before, len) == 0)
+			continue;
+		*p = '\0';
+		if (cpio_dir(cpio, dir, 0755, err) < 0)
+			return -1;
+		*p = '/';
+	}
+	return 0;
+}
+
+static int add_modules(struct cpio *cpio, const char *root, const char *version,
+		       const struct module_list *list, struct error *err)
+{
+	autofree char **sorted = calloc(list->count + 1, sizeof(*sorted));
+	autofree char *before = strdup("");
+
+	if (!sorted || !before)
+		return error_errno(err, ENOMEM, "list of modules");
+	memcpy(sorted, list->paths, list->count * sizeof(*sorted));
+	qsort(sorted, list->count, sizeof(*sorted), compare_text);
+	for (size_t i = 0; i < list->count; i++) {
+		autobuf struct buf name = BUF_INIT(0);
+		autofree char *path = NULL;
+
+		if (buf_printf(&name, err, "lib/modules/%s/%s", version, sorted[i]) < 0 ||
+		    !(path = path_join(root, buf_string(&name), err)) ||
+		    add_dirs(cpio, buf_string(&name), before, err) < 0 ||
+		    cpio_file(cpio, buf_string(&name), 0644, path, err) < 0)
+			return -1;
+		free(before);
+		before = buf_steal_string(&name, err);
+		if (!before)
+			return -1;
+	}
+	return 0;
+}
+
+static int write_segment(const char *root, const char *version, const struct module_list *list,
+			 int fd, struct error *err)
+{
+	autobuf struct buf order = BUF_INIT(0);
+	struct cpio *cpio;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (buf_printf(&order, err, "/lib/modules/%s/%s\n", version, list->paths[i]) < 0)
+			return -1;
+	cpio = cpio_open(fd, err);
+	if (!cpio)
+		return -1;
+	if (add_modules(cpio, root, version, list, err) < 0 ||
+	    cpio_bytes(cpio, "modules.list", 0644, buf_bytes(&order), order.len, err) < 0) {
+		cpio_abandon(cpio);
+		return -1;
+	}
+	return cpio_close(cpio, err);
+}
+
+static int read_text(const char *dir, const char *name, struct buf *out, struct error *err)
+{
+	autofree char *path = path_join(dir, name, err);
+
+	return path ? path_read_file_at(AT_FDCWD, path, out, err) : -1;
+}
+
+int modules_segment(const char *root, const char *version, int fd, struct error *err)
+{
+	const char *const argv[] = {"depmod", "-b", root, version, NULL};
+	const struct tool depmod = {.argv = argv};
+	autobuf struct buf dep = BUF_INIT(TEXT_BYTES), builtin = BUF_INIT(TEXT_BYTES);
+	autobuf struct buf dir = BUF_INIT(0);
+	struct module_list list = {0};
+	int result;
+
+	if (buf_printf(&dir, err, "%s/lib/modules/%s", root, version) < 0 ||
+	    tool_run(&depmod, err) < 0 ||
+	    read_text(buf_string(&dir), "modules.dep", &dep, err) < 0 ||
+	    read_text(buf_string(&dir), "modules.builtin", &builtin, err) < 0 ||
+	    modules_resolve(buf_string(&dep), buf_string(&builtin), guest_modules, &list, err) < 0)
+		return error_prefix(err, "modules of kernel %s", version);
+	result = write_segment(root, version, &list, fd, err);
+	module_list_free(&list);
+	return result;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "artifact/artifact.h"
+#include "artifact/progress.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+#define TICK_US 250000
+
+static void on_tick(int number)
+{
+	(void)number;
+}
+
+/* A lock cannot be polled: a timer's signal interrupts the wait now and then, so that the progress
+ * line lives and a signal to end is noticed wherever it came. */
+static int wait_for_lock(int fd, struct error *err)
+{
+	const struct sigaction action = {.sa_handler = on_tick};
+	const struct itimerval tick = {.it_interval.tv_usec = TICK_US, .it_value.tv_usec = TICK_US};
+	const struct itimerval off = {0};
+	int result = -1;
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &tick, NULL);
+	while (artifact_check_signal(err) == 0) {
+		if (flock(fd, LOCK_EX) == 0) {
+			result = 0;
+			break;
+		}
+		if (errno != EINTR) {
+			error_errno(err, errno, "wait");
+			break;
+		}
+		progress_draw();
+	}
+	setitimer(ITIMER_REAL, &off, NULL);
+	return result;
+}
+
+int place_exclusive(const struct place *place, const char *name, struct error *err)
+{
+	autofree char *dir = path_join(place->cache, ".locks", err);
+	autoclose int dirfd = dir ? path_open_dir(dir, err) : -1;
+	autoclose int fd = -1;
+
+	if (dirfd < 0)
+		return -1;
+	fd = openat(dirfd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return error_errno(err, errno, "%s/%s", dir, name);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return steal_fd(&fd);
+	progress_stage("waiting for another %s to end", name);
+	return wait_for_lock(fd, err) < 0 ? error_prefix(err, "lock %s/%s", dir, name)
+					  : steal_fd(&fd);
+}
+
+static int make_scratch(struct place *place, struct error *err)
+{
+	autofree char *tmp = path_join(place->cache, "tmp", err);
+
+	if (!tmp)
+		return -1;
+	place->tmp_fd = path_open_dir(tmp, err);
+	if (place->tmp_fd < 0)
+		return -1;
+	place->scratch = path_join(tmp, place->what, err);
+	if (!place->scratch || path_remove_tree_at(place->tmp_fd, place->what, err) < 0)
+		return -1;
+	place->scratch_fd = path_open_dir_at(place->tmp_fd, place->what, true, 0700, err);
+	return place->scratch_fd < 0 ? -1 : 0;
+}
+
+static int open_parts(struct place *place, enum cache_part part, struct error *err)
+{
+	place->cache = cache_dir(err);
+	place->dir = place->cache ? cache_subdir(part, err) : NULL;
+	if (!place->dir)
+		return -1;
+	place->dir_fd = path_open_dir(place->dir, err);
+	if (place->dir_fd < 0)
+		return -1;
+	place->lock = place_exclusive(place, place->what, err);
+	if (place->lock < 0)
+		return -1;
+	return make_scratch(place, err);
+}
+
+int place_open(enum cache_part part, const char *what, struct place *out, struct error *err)
+{
+	struct place place = {.lock = -1, .dir_fd = -1, .scratch_fd = -1, .tmp_fd = -1};
+
+	place.what = strdup(what);
+	if (!place.what)
+		return error_errno(err, ENOMEM, "%s", what);
+	if (open_parts(&place, part, err) < 0) {
+		place_close(&place);
+		return error_prefix(err, "cache");
+	}
+	*out = place;
+	return 0;
+}
+
+void place_close(struct place *place)
+{
+	struct error ignored;
+
+	if (!place->what)
+		return;
+	if (place->scratch_fd >= 0)
+		(void)path_remove_tree_at(place->tmp_fd, place->what, &ignored);
+	cleanup_close(&place->scratch_fd);
+	cleanup_close(&place->tmp_fd);
+	cleanup_close(&place->dir_fd);
+	cleanup_close(&place->lock);
+	free(place->cache);
+	free(place->dir);
+	free(place->scratch);
+	free(place->what);
+	memset(place, 0, sizeof(*place));
+}
+
+char *place_scratch(const struct place *place, const char *file, struct error *err)
+{
+	return path_join(place->scratch, file, err);
+}
+
+int place_require_space(const struct place *place, uint64_t bytes, struct error *err)
+{
+	struct statvfs fs;
+	uint64_t free_bytes;
+
+	if (fstatvfs(place->scratch_fd, &fs) < 0)
+		return error_errno(err, errno, "free space of %s", place->cache);
+	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (free_bytes >= bytes)
+		return 0;
+	return error_set(err, ERR_IO,
+			 "this needs %llu MiB in %s and %llu are free: make room, or name another "
+			 "place by MICROAGENT_CACHE_DIR",
+			 (unsigned long long)(bytes >> 20), place->cache,
+			 (unsigned long long)(free_bytes >> 20));
+}
+
+static char *with_suffix(const char *name, const char *suffix, struct error *err)
+{
+	autobuf struct buf b = BUF_INIT(0);
+
+	return buf_printf(&b, err, "%s%s", name, suffix) < 0 ? NULL : buf_steal_string(&b, err);
+}
+
+int place_withdraw(const struct place *place, const char *name, struct error *err)
+{
+	autofree char *record = with_suffix(name, ".json", err);
+
+	if (!record)
+		return -1;
+	if (unlinkat(place->dir_fd, record, 0) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "remove %s/%s", place->dir, record);
+	return 0;
+}
+
+static int settle(const struct place *place, const char *file, struct error *err)
+{
+	autoclose int fd = openat(place->scratch_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || fchmod(fd, 0444) < 0 || fsync(fd) < 0)
+		return error_errno(err, errno, "%s/%s", place->scratch, file);
+	return 0;
+}
+
+int place_publish(const struct place *place, const char *file, const char *name, const char *suffix,
+		  struct error *err)
+{
+	autofree char *target = with_suffix(name, suffix, err);
+
+	if (!target || settle(place, file, err) < 0)
+		return -1;
+	if (renameat(place->scratch_fd, file, place->dir_fd, target) < 0)
+		return error_errno(err, errno, "%s/%s", place->dir, target);
+	return 0;
+}
+
+int place_record(const struct place *place, const char *name, const json_t *record,
+		 struct error *err)
+{
+	autofree char *file = with_suffix(name, ".json", err);
+	autofree char *text = file ? json_pretty(record, err) : NULL;
+	autobuf struct buf line = BUF_INIT(0);
+
+	if (!text || buf_printf(&line, err, "%s\n", text) < 0)
+		return -1;
+	if (path_replace_file_at(place->dir_fd, file, buf_bytes(&line), line.len, 0644, PATH_SYNC,
+				 err) < 0)
+		return error_prefix(err, "%s", place->dir);
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/progress.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define REDRAW_NS (250 * NS_PER_MS)
+#define PATIENCE_NS NS_PER_S
+
+/* There is one terminal, hence one line. */
+static struct {
+	char text[160];
+	uint64_t since, drawn;
+	size_t done, total;
+	bool shown;
+} line;
+
+void progress_stage(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line.text, sizeof(line.text), fmt, args);
+	va_end(args);
+	line.since = clock_mono_ns();
+	line.done = line.total = 0;
+	line.drawn = 0;
+	if (line.shown)
+		progress_draw();
+}
+
+void progress_count(size_t done, size_t total)
+{
+	line.done = done;
+	line.total = total;
+	progress_draw();
+}
+
+void progress_draw(void)
+{
+	uint64_t now = clock_mono_ns(), seconds = (now - line.since) / NS_PER_S;
+	char share[32] = "";
+
+	if (!line.text[0] || !isatty(STDERR_FILENO) || now - line.drawn < REDRAW_NS)
+		return;
+	if (!line.shown && now - line.since < PATIENCE_NS)
+		return;
+	/* The total is an estimate: 100 % is left to the end of the work itself. */
+	if (line.total)
+		snprintf(share, sizeof(share), " %zu %%",
+			 line.done >= line.total ? (size_t)99 : line.done * 100 / line.total);
+	fprintf(stderr, "\r\033[K%s%s (%u:%02u)", line.text, share, (unsigned)(seconds / 60),
+		(unsigned)(seconds % 60));
+	fflush(stderr);
+	line.drawn = now;
+	line.shown = true;
+}
+
+void progress_clear(void)
+{
+	if (line.shown)
+		fputs("\r\033[K", stderr);
+	fflush(stderr);
+	line.shown = false;
+	line.text[0] = '\0';
+}

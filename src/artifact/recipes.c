@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The assembler includes the files; names are relative to the root of the sources, where make runs.
+ * The Makefile has them as prerequisites of this object.
+ */
+#include "artifact/recipes.h"
+
+#define EMBED(symbol, file)                                  \
+	__asm__(".section .rodata\n"                         \
+		".balign 16\n"                               \
+		".global " #symbol "\n"                      \
+		".type " #symbol ", %object\n" #symbol ":\n" \
+		".incbin \"" file "\"\n"                     \
+		".byte 0\n"                                  \
+		".size " #symbol ", . - " #symbol "\n"       \
+		".previous\n")
+
+EMBED(recipe_tuned_config, "images/kernel/tuned.config");
+EMBED(recipe_debian_packages, "images/debian/packages");

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of images/ that this program carries in itself, so that it works without the sources.
+ */
+#ifndef ARTIFACT_RECIPES_H
+#define ARTIFACT_RECIPES_H
+
+/* images/kernel/tuned.config */
+extern const char recipe_tuned_config[];
+/* images/debian/packages: a name a line, '#' begins a comment. */
+extern const char recipe_debian_packages[];
+
+#endif

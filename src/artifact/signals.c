@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+
+#include "artifact/artifact.h"
+#include "base/cleanup.h"
+
+static volatile sig_atomic_t ending; /* the signal that asks us to end */
+
+static void on_signal(int number)
+{
+	ending = number;
+}
+
+int artifact_check_signal(struct error *err)
+{
+	return ending ? error_set(err, ERR_UNAVAILABLE, "interrupted") : 0;
+}
+
+/* No SA_RESTART: whatever we wait in is to notice. What is ignored (nohup) stays so. */
+void artifact_catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction present;
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		if (sigaction(signals[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+void artifact_end_by_signal(void)
+{
+	if (!ending)
+		return;
+	signal(ending, SIG_DFL);
+	raise(ending);
+}

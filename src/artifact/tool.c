@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A tool's stdout and stderr are pipes of ours, also on a terminal: what a person sees is the one
+ * progress line, and what went wrong is told in one message.
+ */
+#include "artifact/tool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "artifact/artifact.h"
+#include "artifact/progress.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/proc.h"
+
+#define STDERR_KEPT 700
+#define LINE_BYTES 4096
+#define CHUNK 16384
+#define TICK_MS 200
+#define HOLD_FD 9	       /* above those that shells and make use */
+#define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM */
+
+/* Where Debian keeps what we call. */
+static const struct {
+	const char *tool, *package;
+} packages[] = {
+	{"apt-cache", "apt"},
+	{"apt-get", "apt"},
+	{"dpkg-deb", "dpkg"},
+	{"depmod", "kmod"},
+	{"tar", "tar"},
+	{"xz", "xz-utils"},
+	{"make", "make"},
+	{"gcc", "gcc"},
+	{"ld", "binutils"},
+	{"flex", "flex"},
+	{"bison", "bison"},
+	{"bc", "bc"},
+	{"perl", "perl"},
+	{"lz4", "lz4"},
+	{"mke2fs", "e2fsprogs"},
+	{"debugfs", "e2fsprogs"},
+	{"e2fsck", "e2fsprogs"},
+	{"mmdebstrap", "mmdebstrap"},
+	{"busybox", "busybox-static"},
+	{"newuidmap", "uidmap"},
+	{"nice", "coreutils"},
+	{"gelf.h", "libelf-dev"},
+	{"strip", "binutils"},
+};
+
+static const char *package_of(const char *tool)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
+		if (strcmp(packages[i].tool, tool) == 0)
+			return packages[i].package;
+	return tool;
+}
+
+int tool_extend_path(struct error *err)
+{
+	static const char admin[] = "/usr/local/sbin:/usr/sbin:/sbin";
+	const char *path = getenv("PATH");
+	autobuf struct buf b = BUF_INIT(0);
+
+	if (buf_printf(&b, err, "%s:%s", path && *path ? path : "/usr/local/bin:/usr/bin:/bin",
+		       admin) < 0)
+		return -1;
+	if (setenv("PATH", buf_string(&b), 1) < 0)
+		return error_errno(err, errno, "PATH");
+	return 0;
+}
+
+static bool in_path(const char *tool)
+{
+	const char *path = getenv("PATH");
+	char file[1024];
+
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+		snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, tool);
+		if (n > 0 && access(file, X_OK) == 0)
+			return true;
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
+static bool is_there(const char *name)
+{
+	char file[256];
+
+	if (!strstr(name, ".h"))
+		return in_path(name);
+	snprintf(file, sizeof(file), "/usr/include/%s", name);
+	return access(file, R_OK) == 0;
+}
+
+int tool_require(const char *what, const char *const *names, struct error *err)
+{
+	autobuf struct buf missing = BUF_INIT(0), install = BUF_INIT(0);
+
+	for (; *names; names++) {
+		if (is_there(*names))
+			continue;
+		if (buf_printf(&missing, err, "%s%s", missing.len ? ", " : "", *names) < 0 ||
+		    buf_printf(&install, err, " %s", package_of(*names)) < 0)
+			return -1;
+	}
+	if (missing.len == 0)
+		return 0;
+	return error_set(err, ERR_NOT_FOUND, "%s needs %s: install it with `apt-get install%s`",
+			 what, buf_string(&missing), buf_string(&install));
+}
+
+struct running {
+	const struct tool *tool;
+	struct proc proc;
+	int out, errors; /* -1 at their end */
+	struct buf line, last;
+};
+
+/* Whole lines of stdout go to the tool's function; a line beyond the limit is cut into pieces. */
+static int take_lines(struct running *r, const char *data, size_t n, struct error *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (data[i] != '\n' && buf_append(&r->line, data + i, 1, err) < 0)
+			return -1;
+		if (data[i] != '\n' && r->line.len < LINE_BYTES)
+			continue;
+		r->tool->line(r->tool->data, buf_string(&r->line));
+		buf_consume(&r->line, r->line.len);
+	}
+	return 0;
+}
+
+static int take_output(struct running *r, const char *data, size_t n, struct error *err)
+{
+	if (r->tool->out)
+		return buf_append(r->tool->out, data, n, err);
+	return r->tool->line ? take_lines(r, data, n, err) : 0;
+}
+
+static int take_errors(struct running *r, const char *data, size_t n, struct error *err)
+{
+	if (buf_append(&r->last, data, n, err) < 0)
+		return -1;
+	if (r->tool->errors && buf_append(r->tool->errors, data, n, err) < 0)
+		return -1;
+	if (r->last.len > STDERR_KEPT)
+		buf_consume(&r->last, r->last.len - STDERR_KEPT);
+	return 0;
+}
+
+static int pump(struct running *r, int *fd, struct error *err)
+{
+	char chunk[CHUNK];
+	ssize_t n = read(*fd, chunk, sizeof(chunk));
+
+	if (n < 0)
+		return errno == EINTR ? 0 : error_errno(err, errno, "read");
+	if (n == 0) {
+		close(steal_fd(fd));
+		return 0;
+	}
+	return fd == &r->out ? take_output(r, chunk, (size_t)n, err)
+			     : take_errors(r, chunk, (size_t)n, err);
+}
+
+/* Until both pipes have ended; a tool whose child keeps one open is ended by its own exit. */
+static int follow(struct running *r, struct error *err)
+{
+	while (r->out >= 0 || r->errors >= 0) {
+		struct pollfd fds[] = {{.fd = r->out, .events = POLLIN},
+				       {.fd = r->errors, .events = POLLIN},
+				       {.fd = r->proc.pidfd, .events = POLLIN}};
+		int n = poll(fds, ARRAY_SIZE(fds), TICK_MS);
+
+		if (artifact_check_signal(err) < 0)
+			return -1;
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, errno, "poll");
+		progress_draw();
+		if (n <= 0)
+			continue;
+		if (fds[0].revents && pump(r, &r->out, err) < 0)
+			return -1;
+		if (fds[1].revents && pump(r, &r->errors, err) < 0)
+			return -1;
+		if (fds[2].revents && !fds[0].revents && !fds[1].revents)
+			break;
+	}
+	return 0;
+}
+
+/* Whether one of the tool's own variables has the name of "NAME=VALUE". */
+static bool is_replaced(const struct tool *tool, const char *variable)
+{
+	size_t len = strcspn(variable, "=") + 1;
+
+	for (size_t i = 0; tool->env && tool->env[i]; i++)
+		if (strncmp(tool->env[i], variable, len) == 0)
+			return true;
+	return false;
+}
+
+/* Our environment with the tool's variables in place of those of the same name. */
+static const char **environment(const struct tool *tool, struct error *err)
+{
+	size_t room = 1, n = 0;
+	const char **env;
+
+	for (size_t i = 0; environ[i]; i++)
+		room++;
+	for (size_t i = 0; tool->env && tool->env[i]; i++)
+		room++;
+	env = calloc(room, sizeof(*env));
+	if (!env) {
+		error_errno(err, ENOMEM, "environment");
+		return NULL;
+	}
+	for (size_t i = 0; tool->env && tool->env[i]; i++)
+		env[n++] = tool->env[i];
+	for (size_t i = 0; environ[i]; i++)
+		if (!is_replaced(tool, environ[i]))
+			env[n++] = environ[i];
+	return env;
+}
+
+/* argv with `nice -n 19` in front for an idle tool. */
+static const char **arguments(const struct tool *tool, struct error *err)
+{
+	size_t n = 0, at = 0;
+	const char **argv;
+
+	while (tool->argv[n])
+		n++;
+	argv = calloc(n + 4, sizeof(*argv));
+	if (!argv) {
+		error_errno(err, ENOMEM, "arguments");
+		return NULL;
+	}
+	if (tool->idle) {
+		argv[at++] = "nice";
+		argv[at++] = "-n";
+		argv[at++] = "19";
+	}
+	memcpy(argv + at, tool->argv, n * sizeof(*argv));
+	return argv;
+}
+
+static int start(struct running *r, struct error *err)
+{
+	autofree const char **env = environment(r->tool, err);
+	autofree const char **argv = env ? arguments(r->tool, err) : NULL;
+	int out[2], errors[2];
+
+	if (!argv || fd_pipe(out, err) < 0)
+		return -1;
+	r->out = out[0];
+	autoclose int out_write = out[1];
+	if (fd_pipe(errors, err) < 0)
+		return -1;
+	r->errors = errors[0];
+	autoclose int errors_write = errors[1];
+	struct proc_fd fds[4] = {{out_write, 1}, {errors_write, 2}};
+	size_t nfds = 2;
+	if (r->tool->stdin_fd > 0)
+		fds[nfds++] = (struct proc_fd){r->tool->stdin_fd, 0};
+	if (r->tool->hold > 0)
+		fds[nfds++] = (struct proc_fd){r->tool->hold, HOLD_FD};
+	struct proc_spec spec = {.argv = argv,
+				 .envp = env,
+				 .fds = fds,
+				 .nfds = nfds,
+				 .die_with_parent = true,
+				 .cwd = r->tool->cwd};
+	return proc_spawn(&spec, &r->proc, err);
+}
+
+/* Lets a tool that we end clean up behind itself. */
+static void end(struct running *r)
+{
+	struct error ignored;
+	int code;
+
+	if (r->proc.pid > 0 && proc_signal(&r->proc, SIGTERM, &ignored) == 0)
+		(void)proc_wait(&r->proc, clock_mono_ns() + END_NS, &code, &ignored);
+	proc_end(&r->proc);
+}
+
+/* The end of stderr as one line; control bytes are blanks. */
+static const char *last_words(struct buf *b)
+{
+	while (b->len > 0 && b->data[b->start + b->len - 1] <= ' ')
+		b->len--;
+	for (size_t i = 0; i < b->len; i++)
+		if (b->data[b->start + i] < ' ' || b->data[b->start + i] == 0x7f)
+			b->data[b->start + i] = ' ';
+	return b->len ? buf_string(b) : "it said nothing";
+}
+
+static int run(struct running *r, struct error *err)
+{
+	int code;
+
+	if (follow(r, err) < 0) {
+		end(r);
+		return -1;
+	}
+	if (proc_wait(&r->proc, UINT64_MAX, &code, err) < 0)
+		return -1;
+	if (r->line.len > 0 && r->tool->line)
+		r->tool->line(r->tool->data, buf_string(&r->line));
+	if (code != 0)
+		return error_set(err, ERR_IO, "%s failed (%d): %s", r->tool->argv[0], code,
+				 last_words(&r->last));
+	return 0;
+}
+
+int tool_run(const struct tool *tool, struct error *err)
+{
+	const char *const names[] = {tool->argv[0], NULL};
+	struct running r = {.tool = tool, .proc = PROC_NONE, .out = -1, .errors = -1};
+	int result;
+
+	assert(tool->argv[0]);
+	if (!strchr(tool->argv[0], '/') && tool_require("this", names, err) < 0)
+		return -1;
+	result = start(&r, err);
+	if (result == 0)
+		result = run(&r, err);
+	else
+		error_prefix(err, "%s", tool->argv[0]);
+	cleanup_close(&r.out);
+	cleanup_close(&r.errors);
+	buf_free(&r.line);
+	buf_free(&r.last);
+	return result;
+}

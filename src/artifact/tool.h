@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Running the tools of others: which package a missing one is in, what they said when they failed.
+ */
+#ifndef ARTIFACT_TOOL_H
+#define ARTIFACT_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* Called for each line of a tool's stdout, without its newline. */
+typedef void tool_line_fn(void *data, const char *line);
+
+struct tool {
+	const char *const *argv;
+	const char *const *env; /* "NAME=VALUE"... NULL, on top of ours; NULL: none */
+	const char *cwd;	/* NULL: ours */
+	int stdin_fd;		/* 0 or less: /dev/null */
+	bool idle;		/* at the lowest CPU priority */
+	int hold;		/* a lock that every process of the tool holds too; 0: none */
+	struct buf *out;	/* the tool's stdout; NULL: see line */
+	struct buf *errors;	/* the tool's stderr; NULL: kept for the message alone */
+	tool_line_fn *line;	/* NULL: stdout is dropped */
+	void *data;
+};
+
+/*
+ * Runs the tool to its end, drawing the progress line meanwhile. An exit code other than 0 is
+ * ERR_IO with the last lines of its stderr; a tool that is not installed is ERR_NOT_FOUND with the
+ * package that has it. A signal to us ends the tool and is ERR_UNAVAILABLE.
+ */
+int tool_run(const struct tool *tool, struct error *err);
+
+/* Refuses with one message that names every missing tool of a NULL-terminated list, and the command
+ * that installs them. */
+int tool_require(const char *what, const char *const *names, struct error *err);
+
+/* PATH with the administrator's directories, where an ordinary user's shell does not look. */
+int tool_extend_path(struct error *err);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ARTIFACT_TREE_IMPL_H
+#define ARTIFACT_TREE_IMPL_H
+
+#include "artifact/tree.h"
+
+/* An entry whose data are in the staging directory already. */
+int tree_add_staged(struct tree *tree, const char *path, mode_t mode, uid_t uid, gid_t gid,
+		    int64_t time, struct error *err);
+
+#endif
