@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A backend: one const struct of functions, chosen once by the executable that links it. An absent
+ * function means unsupported. Backends know how a VM is made, driven and ended; they know nothing of
+ * states, files of the workspace, or the guest's protocols.
+ */
+#ifndef BACKEND_BACKEND_H
+#define BACKEND_BACKEND_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "contract/request.h"
+
+struct vm; /* the backend's own */
+
+/* How a VM came to its end, as the VMM told it. */
+enum vm_end {
+	VM_END_POWERED_OFF, /* the guest switched itself off */
+	VM_END_RESET,	    /* panic or reboot of the guest */
+	VM_END_KILLED,	    /* we ended it */
+	VM_END_CRASHED	    /* the VMM died or misbehaved by itself */
+};
+
+struct vm_events {
+	/* Bytes of the serial console. */
+	void (*serial)(void *data, const uint8_t *bytes, size_t len);
+	/* A disk has no room: the VM is paused and goes on after vm_resume. */
+	void (*disk_full)(void *data, const char *detail);
+	/* The VM and every companion of it have ended and been reaped. Called once, last, from the
+	 * loop; the owner may free the VM in it, and in no other of these callbacks. */
+	void (*ended)(void *data, enum vm_end end, const char *detail);
+	/* A companion (vsockd...) died by itself: the owner is expected to kill the VM. */
+	void (*companion_lost)(void *data, const char *name, int code);
+	void *data;
+};
+
+/* Everything a boot needs, opened by the caller: the backend is handed descriptors, not names.
+ * The descriptors stay the caller's. */
+struct vm_boot {
+	const struct config *config;
+	const char *label;	      /* "<stateDir>/<runtimeID>", to be seen in ps */
+	enum accelerator accelerator; /* resolved: KVM or TCG, never AUTO */
+	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed */
+	int rootfs_fd;		      /* read-write */
+	int workspace_fd;	      /* directory of the workspace */
+	int lease_fd;		      /* to be inherited by every process of the workspace */
+	int vsock_listen_fd;	      /* bound and listening vsock.sock */
+	const uint32_t *host_ports;   /* vsock.sock_<P> that exist; guest may dial these alone */
+	size_t host_port_count;
+	struct log *log; /* supervisor.log */
+};
+
+struct backend_host {
+	const char *architecture;
+	char *binary_path, *binary_version; /* NULL when missing */
+	enum accelerator accelerator;	    /* what auto resolves to */
+	char accelerator_reason[256];
+	const char *confinement; /* "cell", or "seccomp" where namespaces are not to be had */
+	char confinement_reason[256];
+	bool kvm_available; /* only if the probe passed */
+	bool vsock_available;
+};
+
+struct backend {
+	const char *name; /* identity.backend: "qemu" */
+	int (*host)(struct backend_host *out, struct error *err);
+	void (*host_free)(struct backend_host *host);
+	/* Refuses what this backend or host cannot honour, naming the field. Touches nothing. */
+	int (*check)(const struct config *config, struct error *err);
+	/* ACCELERATOR_AUTO resolved; KVM asked for and not usable is ERR_UNAVAILABLE with the reason. */
+	int (*accelerator)(enum accelerator wanted, enum accelerator *out, char reason[256],
+			   struct error *err);
+	/* Starts the VMM and companions; returns when they run, before the guest does anything
+	 * visible. What happens later comes by events, on the loop. */
+	struct vm *(*boot)(struct loop *loop, const struct vm_boot *boot,
+			   const struct vm_events *events, struct error *err);
+	/* Facts for runtime.json, new reference: {pid, startTime, companions:[{name,pid}], ...}. */
+	json_t *(*describe)(const struct vm *vm);
+	int (*power_button)(struct vm *vm, struct error *err);
+	/* At once; `ended` follows on the loop. Accepts NULL; may be repeated. */
+	void (*kill)(struct vm *vm);
+	int (*resume)(struct vm *vm, struct error *err);		 /* after disk_full */
+	int (*sever)(struct vm *vm, json_t *severed, struct error *err); /* quarantine */
+	void (*free)(struct vm *vm); /* kills and reaps what is left; accepts NULL */
+};
+
+extern const struct backend backend_qemu;
+
+#endif

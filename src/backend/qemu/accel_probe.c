@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The probe runs in a child of its own: it takes a signal and a timer, and a KVM that hangs must
+ * hang somebody who can be killed. The child answers with one fixed record over a pipe.
+ */
+#include "backend/qemu/accel_probe.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/qemu/host_facts.h"
+#include "backend/qemu/kvm_loop.h"
+#include "backend/qemu/tsc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define KVM_DEVICE "/dev/kvm"
+
+/* Words for what may be remembered; NULL: never. */
+static const char *const verdict_names[] = {
+	[KVM_UNKNOWN] = NULL, [KVM_USABLE] = "usable", [KVM_MISSING] = NULL, [KVM_DENIED] = NULL,
+	[KVM_SLOW] = "slow",  [KVM_BROKEN] = "broken", [KVM_HUNG] = NULL,
+};
+static_assert(ARRAY_SIZE(verdict_names) == KVM_VERDICT_COUNT, "every verdict has a row");
+
+static void say(struct accel_facts *facts, enum kvm_verdict verdict, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void say(struct accel_facts *facts, enum kvm_verdict verdict, const char *fmt, ...)
+{
+	va_list ap;
+
+	facts->kvm = verdict;
+	va_start(ap, fmt);
+	vsnprintf(facts->reason, sizeof(facts->reason), fmt, ap);
+	va_end(ap);
+}
+
+/* A paravirtual KVM names itself; its own guest kernels would run at speed. */
+static const char *slow_hint(void)
+{
+	if (access("/sys/module/kvm_pvm", F_OK) == 0)
+		return " (it is the paravirtual kvm_pvm, for guest kernels built for it)";
+	return "";
+}
+
+static void judge(struct accel_facts *facts, bool finished, uint64_t best_ns, uint64_t limit_ns)
+{
+	if (finished && best_ns <= limit_ns)
+		say(facts, KVM_USABLE,
+		    "KVM runs 64-bit code at speed: %d iterations in %" PRIu64 " us",
+		    KVM_LOOP_ITERATIONS, best_ns / 1000);
+	else
+		say(facts, KVM_SLOW,
+		    KVM_DEVICE " opens, but 64-bit code runs emulated: %d iterations did not end "
+			       "within %" PRIu64 " ms%s",
+		    KVM_LOOP_ITERATIONS, limit_ns / NS_PER_MS, slow_hint());
+}
+
+/*
+ * As root the VM runs under a user id of its own, which has the device's group and nothing more.
+ */
+static bool denied_to_vm_user(struct accel_facts *facts)
+{
+	const mode_t group = S_IRGRP | S_IWGRP, others = S_IROTH | S_IWOTH;
+	struct stat st;
+
+	if (geteuid() != 0 || stat(KVM_DEVICE, &st) < 0)
+		return false;
+	if ((st.st_mode & others) == others || (st.st_gid != 0 && (st.st_mode & group) == group))
+		return false;
+	say(facts, KVM_DENIED,
+	    KVM_DEVICE " is root's alone, and a VM of root runs as a user of its own: "
+		       "chgrp kvm " KVM_DEVICE " && chmod 660 " KVM_DEVICE);
+	return true;
+}
+
+/* Opens the device, or says why not. */
+static int open_kvm(struct accel_facts *facts)
+{
+	int fd = open(KVM_DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == EACCES || errno == EPERM)
+		say(facts, KVM_DENIED,
+		    "no rights to " KVM_DEVICE ": add the user to its group (usermod -aG kvm USER) "
+		    "and log in again");
+	else if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
+		say(facts, KVM_MISSING,
+		    "no " KVM_DEVICE
+		    ": hardware virtualisation is off or not offered to this host");
+	else
+		say(facts, KVM_BROKEN, KVM_DEVICE " does not open: %s", strerror(errno));
+	return -1;
+}
+
+static void run_child(int kvm_fd, int out) __attribute__((noreturn));
+static void run_child(int kvm_fd, int out)
+{
+	struct accel_facts facts = {0};
+	struct error why;
+	bool finished = false;
+	uint64_t best = 0, limit = limit_get(LIMIT_PROBE_LOOP_MS) * NS_PER_MS;
+
+	if (kvm_loop_run(kvm_fd, limit, &finished, &best, &why) < 0)
+		say(&facts, KVM_BROKEN, KVM_DEVICE " opens and does not work: %.180s", why.msg);
+	else
+		judge(&facts, finished, best, limit);
+	(void)!write(out, &facts, sizeof(facts));
+	_exit(0);
+}
+
+/* The child's answer within the deadline; one that gives none is killed. */
+static void hear_child(int from, pid_t pid, struct accel_facts *facts)
+{
+	struct accel_facts heard;
+	struct error why;
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_PROBE_MS) * NS_PER_MS;
+
+	if (fd_wait(from, POLLIN, deadline, &why) == 0 &&
+	    fd_read_exact(from, &heard, sizeof(heard), &why) == 0) {
+		heard.reason[sizeof(heard.reason) - 1] = '\0';
+		say(facts, heard.kvm, "%s", heard.reason);
+	} else {
+		say(facts, KVM_HUNG, KVM_DEVICE " opens, and the probe of it hangs or dies");
+	}
+	kill(pid, SIGKILL);
+}
+
+/* A process stuck in the kernel cannot be reaped; it is left behind rather than waited for. */
+static void reap(pid_t pid)
+{
+	struct error ignored;
+	autoclose int pidfd = pidfd_open(pid, 0);
+
+	if (pidfd >= 0)
+		fd_wait(pidfd, POLLIN, clock_mono_ns() + limit_get(LIMIT_PROBE_MS) * NS_PER_MS,
+			&ignored);
+	waitpid(pid, NULL, WNOHANG);
+}
+
+static int try_kvm(struct accel_facts *facts, struct error *err)
+{
+	int ends[2];
+	autoclose int kvm = open_kvm(facts);
+
+	if (kvm < 0)
+		return 0;
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	autoclose int from = ends[0];
+	autoclose int to = ends[1];
+	pid_t pid = fork();
+	if (pid < 0)
+		return error_errno(err, errno, "accelerator probe: fork");
+	if (pid == 0)
+		run_child(kvm, to);
+	close(steal_fd(&to));
+	hear_child(from, pid, facts);
+	reap(pid);
+	return 0;
+}
+
+/* What the device can do is remembered; whether we and the VM's user may use it is asked anew. */
+static void apply_rights(struct accel_facts *facts)
+{
+	struct accel_facts now = {0};
+	autoclose int kvm = open_kvm(&now);
+
+	if (kvm < 0 || (facts->kvm == KVM_USABLE && denied_to_vm_user(&now)))
+		say(facts, now.kvm, "%s", now.reason);
+}
+
+/* What was remembered, if it was about this very node. */
+static void recall(const struct host_facts *host, const char *node, struct accel_facts *facts)
+{
+	facts->tsc_khz = host->tsc_khz;
+	if (strcmp(host->kvm_node, node) != 0)
+		return;
+	for (size_t i = 0; i < KVM_VERDICT_COUNT; i++)
+		if (verdict_names[i] && strcmp(verdict_names[i], host->kvm_verdict) == 0)
+			say(facts, (enum kvm_verdict)i, "%s", host->kvm_reason);
+}
+
+static void remember(struct host_facts *host, const char *node, const struct accel_facts *facts)
+{
+	const char *verdict = verdict_names[facts->kvm];
+
+	host->tsc_khz = facts->tsc_khz;
+	snprintf(host->kvm_node, sizeof(host->kvm_node), "%s", verdict ? node : "");
+	snprintf(host->kvm_verdict, sizeof(host->kvm_verdict), "%s", verdict ? verdict : "");
+	snprintf(host->kvm_reason, sizeof(host->kvm_reason), "%s", verdict ? facts->reason : "");
+	host_facts_store(host);
+}
+
+int accel_probe(struct accel_facts *out, struct error *err)
+{
+	char node[HOST_THING_TEXT];
+	struct host_facts host;
+	struct accel_facts facts = {0};
+
+	host_thing(KVM_DEVICE, node);
+	host_facts_load(&host);
+	recall(&host, node, &facts);
+	bool known = facts.kvm != KVM_UNKNOWN && facts.tsc_khz;
+	if (facts.kvm == KVM_UNKNOWN && try_kvm(&facts, err) < 0)
+		return -1;
+	if (!facts.tsc_khz)
+		facts.tsc_khz = tsc_measure_khz();
+	if (!known)
+		remember(&host, node, &facts);
+	apply_rights(&facts);
+	*out = facts;
+	return 0;
+}
+
+int accel_tsc_khz(uint32_t *khz, struct error *err)
+{
+	struct host_facts host;
+
+	host_facts_load(&host);
+	if (!host.tsc_khz) {
+		host.tsc_khz = tsc_measure_khz();
+		host_facts_store(&host);
+	}
+	if (!host.tsc_khz)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "this processor's time-stamp counter cannot be measured, and a "
+				 "guest under TCG needs its frequency");
+	*khz = host.tsc_khz;
+	return 0;
+}
+
+int accel_choose(enum accelerator wanted, const struct accel_facts *facts, enum accelerator *out,
+		 char reason[256], struct error *err)
+{
+	bool usable = facts->kvm == KVM_USABLE;
+
+	if (wanted == ACCELERATOR_KVM && !usable)
+		return error_set(err, ERR_UNAVAILABLE, "accelerator kvm: %s", facts->reason);
+	if (wanted == ACCELERATOR_TCG)
+		snprintf(reason, 256, "TCG was asked for");
+	else
+		snprintf(reason, 256, "%s", facts->reason);
+	*out = wanted == ACCELERATOR_TCG || !usable ? ACCELERATOR_TCG : ACCELERATOR_KVM;
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An argument vector that grows. Errors stick: adds after a failure do nothing, and argv_finish()
+ * tells, so that a long command line is written without a check at every word.
+ */
+#ifndef BACKEND_QEMU_ARGV_H
+#define BACKEND_QEMU_ARGV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct argv {
+	char **words; /* NULL-terminated once finished; each malloc'd */
+	size_t count, cap;
+	bool failed; /* memory ran out */
+};
+#define ARGV_INIT \
+	{         \
+		0 \
+	}
+void argv_free(struct argv *argv); /* accepts a zeroed one */
+#define autoargv __attribute__((cleanup(argv_free)))
+
+void argv_add(struct argv *argv, const char *word);
+void argv_addf(struct argv *argv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* All words up to a NULL. */
+void argv_add_list(struct argv *argv, const char *const *words);
+/* The vector, borrowed from argv; NULL (ERR_IO, ENOMEM) when an add failed. */
+const char *const *argv_finish(struct argv *argv, struct error *err);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* bwrap's command line for one cell. */
+#ifndef BACKEND_QEMU_CELL_ARGS_H
+#define BACKEND_QEMU_CELL_ARGS_H
+
+#include "backend/qemu/argv.h"
+#include "backend/qemu/cell.h"
+
+/* Numbers of our own descriptors in bwrap, behind all of spec->fds. */
+struct cell_numbers {
+	int info, hold; /* --info-fd, --block-fd */
+	int data;	/* the first of spec->ndata */
+};
+struct cell_numbers cell_numbers(const struct cell_spec *spec);
+void cell_arguments(const struct cell_spec *spec, struct argv *argv);
+
+#endif

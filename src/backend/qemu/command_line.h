@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * QEMU's whole command line, from one table keyed by (architecture, accelerator, purpose). Nothing
+ * else in the backend knows a QEMU option; a unit test pins every row word by word.
+ */
+#ifndef BACKEND_QEMU_COMMAND_LINE_H
+#define BACKEND_QEMU_COMMAND_LINE_H
+
+#include <stdint.h>
+
+#include "backend/qemu/argv.h"
+#include "base/error.h"
+#include "contract/request.h"
+
+enum architecture { ARCHITECTURE_X86_64, ARCHITECTURE_COUNT };
+
+/* What a machine is for decides its type. */
+enum purpose {
+	PURPOSE_PLAIN,	   /* devices fixed at start: microvm */
+	PURPOSE_PLUGGABLE, /* may get a device later: q35 with a spare root port */
+	PURPOSE_COUNT
+};
+
+/* Descriptors of the QEMU process, by fixed number; command_line_build() names them. */
+enum qemu_fd {
+	QEMU_FD_QMP = 3,
+	QEMU_FD_SERIAL,
+	QEMU_FD_VHOST,
+	QEMU_FD_ROOTFS,
+	QEMU_FD_LEASE, /* held, never used */
+	QEMU_FD_END
+};
+
+struct machine {
+	enum architecture architecture;
+	enum accelerator accelerator; /* KVM or TCG */
+	enum purpose purpose;
+	const char *binary;
+	const char *label;	     /* shown in ps */
+	const char *kernel, *initrd; /* as QEMU sees them */
+	int64_t memory_mib;
+	int64_t cpu_count;
+	uint32_t tsc_khz; /* of the host's time-stamp counter; 0: not known */
+};
+
+/* Appends the command line, argv[0] first. ERR_UNSUPPORTED for a machine without a row. */
+int command_line_build(const struct machine *machine, struct argv *argv, struct error *err);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/qemu/confinement.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/qemu/cell.h"
+#include "backend/qemu/host_facts.h"
+#include "backend/qemu/programs.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+/* Runs it to its end; *said is what it wrote to stderr. */
+static int run_cell(const struct cell_spec *spec, struct cell *cell, int *code, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CELL_MS) * NS_PER_MS;
+
+	if (cell_spawn(spec, cell, err) < 0)
+		return -1;
+	if (cell_release(cell, err) < 0)
+		return -1;
+	return proc_wait(&cell->monitor, deadline, code, err);
+}
+
+/* The first line of what bwrap had to say. The other end is closed by now, or about to be. */
+static void hear(int fd, char *line, size_t size)
+{
+	ssize_t n = 0;
+	struct error ignored;
+
+	if (fd_wait(fd, POLLIN, clock_mono_ns() + limit_get(LIMIT_CELL_MS) * NS_PER_MS, &ignored) ==
+	    0)
+		n = read(fd, line, size - 1);
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+}
+
+/* 0 when a cell around true(1) works; else reason is filled. */
+static int try_cell(const char *bwrap, char reason[CONFINEMENT_REASON])
+{
+	struct error why = {0};
+	struct cell cell = CELL_NONE;
+	char said[160];
+	int ends[2], code = -1;
+	autofree char *program = program_true(&why);
+
+	if (!program || fd_pipe(ends, &why) < 0) {
+		snprintf(reason, CONFINEMENT_REASON, "%.200s", why.msg);
+		return -1;
+	}
+	autoclose int from = ends[0];
+	autoclose int to = ends[1];
+	const char *const argv[] = {program, NULL};
+	const struct proc_fd fds[] = {{to, 2}};
+	const struct cell_spec spec = {
+		.bwrap = bwrap, .program = program, .argv = argv, .fds = fds, .nfds = 1};
+
+	int rc = run_cell(&spec, &cell, &code, &why);
+	cell_end(&cell);
+	if (rc == 0 && code == 0)
+		return 0;
+	close(steal_fd(&to));
+	hear(from, said, sizeof(said));
+	snprintf(reason, CONFINEMENT_REASON,
+		 "namespaces are not to be had (%.120s): QEMU runs under its seccomp filter alone",
+		 *said ? said : why.msg);
+	return -1;
+}
+
+char *confinement_bwrap(char reason[CONFINEMENT_REASON])
+{
+	struct error why;
+	struct host_facts facts;
+	char thing[HOST_THING_TEXT];
+	autofree char *bwrap = program_bwrap(&why);
+
+	if (!bwrap) {
+		snprintf(reason, CONFINEMENT_REASON, "%.200s", why.msg);
+		return NULL;
+	}
+	host_thing(bwrap, thing);
+	host_facts_load(&facts);
+	if (strcmp(facts.cell_bwrap, thing) != 0) {
+		if (try_cell(bwrap, reason) < 0)
+			return NULL;
+		snprintf(facts.cell_bwrap, sizeof(facts.cell_bwrap), "%s", thing);
+		host_facts_store(&facts);
+	}
+	snprintf(reason, CONFINEMENT_REASON, "bubblewrap makes namespaces here");
+	return steal_ptr(&bwrap);
+}
+
+void confinement_forget(void)
+{
+	struct host_facts facts;
+
+	host_facts_load(&facts);
+	facts.cell_bwrap[0] = '\0';
+	host_facts_store(&facts);
+}

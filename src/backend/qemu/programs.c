@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/qemu/programs.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* dir/name if that can be executed; NULL otherwise, and without memory. */
+static char *program_in(const char *dir, size_t len, const char *name)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name);
+
+	if (n < 0 || (size_t)n >= sizeof(path) || !is_program(path))
+		return NULL;
+	return path_absolute(path, NULL);
+}
+
+static char *in_path(const char *name)
+{
+	const char *list = getenv("PATH"), *end;
+	char *found = NULL;
+
+	if (!list || !*list)
+		list = "/usr/local/bin:/usr/bin:/bin";
+	for (;; list = end + 1) {
+		end = strchrnul(list, ':');
+		/* An empty element would mean the working directory; nobody wants that here. */
+		if (end > list)
+			found = program_in(list, (size_t)(end - list), name);
+		if (found || !*end)
+			return found;
+	}
+}
+
+char *program_qemu(struct error *err)
+{
+	const char *named = getenv("MICROAGENT_QEMU");
+
+	if (named && *named) {
+		if (is_program(named))
+			return path_absolute(named, err);
+		error_set(err, ERR_UNAVAILABLE,
+			  "QEMU: MICROAGENT_QEMU names %s, which is no program; without it "
+			  "QEMU comes from PATH (apt-get install qemu-system-x86)",
+			  named);
+		return NULL;
+	}
+	char *found = in_path("qemu-system-x86_64");
+	if (!found)
+		error_set(err, ERR_UNAVAILABLE,
+			  "qemu-system-x86_64 is not installed: apt-get install qemu-system-x86");
+	return found;
+}
+
+char *program_bwrap(struct error *err)
+{
+	char *found = in_path("bwrap");
+
+	if (!found)
+		error_set(err, ERR_UNAVAILABLE,
+			  "bwrap is not installed: apt-get install bubblewrap");
+	return found;
+}
+
+char *program_true(struct error *err)
+{
+	char *found = in_path("true");
+
+	if (!found)
+		error_set(err, ERR_NOT_FOUND, "true(1) is not in PATH");
+	return found;
+}
+
+char *program_vsockd(struct error *err)
+{
+	autofree char *dir = path_of_executable_dir(NULL);
+	char *found = dir ? program_in(dir, strlen(dir), "microagent-vsockd") : NULL;
+
+	if (!found)
+		found = in_path("microagent-vsockd");
+	if (!found)
+		error_set(err, ERR_UNAVAILABLE,
+			  "microagent-vsockd is neither beside this program nor in PATH: install "
+			  "microagent again");
+	return found;
+}

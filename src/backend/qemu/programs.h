@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The programs this backend starts, and how each is found. All results malloc'd, absolute. */
+#ifndef BACKEND_QEMU_PROGRAMS_H
+#define BACKEND_QEMU_PROGRAMS_H
+
+#include "base/error.h"
+
+/* $MICROAGENT_QEMU (the path of a binary; the cell holds no shell for a script), else qemu-system-<architecture> in PATH. ERR_UNAVAILABLE names the
+ * package. */
+char *program_qemu(struct error *err);
+/* bwrap in PATH. ERR_UNAVAILABLE names the package. */
+char *program_bwrap(struct error *err);
+/* true(1), for trying a cell. */
+char *program_true(struct error *err);
+/* microagent-vsockd beside the running executable, else in PATH. */
+char *program_vsockd(struct error *err);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* The QEMU backend as the supervisor sees it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/qemu/accel_probe.h"
+#include "backend/qemu/check.h"
+#include "backend/qemu/confinement.h"
+#include "backend/qemu/programs.h"
+#include "backend/qemu/vm.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+/* "QEMU emulator version 7.2.22 (Debian ...)" without its first words; NULL when it does not say. */
+static char *version_of(const char *binary)
+{
+	static const char before[] = "version ";
+	autobuf struct buf out = BUF_INIT(65536);
+	const char *const argv[] = {binary, "--version", NULL};
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_QMP_MS) * NS_PER_MS;
+	struct error ignored;
+
+	if (proc_run(argv, &out, deadline, &ignored) < 0)
+		return NULL;
+	const char *text = buf_string(&out), *at = text ? strstr(text, before) : NULL;
+	if (!at)
+		return NULL;
+	at += sizeof(before) - 1;
+	return strndup(at, strcspn(at, "\n"));
+}
+
+static void qemu_host_free(struct backend_host *host)
+{
+	free(host->binary_path);
+	free(host->binary_version);
+	*host = (struct backend_host){0};
+}
+
+static int qemu_accelerator(enum accelerator wanted, enum accelerator *out, char reason[256],
+			    struct error *err)
+{
+	struct accel_facts facts = {0};
+
+	/* Asked for by name, TCG needs no look at KVM. */
+	if (wanted != ACCELERATOR_TCG && accel_probe(&facts, err) < 0)
+		return -1;
+	return accel_choose(wanted, &facts, out, reason, err);
+}
+
+static void find_confinement(struct backend_host *host)
+{
+	autofree char *bwrap = confinement_bwrap(host->confinement_reason);
+
+	host->confinement = bwrap ? "cell" : "seccomp";
+}
+
+static int qemu_host(struct backend_host *out, struct error *err)
+{
+	struct backend_host host = {.architecture = "x86_64"};
+	struct accel_facts facts;
+	struct error missing;
+	autofree char *vsockd = program_vsockd(&missing);
+
+	if (accel_probe(&facts, err) < 0 ||
+	    accel_choose(ACCELERATOR_AUTO, &facts, &host.accelerator, host.accelerator_reason,
+			 err) < 0)
+		return -1;
+	host.kvm_available = facts.kvm == KVM_USABLE;
+	host.vsock_available = vsockd != NULL;
+	find_confinement(&host);
+	host.binary_path = program_qemu(&missing);
+	if (host.binary_path)
+		host.binary_version = version_of(host.binary_path);
+	*out = host;
+	return 0;
+}
+
+static int qemu_check(const struct config *config, struct error *err)
+{
+	enum accelerator accelerator;
+	char reason[256];
+
+	if (check_fields(config, err) < 0)
+		return -1;
+	autofree char *qemu = program_qemu(err);
+	autofree char *vsockd = qemu ? program_vsockd(err) : NULL;
+	if (!vsockd)
+		return -1;
+	return qemu_accelerator(config->accelerator, &accelerator, reason, err);
+}
+
+const struct backend backend_qemu = {
+	.name = "qemu",
+	.host = qemu_host,
+	.host_free = qemu_host_free,
+	.check = qemu_check,
+	.accelerator = qemu_accelerator,
+	.boot = vm_boot,
+	.describe = vm_describe,
+	.power_button = vm_power_button,
+	.kill = vm_kill,
+	.resume = vm_resume,
+	.free = vm_free,
+};

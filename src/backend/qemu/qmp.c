@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One line is one JSON object. The connection passes through three phases:
+ *
+ *   GREETING  waits for {"QMP": ...}; answers with qmp_capabilities
+ *   NEGOTIATE waits for the answer to that
+ *   READY     commands flow; an event may come at any time in any phase but the first
+ *   CLOSED    nothing more is read or written; stays so until qmp_free()
+ *
+ * Callbacks may free the connection: while one runs, depth is above zero and qmp_free() only marks.
+ */
+#include "backend/qemu/qmp.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+enum phase { PHASE_GREETING, PHASE_NEGOTIATE, PHASE_READY, PHASE_CLOSED };
+
+#define PENDING_MAX 16
+#define OUT_MAX 1048576
+#define READ_BYTES 65536 /* per wake-up */
+
+struct pending {
+	struct qmp *qmp;
+	uint64_t id; /* 0: free */
+	qmp_reply_fn *fn;
+	void *data;
+	struct loop_watch *timer;
+};
+
+struct qmp {
+	struct loop *loop;
+	struct loop_watch *watch, *greeting_timer;
+	int fd;
+	enum phase phase;
+	struct buf in;
+	size_t scanned;	 /* bytes of in that hold no newline */
+	struct buf out;	 /* being sent */
+	struct buf held; /* commands given before READY */
+	uint64_t next_id;
+	struct pending pending[PENDING_MAX];
+	struct qmp_events events;
+	int depth;
+	bool freed;
+};
+
+static void destroy(struct qmp *q)
+{
+	loop_remove(q->watch);
+	loop_remove(q->greeting_timer);
+	for (size_t i = 0; i < PENDING_MAX; i++)
+		loop_remove(q->pending[i].timer);
+	cleanup_close(&q->fd);
+	buf_free(&q->in);
+	buf_free(&q->out);
+	buf_free(&q->held);
+	free(q);
+}
+
+static void enter(struct qmp *q)
+{
+	q->depth++;
+}
+
+static void leave(struct qmp *q)
+{
+	if (--q->depth == 0 && q->freed)
+		destroy(q);
+}
+
+void qmp_free(struct qmp *q)
+{
+	if (!q)
+		return;
+	q->freed = true;
+	q->phase = PHASE_CLOSED;
+	if (q->depth == 0)
+		destroy(q);
+}
+
+/* The slot becomes free before its function is called, which may send anew. */
+static void answer(struct pending *p, const json_t *result, const struct error *why)
+{
+	qmp_reply_fn *fn = p->fn;
+	void *data = p->data;
+
+	loop_remove(p->timer);
+	*p = (struct pending){.qmp = p->qmp};
+	if (fn && !p->qmp->freed)
+		fn(data, result, why);
+}
+
+/* The end of the connection: everything outstanding fails, then the owner hears of it. */
+static void shut(struct qmp *q, const struct error *why)
+{
+	struct error gone = {.code = ERR_IO};
+
+	if (q->phase == PHASE_CLOSED)
+		return;
+	q->phase = PHASE_CLOSED;
+	loop_remove(steal_ptr(&q->watch));
+	loop_remove(steal_ptr(&q->greeting_timer));
+	error_set(&gone, ERR_IO, "QEMU's monitor has closed");
+	for (size_t i = 0; i < PENDING_MAX; i++)
+		if (q->pending[i].id)
+			answer(&q->pending[i], NULL, why ? why : &gone);
+	if (!q->freed && q->events.closed)
+		q->events.closed(q->events.data, why);
+}
+
+static void shut_with(struct qmp *q, struct error *why)
+{
+	error_prefix(why, "QEMU's monitor");
+	shut(q, why);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static int flush(struct qmp *q, struct error *err)
+{
+	while (q->out.len) {
+		ssize_t n = send(q->fd, buf_bytes(&q->out), q->out.len, MSG_NOSIGNAL);
+		if (n >= 0)
+			buf_consume(&q->out, (size_t)n);
+		else if (errno == EAGAIN)
+			break;
+		else if (errno != EINTR)
+			return error_errno(err, errno, "send");
+	}
+	return loop_set_events(q->watch, q->out.len ? EPOLLIN | EPOLLOUT : EPOLLIN, err);
+}
+
+static void on_deadline(struct loop *loop, void *data)
+{
+	struct pending *p = data;
+	struct qmp *q = p->qmp;
+	struct error why;
+
+	(void)loop;
+	p->timer = NULL; /* it has fired and removed itself */
+	error_set(&why, ERR_TIMEOUT, "QEMU has not answered a monitor command for %" PRIu64 " ms",
+		  limit_get(LIMIT_QMP_MS));
+	enter(q);
+	answer(p, NULL, &why);
+	leave(q);
+}
+
+static struct pending *free_slot(struct qmp *q)
+{
+	for (size_t i = 0; i < PENDING_MAX; i++)
+		if (!q->pending[i].id)
+			return &q->pending[i];
+	return NULL;
+}
+
+static uint64_t deadline(enum limit limit)
+{
+	return clock_mono_ns() + limit_get(limit) * NS_PER_MS;
+}
+
+static char *command_text(uint64_t id, const char *command, json_t *arguments, struct error *err)
+{
+	json_auto_t *doc = json_pack("{s:s, s:I}", "execute", command, "id", (json_int_t)id);
+
+	if (!doc || (arguments && json_object_set(doc, "arguments", arguments) < 0)) {
+		error_errno(err, ENOMEM, "monitor command");
+		return NULL;
+	}
+	return json_line(doc, err);
+}
+
+/* Puts one command into queue with a slot for its answer. */
+static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t *arguments,
+		   qmp_reply_fn *reply, void *data, struct error *err)
+{
+	struct pending *p = free_slot(q);
+
+	if (!p)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "QEMU has too many monitor commands unanswered");
+	autofree char *text = command_text(q->next_id, command, arguments, err);
+	if (!text)
+		return -1;
+	struct loop_watch *timer =
+		loop_add_timer(q->loop, deadline(LIMIT_QMP_MS), on_deadline, p, err);
+	if (!timer)
+		return -1;
+	if (buf_printf(queue, err, "%s\n", text) < 0) {
+		loop_remove(timer);
+		return -1;
+	}
+	*p = (struct pending){
+		.qmp = q, .id = q->next_id++, .fn = reply, .data = data, .timer = timer};
+	return 0;
+}
+
+int qmp_send(struct qmp *q, const char *command, json_t *arguments, qmp_reply_fn *reply, void *data,
+	     struct error *err)
+{
+	json_auto_t *owned = arguments;
+
+	if (q->phase == PHASE_CLOSED)
+		return error_set(err, ERR_UNAVAILABLE, "QEMU's monitor has closed");
+	if (q->phase != PHASE_READY)
+		return enqueue(q, &q->held, command, owned, reply, data, err);
+	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
+		return -1;
+	/* A connection that breaks here is noticed by the loop, which then answers. */
+	flush(q, NULL);
+	return 0;
+}
+
+/* --- receiving -------------------------------------------------------------------------------- */
+
+static void on_capabilities(void *data, const json_t *result, const struct error *why)
+{
+	struct qmp *q = data;
+	struct error broken;
+
+	(void)result;
+	if (q->phase != PHASE_NEGOTIATE)
+		return;
+	if (why) {
+		shut(q, why);
+		return;
+	}
+	q->phase = PHASE_READY;
+	if (q->held.len && (buf_append(&q->out, buf_bytes(&q->held), q->held.len, &broken) < 0 ||
+			    flush(q, &broken) < 0)) {
+		shut_with(q, &broken);
+		return;
+	}
+	buf_free(&q->held);
+	if (q->events.ready)
+		q->events.ready(q->events.data);
+}
+
+static int take_greeting(struct qmp *q, const json_t *doc, struct error *err)
+{
+	if (!json_is_object(json_object_get(doc, "QMP")))
+		return error_set(err, ERR_IO, "no greeting");
+	loop_remove(steal_ptr(&q->greeting_timer));
+	q->phase = PHASE_NEGOTIATE;
+	if (enqueue(q, &q->out, "qmp_capabilities", NULL, on_capabilities, q, err) < 0)
+		return -1;
+	return flush(q, err);
+}
+
+static int take_event(struct qmp *q, const json_t *doc, const json_t *name, struct error *err)
+{
+	const json_t *body = json_object_get(doc, "data");
+
+	if (!json_is_string(name) || (body && !json_is_object(body)))
+		return error_set(err, ERR_IO, "malformed event");
+	if (q->events.event)
+		q->events.event(q->events.data, json_string_value(name), body);
+	return 0;
+}
+
+/* An answer that nobody waits for came after its deadline, and is dropped. */
+static int take_answer(struct qmp *q, const json_t *doc, struct error *err)
+{
+	const json_t *id = json_object_get(doc, "id");
+	const json_t *result = json_object_get(doc, "return");
+	const json_t *failure = json_object_get(doc, "error");
+	struct error why;
+
+	if (!result && !json_is_object(failure))
+		return error_set(err, ERR_IO, "neither event nor answer");
+	if (!json_is_integer(id) || json_integer_value(id) <= 0)
+		return result ? 0 : error_set(err, ERR_IO, "an error without a command");
+	if (!result) {
+		const char *text = json_string_value(json_object_get(failure, "desc"));
+		error_set(&why, ERR_IO, "QEMU: %.400s", text ? text : "unnamed error");
+	}
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		if (q->pending[i].id == (uint64_t)json_integer_value(id)) {
+			answer(&q->pending[i], result, result ? NULL : &why);
+			break;
+		}
+	}
+	return 0;
+}
+
+static int take_line(struct qmp *q, const uint8_t *line, size_t len, struct error *err)
+{
+	json_auto_t *doc = json_load_strict(line, len, err);
+
+	if (!doc)
+		return -1;
+	if (!json_is_object(doc))
+		return error_set(err, ERR_IO, "a message that is no object");
+	if (q->phase == PHASE_GREETING)
+		return take_greeting(q, doc, err);
+	const json_t *event = json_object_get(doc, "event");
+	if (event)
+		return take_event(q, doc, event, err);
+	return take_answer(q, doc, err);
+}
+
+/* Every whole line in the buffer. Each byte is looked at once for a newline. */
+static int take_lines(struct qmp *q, struct error *err)
+{
+	while (q->phase != PHASE_CLOSED) {
+		const uint8_t *bytes = buf_bytes(&q->in);
+		const uint8_t *end = memchr(bytes + q->scanned, '\n', q->in.len - q->scanned);
+		if (!end) {
+			q->scanned = q->in.len;
+			return 0;
+		}
+		size_t len = (size_t)(end - bytes);
+		if (take_line(q, bytes, len, err) < 0)
+			return -1;
+		buf_consume(&q->in, len + 1);
+		q->scanned = 0;
+	}
+	return 0;
+}
+
+/* 1: bytes came; 0: none now, or the connection has been shut. */
+static int receive(struct qmp *q)
+{
+	struct error why;
+	uint8_t *room = buf_reserve(&q->in, READ_BYTES, NULL);
+	size_t size = READ_BYTES;
+
+	if (!room) { /* near the limit: what is left of it */
+		size = q->in.limit - q->in.len;
+		room = size ? buf_reserve(&q->in, size, NULL) : NULL;
+	}
+	if (!room) {
+		error_set(&why, ERR_IO, "a message longer than %zu bytes", q->in.limit);
+		shut_with(q, &why);
+		return 0;
+	}
+	ssize_t n = recv(q->fd, room, size, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) { /* a reset is as good an end as any */
+		shut(q, NULL);
+		return 0;
+	}
+	buf_commit(&q->in, (size_t)n);
+	if (take_lines(q, &why) < 0)
+		shut_with(q, &why);
+	return q->phase != PHASE_CLOSED;
+}
+
+static void on_socket(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct qmp *q = data;
+	struct error why;
+
+	(void)loop, (void)fd;
+	enter(q);
+	if (events & EPOLLOUT && flush(q, &why) < 0)
+		shut_with(q, &why);
+	if (q->phase != PHASE_CLOSED && events & ~(uint32_t)EPOLLOUT)
+		receive(q);
+	leave(q);
+}
+
+static void on_no_greeting(struct loop *loop, void *data)
+{
+	struct qmp *q = data;
+	struct error why;
+
+	(void)loop;
+	q->greeting_timer = NULL;
+	error_set(&why, ERR_TIMEOUT, "no greeting within %" PRIu64 " ms",
+		  limit_get(LIMIT_QMP_GREETING_MS));
+	enter(q);
+	shut_with(q, &why);
+	leave(q);
+}
+
+void qmp_drain(struct qmp *q)
+{
+	/* Bounded: the other end is dead and a socket holds little. */
+	enter(q);
+	for (int i = 0; i < 64 && q->phase != PHASE_CLOSED && receive(q); i++)
+		;
+	leave(q);
+}
+
+struct qmp *qmp_new(struct loop *loop, int fd, const struct qmp_events *events, struct error *err)
+{
+	struct qmp *q = calloc(1, sizeof(*q));
+
+	if (!q) {
+		close(fd);
+		error_errno(err, ENOMEM, "monitor");
+		return NULL;
+	}
+	*q = (struct qmp){.loop = loop, .fd = fd, .next_id = 1, .events = *events};
+	q->in.limit = limit_get(LIMIT_QMP_LINE_BYTES);
+	q->out.limit = q->held.limit = OUT_MAX;
+	for (size_t i = 0; i < PENDING_MAX; i++)
+		q->pending[i].qmp = q;
+	if (fd_nonblock(fd, true, err) == 0 &&
+	    (q->watch = loop_add_fd(loop, fd, EPOLLIN, on_socket, q, err)) &&
+	    (q->greeting_timer =
+		     loop_add_timer(loop, deadline(LIMIT_QMP_GREETING_MS), on_no_greeting, q, err)))
+		return q;
+	destroy(q);
+	return NULL;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/qemu/tsc.h"
+
+#include <stddef.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+#ifdef __x86_64__
+#include <x86intrin.h>
+
+#define MEASURE_NS (20 * NS_PER_MS)
+#define TRIES 16
+
+struct moment {
+	uint64_t ns, tsc;
+};
+
+static uint64_t raw_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* Both clocks at one moment: of several tries the one with the least time between the two looks at
+ * the counter, since an interruption there would be taken for ticks. */
+static struct moment look(void)
+{
+	struct moment best = {0, 0};
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = __rdtsc(), ns = raw_ns(), after = __rdtsc();
+		if (after - before < least) {
+			least = after - before;
+			best = (struct moment){.ns = ns, .tsc = before + least / 2};
+		}
+	}
+	return best;
+}
+
+uint32_t tsc_measure_khz(void)
+{
+	struct moment first = look();
+	const struct timespec pause = {.tv_nsec = (long)MEASURE_NS};
+
+	/* The interval is what is measured, not something waited for. */
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	struct moment last = look();
+	uint64_t ns = last.ns - first.ns, ticks = last.tsc - first.tsc;
+	if (ns == 0)
+		return 0;
+	uint64_t khz = (uint64_t)((__uint128_t)ticks * 1000000 / ns);
+	return khz <= UINT32_MAX ? (uint32_t)khz : 0;
+}
+
+#else
+uint32_t tsc_measure_khz(void)
+{
+	return 0;
+}
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One VM: QEMU in its cell, vsockd beside it, and the channels to both.
+ *
+ * Its processes:   supervisor ── bwrap (monitor) ── QEMU (program, PID 1 of its pid namespace)
+ *                       └─────── microagent-vsockd
+ * Without namespaces QEMU is the supervisor's own child, and monitor and program are one.
+ *
+ * Whatever ends first takes the rest with it: QEMU's end closes vsockd's connection; vsockd's is
+ * told to the owner, who kills. `ended` is told when the program has ended and both children have
+ * been reaped.
+ */
+#ifndef BACKEND_QEMU_VM_H
+#define BACKEND_QEMU_VM_H
+
+#include <stdbool.h>
+
+#include "backend/backend.h"
+#include "backend/qemu/cell.h"
+#include "backend/qemu/qmp.h"
+#include "backend/qemu/stderr_log.h"
+
+#define VSOCKD_NAME "microagent-vsockd"
+
+struct vm {
+	struct loop *loop;
+	struct vm_events events;
+	struct log *log;
+
+	struct cell cell;
+	struct proc vsockd;
+	pid_t monitor_pid, vsockd_pid; /* as they were, for describe() */
+	struct loop_watch *monitor_watch, *program_watch, *vsockd_watch;
+	bool monitor_gone, program_gone, vsockd_gone;
+	int exit_code, vsockd_code; /* once gone; 128+signal */
+
+	struct qmp *qmp;
+	int serial_fd;
+	struct loop_watch *serial_watch;
+	struct stderr_log qemu_stderr, vsockd_stderr;
+
+	bool monitored;	 /* QMP has been ready */
+	bool killing;	 /* vm_kill() was called */
+	bool paused;	 /* a disk is full */
+	bool overdue;	 /* said how it ends long ago, and has not */
+	bool end_told;	 /* QMP said how it ends: */
+	enum vm_end end; /* ... this way */
+	char detail[256];
+	/* Ends what should be ending by itself and is not. */
+	struct loop_watch *grace_timer;
+};
+
+/* The ends of the channels that are QEMU's and vsockd's, until these are started. */
+struct vm_ends {
+	int qmp, serial, vhost_qemu, vhost_vsockd;
+	int qemu_stderr, vsockd_stderr;
+};
+
+/* vm_qemu.c: starts the cell with QEMU in it, which cell_release() then lets go. */
+int vm_start_qemu(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
+		  struct error *err);
+/* vm_vsockd.c */
+int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
+		    struct error *err);
+/* vm_boot.c */
+struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,
+		   struct error *err);
+
+/* vm_monitor.c: what QEMU tells by its monitor, and is told. */
+extern const struct qmp_events vm_monitor_events; /* data is to be the vm */
+int vm_power_button(struct vm *vm, struct error *err);
+int vm_resume(struct vm *vm, struct error *err);
+
+/* vm_end.c: processes and their ends. */
+bool vm_serial_receive(struct vm *vm); /* one read; false: nothing now, or never again */
+int vm_watch(struct vm *vm, struct error *err);
+bool vm_is_alive(const struct vm *vm); /* QEMU, as of now */
+/* What should end by itself gets LIMIT_VMM_END_MS for it. */
+void vm_grace(struct vm *vm);
+void vm_kill(struct vm *vm);
+void vm_free(struct vm *vm);
+json_t *vm_describe(const struct vm *vm);
+
+#endif

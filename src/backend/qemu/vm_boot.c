@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Booting. bwrap is started first, since making the namespaces takes longest; vsockd starts
+ * meanwhile; then the cell is let go. Nobody waits for QEMU: what it has to say comes by events.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "backend/qemu/confinement.h"
+#include "backend/qemu/vm.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+static void ends_close(struct vm_ends *ends)
+{
+	cleanup_close(&ends->qmp);
+	cleanup_close(&ends->serial);
+	cleanup_close(&ends->vhost_qemu);
+	cleanup_close(&ends->vhost_vsockd);
+	cleanup_close(&ends->qemu_stderr);
+	cleanup_close(&ends->vsockd_stderr);
+}
+
+static void on_serial(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct vm *vm = data;
+
+	(void)loop, (void)fd, (void)events;
+	vm_serial_receive(vm);
+}
+
+static int open_monitor(struct vm *vm, struct vm_ends *ends, struct error *err)
+{
+	struct qmp_events events = vm_monitor_events;
+	int pair[2];
+
+	if (fd_socketpair(pair, err) < 0)
+		return -1;
+	ends->qmp = pair[1];
+	events.data = vm;
+	vm->qmp = qmp_new(vm->loop, pair[0], &events, err);
+	return vm->qmp ? 0 : -1;
+}
+
+static int open_serial(struct vm *vm, struct vm_ends *ends, struct error *err)
+{
+	int pair[2];
+
+	if (fd_socketpair(pair, err) < 0)
+		return -1;
+	vm->serial_fd = pair[0];
+	ends->serial = pair[1];
+	if (fd_nonblock(vm->serial_fd, true, err) < 0)
+		return -1;
+	vm->serial_watch = loop_add_fd(vm->loop, vm->serial_fd, EPOLLIN, on_serial, vm, err);
+	return vm->serial_watch ? 0 : -1;
+}
+
+static int open_channels(struct vm *vm, struct vm_ends *ends, struct error *err)
+{
+	int pair[2];
+
+	if (open_monitor(vm, ends, err) < 0 || open_serial(vm, ends, err) < 0 ||
+	    stderr_log_open(&vm->qemu_stderr, vm->loop, "qemu", vm->log, &ends->qemu_stderr, err) <
+		    0 ||
+	    stderr_log_open(&vm->vsockd_stderr, vm->loop, VSOCKD_NAME, vm->log,
+			    &ends->vsockd_stderr, err) < 0 ||
+	    fd_socketpair(pair, err) < 0)
+		return -1;
+	ends->vhost_qemu = pair[0];
+	ends->vhost_vsockd = pair[1];
+	return 0;
+}
+
+/* bwrap says on stderr why it could not; perhaps this host has changed its mind about namespaces. */
+static int explain_cell(struct vm *vm, struct error *err)
+{
+	confinement_forget();
+	stderr_log_drain(&vm->qemu_stderr);
+	return *vm->qemu_stderr.last ? error_prefix(err, "%s", vm->qemu_stderr.last) : -1;
+}
+
+static int start(struct vm *vm, const struct vm_boot *boot, struct error *err)
+{
+	__attribute__((cleanup(ends_close))) struct vm_ends ends = {-1, -1, -1, -1, -1, -1};
+
+	if (open_channels(vm, &ends, err) < 0 || vm_start_qemu(vm, boot, &ends, err) < 0 ||
+	    vm_start_vsockd(vm, boot, &ends, err) < 0)
+		return -1;
+	/* From here on the ends of these channels mean the ends of their processes. */
+	ends_close(&ends);
+	ends = (struct vm_ends){-1, -1, -1, -1, -1, -1};
+	if (cell_release(&vm->cell, err) < 0)
+		return explain_cell(vm, err);
+	return vm_watch(vm, err);
+}
+
+struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,
+		   struct error *err)
+{
+	const struct rlimit none = {0, 0};
+	struct vm *vm = calloc(1, sizeof(*vm));
+
+	if (!vm) {
+		error_errno(err, ENOMEM, "VM");
+		return NULL;
+	}
+	*vm = (struct vm){.loop = loop,
+			  .events = *events,
+			  .log = boot->log,
+			  .cell = CELL_NONE,
+			  .vsockd = PROC_NONE,
+			  .serial_fd = -1,
+			  .qemu_stderr.fd = -1,
+			  .vsockd_stderr.fd = -1};
+	/* Inherited: no core of any process of a VM shall hold its memory. */
+	setrlimit(RLIMIT_CORE, &none);
+	if (start(vm, boot, err) == 0)
+		return vm;
+	vm_free(vm);
+	return NULL;
+}

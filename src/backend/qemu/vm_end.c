@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Three things end: the monitor and vsockd, which are our children and reaped by the loop, and the
+ * program, which is bwrap's child and seen through its pidfd. When all have, `ended` is told, from
+ * this file alone.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "backend/qemu/confinement.h"
+#include "backend/qemu/vm.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+bool vm_is_alive(const struct vm *vm)
+{
+	struct pollfd p = {.fd = vm->cell.pidfd, .events = POLLIN};
+
+	return !vm->program_gone && !vm->monitor_gone && p.fd >= 0 && poll(&p, 1, 0) == 0;
+}
+
+bool vm_serial_receive(struct vm *vm)
+{
+	uint8_t bytes[16384];
+	ssize_t n = read(vm->serial_fd, bytes, sizeof(bytes));
+
+	if (n > 0) {
+		vm->events.serial(vm->events.data, bytes, (size_t)n);
+		return true;
+	}
+	if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		loop_remove(steal_ptr(&vm->serial_watch));
+	return false;
+}
+
+/* What QEMU and vsockd said last is still in the sockets; bounded by what these hold. */
+static void drain(struct vm *vm)
+{
+	qmp_drain(vm->qmp);
+	for (int i = 0; i < 64 && vm->serial_watch && vm_serial_receive(vm); i++)
+		;
+	stderr_log_drain(&vm->qemu_stderr);
+	stderr_log_drain(&vm->vsockd_stderr);
+}
+
+/* QEMU ended and its monitor did not say why. */
+static void guess_end(struct vm *vm)
+{
+	int signal = vm->exit_code > 128 ? vm->exit_code - 128 : 0;
+	const char *said = vm->qemu_stderr.last;
+	char how[64];
+
+	vm->end = vm->killing ? VM_END_KILLED : VM_END_CRASHED;
+	if (vm->killing)
+		return;
+	if (signal)
+		snprintf(how, sizeof(how), "died by signal %d", signal);
+	else
+		snprintf(how, sizeof(how), "ended by itself with code %d", vm->exit_code);
+	snprintf(vm->detail, sizeof(vm->detail), "QEMU %s%s%.180s", how, *said ? ": " : "", said);
+	/* A cell that broke before QEMU spoke: find out anew whether there can be one. */
+	if (!vm->monitored && vm->cell.confined)
+		confinement_forget();
+}
+
+static void report_when_over(struct vm *vm)
+{
+	if (!vm->program_gone || !vm->monitor_gone || !vm->vsockd_gone)
+		return;
+	loop_remove(steal_ptr(&vm->grace_timer));
+	drain(vm);
+	if (!vm->end_told)
+		guess_end(vm);
+	/* The owner may free the VM in there: nothing after it. */
+	vm->events.ended(vm->events.data, vm->end, vm->detail);
+}
+
+/* --- what does not end by itself -------------------------------------------------------------- */
+
+static void on_grace_over(struct loop *loop, void *data);
+
+static void arm_grace(struct vm *vm, enum limit limit)
+{
+	struct error ignored;
+	uint64_t deadline = clock_mono_ns() + limit_get(limit) * NS_PER_MS;
+
+	vm->grace_timer = loop_add_timer(vm->loop, deadline, on_grace_over, vm, &ignored);
+	if (!vm->grace_timer) {
+		vm->overdue = true;
+		on_grace_over(vm->loop, vm);
+	}
+}
+
+static void on_grace_over(struct loop *loop, void *data)
+{
+	struct vm *vm = data;
+
+	(void)loop;
+	vm->grace_timer = NULL;
+	if (!vm_is_alive(vm)) {
+		proc_signal(&vm->vsockd, SIGKILL, NULL);
+	} else if (vm->end_told && !vm->overdue) {
+		/* It is ending; writing the disk's data out takes its time on a busy host. */
+		vm->overdue = true;
+		arm_grace(vm, LIMIT_KILL_MS);
+	} else if (vm->end_told) {
+		cell_kill(&vm->cell);
+	} else if (vm->vsockd_gone) {
+		vm->events.companion_lost(vm->events.data, VSOCKD_NAME, vm->vsockd_code);
+	} else {
+		vm->end_told = true;
+		vm->end = VM_END_CRASHED;
+		snprintf(vm->detail, sizeof(vm->detail), "QEMU closed its monitor and went on");
+		cell_kill(&vm->cell);
+	}
+}
+
+void vm_grace(struct vm *vm)
+{
+	if (!vm->grace_timer && !(vm->program_gone && vm->monitor_gone && vm->vsockd_gone))
+		arm_grace(vm, LIMIT_VMM_END_MS);
+}
+
+/* vsockd sees the end of its connection and hands over what it still holds. */
+static void end_vsockd(struct vm *vm)
+{
+	if (vm->killing)
+		proc_signal(&vm->vsockd, SIGKILL, NULL);
+	else
+		vm_grace(vm);
+}
+
+/* --- ends ------------------------------------------------------------------------------------- */
+
+static void on_monitor(struct loop *loop, int code, void *data)
+{
+	struct vm *vm = data;
+
+	(void)loop;
+	vm->monitor_watch = NULL;
+	vm->monitor_gone = true;
+	vm->exit_code = code;
+	cell_kill(&vm->cell); /* had the monitor been killed alone */
+	end_vsockd(vm);
+	report_when_over(vm);
+}
+
+static void on_program(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct vm *vm = data;
+
+	(void)loop, (void)fd, (void)events;
+	loop_remove(steal_ptr(&vm->program_watch));
+	vm->program_gone = true;
+	end_vsockd(vm);
+	report_when_over(vm);
+}
+
+/* Code 0 is its answer to the end of QEMU's connection, of which we may hear a moment later. */
+static void on_vsockd(struct loop *loop, int code, void *data)
+{
+	struct vm *vm = data;
+
+	(void)loop;
+	vm->vsockd_watch = NULL;
+	vm->vsockd_gone = true;
+	vm->vsockd_code = code;
+	if (vm_is_alive(vm) && !vm->killing) {
+		if (code == 0) {
+			vm_grace(vm);
+		} else {
+			stderr_log_drain(&vm->vsockd_stderr);
+			vm->events.companion_lost(vm->events.data, VSOCKD_NAME, code);
+		}
+	}
+	report_when_over(vm);
+}
+
+int vm_watch(struct vm *vm, struct error *err)
+{
+	vm->monitor_watch = loop_add_proc(vm->loop, &vm->cell.monitor, on_monitor, vm, err);
+	if (!vm->monitor_watch)
+		return -1;
+	vm->program_watch = loop_add_fd(vm->loop, vm->cell.pidfd, EPOLLIN, on_program, vm, err);
+	if (!vm->program_watch)
+		return -1;
+	vm->vsockd_watch = loop_add_proc(vm->loop, &vm->vsockd, on_vsockd, vm, err);
+	return vm->vsockd_watch ? 0 : -1;
+}
+
+void vm_kill(struct vm *vm)
+{
+	if (!vm)
+		return;
+	vm->killing = true;
+	cell_kill(&vm->cell);
+	proc_signal(&vm->vsockd, SIGKILL, NULL);
+}
+
+void vm_free(struct vm *vm)
+{
+	if (!vm)
+		return;
+	loop_remove(vm->monitor_watch);
+	loop_remove(vm->program_watch);
+	loop_remove(vm->vsockd_watch);
+	loop_remove(vm->serial_watch);
+	loop_remove(vm->grace_timer);
+	cell_end(&vm->cell);
+	proc_end(&vm->vsockd);
+	qmp_free(vm->qmp);
+	cleanup_close(&vm->serial_fd);
+	stderr_log_close(&vm->qemu_stderr);
+	stderr_log_close(&vm->vsockd_stderr);
+	free(vm);
+}
+
+/* --- facts ------------------------------------------------------------------------------------ */
+
+static json_t *companion_json(const char *name, pid_t pid)
+{
+	return json_pack("{s:s, s:I}", "name", name, "pid", (json_int_t)pid);
+}
+
+json_t *vm_describe(const struct vm *vm)
+{
+	json_t *companions = json_array();
+
+	json_array_append_new(companions, companion_json(VSOCKD_NAME, vm->vsockd_pid));
+	if (vm->cell.confined)
+		json_array_append_new(companions, companion_json("bwrap", vm->monitor_pid));
+	return json_pack("{s:I, s:s, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
+			 vm->cell.confined ? "cell" : "seccomp", "companions", companions);
+}

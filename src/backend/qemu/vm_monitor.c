@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/qemu/vm.h"
+#include "base/cleanup.h"
+
+/* --- the end as QEMU tells it ----------------------------------------------------------------- */
+
+static const struct {
+	const char *reason; /* of the SHUTDOWN event */
+	enum vm_end end;
+	const char *detail;
+} shutdown_table[] = {
+	{"guest-shutdown", VM_END_POWERED_OFF, ""},
+	{"guest-reset", VM_END_RESET, "the guest's kernel panicked or rebooted"},
+	{"guest-panic", VM_END_RESET, "the guest's kernel panicked"},
+	{"subsystem-reset", VM_END_RESET, "the guest was reset by one of its devices"},
+	{"host-qmp-quit", VM_END_KILLED, "QEMU was told to quit"},
+	{"host-signal", VM_END_CRASHED, "QEMU was ended by a signal from outside"},
+	{"host-error", VM_END_CRASHED, "QEMU met an error of the host"},
+};
+
+static void tell_end(struct vm *vm, enum vm_end end, const char *detail)
+{
+	if (vm->end_told)
+		return;
+	vm->end_told = true;
+	vm->end = end;
+	/* A panic told before is more than what follows from it. */
+	if (!*vm->detail)
+		snprintf(vm->detail, sizeof(vm->detail), "%.255s", detail);
+}
+
+static void on_shutdown(struct vm *vm, const json_t *body)
+{
+	const char *reason = json_string_value(json_object_get(body, "reason"));
+	char unknown[96];
+
+	for (size_t i = 0; reason && i < ARRAY_SIZE(shutdown_table); i++) {
+		if (strcmp(reason, shutdown_table[i].reason) == 0) {
+			tell_end(vm, shutdown_table[i].end, shutdown_table[i].detail);
+			return;
+		}
+	}
+	snprintf(unknown, sizeof(unknown), "QEMU ended: %.64s",
+		 reason ? reason : "no reason given");
+	tell_end(vm, VM_END_CRASHED, unknown);
+}
+
+static void on_panicked(struct vm *vm, const json_t *body)
+{
+	(void)body;
+	tell_end(vm, VM_END_RESET, "the guest's kernel panicked");
+}
+
+/* --- disks and pauses ------------------------------------------------------------------------- */
+
+/* Only a full disk stops the VM (werror=enospc); every request in flight reports it once more. */
+static void on_block_error(struct vm *vm, const json_t *body)
+{
+	const char *node = json_string_value(json_object_get(body, "node-name"));
+	const char *reason = json_string_value(json_object_get(body, "reason"));
+	char detail[160];
+
+	if (!json_is_true(json_object_get(body, "nospace"))) {
+		if (vm->log)
+			log_limited(vm->log, "disk %.32s: %.128s", node ? node : "?",
+				    reason ? reason : "error");
+		return;
+	}
+	if (vm->paused)
+		return;
+	vm->paused = true;
+	snprintf(detail, sizeof(detail), "disk %.32s: %.100s", node ? node : "?",
+		 reason ? reason : "no space left");
+	vm->events.disk_full(vm->events.data, detail);
+}
+
+static void on_stop(struct vm *vm, const json_t *body)
+{
+	(void)body;
+	if (vm->log)
+		log_limited(vm->log, "the VM is paused");
+}
+
+static void on_resume(struct vm *vm, const json_t *body)
+{
+	(void)body;
+	if (vm->log)
+		log_limited(vm->log, "the VM goes on");
+}
+
+/* --- dispatch --------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	void (*fn)(struct vm *vm, const json_t *body);
+} event_table[] = {
+	{"SHUTDOWN", on_shutdown},
+	{"GUEST_PANICKED", on_panicked},
+	{"BLOCK_IO_ERROR", on_block_error},
+	{"STOP", on_stop},
+	{"RESUME", on_resume},
+};
+
+static void on_event(void *data, const char *name, const json_t *body)
+{
+	struct vm *vm = data;
+
+	for (size_t i = 0; i < ARRAY_SIZE(event_table); i++)
+		if (strcmp(event_table[i].name, name) == 0)
+			event_table[i].fn(vm, body);
+}
+
+/*
+ * When memory runs out QEMU goes before us, who can tell why. Not earlier: before its exec() the
+ * process is not an ordinary user's to change. Best effort.
+ */
+static void raise_oom_score(pid_t pid)
+{
+	char path[64], text[32];
+	long own = 0;
+	autoclose int ours = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
+	ssize_t n = ours < 0 ? -1 : read(ours, text, sizeof(text) - 1);
+
+	if (n > 0) {
+		text[n] = '\0';
+		own = strtol(text, NULL, 10);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+	snprintf(text, sizeof(text), "%ld", own + 200 > 1000 ? 1000 : own + 200);
+	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)!write(fd, text, strlen(text));
+}
+
+static void on_ready(void *data)
+{
+	struct vm *vm = data;
+
+	vm->monitored = true;
+	if (vm_is_alive(vm))
+		raise_oom_score(vm->cell.pid);
+}
+
+/* A monitor that ends with QEMU is how things are; any other end of it is misbehaviour. */
+static void on_closed(void *data, const struct error *why)
+{
+	struct vm *vm = data;
+
+	if (!why) {
+		vm_grace(vm);
+		return;
+	}
+	if (vm->log)
+		log_line(vm->log, "%s", why->msg);
+	if (vm_is_alive(vm)) {
+		tell_end(vm, VM_END_CRASHED, why->msg);
+		cell_kill(&vm->cell);
+	}
+}
+
+const struct qmp_events vm_monitor_events = {
+	.ready = on_ready, .event = on_event, .closed = on_closed};
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+static void on_answer(void *data, const json_t *result, const struct error *why)
+{
+	struct vm *vm = data;
+
+	(void)result;
+	if (why && vm->log)
+		log_limited(vm->log, "%s", why->msg);
+}
+
+int vm_power_button(struct vm *vm, struct error *err)
+{
+	if (!vm)
+		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
+	return qmp_send(vm->qmp, "system_powerdown", NULL, on_answer, vm, err);
+}
+
+int vm_resume(struct vm *vm, struct error *err)
+{
+	if (qmp_send(vm->qmp, "cont", NULL, on_answer, vm, err) < 0)
+		return -1;
+	vm->paused = false;
+	return 0;
+}

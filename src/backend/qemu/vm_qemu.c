@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/qemu/accel_probe.h"
+#include "backend/qemu/command_line.h"
+#include "backend/qemu/confinement.h"
+#include "backend/qemu/programs.h"
+#include "backend/qemu/vm.h"
+#include "base/cleanup.h"
+
+#define KERNEL_IN_CELL "/kernel"
+#define INITRD_IN_CELL "/initrd"
+/* Without a cell QEMU opens them by the numbers of its own descriptors. */
+enum { KERNEL_FD = QEMU_FD_END, INITRD_FD };
+
+struct programs {
+	char *qemu, *bwrap; /* bwrap NULL: no cell */
+	char *firmware;	    /* beside a QEMU that is not the distribution's */
+};
+
+static void programs_free(struct programs *p)
+{
+	free(p->qemu);
+	free(p->bwrap);
+	free(p->firmware);
+}
+
+/* <prefix>/share/qemu of <prefix>/bin/qemu-...; where QEMU itself looks first. */
+static char *firmware_of(const char *qemu, struct error *err)
+{
+	const char *slash = strrchr(qemu, '/');
+	char *path;
+
+	if (asprintf(&path, "%.*s/../share/qemu", (int)(slash - qemu), qemu) < 0) {
+		error_errno(err, ENOMEM, "firmware directory");
+		return NULL;
+	}
+	return path;
+}
+
+static int find_programs(struct vm *vm, struct programs *p, struct error *err)
+{
+	char reason[CONFINEMENT_REASON];
+
+	p->qemu = program_qemu(err);
+	if (!p->qemu)
+		return -1;
+	p->firmware = firmware_of(p->qemu, err);
+	if (!p->firmware)
+		return -1;
+	p->bwrap = confinement_bwrap(reason);
+	if (!p->bwrap && vm->log)
+		log_line(vm->log, "no cell: %s", reason);
+	return 0;
+}
+
+/* A copy that a process of another user can open by its number, whoever owns the original. */
+static int copy_to_memory(int fd, const char *name, struct error *err)
+{
+	autoclose int copy = memfd_create(name, MFD_CLOEXEC);
+	struct stat st;
+	off_t at = 0;
+
+	if (copy < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "copy of the %s", name);
+	while (at < st.st_size) {
+		ssize_t n = sendfile(copy, fd, &at, (size_t)(st.st_size - at));
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, errno, "copy of the %s", name);
+		if (n == 0)
+			return error_set(err, ERR_IO, "the %s became shorter while it was read",
+					 name);
+	}
+	return steal_fd(&copy);
+}
+
+/* The paths of kernel and initrd depend on the cell. */
+static int build_words(const struct vm_boot *boot, const struct programs *programs,
+		       struct argv *argv, struct error *err)
+{
+	char kernel[32], initrd[32];
+	struct machine machine = {
+		.architecture = ARCHITECTURE_X86_64,
+		.accelerator = boot->accelerator,
+		.purpose = PURPOSE_PLAIN,
+		.binary = programs->qemu,
+		.label = boot->label,
+		.kernel = programs->bwrap ? KERNEL_IN_CELL : kernel,
+		.initrd = programs->bwrap ? INITRD_IN_CELL : initrd,
+		.memory_mib = boot->config->memory_mib,
+		.cpu_count = boot->config->cpu_count,
+	};
+
+	snprintf(kernel, sizeof(kernel), "/proc/self/fd/%d", KERNEL_FD);
+	snprintf(initrd, sizeof(initrd), "/proc/self/fd/%d", INITRD_FD);
+	if (boot->accelerator == ACCELERATOR_TCG && accel_tsc_khz(&machine.tsc_khz, err) < 0)
+		return -1;
+	return command_line_build(&machine, argv, err);
+}
+
+static int start_cell(struct vm *vm, const struct vm_boot *boot, const struct cell_spec *base,
+		      const struct programs *programs, struct error *err)
+{
+	const char *const readable[] = {"/etc/ld.so.cache", "/usr/share/qemu", "/usr/share/seabios",
+					programs->firmware, NULL};
+	const struct cell_data data[] = {{boot->kernel_fd, KERNEL_IN_CELL},
+					 {boot->initrd_fd, INITRD_IN_CELL}};
+	autoargv struct argv words = ARGV_INIT;
+	struct cell_spec spec = *base;
+
+	if (build_words(boot, programs, &words, err) < 0)
+		return -1;
+	spec.bwrap = programs->bwrap;
+	spec.program = programs->qemu;
+	spec.argv = argv_finish(&words, err);
+	spec.readable = readable;
+	spec.device = boot->accelerator == ACCELERATOR_KVM ? "/dev/kvm" : NULL;
+	if (programs->bwrap) {
+		spec.data = data;
+		spec.ndata = ARRAY_SIZE(data);
+	}
+	return spec.argv ? cell_spawn(&spec, &vm->cell, err) : -1;
+}
+
+static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
+		 const struct programs *programs, struct error *err)
+{
+	autoclose int kernel = -1;
+	autoclose int initrd = -1;
+
+	if (!programs->bwrap) {
+		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);
+		initrd = kernel < 0 ? -1 : copy_to_memory(boot->initrd_fd, "initrd", err);
+		if (initrd < 0)
+			return -1;
+	}
+	const struct proc_fd fds[] = {
+		{ends->qemu_stderr, 2},
+		{ends->qmp, QEMU_FD_QMP},
+		{ends->serial, QEMU_FD_SERIAL},
+		{ends->vhost_qemu, QEMU_FD_VHOST},
+		{boot->rootfs_fd, QEMU_FD_ROOTFS},
+		{boot->lease_fd, QEMU_FD_LEASE},
+		{kernel, KERNEL_FD}, /* these two without a cell only */
+		{initrd, INITRD_FD},
+	};
+	const struct cell_spec base = {.fds = fds,
+				       .nfds = ARRAY_SIZE(fds) - (programs->bwrap ? 2 : 0)};
+
+	return start_cell(vm, boot, &base, programs, err);
+}
+
+int vm_start_qemu(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
+		  struct error *err)
+{
+	__attribute__((cleanup(programs_free))) struct programs programs = {0};
+
+	if (find_programs(vm, &programs, err) < 0 || start(vm, boot, ends, &programs, err) < 0)
+		return -1;
+	vm->monitor_pid = vm->cell.monitor.pid;
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vsockd is ours and isolates itself, so it runs outside of the cell. As root it becomes the cell's
+ * user; the sockets of the host ports, which it connects to, are given to that user before. They
+ * lie in a directory that nobody else can enter.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/qemu/argv.h"
+#include "backend/qemu/programs.h"
+#include "backend/qemu/vm.h"
+#include "base/cleanup.h"
+
+enum { VSOCKD_FD_VHOST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE };
+
+/* The workspace's present path: a daemon without our descriptors needs one. */
+static int workspace_path_of(int fd, char path[PATH_MAX], struct error *err)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, PATH_MAX - 1);
+	if (n < 0)
+		return error_errno(err, errno, "path of the workspace");
+	path[n] = '\0';
+	return 0;
+}
+
+static int add_host_ports(const struct vm_boot *boot, uid_t id, struct argv *argv,
+			  struct error *err)
+{
+	char dir[PATH_MAX], name[32];
+
+	if (workspace_path_of(boot->workspace_fd, dir, err) < 0)
+		return -1;
+	for (size_t i = 0; i < boot->host_port_count; i++) {
+		snprintf(name, sizeof(name), "vsock.sock_%u", boot->host_ports[i]);
+		if (id && fchownat(boot->workspace_fd, name, id, id, AT_SYMLINK_NOFOLLOW) < 0)
+			return error_errno(err, errno, "%s/%s", dir, name);
+		argv_add(argv, "--host-port");
+		argv_addf(argv, "%u=%s/%s", boot->host_ports[i], dir, name);
+	}
+	return 0;
+}
+
+static int build_words(const char *program, const struct vm_boot *boot, struct argv *argv,
+		       struct error *err)
+{
+	uid_t id = cell_id();
+
+	argv_add(argv, program);
+	argv_add(argv, "--label");
+	argv_add(argv, boot->label);
+	argv_add(argv, "--vhost-fd");
+	argv_addf(argv, "%d", VSOCKD_FD_VHOST);
+	argv_add(argv, "--vsock-fd");
+	argv_addf(argv, "%d", VSOCKD_FD_VSOCK);
+	argv_add(argv, "--lease-fd");
+	argv_addf(argv, "%d", VSOCKD_FD_LEASE);
+	argv_add(argv, "--guest-cid");
+	argv_add(argv, "3");
+	if (id) {
+		argv_add(argv, "--uid");
+		argv_addf(argv, "%u", (unsigned)id);
+		argv_add(argv, "--gid");
+		argv_addf(argv, "%u", (unsigned)id);
+	}
+	return add_host_ports(boot, id, argv, err);
+}
+
+int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
+		    struct error *err)
+{
+	autofree char *program = program_vsockd(err);
+	autoargv struct argv words = ARGV_INIT;
+	const struct proc_fd fds[] = {
+		{ends->vsockd_stderr, 2},
+		{ends->vhost_vsockd, VSOCKD_FD_VHOST},
+		{boot->vsock_listen_fd, VSOCKD_FD_VSOCK},
+		{boot->lease_fd, VSOCKD_FD_LEASE},
+	};
+
+	if (!program || build_words(program, boot, &words, err) < 0)
+		return -1;
+	const struct proc_spec spec = {
+		.argv = argv_finish(&words, err),
+		.fds = fds,
+		.nfds = ARRAY_SIZE(fds),
+		.die_with_parent = true,
+		.new_session = true,
+		.cwd = "/",
+	};
+	if (!spec.argv || proc_spawn(&spec, &vm->vsockd, err) < 0)
+		return -1;
+	vm->vsockd_pid = vm->vsockd.pid;
+	return 0;
+}
