@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/answer.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+/* Adds to list a copy of each entry with the kind, and the mode where there is one, put in. */
+static json_t *entries_of(const json_t *declared, const char *kind, const char *mode,
+			  struct error *err)
+{
+	json_auto_t *list = json_array();
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(declared, i, entry)
+	{
+		json_auto_t *copy = json_deep_copy(entry);
+
+		if (json_put_string(copy, "kind", kind, err) < 0)
+			return NULL;
+		if (mode && json_put_string(copy, "mode", mode, err) < 0)
+			return NULL;
+		if (json_array_append(list, copy) < 0)
+			return NULL;
+	}
+	return steal_ptr(&list);
+}
+
+static int answer_artifacts(const struct config *config, struct response *response,
+			    struct error *err)
+{
+	json_auto_t *artifacts = json_object();
+
+	if (json_array_size(config->bundles) == 0 && json_array_size(config->outputs) == 0)
+		return 0;
+	if (json_array_size(config->bundles) > 0 &&
+	    json_put(artifacts, "ingress", entries_of(config->bundles, "bundle", "ro", err), err) <
+		    0)
+		return -1;
+	if (json_array_size(config->outputs) > 0 &&
+	    json_put(artifacts, "egress", entries_of(config->outputs, "output", NULL, err), err) <
+		    0)
+		return -1;
+	response->artifacts = steal_ptr(&artifacts);
+	return 0;
+}
+
+int answer_declared(const struct config *config, struct response *response, struct error *err)
+{
+	const json_t *network = json_object_get(config->normalised, "network");
+
+	if (config->mediation)
+		response->mediation = json_deep_copy(config->mediation);
+	if (network)
+		response->network = json_deep_copy(network);
+	return answer_artifacts(config, response, err);
+}
+
+int answer_live(const struct record *record, const struct config *config, struct response *response,
+		struct error *err)
+{
+	struct error why = {0};
+	json_t *result = NULL;
+
+	response->readiness = readiness_json(record, config, err);
+	if (!response->readiness)
+		return -1;
+	if (record->ws.fd < 0)
+		return 0;
+	result = workspace_read(&record->ws, "result.json", &why);
+	if (!result && why.code != ERR_NOT_FOUND) {
+		*err = why;
+		return -1;
+	}
+	if (result)
+		json_object_del(result, "format");
+	response->result = result;
+	return 0;
+}

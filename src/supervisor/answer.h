@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The blocks of an answer that describe a recorded workspace. */
+#ifndef SUPERVISOR_ANSWER_H
+#define SUPERVISOR_ANSWER_H
+
+#include "base/error.h"
+#include "contract/request.h"
+#include "contract/response.h"
+#include "supervisor/record.h"
+
+/* mediation, artifacts and network, as far as the config declares them. */
+int answer_declared(const struct config *config, struct response *response, struct error *err);
+/* readiness, observed now, and result where result.json is there. */
+int answer_live(const struct record *record, const struct config *config, struct response *response,
+		struct error *err);
+
+/* {guestReady, shellReady, resultReady, mediationReady}. shellReady of a running workspace is an
+ * agent's round trip made now; nothing is started in the guest for it. */
+json_t *readiness_json(const struct record *record, const struct config *config, struct error *err);
+
+#endif

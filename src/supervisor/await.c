@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/await.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/answer.h"
+#include "supervisor/report.h"
+#include "supervisor/settle.h"
+
+#define REPORT_LINE_MAX (64u << 20) /* a result of two streams, every byte of them escaped */
+
+struct await {
+	struct record *record;
+	struct report_reader reader;
+	json_t *event;	/* the latest that was reported */
+	json_t *result; /* of the final line: after --remove there is no file to read it from */
+	bool ready, final;
+	struct error failure; /* of the final line */
+};
+
+static bool is_run(const struct await *await)
+{
+	return await->record->call->request->command == COMMAND_RUN;
+}
+
+static enum state state_of(const json_t *event)
+{
+	return state_from_name(json_string_value(json_object_get(event, "state")));
+}
+
+/* A caller that stopped reading its events loses them, nothing else. */
+static void pass_on(const struct await *await, const json_t *event)
+{
+	int fd = await->record->call->options->events_fd;
+	autofree char *line = fd >= 0 ? json_line(event, NULL) : NULL;
+
+	if (line && fd_write_all(fd, line, strlen(line), NULL) == 0)
+		(void)fd_write_all(fd, "\n", 1, NULL);
+}
+
+static void take_line(struct await *await, const json_t *line)
+{
+	json_t *event = json_object_get(line, "event");
+
+	if (event) {
+		json_decref(await->event);
+		await->event = json_incref(event);
+	}
+	if (json_is_true(json_object_get(line, "final"))) {
+		await->final = true;
+		await->result = json_incref(json_object_get(line, "result"));
+		report_error(line, &await->failure);
+		return;
+	}
+	pass_on(await, event);
+	await->ready = await->ready || state_of(event) == STATE_RUNNING;
+}
+
+/* start is content with a ready guest; what failed, and run in any case, is followed to the end, so
+ * that nothing is left when the answer comes. 1: ended or ready; -1: deadline. */
+static int follow(struct await *await, uint64_t deadline, struct error *err)
+{
+	for (;;) {
+		json_auto_t *line = NULL;
+		int got = report_next(&await->reader, deadline, &line, err);
+
+		if (got <= 0)
+			return got;
+		take_line(await, line);
+		if (await->ready && !is_run(await))
+			return 0;
+	}
+}
+
+/* Later than every deadline of the live supervisor itself, for the case that it is stuck. */
+static uint64_t start_deadline(const struct await *await, enum accelerator accelerator)
+{
+	uint64_t boot =
+		limit_get(accelerator == ACCELERATOR_KVM ? LIMIT_BOOT_KVM_MS : LIMIT_BOOT_TCG_MS);
+
+	if (is_run(await))
+		return UINT64_MAX;
+	return clock_mono_ns() +
+	       (boot + 2 * limit_get(LIMIT_KILL_MS) + limit_get(LIMIT_HALT_MS)) * NS_PER_MS;
+}
+
+/* The live supervisor died without its final line: what it could not do is done here. */
+static int mend(struct await *await, struct error *err)
+{
+	struct record *record = await->record;
+	struct error ignored;
+	int status;
+
+	if (lease_wait_free(&record->ws, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS,
+			    err) < 0 ||
+	    record_lock(record, err) < 0)
+		return -1;
+	status = settle(record, err);
+	if (status == 0) {
+		json_decref(await->event);
+		await->event = json_incref(record->event);
+		if (await->event)
+			pass_on(await, await->event);
+		if (record->state == STATE_FAILED)
+			error_set(&await->failure, ERR_IO, "the live supervisor died");
+	}
+	if (record->call->options->remove && record->ws.fd >= 0)
+		(void)workspace_remove(&record->ws, &ignored);
+	record_unlock(record);
+	return status;
+}
+
+/* Without an error of its own: a start that somebody else ended. */
+static void explain(const struct await *await, struct error *err)
+{
+	const char *detail = json_string_value(json_object_get(await->event, "detail"));
+
+	if (await->failure.code)
+		*err = await->failure;
+	else
+		error_set(err, ERR_CONFLICT, "workspace %s ended before it was ready%s%s",
+			  await->record->call->request->identity.runtime_id, detail ? ": " : "",
+			  detail ? detail : "");
+}
+
+/* The result that came with the report: after --remove no file tells of it. */
+static void answer_reported(struct await *await, struct response *response)
+{
+	const char *at = json_string_value(json_object_get(await->result, "completedAt"));
+
+	json_decref(response->result);
+	response->result = steal_ptr(&await->result);
+	json_object_del(response->result, "format");
+	json_object_set_new(response->readiness, "resultReady",
+			    readiness_signal(true, at, "the guest's result is there", NULL));
+}
+
+static int conclude(struct await *await, struct response *response, struct error *err)
+{
+	struct record *record = await->record;
+
+	response->event = steal_ptr(&await->event);
+	if (await->failure.code || (!await->ready && !await->result)) {
+		await->event = json_incref(response->event);
+		explain(await, err);
+		return -1;
+	}
+	/* Readiness is that of the state answered, not of one that came since. */
+	record->state = state_of(response->event);
+	if (answer_live(record, &record->call->request->config, response, err) < 0)
+		return -1;
+	if (await->result)
+		answer_reported(await, response);
+	return 0;
+}
+
+static int wait_and_conclude(struct await *await, enum accelerator accelerator,
+			     struct response *response, struct error *err)
+{
+	if (follow(await, start_deadline(await, accelerator), err) < 0)
+		return error_prefix(err, "the live supervisor does not report");
+	if (!await->final && (is_run(await) || !await->ready) && mend(await, err) < 0)
+		return -1;
+	/* Its report ends with it, and its lease at the same moment or just after. */
+	if (await->final &&
+	    lease_wait_free(&await->record->ws,
+			    clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS, err) < 0)
+		return -1;
+	return conclude(await, response, err);
+}
+
+int await_live(struct record *record, int report, enum accelerator accelerator,
+	       struct response *response, struct error *err)
+{
+	struct await await = {
+		.record = record,
+		.reader = {.fd = report, .in = BUF_INIT(REPORT_LINE_MAX)},
+		.event = json_incref(record->event),
+	};
+	int status;
+
+	if (await.event)
+		pass_on(&await, await.event);
+	status = wait_and_conclude(&await, accelerator, response, err);
+	buf_free(&await.reader.in);
+	json_decref(await.event);
+	json_decref(await.result);
+	return status;
+}

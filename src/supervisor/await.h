@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The wait of start and run for their live supervisor, and the answer they make of it. */
+#ifndef SUPERVISOR_AWAIT_H
+#define SUPERVISOR_AWAIT_H
+
+#include "base/error.h"
+#include "contract/response.h"
+#include "supervisor/record.h"
+
+/*
+ * Reads the live supervisor's report from the descriptor `report`. start: until `running`; run:
+ * until the end of everything. Fills event, readiness and result of the response. Also when the
+ * live supervisor dies without a word the end is recorded and, after --remove, the workspace gone.
+ */
+int await_live(struct record *record, int report, enum accelerator accelerator,
+	       struct response *response, struct error *err);
+
+#endif

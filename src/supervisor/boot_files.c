@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/boot_files.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/rootfs.h"
+
+static const char *const file_fields[BOOT_FILE_COUNT] = {
+	[BOOT_KERNEL] = "config.kernelPath",
+	[BOOT_INITRD] = "config.initrdPath",
+	[BOOT_ROOTFS] = "config.rootfsPath",
+};
+static_assert(ARRAY_SIZE(file_fields) == BOOT_FILE_COUNT, "a field for every file");
+
+static char *initrd_path(const struct config *config)
+{
+	char *path = NULL;
+
+	if (config->initrd_path)
+		return strdup(config->initrd_path);
+	return asprintf(&path, "%s.initrd", config->kernel_path) < 0 ? NULL : path;
+}
+
+/* Not blocking: a FIFO in a file's place must not hold us up. */
+static int open_regular(const char *path, int flags, struct error *err)
+{
+	autoclose int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+	if (st.st_size == 0)
+		return error_set(err, ERR_INVALID, "%s is empty", path);
+	return steal_fd(&fd);
+}
+
+static void open_kernel_or_initrd(struct boot_files *files, enum boot_file which)
+{
+	struct error *err = &files->file[which].error;
+
+	files->file[which].fd = open_regular(files->file[which].path, O_RDONLY, err);
+	if (files->file[which].fd < 0)
+		return;
+	if (digest_of(files->file[which].fd, files->file[which].sha256, err) < 0)
+		error_prefix(err, "%s", files->file[which].path);
+}
+
+static int refuse_read_only(const char *path, struct error *err)
+{
+	return error_set(err, ERR_DENIED,
+			 "%s is read-only, and the guest writes to its root file system; copy it "
+			 "first (cp --sparse=always, then chmod u+w) and name the copy, or let "
+			 "microagent create do so",
+			 path);
+}
+
+/* The mode is asked besides the kernel, which lets root write to everything: a cached image that
+ * many workspaces are cloned from is protected by its mode alone. */
+static bool is_read_only(const char *path, int fd)
+{
+	struct stat st;
+
+	return (fstat(fd, &st) == 0 && !(st.st_mode & S_IWUSR)) ||
+	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0;
+}
+
+static void open_rootfs(struct boot_files *files, enum rootfs_use use)
+{
+	struct error *err = &files->file[BOOT_ROOTFS].error;
+	const char *path = files->file[BOOT_ROOTFS].path;
+	int fd = open_regular(path, use == ROOTFS_BOOT ? O_RDWR : O_RDONLY, err);
+
+	if (fd < 0 && use == ROOTFS_BOOT && (err->errnum == EACCES || err->errnum == EROFS))
+		refuse_read_only(path, err);
+	if (fd < 0)
+		return;
+	files->file[BOOT_ROOTFS].fd = fd;
+	if (use != ROOTFS_LOOK && is_read_only(path, fd))
+		refuse_read_only(path, err);
+	else if (rootfs_check(fd, err) < 0)
+		error_prefix(err, "%s", path);
+}
+
+int boot_files_open(const struct config *config, enum rootfs_use use, struct boot_files *out,
+		    struct error *err)
+{
+	struct boot_files files = {0};
+	bool complete = true;
+
+	files.file[BOOT_KERNEL].path = strdup(config->kernel_path);
+	files.file[BOOT_INITRD].path = initrd_path(config);
+	files.file[BOOT_ROOTFS].path = strdup(config->rootfs_path);
+	for (int i = 0; i < BOOT_FILE_COUNT; i++) {
+		files.file[i].fd = -1;
+		complete = complete && files.file[i].path;
+	}
+	if (!complete) {
+		boot_files_close(&files);
+		return error_errno(err, ENOMEM, "boot files");
+	}
+	open_kernel_or_initrd(&files, BOOT_KERNEL);
+	open_kernel_or_initrd(&files, BOOT_INITRD);
+	open_rootfs(&files, use);
+	*out = files;
+	return 0;
+}
+
+void boot_files_close(struct boot_files *files)
+{
+	for (int i = 0; i < BOOT_FILE_COUNT; i++) {
+		if (files->file[i].path && files->file[i].fd >= 0)
+			close(files->file[i].fd);
+		free(files->file[i].path);
+		files->file[i].path = NULL;
+	}
+}
+
+/* What is missing, with the next step; of the file itself ENOENT says it all. */
+static int tell_missing(enum boot_file which, const char *path, struct error *err)
+{
+	switch (which) {
+	case BOOT_INITRD:
+		return error_set(err, ERR_NOT_FOUND,
+				 "%s does not exist: every kernel file needs its initrd beside "
+				 "it; microagent kernel install makes both",
+				 path);
+	case BOOT_KERNEL:
+		return error_set(err, ERR_NOT_FOUND,
+				 "%s does not exist; put it back, or see microagent kernel list "
+				 "for the kernels that are there and prepare with one of them",
+				 path);
+	default:
+		return error_set(err, ERR_NOT_FOUND,
+				 "%s does not exist; put it back, or remove the workspace with "
+				 "microagent delete and create it again",
+				 path);
+	}
+}
+
+int boot_files_require(const struct boot_files *files, struct error *err)
+{
+	for (int i = 0; i < BOOT_FILE_COUNT; i++) {
+		if (files->file[i].error.code == ERR_NONE)
+			continue;
+		*err = files->file[i].error;
+		if (files->file[i].fd < 0 && err->errnum == ENOENT)
+			tell_missing((enum boot_file)i, files->file[i].path, err);
+		return error_prefix(err, "%s", file_fields[i]);
+	}
+	return 0;
+}

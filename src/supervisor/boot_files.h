@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files that a VM is made of: kernel, initrd, root file system. Opened once, hashed on that
+ * descriptor, and that descriptor is what the VM gets.
+ */
+#ifndef SUPERVISOR_BOOT_FILES_H
+#define SUPERVISOR_BOOT_FILES_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "contract/request.h"
+#include "supervisor/digest.h"
+
+enum boot_file { BOOT_KERNEL, BOOT_INITRD, BOOT_ROOTFS, BOOT_FILE_COUNT };
+
+struct boot_files {
+	struct {
+		char *path;
+		int fd;			  /* -1: could not be opened */
+		char sha256[DIGEST_TEXT]; /* "": not hashed (a root file system never is yet) */
+		struct error error;	  /* why there is no fd or no digest */
+	} file[BOOT_FILE_COUNT];
+};
+
+/* The guest writes to its root file system. */
+enum rootfs_use {
+	ROOTFS_LOOK,  /* at what is recorded: it may be read-only by now */
+	ROOTFS_CHECK, /* a VM could have it: refused where it is read-only, opened for reading */
+	ROOTFS_BOOT,  /* a VM gets it: the same, opened for writing */
+};
+
+/* Opens and hashes what the config names. What is wrong with a file is kept with it and is no
+ * failure: boot_files_require() makes it one. */
+int boot_files_open(const struct config *config, enum rootfs_use use, struct boot_files *out,
+		    struct error *err);
+void boot_files_close(struct boot_files *files); /* accepts a zeroed one */
+/* The first file that is missing, unreadable or not what it must be, by its config field. */
+int boot_files_require(const struct boot_files *files, struct error *err);
+
+/* What prepare records: {kernel: {path, sha256}, initrd: {...}, rootfs: {path}}. */
+json_t *boot_files_record(const struct boot_files *files, struct error *err);
+/*
+ * The verification block: the files now against the recorded ones (NULL: nothing is recorded).
+ * {ok, imageRef?, resolvedRef?, imageDigest?, kernel, initrd, rootfs, divergence[]}.
+ */
+json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
+			  const json_t *recorded, struct error *err);
+/* ERR_CONFLICT naming the first divergence of a verification block that is not ok. */
+int verification_require(const json_t *verification, struct error *err);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* check: the request against this host and these files. Records nothing, makes no directory. */
+#include "base/cleanup.h"
+#include "supervisor/answer.h"
+#include "supervisor/boot_files.h"
+#include "supervisor/manifest.h"
+#include "supervisor/record.h"
+
+/* Against the recorded digests where the workspace is prepared. */
+static int verify(const struct record *record, const struct config *config,
+		  struct response *response, struct error *err)
+{
+	struct boot_files files;
+	struct manifest manifest = {0};
+	struct error why = {0};
+	int status = -1;
+
+	if (boot_files_open(config, ROOTFS_CHECK, &files, err) < 0)
+		return -1;
+	if (boot_files_require(&files, err) < 0)
+		goto out;
+	if (manifest_read(&record->ws, &manifest, &why) < 0 && why.code != ERR_NOT_FOUND) {
+		*err = why;
+		goto out;
+	}
+	response->verification = boot_files_verify(&files, config->image, manifest.artifacts, err);
+	status = response->verification ? 0 : -1;
+out:
+	manifest_free(&manifest);
+	boot_files_close(&files);
+	return status;
+}
+
+static int check(const struct call *call, struct record *record, struct response *response,
+		 struct error *err)
+{
+	const struct config *config = &call->request->config;
+
+	if (record_open(record, call, false, err) < 0 || record_load(record, err) < 0 ||
+	    verify(record, config, response, err) < 0 || answer_declared(config, response, err) < 0)
+		return -1;
+	response->event = record_event(record, err);
+	return response->event ? 0 : -1;
+}
+
+int cmd_check(const struct call *call, struct response *response, struct error *err)
+{
+	struct record record = RECORD_NONE;
+	int status;
+
+	if (call->backend->check(&call->request->config, err) < 0)
+		return -1;
+	status = check(call, &record, response, err);
+	record_close(&record);
+	return status;
+}

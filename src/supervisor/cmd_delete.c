@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* delete: removes the workspace's directory, in which nothing may be alive. One that is not there
+ * is already what was asked for. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "supervisor/leftover.h"
+#include "supervisor/settle.h"
+
+static int remove_workspace(struct record *record, struct error *err)
+{
+	struct error ignored;
+
+	if (record->ws.fd < 0)
+		return 0;
+	/* The lease decides; a state that cannot be read is no reason to keep the workspace. */
+	(void)record_load(record, &ignored);
+	if (settle_finds_life(record))
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is running; stop or kill it before delete",
+				 record->call->request->identity.runtime_id);
+	leftover_end_all(&record->ws, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS);
+	return workspace_remove(&record->ws, err);
+}
+
+static int delete_workspace(struct record *record, struct response *response, struct error *err)
+{
+	if (record_lock(record, err) < 0 || remove_workspace(record, err) < 0)
+		return -1;
+	record_unlock(record);
+	response->event = record_unrecorded(record, STATE_STOPPED, NULL, err);
+	return response->event ? 0 : -1;
+}
+
+int cmd_delete(const struct call *call, struct response *response, struct error *err)
+{
+	struct record record = RECORD_NONE;
+	int status;
+
+	status = record_open(&record, call, false, err);
+	if (status == 0)
+		status = delete_workspace(&record, response, err);
+	record_close(&record);
+	return status;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* host: what this machine can do with this backend, and the kernel that would be booted. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "store/cache.h"
+#include "supervisor/supervisor.h"
+
+static int put_text(json_t *object, const char *key, const char *text, struct error *err)
+{
+	return text ? json_put(object, key, json_string_lossy(text, strlen(text)), err) : 0;
+}
+
+struct flag {
+	const char *key;
+	bool value;
+};
+
+static int put_flags(json_t *object, const struct flag *flags, size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (json_put(object, flags[i].key, json_boolean(flags[i].value), err) < 0)
+			return -1;
+	return 0;
+}
+
+static int put_facts(json_t *object, const struct backend_host *host, struct error *err)
+{
+	const struct flag flags[] = {
+		{"kvmAvailable", host->kvm_available},
+		{"virtualizationSupported", host->kvm_available},
+		{"frameworkAvailable", host->binary_path != NULL},
+		{"vsockAvailable", host->vsock_available},
+	};
+
+	if (put_text(object, "architecture", host->architecture, err) < 0 ||
+	    put_text(object, "binaryPath", host->binary_path ? host->binary_path : "", err) < 0 ||
+	    put_text(object, "binaryVersion", host->binary_version ? host->binary_version : "",
+		     err) < 0 ||
+	    put_text(object, "accelerator", accelerator_names[host->accelerator], err) < 0 ||
+	    put_text(object, "acceleratorReason", host->accelerator_reason, err) < 0 ||
+	    put_text(object, "confinement", host->confinement, err) < 0)
+		return -1;
+	if (*host->confinement_reason &&
+	    put_text(object, "confinementReason", host->confinement_reason, err) < 0)
+		return -1;
+	return put_flags(object, flags, ARRAY_SIZE(flags), err);
+}
+
+/* This executable and what it offers itself. */
+static int put_own(json_t *object, const struct backend *backend, struct error *err)
+{
+	autofree char *dir = path_of_executable_dir(err);
+	autofree char *path = NULL;
+	const struct flag flags[] = {{"supervisorAvailable", true}, {"consoleAvailable", false}};
+
+	if (!dir || asprintf(&path, "%s/microagent-%s-supervisor", dir, backend->name) < 0)
+		return -1;
+	if (put_text(object, "supervisorPath", path, err) < 0 ||
+	    put_flags(object, flags, ARRAY_SIZE(flags), err) < 0)
+		return -1;
+	return json_put_string(object, "consoleMode", "none", err);
+}
+
+/* A kernel that is not there is a fact to be told, not a failure of `host`. */
+static json_t *kernel_block(const struct call *call, const char *architecture, struct error *err)
+{
+	struct cache_kernel kernel = {0};
+	struct error why = {0};
+	json_auto_t *block = json_object();
+	bool found = cache_kernel_find(NULL, &kernel, &why) == 0;
+	int status = -1;
+
+	if (block && json_put_string(block, "backend", call->backend->name, err) == 0 &&
+	    put_text(block, "architecture", architecture, err) == 0 &&
+	    put_text(block, "path", found ? kernel.path : "", err) == 0 &&
+	    json_put_string(block, "status", found ? "installed" : "missing", err) == 0 &&
+	    put_text(block, "sha256", kernel.sha256, err) == 0)
+		status = found ? 0 : put_text(block, "error", why.msg, err);
+	cache_kernel_free(&kernel);
+	return status == 0 ? steal_ptr(&block) : NULL;
+}
+
+int cmd_host(const struct call *call, struct response *response, struct error *err)
+{
+	json_auto_t *object = json_object();
+	struct backend_host host = {0};
+	int status = -1;
+
+	if (call->backend->host(&host, err) < 0)
+		return -1;
+	if (json_put_string(object, "backend", call->backend->name, err) == 0 &&
+	    put_facts(object, &host, err) == 0 && put_own(object, call->backend, err) == 0) {
+		response->kernel = kernel_block(call, host.architecture, err);
+		status = response->kernel ? 0 : -1;
+	}
+	call->backend->host_free(&host);
+	if (status == 0)
+		response->host = steal_ptr(&object);
+	return status;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* inspect: what is recorded and what can be observed now. Takes no lock, unless the record is stale
+ * and has to be put right. */
+#include "base/cleanup.h"
+#include "supervisor/answer.h"
+#include "supervisor/boot_files.h"
+#include "supervisor/manifest.h"
+#include "supervisor/settle.h"
+
+static int load(struct record *record, struct error *err)
+{
+	int status;
+
+	if (record_load(record, err) < 0)
+		return -1;
+	if (!settle_is_needed(record))
+		return 0;
+	/* The VM may just have ended in order: only under the lock is the record known stale. */
+	if (record_lock(record, err) < 0)
+		return -1;
+	status = settle(record, err);
+	record_unlock(record);
+	return status;
+}
+
+static int describe(const struct record *record, const struct manifest *manifest,
+		    struct response *response, struct error *err)
+{
+	struct boot_files files;
+
+	if (boot_files_open(&manifest->config, ROOTFS_LOOK, &files, err) < 0)
+		return -1;
+	response->verification =
+		boot_files_verify(&files, manifest->config.image, manifest->artifacts, err);
+	boot_files_close(&files);
+	if (!response->verification || answer_declared(&manifest->config, response, err) < 0)
+		return -1;
+	return answer_live(record, &manifest->config, response, err);
+}
+
+static int inspect(struct record *record, struct response *response, struct error *err)
+{
+	struct manifest manifest = {0};
+	struct error why = {0};
+	int status = 0;
+
+	if (load(record, err) < 0)
+		return -1;
+	response->event = record_event(record, err);
+	if (!response->event)
+		return -1;
+	if (record->state == STATE_UNKNOWN)
+		return 0;
+	if (manifest_read(&record->ws, &manifest, &why) == 0) {
+		status = describe(record, &manifest, response, err);
+	} else if (why.code != ERR_NOT_FOUND) {
+		*err = why;
+		status = -1;
+	}
+	manifest_free(&manifest);
+	return status;
+}
+
+int cmd_inspect(const struct call *call, struct response *response, struct error *err)
+{
+	struct record record = RECORD_NONE;
+	int status;
+
+	status = record_open(&record, call, false, err);
+	if (status == 0)
+		status = inspect(&record, response, err);
+	record_close(&record);
+	return status;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* prepare: config and digests into workspace.json; nothing is booted. */
+#include "base/cleanup.h"
+#include "supervisor/answer.h"
+#include "supervisor/manifest.h"
+#include "supervisor/prepare.h"
+#include "supervisor/settle.h"
+
+/* Of an earlier life of the same directory. */
+static int forget_earlier(const struct record *record, struct error *err)
+{
+	static const char *const files[] = {"result.json", "runtime.json", "serial.log"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (workspace_remove_file(&record->ws, files[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int prepare_workspace(struct record *record, const struct boot_files *files, struct error *err)
+{
+	const struct request *request = record->call->request;
+	bool made = record->ws.fd < 0;
+	json_auto_t *artifacts = boot_files_record(files, err);
+	struct error ignored;
+
+	if (!artifacts || record_create(record, err) < 0)
+		return -1;
+	if (forget_earlier(record, err) == 0 &&
+	    manifest_write(&record->ws, &request->identity, &request->config, artifacts, err) ==
+		    0 &&
+	    record_note(record, STATE_PREPARED, NULL, err) == 0)
+		return 0;
+	/* A directory that this command made and could not fill (no room) goes again. */
+	if (made)
+		(void)workspace_remove(&record->ws, &ignored);
+	return -1;
+}
+
+static int verify(const struct record *record, const struct boot_files *files,
+		  struct response *response, struct error *err)
+{
+	json_auto_t *recorded = boot_files_record(files, err);
+
+	if (!recorded)
+		return -1;
+	response->verification =
+		boot_files_verify(files, record->call->request->config.image, recorded, err);
+	return response->verification ? 0 : -1;
+}
+
+static int prepare(struct record *record, const struct boot_files *files, struct response *response,
+		   struct error *err)
+{
+	if (boot_files_require(files, err) < 0 ||
+	    record_open(record, record->call, true, err) < 0 || record_lock(record, err) < 0 ||
+	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0 ||
+	    prepare_workspace(record, files, err) < 0)
+		return -1;
+	record_unlock(record);
+	if (verify(record, files, response, err) < 0 ||
+	    answer_declared(&record->call->request->config, response, err) < 0)
+		return -1;
+	response->event = record_event(record, err);
+	return response->event ? 0 : -1;
+}
+
+int cmd_prepare(const struct call *call, struct response *response, struct error *err)
+{
+	const struct config *config = &call->request->config;
+	struct record record = RECORD_NONE;
+	struct boot_files files;
+	int status;
+
+	if (call->backend->check(config, err) < 0 ||
+	    boot_files_open(config, ROOTFS_CHECK, &files, err) < 0)
+		return -1;
+	record.call = call;
+	status = prepare(&record, &files, response, err);
+	record_close(&record);
+	boot_files_close(&files);
+	return status;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start and run. Under the command lock: the state, the config against the recorded one, the
+ * digests, the lease, the event `starting`, and the live supervisor is let go. Then, without the
+ * lock, the wait for what it reports: start until the guest is ready, run until all is over.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/answer.h"
+#include "supervisor/await.h"
+#include "supervisor/control_sock.h"
+#include "supervisor/leftover.h"
+#include "supervisor/manifest.h"
+#include "supervisor/prepare.h"
+#include "supervisor/settle.h"
+#include "supervisor/ticket.h"
+
+struct start {
+	struct record record;
+	struct boot_files files;
+	enum accelerator accelerator;
+	char reason[256];
+	json_t *marks;
+	int report;   /* reading end of the live supervisor's report */
+	int lifeline; /* run: writing end; the VM ends with this process */
+	bool made;    /* run: the workspace was prepared by this command */
+	bool failed;  /* and recorded as such */
+};
+
+static void mark(struct start *start, const char *name)
+{
+	json_object_set_new(start->marks, name, json_integer((json_int_t)clock_mono_ns()));
+}
+
+/* Before anything is touched: the config on this host, the files, the accelerator. */
+static int examine(struct start *start, const struct call *call, struct error *err)
+{
+	const struct config *config = &call->request->config;
+
+	if (call->backend->check(config, err) < 0 ||
+	    boot_files_open(config, ROOTFS_BOOT, &start->files, err) < 0)
+		return -1;
+	if (boot_files_require(&start->files, err) < 0 ||
+	    call->backend->accelerator(config->accelerator, &start->accelerator, start->reason,
+				       err) < 0)
+		return -1;
+	mark(start, "verified");
+	return 0;
+}
+
+static int require_space(int fd, const char *what, struct error *err)
+{
+	struct statvfs fs;
+	uint64_t least = limit_get(LIMIT_STATE_FREE_BYTES);
+
+	if (fstatvfs(fd, &fs) < 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= least)
+		return 0;
+	return error_set(err, ERR_UNAVAILABLE,
+			 "no space left where %s is: %llu bytes are free and %llu are needed; make "
+			 "room and try again",
+			 what, (unsigned long long)fs.f_bavail * fs.f_frsize,
+			 (unsigned long long)least);
+}
+
+/* The state must allow it, the config be the recorded one, the files the recorded ones. */
+static int admit(struct start *start, struct response *response, struct error *err)
+{
+	const struct call *call = start->record.call;
+	const struct config *config = &call->request->config;
+	struct manifest manifest = {0};
+	int status = -1;
+
+	if (record_allows(&start->record, call->request->command, err) < 0 ||
+	    manifest_read(&start->record.ws, &manifest, err) < 0)
+		return -1;
+	if (config_compare(config, &manifest.config, err) == 0) {
+		response->verification =
+			boot_files_verify(&start->files, config->image, manifest.artifacts, err);
+		if (response->verification)
+			status = verification_require(response->verification, err);
+	}
+	manifest_free(&manifest);
+	return status;
+}
+
+static bool prepares_first(const struct start *start)
+{
+	return start->record.call->request->command == COMMAND_RUN &&
+	       start->record.state == STATE_UNKNOWN;
+}
+
+static int open_log(const struct record *record, struct error *err)
+{
+	int fd = openat(record->ws.fd, "supervisor.log",
+			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+
+	return fd >= 0 ? fd : error_errno(err, errno, "supervisor.log");
+}
+
+static int spawn(struct start *start, const int fds[LIVE_FD_END], struct error *err)
+{
+	const struct call *call = start->record.call;
+	autoclose int log = open_log(&start->record, err);
+	struct proc child = PROC_NONE;
+	const struct ticket ticket = {
+		.state_dir = start->record.dir.path,
+		.id = start->record.ws.id,
+		.identity = call->request->identity.json,
+		.accelerator = start->accelerator,
+		.accelerator_reason = start->reason,
+		.attach = call->options->attach,
+		.remove = call->options->remove,
+		.foreground = call->request->command == COMMAND_RUN,
+		.has_lifeline = call->options->lifeline_fd >= 0,
+		.marks = start->marks,
+	};
+
+	if (log < 0 || ticket_spawn(&ticket, fds, log, &child, err) < 0)
+		return -1;
+	/* It goes its own way: what it does is told by its report, not by its exit. */
+	close(child.pidfd);
+	return 0;
+}
+
+/* Gives the live supervisor everything it needs and keeps the near ends of its pipes. */
+static int launch_with(struct start *start, int lease, int control, struct error *err)
+{
+	const struct call *call = start->record.call;
+	int report[2], lifeline[2] = {-1, -1};
+	int status;
+
+	if (fd_pipe(report, err) < 0)
+		return -1;
+	start->report = report[0];
+	if (call->request->command == COMMAND_RUN && fd_pipe(lifeline, err) < 0) {
+		close(report[1]);
+		return -1;
+	}
+	start->lifeline = lifeline[1];
+	const int fds[LIVE_FD_END] = {
+		[LIVE_STATE_DIR] = start->record.dir.fd,
+		[LIVE_WORKSPACE] = start->record.ws.fd,
+		[LIVE_LEASE] = lease,
+		[LIVE_KERNEL] = start->files.file[BOOT_KERNEL].fd,
+		[LIVE_INITRD] = start->files.file[BOOT_INITRD].fd,
+		[LIVE_ROOTFS] = start->files.file[BOOT_ROOTFS].fd,
+		[LIVE_CONTROL] = control,
+		[LIVE_REPORT] = report[1],
+		[LIVE_COMMAND] = lifeline[0],
+		[LIVE_CALLER] = call->options->lifeline_fd,
+	};
+	mark(start, "launched");
+	status = spawn(start, fds, err);
+	close(report[1]);
+	if (lifeline[0] >= 0)
+		close(lifeline[0]);
+	return status;
+}
+
+/* From here on a failure is recorded, since `starting` is. */
+static int launch(struct start *start, int lease, struct error *err)
+{
+	struct record *record = &start->record;
+	struct error ignored;
+	/* Listening before the lock is given back: a kill that comes next finds an ear. */
+	autoclose int control = sock_listen_at(record->ws.fd, CONTROL_SOCK_NAME, 16, err);
+
+	if (control >= 0 && launch_with(start, lease, control, err) == 0)
+		return 0;
+	(void)workspace_remove_file(&record->ws, CONTROL_SOCK_NAME, &ignored);
+	start->failed = record_note(record, STATE_FAILED, err->msg, &ignored) == 0;
+	return -1;
+}
+
+/* Under the lock: everything up to a running live supervisor. */
+static int begin(struct start *start, struct response *response, struct error *err)
+{
+	struct record *record = &start->record;
+	autoclose int lease = -1;
+
+	if (settle(record, err) < 0)
+		return -1;
+	if (prepares_first(start)) {
+		start->made = true;
+		if (prepare_workspace(record, &start->files, err) < 0)
+			return -1;
+	}
+	if (record_load(record, err) < 0 || admit(start, response, err) < 0 ||
+	    require_space(record->ws.fd, "the state directory", err) < 0 ||
+	    require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0)
+		return -1;
+	/* What ended just now is given its last moment; lease_take() has the word about the rest. */
+	(void)settle_finds_life(record);
+	lease = lease_take(&record->ws, err);
+	if (lease < 0 || workspace_remove_file(&record->ws, "result.json", err) < 0 ||
+	    workspace_remove_file(&record->ws, "runtime.json", err) < 0 ||
+	    leftover_remove_files(&record->ws, err) < 0 ||
+	    record_note(record, STATE_STARTING, NULL, err) < 0)
+		return -1;
+	return launch(start, lease, err);
+}
+
+/* run --remove that did not get as far as a live supervisor: what it made goes again. */
+static void unmake(struct start *start)
+{
+	struct error ignored;
+
+	if (start->made && start->record.call->options->remove && start->record.ws.fd >= 0)
+		(void)workspace_remove(&start->record.ws, &ignored);
+}
+
+static void warn_of_emulation(const struct start *start)
+{
+	if (start->accelerator == ACCELERATOR_TCG)
+		fprintf(stderr,
+			"warning: the guest is emulated (TCG), which is slow and no security "
+			"boundary: %s\n",
+			start->reason);
+}
+
+static int start_and_wait(struct start *start, const struct call *call, struct response *response,
+			  struct error *err)
+{
+	struct record *record = &start->record;
+	bool run = call->request->command == COMMAND_RUN;
+	int status;
+
+	if (examine(start, call, err) < 0 || record_open(record, call, run, err) < 0 ||
+	    record_lock(record, err) < 0)
+		return -1;
+	status = begin(start, response, err);
+	if (status < 0)
+		unmake(start);
+	record_unlock(record);
+	if (status < 0) {
+		if (start->failed)
+			response->event = json_incref(record->event);
+		return -1;
+	}
+	boot_files_close(&start->files);
+	warn_of_emulation(start);
+	if (answer_declared(&call->request->config, response, err) < 0)
+		return -1;
+	return await_live(record, start->report, start->accelerator, response, err);
+}
+
+int cmd_start(const struct call *call, struct response *response, struct error *err)
+{
+	struct start start = {
+		.record = RECORD_NONE, .marks = json_object(), .report = -1, .lifeline = -1};
+	int status;
+
+	if (!start.marks)
+		return error_set(err, ERR_IO, "out of memory");
+	start.record.call = call;
+	json_object_set_new(start.marks, "begun", json_integer((json_int_t)call->begun_ns));
+	status = start_and_wait(&start, call, response, err);
+	if (start.report >= 0)
+		close(start.report);
+	if (start.lifeline >= 0)
+		close(start.lifeline);
+	boot_files_close(&start.files);
+	record_close(&start.record);
+	json_decref(start.marks);
+	return status;
+}

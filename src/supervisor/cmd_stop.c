@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * halt, stop and kill: one request to the live supervisor, which does it and records it, then a
+ * wait for the lease. The command lock is not held while waiting, so a kill can follow a stop that
+ * takes its time. A live supervisor that does not answer or does not come to an end is killed, and
+ * everything of the workspace dies with it. Without a VM the wanted state is only recorded.
+ */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "supervisor/control_sock.h"
+#include "supervisor/leftover.h"
+#include "supervisor/settle.h"
+
+static enum state wanted_state(enum command command)
+{
+	return command == COMMAND_HALT ? STATE_HALTED : STATE_STOPPED;
+}
+
+static uint64_t deadline_in(uint64_t ms)
+{
+	return clock_mono_ns() + ms * NS_PER_MS;
+}
+
+enum asked {
+	ASKED_NOBODY, /* nothing of the workspace lives */
+	ASKED,	      /* the live supervisor has agreed, or is ending by itself just now */
+	ASKED_IN_VAIN /* it does not do what it should */
+};
+
+/* Under the lock. */
+static enum asked ask(const struct record *record, enum command command, struct error *err)
+{
+	uint64_t deadline = deadline_in(limit_get(LIMIT_CONTROL_REQUEST_MS));
+
+	if (!settle_finds_life(record))
+		return ASKED_NOBODY;
+	if (control_sock_power(record->ws.fd, command_table[command].name, deadline, err) == 0)
+		return ASKED;
+	/* Its socket goes shortly before its lease does. */
+	return err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE ? ASKED : ASKED_IN_VAIN;
+}
+
+/* Without the lock. Waits for the end of a VM that was asked to end; ends it by force when it does
+ * not. forced says so. */
+static int await_end(const struct record *record, enum command command, bool *forced,
+		     struct error *err)
+{
+	uint64_t patience = limit_get(LIMIT_KILL_MS);
+
+	/* The live supervisor's own deadlines come first. */
+	if (command != COMMAND_KILL)
+		patience += limit_get(LIMIT_HALT_MS);
+	if (lease_wait_free(&record->ws, deadline_in(patience), NULL) == 0)
+		return 0;
+	*forced = true;
+	leftover_kill_supervisor(&record->ws);
+	return lease_wait_free(&record->ws, deadline_in(limit_get(LIMIT_KILL_MS)), err);
+}
+
+/* What is said when the live supervisor could not record the end itself. */
+static const char *detail_of(bool forced, bool had_vm)
+{
+	if (forced)
+		return "unclean: the live supervisor did not answer and was killed";
+	return had_vm ? "the workspace had ended by itself" : NULL;
+}
+
+/* Under the lock again: the live supervisor recorded the end, or it is done here. */
+static int conclude(struct record *record, enum state wanted, bool had_vm, bool forced,
+		    struct response *response, struct error *err)
+{
+	if (record_lock(record, err) < 0)
+		return -1;
+	/* run --remove has taken it away, or somebody has started it again meanwhile. */
+	if (record->ws.fd < 0 || lease_is_held(&record->ws)) {
+		response->event = record_unrecorded(record, wanted, NULL, err);
+		return response->event ? 0 : -1;
+	}
+	leftover_end_all(&record->ws, deadline_in(limit_get(LIMIT_KILL_MS)));
+	if (record_load(record, err) < 0 || leftover_remove_files(&record->ws, err) < 0)
+		return -1;
+	if (record->state != wanted || !had_vm || forced) {
+		if (record_note(record, wanted, detail_of(forced, had_vm), err) < 0)
+			return -1;
+	}
+	response->event = record_event(record, err);
+	return response->event ? 0 : -1;
+}
+
+static int stop(struct record *record, enum command command, struct response *response,
+		struct error *err)
+{
+	struct error why = {0};
+	bool forced = false;
+	enum asked asked;
+
+	if (record_lock(record, err) < 0 || settle(record, err) < 0 ||
+	    record_allows(record, command, err) < 0)
+		return -1;
+	asked = ask(record, command, &why);
+	if (asked == ASKED_NOBODY)
+		return conclude(record, wanted_state(command), false, false, response, err);
+	record_unlock(record);
+	if (asked == ASKED_IN_VAIN) {
+		fprintf(stderr, "the live supervisor is killed: %s\n", why.msg);
+		forced = true;
+		leftover_kill_supervisor(&record->ws);
+	}
+	if (await_end(record, command, &forced, err) < 0)
+		return error_prefix(err, "processes of the workspace are still alive");
+	return conclude(record, wanted_state(command), true, forced, response, err);
+}
+
+int cmd_stop(const struct call *call, struct response *response, struct error *err)
+{
+	struct record record = RECORD_NONE;
+	int status;
+
+	status = record_open(&record, call, false, err);
+	if (status == 0)
+		status = stop(&record, call->request->command, response, err);
+	record_close(&record);
+	return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The messages of the guest control stream: JSON objects with a "type". Those of the guest are
+ * hostile until decoded here; those of the host are made here. Pure.
+ */
+#ifndef SUPERVISOR_CONTROL_MESSAGE_H
+#define SUPERVISOR_CONTROL_MESSAGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "contract/request.h"
+
+#define CONTROL_PORT 1024u
+#define CONTROL_PROTOCOL 1 /* the one version spoken here */
+
+enum control_type {
+	CONTROL_HELLO,
+	CONTROL_READY,
+	CONTROL_RESULT,
+	CONTROL_UNKNOWN, /* of a later guest: passed over */
+};
+
+struct control_hello {
+	const char *version; /* of the guest's software; borrowed from the message */
+	const char *boot_id;
+	int64_t generation;
+};
+
+/* Longest payload that a guest may send before it is ready, and when it has no result to give. */
+#define CONTROL_SMALL_MAX 65536u
+/* Longest result: both streams in base64 and their frame of keys. */
+size_t control_result_max(void);
+
+/* A new reference, or NULL with ERR_INVALID. Refuses what would cost much memory to hold. */
+json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *type,
+		       struct error *err);
+/* ERR_UNSUPPORTED where no common protocol version exists. */
+int control_read_hello(const json_t *message, struct control_hello *out, struct error *err);
+
+/* The run config, without the time, which control_stamp() puts in. hostname is derived from runtime_id when the config has none. */
+json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
+		       struct error *err);
+/* The wall time of now, just before sending. */
+int control_stamp(json_t *message, struct error *err);
+json_t *control_time(struct error *err);
+json_t *control_power_off(struct error *err);
+
+/* Lower case, runs of anything but letters and digits become one '-', at most 63 characters;
+ * "microagent" when nothing is left. out needs 64 bytes. */
+void control_hostname(const char *runtime_id, char out[64]);
+
+#endif

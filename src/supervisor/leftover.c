@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/leftover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/proc.h"
+
+#define PF_EXITING 0x4u /* the kernel's, of linux/sched.h, and stable in /proc */
+
+static json_t *read_runtime(const struct workspace *ws)
+{
+	struct error err;
+
+	return ws->fd >= 0 ? workspace_read(ws, "runtime.json", &err) : NULL;
+}
+
+static bool is_of_this_boot(const json_t *runtime)
+{
+	const char *recorded = json_string_value(json_object_get(runtime, "bootId"));
+	char present[37];
+	struct error err;
+
+	return recorded && proc_boot_id(present, &err) == 0 && !strcmp(recorded, present);
+}
+
+bool leftover_of_another_boot(const struct workspace *ws)
+{
+	json_auto_t *runtime = read_runtime(ws);
+
+	return runtime && json_object_get(runtime, "bootId") && !is_of_this_boot(runtime);
+}
+
+/* A pidfd of the recorded process, or -1 when it is no more. */
+static int open_recorded(const json_t *pid, const json_t *start_time)
+{
+	autoclose int fd = -1;
+	struct error err;
+	uint64_t ticks;
+
+	if (!json_is_integer(pid) || !json_is_integer(start_time) || json_integer_value(pid) <= 1 ||
+	    json_integer_value(pid) > INT32_MAX)
+		return -1;
+	fd = (int)syscall(SYS_pidfd_open, (pid_t)json_integer_value(pid), 0);
+	if (fd < 0)
+		return -1;
+	/* Checked with the descriptor in hand: it goes on meaning this process. */
+	if (proc_start_time((pid_t)json_integer_value(pid), &ticks, &err) < 0 ||
+	    ticks != (uint64_t)json_integer_value(start_time))
+		return -1;
+	return steal_fd(&fd);
+}
+
+/*
+ * Between the death of a process and the end of its pidfd lies the giving back of its memory and
+ * descriptors. PF_EXITING, in the ninth field of stat, tells it from one that lives.
+ */
+static bool is_exiting(pid_t pid)
+{
+	char name[40], text[512];
+	const char *field;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	autoclose int fd = open(name, O_RDONLY | O_CLOEXEC);
+
+	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	text[n > 0 ? n : 0] = '\0';
+	field = strrchr(text, ')'); /* the name may hold anything; state is the third field */
+	for (int i = 2; field && i < 9; i++)
+		field = strchr(field + 1, ' ');
+	return !field || strtoul(field, NULL, 10) & PF_EXITING;
+}
+
+bool leftover_supervisor_is_gone(const struct workspace *ws)
+{
+	json_auto_t *runtime = read_runtime(ws);
+	const json_t *pid = json_object_get(runtime, "supervisorPid");
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
+	autoclose int fd = -1;
+	struct error err;
+
+	if (!pid)
+		return false;
+	if (!is_of_this_boot(runtime))
+		return true;
+	fd = open_recorded(pid, json_object_get(runtime, "supervisorStartTime"));
+	if (fd < 0)
+		return true;
+	if (!is_exiting((pid_t)json_integer_value(pid)))
+		deadline = 0;
+	return fd_wait(fd, POLLIN, deadline, &err) == 0;
+}
+
+static void end_recorded(const json_t *pid, const json_t *start_time, uint64_t deadline_ns)
+{
+	autoclose int fd = open_recorded(pid, start_time);
+	struct error err;
+
+	if (fd < 0 || fd_wait(fd, POLLIN, deadline_ns, &err) == 0)
+		return;
+	syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	(void)fd_wait(fd, POLLIN, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS, &err);
+}
+
+void leftover_kill_supervisor(const struct workspace *ws)
+{
+	json_auto_t *runtime = read_runtime(ws);
+
+	if (runtime && is_of_this_boot(runtime))
+		end_recorded(json_object_get(runtime, "supervisorPid"),
+			     json_object_get(runtime, "supervisorStartTime"), 0);
+}
+
+void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
+{
+	json_auto_t *runtime = read_runtime(ws);
+	const json_t *companions = json_object_get(runtime, "companions");
+
+	if (!runtime || !is_of_this_boot(runtime))
+		return;
+	end_recorded(json_object_get(runtime, "supervisorPid"),
+		     json_object_get(runtime, "supervisorStartTime"), deadline_ns);
+	end_recorded(json_object_get(runtime, "pid"), json_object_get(runtime, "startTime"),
+		     deadline_ns);
+	for (size_t i = 0; i < json_array_size(companions); i++) {
+		const json_t *companion = json_array_get(companions, i);
+
+		end_recorded(json_object_get(companion, "pid"),
+			     json_object_get(companion, "startTime"), deadline_ns);
+	}
+}
+
+/* vsock.sock, vsock.sock_<P>, control.sock, console.sock */
+static bool is_our_socket(const char *name)
+{
+	return !strncmp(name, "vsock.sock", strlen("vsock.sock")) ||
+	       !strcmp(name, "control.sock") || !strcmp(name, "console.sock");
+}
+
+int leftover_remove_files(const struct workspace *ws, struct error *err)
+{
+	autoclose int fd = openat(ws->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	struct stat st;
+
+	if (!dir)
+		return error_errno(err, errno, "%s", ws->id);
+	steal_fd(&fd); /* the stream's own now */
+	while ((entry = readdir(dir))) {
+		if (!is_our_socket(entry->d_name) ||
+		    fstatat(ws->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISSOCK(st.st_mode))
+			continue;
+		if (workspace_remove_file(ws, entry->d_name, err) < 0)
+			return -1;
+	}
+	return workspace_remove_file(ws, LEFTOVER_RESERVE, err);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that runtime.json names, for the time after a live supervisor that could not clean up
+ * itself. A process is only taken for the recorded one when boot id and start time are the same,
+ * and only signalled through a descriptor opened before that was checked.
+ */
+#ifndef SUPERVISOR_LEFTOVER_H
+#define SUPERVISOR_LEFTOVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/store.h"
+
+/* The recorded boot id is not the host's present one: the host was rebooted since. */
+bool leftover_of_another_boot(const struct workspace *ws);
+/* The recorded live supervisor has ended (or is just ending, which is waited for). False where
+ * nothing is recorded yet: the lease alone knows. */
+bool leftover_supervisor_is_gone(const struct workspace *ws);
+/* SIGKILL to the live supervisor, with which everything of the workspace dies. */
+void leftover_kill_supervisor(const struct workspace *ws);
+/* Waits for every recorded process to end, then kills what has not by the deadline (monotonic). A
+ * runtime.json that cannot be read names nobody. */
+void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns);
+/* What is there only while a live supervisor is: the sockets, and the file that keeps room on the
+ * disk for the last records. */
+#define LEFTOVER_RESERVE "reserve"
+int leftover_remove_files(const struct workspace *ws, struct error *err);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The live supervisor: one process per running workspace, started by start and run, owner of one
+ * VM. One loop, one thread. It alone records events while it lives; what it knows is in the
+ * workspace's files. It ends when the VM and every companion have ended, and the lease with it; if
+ * it dies, they die.
+ *
+ *   live.c         from the ticket to the loop, and out of it
+ *   live_record.c  events, runtime.json, reports, and what a full disk holds back
+ *   live_guest.c   the control stream: ready, result, time
+ *   live_vm.c      the VM: serial console, full disk, its end
+ *   live_ask.c     who may want it to end: requests, lifelines, signals, the boot deadline
+ *   live_end.c     how it is ended, and what the end meant
+ */
+#ifndef SUPERVISOR_LIVE_H
+#define SUPERVISOR_LIVE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "contract/state.h"
+#include "store/store.h"
+#include "supervisor/control_sock.h"
+#include "supervisor/control_stream.h"
+#include "supervisor/outcome.h"
+#include "supervisor/serial_log.h"
+#include "supervisor/ticket.h"
+
+struct live {
+	const struct backend *backend;
+	struct ticket ticket;
+	struct state_dir dir;
+	struct workspace ws;
+	struct log log;
+	struct loop *loop;
+	struct vm *vm;
+	struct control_stream *control;
+	struct control_sock *requests;
+	struct serial_log serial;
+	json_t *runtime; /* runtime.json as last written */
+
+	struct outcome outcome;
+	enum state state; /* last recorded, or to be recorded when there is room */
+	json_t *last_event;
+	json_t *result;	 /* until it is in result.json */
+	json_t *pending; /* events that the disk had no room for, oldest first */
+	bool paused;	 /* the VM waits for room on the disk */
+	bool over;	 /* the end was recorded and reported */
+	int time_fd;	 /* says that the wall clock was set or the host slept */
+
+	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
+	struct loop_watch *time_timer, *time_watch;
+	struct loop_watch *lifelines[2];
+};
+
+/* The whole life of the process. label: <stateDir>/<runtimeID>; argv0 is where the command line
+ * lies, which then shows it. Returns the exit code. */
+int live_main(const struct backend *backend, char *argv0, const char *label);
+
+/* live_record.c */
+void live_record(struct live *live, enum state state, const char *detail);
+/* Once more what could not be written for want of room. True when nothing waits any more. */
+bool live_record_pending(struct live *live);
+/* Takes room on the disk for the last records; the end gives it back with the sockets. */
+void live_reserve(struct live *live);
+/* Writes runtime.json from what is known; a mark is a monotonic time under timings. */
+void live_mark(struct live *live, const char *name);
+void live_runtime_write(struct live *live);
+int live_runtime_begin(struct live *live, struct error *err);
+/* Takes the VM's own facts over; start times are added to what has only a pid. */
+void live_runtime_describe(struct live *live);
+void live_keep_result(struct live *live, json_t *result);
+
+/* live_guest.c */
+int live_control_begin(struct live *live, int listen_fd, const struct config *config,
+		       struct error *err);
+int live_time_begin(struct live *live, struct error *err);
+
+/* live_vm.c */
+extern const struct vm_events live_vm_events; /* data is set by the user of it */
+
+/* live_ask.c */
+int live_ask_begin(struct live *live, struct error *err);
+json_t *live_request(void *data, const json_t *request); /* a control_sock_fn */
+
+/* live_end.c */
+/* Asks for the end or forces it, by what stands then. cause: for INTENT_FAILED, else NULL. */
+void live_end(struct live *live, enum intent intent, const struct error *cause);
+/* The end by a failure, the serial log's last lines behind the text. */
+void live_fail(struct live *live, enum error_code code, const char *text);
+/* The workload's result is there. */
+void live_done(struct live *live);
+/* Records how it ended, tells the waiting command, removes what must go, stops the loop. */
+void live_over(struct live *live, enum vm_end end, const char *detail);
+
+#endif

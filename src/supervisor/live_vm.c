@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* What the VM tells the live supervisor: its serial console, a full disk, its end. */
+#include <stdio.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "supervisor/live.h"
+
+static void on_serial(void *data, const uint8_t *bytes, size_t len)
+{
+	struct live *live = data;
+
+	serial_log_write(&live->serial, bytes, len);
+}
+
+static void on_room_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+	struct statvfs fs;
+	struct error err;
+
+	if (fstatvfs(LIVE_ROOTFS, &fs) < 0 ||
+	    (uint64_t)fs.f_bavail * fs.f_frsize < limit_get(LIMIT_STATE_FREE_BYTES)) {
+		if (!loop_add_timer(loop,
+				    clock_mono_ns() + limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS,
+				    on_room_timer, live, &err))
+			log_line(&live->log, "%s", err.msg);
+		return;
+	}
+	live->paused = false;
+	if (live->backend->resume(live->vm, &err) < 0) {
+		live_fail(live, err.code, err.msg);
+		return;
+	}
+	if (live->outcome.intent == INTENT_NONE)
+		live_record(live, STATE_RUNNING, "resumed: there is room on the disk again");
+	control_stream_push_time(live->control);
+}
+
+static void on_disk_full(void *data, const char *detail)
+{
+	struct live *live = data;
+	char text[256];
+	struct error err;
+
+	if (live->paused)
+		return;
+	live->paused = true;
+	snprintf(text, sizeof(text), "paused: no space left for the guest's disk%s%s",
+		 detail && *detail ? ": " : "", detail ? detail : "");
+	if (live->outcome.intent == INTENT_NONE)
+		live_record(live, live->state, text);
+	if (!loop_add_timer(live->loop,
+			    clock_mono_ns() + limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS,
+			    on_room_timer, live, &err))
+		live_fail(live, ERR_INTERNAL, err.msg);
+}
+
+static void on_companion_lost(void *data, const char *name, int code)
+{
+	struct live *live = data;
+	char text[160];
+
+	snprintf(text, sizeof(text), code > 128 ? "%s died by signal %d" : "%s ended with code %d",
+		 name, code > 128 ? code - 128 : code);
+	log_line(&live->log, "%s", text);
+	if (!live->over)
+		live_fail(live, ERR_IO, text);
+}
+
+static void on_ended(void *data, enum vm_end end, const char *detail)
+{
+	live_over(data, end, detail);
+}
+
+const struct vm_events live_vm_events = {
+	.serial = on_serial,
+	.disk_full = on_disk_full,
+	.ended = on_ended,
+	.companion_lost = on_companion_lost,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/manifest.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+
+#define MANIFEST_FILE "workspace.json"
+#define MANIFEST_FORMAT 1
+
+static int bind(json_t *document, struct manifest *out, struct error *err)
+{
+	json_t *config = NULL, *artifacts = NULL;
+	struct manifest manifest = {.document = document};
+	int64_t format = 0;
+
+	if (!json_is_object(document))
+		return error_set(err, ERR_IO, "not a JSON object");
+	if (json_get_int(document, "", "format", JSON_REQUIRED, 1, 1000000, &format, err) < 0)
+		return -1;
+	if (format != MANIFEST_FORMAT)
+		return error_set(err, ERR_IO, "format %lld is of a later version of microagent",
+				 (long long)format);
+	if (json_get_object(document, "", "config", JSON_REQUIRED, &config, err) < 0 ||
+	    json_get_object(document, "", "artifacts", JSON_REQUIRED, &artifacts, err) < 0 ||
+	    config_from_record(config, &manifest.config, err) < 0)
+		return -1;
+	manifest.artifacts = artifacts;
+	*out = manifest;
+	return 0;
+}
+
+int manifest_read(const struct workspace *ws, struct manifest *out, struct error *err)
+{
+	struct error why = {0};
+	json_t *document;
+
+	if (ws->fd < 0)
+		return error_set(err, ERR_NOT_FOUND, "the workspace does not exist");
+	document = workspace_read(ws, MANIFEST_FILE, err);
+	if (!document)
+		return -1;
+	if (bind(document, out, &why) < 0) {
+		json_decref(document);
+		return workspace_damaged(ws, MANIFEST_FILE, &why, err);
+	}
+	return 0;
+}
+
+void manifest_free(struct manifest *manifest)
+{
+	config_free(&manifest->config);
+	json_decref(manifest->document);
+	*manifest = (struct manifest){0};
+}
+
+/* When the workspace was first prepared; now if that is not known. */
+static json_t *created_at(const struct workspace *ws, const char *now)
+{
+	struct error err;
+	json_auto_t *before = workspace_read(ws, MANIFEST_FILE, &err);
+	json_t *created = json_object_get(before, "createdAt");
+
+	return json_is_string(created) ? json_incref(created) : json_string(now);
+}
+
+int manifest_write(const struct workspace *ws, const struct identity *identity,
+		   const struct config *config, const json_t *artifacts, struct error *err)
+{
+	json_auto_t *document = json_object();
+	char now[CLOCK_TEXT];
+
+	clock_rfc3339(clock_real_ns(), now);
+	if (!document)
+		return error_set(err, ERR_IO, "out of memory");
+	if (json_put(document, "format", json_integer(MANIFEST_FORMAT), err) < 0 ||
+	    json_put(document, "identity", json_deep_copy(identity->json), err) < 0 ||
+	    json_put(document, "config", json_incref(config->normalised), err) < 0 ||
+	    json_put(document, "artifacts", json_deep_copy(artifacts), err) < 0 ||
+	    json_put(document, "createdAt", created_at(ws, now), err) < 0 ||
+	    json_put_string(document, "preparedAt", now, err) < 0)
+		return -1;
+	return workspace_write(ws, MANIFEST_FILE, document, STORE_SYNC, err);
+}

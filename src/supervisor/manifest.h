@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * workspace.json: what prepare recorded. {format, identity, config (normalised), artifacts (path
+ * and digest of what it boots from), createdAt, preparedAt}.
+ */
+#ifndef SUPERVISOR_MANIFEST_H
+#define SUPERVISOR_MANIFEST_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "contract/request.h"
+#include "store/store.h"
+
+struct manifest {
+	json_t *document;
+	struct config config;
+	const json_t *artifacts; /* borrowed from document */
+};
+
+/* ERR_NOT_FOUND without one; a bad one is ERR_IO and names the file. */
+int manifest_read(const struct workspace *ws, struct manifest *out, struct error *err);
+void manifest_free(struct manifest *manifest); /* accepts a zeroed one */
+/* Replaces it; createdAt is kept from one that is there. */
+int manifest_write(const struct workspace *ws, const struct identity *identity,
+		   const struct config *config, const json_t *artifacts, struct error *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The few options beside the request on stdin: descriptors and wishes of the caller of `run`. */
+#ifndef SUPERVISOR_OPTIONS_H
+#define SUPERVISOR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+struct options {
+	int lifeline_fd; /* its end ends the VM; -1: none */
+	int events_fd;	 /* one event a line as it is recorded; -1: none */
+	bool attach;	 /* the workload waits for a client on the agent's port */
+	bool remove;	 /* the workspace goes when all is over */
+	bool help, version;
+	const char *live; /* <stateDir>/<runtimeID>: this process is the live supervisor of it */
+};
+
+/* Descriptors are checked to be open and made close-on-exec. ERR_INVALID names the option. */
+int options_parse(int argc, char **argv, struct options *out, struct error *err);
+void options_help(FILE *to, const char *program);
+/* The word in front of the label in the live supervisor's command line. */
+extern const char options_live_prefix[];
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a VM's end means: from what was asked of it, what its guest reported and how the VMM says it
+ * ended, to the state that is recorded. Pure.
+ */
+#ifndef SUPERVISOR_OUTCOME_H
+#define SUPERVISOR_OUTCOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "contract/state.h"
+
+/* Why the VM is being ended. The first that ends it by force stands; what was asked more mildly
+ * before it gives way. */
+enum intent {
+	INTENT_NONE,	    /* it is meant to go on */
+	INTENT_DONE,	    /* the workload's result is there */
+	INTENT_HALT,	    /* asked to halt */
+	INTENT_STOP,	    /* asked to stop */
+	INTENT_KILL,	    /* asked to kill */
+	INTENT_CALLER_GONE, /* a lifeline ended */
+	INTENT_SIGNAL,	    /* SIGTERM to the live supervisor */
+	INTENT_FAILED,	    /* something broke: cause says what */
+	INTENT_COUNT
+};
+/* Ends the VM at once instead of asking the guest. */
+bool intent_is_forced(enum intent intent);
+/* The intent that stands when `next` comes while `present` is under way. */
+enum intent intent_after(enum intent present, enum intent next);
+
+struct outcome {
+	enum intent intent;
+	struct error cause; /* INTENT_FAILED */
+	bool ready;	    /* the guest had reported ready */
+	bool workload;	    /* the config has a command */
+	bool has_result;
+	/* with has_result */
+	int exit_code;
+	bool timed_out;		 /* timeout_seconds passed */
+	int64_t timeout_seconds; /* of the workload; 0: none */
+	char start_error[256];	 /* why it never ran; "" where it did */
+
+	bool overdue; /* a graceful end was asked for and had to be forced */
+};
+
+/* The state to be recorded, its detail ("" for none) and, for a VM that broke rather than ended,
+ * *failure with a code; failure->code stays ERR_NONE otherwise. */
+enum state outcome_state(const struct outcome *outcome, enum vm_end end, const char *end_detail,
+			 char *detail, size_t detail_size, struct error *failure);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/record.h"
+
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+static const char *runtime_id(const struct record *record)
+{
+	return record->call->request->identity.runtime_id;
+}
+
+static int open_workspace(struct record *record, bool create, struct error *err)
+{
+	struct workspace ws;
+
+	if (workspace_open(&record->dir, runtime_id(record), create, &ws, err) < 0)
+		return -1;
+	workspace_close(&record->ws);
+	record->ws = ws;
+	return 0;
+}
+
+int record_open(struct record *record, const struct call *call, bool create, struct error *err)
+{
+	struct error why = {0};
+
+	record->call = call;
+	if (state_dir_open(call->request->config.state_dir, create, &record->dir, &why) < 0) {
+		if (why.code == ERR_NOT_FOUND && !create)
+			return 0;
+		*err = why;
+		return -1;
+	}
+	return open_workspace(record, false, err);
+}
+
+void record_unlock(struct record *record)
+{
+	if (record->lock < 0)
+		return;
+	/* Without a workspace there is nothing that the next one would have to be kept from. */
+	if (record->ws.fd < 0)
+		workspace_lock_remove(&record->dir, runtime_id(record));
+	close(record->lock);
+	record->lock = -1;
+}
+
+void record_close(struct record *record)
+{
+	record_unlock(record);
+	workspace_close(&record->ws);
+	if (record->dir.fd >= 0)
+		state_dir_close(&record->dir);
+	record->dir.fd = -1;
+	json_decref(record->event);
+	record->event = NULL;
+}
+
+int record_lock(struct record *record, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_COMMAND_LOCK_MS) * NS_PER_MS;
+
+	if (record->dir.fd < 0)
+		return 0;
+	/* A second lock of one's own would wait for the first. */
+	if (record->lock < 0)
+		record->lock = workspace_lock(&record->dir, runtime_id(record), deadline, err);
+	return record->lock < 0 ? -1 : open_workspace(record, false, err);
+}
+
+int record_load(struct record *record, struct error *err)
+{
+	enum state state = STATE_UNKNOWN;
+	json_t *event = NULL;
+
+	if (record->dir.fd >= 0 && record->ws.fd >= 0 &&
+	    workspace_state(&record->ws, &state, &event, err) < 0)
+		return -1;
+	json_decref(record->event);
+	record->event = event;
+	record->state = state;
+	return 0;
+}
+
+int record_create(struct record *record, struct error *err)
+{
+	return record->ws.fd >= 0 ? 0 : open_workspace(record, true, err);
+}
+
+int record_allows(const struct record *record, enum command command, struct error *err)
+{
+	const char *id = runtime_id(record), *name = command_table[command].name;
+
+	if (state_allows(record->state, command))
+		return 0;
+	switch (record->state) {
+	case STATE_UNKNOWN:
+		if (command == COMMAND_HALT || command == COMMAND_STOP || command == COMMAND_KILL)
+			return error_set(err, ERR_NOT_FOUND, "there is no workspace %s", id);
+		return error_set(err, ERR_CONFLICT, "workspace %s is not prepared", id);
+	case STATE_STARTING:
+	case STATE_RUNNING:
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is already running; stop or kill it before %s", id,
+				 name);
+	case STATE_QUARANTINED:
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is quarantined; halt, stop or kill it before %s", id,
+				 name);
+	default:
+		return error_set(err, ERR_CONFLICT, "workspace %s is %s, which does not allow %s",
+				 id, state_names[record->state], name);
+	}
+}
+
+json_t *record_unrecorded(const struct record *record, enum state state, const char *detail,
+			  struct error *err)
+{
+	char now[CLOCK_TEXT];
+	json_t *event;
+
+	clock_rfc3339(clock_real_ns(), now);
+	event = event_json(record->call->request->identity.json, state,
+			   detail && *detail ? detail : NULL, now);
+	if (!event)
+		error_set(err, ERR_IO, "out of memory");
+	return event;
+}
+
+int record_note(struct record *record, enum state state, const char *detail, struct error *err)
+{
+	json_auto_t *event = record_unrecorded(record, state, detail, err);
+
+	if (!event || workspace_record_event(&record->ws, event, err) < 0)
+		return -1;
+	json_decref(record->event);
+	record->event = steal_ptr(&event);
+	record->state = state;
+	return 0;
+}
+
+json_t *record_event(const struct record *record, struct error *err)
+{
+	if (record->event)
+		return json_incref(record->event);
+	return record_unrecorded(record, STATE_UNKNOWN, NULL, err);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/report.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#define READ_CHUNK 65536u
+
+static void send_bytes(int fd, const char *text, size_t len)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+	struct error err;
+
+	while (len > 0) {
+		ssize_t n = write(fd, text, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN && fd_wait(fd, POLLOUT, deadline, &err) == 0)
+			continue;
+		if (n < 0)
+			return;
+		text += n;
+		len -= (size_t)n;
+	}
+}
+
+void report_send(int fd, const json_t *line)
+{
+	autofree char *text = line && fd >= 0 ? json_line(line, NULL) : NULL;
+
+	if (!text)
+		return;
+	send_bytes(fd, text, strlen(text));
+	send_bytes(fd, "\n", 1);
+}
+
+json_t *report_event(const json_t *event)
+{
+	json_auto_t *line = json_object();
+
+	if (!line || json_put(line, "event", json_deep_copy(event), NULL) < 0)
+		return NULL;
+	return steal_ptr(&line);
+}
+
+json_t *report_final(const json_t *event, const json_t *result, const struct error *error)
+{
+	json_auto_t *line = json_object();
+
+	if (!line || json_put(line, "final", json_true(), NULL) < 0)
+		return NULL;
+	if (event && json_put(line, "event", json_deep_copy(event), NULL) < 0)
+		return NULL;
+	if (result && json_put(line, "result", json_deep_copy(result), NULL) < 0)
+		return NULL;
+	if (error->code == ERR_NONE)
+		return steal_ptr(&line);
+	if (json_put(line, "error", json_string_lossy(error->msg, strlen(error->msg)), NULL) < 0 ||
+	    json_put_string(line, "errorCode", error_code_name(error->code), NULL) < 0)
+		return NULL;
+	return steal_ptr(&line);
+}
+
+/* 1: a whole line was taken; 0: more bytes are needed. */
+static int take_line(struct buf *in, json_t **line, struct error *err)
+{
+	const uint8_t *bytes = buf_bytes(in), *end = memchr(bytes, '\n', in->len);
+	size_t len = end ? (size_t)(end - bytes) : 0;
+	json_t *value;
+
+	if (!end)
+		return 0;
+	value = json_load_strict(bytes, len, err);
+	if (!value)
+		return error_prefix(err, "the live supervisor's report");
+	buf_consume(in, len + 1);
+	*line = value;
+	return 1;
+}
+
+int report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **line,
+		struct error *err)
+{
+	for (;;) {
+		int got = take_line(&reader->in, line, err);
+		uint8_t *room;
+		ssize_t n;
+
+		if (got != 0)
+			return got;
+		if (fd_wait(reader->fd, POLLIN, deadline_ns, err) < 0)
+			return -1;
+		room = buf_reserve(&reader->in, READ_CHUNK, err);
+		if (!room)
+			return -1;
+		n = read(reader->fd, room, READ_CHUNK);
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return error_errno(err, errno, "the live supervisor's report");
+		if (n > 0)
+			buf_commit(&reader->in, (size_t)n);
+	}
+}
+
+void report_error(const json_t *line, struct error *out)
+{
+	const char *text = json_string_value(json_object_get(line, "error"));
+	const char *code = json_string_value(json_object_get(line, "errorCode"));
+
+	*out = (struct error){0};
+	if (text)
+		error_set(out, error_code_from_name(code ? code : ""), "%s", text);
+}

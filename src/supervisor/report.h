@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the live supervisor tells the command that waits for it: JSON objects, one a line, through a
+ * pipe whose end also says that the live supervisor has ended.
+ *
+ *   {"event": {...}}                                        an event was recorded
+ *   {"final": true, "event"?, "result"?, "error"?, "errorCode"?}   the last line
+ */
+#ifndef SUPERVISOR_REPORT_H
+#define SUPERVISOR_REPORT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* Writes one line, waiting at most a few seconds for a reader that is slow; one that is gone is no
+ * error. fd is non-blocking. */
+void report_send(int fd, const json_t *line);
+json_t *report_event(const json_t *event);
+/* error->code ERR_NONE: none. event, result may be NULL. */
+json_t *report_final(const json_t *event, const json_t *result, const struct error *error);
+
+struct report_reader {
+	int fd;
+	struct buf in;
+};
+/* 1: *line is the next one (new reference); 0: the live supervisor has ended; -1: ERR_TIMEOUT at
+ * the deadline (monotonic, UINT64_MAX for none), or a broken line. */
+int report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **line,
+		struct error *err);
+/* The error of a final line; ERR_NONE when it has none. */
+void report_error(const json_t *line, struct error *out);
+
+#endif

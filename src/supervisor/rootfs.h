@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* A root file system image as far as the host looks at it: that it is ext4, and all there. */
+#ifndef SUPERVISOR_ROOTFS_H
+#define SUPERVISOR_ROOTFS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define ROOTFS_HEADER 2048 /* bytes from the start that rootfs_size() wants */
+
+/* The size in bytes that the file system of a superblock claims. Pure. ERR_INVALID for no ext4. */
+int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct error *err);
+/* ERR_INVALID when the file is no ext4 image or shorter than its file system. */
+int rootfs_check(int fd, struct error *err);
+
+#endif

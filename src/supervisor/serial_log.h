@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serial.log: what the guest's serial console said, over all boots since prepare, capped. Above the
+ * cap the oldest half is dropped in place, so no room on the disk is needed for it; a reader that
+ * follows the file sees it get shorter and begins anew.
+ */
+#ifndef SUPERVISOR_SERIAL_LOG_H
+#define SUPERVISOR_SERIAL_LOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct serial_log {
+	int fd;	       /* -1: nothing is written */
+	uint64_t size; /* of the file */
+	uint64_t cap;  /* bytes */
+	uint64_t boot; /* where the present boot's part begins */
+	uint64_t lost; /* bytes that found no room on the disk */
+};
+
+/* Opens or makes <dirfd>/<name>, 0600; the present boot's part begins at its end. */
+int serial_log_open(struct serial_log *log, int dirfd, const char *name, uint64_t cap_bytes,
+		    struct error *err);
+void serial_log_close(struct serial_log *log);
+/* Never fails: what the disk has no room for is counted in `lost`. */
+void serial_log_write(struct serial_log *log, const void *data, size_t len);
+/* The last lines of the present boot in one line, joined by " | ", unprintable bytes as '?', a
+ * panic's line in front; "" when the guest said nothing. Always NUL-terminated. */
+void serial_log_tail(const struct serial_log *log, char *out, size_t out_size);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/settle.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "supervisor/leftover.h"
+
+static uint64_t deadline_in(enum limit limit)
+{
+	return clock_mono_ns() + limit_get(limit) * NS_PER_MS;
+}
+
+static bool is_live_state(enum state state)
+{
+	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
+}
+
+bool settle_is_needed(const struct record *record)
+{
+	if (!is_live_state(record->state))
+		return false;
+	return !lease_is_held(&record->ws) || leftover_supervisor_is_gone(&record->ws);
+}
+
+bool settle_finds_life(const struct record *record)
+{
+	if (!lease_is_held(&record->ws))
+		return false;
+	if (leftover_supervisor_is_gone(&record->ws))
+		leftover_end_all(&record->ws, deadline_in(LIMIT_KILL_MS));
+	else if (is_live_state(record->state) || record->state == STATE_QUARANTINED)
+		return true;
+	return lease_wait_free(&record->ws, deadline_in(LIMIT_ENDING_MS), NULL) < 0;
+}
+
+int settle(struct record *record, struct error *err)
+{
+	const char *was;
+	char detail[256];
+
+	if (record_load(record, err) < 0)
+		return -1;
+	if (!settle_is_needed(record))
+		return 0;
+	was = state_names[record->state];
+	if (leftover_of_another_boot(&record->ws))
+		snprintf(detail, sizeof(detail), "the host was rebooted while the workspace was %s",
+			 was);
+	else
+		snprintf(detail, sizeof(detail),
+			 "the live supervisor ended without a word while the workspace was %s",
+			 was);
+	leftover_end_all(&record->ws, deadline_in(LIMIT_KILL_MS));
+	if (lease_wait_free(&record->ws, deadline_in(LIMIT_KILL_MS), err) < 0 ||
+	    leftover_remove_files(&record->ws, err) < 0)
+		return -1;
+	return record_note(record, STATE_FAILED, detail, err);
+}

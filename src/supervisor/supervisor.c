@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/supervisor.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/live.h"
+
+/* NULL: not built yet. */
+static command_fn *const command_functions[COMMAND_COUNT] = {
+	[COMMAND_HOST] = cmd_host,	 [COMMAND_CHECK] = cmd_check,
+	[COMMAND_PREPARE] = cmd_prepare, [COMMAND_RUN] = cmd_start,
+	[COMMAND_START] = cmd_start,	 [COMMAND_CONSOLE] = NULL,
+	[COMMAND_INSPECT] = cmd_inspect, [COMMAND_HALT] = cmd_stop,
+	[COMMAND_QUARANTINE] = NULL,	 [COMMAND_STOP] = cmd_stop,
+	[COMMAND_KILL] = cmd_stop,	 [COMMAND_DELETE] = cmd_delete,
+};
+static_assert(ARRAY_SIZE(command_functions) == COMMAND_COUNT, "a place for every command");
+
+static struct host_bounds bounds_of_host(void)
+{
+	const int64_t mib = INT64_C(1) << 20;
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct host_bounds bounds = {
+		.memory_mib = pages > 0 && page > 0 ? (int64_t)pages * page / mib : 1024,
+		.cpus = cpus > 0 ? cpus : 1,
+	};
+
+	return bounds;
+}
+
+static int unsupported(const struct backend *backend, enum command command, struct error *err)
+{
+	return error_set(err, ERR_UNSUPPORTED, "%s is not supported by backend %s",
+			 command_table[command].name, backend->name);
+}
+
+/* A command that is not built yet is refused as such before a fault of its identity or config: it
+ * would be of no use to mend that first. */
+static int decode_request(const struct backend *backend, const struct buf *document,
+			  struct request *out, struct error *err)
+{
+	const struct host_bounds bounds = bounds_of_host();
+	enum command command;
+
+	if (request_decode(buf_bytes(document), document->len, backend->name, &bounds, out, err) ==
+	    0)
+		return 0;
+	if (request_command(buf_bytes(document), document->len, &command, NULL) == 0 &&
+	    !command_functions[command])
+		return unsupported(backend, command, err);
+	return -1;
+}
+
+/* A document above the limit is refused without being read to its end. */
+static int read_request(const struct backend *backend, struct request *out, struct error *err)
+{
+	autobuf struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES));
+
+	if (fd_read_to_end(STDIN_FILENO, &document, err) < 0)
+		return error_prefix(err, "request");
+	if (document.len == 0)
+		return error_set(err, ERR_INVALID, "the request is empty");
+	return decode_request(backend, &document, out, err);
+}
+
+static int refuse_options(const struct options *options, enum command command, struct error *err)
+{
+	if (command == COMMAND_RUN)
+		return 0;
+	if (options->attach || options->remove || options->lifeline_fd >= 0 ||
+	    options->events_fd >= 0)
+		return error_set(err, ERR_INVALID, "the options are for the command run alone");
+	return 0;
+}
+
+static int dispatch(const struct call *call, struct response *response, struct error *err)
+{
+	enum command command = call->request->command;
+
+	if (refuse_options(call->options, command, err) < 0)
+		return -1;
+	if (!command_functions[command])
+		return unsupported(call->backend, command, err);
+	return command_functions[command](call, response, err);
+}
+
+static int print_document(const json_t *document, struct error *err)
+{
+	autofree char *line = json_line(document, err);
+
+	if (!line || fd_write_all(STDOUT_FILENO, line, strlen(line), err) < 0)
+		return -1;
+	return fd_write_all(STDOUT_FILENO, "\n", 1, err);
+}
+
+/* Answers with what came of it; the exit code. */
+static int answer(const struct backend *backend, enum command command,
+		  const struct response *response, int status, const struct error *failure)
+{
+	json_auto_t *document = NULL;
+	struct error err = {0};
+
+	document = status == 0 ? response_build(command, response)
+			       : response_failure(backend->name, response->event, failure);
+	if (!document) {
+		error_set(&err, ERR_INTERNAL, "the answer could not be made");
+		document = response_failure(backend->name, NULL, &err);
+	}
+	if (!document || print_document(document, &err) < 0) {
+		fprintf(stderr, "microagent-%s-supervisor: %s\n", backend->name, err.msg);
+		return 1;
+	}
+	if (status != 0)
+		fprintf(stderr, "microagent-%s-supervisor: %s\n", backend->name, failure->msg);
+	if (err.code)
+		return 1;
+	return status == 0 ? 0 : response_exit_code(failure);
+}
+
+static int serve_request(const struct backend *backend, const struct options *options)
+{
+	struct request request = {0};
+	struct response response = {.backend = backend->name};
+	struct call call = {backend, options, &request, clock_mono_ns()};
+	struct error err = {0};
+	int status, code;
+
+	status = read_request(backend, &request, &err);
+	if (status == 0)
+		status = dispatch(&call, &response, &err);
+	code = answer(backend, request.command, &response, status, &err);
+	response_free(&response);
+	request_free(&request);
+	return code;
+}
+
+static int show_help(const struct backend *backend)
+{
+	char program[64];
+
+	snprintf(program, sizeof(program), "microagent-%s-supervisor", backend->name);
+	options_help(stdout, program);
+	return fflush(stdout) == 0 ? 0 : 1;
+}
+
+int supervisor_main(const struct backend *backend, int argc, char **argv)
+{
+	struct options options;
+	struct error err = {0};
+
+	/* Everything we make is the user's alone, and a reader that went away is an error to be
+	 * told, not a death. */
+	umask(077);
+	signal(SIGPIPE, SIG_IGN);
+	if (fd_fill_standard(&err) < 0 || options_parse(argc, argv, &options, &err) < 0) {
+		struct response none = {.backend = backend->name};
+
+		return answer(backend, COMMAND_HOST, &none, -1, &err);
+	}
+	if (options.live)
+		return live_main(backend, argv[0], options.live);
+	if (options.help)
+		return show_help(backend);
+	if (options.version)
+		return puts("microagent " MICROAGENT_VERSION) >= 0 && fflush(stdout) == 0 ? 0 : 1;
+	return serve_request(backend, &options);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/ticket.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "supervisor/options.h"
+
+#define TICKET_BYTES (1u << 20)
+
+static json_t *encode(const struct ticket *ticket, struct error *err)
+{
+	json_auto_t *document = json_object();
+	const struct {
+		const char *key;
+		bool value;
+	} flags[] = {{"attach", ticket->attach},
+		     {"remove", ticket->remove},
+		     {"foreground", ticket->foreground},
+		     {"hasLifeline", ticket->has_lifeline}};
+
+	if (!document || json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
+	    json_put_string(document, "id", ticket->id, err) < 0 ||
+	    json_put(document, "identity", json_deep_copy(ticket->identity), err) < 0 ||
+	    json_put_string(document, "accelerator", accelerator_names[ticket->accelerator], err) <
+		    0 ||
+	    json_put_string(document, "acceleratorReason", ticket->accelerator_reason, err) < 0 ||
+	    json_put(document, "marks", json_deep_copy(ticket->marks), err) < 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (json_put(document, flags[i].key, json_boolean(flags[i].value), err) < 0)
+			return NULL;
+	return steal_ptr(&document);
+}
+
+static int document_fd(const struct ticket *ticket, struct error *err)
+{
+	json_auto_t *document = encode(ticket, err);
+	autofree char *text = document ? json_line(document, err) : NULL;
+
+	return text ? fd_memfd("ticket", text, strlen(text), err) : -1;
+}
+
+int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END], int log_fd,
+		 struct proc *out, struct error *err)
+{
+	autoclose int document = document_fd(ticket, err);
+	autofree char *label = NULL;
+	/* /proc/self/exe: the very file that runs now, also when a new version took its name. */
+	const char *argv[] = {"/proc/self/exe", NULL, NULL};
+	struct proc_fd passed[LIVE_FD_END + 1] = {{log_fd, STDERR_FILENO}, {document, LIVE_TICKET}};
+	size_t n = 2;
+
+	if (document < 0)
+		return -1;
+	if (asprintf(&label, "%s%s/%s", options_live_prefix, ticket->state_dir, ticket->id) < 0)
+		return error_set(err, ERR_IO, "out of memory");
+	argv[1] = label;
+	for (int i = LIVE_TICKET + 1; i < LIVE_FD_END; i++)
+		if (fds[i] >= 0)
+			passed[n++] = (struct proc_fd){fds[i], i};
+	const struct proc_spec spec = {
+		.argv = argv, .fds = passed, .nfds = n, .new_session = true, .cwd = "/"};
+
+	return proc_spawn(&spec, out, err);
+}
+
+static json_t *read_document(struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(TICKET_BYTES);
+	int status = fd_read_to_end(LIVE_TICKET, &text, err);
+
+	close(LIVE_TICKET);
+	return status == 0 ? json_load_strict(buf_bytes(&text), text.len, err) : NULL;
+}
+
+static int decode(json_t *document, struct ticket *out, struct error *err)
+{
+	struct ticket ticket = {.document = document};
+	const char *accelerator = NULL;
+	json_t *identity = NULL, *marks = NULL;
+
+	if (json_get_string(document, "", "stateDir", JSON_REQUIRED, &ticket.state_dir, err) < 0 ||
+	    json_get_string(document, "", "id", JSON_REQUIRED, &ticket.id, err) < 0 ||
+	    json_get_object(document, "", "identity", JSON_REQUIRED, &identity, err) < 0 ||
+	    json_get_object(document, "", "marks", JSON_REQUIRED, &marks, err) < 0 ||
+	    json_get_string(document, "", "accelerator", JSON_REQUIRED, &accelerator, err) < 0 ||
+	    json_get_string(document, "", "acceleratorReason", JSON_REQUIRED,
+			    &ticket.accelerator_reason, err) < 0 ||
+	    json_get_bool(document, "", "attach", JSON_REQUIRED, &ticket.attach, err) < 0 ||
+	    json_get_bool(document, "", "remove", JSON_REQUIRED, &ticket.remove, err) < 0 ||
+	    json_get_bool(document, "", "foreground", JSON_REQUIRED, &ticket.foreground, err) < 0 ||
+	    json_get_bool(document, "", "hasLifeline", JSON_REQUIRED, &ticket.has_lifeline, err) <
+		    0)
+		return -1;
+	ticket.identity = identity;
+	ticket.marks = marks;
+	ticket.accelerator = strcmp(accelerator, accelerator_names[ACCELERATOR_KVM])
+				     ? ACCELERATOR_TCG
+				     : ACCELERATOR_KVM;
+	*out = ticket;
+	return 0;
+}
+
+int ticket_receive(struct ticket *out, struct error *err)
+{
+	json_t *document = read_document(err);
+
+	if (!document)
+		return -1;
+	if (decode(document, out, err) < 0) {
+		json_decref(document);
+		return -1;
+	}
+	for (int fd = LIVE_TICKET + 1; fd < LIVE_FD_END; fd++) {
+		bool given = (fd != LIVE_COMMAND || out->foreground) &&
+			     (fd != LIVE_CALLER || out->has_lifeline);
+
+		if (given && fd_cloexec(fd, true, err) < 0) {
+			ticket_free(out);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+void ticket_free(struct ticket *ticket)
+{
+	json_decref(ticket->document);
+	*ticket = (struct ticket){0};
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What start and run hand to the live supervisor: descriptors at fixed numbers and one small JSON
+ * document. The live supervisor is this executable executed anew, so it begins with a small address
+ * space, with nothing of the request in it, and with no descriptor of the caller but a lifeline.
+ */
+#ifndef SUPERVISOR_TICKET_H
+#define SUPERVISOR_TICKET_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/proc.h"
+#include "contract/request.h"
+
+/* 2 is supervisor.log. */
+enum live_fd {
+	LIVE_TICKET = 3,
+	LIVE_STATE_DIR,
+	LIVE_WORKSPACE,
+	LIVE_LEASE,
+	LIVE_KERNEL,
+	LIVE_INITRD,
+	LIVE_ROOTFS,
+	LIVE_CONTROL, /* listening control.sock */
+	LIVE_REPORT,  /* report.h, the writing end */
+	LIVE_COMMAND, /* run: ends with the waiting command */
+	LIVE_CALLER,  /* run: ends with the caller, where it gave a lifeline */
+	LIVE_FD_END
+};
+
+struct ticket {
+	const char *state_dir, *id; /* borrowed from document */
+	const json_t *identity;	    /* of the request */
+	enum accelerator accelerator;
+	const char *accelerator_reason;
+	bool attach, remove;
+	bool foreground;     /* LIVE_COMMAND is there */
+	bool has_lifeline;   /* LIVE_CALLER is there */
+	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */
+	json_t *document;
+};
+
+/* fds[from LIVE_STATE_DIR on] are ours, by their place in the child; -1: not given. Starts
+ * the live supervisor of <state_dir>/<id> in a session of its own. */
+int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END], int log_fd,
+		 struct proc *out, struct error *err);
+/* The child's side: reads the document from LIVE_TICKET and closes it; makes the other descriptors
+ * close-on-exec. */
+int ticket_receive(struct ticket *out, struct error *err);
+void ticket_free(struct ticket *ticket);
+
+#endif

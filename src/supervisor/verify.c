@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* The verification block: what the boot files are now against what prepare recorded of them. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "supervisor/boot_files.h"
+
+static const char *const artifact_names[BOOT_FILE_COUNT] = {
+	[BOOT_KERNEL] = "kernel",
+	[BOOT_INITRD] = "initrd",
+	[BOOT_ROOTFS] = "rootfs",
+};
+static_assert(ARRAY_SIZE(artifact_names) == BOOT_FILE_COUNT, "a name for every file");
+
+static int put_text(json_t *object, const char *key, const char *text, struct error *err)
+{
+	return json_put(object, key, json_string_lossy(text, strlen(text)), err);
+}
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_IO, "out of memory");
+}
+
+json_t *boot_files_record(const struct boot_files *files, struct error *err)
+{
+	json_auto_t *record = json_object();
+
+	for (int i = 0; record && i < BOOT_FILE_COUNT; i++) {
+		json_t *artifact = json_object();
+
+		if (json_put(record, artifact_names[i], artifact, err) < 0 ||
+		    put_text(artifact, "path", files->file[i].path, err) < 0)
+			return NULL;
+		if (*files->file[i].sha256 &&
+		    json_put_string(artifact, "sha256", files->file[i].sha256, err) < 0)
+			return NULL;
+	}
+	if (!record)
+		out_of_memory(err);
+	return steal_ptr(&record);
+}
+
+static int put_divergence(json_t *list, const char *artifact, const char *expected,
+			  const char *actual, const struct error *error, struct error *err)
+{
+	json_auto_t *entry = json_object();
+
+	if (!entry || json_put_string(entry, "artifact", artifact, err) < 0 ||
+	    json_put_string(entry, "field", "sha256", err) < 0)
+		return -1;
+	if (expected && json_put_string(entry, "expected", expected, err) < 0)
+		return -1;
+	if (actual && json_put_string(entry, "actual", actual, err) < 0)
+		return -1;
+	if (error->code && put_text(entry, "error", error->msg, err) < 0)
+		return -1;
+	return json_array_append(list, entry) == 0 ? 0 : out_of_memory(err);
+}
+
+/* One artifact of the block and, where it diverges, its entry in the list. */
+static int verify_file(const struct boot_files *files, enum boot_file which, const json_t *recorded,
+		       json_t *block, json_t *divergence, struct error *err)
+{
+	const char *name = artifact_names[which], *now = files->file[which].sha256;
+	const char *then =
+		json_string_value(json_object_get(json_object_get(recorded, name), "sha256"));
+	const struct error *error = &files->file[which].error;
+	json_t *artifact = json_object();
+
+	if (json_put(block, name, artifact, err) < 0 ||
+	    put_text(artifact, "path", files->file[which].path, err) < 0)
+		return -1;
+	if (*now && json_put_string(artifact, "sha256", now, err) < 0)
+		return -1;
+	if (then && json_put_string(artifact, "recordedSHA256", then, err) < 0)
+		return -1;
+	if (error->code && put_text(artifact, "error", error->msg, err) < 0)
+		return -1;
+	if (error->code || (then && *now && strcmp(then, now) != 0))
+		return put_divergence(divergence, name, then, *now ? now : NULL, error, err);
+	return 0;
+}
+
+static int put_image(json_t *block, const json_t *image, struct error *err)
+{
+	static const char *const keys[] = {"imageRef", "resolvedRef", "imageDigest"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_t *value = json_object_get(image, keys[i]);
+
+		if (value && json_put(block, keys[i], json_incref(value), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
+			  const json_t *recorded, struct error *err)
+{
+	json_auto_t *block = json_object();
+	json_auto_t *divergence = json_array();
+
+	if (!block || !divergence || json_put(block, "ok", json_true(), err) < 0 ||
+	    put_image(block, image, err) < 0)
+		return NULL;
+	for (int i = 0; i < BOOT_FILE_COUNT; i++)
+		if (verify_file(files, (enum boot_file)i, recorded, block, divergence, err) < 0)
+			return NULL;
+	if (json_put(block, "ok", json_boolean(json_array_size(divergence) == 0), err) < 0 ||
+	    json_put(block, "divergence", json_incref(divergence), err) < 0)
+		return NULL;
+	return steal_ptr(&block);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+int verification_require(const json_t *verification, struct error *err)
+{
+	const json_t *first = json_array_get(json_object_get(verification, "divergence"), 0);
+	const char *name = text_of(first, "artifact");
+	const char *path = text_of(json_object_get(verification, name), "path");
+
+	if (!first)
+		return 0;
+	if (json_object_get(first, "error"))
+		return error_set(err, ERR_CONFLICT,
+				 "the %s diverges from what prepare recorded: %s", name,
+				 text_of(first, "error"));
+	return error_set(err, ERR_CONFLICT,
+			 "the %s %s is not the one that prepare recorded (%.12s now, %.12s then); "
+			 "prepare again if that is intended",
+			 name, path, text_of(first, "actual"), text_of(first, "expected"));
+}
