@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libmicroagent: a virtual machine of its own for every task of an agent.
+ *
+ * A workspace is a named machine: a disk cloned from an image, a kernel, memory and processors, and
+ * perhaps a command. Everything known about it is in files below a state directory; the library
+ * keeps nothing else, so a handle may be opened and closed at any time, and other programs may use
+ * the same state directory at the same time.
+ *
+ * Errors. A function that can fail ends in `struct error *err` (base/error.h, installed beside this
+ * header; NULL is allowed), and returns 0 or a value on success, -1 or NULL on failure. Outputs are
+ * untouched on failure. The code is stable, the message is for people and names the next step:
+ *   ERR_INVALID      an argument is wrong (a name, an option, an image that is none)
+ *   ERR_NOT_FOUND    the workspace, kernel, image or program does not exist
+ *   ERR_CONFLICT     not allowed in the workspace's present state
+ *   ERR_UNSUPPORTED  this host cannot do it at all
+ *   ERR_UNAVAILABLE, ERR_TIMEOUT  trying again may help
+ *   ERR_DENIED       rights are missing
+ *   ERR_IO           the system, the machine or its guest failed
+ *   ERR_INTERNAL     a bug of ours
+ * Nothing is ever printed, logged or asked, and no function exits.
+ *
+ * Threads. A handle may be used by one thread at a time; different handles are independent. Every
+ * function blocks until its work is done; microagent_on_wait() says how to hear of time passing.
+ * The library starts child processes and reaps those alone. It changes no signal's disposition, but
+ * SIGPIPE must be ignored while microagent_run() or microagent_exec() is at work.
+ *
+ * JSON. Documents are jansson values; what the caller gets is a new reference. The response of a
+ * workspace function is the supervisor protocol's (schema/), always with "ok": true: a response
+ * with "ok": false arrives as an error.
+ */
+#ifndef MICROAGENT_H
+#define MICROAGENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* "0.1.0" */
+const char *microagent_version(void);
+
+struct microagent;
+
+/* state_dir NULL: $MICROAGENT_STATE_DIR, else ~/.microagent. It is made when the first workspace
+ * is; nothing is touched here. */
+struct microagent *microagent_open(const char *state_dir, struct error *err);
+void microagent_close(struct microagent *agent); /* accepts NULL */
+/* The state directory, absolute. */
+const char *microagent_state_dir(const struct microagent *agent);
+
+/* fn is called about five times a second, by the calling thread, while a function waits for a
+ * machine (a boot, a power-off); never while bytes are being streamed. NULL: not at all. */
+void microagent_on_wait(struct microagent *agent, void (*fn)(void *data), void *data);
+
+/* ---- workspaces ---------------------------------------------------------------------------- */
+
+/* A letter or digit, then letters, digits, '.', '_' and '-', at most 63 in all, and none of the
+ * names that a state directory keeps for itself. ERR_INVALID says what is wrong. */
+int microagent_check_name(const char *name, struct error *err);
+
+/* Whether word is "KEY=VALUE" with a name that a variable can have; ERR_INVALID says what is wrong. */
+int microagent_check_env(const char *word, struct error *err);
+
+/* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
+ * borrowed for the call. */
+struct microagent_spec {
+	const char *image;	    /* name in the cache, or a path with a '/' to a raw ext4 file */
+	const char *kernel;	    /* the same for a kernel */
+	const char *initrd;	    /* path; NULL: the one beside the kernel */
+	const char *accelerator;    /* "auto" (NULL), "kvm" or "tcg" */
+	int64_t memory_mib;	    /* MiB; 0: 512 */
+	int64_t cpus;		    /* 0: 2 */
+	const char *const *env;	    /* "KEY=VALUE" of the command, NULL-terminated */
+	const char *user;	    /* of the command; NULL: the image's, else uid 1000 */
+	const char *const *command; /* argv, NULL-terminated; NULL: no workload */
+	int64_t timeout_seconds;    /* of the command; 0: none */
+};
+
+/* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT when there is one of
+ * that name. On failure nothing is left behind. */
+int microagent_create(struct microagent *agent, const char *name,
+		      const struct microagent_spec *spec, json_t **response, struct error *err);
+/* Boots it; answers when the guest is ready for microagent_exec(). A recorded command then runs. */
+int microagent_start(struct microagent *agent, const char *name, json_t **response,
+		     struct error *err);
+/* The state, readiness, verification and result. ERR_NOT_FOUND for an absent workspace. */
+int microagent_status(struct microagent *agent, const char *name, json_t **response,
+		      struct error *err);
+/* Ends the command, unmounts, powers off; after the halt deadline it is killed. */
+int microagent_stop(struct microagent *agent, const char *name, json_t **response,
+		    struct error *err);
+/* Ends the machine at once. */
+int microagent_kill(struct microagent *agent, const char *name, json_t **response,
+		    struct error *err);
+/* Removes a workspace in which nothing lives, with its disk. An absent one is success. */
+int microagent_delete(struct microagent *agent, const char *name, json_t **response,
+		      struct error *err);
+/* {"workspaces":[{"name","state","observedAt","detail"?,"memoryMiB","cpuCount","command"?}]},
+ * sorted by name. One whose files are damaged is listed with state "unknown" and "error". */
+json_t *microagent_list(struct microagent *agent, struct error *err);
+/* What a running workspace runs on: "kvm" or "tcg" ("" when not recorded). TCG is emulation and
+ * no security boundary; a user interface says so at every start. */
+int microagent_accelerator(struct microagent *agent, const char *name, char out[8],
+			   struct error *err);
+
+/* ---- commands in the guest ----------------------------------------------------------------- */
+
+/*
+ * The caller's ends of the command's streams: any kind of descriptor, whose flags are left alone.
+ * Without limit, binary safe, with back-pressure both ways.
+ */
+struct microagent_streams {
+	int in;	    /* -1: at its end from the start */
+	int out;    /* never -1; when its reader goes away the command is ended */
+	int err;    /* never -1 */
+	int cancel; /* when readable the command is ended; -1: never. Nothing is read from it. */
+};
+
+enum microagent_end {
+	MICROAGENT_EXITED,    /* exit_code is the command's */
+	MICROAGENT_CANCELLED, /* `cancel` became readable */
+	MICROAGENT_OUT_CLOSED /* nobody reads `out` any more */
+};
+
+struct microagent_outcome {
+	enum microagent_end end;
+	int exit_code; /* 0..255: 124 timed out, 126 not executable, 127 not found, 128+n */
+	bool timed_out;
+	char start_error[256]; /* why it never ran; "" when it did */
+};
+
+struct microagent_run_options {
+	const char *name; /* NULL: made up, "run-calm-otter-3fa9" */
+	bool keep;	  /* the workspace stays afterwards; else nothing does */
+	/* Called once, when the machine is up and before the command starts: the workspace's name
+	 * and its accelerator as of microagent_accelerator(). May be NULL. */
+	void (*started)(void *data, const char *name, const char *accelerator);
+	void *data;
+};
+
+/*
+ * A machine for one command: made, booted, run, and ended again. spec->command is needed. Returns
+ * when everything has ended, also after a cancel; if the calling process dies, however it dies, the
+ * machine ends too. A command that exits with another code than 0 is no error here.
+ */
+int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
+		   const struct microagent_run_options *options,
+		   const struct microagent_streams *streams, struct microagent_outcome *outcome,
+		   struct error *err);
+
+struct microagent_exec {
+	const char *const *command; /* argv, NULL-terminated */
+	const char *const *env;	    /* "KEY=VALUE", NULL-terminated; NULL: none */
+	const char *cwd;	    /* NULL: the user's home if it exists, else / */
+	const char *user;	    /* NULL: the image's, else uid 1000 */
+	int64_t timeout_seconds;    /* 0: none */
+};
+
+/* One more command in a running workspace. ERR_CONFLICT when it is not running. */
+int microagent_exec(struct microagent *agent, const char *name, const struct microagent_exec *exec,
+		    const struct microagent_streams *streams, struct microagent_outcome *outcome,
+		    struct error *err);
+
+/* ---- logs ---------------------------------------------------------------------------------- */
+
+/* The serial console's log, opened for reading; ERR_NOT_FOUND without workspace, and an empty log
+ * when it was never started. */
+int microagent_log_open(struct microagent *agent, const char *name, struct error *err);
+/* Whether something of the workspace lives. */
+int microagent_is_running(struct microagent *agent, const char *name, bool *running,
+			  struct error *err);
+/* Waits until the log may have grown, the workspace's machine has ended or started, or `cancel` is
+ * readable (-1: never). *running says whether something of the workspace lives. watch is an inotify
+ * descriptor made by microagent_log_watch(). 1, and *running untouched: nobody reads `out` any more
+ * (-1: not looked at), so that a quiet machine does not keep its reader's pipeline alive. */
+int microagent_log_watch(struct microagent *agent, const char *name, struct error *err);
+int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
+			bool *running, struct error *err);
+
+/* ---- the host ------------------------------------------------------------------------------ */
+
+/* The supervisor's answer to `host`: {"ok":true,"backend","host":{...},"kernel"?}. */
+int microagent_host(struct microagent *agent, json_t **response, struct error *err);
+/* {"ok","verdict":"ok"|"degraded"|"failed","host"?,"checks":[{"name","status","detail","remedy"?}]}:
+ * every check has the verdict's words as status; the worst one is the verdict. Fails only for want
+ * of memory: what is missing is an answer, not an error. */
+json_t *microagent_doctor(struct microagent *agent, struct error *err);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the files of libmicroagent. */
+#ifndef API_API_H
+#define API_API_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "channel/agent.h"
+#include "channel/supervisor.h"
+#include "microagent.h"
+#include "store/cache.h"
+#include "store/store.h"
+
+/* The one backend of this host. */
+#define API_BACKEND "qemu"
+
+struct microagent {
+	char *state_path; /* absolute */
+	void (*wait_fn)(void *data);
+	void *wait_data;
+};
+
+/* ---- request.c: what is said to the supervisor ---------------------------------------------- */
+
+/* {"command","identity","config"}; config is stolen, also on failure. */
+json_t *request_new(const char *command, const char *name, json_t *config, struct error *err);
+/* The config of commands that look at what is recorded: the state directory alone. */
+json_t *request_state_config(const struct microagent *agent, struct error *err);
+/* Sends {command, name} with config (stolen) and takes the answer; one with ok:false is an error.
+ * response may be NULL. */
+int request_call(const struct microagent *agent, const char *command, const char *name,
+		 json_t *config, json_t **response, struct error *err);
+
+/* ---- make.c: a workspace's directory and what goes into its config --------------------------- */
+
+/* Kernel and image as found, and the directory while it is being made. */
+struct make {
+	struct cache_kernel kernel;
+	struct cache_image image;
+	struct state_dir dir;
+	struct workspace ws;
+	char *rootfs;
+	int mark; /* -1: none */
+};
+#define MAKE_NONE                                               \
+	{                                                       \
+		.dir = {.fd = -1}, .ws = {.fd = -1}, .mark = -1 \
+	}
+/* Finds kernel and image, makes <stateDir>/<name> with the image's clone in it. On failure nothing
+ * is left. */
+int make_begin(const struct microagent *agent, const char *name, const struct microagent_spec *spec,
+	       struct make *out, struct error *err);
+/* The full config of the workspace, for prepare and run. */
+json_t *make_config(const struct microagent *agent, const struct make *make,
+		    const struct microagent_spec *spec, struct error *err);
+/* The supervisor has recorded the workspace: it is no longer in the making. */
+void make_done(struct make *make);
+/* Removes the directory again, if nothing lives in it. */
+void make_undo(struct make *make);
+void make_free(struct make *make); /* accepts MAKE_NONE */
+
+/* ---- making.c: what a killed maker left ------------------------------------------------------ */
+
+/* Marks ws as in the making for as long as the returned descriptor is open. */
+int making_mark(const struct workspace *ws, struct error *err);
+void making_unmark(const struct workspace *ws);
+/* Removes what was in the making when its maker died. */
+void making_sweep(const struct state_dir *dir);
+
+/* ---- ext4.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Refuses (ERR_INVALID, naming path) a file that is not a raw ext4 file system, or is shorter than
+ * the file system in it. Looks at a few numbers of the superblock and at nothing else: an image is
+ * hostile, and its contents are the guest's business.
+ */
+int ext4_check(int fd, const char *path, struct error *err);
+
+/* ---- kernel.c -------------------------------------------------------------------------------- */
+
+/* Refuses (ERR_INVALID, naming path) a file that does not begin as a kernel does. */
+int kernel_check(const char *path, struct error *err);
+
+/* ---- existing.c: a workspace that must be there ---------------------------------------------- */
+
+struct existing {
+	struct state_dir dir;
+	struct workspace ws;
+};
+/* ERR_NOT_FOUND names the workspace and the state directory. */
+int existing_open(const struct microagent *agent, const char *name, struct existing *out,
+		  struct error *err);
+void existing_close(struct existing *existing); /* accepts a zeroed one */
+
+/* What runtime.json says the machine runs on, as microagent_accelerator(). */
+int existing_accelerator(const struct existing *existing, char out[8], struct error *err);
+
+/* ---- stream.c: a command in the guest -------------------------------------------------------- */
+
+/* Sends what is queued in stream to the guest of ws and moves bytes until the end. whole_guest: a
+ * cancel ends the guest, so there is nothing to be said to the agent. */
+int stream_run(const struct workspace *ws, struct agent_stream *stream,
+	       const struct microagent_streams *streams, bool whole_guest,
+	       struct microagent_outcome *outcome, struct error *err);
+
+/* name.c: "run-calm-otter-3fa9". */
+#define NAME_ROOM 64
+int name_random(char out[NAME_ROOM], struct error *err);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/api.h"
+#include "base/cleanup.h"
+
+static int must_run(const struct workspace *ws, struct error *err)
+{
+	enum state state;
+	json_auto_t *event = NULL;
+
+	if (workspace_state(ws, &state, &event, err) < 0)
+		return -1;
+	if (state != STATE_RUNNING)
+		return error_set(err, ERR_CONFLICT,
+				 "workspace \"%s\" is %s, not running: `microagent start %s` first",
+				 ws->id, state_names[state], ws->id);
+	if (!lease_is_held(ws))
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine of workspace \"%s\" has ended: `microagent status %s` "
+			"says how, `microagent start %s` boots it again",
+			ws->id, ws->id, ws->id);
+	return 0;
+}
+
+/* The machine has gone from under the command. The workspace is what its caller can look at. */
+static int explain_lost(const struct workspace *ws, struct error *err)
+{
+	const struct error why = err ? *err : (struct error){0};
+
+	if (why.code != ERR_UNAVAILABLE && why.code != ERR_NOT_FOUND)
+		return -1;
+	return error_set(err, why.code,
+			 "workspace \"%s\": %s: `microagent status %s` says what became of it",
+			 ws->id, why.msg, ws->id);
+}
+
+static int exec_in(const struct workspace *ws, const struct microagent_exec *exec,
+		   const struct microagent_streams *streams, struct microagent_outcome *outcome,
+		   struct error *err)
+{
+	const struct agent_exec request = {
+		.command = exec->command,
+		.env = exec->env,
+		.cwd = exec->cwd,
+		.user = exec->user,
+		.timeout_seconds = exec->timeout_seconds,
+		.stdin_open = streams->in >= 0,
+	};
+	struct agent_stream stream = {0};
+	int result = -1;
+
+	if (must_run(ws, err) == 0 && agent_stream_exec(&stream, &request, err) == 0)
+		result = stream_run(ws, &stream, streams, false, outcome, err) < 0
+				 ? explain_lost(ws, err)
+				 : 0;
+	agent_stream_free(&stream);
+	return result;
+}
+
+int microagent_exec(struct microagent *agent, const char *name, const struct microagent_exec *exec,
+		    const struct microagent_streams *streams, struct microagent_outcome *outcome,
+		    struct error *err)
+{
+	struct existing existing = {0};
+	int result;
+
+	if (existing_open(agent, name, &existing, err) < 0)
+		return -1;
+	result = exec_in(&existing.ws, exec, streams, outcome, err);
+	existing_close(&existing);
+	return result;
+}

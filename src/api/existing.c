@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+void existing_close(struct existing *existing)
+{
+	if (existing->ws.id)
+		workspace_close(&existing->ws);
+	if (existing->dir.path)
+		state_dir_close(&existing->dir);
+}
+
+static int absent(const struct microagent *agent, const char *name, struct error *err)
+{
+	return error_set(err, ERR_NOT_FOUND,
+			 "there is no workspace \"%s\" in %s: `microagent list` shows those there "
+			 "are, `microagent create %s` makes one",
+			 name, agent->state_path, name);
+}
+
+int existing_open(const struct microagent *agent, const char *name, struct existing *out,
+		  struct error *err)
+{
+	struct error why = {0};
+
+	if (microagent_check_name(name, err) < 0)
+		return -1;
+	if (state_dir_open(agent->state_path, false, &out->dir, &why) < 0) {
+		if (why.code == ERR_NOT_FOUND)
+			return absent(agent, name, err);
+		if (err)
+			*err = why;
+		return -1;
+	}
+	if (workspace_open(&out->dir, name, false, &out->ws, err) < 0) {
+		state_dir_close(&out->dir);
+		return -1;
+	}
+	if (out->ws.fd < 0) {
+		existing_close(out);
+		return absent(agent, name, err);
+	}
+	return 0;
+}
+
+int existing_accelerator(const struct existing *existing, char out[8], struct error *err)
+{
+	struct error why = {0};
+	json_auto_t *runtime = workspace_read(&existing->ws, "runtime.json", &why);
+	const char *name = "";
+
+	if (!runtime && why.code != ERR_NOT_FOUND) {
+		if (err)
+			*err = why;
+		return -1;
+	}
+	if (runtime &&
+	    json_get_string(runtime, "runtime.json", "accelerator", JSON_OPTIONAL, &name, err) < 0)
+		return -1;
+	snprintf(out, 8, "%s", name);
+	return 0;
+}
+
+int microagent_accelerator(struct microagent *agent, const char *name, char out[8],
+			   struct error *err)
+{
+	struct existing existing = {0};
+	int result;
+
+	if (existing_open(agent, name, &existing, err) < 0)
+		return -1;
+	result = existing_accelerator(&existing, out, err);
+	existing_close(&existing);
+	return result;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api.h"
+
+/* Offsets in the superblock, which itself stands at 1024; all numbers are little-endian. */
+enum superblock_offset {
+	SB_BLOCKS_LOW = 0x04,
+	SB_LOG_BLOCK_SIZE = 0x18,
+	SB_MAGIC = 0x38,
+	SB_INCOMPAT = 0x60,
+	SB_BLOCKS_HIGH = 0x150,
+	SB_SIZE = 1024
+};
+#define SB_START 1024
+#define EXT_MAGIC 0xef53u
+#define INCOMPAT_64BIT 0x80u
+#define LOG_BLOCK_SIZE_MAX 6 /* 64 KiB */
+
+static uint32_t le32(const uint8_t *sb, enum superblock_offset at)
+{
+	const uint8_t *p = sb + at;
+
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static int not_ext4(const char *path, struct error *err)
+{
+	return error_set(err, ERR_INVALID,
+			 "%s is not a raw ext4 file system; `microagent image build busybox` makes "
+			 "one, `microagent image list` shows those that are there",
+			 path);
+}
+
+/* Bytes that the file system claims; 0 for a superblock that is none. */
+static uint64_t claimed_size(const uint8_t sb[SB_SIZE])
+{
+	uint64_t blocks = le32(sb, SB_BLOCKS_LOW);
+	uint32_t log_size = le32(sb, SB_LOG_BLOCK_SIZE);
+
+	if ((le32(sb, SB_MAGIC) & 0xffff) != EXT_MAGIC || log_size > LOG_BLOCK_SIZE_MAX)
+		return 0;
+	if (le32(sb, SB_INCOMPAT) & INCOMPAT_64BIT)
+		blocks |= (uint64_t)le32(sb, SB_BLOCKS_HIGH) << 32;
+	if (blocks > UINT64_MAX >> (10 + log_size))
+		return UINT64_MAX;
+	return blocks << (10 + log_size);
+}
+
+int ext4_check(int fd, const char *path, struct error *err)
+{
+	uint8_t sb[SB_SIZE];
+	struct stat st;
+	uint64_t claimed;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+	n = pread(fd, sb, sizeof(sb), SB_START);
+	if (n < 0)
+		return error_errno(err, errno, "%s", path);
+	claimed = n == (ssize_t)sizeof(sb) ? claimed_size(sb) : 0;
+	if (claimed == 0)
+		return not_ext4(path, err);
+	if (claimed > (uint64_t)st.st_size)
+		return error_set(err, ERR_INVALID,
+				 "%s is truncated: its file system has %llu bytes, the file %llu; "
+				 "get or build the image again",
+				 path, (unsigned long long)claimed, (unsigned long long)st.st_size);
+	return 0;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What this host can do. Every check is a row: it looks at one thing and says how it is, and with
+ * which command it is mended.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+int microagent_host(struct microagent *agent, json_t **response, struct error *err)
+{
+	return request_call(agent, "host", NULL, NULL, response, err);
+}
+
+enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_FAILED, VERDICT_COUNT };
+static const char *const verdict_names[VERDICT_COUNT] = {"ok", "degraded", "failed"};
+
+struct finding {
+	enum verdict verdict;
+	char detail[768];
+	char remedy[512]; /* "" when there is nothing to be mended */
+};
+
+/* host: the supervisor's host block, or {"error"} when it could not be had. */
+typedef void check_fn(const struct microagent *agent, const json_t *host, struct finding *out);
+
+static void set_detail(struct finding *out, enum verdict verdict, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void set_detail(struct finding *out, enum verdict verdict, const char *fmt, ...)
+{
+	va_list args;
+
+	out->verdict = verdict;
+	va_start(args, fmt);
+	vsnprintf(out->detail, sizeof(out->detail), fmt, args);
+	va_end(args);
+}
+
+static void set_remedy(struct finding *out, const char *remedy)
+{
+	snprintf(out->remedy, sizeof(out->remedy), "%s", remedy);
+}
+
+/* "" for an absent or empty text. */
+static const char *text_of(const json_t *host, const char *key)
+{
+	const char *text = json_string_value(json_object_get(host, key));
+
+	return text ? text : "";
+}
+
+static void check_supervisor(const struct microagent *agent, const json_t *host,
+			     struct finding *out)
+{
+	struct error why = {0};
+	autofree char *path = supervisor_find(API_BACKEND, &why);
+
+	(void)agent;
+	if (!path) {
+		set_detail(out, VERDICT_FAILED, "%s", why.msg);
+		set_remedy(out, "make, then make install");
+	} else if (*text_of(host, "error")) {
+		set_detail(out, VERDICT_FAILED, "%s: %s", path, text_of(host, "error"));
+	} else {
+		set_detail(out, VERDICT_OK, "%s", path);
+	}
+}
+
+static void check_qemu(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	const char *path = text_of(host, "binaryPath");
+	const char *architecture = text_of(host, "architecture");
+
+	(void)agent;
+	if (*path) {
+		set_detail(out, VERDICT_OK, "%s, version %s", path, text_of(host, "binaryVersion"));
+		return;
+	}
+	set_detail(out, VERDICT_FAILED, "no QEMU for this machine in PATH");
+	set_remedy(out, strcmp(architecture, "arm64") == 0
+				? "sudo apt-get install qemu-system-arm"
+				: "sudo apt-get install qemu-system-x86");
+}
+
+static void check_accelerator(const struct microagent *agent, const json_t *host,
+			      struct finding *out)
+{
+	const char *name = text_of(host, "accelerator"),
+		   *reason = text_of(host, "acceleratorReason");
+
+	(void)agent;
+	if (strcmp(name, "kvm") == 0) {
+		set_detail(out, VERDICT_OK, "kvm: %s", reason);
+		return;
+	}
+	if (!*name) {
+		set_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
+		return;
+	}
+	set_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary", name,
+		   reason);
+	if (access("/dev/kvm", F_OK) < 0)
+		set_remedy(out, "switch virtualisation on in the firmware (on a virtual machine: "
+				"nested virtualisation), then sudo modprobe kvm");
+	else if (access("/dev/kvm", R_OK | W_OK) < 0)
+		set_remedy(out, "sudo usermod -aG kvm $(id -un), then log in again");
+}
+
+static bool in_path(const char *program)
+{
+	struct error ignored;
+	const char *const argv[] = {"/bin/sh", "-c", "command -v \"$0\" >/dev/null", program, NULL};
+
+	return proc_run(argv, NULL, UINT64_MAX, &ignored) == 0;
+}
+
+static void check_confinement(const struct microagent *agent, const json_t *host,
+			      struct finding *out)
+{
+	const char *name = text_of(host, "confinement");
+	const char *reason = text_of(host, "confinementReason");
+
+	(void)agent;
+	if (strcmp(name, "cell") == 0) {
+		set_detail(out, VERDICT_OK, "cell%s%s", *reason ? ": " : "", reason);
+		return;
+	}
+	set_detail(out, *name ? VERDICT_DEGRADED : VERDICT_FAILED, "%s%s%s",
+		   *name ? name : "not known", *reason ? ": " : "", reason);
+	if (!in_path("bwrap"))
+		set_remedy(out, "sudo apt-get install bubblewrap");
+	else if (*name)
+		set_remedy(out, "sudo sysctl -w kernel.unprivileged_userns_clone=1");
+}
+
+/* A program of ours that must stand beside the others. */
+static void check_beside(const char *program, enum verdict missing, const char *what,
+			 struct finding *out)
+{
+	autofree char *dir = path_of_executable_dir(NULL);
+	autofree char *path = dir ? path_join(dir, program, NULL) : NULL;
+
+	if (path && access(path, X_OK) == 0) {
+		set_detail(out, VERDICT_OK, "%s", path);
+	} else if (in_path(program)) {
+		set_detail(out, VERDICT_OK, "%s in PATH", program);
+	} else {
+		set_detail(out, missing, "%s is missing: %s", program, what);
+		set_remedy(out, "make, then make install");
+	}
+}
+
+static void check_vsock(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	(void)agent;
+	(void)host;
+	check_beside("microagent-vsockd", VERDICT_FAILED, "no machine can be reached", out);
+}
+
+static void check_artifact(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	(void)agent;
+	(void)host;
+	check_beside("microagent-artifact", VERDICT_DEGRADED,
+		     "no kernel or image can be installed or built", out);
+}
+
+static void check_kernel(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	struct cache_kernel kernel = {0};
+	struct error why = {0};
+
+	(void)agent;
+	(void)host;
+	if (cache_kernel_find(NULL, &kernel, &why) < 0) {
+		set_detail(out, VERDICT_FAILED, "%s", why.msg);
+		set_remedy(out, "microagent kernel install");
+		return;
+	}
+	set_detail(out, VERDICT_OK, "%s (%s), %s", kernel.name, kernel_kind_name(kernel.kind),
+		   kernel.path);
+	if (!kernel.initrd) {
+		set_detail(out, VERDICT_FAILED, "%s has no %s.initrd beside it", kernel.path,
+			   kernel.path);
+		set_remedy(out, "microagent kernel install");
+	}
+	cache_kernel_free(&kernel);
+}
+
+static void check_image(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	struct cache_image image = {0};
+	struct error why = {0};
+
+	(void)agent;
+	(void)host;
+	if (cache_image_find(NULL, &image, &why) < 0) {
+		set_detail(out, VERDICT_FAILED, "%s", why.msg);
+		set_remedy(out, "microagent image build busybox");
+		return;
+	}
+	set_detail(out, VERDICT_OK, "%s, %s", image.name, image.path);
+	cache_image_free(&image);
+}
+
+static void check_state(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	struct state_dir dir = {.fd = -1};
+	struct error why = {0};
+
+	(void)host;
+	if (state_dir_open(agent->state_path, false, &dir, &why) == 0) {
+		set_detail(out, VERDICT_OK, "%s", agent->state_path);
+		state_dir_close(&dir);
+	} else if (why.code == ERR_NOT_FOUND) {
+		set_detail(out, VERDICT_OK, "%s, made when the first workspace is",
+			   agent->state_path);
+	} else {
+		set_detail(out, VERDICT_FAILED, "%s", why.msg);
+		set_remedy(out, "chmod go-w the directory, or name another with --state-dir");
+	}
+}
+
+static const struct check {
+	const char *name;
+	check_fn *fn;
+} checks[] = {
+	{"supervisor", check_supervisor},
+	{"qemu", check_qemu},
+	{"accelerator", check_accelerator},
+	{"confinement", check_confinement},
+	{"vsock", check_vsock},
+	{"kernel", check_kernel},
+	{"image", check_image},
+	{"artifact", check_artifact},
+	{"state directory", check_state},
+};
+
+static int add_finding(json_t *list, const char *name, const struct finding *finding,
+		       struct error *err)
+{
+	json_t *row = json_object();
+
+	if (json_array_append_new(list, row) < 0)
+		return error_errno(err, ENOMEM, "doctor");
+	if (json_put_string(row, "name", name, err) < 0 ||
+	    json_put_string(row, "status", verdict_names[finding->verdict], err) < 0 ||
+	    json_put(row, "detail", json_string_lossy(finding->detail, strlen(finding->detail)),
+		     err) < 0)
+		return -1;
+	return finding->remedy[0] ? json_put_string(row, "remedy", finding->remedy, err) : 0;
+}
+
+static int run_checks(const struct microagent *agent, const json_t *host, json_t *list,
+		      enum verdict *worst, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		struct finding finding = {0};
+
+		checks[i].fn(agent, host, &finding);
+		if (finding.verdict > *worst)
+			*worst = finding.verdict;
+		if (add_finding(list, checks[i].name, &finding, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+json_t *microagent_doctor(struct microagent *agent, struct error *err)
+{
+	json_auto_t *response = NULL;
+	json_auto_t *answer = json_object();
+	json_auto_t *none = json_object();
+	json_t *list = json_array(), *host;
+	enum verdict worst = VERDICT_OK;
+	struct error why = {0};
+
+	if (microagent_host(agent, &response, &why) < 0 &&
+	    json_put(none, "error", json_string_lossy(why.msg, strlen(why.msg)), err) < 0)
+		return NULL;
+	host = json_object_get(response, "host");
+	if (json_put(answer, "checks", list, err) < 0 ||
+	    run_checks(agent, host ? host : none, list, &worst, err) < 0 ||
+	    json_put(answer, "ok", json_boolean(worst != VERDICT_FAILED), err) < 0 ||
+	    json_put_string(answer, "verdict", verdict_names[worst], err) < 0 ||
+	    (host && json_put(answer, "host", json_incref(host), err) < 0))
+		return NULL;
+	return steal_ptr(&answer);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The list is the directory. The recorded state of a workspace in which something should live and
+ * nothing does is out of date: the supervisor is asked about those alone, which also makes it
+ * record what became of them.
+ */
+#include <string.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+static bool should_live(enum state state)
+{
+	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING ||
+	       state == STATE_QUARANTINED;
+}
+
+/* The latest event, new reference; NULL and no error for none. */
+static json_t *latest_event(struct microagent *agent, const struct workspace *ws, struct error *err)
+{
+	enum state state;
+	json_t *event = NULL;
+	json_auto_t *response = NULL;
+
+	if (workspace_state(ws, &state, &event, err) < 0)
+		return NULL;
+	if (!should_live(state) || lease_is_held(ws))
+		return event;
+	if (microagent_status(agent, ws->id, &response, err) < 0) {
+		json_decref(event);
+		return NULL;
+	}
+	json_decref(event);
+	return json_incref(json_object_get(response, "event"));
+}
+
+static int copy_keys(json_t *to, const json_t *from, const char *const *keys, struct error *err)
+{
+	for (; *keys; keys++) {
+		json_t *value = json_object_get(from, *keys);
+
+		if (value && json_put(to, *keys, json_incref(value), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int fill_entry(struct microagent *agent, const struct workspace *ws, json_t *entry,
+		      struct error *err)
+{
+	static const char *const event_keys[] = {"state", "observedAt", "detail", NULL};
+	static const char *const config_keys[] = {"memoryMiB", "cpuCount", "command", NULL};
+	json_auto_t *event = latest_event(agent, ws, err);
+	json_auto_t *record = NULL;
+
+	if (!event || copy_keys(entry, event, event_keys, err) < 0)
+		return -1;
+	record = workspace_read(ws, "workspace.json", err);
+	if (!record)
+		return -1;
+	return copy_keys(entry, json_object_get(record, "config"), config_keys, err);
+}
+
+/* A damaged workspace is an entry that says so, not the end of the list. */
+static json_t *entry_new(struct microagent *agent, const struct state_dir *dir, const char *name,
+			 struct error *err)
+{
+	json_auto_t *entry = json_object();
+	struct workspace ws = {.fd = -1};
+	struct error why = {0};
+	int filled;
+
+	if (json_put_string(entry, "name", name, err) < 0)
+		return NULL;
+	filled = workspace_open(dir, name, false, &ws, &why);
+	if (filled == 0) {
+		filled = fill_entry(agent, &ws, entry, &why);
+		workspace_close(&ws);
+	}
+	if (filled < 0 &&
+	    ((!json_object_get(entry, "state") &&
+	      json_put_string(entry, "state", state_names[STATE_UNKNOWN], err) < 0) ||
+	     json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err) < 0))
+		return NULL;
+	return steal_ptr(&entry);
+}
+
+static int fill_list(struct microagent *agent, json_t *list, struct error *err)
+{
+	struct state_dir dir = {.fd = -1};
+	struct error why = {0};
+	json_auto_t *names = NULL;
+	json_t *name;
+	size_t i;
+
+	if (state_dir_open(agent->state_path, false, &dir, &why) < 0) {
+		if (why.code == ERR_NOT_FOUND)
+			return 0;
+		if (err)
+			*err = why;
+		return -1;
+	}
+	names = state_dir_list(&dir, err);
+	json_array_foreach(names, i, name)
+	{
+		json_t *entry = entry_new(agent, &dir, json_string_value(name), err);
+
+		if (!entry || json_array_append_new(list, entry) < 0) {
+			state_dir_close(&dir);
+			return entry ? error_set(err, ERR_IO, "no memory for the list") : -1;
+		}
+	}
+	state_dir_close(&dir);
+	return names ? 0 : -1;
+}
+
+json_t *microagent_list(struct microagent *agent, struct error *err)
+{
+	json_auto_t *answer = json_object();
+	json_t *list = json_array();
+
+	if (json_put(answer, "workspaces", list, err) < 0 || fill_list(agent, list, err) < 0)
+		return NULL;
+	return steal_ptr(&answer);
+}

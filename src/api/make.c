@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A workspace before the supervisor knows of it: the directory and the disk. That is all the
+ * library ever writes below a state directory; every record is the supervisor's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "channel/words.h"
+
+#define ROOTFS "rootfs.ext4"
+
+void make_free(struct make *make)
+{
+	cache_kernel_free(&make->kernel);
+	cache_image_free(&make->image);
+	if (make->ws.id)
+		workspace_close(&make->ws);
+	if (make->dir.path)
+		state_dir_close(&make->dir);
+	free(make->rootfs);
+	if (make->mark >= 0)
+		close(make->mark);
+	*make = (struct make)MAKE_NONE;
+}
+
+void make_done(struct make *make)
+{
+	if (make->mark < 0)
+		return;
+	making_unmark(&make->ws);
+	close(steal_fd(&make->mark));
+}
+
+void make_undo(struct make *make)
+{
+	struct stat st;
+
+	/* No link: the supervisor has removed it, and whoever has the name now is somebody else. */
+	if (!make->ws.id || fstat(make->ws.fd, &st) < 0 || st.st_nlink == 0)
+		return;
+	/* Held: the supervisor is still at work there, and cleans up itself. */
+	if (!lease_is_held(&make->ws))
+		path_remove_tree_at(make->dir.fd, make->ws.id, NULL);
+}
+
+static int select_parts(const struct microagent_spec *spec, struct make *make, struct error *err)
+{
+	if (cache_kernel_find(spec->kernel, &make->kernel, err) < 0 ||
+	    cache_image_find(spec->image, &make->image, err) < 0)
+		return -1;
+	/* Before advice that takes it for one. */
+	if (kernel_check(make->kernel.path, err) < 0)
+		return -1;
+	if (!spec->initrd && !make->kernel.initrd)
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"kernel %s has no %s.initrd beside it, which would carry the guest's "
+			"first program: `microagent kernel install --from %s` makes one",
+			make->kernel.path, make->kernel.path, make->kernel.path);
+	return 0;
+}
+
+/* Why name cannot be made: a workspace of ours, which may be deleted, or what is not ours to touch. */
+static int name_taken(const char *name, const struct make *make, struct error *err)
+{
+	char path[NAME_ROOM + 32];
+
+	snprintf(path, sizeof(path), "%s/workspace.json", name);
+	if (faccessat(make->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return error_set(err, ERR_CONFLICT,
+				 "there is a workspace \"%s\" in %s already: choose another name, "
+				 "or `microagent delete %s` first",
+				 name, make->dir.path, name);
+	return error_set(err, ERR_CONFLICT,
+			 "%s/%s is there already and is not a workspace of microagent: choose "
+			 "another name",
+			 make->dir.path, name);
+}
+
+/* Exclusive: of two that make the same name, one is told so. */
+static int make_directory(const char *name, struct make *make, struct error *err)
+{
+	if (mkdirat(make->dir.fd, name, 0700) < 0) {
+		if (errno == EEXIST)
+			return name_taken(name, make, err);
+		return error_errno(err, errno, "%s/%s", make->dir.path, name);
+	}
+	if (workspace_open(&make->dir, name, true, &make->ws, err) < 0) {
+		unlinkat(make->dir.fd, name, AT_REMOVEDIR);
+		return -1;
+	}
+	return 0;
+}
+
+static int clone_disk(const char *name, int image, struct make *make, struct error *err)
+{
+	making_sweep(&make->dir);
+	if (make_directory(name, make, err) < 0)
+		return -1;
+	make->mark = making_mark(&make->ws, err);
+	if (make->mark < 0)
+		return -1;
+	make->rootfs = workspace_path(&make->ws, ROOTFS, err);
+	if (!make->rootfs)
+		return -1;
+	if (path_clone_file_at(image, make->ws.fd, ROOTFS, 0600, NULL, err) < 0)
+		return error_prefix(err, "cannot clone image %s to %s", make->image.path,
+				    make->rootfs);
+	return 0;
+}
+
+static int begin(const struct microagent *agent, const char *name,
+		 const struct microagent_spec *spec, struct make *make, struct error *err)
+{
+	autoclose int image = -1;
+
+	if (microagent_check_name(name, err) < 0 || select_parts(spec, make, err) < 0)
+		return -1;
+	image = open(make->image.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (image < 0)
+		return error_errno(err, errno, "image %s", make->image.path);
+	if (ext4_check(image, make->image.path, err) < 0)
+		return -1;
+	if (state_dir_open(agent->state_path, true, &make->dir, err) < 0)
+		return -1;
+	return clone_disk(name, image, make, err);
+}
+
+int make_begin(const struct microagent *agent, const char *name, const struct microagent_spec *spec,
+	       struct make *out, struct error *err)
+{
+	struct make make = MAKE_NONE;
+
+	if (begin(agent, name, spec, &make, err) < 0) {
+		make_undo(&make);
+		make_free(&make);
+		return -1;
+	}
+	/* The workspace points to its state directory, which has just moved. */
+	*out = make;
+	out->ws.dir = &out->dir;
+	return 0;
+}
+
+static int put_text(json_t *config, const char *key, const char *value, struct error *err)
+{
+	return value ? json_put_string(config, key, value, err) : 0;
+}
+
+static int put_number(json_t *config, const char *key, int64_t value, struct error *err)
+{
+	return value ? json_put(config, key, json_integer(value), err) : 0;
+}
+
+/* What the command is and how it runs. */
+static int put_workload(json_t *config, const struct microagent_spec *spec, struct error *err)
+{
+	json_t *value;
+
+	if (spec->command && spec->command[0]) {
+		value = words_json(spec->command, err);
+		if (!value || json_put(config, "command", value, err) < 0)
+			return -1;
+	}
+	if (spec->env && spec->env[0]) {
+		value = words_env_json(spec->env, err);
+		if (!value || json_put(config, "env", value, err) < 0)
+			return -1;
+	}
+	if (put_text(config, "user", spec->user, err) < 0)
+		return -1;
+	return put_number(config, "timeoutSeconds", spec->timeout_seconds, err);
+}
+
+json_t *make_config(const struct microagent *agent, const struct make *make,
+		    const struct microagent_spec *spec, struct error *err)
+{
+	json_auto_t *config = json_object();
+	autofree char *initrd = spec->initrd ? path_absolute(spec->initrd, err) : NULL;
+
+	if (spec->initrd && !initrd)
+		return NULL;
+	if (put_text(config, "kernelPath", make->kernel.path, err) < 0 ||
+	    put_text(config, "initrdPath", initrd, err) < 0 ||
+	    put_text(config, "rootfsPath", make->rootfs, err) < 0 ||
+	    put_text(config, "stateDir", agent->state_path, err) < 0 ||
+	    put_text(config, "accelerator", spec->accelerator, err) < 0 ||
+	    put_number(config, "memoryMiB", spec->memory_mib, err) < 0 ||
+	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
+	    json_put(config, "network", json_pack("{s:s}", "mode", "isolated"), err) < 0 ||
+	    put_workload(config, spec, err) < 0)
+		return NULL;
+	return steal_ptr(&config);
+}

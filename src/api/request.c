@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+/* "req-0123456789abcdef": names one request in events and logs. */
+static int request_id(char out[24], struct error *err)
+{
+	unsigned char bytes[8];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return error_errno(err, errno, "getrandom");
+	snprintf(out, 24, "req-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2],
+		 bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
+	return 0;
+}
+
+static json_t *identity_new(const char *name, struct error *err)
+{
+	json_auto_t *identity = json_object();
+	char id[24];
+
+	if (request_id(id, err) < 0 || json_put_string(identity, "requestID", id, err) < 0 ||
+	    json_put_string(identity, "runtimeID", name, err) < 0 ||
+	    json_put_string(identity, "role", "workload", err) < 0 ||
+	    json_put_string(identity, "backend", API_BACKEND, err) < 0)
+		return NULL;
+	return steal_ptr(&identity);
+}
+
+json_t *request_new(const char *command, const char *name, json_t *config, struct error *err)
+{
+	json_auto_t *request = json_object();
+	json_auto_t *owned = config;
+	json_t *identity;
+
+	if (json_put_string(request, "command", command, err) < 0)
+		return NULL;
+	if (name) {
+		identity = identity_new(name, err);
+		if (!identity || json_put(request, "identity", identity, err) < 0)
+			return NULL;
+	}
+	if (owned && json_put(request, "config", steal_ptr(&owned), err) < 0)
+		return NULL;
+	return steal_ptr(&request);
+}
+
+json_t *request_state_config(const struct microagent *agent, struct error *err)
+{
+	json_auto_t *config = json_object();
+
+	if (json_put_string(config, "stateDir", agent->state_path, err) < 0)
+		return NULL;
+	return steal_ptr(&config);
+}
+
+int request_call(const struct microagent *agent, const char *command, const char *name,
+		 json_t *config, json_t **response, struct error *err)
+{
+	const struct supervisor_wait wait = {agent->wait_fn, agent->wait_data, -1};
+	json_auto_t *request = request_new(command, name, config, err);
+	json_auto_t *answer = NULL;
+	autofree char *path = NULL;
+	int code;
+
+	if (!request)
+		return -1;
+	path = supervisor_find(API_BACKEND, err);
+	if (!path)
+		return -1;
+	answer = supervisor_call(path, request, &wait, &code, err);
+	if (!answer || supervisor_error(answer, err) < 0)
+		return -1;
+	if (response)
+		*response = steal_ptr(&answer);
+	return 0;
+}

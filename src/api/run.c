@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One machine for one command.
+ *
+ *   make the directory and the disk -> start the supervisor's foreground `run` -> its event
+ *   "running" -> dial the agent, attach to the workload, move bytes -> the exit -> close -> the
+ *   supervisor has the guest powered off, removes the workspace and answers
+ *
+ * Whatever goes wrong, and whenever the caller cancels, the lifeline is cut: the supervisor then
+ * ends the machine and cleans up, and it is waited for. If we are killed, the kernel cuts it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#define TICK_MS 200
+#define NAME_TRIES 3
+
+struct run {
+	const struct microagent *agent;
+	const struct microagent_run_options *options;
+	const struct microagent_streams *streams;
+	const char *name;
+	struct make make;
+	struct supervisor_run supervisor;
+	struct microagent_outcome outcome;
+	bool has_outcome;
+};
+
+/* 1: something is to be read from the supervisor; 0: the caller cancels. */
+static int wait_event(const struct run *run, struct error *err)
+{
+	for (;;) {
+		struct pollfd slots[2] = {{.fd = run->streams->cancel, .events = POLLIN},
+					  {.fd = run->supervisor.events, .events = POLLIN}};
+		int got = poll(slots, ARRAY_SIZE(slots), run->agent->wait_fn ? TICK_MS : -1);
+
+		if (got < 0 && errno != EINTR)
+			return error_errno(err, errno, "poll");
+		if (got > 0)
+			return slots[0].revents ? 0 : 1;
+		if (run->agent->wait_fn)
+			run->agent->wait_fn(run->agent->wait_data);
+	}
+}
+
+/* 1: the guest is ready; 0: the caller cancelled; -1 with ERR_UNAVAILABLE: it never will be, and
+ * the supervisor's answer says why. */
+static int wait_running(struct run *run, struct error *err)
+{
+	for (;;) {
+		json_auto_t *event = NULL;
+		const char *state = "";
+		int got = supervisor_run_event(&run->supervisor, &event, err);
+
+		if (got == 0) {
+			got = wait_event(run, err);
+			if (got <= 0)
+				return got;
+			continue;
+		}
+		/* What has an event is recorded, and no longer in the making. */
+		if (got > 0)
+			make_done(&run->make);
+		if (got < 0 ||
+		    json_get_string(event, "event", "state", JSON_OPTIONAL, &state, err) < 0)
+			return -1;
+		if (strcmp(state, state_names[STATE_RUNNING]) == 0)
+			return 1;
+	}
+}
+
+static void tell_started(const struct run *run)
+{
+	const struct existing existing = {.ws = run->make.ws};
+	char accelerator[8] = "";
+
+	if (!run->options->started)
+		return;
+	existing_accelerator(&existing, accelerator, NULL);
+	run->options->started(run->options->data, run->name, accelerator);
+}
+
+static int attach(struct run *run, struct error *err)
+{
+	struct agent_stream stream = {0};
+	int result = agent_stream_workload(&stream, err);
+
+	if (result == 0 && run->streams->in < 0)
+		result = agent_stream_stdin_close(&stream, err);
+	if (result == 0)
+		result = stream_run(&run->make.ws, &stream, run->streams, true, &run->outcome, err);
+	run->has_outcome = result == 0;
+	agent_stream_free(&stream);
+	return result;
+}
+
+/* From the first event to the end of the streams. */
+static int follow(struct run *run, struct error *err)
+{
+	int got = wait_running(run, err);
+
+	if (got < 0)
+		return -1;
+	if (got == 0) {
+		run->outcome = (struct microagent_outcome){.end = MICROAGENT_CANCELLED};
+		run->has_outcome = true;
+		return 0;
+	}
+	tell_started(run);
+	return attach(run, err);
+}
+
+/* The guest is gone, or is going and its socket with it. */
+static bool is_lost(const struct error *err)
+{
+	return err->code == ERR_UNAVAILABLE || err->code == ERR_NOT_FOUND ||
+	       err->code == ERR_TIMEOUT;
+}
+
+/* What the supervisor says in the end explains a lost connection. An error of another kind is our
+ * own, and the machine's end was our doing. */
+static int explain(const json_t *answer, struct error *err)
+{
+	struct error why = {0};
+	const json_t *event = json_object_get(answer, "event");
+	const char *detail = json_string_value(json_object_get(event, "detail"));
+
+	if (!err || !is_lost(err))
+		return -1;
+	if (supervisor_error(answer, &why) < 0)
+		*err = why;
+	else if (detail)
+		error_prefix(err, "the machine ended: %s", detail);
+	return -1;
+}
+
+/* A machine that died says why in a moment; one that lives on without its connection is ended. */
+static void wait_lost(struct run *run)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_LOST_MS) * NS_PER_MS;
+
+	fd_wait(run->supervisor.answer, POLLIN, deadline, NULL);
+}
+
+/* Waits until the machine has ended and everything is put away. */
+static int finish(struct run *run, struct error *err)
+{
+	const struct supervisor_wait wait = {run->agent->wait_fn, run->agent->wait_data,
+					     run->streams->cancel};
+	json_auto_t *answer = NULL;
+	struct error why = {0};
+	int code;
+
+	if (!run->has_outcome)
+		wait_lost(run);
+	if (!run->has_outcome || run->outcome.end != MICROAGENT_EXITED)
+		supervisor_run_cut(&run->supervisor);
+	answer = supervisor_run_finish(&run->supervisor, &wait, &code, &why);
+	if (run->has_outcome)
+		return 0;
+	if (answer)
+		return explain(answer, err);
+	if (err && is_lost(err))
+		*err = why;
+	return -1;
+}
+
+static int start(struct run *run, const struct microagent_spec *spec, struct error *err)
+{
+	json_t *config = make_config(run->agent, &run->make, spec, err);
+	json_auto_t *request = config ? request_new("run", run->name, config, err) : NULL;
+	autofree char *path = request ? supervisor_find(API_BACKEND, err) : NULL;
+
+	if (!path)
+		return -1;
+	return supervisor_run_start(path, request, run->options->keep, &run->supervisor, err);
+}
+
+static bool is_recorded(const struct workspace *ws)
+{
+	json_auto_t *record = workspace_read(ws, "workspace.json", NULL);
+
+	return record != NULL;
+}
+
+static int run_made(struct run *run, const struct microagent_spec *spec,
+		    struct microagent_outcome *outcome, struct error *err)
+{
+	struct error why = {0};
+	int result = start(run, spec, &why);
+
+	if (result == 0) {
+		follow(run, &why);
+		result = finish(run, &why);
+		supervisor_run_free(&run->supervisor);
+	}
+	if (result < 0 && err)
+		*err = why;
+	if (result == 0)
+		*outcome = run->outcome;
+	/* The supervisor removes what it has taken over; what it refused is still here. */
+	if (!run->options->keep || !is_recorded(&run->make.ws))
+		make_undo(&run->make);
+	make_free(&run->make);
+	return result;
+}
+
+/* Under the given name, or a made-up one that is still free. */
+static int begin(struct run *run, const struct microagent_spec *spec, char made_up[NAME_ROOM],
+		 struct error *err)
+{
+	struct error why = {0};
+
+	if (run->name)
+		return make_begin(run->agent, run->name, spec, &run->make, err);
+	run->name = made_up;
+	for (int tries = 0; tries < NAME_TRIES; tries++) {
+		if (name_random(made_up, err) < 0)
+			return -1;
+		if (make_begin(run->agent, made_up, spec, &run->make, &why) == 0)
+			return 0;
+		if (why.code != ERR_CONFLICT)
+			break;
+	}
+	if (err)
+		*err = why;
+	return -1;
+}
+
+int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
+		   const struct microagent_run_options *options,
+		   const struct microagent_streams *streams, struct microagent_outcome *outcome,
+		   struct error *err)
+{
+	char made_up[NAME_ROOM];
+	struct run run = {
+		.agent = agent,
+		.options = options,
+		.streams = streams,
+		.name = options->name,
+		.make = MAKE_NONE,
+		.supervisor = SUPERVISOR_RUN_NONE,
+	};
+
+	if (!spec->command || !spec->command[0])
+		return error_set(err, ERR_INVALID, "no command given");
+	if (begin(&run, spec, made_up, err) < 0)
+		return -1;
+	return run_made(&run, spec, outcome, err);
+}

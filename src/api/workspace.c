@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a workspace: each function is one command of its supervisor. */
+#include <string.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+int microagent_create(struct microagent *agent, const char *name,
+		      const struct microagent_spec *spec, json_t **response, struct error *err)
+{
+	struct make make = MAKE_NONE;
+	json_t *config;
+	int result = -1;
+
+	if (make_begin(agent, name, spec, &make, err) < 0)
+		return -1;
+	config = make_config(agent, &make, spec, err);
+	if (config)
+		result = request_call(agent, "prepare", name, config, response, err);
+	if (result < 0)
+		make_undo(&make);
+	else
+		make_done(&make);
+	make_free(&make);
+	return result;
+}
+
+/* The config as prepare recorded it, which is what start compares its own with. */
+static json_t *recorded_config(const struct existing *existing, struct error *err)
+{
+	json_auto_t *record = workspace_read(&existing->ws, "workspace.json", err);
+	json_t *config = NULL;
+
+	if (!record)
+		return NULL;
+	if (json_get_object(record, "", "config", JSON_REQUIRED, &config, err) < 0) {
+		autofree char *path = workspace_path(&existing->ws, "workspace.json", NULL);
+
+		if (err)
+			err->code = ERR_IO;
+		error_prefix(err, "%s", path ? path : "workspace.json");
+		return NULL;
+	}
+	return json_incref(config);
+}
+
+int microagent_start(struct microagent *agent, const char *name, json_t **response,
+		     struct error *err)
+{
+	struct existing existing = {0};
+	json_t *config;
+
+	if (existing_open(agent, name, &existing, err) < 0)
+		return -1;
+	config = recorded_config(&existing, err);
+	existing_close(&existing);
+	return config ? request_call(agent, "start", name, config, response, err) : -1;
+}
+
+/* A command whose config is the state directory alone, for a workspace that is there. */
+static int on_existing(struct microagent *agent, const char *command, const char *name,
+		       json_t **response, struct error *err)
+{
+	struct existing existing = {0};
+	json_t *config;
+
+	if (existing_open(agent, name, &existing, err) < 0)
+		return -1;
+	existing_close(&existing);
+	config = request_state_config(agent, err);
+	return config ? request_call(agent, command, name, config, response, err) : -1;
+}
+
+int microagent_status(struct microagent *agent, const char *name, json_t **response,
+		      struct error *err)
+{
+	return on_existing(agent, "inspect", name, response, err);
+}
+
+int microagent_stop(struct microagent *agent, const char *name, json_t **response,
+		    struct error *err)
+{
+	return on_existing(agent, "stop", name, response, err);
+}
+
+int microagent_kill(struct microagent *agent, const char *name, json_t **response,
+		    struct error *err)
+{
+	return on_existing(agent, "kill", name, response, err);
+}
+
+int microagent_delete(struct microagent *agent, const char *name, json_t **response,
+		      struct error *err)
+{
+	struct error why = {0};
+	json_t *config;
+
+	if (microagent_check_name(name, err) < 0)
+		return -1;
+	config = request_state_config(agent, err);
+	if (!config)
+		return -1;
+	if (request_call(agent, "delete", name, config, response, &why) == 0)
+		return 0;
+	if (why.code == ERR_CONFLICT && !strstr(why.msg, "microagent stop")) {
+		struct existing existing = {0};
+
+		/* Refused because something lives there; any other conflict speaks for itself. */
+		if (existing_open(agent, name, &existing, NULL) == 0) {
+			if (lease_is_held(&existing.ws))
+				error_set(&why, ERR_CONFLICT,
+					  "workspace \"%s\" is running: `microagent stop %s` (or "
+					  "kill) first",
+					  name, name);
+			existing_close(&existing);
+		}
+	}
+	if (err)
+		*err = why;
+	return -1;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the commands of the command line share. A command is one row of a table and one file
+ * cmd_*.c: the row says its words, options and help, so that parsing, `--help` and usage errors
+ * need no code of its own; its function only calls the library and prints the answer.
+ *
+ * Everything that goes wrong is returned: main() alone prints errors and picks the exit code.
+ * Nothing ever prompts. stdout carries the answer (with --json one JSON document and a newline),
+ * stderr carries warnings, progress and errors.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+/* Exit codes of our own; `run` and `exec` also give the guest command's. */
+enum cli_exit {
+	CLI_EXIT_OK = 0,
+	CLI_EXIT_FAILED = 1,
+	CLI_EXIT_USAGE = 2,
+	CLI_EXIT_RETRY = 75,	/* ERR_UNAVAILABLE and ERR_TIMEOUT: the same again may work */
+	CLI_EXIT_TIMEOUT = 124, /* run, exec: the command's --timeout passed */
+	CLI_EXIT_OURS = 125	/* run, exec: the failure is ours, not the command's */
+};
+
+/* One run of the program. */
+struct cli {
+	bool json;		      /* --json */
+	const char *state_dir_option; /* --state-dir, NULL when not given */
+	char words[64];		      /* the command's own words: "kernel list" */
+	bool stdout_closed;	      /* there was none when we were started */
+	bool usage_error;	      /* the error at hand is the caller's: exit 2 */
+};
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+enum cli_option_kind {
+	CLI_OPTION_FLAG,   /* bool */
+	CLI_OPTION_STRING, /* const char * */
+	CLI_OPTION_INT,	   /* int64_t, min..max */
+	CLI_OPTION_LIST	   /* struct cli_words: the option may be given again */
+};
+
+/* Words of the command line, borrowed from argv; the array itself is freed by the dispatcher.
+ * items[count] is NULL. */
+struct cli_words {
+	const char **items; /* NULL when count is 0 */
+	size_t count;
+};
+
+struct cli_option {
+	const char *name; /* "memory" for --memory; NULL ends the table */
+	char letter;	  /* 'f' for -f; 0: none */
+	enum cli_option_kind kind;
+	size_t offset;	   /* of the field in the command's values */
+	const char *value; /* what help calls the value: "MiB"; NULL for a flag */
+	const char *help;  /* one line, no full stop */
+	int64_t min, max;  /* CLI_OPTION_INT */
+};
+
+/* ---- commands ------------------------------------------------------------------------------ */
+
+enum cli_group {
+	CLI_GROUP_RUN,
+	CLI_GROUP_LIFECYCLE,
+	CLI_GROUP_OBSERVE,
+	CLI_GROUP_HOST,
+	CLI_GROUP_COUNT
+};
+
+/*
+ * values is the command's own struct, zeroed and then filled from its option table (NULL without
+ * one); args are the remaining words. Returns the exit code, or -1 with err set: main() prints it
+ * and exits 1, 2 (after cli_usage()), 75, or 125 for `run` and `exec`.
+ */
+typedef int cli_run_fn(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err);
+
+struct cli_command {
+	const char *name;    /* NULL ends a table */
+	const char *args;    /* "NAME [-- CMD...]" in help; NULL for none */
+	const char *summary; /* one line without a full stop */
+	const char
+		*help; /* more paragraphs, each line at most 80 columns, "\n" at its end; or NULL */
+	enum cli_group group;
+	const struct cli_option *options; /* ends with a NULL name; NULL for none */
+	size_t values_size;
+	size_t min_args, max_args; /* SIZE_MAX: any number */
+	/* true: after plain_args words, or "--", every word belongs to a command of the guest and
+	 * no option of ours is looked for in it */
+	bool takes_command;
+	size_t plain_args;
+	bool guest_exit; /* run, exec: errors of ours are 125 and go to stderr also with --json */
+	cli_run_fn *run; /* NULL where sub is set */
+	const struct cli_command *const *sub; /* `kernel list`...: ends with NULL */
+};
+
+/* cmd_*.c */
+extern const struct cli_command cli_run, cli_create, cli_start, cli_status, cli_exec, cli_stop,
+	cli_kill, cli_delete, cli_list, cli_logs, cli_doctor, cli_host, cli_kernel, cli_image,
+	cli_version, cli_help;
+
+/* The table that `help` walks; ends with NULL. */
+extern const struct cli_command *const cli_commands[];
+
+/* Marks the error as the caller's (exit 2) and sets it, ERR_INVALID. Returns -1. */
+int cli_usage(struct cli *cli, struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Parses words against the command's table: "--name VALUE", "--name=VALUE", "-f", "-f VALUE"; the
+ * global options are taken too, and *help is set by --help or -h. values points to values_size
+ * zeroed bytes. On failure (a usage error that names the word, and the nearest known one) nothing
+ * needs freeing. cli_values_free() drops what CLI_OPTION_LIST fields hold.
+ */
+int cli_parse(struct cli *cli, const struct cli_command *command, const char *const *words,
+	      size_t count, void *values, struct cli_words *args, bool *help, struct error *err);
+void cli_values_free(const struct cli_command *command, void *values);
+
+/* The options in front of the command word; *used is how many words they took. */
+int cli_parse_global(struct cli *cli, const char *const *words, size_t count, size_t *used,
+		     bool *help, struct error *err);
+
+/* The entry of names (NULL-terminated) that word was probably meant to be: an edit distance of at
+ * most 2, or the only one that shares the first 3 letters; NULL when none is near. */
+const char *cli_nearest(const char *word, const char *const *names);
+
+/* Help of one command or of a group of commands (`kernel`) to out. parent is "kernel" for `kernel
+ * list`, else NULL. */
+void cli_print_help(FILE *out, const char *parent, const struct cli_command *command);
+/* Help of the program: every command by group. */
+void cli_print_overview(FILE *out);
+
+/* The command of that name in a table, or NULL. */
+const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name);
+
+/* options.c: an error about a field of the request becomes one about the command's option; where an
+ * option was the reason, the next step is added. */
+void cli_name_options(const struct cli_command *command, struct error *err);
+
+/* Everything between main()'s argv and its exit code but for printing the error: -1 leaves it in
+ * err, and *guest_exit says whether the command's failures are 125 and go to stderr. */
+int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *guest_exit,
+		 struct error *err);
+
+/* ---- output -------------------------------------------------------------------------------- */
+
+/* One line of JSON on stdout. The reference is borrowed. */
+int cli_print_json(const json_t *value, struct error *err);
+/* "microagent: MESSAGE\n" to out; with --json {"ok":false,"error","errorCode"}. */
+void cli_print_error(const struct cli *cli, const struct error *err, FILE *out);
+/* "microagent: warning: ...\n" on stderr. */
+void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Whether stream is a terminal that may be coloured (NO_COLOR unset or empty, TERM not "dumb"). */
+bool cli_colour(FILE *stream);
+/* Text from a guest or a foreign file onto a terminal: control bytes become '?'. */
+void cli_print_safe(FILE *out, const char *text);
+
+/* Columns that line up: rows are collected, then printed. Control bytes in cells become '?'. */
+struct cli_table {
+	size_t columns;
+	char **cells; /* row by row, the heads first */
+	size_t count, room;
+};
+int cli_table_init(struct cli_table *table, size_t columns, const char *const *heads,
+		   struct error *err);
+/* cells: as many as columns; NULL prints "-". Copied. */
+int cli_table_row(struct cli_table *table, const char *const *cells, struct error *err);
+void cli_table_print(const struct cli_table *table, FILE *out);
+void cli_table_free(struct cli_table *table); /* accepts a zeroed one */
+#define auto_table __attribute__((cleanup(cli_table_free)))
+
+/*
+ * Progress of work that takes longer than a second: one line on stderr that is rewritten in place
+ * and erased at the end, if stderr is a terminal; nothing at all otherwise. It appears one second
+ * after progress_start() at the earliest, at the first call after that; call progress_tick() from a
+ * wait that may be long (at least every 200 ms looks alive).
+ */
+struct progress {
+	bool on;    /* stderr is a terminal */
+	bool shown; /* a line is on the screen */
+	uint64_t start_ns;
+	uint64_t drawn_ns; /* last time; redrawn at most ten times a second */
+	uint64_t done, total;
+	char what[80];	 /* "building the kernel" */
+	char detail[80]; /* last line of output, current file */
+};
+#define PROGRESS_INIT       \
+	{                   \
+		.on = false \
+	}
+void progress_start(struct progress *progress, const char *what);
+/* done of total (any unit); total 0: unknown, a running clock is shown instead of a percentage. */
+void progress_set(struct progress *progress, uint64_t done, uint64_t total);
+void progress_detail(struct progress *progress, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void progress_tick(struct progress *progress);
+void progress_end(struct progress *progress); /* erases the line; also on failure */
+#define autoprogress __attribute__((cleanup(progress_end)))
+
+#endif

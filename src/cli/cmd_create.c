@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* create: a workspace that stays. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/guest.h"
+
+struct create_values {
+	struct guest_values guest;
+};
+
+static const struct cli_option create_options[] = {
+	GUEST_OPTIONS(struct create_values, guest),
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+/* What it will run on, as far as that can be said before it runs. */
+static void warn_accelerator(const struct cli *cli, struct microagent *agent, const char *wanted)
+{
+	json_auto_t *response = NULL;
+	const char *name = wanted;
+
+	if ((!wanted || strcmp(wanted, "auto") == 0) &&
+	    microagent_host(agent, &response, NULL) == 0)
+		name = json_string_value(
+			json_object_get(json_object_get(response, "host"), "accelerator"));
+	if (name)
+		guest_warn_accelerator(cli, name);
+}
+
+static int create_in(struct cli *cli, struct microagent *agent, const struct create_values *values,
+		     const struct cli_words *args, struct error *err)
+{
+	const char *name = args->items[0];
+	const struct microagent_spec spec =
+		guest_spec(&values->guest, args->count > 1 ? args->items + 1 : NULL);
+	json_auto_t *response = NULL;
+
+	if (microagent_create(agent, name, &spec, &response, err) < 0)
+		return -1;
+	warn_accelerator(cli, agent, values->guest.accelerator);
+	if (cli->json)
+		return cli_print_json(response, err);
+	printf("%s: prepared; `microagent start %s` boots it\n", name, name);
+	return CLI_EXIT_OK;
+}
+
+static int run_create(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	const struct create_values *v = values;
+	struct microagent *agent;
+	int code;
+
+	if (guest_check(cli, &v->guest, args->items[0], err) < 0)
+		return -1;
+	agent = guest_open(cli, &progress, err);
+	if (!agent)
+		return -1;
+	progress_start(&progress, "preparing");
+	code = create_in(cli, agent, values, args, err);
+	microagent_close(agent);
+	return code;
+}
+
+const struct cli_command cli_create = {
+	.name = "create",
+	.args = "NAME [[--] CMD [WORD...]]",
+	.summary = "make a workspace that stays",
+	.help = "Clones the image and records kernel, memory, processors and command; nothing "
+		"runs\n"
+		"yet. CMD is run at every start, and the machine ends with it. Without CMD the\n"
+		"machine waits for `microagent exec`.\n",
+	.group = CLI_GROUP_LIFECYCLE,
+	.options = create_options,
+	.values_size = sizeof(struct create_values),
+	.min_args = 1,
+	.max_args = SIZE_MAX,
+	.takes_command = true,
+	.plain_args = 1,
+	.run = run_create,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor: what this host can do, and what mends what it cannot. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/guest.h"
+
+static const char *text(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value ? value : "";
+}
+
+/* "ok" in green, "failed" in red, where that can be seen. */
+static void print_verdict(const char *verdict, int width)
+{
+	const char *colour = strcmp(verdict, "ok") == 0	      ? "\033[32m"
+			     : strcmp(verdict, "failed") == 0 ? "\033[31m"
+							      : "\033[33m";
+	bool coloured = cli_colour(stdout);
+
+	printf("%s%-*s%s", coloured ? colour : "", width, verdict, coloured ? "\033[0m" : "");
+}
+
+static void print_check(const json_t *check)
+{
+	const char *remedy = text(check, "remedy");
+
+	print_verdict(text(check, "status"), 8);
+	printf("  %-15s  ", text(check, "name"));
+	cli_print_safe(stdout, text(check, "detail"));
+	putchar('\n');
+	if (*remedy) {
+		printf("%27smend: ", "");
+		cli_print_safe(stdout, remedy);
+		putchar('\n');
+	}
+}
+
+static int print_answer(struct cli *cli, const json_t *answer, struct error *err)
+{
+	const json_t *check;
+	size_t i;
+
+	if (cli->json)
+		return cli_print_json(answer, err);
+	json_array_foreach(json_object_get(answer, "checks"), i, check)
+	{
+		print_check(check);
+	}
+	fputs("\nverdict: ", stdout);
+	print_verdict(text(answer, "verdict"), 0);
+	putchar('\n');
+	return 0;
+}
+
+static int run_doctor(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct microagent *agent = guest_open(cli, &progress, err);
+	json_auto_t *answer = NULL;
+
+	(void)values;
+	(void)args;
+	if (!agent)
+		return -1;
+	progress_start(&progress, "looking at this host");
+	answer = microagent_doctor(agent, err);
+	microagent_close(agent);
+	progress_end(&progress);
+	if (!answer || print_answer(cli, answer, err) < 0)
+		return -1;
+	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
+const struct cli_command cli_doctor = {
+	.name = "doctor",
+	.summary = "what this host can do, and the command that mends what it cannot",
+	.help = "Each check is ok, degraded (machines run, but slower or with a weaker boundary) "
+		"or\n"
+		"failed (no machine runs). The worst one is the verdict; exit code 1 for failed.\n",
+	.group = CLI_GROUP_HOST,
+	.run = run_doctor,
+};

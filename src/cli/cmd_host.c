@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* host: the supervisor's facts about this host. */
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/guest.h"
+
+static int add_rows(struct cli_table *table, const char *prefix, const json_t *block,
+		    struct error *err)
+{
+	const char *key;
+	json_t *value;
+
+	/* Looking changes nothing; jansson's iteration is not declared for const. */
+	json_object_foreach((json_t *)(uintptr_t)block, key, value)
+	{
+		autofree char *other = json_is_string(value) ? NULL : json_line(value, NULL);
+		char name[64];
+		const char *const cells[] = {name, other ? other : json_string_value(value)};
+
+		snprintf(name, sizeof(name), "%s%s", prefix, key);
+		if (cli_table_row(table, cells, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int print_host(const json_t *response, struct error *err)
+{
+	static const char *const heads[] = {"FACT", "VALUE"};
+	auto_table struct cli_table table = {0};
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
+	    add_rows(&table, "", json_object_get(response, "host"), err) < 0 ||
+	    add_rows(&table, "kernel.", json_object_get(response, "kernel"), err) < 0)
+		return -1;
+	cli_table_print(&table, stdout);
+	return CLI_EXIT_OK;
+}
+
+static int run_host(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *response = NULL;
+	int result;
+
+	(void)values;
+	(void)args;
+	if (!agent)
+		return -1;
+	result = microagent_host(agent, &response, err);
+	microagent_close(agent);
+	if (result < 0)
+		return -1;
+	return cli->json ? cli_print_json(response, err) : print_host(response, err);
+}
+
+const struct cli_command cli_host = {
+	.name = "host",
+	.summary = "the supervisor's facts about this host",
+	.help = "`microagent doctor` judges them.\n",
+	.group = CLI_GROUP_HOST,
+	.run = run_host,
+};

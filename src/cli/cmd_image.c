@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* image: the cache's images. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/artifact.h"
+
+struct image_values {
+	bool rebuild;
+};
+
+static json_t *describe(const struct cache_image *image, bool is_default, struct error *err)
+{
+	json_auto_t *entry = json_object();
+
+	if (json_put_string(entry, "name", image->name, err) < 0 ||
+	    json_put_string(entry, "path", image->path, err) < 0 ||
+	    json_put_string(entry, "sha256", image->sha256, err) < 0 ||
+	    json_put(entry, "default", json_boolean(is_default), err) < 0 ||
+	    json_put(entry, "sizeBytes", json_integer((json_int_t)image->size), err) < 0)
+		return NULL;
+	if (image->user && json_put_string(entry, "user", image->user, err) < 0)
+		return NULL;
+	return json_incref(entry);
+}
+
+static int print_json(const struct cache_images *list, struct error *err)
+{
+	json_auto_t *answer = json_object(), *images = json_array();
+
+	for (size_t i = 0; i < list->count; i++) {
+		json_t *entry = describe(&list->items[i], i == 0, err);
+		if (!entry)
+			return -1;
+		if (json_array_append_new(images, entry) < 0)
+			return error_errno(err, ENOMEM, "answer");
+	}
+	if (json_put(answer, "images", json_incref(images), err) < 0)
+		return -1;
+	return cli_print_json(answer, err);
+}
+
+static int print_table(const struct cache_images *list, struct error *err)
+{
+	static const char *const heads[] = {"NAME", "DEFAULT", "MIB", "USER", "SHA256", "PATH"};
+	auto_table struct cli_table table = {0};
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct cache_image *image = &list->items[i];
+		char sha[13], size[24];
+
+		snprintf(sha, sizeof(sha), "%.12s", image->sha256);
+		snprintf(size, sizeof(size), "%" PRIu64, image->size >> 20);
+		const char *const cells[] = {image->name, i == 0 ? "*" : "", size, image->user,
+					     sha,	  image->path};
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	if (list->count == 0)
+		cli_warn("there is no image: `microagent image build busybox` makes one");
+	return CLI_EXIT_OK;
+}
+
+static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct cache_images list = {0};
+	int code;
+
+	(void)values;
+	(void)args;
+	if (cache_images(&list, err) < 0)
+		return -1;
+	code = cli->json ? print_json(&list, err) : print_table(&list, err);
+	cache_images_free(&list);
+	return code;
+}
+
+static int verify(struct cli *cli, const struct cache_image *images, size_t count,
+		  struct error *err)
+{
+	autofree struct artifact_check *checks = calloc(count + 1, sizeof(*checks));
+
+	if (!checks)
+		return error_errno(err, ENOMEM, "images");
+	for (size_t i = 0; i < count; i++)
+		checks[i] = (struct artifact_check){images[i].name, "image", images[i].path,
+						    images[i].sha256};
+	return artifact_verify(cli, "images", checks, count, err);
+}
+
+static int run_verify(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	struct cache_images list = {0};
+	struct cache_image one = {0};
+	int code;
+
+	(void)values;
+	if (args->count == 1) {
+		if (cache_image_find(args->items[0], &one, err) < 0)
+			return -1;
+		code = verify(cli, &one, 1, err);
+		cache_image_free(&one);
+		return code;
+	}
+	if (cache_images(&list, err) < 0)
+		return -1;
+	code = verify(cli, list.items, list.count, err);
+	cache_images_free(&list);
+	return code;
+}
+
+static int run_build(struct cli *cli, const void *values, const struct cli_words *args,
+		     struct error *err)
+{
+	const struct image_values *v = values;
+	const char *const words[] = {"image-build", args->items[0], v->rebuild ? "--rebuild" : NULL,
+				     NULL};
+
+	return artifact_become(cli, words, err);
+}
+
+static const struct cli_option build_options[] = {
+	{.name = "rebuild",
+	 .kind = CLI_OPTION_FLAG,
+	 .offset = offsetof(struct image_values, rebuild),
+	 .help = "build again although it is there"},
+	{0},
+};
+
+static const struct cli_command image_list = {
+	.name = "list",
+	.summary = "the images of the cache, the default first",
+	.run = run_list,
+};
+
+static const struct cli_command image_verify = {
+	.name = "verify",
+	.args = "[NAME]",
+	.summary = "compare images with their recorded digests",
+	.help = "Ends with 1 when one differs or is missing.\n",
+	.max_args = 1,
+	.run = run_verify,
+};
+
+static const struct cli_command image_build = {
+	.name = "build",
+	.args = "busybox|debian",
+	.summary = "make an image",
+	.help = "busybox: one static program and its names; seconds, no root. It is the default.\n"
+		"debian: Debian with python3, git, gcc and make, by mmdebstrap; minutes. As an\n"
+		"ordinary user it needs newuidmap (uidmap) and a range in /etc/subuid.\n",
+	.options = build_options,
+	.values_size = sizeof(struct image_values),
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_build,
+};
+
+static const struct cli_command *const image_commands[] = {
+	&image_list,
+	&image_verify,
+	&image_build,
+	NULL,
+};
+
+const struct cli_command cli_image = {
+	.name = "image",
+	.args = "COMMAND",
+	.summary = "the images that guests have as their root disk",
+	.group = CLI_GROUP_HOST,
+	.sub = image_commands,
+};

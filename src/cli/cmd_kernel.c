@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel: the cache's kernels. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/artifact.h"
+
+struct kernel_values {
+	const char *from, *name;
+	bool upgrade, rebuild;
+};
+
+static json_t *describe(const struct cache_kernel *kernel, bool is_default, struct error *err)
+{
+	json_auto_t *entry = json_object();
+
+	if (json_put_string(entry, "name", kernel->name, err) < 0 ||
+	    json_put_string(entry, "path", kernel->path, err) < 0 ||
+	    json_put(entry, "initrd", kernel->initrd ? json_string(kernel->initrd) : json_null(),
+		     err) < 0 ||
+	    json_put_string(entry, "sha256", kernel->sha256, err) < 0 ||
+	    json_put(entry, "default", json_boolean(is_default), err) < 0 ||
+	    json_put_string(entry, "kind", kernel_kind_name(kernel->kind), err) < 0)
+		return NULL;
+	if (kernel->version && *kernel->version &&
+	    json_put_string(entry, "version", kernel->version, err) < 0)
+		return NULL;
+	return json_incref(entry);
+}
+
+static int print_json(const struct cache_kernels *list, struct error *err)
+{
+	json_auto_t *answer = json_object(), *kernels = json_array();
+
+	for (size_t i = 0; i < list->count; i++) {
+		json_t *entry = describe(&list->items[i], i == 0, err);
+		if (!entry)
+			return -1;
+		if (json_array_append_new(kernels, entry) < 0)
+			return error_errno(err, ENOMEM, "answer");
+	}
+	if (json_put(answer, "kernels", json_incref(kernels), err) < 0)
+		return -1;
+	return cli_print_json(answer, err);
+}
+
+static int print_table(const struct cache_kernels *list, struct error *err)
+{
+	static const char *const heads[] = {"NAME", "DEFAULT", "INITRD", "SHA256", "PATH"};
+	auto_table struct cli_table table = {0};
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct cache_kernel *kernel = &list->items[i];
+		char sha[13];
+
+		snprintf(sha, sizeof(sha), "%.12s", kernel->sha256);
+		const char *const cells[] = {kernel->name, i == 0 ? "*" : "",
+					     kernel->initrd ? "yes" : "missing", sha, kernel->path};
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	if (list->count == 0)
+		cli_warn("there is no kernel: `microagent kernel install` fetches one");
+	return CLI_EXIT_OK;
+}
+
+static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct cache_kernels list = {0};
+	int code;
+
+	(void)values;
+	(void)args;
+	if (cache_kernels(&list, err) < 0)
+		return -1;
+	code = cli->json ? print_json(&list, err) : print_table(&list, err);
+	cache_kernels_free(&list);
+	return code;
+}
+
+/* Kernel and initrd of each entry, or of the one that is named. */
+static int verify(struct cli *cli, const struct cache_kernel *kernels, size_t count,
+		  struct error *err)
+{
+	autofree struct artifact_check *checks = calloc(2 * count + 1, sizeof(*checks));
+	autofree char **missing = calloc(count + 1, sizeof(*missing));
+	size_t n = 0;
+	int code;
+
+	if (!checks || !missing)
+		return error_errno(err, ENOMEM, "kernels");
+	for (size_t i = 0; i < count; i++) {
+		const struct cache_kernel *kernel = &kernels[i];
+		const char *initrd = kernel->initrd;
+
+		if (!initrd && asprintf(&missing[i], "%s.initrd", kernel->path) >= 0)
+			initrd = missing[i];
+		checks[n++] = (struct artifact_check){kernel->name, "kernel", kernel->path,
+						      kernel->sha256};
+		if (initrd)
+			checks[n++] = (struct artifact_check){kernel->name, "initrd", initrd,
+							      kernel->initrd_sha256};
+	}
+	code = artifact_verify(cli, "kernels", checks, n, err);
+	for (size_t i = 0; i < count; i++)
+		free(missing[i]);
+	return code;
+}
+
+static int run_verify(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	struct cache_kernels list = {0};
+	struct cache_kernel one = {0};
+	int code;
+
+	(void)values;
+	if (args->count == 1) {
+		if (cache_kernel_find(args->items[0], &one, err) < 0)
+			return -1;
+		code = verify(cli, &one, 1, err);
+		cache_kernel_free(&one);
+		return code;
+	}
+	if (cache_kernels(&list, err) < 0)
+		return -1;
+	code = verify(cli, list.items, list.count, err);
+	cache_kernels_free(&list);
+	return code;
+}
+
+/* The options that were given, as microagent-artifact's. */
+static int become(struct cli *cli, const char *command, const struct kernel_values *v,
+		  struct error *err)
+{
+	const char *words[ARTIFACT_WORDS + 1] = {command};
+	size_t n = 1;
+
+	if (v->from) {
+		words[n++] = "--from";
+		words[n++] = v->from;
+	}
+	if (v->name) {
+		words[n++] = "--name";
+		words[n++] = v->name;
+	}
+	if (v->upgrade)
+		words[n++] = "--upgrade";
+	if (v->rebuild)
+		words[n++] = "--rebuild";
+	words[n] = NULL;
+	return artifact_become(cli, words, err);
+}
+
+static int run_install(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err)
+{
+	const struct kernel_values *v = values;
+
+	(void)args;
+	if (v->name && !v->from)
+		return cli_usage(cli, err, "--name goes with --from");
+	return become(cli, "kernel-install", v, err);
+}
+
+static int run_build(struct cli *cli, const void *values, const struct cli_words *args,
+		     struct error *err)
+{
+	(void)args;
+	return become(cli, "kernel-build", values, err);
+}
+
+static int run_refresh(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err)
+{
+	const char *const words[] = {"kernel-refresh", NULL};
+
+	(void)values;
+	(void)args;
+	return artifact_become(cli, words, err);
+}
+
+#define OPTION(field) offsetof(struct kernel_values, field)
+
+static const struct cli_option install_options[] = {
+	{.name = "from",
+	 .kind = CLI_OPTION_STRING,
+	 .offset = OPTION(from),
+	 .value = "FILE",
+	 .help = "a kernel file, or a linux-image package, instead of fetching one"},
+	{.name = "name",
+	 .kind = CLI_OPTION_STRING,
+	 .offset = OPTION(name),
+	 .value = "NAME",
+	 .help = "what a kernel file is to be called in the cache"},
+	{.name = "upgrade",
+	 .kind = CLI_OPTION_FLAG,
+	 .offset = OPTION(upgrade),
+	 .help = "look for a newer one although there is one"},
+	{.name = "rebuild",
+	 .kind = CLI_OPTION_FLAG,
+	 .offset = OPTION(rebuild),
+	 .help = "install it again although it is there"},
+	{0},
+};
+
+static const struct cli_option build_options[] = {
+	{.name = "from",
+	 .kind = CLI_OPTION_STRING,
+	 .offset = OPTION(from),
+	 .value = "FILE",
+	 .help = "a linux-source package instead of fetching one"},
+	{.name = "upgrade",
+	 .kind = CLI_OPTION_FLAG,
+	 .offset = OPTION(upgrade),
+	 .help = "look for a newer version although one is built"},
+	{.name = "rebuild",
+	 .kind = CLI_OPTION_FLAG,
+	 .offset = OPTION(rebuild),
+	 .help = "build again although it is there"},
+	{0},
+};
+
+static const struct cli_command kernel_list = {
+	.name = "list",
+	.summary = "the kernels of the cache, the default first",
+	.run = run_list,
+};
+
+static const struct cli_command kernel_verify = {
+	.name = "verify",
+	.args = "[NAME]",
+	.summary = "compare kernels and initrds with their recorded digests",
+	.help = "Ends with 1 when one differs or is missing.\n",
+	.max_args = 1,
+	.run = run_verify,
+};
+
+static const struct cli_command kernel_install = {
+	.name = "install",
+	.summary = "install Debian's cloud kernel, or one of yours",
+	.help = "Debian's kernel is fetched by apt, unpacked, and not installed on this host. "
+		"With\n"
+		"one in the cache nothing is fetched. A kernel file must have built in what it\n"
+		"needs: virtio (mmio or PCI), block, console, vsock and ext4.\n",
+	.options = install_options,
+	.values_size = sizeof(struct kernel_values),
+	.run = run_install,
+};
+
+static const struct cli_command kernel_build = {
+	.name = "build",
+	.summary = "build the tuned kernel, which boots in a third of the time",
+	.help = "From Debian's kernel source, fetched by apt: about ten minutes on two processors\n"
+		"and 4 GiB of space while it lasts. It becomes the default. A build that was "
+		"broken\n"
+		"off goes on where it was.\n",
+	.options = build_options,
+	.values_size = sizeof(struct kernel_values),
+	.run = run_build,
+};
+
+static const struct cli_command kernel_refresh = {
+	.name = "refresh",
+	.summary = "put the present microagent-init into every initrd",
+	.help = "`kernel install` and `kernel build` do this too.\n",
+	.run = run_refresh,
+};
+
+static const struct cli_command *const kernel_commands[] = {
+	&kernel_list, &kernel_verify, &kernel_install, &kernel_build, &kernel_refresh, NULL,
+};
+
+const struct cli_command cli_kernel = {
+	.name = "kernel",
+	.args = "COMMAND",
+	.summary = "the kernels that guests boot from",
+	.group = CLI_GROUP_HOST,
+	.sub = kernel_commands,
+};

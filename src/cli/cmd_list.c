@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* list: the workspaces of the state directory. */
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/guest.h"
+
+#define COMMAND_SHOWN 48
+
+/* The command's words in one line, cut at the end. */
+static void join_command(const json_t *command, char out[COMMAND_SHOWN])
+{
+	size_t i, len = 0;
+	const json_t *word;
+
+	out[0] = '\0';
+	json_array_foreach(command, i, word)
+	{
+		int n = snprintf(out + len, COMMAND_SHOWN - len, "%s%s", i ? " " : "",
+				 json_string_value(word) ? json_string_value(word) : "?");
+
+		if (n < 0 || (size_t)n >= COMMAND_SHOWN - len) {
+			snprintf(out + COMMAND_SHOWN - 4, 4, "...");
+			return;
+		}
+		len += (size_t)n;
+	}
+}
+
+static int add_row(struct cli_table *table, const json_t *entry, struct error *err)
+{
+	const char *error = json_string_value(json_object_get(entry, "error"));
+	const char *detail = json_string_value(json_object_get(entry, "detail"));
+	char memory[24] = "", cpus[24] = "", command[COMMAND_SHOWN];
+
+	snprintf(memory, sizeof(memory), "%" PRIdMAX,
+		 (intmax_t)json_integer_value(json_object_get(entry, "memoryMiB")));
+	snprintf(cpus, sizeof(cpus), "%" PRIdMAX,
+		 (intmax_t)json_integer_value(json_object_get(entry, "cpuCount")));
+	join_command(json_object_get(entry, "command"), command);
+	const char *const cells[] = {
+		json_string_value(json_object_get(entry, "name")),
+		json_string_value(json_object_get(entry, "state")),
+		json_string_value(json_object_get(entry, "observedAt")),
+		memory,
+		cpus,
+		command[0] ? command : NULL,
+		error ? error : detail,
+	};
+
+	return cli_table_row(table, cells, err);
+}
+
+static int print_list(const json_t *list, struct error *err)
+{
+	static const char *const heads[] = {"NAME", "STATE",   "SINCE", "MIB",
+					    "CPUS", "COMMAND", "DETAIL"};
+	auto_table struct cli_table table = {0};
+	const json_t *entry;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(list, i, entry)
+	{
+		if (add_row(&table, entry, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	return CLI_EXIT_OK;
+}
+
+static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *answer = NULL;
+
+	(void)values;
+	(void)args;
+	if (!agent)
+		return -1;
+	answer = microagent_list(agent, err);
+	microagent_close(agent);
+	if (!answer)
+		return -1;
+	if (cli->json)
+		return cli_print_json(answer, err);
+	return print_list(json_object_get(answer, "workspaces"), err);
+}
+
+const struct cli_command cli_list = {
+	.name = "list",
+	.summary = "every workspace of the state directory",
+	.group = CLI_GROUP_OBSERVE,
+	.run = run_list,
+};

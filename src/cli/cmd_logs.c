@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* logs: what the guest's kernel and init said on the serial console. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "cli/guest.h"
+
+/* As the shell calls the end by SIGPIPE, and `run` the same. */
+#define EXIT_OUT_CLOSED (128 + SIGPIPE)
+
+struct logs_values {
+	bool follow;
+};
+
+static const struct cli_option logs_options[] = {
+	{"follow", 'f', CLI_OPTION_FLAG, offsetof(struct logs_values, follow), NULL,
+	 "print what comes, until the machine has ended", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+struct logs {
+	struct microagent *agent;
+	const char *name;
+	int fd;
+	off_t at;
+	bool terminal; /* escape sequences of a guest are not for it */
+};
+
+/* Control bytes but for line ends and tabs, which a serial console is full of. */
+static void clean(char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f)
+			text[i] = '?';
+	}
+}
+
+/* Everything from logs->at to the end. 1: our reader has gone. */
+static int print_new(struct logs *logs, struct error *err)
+{
+	char text[65536];
+	struct stat st;
+	ssize_t n;
+
+	/* The oldest half is dropped now and then; where we were is not to be found again. */
+	if (fstat(logs->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < logs->at)
+		logs->at = st.st_size;
+	while ((n = pread(logs->fd, text, sizeof(text), logs->at)) > 0) {
+		struct error why = {0};
+
+		logs->at += n;
+		if (logs->terminal)
+			clean(text, (size_t)n);
+		if (fd_write_all(STDOUT_FILENO, text, (size_t)n, &why) < 0) {
+			if (why.errnum == EPIPE)
+				return 1;
+			*err = why;
+			return error_prefix(err, "cannot write to stdout");
+		}
+	}
+	/* /dev/null in place of a log that is not there yet cannot be sought in: also an end. */
+	return n < 0 && errno != ESPIPE ? error_errno(err, errno, "serial.log") : 0;
+}
+
+/* The log may have come into being since. */
+static int reopen(struct logs *logs, struct error *err)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(logs->fd, &st) == 0 && S_ISREG(st.st_mode))
+		return 0;
+	fd = microagent_log_open(logs->agent, logs->name, err);
+	if (fd < 0)
+		return -1;
+	close(logs->fd);
+	logs->fd = fd;
+	return 0;
+}
+
+/* The watch is there before the first look, so nothing comes unseen in between. */
+static int follow(struct logs *logs, int watch, int cancel, struct error *err)
+{
+	bool running;
+
+	if (microagent_is_running(logs->agent, logs->name, &running, err) < 0)
+		return -1;
+	for (;;) {
+		bool last = !running;
+		int got = print_new(logs, err);
+
+		if (got != 0)
+			return got < 0 ? -1 : EXIT_OUT_CLOSED;
+		if (last)
+			return CLI_EXIT_OK;
+		got = microagent_log_wait(logs->agent, logs->name, watch, STDOUT_FILENO, cancel,
+					  &running, err);
+		if (got != 0)
+			return got < 0 ? -1 : EXIT_OUT_CLOSED;
+		if (reopen(logs, running ? err : NULL) < 0)
+			return running ? -1 : CLI_EXIT_OK;
+	}
+}
+
+static int follow_log(struct logs *logs, struct error *err)
+{
+	autoclose int watch = microagent_log_watch(logs->agent, logs->name, err);
+
+	return watch < 0 ? -1 : follow(logs, watch, -1, err);
+}
+
+static int print_json_log(const struct logs *logs, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(2 * limit_get(LIMIT_SERIAL_LOG_BYTES));
+	json_auto_t *answer = json_object();
+
+	if (fd_read_to_end(logs->fd, &text, err) < 0 ||
+	    json_put(answer, "logs", json_string_lossy(buf_bytes(&text), text.len), err) < 0)
+		return -1;
+	return cli_print_json(answer, err);
+}
+
+static int logs_in(struct cli *cli, struct logs *logs, bool following, struct error *err)
+{
+	if (following)
+		return follow_log(logs, err);
+	if (cli->json)
+		return print_json_log(logs, err);
+	switch (print_new(logs, err)) {
+	case 0:
+		return CLI_EXIT_OK;
+	case 1:
+		return EXIT_OUT_CLOSED;
+	default:
+		return -1;
+	}
+}
+
+static int run_logs(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	const struct logs_values *v = values;
+	struct logs logs = {.name = args->items[0], .terminal = isatty(STDOUT_FILENO) == 1};
+	int code = -1;
+
+	if (v->follow && cli->json)
+		return cli_usage(cli, err,
+				 "--follow prints as it comes, --json one document: "
+				 "choose one");
+	if (guest_check_name(cli, logs.name, err) < 0)
+		return -1;
+	logs.agent = guest_open(cli, NULL, err);
+	if (!logs.agent)
+		return -1;
+	logs.fd = microagent_log_open(logs.agent, logs.name, err);
+	if (logs.fd >= 0) {
+		code = logs_in(cli, &logs, v->follow, err);
+		close(logs.fd);
+	}
+	microagent_close(logs.agent);
+	return code;
+}
+
+const struct cli_command cli_logs = {
+	.name = "logs",
+	.args = "NAME",
+	.summary = "the guest's serial console, of every boot",
+	.help = "With --json: {\"logs\": TEXT}.\n",
+	.group = CLI_GROUP_OBSERVE,
+	.options = logs_options,
+	.values_size = sizeof(struct logs_values),
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_logs,
+};

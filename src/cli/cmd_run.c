@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* run: a machine for one command. */
+#include "base/cleanup.h"
+#include "cli/guest.h"
+
+struct run_values {
+	struct guest_values guest;
+	const char *name;
+	bool keep;
+};
+
+static const struct cli_option run_options[] = {
+	GUEST_OPTIONS(struct run_values, guest),
+	{"name", 0, CLI_OPTION_STRING, offsetof(struct run_values, name), "NAME",
+	 "name of the workspace (default: a made-up one)", 0, 0},
+	{"keep", 0, CLI_OPTION_FLAG, offsetof(struct run_values, keep), NULL,
+	 "keep the workspace afterwards: `microagent start` boots it again", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+struct start {
+	const struct cli *cli;
+	struct progress *progress;
+};
+
+/* The machine is up: the rest of stderr is the command's. */
+static void on_started(void *data, const char *name, const char *accelerator)
+{
+	const struct start *start = data;
+
+	(void)name;
+	progress_end(start->progress);
+	guest_warn_accelerator(start->cli, accelerator);
+}
+
+static int run_with(const struct cli *cli, struct microagent *agent,
+		    const struct run_values *values, const struct cli_words *args,
+		    struct progress *progress, struct error *err)
+{
+	const struct microagent_spec spec = guest_spec(&values->guest, args->items);
+	struct start start = {cli, progress};
+	const struct microagent_run_options options = {
+		.name = values->name,
+		.keep = values->keep,
+		.started = on_started,
+		.data = &start,
+	};
+	struct guest_signals signals = {.fd = -1};
+	struct microagent_outcome outcome;
+	int code = -1;
+
+	if (guest_signals_open(&signals, err) < 0)
+		return -1;
+	const struct microagent_streams streams = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
+						   signals.fd};
+
+	if (microagent_run(agent, &spec, &options, &streams, &outcome, err) == 0)
+		code = guest_exit_code(cli, &outcome, &signals);
+	guest_signals_close(&signals);
+	return code;
+}
+
+static int run_run(struct cli *cli, const void *values, const struct cli_words *args,
+		   struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	const struct run_values *v = values;
+	struct microagent *agent;
+	int code;
+
+	if (guest_check(cli, &v->guest, v->name, err) < 0)
+		return -1;
+	agent = guest_open(cli, &progress, err);
+	if (!agent)
+		return -1;
+	progress_start(&progress, "booting a machine");
+	code = run_with(cli, agent, values, args, &progress, err);
+	microagent_close(agent);
+	return code;
+}
+
+const struct cli_command cli_run = {
+	.name = "run",
+	.args = "[--] CMD [WORD...]",
+	.summary = "boot a machine, run a command in it, remove it",
+	.help = "stdin, stdout and stderr are the command's, live and without limit. Options of\n"
+		"microagent come before CMD; every word after it is the command's.\n\n"
+		"The exit code is the command's: 128+N when signal N killed it, 127 not found, "
+		"126\n"
+		"not executable, 124 when --timeout passed; 125 when the failure is microagent's.\n"
+		"Ctrl-C and SIGTERM end the machine, and nothing of it stays.\n",
+	.group = CLI_GROUP_RUN,
+	.options = run_options,
+	.values_size = sizeof(struct run_values),
+	.min_args = 1,
+	.max_args = SIZE_MAX,
+	.takes_command = true,
+	.guest_exit = true,
+	.run = run_run,
+};

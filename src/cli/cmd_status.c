@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* status: everything known about one workspace. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/guest.h"
+
+static const json_t *find(const json_t *value, const char *const *path)
+{
+	for (; *path; path++)
+		value = json_object_get(value, *path);
+	return value;
+}
+
+/* The text at a path; NULL when there is none. */
+#define TEXT(value, ...) json_string_value(find(value, (const char *const[]){__VA_ARGS__, NULL}))
+
+static int row(struct cli_table *table, const char *name, const char *value, struct error *err)
+{
+	const char *const cells[] = {name, value};
+
+	return value && *value ? cli_table_row(table, cells, err) : 0;
+}
+
+static int readiness_row(struct cli_table *table, const json_t *response, struct error *err)
+{
+	static const struct {
+		const char *key, *word;
+	} signals[] = {{"guestReady", "guest"},
+		       {"shellReady", "shell"},
+		       {"resultReady", "result"},
+		       {"mediationReady", "mediation"}};
+	const json_t *readiness = json_object_get(response, "readiness");
+	char text[64] = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		const json_t *signal = json_object_get(readiness, signals[i].key);
+
+		if (!json_is_true(json_object_get(signal, "ready")))
+			continue;
+		if (text[0])
+			strncat(text, ", ", sizeof(text) - strlen(text) - 1);
+		strncat(text, signals[i].word, sizeof(text) - strlen(text) - 1);
+	}
+	return row(table, "ready", text, err);
+}
+
+static int result_row(struct cli_table *table, const json_t *response, struct error *err)
+{
+	const json_t *result = json_object_get(response, "result");
+	const json_t *code = json_object_get(result, "exitCode");
+	const char *error = TEXT(result, "error");
+	char text[256];
+
+	if (!json_is_integer(code))
+		return 0;
+	snprintf(text, sizeof(text), "exit code %" PRIdMAX "%s%s",
+		 (intmax_t)json_integer_value(code), error ? ": " : "", error ? error : "");
+	return row(table, "result", text, err);
+}
+
+static int verification_row(struct cli_table *table, const json_t *response, struct error *err)
+{
+	const json_t *verification = json_object_get(response, "verification");
+	const json_t *ok = json_object_get(verification, "ok");
+
+	if (!json_is_boolean(ok))
+		return 0;
+	return row(table, "verified",
+		   json_is_true(ok) ? "yes"
+				    : "no: kernel, initrd or init differ from those prepared",
+		   err);
+}
+
+static int print_status(const char *name, const char *accelerator, const json_t *response,
+			struct error *err)
+{
+	static const char *const heads[] = {"workspace", ""};
+	auto_table struct cli_table table = {0};
+	const char *const heading[] = {heads[0], name};
+
+	if (cli_table_init(&table, ARRAY_SIZE(heading), heading, err) < 0 ||
+	    row(&table, "state", TEXT(response, "event", "state"), err) < 0 ||
+	    row(&table, "detail", TEXT(response, "event", "detail"), err) < 0 ||
+	    row(&table, "since", TEXT(response, "event", "observedAt"), err) < 0 ||
+	    row(&table, "accelerator", accelerator, err) < 0 ||
+	    readiness_row(&table, response, err) < 0 || result_row(&table, response, err) < 0 ||
+	    row(&table, "kernel", TEXT(response, "verification", "kernel", "path"), err) < 0 ||
+	    row(&table, "disk", TEXT(response, "verification", "rootfs", "path"), err) < 0 ||
+	    verification_row(&table, response, err) < 0)
+		return -1;
+	cli_table_print(&table, stdout);
+	return CLI_EXIT_OK;
+}
+
+static int status_in(struct cli *cli, struct microagent *agent, const char *name, struct error *err)
+{
+	json_auto_t *response = NULL;
+	char accelerator[8] = "";
+
+	if (microagent_status(agent, name, &response, err) < 0)
+		return -1;
+	if (cli->json)
+		return cli_print_json(response, err);
+	microagent_accelerator(agent, name, accelerator, NULL);
+	return print_status(name, accelerator, response, err);
+}
+
+static int run_status(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	struct microagent *agent;
+	int code;
+
+	(void)values;
+	if (guest_check_name(cli, args->items[0], err) < 0)
+		return -1;
+	agent = guest_open(cli, NULL, err);
+	if (!agent)
+		return -1;
+	code = status_in(cli, agent, args->items[0], err);
+	microagent_close(agent);
+	return code;
+}
+
+const struct cli_command cli_status = {
+	.name = "status",
+	.args = "NAME",
+	.summary = "what a workspace is doing, and whether it is what was prepared",
+	.help = "With --json: the supervisor's whole answer to `inspect`.\n",
+	.group = CLI_GROUP_OBSERVE,
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_status,
+};

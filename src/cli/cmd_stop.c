@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* stop: a clean end. */
+#include "cli/each.h"
+
+static int run_stop(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	(void)values;
+	return each_run(cli, args, "stopping", microagent_stop, NULL, err);
+}
+
+const struct cli_command cli_stop = {
+	.name = "stop",
+	.args = "NAME...",
+	.summary = "power a workspace's machine off, in order",
+	.help = "The command is ended, file systems are unmounted, the machine powers off; one "
+		"that\n"
+		"does not within the deadline is killed. The disk stays: `microagent start` boots\n"
+		"it again.\n",
+	.group = CLI_GROUP_LIFECYCLE,
+	.min_args = 1,
+	.max_args = SIZE_MAX,
+	.run = run_stop,
+};

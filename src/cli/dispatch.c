@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* From words to the function of a command. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+const struct cli_command *const cli_commands[] = {
+	&cli_run,    &cli_exec,	 &cli_create,  &cli_start, &cli_stop,	&cli_kill,
+	&cli_delete, &cli_list,	 &cli_status,  &cli_logs,  &cli_doctor, &cli_host,
+	&cli_kernel, &cli_image, &cli_version, &cli_help,  NULL,
+};
+
+#define COMMANDS_MAX 32
+
+static int unknown_command(struct cli *cli, const char *parent,
+			   const struct cli_command *const *commands, const char *word,
+			   struct error *err)
+{
+	const char *names[COMMANDS_MAX];
+	const char *near;
+	size_t count = 0;
+
+	for (; *commands && count + 1 < COMMANDS_MAX; commands++)
+		names[count++] = (*commands)->name;
+	names[count] = NULL;
+	near = cli_nearest(word, names);
+	if (near)
+		return cli_usage(cli, err, "unknown command \"%s\": did you mean \"%s%s%s\"?", word,
+				 parent, *parent ? " " : "", near);
+	return cli_usage(cli, err, "unknown command \"%s\": `microagent %s%s--help` lists them",
+			 word, parent, *parent ? " " : "");
+}
+
+static int run_command(struct cli *cli, const char *parent, const struct cli_command *command,
+		       const char *const *words, size_t count, struct error *err)
+{
+	struct cli_words args = {0};
+	bool help = false;
+	int code = 0;
+	autofree void *values = calloc(1, command->values_size ? command->values_size : 1);
+
+	if (!values)
+		return error_errno(err, errno, "command line");
+	snprintf(cli->words, sizeof(cli->words), "%s%s%s", parent, *parent ? " " : "",
+		 command->name);
+	if (cli_parse(cli, command, words, count, values, &args, &help, err) < 0)
+		return -1;
+	if (help)
+		cli_print_help(stdout, *parent ? parent : NULL, command);
+	else if (command->guest_exit && cli->stdout_closed)
+		code = error_set(err, ERR_INVALID,
+				 "stdout is closed, and the command's output would be lost: open "
+				 "it, or write >/dev/null");
+	else
+		code = command->run(cli, values, &args, err);
+	if (code < 0 && err)
+		cli_name_options(command, err);
+	free(args.items);
+	cli_values_free(command, values);
+	return code;
+}
+
+/* `kernel` and its like: explains itself when no command of it is named. */
+static int run_group(struct cli *cli, const struct cli_command *group, const char *const *words,
+		     size_t count, struct error *err)
+{
+	const struct cli_command *command;
+	bool help = false;
+	size_t used = 0;
+
+	snprintf(cli->words, sizeof(cli->words), "%s", group->name);
+	if (cli_parse_global(cli, words, count, &used, &help, err) < 0)
+		return -1;
+	if (help || used == count) {
+		cli_print_help(stdout, NULL, group);
+		return CLI_EXIT_OK;
+	}
+	command = cli_find(group->sub, words[used]);
+	if (!command)
+		return unknown_command(cli, group->name, group->sub, words[used], err);
+	return run_command(cli, group->name, command, words + used + 1, count - used - 1, err);
+}
+
+int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *guest_exit,
+		 struct error *err)
+{
+	const struct cli_command *command;
+	bool help = false;
+	size_t used = 0;
+
+	if (count == 1 && strcmp(words[0], "--version") == 0)
+		return cli_version.run(cli, NULL, NULL, err);
+	if (cli_parse_global(cli, words, count, &used, &help, err) < 0)
+		return -1;
+	if (help) {
+		cli_print_overview(stdout);
+		return CLI_EXIT_OK;
+	}
+	if (used == count)
+		return cli_usage(cli, err,
+				 "no command given: `microagent --help` lists them, and "
+				 "`microagent doctor` says what this host can do");
+	command = cli_find(cli_commands, words[used]);
+	if (!command)
+		return unknown_command(cli, "", cli_commands, words[used], err);
+	*guest_exit = command->guest_exit;
+	if (command->sub)
+		return run_group(cli, command, words + used + 1, count - used - 1, err);
+	return run_command(cli, "", command, words + used + 1, count - used - 1, err);
+}

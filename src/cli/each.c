@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/each.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/guest.h"
+
+static const char *state_of(const json_t *response)
+{
+	const char *state =
+		json_string_value(json_object_get(json_object_get(response, "event"), "state"));
+
+	return state ? state : "unknown";
+}
+
+static json_t *failure_json(const char *name, const struct error *why, struct error *err)
+{
+	json_auto_t *failure = json_object();
+
+	if (json_put(failure, "ok", json_false(), err) < 0 ||
+	    json_put_string(failure, "name", name, err) < 0 ||
+	    json_put(failure, "error", json_string_lossy(why->msg, strlen(why->msg)), err) < 0 ||
+	    json_put_string(failure, "errorCode", error_code_name(why->code), err) < 0)
+		return NULL;
+	return steal_ptr(&failure);
+}
+
+/* Adds what one name gave to list; the first failure is kept in *first. */
+static int act(struct cli *cli, struct microagent *agent, const char *name, each_fn *fn,
+	       each_look_fn *look, json_t *list, struct error *first, struct error *err)
+{
+	json_t *response = NULL;
+	struct error why = {0};
+	const char *foretold = look && !cli->json ? look(agent, name) : NULL;
+
+	if (fn(agent, name, &response, &why) < 0) {
+		if (first->code == ERR_NONE)
+			*first = why;
+		else if (!cli->json)
+			cli_warn("%s", why.msg);
+		response = failure_json(name, &why, err);
+	} else if (!cli->json) {
+		printf("%s: %s\n", name, foretold ? foretold : state_of(response));
+	}
+	if (!response || json_array_append_new(list, response) < 0)
+		return response ? error_errno(err, ENOMEM, "answers") : -1;
+	return 0;
+}
+
+static int print_all(json_t *list, bool ok, struct error *err)
+{
+	json_auto_t *answer = json_object();
+
+	if (json_put(answer, "ok", json_boolean(ok), err) < 0 ||
+	    json_put(answer, "responses", json_incref(list), err) < 0)
+		return -1;
+	return cli_print_json(answer, err);
+}
+
+static int run_all(struct cli *cli, struct microagent *agent, const struct cli_words *names,
+		   each_fn *fn, each_look_fn *look, struct error *err)
+{
+	json_auto_t *list = json_array();
+	struct error first = {0};
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (act(cli, agent, names->items[i], fn, look, list, &first, err) < 0)
+			return -1;
+	}
+	if (first.code != ERR_NONE && (!cli->json || names->count == 1)) {
+		*err = first;
+		return -1;
+	}
+	if (cli->json && names->count == 1)
+		return cli_print_json(json_array_get(list, 0), err);
+	if (cli->json && print_all(list, first.code == ERR_NONE, err) < 0)
+		return -1;
+	return first.code == ERR_NONE ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
+int each_run(struct cli *cli, const struct cli_words *names, const char *doing, each_fn *fn,
+	     each_look_fn *look, struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct microagent *agent;
+	int code;
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (guest_check_name(cli, names->items[i], err) < 0)
+			return -1;
+	}
+	agent = guest_open(cli, &progress, err);
+	if (!agent)
+		return -1;
+	progress_start(&progress, doing);
+	code = run_all(cli, agent, names, fn, look, err);
+	microagent_close(agent);
+	return code;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/guest.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* As a shell has them. */
+enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+struct microagent_spec guest_spec(const struct guest_values *values, const char *const *command)
+{
+	return (struct microagent_spec){
+		.image = values->image,
+		.kernel = values->kernel,
+		.initrd = values->initrd,
+		.accelerator = values->accelerator,
+		.memory_mib = values->memory,
+		.cpus = values->cpus,
+		.env = values->env.items,
+		.user = values->user,
+		.command = command,
+		.timeout_seconds = values->timeout,
+	};
+}
+
+int guest_check_name(struct cli *cli, const char *name, struct error *err)
+{
+	struct error why = {0};
+
+	if (name && microagent_check_name(name, &why) < 0)
+		return cli_usage(cli, err, "%s", why.msg);
+	return 0;
+}
+
+int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err)
+{
+	struct error why = {0};
+
+	for (size_t i = 0; i < env->count; i++) {
+		if (microagent_check_env(env->items[i], &why) < 0)
+			return cli_usage(cli, err, "--env: %s", why.msg);
+	}
+	return 0;
+}
+
+static int check_accelerator(struct cli *cli, const char *given, struct error *err)
+{
+	static const char *const names[] = {"auto", "kvm", "tcg"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!given || strcmp(given, names[i]) == 0)
+			return 0;
+	}
+	return cli_usage(cli, err, "--accelerator must be auto, kvm or tcg, and is \"%s\"", given);
+}
+
+int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
+		struct error *err)
+{
+	if (guest_check_name(cli, name, err) < 0 ||
+	    check_accelerator(cli, values->accelerator, err) < 0)
+		return -1;
+	return guest_check_env(cli, &values->env, err);
+}
+
+int guest_signals_open(struct guest_signals *out, struct error *err)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return error_errno(err, errno, "sigprocmask");
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return error_errno(err, errno, "signalfd");
+	out->fd = fd;
+	return 0;
+}
+
+void guest_signals_close(struct guest_signals *signals)
+{
+	if (signals->fd >= 0)
+		close(signals->fd);
+	signals->fd = -1;
+}
+
+/* The first of the signals that came. */
+static int came(const struct guest_signals *signals)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signals->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return SIGTERM;
+	return (int)info.ssi_signo;
+}
+
+/* Why the command never ran, in the words of an error of ours. */
+static void print_start_error(const struct cli *cli, const struct microagent_outcome *outcome)
+{
+	struct error err;
+
+	error_set(&err, outcome->exit_code == EXIT_NOT_FOUND ? ERR_NOT_FOUND : ERR_IO, "%s",
+		  outcome->start_error);
+	if (outcome->exit_code == EXIT_NOT_EXECUTABLE)
+		err.code = ERR_DENIED;
+	cli_print_error(cli, &err, stderr);
+}
+
+int guest_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
+		    const struct guest_signals *signals)
+{
+	switch (outcome->end) {
+	case MICROAGENT_CANCELLED:
+		return 128 + came(signals);
+	case MICROAGENT_OUT_CLOSED:
+		return 128 + SIGPIPE;
+	case MICROAGENT_EXITED:
+		break;
+	}
+	if (outcome->start_error[0])
+		print_start_error(cli, outcome);
+	return outcome->exit_code;
+}
+
+void guest_warn_accelerator(const struct cli *cli, const char *accelerator)
+{
+	static const char text[] = "the machine is emulated (tcg), which is no security boundary: "
+				   "`microagent doctor` says why";
+
+	if (strcmp(accelerator, "tcg") != 0)
+		return;
+	if (cli->json)
+		fprintf(stderr, "{\"warning\":\"%s\"}\n", text);
+	else
+		cli_warn("%s", text);
+}
+
+static void draw(void *progress)
+{
+	progress_tick(progress);
+}
+
+struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err)
+{
+	struct microagent *agent = microagent_open(cli->state_dir_option, err);
+
+	if (agent && progress)
+		microagent_on_wait(agent, draw, progress);
+	return agent;
+}

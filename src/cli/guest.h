@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* What the commands that run something in a guest share: signals, exit codes, what a workspace is
+ * made of. */
+#ifndef CLI_GUEST_H
+#define CLI_GUEST_H
+
+#include "cli/cli.h"
+#include "microagent.h"
+
+/* What `run` and `create` take; rows for their option tables. */
+struct guest_values {
+	const char *image, *kernel, *initrd, *accelerator, *user;
+	int64_t memory, cpus, timeout;
+	struct cli_words env;
+};
+/* values: the command's struct, member: its struct guest_values. */
+#define GUEST_OPTION(values, member, field) \
+	(offsetof(values, member) + offsetof(struct guest_values, field))
+#define GUEST_OPTIONS(values, member)                                                           \
+	{"image",                                                                               \
+	 0,                                                                                     \
+	 CLI_OPTION_STRING,                                                                     \
+	 GUEST_OPTION(values, member, image),                                                   \
+	 "IMAGE",                                                                               \
+	 "name in the cache, or path of a raw ext4 file (default: busybox)",                    \
+	 0,                                                                                     \
+	 0},                                                                                    \
+		{"kernel",                                                                      \
+		 0,                                                                             \
+		 CLI_OPTION_STRING,                                                             \
+		 GUEST_OPTION(values, member, kernel),                                          \
+		 "KERNEL",                                                                      \
+		 "name in the cache, or path (default: the tuned one, else Debian's)",          \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"initrd",                                                                      \
+		 0,                                                                             \
+		 CLI_OPTION_STRING,                                                             \
+		 GUEST_OPTION(values, member, initrd),                                          \
+		 "FILE",                                                                        \
+		 "instead of the one beside the kernel",                                        \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"accelerator",                                                                 \
+		 0,                                                                             \
+		 CLI_OPTION_STRING,                                                             \
+		 GUEST_OPTION(values, member, accelerator),                                     \
+		 "NAME",                                                                        \
+		 "auto, kvm or tcg (default: auto)",                                            \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"memory",                                                                      \
+		 0,                                                                             \
+		 CLI_OPTION_INT,                                                                \
+		 GUEST_OPTION(values, member, memory),                                          \
+		 "MIB",                                                                         \
+		 "memory in MiB (default: 512)",                                                \
+		 1,                                                                             \
+		 INT32_MAX},                                                                    \
+		{"cpus",                                                                        \
+		 0,                                                                             \
+		 CLI_OPTION_INT,                                                                \
+		 GUEST_OPTION(values, member, cpus),                                            \
+		 "N",                                                                           \
+		 "processors (default: 2)",                                                     \
+		 1,                                                                             \
+		 INT32_MAX},                                                                    \
+		{"env",                                                                         \
+		 'e',                                                                           \
+		 CLI_OPTION_LIST,                                                               \
+		 GUEST_OPTION(values, member, env),                                             \
+		 "KEY=VALUE",                                                                   \
+		 "variable of the command; may be given again",                                 \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"user",                                                                        \
+		 'u',                                                                           \
+		 CLI_OPTION_STRING,                                                             \
+		 GUEST_OPTION(values, member, user),                                            \
+		 "USER",                                                                        \
+		 "who runs the command (default: the image's user, else uid 1000)",             \
+		 0,                                                                             \
+		 0},                                                                            \
+	{                                                                                       \
+		"timeout", 0, CLI_OPTION_INT, GUEST_OPTION(values, member, timeout), "SECONDS", \
+			"end the command after this time, with exit code 124", 1, INT32_MAX     \
+	}
+
+/* command: argv, NULL-terminated, or NULL. Borrows everything. */
+struct microagent_spec guest_spec(const struct guest_values *values, const char *const *command);
+
+/* What is wrong with the words alone is the caller's error (exit 2), before anything is done. name
+ * may be NULL. */
+int guest_check_name(struct cli *cli, const char *name, struct error *err);
+int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err);
+int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
+		struct error *err);
+
+/* SIGINT, SIGTERM and SIGHUP, which from here on only make `fd` readable. */
+struct guest_signals {
+	int fd;
+};
+int guest_signals_open(struct guest_signals *out, struct error *err);
+void guest_signals_close(struct guest_signals *signals);
+
+/* The exit code of `run` and `exec`; says on stderr why a command never ran. */
+int guest_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
+		    const struct guest_signals *signals);
+
+/* The warning that is due at every start on an emulated machine; with --json {"warning":TEXT}. */
+void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
+
+/* A handle whose waits draw progress. */
+struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);
+
+#endif

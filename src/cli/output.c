@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* What goes to the user, apart from errors. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/cli.h"
+
+int cli_usage(struct cli *cli, struct error *err, const char *fmt, ...)
+{
+	char text[sizeof(err->msg)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	cli->usage_error = true;
+	return error_set(err, ERR_INVALID, "%s", text);
+}
+
+int cli_print_json(const json_t *value, struct error *err)
+{
+	autofree char *line = json_line(value, err);
+
+	if (!line)
+		return -1;
+	if (printf("%s\n", line) < 0 || fflush(stdout) != 0)
+		return error_errno(err, errno, "cannot write to stdout");
+	return 0;
+}
+
+/* Multi-byte text passes; the bytes that move a cursor or start an escape sequence do not. */
+static bool is_control(unsigned char c)
+{
+	return c < 0x20 || c == 0x7f;
+}
+
+void cli_print_safe(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		putc(is_control((unsigned char)*text) ? '?' : *text, out);
+}
+
+static void print_error_json(const struct error *err, FILE *out)
+{
+	json_auto_t *answer = json_object();
+	autofree char *line = NULL;
+
+	json_put(answer, "ok", json_false(), NULL);
+	json_put(answer, "error", json_string_lossy(err->msg, strlen(err->msg)), NULL);
+	json_put_string(answer, "errorCode", error_code_name(err->code), NULL);
+	line = json_line(answer, NULL);
+	fprintf(out, "%s\n", line ? line : "{\"ok\":false}");
+}
+
+void cli_print_error(const struct cli *cli, const struct error *err, FILE *out)
+{
+	if (cli->json) {
+		print_error_json(err, out);
+		return;
+	}
+	fputs("microagent: ", out);
+	cli_print_safe(out, err->msg);
+	putc('\n', out);
+}
+
+void cli_warn(const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	fputs("microagent: warning: ", stderr);
+	cli_print_safe(stderr, text);
+	putc('\n', stderr);
+}
+
+bool cli_colour(FILE *stream)
+{
+	const char *no_colour = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (no_colour && *no_colour)
+		return false;
+	if (!term || !*term || strcmp(term, "dumb") == 0)
+		return false;
+	return isatty(fileno(stream)) == 1;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* Words of the command line into a command's values, by its option table. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+/* What every command takes, before its own word or after it. */
+static const struct cli_option global_options[] = {
+	{"json", 0, CLI_OPTION_FLAG, offsetof(struct cli, json), NULL, NULL, 0, 0},
+	{"state-dir", 0, CLI_OPTION_STRING, offsetof(struct cli, state_dir_option), "DIR", NULL, 0,
+	 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+struct parser {
+	struct cli *cli;
+	const struct cli_command *command; /* NULL: in front of the command word */
+	const char *const *words;
+	size_t count, next;
+	void *values;
+	struct cli_words args;
+	bool *help;
+};
+
+static const struct cli_option *find_in(const struct cli_option *table, const char *name,
+					size_t len)
+{
+	for (; table && table->name; table++) {
+		if (strlen(table->name) == len && strncmp(table->name, name, len) == 0)
+			return table;
+	}
+	return NULL;
+}
+
+static const struct cli_option *find_letter(const struct cli_option *table, char letter)
+{
+	for (; table && table->name; table++) {
+		if (table->letter && table->letter == letter)
+			return table;
+	}
+	return NULL;
+}
+
+#define SUGGESTIONS_MAX 48
+
+static size_t add_names(const struct cli_option *table, const char **names, size_t count)
+{
+	for (; table && table->name && count + 1 < SUGGESTIONS_MAX; table++)
+		names[count++] = table->name;
+	return count;
+}
+
+static int unknown_option(struct parser *p, const char *word, size_t name_len, struct error *err)
+{
+	const char *names[SUGGESTIONS_MAX] = {"help"};
+	size_t count = add_names(global_options, names, 1);
+	const char *near;
+	char name[64];
+
+	names[add_names(p->command ? p->command->options : NULL, names, count)] = NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)name_len, word + 2);
+	near = name_len ? cli_nearest(name, names) : NULL;
+	if (near)
+		return cli_usage(p->cli, err, "unknown option %s: did you mean --%s?", word, near);
+	return cli_usage(p->cli, err, "unknown option %s: `microagent %s%s--help` lists them", word,
+			 p->cli->words, p->cli->words[0] ? " " : "");
+}
+
+static int set_int(struct parser *p, const struct cli_option *option, const char *text,
+		   int64_t *out, struct error *err)
+{
+	char *end = NULL;
+	intmax_t value;
+
+	errno = 0;
+	value = strtoimax(text, &end, 10);
+	if (end == text || *end || errno || value < option->min || value > option->max)
+		return cli_usage(p->cli, err,
+				 "--%s must be a whole number from %" PRId64 " to %" PRId64
+				 " and is \"%s\"",
+				 option->name, option->min, option->max, text);
+	*out = value;
+	return 0;
+}
+
+static int words_add(struct cli_words *words, const char *word, struct error *err)
+{
+	const char **items = realloc(words->items, (words->count + 2) * sizeof(*items));
+
+	if (!items)
+		return error_errno(err, errno, "command line");
+	items[words->count] = word;
+	items[words->count + 1] = NULL;
+	words->items = items;
+	words->count++;
+	return 0;
+}
+
+static int set_value(struct parser *p, const struct cli_option *option, void *base,
+		     const char *value, struct error *err)
+{
+	void *field;
+
+	if (!base)
+		return error_set(err, ERR_INTERNAL, "no room for --%s", option->name);
+	field = (char *)base + option->offset;
+	switch (option->kind) {
+	case CLI_OPTION_FLAG:
+		*(bool *)field = true;
+		return 0;
+	case CLI_OPTION_STRING:
+		*(const char **)field = value;
+		return 0;
+	case CLI_OPTION_INT:
+		return set_int(p, option, value, field, err);
+	case CLI_OPTION_LIST:
+		return words_add(field, value, err);
+	}
+	return error_set(err, ERR_INTERNAL, "option --%s has no kind", option->name);
+}
+
+/* The option's value: after "=", else the next word. */
+static int option_value(struct parser *p, const struct cli_option *option, const char *equals,
+			const char **value, struct error *err)
+{
+	if (option->kind == CLI_OPTION_FLAG) {
+		if (equals)
+			return cli_usage(p->cli, err, "--%s takes no value", option->name);
+		return 0;
+	}
+	if (equals) {
+		*value = equals + 1;
+		return 0;
+	}
+	if (p->next == p->count)
+		return cli_usage(p->cli, err, "--%s needs a value: --%s %s", option->name,
+				 option->name, option->value);
+	/* "--" is where a guest's command begins: `run -u -- true` forgot the user. */
+	if (strcmp(p->words[p->next], "--") == 0)
+		return cli_usage(p->cli, err, "--%s needs a value in front of \"--\": --%s %s",
+				 option->name, option->name, option->value);
+	*value = p->words[p->next++];
+	return 0;
+}
+
+static int parse_option(struct parser *p, const char *word, struct error *err)
+{
+	const struct cli_option *own = p->command ? p->command->options : NULL;
+	const struct cli_option *option = NULL, *global = NULL;
+	bool is_long = word[1] == '-';
+	const char *equals = is_long ? strchr(word, '=') : NULL;
+	size_t len = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
+	const char *value = NULL;
+
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+		*p->help = true;
+		return 0;
+	}
+	if (is_long) {
+		option = find_in(own, word + 2, len);
+		global = option ? NULL : find_in(global_options, word + 2, len);
+	} else if (word[2] == '\0') {
+		option = find_letter(own, word[1]);
+	}
+	if (!option && !global)
+		return unknown_option(p, word, is_long ? len : 0, err);
+	if (option_value(p, option ? option : global, equals, &value, err) < 0)
+		return -1;
+	return set_value(p, option ? option : global, option ? p->values : (void *)p->cli, value,
+			 err);
+}
+
+/* The rest belongs to the guest's command. */
+static int take_rest(struct parser *p, struct error *err)
+{
+	while (p->next < p->count) {
+		if (words_add(&p->args, p->words[p->next++], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int parse_words(struct parser *p, struct error *err)
+{
+	const struct cli_command *c = p->command;
+
+	while (p->next < p->count) {
+		const char *word = p->words[p->next];
+
+		if (strcmp(word, "--") == 0) {
+			p->next++;
+			return c ? take_rest(p, err) : 0;
+		}
+		if (word[0] != '-' || word[1] == '\0') {
+			/* In front of the command word, the first plain word is that. */
+			if (!c || (c->takes_command && p->args.count == c->plain_args))
+				return c ? take_rest(p, err) : 0;
+			if (words_add(&p->args, word, err) < 0)
+				return -1;
+			p->next++;
+			continue;
+		}
+		p->next++;
+		if (parse_option(p, word, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int check_args(const struct parser *p, struct error *err)
+{
+	const struct cli_command *c = p->command;
+
+	if (*p->help)
+		return 0;
+	if (p->args.count < c->min_args)
+		return cli_usage(p->cli, err, "%s needs more words: microagent %s %s",
+				 p->cli->words, p->cli->words, c->args ? c->args : "");
+	if (p->args.count > c->max_args)
+		return cli_usage(p->cli, err,
+				 "%s does not take \"%s\": `microagent %s --help` explains",
+				 p->cli->words, p->args.items[c->max_args], p->cli->words);
+	return 0;
+}
+
+int cli_parse(struct cli *cli, const struct cli_command *command, const char *const *words,
+	      size_t count, void *values, struct cli_words *args, bool *help, struct error *err)
+{
+	struct parser p = {.cli = cli,
+			   .command = command,
+			   .words = words,
+			   .count = count,
+			   .values = values,
+			   .help = help};
+
+	if (parse_words(&p, err) < 0 || check_args(&p, err) < 0) {
+		free(p.args.items);
+		cli_values_free(command, values);
+		return -1;
+	}
+	*args = p.args;
+	return 0;
+}
+
+int cli_parse_global(struct cli *cli, const char *const *words, size_t count, size_t *used,
+		     bool *help, struct error *err)
+{
+	struct parser p = {.cli = cli, .words = words, .count = count, .help = help};
+
+	if (parse_words(&p, err) < 0) {
+		free(p.args.items);
+		return -1;
+	}
+	free(p.args.items);
+	*used = p.next;
+	return 0;
+}
+
+void cli_values_free(const struct cli_command *command, void *values)
+{
+	const struct cli_option *option = command->options;
+
+	for (; option && option->name; option++) {
+		struct cli_words *list = (void *)((char *)values + option->offset);
+
+		if (option->kind == CLI_OPTION_LIST) {
+			free(list->items);
+			*list = (struct cli_words){0};
+		}
+	}
+}
