@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guest side of the benchmarks and of the vsock device's own tests, run as /init of a bare QEMU: says
+ * BENCH-INIT on the console with its first write, then echoes bytes on vsock port 7000 and on the
+ * virtio-serial port named "echo", swallows what comes to vsock port 7001 (answering one byte at the
+ * end), and sends as many MiB as an 8-byte request on port 7002 asks for. As an ordinary program,
+ * `guest_bench PROGRAM` prints the median nanoseconds of fork, exec and wait of PROGRAM.
+ */
+#include <fcntl.h>
+#include <linux/vm_sockets.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ECHO = 7000, SINK = 7001, SOURCE = 7002, HOLD = 7003 };
+static uint8_t block[256 * 1024];
+
+static void write_all(int fd, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	while (len) {
+		ssize_t n = write(fd, p, len);
+		if (n <= 0)
+			return;
+		p += n;
+		len -= (size_t)n;
+	}
+}
+
+static void echo(int fd)
+{
+	ssize_t n;
+	while ((n = read(fd, block, 4096)) > 0)
+		write_all(fd, block, (size_t)n);
+}
+
+static void sink(int fd)
+{
+	while (read(fd, block, sizeof(block)) > 0)
+		;
+	write_all(fd, "k", 1);
+}
+
+static void source(int fd)
+{
+	uint64_t mebibytes = 0;
+	if (read(fd, &mebibytes, sizeof(mebibytes)) != sizeof(mebibytes))
+		return;
+	for (uint64_t i = 0; i < mebibytes * 4; i++)
+		write_all(fd, block, sizeof(block));
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The median over 100 rounds of starting the program and waiting for its end. */
+static uint64_t fork_exec_wait(char *program)
+{
+	enum { ROUNDS = 100 };
+	uint64_t took[ROUNDS];
+	char *const argv[] = {program, NULL};
+	char *const envp[] = {NULL};
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t began = now();
+		pid_t pid;
+		if (posix_spawn(&pid, program, NULL, NULL, argv, envp) == 0)
+			waitpid(pid, NULL, 0);
+		took[i] = now() - began;
+	}
+	qsort(took, ROUNDS, sizeof(took[0]), by_size);
+	return took[ROUNDS / 2];
+}
+
+/* The modules that a kernel which has them apart needs, as a K.modules segment lists them. */
+static void load_modules(void)
+{
+	char line[256];
+	FILE *list = fopen("/modules.list", "r");
+	while (list && fgets(line, sizeof(line), list)) {
+		line[strcspn(line, "\n")] = '\0';
+		int fd = open(line, O_RDONLY);
+		if (fd >= 0 && syscall(SYS_finit_module, fd, "", 0) != 0)
+			perror(line);
+		close(fd);
+	}
+}
+
+static int listen_on(uint32_t port)
+{
+	struct sockaddr_vm addr = {
+		.svm_family = AF_VSOCK, .svm_port = port, .svm_cid = VMADDR_CID_ANY};
+	int fd = socket(AF_VSOCK, SOCK_STREAM, 0);
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 1024))
+		exit(1);
+	return fd;
+}
+
+static void serve(uint32_t port, void (*fn)(int))
+{
+	/* Listening before the child is there: BENCH-READY must be true. */
+	int fd = listen_on(port);
+	if (fork() != 0) {
+		close(fd);
+		return;
+	}
+	for (;;) {
+		int client = accept(fd, NULL, NULL);
+		if (client < 0)
+			exit(1);
+		fn(client);
+		shutdown(client, SHUT_WR);
+		close(client);
+	}
+}
+
+/* Echoes on every connection at once. */
+static void hold(void)
+{
+	int fd = listen_on(HOLD);
+	if (fork() != 0) {
+		close(fd);
+		return;
+	}
+	static struct pollfd watched[2048];
+	nfds_t count = 1;
+	watched[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+	while (poll(watched, count, -1) > 0) {
+		for (nfds_t i = count - 1; i > 0; i--) {
+			if (!watched[i].revents)
+				continue;
+			ssize_t n = read(watched[i].fd, block, 4096);
+			if (n > 0) {
+				write_all(watched[i].fd, block, (size_t)n);
+				continue;
+			}
+			close(watched[i].fd);
+			watched[i] = watched[--count];
+		}
+		if (watched[0].revents && count < 2048)
+			watched[count++] = (struct pollfd){.fd = accept(watched[0].fd, NULL, NULL),
+							   .events = POLLIN};
+	}
+	exit(1);
+}
+
+static void serial_echo(void)
+{
+	for (int i = 0; i < 4; i++) {
+		char path[64], name[32] = "";
+		snprintf(path, sizeof(path), "/sys/class/virtio-ports/vport%dp1/name", i);
+		int fd = open(path, O_RDONLY);
+		if (fd < 0)
+			continue;
+		ssize_t n = read(fd, name, sizeof(name) - 1);
+		close(fd);
+		if (n <= 0 || strncmp(name, "echo", 4) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/dev/vport%dp1", i);
+		fd = open(path, O_RDWR);
+		if (fd >= 0 && fork() == 0)
+			for (;;)
+				echo(fd);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && getpid() != 1)
+		return printf("%llu\n", (unsigned long long)fork_exec_wait(argv[1])) < 0;
+	write_all(1, "BENCH-INIT\n", 11);
+	load_modules();
+	mkdir("/dev", 0755);
+	mkdir("/sys", 0755);
+	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	mount("sysfs", "/sys", "sysfs", 0, NULL);
+	serve(ECHO, echo);
+	serve(SINK, sink);
+	serve(SOURCE, source);
+	hold();
+	serial_echo();
+	write_all(1, "BENCH-READY\n", 12);
+	for (;;)
+		pause();
+}

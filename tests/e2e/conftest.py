@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures of the end-to-end tests: the shipped programs from outside, real VMs, and after each
+test a check that nothing is left behind."""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+import schema_check
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
+BIN = BUILD / "bin"
+# Under TCG on a busy two-core machine a boot takes seconds; this only bounds a hang.
+HANG_S = 300
+
+
+def pytest_configure(config):
+    # Whoever runs the tests in the background has these ignored, and so would every program of ours.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    config.addinivalue_line("markers", "soak: takes more than two minutes; `make soak` runs it")
+
+
+def pid_lines(text):
+    """Processes whose command line or title carries text: {pid: command line}."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            line = Path("/proc", entry, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            status = Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            continue
+        if text in line and status != "Z":
+            found[int(entry)] = line
+    return found
+
+
+def wait_until(condition, what, seconds=60):
+    """Waits for something outside that offers no event to a test (a process list, a file)."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"still waiting for: {what}"
+        time.sleep(0.05)
+
+
+def held(host, name="w"):
+    """The lease is: a process that is being killed loses its name before its descriptors."""
+    with open(host.state / name / "lease") as lease:
+        try:
+            fcntl.flock(lease, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+def ended(host, name="w"):
+    """The latest event of a workspace once nothing of it lives."""
+    wait_until(lambda: not held(host, name), "the lease to be free")
+    return host.json("status", name)["event"]
+
+
+class Host:
+    """One state directory and the programs acting on it."""
+
+    def __init__(self, base):
+        self.base = Path(base)
+        self.state = self.base / "state"
+        self.tmp = self.base / "tmp"
+        self.tmp.mkdir()
+        self.env = dict(os.environ, MICROAGENT_STATE_DIR=str(self.state), TMPDIR=str(self.tmp),
+                        NO_COLOR="1")
+
+    def popen(self, *words, program="microagent", env=None, **kw):
+        kw.setdefault("stdin", subprocess.DEVNULL)
+        kw.setdefault("stdout", subprocess.PIPE)
+        kw.setdefault("stderr", subprocess.PIPE)
+        return subprocess.Popen([str(BIN / program), *map(str, words)],
+                                env={**self.env, **(env or {})}, **kw)
+
+    def __call__(self, *words, input=None, check=None, timeout=HANG_S, text=True, **kw):
+        """Runs `microagent WORDS`; check is the exit code that must come back."""
+        child = self.popen(*words, stdin=subprocess.PIPE if input is not None else subprocess.DEVNULL,
+                           **kw)
+        if isinstance(input, str):
+            input = input.encode()
+        try:
+            out, err = child.communicate(input, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out, err = child.communicate()
+            raise AssertionError(f"{words} hung\n{out[-2000:]}\n{err[-2000:]}")
+        if text:
+            out, err = out.decode(errors="replace"), err.decode(errors="replace")
+        done = subprocess.CompletedProcess(words, child.returncode, out, err)
+        if check is not None:
+            assert done.returncode == check, f"{words}: exit {done.returncode}\n{out[-2000:]}\n{err[-4000:]}"
+        return done
+
+    def json(self, *words, check=0, **kw):
+        document = json.loads(self("--json", *words, check=check, **kw).stdout)
+        schema_check.validate_cli([w for w in words if not str(w).startswith("-")], document)
+        if words[0] == "status":
+            schema_check.validate_workspace(self.state / words[1])
+        return document
+
+    def supervisor(self, request, env=None, raw=None, timeout=HANG_S, args=()):
+        """One request to the QEMU supervisor: (exit code, answer, stderr)."""
+        data = raw if raw is not None else json.dumps(request).encode()
+        done = subprocess.run([str(BIN / "microagent-qemu-supervisor"), *args], input=data,
+                              capture_output=True, env={**self.env, **(env or {})}, timeout=timeout,
+                              check=False)
+        assert done.stdout.endswith(b"\n") and done.stdout.count(b"\n}") <= 1, done.stdout
+        answer = json.loads(done.stdout)
+        assert answer["ok"] == (done.returncode == 0), (done.returncode, answer)
+        schema_check.validate_response((request or {}).get("command"), answer) \
+            if answer["ok"] else schema_check.validate("response", answer, "failure")
+        return done.returncode, answer, done.stderr.decode(errors="replace")
+
+    def config(self, **changes):
+        """The full config of a plain workspace: default kernel, its own copy of busybox."""
+        kernel = default_kernel(self)
+        self.state.mkdir(mode=0o700, exist_ok=True)
+        return {"kernelPath": kernel["path"], "rootfsPath": str(self.disk()),
+                "stateDir": str(self.state), "memoryMiB": 256, "cpuCount": 1,
+                "network": {"mode": "isolated"}, **changes}
+
+    def disk(self, name="root.ext4"):
+        path = self.base / name
+        if not path.exists():
+            subprocess.run(["cp", "--sparse=always", image(self, "busybox")["path"], path], check=True)
+            path.chmod(0o600)
+        return path
+
+    def processes(self):
+        return pid_lines(str(self.state))
+
+    def assert_clean(self):
+        """No process, socket, mount or stray file of this state directory."""
+        problems = []
+        deadline = time.monotonic() + 10  # a process that was told to end is given time to do it
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        problems += [f"process {pid}: {line[:300]}" for pid, line in self.processes().items()]
+        if self.state.exists():
+            problems += [f"left in the state directory: {p.name}" for p in self.state.iterdir()
+                         if p.name != ".locks"]
+            for top, _, files in os.walk(self.state):
+                problems += [f"socket {top}/{f}" for f in files
+                             if stat.S_ISSOCK(os.lstat(os.path.join(top, f)).st_mode)]
+        problems += [f"temporary file {p}" for p in self.tmp.iterdir()]
+        problems += [f"mount {line}" for line in Path("/proc/self/mountinfo").read_text().splitlines()
+                     if str(self.base) in line]
+        assert not problems, "left behind:\n" + "\n".join(problems)
+
+    def sweep(self):
+        """Ends everything, whatever the test left; only for the end of a test."""
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+_cache = {}
+
+
+def default_kernel(host):
+    if "kernel" not in _cache:
+        _cache["kernel"] = host.json("kernel", "list")["kernels"][0]
+    return _cache["kernel"]
+
+
+def image(host, name):
+    if name not in _cache:
+        _cache[name] = next(i for i in host.json("image", "list")["images"] if i["name"] == name)
+    return _cache[name]
+
+
+def make_host(path):
+    path.mkdir(parents=True, exist_ok=True)
+    path.chmod(0o755)
+    return Host(path)
+
+
+@pytest.fixture
+def host():
+    """A fresh state directory; at the end nothing of it may be left but what was deleted."""
+    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
+    it = make_host(base)
+    try:
+        yield it
+        it.assert_clean()
+    finally:
+        it.sweep()
+        shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def vm():
+    """One running workspace `vm` for a whole file of tests that only talk to it."""
+    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
+    it = make_host(base)
+    try:
+        it("create", "vm", "--memory", 256, "--cpus", 1, check=0)
+        it("start", "vm", check=0)
+        yield it
+        it("kill", "vm", check=0)
+        it("delete", "vm", check=0)
+        it.assert_clean()
+    finally:
+        it.sweep()
+        shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def tuned_kernel():
+    """Waits for the builder that runs in the background (or builds)."""
+    done = subprocess.run([str(BIN / "microagent"), "--json", "kernel", "build"],
+                          capture_output=True, text=True, check=False, timeout=3600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = json.loads(subprocess.run([str(BIN / "microagent"), "--json", "kernel", "list"],
+                                       capture_output=True, text=True, check=True).stdout)
+    return next(k for k in listed["kernels"] if k["name"].startswith("tuned"))
+
+
+@pytest.fixture(scope="session")
+def debian_kernel():
+    listed = json.loads(subprocess.run([str(BIN / "microagent"), "--json", "kernel", "list"],
+                                       capture_output=True, text=True, check=True).stdout)
+    return next(k for k in listed["kernels"] if k["name"].startswith("debian"))
+
+
+@pytest.fixture(scope="session")
+def debian_image():
+    done = subprocess.run([str(BIN / "microagent"), "--json", "image", "build", "debian"],
+                          capture_output=True, text=True, check=False, timeout=3600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return "debian"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""The schemas as test oracle: validate(name, document) with a name of schema/ without .json.
+
+Every schema is strict about what we write ourselves: a field that is not in it fails the test,
+although readers of answers and state files pass over fields they do not know."""
+
+import functools
+import json
+from pathlib import Path
+
+import jsonschema
+
+SCHEMAS = Path(__file__).resolve().parent.parent.parent / "schema"
+NOT_MESSAGES = {"defs"}
+seen = set()
+
+
+@functools.lru_cache(maxsize=None)
+def load(name):
+    return json.loads((SCHEMAS / f"{name}.json").read_text())
+
+
+@functools.lru_cache(maxsize=None)
+def validator(name, part=None):
+    """part: a member of the schema's $defs instead of the whole."""
+    base = (SCHEMAS / f"{name}.json").as_uri()
+    schema = {"$ref": f"{base}#/$defs/{part}"} if part else {"$ref": base}
+    store = {(SCHEMAS / f"{other}.json").as_uri(): load(other) for other in names(all_files=True)}
+    resolver = jsonschema.RefResolver(base_uri=SCHEMAS.as_uri() + "/", referrer=schema, store=store)
+    return jsonschema.Draft202012Validator(schema, resolver=resolver)
+
+
+def names(all_files=False):
+    """Every message that has a schema."""
+    found = {path.stem for path in SCHEMAS.glob("*.json")}
+    return sorted(found if all_files else found - NOT_MESSAGES)
+
+
+def problems(name, document, part=None):
+    """What is wrong with the document: a list of texts, empty when it is fine."""
+    return [text for error in validator(name, part).iter_errors(document) for text in explain(error)]
+
+
+def explain(error):
+    """The deepest reasons: an error of anyOf or oneOf alone says nothing."""
+    if error.context:
+        closest = min({e.schema_path[0] for e in error.context},
+                      key=lambda branch: sum(e.schema_path[0] == branch for e in error.context))
+        for inner in error.context:
+            if inner.schema_path[0] == closest:
+                yield from explain(inner)
+    else:
+        where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error.absolute_path)
+        yield f"{where or 'document'}: {error.message[:300]}"
+
+
+def validate(name, document, part=None):
+    """AssertionError with all that is wrong. Remembers that the message was met."""
+    seen.add(name)
+    found = problems(name, document, part)
+    assert not found, (f"schema/{name}.json{'#' + part if part else ''} does not allow this:\n  " +
+                       "\n  ".join(found) + "\n" + json.dumps(document, indent=1)[:3000])
+
+
+def validate_response(command, answer):
+    """A supervisor's answer to command: exactly the blocks that this command may carry."""
+    validate("response", answer, command if answer.get("ok") else "failure")
+
+
+# What `microagent --json WORDS` prints; the others answer with a supervisor's response.
+CLI = {"list": "cli-list", "doctor": "cli-doctor", "version": "cli-version", "logs": "cli-logs",
+       "kernel list": "cli-kernel-list", "image list": "cli-image-list",
+       "kernel verify": "cli-verify", "image verify": "cli-verify", "kernel install": "cli-artifact",
+       "kernel build": "cli-artifact", "kernel refresh": "cli-artifact", "image build": "cli-artifact"}
+
+
+def validate_cli(words, document):
+    """What `microagent --json WORDS` has printed on stdout."""
+    if document.get("ok") is False and not {"verdict", "backend", "kernels", "images"} & set(document):
+        validate("error" if "responses" not in document else "cli-many", document)
+        return
+    name = CLI.get(" ".join(words[:2])) or CLI.get(words[0])
+    validate(name or ("cli-many" if "responses" in document else "response"), document)
+
+
+def validate_workspace(directory):
+    """The JSON files of one workspace, as far as they are there."""
+    for name in ("workspace", "event", "events", "runtime", "result"):
+        path = Path(directory) / f"{name}.json"
+        if path.exists():
+            document = json.loads(path.read_text())
+            validate(name, document)
+            if name == "result":
+                assert document.get("format") == 1, path
+
+
+def unseen():
+    """Messages that no test of this process has met."""
+    return sorted(set(names()) - seen)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""Host users make mistakes: each gets an error that names the thing, and nothing is left."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from conftest import default_kernel, image
+
+SMALL = ("--memory", 256, "--cpus", 1)
+
+
+def refused(host, *words, code=1, **kw):
+    done = host(*words, **kw)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stderr
+
+
+def test_no_kernel_no_image(host):
+    empty = {"MICROAGENT_CACHE_DIR": str(host.base / "cache")}
+    text = refused(host, "run", "--", "true", code=125, env=empty)
+    assert "microagent kernel install" in text
+    text = refused(host, "run", "--kernel", default_kernel(host)["path"], "--", "true", code=125, env=empty)
+    assert "microagent image build busybox" in text
+
+
+def test_a_truncated_image(host):
+    disk = host.base / "cut.ext4"
+    subprocess.run(["cp", "--sparse=always", image(host, "busybox")["path"], disk], check=True)
+    os.truncate(disk, os.stat(disk).st_size // 2)
+    text = refused(host, "run", *SMALL, "--image", disk, "--", "true", code=125)
+    assert str(disk) in text and "truncated" in text
+
+
+def test_an_image_that_is_none(host):
+    disk = host.base / "text"
+    disk.write_text("not a file system\n" * 1000)
+    assert str(disk) in refused(host, "run", *SMALL, "--image", disk, "--", "true", code=125)
+
+
+def test_a_kernel_that_never_reaches_init(host):
+    """The boot deadline names itself and shows the end of the serial log."""
+    initrd = host.base / "empty.initrd"
+    subprocess.run("mkdir d && printf '#!/bin/sh\\n' > d/hello && cd d && echo hello | cpio -o -H newc > ../empty.initrd",
+                   shell=True, check=True, cwd=host.base, capture_output=True)
+    text = refused(host, "run", *SMALL, "--initrd", initrd, "--", "true", code=125,
+                   env={"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "30000"})
+    assert "serial" in text
+
+
+def test_a_boot_deadline_that_passes(host):
+    text = refused(host, "run", *SMALL, "--", "true", code=125,
+                   env={"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "300",
+                        "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": "1"})
+    assert "deadline" in text
+
+
+@pytest.mark.parametrize("words,word", [
+    (("run", "--memory", "0", "--", "true"), "memory"),
+    (("run", "--memory", "99999999", "--", "true"), "memory"),
+    (("run", "--cpus", "0", "--", "true"), "cpu"),
+    (("run", "--cpus", "9999", "--", "true"), "cpu"),
+    (("run", "--name", "a/b", "--", "true"), "a/b"),
+    (("run", "--name", "..", "--", "true"), ".."),
+    (("run", "--kernel", "/nonexistent", "--", "true"), "/nonexistent"),
+    (("run", "--image", "nonexistent", "--", "true"), "nonexistent"),
+])
+def test_refused_by_run(host, words, word):
+    done = host(*words)
+    assert done.returncode in (2, 125) and word in done.stderr.lower(), (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("words,suggestion", [
+    (("stat",), "start"), (("lsit",), "list"), (("kernel", "instal"), "install"),
+    (("run", "--memroy", "5", "--", "true"), "--memory"),
+])
+def test_unknown_words_get_a_suggestion(host, words, suggestion):
+    done = host(*words)
+    assert done.returncode == 2 and suggestion in done.stderr
+
+
+def test_help_for_every_command_acts_on_nothing(host):
+    for word in ("run", "create", "start", "status", "exec", "stop", "kill", "delete", "list", "logs",
+                 "doctor", "host", "kernel", "image", "version"):
+        done = host(word, "--help", check=0)
+        assert word in done.stdout
+    assert "run" in host("--help", check=0).stdout
+    assert not host.state.exists()
+
+
+def test_a_state_directory_others_can_write(host):
+    host.state.mkdir()
+    host.state.chmod(0o777)
+    done = host("--json", "create", "w", *SMALL)
+    assert done.returncode == 1
+    error = json.loads(done.stdout)
+    assert error["errorCode"] == "denied" and str(host.state) in error["error"]
+
+
+def test_a_state_directory_of_another_user(host):
+    if os.getuid() != 0:
+        pytest.skip("only root can make a directory of another user")
+    host.state.mkdir(mode=0o700)
+    os.chown(host.state, 4242, 4242)
+    done = host("--json", "create", "w", *SMALL)
+    assert done.returncode == 1 and json.loads(done.stdout)["errorCode"] == "denied"
+
+
+def test_foreign_files_in_the_state_directory_are_left_alone(host):
+    host.state.mkdir(mode=0o700)
+    (host.state / "notes.txt").write_text("mine")
+    (host.state / "dir").mkdir()
+    assert host.json("list")["workspaces"] == []
+    host("run", *SMALL, "--", "true", check=0)
+    assert (host.state / "notes.txt").read_text() == "mine"
+    (host.state / "notes.txt").unlink()
+    (host.state / "dir").rmdir()
+
+
+def test_a_full_disk(host):
+    """The state directory on a file system without room: refused, nothing half-made."""
+    if os.getuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    small = host.base / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", small], check=True)
+    try:
+        env = {"MICROAGENT_STATE_DIR": str(small / "s")}
+        text = refused(host, "run", *SMALL, "--", "true", code=125, env=env)
+        assert "space" in text.lower()
+        assert not [p for p in (small / "s").iterdir() if p.name != ".locks"]
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def test_damaged_state_files_are_named_and_kept(host):
+    host("create", "w", *SMALL, check=0)
+    path = host.state / "w" / "workspace.json"
+    for damage in (b"", b"{", b"[]", b"\0"):
+        path.write_bytes(damage)
+        text = refused(host, "start", "w")
+        assert str(path) in text
+        assert path.read_bytes() == damage
+    host("delete", "w", check=0)
+
+
+def test_exec_on_what_is_not_there(host):
+    assert "nobody" in refused(host, "exec", "nobody", "--", "true", code=125)
+    host("create", "w", *SMALL, check=0)
+    assert "start" in refused(host, "exec", "w", "--", "true", code=125)
+    host("delete", "w", check=0)
+
+
+def test_doctor_and_host(host):
+    doctor = host("doctor")
+    for word in ("accelerator", "confinement", "kernel", "image"):
+        assert word in doctor.stdout.lower()
+    facts = host.json("doctor")
+    assert facts["verdict"] in ("ok", "degraded")
+    assert host.json("host")["host"]["backend"] == "qemu"
+    version = host("version", check=0).stdout
+    assert version.startswith("microagent ")
+
+
+def test_doctor_names_what_is_missing(host):
+    env = {"MICROAGENT_CACHE_DIR": str(host.base / "cache"), "MICROAGENT_QEMU": "/nonexistent/qemu"}
+    doctor = host("doctor", env=env)
+    assert doctor.returncode == 1
+    for word in ("qemu-system-x86", "microagent kernel install", "microagent image build busybox"):
+        assert word in doctor.stdout

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""What a new user stumbles over: wrong words, closed streams, and what messages advise."""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import BIN
+
+SMALL = ("--memory", 256, "--cpus", 1)
+
+
+def fails(host, code, *words, **kw):
+    """The error's text."""
+    done = host(*words, **kw)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stderr
+
+
+def test_a_follower_of_a_quiet_machine_ends_with_its_reader(host):
+    host("create", "d", *SMALL, check=0)
+    host("start", "d", check=0)
+    child = host.popen("logs", "-f", "d")
+    assert child.stdout.readline()
+    child.stdout.close()
+    assert child.wait(timeout=60) == 141
+    host("kill", "d", check=0)
+    host("delete", "d", check=0)
+
+
+@pytest.mark.parametrize("words", [("run", "--", "echo", "hi"), ("exec", "d", "--", "echo", "hi")])
+def test_a_closed_stdout_is_named(host, words):
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", BIN / "microagent", *words], env=host.env,
+                          stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert done.returncode == 125 and "stdout is closed" in done.stderr
+
+
+def test_delete_says_what_it_did(host):
+    host("create", "demo", *SMALL, check=0)
+    assert host("delete", "demo", "nosuch", check=0).stdout == "demo: deleted\nnosuch: was not there\n"
+    assert host.json("delete", "nosuch")["event"]["state"] == "stopped"
+
+
+@pytest.mark.parametrize("words,text", [
+    (("create", "a/b"), "a/b"),
+    (("start", "a/b"), "a/b"),
+    (("status", "a/b"), "a/b"),
+    (("logs", "a/b"), "a/b"),
+    (("delete", "box", "a/b"), "a/b"),
+    (("run", "--env", "FOO", "--", "true"), "KEY=VALUE"),
+    (("run", "--env", "BAD KEY=1", "--", "true"), "BAD KEY"),
+    (("exec", "--env", "=1", "box", "--", "true"), "KEY=VALUE"),
+    (("run", "--name", "../x", "--", "true"), "../x"),
+    (("run", "--accelerator", "foo", "--", "true"), "auto, kvm or tcg"),
+    (("run", "-u", "--", "true"), "--user needs a value"),
+])
+def test_wrong_words_are_a_usage_error(host, words, text):
+    assert text in fails(host, 2, *words)
+    assert not host.state.exists()
+
+
+def test_json_errors_of_run_are_the_last_line_of_stderr(host):
+    """Every line before it, such as the warning of an emulated machine, is JSON too."""
+    lines = fails(host, 125, "--json", "run", "--image", "nosuch", "--", "true").splitlines()
+    assert len(lines) == 1 and json.loads(lines[0])["ok"] is False
+    lines = fails(host, 127, "--json", "run", *SMALL, "--", "no-such-program").splitlines()
+    *before, last = map(json.loads, lines)
+    assert last["errorCode"] == "not-found" and "no-such-program" in last["error"]
+    assert all(set(line) == {"warning"} for line in before)
+
+
+@pytest.mark.parametrize("option,value", [
+    ("--cpus", 9999), ("--memory", 1), ("--initrd", "/nonexistent"), ("--user", "a b"),
+])
+def test_errors_name_the_option_and_not_the_field(host, option, value):
+    text = fails(host, 125, "run", option, value, "--", "true")
+    assert option in text and "config." not in text
+
+
+def test_a_file_that_is_no_kernel(host):
+    text = fails(host, 125, "run", "--kernel", "/etc/passwd", "--", "true")
+    assert "/etc/passwd is not a kernel" in text and "--from" not in text
+
+
+def test_what_stands_in_the_way_of_a_name(host):
+    """Only a workspace of ours is advised to be deleted."""
+    host("create", "own", *SMALL, check=0)
+    assert "microagent delete own" in fails(host, 1, "create", "own")
+    foreign = host.state / "foreign"
+    foreign.mkdir()
+    (foreign / "letter").write_text("mine")
+    text = fails(host, 1, "create", "foreign")
+    assert "choose another name" in text and "delete" not in text
+    (foreign / "letter").unlink()
+    foreign.rmdir()
+    host("delete", "own", check=0)
+
+
+def test_a_lost_machine_names_the_workspace(host):
+    host("create", "w", *SMALL, check=0)
+    host("start", "w", check=0)
+    child = host.popen("exec", "w", "--", "sh", "-c", "echo ready; sleep 1000")
+    assert child.stdout.readline() == b"ready\n"
+    host("kill", "w", check=0)
+    text = child.communicate(timeout=60)[1].decode()
+    assert child.returncode == 125 and "microagent status w" in text
+    host("delete", "w", check=0)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Processes get killed: whichever of a workspace's processes dies, nothing of it goes on, and the
+next command reports and cleans."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import ended, held, wait_until
+
+SMALL = ("--memory", 256, "--cpus", 1)
+
+
+def runtime(host, name="w"):
+    return json.loads((host.state / name / "runtime.json").read_text())
+
+
+def pid_of(host, who):
+    facts = runtime(host)
+    if who == "supervisor":
+        return facts["supervisorPid"]
+    if who == "qemu":
+        return facts["pid"]
+    return next(c["pid"] for c in facts["companions"] if who in c["name"])
+
+
+@pytest.mark.parametrize("who", ["supervisor", "qemu", "vsockd"])
+def test_kill_9_of_one_process(host, who):
+    host("create", "w", *SMALL, check=0)
+    host("start", "w", check=0)
+    assert len(host.processes()) >= 3
+    os.kill(pid_of(host, who), signal.SIGKILL)
+    wait_until(lambda: not host.processes(), f"every process to end after the kill of {who}")
+    assert ended(host)["state"] == "failed"
+    assert ended(host)["detail"]
+    leftover = [p.name for p in (host.state / "w").iterdir() if p.is_socket()]
+    assert leftover == []
+    host("start", "w", check=0)  # from failed a workspace boots again from its disk
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+def dead_initrd(host):
+    """One whose init waits for ever."""
+    source = host.base / "init.c"
+    source.write_text("#include <unistd.h>\nint main(void) { for (;;) pause(); }\n")
+    tree = host.base / "tree"
+    tree.mkdir()
+    subprocess.run(["gcc", "-static", "-o", tree / "init", source], check=True)
+    target = host.base / "dead.initrd"
+    target.write_bytes(subprocess.run("echo init | cpio -o -H newc --quiet", shell=True, cwd=tree, check=True,
+                                      capture_output=True).stdout)
+    return target
+
+
+def test_kill_during_a_boot_that_hangs(host):
+    """A guest that never gets ready: kill is legal in `starting` and ends it."""
+    host("create", "w", *SMALL, "--initrd", dead_initrd(host), check=0)
+    starter = host.popen("start", "w", env={"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "120000"})
+    wait_until(lambda: (host.state / "w" / "runtime.json").exists(), "the boot to begin")
+    host("kill", "w", check=0)
+    out, err = starter.communicate(timeout=60)
+    assert starter.returncode != 0, (out, err)
+    assert host.json("status", "w")["event"]["state"] == "stopped"
+    host("delete", "w", check=0)
+
+
+def test_another_boot_of_the_host(host):
+    """A record of a VM from before a reboot of the host is `failed`, and its sockets go."""
+    host("create", "w", *SMALL, check=0)
+    host("start", "w", check=0)
+    for pid in list(host.processes()):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    wait_until(lambda: not held(host), "the lease to be free")
+    path = host.state / "w" / "runtime.json"
+    facts = json.loads(path.read_text())
+    facts["bootId"] = "00000000-0000-4000-8000-000000000000"
+    path.write_text(json.dumps(facts))
+    assert host.json("status", "w")["event"]["state"] == "failed"
+    assert not (host.state / "w" / "vsock.sock").exists()
+    host("delete", "w", check=0)
+
+
+def test_guest_ends_itself(host):
+    """Whatever a guest does to end its machine by itself, the record says failed."""
+    host("create", "w", *SMALL, check=0)
+    host("start", "w", check=0)
+    host("exec", "--user", "root", "w", "--", "reboot", "-f")
+    assert ended(host)["state"] == "failed"
+    host("delete", "w", check=0)
+
+
+def test_a_panic_is_failed(host, debian_kernel):
+    host("create", "w", *SMALL, "--kernel", debian_kernel["path"], check=0)
+    host("start", "w", check=0)
+    host("exec", "--user", "root", "w", "--", "sh", "-c", "echo c > /proc/sysrq-trigger")
+    event = ended(host)
+    assert event["state"] == "failed" and "panic" in event["detail"].lower()
+    host("delete", "w", check=0)
+
+
+def test_qemu_dies_at_once(host):
+    host("create", "w", *SMALL, check=0)
+    done = host("--json", "start", "w", env={"MICROAGENT_QEMU": "/bin/false"})
+    assert done.returncode in (1, 75)
+    answer = json.loads(done.stdout)
+    assert answer["ok"] is False and answer["error"]
+    assert host.json("status", "w")["event"]["state"] in ("failed", "prepared")
+    host("delete", "w", check=0)
+
+
+def test_qemu_missing(host):
+    host("create", "w", *SMALL, check=0)
+    done = host("--json", "start", "w", env={"MICROAGENT_QEMU": "/nonexistent/qemu"})
+    assert done.returncode in (1, 75)
+    assert "/nonexistent/qemu" in json.loads(done.stdout)["error"]
+    host("delete", "w", check=0)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""`microagent exec` in one running workspace."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+
+def test_every_exit_code(vm):
+    with ThreadPoolExecutor(4) as pool:
+        codes = list(pool.map(lambda n: vm("exec", "vm", "--", "sh", "-c", f"exit {n}").returncode,
+                              range(256)))
+    assert codes == list(range(256))
+
+
+def test_streams_stay_apart(vm):
+    done = vm("exec", "vm", "--", "sh", "-c", "echo out; echo err >&2", check=0)
+    assert (done.stdout, done.stderr) == ("out\n", "err\n")
+
+
+@pytest.mark.parametrize("size", [0, 1, 65536, 1 << 20, 20 << 20])
+def test_bytes_both_ways(vm, size):
+    data = os.urandom(size)
+    done = vm("exec", "vm", "--", "cat", input=data, text=False, check=0)
+    assert hashlib.sha256(done.stdout).hexdigest() == hashlib.sha256(data).hexdigest()
+
+
+def test_not_found_not_executable_signal_timeout(vm):
+    assert "no-such" in vm("exec", "vm", "--", "no-such", check=127).stderr
+    vm("exec", "vm", "--", "/etc/passwd", check=126)
+    vm("exec", "vm", "--", "sh", "-c", "kill -TERM $$", check=143)
+    vm("exec", "--timeout", 1, "vm", "--", "sleep", "1000", check=124)
+
+
+def test_timeout_kills_the_whole_tree(vm):
+    vm("exec", "--timeout", 1, "vm", "--", "sh", "-c",
+       "(setsid sleep 98765 &) ; sleep 1000", check=124)
+    assert "98765" not in vm("exec", "--user", "root", "vm", "--", "ps", check=0).stdout
+
+
+def test_a_background_child_does_not_hold_the_exit(vm):
+    done = vm("exec", "vm", "--", "sh", "-c", "sleep 30 & echo done", check=0, timeout=20)
+    assert done.stdout == "done\n"
+    vm("exec", "--user", "root", "vm", "--", "killall", "sleep", check=0)
+
+
+def test_cwd_env_user(vm):
+    done = vm("exec", "--cwd", "/tmp", "--env", "A=1", "--env", "B=two words", "vm", "--",
+              "sh", "-c", "pwd; echo $A $B; id -u", check=0)
+    assert done.stdout == "/tmp\n1 two words\n1000\n"
+    assert vm("exec", "--user", "root", "vm", "--", "id", "-u", check=0).stdout == "0\n"
+    assert "no-such-user" in vm("exec", "--user", "no-such-user", "vm", "--", "true", check=125).stderr
+
+
+def test_an_interrupted_client_ends_its_command(vm):
+    child = vm.popen("exec", "vm", "--", "sh", "-c", "echo ready; exec sleep 45678")
+    assert child.stdout.readline() == b"ready\n"
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    vm("exec", "--user", "root", "vm", "--", "sh", "-c",
+       "while ps | grep -v grep | grep -q 45678; do usleep 50000; done", check=0, timeout=60)
+
+
+def test_no_descriptor_or_signal_state_leaks_into_commands(vm):
+    # Straight, without a shell: ash itself ignores SIGQUIT.
+    status = vm("exec", "vm", "--", "grep", "-E", "SigBlk|SigIgn", "/proc/self/status", check=0).stdout
+    assert status.split() == ["SigBlk:", "0000000000000000", "SigIgn:", "0000000000000000"]
+    # 3 is the directory that ls reads.
+    assert vm("exec", "vm", "--", "ls", "/proc/self/fd", check=0).stdout.split() == ["0", "1", "2", "3"]
+
+
+# --- what a workload may not do ------------------------------------------------------------------
+
+def guest_python(vm, code):
+    return vm("exec", "vm", "--", "sh", "-c", code)
+
+
+def test_agent_port_is_taken_and_loopback_is_not_there(host, debian_image):
+    """A workload that dials host port 1024, binds 2222 or dials 2222 in the guest gets nothing."""
+    probe = """
+import socket, sys
+def attempt(what, f):
+    try:
+        f(); print(what, 'worked')
+    except OSError as e:
+        print(what, 'refused')
+def dial(cid, port):
+    s = socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM); s.settimeout(20); s.connect((cid, port))
+    s.sendall(b'{}\\n'); d = s.recv(10)
+    if not d: raise OSError('closed')
+def bind(port):
+    s = socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM); s.bind((socket.VMADDR_CID_ANY, port))
+attempt('dial 1024', lambda: dial(2, 1024))
+attempt('dial 9999', lambda: dial(2, 9999))
+attempt('dial self', lambda: dial(3, 2222))
+attempt('dial loopback', lambda: dial(1, 2222))
+attempt('bind 2222', lambda: bind(2222))
+attempt('bind 1024', lambda: bind(1024))
+"""
+    for user in ("agent", "root"):
+        done = host("run", "--image", debian_image, "--memory", 256, "--cpus", 1, "--user", user, "--",
+                    "python3", "-c", probe, check=0)
+        lines = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+        refused = {k for k, v in lines.items() if v == "refused"}
+        assert {"dial 1024", "dial 9999", "dial self", "dial loopback", "bind 2222"} <= refused, lines
+
+
+def test_json_answer(vm):
+    """--json puts a CLI error of exec on stderr as one object."""
+    done = vm("--json", "exec", "no-such-workspace", "--", "true", check=125)
+    error = json.loads(done.stderr)
+    assert error["ok"] is False and error["errorCode"] == "not-found"
+
+
+def test_many_at_once(vm):
+    children = [vm.popen("exec", "vm", "--", "sh", "-c", f"echo {i}; cat >/dev/null",
+                         stdin=subprocess.PIPE) for i in range(64)]
+    for i, child in enumerate(children):
+        out, err = child.communicate(b"x" * 1000, timeout=120)
+        assert (child.returncode, out) == (0, f"{i}\n".encode()), err

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: MIT
+"""The cache of kernels and images: `microagent kernel`, `microagent image`, and what they leave in it."""
+
+import fcntl
+import hashlib
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import schema_check
+from conftest import BIN, default_kernel, wait_until
+
+STATIC = shutil.which("busybox")
+
+
+@pytest.fixture
+def cache(host):
+    """An empty cache of its own: host.env points to it."""
+    path = host.base / "cache"
+    host.env["MICROAGENT_CACHE_DIR"] = str(path)
+    return path
+
+
+def digest(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def custom_kernel(host, cache, name="mine"):
+    """The default kernel's file as a kernel of the user's."""
+    shared = {k: v for k, v in host.env.items() if k != "MICROAGENT_CACHE_DIR"}
+    listed = json.loads(subprocess.run([BIN / "microagent", "--json", "kernel", "list"], env=shared,
+                                       capture_output=True, check=True).stdout)
+    return host.json("kernel", "install", "--from", listed["kernels"][0]["path"], "--name", name)
+
+
+def check_records(cache):
+    for part, schema in (("kernels", "cache-kernel"), ("images", "cache-image")):
+        for record in (cache / part).glob("*.json"):
+            schema_check.validate(schema, json.loads(record.read_text()))
+
+
+def assert_nothing_half(cache):
+    assert list((cache / "tmp").iterdir()) == []
+
+
+def test_lists_of_the_shared_cache(host):
+    kernels = host.json("kernel", "list")["kernels"]
+    assert [k["default"] for k in kernels] == [True] + [False] * (len(kernels) - 1)
+    for kernel in kernels:
+        assert os.path.isabs(kernel["path"]) and os.path.isfile(kernel["path"])
+        assert kernel["initrd"] == kernel["path"] + ".initrd"
+    images = host.json("image", "list")["images"]
+    assert images[0]["name"] == "busybox"
+    assert all(os.path.isfile(i["path"]) for i in images)
+    text = host("kernel", "list", check=0).stdout
+    assert kernels[0]["name"] in text.splitlines()[1]
+    assert "busybox" in host("image", "list", check=0).stdout
+
+
+def test_the_shared_cache_verifies(host):
+    assert host.json("kernel", "verify")["ok"]
+    assert host.json("image", "verify", "busybox")["ok"]
+
+
+def test_an_empty_cache(host, cache):
+    assert host.json("kernel", "list") == {"kernels": []}
+    assert host.json("image", "list") == {"images": []}
+    assert "kernel install" in host("kernel", "list", check=0).stderr
+    assert "image build busybox" in host("image", "list", check=0).stderr
+    assert host.json("kernel", "verify") == {"ok": True, "kernels": []}
+    assert not cache.exists()
+
+
+def test_busybox_is_reproducible_by_anybody(host, cache):
+    done = host("image", "build", "busybox", check=0)
+    assert done.stderr == ""
+    first = cache / "images" / "busybox.ext4"
+    assert first.stat().st_blocks * 512 < 32 << 20 < first.stat().st_size
+    assert first.stat().st_mode & 0o777 == 0o444, "all workspaces share it"
+    other = host.base / "other"
+    other.mkdir()
+    command = [BIN / "microagent", "--json", "image", "build", "busybox"]
+    if os.getuid() == 0:
+        os.chown(other, 1000, 1000)
+        command = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", *command]
+    subprocess.run(["sh", "-c", 'umask 077; exec "$@"', "sh", *command], check=True, cwd="/",
+                   env={**host.env, "MICROAGENT_CACHE_DIR": str(other), "HOME": str(other),
+                        "LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo"})
+    assert digest(first) == digest(other / "images" / "busybox.ext4")
+    assert host.json("image", "list")["images"][0]["sha256"] == digest(first)
+    check_records(cache)
+    assert_nothing_half(cache)
+
+
+def test_an_image_that_is_there_is_left_alone(host, cache):
+    host.json("image", "build", "busybox")
+    path = cache / "images" / "busybox.ext4"
+    before = path.stat()
+    host.json("image", "build", "busybox")
+    assert path.stat().st_ino == before.st_ino and path.stat().st_mtime_ns == before.st_mtime_ns
+    host.json("image", "build", "busybox", "--rebuild")
+    assert path.stat().st_ino != before.st_ino
+    path.unlink()
+    host.json("image", "build", "busybox")
+    assert path.exists()
+
+
+def test_builders_do_not_collide(host, cache):
+    children = [host.popen("--json", "image", "build", "busybox", "--rebuild") for _ in range(4)]
+    answers = [json.loads(child.communicate(timeout=120)[0]) for child in children]
+    assert all(child.returncode == 0 for child in children)
+    assert len({answer["sha256"] for answer in answers}) == 1
+    assert host.json("image", "verify")["ok"]
+    assert_nothing_half(cache)
+
+
+def test_waiting_is_shown_on_a_terminal_alone(host, cache):
+    (cache / ".locks").mkdir(parents=True)
+    with open(cache / ".locks" / "image-busybox", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ours, theirs = pty.openpty()
+        child = host.popen("image", "build", "busybox", stderr=theirs)
+        silent = host.popen("image", "build", "busybox")
+        os.close(theirs)
+        seen = b""
+        while b"waiting for another" not in seen:
+            seen += os.read(ours, 4096)
+    assert child.wait(timeout=120) == 0
+    assert silent.communicate(timeout=120)[1] == b""
+    os.close(ours)
+
+
+def test_a_signal_ends_a_waiting_builder(host, cache):
+    (cache / ".locks").mkdir(parents=True)
+    with open(cache / ".locks" / "image-busybox", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        child = host.popen("image", "build", "busybox")
+        wait_until(lambda: (cache / "images").exists(), "the builder to begin")
+        child.send_signal(signal.SIGTERM)
+        out, err = child.communicate(timeout=60)
+    assert child.returncode == -signal.SIGTERM, (out, err)
+    assert b"interrupted" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_broken_off_build_leaves_no_entry(host, cache, number):
+    child = host.popen("image", "build", "debian")
+    wait_until(lambda: (cache / "tmp" / "image-debian" / "root.tar").exists(), "mmdebstrap to run")
+    child.send_signal(number)
+    child.communicate(timeout=300)
+    assert child.returncode == -number
+    wait_until(lambda: str(cache) not in Path("/proc/self/mountinfo").read_text(), "mmdebstrap's mounts to go")
+    assert host.json("image", "list") == {"images": []}
+    if number != signal.SIGKILL:
+        assert_nothing_half(cache)
+
+
+@pytest.mark.parametrize("words,missing,package", [
+    (("image", "build", "busybox"), "busybox", "busybox-static"),
+    (("image", "build", "debian"), "mmdebstrap", "mmdebstrap"),
+    (("kernel", "install"), "apt-cache", "apt"),
+])
+def test_a_missing_tool_is_named_with_its_package(host, cache, words, missing, package):
+    answer = host.json(*words, check=1, env={"PATH": "/nonexistent"})
+    assert answer["errorCode"] == "not-found"
+    assert missing in answer["error"] and f"apt-get install {package}" in answer["error"]
+    assert not list(cache.glob("*/*.json"))
+
+
+def test_apt_without_lists_says_what_to_do(host, cache):
+    lists = host.base / "lists"
+    (lists / "partial").mkdir(parents=True)
+    config = host.base / "apt.conf"
+    config.write_text(f'Dir::State::lists "{lists}";\nDir::State::status "/dev/null";\n'
+                      'Dir::Cache::pkgcache "";\nDir::Cache::srcpkgcache "";\n')
+    for words in (("kernel", "install"), ("kernel", "build")):
+        answer = host.json(*words, check=1, env={"APT_CONFIG": str(config)})
+        assert answer["errorCode"] == "not-found"
+        assert "apt-get update" in answer["error"]
+
+
+def test_installing_again_needs_no_network_and_no_tools(host):
+    """The shared cache has Debian's kernel: neither apt nor anything else is run."""
+    before = host.json("kernel", "list")
+    answer = host.json("kernel", "install", env={"PATH": "/nonexistent"})
+    assert answer["name"].startswith("debian-")
+    assert host.json("kernel", "list") == before
+
+
+def test_a_kernel_of_the_users(host, cache):
+    answer = custom_kernel(host, cache)
+    assert answer["name"] == "mine"
+    entry = host.json("kernel", "list")["kernels"][0]
+    assert entry["default"] and entry["kind"] == "custom"
+    assert entry["path"] == str(cache / "kernels" / "mine")
+    assert entry["sha256"] == digest(entry["path"])
+    assert host.json("kernel", "verify", "mine")["ok"]
+    check_records(cache)
+    assert_nothing_half(cache)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", ".hidden", "x.json", "x.initrd", "tuned",
+                                  "debian-6", "custom", "a\nb", "n" * 129])
+def test_names_that_no_kernel_may_have(host, cache, name):
+    answer = host.json("kernel", "install", "--from", default_kernel_path(), "--name", name, check=1)
+    assert answer["errorCode"] == "invalid"
+    assert not list(cache.glob("kernels/*"))
+
+
+def default_kernel_path():
+    env = {k: v for k, v in os.environ.items() if k != "MICROAGENT_CACHE_DIR"}
+    out = subprocess.run([BIN / "microagent", "--json", "kernel", "list"], env=env,
+                         capture_output=True, check=True).stdout
+    return json.loads(out)["kernels"][0]["path"]
+
+
+@pytest.mark.parametrize("make,code,words", [
+    (lambda p: p.write_text("no kernel"), "invalid", "neither a bzImage"),
+    (lambda p: p.write_bytes(b""), "invalid", "neither a bzImage"),
+    (lambda p: p.mkdir(), "invalid", "not a regular file"),
+    (lambda p: None, "not-found", "No such file"),
+])
+def test_what_is_no_kernel_is_refused(host, cache, make, code, words):
+    path = host.base / "file"
+    make(path)
+    answer = host.json("kernel", "install", "--from", path, check=1)
+    assert answer["errorCode"] == code and words in answer["error"] and str(path) in answer["error"]
+    assert not list(cache.glob("kernels/*.json"))
+
+
+def test_a_package_that_is_none_is_refused(host, cache):
+    path = host.base / "linux.deb"
+    path.write_text("no package")
+    for words in (("kernel", "install"), ("kernel", "build")):
+        answer = host.json(*words, "--from", path, check=1)
+        assert str(path) in answer["error"]
+
+
+def test_verify_finds_what_was_changed(host, cache):
+    custom_kernel(host, cache)
+    kernel = cache / "kernels" / "mine"
+    kernel.chmod(0o600)
+    with open(kernel, "r+b") as file:
+        file.write(b"X")
+    answer = host.json("kernel", "verify", check=1)
+    assert not answer["ok"]
+    wrong, = answer["kernels"][0]["divergence"]
+    assert wrong["artifact"] == "kernel" and wrong["actual"] == digest(kernel) != wrong["expected"]
+    (cache / "kernels" / "mine.initrd").unlink()
+    both = host.json("kernel", "verify", "mine", check=1)["kernels"][0]["divergence"]
+    assert [d["artifact"] for d in both] == ["kernel", "initrd"] and "No such file" in both[1]["error"]
+    assert host.json("kernel", "list")["kernels"][0]["initrd"] is None
+    text = host("kernel", "verify", check=1).stdout
+    assert "differs   mine kernel" in text and "missing   mine initrd" in text
+
+
+def test_the_initrd_follows_init(host, cache):
+    custom_kernel(host, cache)
+    initrd, record = cache / "kernels" / "mine.initrd", cache / "kernels" / "mine.json"
+    original = digest(initrd)
+    assert host.json("kernel", "refresh") == {"refreshed": 0}
+    subprocess.run([BIN / "microagent-artifact", "kernel-refresh", "--init", STATIC], check=True,
+                   env=host.env, capture_output=True)
+    assert digest(initrd) != original
+    assert json.loads(record.read_text())["initSha256"] == digest(STATIC)
+    assert Path(STATIC).read_bytes() in initrd.read_bytes()
+    assert host.json("kernel", "verify")["ok"]
+    assert host.json("kernel", "refresh") == {"refreshed": 1}
+    assert digest(initrd) == original
+    initrd.unlink()
+    assert host.json("kernel", "refresh") == {"refreshed": 1}
+    assert digest(initrd) == original
+
+
+def test_a_bad_record_is_named(host, cache):
+    (cache / "kernels").mkdir(parents=True)
+    (cache / "kernels" / "bad.json").write_text("{")
+    answer = host.json("kernel", "list", check=1)
+    assert answer["errorCode"] == "io" and str(cache / "kernels" / "bad.json") in answer["error"]
+
+
+def test_a_cache_that_cannot_be_written(host, cache):
+    cache.write_text("a file")
+    answer = host.json("image", "build", "busybox", check=1)
+    assert str(cache) in answer["error"]
+
+
+def test_a_full_disk_is_told_before_the_work(host, cache):
+    """A tiny file system as the cache, in a mount namespace of its own."""
+    cache.mkdir()
+    unshare = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
+    script = f'mount -t tmpfs -o size=1m none {cache} && exec "$@"'
+    for words in (("image", "build", "busybox"), ("image", "build", "debian")):
+        done = subprocess.run([*unshare, "sh", "-c", script, "sh", BIN / "microagent", "--json", *words],
+                              env=host.env, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done.stdout + done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["errorCode"] == "io", answer
+
+
+def test_sha256(host, tmp_path):
+    file = tmp_path / "a file"
+    file.write_bytes(os.urandom(3_000_000))
+    artifact = BIN / "microagent-artifact"
+    out = subprocess.run([artifact, "sha256", file], capture_output=True, text=True, check=True).stdout
+    assert out == f"{digest(file)}  {file}\n"
+    with open(file, "rb") as handle:
+        out = subprocess.run([artifact, "sha256", "--fd", "0"], stdin=handle, capture_output=True,
+                             text=True, check=True).stdout
+    assert out == f"{digest(file)}\n"
+    for words in (["sha256", tmp_path / "none"], ["sha256", tmp_path]):
+        assert subprocess.run([artifact, *words], capture_output=True, check=False).returncode == 1
+    for words in (["sha256", "--fd"], ["no-command"], ["initrd", "word"], ["sha256", "--frob"], []):
+        assert subprocess.run([artifact, *words], capture_output=True, check=False).returncode == 2
+
+
+# What guests count on, whichever kernel they boot from: "name|command".
+FEATURES = """
+virtiofs|grep -w virtiofs /proc/filesystems
+overlay|grep -w overlay /proc/filesystems
+squashfs|grep -w squashfs /proc/filesystems
+fuse|test -c /dev/fuse
+cgroups|for c in cpu io memory pids cpuset; do grep -w $c /sys/fs/cgroup/cgroup.controllers || exit 1; done
+freezer|mkdir /sys/fs/cgroup/t && test -f /sys/fs/cgroup/t/cgroup.freeze && rmdir /sys/fs/cgroup/t
+pressure|grep full /proc/pressure/memory
+namespaces|cd /proc/self/ns && ls user net pid ipc uts time cgroup mnt
+seccomp|grep Seccomp_filters /proc/self/status
+inotify|test -f /proc/sys/fs/inotify/max_user_watches
+fanotify|test -f /proc/sys/fs/fanotify/max_user_groups
+bpf|test -f /proc/sys/kernel/unprivileged_bpf_disabled
+packet|test -f /proc/net/packet
+ipv6|test -f /proc/net/if_inet6
+devpts|test -c /dev/ptmx
+rng|grep virtio /sys/class/misc/hw_random/rng_current
+button|ls -d /sys/bus/acpi/drivers/button/*
+clock|! grep jiffies /sys/devices/system/clocksource/clocksource0/current_clocksource
+pids|test $(cat /proc/sys/kernel/pid_max) -ge 32768
+""".strip().splitlines()
+
+
+def lost_features(host, kernel):
+    script = "\n".join(f"( {line.split('|', 1)[1]} ) >/dev/null 2>&1 || echo {line.split('|', 1)[0]}"
+                       for line in FEATURES)
+    done = host("run", "--memory", 256, "--cpus", 1, "--user", "root", "--kernel", kernel["path"], "--",
+                "sh", "-c", script, check=0)
+    return done.stdout.split()
+
+
+def test_features_of_the_tuned_kernel(host, tuned_kernel):
+    assert lost_features(host, tuned_kernel) == []
+    assert default_kernel_path() == tuned_kernel["path"]
+    assert os.path.getsize(tuned_kernel["initrd"]) < 3 << 20
+
+
+def test_features_of_debians_kernel(host, debian_kernel):
+    assert lost_features(host, debian_kernel) == []

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""The supervisor as an integrator calls it: one JSON request in, one JSON answer out."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import BIN
+
+IDENTITY = {"requestID": "req-1", "runtimeID": "agent-1", "role": "workload", "backend": "qemu"}
+
+
+def request(command, config=None, **identity):
+    document = {"command": command, "identity": {**IDENTITY, **identity}}
+    if config is not None:
+        document["config"] = config
+    return document
+
+
+def sparse(host):
+    return {"stateDir": str(host.state)}
+
+
+def test_host(host):
+    code, answer, _ = host.supervisor({"command": "host"})
+    assert code == 0 and answer["backend"] == "qemu"
+    facts = answer["host"]
+    for key in ("backend", "architecture", "binaryPath", "binaryVersion", "accelerator",
+                "acceleratorReason", "confinement", "kvmAvailable", "virtualizationSupported",
+                "frameworkAvailable", "vsockAvailable", "supervisorPath", "supervisorAvailable",
+                "consoleAvailable", "consoleMode"):
+        assert key in facts, key
+    assert facts["kvmAvailable"] == (facts["accelerator"] == "kvm")
+    assert set(answer["kernel"]) >= {"path", "status", "sha256"}
+    assert set(answer) == {"ok", "backend", "host", "kernel"}
+
+
+def test_whole_life(host):
+    config = host.config(command=["sh", "-c", "echo from the workload; exit 5"])
+    code, answer, _ = host.supervisor(request("check", config))
+    assert (code, answer["event"]["state"]) == (0, "unknown")
+    assert not (host.state / "agent-1").exists()
+    code, answer, _ = host.supervisor(request("prepare", config))
+    assert (code, answer["event"]["state"]) == (0, "prepared")
+    assert answer["verification"]["ok"] is True
+    code, answer, _ = host.supervisor(request("run", config))
+    assert code == 0, answer
+    assert answer["event"]["state"] == "failed"  # the workload's exit code was not 0
+    assert answer["result"]["exitCode"] == 5
+    assert answer["result"]["stdout"] == "from the workload\n"
+    code, answer, _ = host.supervisor(request("inspect", sparse(host)))
+    assert (code, answer["event"]["state"]) == (0, "failed")
+    assert answer["result"]["resultPath"] == str(host.state / "agent-1" / "result.json")
+    code, answer, _ = host.supervisor(request("delete", sparse(host)))
+    assert (code, answer["event"]["state"]) == (0, "stopped")
+    code, answer, _ = host.supervisor(request("inspect", sparse(host)))
+    assert (code, answer["event"]["state"]) == (0, "unknown")
+
+
+def test_start_answers_and_lets_go_of_its_streams(host):
+    """A caller that captures stdout of start sees its end at once (subprocess waits for that)."""
+    config = host.config()
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code == 1 and answer["errorCode"] == "conflict"  # nothing was prepared
+    host.supervisor(request("prepare", config))
+    code, answer, _ = host.supervisor(request("start", config), timeout=120)
+    assert (code, answer["event"]["state"]) == (0, "running"), answer
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code == 1 and answer["errorCode"] == "conflict"
+    code, answer, _ = host.supervisor(request("stop", sparse(host)))
+    assert (code, answer["event"]["state"]) == (0, "stopped")
+    assert "unclean" not in answer["event"].get("detail", "")
+    assert not host.processes()
+    code, answer, _ = host.supervisor(request("delete", sparse(host)))
+    assert code == 0
+
+
+def test_a_changed_config_is_a_conflict_that_names_the_field(host):
+    config = host.config()
+    host.supervisor(request("prepare", config))
+    code, answer, _ = host.supervisor(request("start", {**config, "memoryMiB": 300}))
+    assert code == 1 and answer["errorCode"] == "conflict"
+    assert "config.memoryMiB" in answer["error"]
+    host.supervisor(request("delete", sparse(host)))
+
+
+REFUSED = [
+    (b"", "empty"),
+    (b"{", None),
+    (b'{"command":"host"', None),
+    (b'{"command":"host","command":"host"}', "duplicate"),
+    (b'{"command":"host"}\0', None),
+    (b'{"command":1}', "command"),
+    (b'{"command":"hst"}', "hst"),
+    (b'{"command":"host","comand":1}', "comand"),
+    (b"[]", None),
+    (b'{"command":"host"} {"command":"host"}', None),
+    (b'{"command":"inspect"}', "identity"),
+]
+
+
+@pytest.mark.parametrize("raw,word", REFUSED)
+def test_refused_documents(host, raw, word):
+    code, answer, _ = host.supervisor(None, raw=raw)
+    assert code == 1 and answer["errorCode"] == "invalid", answer
+    if word:
+        assert word in answer["error"], answer["error"]
+
+
+def test_a_hundred_megabyte_request_is_refused(host):
+    code, answer, _ = host.supervisor(None, raw=b'{"command":"' + b"x" * 100_000_000 + b'"}')
+    assert code == 1 and answer["errorCode"] == "invalid"
+
+
+@pytest.mark.parametrize("changes,word", [
+    ({"memoryMiB": 0}, "config.memoryMiB"),
+    ({"memoryMiB": -5}, "config.memoryMiB"),
+    ({"memoryMiB": 10**9}, "config.memoryMiB"),
+    ({"memoryMiB": "512"}, "config.memoryMiB"),
+    ({"cpuCount": 0}, "config.cpuCount"),
+    ({"cpuCount": 100000}, "config.cpuCount"),
+    ({"memmoryMiB": 512}, "config.memmoryMiB"),
+    ({"network": {"mode": "wifi"}}, "config.network.mode"),
+    ({"kernelPath": "/nonexistent/kernel"}, "/nonexistent/kernel"),
+    ({"rootfsPath": "/nonexistent/root"}, "/nonexistent/root"),
+    ({"stateDir": "relative"}, "config.stateDir"),
+    ({"accelerator": "warp"}, "config.accelerator"),
+])
+def test_refused_configs_touch_nothing(host, changes, word):
+    config = host.config(**changes)
+    for command in ("check", "prepare", "start", "run"):
+        code, answer, _ = host.supervisor(request(command, config))
+        assert code != 0 and word in answer["error"], (command, answer)
+    assert not [p for p in host.state.iterdir() if p.name != ".locks"]
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", ".", "", "a\x00b", "sessions", "x" * 300])
+def test_refused_names(host, name):
+    code, answer, _ = host.supervisor(request("inspect", sparse(host), runtimeID=name))
+    assert code == 1 and answer["errorCode"] == "invalid" and "runtimeID" in answer["error"]
+
+
+def test_kvm_fails_closed(host):
+    if host.supervisor({"command": "host"})[1]["host"]["kvmAvailable"]:
+        pytest.skip("KVM works on this machine")
+    code, answer, _ = host.supervisor(request("check", host.config(accelerator="kvm")))
+    assert code != 0 and "kvm" in answer["error"].lower()
+
+
+def test_lifeline(host):
+    """The end of the lifeline ends the VM, and --remove leaves no directory."""
+    read_end, write_end = os.pipe()
+    config = host.config(command=["sh", "-c", "while :; do sleep 1; done"])
+    events_read, events_write = os.pipe()
+    child = subprocess.Popen(
+        [BIN / "microagent-qemu-supervisor", "--lifeline-fd", str(read_end), "--events-fd",
+         str(events_write), "--remove"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(read_end, events_write), env=host.env)
+    os.close(read_end)
+    os.close(events_write)
+    child.stdin.write(json.dumps(request("run", config)).encode())
+    child.stdin.close()
+    with os.fdopen(events_read) as events:
+        for line in events:
+            if json.loads(line)["state"] == "running":
+                break
+        os.close(write_end)
+        events.read()
+    child.stdout.read()
+    child.wait(timeout=60)
+    assert not host.processes()
+    assert not (host.state / "agent-1").exists()

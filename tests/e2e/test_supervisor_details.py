@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""What the supervisor says and does in the corners that a new user comes to first."""
+
+import hashlib
+import shutil
+
+import pytest
+
+IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
+
+
+def ask(host, command, config=None):
+    return host.supervisor({"command": command, "identity": IDENTITY,
+                            "config": config or {"stateDir": str(host.state)}})[:2]
+
+
+@pytest.mark.parametrize("command", ["check", "prepare", "run"])
+def test_a_read_only_root_file_system_is_refused(host, command):
+    config = host.config(command=["sh", "-c", "echo mine > /etc/owner"])
+    disk = host.disk()
+    disk.chmod(0o444)
+    before = hashlib.sha256(disk.read_bytes()).hexdigest()
+    code, answer = ask(host, command, config)
+    assert (code, answer["errorCode"]) == (1, "denied")
+    for word in ("config.rootfsPath", str(disk), "cp --sparse=always"):
+        assert word in answer["error"]
+    assert hashlib.sha256(disk.read_bytes()).hexdigest() == before
+    assert not (host.state / "w").exists()
+
+
+def test_start_refuses_what_became_read_only(host):
+    config = host.config()
+    assert ask(host, "prepare", config)[0] == 0
+    host.disk().chmod(0o444)
+    code, answer = ask(host, "start", config)
+    assert (code, answer["errorCode"]) == (1, "denied"), answer
+    code, answer = ask(host, "inspect")
+    assert code == 0 and answer["event"]["state"] == "prepared" and answer["verification"]["ok"]
+    assert ask(host, "delete")[0] == 0
+
+
+def locks(host):
+    return sorted(p.name for p in (host.state / ".locks").iterdir()) \
+        if (host.state / ".locks").exists() else []
+
+
+def test_no_lock_file_outlives_its_workspace(host):
+    config = host.config(command=["true"])
+    assert ask(host, "delete")[0] == 0
+    assert ask(host, "stop")[1]["errorCode"] == "not-found"
+    assert ask(host, "start", config)[1]["errorCode"] == "conflict"
+    assert locks(host) == []
+    assert ask(host, "prepare", config)[0] == 0
+    assert locks(host) == ["w"]
+    assert ask(host, "delete")[0] == 0
+    assert locks(host) == []
+    host("run", "true", check=0)
+    assert locks(host) == []
+
+
+@pytest.mark.parametrize("changes,code,detail", [
+    ({"command": ["sleep", "1000"], "timeoutSeconds": 1}, 124,
+     "the command was ended: its timeout of 1 s passed"),
+    ({"command": ["no-such"]}, 127, "the command did not start: no-such: not found in PATH"),
+    ({"command": ["sh", "-c", "exit 124"]}, 124, "the command ended with exit code 124"),
+])
+def test_the_detail_says_why_a_command_ended(host, changes, code, detail):
+    status, answer = ask(host, "run", host.config(**changes))
+    assert status == 0 and answer["event"]["state"] == "failed"
+    assert answer["result"]["exitCode"] == code
+    assert answer["event"]["detail"] == detail
+    assert ask(host, "delete")[0] == 0
+
+
+@pytest.mark.parametrize("artifact,field,step", [
+    ("rootfs", "rootfsPath", "microagent delete"),
+    ("kernel", "kernelPath", "microagent kernel list"),
+    ("initrd", "initrdPath", "microagent kernel install"),
+])
+def test_a_missing_file_is_named(host, artifact, field, step):
+    config = host.config()
+    kernel = host.base / "kernel"
+    shutil.copy(config["kernelPath"], kernel)
+    shutil.copy(config["kernelPath"] + ".initrd", host.base / "kernel.initrd")
+    config["kernelPath"] = str(kernel)
+    assert ask(host, "prepare", config)[0] == 0
+    gone = {"rootfs": host.disk(), "kernel": kernel, "initrd": host.base / "kernel.initrd"}[artifact]
+    gone.unlink()
+    code, answer = ask(host, "inspect")
+    assert code == 0 and answer["verification"]["ok"] is False
+    entry, = answer["verification"]["divergence"]
+    assert entry["artifact"] == artifact
+    assert str(gone) in entry["error"] and "No such file" in entry["error"]
+    code, answer = ask(host, "start", config)
+    assert (code, answer["errorCode"]) == (1, "not-found")
+    for word in (f"config.{field}", str(gone), step):
+        assert word in answer["error"]
+    assert ask(host, "delete")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["workspace.json", "event.json"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 99}'])
+def test_a_damaged_record_is_named_with_the_way_out(host, name, text):
+    config = host.config()
+    assert ask(host, "prepare", config)[0] == 0
+    path = host.state / "w" / name
+    path.write_text(text)
+    for command in ("inspect", "start"):
+        code, answer = ask(host, command, config if command == "start" else None)
+        assert (code, answer["errorCode"]) == (1, "io"), answer
+        assert str(path) in answer["error"]
+        assert "microagent delete w removes the workspace" in answer["error"]
+    host("delete", "w", check=0)
+    assert not (host.state / "w").exists()
+
+
+@pytest.mark.parametrize("command", ["console", "quarantine"])
+@pytest.mark.parametrize("full", [False, True])
+def test_what_is_not_built_yet_is_unsupported(host, command, full):
+    code, answer = ask(host, command, host.config() if full else None)
+    assert (code, answer["errorCode"]) == (1, "unsupported"), answer
+    assert command in answer["error"]

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The agent's connections without its processes: the functions of job.h are replaced by commands that
+ * exist on paper alone, produce output, take stdin in parts and end as a random sequence has it. The
+ * bytes arrive over a real socket, so that all of wire, conn, call, request and answer is driven.
+ */
+#ifndef FUZZ_AGENT_STANDIN_H
+#define FUZZ_AGENT_STANDIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/frame.h"
+#include "guest/server.h"
+
+struct job {
+	struct job *next, **link;
+	struct job_table *table;
+	const struct job_owner *owner;
+	void *data;
+	bool paused, stdin_open, stdin_full, killed;
+	unsigned turns; /* until it ends */
+};
+
+static uint32_t chance_state;
+
+static uint32_t chance(uint32_t below)
+{
+	chance_state = chance_state * 1664525 + 1013904223;
+	return (chance_state >> 8) % below;
+}
+
+/* --- job.h --------------------------------------------------------------------------------------- */
+
+int job_table_init(struct job_table *table, struct loop *loop, const char *cgroup_mount,
+		   struct error *err)
+{
+	(void)cgroup_mount;
+	(void)err;
+	*table = (struct job_table){.loop = loop, .null_fd = -1};
+	return 0;
+}
+
+static void bury(struct job *job)
+{
+	*job->link = job->next;
+	if (job->next)
+		job->next->link = job->link;
+	job->next = job->table->dead;
+	job->table->dead = job;
+	job->table->count--;
+}
+
+void job_table_sweep(struct job_table *table)
+{
+	while (table->dead) {
+		struct job *job = table->dead;
+
+		table->dead = job->next;
+		free(job);
+	}
+}
+
+void job_table_hang_up(struct job_table *table)
+{
+	(void)table;
+}
+
+void job_table_kill(struct job_table *table)
+{
+	for (struct job *job = table->live; job; job = job->next)
+		job->killed = true;
+}
+
+void job_table_free(struct job_table *table)
+{
+	while (table->live)
+		bury(table->live);
+	job_table_sweep(table);
+}
+
+static void touch(const char *const *words)
+{
+	for (; *words; words++)
+		if (strlen(*words) > FRAME_MAX)
+			abort();
+}
+
+struct job *job_start(struct job_table *table, const struct job_spec *spec,
+		      const struct job_owner *owner, void *data, struct error *err)
+{
+	struct job *job;
+
+	touch(spec->argv);
+	touch(spec->envp);
+	if (!spec->argv[0] || (spec->terminal && (!spec->rows || !spec->columns)))
+		abort();
+	if (chance(8) == 0) {
+		error_set(err, ERR_IO, "no process today");
+		return NULL;
+	}
+	job = calloc(1, sizeof(*job));
+	*job = (struct job){
+		.table = table,
+		.owner = owner,
+		.data = data,
+		.stdin_open = spec->stdin_open || spec->terminal,
+		.turns = chance(6),
+		.next = table->live,
+		.link = &table->live,
+	};
+	if (job->next)
+		job->next->link = &job->next;
+	table->live = job;
+	table->count++;
+	return job;
+}
+
+pid_t job_pid(const struct job *job)
+{
+	(void)job;
+	return 77;
+}
+
+bool job_is_running(const struct job *job)
+{
+	return job->turns > 0;
+}
+
+void job_resume(struct job *job)
+{
+	job->paused = false;
+}
+
+size_t job_write_stdin(struct job *job, const void *bytes, size_t len)
+{
+	static uint8_t copy[FRAME_MAX];
+	size_t taken = !job->stdin_open || chance(2) ? len : chance((uint32_t)len + 1);
+
+	memcpy(copy, bytes, len);
+	job->stdin_full = taken < len;
+	return taken;
+}
+
+void job_close_stdin(struct job *job)
+{
+	job->stdin_open = false;
+}
+
+void job_signal(struct job *job, int signal)
+{
+	if (signal < 1 || signal > 64)
+		abort();
+	(void)job;
+}
+
+void job_resize(struct job *job, uint16_t rows, uint16_t columns)
+{
+	if (!rows || !columns)
+		abort();
+	(void)job;
+}
+
+void job_kill(struct job *job)
+{
+	job->killed = true;
+}
+
+void job_abandon(struct job *job)
+{
+	job->owner = NULL;
+	job->killed = true;
+}
+
+/* --- their lives --------------------------------------------------------------------------------- */
+
+static void write_output(struct job *job)
+{
+	enum job_stream stream = chance(2) ? JOB_STDOUT : JOB_STDERR;
+	size_t room = 0, len;
+	uint8_t *space;
+
+	if (job->paused || !job->owner)
+		return;
+	space = job->owner->space(job->data, stream, &room);
+	job->paused = !space;
+	if (!space)
+		return;
+	len = 1 + chance(room < 70000 ? (uint32_t)room : 70000);
+	memset(space, 'o', len);
+	job->owner->output(job->data, stream, len);
+}
+
+static void end_job(struct job *job)
+{
+	struct job_end end = {.exit_code = (int)chance(256), .killed = job->killed};
+
+	if (job->owner)
+		job->owner->ended(job->data, &end);
+	bury(job);
+}
+
+/* One event of one command; true: there was one. */
+static bool live_on(struct job_table *table)
+{
+	struct job *job = table->live;
+
+	for (uint32_t i = table->count ? chance((uint32_t)table->count) : 0; i > 0; i--)
+		job = job->next;
+	if (!job)
+		return false;
+	if (job->killed || (job->turns == 0 && !job->paused)) {
+		end_job(job);
+	} else if (job->stdin_full && chance(2)) {
+		job->stdin_full = false;
+		if (job->owner)
+			job->owner->stdin_room(job->data);
+	} else {
+		job->turns -= job->turns > 0;
+		write_output(job);
+	}
+	return true;
+}
+
+/* --- the connection ------------------------------------------------------------------------------ */
+
+struct standin {
+	struct loop *loop;
+	struct server server;
+	int client;
+};
+
+static void ignore_result(void *data, char *text)
+{
+	(void)data;
+	free(text);
+}
+
+static void standin_begin(struct standin *s)
+{
+	int ends[2];
+
+	s->loop = loop_new(NULL);
+	if (!s->loop || server_init(&s->server, s->loop, "/nonexistent", "", 0, NULL) < 0 ||
+	    fd_socketpair(ends, NULL) < 0 || fd_nonblock(ends[0], true, NULL) < 0 ||
+	    server_adopt(&s->server, ends[1], NULL) < 0)
+		abort();
+	s->client = ends[0];
+	s->server.workload.result = ignore_result;
+}
+
+static void turn(struct standin *s)
+{
+	static uint8_t answers[1 << 18];
+
+	if (loop_once(s->loop, 0, NULL) < 0)
+		abort();
+	live_on(&s->server.context.jobs);
+	if (s->client >= 0 && chance(3) && recv(s->client, answers, sizeof(answers), 0) < 0)
+		return;
+	server_sweep(&s->server);
+}
+
+/* false: the agent has closed. */
+static bool standin_feed(struct standin *s, const uint8_t *bytes, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = send(s->client, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n > 0) {
+			bytes += n;
+			len -= (size_t)n;
+		}
+		turn(s);
+		if (s->server.count == 0)
+			return false;
+		/* A command whose stdin is full and that takes no more: the agent need not read. */
+		if (n < 0 && s->server.context.jobs.count == 0 && !s->server.live->closing &&
+		    s->server.live->wire.out.len == 0 && !s->server.live->wire.reading)
+			abort();
+		if (n < 0 && chance(16) == 0)
+			return true;
+	}
+	return true;
+}
+
+static void standin_end(struct standin *s)
+{
+	if (chance(2))
+		shutdown(s->client, SHUT_WR);
+	for (int i = 0; i < 16; i++)
+		turn(s);
+	close(steal_fd(&s->client));
+	/* A lost client's commands end, and with them everything of the connection. */
+	for (int i = 0; i < 4096 && (s->server.count || s->server.context.jobs.count); i++)
+		turn(s);
+	if (s->server.count || s->server.context.jobs.count)
+		abort();
+	server_free(&s->server);
+	loop_free(s->loop);
+}
+
+#endif

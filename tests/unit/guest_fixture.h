@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The agent in a child process, reached over socket pairs instead of vsock: what runs is the very
+ * code of the guest, but for the machine that it must not touch here.
+ */
+#ifndef TEST_GUEST_FIXTURE_H
+#define TEST_GUEST_FIXTURE_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "guest/agent.h"
+#include "guest/roles.h"
+
+struct fixture {
+	char etc[32];	 /* a directory with passwd and group */
+	char cgroup[64]; /* a directory of cgroup v2; "": none */
+	pid_t agent;
+	int door;    /* connections are handed to the agent through it */
+	int control; /* the host's end of the control stream; -1: none */
+	int machine; /* lines that tell what the agent did to its machine */
+};
+
+/* --- the agent's side ---------------------------------------------------------------------------- */
+
+static int machine_pipe = -1;
+
+static void machine_say(const char *what, const char *value)
+{
+	dprintf(machine_pipe, "%s %s\n", what, value);
+}
+
+static int stub_hostname(const char *name, struct error *err)
+{
+	(void)err;
+	machine_say("hostname", name);
+	return 0;
+}
+
+static void stub_time(int64_t realtime_ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)realtime_ns);
+	machine_say("time", text);
+}
+
+static int stub_mount(json_t *disks, struct error *err)
+{
+	struct config_disk disk;
+
+	if (config_disk_decode(json_array_get(disks, 0), &disk, err) < 0)
+		return -1;
+	if (strcmp(disk.serial, "broken") == 0)
+		return error_set(err, ERR_IO, "cannot mount the disk \"broken\"");
+	machine_say("mount", disk.mountpoint);
+	return 0;
+}
+
+static void stub_power(void *data)
+{
+	machine_say("power", "off");
+	agent_stop(data);
+}
+
+static void stub_log(const char *text)
+{
+	machine_say("log", text);
+}
+
+static const struct machine stub_machine = {
+	.set_hostname = stub_hostname,
+	.set_time = stub_time,
+	.mount_disks = stub_mount,
+	.power_off = stub_power,
+	.log = stub_log,
+};
+
+static int receive_descriptor(int door)
+{
+	char byte, space[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {&byte, 1};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = space,
+				 .msg_controllen = sizeof(space)};
+	int fd = -1;
+
+	if (recvmsg(door, &message, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&message))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	return fd;
+}
+
+static void on_door(struct loop *loop, int door, uint32_t events, void *data)
+{
+	struct agent *agent = data;
+	int fd = receive_descriptor(door);
+
+	(void)loop;
+	(void)events;
+	if (fd < 0)
+		agent->done = true;
+	else
+		server_adopt(&agent->server, fd, NULL);
+}
+
+/* A cgroup of the test's own stands for the guest's whole tree; where there is no cgroup v2 that may
+ * be written to, the agent has to do without, as it would in such a guest. */
+static inline void make_cgroup(struct fixture *f)
+{
+	static const char *const mounts[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+		snprintf(f->cgroup, sizeof(f->cgroup), "%s/microagent-unit-%d", mounts[i],
+			 (int)getpid());
+		if (mkdir(f->cgroup, 0755) == 0)
+			return;
+	}
+	f->cgroup[0] = '\0';
+}
+
+static void run_agent(const char *etc, int door, int control, const char *cgroup)
+{
+	struct error err = {0};
+	struct loop *loop = loop_new(&err);
+	struct agent agent;
+	int program = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* As PID 1 starts it; a test in the background has SIGINT ignored, and ^C would do nothing. */
+	for (int i = 1; i < SIGRTMIN; i++)
+		signal(i, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	if (!loop ||
+	    agent_init(&agent, loop, &stub_machine, &agent, etc, cgroup[0] ? cgroup : etc, program,
+		       &err) < 0 ||
+	    (control >= 0 && agent_control(&agent, control, &err) < 0) ||
+	    !loop_add_fd(loop, door, EPOLLIN, on_door, &agent, &err)) {
+		fprintf(stderr, "agent: %s\n", err.msg);
+		exit(1);
+	}
+	/* A guest without cgroups is the one with shares too: both rare paths at once. */
+	agent.server.context.may_block = !cgroup[0];
+	while (!agent.done && loop_once(loop, -1, &err) >= 0)
+		agent_settle(&agent);
+	agent_free(&agent);
+	loop_free(loop);
+	close(program);
+	exit(0);
+}
+
+/* --- the test's side ----------------------------------------------------------------------------- */
+
+static inline void write_file(const char *dir, const char *name, const char *text)
+{
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* The user that commands run as here: uid 1000 as in a guest, or who runs the tests. */
+static inline void make_etc(char etc[32])
+{
+	char text[256];
+	unsigned uid = geteuid() ? geteuid() : 1000, gid = geteuid() ? getegid() : 1000;
+
+	strcpy(etc, "/tmp/microagent-unit-XXXXXX");
+	assert_non_null(mkdtemp(etc));
+	chmod(etc, 0755);
+	snprintf(text, sizeof(text),
+		 "root:x:0:0::/:/bin/sh\nagent:x:%u:%u:The agent:/tmp:/bin/sh\n", uid, gid);
+	write_file(etc, "passwd", text);
+	snprintf(text, sizeof(text), "root:x:0:\nagent:x:%u:\n", gid);
+	write_file(etc, "group", text);
+	snprintf(text, sizeof(text), "%s/microagent", etc);
+	mkdir(text, 0755);
+	write_file(text, "user", "agent\n");
+}
+
+static inline void remove_etc(const char *etc)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", etc);
+	assert_int_equal(system(command), 0);
+}
+
+/* Nothing in the cgroup is alive any more: the kernel says so by an event. */
+static inline void wait_for_empty(int dir)
+{
+	struct pollfd wait = {.events = POLLPRI};
+	char text[128];
+	ssize_t n;
+
+	autoclose int fd = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	for (wait.fd = fd;; poll(&wait, 1, -1)) {
+		n = pread(fd, text, sizeof(text) - 1, 0);
+		assert_true(n > 0);
+		text[n] = '\0';
+		if (strstr(text, "populated 0"))
+			return;
+	}
+}
+
+static inline void remove_cgroup(int parent, const char *name)
+{
+	autoclose int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int listing = dup(fd);
+	autodir DIR *dir = fdopendir(listing);
+	struct dirent *entry;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			remove_cgroup(fd, entry->d_name);
+	assert_int_equal(unlinkat(parent, name, AT_REMOVEDIR), 0);
+}
+
+/* What a test left in the background is ended with it. */
+static inline void end_cgroup(const char *path)
+{
+	autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose int killer = openat(fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+
+	if (killer >= 0 && write(killer, "1", 1) == 1)
+		wait_for_empty(fd);
+	remove_cgroup(AT_FDCWD, path);
+}
+
+static inline struct fixture fixture_start(bool with_control, bool cgroups)
+{
+	struct fixture f = {.control = -1};
+	int door[2], machine[2], control[2] = {-1, -1};
+
+	make_etc(f.etc);
+	if (cgroups)
+		make_cgroup(&f);
+	assert_int_equal(fd_socketpair(door, NULL), 0);
+	assert_int_equal(fd_pipe(machine, NULL), 0);
+	if (with_control)
+		assert_int_equal(fd_socketpair(control, NULL), 0);
+	f.agent = fork();
+	assert_true(f.agent >= 0);
+	if (f.agent == 0) {
+		close(door[0]);
+		close(machine[0]);
+		if (with_control)
+			close(control[0]);
+		machine_pipe = machine[1];
+		run_agent(f.etc, door[1], control[1], f.cgroup);
+	}
+	close(door[1]);
+	close(machine[1]);
+	if (with_control)
+		close(control[1]);
+	f.door = door[0];
+	f.machine = machine[0];
+	f.control = control[0];
+	return f;
+}
+
+/* Lets the agent end, which must be without complaint (also of a sanitizer). */
+static inline void fixture_end(struct fixture *f)
+{
+	int status = 0;
+
+	close(f->door);
+	if (f->control >= 0)
+		close(f->control);
+	assert_int_equal(waitpid(f->agent, &status, 0), f->agent);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	close(f->machine);
+	if (f->cgroup[0])
+		end_cgroup(f->cgroup);
+	remove_etc(f->etc);
+}
+
+/* A connection, as the host makes one. */
+static inline int dial(const struct fixture *f)
+{
+	char byte = 0, space[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {&byte, 1};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = space,
+				 .msg_controllen = sizeof(space)};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	int ends[2];
+
+	assert_int_equal(fd_socketpair(ends, NULL), 0);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &ends[1], sizeof(int));
+	assert_int_equal(sendmsg(f->door, &message, 0), 1);
+	close(ends[1]);
+	return ends[0];
+}
+
+static inline void send_text(int fd, const char *text)
+{
+	assert_int_equal(fd_write_all(fd, text, strlen(text), NULL), 0);
+}
+
+static inline void send_frame(int fd, const void *bytes, size_t len)
+{
+	uint8_t head[FRAME_HEADER];
+
+	be32_put(head, (uint32_t)len);
+	assert_int_equal(fd_write_all(fd, head, sizeof(head), NULL), 0);
+	assert_int_equal(fd_write_all(fd, bytes, len, NULL), 0);
+}
+
+static inline void send_message(int fd, const char *text)
+{
+	send_frame(fd, text, strlen(text));
+}
+
+static inline void send_stdin(int fd, uint64_t request, const void *bytes, size_t len)
+{
+	uint8_t *frame = malloc(9 + len);
+
+	assert_non_null(frame);
+	frame[0] = 1;
+	be64_put(frame + 1, request);
+	memcpy(frame + 9, bytes, len);
+	send_frame(fd, frame, 9 + len);
+	free(frame);
+}
+
+/* Everything up to the peer's end, as a malloc'd string. */
+static inline char *read_all(int fd)
+{
+	struct buf all = {0};
+	char *text;
+
+	assert_int_equal(fd_read_to_end(fd, &all, NULL), 0);
+	text = buf_steal_string(&all, NULL);
+	assert_non_null(text);
+	return text;
+}
+
+/* One frame; NULL at the end. malloc'd, with a NUL behind it. */
+static inline uint8_t *read_frame(int fd, size_t *len)
+{
+	uint8_t head[FRAME_HEADER], *payload;
+
+	if (fd_read_exact(fd, head, sizeof(head), NULL) < 0)
+		return NULL;
+	*len = be32_get(head);
+	assert_true(*len > 0 && *len <= FRAME_MAX);
+	payload = malloc(*len + 1);
+	assert_non_null(payload);
+	assert_int_equal(fd_read_exact(fd, payload, *len, NULL), 0);
+	payload[*len] = 0;
+	return payload;
+}
+
+/* A JSON frame. */
+static inline json_t *read_message(int fd)
+{
+	size_t len = 0;
+	autofree uint8_t *payload = read_frame(fd, &len);
+	json_t *message;
+
+	assert_non_null(payload);
+	assert_int_equal(payload[0], '{');
+	message = json_load_strict(payload, len, NULL);
+	assert_non_null(message);
+	return message;
+}
+
+/* What a streamed request said until its exit. */
+struct streamed {
+	struct buf out[2];
+	json_t *start, *exit; /* start: NULL when it never ran */
+};
+
+/* Takes one frame about the request; true: it was the exit. */
+static inline bool take_streamed(int fd, uint64_t request, struct streamed *s)
+{
+	size_t len = 0;
+	autofree uint8_t *payload = read_frame(fd, &len);
+	json_t *message;
+	const char *event;
+
+	assert_non_null(payload);
+	if (payload[0] != '{') {
+		assert_true(payload[0] == 2 || payload[0] == 3);
+		assert_true(len > 9 && len <= 9 + 65536);
+		assert_int_equal(be64_get(payload + 1), request);
+		assert_non_null(s->start);
+		assert_int_equal(buf_append(&s->out[payload[0] - 2], payload + 9, len - 9, NULL),
+				 0);
+		return false;
+	}
+	message = json_load_strict(payload, len, NULL);
+	assert_non_null(message);
+	assert_int_equal(json_integer_value(json_object_get(message, "request")), request);
+	event = json_string_value(json_object_get(message, "event"));
+	if (strcmp(event, "start") == 0) {
+		assert_null(s->start);
+		s->start = message;
+		return false;
+	}
+	assert_string_equal(event, "exit");
+	s->exit = message;
+	return true;
+}
+
+static inline struct streamed read_streamed(int fd, uint64_t request)
+{
+	struct streamed s = {0};
+
+	while (!take_streamed(fd, request, &s))
+		;
+	return s;
+}
+
+static inline void streamed_free(struct streamed *s)
+{
+	buf_free(&s->out[0]);
+	buf_free(&s->out[1]);
+	json_decref(s->start);
+	json_decref(s->exit);
+}
+
+static inline int64_t number_of(const json_t *object, const char *key)
+{
+	assert_true(json_is_integer(json_object_get(object, key)));
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* One line of what happened to the machine. */
+static inline void expect_machine(const struct fixture *f, const char *line)
+{
+	char text[512];
+	size_t n = 0;
+
+	while (n < sizeof(text) - 1 && read(f->machine, text + n, 1) == 1 && text[n] != '\n')
+		n++;
+	text[n] = '\0';
+	assert_string_equal(text, line);
+}
+
+/* The test program is also the program that the agent executes for itself. */
+static inline int fixture_role(int argc, char **argv, int *code)
+{
+	if (strcmp(argv[0], ROLE_COPYOUT) != 0)
+		return 0;
+	*code = role_copyout(argc, argv);
+	return 1;
+}
+
+#endif

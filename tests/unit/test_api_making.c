@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* What a killed maker of a workspace left is removed, and nothing else is. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "api/api.h"
+#include "base/path.h"
+
+struct rig {
+	char path[64];
+	struct state_dir dir;
+};
+
+static int set_up(void **state)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+
+	strcpy(rig->path, "/tmp/test_api_making.XXXXXX");
+	if (!mkdtemp(rig->path))
+		return -1;
+	*state = rig;
+	return state_dir_open(rig->path, true, &rig->dir, NULL);
+}
+
+static int tear_down(void **state)
+{
+	struct rig *rig = *state;
+
+	state_dir_close(&rig->dir);
+	path_remove_tree_at(AT_FDCWD, rig->path, NULL);
+	free(rig);
+	return 0;
+}
+
+static void touch(const struct rig *rig, const char *name)
+{
+	int fd = openat(rig->dir.fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static bool exists(const struct rig *rig, const char *name)
+{
+	return faccessat(rig->dir.fd, name, F_OK, 0) == 0;
+}
+
+/* Makes <name> as a maker does, in a process that then dies without a word. */
+static void killed_maker(const struct rig *rig, const char *name)
+{
+	struct workspace ws = {.fd = -1};
+	pid_t pid;
+	int status;
+
+	assert_int_equal(workspace_open(&rig->dir, name, true, &ws, NULL), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(making_mark(&ws, NULL) < 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	workspace_close(&ws);
+}
+
+static void test_only_the_abandoned_goes(void **state)
+{
+	struct rig *rig = *state;
+	struct workspace mine = {.fd = -1};
+	int mark;
+
+	killed_maker(rig, "dead");
+	touch(rig, "dead/rootfs.ext4");
+	killed_maker(rig, "recorded");
+	touch(rig, "recorded/workspace.json");
+	killed_maker(rig, "alive");
+	touch(rig, "alive/lease");
+	assert_int_equal(mkdirat(rig->dir.fd, "notes", 0700), 0);
+	touch(rig, "notes/rootfs.ext4");
+	assert_int_equal(workspace_open(&rig->dir, "making", true, &mine, NULL), 0);
+	mark = making_mark(&mine, NULL);
+	assert_true(mark >= 0);
+
+	making_sweep(&rig->dir);
+	assert_false(exists(rig, "dead"));
+	assert_true(exists(rig, "recorded/workspace.json"));
+	assert_true(exists(rig, "alive/lease"));
+	assert_true(exists(rig, "notes/rootfs.ext4"));
+	assert_true(exists(rig, "making"));
+
+	making_unmark(&mine);
+	close(mark);
+	making_sweep(&rig->dir);
+	assert_true(exists(rig, "making"));
+	workspace_close(&mine);
+}
+
+/* A link in the state directory leads nowhere from here. */
+static void test_links_are_not_followed(void **state)
+{
+	struct rig *rig = *state;
+	char target[] = "/tmp/test_api_making_target.XXXXXX";
+	int fd;
+
+	assert_non_null(mkdtemp(target));
+	fd = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(symlinkat(target, rig->dir.fd, "link"), 0);
+	close(openat(fd, ".making", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	making_sweep(&rig->dir);
+	assert_int_equal(faccessat(fd, ".making", F_OK, 0), 0);
+	close(fd);
+	path_remove_tree_at(AT_FDCWD, target, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_only_the_abandoned_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_links_are_not_followed, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Initramfs segments, read back by libarchive and compared byte by byte. */
+#include "test_base.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <elf.h>
+#include <sys/stat.h>
+
+#include "artifact/cpio.h"
+#include "artifact/digest.h"
+#include "artifact/elf.h"
+#include "artifact/initrd.h"
+
+static const char *in(const struct scratch *s, const char *name)
+{
+	static char path[4][256];
+	static unsigned turn;
+
+	turn = (turn + 1) % 4;
+	snprintf(path[turn], sizeof(path[0]), "%s/%s", s->path, name);
+	return path[turn];
+}
+
+/* An ELF program with one segment of that type. */
+static void put_program(const struct scratch *s, const char *name, uint32_t type)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segment;
+	} program = {.head = {.e_phoff = sizeof(Elf64_Ehdr),
+			      .e_phentsize = sizeof(Elf64_Phdr),
+			      .e_phnum = 1},
+		     .segment = {.p_type = type}};
+	struct error err = {0};
+
+	memcpy(program.head.e_ident, ELFMAG, SELFMAG);
+	program.head.e_ident[EI_CLASS] = ELFCLASS64;
+	assert_int_equal(path_replace_file_at(s->fd, name, &program, sizeof(program), 0600,
+					      PATH_NO_SYNC, &err),
+			 0);
+}
+
+static void write_initrd(const struct scratch *s, const char *name, const char *modules)
+{
+	struct error err = {0};
+	autoclose int fd = openat(s->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	if (initrd_write(fd, in(s, "init"), modules, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void assert_names(const char *path, const char *const *expected)
+{
+	struct archive *archive = archive_read_new();
+	struct archive_entry *entry;
+
+	archive_read_support_format_cpio(archive);
+	assert_int_equal(archive_read_open_filename(archive, path, 4096), ARCHIVE_OK);
+	for (; *expected; expected++) {
+		assert_int_equal(archive_read_next_header(archive, &entry), ARCHIVE_OK);
+		assert_string_equal(archive_entry_pathname(entry), *expected);
+		assert_int_equal(archive_entry_uid(entry), 0);
+		assert_int_equal(archive_entry_gid(entry), 0);
+		assert_int_equal(archive_entry_mtime(entry), 0);
+	}
+	assert_int_equal(archive_read_next_header(archive, &entry), ARCHIVE_EOF);
+	archive_read_free(archive);
+}
+
+static void holds_init_and_what_it_mounts_on(void **state)
+{
+	const struct scratch *s = *state;
+
+	put_program(s, "init", PT_LOAD);
+	write_initrd(s, "a", NULL);
+	assert_names(in(s, "a"), (const char *const[]){"dev", "init", "mnt", "proc", "root", "run",
+						       "sys", "tmp", NULL});
+}
+
+static void is_the_same_bytes_each_time(void **state)
+{
+	const struct scratch *s = *state;
+	char a[DIGEST_TEXT], b[DIGEST_TEXT];
+	struct error err = {0};
+	struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 2000}};
+
+	put_program(s, "init", PT_LOAD);
+	write_initrd(s, "a", NULL);
+	assert_int_equal(utimensat(s->fd, "init", times, 0), 0);
+	assert_int_equal(fchmodat(s->fd, "init", 0755, 0), 0);
+	write_initrd(s, "b", NULL);
+	assert_int_equal(digest_file(in(s, "a"), a, &err), 0);
+	assert_int_equal(digest_file(in(s, "b"), b, &err), 0);
+	assert_string_equal(a, b);
+}
+
+static void modules_come_first_and_aligned(void **state)
+{
+	const struct scratch *s = *state;
+	struct error err = {0};
+	struct cpio *cpio;
+	struct stat st;
+	char head[6];
+
+	put_program(s, "init", PT_LOAD);
+	{
+		autoclose int fd = openat(s->fd, "modules", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		cpio = cpio_open(fd, &err);
+		assert_non_null(cpio);
+		assert_int_equal(cpio_bytes(cpio, "modules.list", 0644, "x", 1, &err), 0);
+		assert_int_equal(cpio_close(cpio, &err), 0);
+	}
+	assert_names(in(s, "modules"), (const char *const[]){"modules.list", NULL});
+	assert_int_equal(fstatat(s->fd, "modules", &st, 0), 0);
+	assert_int_equal(st.st_size % 4, 0);
+	write_initrd(s, "both", in(s, "modules"));
+	autoclose int both = openat(s->fd, "both", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(both, head, 6, st.st_size), 6);
+	assert_memory_equal(head, "070701", 6);
+}
+
+static void a_dynamic_init_is_refused(void **state)
+{
+	const struct scratch *s = *state;
+	struct error err = {0};
+
+	put_program(s, "init", PT_INTERP);
+	autoclose int fd = openat(s->fd, "out", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(initrd_write(fd, in(s, "init"), NULL, &err), -1);
+	assert_int_equal(err.code, ERR_INVALID);
+	assert_non_null(strstr(err.msg, "statically"));
+}
+
+static void what_is_no_program_is_refused(void **state)
+{
+	static const char *const texts[] = {"", "#!/bin/sh\n", "\177ELF"};
+	const struct scratch *s = *state;
+	struct error err = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		assert_int_equal(path_replace_file_at(s->fd, "init", texts[i], strlen(texts[i]),
+						      0600, PATH_NO_SYNC, &err),
+				 0);
+		assert_int_equal(elf_require_static(in(s, "init"), &err), -1);
+		assert_int_equal(err.code, ERR_INVALID);
+	}
+	assert_int_equal(elf_require_static(in(s, "absent"), &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	/* More segments than the file has bytes. */
+	put_program(s, "init", PT_LOAD);
+	assert_int_equal(truncate(in(s, "init"), sizeof(Elf64_Ehdr) + 3), 0);
+	assert_int_equal(elf_require_static(in(s, "init"), &err), -1);
+	assert_non_null(strstr(err.msg, "truncated"));
+}
+
+static void digests_are_sha256(void **state)
+{
+	const struct scratch *s = *state;
+	struct error err = {0};
+	char digest[DIGEST_TEXT];
+	int ends[2];
+
+	assert_int_equal(digest_bytes("abc", 3, digest, &err), 0);
+	assert_string_equal(digest,
+			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_int_equal(path_replace_file_at(s->fd, "f", "abc", 3, 0600, PATH_NO_SYNC, &err), 0);
+	autoclose int fd = openat(s->fd, "f", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(lseek(fd, 2, SEEK_SET), 2);
+	assert_int_equal(digest_fd(fd, digest, &err), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 2);
+	assert_string_equal(digest,
+			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_int_equal(pipe(ends), 0);
+	close(ends[1]);
+	assert_int_equal(digest_fd(ends[0], digest, &err), 0);
+	assert_string_equal(digest,
+			    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	close(ends[0]);
+}
+
+#define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(holds_init_and_what_it_mounts_on),
+		scratch_test(is_the_same_bytes_each_time),
+		scratch_test(modules_come_first_and_aligned),
+		scratch_test(a_dynamic_init_is_refused),
+		scratch_test(what_is_no_program_is_refused),
+		scratch_test(digests_are_sha256),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

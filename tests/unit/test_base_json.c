@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT */
+#include "test_base.h"
+
+#include "base/json.h"
+
+#define TEXT(s) (s), sizeof(s) - 1
+
+static json_t *load(const char *text)
+{
+	struct error err;
+	json_t *value = json_load_strict(text, strlen(text), &err);
+
+	if (!value)
+		fail_msg("%s: %s", text, err.msg);
+	return value;
+}
+
+static void refused(const char *data, size_t len, const char *why)
+{
+	struct error err;
+	json_t *value = json_load_strict(data, len, &err);
+
+	if (value)
+		fail_msg("%s was accepted", data);
+	assert_code(err, ERR_INVALID);
+	if (!strstr(err.msg, why))
+		fail_msg("%s: '%s' does not say '%s'", data, err.msg, why);
+	for (const char *p = err.msg; *p; p++)
+		assert_true(*p >= 0x20 && *p < 0x7f);
+}
+
+static void loads_values_of_every_type(void **state)
+{
+	static const char *const texts[] = {
+		"{}",
+		"[]",
+		"1",
+		"\"x\"",
+		"true",
+		"null",
+		"-0.5e3",
+		" \t\r\n{\"a\":[1,{}]}\n ",
+		"9223372036854775807",
+		"-9223372036854775808",
+		"\"\\ud83d\\ude00\"",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		json_decref(load(texts[i]));
+	json_auto_t *max = load("9223372036854775807");
+	assert_true(json_integer_value(max) == INT64_MAX);
+	json_auto_t *odd = load("9007199254740993"); /* 2^53 + 1 */
+	assert_true(json_integer_value(odd) == INT64_C(9007199254740993));
+}
+
+/* jansson itself skips a NUL behind a number or a literal. */
+static void raw_nul_is_refused_everywhere(void **state)
+{
+	static const char whole[] = "{\"a\":1,\"b\":[true,\"x\"]}";
+	char text[sizeof(whole)];
+
+	(void)state;
+	for (size_t i = 0; i <= strlen(whole); i++) {
+		memcpy(text, whole, i);
+		text[i] = '\0';
+		memcpy(text + i + 1, whole + i, strlen(whole) - i);
+		refused(text, strlen(whole) + 1, "NUL");
+	}
+	refused(TEXT("1\0"), "line 1, column 2: a NUL byte");
+	refused(TEXT("true\0"), "NUL");
+	refused(TEXT("{\"a\":1\0}"), "NUL");
+	refused(TEXT("[1,\n2\0]"), "line 2, column 2");
+	refused(TEXT("\"a\\u0000b\""), "u0000");
+}
+
+static void hostile_documents_are_refused(void **state)
+{
+	(void)state;
+	refused(TEXT(""), "empty");
+	refused(TEXT("  \n"), "line");
+	refused(TEXT("{\"n\":1,\"n\":2}"), "duplicate object key");
+	refused(TEXT("{\"o\":{\"n\":1,\"n\":1}}"), "duplicate object key");
+	refused(TEXT("{\"n\":1,\"\\u006e\":2}"), "duplicate object key");
+	refused(TEXT("{} {}"), "end of file expected");
+	refused(TEXT("1 2"), "end of file expected");
+	refused(TEXT("{}x"), "end of file expected");
+	refused(TEXT("{\"a\":\"\xff\"}"), "decode");
+	refused(TEXT("\"\xc0\xaf\""), "decode");
+	refused(TEXT("\"\xed\xa0\x80\""), "decode");
+	refused(TEXT("\"\xe2\x82\""), "");
+	refused(TEXT("\xef\xbb\xbf{}"), "");
+	refused(TEXT("9223372036854775808"), "too big integer");
+	refused(TEXT("-9223372036854775809"), "too big negative integer");
+	refused(TEXT("18446744073709551615"), "too big integer");
+	refused(TEXT("1e999"), "overflow");
+	refused(TEXT("01"), "");
+	refused(TEXT("+1"), "");
+	refused(TEXT("NaN"), "");
+	refused(TEXT("{'a':1}"), "");
+	refused(TEXT("{\"a\":1,}"), "");
+	refused(TEXT("[1,]"), "");
+	refused(TEXT("{\"a\" 1}"), "");
+	refused(TEXT("{"), "");
+	refused(TEXT("]"), "");
+	refused(TEXT("\"a"), "");
+	refused(TEXT("\"a\nb\""), "newline");
+	refused(TEXT("// x\n{}"), "");
+	refused(TEXT("\"\\ud800\""), "invalid Unicode");
+}
+
+static void position_is_told(void **state)
+{
+	(void)state;
+	refused(TEXT("{\n  \"a\": 1,\n  \"a\": 2\n}"), "line 3, column");
+	refused(TEXT("{\n\n  nope}"), "line 3");
+}
+
+/* open brackets, `depth` of them, and what closes them; or, unbalanced, only the first half */
+static size_t nest(char *out, size_t depth, const char *open, char close)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < depth; i++) {
+		memcpy(out + n, open, strlen(open));
+		n += strlen(open);
+	}
+	if (close == '}')
+		out[n++] = '1';
+	for (size_t i = 0; close && i < depth; i++)
+		out[n++] = close;
+	return n;
+}
+
+static void depth_64_is_the_last(void **state)
+{
+	autofree char *text = malloc(6000000);
+	struct error err;
+
+	(void)state;
+	json_auto_t *arrays = json_load_strict(text, nest(text, 64, "[", ']'), &err);
+	assert_non_null(arrays);
+	json_auto_t *objects = json_load_strict(text, nest(text, 64, "{\"a\":", '}'), &err);
+	assert_non_null(objects);
+	refused(text, nest(text, 65, "[", ']'), "line 1, column 65: nested deeper");
+	refused(text, nest(text, 65, "{\"a\":", '}'), "nested deeper");
+	refused(text, nest(text, 1000000, "[", 0), "nested deeper");
+	refused(text, nest(text, 1000000, "{\"a\":", 0), "nested deeper");
+}
+
+/* Brackets in strings, behind escapes too, and of neighbours do not count. */
+static void depth_counts_real_brackets(void **state)
+{
+	autobuf struct buf b = BUF_INIT(0);
+	struct error err;
+
+	(void)state;
+	assert_ok(buf_printf(&b, &err, "[\"\\\\\",\"\\\""));
+	for (int i = 0; i < 100; i++)
+		assert_ok(buf_printf(&b, &err, "[{"));
+	assert_ok(buf_printf(&b, &err, "\""));
+	for (int i = 0; i < 100; i++)
+		assert_ok(buf_printf(&b, &err, ",[[]]"));
+	assert_ok(buf_printf(&b, &err, "]"));
+	json_auto_t *value = json_load_strict(buf_bytes(&b), b.len, &err);
+	assert_int_equal(json_array_size(value), 102);
+}
+
+static void writes_lines_and_indented(void **state)
+{
+	struct error err;
+	json_auto_t *value = load("{\"z\": 1, \"a\": [true, \"\\u001b\\u00e9\"], \"o\": {}}");
+	autofree char *line = json_line(value, &err);
+	autofree char *pretty = json_pretty(value, &err);
+
+	(void)state;
+	assert_string_equal(line, "{\"z\":1,\"a\":[true,\"\\u001B\xc3\xa9\"],\"o\":{}}");
+	assert_string_equal(pretty, "{\n  \"z\": 1,\n  \"a\": [\n    true,\n    "
+				    "\"\\u001B\xc3\xa9\"\n  ],\n  \"o\": {}\n}");
+	json_auto_t *text = load("\"x\"");
+	autofree char *scalar = json_line(text, &err);
+	assert_string_equal(scalar, "\"x\"");
+	assert_null(json_line(NULL, &err));
+	assert_code(err, ERR_INTERNAL);
+}
+
+static void getters_take_the_right_type(void **state)
+{
+	json_auto_t *obj =
+		load("{\"s\":\"text\",\"t\":true,\"f\":false,\"i\":-5,\"o\":{},\"a\":[]}");
+	const char *s = NULL;
+	bool flag = false;
+	json_t *sub = NULL;
+	struct error err;
+	int64_t i = 0;
+
+	(void)state;
+	assert_ok(json_get_string(obj, "", "s", JSON_REQUIRED, &s, &err));
+	assert_string_equal(s, "text");
+	assert_ok(json_get_bool(obj, "", "t", JSON_REQUIRED, &flag, &err));
+	assert_true(flag);
+	assert_ok(json_get_bool(obj, "", "f", JSON_REQUIRED, &flag, &err));
+	assert_false(flag);
+	assert_ok(json_get_int(obj, "", "i", JSON_REQUIRED, -5, -5, &i, &err));
+	assert_int_equal(i, -5);
+	assert_ok(json_get_object(obj, "", "o", JSON_REQUIRED, &sub, &err));
+	assert_ptr_equal(sub, json_object_get(obj, "o"));
+	assert_ok(json_get_array(obj, "", "a", JSON_REQUIRED, &sub, &err));
+	assert_ptr_equal(sub, json_object_get(obj, "a"));
+}
+
+/* All five getters with key "k" of doc. */
+static int get_any(int which, const json_t *obj, const char *path, enum json_need need,
+		   struct error *err)
+{
+	static const char untouched[] = "untouched";
+	const char *s = untouched;
+	bool flag = true;
+	int64_t i = 1234;
+	json_t *sub = NULL;
+	int rc;
+
+	switch (which) {
+	case 0:
+		rc = json_get_string(obj, path, "k", need, &s, err);
+		break;
+	case 1:
+		rc = json_get_bool(obj, path, "k", need, &flag, err);
+		break;
+	case 2:
+		rc = json_get_int(obj, path, "k", need, 0, 9, &i, err);
+		break;
+	case 3:
+		rc = json_get_object(obj, path, "k", need, &sub, err);
+		break;
+	default:
+		rc = json_get_array(obj, path, "k", need, &sub, err);
+	}
+	/* Nothing here ever succeeds with a value, so outputs must be as they were. */
+	assert_ptr_equal(s, untouched);
+	assert_true(flag);
+	assert_int_equal(i, 1234);
+	assert_null(sub);
+	return rc;
+}
+
+static void getters_name_what_is_wrong(void **state)
+{
+	static const char *const right[] = {"string", "true or false", "integer", "object",
+					    "array"};
+	static const char *const values[] = {"\"x\"", "true", "5", "{}", "[]", "null", "5.0"};
+	json_auto_t *empty = load("{}");
+	json_auto_t *list = load("[]");
+	struct error err;
+
+	(void)state;
+	for (int which = 0; which < 5; which++) {
+		assert_ok(get_any(which, empty, "config", JSON_OPTIONAL, &err));
+		assert_int_equal(get_any(which, empty, "config", JSON_REQUIRED, &err), -1);
+		assert_code(err, ERR_INVALID);
+		assert_string_equal(err.msg, "config.k is required");
+		assert_int_equal(get_any(which, list, "config", JSON_OPTIONAL, &err), -1);
+		assert_string_equal(err.msg, "config must be an object");
+		assert_int_equal(get_any(which, NULL, "", JSON_OPTIONAL, &err), -1);
+		assert_string_equal(err.msg, "the document must be an object");
+		for (int v = 0; v < (int)ARRAY_SIZE(values); v++) {
+			autofree char *text = NULL;
+			if (v == which)
+				continue;
+			assert_true(asprintf(&text, "{\"k\":%s}", values[v]) > 0);
+			json_auto_t *obj = load(text);
+			assert_int_equal(get_any(which, obj, "", JSON_OPTIONAL, &err), -1);
+			assert_code(err, ERR_INVALID);
+			assert_memory_equal(err.msg, "k must be ", 10);
+			assert_non_null(strstr(err.msg, right[which]));
+		}
+	}
+}
+
+static void integers_have_a_range(void **state)
+{
+	json_auto_t *obj = load("{\"n\":10}");
+	int64_t n = 1;
+	struct error err;
+
+	(void)state;
+	assert_ok(json_get_int(obj, "", "n", JSON_REQUIRED, 10, 10, &n, &err));
+	assert_int_equal(json_get_int(obj, "c", "n", JSON_REQUIRED, 11, 20, &n, &err), -1);
+	assert_string_equal(err.msg, "c.n must be from 11 to 20");
+	assert_int_equal(json_get_int(obj, "c", "n", JSON_REQUIRED, 11, INT64_MAX, &n, &err), -1);
+	assert_string_equal(err.msg, "c.n must be at least 11");
+	assert_int_equal(json_get_int(obj, "c", "n", JSON_REQUIRED, INT64_MIN, 9, &n, &err), -1);
+	assert_string_equal(err.msg, "c.n must be at most 9");
+	assert_int_equal(n, 10);
+}
+
+static void strings_hold_no_nul(void **state)
+{
+	json_auto_t *obj = json_pack("{s:s%}", "k", "a\0b", 3);
+	const char *s = NULL;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(json_get_string(obj, "", "k", JSON_REQUIRED, &s, &err), -1);
+	assert_string_equal(err.msg, "k must not hold a NUL character");
+	assert_null(s);
+}
+
+static void only_known_keys(void **state)
+{
+	static const char *const keys[] = {"memoryMiB", "cpuCount", "cmd", "stateDir", "id", NULL};
+	static const struct {
+		const char *doc, *message;
+	} rows[] = {
+		{"{\"memoryMib\":1}",
+		 "config.memoryMib is not a known field; did you mean memoryMiB?"},
+		{"{\"MEMORYMIB\":1}",
+		 "config.MEMORYMIB is not a known field; did you mean memoryMiB?"},
+		{"{\"memryMiB\":1}",
+		 "config.memryMiB is not a known field; did you mean memoryMiB?"},
+		{"{\"cpuCounts\":1}",
+		 "config.cpuCounts is not a known field; did you mean cpuCount?"},
+		{"{\"puCount\":1}", "config.puCount is not a known field; did you mean cpuCount?"},
+		{"{\"cdm\":1}", "config.cdm is not a known field; did you mean cmd?"},
+		{"{\"satteDir\":1}",
+		 "config.satteDir is not a known field; did you mean stateDir?"},
+		{"{\"kernelPath\":1}", "config.kernelPath is not a known field"},
+		{"{\"xy\":1}", "config.xy is not a known field"},
+		{"{\"\":1}", "config. is not a known field"},
+		{"{\"cmd\":1,\"\\u001b[31m\\u00e9\":1}", "config.?[31m?? is not a known field"},
+	};
+	json_auto_t *good = load("{\"cmd\":1,\"id\":2}");
+	json_auto_t *list = load("[]");
+	struct error err;
+
+	(void)state;
+	assert_ok(json_only_keys(good, "config", keys, &err));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_auto_t *obj = load(rows[i].doc);
+		assert_int_equal(json_only_keys(obj, "config", keys, &err), -1);
+		assert_code(err, ERR_INVALID);
+		assert_string_equal(err.msg, rows[i].message);
+	}
+	assert_int_equal(json_only_keys(list, "", keys, &err), -1);
+	assert_string_equal(err.msg, "the document must be an object");
+	json_auto_t *top = load("{\"cmdd\":1}");
+	assert_int_equal(json_only_keys(top, "", keys, &err), -1);
+	assert_string_equal(err.msg, "cmdd is not a known field; did you mean cmd?");
+}
+
+static void a_huge_unknown_key_is_shown_in_part(void **state)
+{
+	static const char *const keys[] = {"a", NULL};
+	autofree char *key = malloc(1000001);
+	struct error err;
+
+	(void)state;
+	memset(key, 'k', 1000000);
+	key[1000000] = '\0';
+	json_auto_t *obj = json_object();
+	assert_ok(json_put(obj, key, json_true(), &err));
+	assert_int_equal(json_only_keys(obj, "", keys, &err), -1);
+	assert_non_null(strstr(err.msg, "kkk... is not a known field"));
+	assert_true(strlen(err.msg) < 100);
+}
+
+static void put_sets_or_says_why_not(void **state)
+{
+	json_auto_t *obj = json_object();
+	struct error err;
+
+	(void)state;
+	assert_ok(json_put_string(obj, "a", "text", &err));
+	assert_ok(json_put(obj, "b", json_integer(1), &err));
+	assert_ok(json_put(obj, "b", json_integer(2), &err));
+	autofree char *line = json_line(obj, &err);
+	assert_string_equal(line, "{\"a\":\"text\",\"b\":2}");
+	assert_int_equal(json_put(obj, "c", NULL, &err), -1);
+	assert_code(err, ERR_IO);
+	assert_int_equal(json_put_string(obj, "c", "\xff", &err), -1);
+	assert_code(err, ERR_INVALID);
+	assert_string_equal(err.msg, "c is not valid UTF-8");
+	assert_int_equal(json_put_string(obj, "c", NULL, &err), -1);
+	assert_code(err, ERR_INTERNAL);
+	assert_int_equal(json_object_size(obj), 2);
+	json_t *kept = json_integer(3);
+	json_incref(kept);
+	assert_int_equal(json_put(NULL, "c", kept, &err), -1); /* stolen all the same */
+	assert_int_equal(kept->refcount, 1);
+	json_decref(kept);
+}
+
+#define R "\xef\xbf\xbd"
+
+static void lossy_strings_are_valid(void **state)
+{
+	static const struct {
+		const char *in;
+		size_t len;
+		const char *out;
+	} rows[] = {
+		{TEXT(""), ""},
+		{TEXT("plain \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+		 "plain \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+		{TEXT("a\0b\0"), "a" R "b" R},
+		{TEXT("\x80"), R},
+		{TEXT("\xff\xfe"), R R},
+		{TEXT("\xc0\xaf"), R R},	     /* overlong */
+		{TEXT("\xe0\x80\x80"), R R R},	     /* overlong */
+		{TEXT("\xed\xa0\x80"), R R R},	     /* surrogate */
+		{TEXT("\xf4\x90\x80\x80"), R R R R}, /* above U+10FFFF */
+		{TEXT("\xf0\x9f\x98"), R},	     /* cut at the end */
+		{TEXT("\xf0\x9f\x98x"), R "x"},	     /* cut in the middle */
+		{TEXT("\xe2\x82\xe2\x82\xac"), R "\xe2\x82\xac"},
+		{TEXT("\xc3\0"), R R},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_auto_t *value = json_string_lossy(rows[i].in, rows[i].len);
+		assert_non_null(value);
+		assert_string_equal(json_string_value(value), rows[i].out);
+	}
+	json_auto_t *none = json_string_lossy(NULL, 0);
+	assert_string_equal(json_string_value(none), "");
+}
+
+/* Whatever bytes come, the text is one that the strict loader takes. */
+static void lossy_strings_load_again(void **state)
+{
+	unsigned random = 4711;
+	uint8_t bytes[64];
+	struct error err;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			random = random * 1103515245 + 12345;
+			bytes[i] = (uint8_t)(random >> 16 | (random & 0x4000 ? 0xc0 : 0));
+		}
+		json_auto_t *value = json_string_lossy(bytes, sizeof(bytes));
+		autofree char *line = json_line(value, &err);
+		assert_non_null(line);
+		json_auto_t *again = json_load_strict(line, strlen(line), &err);
+		assert_true(json_equal(value, again));
+	}
+}
+
+static void differences_are_located(void **state)
+{
+	static const struct {
+		const char *a, *b, *path;
+	} rows[] = {
+		{"{}", "{}", NULL},
+		{"{\"a\":1,\"b\":[1,{}]}", "{\"b\":[1,{}],\"a\":1}", NULL},
+		{"1", "2", ""},
+		{"{}", "[]", ""},
+		{"{\"a\":1}", "{\"a\":2}", "a"},
+		{"{\"a\":1}", "{\"a\":1.0}", "a"},
+		{"{\"a\":1}", "{}", "a"},
+		{"{}", "{\"a\":1}", "a"},
+		{"{\"a\":null}", "{}", "a"},
+		{"{\"c\":{\"n\":{\"m\":\"x\"}}}", "{\"c\":{\"n\":{\"m\":\"y\"}}}", "c.n.m"},
+		{"{\"d\":[1,2]}", "{\"d\":[1,3]}", "d[1]"},
+		{"{\"d\":[1]}", "{\"d\":[1,3]}", "d[1]"},
+		{"{\"d\":[1,3]}", "{\"d\":[1]}", "d[1]"},
+		{"{\"d\":[{\"p\":1}]}", "{\"d\":[{\"p\":2}]}", "d[0].p"},
+		{"[[1],[2]]", "[[1],[3]]", "[1][0]"},
+		{"{\"a\":1,\"b\":1}", "{\"a\":1,\"b\":2}", "b"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_auto_t *a = load(rows[i].a);
+		json_auto_t *b = load(rows[i].b);
+		char path[64] = "left over";
+		assert_int_equal(json_first_difference(a, b, path, sizeof(path)),
+				 rows[i].path != NULL);
+		assert_string_equal(path, rows[i].path ? rows[i].path : "");
+	}
+}
+
+static void difference_fits_any_buffer(void **state)
+{
+	json_auto_t *a = load("{\"long\":{\"path\":[{\"here\":1}]}}");
+	json_auto_t *b = load("{\"long\":{\"path\":[{\"here\":2}]}}");
+	char path[8];
+
+	(void)state;
+	for (size_t size = 0; size <= sizeof(path); size++) {
+		memset(path, '#', sizeof(path));
+		assert_int_equal(json_first_difference(a, b, path, size), 1);
+		for (size_t i = size; i < sizeof(path); i++)
+			assert_int_equal(path[i], '#');
+		if (size)
+			assert_int_equal(strncmp(path, "long.path", strlen(path)), 0);
+	}
+}
+
+/* Equal documents of full depth and breadth must not take time exponential in the depth. */
+static void deep_equal_documents(void **state)
+{
+	autofree char *text = malloc(1000);
+	struct error err;
+
+	(void)state;
+	size_t len = nest(text, 64, "{\"a\":", '}');
+	json_auto_t *a = json_load_strict(text, len, &err);
+	json_auto_t *b = json_load_strict(text, len, &err);
+	char path[8];
+	assert_int_equal(json_first_difference(a, b, path, sizeof(path)), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loads_values_of_every_type),
+		cmocka_unit_test(raw_nul_is_refused_everywhere),
+		cmocka_unit_test(hostile_documents_are_refused),
+		cmocka_unit_test(position_is_told),
+		cmocka_unit_test(depth_64_is_the_last),
+		cmocka_unit_test(depth_counts_real_brackets),
+		cmocka_unit_test(writes_lines_and_indented),
+		cmocka_unit_test(getters_take_the_right_type),
+		cmocka_unit_test(getters_name_what_is_wrong),
+		cmocka_unit_test(integers_have_a_range),
+		cmocka_unit_test(strings_hold_no_nul),
+		cmocka_unit_test(only_known_keys),
+		cmocka_unit_test(a_huge_unknown_key_is_shown_in_part),
+		cmocka_unit_test(put_sets_or_says_why_not),
+		cmocka_unit_test(lossy_strings_are_valid),
+		cmocka_unit_test(lossy_strings_load_again),
+		cmocka_unit_test(differences_are_located),
+		cmocka_unit_test(difference_fits_any_buffer),
+		cmocka_unit_test(deep_equal_documents),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Logs, dates and limits. */
+#include "test_base.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+/* Lines without their 24 bytes of date, joined by '|'; the file is emptied. */
+static char *lines_of(int fd)
+{
+	autobuf struct buf b = BUF_INIT(0);
+	struct buf out = BUF_INIT(0);
+	struct error err;
+	char *rest, *line;
+
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_ok(fd_read_to_end(fd, &b, &err));
+	autofree char *text = buf_steal_string(&b, &err);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		assert_true(strlen(line) > 25);
+		assert_int_equal(line[23], 'Z');
+		assert_int_equal(line[24], ' ');
+		assert_ok(buf_printf(&out, &err, "%s%s", out.len ? "|" : "", line + 25));
+	}
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return buf_steal_string(&out, &err);
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, what)); p += strlen(what))
+		n++;
+	return n;
+}
+
+static int new_file(void)
+{
+	struct error err;
+	int fd = fd_memfd("log", NULL, 0, &err);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void lines_are_plain(void **state)
+{
+	autoclose int fd = new_file();
+	struct log log;
+
+	(void)state;
+	log_init(&log, fd, 0);
+	log_line(&log, "first %d", 1);
+	log_line(&log, "a\nforged\r\x1b[31m\x7f\tend");
+	log_line(&log, "\xc3\xa9 \xc2\x9b"
+		       "31m \xc2\xa0");
+	log_limited(&log, "%s", "limited");
+	errno = EPIPE;
+	log_line(&log, "errno stays");
+	assert_int_equal(errno, EPIPE);
+	autofree char *text = lines_of(fd);
+	assert_string_equal(text, "first 1|a?forged??[31m??end|\xc3\xa9 ??31m \xc2\xa0|limited|"
+				  "errno stays");
+}
+
+static void long_lines_are_cut(void **state)
+{
+	autoclose int fd = new_file();
+	autofree char *x = malloc(10001);
+	struct log log;
+
+	(void)state;
+	memset(x, 'x', 10000);
+	x[10000] = '\0';
+	log_init(&log, fd, 0);
+	log_line(&log, "%s", x);
+	log_line(&log, "next");
+	autofree char *text = lines_of(fd);
+	assert_true(strlen(text) > 1000 && strlen(text) < 3000);
+	assert_string_equal(text + strlen(text) - 6, "x|next");
+}
+
+static void cap_is_kept_and_told_once(void **state)
+{
+	struct log log;
+
+	(void)state;
+	for (uint64_t cap = 1; cap < 600; cap += 7) {
+		autoclose int fd = new_file();
+		log_init(&log, fd, cap);
+		for (int i = 0; i < 50; i++)
+			log_line(&log, "line %02d", i);
+		assert_true(lseek(fd, 0, SEEK_END) <= (off_t)cap);
+		autofree char *text = lines_of(fd);
+		assert_int_equal(count(text, "size limit"),
+				 cap >= 90 ? 1 : count(text, "size limit"));
+		assert_true(count(text, "size limit") <= 1);
+		if (count(text, "size limit")) /* it is the last line */
+			assert_null(strchr(strstr(text, "size limit"), '|'));
+		if (cap > 300)
+			assert_memory_equal(text, "line 00|line 01|", 16);
+	}
+}
+
+static void appended_file_counts_from_its_size(void **state)
+{
+	autoclose int fd = new_file();
+	char old[500];
+	struct log log;
+
+	(void)state;
+	memset(old, 'o', sizeof(old));
+	old[sizeof(old) - 1] = '\n';
+	assert_int_equal(write(fd, old, sizeof(old)), sizeof(old));
+	log_init(&log, fd, 500);
+	log_line(&log, "too much");
+	assert_int_equal(lseek(fd, 0, SEEK_END), 500);
+	log_init(&log, fd, 100); /* longer already than it may become */
+	log_line(&log, "too much");
+	assert_int_equal(lseek(fd, 0, SEEK_END), 500);
+	log_init(&log, fd, 1000);
+	log_line(&log, "fits");
+	assert_int_equal(lseek(fd, 0, SEEK_END), 500 + 24 + 1 + 4 + 1);
+}
+
+static void no_log_and_a_full_disk_are_survived(void **state)
+{
+	autoclose int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct log log;
+
+	(void)state;
+	log_init(&log, -1, 0);
+	log_line(&log, "nowhere");
+	log_limited(&log, "nowhere");
+	log_init(&log, full, 10000);
+	for (int i = 0; i < 20; i++)
+		log_line(&log, "lost");
+	assert_int_equal(log.written, 0);
+}
+
+/* From here on the clock is virtual. */
+static void ten_limited_lines_a_second(void **state)
+{
+	autoclose int fd = new_file();
+	struct log log;
+
+	(void)state;
+	clock_set_virtual(5 * NS_PER_S);
+	log_init(&log, fd, 0);
+	for (int i = 0; i < 100; i++)
+		log_limited(&log, "guest %d", i);
+	log_line(&log, "ours is never limited");
+	autofree char *first = lines_of(fd);
+	assert_int_equal(count(first, "guest"), 10);
+	assert_non_null(strstr(first, "guest 9|ours is never limited"));
+
+	clock_set_virtual(6 * NS_PER_S - 1);
+	log_limited(&log, "guest");
+	autofree char *same = lines_of(fd);
+	assert_string_equal(same, "");
+
+	clock_set_virtual(6 * NS_PER_S);
+	log_limited(&log, "guest again");
+	autofree char *next = lines_of(fd);
+	assert_string_equal(next, "91 lines were dropped, too many in a second|guest again");
+
+	for (int i = 0; i < 20; i++)
+		log_limited(&log, "guest");
+	lseek(fd, 0, SEEK_SET);
+	clock_set_virtual(9 * NS_PER_S);
+	free(lines_of(fd));
+	log_line(&log, "ours");
+	autofree char *told = lines_of(fd);
+	assert_string_equal(told, "11 lines were dropped, too many in a second|ours");
+}
+
+static void virtual_clock_stands_where_it_is_put(void **state)
+{
+	(void)state;
+	clock_set_virtual(42);
+	assert_true(clock_is_virtual());
+	assert_true(clock_mono_ns() == 42);
+	clock_set_virtual(UINT64_MAX);
+	assert_true(clock_mono_ns() == UINT64_MAX);
+	assert_true(clock_boot_ns() > 42);
+	assert_true(clock_real_ns() > INT64_C(1700000000) * 1000000000);
+}
+
+static void dates(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *text;
+	} rows[] = {
+		{0, "1970-01-01T00:00:00.000Z"},
+		{-1, "1969-12-31T23:59:59.999Z"},
+		{999999, "1970-01-01T00:00:00.000Z"},
+		{1000000, "1970-01-01T00:00:00.001Z"},
+		{INT64_C(951782400) * 1000000000, "2000-02-29T00:00:00.000Z"},
+		{INT64_C(951868799999) * 1000000, "2000-02-29T23:59:59.999Z"},
+		{INT64_C(1709164800) * 1000000000, "2024-02-29T00:00:00.000Z"},
+		{INT64_C(1777680000) * 1000000000, "2026-05-02T00:00:00.000Z"},
+		{INT64_C(4107542400) * 1000000000, "2100-03-01T00:00:00.000Z"},
+		{INT64_MAX, "2262-04-11T23:47:16.854Z"},
+		{INT64_MIN, "1677-09-21T00:12:43.145Z"},
+	};
+	char text[CLOCK_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		clock_rfc3339(rows[i].ns, text);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+/* Every day of the range, against the C library. */
+static void dates_agree_with_gmtime(void **state)
+{
+	char text[CLOCK_TEXT], want[CLOCK_TEXT];
+
+	(void)state;
+	for (int64_t day = -106751; day <= 106750; day++) {
+		time_t t = day * 86400 + (day * 7919 % 86400 + 86400) % 86400;
+		struct tm tm;
+		gmtime_r(&t, &tm);
+		strftime(want, sizeof(want), "%Y-%m-%dT%H:%M:%S.000Z", &tm);
+		clock_rfc3339((int64_t)t * 1000000000, text);
+		assert_string_equal(text, want);
+	}
+}
+
+static void limits_have_distinct_names_units_and_texts(void **state)
+{
+	(void)state;
+	for (int i = 0; i < LIMIT_COUNT; i++) {
+		const struct limit_row *row = &limit_table[i];
+		assert_true(*row->name && *row->unit && *row->text);
+		assert_true(row->value > 0);
+		assert_true(limit_get((enum limit)i) == row->value);
+		for (int j = 0; j < i; j++)
+			assert_string_not_equal(row->name, limit_table[j].name);
+	}
+	assert_string_equal(limit_table[LIMIT_HALT_MS].name, "HALT_MS");
+}
+
+static void tests_may_change_a_limit(void **state)
+{
+	static const char *const bad[] = {
+		"", "x", "5x", "-1", "+1", " 5", "5 ", "0x10", "18446744073709551616", "1.5"};
+	static const char name[] = "MICROAGENT_TEST_LIMIT_HALT_MS";
+	uint64_t ordinary = limit_table[LIMIT_HALT_MS].value;
+
+	(void)state;
+	setenv(name, "7", 1);
+	assert_true(limit_get(LIMIT_HALT_MS) == 7);
+	assert_true(limit_get(LIMIT_KILL_MS) == limit_table[LIMIT_KILL_MS].value);
+	setenv(name, "0", 1);
+	assert_true(limit_get(LIMIT_HALT_MS) == 0);
+	setenv(name, "18446744073709551615", 1);
+	assert_true(limit_get(LIMIT_HALT_MS) == UINT64_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		setenv(name, bad[i], 1);
+		assert_true(limit_get(LIMIT_HALT_MS) == ordinary);
+	}
+	unsetenv(name);
+	assert_true(limit_get(LIMIT_HALT_MS) == ordinary);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_are_plain),
+		cmocka_unit_test(long_lines_are_cut),
+		cmocka_unit_test(cap_is_kept_and_told_once),
+		cmocka_unit_test(appended_file_counts_from_its_size),
+		cmocka_unit_test(no_log_and_a_full_disk_are_survived),
+		cmocka_unit_test(ten_limited_lines_a_second),
+		cmocka_unit_test(virtual_clock_stands_where_it_is_put),
+		cmocka_unit_test(dates),
+		cmocka_unit_test(dates_agree_with_gmtime),
+		cmocka_unit_test(limits_have_distinct_names_units_and_texts),
+		cmocka_unit_test(tests_may_change_a_limit),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

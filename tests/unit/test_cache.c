@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* The cache of kernels and images: where it is, what is listed, what a user's word means. */
+#include "test_base.h"
+
+#include "store/cache.h"
+
+#define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+static void put(const struct scratch *s, const char *name, const char *text)
+{
+	struct error err = {0};
+
+	if (path_replace_file_at(s->fd, name, text, strlen(text), 0600, PATH_NO_SYNC, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+/* An entry of kernels/: its record and its kernel. */
+static void put_kernel(const struct scratch *s, const char *name, const char *kind,
+		       const char *version)
+{
+	char path[256], text[1024];
+
+	snprintf(path, sizeof(path), "kernels/%s", name);
+	put(s, path, "kernel");
+	snprintf(path, sizeof(path), "kernels/%s.json", name);
+	snprintf(text, sizeof(text),
+		 "{\"format\":1,\"name\":\"%s\",\"kind\":\"%s\",\"version\":\"%s\",\"sha256\":"
+		 "\"" SHA_A "\",\"initSha256\":\"" SHA_B "\",\"later\":[1]}",
+		 name, kind, version);
+	put(s, path, text);
+}
+
+static void put_image(const struct scratch *s, const char *name)
+{
+	char path[256], text[1024];
+
+	snprintf(path, sizeof(path), "images/%s.ext4", name);
+	put(s, path, "image");
+	snprintf(path, sizeof(path), "images/%s.json", name);
+	snprintf(text, sizeof(text),
+		 "{\"format\":1,\"name\":\"%s\",\"sha256\":\"" SHA_A "\",\"sizeBytes\":4096}",
+		 name);
+	put(s, path, text);
+}
+
+static int make(void **state)
+{
+	struct scratch *s;
+
+	if (scratch_make(state) < 0)
+		return -1;
+	s = *state;
+	setenv("MICROAGENT_CACHE_DIR", s->path, 1);
+	return mkdirat(s->fd, "kernels", 0700) || mkdirat(s->fd, "images", 0700);
+}
+
+static int drop(void **state)
+{
+	unsetenv("MICROAGENT_CACHE_DIR");
+	return scratch_remove(state);
+}
+
+static void assert_dir(const char *expected)
+{
+	struct error err = {0};
+	autofree char *dir = cache_dir(&err);
+
+	if (!dir)
+		fail_msg("%s", err.msg);
+	assert_string_equal(dir, expected);
+}
+
+static void the_place_follows_the_environment(void **state)
+{
+	autofree char *home = strdup(getenv("HOME") ? getenv("HOME") : "/root");
+	struct error err = {0};
+
+	(void)state;
+	setenv("HOME", "/home/user/", 1);
+	setenv("XDG_CACHE_HOME", "/xdg", 1);
+	setenv("MICROAGENT_CACHE_DIR", "/own//place/", 1);
+	assert_dir("/own/place");
+	setenv("MICROAGENT_CACHE_DIR", "", 1);
+	assert_dir("/xdg/microagent");
+	setenv("XDG_CACHE_HOME", "relative", 1);
+	assert_dir("/home/user/.cache/microagent");
+	unsetenv("XDG_CACHE_HOME");
+	assert_dir("/home/user/.cache/microagent");
+	unsetenv("HOME");
+	assert_null(cache_dir(&err));
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	setenv("HOME", home, 1);
+}
+
+static void an_absent_cache_is_empty(void **state)
+{
+	struct cache_kernels kernels;
+	struct cache_images images;
+	struct error err = {0};
+
+	(void)state;
+	setenv("MICROAGENT_CACHE_DIR", "/nonexistent/cache", 1);
+	assert_int_equal(cache_kernels(&kernels, &err), 0);
+	assert_int_equal(cache_images(&images, &err), 0);
+	assert_int_equal(kernels.count, 0);
+	assert_int_equal(images.count, 0);
+	cache_kernels_free(&kernels);
+	cache_images_free(&images);
+}
+
+static void the_default_comes_first(void **state)
+{
+	static const char *const expected[] = {"tuned-6.1.9-1", "debian-6.1.192-2",
+					       "debian-6.1.55-1", "mine"};
+	const struct scratch *s = *state;
+	struct cache_kernels list;
+	struct error err = {0};
+
+	put_kernel(s, "mine", "custom", "");
+	put_kernel(s, "debian-6.1.55-1", "debian", "6.1.55-1");
+	put_kernel(s, "debian-6.1.192-2", "debian", "6.1.192-2");
+	put_kernel(s, "tuned-6.1.9-1", "tuned", "6.1.9-1");
+	put(s, "kernels/.hidden.json", "not JSON");
+	put(s, "kernels/stray", "no record of it");
+	assert_int_equal(cache_kernels(&list, &err), 0);
+	assert_int_equal(list.count, ARRAY_SIZE(expected));
+	for (size_t i = 0; i < list.count; i++)
+		assert_string_equal(list.items[i].name, expected[i]);
+	assert_string_equal(list.items[0].sha256, SHA_A);
+	assert_string_equal(list.items[0].init_sha256, SHA_B);
+	assert_string_equal(list.items[0].initrd_sha256, "");
+	assert_null(list.items[0].initrd);
+	cache_kernels_free(&list);
+}
+
+static void busybox_is_the_default_image(void **state)
+{
+	const struct scratch *s = *state;
+	struct cache_images list;
+	struct cache_image image;
+	struct error err = {0};
+
+	put_image(s, "alpine");
+	put_image(s, "zoo");
+	put_image(s, "busybox");
+	assert_int_equal(cache_images(&list, &err), 0);
+	assert_int_equal(list.count, 3);
+	assert_string_equal(list.items[0].name, "busybox");
+	assert_string_equal(list.items[1].name, "alpine");
+	assert_int_equal(list.items[1].size, 4096);
+	cache_images_free(&list);
+	assert_int_equal(cache_image_find(NULL, &image, &err), 0);
+	assert_string_equal(image.name, "busybox");
+	assert_true(image.cached);
+	assert_null(image.user);
+	cache_image_free(&image);
+}
+
+static void assert_kernel(const char *text, const char *name, bool cached)
+{
+	struct cache_kernel kernel = {0};
+	struct error err = {0};
+
+	if (cache_kernel_find(text, &kernel, &err) < 0)
+		fail_msg("%s: %s", text ? text : "default", err.msg);
+	assert_string_equal(kernel.name, name);
+	assert_int_equal(kernel.cached, cached);
+	assert_int_equal(kernel.path[0], '/');
+	cache_kernel_free(&kernel);
+}
+
+static void a_kernel_is_found_by_name_kind_and_path(void **state)
+{
+	const struct scratch *s = *state;
+	struct cache_kernel kernel = {0};
+	struct error err = {0};
+	char path[256];
+
+	put_kernel(s, "debian-6.1.55-1", "debian", "6.1.55-1");
+	put_kernel(s, "debian-6.1.192-2", "debian", "6.1.192-2");
+	put_kernel(s, "tuned-6.1.9-1", "tuned", "6.1.9-1");
+	assert_kernel(NULL, "tuned-6.1.9-1", true);
+	assert_kernel("debian", "debian-6.1.192-2", true);
+	assert_kernel("debian-6.1.55-1", "debian-6.1.55-1", true);
+	snprintf(path, sizeof(path), "%s/kernels//tuned-6.1.9-1", s->path);
+	assert_kernel(path, "tuned-6.1.9-1", true);
+	put(s, "vmlinux", "kernel");
+	snprintf(path, sizeof(path), "%s/./vmlinux", s->path);
+	assert_kernel(path, "vmlinux", false);
+	put(s, "vmlinux.initrd", "initrd");
+	assert_int_equal(cache_kernel_find(path, &kernel, &err), 0);
+	snprintf(path, sizeof(path), "%s/vmlinux.initrd", s->path);
+	assert_string_equal(kernel.initrd, path);
+	assert_int_equal(kernel.kind, KERNEL_CUSTOM);
+	assert_string_equal(kernel.sha256, "");
+	cache_kernel_free(&kernel);
+}
+
+static void a_file_beside_us_needs_no_slash(void **state)
+{
+	const struct scratch *s = *state;
+	struct cache_image image = {0};
+	struct error err = {0};
+	char path[256];
+	autoclose int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	put(s, "disk.img", "12345");
+	assert_int_equal(fchdir(s->fd), 0);
+	assert_int_equal(cache_image_find("disk.img", &image, &err), 0);
+	assert_int_equal(fchdir(here), 0);
+	snprintf(path, sizeof(path), "%s/disk.img", s->path);
+	assert_string_equal(image.path, path);
+	assert_false(image.cached);
+	assert_int_equal(image.size, 5);
+	cache_image_free(&image);
+}
+
+static void assert_no_kernel(const char *text, enum error_code code, const char *words)
+{
+	struct cache_kernel kernel = {.name = (char *)(uintptr_t)7};
+	struct error err = {0};
+
+	assert_int_equal(cache_kernel_find(text, &kernel, &err), -1);
+	if (err.code != code || !strstr(err.msg, words))
+		fail_msg("%s: %s", error_code_name(err.code), err.msg);
+	assert_ptr_equal(kernel.name, (char *)(uintptr_t)7);
+}
+
+static void assert_no_image(const char *text, enum error_code code, const char *words)
+{
+	struct cache_image image = {.name = (char *)(uintptr_t)7};
+	struct error err = {0};
+
+	assert_int_equal(cache_image_find(text, &image, &err), -1);
+	if (err.code != code || !strstr(err.msg, words))
+		fail_msg("%s: %s", error_code_name(err.code), err.msg);
+	assert_ptr_equal(image.name, (char *)(uintptr_t)7);
+}
+
+static void what_is_missing_names_the_command(void **state)
+{
+	const struct scratch *s = *state;
+
+	assert_no_kernel(NULL, ERR_NOT_FOUND, "microagent kernel install");
+	assert_no_kernel("tuned", ERR_NOT_FOUND, "microagent kernel build");
+	assert_no_kernel("no-such", ERR_NOT_FOUND, "no-such");
+	assert_no_kernel("/no/such", ERR_NOT_FOUND, "/no/such");
+	assert_no_kernel("", ERR_INVALID, "empty");
+	assert_no_kernel(s->path, ERR_INVALID, "not a regular file");
+	assert_no_image(NULL, ERR_NOT_FOUND, "microagent image build busybox");
+	assert_no_image("debian", ERR_NOT_FOUND, "microagent image build debian");
+	assert_no_image("/no/such", ERR_NOT_FOUND, "/no/such");
+	assert_no_image("", ERR_INVALID, "empty");
+}
+
+static void a_bad_record_is_named(void **state)
+{
+	static const char *const texts[] = {"",
+					    "{",
+					    "[]",
+					    "{\"kind\":\"tuned\"}",
+					    "{\"kind\":1,\"sha256\":\"" SHA_A "\"}",
+					    "{\"kind\":\"tuned\",\"sha256\":null}"};
+	const struct scratch *s = *state;
+	struct cache_kernels list = {.count = 77};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct error err = {0};
+
+		put(s, "kernels/bad.json", texts[i]);
+		assert_int_equal(cache_kernels(&list, &err), -1);
+		if (err.code != ERR_IO || !strstr(err.msg, "kernels/bad.json"))
+			fail_msg("%s: %s", error_code_name(err.code), err.msg);
+		assert_int_equal(list.count, 77);
+	}
+}
+
+static void a_digest_that_is_none_is_not_recorded(void **state)
+{
+	const struct scratch *s = *state;
+	struct cache_kernels list;
+	struct error err = {0};
+
+	put(s, "kernels/odd.json", "{\"kind\":\"tuned\",\"sha256\":\"xyz\"}");
+	assert_int_equal(cache_kernels(&list, &err), 0);
+	assert_string_equal(list.items[0].sha256, "");
+	cache_kernels_free(&list);
+}
+
+#define cache_test(fn) cmocka_unit_test_setup_teardown(fn, make, drop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cache_test(the_place_follows_the_environment),
+		cache_test(an_absent_cache_is_empty),
+		cache_test(the_default_comes_first),
+		cache_test(busybox_is_the_default_image),
+		cache_test(a_kernel_is_found_by_name_kind_and_path),
+		cache_test(a_file_beside_us_needs_no_slash),
+		cache_test(what_is_missing_names_the_command),
+		cache_test(a_bad_record_is_named),
+		cache_test(a_digest_that_is_none_is_not_recorded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Errors about fields of a request, in the words of a command line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+static const struct cli_option options[] = {
+	{"memory", 0, CLI_OPTION_INT, 0, "MIB", "memory", 0, 0},
+	{"env", 'e', CLI_OPTION_LIST, 0, "KEY=VALUE", "variable", 0, 0},
+	{"accelerator", 0, CLI_OPTION_STRING, 0, "NAME", "accelerator", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+static const struct cli_command with_options = {.name = "run", .options = options};
+static const struct cli_command without = {.name = "start"};
+
+static void test_fields_become_options(void **state)
+{
+	static const struct {
+		const char *given, *with, *without;
+	} cases[] = {
+		{"config.memoryMiB must be at least 64", "--memory must be at least 64", NULL},
+		{"x: config.env.A is wrong", "x: --env.A is wrong", NULL},
+		{"config.memoryMiBs is unknown", NULL, NULL},
+		{"config.cpuCount is 9", NULL, NULL}, /* no option of this command */
+		{"config.command[0] is empty", "the command's first word is empty",
+		 "the command's first word is empty"},
+		{"config.stateDir is wrong", "--state-dir is wrong", "--state-dir is wrong"},
+		{"accelerator kvm: no",
+		 "accelerator kvm: no: use --accelerator auto or tcg; `microagent doctor` says "
+		 "more",
+		 NULL},
+		{"plain", NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *given = cases[i].given;
+		struct error err;
+
+		error_set(&err, ERR_INVALID, "%s", given);
+		cli_name_options(&with_options, &err);
+		assert_string_equal(err.msg, cases[i].with ? cases[i].with : given);
+		error_set(&err, ERR_INVALID, "%s", given);
+		cli_name_options(&without, &err);
+		assert_string_equal(err.msg, cases[i].without ? cases[i].without : given);
+	}
+}
+
+/* A name that is longer than the field pushes the end of a full message out. */
+static void test_a_full_message(void **state)
+{
+	static const char field[] = "config.user", option[] = "the command";
+	struct error err = {.code = ERR_INVALID};
+
+	(void)state;
+	memset(err.msg, 'x', sizeof(err.msg) - 1);
+	memcpy(err.msg, "config.command ", 15);
+	cli_name_options(&with_options, &err);
+	assert_memory_equal(err.msg, option, strlen(option));
+	memset(err.msg, 'x', sizeof(err.msg) - 1);
+	memcpy(err.msg + sizeof(err.msg) - sizeof(field), field, sizeof(field));
+	cli_name_options(&with_options, &err);
+	assert_true(strlen(err.msg) < sizeof(err.msg));
+	memset(err.msg, 'x', sizeof(err.msg) - 1);
+	memcpy(err.msg, "accelerator kvm: ", 17);
+	cli_name_options(&with_options, &err);
+	assert_int_equal(strlen(err.msg), sizeof(err.msg) - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fields_become_options),
+		cmocka_unit_test(test_a_full_message),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

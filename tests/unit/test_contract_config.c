@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* What a config becomes: defaults, the canonical form, records, and differences. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "contract/request.h"
+
+#define LEAST "\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/s\""
+
+static const struct host_bounds bounds = {.memory_mib = 8192, .cpus = 4};
+
+static struct request decode_for(const char *config, const struct host_bounds *host)
+{
+	struct request request = {0};
+	struct error err = {0};
+	char text[8192];
+
+	snprintf(text, sizeof(text),
+		 "{\"command\":\"prepare\",\"identity\":{\"requestID\":\"q\",\"runtimeID\":\"a\","
+		 "\"role\":\"workload\",\"backend\":\"qemu\"},\"config\":{%s}}",
+		 config);
+	if (request_decode(text, strlen(text), "qemu", host, &request, &err) < 0)
+		fail_msg("%s: %s", config, err.msg);
+	return request;
+}
+
+static struct request decode(const char *config)
+{
+	return decode_for(config, &bounds);
+}
+
+static void assert_normalised(const char *config, const char *expected)
+{
+	struct request request = decode(config);
+	autofree char *text = json_dumps(request.config.normalised, JSON_COMPACT);
+
+	assert_string_equal(text, expected);
+	request_free(&request);
+}
+
+static void defaults(void **state)
+{
+	struct request request = decode(LEAST);
+	const struct config *c = &request.config;
+
+	(void)state;
+	assert_int_equal(request.command, COMMAND_PREPARE);
+	assert_string_equal(request.identity.request_id, "q");
+	assert_string_equal(request.identity.runtime_id, "a");
+	assert_string_equal(request.identity.role, "workload");
+	assert_string_equal(request.identity.backend, "qemu");
+	assert_ptr_equal(request.identity.json, json_object_get(request.document, "identity"));
+	assert_string_equal(c->kernel_path, "/k");
+	assert_string_equal(c->initrd_path, "/k.initrd");
+	assert_string_equal(c->rootfs_path, "/r");
+	assert_string_equal(c->state_dir, "/s");
+	assert_int_equal(c->memory_mib, 512);
+	assert_int_equal(c->cpu_count, 2);
+	assert_int_equal(c->accelerator, ACCELERATOR_AUTO);
+	assert_int_equal(c->network_mode, NETWORK_NAT);
+	assert_int_equal(c->timeout_seconds, 0);
+	assert_null(c->network_interface);
+	assert_null(c->command);
+	assert_null(c->env);
+	assert_null(c->user);
+	assert_null(c->hostname);
+	assert_null(c->port_forwards);
+	assert_null(c->disks);
+	assert_null(c->vsock_listeners);
+	assert_null(c->mediation);
+	assert_null(c->shares);
+	assert_null(c->bundles);
+	assert_null(c->outputs);
+	assert_null(c->image);
+	assert_null(c->cgroup);
+	request_free(&request);
+}
+
+static void defaults_within_a_small_host(void **state)
+{
+	static const struct host_bounds small = {.memory_mib = 400, .cpus = 1};
+	struct request request = decode_for(LEAST, &small);
+
+	(void)state;
+	assert_int_equal(request.config.memory_mib, 400);
+	assert_int_equal(request.config.cpu_count, 1);
+	request_free(&request);
+}
+
+static void without_host_bounds(void **state)
+{
+	struct request request = decode_for(LEAST ",\"memoryMiB\":1048576,\"cpuCount\":512", NULL);
+
+	(void)state;
+	assert_int_equal(request.config.memory_mib, 1048576);
+	assert_int_equal(request.config.cpu_count, 512);
+	request_free(&request);
+}
+
+static void everything_given(void **state)
+{
+	struct request request = decode(
+		LEAST
+		",\"initrdPath\":\"/i\",\"memoryMiB\":64,\"cpuCount\":4,\"accelerator\":\"kvm\","
+		"\"command\":[\"a\",\"\"],\"env\":{\"A\":\"\"},\"user\":\"u\",\"hostname\":\"h\","
+		"\"timeoutSeconds\":9,\"cgroup\":\"/g/\",\"image\":{\"imageRef\":\"i\"},"
+		"\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}");
+	const struct config *c = &request.config;
+
+	(void)state;
+	assert_string_equal(c->initrd_path, "/i");
+	assert_int_equal(c->memory_mib, 64);
+	assert_int_equal(c->cpu_count, 4);
+	assert_int_equal(c->accelerator, ACCELERATOR_KVM);
+	assert_int_equal(json_array_size(c->command), 2);
+	assert_int_equal(json_object_size(c->env), 1);
+	assert_string_equal(c->user, "u");
+	assert_string_equal(c->hostname, "h");
+	assert_int_equal(c->timeout_seconds, 9);
+	assert_string_equal(c->cgroup, "/g");
+	assert_int_equal(json_object_size(c->image), 1);
+	assert_int_equal(c->network_mode, NETWORK_BRIDGED);
+	assert_string_equal(c->network_interface, "br0");
+	request_free(&request);
+}
+
+static void canonical_form(void **state)
+{
+	static const char bare[] =
+		"{\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/s\","
+		"\"memoryMiB\":512,\"cpuCount\":2,\"network\":{\"mode\":\"nat\"},"
+		"\"initrdPath\":\"/k.initrd\",\"accelerator\":\"auto\",\"timeoutSeconds\":0}";
+
+	(void)state;
+	assert_normalised(LEAST, bare);
+	assert_normalised("\"stateDir\":\"//s/./\",\"rootfsPath\":\"/r\",\"kernelPath\":\"/k\"",
+			  bare);
+	assert_normalised(LEAST
+			  ",\"disks\":[],\"shares\":[],\"bundles\":[],\"outputs\":[],"
+			  "\"vsockListeners\":[],\"network\":{\"portForwards\":[],\"allow\":[]}",
+			  bare);
+	assert_normalised(LEAST ",\"env\":{},\"image\":{},\"mediation\":{\"enabled\":false}", bare);
+	assert_normalised(LEAST ",\"mediation\":{\"port\":0,\"target\":\"\"},\"timeoutSeconds\":0",
+			  bare);
+}
+
+static void canonical_lists(void **state)
+{
+	(void)state;
+	assert_normalised(
+		LEAST
+		",\"disks\":[{\"mode\":\"rw\",\"mountpoint\":\"//d/\",\"path\":\"p\","
+		"\"name\":\"d\"}],\"shares\":[{\"mode\":\"ro\",\"path\":\"/h//x/\",\"tag\":\"t\","
+		"\"mountpoint\":\"/m\"}],\"mediation\":{\"target\":\"h:1\",\"port\":7,"
+		"\"enabled\":true},\"network\":{\"allow\":[\"10.0.0.1\",\"0.0.0.0/0\"],"
+		"\"portForwards\":[{\"guestPort\":80,\"hostPort\":8080}]}",
+		"{\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/"
+		"s\",\"memoryMiB\":512,"
+		"\"cpuCount\":2,\"disks\":[{\"name\":\"d\",\"path\":\"p\",\"mountpoint\":\"/d\","
+		"\"mode\":\"rw\"}],\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"protocol\":"
+		"\"tcp\",\"host\":\"127.0.0.1\",\"hostPort\":8080,\"guestPort\":80}],\"allow\":["
+		"\"10.0.0.1/32\",\"0.0.0.0/"
+		"0\"]},\"mediation\":{\"enabled\":true,\"required\":false,"
+		"\"port\":7,\"target\":\"h:1\",\"failClosed\":false},\"initrdPath\":\"/k.initrd\","
+		"\"accelerator\":\"auto\",\"timeoutSeconds\":0,\"shares\":[{\"tag\":\"t\",\"path\":"
+		"\"/h/x\",\"mountpoint\":\"/m\",\"mode\":\"ro\"}]}");
+}
+
+static void state_dir_alone(void **state)
+{
+	static const char text[] =
+		"{\"command\":\"stop\",\"identity\":{\"requestID\":\"q\",\"runtimeID\":\"a\","
+		"\"role\":\"workload\",\"backend\":\"qemu\"},"
+		"\"config\":{\"stateDir\":\"/s/\",\"memoryMiB\":\"not looked at\"}}";
+	struct request request = {0};
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(request_decode(text, strlen(text), "qemu", &bounds, &request, &err), 0);
+	assert_int_equal(request.command, COMMAND_STOP);
+	assert_string_equal(request.config.state_dir, "/s");
+	assert_null(request.config.kernel_path);
+	assert_int_equal(request.config.memory_mib, 0);
+	request_free(&request);
+}
+
+/* --- records -----------------------------------------------------------------------------------
+ */
+
+static struct config from_record(const char *text)
+{
+	json_auto_t *json = json_loads(text, 0, NULL);
+	struct config config = {0};
+	struct error err = {0};
+
+	if (config_from_record(json, &config, &err) < 0)
+		fail_msg("%s", err.msg);
+	return config; /* lives on without json */
+}
+
+static void a_record_is_what_was_given(void **state)
+{
+	struct request request = decode(LEAST ",\"command\":[\"x\"],\"network\":{\"mode\":"
+					      "\"isolated\"}");
+	autofree char *text = json_dumps(request.config.normalised, 0);
+	struct config recorded = from_record(text);
+	struct error err = {0};
+
+	(void)state;
+	assert_true(json_equal(recorded.normalised, request.config.normalised));
+	assert_int_equal(config_compare(&request.config, &recorded, &err), 0);
+	assert_int_equal(recorded.network_mode, NETWORK_ISOLATED);
+	request_free(&request);
+	config_free(&recorded);
+	config_free(&recorded); /* a freed one is empty */
+}
+
+static void a_newer_record_is_read(void **state)
+{
+	struct config recorded = from_record(
+		"{" LEAST ",\"later\":1,\"network\":{\"mode\":\"nat\",\"later\":{}},\"disks\":[{"
+		"\"name\":\"n\",\"path\":\"p\",\"mountpoint\":\"/"
+		"m\",\"mode\":\"ro\",\"later\":[]}]}");
+	struct request request = decode(LEAST ",\"disks\":[{\"name\":\"n\",\"path\":\"p\","
+					      "\"mountpoint\":\"/m\",\"mode\":\"ro\"}]");
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(config_compare(&request.config, &recorded, &err), 0);
+	request_free(&request);
+	config_free(&recorded);
+}
+
+/* A workspace recorded on a bigger host can still be read (and deleted) on this one. */
+static void a_record_knows_no_host(void **state)
+{
+	struct config recorded = from_record("{" LEAST ",\"memoryMiB\":1000000,\"cpuCount\":4000}");
+
+	(void)state;
+	assert_int_equal(recorded.memory_mib, 1000000);
+	config_free(&recorded);
+}
+
+static void a_damaged_record_is_refused(void **state)
+{
+	static const char *const rows[][2] = {
+		{"[]", "config must be an object"},
+		{"{}", "config.kernelPath is required"},
+		{"{" LEAST ",\"memoryMiB\":\"x\"}", "config.memoryMiB must be an integer"},
+		{"{" LEAST ",\"network\":{\"mode\":\"x\"}}", "config.network.mode must be"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_auto_t *json = json_loads(rows[i][0], 0, NULL);
+		struct config config = {.memory_mib = 77};
+		struct error err = {0};
+
+		assert_int_equal(config_from_record(json, &config, &err), -1);
+		assert_non_null(strstr(err.msg, rows[i][1]));
+		assert_int_equal(config.memory_mib, 77);
+		assert_null(config.normalised);
+	}
+}
+
+static void differences_are_named(void **state)
+{
+	static const char *const rows[][3] = {
+		/* given, recorded, path (NULL: none) */
+		{"", "", NULL},
+		{"\"memoryMiB\":512", "", NULL},
+		{"", "\"cpuCount\":2,\"accelerator\":\"auto\"", NULL},
+		{"\"network\":{\"mode\":\"nat\"}", "", NULL},
+		{"\"initrdPath\":\"/k.initrd\"", "", NULL},
+		{"\"memoryMiB\":256", "", "config.memoryMiB"},
+		{"", "\"memoryMiB\":256", "config.memoryMiB"},
+		{"\"network\":{\"mode\":\"isolated\"}", "", "config.network.mode"},
+		{"\"command\":[\"a\",\"b\"]", "\"command\":[\"a\",\"c\"]", "config.command[1]"},
+		{"\"command\":[\"a\"]", "", "config.command"},
+		{"", "\"command\":[\"a\"]", "config.command"},
+		{"\"env\":{\"A\":\"1\"}", "\"env\":{\"A\":\"2\"}", "config.env.A"},
+		{"\"initrdPath\":\"/other\"", "", "config.initrdPath"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[2][512];
+		struct request given, recorded;
+		struct error err = {0};
+		int result;
+
+		for (size_t side = 0; side < 2; side++)
+			snprintf(text[side], sizeof(text[side]), "%s%s%s", LEAST,
+				 *rows[i][side] ? "," : "", rows[i][side]);
+		given = decode(text[0]);
+		recorded = decode(text[1]);
+		result = config_compare(&given.config, &recorded.config, &err);
+		assert_int_equal(result, rows[i][2] ? -1 : 0);
+		if (rows[i][2]) {
+			char words[128];
+
+			snprintf(words, sizeof(words), "%s differs from what prepare recorded",
+				 rows[i][2]);
+			assert_int_equal(err.code, ERR_CONFLICT);
+			if (!strstr(err.msg, words))
+				fail_msg("\"%s\" has not \"%s\"", err.msg, words);
+		}
+		request_free(&given);
+		request_free(&recorded);
+	}
+}
+
+static void another_spelling_of_the_state_directory(void **state)
+{
+	struct request given = decode(LEAST);
+	struct config recorded = from_record(
+		"{\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/link/s\"}");
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(config_compare(&given.config, &recorded, &err), 0);
+	/* and comparing has taken nothing out of the configs themselves */
+	assert_non_null(json_object_get(recorded.normalised, "stateDir"));
+	request_free(&given);
+	config_free(&recorded);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(defaults_within_a_small_host),
+		cmocka_unit_test(without_host_bounds),
+		cmocka_unit_test(everything_given),
+		cmocka_unit_test(canonical_form),
+		cmocka_unit_test(canonical_lists),
+		cmocka_unit_test(state_dir_alone),
+		cmocka_unit_test(a_record_is_what_was_given),
+		cmocka_unit_test(a_newer_record_is_read),
+		cmocka_unit_test(a_record_knows_no_host),
+		cmocka_unit_test(a_damaged_record_is_refused),
+		cmocka_unit_test(differences_are_named),
+		cmocka_unit_test(another_spelling_of_the_state_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* The cell: bwrap's command line, ids, and cells around small programs without bwrap. */
+#include "test_base.h"
+
+#include <sys/wait.h>
+
+#include "backend/qemu/cell.h"
+#include "backend/qemu/cell_args.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+static bool has_words(const struct argv *argv, const char *const *words)
+{
+	size_t n = 0;
+
+	while (words[n])
+		n++;
+	for (size_t i = 0; i + n <= argv->count; i++) {
+		size_t j = 0;
+		while (j < n && strcmp(argv->words[i + j], words[j]) == 0)
+			j++;
+		if (j == n)
+			return true;
+	}
+	return false;
+}
+#define assert_words(argv, ...) \
+	assert_true(has_words(argv, (const char *const[]){__VA_ARGS__, NULL}))
+
+static void the_command_line_is_whole(void **state)
+{
+	static const char *const words[] = {"/opt/q/bin/qemu", "-x", NULL};
+	static const char *const readable[] = {"/usr/share/qemu", NULL};
+	const struct proc_fd fds[] = {{0, 2}, {0, 3}, {0, 7}};
+	const struct cell_data data[] = {{0, "/kernel"}, {0, "/initrd"}};
+	const struct cell_spec spec = {.bwrap = "/usr/bin/bwrap",
+				       .program = "/opt/q/bin/qemu",
+				       .argv = words,
+				       .readable = readable,
+				       .device = "/dev/kvm",
+				       .data = data,
+				       .ndata = 2,
+				       .fds = fds,
+				       .nfds = 3};
+	autoargv struct argv argv = ARGV_INIT;
+
+	(void)state;
+	cell_arguments(&spec, &argv);
+	assert_false(argv.failed);
+	assert_words(&argv, "/usr/bin/bwrap", "--unshare-all", "--as-pid-1", "--die-with-parent",
+		     "--new-session", "--info-fd", "8", "--block-fd", "9");
+	assert_words(&argv, "--ro-bind", "/opt/q/bin/qemu", "/opt/q/bin/qemu");
+	assert_words(&argv, "--ro-bind-try", "/usr/share/qemu", "/usr/share/qemu");
+	assert_words(&argv, "--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/kvm",
+		     "/dev/kvm");
+	assert_words(&argv, "--ro-bind-data", "10", "/kernel", "--ro-bind-data", "11", "/initrd",
+		     "--remount-ro", "/", "--chdir", "/", "--", "/opt/q/bin/qemu", "-x");
+	assert_string_equal(argv.words[argv.count - 1], "-x");
+}
+
+/* Nothing of the host but what has a reason. */
+static void nothing_else_is_shown(void **state)
+{
+	static const char *const words[] = {"/usr/bin/true", NULL};
+	static const char *const allowed[] = {"/usr/lib", "/lib", "/dev/null", "/usr/bin/true"};
+	const struct cell_spec spec = {.bwrap = "bwrap", .program = "/usr/bin/true", .argv = words};
+	autoargv struct argv argv = ARGV_INIT;
+
+	(void)state;
+	cell_arguments(&spec, &argv);
+	for (size_t i = 0; i < argv.count; i++) {
+		bool known = false;
+
+		if (!strstr(argv.words[i], "bind"))
+			continue;
+		for (size_t j = 0; j < ARRAY_SIZE(allowed); j++)
+			known = known ||
+				strncmp(argv.words[i + 1], allowed[j], strlen(allowed[j])) == 0;
+		assert_true(known);
+		if (strcmp(argv.words[i], "--dev-bind") != 0)
+			assert_memory_equal(argv.words[i], "--ro-bind", 9);
+	}
+}
+
+static void ids_are_looked_up_in_the_map(void **state)
+{
+	static const char whole[] = "         0          0 4294967295\n";
+	static const char container[] = "0 100000 65536\n70000 200000 10\n";
+
+	(void)state;
+	assert_true(cell_id_is_mapped(whole, CELL_LAST_ID));
+	assert_true(cell_id_is_mapped(container, 0));
+	assert_true(cell_id_is_mapped(container, CELL_NOBODY));
+	assert_false(cell_id_is_mapped(container, 65536));
+	assert_true(cell_id_is_mapped(container, 70009));
+	assert_false(cell_id_is_mapped(container, 70010));
+	assert_false(cell_id_is_mapped(container, CELL_FIRST_ID));
+	assert_false(cell_id_is_mapped("", 0));
+	assert_false(cell_id_is_mapped("garbage", 0));
+}
+
+static void an_ordinary_user_keeps_its_id(void **state)
+{
+	uid_t id = cell_id();
+
+	(void)state;
+	if (geteuid() != 0)
+		assert_int_equal(id, 0);
+	else
+		assert_true(id == 0 || id == CELL_NOBODY || id == CELL_FIRST_ID + (uid_t)getpid());
+}
+
+/* Without bwrap the program is our child. It gets its descriptors and nothing of our environment. */
+static void a_bare_program_runs(void **state)
+{
+	static const char *const words[] = {
+		"/bin/sh", "-c", "echo \"$1 $HOME $SECRET\" >&4; exit 7", "sh", "text", NULL};
+	struct error err = {0};
+	struct cell cell = CELL_NONE;
+	char bytes[64] = "";
+	int ends[2], code;
+
+	(void)state;
+	setenv("SECRET", "mine", 1);
+	assert_ok(fd_pipe(ends, &err));
+	const struct proc_fd fds[] = {{ends[1], 4}};
+	const struct cell_spec spec = {.program = words[0], .argv = words, .fds = fds, .nfds = 1};
+	assert_ok(cell_spawn(&spec, &cell, &err));
+	assert_false(cell.confined);
+	assert_int_equal(cell.pid, cell.monitor.pid);
+	assert_ok(cell_release(&cell, &err));
+	close(ends[1]);
+	assert_ok(proc_wait(&cell.monitor, UINT64_MAX, &code, &err));
+	assert_int_equal(code, 7);
+	assert_true(read(ends[0], bytes, sizeof(bytes) - 1) > 0);
+	assert_string_equal(bytes, "text / \n");
+	close(ends[0]);
+	cell_end(&cell);
+}
+
+static void an_end_kills_and_reaps(void **state)
+{
+	static const char *const words[] = {"/bin/cat", NULL};
+	struct error err = {0};
+	struct cell cell = CELL_NONE;
+	int before = open_descriptors(), ends[2];
+
+	(void)state;
+	assert_ok(fd_pipe(ends, &err));
+	const struct proc_fd fds[] = {{ends[0], 0}};
+	const struct cell_spec spec = {.program = words[0], .argv = words, .fds = fds, .nfds = 1};
+	assert_ok(cell_spawn(&spec, &cell, &err));
+	pid_t pid = cell.pid;
+	cell_end(&cell);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+	assert_int_equal(cell.pidfd, -1);
+	close(ends[0]);
+	close(ends[1]);
+	assert_int_equal(open_descriptors(), before);
+	cell_end(&cell);
+}
+
+/* Something that is called bwrap and is not: no answer, no hang, nothing left. */
+static void a_bwrap_that_fails_is_an_error(void **state)
+{
+	static const char *const words[] = {"/bin/true", NULL};
+	static const char *const impostors[] = {"/bin/false", "/bin/true"};
+	struct error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(impostors); i++) {
+		struct cell cell = CELL_NONE;
+		int before = open_descriptors();
+		const struct cell_spec spec = {
+			.bwrap = impostors[i], .program = words[0], .argv = words};
+
+		assert_ok(cell_spawn(&spec, &cell, &err));
+		assert_int_equal(cell_release(&cell, &err), -1);
+		assert_string_equal(err.msg, "bwrap could not make a cell");
+		cell_end(&cell);
+		assert_int_equal(open_descriptors(), before);
+	}
+}
+
+static void a_missing_program_is_told(void **state)
+{
+	static const char *const words[] = {"/nonexistent/program", NULL};
+	const struct cell_spec spec = {.program = words[0], .argv = words};
+	struct cell cell = CELL_NONE;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(cell_spawn(&spec, &cell, &err), -1);
+	assert_code(err, ERR_NOT_FOUND);
+	assert_int_equal(cell.pidfd, -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_command_line_is_whole),
+		cmocka_unit_test(nothing_else_is_shown),
+		cmocka_unit_test(ids_are_looked_up_in_the_map),
+		cmocka_unit_test(an_ordinary_user_keeps_its_id),
+		cmocka_unit_test(a_bare_program_runs),
+		cmocka_unit_test(an_end_kills_and_reaps),
+		cmocka_unit_test(a_bwrap_that_fails_is_an_error),
+		cmocka_unit_test(a_missing_program_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

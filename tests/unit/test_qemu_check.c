@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* What the QEMU backend cannot do yet is refused by its JSON path. */
+#include "test_base.h"
+
+#include <jansson.h>
+
+#include "backend/qemu/check.h"
+
+static struct config isolated(void)
+{
+	return (struct config){.memory_mib = 512, .cpu_count = 2, .network_mode = NETWORK_ISOLATED};
+}
+
+static void expect_refusal(const struct config *config, const char *path)
+{
+	struct error err = {0};
+
+	assert_int_equal(check_fields(config, &err), -1);
+	assert_code(err, ERR_UNSUPPORTED);
+	assert_memory_equal(err.msg, path, strlen(path));
+	assert_int_equal(err.msg[strlen(path)], ':');
+}
+
+static void an_isolated_guest_passes(void **state)
+{
+	json_auto_t *env = json_pack("{s:s}", "A", "b");
+	json_auto_t *command = json_pack("[s]", "true");
+	json_auto_t *image = json_pack("{s:s}", "imageRef", "x");
+	struct config c = isolated();
+	struct error err = {0};
+
+	(void)state;
+	c.env = env;
+	c.command = command;
+	c.image = image;
+	c.user = "root";
+	c.hostname = "h";
+	c.timeout_seconds = 5;
+	assert_ok(check_fields(&c, &err));
+}
+
+static void networks_are_refused(void **state)
+{
+	struct config c = isolated();
+
+	(void)state;
+	c.network_mode = NETWORK_NAT;
+	expect_refusal(&c, "config.network.mode");
+	c.network_mode = NETWORK_BRIDGED;
+	c.network_interface = "br0";
+	expect_refusal(&c, "config.network.mode");
+	c.network_mode = NETWORK_ISOLATED;
+	expect_refusal(&c, "config.network.interface");
+}
+
+static void lists_are_refused_unless_empty(void **state)
+{
+	static const struct {
+		size_t offset;
+		const char *path;
+	} fields[] = {
+		{offsetof(struct config, port_forwards), "config.network.portForwards"},
+		{offsetof(struct config, disks), "config.disks"},
+		{offsetof(struct config, vsock_listeners), "config.vsockListeners"},
+		{offsetof(struct config, shares), "config.shares"},
+		{offsetof(struct config, bundles), "config.bundles"},
+		{offsetof(struct config, outputs), "config.outputs"},
+	};
+	json_auto_t *none = json_array();
+	json_auto_t *one = json_pack("[{}]");
+	struct error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		struct config c = isolated();
+		const json_t **field = (const json_t **)((char *)&c + fields[i].offset);
+
+		*field = none;
+		assert_ok(check_fields(&c, &err));
+		*field = one;
+		expect_refusal(&c, fields[i].path);
+	}
+}
+
+static void mediation_and_cgroup_are_refused(void **state)
+{
+	json_auto_t *mediation = json_pack("{s:b}", "enabled", 1);
+	struct config c = isolated();
+
+	(void)state;
+	c.mediation = mediation;
+	expect_refusal(&c, "config.mediation");
+	c = isolated();
+	c.cgroup = "/sys/fs/cgroup/x";
+	expect_refusal(&c, "config.cgroup");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_isolated_guest_passes),
+		cmocka_unit_test(networks_are_refused),
+		cmocka_unit_test(lists_are_refused_unless_empty),
+		cmocka_unit_test(mediation_and_cgroup_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

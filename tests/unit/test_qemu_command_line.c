@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Every row of the machine table, word by word: a change of QEMU's command line is made twice. */
+#include "test_base.h"
+
+#include "backend/qemu/command_line.h"
+
+static const struct machine plain = {
+	.architecture = ARCHITECTURE_X86_64,
+	.accelerator = ACCELERATOR_TCG,
+	.purpose = PURPOSE_PLAIN,
+	.binary = "/usr/bin/qemu-system-x86_64",
+	.label = "/state/vm",
+	.kernel = "/kernel",
+	.initrd = "/initrd",
+	.memory_mib = 512,
+	.cpu_count = 2,
+	.tsc_khz = 2445428,
+};
+
+/* The words joined by newlines; malloc'd. */
+static char *built(const struct machine *m)
+{
+	autoargv struct argv argv = ARGV_INIT;
+	struct error err = {0};
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_ok(command_line_build(m, &argv, &err));
+	for (size_t i = 0; i < argv.count; i++)
+		fprintf(f, "%s\n", argv.words[i]);
+	assert_null(argv.words[argv.count]);
+	fclose(f);
+	return text;
+}
+
+#define START                                                                                 \
+	"/usr/bin/qemu-system-x86_64\n-name\nguest=/state/vm\n-nodefaults\n-no-user-config\n" \
+	"-no-reboot\n-display\nnone\n-sandbox\n"                                              \
+	"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny\n"
+#define MEMORY                         \
+	"-smp\n2\n-m\n512M\n-object\n" \
+	"memory-backend-memfd,id=ram,size=512M,share=on\n"
+#define DEVICES(bus)                                                                         \
+	"-chardev\nsocket,id=qmp,fd=3\n-mon\nchardev=qmp,mode=control\n"                     \
+	"-chardev\nsocket,id=serial,fd=4\n-serial\nchardev:serial\n"                         \
+	"-chardev\nsocket,id=vsock,fd=5\n"                                                   \
+	"-device\nvhost-user-vsock-" bus ",id=vsock0,chardev=vsock\n"                        \
+	"-add-fd\nfd=6,set=1,opaque=rootfs\n"                                                \
+	"-blockdev\ndriver=file,node-name=rootfs-file,filename=/dev/fdset/1,discard=unmap\n" \
+	"-blockdev\ndriver=raw,node-name=rootfs,file=rootfs-file,discard=unmap\n"            \
+	"-device\nvirtio-blk-" bus ",id=rootfs0,drive=rootfs,serial=rootfs,werror=enospc,"   \
+	"rerror=report\n"                                                                    \
+	"-object\nrng-builtin,id=entropy\n-device\nvirtio-rng-" bus ",id=rng0,rng=entropy\n" \
+	"-kernel\n/kernel\n-initrd\n/initrd\n-append\n"
+
+static const struct {
+	enum accelerator accelerator;
+	enum purpose purpose;
+	const char *words;
+} rows[] = {
+	{ACCELERATOR_TCG, PURPOSE_PLAIN,
+	 START
+	 "-machine\nmicrovm,acpi=on,pit=on,pic=on,rtc=on,memory-backend=ram\n"
+	 "-accel\ntcg,tb-size=64\n-cpu\nmax\n" MEMORY
+	 "-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
+		 "device") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
+			   "tsc_early_khz=2445428\n"},
+	{ACCELERATOR_TCG, PURPOSE_PLUGGABLE,
+	 START "-machine\nq35,memory-backend=ram\n-accel\ntcg,tb-size=64\n-cpu\nmax\n" MEMORY
+	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
+		       "pci") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
+			      "tsc_early_khz=2445428\n"},
+	{ACCELERATOR_KVM, PURPOSE_PLAIN,
+	 START "-machine\nmicrovm,acpi=on,pit=off,pic=off,rtc=on,memory-backend=ram\n"
+	       "-accel\nkvm\n-cpu\nhost\n" MEMORY
+	       "-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
+		       "device") "console=ttyS0 quiet panic=-1 reboot=t\n"},
+	{ACCELERATOR_KVM, PURPOSE_PLUGGABLE,
+	 START "-machine\nq35,memory-backend=ram\n-accel\nkvm\n-cpu\nhost\n" MEMORY
+	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
+		       "pci") "console=ttyS0 quiet panic=-1 reboot=t\n"},
+};
+
+static void every_row_is_pinned(void **state)
+{
+	(void)state;
+	assert_int_equal(ARRAY_SIZE(rows), ARCHITECTURE_COUNT * 2 * PURPOSE_COUNT);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct machine m = plain;
+
+		m.accelerator = rows[i].accelerator;
+		m.purpose = rows[i].purpose;
+		autofree char *words = built(&m);
+		assert_string_equal(words, rows[i].words);
+	}
+}
+
+static void an_unknown_counter_is_not_named(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.tsc_khz = 0;
+	autofree char *words = built(&m);
+	assert_null(strstr(words, "tsc_early_khz"));
+}
+
+/* A comma would begin another option of -name, a '=' another key. */
+static void a_label_cannot_become_options(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.label = "/a,process=x,/b=c/";
+	autofree char *words = built(&m);
+	assert_non_null(strstr(words, "\nguest=/a,,process=x,,/b=c/\n"));
+}
+
+static void a_large_guest_keeps_its_numbers(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.memory_mib = INT64_C(4194304);
+	m.cpu_count = 288;
+	autofree char *words = built(&m);
+	assert_non_null(strstr(words, "\n-smp\n288\n-m\n4194304M\n"));
+	assert_non_null(strstr(words, ",size=4194304M,share=on\n"));
+}
+
+static void auto_is_no_machine(void **state)
+{
+	struct machine m = plain;
+	autoargv struct argv argv = ARGV_INIT;
+	struct error err = {0};
+
+	(void)state;
+	m.accelerator = ACCELERATOR_AUTO;
+	assert_int_equal(command_line_build(&m, &argv, &err), -1);
+	assert_code(err, ERR_UNSUPPORTED);
+	assert_int_equal(argv.count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_is_pinned),
+		cmocka_unit_test(an_unknown_counter_is_not_named),
+		cmocka_unit_test(a_label_cannot_become_options),
+		cmocka_unit_test(a_large_guest_keeps_its_numbers),
+		cmocka_unit_test(auto_is_no_machine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* What is remembered of the host, and what is chosen by it. */
+#include "test_base.h"
+
+#include <sys/stat.h>
+
+#include "backend/qemu/accel_probe.h"
+#include "backend/qemu/host_facts.h"
+#include "base/proc.h"
+
+static int setup(void **state)
+{
+	if (scratch_make(state) < 0)
+		return -1;
+	return setenv("MICROAGENT_CACHE_DIR", ((struct scratch *)*state)->path, 1);
+}
+
+static int teardown(void **state)
+{
+	unsetenv("MICROAGENT_CACHE_DIR");
+	return scratch_remove(state);
+}
+
+static const struct host_facts some = {
+	.kvm_node = "node",
+	.kvm_verdict = "slow",
+	.kvm_reason = "a reason",
+	.tsc_khz = 2445428,
+	.cell_bwrap = "a bwrap",
+};
+
+static void expect_nothing(void)
+{
+	struct host_facts facts = some;
+
+	host_facts_load(&facts);
+	assert_int_equal(facts.tsc_khz, 0);
+	assert_string_equal(facts.kvm_node, "");
+	assert_string_equal(facts.kvm_verdict, "");
+	assert_string_equal(facts.kvm_reason, "");
+	assert_string_equal(facts.cell_bwrap, "");
+}
+
+static void write_facts(struct scratch *s, const char *text)
+{
+	struct error err = {0};
+
+	assert_ok(path_replace_file_at(s->fd, "host.json", text, strlen(text), 0600, PATH_NO_SYNC,
+				       &err));
+}
+
+static void facts_come_back(void **state)
+{
+	struct host_facts facts;
+
+	(void)state;
+	expect_nothing();
+	host_facts_store(&some);
+	host_facts_load(&facts);
+	assert_string_equal(facts.kvm_node, "node");
+	assert_string_equal(facts.kvm_verdict, "slow");
+	assert_string_equal(facts.kvm_reason, "a reason");
+	assert_string_equal(facts.cell_bwrap, "a bwrap");
+	assert_int_equal(facts.tsc_khz, 2445428);
+}
+
+static void another_boot_knows_nothing(void **state)
+{
+	write_facts(*state, "{\"format\":1,\"bootId\":\"00000000-0000-0000-0000-000000000000\","
+			    "\"kvmNode\":\"node\",\"kvmVerdict\":\"usable\",\"kvmReason\":\"r\","
+			    "\"tscKhz\":5,\"cellBwrap\":\"b\"}");
+	expect_nothing();
+}
+
+static void bad_files_are_nothing(void **state)
+{
+	static const char *const texts[] = {"", "x", "[]", "{\"format\":1", "{\"format\":\"1\"}"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		write_facts(*state, texts[i]);
+		expect_nothing();
+	}
+}
+
+static void wrong_types_are_left_out(void **state)
+{
+	char boot[37], text[512];
+	struct error err = {0};
+	struct host_facts facts;
+
+	assert_ok(proc_boot_id(boot, &err));
+	snprintf(text, sizeof(text),
+		 "{\"format\":1,\"bootId\":\"%s\",\"kvmNode\":5,\"kvmVerdict\":"
+		 "\"much longer than any verdict\",\"tscKhz\":-4,\"cellBwrap\":\"b\"}",
+		 boot);
+	write_facts(*state, text);
+	host_facts_load(&facts);
+	assert_string_equal(facts.kvm_node, "");
+	assert_string_equal(facts.kvm_verdict, "");
+	assert_int_equal(facts.tsc_khz, 0);
+	assert_string_equal(facts.cell_bwrap, "b");
+}
+
+/* Otherwise another user could talk us out of the cell, or into a KVM that does not work. */
+static void a_file_that_others_can_write_is_not_believed(void **state)
+{
+	struct scratch *s = *state;
+
+	host_facts_store(&some);
+	assert_int_equal(fchmodat(s->fd, "host.json", 0620, 0), 0);
+	expect_nothing();
+	assert_int_equal(renameat(s->fd, "host.json", s->fd, "other.json"), 0);
+	assert_int_equal(fchmodat(s->fd, "other.json", 0600, 0), 0);
+	assert_int_equal(symlinkat("other.json", s->fd, "host.json"), 0);
+	expect_nothing();
+}
+
+static void no_cache_is_no_failure(void **state)
+{
+	(void)state;
+	setenv("MICROAGENT_CACHE_DIR", "/dev/null/none", 1);
+	host_facts_store(&some);
+	expect_nothing();
+}
+
+static void things_are_told_apart(void **state)
+{
+	struct scratch *s = *state;
+	char a[HOST_THING_TEXT], b[HOST_THING_TEXT], path[128];
+
+	snprintf(path, sizeof(path), "%s/thing", s->path);
+	host_thing(path, a);
+	assert_string_equal(a, "absent");
+	write_facts(s, "x");
+	assert_int_equal(renameat(s->fd, "host.json", s->fd, "thing"), 0);
+	host_thing(path, a);
+	write_facts(s, "x");
+	assert_int_equal(renameat(s->fd, "host.json", s->fd, "thing"), 0);
+	host_thing(path, b);
+	assert_string_not_equal(a, b);
+}
+
+/* --- the choice ------------------------------------------------------------------------------- */
+
+static void the_choice_follows_the_facts(void **state)
+{
+	struct accel_facts facts = {.reason = "because"};
+	enum accelerator out;
+	struct error err = {0};
+	char reason[256];
+
+	(void)state;
+	for (int v = 0; v < KVM_VERDICT_COUNT; v++) {
+		bool usable = v == KVM_USABLE;
+
+		facts.kvm = (enum kvm_verdict)v;
+		assert_ok(accel_choose(ACCELERATOR_AUTO, &facts, &out, reason, &err));
+		assert_int_equal(out, usable ? ACCELERATOR_KVM : ACCELERATOR_TCG);
+		assert_string_equal(reason, "because");
+		assert_ok(accel_choose(ACCELERATOR_TCG, &facts, &out, reason, &err));
+		assert_int_equal(out, ACCELERATOR_TCG);
+		assert_int_equal(accel_choose(ACCELERATOR_KVM, &facts, &out, reason, &err),
+				 usable ? 0 : -1);
+		if (usable)
+			continue;
+		assert_code(err, ERR_UNAVAILABLE);
+		assert_string_equal(err.msg, "accelerator kvm: because");
+	}
+}
+
+/* Whatever this host is: a second look answers the same, in the words of the first. */
+static void a_probe_is_repeated_from_memory(void **state)
+{
+	struct accel_facts first, second;
+	struct error err = {0};
+
+	(void)state;
+	assert_ok(accel_probe(&first, &err));
+	assert_int_not_equal(first.kvm, KVM_UNKNOWN);
+	assert_true(*first.reason);
+	assert_ok(accel_probe(&second, &err));
+	assert_int_equal(first.kvm, second.kvm);
+	assert_string_equal(first.reason, second.reason);
+	assert_int_equal(first.tsc_khz, second.tsc_khz);
+}
+
+static void the_counter_is_remembered(void **state)
+{
+	uint32_t khz = 0;
+	struct error err = {0};
+
+	(void)state;
+	host_facts_store(&(struct host_facts){.tsc_khz = 123456});
+	assert_ok(accel_tsc_khz(&khz, &err));
+	assert_int_equal(khz, 123456);
+}
+
+#define WITH(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(facts_come_back),
+		WITH(another_boot_knows_nothing),
+		WITH(bad_files_are_nothing),
+		WITH(wrong_types_are_left_out),
+		WITH(a_file_that_others_can_write_is_not_believed),
+		WITH(no_cache_is_no_failure),
+		WITH(things_are_told_apart),
+		cmocka_unit_test(the_choice_follows_the_facts),
+		WITH(a_probe_is_repeated_from_memory),
+		WITH(the_counter_is_remembered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

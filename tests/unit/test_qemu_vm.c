@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of a VM with QEMU and vsockd played by shell scripts, without a cell: who ends when, in
+ * what order, and what is told. The scripts get the real descriptors (QMP is 3, serial is 4).
+ */
+#include "test_base.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "backend/backend.h"
+#include "backend/qemu/cell.h"
+#include "base/fd.h"
+
+/* Answers the monitor's negotiation; what follows is each test's. */
+#define SPEAKS                                                      \
+	"echo '{\"QMP\": {}}' >&3; read line <&3; id=${line##*:}; " \
+	"echo \"{\\\"return\\\": {}, \\\"id\\\": $id\" >&3; "
+#define SAYS_OFF \
+	"echo '{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}' >&3; "
+#define FOREVER "exec /bin/sleep 1000"
+/* vsockd ends when the other end of its connection (descriptor 3) does. */
+#define SERVES "exec /bin/cat <&3 >/dev/null"
+
+struct fixture {
+	struct scratch *scratch;
+	struct loop *loop;
+	struct vm *vm;
+	struct config config;
+	int boot_file, disk, lease, listening;
+	char serial[1024], detail[256], lost[64], full[256];
+	int ended, losses, lost_code;
+	enum vm_end end;
+	bool kill_when_lost, free_when_ended;
+	const char *stop_at; /* text of the serial console */
+};
+
+static void on_serial(void *data, const uint8_t *bytes, size_t len)
+{
+	struct fixture *f = data;
+	size_t used = strlen(f->serial), room = sizeof(f->serial) - 1 - used;
+
+	memcpy(f->serial + used, bytes, len < room ? len : room);
+	if (f->stop_at && strstr(f->serial, f->stop_at))
+		loop_stop(f->loop);
+}
+
+static void on_full(void *data, const char *detail)
+{
+	struct fixture *f = data;
+
+	snprintf(f->full, sizeof(f->full), "%s", detail);
+	loop_stop(f->loop);
+}
+
+static void on_ended(void *data, enum vm_end end, const char *detail)
+{
+	struct fixture *f = data;
+
+	f->ended++;
+	f->end = end;
+	snprintf(f->detail, sizeof(f->detail), "%s", detail);
+	if (f->free_when_ended) {
+		backend_qemu.free(f->vm);
+		f->vm = NULL;
+	}
+	loop_stop(f->loop);
+}
+
+static void on_lost(void *data, const char *name, int code)
+{
+	struct fixture *f = data;
+
+	f->losses++;
+	f->lost_code = code;
+	snprintf(f->lost, sizeof(f->lost), "%s", name);
+	assert_int_equal(f->ended, 0);
+	if (f->kill_when_lost)
+		backend_qemu.kill(f->vm);
+}
+
+static void script(struct fixture *f, const char *name, const char *text)
+{
+	char whole[1024];
+	struct error err = {0};
+
+	snprintf(whole, sizeof(whole), "#!/bin/sh\n%s\n", text);
+	assert_ok(path_replace_file_at(f->scratch->fd, name, whole, strlen(whole), 0755,
+				       PATH_NO_SYNC, &err));
+	assert_int_equal(fchmodat(f->scratch->fd, name, 0755, 0), 0);
+}
+
+static int file_in(struct fixture *f, const char *name, const char *text)
+{
+	int fd = openat(f->scratch->fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	char qemu[128];
+	struct error err = {0};
+
+	if (scratch_make((void **)&f->scratch) < 0)
+		return -1;
+	/* As root QEMU's user is another one. */
+	chmod(f->scratch->path, 0755);
+	setenv("PATH", f->scratch->path, 1); /* no bwrap in it: no cell */
+	setenv("MICROAGENT_CACHE_DIR", f->scratch->path, 1);
+	snprintf(qemu, sizeof(qemu), "%s/qemu", f->scratch->path);
+	setenv("MICROAGENT_QEMU", qemu, 1);
+	f->loop = loop_new(&err);
+	f->boot_file = file_in(f, "kernel", "kernel bytes");
+	f->disk = file_in(f, "disk", "");
+	f->lease = file_in(f, "lease", "");
+	f->listening = sock_listen_at(f->scratch->fd, "vsock.sock", 1, &err);
+	close(sock_listen_at(f->scratch->fd, "vsock.sock_1024", 1, &err));
+	f->config =
+		(struct config){.memory_mib = 64, .cpu_count = 1, .network_mode = NETWORK_ISOLATED};
+	*state = f;
+	return f->loop && f->listening >= 0 ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *scratch = f->scratch;
+
+	backend_qemu.free(f->vm);
+	loop_free(f->loop);
+	close(f->boot_file);
+	close(f->disk);
+	close(f->lease);
+	close(f->listening);
+	unsetenv("MICROAGENT_QEMU");
+	unsetenv("MICROAGENT_CACHE_DIR");
+	unsetenv("MICROAGENT_TEST_LIMIT_VMM_END_MS");
+	free(f);
+	/* Whatever happened, no child is left behind. */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	return scratch_remove(&scratch);
+}
+
+static struct vm *boot(struct fixture *f, const char *qemu, const char *vsockd, struct error *err)
+{
+	static const uint32_t ports[] = {1024};
+	const struct vm_events events = {on_serial, on_full, on_ended, on_lost, f};
+	const struct vm_boot spec = {.config = &f->config,
+				     .label = "/state/vm",
+				     .accelerator = ACCELERATOR_TCG,
+				     .kernel_fd = f->boot_file,
+				     .initrd_fd = f->boot_file,
+				     .rootfs_fd = f->disk,
+				     .workspace_fd = f->scratch->fd,
+				     .lease_fd = f->lease,
+				     .vsock_listen_fd = f->listening,
+				     .host_ports = ports,
+				     .host_port_count = 1};
+
+	script(f, "qemu", qemu);
+	if (vsockd)
+		script(f, "microagent-vsockd", vsockd);
+	f->vm = backend_qemu.boot(f->loop, &spec, &events, err);
+	return f->vm;
+}
+
+static void booted(struct fixture *f, const char *qemu, const char *vsockd)
+{
+	struct error err = {0};
+
+	if (!boot(f, qemu, vsockd, &err))
+		fail_msg("boot: %s", err.msg);
+}
+
+static void run(struct fixture *f)
+{
+	struct error err = {0};
+
+	assert_ok(loop_run(f->loop, &err));
+}
+
+static void runs_to_its_end(struct fixture *f, const char *qemu, const char *vsockd)
+{
+	booted(f, qemu, vsockd);
+	run(f);
+	assert_int_equal(f->ended, 1);
+}
+
+/* --- ends -------------------------------------------------------------------------------------- */
+
+static void a_guest_that_switches_itself_off(void **state)
+{
+	struct fixture *f = *state;
+
+	runs_to_its_end(f, SPEAKS "echo bye >&4; " SAYS_OFF "exit 0", SERVES);
+	assert_int_equal(f->end, VM_END_POWERED_OFF);
+	assert_string_equal(f->detail, "");
+	assert_string_equal(f->serial, "bye\n");
+	assert_int_equal(f->losses, 0);
+}
+
+static void a_qemu_that_fails_says_why(void **state)
+{
+	struct fixture *f = *state;
+
+	runs_to_its_end(f, "echo 'no such machine' >&2; exit 3", SERVES);
+	assert_int_equal(f->end, VM_END_CRASHED);
+	assert_string_equal(f->detail, "QEMU ended by itself with code 3: no such machine");
+}
+
+static void a_qemu_that_is_killed(void **state)
+{
+	struct fixture *f = *state;
+
+	runs_to_its_end(f, SPEAKS "kill -9 $$", SERVES);
+	assert_int_equal(f->end, VM_END_CRASHED);
+	assert_string_equal(f->detail, "QEMU died by signal 9");
+}
+
+static void a_kill_of_ours(void **state)
+{
+	struct fixture *f = *state;
+
+	f->stop_at = "up";
+	booted(f, SPEAKS "echo up >&4; " FOREVER, FOREVER);
+	run(f);
+	backend_qemu.kill(f->vm);
+	backend_qemu.kill(f->vm);
+	run(f);
+	assert_int_equal(f->ended, 1);
+	assert_int_equal(f->end, VM_END_KILLED);
+}
+
+static void the_owner_may_free_at_the_end(void **state)
+{
+	struct fixture *f = *state;
+
+	f->free_when_ended = true;
+	runs_to_its_end(f, SPEAKS SAYS_OFF "exit 0", SERVES);
+	assert_null(f->vm);
+}
+
+static void a_free_kills_and_reaps(void **state)
+{
+	struct fixture *f = *state;
+
+	booted(f, FOREVER, FOREVER);
+	backend_qemu.free(f->vm);
+	f->vm = NULL;
+	assert_int_equal(f->ended, 0);
+}
+
+/* --- companions and misbehaviour --------------------------------------------------------------- */
+
+static void a_vsockd_that_dies_is_lost(void **state)
+{
+	struct fixture *f = *state;
+
+	f->kill_when_lost = true;
+	runs_to_its_end(f, SPEAKS FOREVER, "exit 9");
+	assert_int_equal(f->losses, 1);
+	assert_string_equal(f->lost, "microagent-vsockd");
+	assert_int_equal(f->lost_code, 9);
+	assert_int_equal(f->end, VM_END_KILLED);
+}
+
+/* Code 0 may be the first we hear of QEMU's own end, so it gets a moment. */
+static void a_vsockd_that_leaves_is_lost_too(void **state)
+{
+	struct fixture *f = *state;
+
+	setenv("MICROAGENT_TEST_LIMIT_VMM_END_MS", "20", 1);
+	f->kill_when_lost = true;
+	runs_to_its_end(f, SPEAKS FOREVER, "exit 0");
+	assert_int_equal(f->losses, 1);
+	assert_int_equal(f->lost_code, 0);
+}
+
+static void a_vsockd_that_stays_is_killed(void **state)
+{
+	struct fixture *f = *state;
+
+	setenv("MICROAGENT_TEST_LIMIT_VMM_END_MS", "20", 1);
+	runs_to_its_end(f, SPEAKS SAYS_OFF "exit 0", FOREVER);
+	assert_int_equal(f->end, VM_END_POWERED_OFF);
+	assert_int_equal(f->losses, 0);
+}
+
+/* Writing a disk's data out takes its time; that is no loss of vsockd, which leaves before. */
+static void an_end_that_was_told_may_take_longer(void **state)
+{
+	struct fixture *f = *state;
+
+	setenv("MICROAGENT_TEST_LIMIT_VMM_END_MS", "1", 1);
+	runs_to_its_end(f, SPEAKS SAYS_OFF "/bin/sleep 0.2; exit 0", "exit 0");
+	assert_int_equal(f->end, VM_END_POWERED_OFF);
+	assert_int_equal(f->losses, 0);
+}
+
+static void a_qemu_without_its_monitor_is_ended(void **state)
+{
+	struct fixture *f = *state;
+
+	setenv("MICROAGENT_TEST_LIMIT_VMM_END_MS", "20", 1);
+	runs_to_its_end(f, SPEAKS "exec 3>&-; " FOREVER, FOREVER);
+	assert_int_equal(f->end, VM_END_CRASHED);
+	assert_string_equal(f->detail, "QEMU closed its monitor and went on");
+}
+
+static void a_breach_of_the_monitor_ends_qemu(void **state)
+{
+	struct fixture *f = *state;
+
+	runs_to_its_end(f, SPEAKS "echo nonsense >&3; " FOREVER, SERVES);
+	assert_int_equal(f->end, VM_END_CRASHED);
+	assert_memory_equal(f->detail, "QEMU's monitor: ", 16);
+}
+
+/* --- channels ---------------------------------------------------------------------------------- */
+
+static void commands_reach_the_monitor(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	f->stop_at = "cont";
+	booted(f, SPEAKS "while read line; do echo \"$line\" >&4; done <&3", SERVES);
+	assert_ok(backend_qemu.power_button(f->vm, &err));
+	assert_ok(backend_qemu.resume(f->vm, &err));
+	run(f);
+	assert_non_null(strstr(f->serial, "{\"execute\":\"system_powerdown\",\"id\":"));
+	assert_non_null(strstr(f->serial, "{\"execute\":\"cont\",\"id\":"));
+}
+
+static void a_full_disk_is_told(void **state)
+{
+	struct fixture *f = *state;
+
+	booted(f,
+	       SPEAKS "echo '{\"event\": \"BLOCK_IO_ERROR\", \"data\": {\"node-name\": \"rootfs\", "
+		      "\"nospace\": true, \"reason\": \"full\"}}' >&3; " FOREVER,
+	       SERVES);
+	run(f);
+	assert_string_equal(f->full, "disk rootfs: full");
+}
+
+/* Without a cell, kernel and initrd are copies that QEMU's user can open by their numbers. */
+static void a_bare_qemu_can_read_its_kernel(void **state)
+{
+	struct fixture *f = *state;
+
+	runs_to_its_end(f,
+			"for word; do case $word in /proc/self/fd/*) /bin/cat $word >&4;; esac; "
+			"done; exit 1",
+			SERVES);
+	assert_string_equal(f->serial, "kernel byteskernel bytes");
+}
+
+static void vsockd_is_told_what_it_serves(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+	autobuf struct buf words = BUF_INIT(4096);
+	char ids[64] = "", expected[512];
+
+	runs_to_its_end(f, "exit 1", "echo \"$@\" > \"$0.words\"; " SERVES);
+	assert_ok(path_read_file_at(f->scratch->fd, "microagent-vsockd.words", &words, &err));
+	if (cell_id())
+		snprintf(ids, sizeof(ids), " --uid %u --gid %u", cell_id(), cell_id());
+	snprintf(expected, sizeof(expected),
+		 "--label /state/vm --vhost-fd 3 --vsock-fd 4 --lease-fd 5 --guest-cid 3%s "
+		 "--host-port 1024=%s/vsock.sock_1024\n",
+		 ids, f->scratch->path);
+	assert_string_equal(buf_string(&words), expected);
+}
+
+/* --- failures of boot -------------------------------------------------------------------------- */
+
+static void a_missing_vsockd_starts_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	assert_null(boot(f, FOREVER, NULL, &err));
+	assert_code(err, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.msg, "microagent-vsockd"));
+}
+
+static void a_missing_qemu_names_what_was_asked_for(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	setenv("MICROAGENT_QEMU", "/nonexistent/qemu", 1);
+	assert_null(boot(f, FOREVER, SERVES, &err));
+	assert_code(err, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.msg, "/nonexistent/qemu"));
+	assert_int_equal(backend_qemu.check(&f->config, &err), -1);
+	unsetenv("MICROAGENT_QEMU");
+	assert_int_equal(backend_qemu.check(&f->config, &err), -1);
+	assert_code(err, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.msg, "apt-get install qemu-system-x86"));
+}
+
+static void describe_names_every_process(void **state)
+{
+	struct fixture *f = *state;
+
+	booted(f, FOREVER, FOREVER);
+	json_auto_t *facts = backend_qemu.describe(f->vm);
+	const json_t *companions = json_object_get(facts, "companions");
+	json_int_t qemu = json_integer_value(json_object_get(facts, "pid"));
+	json_int_t vsockd =
+		json_integer_value(json_object_get(json_array_get(companions, 0), "pid"));
+
+	assert_int_equal(json_array_size(companions), 1);
+	assert_int_equal(kill((pid_t)qemu, 0), 0);
+	assert_int_equal(kill((pid_t)vsockd, 0), 0);
+	assert_string_equal(json_string_value(json_object_get(facts, "confinement")), "seccomp");
+}
+
+#define WITH(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(a_guest_that_switches_itself_off),
+		WITH(a_qemu_that_fails_says_why),
+		WITH(a_qemu_that_is_killed),
+		WITH(a_kill_of_ours),
+		WITH(the_owner_may_free_at_the_end),
+		WITH(a_free_kills_and_reaps),
+		WITH(a_vsockd_that_dies_is_lost),
+		WITH(a_vsockd_that_leaves_is_lost_too),
+		WITH(a_vsockd_that_stays_is_killed),
+		WITH(an_end_that_was_told_may_take_longer),
+		WITH(a_qemu_without_its_monitor_is_ended),
+		WITH(a_breach_of_the_monitor_ends_qemu),
+		WITH(commands_reach_the_monitor),
+		WITH(a_full_disk_is_told),
+		WITH(a_bare_qemu_can_read_its_kernel),
+		WITH(vsockd_is_told_what_it_serves),
+		WITH(a_missing_vsockd_starts_nothing),
+		WITH(a_missing_qemu_names_what_was_asked_for),
+		WITH(describe_names_every_process),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* State directories: whose they are, what is in them, where they are by default. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "store_fixture.h"
+
+static void assert_open_fails(const char *path, bool create, enum error_code code,
+			      const char *words)
+{
+	struct state_dir dir = {.fd = -7};
+	struct error err = {0};
+
+	assert_int_equal(state_dir_open(path, create, &dir, &err), -1);
+	if (err.code != code || !strstr(err.msg, words) || !strstr(err.msg, path))
+		fail_msg("%s: %s", error_code_name(err.code), err.msg);
+	assert_int_equal(dir.fd, -7);
+	assert_null(dir.path);
+}
+
+static void made_closed_to_others(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct state_dir dir;
+	struct stat st;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/a/b", f->path);
+	assert_int_equal(state_dir_open(path, true, &dir, &err), 0);
+	assert_string_equal(dir.path, path);
+	assert_int_equal(fstat(dir.fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_true(fcntl(dir.fd, F_GETFD) & FD_CLOEXEC);
+	state_dir_close(&dir);
+	state_dir_close(&dir);
+	assert_int_equal(state_dir_open(path, false, &dir, &err), 0);
+	state_dir_close(&dir);
+}
+
+static void missing_without_create(void **state)
+{
+	const struct fixture *f = *state;
+
+	assert_open_fails(at(f, "none"), false, ERR_NOT_FOUND, "state directory");
+	assert_int_equal(access(at(f, "none"), F_OK), -1);
+}
+
+static void not_a_directory(void **state)
+{
+	const struct fixture *f = *state;
+
+	put_file(f, "file", "x");
+	assert_open_fails(at(f, "file"), true, ERR_INVALID, "not a directory");
+	assert_open_fails(at(f, "file/below"), true, ERR_INVALID, "not a directory");
+}
+
+static void writable_by_others(void **state)
+{
+	static const mode_t modes[] = {0770, 0707, 0720, 0702, 01777};
+	const struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		assert_int_equal(chmod(f->dir.path, modes[i]), 0);
+		assert_open_fails(f->dir.path, true, ERR_DENIED, "chmod go-w");
+	}
+}
+
+static void readable_by_others(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct state_dir dir;
+
+	assert_int_equal(chmod(f->dir.path, 0755), 0);
+	assert_int_equal(state_dir_open(f->dir.path, false, &dir, &err), 0);
+	state_dir_close(&dir);
+}
+
+/* Only root can give a directory away; an ordinary user finds one of root's ready made. */
+static void of_another_user(void **state)
+{
+	const struct fixture *f = *state;
+
+	if (geteuid() != 0) {
+		assert_open_fails("/", true, ERR_DENIED, "belongs to user 0");
+		return;
+	}
+	assert_int_equal(chown(f->dir.path, 12345, 12345), 0);
+	assert_open_fails(f->dir.path, true, ERR_DENIED, "belongs to user 12345");
+}
+
+static void relative_and_long_paths(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct state_dir dir;
+	struct workspace ws;
+	char path[512];
+
+	assert_int_equal(chdir(f->path), 0);
+	assert_int_equal(state_dir_open("./state/", false, &dir, &err), 0);
+	assert_string_equal(dir.path, f->dir.path);
+	state_dir_close(&dir);
+	assert_int_equal(chdir("/"), 0);
+
+	snprintf(path, sizeof(path), "%s/%0100d/%0100d/%0100d", f->path, 1, 2, 3);
+	assert_true(strlen(path) > 300);
+	assert_int_equal(state_dir_open(path, true, &dir, &err), 0);
+	assert_int_equal(workspace_open(&dir, "a", true, &ws, &err), 0);
+	workspace_close(&ws);
+	state_dir_close(&dir);
+}
+
+static void assert_list(const struct fixture *f, const char *expected)
+{
+	struct error err = {0};
+	json_auto_t *list = state_dir_list(&f->dir, &err);
+	autofree char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+
+	assert_non_null(text);
+	assert_string_equal(text, expected);
+}
+
+static void list_of_workspaces(void **state)
+{
+	static const char *const directories[] = {"zeta", "alpha", "sessions", "foreign",
+						  "bad\xff"};
+	const struct fixture *f = *state;
+
+	assert_list(f, "[]"); /* agent-1 has nothing recorded */
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		assert_int_equal(mkdir(at(f, directories[i]), 0700), 0);
+	put_file(f, "zeta/event.json", "{}");
+	put_file(f, "alpha/workspace.json", "{}");
+	put_file(f, "agent-1/event.json", "broken");
+	put_file(f, "sessions/event.json", "{}");
+	put_file(f, "bad\xff/event.json", "{}");
+	put_file(f, "foreign/notes.txt", "x");
+	put_file(f, "event.json", "x");
+	assert_int_equal(symlink("alpha", at(f, "link")), 0);
+	assert_list(f, "[\"agent-1\",\"alpha\",\"zeta\"]");
+}
+
+static void reserved_names(void **state)
+{
+	static const char *const names[] = {"bases",   "sessions", "pool",
+					    "archive", "logs",	   ".locks"};
+	const struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct workspace ws = {.fd = -7};
+		struct error err = {0};
+
+		assert_true(runtime_id_is_reserved(names[i]));
+		assert_int_equal(workspace_open(&f->dir, names[i], true, &ws, &err), -1);
+		assert_int_equal(err.code, ERR_INVALID);
+		assert_int_equal(ws.fd, -7);
+	}
+	assert_false(runtime_id_is_reserved("base"));
+	assert_false(runtime_id_is_reserved("locks"));
+}
+
+static void assert_default(const char *option, const char *expected)
+{
+	struct error err = {0};
+	autofree char *path = state_dir_default(option, &err);
+
+	assert_non_null(path);
+	assert_string_equal(path, expected);
+}
+
+static void default_directory(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	setenv("HOME", "/home/someone", 1);
+	unsetenv("MICROAGENT_STATE_DIR");
+	assert_default(NULL, "/home/someone/.microagent");
+	assert_default("/opt/x//y/", "/opt/x/y");
+	setenv("MICROAGENT_STATE_DIR", "/env/state", 1);
+	assert_default(NULL, "/env/state");
+	assert_default("/opt/x", "/opt/x");
+	setenv("MICROAGENT_STATE_DIR", "", 1);
+	assert_default(NULL, "/home/someone/.microagent");
+	assert_null(state_dir_default("", &err));
+	assert_int_equal(err.code, ERR_INVALID);
+	unsetenv("MICROAGENT_STATE_DIR");
+	unsetenv("HOME"); /* then the user's entry says it */
+	if (geteuid() == 0)
+		assert_default(NULL, "/root/.microagent");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		store_test(made_closed_to_others),   store_test(missing_without_create),
+		store_test(not_a_directory),	     store_test(writable_by_others),
+		store_test(readable_by_others),	     store_test(of_another_user),
+		store_test(relative_and_long_paths), store_test(list_of_workspaces),
+		store_test(reserved_names),	     store_test(default_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* Workspaces: their directories, documents and events, also when something is wrong with them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/limits.h"
+#include "contract/response.h"
+#include "store_fixture.h"
+
+static void opening(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct workspace ws;
+	struct stat st;
+
+	assert_int_equal(workspace_open(&f->dir, "new", false, &ws, &err), 0);
+	assert_int_equal(ws.fd, -1);
+	assert_string_equal(ws.id, "new");
+	workspace_close(&ws);
+	assert_int_equal(access(at(f, "new"), F_OK), -1);
+	assert_int_equal(workspace_open(&f->dir, "new", true, &ws, &err), 0);
+	assert_int_equal(fstat(ws.fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	workspace_close(&ws);
+	workspace_close(&ws);
+	assert_int_equal(workspace_open(&f->dir, "new", true, &ws, &err), 0); /* again, empty */
+	workspace_close(&ws);
+}
+
+static void assert_open_fails(const struct fixture *f, const char *id, bool create,
+			      enum error_code code, const char *words)
+{
+	struct workspace ws = {.fd = -7};
+	struct error err = {0};
+
+	assert_int_equal(workspace_open(&f->dir, id, create, &ws, &err), -1);
+	if (err.code != code || !strstr(err.msg, words))
+		fail_msg("\"%s\": %s: %s", id, error_code_name(err.code), err.msg);
+	assert_int_equal(ws.fd, -7);
+}
+
+static void strange_names(void **state)
+{
+	static const char *const names[] = {"", ".", "..", "a/b", "/a", "a\\b", "a\nb", "../state"};
+	const struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_open_fails(f, names[i], true, ERR_INVALID, "must be a plain name");
+}
+
+static void strange_directories(void **state)
+{
+	const struct fixture *f = *state;
+
+	assert_int_equal(symlink("agent-1", at(f, "link")), 0);
+	assert_open_fails(f, "link", false, ERR_IO, "link");
+	assert_open_fails(f, "link", true, ERR_IO, "link");
+	put_file(f, "file", "x");
+	assert_open_fails(f, "file", true, ERR_IO, "file");
+	assert_int_equal(mkdir(at(f, "open"), 0700), 0);
+	assert_int_equal(chmod(at(f, "open"), 0770), 0);
+	assert_open_fails(f, "open", false, ERR_DENIED, "can be written by other users");
+}
+
+/* The state directory may hold folders of the user's own. */
+static void a_foreign_directory_is_left_alone(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct workspace ws;
+
+	assert_int_equal(mkdir(at(f, "src"), 0700), 0);
+	put_file(f, "src/main.c", "x");
+	assert_open_fails(f, "src", true, ERR_CONFLICT, "directory of something else");
+	assert_int_equal(workspace_open(&f->dir, "src", false, &ws, &err), 0);
+	assert_int_equal(workspace_remove(&ws, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	workspace_close(&ws);
+	assert_int_equal(access(at(f, "src/main.c"), F_OK), 0);
+}
+
+/* A disk is cloned into the new directory before anything is recorded. */
+static void an_unfinished_workspace_is_one(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct workspace ws;
+
+	assert_int_equal(mkdir(at(f, "half"), 0700), 0);
+	put_file(f, "half/rootfs.ext4", "x");
+	assert_int_equal(workspace_open(&f->dir, "half", true, &ws, &err), 0);
+	assert_int_equal(workspace_remove(&ws, &err), 0);
+	assert_int_equal(ws.fd, -1);
+	workspace_close(&ws);
+	assert_int_equal(access(at(f, "half"), F_OK), -1);
+}
+
+static void removing(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	put_file(f, "agent-1/event.json", "{}");
+	put_file(f, "outside", "x");
+	assert_int_equal(mkdir(at(f, "agent-1/snapshots"), 0700), 0);
+	put_file(f, "agent-1/snapshots/deep", "x");
+	assert_int_equal(symlink("../outside", at(f, "agent-1/link")), 0);
+	assert_int_equal(workspace_remove(&f->ws, &err), 0);
+	assert_int_equal(f->ws.fd, -1);
+	assert_int_equal(access(at(f, "agent-1"), F_OK), -1);
+	assert_int_equal(access(at(f, "outside"), F_OK), 0);
+	assert_int_equal(workspace_remove(&f->ws, &err), 0); /* a missing one is success */
+}
+
+static void removing_a_file(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+
+	put_file(f, "agent-1/vsock.sock", "x");
+	assert_int_equal(workspace_remove_file(&f->ws, "vsock.sock", &err), 0);
+	assert_int_equal(access(at(f, "agent-1/vsock.sock"), F_OK), -1);
+	assert_int_equal(workspace_remove_file(&f->ws, "vsock.sock", &err), 0);
+	assert_int_equal(mkdir(at(f, "agent-1/dir"), 0700), 0);
+	assert_int_equal(workspace_remove_file(&f->ws, "dir", &err), -1);
+	assert_non_null(strstr(err.msg, at(f, "agent-1/dir")));
+}
+
+static void paths(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	autofree char *file = workspace_path(&f->ws, "serial.log", &err);
+	autofree char *own = workspace_path(&f->ws, NULL, &err);
+
+	assert_string_equal(file, at(f, "agent-1/serial.log"));
+	assert_string_equal(own, at(f, "agent-1"));
+}
+
+/* --- documents ---------------------------------------------------------------------------------
+ */
+
+static void write_and_read(void **state)
+{
+	static const enum store_sync syncs[] = {STORE_NO_SYNC, STORE_SYNC};
+	const struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(syncs); i++) {
+		json_auto_t *value = json_pack("{s:i,s:s}", "n", (int)i, "text", "\xc3\xa4");
+		struct error err = {0};
+		struct stat st;
+
+		assert_int_equal(workspace_write(&f->ws, "runtime.json", value, syncs[i], &err), 0);
+		json_auto_t *back = workspace_read(&f->ws, "runtime.json", &err);
+		assert_true(json_equal(value, back));
+		assert_int_equal(stat(at(f, "agent-1/runtime.json"), &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0600);
+		autofree char *text = get_file(f, "agent-1/runtime.json");
+		assert_int_equal(text[strlen(text) - 1], '\n');
+	}
+}
+
+static void absent_documents(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct workspace ws;
+
+	assert_null(workspace_read(&f->ws, "result.json", &err));
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_non_null(strstr(err.msg, at(f, "agent-1/result.json")));
+	assert_int_equal(workspace_open(&f->dir, "none", false, &ws, &err), 0);
+	assert_null(workspace_read(&ws, "result.json", &err));
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	workspace_close(&ws);
+}
+
+static void assert_bad(const struct fixture *f, const char *file)
+{
+	struct error err = {0};
+	char name[64];
+
+	assert_null(workspace_read(&f->ws, file, &err));
+	assert_int_equal(err.code, ERR_IO);
+	snprintf(name, sizeof(name), "agent-1/%s", file);
+	if (!strstr(err.msg, at(f, name)))
+		fail_msg("\"%s\" does not name the file", err.msg);
+	if (!strstr(err.msg, "microagent delete agent-1"))
+		fail_msg("\"%s\" does not name the next step", err.msg);
+}
+
+static void damaged_documents(void **state)
+{
+	static const char *const texts[] = {
+		"", "{", "{}}", "[]", "null", "\"x\"", "{\"a\":1,\"a\":2}", "\xff\xfe"};
+	const struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		put_file(f, "agent-1/workspace.json", texts[i]);
+		assert_bad(f, "workspace.json");
+	}
+	put_file(f, "agent-1/events.json", "{}"); /* a list belongs there */
+	assert_bad(f, "events.json");
+}
+
+static void documents_that_are_no_files(void **state)
+{
+	const struct fixture *f = *state;
+
+	put_file(f, "real", "{}");
+	assert_int_equal(symlink("../real", at(f, "agent-1/workspace.json")), 0);
+	assert_bad(f, "workspace.json");
+	assert_int_equal(mkdir(at(f, "agent-1/event.json"), 0700), 0);
+	assert_bad(f, "event.json");
+	assert_int_equal(mkfifo(at(f, "agent-1/runtime.json"), 0600), 0);
+	assert_bad(f, "runtime.json");
+}
+
+static void an_oversized_document(void **state)
+{
+	const struct fixture *f = *state;
+	const char *path = at(f, "agent-1/workspace.json");
+
+	put_file(f, "agent-1/workspace.json", "{}");
+	assert_int_equal(truncate(path, (off_t)limit_get(LIMIT_STATE_FILE_BYTES) + 1), 0);
+	assert_bad(f, "workspace.json");
+}
+
+/* --- state and events --------------------------------------------------------------------------
+ */
+
+static json_t *make_event(enum state at_state, const char *detail)
+{
+	json_auto_t *identity = json_pack("{s:s}", "runtimeID", "agent-1");
+
+	return event_json(identity, at_state, detail, "2026-05-02T00:00:00.000Z");
+}
+
+static void record(const struct fixture *f, enum state at_state, const char *detail)
+{
+	json_auto_t *event = make_event(at_state, detail);
+	struct error err = {0};
+
+	if (workspace_record_event(&f->ws, event, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void assert_state(const struct fixture *f, enum state expected)
+{
+	enum state found = STATE_COUNT;
+	json_t *event = NULL;
+	struct error err = {0};
+
+	if (workspace_state(&f->ws, &found, &event, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(found, expected);
+	if (expected == STATE_UNKNOWN)
+		assert_null(event);
+	else
+		assert_string_equal(json_string_value(json_object_get(event, "state")),
+				    state_names[expected]);
+	json_decref(event);
+}
+
+static void every_state_is_recorded(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+
+	assert_state(f, STATE_UNKNOWN);
+	for (unsigned s = STATE_PREPARED; s < STATE_COUNT; s++) {
+		record(f, (enum state)s, NULL);
+		assert_state(f, (enum state)s);
+	}
+	json_auto_t *events = workspace_read(&f->ws, "events.json", &err);
+	assert_int_equal(json_array_size(events), STATE_COUNT - 1);
+	for (unsigned s = STATE_PREPARED; s < STATE_COUNT; s++)
+		assert_string_equal(
+			json_string_value(json_object_get(json_array_get(events, s - 1), "state")),
+			state_names[s]);
+}
+
+static void state_of_an_absent_workspace(void **state)
+{
+	const struct fixture *f = *state;
+	enum state found = STATE_COUNT;
+	struct error err = {0};
+	struct workspace ws;
+
+	assert_int_equal(workspace_open(&f->dir, "none", false, &ws, &err), 0);
+	assert_int_equal(workspace_state(&ws, &found, NULL, &err), 0);
+	assert_int_equal(found, STATE_UNKNOWN);
+	workspace_close(&ws);
+}
+
+static void old_events_are_dropped(void **state)
+{
+	const struct fixture *f = *state;
+	size_t keep = limit_get(LIMIT_EVENTS_KEPT);
+	json_auto_t *many = json_array();
+	struct error err = {0};
+
+	for (size_t i = 0; i < keep + 5; i++) {
+		char detail[24];
+
+		snprintf(detail, sizeof(detail), "%zu", i);
+		json_array_append_new(many, make_event(STATE_RUNNING, detail));
+	}
+	assert_int_equal(workspace_write(&f->ws, "events.json", many, STORE_NO_SYNC, &err), 0);
+	record(f, STATE_STOPPED, "last");
+	json_auto_t *events = workspace_read(&f->ws, "events.json", &err);
+	assert_int_equal(json_array_size(events), keep);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(events, 0), "detail")),
+			    "6");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(events, keep - 1), "detail")),
+		"last");
+}
+
+static void damaged_events_are_kept(void **state)
+{
+	const struct fixture *f = *state;
+	json_auto_t *event = make_event(STATE_STOPPED, NULL);
+	struct error err = {0};
+
+	record(f, STATE_PREPARED, NULL);
+	put_file(f, "agent-1/events.json", "[{\"broken\"");
+	assert_int_equal(workspace_record_event(&f->ws, event, &err), -1);
+	assert_int_equal(err.code, ERR_IO);
+	assert_non_null(strstr(err.msg, at(f, "agent-1/events.json")));
+	autofree char *text = get_file(f, "agent-1/events.json");
+	assert_string_equal(text, "[{\"broken\"");
+	assert_state(f, STATE_PREPARED);
+}
+
+static void damaged_states(void **state)
+{
+	static const char *const texts[] = {
+		"{}",
+		"[]",
+		"x",
+		"{\"identity\":{},\"observedAt\":\"t\"}",
+		"{\"identity\":{},\"observedAt\":\"t\",\"state\":\"paused\"}",
+		"{\"identity\":{},\"observedAt\":\"t\",\"state\":7}",
+		"{\"identity\":[],\"observedAt\":\"t\",\"state\":\"running\"}",
+		"{\"identity\":{},\"state\":\"running\"}"};
+	const struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		enum state found = STATE_COUNT;
+		json_t *event = NULL;
+		struct error err = {0};
+
+		put_file(f, "agent-1/event.json", texts[i]);
+		assert_int_equal(workspace_state(&f->ws, &found, &event, &err), -1);
+		assert_int_equal(err.code, ERR_IO);
+		assert_non_null(strstr(err.msg, at(f, "agent-1/event.json")));
+		assert_int_equal(found, STATE_COUNT);
+		assert_null(event);
+	}
+}
+
+/* A limit on the size of files stands for a full disk: the write breaks off in the same place. */
+static void a_full_disk_keeps_the_old_state(void **state)
+{
+	const struct fixture *f = *state;
+	autofree char *before = NULL, *after = NULL;
+	json_auto_t *event = make_event(STATE_RUNNING, "no room for this");
+	struct rlimit old, none;
+	struct error err = {0};
+	int result;
+
+	record(f, STATE_PREPARED, NULL);
+	before = get_file(f, "agent-1/events.json");
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	none = old;
+	none.rlim_cur = 16;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	result = workspace_record_event(&f->ws, event, &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(result, -1);
+	assert_non_null(strstr(err.msg, at(f, "agent-1/events.json")));
+	after = get_file(f, "agent-1/events.json");
+	assert_string_equal(before, after);
+	assert_state(f, STATE_PREPARED);
+	/* and no temporary file is left */
+	assert_int_equal(workspace_remove_file(&f->ws, "event.json", &err), 0);
+	assert_int_equal(workspace_remove_file(&f->ws, "events.json", &err), 0);
+	assert_int_equal(rmdir(at(f, "agent-1")), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		store_test(opening),
+		store_test(strange_names),
+		store_test(strange_directories),
+		store_test(a_foreign_directory_is_left_alone),
+		store_test(an_unfinished_workspace_is_one),
+		store_test(removing),
+		store_test(removing_a_file),
+		store_test(paths),
+		store_test(write_and_read),
+		store_test(absent_documents),
+		store_test(damaged_documents),
+		store_test(documents_that_are_no_files),
+		store_test(an_oversized_document),
+		store_test(every_state_is_recorded),
+		store_test(state_of_an_absent_workspace),
+		store_test(old_events_are_dropped),
+		store_test(damaged_events_are_kept),
+		store_test(damaged_states),
+		store_test(a_full_disk_keeps_the_old_state),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

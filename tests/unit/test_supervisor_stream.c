@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/* The control stream and control.sock in a loop, with a peer that may be hostile. */
+#include "test_base.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/control_sock.h"
+#include "supervisor/control_stream.h"
+
+#define HELLO "{\"type\":\"hello\",\"protocol\":{\"min\":1,\"max\":1}}"
+#define READY "{\"type\":\"ready\"}"
+#define RESULT "{\"type\":\"result\"}"
+
+/* A stream, its guest, and what the stream told. */
+struct stage {
+	struct scratch *scratch;
+	struct loop *loop;
+	struct log log;
+	struct control_stream *stream;
+	int guest;
+	int hellos, readies, results, losses;
+	bool refuse_result, broken;
+	char why[256];
+};
+
+static void on_hello(void *data, const struct control_hello *hello)
+{
+	(void)hello;
+	((struct stage *)data)->hellos++;
+}
+
+static void on_ready(void *data)
+{
+	((struct stage *)data)->readies++;
+}
+
+static int on_result(void *data, const json_t *message, struct error *err)
+{
+	struct stage *stage = data;
+
+	assert_non_null(message);
+	stage->results++;
+	return stage->refuse_result ? error_set(err, ERR_INVALID, "a bad result") : 0;
+}
+
+static void on_lost(void *data, bool broken, const char *why)
+{
+	struct stage *stage = data;
+
+	stage->losses++;
+	stage->broken = broken;
+	snprintf(stage->why, sizeof(stage->why), "%s", why);
+}
+
+/* Until nothing happens any more. */
+static void settle_down(struct stage *stage)
+{
+	struct error err = {0};
+	int made;
+
+	do
+		made = loop_once(stage->loop, 0, &err);
+	while (made > 0);
+	assert_int_equal(made, 0);
+}
+
+static void open_stream(struct stage *stage, bool workload)
+{
+	const struct control_stream_events events = {on_hello, on_ready, on_result, on_lost, stage};
+	json_auto_t *config = json_pack("{s:s}", "type", "config");
+	struct error err = {0};
+	int listener = sock_listen_at(stage->scratch->fd, "control", 1, &err);
+
+	assert_true(listener >= 0);
+	stage->stream = control_stream_new(stage->loop, listener, config, workload, &events,
+					   &stage->log, &err);
+	assert_non_null(stage->stream);
+	stage->guest = sock_connect_at(stage->scratch->fd, "control", &err);
+	assert_true(stage->guest >= 0);
+	settle_down(stage);
+}
+
+static int stage_make(void **state)
+{
+	struct stage *stage = calloc(1, sizeof(*stage));
+	void *scratch = NULL;
+	struct error err;
+
+	if (scratch_make(&scratch) < 0)
+		return -1;
+	stage->scratch = scratch;
+	stage->guest = -1;
+	log_init(&stage->log, -1, 0);
+	stage->loop = loop_new(&err);
+	*state = stage;
+	return stage->loop ? 0 : -1;
+}
+
+static int stage_drop(void **state)
+{
+	struct stage *stage = *state;
+	void *scratch = stage->scratch;
+
+	control_stream_free(stage->stream);
+	loop_free(stage->loop);
+	if (stage->guest >= 0)
+		close(stage->guest);
+	free(stage);
+	return scratch_remove(&scratch);
+}
+
+static void say(struct stage *stage, const char *text)
+{
+	struct buf out = {0};
+	struct error err = {0};
+
+	assert_ok(frame_append(&out, text, strlen(text), &err));
+	assert_ok(fd_write_all(stage->guest, buf_bytes(&out), out.len, &err));
+	buf_free(&out);
+	settle_down(stage);
+}
+
+/* What the guest has received so far, as text with its frame headers. */
+static ssize_t heard(struct stage *stage, char *text, size_t size)
+{
+	ssize_t n = recv(stage->guest, text, size, MSG_DONTWAIT);
+
+	return n < 0 ? 0 : n;
+}
+
+/* --- the control stream ----------------------------------------------------------------------- */
+
+static void in_order(void **state)
+{
+	struct stage *stage = *state;
+	char text[256] = "";
+
+	open_stream(stage, true);
+	assert_int_equal(heard(stage, text, sizeof(text)), 0); /* nothing before its hello */
+	say(stage, HELLO);
+	assert_true(heard(stage, text, sizeof(text)) > 4);
+	assert_non_null(memmem(text, sizeof(text), "realtimeNs", 10));
+	assert_false(control_stream_is_ready(stage->stream));
+	control_stream_push_time(stage->stream);
+	assert_int_equal(heard(stage, text, sizeof(text)), 0);
+	say(stage, READY);
+	assert_true(control_stream_is_ready(stage->stream));
+	control_stream_push_time(stage->stream);
+	assert_true(heard(stage, text, sizeof(text)) > 4);
+	say(stage, "{\"type\":\"something-new\"}");
+	say(stage, RESULT);
+	assert_true(control_stream_is_ready(stage->stream));
+	control_stream_power_off(stage->stream);
+	assert_true(heard(stage, text, sizeof(text)) > 4);
+	assert_int_equal(stage->hellos + stage->readies + stage->results, 3);
+	assert_int_equal(stage->losses, 0);
+	shutdown(stage->guest, SHUT_RDWR);
+	settle_down(stage);
+	assert_int_equal(stage->losses, 1);
+	assert_false(stage->broken);
+	assert_false(control_stream_is_ready(stage->stream));
+	control_stream_power_off(stage->stream);
+	assert_int_equal(stage->losses, 1);
+}
+
+static void byte_by_byte_and_all_at_once(void **state)
+{
+	struct stage *stage = *state;
+	struct buf out = {0};
+	struct error err = {0};
+
+	open_stream(stage, true);
+	assert_ok(frame_append(&out, HELLO, strlen(HELLO), &err));
+	for (size_t i = 0; i < out.len; i++) {
+		assert_int_equal(stage->hellos, 0);
+		assert_int_equal(send(stage->guest, buf_bytes(&out) + i, 1, 0), 1);
+		settle_down(stage);
+	}
+	assert_int_equal(stage->hellos, 1);
+	buf_free(&out);
+	assert_ok(frame_append(&out, READY, strlen(READY), &err));
+	assert_ok(frame_append(&out, RESULT, strlen(RESULT), &err));
+	assert_ok(fd_write_all(stage->guest, buf_bytes(&out), out.len, &err));
+	settle_down(stage);
+	assert_int_equal(stage->results, 1);
+	buf_free(&out);
+}
+
+static void out_of_turn(void **state)
+{
+	static const char *const orders[][4] = {
+		{READY},
+		{RESULT},
+		{HELLO, HELLO},
+		{HELLO, RESULT},
+		{HELLO, READY, READY},
+		{HELLO, READY, HELLO},
+		{HELLO, READY, RESULT, RESULT},
+		{HELLO, READY, "[]"},
+		{HELLO, READY, "{\"type\":\"result\"} {}"},
+		{"{\"type\":\"hello\",\"protocol\":{\"min\":2,\"max\":2}}"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		void *made = NULL;
+		struct stage *stage;
+
+		(void)state;
+		assert_int_equal(stage_make(&made), 0);
+		stage = made;
+		open_stream(stage, true);
+		for (size_t j = 0; j < 4 && orders[i][j]; j++) {
+			if (stage->losses)
+				fail_msg("order %zu broke at %zu: %s", i, j, stage->why);
+			say(stage, orders[i][j]);
+		}
+		if (stage->losses != 1 || !stage->broken)
+			fail_msg("order %zu was taken", i);
+		stage_drop(&made);
+	}
+}
+
+static void a_result_without_a_workload(void **state)
+{
+	struct stage *stage = *state;
+
+	open_stream(stage, false);
+	say(stage, HELLO);
+	say(stage, READY);
+	say(stage, RESULT);
+	assert_int_equal(stage->results, 0);
+	assert_true(stage->broken);
+}
+
+static void a_result_that_is_refused(void **state)
+{
+	struct stage *stage = *state;
+
+	open_stream(stage, true);
+	stage->refuse_result = true;
+	say(stage, HELLO);
+	say(stage, READY);
+	say(stage, RESULT);
+	assert_true(stage->broken);
+	assert_string_equal(stage->why, "a bad result");
+}
+
+static void announce(struct stage *stage, uint32_t len)
+{
+	uint8_t header[FRAME_HEADER];
+
+	be32_put(header, len);
+	assert_int_equal(send(stage->guest, header, sizeof(header), MSG_NOSIGNAL), 4);
+	settle_down(stage);
+}
+
+static void frames_that_are_too_long(void **state)
+{
+	static const uint32_t early[] = {0, CONTROL_SMALL_MAX + 1, FRAME_MAX, UINT32_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(early); i++) {
+		void *made = NULL;
+		struct stage *stage;
+
+		assert_int_equal(stage_make(&made), 0);
+		stage = made;
+		open_stream(stage, true);
+		announce(stage, early[i]);
+		assert_true(stage->broken);
+		stage_drop(&made);
+	}
+}
+
+static void a_result_may_be_long(void **state)
+{
+	struct stage *stage = *state;
+
+	open_stream(stage, true);
+	say(stage, HELLO);
+	say(stage, READY);
+	announce(stage, (uint32_t)control_result_max());
+	assert_int_equal(stage->losses, 0);
+	shutdown(stage->guest, SHUT_RDWR);
+	settle_down(stage);
+	assert_int_equal(stage->losses, 1);
+}
+
+static void the_second_connection_is_refused(void **state)
+{
+	struct stage *stage = *state;
+	struct error err = {0};
+
+	open_stream(stage, true);
+	assert_int_equal(sock_connect_at(stage->scratch->fd, "control", &err), -1);
+	say(stage, HELLO);
+	assert_int_equal(stage->hellos, 1);
+}
+
+static void a_guest_that_does_not_read(void **state)
+{
+	struct stage *stage = *state;
+	struct error err = {0};
+	char text[65536];
+	size_t total = 0;
+	ssize_t n;
+
+	open_stream(stage, true);
+	say(stage, HELLO);
+	say(stage, READY);
+	/* Far more than a socket holds: from some time on they are left out. */
+	for (int i = 0; i < 100000; i++)
+		control_stream_push_time(stage->stream);
+	control_stream_power_off(stage->stream);
+	assert_int_equal(stage->losses, 0);
+	while ((n = heard(stage, text, sizeof(text))) > 0) {
+		total += (size_t)n;
+		assert_true(loop_once(stage->loop, 0, &err) >= 0);
+	}
+	assert_true(total < 2 << 20);
+	assert_non_null(memmem(text, sizeof(text), "power", 5));
+}
+
+/* --- control.sock ----------------------------------------------------------------------------- */
+
+static json_t *answer_ok(void *data, const json_t *request)
+{
+	int *count = data;
+
+	(*count)++;
+	return json_pack("{s:b, s:s}", "ok", 1, "echo",
+			 json_string_value(json_object_get(request, "action")));
+}
+
+static struct control_sock *open_sock(struct stage *stage, int *count)
+{
+	struct error err = {0};
+	int listener = sock_listen_at(stage->scratch->fd, CONTROL_SOCK_NAME, 32, &err);
+	struct control_sock *server;
+
+	assert_true(listener >= 0);
+	server = control_sock_new(stage->loop, listener, answer_ok, count, &stage->log, &err);
+	assert_non_null(server);
+	return server;
+}
+
+static int dial(struct stage *stage)
+{
+	struct error err = {0};
+	int fd = sock_connect_at(stage->scratch->fd, CONTROL_SOCK_NAME, &err);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void requests(void **state)
+{
+	static const struct {
+		const char *text, *answer;
+		int served;
+	} rows[] = {
+		{"{\"action\":\"a\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n", 1},
+		{"{\"action\":\"a\"}\n{\"action\":\"b\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n", 1},
+		{"[]\n",
+		 "{\"ok\":false,\"error\":\"the request is no object\","
+		 "\"errorCode\":\"invalid\"}\n",
+		 0},
+	};
+	struct stage *stage = *state;
+	int count = 0;
+	struct control_sock *server = open_sock(stage, &count);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int fd = dial(stage);
+		char text[512] = "";
+
+		count = 0;
+		assert_int_equal(send(fd, rows[i].text, strlen(rows[i].text), 0),
+				 (ssize_t)strlen(rows[i].text));
+		settle_down(stage);
+		assert_true(recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT) > 0);
+		assert_string_equal(text, rows[i].answer);
+		assert_int_equal(count, rows[i].served);
+		close(fd);
+	}
+	control_sock_free(server);
+}
+
+static void a_request_without_end(void **state)
+{
+	struct stage *stage = *state;
+	int count = 0;
+	struct control_sock *server = open_sock(stage, &count);
+	int fd = dial(stage);
+	char text[4096], byte;
+
+	memset(text, ' ', sizeof(text));
+	for (int i = 0; i < 64; i++) {
+		(void)send(fd, text, sizeof(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+		settle_down(stage);
+	}
+	assert_int_not_equal(recv(fd, &byte, 1, MSG_DONTWAIT), 1);
+	assert_true(errno != EAGAIN);
+	assert_int_equal(count, 0);
+	close(fd);
+	control_sock_free(server);
+}
+
+/* Silent clients take every place; the next one is served when their time has passed. */
+static void silent_clients(void **state)
+{
+	struct stage *stage = *state;
+	int count = 0, fds[12];
+	struct control_sock *server;
+	struct error err = {0};
+	char byte;
+
+	setenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS", "20", 1);
+	server = open_sock(stage, &count);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = dial(stage);
+	assert_true(send(fds[11], "{\"action\":\"x\"}\n", 15, 0) == 15);
+	while (count == 0)
+		assert_true(loop_once(stage->loop, -1, &err) >= 0);
+	assert_int_equal(recv(fds[0], &byte, 1, MSG_DONTWAIT), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+	control_sock_free(server);
+	unsetenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS");
+}
+
+static void nobody_there(void **state)
+{
+	struct stage *stage = *state;
+	struct error err = {0};
+	int count = 0;
+
+	assert_int_equal(control_sock_power(stage->scratch->fd, "kill", clock_mono_ns(), &err), -1);
+	assert_code(err, ERR_NOT_FOUND);
+	control_sock_free(open_sock(stage, &count));
+	assert_int_equal(control_sock_power(stage->scratch->fd, "kill", clock_mono_ns(), &err), -1);
+	assert_code(err, ERR_UNAVAILABLE);
+}
+
+#define stage_test(fn) cmocka_unit_test_setup_teardown(fn, stage_make, stage_drop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		stage_test(in_order),
+		stage_test(byte_by_byte_and_all_at_once),
+		cmocka_unit_test(out_of_turn),
+		stage_test(a_result_without_a_workload),
+		stage_test(a_result_that_is_refused),
+		cmocka_unit_test(frames_that_are_too_long),
+		stage_test(a_result_may_be_long),
+		stage_test(the_second_connection_is_refused),
+		stage_test(a_guest_that_does_not_read),
+		stage_test(requests),
+		stage_test(a_request_without_end),
+		stage_test(silent_clients),
+		stage_test(nobody_there),
+	};
+
+	return cmocka_run_group_tests_name("supervisor streams", tests, NULL, NULL);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tests of the vsock core share: a core with real sockets on the host's side, and a guest
+ * that is played by the test, packet by packet. The clock stands still unless a test moves it.
+ */
+#ifndef TEST_VSOCKD_H
+#define TEST_VSOCKD_H
+
+#include "test_base.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "vsockd/core.h"
+
+#define GUEST_CID 3
+#define GUEST_PORT 5000
+#define LISTED 1024	 /* a host port with a listener */
+#define LISTED_DEAD 1025 /* a listed host port whose socket nobody listens at */
+#define LISTED_NONE 1026 /* a listed host port without a socket */
+#define SLOT_BYTES 4096
+#define STREAM_BYTES 65536
+#define START_NS (1000 * NS_PER_S)
+
+struct rig {
+	struct scratch *scratch;
+	struct core core;
+	struct host_port ports[3];
+	struct log log;
+	int epfd;
+	int clients;  /* where host clients are accepted */
+	int listener; /* of LISTED */
+};
+
+static inline int rig_listen(struct rig *r, const char *name, char *path)
+{
+	struct error err;
+	int fd = sock_listen_at(r->scratch->fd, name, 8, &err);
+
+	assert_true(fd >= 0);
+	if (path)
+		snprintf(path, CORE_SOCKET_PATH, "%s/%s", r->scratch->path, name);
+	return fd;
+}
+
+static inline struct rig *rig_make(void **state, unsigned streams)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	void *scratch = NULL;
+	struct error err;
+
+	assert_non_null(r);
+	assert_int_equal(scratch_make(&scratch), 0);
+	clock_set_virtual(START_NS);
+	r->scratch = scratch;
+	r->epfd = epoll_create1(EPOLL_CLOEXEC);
+	log_init(&r->log, -1, 0);
+	r->clients = rig_listen(r, "clients", NULL);
+	r->ports[0].port = LISTED;
+	r->listener = rig_listen(r, "listed", r->ports[0].path);
+	r->ports[1].port = LISTED_DEAD;
+	close(rig_listen(r, "dead", r->ports[1].path));
+	r->ports[2].port = LISTED_NONE;
+	struct core_config config = {.guest_cid = GUEST_CID,
+				     .streams = streams,
+				     .stream_bytes = STREAM_BYTES,
+				     .line_ns = 5 * NS_PER_S,
+				     .answer_ns = 10 * NS_PER_S,
+				     .close_ns = 8 * NS_PER_S,
+				     .ports = r->ports,
+				     .nports = 3,
+				     .listen_fd = r->clients,
+				     .epfd = r->epfd,
+				     .log = &r->log};
+	assert_int_equal(core_init(&r->core, &config, &err), 0);
+	core_link(&r->core, true);
+	*state = r;
+	return r;
+}
+
+static inline int rig_setup(void **state)
+{
+	rig_make(state, 16);
+	return 0;
+}
+
+static inline int rig_teardown(void **state)
+{
+	struct rig *r = *state;
+	void *scratch = r->scratch;
+
+	core_free(&r->core);
+	close(r->listener);
+	close(r->clients);
+	close(r->epfd);
+	free(r);
+	return scratch_remove(&scratch);
+}
+
+/* Brings the core all that epoll has. */
+static inline void rig_events(struct rig *r)
+{
+	struct epoll_event e[32];
+	int n;
+
+	for (int round = 0; (n = epoll_wait(r->epfd, e, 32, 0)) > 0; round++) {
+		assert_true(round < 1000);
+		for (int i = 0; i < n; i++) {
+			union poll_ref ref = {.all = e[i].data.u64};
+
+			if (ref.type == POLL_LISTEN)
+				core_listen_event(&r->core);
+			else
+				core_stream_event(&r->core, ref, e[i].events);
+		}
+	}
+}
+
+static inline void rig_advance(struct rig *r, uint64_t ns)
+{
+	clock_set_virtual(clock_mono_ns() + ns);
+	core_expire(&r->core, clock_mono_ns());
+}
+
+/* --- the host's side --- */
+
+/* A new client that has written text (NULL: nothing). */
+static inline int rig_client(struct rig *r, const char *text)
+{
+	struct error err;
+	int fd = sock_connect_at(r->scratch->fd, "clients", &err);
+
+	assert_true(fd >= 0);
+	if (text)
+		assert_int_equal(write(fd, text, strlen(text)), (int)strlen(text));
+	rig_events(r);
+	return fd;
+}
+
+/* What can be read now; -1: nothing, 0: the end (a reset is one too). */
+static inline ssize_t host_read(int fd, void *data, size_t len)
+{
+	ssize_t n = recv(fd, data, len, MSG_DONTWAIT);
+
+	if (n < 0 && errno == ECONNRESET)
+		return 0;
+	assert_true(n >= 0 || errno == EAGAIN);
+	return n;
+}
+
+static inline void host_expect(int fd, const char *text)
+{
+	char got[256];
+	ssize_t n = host_read(fd, got, sizeof(got) - 1);
+
+	assert_true(n >= 0);
+	got[n] = '\0';
+	assert_string_equal(got, text);
+}
+
+static inline void host_expect_nothing(int fd)
+{
+	char c;
+
+	assert_int_equal(host_read(fd, &c, 1), -1);
+}
+
+static inline void host_write(struct rig *r, int fd, const char *text)
+{
+	assert_int_equal(write(fd, text, strlen(text)), (int)strlen(text));
+	rig_events(r);
+}
+
+/* Reads all that is there, while the core gives what it has. */
+static inline size_t host_drain(struct rig *r, int fd)
+{
+	static char sink[65536];
+	size_t total = 0;
+
+	for (;;) {
+		ssize_t n = host_read(fd, sink, sizeof(sink));
+
+		if (n <= 0)
+			return total;
+		total += (size_t)n;
+		rig_events(r);
+	}
+}
+
+/* --- the guest's side --- */
+
+/* A packet from the guest's port to a host port. */
+static inline struct packet guest_packet(uint32_t guest_port, uint32_t host_port, unsigned op)
+{
+	return (struct packet){.src_cid = GUEST_CID,
+			       .dst_cid = PACKET_HOST_CID,
+			       .src_port = guest_port,
+			       .dst_port = host_port,
+			       .type = PACKET_STREAM,
+			       .op = (uint16_t)op,
+			       .buf_alloc = 262144};
+}
+
+static inline void guest_put(struct rig *r, const struct packet *p, const void *data, size_t len)
+{
+	/* A copy on the heap, for the address sanitizer to see reads past the end. */
+	autofree void *copy = malloc(len ? len : 1);
+	struct iovec iov = {.iov_base = copy, .iov_len = len};
+	struct span span = {.iov = &iov, .n = len ? 1 : 0, .bytes = len};
+
+	if (len)
+		memcpy(copy, data, len);
+	assert_true(core_accepts(&r->core));
+	core_input(&r->core, p, &span);
+	rig_events(r);
+}
+
+static inline void guest_op(struct rig *r, uint32_t guest_port, uint32_t host_port, unsigned op)
+{
+	struct packet p = guest_packet(guest_port, host_port, op);
+
+	guest_put(r, &p, NULL, 0);
+}
+
+static inline void guest_write(struct rig *r, uint32_t guest_port, uint32_t host_port,
+			       const void *data, size_t len)
+{
+	struct packet p = guest_packet(guest_port, host_port, PACKET_RW);
+
+	p.len = (uint32_t)len;
+	guest_put(r, &p, data, len);
+}
+
+/* The next packet for the guest, with its payload (up to SLOT_BYTES). False: there is none. */
+static inline bool guest_get(struct rig *r, struct packet *p, char *payload)
+{
+	uint8_t raw[SLOT_BYTES];
+	/* In three pieces, the header in two, as no driver does but any may. */
+	struct iovec iov[3] = {{raw, 20}, {raw + 20, 100}, {raw + 120, sizeof(raw) - 120}};
+	struct span slot = {.iov = iov, .n = 3, .bytes = sizeof(raw)};
+	uint32_t length = 0;
+
+	rig_events(r);
+	if (core_output(&r->core, &slot, 1, &length) == 0)
+		return false;
+	assert_true(length >= PACKET_HEADER && length <= sizeof(raw));
+	packet_decode(raw, p);
+	assert_int_equal(p->len, length - PACKET_HEADER);
+	if (payload)
+		memcpy(payload, raw + PACKET_HEADER, p->len);
+	return true;
+}
+
+static inline struct packet guest_expect(struct rig *r, unsigned op)
+{
+	struct packet p;
+
+	assert_true(guest_get(r, &p, NULL));
+	assert_int_equal(p.op, op);
+	assert_int_equal(p.type, PACKET_STREAM);
+	return p;
+}
+
+static inline void guest_expect_nothing(struct rig *r)
+{
+	struct packet p;
+
+	assert_false(guest_get(r, &p, NULL));
+	assert_int_equal(core_wants(&r->core), 0);
+}
+
+static inline void guest_expect_bytes(struct rig *r, const char *text)
+{
+	char payload[SLOT_BYTES] = {0};
+	struct packet p;
+
+	assert_true(guest_get(r, &p, payload));
+	assert_int_equal(p.op, PACKET_RW);
+	assert_int_equal(p.len, strlen(text));
+	assert_memory_equal(payload, text, strlen(text));
+}
+
+/* --- both: an open stream --- */
+
+/* A client connected to the guest's port; *host_port is ours. */
+static inline int open_from_host(struct rig *r, uint32_t guest_port, uint32_t *host_port)
+{
+	char line[64], expected[64];
+	struct packet p;
+	int fd;
+
+	snprintf(line, sizeof(line), "CONNECT %u\n", guest_port);
+	fd = rig_client(r, line);
+	p = guest_expect(r, PACKET_REQUEST);
+	assert_int_equal(p.dst_port, guest_port);
+	*host_port = p.src_port;
+	guest_op(r, guest_port, p.src_port, PACKET_RESPONSE);
+	snprintf(expected, sizeof(expected), "OK %u\n", p.src_port);
+	host_expect(fd, expected);
+	return fd;
+}
+
+/* The listener's end of a connection which the guest has made to LISTED. */
+static inline int open_from_guest(struct rig *r, uint32_t guest_port)
+{
+	struct error err;
+	int fd;
+
+	guest_op(r, guest_port, LISTED, PACKET_REQUEST);
+	guest_expect(r, PACKET_RESPONSE);
+	fd = sock_accept(r->listener, &err);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static inline unsigned streams_in_use(const struct rig *r)
+{
+	return r->core.table.used;
+}
+
+#define rig_test(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+#endif

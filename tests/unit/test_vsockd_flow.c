@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes, credit, and the end of each direction. */
+#include "test_vsockd.h"
+
+#define GUEST_BUFFER 262144
+
+/* --- to the guest ----------------------------------------------------------------------------- */
+
+static void tell_credit(struct rig *r, uint32_t port, uint32_t alloc, uint32_t fwd)
+{
+	struct packet p = guest_packet(GUEST_PORT, port, PACKET_CREDIT_UPDATE);
+
+	p.buf_alloc = alloc;
+	p.fwd_cnt = fwd;
+	guest_put(r, &p, NULL, 0);
+}
+
+/* A stream of which the guest has said that it has a buffer of alloc bytes. */
+static int open_with_credit(struct rig *r, uint32_t *port, uint32_t alloc)
+{
+	int fd = open_from_host(r, GUEST_PORT, port);
+
+	tell_credit(r, *port, alloc, 0);
+	return fd;
+}
+
+static void the_guests_credit_is_kept(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_with_credit(r, &port, 10);
+
+	host_write(r, fd, "0123456789abcdefghij");
+	guest_expect_bytes(r, "0123456789");
+	guest_expect(r, PACKET_CREDIT_REQUEST); /* once */
+	guest_expect_nothing(r);
+	tell_credit(r, port, 10, 0); /* "still none": no reason to ask again */
+	guest_expect_nothing(r);
+	tell_credit(r, port, 10, 4);
+	guest_expect_bytes(r, "abcd");
+	guest_expect(r, PACKET_CREDIT_REQUEST);
+	tell_credit(r, port, 10, 14);
+	guest_expect_bytes(r, "efghij");
+	guest_expect_nothing(r);
+	close(fd);
+}
+
+static void counts_wrap_around(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_with_credit(r, &port, 8);
+	struct stream *s = &r->core.table.streams[0];
+
+	/* As if 4 GiB less three bytes had passed in each direction. */
+	s->tx_cnt = s->peer_fwd = UINT32_MAX - 2;
+	s->rx_cnt = s->fwd_cnt = s->told = UINT32_MAX - 2;
+	tell_credit(r, port, 8, UINT32_MAX - 2);
+	host_write(r, fd, "0123456789");
+	guest_expect_bytes(r, "01234567");
+	guest_expect(r, PACKET_CREDIT_REQUEST);
+	tell_credit(r, port, 8, 2); /* five of them taken */
+	guest_expect_bytes(r, "89");
+	guest_write(r, GUEST_PORT, port, "abcdef", 6);
+	host_expect(fd, "abcdef");
+	assert_int_equal(s->fwd_cnt, 3);
+	guest_op(r, GUEST_PORT, port, PACKET_CREDIT_REQUEST);
+	assert_int_equal(guest_expect(r, PACKET_CREDIT_UPDATE).fwd_cnt, 3);
+	close(fd);
+}
+
+static void nonsense_about_credit_is_left_aside(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_with_credit(r, &port, 4);
+
+	host_write(r, fd, "0123456789");
+	guest_expect_bytes(r, "0123");
+	guest_expect(r, PACKET_CREDIT_REQUEST);
+	tell_credit(r, port, 4, 5); /* more than was sent */
+	tell_credit(r, port, 4, UINT32_MAX);
+	guest_expect_nothing(r);
+	tell_credit(r, port, 4, 3);
+	guest_expect_bytes(r, "456");
+	tell_credit(r, port, 4, 1); /* overtaken by a later one */
+	guest_expect(r, PACKET_CREDIT_REQUEST);
+	tell_credit(r, port, 0, 3); /* a buffer that shrinks below what is under way */
+	guest_expect_nothing(r);
+	tell_credit(r, port, UINT32_MAX, 3); /* and one that cannot be */
+	guest_expect_bytes(r, "789");
+	close(fd);
+}
+
+static void a_turn_may_fill_many_slots(void **state)
+{
+	enum { SLOTS = CORE_SLOTS, ROOM = 1000 };
+	struct rig *r = *state;
+	static uint8_t raw[SLOTS][PACKET_HEADER + ROOM];
+	struct iovec iov[SLOTS];
+	struct span slots[SLOTS];
+	uint32_t lengths[SLOTS], port;
+	int fd = open_with_credit(r, &port, 2500);
+	autofree char *much = malloc(20000);
+
+	memset(much, 'm', 20000);
+	assert_int_equal(write(fd, much, 20000), 20000);
+	rig_events(r);
+	for (unsigned i = 0; i < SLOTS; i++) {
+		iov[i] = (struct iovec){raw[i], sizeof(raw[i])};
+		slots[i] = (struct span){.iov = &iov[i], .n = 1, .bytes = sizeof(raw[i])};
+	}
+	/* Three packets, the third as short as the credit ends. */
+	assert_int_equal(core_output(&r->core, slots, SLOTS, lengths), 3);
+	assert_int_equal(lengths[0], PACKET_HEADER + ROOM);
+	assert_int_equal(lengths[1], PACKET_HEADER + ROOM);
+	assert_int_equal(lengths[2], PACKET_HEADER + 500);
+	for (unsigned i = 0; i < 3; i++) {
+		struct packet p;
+
+		packet_decode(raw[i], &p);
+		assert_int_equal(p.op, PACKET_RW);
+		assert_int_equal(p.len, lengths[i] - PACKET_HEADER);
+		assert_int_equal(raw[i][lengths[i] - 1], 'm');
+	}
+	close(fd);
+}
+
+static void busy_streams_take_turns(void **state)
+{
+	enum { STREAMS = 4, TURNS = 8 };
+	struct rig *r = *state;
+	uint32_t ports[STREAMS];
+	int fds[STREAMS];
+	static const char much[65536];
+	uint32_t order[STREAMS];
+
+	for (int i = 0; i < STREAMS; i++)
+		fds[i] = open_with_credit(r, &ports[i], GUEST_BUFFER);
+	for (int i = 0; i < STREAMS; i++)
+		assert_int_equal(write(fds[i], much, sizeof(much)), sizeof(much));
+	rig_events(r);
+	for (int turn = 0; turn < TURNS; turn++)
+		for (int i = 0; i < STREAMS; i++) {
+			uint32_t from = guest_expect(r, PACKET_RW).src_port;
+
+			if (turn == 0)
+				order[i] = from;
+			assert_int_equal(from, order[i]);
+		}
+	for (int i = 0; i < STREAMS; i++)
+		close(fds[i]);
+}
+
+static void passed_descriptors_do_not_stall(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_with_credit(r, &port, GUEST_BUFFER);
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec iov = {.iov_base = (void *)(uintptr_t) "first", .iov_len = 5};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	int before = open_descriptors();
+
+	/* The kernel ends a read behind bytes that carry descriptors. */
+	*c = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+			      .cmsg_level = SOL_SOCKET,
+			      .cmsg_type = SCM_RIGHTS};
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	assert_int_equal(sendmsg(fd, &m, 0), 5);
+	assert_int_equal(write(fd, "second", 6), 6);
+	rig_events(r);
+	guest_expect_bytes(r, "first");
+	guest_expect_bytes(r, "second");
+	assert_int_equal(open_descriptors(), before);
+	close(fd);
+}
+
+/* --- to the host ------------------------------------------------------------------------------ */
+
+/* Fills the host's socket and then the whole buffer; returns the bytes. */
+static size_t fill_up(struct rig *r, uint32_t port)
+{
+	static char block[4096];
+	struct stream *s = &r->core.table.streams[0];
+	size_t total = 0;
+
+	memset(block, 'b', sizeof(block));
+	while (s->rx_cnt - s->fwd_cnt < STREAM_BYTES) {
+		size_t room = STREAM_BYTES - (s->rx_cnt - s->fwd_cnt);
+		size_t len = room < sizeof(block) ? room : sizeof(block);
+
+		guest_write(r, GUEST_PORT, port, block, len);
+		total += len;
+	}
+	return total;
+}
+
+/* Takes the credit updates that are due, which a driver would have done. */
+static void skip_updates(struct rig *r)
+{
+	struct packet p;
+
+	while (guest_get(r, &p, NULL))
+		assert_int_equal(p.op, PACKET_CREDIT_UPDATE);
+}
+
+static void what_the_host_does_not_read_is_kept(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+	size_t total = fill_up(r, port);
+
+	assert_true(total > STREAM_BYTES);
+	skip_updates(r);
+	assert_int_equal(host_drain(r, fd), total);
+	assert_int_equal(r->core.table.streams[0].fwd_cnt, total);
+	skip_updates(r);
+	guest_write(r, GUEST_PORT, port, "more", 4);
+	host_expect(fd, "more");
+	close(fd);
+}
+
+static void bytes_stay_in_order_through_the_buffer(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port, sent = 0, read = 0;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+	struct stream *s = &r->core.table.streams[0];
+
+	/* Uneven pieces against uneven reads, several times around the buffer. */
+	while (read < 20 * STREAM_BYTES) {
+		uint32_t block[1777], n;
+		ssize_t got;
+
+		while (STREAM_BYTES - (s->rx_cnt - s->fwd_cnt) >= sizeof(block)) {
+			for (n = 0; n < ARRAY_SIZE(block); n++)
+				block[n] = sent + n;
+			guest_write(r, GUEST_PORT, port, block, sizeof(block));
+			sent += n;
+			skip_updates(r);
+		}
+		for (int i = 0; i < 3; i++) {
+			got = host_read(fd, block, 4 * (size_t)(i * 500 + 1));
+			if (got < 0)
+				break;
+			assert_int_equal(got % 4, 0);
+			for (n = 0; n < (uint32_t)got / 4; n++)
+				assert_int_equal(block[n], read + n);
+			read += n;
+		}
+		rig_events(r);
+	}
+	close(fd);
+}
+
+static void credit_is_told_in_time(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+	static char block[STREAM_BYTES / 4];
+
+	guest_write(r, GUEST_PORT, port, block, sizeof(block) - 1);
+	guest_expect_nothing(r);
+	guest_write(r, GUEST_PORT, port, block, 1);
+	struct packet p = guest_expect(r, PACKET_CREDIT_UPDATE);
+	assert_int_equal(p.fwd_cnt, STREAM_BYTES / 4);
+	assert_int_equal(p.buf_alloc, STREAM_BYTES);
+	guest_expect_nothing(r);
+	/* A packet that goes anyway carries it. */
+	guest_write(r, GUEST_PORT, port, block, sizeof(block));
+	host_write(r, fd, "x");
+	assert_int_equal(guest_expect(r, PACKET_RW).fwd_cnt, STREAM_BYTES / 2);
+	guest_expect_nothing(r);
+	close(fd);
+}
+
+static void more_than_the_credit_ends_the_stream(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port, other;
+	int fd = open_from_host(r, GUEST_PORT, &port), beside = open_from_host(r, 6000, &other);
+	size_t total = fill_up(r, port);
+
+	skip_updates(r);
+	assert_int_equal(streams_in_use(r), 2);
+	guest_write(r, GUEST_PORT, port, "!", 1);
+	struct packet p = guest_expect(r, PACKET_RST);
+	assert_int_equal(p.src_port, port);
+	assert_int_equal(streams_in_use(r), 1);
+	assert_true(host_drain(r, fd) < total);
+	guest_write(r, 6000, other, "not mine", 8);
+	host_expect(beside, "not mine");
+	close(fd);
+	close(beside);
+}
+
+static void a_length_above_all_credit(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+	static char much[STREAM_BYTES + 1];
+
+	guest_write(r, GUEST_PORT, port, much, sizeof(much));
+	guest_expect(r, PACKET_RST);
+	host_expect(fd, "");
+	close(fd);
+}
+
+static void payload_and_length_differ(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+	struct packet p = guest_packet(GUEST_PORT, port, PACKET_RW);
+
+	p.len = 3; /* what is behind it does not count */
+	guest_put(r, &p, "abcdef", 6);
+	host_expect(fd, "abc");
+	p.len = 0;
+	guest_put(r, &p, NULL, 0);
+	host_expect_nothing(fd);
+	p.len = 7; /* bytes that are not there */
+	guest_put(r, &p, "abcdef", 6);
+	guest_expect(r, PACKET_RST);
+	host_expect(fd, "");
+	close(fd);
+	/* A length on what has no payload. */
+	fd = open_from_host(r, GUEST_PORT, &port);
+	p = guest_packet(GUEST_PORT, port, PACKET_CREDIT_UPDATE);
+	p.len = 4;
+	guest_put(r, &p, "abcd", 4);
+	guest_expect(r, PACKET_RST);
+	close(fd);
+}
+
+/* --- the end of each direction ---------------------------------------------------------------- */
+
+static void guest_shut(struct rig *r, uint32_t port, uint32_t flags)
+{
+	struct packet p = guest_packet(GUEST_PORT, port, PACKET_SHUTDOWN);
+
+	p.flags = flags;
+	guest_put(r, &p, NULL, 0);
+}
+
+static void host_ends_first(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+
+	host_write(r, fd, "last");
+	shutdown(fd, SHUT_WR);
+	guest_expect_bytes(r, "last");
+	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_SEND);
+	guest_expect_nothing(r);
+	guest_write(r, GUEST_PORT, port, "answer", 6);
+	host_expect(fd, "answer");
+	/* The guest ends too: both have all there is, so the host's socket closes. */
+	guest_shut(r, port, SHUT_SEND);
+	host_expect(fd, "");
+	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_BOTH);
+	guest_op(r, GUEST_PORT, port, PACKET_RST);
+	assert_int_equal(streams_in_use(r), 0);
+	close(fd);
+}
+
+static void guest_ends_first(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+	char text[8] = {0};
+
+	guest_write(r, GUEST_PORT, port, "bye", 3);
+	guest_shut(r, port, SHUT_SEND);
+	assert_int_equal(host_read(fd, text, 7), 3);
+	assert_int_equal(host_read(fd, text, 7), 0);
+	host_write(r, fd, "and you");
+	guest_expect_bytes(r, "and you");
+	guest_write(r, GUEST_PORT, port, "!", 1); /* after its end: not legal */
+	guest_expect(r, PACKET_RST);
+	assert_int_equal(streams_in_use(r), 0);
+	close(fd);
+}
+
+static void guest_takes_no_more(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+
+	host_write(r, fd, "unread");
+	guest_shut(r, port, SHUT_RECEIVE);
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+	assert_int_equal(errno, EPIPE);
+	guest_expect_nothing(r);
+	guest_write(r, GUEST_PORT, port, "still", 5);
+	host_expect(fd, "still");
+	guest_shut(r, port, SHUT_SEND); /* the two add up */
+	guest_expect(r, PACKET_RST);
+	assert_int_equal(streams_in_use(r), 0);
+	close(fd);
+}
+
+static void guest_closes(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+
+	guest_write(r, GUEST_PORT, port, "all of it", 9);
+	guest_shut(r, port, SHUT_BOTH);
+	guest_expect(r, PACKET_RST); /* what a guest that closes waits for */
+	host_expect(fd, "all of it");
+	host_expect(fd, "");
+	assert_int_equal(streams_in_use(r), 0);
+	guest_op(r, GUEST_PORT, port, PACKET_RST);
+	guest_expect_nothing(r);
+	close(fd);
+}
+
+static void guest_closes_before_the_host_has_read(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+	size_t total = fill_up(r, port);
+
+	skip_updates(r);
+	guest_shut(r, port, SHUT_BOTH);
+	guest_expect(r, PACKET_RST);
+	assert_true(core_draining(&r->core));
+	assert_int_equal(streams_in_use(r), 1);
+	/* Its ports are free again while the rest is delivered. */
+	guest_op(r, GUEST_PORT, port, PACKET_CREDIT_UPDATE);
+	guest_expect(r, PACKET_RST);
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+	assert_int_equal(host_drain(r, fd), total);
+	assert_int_equal(streams_in_use(r), 0);
+	guest_expect_nothing(r);
+	close(fd);
+}
+
+static void a_reader_that_leaves_while_it_is_served(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+
+	fill_up(r, port);
+	skip_updates(r);
+	guest_op(r, GUEST_PORT, port, PACKET_RST);
+	assert_true(core_draining(&r->core));
+	close(fd);
+	rig_events(r);
+	assert_int_equal(streams_in_use(r), 0);
+}
+
+static void host_closes(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+
+	host_write(r, fd, "last words");
+	close(fd);
+	/* That nobody reads any more is told at once, the end only behind the bytes. */
+	guest_expect_bytes(r, "last words");
+	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_BOTH);
+	guest_expect_nothing(r);
+	guest_write(r, GUEST_PORT, port, "under way", 9); /* dropped */
+	guest_op(r, GUEST_PORT, port, PACKET_CREDIT_UPDATE);
+	guest_expect_nothing(r);
+	guest_op(r, GUEST_PORT, port, PACKET_RST);
+	assert_int_equal(streams_in_use(r), 0);
+}
+
+static void host_closes_and_the_guest_is_silent(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+
+	close(fd);
+	guest_expect(r, PACKET_SHUTDOWN);
+	rig_advance(r, 8 * NS_PER_S - 1);
+	guest_expect_nothing(r);
+	rig_advance(r, 1);
+	assert_int_equal(guest_expect(r, PACKET_RST).src_port, port);
+	assert_int_equal(streams_in_use(r), 0);
+}
+
+static void host_closes_without_credit(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_with_credit(r, &port, 3);
+
+	host_write(r, fd, "abcdef");
+	guest_expect_bytes(r, "abc");
+	close(fd);
+	/* It may stop sending; but the end has to wait until the rest fits. */
+	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_RECEIVE);
+	guest_expect(r, PACKET_CREDIT_REQUEST);
+	guest_expect_nothing(r);
+	tell_credit(r, port, 3, 3);
+	guest_expect_bytes(r, "def");
+	tell_credit(r, port, 3, 6);
+	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_BOTH);
+	guest_op(r, GUEST_PORT, port, PACKET_RST);
+	assert_int_equal(streams_in_use(r), 0);
+}
+
+static void both_close_at_once(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+
+	close(fd);
+	guest_expect(r, PACKET_SHUTDOWN);
+	guest_shut(r, port, SHUT_BOTH);
+	guest_expect(r, PACKET_RST);
+	assert_int_equal(streams_in_use(r), 0);
+}
+
+static void host_takes_no_more(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+
+	shutdown(fd, SHUT_RD);
+	rig_events(r);
+	guest_write(r, GUEST_PORT, port, "nobody reads this", 17);
+	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_RECEIVE);
+	guest_write(r, GUEST_PORT, port, "nor this", 8);
+	host_write(r, fd, "but I speak");
+	guest_expect_bytes(r, "but I speak");
+	assert_int_equal(r->core.table.streams[0].fwd_cnt, 25); /* dropped is forwarded */
+	close(fd);
+	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_BOTH);
+}
+
+static void the_device_is_reset(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port, other;
+	int open = open_from_host(r, GUEST_PORT, &port), full, asked, line;
+	size_t total = fill_up(r, port);
+
+	skip_updates(r);
+	full = open;
+	open = open_from_guest(r, 7000);
+	open_from_host(r, 6000, &other);
+	asked = rig_client(r, "CONNECT 1\n");
+	line = rig_client(r, "CONNECT");
+	core_link(&r->core, false);
+	host_expect(open, "");
+	host_expect(asked, "");
+	host_expect_nothing(line);
+	guest_expect_nothing(r);
+	assert_int_equal(host_drain(r, full), total);
+	assert_int_equal(streams_in_use(r), 1);
+	/* The next driver starts from nothing. */
+	core_link(&r->core, true);
+	host_write(r, line, " 5000\n");
+	guest_expect(r, PACKET_REQUEST);
+	close(open);
+	close(full);
+	close(asked);
+	close(line);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		rig_test(the_guests_credit_is_kept),
+		rig_test(counts_wrap_around),
+		rig_test(nonsense_about_credit_is_left_aside),
+		rig_test(a_turn_may_fill_many_slots),
+		rig_test(busy_streams_take_turns),
+		rig_test(passed_descriptors_do_not_stall),
+		rig_test(what_the_host_does_not_read_is_kept),
+		rig_test(bytes_stay_in_order_through_the_buffer),
+		rig_test(credit_is_told_in_time),
+		rig_test(more_than_the_credit_ends_the_stream),
+		rig_test(a_length_above_all_credit),
+		rig_test(payload_and_length_differ),
+		rig_test(host_ends_first),
+		rig_test(guest_ends_first),
+		rig_test(guest_takes_no_more),
+		rig_test(guest_closes),
+		rig_test(guest_closes_before_the_host_has_read),
+		rig_test(a_reader_that_leaves_while_it_is_served),
+		rig_test(host_closes),
+		rig_test(host_closes_and_the_guest_is_silent),
+		rig_test(host_closes_without_credit),
+		rig_test(both_close_at_once),
+		rig_test(host_takes_no_more),
+		rig_test(the_device_is_reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
