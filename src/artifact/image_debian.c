@@ -50,6 +50,9 @@ static const char *const excluded[] = {
 	"path-exclude=/usr/share/locale/*", "path-exclude=/usr/share/lintian/*",
 };
 
+static const char *const own_namespaces[] = {"unshare", "--mount",	"--pid",
+					     "--fork",	"--kill-child", "--mount-proc"};
+
 struct arguments {
 	const char *argv[64];
 	size_t count;
@@ -153,11 +156,11 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 {
 	autobuf struct buf packages = BUF_INIT(0);
 
-	/* As root it mounts in the host's name space, and killed it would leave that behind. */
-	if (geteuid() == 0) {
-		a->argv[a->count++] = "unshare";
-		a->argv[a->count++] = "--mount";
-	}
+	/* As root it mounts and starts processes in the host's namespaces, and killed it would leave
+	 * both behind. In its own they go with it. */
+	if (geteuid() == 0)
+		for (size_t i = 0; i < ARRAY_SIZE(own_namespaces); i++)
+			a->argv[a->count++] = own_namespaces[i];
 	a->argv[a->count++] = "mmdebstrap";
 	a->argv[a->count++] = geteuid() == 0 ? "--mode=root" : "--mode=unshare";
 	a->argv[a->count++] = "--variant=minbase";

@@ -25,7 +25,7 @@
 #define CHUNK 16384
 #define TICK_MS 200
 #define HOLD_FD 9	       /* above those that shells and make use */
-#define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM */
+#define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM, and then to be gone */
 
 /* Where Debian keeps what we call. */
 static const struct {
@@ -281,18 +281,44 @@ static int start(struct running *r, struct error *err)
 				 .fds = fds,
 				 .nfds = nfds,
 				 .die_with_parent = true,
+				 .new_session = true,
 				 .cwd = r->tool->cwd};
 	return proc_spawn(&spec, &r->proc, err);
 }
 
-/* Lets a tool that we end clean up behind itself. */
-static void end(struct running *r)
+/* Both pipes' end is the end of all that the tool started: each of its processes holds them. */
+static bool all_ended(struct running *r, uint64_t deadline_ns)
 {
 	struct error ignored;
-	int code;
 
-	if (r->proc.pid > 0 && proc_signal(&r->proc, SIGTERM, &ignored) == 0)
-		(void)proc_wait(&r->proc, clock_mono_ns() + END_NS, &code, &ignored);
+	while (r->out >= 0 || r->errors >= 0) {
+		struct pollfd fds[] = {{.fd = r->out, .events = POLLIN},
+				       {.fd = r->errors, .events = POLLIN}};
+
+		if (clock_mono_ns() > deadline_ns)
+			return false;
+		progress_draw();
+		if (poll(fds, ARRAY_SIZE(fds), TICK_MS) <= 0)
+			continue;
+		if ((fds[0].revents && pump(r, &r->out, &ignored) < 0) ||
+		    (fds[1].revents && pump(r, &r->errors, &ignored) < 0))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Ends the tool's whole group, as a terminal's Ctrl-C would: mmdebstrap and apt leave their children
+ * to it. First so that they can clean up behind themselves. The group has its leader's number, which
+ * is not anybody else's before the leader is reaped.
+ */
+static void end(struct running *r)
+{
+	if (r->proc.pid > 0 && kill(-r->proc.pid, SIGTERM) == 0 &&
+	    !all_ended(r, clock_mono_ns() + END_NS)) {
+		kill(-r->proc.pid, SIGKILL);
+		(void)all_ended(r, clock_mono_ns() + END_NS);
+	}
 	proc_end(&r->proc);
 }
 
