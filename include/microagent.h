@@ -184,6 +184,9 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 
 /* The supervisor's answer to `host`: {"ok":true,"backend","host":{...},"kernel"?}. */
 int microagent_host(struct microagent *agent, json_t **response, struct error *err);
+/* The contract, agent-runtime.v1 (schema/contract.json): states, commands, signals and limits, and
+ * for each backend what its supervisor, if it is there, says that it does. */
+json_t *microagent_contract(struct error *err);
 /* {"ok","verdict":"ok"|"degraded"|"failed","host"?,"checks":[{"name","status","detail","remedy"?}]}:
  * every check has the verdict's words as status; the worst one is the verdict. Fails only for want
  * of memory: what is missing is an answer, not an error. */

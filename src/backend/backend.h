@@ -71,6 +71,9 @@ struct backend {
 	const char *name; /* identity.backend: "qemu" */
 	int (*host)(struct backend_host *out, struct error *err);
 	void (*host_free)(struct backend_host *host);
+	/* The part of check that looks at the config alone: ERR_UNSUPPORTED for a field that this
+	 * backend has no way to honour on any host. What it lets pass, --print-capabilities prints. */
+	int (*honours)(const struct config *config, struct error *err);
 	/* Refuses what this backend or host cannot honour, naming the field. Touches nothing. */
 	int (*check)(const struct config *config, struct error *err);
 	/* ACCELERATOR_AUTO resolved; KVM asked for and not usable is ERR_UNAVAILABLE with the reason. */

@@ -34,6 +34,7 @@
 	X(DISK_CHECK_MS, 1000, "ms", "free space looked at while a VM waits for it")               \
 	X(COMMAND_LOCK_MS, 30000, "ms", "another command's hold of a workspace's command lock")    \
 	X(CONTROL_REQUEST_MS, 5000, "ms", "a request to a live supervisor and its answer")         \
+	X(CAPABILITIES_MS, 10000, "ms", "a supervisor's word on what its backend does")            \
 	X(SHELL_PROBE_MS, 1000, "ms", "agent round trip by which inspect knows shellReady")        \
 	X(ENDING_MS, 2000, "ms", "last moments of a workspace that has recorded its end")          \
 	X(AGENT_LOST_MS, 2000, "ms", "end of the VM after the end of its control stream")          \

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -178,6 +179,17 @@ json_t *supervisor_call(const char *path, const json_t *request, const struct su
 		answer = take_answer(out, notes, &proc, exit_code, err);
 	proc_end(&proc);
 	return answer;
+}
+
+json_t *supervisor_capabilities(const char *path, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(limit_get(LIMIT_STATE_FILE_BYTES));
+	const char *const argv[] = {path, "--print-capabilities", NULL};
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CAPABILITIES_MS) * NS_PER_MS;
+
+	if (proc_run(argv, &text, deadline, err) < 0)
+		return NULL;
+	return json_load_strict(buf_bytes(&text), text.len, err);
 }
 
 int supervisor_error(const json_t *response, struct error *err)

@@ -29,6 +29,9 @@ struct supervisor_wait {
 json_t *supervisor_call(const char *path, const json_t *request, const struct supervisor_wait *wait,
 			int *exit_code, struct error *err);
 
+/* {"backend","commands","networks","features"} as `--print-capabilities` prints them; a new reference. */
+json_t *supervisor_capabilities(const char *path, struct error *err);
+
 /* An answer with ok:false as an error. */
 int supervisor_error(const json_t *response, struct error *err);
 

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "contract/decode.h"
+#include "contract/fields.h"
 
 #define CONTROL_PORT 1024
 #define PORT_MAX INT64_C(4294967294) /* 2^32-1 is VMADDR_PORT_ANY */
@@ -142,8 +143,6 @@ static int decode_configured(struct config_decode *d, const json_t *given, struc
 
 int decode_mediation(struct config_decode *d, struct error *err)
 {
-	static const char *const keys[] = {"enabled", "required",   "port",
-					   "target",  "failClosed", NULL};
 	struct mediation mediation = {0};
 	json_t *given = NULL;
 
@@ -151,7 +150,7 @@ int decode_mediation(struct config_decode *d, struct error *err)
 		return -1;
 	if (!given)
 		return 0;
-	if ((d->strict && json_only_keys(given, "config.mediation", keys, err) < 0) ||
+	if ((d->strict && json_only_keys(given, "config.mediation", mediation_keys, err) < 0) ||
 	    decode_flags(given, &mediation, err) < 0)
 		return -1;
 	if (!is_configured(given, &mediation))

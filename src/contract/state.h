@@ -58,6 +58,13 @@ struct command_row {
 extern const struct command_row command_table[COMMAND_COUNT];
 extern const char *const state_names[STATE_COUNT];
 
+/* What a state means to a reader of the contract. */
+struct state_facts {
+	bool runtime_may_continue; /* the VM may still be there */
+	const char *meaning;
+};
+extern const struct state_facts state_facts[STATE_COUNT];
+
 /* COMMAND_COUNT / STATE_COUNT for an unknown name. */
 enum command command_from_name(const char *name);
 enum state state_from_name(const char *name);

@@ -28,6 +28,8 @@ static const struct option_row {
 	 "run: the workload starts when a client attaches to the agent"},
 	{"--remove", OPTION_FLAG, offsetof(struct options, remove),
 	 "run: remove the workspace when all is over"},
+	{"--print-capabilities", OPTION_FLAG, offsetof(struct options, capabilities),
+	 "print what this backend does, and read no request"},
 	{"--help", OPTION_FLAG, offsetof(struct options, help), "show this text"},
 	{"--version", OPTION_FLAG, offsetof(struct options, version), "show the version"},
 };
@@ -111,6 +113,6 @@ void options_help(FILE *to, const char *program)
 	      "again may help; 1: otherwise.\n\n",
 	      to);
 	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++)
-		fprintf(to, "  %-13s %s  %s\n", option_table[i].name,
+		fprintf(to, "  %-20s %s  %s\n", option_table[i].name,
 			option_table[i].kind == OPTION_FD ? "N" : " ", option_table[i].text);
 }

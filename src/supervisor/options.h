@@ -9,10 +9,11 @@
 #include "base/error.h"
 
 struct options {
-	int lifeline_fd; /* its end ends the VM; -1: none */
-	int events_fd;	 /* one event a line as it is recorded; -1: none */
-	bool attach;	 /* the workload waits for a client on the agent's port */
-	bool remove;	 /* the workspace goes when all is over */
+	int lifeline_fd;   /* its end ends the VM; -1: none */
+	int events_fd;	   /* one event a line as it is recorded; -1: none */
+	bool attach;	   /* the workload waits for a client on the agent's port */
+	bool remove;	   /* the workspace goes when all is over */
+	bool capabilities; /* print what this backend does, and read no request */
 	bool help, version;
 	const char *live; /* <stateDir>/<runtimeID>: this process is the live supervisor of it */
 };

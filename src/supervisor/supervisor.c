@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "supervisor/capabilities.h"
 #include "supervisor/live.h"
 
 /* NULL: not built yet. */
@@ -146,6 +147,22 @@ static int serve_request(const struct backend *backend, const struct options *op
 	return code;
 }
 
+static int show_capabilities(const struct backend *backend)
+{
+	bool built[COMMAND_COUNT];
+	struct error err = {0};
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		built[i] = command_functions[i] != NULL;
+
+	json_auto_t *document = capabilities_json(backend, built, &err);
+
+	if (document && print_document(document, &err) == 0)
+		return 0;
+	fprintf(stderr, "microagent-%s-supervisor: %s\n", backend->name, err.msg);
+	return 1;
+}
+
 static int show_help(const struct backend *backend)
 {
 	char program[64];
@@ -171,6 +188,8 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	}
 	if (options.live)
 		return live_main(backend, argv[0], options.live);
+	if (options.capabilities)
+		return show_capabilities(backend);
 	if (options.help)
 		return show_help(backend);
 	if (options.version)

@@ -98,6 +98,7 @@ const struct backend backend_qemu = {
 	.name = "qemu",
 	.host = qemu_host,
 	.host_free = qemu_host_free,
+	.honours = check_fields,
 	.check = qemu_check,
 	.accelerator = qemu_accelerator,
 	.boot = vm_boot,

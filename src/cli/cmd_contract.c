@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* contract: what an agent runtime may rely on, as JSON for programs and as tables for people. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/guest.h"
+
+static const char *text_of(const json_t *item, const char *key)
+{
+	return json_string_value(json_object_get(item, key));
+}
+
+/* "nat, isolated"; NULL, which a table prints as "-", for an empty list. */
+static char *joined(const json_t *names, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(0);
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(names, i, name) if (buf_printf(&text, err, "%s%s", i ? ", " : "",
+							  json_string_value(name)) < 0) return NULL;
+	return text.len ? buf_steal_string(&text, err) : NULL;
+}
+
+static int print_described(const char *head, const json_t *items, struct error *err)
+{
+	const char *const heads[] = {head, "MEANING"};
+	auto_table struct cli_table table = {0};
+	const json_t *item;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(items, i, item)
+	{
+		const char *const cells[] = {text_of(item, "name"), text_of(item, "description")};
+
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	putchar('\n');
+	return 0;
+}
+
+/* A backend has three lists, too long for one line: a row for each. */
+static int add_backend(struct cli_table *table, const char *name, const json_t *support,
+		       struct error *err)
+{
+	static const char *const keys[] = {"commands", "networks", "features"};
+
+	if (!json_is_true(json_object_get(support, "available"))) {
+		const char *const cells[] = {name, "not on this host", NULL};
+
+		return cli_table_row(table, cells, err);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		autofree char *list = joined(json_object_get(support, keys[i]), err);
+		const char *const cells[] = {i ? "" : name, keys[i], list};
+
+		if (cli_table_row(table, cells, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int print_backends(const json_t *contract, struct error *err)
+{
+	static const char *const heads[] = {"BACKEND", "HAS", "NAMES"};
+	auto_table struct cli_table table = {0};
+	const json_t *all = json_object_get(contract, "backendSupport"), *name;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(json_object_get(contract, "backends"), i, name)
+	{
+		const char *backend = json_string_value(name);
+
+		if (add_backend(&table, backend, json_object_get(all, backend), err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	putchar('\n');
+	return 0;
+}
+
+static int print_limits(const json_t *limits, struct error *err)
+{
+	static const char *const heads[] = {"LIMIT", "VALUE", "UNIT", "MEANING"};
+	auto_table struct cli_table table = {0};
+	const json_t *item;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(limits, i, item)
+	{
+		char value[24];
+		const char *const cells[] = {text_of(item, "name"), value, text_of(item, "unit"),
+					     text_of(item, "description")};
+
+		snprintf(value, sizeof(value), "%" JSON_INTEGER_FORMAT,
+			 json_integer_value(json_object_get(item, "value")));
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	return 0;
+}
+
+static int print_contract(const json_t *contract, struct error *err)
+{
+	static const struct {
+		const char *key, *head;
+	} lists[] = {
+		{"commands", "COMMAND"},	   {"states", "STATE"},
+		{"readinessSignals", "READINESS"}, {"resultFields", "RESULT"},
+		{"artifactChannels", "ARTIFACTS"},
+	};
+
+	printf("%s\n\n", text_of(contract, "version"));
+	if (print_backends(contract, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (print_described(lists[i].head, json_object_get(contract, lists[i].key), err) <
+		    0)
+			return -1;
+	if (print_limits(json_object_get(contract, "limits"), err) < 0)
+		return -1;
+	return CLI_EXIT_OK;
+}
+
+static int run_contract(struct cli *cli, const void *values, const struct cli_words *args,
+			struct error *err)
+{
+	json_auto_t *contract = microagent_contract(err);
+
+	(void)values;
+	(void)args;
+	if (!contract)
+		return -1;
+	return cli->json ? cli_print_json(contract, err) : print_contract(contract, err);
+}
+
+const struct cli_command cli_contract = {
+	.name = "contract",
+	.summary = "what an agent runtime may rely on: commands, states, limits",
+	.help = "With --json the whole document, agent-runtime.v1. What each backend does is asked "
+		"of\nits supervisor, if that is installed.\n",
+	.group = CLI_GROUP_HOST,
+	.run = run_contract,
+};

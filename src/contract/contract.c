@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "contract/contract.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "contract/fields.h"
+#include "contract/state.h"
+
+/* The lifecycle, in the order in which the contract lists it. host, check and console are of the
+ * protocol, and each backend's list has them. */
+static const enum command lifecycle[] = {
+	COMMAND_PREPARE,    COMMAND_START, COMMAND_RUN,	 COMMAND_INSPECT, COMMAND_HALT,
+	COMMAND_QUARANTINE, COMMAND_STOP,  COMMAND_KILL, COMMAND_DELETE,
+};
+
+/* States that last; unknown is no record, and stopping is on its way to another. */
+static const enum state lasting[] = {
+	STATE_PREPARED,	   STATE_STARTING, STATE_RUNNING, STATE_HALTED,
+	STATE_QUARANTINED, STATE_STOPPED,  STATE_FAILED,
+};
+
+static const char *const parity_rules[] = {
+	"How a VM is made and driven stays behind the supervisor; nothing of it is part of the "
+	"protocol",
+	"Answers are structured JSON documents, never prose to be scraped",
+	"Each change of state is an event, and events.json keeps them in order",
+	"halt keeps the disk and not the memory",
+	"quarantine keeps disk and history and severs every effect on the host",
+};
+
+static int put_described(json_t *list, const char *name, const char *text, struct error *err)
+{
+	json_auto_t *item = json_object();
+
+	if (json_put_string(item, "name", name, err) < 0 ||
+	    json_put_string(item, "description", text, err) < 0)
+		return -1;
+	return json_array_append(list, item) < 0 ? error_errno(err, ENOMEM, "contract") : 0;
+}
+
+static json_t *fields_json(const struct field_row *rows, struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (; rows->name; rows++)
+		if (put_described(list, rows->name, rows->meaning, err) < 0)
+			return NULL;
+	return steal_ptr(&list);
+}
+
+static json_t *commands_json(struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(lifecycle); i++) {
+		const struct command_row *row = &command_table[lifecycle[i]];
+
+		if (put_described(list, row->name, row->purpose, err) < 0)
+			return NULL;
+	}
+	return steal_ptr(&list);
+}
+
+/* No state loses the disk or the history; only delete does, after which there is no state. */
+static int put_state(json_t *list, enum state state, struct error *err)
+{
+	json_auto_t *item = json_object();
+
+	if (json_put_string(item, "name", state_names[state], err) < 0 ||
+	    json_put_string(item, "description", state_facts[state].meaning, err) < 0 ||
+	    json_put(item, "diskPreserved", json_true(), err) < 0 ||
+	    json_put(item, "eventHistoryKept", json_true(), err) < 0)
+		return -1;
+	if (state_facts[state].runtime_may_continue &&
+	    json_put(item, "runtimeMayContinue", json_true(), err) < 0)
+		return -1;
+	return json_array_append(list, item) < 0 ? error_errno(err, ENOMEM, "contract") : 0;
+}
+
+static json_t *states_json(struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++)
+		if (put_state(list, lasting[i], err) < 0)
+			return NULL;
+	return steal_ptr(&list);
+}
+
+static json_t *names_json(const char *const *names, struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (; *names; names++)
+		if (json_array_append_new(list, json_string(*names)) < 0) {
+			error_errno(err, ENOMEM, "contract");
+			return NULL;
+		}
+	return steal_ptr(&list);
+}
+
+static json_t *mediation_json(struct error *err)
+{
+	json_auto_t *mediation = json_object();
+
+	if (json_put_string(
+		    mediation, "primitive",
+		    "A connection over vsock from the guest to the host, by which the guest "
+		    "reaches whoever decides about its work",
+		    err) < 0 ||
+	    json_put(mediation, "fields", names_json(mediation_keys, err), err) < 0 ||
+	    json_put_string(mediation, "requiredMode",
+			    "required must come with failClosed: true, and is refused without",
+			    err) < 0 ||
+	    json_put_string(
+		    mediation, "breakMode",
+		    "While the target is not reached, connections are refused and mediation "
+		    "is not ready: take it as closed",
+		    err) < 0)
+		return NULL;
+	return steal_ptr(&mediation);
+}
+
+static json_t *verification_json(struct error *err)
+{
+	json_auto_t *verification = json_object();
+
+	if (json_put_string(verification, "name", "verification", err) < 0 ||
+	    json_put_string(verification, "description",
+			    "The image's digest, the hashes of kernel, init and rootfs beside the "
+			    "recorded ones, and an entry for each divergence",
+			    err) < 0)
+		return NULL;
+	return steal_ptr(&verification);
+}
+
+static json_t *parity_json(struct error *err)
+{
+	json_auto_t *parity = json_object();
+	json_auto_t *rules = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(parity_rules); i++)
+		if (json_array_append_new(rules, json_string(parity_rules[i])) < 0) {
+			error_errno(err, ENOMEM, "contract");
+			return NULL;
+		}
+	if (json_put_string(
+		    parity, "scope",
+		    "Commands, states, readiness, results, artifacts and mediation mean the "
+		    "same on every backend; backendSupport says which of them one has",
+		    err) < 0 ||
+	    json_put(parity, "rules", json_incref(rules), err) < 0)
+		return NULL;
+	return steal_ptr(&parity);
+}
+
+static int put_limit(json_t *list, enum limit limit, struct error *err)
+{
+	const struct limit_row *row = &limit_table[limit];
+	json_auto_t *item = json_object();
+
+	if (json_put_string(item, "name", row->name, err) < 0 ||
+	    json_put(item, "value", json_integer((json_int_t)limit_get(limit)), err) < 0 ||
+	    json_put_string(item, "unit", row->unit, err) < 0 ||
+	    json_put_string(item, "description", row->text, err) < 0)
+		return -1;
+	return json_array_append(list, item) < 0 ? error_errno(err, ENOMEM, "contract") : 0;
+}
+
+static json_t *limits_json(struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		if (put_limit(list, (enum limit)i, err) < 0)
+			return NULL;
+	return steal_ptr(&list);
+}
+
+json_t *contract_json(json_t *support, struct error *err)
+{
+	json_auto_t *backend_support = support;
+	json_auto_t *contract = json_object();
+
+	if (json_put_string(contract, "version", CONTRACT_VERSION, err) < 0 ||
+	    json_put(contract, "backends", names_json(contract_backends, err), err) < 0 ||
+	    json_put(contract, "commands", commands_json(err), err) < 0 ||
+	    json_put(contract, "states", states_json(err), err) < 0 ||
+	    json_put(contract, "readinessSignals", fields_json(readiness_fields, err), err) < 0 ||
+	    json_put(contract, "resultFields", fields_json(result_fields, err), err) < 0 ||
+	    json_put(contract, "artifactChannels", fields_json(artifact_fields, err), err) < 0 ||
+	    json_put(contract, "mediation", mediation_json(err), err) < 0 ||
+	    json_put(contract, "verification", verification_json(err), err) < 0 ||
+	    json_put(contract, "parity", parity_json(err), err) < 0 ||
+	    json_put(contract, "backendSupport", json_incref(backend_support), err) < 0 ||
+	    json_put(contract, "limits", limits_json(err), err) < 0)
+		return NULL;
+	return steal_ptr(&contract);
+}

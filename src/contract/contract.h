@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The contract document, agent-runtime.v1, made of the tables that the code runs on. */
+#ifndef CONTRACT_CONTRACT_H
+#define CONTRACT_CONTRACT_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+#define CONTRACT_VERSION "agent-runtime.v1"
+
+/* support: the value of backendSupport, stolen also on failure; what a backend does only its own
+ * executable knows. A new reference. */
+json_t *contract_json(json_t *support, struct error *err);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "contract/fields.h"
+
+#include <stddef.h>
+
+const char *const contract_backends[] = {"apple-vf", "firecracker", "windows-hyperv", "qemu", NULL};
+
+const struct field_row readiness_fields[] = {
+	{"guestReady", "The guest's init has reported over its control stream that it is up"},
+	{"shellReady", "The guest's agent answers, so that commands can be run"},
+	{"resultReady", "The workload's result has been delivered"},
+	{"mediationReady", "The declared mediation channel reaches its target"},
+	{NULL, NULL},
+};
+
+const struct field_row result_fields[] = {
+	{"identity", "Whose result it is"},
+	{"backend", "The backend that ran it"},
+	{"resultPath", "The file on the host that holds it"},
+	{"startedAt", "When the workload began"},
+	{"completedAt", "When it ended"},
+	{"exitCode", "Its exit code; 128+n when signal n ended it"},
+	{"stdout", "What it wrote to stdout, up to a limit"},
+	{"stderr", "What it wrote to stderr, up to a limit"},
+	{"error", "What went wrong, in the guest's words"},
+	{NULL, NULL},
+};
+
+const struct field_row artifact_fields[] = {
+	{"ingress", "Declared bundles that are put into the guest before it starts"},
+	{"egress", "Declared paths of the guest, read by name without entering the workspace"},
+	{NULL, NULL},
+};
+
+const char *const mediation_keys[] = {"enabled", "required", "port", "target", "failClosed", NULL};

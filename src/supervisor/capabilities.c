@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * No list is kept of what a backend can do, since a list would grow old. A network mode or a feature
+ * is there if the backend's own check lets a config pass that asks for it; a command if there is a
+ * function behind it.
+ */
+#include "supervisor/capabilities.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "contract/request.h"
+
+#define LEAST "\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/s\""
+#define ISOLATED "\"network\":{\"mode\":\"isolated\"}"
+
+struct asking {
+	const char *name;
+	const char *fields; /* of a config, beside the required ones */
+};
+
+static const struct asking network_askings[] = {
+	{"nat", "\"network\":{\"mode\":\"nat\"}"},
+	{"isolated", ISOLATED},
+	{"bridged", "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
+};
+
+static const struct asking feature_askings[] = {
+	{"initrdPath", ISOLATED ",\"initrdPath\":\"/i\""},
+	{"network.portForwards",
+	 "\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
+	{"network.allow", "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
+	{"disks", ISOLATED ",\"disks\":[{\"name\":\"d\",\"path\":\"/d\",\"mountpoint\":\"/d\","
+			   "\"mode\":\"ro\"}]"},
+	{"shares", ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"/d\",\"mountpoint\":\"/d\","
+			    "\"mode\":\"ro\"}]"},
+	{"bundles",
+	 ISOLATED ",\"bundles\":[{\"name\":\"b\",\"path\":\"/b\",\"mountpoint\":\"/b\"}]"},
+	{"outputs", ISOLATED ",\"outputs\":[{\"name\":\"o\",\"path\":\"/o\"}]"},
+	{"mediation", ISOLATED ",\"mediation\":{\"enabled\":true,\"required\":true,\"port\":2048,"
+			       "\"target\":\"127.0.0.1:1\",\"failClosed\":true}"},
+	{"vsockListeners",
+	 ISOLATED ",\"vsockListeners\":[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]"},
+	{"cgroup", ISOLATED ",\"cgroup\":\"inherit\""},
+};
+
+/* 1: honoured, 0: not. */
+static int is_honoured(const struct backend *backend, const char *fields, struct error *err)
+{
+	char text[512];
+	struct config config = {0};
+	struct error refusal = {0};
+	int len = snprintf(text, sizeof(text), "{" LEAST ",%s}", fields);
+	json_auto_t *given = json_load_strict(text, (size_t)len, err);
+
+	if (!given || config_from_record(given, &config, err) < 0)
+		return -1;
+	bool honoured = backend->honours(&config, &refusal) == 0 || refusal.code != ERR_UNSUPPORTED;
+
+	config_free(&config);
+	return honoured;
+}
+
+static json_t *honoured_names(const struct backend *backend, const struct asking *askings,
+			      size_t count, struct error *err)
+{
+	json_auto_t *names = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		int honoured = is_honoured(backend, askings[i].fields, err);
+
+		if (honoured < 0)
+			return NULL;
+		if (honoured && json_array_append_new(names, json_string(askings[i].name)) < 0) {
+			error_errno(err, ENOMEM, "capabilities");
+			return NULL;
+		}
+	}
+	return steal_ptr(&names);
+}
+
+/* What has no field in a config, but a function of the backend. */
+static int add_functions(const struct backend *backend, json_t *features, struct error *err)
+{
+	const struct {
+		bool there;
+		const char *name;
+	} rows[] = {
+		{backend->power_button != NULL, "powerButton"},
+		{backend->resume != NULL, "pauseOnFullDisk"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].there && json_array_append_new(features, json_string(rows[i].name)) < 0)
+			return error_errno(err, ENOMEM, "capabilities");
+	return 0;
+}
+
+static json_t *command_names(const bool built[COMMAND_COUNT], struct error *err)
+{
+	json_auto_t *names = json_array();
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (built[i] &&
+		    json_array_append_new(names, json_string(command_table[i].name)) < 0) {
+			error_errno(err, ENOMEM, "capabilities");
+			return NULL;
+		}
+	return steal_ptr(&names);
+}
+
+json_t *capabilities_json(const struct backend *backend, const bool built[COMMAND_COUNT],
+			  struct error *err)
+{
+	json_auto_t *document = json_object();
+	json_auto_t *commands = command_names(built, err);
+	json_auto_t *networks =
+		honoured_names(backend, network_askings, ARRAY_SIZE(network_askings), err);
+	json_auto_t *features =
+		honoured_names(backend, feature_askings, ARRAY_SIZE(feature_askings), err);
+
+	if (!commands || !networks || !features || add_functions(backend, features, err) < 0 ||
+	    json_put_string(document, "backend", backend->name, err) < 0 ||
+	    json_put(document, "commands", json_incref(commands), err) < 0 ||
+	    json_put(document, "networks", json_incref(networks), err) < 0 ||
+	    json_put(document, "features", json_incref(features), err) < 0)
+		return NULL;
+	return steal_ptr(&document);
+}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""`microagent contract`: true of the programs that are here, as far as can be seen without a VM."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import schema_check
+from conftest import BIN, ROOT
+from test_supervisor import request
+
+SUPERVISOR = BIN / "microagent-qemu-supervisor"
+
+
+@pytest.fixture(name="contract")
+def the_contract(host):
+    return host.json("contract")
+
+
+def names(items):
+    return [item["name"] for item in items]
+
+
+def properties(schema):
+    return list(schema_check.load(schema)["properties"])
+
+
+def test_field_order(contract):
+    assert list(contract) == ["version", "backends", "commands", "states", "readinessSignals",
+                              "resultFields", "artifactChannels", "mediation", "verification",
+                              "parity", "backendSupport", "limits"]
+    assert names(contract["states"]) == ["prepared", "starting", "running", "halted", "quarantined",
+                                         "stopped", "failed"]
+    assert [s["name"] for s in contract["states"] if s.get("runtimeMayContinue")] == [
+        "running", "quarantined"]
+
+
+def test_names_are_those_of_the_messages(contract):
+    """What the answers of every test are validated against has the very names that are promised."""
+    assert names(contract["readinessSignals"]) == properties("readiness")
+    assert set(names(contract["resultFields"])) <= set(properties("result"))
+    assert names(contract["artifactChannels"]) == list(
+        schema_check.load("response")["$defs"]["artifacts"]["properties"])
+    assert set(contract["mediation"]["fields"]) == set(
+        schema_check.load("defs")["$defs"]["mediation"]["properties"])
+
+
+def test_limits_are_those_of_the_code(host, contract):
+    source = (ROOT / "src" / "base" / "limits.h").read_text()
+    rows = dict(re.findall(r"\bX\((\w+),\s*(\d+),", source))
+    assert {row["name"]: row["value"] for row in contract["limits"]} == {
+        name: int(value) for name, value in rows.items()}
+    changed = host.json("contract", env={"MICROAGENT_TEST_LIMIT_QMP_MS": "77"})
+    assert next(row["value"] for row in changed["limits"] if row["name"] == "QMP_MS") == 77
+
+
+def test_capabilities(host, contract):
+    done = subprocess.run([SUPERVISOR, "--print-capabilities"], capture_output=True, check=True,
+                          stdin=subprocess.DEVNULL)
+    said = json.loads(done.stdout)
+    schema_check.validate("capabilities", said)
+    entry = contract["backendSupport"]["qemu"]
+    assert entry == {"available": True, **{k: said[k] for k in ("commands", "networks", "features")}}
+    for other in ("apple-vf", "firecracker", "windows-hyperv"):
+        assert contract["backendSupport"][other] == {
+            "available": False, "commands": [], "networks": [], "features": []}
+    missing = host.json("contract", env={"MICROAGENT_QEMU_SUPERVISOR": "/nonexistent"})
+    assert missing["backendSupport"]["qemu"]["available"] is False
+
+
+def test_unlisted_commands_are_refused_and_listed_ones_are_not(host, contract):
+    for command in schema_check.load("defs")["$defs"]["command"]["enum"]:
+        _, answer, _ = host.supervisor(request(command, {"stateDir": str(host.state)},
+                                               runtimeID="nobody"))
+        unsupported = answer.get("errorCode") == "unsupported"
+        assert unsupported == (command not in contract["backendSupport"]["qemu"]["commands"]), answer
+
+
+ASKING = {
+    "disks": {"disks": [{"name": "d", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
+    "shares": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
+    "bundles": {"bundles": [{"name": "b", "path": "/nonexistent", "mountpoint": "/b"}]},
+    "outputs": {"outputs": [{"name": "o", "path": "/o"}]},
+    "vsockListeners": {"vsockListeners": [{"port": 2049, "target": "127.0.0.1:1"}]},
+    "mediation": {"mediation": {"enabled": True, "required": False, "port": 2048,
+                                "target": "127.0.0.1:1", "failClosed": True}},
+    "cgroup": {"cgroup": "inherit"},
+    "network.portForwards": {"network": {"mode": "nat", "portForwards": [
+        {"hostPort": 1, "guestPort": 1}]}},
+    "network.allow": {"network": {"mode": "nat", "allow": ["10.0.0.0/8"]}},
+}
+
+
+def test_features_are_those_that_check_lets_pass(host, contract):
+    features = contract["backendSupport"]["qemu"]["features"]
+    for feature, fields in ASKING.items():
+        _, answer, _ = host.supervisor(request("check", host.config(**fields)))
+        assert (answer.get("errorCode") == "unsupported") == (feature not in features), (
+            feature, answer)
+    for mode in ("nat", "isolated", "bridged"):
+        network = {"mode": mode, **({"interface": "none0"} if mode == "bridged" else {})}
+        _, answer, _ = host.supervisor(request("check", host.config(network=network)))
+        refused = "this release" in answer.get("error", "")
+        assert refused == (mode not in contract["backendSupport"]["qemu"]["networks"]), answer
+
+
+def test_text(host, contract):
+    text = host("contract", check=0).stdout
+    for word in (contract["version"], *contract["backends"], *names(contract["commands"]),
+                 *names(contract["states"]), *names(contract["resultFields"]), "QMP_MS"):
+        assert re.search(rf"(^|\s){re.escape(word)}($|[\s,])", text, re.M), word
