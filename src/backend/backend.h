@@ -35,8 +35,8 @@ struct vm_events {
 	/* The VM and every companion of it have ended and been reaped. Called once, last, from the
 	 * loop; the owner may free the VM in it, and in no other of these callbacks. */
 	void (*ended)(void *data, enum vm_end end, const char *detail);
-	/* A companion (vsockd...) died by itself: the owner is expected to kill the VM. */
-	void (*companion_lost)(void *data, const char *name, int code);
+	/* A companion (vsockd...) died by itself. fatal: the owner is expected to kill the VM. */
+	void (*companion_lost)(void *data, const char *name, int code, bool fatal);
 	void *data;
 };
 

@@ -57,7 +57,7 @@ static void on_disk_full(void *data, const char *detail)
 		live_fail(live, ERR_INTERNAL, err.msg);
 }
 
-static void on_companion_lost(void *data, const char *name, int code)
+static void on_companion_lost(void *data, const char *name, int code, bool fatal)
 {
 	struct live *live = data;
 	char text[160];
@@ -65,8 +65,12 @@ static void on_companion_lost(void *data, const char *name, int code)
 	snprintf(text, sizeof(text), code > 128 ? "%s died by signal %d" : "%s ended with code %d",
 		 name, code > 128 ? code - 128 : code);
 	log_line(&live->log, "%s", text);
-	if (!live->over)
+	if (live->over)
+		return;
+	if (fatal)
 		live_fail(live, ERR_IO, text);
+	else if (live->outcome.intent == INTENT_NONE)
+		live_record(live, live->state, text);
 }
 
 static void on_ended(void *data, enum vm_end end, const char *detail)

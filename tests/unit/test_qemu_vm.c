@@ -70,13 +70,14 @@ static void on_ended(void *data, enum vm_end end, const char *detail)
 	loop_stop(f->loop);
 }
 
-static void on_lost(void *data, const char *name, int code)
+static void on_lost(void *data, const char *name, int code, bool fatal)
 {
 	struct fixture *f = data;
 
 	f->losses++;
 	f->lost_code = code;
 	snprintf(f->lost, sizeof(f->lost), "%s", name);
+	assert_true(fatal);
 	assert_int_equal(f->ended, 0);
 	if (f->kill_when_lost)
 		backend_qemu.kill(f->vm);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One VM: QEMU in its cell, vsockd beside it, and the channels to both.
+ * One VM: QEMU in its cell, the companions beside it, and the channels to them.
  *
  * Its processes:   supervisor ── bwrap (monitor) ── QEMU (program, PID 1 of its pid namespace)
- *                       └─────── microagent-vsockd
+ *                       └─────── microagent-vsockd, and further companions (companion.h)
  * Without namespaces QEMU is the supervisor's own child, and monitor and program are one.
  *
- * Whatever ends first takes the rest with it: QEMU's end closes vsockd's connection; vsockd's is
- * told to the owner, who kills. `ended` is told when the program has ended and both children have
- * been reaped.
+ * Whatever ends first takes the rest with it: QEMU's end closes the connections of its companions;
+ * the end of a companion is told to the owner, who kills. `ended` is told when the program has
+ * ended and all children have been reaped.
  */
 #ifndef BACKEND_QEMU_VM_H
 #define BACKEND_QEMU_VM_H
@@ -17,6 +17,7 @@
 
 #include "backend/backend.h"
 #include "backend/qemu/cell.h"
+#include "backend/qemu/companion.h"
 #include "backend/qemu/qmp.h"
 #include "backend/qemu/stderr_log.h"
 
@@ -28,16 +29,16 @@ struct vm {
 	struct log *log;
 
 	struct cell cell;
-	struct proc vsockd;
-	pid_t monitor_pid, vsockd_pid; /* as they were, for describe() */
-	struct loop_watch *monitor_watch, *program_watch, *vsockd_watch;
-	bool monitor_gone, program_gone, vsockd_gone;
-	int exit_code, vsockd_code; /* once gone; 128+signal */
+	pid_t monitor_pid; /* as it was, for describe() */
+	struct loop_watch *monitor_watch, *program_watch;
+	bool monitor_gone, program_gone;
+	int exit_code; /* once gone; 128+signal */
+	struct companions companions;
 
 	struct qmp *qmp;
 	int serial_fd;
 	struct loop_watch *serial_watch;
-	struct stderr_log qemu_stderr, vsockd_stderr;
+	struct stderr_log qemu_stderr;
 
 	bool monitored;	 /* QMP has been ready */
 	bool killing;	 /* vm_kill() was called */
@@ -50,10 +51,10 @@ struct vm {
 	struct loop_watch *grace_timer;
 };
 
-/* The ends of the channels that are QEMU's and vsockd's, until these are started. */
+/* The ends of the channels that are QEMU's and its companions', until these are started. */
 struct vm_ends {
 	int qmp, serial, vhost_qemu, vhost_vsockd;
-	int qemu_stderr, vsockd_stderr;
+	int qemu_stderr;
 };
 
 /* vm_qemu.c: starts the cell with QEMU in it, which cell_release() then lets go. */
@@ -74,7 +75,8 @@ int vm_resume(struct vm *vm, struct error *err);
 /* vm_end.c: processes and their ends. */
 bool vm_serial_receive(struct vm *vm); /* one read; false: nothing now, or never again */
 int vm_watch(struct vm *vm, struct error *err);
-bool vm_is_alive(const struct vm *vm); /* QEMU, as of now */
+void vm_on_companion(void *data, struct companion *companion); /* data is the vm */
+bool vm_is_alive(const struct vm *vm);			       /* QEMU, as of now */
 /* What should end by itself gets LIMIT_VMM_END_MS for it. */
 void vm_grace(struct vm *vm);
 void vm_kill(struct vm *vm);

@@ -21,7 +21,6 @@ static void ends_close(struct vm_ends *ends)
 	cleanup_close(&ends->vhost_qemu);
 	cleanup_close(&ends->vhost_vsockd);
 	cleanup_close(&ends->qemu_stderr);
-	cleanup_close(&ends->vsockd_stderr);
 }
 
 static void on_serial(struct loop *loop, int fd, uint32_t events, void *data)
@@ -66,8 +65,6 @@ static int open_channels(struct vm *vm, struct vm_ends *ends, struct error *err)
 	if (open_monitor(vm, ends, err) < 0 || open_serial(vm, ends, err) < 0 ||
 	    stderr_log_open(&vm->qemu_stderr, vm->loop, "qemu", vm->log, &ends->qemu_stderr, err) <
 		    0 ||
-	    stderr_log_open(&vm->vsockd_stderr, vm->loop, VSOCKD_NAME, vm->log,
-			    &ends->vsockd_stderr, err) < 0 ||
 	    fd_socketpair(pair, err) < 0)
 		return -1;
 	ends->vhost_qemu = pair[0];
@@ -85,14 +82,14 @@ static int explain_cell(struct vm *vm, struct error *err)
 
 static int start(struct vm *vm, const struct vm_boot *boot, struct error *err)
 {
-	__attribute__((cleanup(ends_close))) struct vm_ends ends = {-1, -1, -1, -1, -1, -1};
+	__attribute__((cleanup(ends_close))) struct vm_ends ends = {-1, -1, -1, -1, -1};
 
 	if (open_channels(vm, &ends, err) < 0 || vm_start_qemu(vm, boot, &ends, err) < 0 ||
 	    vm_start_vsockd(vm, boot, &ends, err) < 0)
 		return -1;
 	/* From here on the ends of these channels mean the ends of their processes. */
 	ends_close(&ends);
-	ends = (struct vm_ends){-1, -1, -1, -1, -1, -1};
+	ends = (struct vm_ends){-1, -1, -1, -1, -1};
 	if (cell_release(&vm->cell, err) < 0)
 		return explain_cell(vm, err);
 	return vm_watch(vm, err);
@@ -112,10 +109,12 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 			  .events = *events,
 			  .log = boot->log,
 			  .cell = CELL_NONE,
-			  .vsockd = PROC_NONE,
+			  .companions = {.loop = loop,
+					 .log = boot->log,
+					 .ended = vm_on_companion,
+					 .data = vm},
 			  .serial_fd = -1,
-			  .qemu_stderr.fd = -1,
-			  .vsockd_stderr.fd = -1};
+			  .qemu_stderr.fd = -1};
 	/* Inherited: no core of any process of a VM shall hold its memory. */
 	setrlimit(RLIMIT_CORE, &none);
 	if (start(vm, boot, err) == 0)

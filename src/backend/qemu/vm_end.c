@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three things end: the monitor and vsockd, which are our children and reaped by the loop, and the
+ * What ends: the monitor and the companions, which are our children and reaped by the loop, and the
  * program, which is bwrap's child and seen through its pidfd. When all have, `ended` is told, from
  * this file alone.
  */
@@ -40,14 +40,14 @@ bool vm_serial_receive(struct vm *vm)
 	return false;
 }
 
-/* What QEMU and vsockd said last is still in the sockets; bounded by what these hold. */
+/* What QEMU and its companions said last is still in the sockets; bounded by what these hold. */
 static void drain(struct vm *vm)
 {
 	qmp_drain(vm->qmp);
 	for (int i = 0; i < 64 && vm->serial_watch && vm_serial_receive(vm); i++)
 		;
 	stderr_log_drain(&vm->qemu_stderr);
-	stderr_log_drain(&vm->vsockd_stderr);
+	companions_drain(&vm->companions);
 }
 
 /* QEMU ended and its monitor did not say why. */
@@ -70,9 +70,14 @@ static void guess_end(struct vm *vm)
 		confinement_forget();
 }
 
+static bool all_gone(const struct vm *vm)
+{
+	return vm->program_gone && vm->monitor_gone && companions_gone(&vm->companions);
+}
+
 static void report_when_over(struct vm *vm)
 {
-	if (!vm->program_gone || !vm->monitor_gone || !vm->vsockd_gone)
+	if (!all_gone(vm))
 		return;
 	loop_remove(steal_ptr(&vm->grace_timer));
 	drain(vm);
@@ -98,22 +103,29 @@ static void arm_grace(struct vm *vm, enum limit limit)
 	}
 }
 
+static void tell_lost(struct vm *vm, struct companion *lost)
+{
+	lost->settled = true;
+	vm->events.companion_lost(vm->events.data, lost->name, lost->code, lost->fatal);
+}
+
 static void on_grace_over(struct loop *loop, void *data)
 {
 	struct vm *vm = data;
+	struct companion *lost = companions_lost(&vm->companions);
 
 	(void)loop;
 	vm->grace_timer = NULL;
 	if (!vm_is_alive(vm)) {
-		proc_signal(&vm->vsockd, SIGKILL, NULL);
+		companions_end(&vm->companions);
 	} else if (vm->end_told && !vm->overdue) {
 		/* It is ending; writing the disk's data out takes its time on a busy host. */
 		vm->overdue = true;
 		arm_grace(vm, LIMIT_KILL_MS);
-	} else if (vm->end_told) {
+	} else if (vm->end_told || vm->killing) {
 		cell_kill(&vm->cell);
-	} else if (vm->vsockd_gone) {
-		vm->events.companion_lost(vm->events.data, VSOCKD_NAME, vm->vsockd_code);
+	} else if (lost) {
+		tell_lost(vm, lost);
 	} else {
 		vm->end_told = true;
 		vm->end = VM_END_CRASHED;
@@ -124,15 +136,15 @@ static void on_grace_over(struct loop *loop, void *data)
 
 void vm_grace(struct vm *vm)
 {
-	if (!vm->grace_timer && !(vm->program_gone && vm->monitor_gone && vm->vsockd_gone))
+	if (!vm->grace_timer && !all_gone(vm))
 		arm_grace(vm, LIMIT_VMM_END_MS);
 }
 
-/* vsockd sees the end of its connection and hands over what it still holds. */
-static void end_vsockd(struct vm *vm)
+/* Each sees the end of its connection and hands over what it still holds. */
+static void end_companions(struct vm *vm)
 {
 	if (vm->killing)
-		proc_signal(&vm->vsockd, SIGKILL, NULL);
+		companions_end(&vm->companions);
 	else
 		vm_grace(vm);
 }
@@ -148,7 +160,7 @@ static void on_monitor(struct loop *loop, int code, void *data)
 	vm->monitor_gone = true;
 	vm->exit_code = code;
 	cell_kill(&vm->cell); /* had the monitor been killed alone */
-	end_vsockd(vm);
+	end_companions(vm);
 	report_when_over(vm);
 }
 
@@ -159,26 +171,20 @@ static void on_program(struct loop *loop, int fd, uint32_t events, void *data)
 	(void)loop, (void)fd, (void)events;
 	loop_remove(steal_ptr(&vm->program_watch));
 	vm->program_gone = true;
-	end_vsockd(vm);
+	end_companions(vm);
 	report_when_over(vm);
 }
 
 /* Code 0 is its answer to the end of QEMU's connection, of which we may hear a moment later. */
-static void on_vsockd(struct loop *loop, int code, void *data)
+void vm_on_companion(void *data, struct companion *companion)
 {
 	struct vm *vm = data;
 
-	(void)loop;
-	vm->vsockd_watch = NULL;
-	vm->vsockd_gone = true;
-	vm->vsockd_code = code;
-	if (vm_is_alive(vm) && !vm->killing) {
-		if (code == 0) {
+	if (vm_is_alive(vm) && !vm->killing && !companion->settled) {
+		if (companion->code == 0)
 			vm_grace(vm);
-		} else {
-			stderr_log_drain(&vm->vsockd_stderr);
-			vm->events.companion_lost(vm->events.data, VSOCKD_NAME, code);
-		}
+		else
+			tell_lost(vm, companion);
 	}
 	report_when_over(vm);
 }
@@ -191,8 +197,7 @@ int vm_watch(struct vm *vm, struct error *err)
 	vm->program_watch = loop_add_fd(vm->loop, vm->cell.pidfd, EPOLLIN, on_program, vm, err);
 	if (!vm->program_watch)
 		return -1;
-	vm->vsockd_watch = loop_add_proc(vm->loop, &vm->vsockd, on_vsockd, vm, err);
-	return vm->vsockd_watch ? 0 : -1;
+	return companions_watch(&vm->companions, err);
 }
 
 void vm_kill(struct vm *vm)
@@ -201,7 +206,7 @@ void vm_kill(struct vm *vm)
 		return;
 	vm->killing = true;
 	cell_kill(&vm->cell);
-	proc_signal(&vm->vsockd, SIGKILL, NULL);
+	companions_end(&vm->companions);
 }
 
 void vm_free(struct vm *vm)
@@ -210,32 +215,26 @@ void vm_free(struct vm *vm)
 		return;
 	loop_remove(vm->monitor_watch);
 	loop_remove(vm->program_watch);
-	loop_remove(vm->vsockd_watch);
 	loop_remove(vm->serial_watch);
 	loop_remove(vm->grace_timer);
 	cell_end(&vm->cell);
-	proc_end(&vm->vsockd);
+	companions_free(&vm->companions);
 	qmp_free(vm->qmp);
 	cleanup_close(&vm->serial_fd);
 	stderr_log_close(&vm->qemu_stderr);
-	stderr_log_close(&vm->vsockd_stderr);
 	free(vm);
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-static json_t *companion_json(const char *name, pid_t pid)
-{
-	return json_pack("{s:s, s:I}", "name", name, "pid", (json_int_t)pid);
-}
-
 json_t *vm_describe(const struct vm *vm)
 {
 	json_t *companions = json_array();
 
-	json_array_append_new(companions, companion_json(VSOCKD_NAME, vm->vsockd_pid));
+	companions_describe(&vm->companions, companions);
 	if (vm->cell.confined)
-		json_array_append_new(companions, companion_json("bwrap", vm->monitor_pid));
+		json_array_append_new(companions, json_pack("{s:s, s:I}", "name", "bwrap", "pid",
+							    (json_int_t)vm->monitor_pid));
 	return json_pack("{s:I, s:s, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
 			 vm->cell.confined ? "cell" : "seccomp", "companions", companions);
 }

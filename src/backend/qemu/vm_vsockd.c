@@ -79,7 +79,6 @@ int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vm_e
 	autofree char *program = program_vsockd(err);
 	autoargv struct argv words = ARGV_INIT;
 	const struct proc_fd fds[] = {
-		{ends->vsockd_stderr, 2},
 		{ends->vhost_vsockd, VSOCKD_FD_VHOST},
 		{boot->vsock_listen_fd, VSOCKD_FD_VSOCK},
 		{boot->lease_fd, VSOCKD_FD_LEASE},
@@ -95,8 +94,7 @@ int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vm_e
 		.new_session = true,
 		.cwd = "/",
 	};
-	if (!spec.argv || proc_spawn(&spec, &vm->vsockd, err) < 0)
-		return -1;
-	vm->vsockd_pid = vm->vsockd.pid;
-	return 0;
+	struct companion *vsockd =
+		spec.argv ? companion_add(&vm->companions, VSOCKD_NAME, true, err) : NULL;
+	return vsockd ? companion_start(vsockd, &spec, err) : -1;
 }
