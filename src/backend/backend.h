@@ -40,6 +40,17 @@ struct vm_events {
 	void *data;
 };
 
+/* virtio's: 20 bytes, and a NUL. */
+#define VM_SERIAL_SIZE 21
+
+/* A disk beside the root: raw, by descriptor. The guest finds it by its serial, and as /dev/vdb and
+ * so on in the order of the array. */
+struct vm_disk {
+	const char *serial; /* letters, digits, '-' */
+	int fd;		    /* opened for reading only if read_only */
+	bool read_only;
+};
+
 /* Everything a boot needs, opened by the caller: the backend is handed descriptors, not names.
  * The descriptors stay the caller's. */
 struct vm_boot {
@@ -48,10 +59,12 @@ struct vm_boot {
 	enum accelerator accelerator; /* resolved: KVM or TCG, never AUTO */
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed */
 	int rootfs_fd;		      /* read-write */
-	int workspace_fd;	      /* directory of the workspace */
-	int lease_fd;		      /* to be inherited by every process of the workspace */
-	int vsock_listen_fd;	      /* bound and listening vsock.sock */
-	const uint32_t *host_ports;   /* vsock.sock_<P> that exist; guest may dial these alone */
+	const struct vm_disk *disks;
+	size_t disk_count;
+	int workspace_fd;	    /* directory of the workspace */
+	int lease_fd;		    /* to be inherited by every process of the workspace */
+	int vsock_listen_fd;	    /* bound and listening vsock.sock */
+	const uint32_t *host_ports; /* vsock.sock_<P> that exist; guest may dial these alone */
 	size_t host_port_count;
 	struct log *log; /* supervisor.log */
 };

@@ -81,6 +81,9 @@ int config_disk_decode(json_t *item, struct config_disk *out, struct error *err)
 	    json_get_string(item, "disk", "mountpoint", JSON_REQUIRED, &disk.mountpoint, err) < 0 ||
 	    json_get_string(item, "disk", "mode", JSON_OPTIONAL, &mode, err) < 0)
 		return -1;
+	disk.name = disk.serial;
+	if (json_get_string(item, "disk", "name", JSON_OPTIONAL, &disk.name, err) < 0)
+		return -1;
 	disk.read_only = strcmp(mode, "ro") == 0;
 	*out = disk;
 	return 0;

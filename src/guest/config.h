@@ -34,6 +34,7 @@ void config_free(struct guest_config *config); /* accepts a zeroed one */
 /* A disk of the config. */
 struct config_disk {
 	const char *serial, *mountpoint;
+	const char *name; /* for people; the serial where the host gives none */
 	bool read_only;
 };
 int config_disk_decode(json_t *item, struct config_disk *out, struct error *err);

@@ -47,15 +47,16 @@ static int mount_disk(json_t *item, struct error *err)
 	struct config_disk disk;
 	unsigned long flags = MS_NOSUID | MS_NODEV;
 
-	if (config_disk_decode(item, &disk, err) < 0 ||
-	    blockdev_find("/sys", disk.serial, deadline, name, err) < 0 ||
-	    path_make_dirs(disk.mountpoint, 0755, err) < 0)
+	if (config_disk_decode(item, &disk, err) < 0)
 		return -1;
+	if (blockdev_find("/sys", disk.serial, deadline, name, err) < 0 ||
+	    path_make_dirs(disk.mountpoint, 0755, err) < 0)
+		return error_prefix(err, "disk \"%s\"", disk.name);
 	snprintf(path, sizeof(path), "/dev/%s", name);
 	if (mount(path, disk.mountpoint, "ext4", flags | (disk.read_only ? MS_RDONLY : 0),
 		  disk.read_only ? "noload" : NULL) < 0)
-		return error_errno(err, errno, "cannot mount the disk \"%s\" on %s", disk.serial,
-				   disk.mountpoint);
+		return error_errno(err, errno, "cannot mount the disk \"%s\" as ext4 on %s",
+				   disk.name, disk.mountpoint);
 	return 0;
 }
 

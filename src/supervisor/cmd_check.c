@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "supervisor/answer.h"
 #include "supervisor/boot_files.h"
+#include "supervisor/disks.h"
 #include "supervisor/manifest.h"
 #include "supervisor/record.h"
 
@@ -11,13 +12,15 @@ static int verify(const struct record *record, const struct config *config,
 		  struct response *response, struct error *err)
 {
 	struct boot_files files;
+	struct disk_list disks = DISK_LIST_INIT;
 	struct manifest manifest = {0};
 	struct error why = {0};
 	int status = -1;
 
 	if (boot_files_open(config, ROOTFS_CHECK, &files, err) < 0)
 		return -1;
-	if (boot_files_require(&files, err) < 0)
+	if (boot_files_require(&files, err) < 0 ||
+	    disks_open(config, files.file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0)
 		goto out;
 	if (manifest_read(&record->ws, &manifest, &why) < 0 && why.code != ERR_NOT_FOUND) {
 		*err = why;
@@ -26,6 +29,7 @@ static int verify(const struct record *record, const struct config *config,
 	response->verification = boot_files_verify(&files, config->image, manifest.artifacts, err);
 	status = response->verification ? 0 : -1;
 out:
+	disks_close(&disks);
 	manifest_free(&manifest);
 	boot_files_close(&files);
 	return status;

@@ -2,6 +2,7 @@
 /* prepare: config and digests into workspace.json; nothing is booted. */
 #include "base/cleanup.h"
 #include "supervisor/answer.h"
+#include "supervisor/disks.h"
 #include "supervisor/manifest.h"
 #include "supervisor/prepare.h"
 #include "supervisor/settle.h"
@@ -49,10 +50,23 @@ static int verify(const struct record *record, const struct boot_files *files,
 	return response->verification ? 0 : -1;
 }
 
+/* That a VM could have them; nothing of them is recorded but their paths. */
+static int look_at_disks(const struct config *config, const struct boot_files *files,
+			 struct error *err)
+{
+	struct disk_list disks = DISK_LIST_INIT;
+
+	if (disks_open(config, files->file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0)
+		return -1;
+	disks_close(&disks);
+	return 0;
+}
+
 static int prepare(struct record *record, const struct boot_files *files, struct response *response,
 		   struct error *err)
 {
 	if (boot_files_require(files, err) < 0 ||
+	    look_at_disks(&record->call->request->config, files, err) < 0 ||
 	    record_open(record, record->call, true, err) < 0 || record_lock(record, err) < 0 ||
 	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0 ||
 	    prepare_workspace(record, files, err) < 0)

@@ -19,6 +19,7 @@
 #include "supervisor/answer.h"
 #include "supervisor/await.h"
 #include "supervisor/control_sock.h"
+#include "supervisor/disks.h"
 #include "supervisor/leftover.h"
 #include "supervisor/manifest.h"
 #include "supervisor/prepare.h"
@@ -28,6 +29,7 @@
 struct start {
 	struct record record;
 	struct boot_files files;
+	struct disk_list disks;
 	enum accelerator accelerator;
 	char reason[256];
 	json_t *marks;
@@ -51,6 +53,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	    boot_files_open(config, ROOTFS_BOOT, &start->files, err) < 0)
 		return -1;
 	if (boot_files_require(&start->files, err) < 0 ||
+	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
+		    0 ||
 	    call->backend->accelerator(config->accelerator, &start->accelerator, start->reason,
 				       err) < 0)
 		return -1;
@@ -111,6 +115,7 @@ static int spawn(struct start *start, const int fds[LIVE_FD_END], struct error *
 {
 	const struct call *call = start->record.call;
 	autoclose int log = open_log(&start->record, err);
+	json_auto_t *disks = disks_json(&start->disks, err);
 	struct proc child = PROC_NONE;
 	const struct ticket ticket = {
 		.state_dir = start->record.dir.path,
@@ -123,9 +128,10 @@ static int spawn(struct start *start, const int fds[LIVE_FD_END], struct error *
 		.foreground = call->request->command == COMMAND_RUN,
 		.has_lifeline = call->options->lifeline_fd >= 0,
 		.marks = start->marks,
+		.disks = disks,
 	};
 
-	if (log < 0 || ticket_spawn(&ticket, fds, log, &child, err) < 0)
+	if (log < 0 || !disks || ticket_spawn(&ticket, fds, &start->disks, log, &child, err) < 0)
 		return -1;
 	/* It goes its own way: what it does is told by its report, not by its exit. */
 	close(child.pidfd);
@@ -248,6 +254,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 		return -1;
 	}
 	boot_files_close(&start->files);
+	disks_close(&start->disks);
 	warn_of_emulation(start);
 	if (answer_declared(&call->request->config, response, err) < 0)
 		return -1;
@@ -270,6 +277,7 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 	if (start.lifeline >= 0)
 		close(start.lifeline);
 	boot_files_close(&start.files);
+	disks_close(&start.disks);
 	record_close(&start.record);
 	json_decref(start.marks);
 	return status;

@@ -67,12 +67,34 @@ static int open_workspace(struct live *live, struct error *err)
 	return fd_nonblock(LIVE_REPORT, true, err);
 }
 
+/* The ticket's disks with their descriptors; malloc'd. */
+static struct vm_disk *list_disks(const struct live *live, struct error *err)
+{
+	size_t count = json_array_size(live->ticket.disks);
+	struct vm_disk *disks = calloc(count + 1, sizeof(*disks));
+
+	if (!disks)
+		error_set(err, ERR_IO, "out of memory");
+	for (size_t i = 0; disks && i < count; i++) {
+		const json_t *disk = json_array_get(live->ticket.disks, i);
+		const char *mode = json_string_value(json_object_get(disk, "mode"));
+
+		disks[i] = (struct vm_disk){
+			.serial = json_string_value(json_object_get(disk, "serial")),
+			.fd = LIVE_DISKS + (int)i,
+			.read_only = mode && strcmp(mode, "ro") == 0,
+		};
+	}
+	return disks;
+}
+
 /* vsock.sock for the host's side and the one socket the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
 	autoclose int control = sock_listen_at(live->ws.fd, VSOCK_CONTROL_NAME, 1, err);
 	autoclose int vsock = control >= 0 ? sock_listen_at(live->ws.fd, VSOCK_NAME, 128, err) : -1;
 	autofree char *label = workspace_path(&live->ws, NULL, err);
+	autofree struct vm_disk *disks = list_disks(live, err);
 	struct vm_events events = live_vm_events;
 	const struct vm_boot spec = {
 		.config = config,
@@ -81,6 +103,8 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.kernel_fd = LIVE_KERNEL,
 		.initrd_fd = LIVE_INITRD,
 		.rootfs_fd = LIVE_ROOTFS,
+		.disks = disks,
+		.disk_count = json_array_size(live->ticket.disks),
 		.workspace_fd = live->ws.fd,
 		.lease_fd = LIVE_LEASE,
 		.vsock_listen_fd = vsock,
@@ -89,7 +113,8 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.log = &live->log,
 	};
 
-	if (vsock < 0 || !label || live_control_begin(live, steal_fd(&control), config, err) < 0)
+	if (vsock < 0 || !label || !disks ||
+	    live_control_begin(live, steal_fd(&control), config, err) < 0)
 		return -1;
 	events.data = live;
 	live->vm = live->backend->boot(live->loop, &spec, &events, err);

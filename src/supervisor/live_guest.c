@@ -156,7 +156,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 						     .data = live};
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
 
-	if (!message) {
+	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0) {
 		close(listen_fd);
 		return -1;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the VM tells the live supervisor: its serial console, a full disk, its end. */
 #include <stdio.h>
+#include <string.h>
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
@@ -14,14 +15,38 @@ static void on_serial(void *data, const uint8_t *bytes, size_t len)
 	serial_log_write(&live->serial, bytes, len);
 }
 
+static bool has_room(int fd)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) == 0 &&
+	       (uint64_t)fs.f_bavail * fs.f_frsize >= limit_get(LIMIT_STATE_FREE_BYTES);
+}
+
+/* Wherever the guest may write: which disk was full is only known by its name. */
+static bool disks_have_room(const struct live *live)
+{
+	size_t i;
+	json_t *disk;
+
+	if (!has_room(LIVE_ROOTFS))
+		return false;
+	json_array_foreach(live->ticket.disks, i, disk)
+	{
+		const char *mode = json_string_value(json_object_get(disk, "mode"));
+
+		if (mode && strcmp(mode, "rw") == 0 && !has_room(LIVE_DISKS + (int)i))
+			return false;
+	}
+	return true;
+}
+
 static void on_room_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
-	struct statvfs fs;
 	struct error err;
 
-	if (fstatvfs(LIVE_ROOTFS, &fs) < 0 ||
-	    (uint64_t)fs.f_bavail * fs.f_frsize < limit_get(LIMIT_STATE_FREE_BYTES)) {
+	if (!disks_have_room(live)) {
 		if (!loop_add_timer(loop,
 				    clock_mono_ns() + limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS,
 				    on_room_timer, live, &err))

@@ -7,6 +7,7 @@
 #include "supervisor/rootfs.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +42,18 @@ int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct erro
 	return 0;
 }
 
+int rootfs_refuse_qcow2(int fd, struct error *err)
+{
+	char magic[4];
+
+	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+	    memcmp(magic, "QFI\xfb", sizeof(magic)) != 0)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "a qcow2 image, and only raw images are taken: qemu-img convert -O raw "
+			 "makes one");
+}
+
 int rootfs_check(int fd, struct error *err)
 {
 	uint8_t header[ROOTFS_HEADER];
@@ -52,7 +65,7 @@ int rootfs_check(int fd, struct error *err)
 		return error_errno(err, errno, "cannot be read");
 	if (n < (ssize_t)sizeof(header))
 		return error_set(err, ERR_INVALID, "not an ext4 file system image");
-	if (rootfs_size(header, &size, err) < 0)
+	if (rootfs_refuse_qcow2(fd, err) < 0 || rootfs_size(header, &size, err) < 0)
 		return -1;
 	if ((uint64_t)st.st_size < size)
 		return error_set(err, ERR_INVALID, "truncated: %llu bytes of a file system of %llu",

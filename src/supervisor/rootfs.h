@@ -14,4 +14,8 @@ int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct erro
 /* ERR_INVALID when the file is no ext4 image or shorter than its file system. */
 int rootfs_check(int fd, struct error *err);
 
+/* ERR_INVALID for a qcow2 image: as raw its bytes mean nothing to a guest, and as qcow2 it could name
+ * any file of the host as its contents. */
+int rootfs_refuse_qcow2(int fd, struct error *err);
+
 #endif

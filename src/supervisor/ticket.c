@@ -2,6 +2,7 @@
 #include "supervisor/ticket.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,7 +31,8 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 	    json_put_string(document, "accelerator", accelerator_names[ticket->accelerator], err) <
 		    0 ||
 	    json_put_string(document, "acceleratorReason", ticket->accelerator_reason, err) < 0 ||
-	    json_put(document, "marks", json_deep_copy(ticket->marks), err) < 0)
+	    json_put(document, "marks", json_deep_copy(ticket->marks), err) < 0 ||
+	    json_put(document, "disks", json_deep_copy(ticket->disks), err) < 0)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (json_put(document, flags[i].key, json_boolean(flags[i].value), err) < 0)
@@ -46,24 +48,28 @@ static int document_fd(const struct ticket *ticket, struct error *err)
 	return text ? fd_memfd("ticket", text, strlen(text), err) : -1;
 }
 
-int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END], int log_fd,
-		 struct proc *out, struct error *err)
+int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
+		 const struct disk_list *disks, int log_fd, struct proc *out, struct error *err)
 {
 	autoclose int document = document_fd(ticket, err);
 	autofree char *label = NULL;
 	/* /proc/self/exe: the very file that runs now, also when a new version took its name. */
 	const char *argv[] = {"/proc/self/exe", NULL, NULL};
-	struct proc_fd passed[LIVE_FD_END + 1] = {{log_fd, STDERR_FILENO}, {document, LIVE_TICKET}};
-	size_t n = 2;
+	autofree struct proc_fd *passed = calloc(LIVE_FD_END + 1 + disks->count, sizeof(*passed));
+	size_t n = 0;
 
-	if (document < 0)
-		return -1;
+	if (document < 0 || !passed)
+		return document < 0 ? -1 : error_set(err, ERR_IO, "out of memory");
+	passed[n++] = (struct proc_fd){log_fd, STDERR_FILENO};
+	passed[n++] = (struct proc_fd){document, LIVE_TICKET};
 	if (asprintf(&label, "%s%s/%s", options_live_prefix, ticket->state_dir, ticket->id) < 0)
 		return error_set(err, ERR_IO, "out of memory");
 	argv[1] = label;
 	for (int i = LIVE_TICKET + 1; i < LIVE_FD_END; i++)
 		if (fds[i] >= 0)
 			passed[n++] = (struct proc_fd){fds[i], i};
+	for (size_t i = 0; i < disks->count; i++)
+		passed[n++] = (struct proc_fd){disks->items[i].fd, LIVE_DISKS + (int)i};
 	const struct proc_spec spec = {
 		.argv = argv, .fds = passed, .nfds = n, .new_session = true, .cwd = "/"};
 
@@ -83,12 +89,13 @@ static int decode(json_t *document, struct ticket *out, struct error *err)
 {
 	struct ticket ticket = {.document = document};
 	const char *accelerator = NULL;
-	json_t *identity = NULL, *marks = NULL;
+	json_t *identity = NULL, *marks = NULL, *disks = NULL;
 
 	if (json_get_string(document, "", "stateDir", JSON_REQUIRED, &ticket.state_dir, err) < 0 ||
 	    json_get_string(document, "", "id", JSON_REQUIRED, &ticket.id, err) < 0 ||
 	    json_get_object(document, "", "identity", JSON_REQUIRED, &identity, err) < 0 ||
 	    json_get_object(document, "", "marks", JSON_REQUIRED, &marks, err) < 0 ||
+	    json_get_array(document, "", "disks", JSON_REQUIRED, &disks, err) < 0 ||
 	    json_get_string(document, "", "accelerator", JSON_REQUIRED, &accelerator, err) < 0 ||
 	    json_get_string(document, "", "acceleratorReason", JSON_REQUIRED,
 			    &ticket.accelerator_reason, err) < 0 ||
@@ -100,10 +107,25 @@ static int decode(json_t *document, struct ticket *out, struct error *err)
 		return -1;
 	ticket.identity = identity;
 	ticket.marks = marks;
+	ticket.disks = disks;
 	ticket.accelerator = strcmp(accelerator, accelerator_names[ACCELERATOR_KVM])
 				     ? ACCELERATOR_TCG
 				     : ACCELERATOR_KVM;
 	*out = ticket;
+	return 0;
+}
+
+static int keep_from_children(const struct ticket *ticket, struct error *err)
+{
+	int end = LIVE_DISKS + (int)json_array_size(ticket->disks);
+
+	for (int fd = LIVE_TICKET + 1; fd < end; fd++) {
+		bool given = (fd != LIVE_COMMAND || ticket->foreground) &&
+			     (fd != LIVE_CALLER || ticket->has_lifeline);
+
+		if (given && fd_cloexec(fd, true, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -117,16 +139,10 @@ int ticket_receive(struct ticket *out, struct error *err)
 		json_decref(document);
 		return -1;
 	}
-	for (int fd = LIVE_TICKET + 1; fd < LIVE_FD_END; fd++) {
-		bool given = (fd != LIVE_COMMAND || out->foreground) &&
-			     (fd != LIVE_CALLER || out->has_lifeline);
-
-		if (given && fd_cloexec(fd, true, err) < 0) {
-			ticket_free(out);
-			return -1;
-		}
-	}
-	return 0;
+	if (keep_from_children(out, err) == 0)
+		return 0;
+	ticket_free(out);
+	return -1;
 }
 
 void ticket_free(struct ticket *ticket)

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/proc.h"
 #include "contract/request.h"
+#include "supervisor/disks.h"
 
 /* 2 is supervisor.log. */
 enum live_fd {
@@ -28,7 +29,8 @@ enum live_fd {
 	LIVE_REPORT,  /* report.h, the writing end */
 	LIVE_COMMAND, /* run: ends with the waiting command */
 	LIVE_CALLER,  /* run: ends with the caller, where it gave a lifeline */
-	LIVE_FD_END
+	LIVE_FD_END,
+	LIVE_DISKS = LIVE_FD_END /* and on, in the order of the ticket's disks */
 };
 
 struct ticket {
@@ -40,13 +42,16 @@ struct ticket {
 	bool foreground;     /* LIVE_COMMAND is there */
 	bool has_lifeline;   /* LIVE_CALLER is there */
 	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */
+	const json_t
+		*disks; /* disks_json(); the live supervisor's descriptors begin at LIVE_DISKS */
 	json_t *document;
 };
 
-/* fds[from LIVE_STATE_DIR on] are ours, by their place in the child; -1: not given. Starts
+/* fds[from LIVE_STATE_DIR on] are ours, by their place in the child; -1: not given. disks are told
+ * of by ticket->disks. Starts
  * the live supervisor of <state_dir>/<id> in a session of its own. */
-int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END], int log_fd,
-		 struct proc *out, struct error *err);
+int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
+		 const struct disk_list *disks, int log_fd, struct proc *out, struct error *err);
 /* The child's side: reads the document from LIVE_TICKET and closes it; makes the other descriptors
  * close-on-exec. */
 int ticket_receive(struct ticket *out, struct error *err);

@@ -41,17 +41,17 @@ static char *built(const struct machine *m)
 #define MEMORY                         \
 	"-smp\n2\n-m\n512M\n-object\n" \
 	"memory-backend-memfd,id=ram,size=512M,share=on\n"
-#define DEVICES(bus)                                                                         \
-	"-chardev\nsocket,id=qmp,fd=3\n-mon\nchardev=qmp,mode=control\n"                     \
-	"-chardev\nsocket,id=serial,fd=4\n-serial\nchardev:serial\n"                         \
-	"-chardev\nsocket,id=vsock,fd=5\n"                                                   \
-	"-device\nvhost-user-vsock-" bus ",id=vsock0,chardev=vsock\n"                        \
-	"-add-fd\nfd=6,set=1,opaque=rootfs\n"                                                \
-	"-blockdev\ndriver=file,node-name=rootfs-file,filename=/dev/fdset/1,discard=unmap\n" \
-	"-blockdev\ndriver=raw,node-name=rootfs,file=rootfs-file,discard=unmap\n"            \
-	"-device\nvirtio-blk-" bus ",id=rootfs0,drive=rootfs,serial=rootfs,werror=enospc,"   \
-	"rerror=report\n"                                                                    \
-	"-object\nrng-builtin,id=entropy\n-device\nvirtio-rng-" bus ",id=rng0,rng=entropy\n" \
+#define DEVICES(bus)                                                                          \
+	"-chardev\nsocket,id=qmp,fd=3\n-mon\nchardev=qmp,mode=control\n"                      \
+	"-chardev\nsocket,id=serial,fd=4\n-serial\nchardev:serial\n"                          \
+	"-chardev\nsocket,id=vsock,fd=5\n"                                                    \
+	"-device\nvhost-user-vsock-" bus ",id=vsock0,chardev=vsock\n"                         \
+	"-add-fd\nfd=6,set=1,opaque=rootfs\n"                                                 \
+	"-blockdev\ndriver=file,node-name=rootfs-file,filename=/dev/fdset/1,discard=unmap\n"  \
+	"-blockdev\ndriver=raw,node-name=rootfs,file=rootfs-file,discard=unmap\n"             \
+	"-device\nvirtio-blk-" bus ",id=rootfs-dev,drive=rootfs,serial=rootfs,werror=enospc," \
+	"rerror=report\n"                                                                     \
+	"-object\nrng-builtin,id=entropy\n-device\nvirtio-rng-" bus ",id=rng0,rng=entropy\n"  \
 	"-kernel\n/kernel\n-initrd\n/initrd\n-append\n"
 
 static const struct {
@@ -94,6 +94,32 @@ static void every_row_is_pinned(void **state)
 		autofree char *words = built(&m);
 		assert_string_equal(words, rows[i].words);
 	}
+}
+
+/* Behind the root, in the order given; one that is read-only is so in every place. */
+static void further_disks_are_pinned(void **state)
+{
+	static const struct machine_disk disks[] = {{.serial = "disk-0", .fd = 20},
+						    {"disk-1", 21, true}};
+	struct machine m = plain;
+
+	(void)state;
+	m.disks = disks;
+	m.disk_count = ARRAY_SIZE(disks);
+	autofree char *words = built(&m);
+	assert_non_null(strstr(
+		words,
+		",drive=rootfs,serial=rootfs,werror=enospc,rerror=report\n"
+		"-add-fd\nfd=20,set=2,opaque=disk-0\n"
+		"-blockdev\ndriver=file,node-name=disk-0-file,filename=/dev/fdset/2,discard=unmap\n"
+		"-blockdev\ndriver=raw,node-name=disk-0,file=disk-0-file,discard=unmap\n"
+		"-device\nvirtio-blk-device,id=disk-0-dev,drive=disk-0,serial=disk-0,"
+		"werror=enospc,rerror=report\n"
+		"-add-fd\nfd=21,set=3,opaque=disk-1\n"
+		"-blockdev\ndriver=file,node-name=disk-1-file,filename=/dev/fdset/3,read-only=on\n"
+		"-blockdev\ndriver=raw,node-name=disk-1,file=disk-1-file,read-only=on\n"
+		"-device\nvirtio-blk-device,id=disk-1-dev,drive=disk-1,serial=disk-1,"
+		"werror=enospc,rerror=report\n"));
 }
 
 static void an_unknown_counter_is_not_named(void **state)
@@ -146,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_pinned),
+		cmocka_unit_test(further_disks_are_pinned),
 		cmocka_unit_test(an_unknown_counter_is_not_named),
 		cmocka_unit_test(a_label_cannot_become_options),
 		cmocka_unit_test(a_large_guest_keeps_its_numbers),

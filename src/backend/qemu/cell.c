@@ -31,7 +31,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-#define FDS_MAX 32 /* of one cell, data included */
+#define FDS_MAX 48 /* of one cell, data included */
 
 /* A program of others needs nothing of our environment. */
 static const char *const cell_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};

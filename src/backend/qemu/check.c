@@ -2,6 +2,7 @@
 /* A field that cannot be honoured is refused, never dropped. Rows go as releases bring the parts. */
 #include "backend/qemu/check.h"
 
+#include "backend/qemu/command_line.h"
 #include "base/cleanup.h"
 
 struct refusal {
@@ -26,6 +27,20 @@ static bool holds_something(const json_t *value)
 	return json_array_size(value) || json_object_size(value);
 }
 
+/* Bundles are disks too. */
+static int check_count(const struct config *c, struct error *err)
+{
+	size_t count = json_array_size(c->disks) + json_array_size(c->bundles) +
+		       json_array_size(c->shares);
+
+	if (count <= MACHINE_EXTRAS_MAX)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "config.disks, config.bundles and config.shares have %zu entries "
+			 "together, and a machine has room for %d",
+			 count, MACHINE_EXTRAS_MAX);
+}
+
 int check_fields(const struct config *c, struct error *err)
 {
 	const struct {
@@ -36,7 +51,6 @@ int check_fields(const struct config *c, struct error *err)
 		 {"config.network.interface", "network card for QEMU yet"}},
 		{holds_something(c->port_forwards),
 		 {"config.network.portForwards", "published ports yet"}},
-		{holds_something(c->disks), {"config.disks", "further disks yet"}},
 		{holds_something(c->mediation), {"config.mediation", "mediation yet"}},
 		{holds_something(c->vsock_listeners),
 		 {"config.vsockListeners", "further vsock listeners yet"}},
@@ -51,5 +65,5 @@ int check_fields(const struct config *c, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].given)
 			return refuse(&rows[i].refusal, err);
-	return 0;
+	return check_count(c, err);
 }

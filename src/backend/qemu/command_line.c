@@ -11,7 +11,8 @@
  * Memory. A shared memfd, because the vsock daemon maps the rings and buffers in it.
  *
  * Disks. By descriptor (-add-fd) and explicit nodes: no path is opened and no format is probed. A
- * full host disk stops the VM (werror=enospc) instead of giving the guest I/O errors.
+ * full host disk stops the VM (werror=enospc) instead of giving the guest I/O errors. Kernels name
+ * them in the order of the devices here, on both machine types: the root is /dev/vda.
  *
  * Translation cache of TCG: 22 MiB are used after a boot; 64 cost nothing, the default is 1 GiB.
  *
@@ -188,19 +189,34 @@ static void add_channels(struct argv *argv, const struct machine_row *row)
 	argv_addf(argv, "vhost-user-vsock-%s,id=vsock0,chardev=vsock", row->bus);
 }
 
-static void add_rootfs(struct argv *argv, const struct machine_row *row)
+static void add_disk(struct argv *argv, const struct machine_row *row,
+		     const struct machine_disk *disk, size_t set)
 {
+	const char *access = disk->read_only ? ",read-only=on" : ",discard=unmap";
+
 	argv_add(argv, "-add-fd");
-	argv_addf(argv, "fd=%d,set=1,opaque=rootfs", QEMU_FD_ROOTFS);
+	argv_addf(argv, "fd=%d,set=%zu,opaque=%s", disk->fd, set, disk->serial);
 	argv_add(argv, "-blockdev");
-	argv_add(argv, "driver=file,node-name=rootfs-file,filename=/dev/fdset/1,discard=unmap");
+	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s", disk->serial,
+		  set, access);
 	argv_add(argv, "-blockdev");
-	argv_add(argv, "driver=raw,node-name=rootfs,file=rootfs-file,discard=unmap");
+	argv_addf(argv, "driver=raw,node-name=%s,file=%s-file%s", disk->serial, disk->serial,
+		  access);
 	argv_add(argv, "-device");
 	argv_addf(argv,
-		  "virtio-blk-%s,id=rootfs0,drive=rootfs,serial=rootfs,"
+		  "virtio-blk-%s,id=%s-dev,drive=%s,serial=%s,"
 		  "werror=enospc,rerror=report",
-		  row->bus);
+		  row->bus, disk->serial, disk->serial, disk->serial);
+}
+
+static void add_disks(struct argv *argv, const struct machine *m, const struct machine_row *row)
+{
+	const struct machine_disk rootfs = {.serial = "rootfs", .fd = QEMU_FD_ROOTFS};
+	size_t set = 1;
+
+	add_disk(argv, row, &rootfs, set++);
+	for (size_t i = 0; i < m->disk_count; i++)
+		add_disk(argv, row, &m->disks[i], set++);
 }
 
 static void add_entropy(struct argv *argv, const struct machine_row *row)
@@ -241,7 +257,7 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 	add_identity(argv, m);
 	add_machine(argv, m, row);
 	add_channels(argv, row);
-	add_rootfs(argv, row);
+	add_disks(argv, m, row);
 	add_entropy(argv, row);
 	if (add_kernel(argv, m, row, err) < 0)
 		return -1;

@@ -6,6 +6,8 @@
 #ifndef BACKEND_QEMU_COMMAND_LINE_H
 #define BACKEND_QEMU_COMMAND_LINE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "backend/qemu/argv.h"
@@ -31,6 +33,13 @@ enum qemu_fd {
 	QEMU_FD_END
 };
 
+/* A disk beside the root, in the order in which the guest is to have them. */
+struct machine_disk {
+	const char *serial; /* also the name of its nodes */
+	int fd;		    /* of the QEMU process */
+	bool read_only;
+};
+
 struct machine {
 	enum architecture architecture;
 	enum accelerator accelerator; /* KVM or TCG */
@@ -38,10 +47,15 @@ struct machine {
 	const char *binary;
 	const char *label;	     /* shown in ps */
 	const char *kernel, *initrd; /* as QEMU sees them */
+	const struct machine_disk *disks;
+	size_t disk_count;
 	int64_t memory_mib;
 	int64_t cpu_count;
 	uint32_t tsc_khz; /* of the host's time-stamp counter; 0: not known */
 };
+
+/* Disks beside the root and shared directories together: microvm has 24 places for devices. */
+#define MACHINE_EXTRAS_MAX 16
 
 /* Appends the command line, argv[0] first. ERR_UNSUPPORTED for a machine without a row. */
 int command_line_build(const struct machine *machine, struct argv *argv, struct error *err);

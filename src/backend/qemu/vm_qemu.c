@@ -18,7 +18,8 @@
 #define KERNEL_IN_CELL "/kernel"
 #define INITRD_IN_CELL "/initrd"
 /* Without a cell QEMU opens them by the numbers of its own descriptors. */
-enum { KERNEL_FD = QEMU_FD_END, INITRD_FD };
+enum { KERNEL_FD = QEMU_FD_END, INITRD_FD, FIRST_DISK_FD };
+#define FDS_MAX (FIRST_DISK_FD + MACHINE_EXTRAS_MAX)
 
 struct programs {
 	char *qemu, *bwrap; /* bwrap NULL: no cell */
@@ -86,6 +87,7 @@ static int build_words(const struct vm_boot *boot, const struct programs *progra
 		       struct argv *argv, struct error *err)
 {
 	char kernel[32], initrd[32];
+	struct machine_disk disks[MACHINE_EXTRAS_MAX];
 	struct machine machine = {
 		.architecture = ARCHITECTURE_X86_64,
 		.accelerator = boot->accelerator,
@@ -94,10 +96,16 @@ static int build_words(const struct vm_boot *boot, const struct programs *progra
 		.label = boot->label,
 		.kernel = programs->bwrap ? KERNEL_IN_CELL : kernel,
 		.initrd = programs->bwrap ? INITRD_IN_CELL : initrd,
+		.disks = disks,
+		.disk_count = boot->disk_count,
 		.memory_mib = boot->config->memory_mib,
 		.cpu_count = boot->config->cpu_count,
 	};
 
+	for (size_t i = 0; i < boot->disk_count; i++)
+		disks[i] = (struct machine_disk){.serial = boot->disks[i].serial,
+						 .fd = FIRST_DISK_FD + (int)i,
+						 .read_only = boot->disks[i].read_only};
 	snprintf(kernel, sizeof(kernel), "/proc/self/fd/%d", KERNEL_FD);
 	snprintf(initrd, sizeof(initrd), "/proc/self/fd/%d", INITRD_FD);
 	if (boot->accelerator == ACCELERATOR_TCG && accel_tsc_khz(&machine.tsc_khz, err) < 0)
@@ -129,30 +137,48 @@ static int start_cell(struct vm *vm, const struct vm_boot *boot, const struct ce
 	return spec.argv ? cell_spawn(&spec, &vm->cell, err) : -1;
 }
 
-static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
-		 const struct programs *programs, struct error *err)
+/* Kernel and initrd (-1 in a cell, which has them as files) and the disks, behind the fixed ones. */
+static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends, int kernel,
+		       int initrd, struct proc_fd fds[FDS_MAX])
 {
-	autoclose int kernel = -1;
-	autoclose int initrd = -1;
-
-	if (!programs->bwrap) {
-		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);
-		initrd = kernel < 0 ? -1 : copy_to_memory(boot->initrd_fd, "initrd", err);
-		if (initrd < 0)
-			return -1;
-	}
-	const struct proc_fd fds[] = {
+	const struct proc_fd fixed[] = {
 		{ends->qemu_stderr, 2},
 		{ends->qmp, QEMU_FD_QMP},
 		{ends->serial, QEMU_FD_SERIAL},
 		{ends->vhost_qemu, QEMU_FD_VHOST},
 		{boot->rootfs_fd, QEMU_FD_ROOTFS},
 		{boot->lease_fd, QEMU_FD_LEASE},
-		{kernel, KERNEL_FD}, /* these two without a cell only */
+		{kernel, KERNEL_FD},
 		{initrd, INITRD_FD},
 	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		if (fixed[i].from >= 0)
+			fds[n++] = fixed[i];
+	for (size_t i = 0; i < boot->disk_count; i++)
+		fds[n++] = (struct proc_fd){boot->disks[i].fd, FIRST_DISK_FD + (int)i};
+	return n;
+}
+
+static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
+		 const struct programs *programs, struct error *err)
+{
+	autoclose int kernel = -1;
+	autoclose int initrd = -1;
+	struct proc_fd fds[FDS_MAX];
+
+	if (boot->disk_count > MACHINE_EXTRAS_MAX)
+		return error_set(err, ERR_INVALID, "at most %d disks can be attached",
+				 MACHINE_EXTRAS_MAX);
+	if (!programs->bwrap) {
+		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);
+		initrd = kernel < 0 ? -1 : copy_to_memory(boot->initrd_fd, "initrd", err);
+		if (initrd < 0)
+			return -1;
+	}
 	const struct cell_spec base = {.fds = fds,
-				       .nfds = ARRAY_SIZE(fds) - (programs->bwrap ? 2 : 0)};
+				       .nfds = list_fds(boot, ends, kernel, initrd, fds)};
 
 	return start_cell(vm, boot, &base, programs, err);
 }

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/disks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "supervisor/rootfs.h"
+
+#define FIELD_BYTES 48
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+void disks_close(struct disk_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->items[i].name);
+		free(list->items[i].mountpoint);
+		close(list->items[i].fd);
+	}
+	free(list->items);
+	*list = (struct disk_list)DISK_LIST_INIT;
+}
+
+int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,
+	      bool read_only, int fd, struct error *err)
+{
+	struct disk *grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
+	struct disk disk = {.read_only = read_only, .fd = fd};
+	int len = snprintf(disk.serial, sizeof(disk.serial), "%s", serial);
+
+	if (grown)
+		list->items = grown;
+	disk.name = strdup(name);
+	disk.mountpoint = strdup(mountpoint);
+	if (grown && disk.name && disk.mountpoint && len > 0 && (size_t)len < sizeof(disk.serial)) {
+		list->items[list->count++] = disk;
+		return 0;
+	}
+	free(disk.name);
+	free(disk.mountpoint);
+	close(fd);
+	return len >= (int)sizeof(disk.serial)
+		       ? error_set(err, ERR_INTERNAL, "the serial %s is too long", serial)
+		       : error_errno(err, ENOMEM, "disk %s", name);
+}
+
+/* --- one file --------------------------------------------------------------------------------- */
+
+/* Root may write to everything; a file that is read-only by its mode is meant to stay as it is. */
+static int refuse_read_only(const char *path, const struct stat *st, struct error *err)
+{
+	if ((st->st_mode & S_IWUSR) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
+		return 0;
+	return error_set(err, ERR_DENIED,
+			 "%s is read-only: attach it with mode \"ro\", or make it writable", path);
+}
+
+/* Not blocking: a FIFO in a file's place must not hold us up. */
+static int open_file(const char *path, bool read_only, enum disk_use use, struct error *err)
+{
+	bool write = !read_only && use == DISK_BOOT;
+	autoclose int fd =
+		open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT)
+		return error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (S_ISDIR(st.st_mode))
+		return error_set(err, ERR_INVALID,
+				 "%s is a directory, and a disk is a file: config.shares mounts "
+				 "directories",
+				 path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+	if (st.st_size == 0)
+		return error_set(err, ERR_INVALID, "%s is empty", path);
+	if (!read_only && refuse_read_only(path, &st, err) < 0)
+		return -1;
+	if (rootfs_refuse_qcow2(fd, err) < 0)
+		return error_prefix(err, "%s", path);
+	return steal_fd(&fd);
+}
+
+/* Where locks are not to be had QEMU's own have to do. */
+static int lock_file(int fd, const char *path, bool read_only, struct error *err)
+{
+	if (flock(fd, (read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return 0;
+	return error_set(err, ERR_CONFLICT, "%s is attached to another running workspace%s", path,
+			 read_only ? ", which writes to it" : "");
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat sa, sb;
+
+	return a >= 0 && b >= 0 && fstat(a, &sa) == 0 && fstat(b, &sb) == 0 &&
+	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+/* What one guest has twice it corrupts, unless it only reads. */
+static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, bool read_only,
+			const char *path, struct error *err)
+{
+	if (is_same_file(rootfs_fd, fd))
+		return error_set(err, ERR_INVALID, "%s is the root disk (config.rootfsPath)", path);
+	for (size_t i = 0; i < list->count; i++)
+		if ((!read_only || !list->items[i].read_only) &&
+		    is_same_file(list->items[i].fd, fd))
+			return error_set(err, ERR_INVALID,
+					 "%s is also the disk \"%s\", and one of the two is "
+					 "writable",
+					 path, list->items[i].name);
+	return 0;
+}
+
+/* --- the config's ----------------------------------------------------------------------------- */
+
+static int open_one(const json_t *item, size_t index, int rootfs_fd, enum disk_use use,
+		    struct disk_list *list, struct error *err)
+{
+	const char *path = text_of(item, "path");
+	bool read_only = strcmp(text_of(item, "mode"), "ro") == 0;
+	autoclose int fd = open_file(path, read_only, use, err);
+	char serial[VM_SERIAL_SIZE];
+
+	if (fd < 0 || refuse_twice(list, rootfs_fd, fd, read_only, path, err) < 0)
+		return -1;
+	if (use == DISK_BOOT && lock_file(fd, path, read_only, err) < 0)
+		return -1;
+	snprintf(serial, sizeof(serial), "disk-%u", (unsigned)index);
+	return disks_add(list, serial, text_of(item, "name"), text_of(item, "mountpoint"),
+			 read_only, steal_fd(&fd), err);
+}
+
+int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, struct disk_list *out,
+	       struct error *err)
+{
+	struct disk_list list = DISK_LIST_INIT;
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(config->disks, i, item)
+	{
+		if (open_one(item, i, rootfs_fd, use, &list, err) < 0) {
+			disks_close(&list);
+			return error_prefix(err, "config.disks[%zu].path", i);
+		}
+	}
+	*out = list;
+	return 0;
+}
+
+/* --- as others are told of them --------------------------------------------------------------- */
+
+json_t *disks_json(const struct disk_list *list, struct error *err)
+{
+	json_auto_t *array = json_array();
+
+	for (size_t i = 0; array && i < list->count; i++) {
+		const struct disk *disk = &list->items[i];
+
+		if (json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s}", "serial",
+							   disk->serial, "name", disk->name,
+							   "mountpoint", disk->mountpoint, "mode",
+							   disk->read_only ? "ro" : "rw")) < 0) {
+			error_errno(err, ENOMEM, "disks");
+			return NULL;
+		}
+	}
+	if (!array)
+		error_errno(err, ENOMEM, "disks");
+	return steal_ptr(&array);
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""What a machine has beside its root disk: further disks."""
+
+import os
+import subprocess
+
+import pytest
+
+from conftest import ended
+from test_supervisor import request, sparse
+
+
+def make_disk(path, mib=8, **files):
+    """An ext4 image whose root directory is the guest user's, holding files by name."""
+    tree = path.parent / (path.name + ".tree")
+    tree.mkdir()
+    for name, text in files.items():
+        (tree / name).write_text(text)
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-E", "root_owner=1000:1000", "-d", tree, path, f"{mib}m"],
+                   check=True)
+    return path
+
+
+def disk(path, mountpoint, mode="ro", name=None):
+    return {"name": name or path.stem, "path": str(path), "mountpoint": mountpoint, "mode": mode}
+
+
+def sh(host, name, script, user="root", code=0):
+    done = host("exec", "--user", user, name, "--", "sh", "-c", script)
+    assert done.returncode == code, (script, done.returncode, done.stdout, done.stderr)
+    return done.stdout
+
+
+def test_disks(host):
+    """In the order given, ro and rw, mounted where they were asked for, and there after a kill."""
+    zeta = make_disk(host.base / "zeta.ext4", 8, which="zeta")
+    alpha = make_disk(host.base / "alpha.ext4", 12, which="alpha")
+    mid = make_disk(host.base / "mid.ext4", 16, which="mid")
+    before = alpha.read_bytes()
+    config = host.config(disks=[disk(zeta, "/data/deep/zeta", "rw"), disk(alpha, "/alpha"),
+                                disk(mid, "/mnt", "rw"), disk(alpha, "/alpha-again", name="twice")])
+    code, answer, _ = host.supervisor(request("prepare", config))
+    assert code == 0, answer
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code == 0, answer
+
+    names = sh(host, "agent-1", "cd /sys/block; for d in vd*; do echo $d $(cat $d/serial) $(cat $d/ro) $(cat $d/size); done")
+    assert [line.split() for line in names.splitlines()][1:] == [
+        ["vdb", "disk-0", "0", str(8 * 2048)], ["vdc", "disk-1", "1", str(12 * 2048)],
+        ["vdd", "disk-2", "0", str(16 * 2048)], ["vde", "disk-3", "1", str(12 * 2048)]]
+    mounts = sh(host, "agent-1", "grep ^/dev/vd /proc/mounts")
+    for device, where, mode in (("vdb", "/data/deep/zeta", "rw"), ("vdc", "/alpha", "ro"),
+                                ("vdd", "/mnt", "rw"), ("vde", "/alpha-again", "ro")):
+        assert f"/dev/{device} {where} ext4 {mode},nosuid,nodev" in mounts
+    said = sh(host, "agent-1", "cat /data/deep/zeta/which /alpha/which /mnt/which", "agent")
+    assert said == "zetaalphamid"
+    # The guest's own user writes; to what is read-only not even root does, and not past the mount.
+    sh(host, "agent-1", "echo kept > /mnt/new && sync /mnt/new", "agent")
+    sh(host, "agent-1", "! touch /alpha/x && ! mount -o remount,rw /alpha && "
+                        "! dd if=/dev/zero of=/dev/vdc bs=4096 count=1 conv=fsync")
+
+    # Another workspace cannot have what this one writes to, and may read along what it reads.
+    other = {**config, "rootfsPath": str(host.disk("other.ext4")), "disks": [disk(mid, "/mnt")]}
+    code, answer, _ = host.supervisor(request("run", other, runtimeID="agent-2"))
+    assert code == 1 and answer["errorCode"] == "conflict", answer
+    assert str(mid) in answer["error"] and "config.disks[0].path" in answer["error"]
+    assert not (host.state / "agent-2").exists()
+
+    host("kill", "agent-1", check=0)
+    assert alpha.read_bytes() == before
+    # Nothing wrote the journal back: what the guest synced is there all the same.
+    subprocess.run(["e2fsck", "-fy", mid], stdout=subprocess.DEVNULL, check=False)
+    kept = subprocess.run(["debugfs", "-R", "cat /new", mid], capture_output=True, text=True, check=True)
+    assert kept.stdout == "kept\n"
+    host("delete", "agent-1", check=0)
+    assert mid.exists()
+
+
+def test_a_disk_without_a_file_system(host):
+    """Only the guest looks into a disk; its kernel's refusal ends the start, naming the disk."""
+    blank = host.base / "blank"
+    blank.write_bytes(bytes(1 << 20))
+    config = host.config(disks=[disk(blank, "/data", name="scratch")])
+    code, answer, _ = host.supervisor(request("run", config))
+    assert code == 1 and 'the disk "scratch"' in answer["error"], answer
+    assert ended(host, "agent-1")["state"] == "failed"
+    host.supervisor(request("delete", sparse(host)))
+
+
+def refused_disks(host):
+    """What is wrong, its error code, words of the message, the disks."""
+    good = make_disk(host.base / "good")
+    qcow2 = host.base / "image.qcow2"
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", qcow2, "1M"], check=True)
+    frozen = make_disk(host.base / "frozen")
+    frozen.chmod(0o400)
+    empty = host.base / "empty"
+    empty.touch()
+    fifo = host.base / "fifo"
+    os.mkfifo(fifo)
+    root = host.disk()
+    link = host.base / "link"
+    os.link(good, link)
+    ro, rw = "ro", "rw"
+    return [
+        ("missing", "not-found", "does not exist", [disk(host.base / "none", "/a")]),
+        ("directory", "invalid", "config.shares", [disk(host.base, "/a", name="dir")]),
+        ("fifo", "invalid", "regular", [disk(fifo, "/a")]),
+        ("empty", "invalid", "empty", [disk(empty, "/a")]),
+        ("qcow2", "invalid", "qcow2", [disk(qcow2, "/a")]),
+        ("read-only", "denied", 'mode "ro"', [disk(frozen, "/a", rw)]),
+        ("root", "invalid", "config.rootfsPath", [disk(root, "/a", ro, "again")]),
+        ("twice", "invalid", '"good"', [disk(good, "/a", rw), disk(link, "/b", rw)]),
+        ("both", "invalid", '"good"', [disk(good, "/a", ro), disk(link, "/b", rw)]),
+        ("many", "invalid", "room for 16", [disk(good, f"/m{i}", ro, f"d{i}") for i in range(17)]),
+    ]
+
+
+def test_refusals(host):
+    for what, error_code, words, disks in refused_disks(host):
+        for command in ("check", "prepare", "run"):
+            code, answer, _ = host.supervisor(request(command, host.config(disks=disks)))
+            assert code == 1 and answer["errorCode"] == error_code, (what, command, answer)
+            assert words in answer["error"] and "config.disks" in answer["error"], (what, answer)
+            assert not (host.state / "agent-1").exists(), what
+    qcow2 = {**host.config(), "rootfsPath": str(host.base / "image.qcow2")}
+    code, answer, _ = host.supervisor(request("check", qcow2))
+    assert code == 1 and "qcow2" in answer["error"] and "config.rootfsPath" in answer["error"], answer
+
+
+def test_a_disk_that_may_not_be_read(host):
+    if os.getuid() == 0:
+        pytest.skip("root reads everything")
+    secret = make_disk(host.base / "secret")
+    secret.chmod(0)
+    code, answer, _ = host.supervisor(request("check", host.config(disks=[disk(secret, "/a")])))
+    assert code == 1 and answer["errorCode"] == "denied" and str(secret) in answer["error"], answer
