@@ -76,6 +76,8 @@
 	X(AGENT_LINGERING, 256, "pipes",                                                           \
 	  "of ended commands, read on for their background children")                              \
 	X(COPYOUT_BYTES, 16777216, "bytes", "longest file that copyout returns")                   \
+	X(USER_SETTLED_MS, 1000, "ms",                                                             \
+	  "age of the guest's user files before its default user is remembered")                   \
 	X(ATTACH_CLOSE_MS, 10000, "ms", "result held until the attached client has closed")        \
 	X(POWER_GRACE_MS, 2000, "ms", "SIGTERM to SIGKILL when the guest powers off")              \
 	X(ROOT_DISK_MS, 10000, "ms", "the root disk waited for by the guest's init")               \

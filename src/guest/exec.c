@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "guest/environ.h"
 #include "guest/roles.h"
-#include "guest/users.h"
+#include "guest/user_cache.h"
 
 static struct job *start(struct exec_context *context, const struct request *request,
 			 const struct job_spec *wanted, json_t *env, const struct job_owner *owner,
@@ -16,7 +16,7 @@ static struct job *start(struct exec_context *context, const struct request *req
 	char **envp;
 	struct job *job;
 
-	if (user_resolve(context->etc, request->user, &user, err) < 0)
+	if (user_cache_resolve(&context->users, context->etc, request->user, &user, err) < 0)
 		return NULL;
 	envp = environ_build(&user, request->terminal, env, request->env, err);
 	if (!envp)

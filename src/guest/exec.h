@@ -6,13 +6,15 @@
 #include "base/error.h"
 #include "guest/job.h"
 #include "guest/request.h"
+#include "guest/user_cache.h"
 
 struct exec_context {
 	struct job_table jobs;
 	const char *etc; /* "/etc" but for tests */
-	json_t *env;	 /* the run config's, a reference; NULL: none */
-	bool may_block;	 /* the machine has shares: spawn.h */
-	int program_fd;	 /* this program, for what it does as another user; -1: cannot */
+	struct user_cache users;
+	json_t *env;	/* the run config's, a reference; NULL: none */
+	bool may_block; /* the machine has shares: spawn.h */
+	int program_fd; /* this program, for what it does as another user; -1: cannot */
 };
 
 /* NULL with the reason when the command could not even be forked (exit code 125 to the client). */

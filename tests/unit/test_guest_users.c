@@ -3,6 +3,7 @@
 #include "guest_fixture.h"
 
 #include "guest/environ.h"
+#include "guest/user_cache.h"
 #include "guest/users.h"
 
 static const char passwd[] = "root:x:0:0:root:/root:/bin/bash\n"
@@ -164,6 +165,44 @@ static void environment(void **state)
 	environ_free(envp);
 }
 
+static void the_default_user_is_remembered_until_a_file_changes(void **state)
+{
+	const struct fixture *f = *state;
+	struct user_cache cache = {0};
+	struct user user;
+	char path[64];
+
+	setenv("MICROAGENT_TEST_LIMIT_USER_SETTLED_MS", "0", 1);
+	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
+	assert_int_equal(user.uid, 1000);
+	assert_true(cache.filled);
+	/* Only what is remembered can answer this. */
+	snprintf(cache.user.name, sizeof(cache.user.name), "remembered");
+	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
+	assert_string_equal(user.name, "remembered");
+	/* A named user never comes from there. */
+	assert_int_equal(user_cache_resolve(&cache, f->etc, "last", &user, NULL), 0);
+	assert_int_equal(user.uid, 2000);
+
+	write_file(f->etc, "passwd", "root:x:0:0::/root:/bin/sh\nother:x:1000:1000::/:/bin/sh\n");
+	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
+	assert_string_equal(user.name, "other");
+
+	/* A file changed a moment ago could change again unseen: nothing is remembered of it. */
+	setenv("MICROAGENT_TEST_LIMIT_USER_SETTLED_MS", "1000000", 1);
+	record(state, "other");
+	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
+	assert_false(cache.filled);
+	unsetenv("MICROAGENT_TEST_LIMIT_USER_SETTLED_MS");
+	write_file(f->etc, "passwd", "other:x:1001:1001::/:/bin/sh\n");
+	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
+	assert_int_equal(user.uid, 1001);
+	snprintf(path, sizeof(path), "%s/passwd", f->etc);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
+	assert_int_equal(user.uid, 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +210,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(by_number_and_group, start, end),
 		cmocka_unit_test_setup_teardown(unknown, start, end),
 		cmocka_unit_test_setup_teardown(defaults, start, end),
+		cmocka_unit_test_setup_teardown(the_default_user_is_remembered_until_a_file_changes,
+						start, end),
 		cmocka_unit_test_setup_teardown(environment, start, end),
 	};
 
