@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,6 +117,20 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/*
+ * The agent does not interrupt the command whose pipe it reads: on a busy processor it gets its turn
+ * when the command waits or its time slice is over, and takes in one go what has been written until
+ * then. On an idle one nothing changes.
+ */
+static void let_writers_finish(void)
+{
+	struct sched_param none = {0};
+
+	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
+		console_line("the agent stays at the ordinary scheduling policy: %s",
+			     strerror(errno));
+}
+
 static int take_descriptors(struct error *err)
 {
 	const int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM};
@@ -157,6 +172,7 @@ int role_agent(int argc, char **argv)
 	prctl(PR_SET_NAME, "microagent"); /* or ps would name us after a descriptor */
 	set_signals();
 	raise_file_limit();
+	let_writers_finish();
 	loop = take_descriptors(&err) == 0 ? loop_new(&err) : NULL;
 	if (loop && serve(&agent, loop, &err) == 0)
 		return 0;

@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,6 +49,14 @@ static void reset_limits(void)
 	}
 }
 
+/* The agent's own policy is not for what it runs. */
+static void be_scheduled_as_usual(void)
+{
+	struct sched_param none = {0};
+
+	sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
 static int enter_session(const struct spawn_spec *spec)
 {
 	sigset_t none;
@@ -60,6 +69,7 @@ static int enter_session(const struct spawn_spec *spec)
 	if (spec->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -1;
 	be_killable();
+	be_scheduled_as_usual();
 	reset_limits();
 	/* All of ours are close-on-exec; this is for one that was forgotten. */
 	syscall(SYS_close_range, 3, UINT_MAX, CLOSE_RANGE_CLOEXEC);

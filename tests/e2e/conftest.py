@@ -32,6 +32,12 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "soak: takes more than two minutes; `make soak` runs it")
 
 
+def pytest_collection_modifyitems(items):
+    """What waits for the tuned kernel and the debian image, built in the background on a machine
+    that is new, comes last."""
+    items.sort(key=lambda item: bool({"tuned_kernel", "debian_image"} & set(item.fixturenames)))
+
+
 def pid_lines(text):
     """Processes whose command line or title carries text: {pid: command line}."""
     found = {}

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import growth
+
 
 def test_every_exit_code(vm):
     with ThreadPoolExecutor(4) as pool:
@@ -123,3 +125,13 @@ def test_many_at_once(vm):
     for i, child in enumerate(children):
         out, err = child.communicate(b"x" * 1000, timeout=120)
         assert (child.returncode, out) == (0, f"{i}\n".encode()), err
+
+
+def test_nothing_grows_with_execs(vm):
+    """The small version of test_soak.py's ten thousand."""
+    for _ in range(20):
+        growth.run(vm.state / "vm", ["true"])
+    before = growth.look(vm, "vm")
+    for _ in range(200):
+        assert growth.run(vm.state / "vm", ["true"])["exitCode"] == 0
+    growth.assert_no_growth(vm, "vm", before)
