@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""What must not grow while a machine works: descriptors and memory of every process of ours, on the
+host and in the guest."""
+
+import hashlib
+import json
+import os
+import socket
+import struct
+from pathlib import Path
+
+from conftest import wait_until
+
+
+class Agent:
+    """One connection to the guest's agent, frame form."""
+
+    def __init__(self, workspace):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(120)
+        # The path may be longer than a socket's name: through the directory's descriptor.
+        directory = os.open(workspace, os.O_PATH | os.O_DIRECTORY)
+        self.sock.connect(f"/proc/self/fd/{directory}/vsock.sock")
+        os.close(directory)
+        self.sock.sendall(b"CONNECT 2222\n")
+        line = b""
+        while not line.endswith(b"\n"):
+            piece = self.sock.recv(1)
+            assert piece, "the agent's port is closed"
+            line += piece
+        assert line.startswith(b"OK "), line
+
+    def exactly(self, count):
+        data = b""
+        while len(data) < count:
+            piece = self.sock.recv(count - len(data))
+            assert piece, "the agent closed the connection"
+            data += piece
+        return data
+
+    def frame(self):
+        return self.exactly(struct.unpack(">I", self.exactly(4))[0])
+
+    def send(self, message):
+        text = json.dumps(message).encode()
+        self.sock.sendall(struct.pack(">I", len(text)) + text)
+
+    def close(self):
+        self.sock.close()
+
+
+def run(workspace, argv):
+    """One command on a connection of its own, as every exec of the command line."""
+    agent = Agent(workspace)
+    try:
+        agent.send({"id": "a", "cmd": argv})
+        return json.loads(agent.frame())
+    finally:
+        agent.close()
+
+
+def stream_digest(workspace, argv, which):
+    """SHA-256 and length of what a command writes to stdout (2) or stderr (3), and its exit code."""
+    agent = Agent(workspace)
+    digest, length = hashlib.sha256(), 0
+    try:
+        agent.send({"id": "a", "request": 1, "stream": True, "cmd": argv})
+        while True:
+            payload = agent.frame()
+            if payload[0] == which:
+                digest.update(payload[9:])
+                length += len(payload) - 9
+            elif payload[:1] == b"{" and json.loads(payload)["event"] == "exit":
+                return digest.hexdigest(), length, json.loads(payload)["exitCode"]
+    finally:
+        agent.close()
+
+
+def host_processes(workspace):
+    """The live supervisor and its companions, but for QEMU (its memory is the guest's)."""
+    runtime = json.loads((Path(workspace) / "runtime.json").read_text())
+    pids = {"supervisor": runtime["supervisorPid"]}
+    pids.update({c["name"]: c["pid"] for c in runtime["companions"] if c["name"] != "bwrap"})
+    return pids
+
+
+def memory_kib(pid):
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Private_Dirty:"):
+            return int(line.split()[1])
+    raise AssertionError(f"process {pid} has no memory")
+
+
+def look(host, name):
+    """{what: number} of everything that is to stay as it is."""
+    workspace = host.state / name
+    seen = {}
+    for who, pid in host_processes(workspace).items():
+        seen[f"{who} descriptors"] = len(os.listdir(f"/proc/{pid}/fd"))
+        seen[f"{who} KiB"] = memory_kib(pid)
+    script = ('for p in 1 $(cat /proc/1/task/1/children); do '
+              'echo $p $(ls /proc/$p/fd | wc -l) $(awk "/^RssAnon/ {print \\$2}" /proc/$p/status); done; '
+              'echo total $(ls -d /proc/[0-9]* | wc -l) 0')
+    text = host("exec", "--user", "root", name, "--", "sh", "-c", script, check=0).stdout
+    for line in text.splitlines():
+        who, descriptors, kib = line.split()
+        seen[f"guest {who} descriptors"] = int(descriptors)
+        seen[f"guest {who} KiB"] = int(kib)
+    return seen
+
+
+def growth(before, after, slack_kib):
+    """Descriptors as they were; memory within what an allocator may keep of one busy moment."""
+    assert before.keys() == after.keys(), (before, after)
+    return [f"{what}: {before[what]} -> {number}" for what, number in after.items()
+            if number > before[what] + (slack_kib if what.endswith("KiB") else 0)]
+
+
+def assert_no_growth(host, name, before, slack_kib=256):
+    """A connection that was just closed is open for a moment more; a leak stays."""
+    grown = []
+
+    def gone():
+        grown[:] = growth(before, look(host, name), slack_kib)
+        return not grown
+
+    try:
+        wait_until(gone, "nothing to have grown", seconds=10)
+    except AssertionError:
+        raise AssertionError(f"grown: {grown}, before: {before}") from None
