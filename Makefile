@@ -155,7 +155,7 @@ lint:
 # --- a fresh machine -----------------------------------------------------------------------------
 
 packages:
-	scripts/install-packages.sh $(if $(filter test soak bench,$(MAKECMDGOALS)),run test,run)
+	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test) $(filter bench,$(MAKECMDGOALS))
 
 setup: packages $(BINARIES)
 	$(BUILD)/bin/microagent kernel install

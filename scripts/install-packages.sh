@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages of the named sets (run, test, lint) that are missing. Quick and
+# Installs the Debian packages of the named sets (run, test, bench, lint) that are missing. Quick and
 # without a network when none is; uses sudo only when not root.
 set -eu
 
@@ -8,6 +8,7 @@ run_set="gcc libc6-dev make binutils libjansson-dev libseccomp-dev libarchive-de
 	qemu-system-x86 bubblewrap e2fsprogs busybox-static dpkg apt-utils xz-utils kmod ca-certificates"
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-pytest python3-jsonschema procps
 	mmdebstrap uidmap qemu-utils bc bison flex libelf-dev cpio rsync scdoc strace util-linux"
+bench_set="runc"
 lint_set="clang-format clang-tidy cppcheck shellcheck codespell"
 
 wanted=""
@@ -15,9 +16,10 @@ for set_name in "$@"; do
 	case "$set_name" in
 	run) wanted="$wanted $run_set" ;;
 	test) wanted="$wanted $test_set" ;;
+	bench) wanted="$wanted $bench_set" ;;
 	lint) wanted="$wanted $run_set $lint_set" ;;
 	*)
-		echo "install-packages.sh: no package set '$set_name' (run, test, lint)" >&2
+		echo "install-packages.sh: no package set '$set_name' (run, test, bench, lint)" >&2
 		exit 2
 		;;
 	esac
