@@ -20,10 +20,10 @@
 #include "supervisor/await.h"
 #include "supervisor/control_sock.h"
 #include "supervisor/disks.h"
-#include "supervisor/earlier.h"
 #include "supervisor/leftover.h"
 #include "supervisor/manifest.h"
 #include "supervisor/prepare.h"
+#include "supervisor/rootfs_digest.h"
 #include "supervisor/settle.h"
 #include "supervisor/ticket.h"
 
@@ -55,12 +55,10 @@ static int examine(struct start *start, const struct call *call, struct error *e
 		return -1;
 	if (boot_files_require(&start->files, err) < 0 ||
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
-		    0 ||
-	    call->backend->accelerator(config->accelerator, &start->accelerator, start->reason,
-				       err) < 0)
+		    0)
 		return -1;
-	mark(start, "verified");
-	return 0;
+	return call->backend->accelerator(config->accelerator, &start->accelerator, start->reason,
+					  err);
 }
 
 static int require_space(int fd, const char *what, struct error *err)
@@ -77,6 +75,26 @@ static int require_space(int fd, const char *what, struct error *err)
 			 (unsigned long long)least);
 }
 
+/* Compared before the first start; afterwards it is the guest's own. */
+static int see_rootfs(struct start *start, const struct manifest *manifest, struct error *err)
+{
+	if (!rootfs_is_enforced(start->record.state))
+		return rootfs_digest_recall(&start->record.ws, manifest, &start->files, err);
+	boot_files_hash_rootfs(&start->files);
+	return 0;
+}
+
+/* Hashing may take long and is no work for under the lock, where it is nearly always known then. */
+static int hash_early(struct start *start, struct error *err)
+{
+	if (record_load(&start->record, err) < 0)
+		return -1;
+	if (rootfs_is_enforced(start->record.state))
+		boot_files_hash_rootfs(&start->files);
+	mark(start, "verified");
+	return 0;
+}
+
 /* The state must allow it, the config be the recorded one, the files the recorded ones. */
 static int admit(struct start *start, struct response *response, struct error *err)
 {
@@ -88,7 +106,8 @@ static int admit(struct start *start, struct response *response, struct error *e
 	if (record_allows(&start->record, call->request->command, err) < 0 ||
 	    manifest_read(&start->record.ws, &manifest, err) < 0)
 		return -1;
-	if (config_compare(config, &manifest.config, err) == 0) {
+	if (config_compare(config, &manifest.config, err) == 0 &&
+	    see_rootfs(start, &manifest, err) == 0) {
 		response->verification =
 			boot_files_verify(&start->files, config->image, manifest.artifacts, err);
 		if (response->verification)
@@ -199,11 +218,11 @@ static int begin(struct start *start, struct response *response, struct error *e
 		return -1;
 	if (prepares_first(start)) {
 		start->made = true;
+		boot_files_hash_rootfs(&start->files);
 		if (prepare_workspace(record, &start->files, err) < 0)
 			return -1;
 	}
 	if (record_load(record, err) < 0 || admit(start, response, err) < 0 ||
-	    earlier_check(&record->ws, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0 ||
 	    require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0)
 		return -1;
@@ -244,7 +263,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	int status;
 
 	if (examine(start, call, err) < 0 || record_open(record, call, run, err) < 0 ||
-	    record_lock(record, err) < 0)
+	    hash_early(start, err) < 0 || record_lock(record, err) < 0)
 		return -1;
 	status = begin(start, response, err);
 	if (status < 0)

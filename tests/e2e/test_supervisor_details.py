@@ -88,8 +88,9 @@ def test_a_missing_file_is_named(host, artifact, field, step):
     gone.unlink()
     code, answer = ask(host, "inspect")
     assert code == 0 and answer["verification"]["ok"] is False
-    entry, = answer["verification"]["divergence"]
+    entry, *more = answer["verification"]["divergence"]
     assert entry["artifact"] == artifact
+    assert [e["artifact"] for e in more] == (["init"] if artifact == "initrd" else [])  # which is in it
     assert str(gone) in entry["error"] and "No such file" in entry["error"]
     code, answer = ask(host, "start", config)
     assert (code, answer["errorCode"]) == (1, "not-found")
@@ -112,3 +113,11 @@ def test_a_damaged_record_is_named_with_the_way_out(host, name, text):
         assert "microagent delete w removes the workspace" in answer["error"]
     host("delete", "w", check=0)
     assert not (host.state / "w").exists()
+
+
+@pytest.mark.parametrize("command", ["console", "quarantine"])
+@pytest.mark.parametrize("full", [False, True])
+def test_what_is_not_built_yet_is_unsupported(host, command, full):
+    code, answer = ask(host, command, host.config() if full else None)
+    assert (code, answer["errorCode"]) == (1, "unsupported"), answer
+    assert command in answer["error"]

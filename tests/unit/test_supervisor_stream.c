@@ -330,11 +330,10 @@ static void a_guest_that_does_not_read(void **state)
 
 /* --- control.sock ----------------------------------------------------------------------------- */
 
-static json_t *answer_ok(void *data, const json_t *request, struct control_client *client)
+static json_t *answer_ok(void *data, const json_t *request)
 {
 	int *count = data;
 
-	(void)client;
 	(*count)++;
 	return json_pack("{s:b, s:s}", "ok", 1, "echo",
 			 json_string_value(json_object_get(request, "action")));
