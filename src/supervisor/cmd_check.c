@@ -7,6 +7,7 @@
 #include "supervisor/manifest.h"
 #include "supervisor/record.h"
 #include "supervisor/rootfs_digest.h"
+#include "supervisor/shares.h"
 
 /* Against the recorded digests where the workspace is prepared. */
 static int verify(const struct record *record, const struct config *config,
@@ -22,7 +23,7 @@ static int verify(const struct record *record, const struct config *config,
 		return -1;
 	if (rootfs_is_enforced(record->state))
 		boot_files_hash_rootfs(&files);
-	if (boot_files_require(&files, err) < 0 ||
+	if (boot_files_require(&files, err) < 0 || shares_check(config, err) < 0 ||
 	    disks_open(config, files.file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0)
 		goto out;
 	if (manifest_read(&record->ws, &manifest, &why) < 0 && why.code != ERR_NOT_FOUND) {

@@ -7,6 +7,7 @@
 #include "supervisor/prepare.h"
 #include "supervisor/rootfs_digest.h"
 #include "supervisor/settle.h"
+#include "supervisor/shares.h"
 
 /* Of an earlier life of the same directory. */
 static int forget_earlier(const struct record *record, struct error *err)
@@ -68,6 +69,7 @@ static int prepare(struct record *record, struct boot_files *files, struct respo
 {
 	boot_files_hash_rootfs(files);
 	if (boot_files_require(files, err) < 0 ||
+	    shares_check(&record->call->request->config, err) < 0 ||
 	    look_at_disks(&record->call->request->config, files, err) < 0 ||
 	    record_open(record, record->call, true, err) < 0 || record_lock(record, err) < 0 ||
 	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0 ||

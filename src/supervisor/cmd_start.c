@@ -25,6 +25,7 @@
 #include "supervisor/prepare.h"
 #include "supervisor/rootfs_digest.h"
 #include "supervisor/settle.h"
+#include "supervisor/shares.h"
 #include "supervisor/ticket.h"
 
 struct start {
@@ -53,7 +54,7 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	if (call->backend->check(config, err) < 0 ||
 	    boot_files_open(config, ROOTFS_BOOT, &start->files, err) < 0)
 		return -1;
-	if (boot_files_require(&start->files, err) < 0 ||
+	if (boot_files_require(&start->files, err) < 0 || shares_check(config, err) < 0 ||
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
 		    0)
 		return -1;

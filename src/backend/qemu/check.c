@@ -54,7 +54,6 @@ int check_fields(const struct config *c, struct error *err)
 		{holds_something(c->mediation), {"config.mediation", "mediation yet"}},
 		{holds_something(c->vsock_listeners),
 		 {"config.vsockListeners", "further vsock listeners yet"}},
-		{holds_something(c->shares), {"config.shares", "shared directories yet"}},
 		{holds_something(c->bundles), {"config.bundles", "bundles yet"}},
 		{holds_something(c->outputs), {"config.outputs", "outputs yet"}},
 		{c->cgroup != NULL, {"config.cgroup", "placement in a cgroup yet"}},
