@@ -34,12 +34,13 @@ HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-FOLDERS := base contract store channel backend backend/qemu supervisor vsockd artifact guest api cli
+FOLDERS := base contract store channel backend backend/qemu supervisor vsockd netgate artifact guest api cli
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 sources = $(filter-out %/main.c,$(wildcard src/$(1)/*.c))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
 
-PROGRAMS := microagent microagent-qemu-supervisor microagent-vsockd microagent-artifact microagent-init
+PROGRAMS := microagent microagent-qemu-supervisor microagent-vsockd microagent-netgate \
+	    microagent-artifact microagent-init
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 
 all: $(BINARIES)
@@ -77,18 +78,21 @@ endef
 $(eval $(call program,microagent,cli,cli api channel store contract base,-ljansson))
 $(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend channel store contract base,-ljansson))
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
+$(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto))
 
-GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(wildcard src/guest/*.c src/base/*.c))
+# Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
+GUEST_SOURCES := $(filter-out src/base/isolate%.c,$(wildcard src/guest/*.c src/base/*.c))
+GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(GUEST_SOURCES))
 $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -s -o $@ $^ -ljansson
 
 # --- tests ---------------------------------------------------------------------------------------
 
-ALL_LIBS := $(foreach f,$(filter-out guest vsockd,$(FOLDERS)),$(call lib,$(f)))
+ALL_LIBS := $(foreach f,$(filter-out guest vsockd netgate,$(FOLDERS)),$(call lib,$(f)))
 LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lseccomp
-# guest and vsockd are programs of their own, whose names may be those of other programs' parts; their
+# guest, vsockd and netgate are programs of their own, whose names may be those of other programs' parts; their
 # tests link with them and base alone.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 
@@ -98,7 +102,7 @@ $(BUILD)/unit/test_$(1)_%: tests/unit/test_$(1)_%.c $(call lib,$(1)) $(call lib,
 	$$(call say,TEST )$$(CC) $$(CPPFLAGS) -Itests/unit $$(HOST_CFLAGS) -MMD -MP $$(HOST_LDFLAGS) -o $$@ $$< \
 		$(call lib,$(1)) $(call lib,base) -ljansson -lseccomp -lcmocka
 endef
-$(foreach f,guest vsockd,$(eval $(call lone_test,$(f))))
+$(foreach f,guest vsockd netgate,$(eval $(call lone_test,$(f))))
 
 $(BUILD)/unit/%: tests/unit/%.c $(ALL_LIBS)
 	@mkdir -p $(@D)

@@ -37,6 +37,11 @@ struct vm_events {
 	void (*ended)(void *data, enum vm_end end, const char *detail);
 	/* A companion (vsockd...) died by itself. fatal: the owner is expected to kill the VM. */
 	void (*companion_lost)(void *data, const char *name, int code, bool fatal);
+	/* What sever() began has come to its end. names: array of what was severed, borrowed; why:
+	 * NULL, or why it is not proven, and then the VM must not go on. */
+	void (*severed)(void *data, const json_t *names, const struct error *why);
+	/* The VM takes bytes for its serial console again. */
+	void (*console_room)(void *data);
 	void *data;
 };
 
@@ -101,8 +106,14 @@ struct backend {
 	int (*power_button)(struct vm *vm, struct error *err);
 	/* At once; `ended` follows on the loop. Accepts NULL; may be repeated. */
 	void (*kill)(struct vm *vm);
-	int (*resume)(struct vm *vm, struct error *err);		 /* after disk_full */
-	int (*sever)(struct vm *vm, json_t *severed, struct error *err); /* quarantine */
+	int (*resume)(struct vm *vm, struct error *err); /* after disk_full */
+	/* Bytes for the serial console: how many it takes now. When that is less than all of them,
+	 * `console_room` follows. */
+	size_t (*console)(struct vm *vm, const uint8_t *bytes, size_t len);
+	/* Quarantine: ends every companion by which the guest reaches the host or is reached, and
+	 * looks at what the VMM still holds; the VM goes on. `severed` follows on the loop, within
+	 * LIMIT_SEVER_MS, unless the VM ends before. */
+	int (*sever)(struct vm *vm, struct error *err);
 	void (*free)(struct vm *vm); /* kills and reaps what is left; accepts NULL */
 };
 

@@ -36,6 +36,9 @@
 	X(CONTROL_REQUEST_MS, 5000, "ms", "a request to a live supervisor and its answer")         \
 	X(CAPABILITIES_MS, 10000, "ms", "a supervisor's word on what its backend does")            \
 	X(SHELL_PROBE_MS, 1000, "ms", "agent round trip by which inspect knows shellReady")        \
+	X(SEVER_MS, 5000, "ms", "quarantine: the end of every channel, until it is proven")        \
+	X(SEVER_LOOK_MS, 20, "ms", "between two looks at what a VMM still holds")                  \
+	X(CONSOLE_BYTES, 262144, "bytes", "console output kept for a client that does not read")   \
 	X(ENDING_MS, 2000, "ms", "last moments of a workspace that has recorded its end")          \
 	X(AGENT_LOST_MS, 2000, "ms", "end of the VM after the end of its control stream")          \
 	X(WORKLOAD_GRACE_MS, 30000, "ms", "result of a guest after its workload's own timeout")    \
@@ -62,6 +65,8 @@
 	X(VSOCK_CLOSE_MS, 8000, "ms", "the guest kernel's RST after both ends have closed")        \
 	X(VSOCK_DRAIN_MS, 2000, "ms", "a guest's last bytes delivered after the VM has ended")     \
 	X(VSOCK_IDLE_MS, 2000, "ms", "quiet after which vsockd lets guest memory go")              \
+	X(NETGATE_LINES, 64, "lines/s", "connections of a guest that are listed one by one")       \
+	X(NETGATE_FLOW_MS, 300000, "ms", "quiet after which the same ports are a new connection")  \
 	X(WORKSPACE_MEMORY_MIN_MIB, 64, "MiB", "smallest guest")                                   \
 	X(LEASE_LOOK_MS, 1000, "ms", "a reader's look at a lease, waited out by who takes it")     \
 	X(AGENT_CONNECTIONS, 1024, "connections", "open at once to the guest agent")               \

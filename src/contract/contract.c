@@ -23,8 +23,7 @@ static const enum state lasting[] = {
 };
 
 static const char *const parity_rules[] = {
-	"How a VM is made and driven stays behind the supervisor; nothing of it is part of the "
-	"protocol",
+	"How a VM is made and driven is not part of the protocol",
 	"Answers are structured JSON documents, never prose to be scraped",
 	"Each change of state is an event, and events.json keeps them in order",
 	"halt keeps the disk and not the memory",

@@ -122,13 +122,6 @@ int request_decode(const void *data, size_t len, const char *backend,
 	return 0;
 }
 
-int request_command(const void *data, size_t len, enum command *out, struct error *err)
-{
-	json_auto_t *document = load_document(data, len, err);
-
-	return document ? decode_command_name(document, out, err) : -1;
-}
-
 void request_free(struct request *request)
 {
 	config_free(&request->config);

@@ -78,8 +78,6 @@ struct host_bounds {
  */
 int request_decode(const void *data, size_t len, const char *backend,
 		   const struct host_bounds *bounds, struct request *out, struct error *err);
-/* The command alone, of a document that may be wrong in everything else. ERR_INVALID. */
-int request_command(const void *data, size_t len, enum command *out, struct error *err);
 void request_free(struct request *request); /* accepts a zeroed one */
 
 /* Decodes a recorded config (workspace.json) with unknown fields ignored and defaults filled in.

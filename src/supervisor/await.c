@@ -20,7 +20,7 @@ struct await {
 	struct report_reader reader;
 	json_t *event;	/* the latest that was reported */
 	json_t *result; /* of the final line: after --remove there is no file to read it from */
-	bool ready, final;
+	bool ready, final, quarantined;
 	struct error failure; /* of the final line */
 };
 
@@ -60,6 +60,7 @@ static void take_line(struct await *await, const json_t *line)
 	}
 	pass_on(await, event);
 	await->ready = await->ready || state_of(event) == STATE_RUNNING;
+	await->quarantined = state_of(event) == STATE_QUARANTINED;
 }
 
 /* start is content with a ready guest; what failed, and run in any case, is followed to the end, so
@@ -73,7 +74,8 @@ static int follow(struct await *await, uint64_t deadline, struct error *err)
 		if (got <= 0)
 			return got;
 		take_line(await, line);
-		if (await->ready && !is_run(await))
+		/* Out of quarantine the end is told to whoever asks for it, not here. */
+		if ((await->ready && !is_run(await)) || await->quarantined)
 			return 0;
 	}
 }
@@ -123,6 +125,11 @@ static void explain(const struct await *await, struct error *err)
 
 	if (await->failure.code)
 		*err = await->failure;
+	else if (await->quarantined)
+		error_set(err, ERR_CONFLICT,
+			  "workspace %s was quarantined: its machine goes on without any channel; "
+			  "halt, stop or kill it",
+			  await->record->call->request->identity.runtime_id);
 	else
 		error_set(err, ERR_CONFLICT, "workspace %s ended before it was ready%s%s",
 			  await->record->call->request->identity.runtime_id, detail ? ": " : "",
@@ -146,7 +153,7 @@ static int conclude(struct await *await, struct response *response, struct error
 	struct record *record = await->record;
 
 	response->event = steal_ptr(&await->event);
-	if (await->failure.code || (!await->ready && !await->result)) {
+	if (await->failure.code || await->quarantined || (!await->ready && !await->result)) {
 		await->event = json_incref(response->event);
 		explain(await, err);
 		return -1;
@@ -165,7 +172,8 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 {
 	if (follow(await, start_deadline(await, accelerator), err) < 0)
 		return error_prefix(err, "the live supervisor does not report");
-	if (!await->final && (is_run(await) || !await->ready) && mend(await, err) < 0)
+	if (!await->final && !await->quarantined && (is_run(await) || !await->ready) &&
+	    mend(await, err) < 0)
 		return -1;
 	/* Its report ends with it, and its lease at the same moment or just after. */
 	if (await->final &&

@@ -56,14 +56,16 @@ static int put_own(json_t *object, const struct backend *backend, struct error *
 {
 	autofree char *dir = path_of_executable_dir(err);
 	autofree char *path = NULL;
-	const struct flag flags[] = {{"supervisorAvailable", true}, {"consoleAvailable", false}};
+	const struct flag flags[] = {{"supervisorAvailable", true},
+				     {"consoleAvailable", backend->console != NULL}};
 
 	if (!dir || asprintf(&path, "%s/microagent-%s-supervisor", dir, backend->name) < 0)
 		return -1;
 	if (put_text(object, "supervisorPath", path, err) < 0 ||
 	    put_flags(object, flags, ARRAY_SIZE(flags), err) < 0)
 		return -1;
-	return json_put_string(object, "consoleMode", "none", err);
+	return json_put_string(object, "consoleMode", backend->console ? "interactive" : "none",
+			       err);
 }
 
 /* A kernel that is not there is a fact to be told, not a failure of `host`. */

@@ -3,37 +3,39 @@
 #include "base/cleanup.h"
 #include "supervisor/answer.h"
 #include "supervisor/disks.h"
+#include "supervisor/earlier.h"
 #include "supervisor/manifest.h"
 #include "supervisor/prepare.h"
-#include "supervisor/rootfs_digest.h"
 #include "supervisor/settle.h"
 #include "supervisor/shares.h"
 
-/* Of an earlier life of the same directory. */
-static int forget_earlier(const struct record *record, struct error *err)
+/* Manifest and event, or neither: without room for both the old ones remain. */
+static int record_both(struct record *record, const json_t *artifacts, struct error *err)
 {
-	static const char *const files[] = {"result.json", "runtime.json", "serial.log"};
+	const struct request *request = record->call->request;
+	bool kept = false;
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (workspace_remove_file(&record->ws, files[i], err) < 0)
-			return -1;
-	return rootfs_digest_forget(&record->ws, err);
+	if (earlier_keep_manifest(&record->ws, &kept, err) < 0)
+		return -1;
+	if (manifest_write(&record->ws, &request->identity, &request->config, artifacts, err) < 0 ||
+	    record_note(record, STATE_PREPARED, NULL, err) < 0) {
+		earlier_restore_manifest(&record->ws, kept);
+		return -1;
+	}
+	earlier_drop_manifest(&record->ws);
+	return 0;
 }
 
 int prepare_workspace(struct record *record, const struct boot_files *files, struct error *err)
 {
-	const struct request *request = record->call->request;
 	bool made = record->ws.fd < 0;
 	json_auto_t *artifacts = boot_files_record(files, err);
 	struct error ignored;
 
-	if (!artifacts || record_create(record, err) < 0)
+	if (!artifacts || earlier_check(&record->ws, err) < 0 || record_create(record, err) < 0)
 		return -1;
-	if (forget_earlier(record, err) == 0 &&
-	    manifest_write(&record->ws, &request->identity, &request->config, artifacts, err) ==
-		    0 &&
-	    record_note(record, STATE_PREPARED, NULL, err) == 0)
-		return 0;
+	if (record_both(record, artifacts, err) == 0)
+		return earlier_forget(&record->ws, err);
 	/* A directory that this command made and could not fill (no room) goes again. */
 	if (made)
 		(void)workspace_remove(&record->ws, &ignored);

@@ -20,6 +20,7 @@
 #include "supervisor/await.h"
 #include "supervisor/control_sock.h"
 #include "supervisor/disks.h"
+#include "supervisor/earlier.h"
 #include "supervisor/leftover.h"
 #include "supervisor/manifest.h"
 #include "supervisor/prepare.h"
@@ -224,6 +225,7 @@ static int begin(struct start *start, struct response *response, struct error *e
 			return -1;
 	}
 	if (record_load(record, err) < 0 || admit(start, response, err) < 0 ||
+	    earlier_check(&record->ws, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0 ||
 	    require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0)
 		return -1;

@@ -2,7 +2,6 @@
 #include "supervisor/control_sock.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +20,12 @@
 #define REQUEST_MAX 65536u
 #define READ_CHUNK 4096u
 
-struct client {
+struct control_client {
 	struct control_sock *server;
 	int fd; /* -1: a free place */
 	struct loop_watch *watch, *timer;
 	struct buf in;
+	bool deferred; /* the answer comes later; the place is kept until then */
 };
 
 struct control_sock {
@@ -35,7 +35,7 @@ struct control_sock {
 	struct loop_watch *watch;
 	control_sock_fn *fn;
 	void *data;
-	struct client clients[CLIENTS_MAX];
+	struct control_client clients[CLIENTS_MAX];
 };
 
 /* While every place is taken nobody is accepted: the kernel's queue holds the next ones. */
@@ -50,7 +50,7 @@ static void listen_if_room(struct control_sock *server)
 		log_line(server->log, "control.sock: %s", err.msg);
 }
 
-static void drop_client(struct client *client)
+static void drop_client(struct control_client *client)
 {
 	loop_remove(client->watch);
 	loop_remove(client->timer);
@@ -58,10 +58,11 @@ static void drop_client(struct client *client)
 	if (client->fd >= 0)
 		close(client->fd);
 	client->fd = -1;
+	client->deferred = false;
 	buf_free(&client->in);
 }
 
-static void end_client(struct client *client)
+static void end_client(struct control_client *client)
 {
 	drop_client(client);
 	listen_if_room(client->server);
@@ -79,7 +80,7 @@ static void send_answer(int fd, const json_t *answer)
 		(void)!send(fd, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static json_t *refusal(const struct error *error)
+json_t *control_sock_refusal(const struct error *error)
 {
 	json_auto_t *answer = json_object();
 
@@ -91,7 +92,7 @@ static json_t *refusal(const struct error *error)
 	return steal_ptr(&answer);
 }
 
-static void serve(struct client *client, size_t len)
+static void serve(struct control_client *client, size_t len)
 {
 	struct error err = {0};
 	json_auto_t *request = json_load_strict(buf_bytes(&client->in), len, &err);
@@ -99,14 +100,32 @@ static void serve(struct client *client, size_t len)
 
 	if (request && !json_is_object(request))
 		error_set(&err, ERR_INVALID, "the request is no object");
-	answer = err.code ? refusal(&err) : client->server->fn(client->server->data, request);
+	answer = err.code ? control_sock_refusal(&err)
+			  : client->server->fn(client->server->data, request, client);
+	if (client->deferred || client->fd < 0)
+		return; /* answered later, or just now */
+	send_answer(client->fd, answer);
+	end_client(client);
+}
+
+/* Nothing is listened for meanwhile: neither more bytes nor the end of who asked. */
+void control_sock_defer(struct control_client *client)
+{
+	loop_remove(client->watch);
+	loop_remove(client->timer);
+	client->watch = client->timer = NULL;
+	client->deferred = true;
+}
+
+void control_sock_answer(struct control_client *client, const json_t *answer)
+{
 	send_answer(client->fd, answer);
 	end_client(client);
 }
 
 static void on_client(struct loop *loop, int fd, uint32_t events, void *data)
 {
-	struct client *client = data;
+	struct control_client *client = data;
 	struct error err;
 	uint8_t *room = buf_reserve(&client->in, READ_CHUNK, &err), *end;
 	ssize_t n;
@@ -129,14 +148,15 @@ static void on_client(struct loop *loop, int fd, uint32_t events, void *data)
 
 static void on_client_timer(struct loop *loop, void *data)
 {
-	struct client *client = data;
+	struct control_client *client = data;
 
 	(void)loop;
 	client->timer = NULL;
 	end_client(client);
 }
 
-static int admit(struct control_sock *server, struct client *client, int fd, struct error *err)
+static int admit(struct control_sock *server, struct control_client *client, int fd,
+		 struct error *err)
 {
 	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
 
@@ -206,65 +226,4 @@ void control_sock_free(struct control_sock *server)
 	loop_remove(server->watch);
 	close(server->listen_fd);
 	free(server);
-}
-
-/* --- the client ---------------------------------------------------------------------------- */
-
-static int receive_line(int fd, struct buf *in, uint64_t deadline_ns, struct error *err)
-{
-	while (!memchr(buf_bytes(in), '\n', in->len)) {
-		uint8_t *room;
-		ssize_t n;
-
-		if (fd_wait(fd, POLLIN, deadline_ns, err) < 0)
-			return -1;
-		room = buf_reserve(in, READ_CHUNK, err);
-		if (!room)
-			return -1;
-		n = recv(fd, room, READ_CHUNK, MSG_DONTWAIT);
-		if (n == 0 || (n < 0 && errno == ECONNRESET))
-			return error_set(err, ERR_UNAVAILABLE,
-					 "the live supervisor ended without an answer");
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return error_errno(err, errno, CONTROL_SOCK_NAME);
-		if (n > 0)
-			buf_commit(in, (size_t)n);
-	}
-	return 0;
-}
-
-static int read_answer(const struct buf *in, struct error *err)
-{
-	const uint8_t *end = memchr(buf_bytes(in), '\n', in->len);
-	json_auto_t *answer = json_load_strict(buf_bytes(in), (size_t)(end - buf_bytes(in)), err);
-	const char *text, *code;
-
-	if (!answer)
-		return error_prefix(err, CONTROL_SOCK_NAME);
-	if (json_is_true(json_object_get(answer, "ok")))
-		return 0;
-	text = json_string_value(json_object_get(answer, "error"));
-	code = json_string_value(json_object_get(answer, "errorCode"));
-	return error_set(err, error_code_from_name(code ? code : ""), "%s",
-			 text ? text : "the live supervisor refused");
-}
-
-int control_sock_power(int workspace_fd, const char *action, uint64_t deadline_ns,
-		       struct error *err)
-{
-	autoclose int fd = sock_connect_at(workspace_fd, CONTROL_SOCK_NAME, err);
-	autobuf struct buf in = BUF_INIT(REQUEST_MAX);
-	autobuf struct buf request = BUF_INIT(256);
-
-	if (fd < 0) {
-		if (err && (err->errnum == ECONNREFUSED || err->errnum == EAGAIN))
-			err->code = ERR_UNAVAILABLE;
-		return -1;
-	}
-	if (buf_printf(&request, err, "{\"command\":\"power\",\"action\":\"%s\"}\n", action) < 0 ||
-	    fd_write_all(fd, buf_bytes(&request), request.len, err) < 0)
-		return -1;
-	if (receive_line(fd, &in, deadline_ns, err) < 0)
-		return -1;
-	return read_answer(&in, err);
 }

@@ -17,16 +17,32 @@
 
 struct control_sock;
 
-/* Acts on a request and returns the answer, a new reference; NULL closes without one. */
-typedef json_t *control_sock_fn(void *data, const json_t *request);
+struct control_client; /* one request that waits for its answer */
+
+/* Acts on a request and returns the answer, a new reference; NULL closes without one, unless the
+ * function has deferred the answer. */
+typedef json_t *control_sock_fn(void *data, const json_t *request, struct control_client *client);
 
 /* listen_fd becomes the server's own, also on failure. */
 struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_sock_fn *fn,
 				      void *data, struct log *log, struct error *err);
 void control_sock_free(struct control_sock *server); /* accepts NULL; not in the callback */
 
-/* Sends {"command":"power","action":action} to the workspace's live supervisor and waits for its
- * yes. ERR_NOT_FOUND or ERR_UNAVAILABLE: nobody is there; ERR_TIMEOUT: it does not answer. */
+/* For what takes its time. The client is then answered once, or dropped with the server; it keeps
+ * one of few places until then. */
+void control_sock_defer(struct control_client *client);
+void control_sock_answer(struct control_client *client, const json_t *answer);
+/* {"ok":false,"error","errorCode"}, new; NULL without memory. */
+json_t *control_sock_refusal(const struct error *error);
+
+/* --- control_ask.c: the client --------------------------------------------------------------- */
+
+/* Sends a request to the workspace's live supervisor and waits for its yes, of which *answer (may
+ * be NULL) becomes a new reference; a no is its error. ERR_NOT_FOUND or ERR_UNAVAILABLE: nobody is
+ * there; ERR_TIMEOUT: it does not answer. */
+int control_sock_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
+		     struct error *err);
+/* {"command":"power","action":action} */
 int control_sock_power(int workspace_fd, const char *action, uint64_t deadline_ns,
 		       struct error *err);
 

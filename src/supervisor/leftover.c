@@ -143,14 +143,19 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 	}
 }
 
-/* vsock.sock, vsock.sock_<P>, control.sock, console.sock */
-static bool is_our_socket(const char *name)
+/* vsock.sock, vsock.sock_<P>, console.sock: what leads into the guest or comes from it */
+static bool is_channel(const char *name)
 {
-	return !strncmp(name, "vsock.sock", strlen("vsock.sock")) ||
-	       !strcmp(name, "control.sock") || !strcmp(name, "console.sock");
+	return !strncmp(name, "vsock.sock", strlen("vsock.sock")) || !strcmp(name, "console.sock");
 }
 
-int leftover_remove_files(const struct workspace *ws, struct error *err)
+static bool is_our_socket(const char *name)
+{
+	return is_channel(name) || !strcmp(name, "control.sock");
+}
+
+static int remove_sockets(const struct workspace *ws, bool (*which)(const char *name),
+			  struct error *err)
 {
 	autoclose int fd = openat(ws->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -161,12 +166,29 @@ int leftover_remove_files(const struct workspace *ws, struct error *err)
 		return error_errno(err, errno, "%s", ws->id);
 	steal_fd(&fd); /* the stream's own now */
 	while ((entry = readdir(dir))) {
-		if (!is_our_socket(entry->d_name) ||
+		if (!which(entry->d_name) ||
 		    fstatat(ws->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    !S_ISSOCK(st.st_mode))
 			continue;
 		if (workspace_remove_file(ws, entry->d_name, err) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+int leftover_remove_channels(const struct workspace *ws, struct error *err)
+{
+	return remove_sockets(ws, is_channel, err);
+}
+
+int leftover_remove_files(const struct workspace *ws, struct error *err)
+{
+	if (remove_sockets(ws, is_our_socket, err) < 0)
+		return -1;
 	return workspace_remove_file(ws, LEFTOVER_RESERVE, err);
+}
+
+bool leftover_has_control(const struct workspace *ws)
+{
+	return ws->fd >= 0 && faccessat(ws->fd, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }

@@ -27,5 +27,9 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns);
  * disk for the last records. */
 #define LEFTOVER_RESERVE "reserve"
 int leftover_remove_files(const struct workspace *ws, struct error *err);
+/* The sockets that lead to or from the guest: all but control.sock. */
+int leftover_remove_channels(const struct workspace *ws, struct error *err);
+/* control.sock is there: a live supervisor lives, or did not come to clean up. */
+bool leftover_has_control(const struct workspace *ws);
 
 #endif

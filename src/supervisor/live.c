@@ -138,6 +138,8 @@ static int begin(struct live *live, struct error *err)
 	if (status == 0)
 		status = serial_log_open(&live->serial, live->ws.fd, "serial.log",
 					 limit_get(LIMIT_SERIAL_LOG_BYTES), err);
+	if (status == 0 && live->backend->console)
+		status = live_console_begin(live, err);
 	if (status == 0)
 		status = boot(live, &manifest.config, err);
 	manifest_free(&manifest);
@@ -162,6 +164,7 @@ static void close_all(struct live *live)
 {
 	control_sock_free(live->requests);
 	control_stream_free(live->control);
+	console_free(live->console);
 	live->backend->free(live->vm);
 	serial_log_close(&live->serial);
 	loop_free(live->loop);
@@ -171,6 +174,7 @@ static void close_all(struct live *live)
 	json_decref(live->last_event);
 	json_decref(live->result);
 	json_decref(live->pending);
+	json_decref(live->severed);
 	ticket_free(&live->ticket);
 	free(live->dir.path);
 	free(live->ws.id);

@@ -9,7 +9,8 @@
  *   live_record.c  events, runtime.json, reports, and what a full disk holds back
  *   live_guest.c   the control stream: ready, result, time
  *   live_vm.c      the VM: serial console, full disk, its end
- *   live_ask.c     who may want it to end: requests, lifelines, signals, the boot deadline
+ *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
+ *   live_quarantine.c  every channel cut, and the VM goes on
  *   live_end.c     how it is ended, and what the end meant
  */
 #ifndef SUPERVISOR_LIVE_H
@@ -25,6 +26,7 @@
 #include "base/loop.h"
 #include "contract/state.h"
 #include "store/store.h"
+#include "supervisor/console.h"
 #include "supervisor/control_sock.h"
 #include "supervisor/control_stream.h"
 #include "supervisor/outcome.h"
@@ -42,6 +44,7 @@ struct live {
 	struct control_stream *control;
 	struct control_sock *requests;
 	struct serial_log serial;
+	struct console *console;
 	json_t *runtime; /* runtime.json as last written */
 
 	struct outcome outcome;
@@ -49,9 +52,11 @@ struct live {
 	json_t *last_event;
 	json_t *result;	 /* until it is in result.json */
 	json_t *pending; /* events that the disk had no room for, oldest first */
-	bool paused;	 /* the VM waits for room on the disk */
-	bool over;	 /* the end was recorded and reported */
-	int time_fd;	 /* says that the wall clock was set or the host slept */
+	json_t *severed; /* names of the channels that a quarantine has cut; NULL before one */
+	struct control_client *quarantine_client; /* waits for the end of it */
+	bool paused;				  /* the VM waits for room on the disk */
+	bool over;				  /* the end was recorded and reported */
+	int time_fd; /* says that the wall clock was set or the host slept */
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
 	struct loop_watch *time_timer, *time_watch;
@@ -82,11 +87,19 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 int live_time_begin(struct live *live, struct error *err);
 
 /* live_vm.c */
+int live_console_begin(struct live *live, struct error *err);
 extern const struct vm_events live_vm_events; /* data is set by the user of it */
 
 /* live_ask.c */
 int live_ask_begin(struct live *live, struct error *err);
-json_t *live_request(void *data, const json_t *request); /* a control_sock_fn */
+control_sock_fn live_request;
+
+/* live_quarantine.c */
+/* Begins it. The client has its answer when it is proven and recorded, or has failed. */
+int live_quarantine(struct live *live, struct control_client *client, struct error *err);
+void live_severed(void *data, const json_t *names, const struct error *why); /* a VM's event */
+/* What the end of the VM means for a quarantine that is under way. */
+void live_quarantine_over(struct live *live);
 
 /* live_end.c */
 /* Asks for the end or forces it, by what stands then. cause: for INTENT_FAILED, else NULL. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may want a VM to end: a request on control.sock, a lifeline, SIGTERM, the boot deadline. */
+/* What is wanted of a live supervisor: requests on control.sock; and who else may want its VM to
+ * end: a lifeline, SIGTERM, the boot deadline. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,47 +13,61 @@
 #include "base/limits.h"
 #include "supervisor/live.h"
 
-static int power_intent(const json_t *request, enum intent *out, struct error *err)
+static int ask_power(struct live *live, const json_t *request, struct control_client *client,
+		     struct error *err)
 {
 	static const struct {
 		const char *action;
 		enum intent intent;
 	} actions[] = {{"halt", INTENT_HALT}, {"stop", INTENT_STOP}, {"kill", INTENT_KILL}};
-	const char *command = NULL, *action = NULL;
+	const char *action = NULL;
 
-	if (json_get_string(request, "", "command", JSON_REQUIRED, &command, err) < 0)
-		return -1;
-	if (strcmp(command, "power") != 0)
-		return error_set(err, ERR_UNSUPPORTED, "%.32s is not a request of control.sock",
-				 command);
+	(void)client;
 	if (json_get_string(request, "", "action", JSON_REQUIRED, &action, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		if (strcmp(actions[i].action, action) != 0)
 			continue;
-		*out = actions[i].intent;
+		log_line(&live->log, "asked to %s by control.sock", action);
+		live_end(live, actions[i].intent, NULL);
 		return 0;
 	}
 	return error_set(err, ERR_INVALID, "action must be halt, stop or kill");
 }
 
-json_t *live_request(void *data, const json_t *request)
+static int ask_quarantine(struct live *live, const json_t *request, struct control_client *client,
+			  struct error *err)
 {
-	struct live *live = data;
-	enum intent intent = INTENT_NONE;
-	struct error err = {0};
-	json_auto_t *answer = json_object();
+	(void)request;
+	return live_quarantine(live, client, err);
+}
 
-	if (power_intent(request, &intent, &err) == 0) {
-		log_line(&live->log, "asked to end by control.sock");
-		live_end(live, intent, NULL);
-	}
-	if (json_put(answer, "ok", json_boolean(err.code == ERR_NONE), NULL) < 0)
-		return NULL;
-	if (err.code && (json_put_string(answer, "error", err.msg, NULL) < 0 ||
-			 json_put_string(answer, "errorCode", error_code_name(err.code), NULL) < 0))
-		return NULL;
-	return steal_ptr(&answer);
+/* 0: done, or the answer is deferred. */
+static int act(struct live *live, const json_t *request, struct control_client *client,
+	       struct error *err)
+{
+	static const struct {
+		const char *command;
+		int (*fn)(struct live *live, const json_t *request, struct control_client *client,
+			  struct error *err);
+	} requests[] = {{"power", ask_power}, {"quarantine", ask_quarantine}};
+	const char *command = NULL;
+
+	if (json_get_string(request, "", "command", JSON_REQUIRED, &command, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+		if (strcmp(requests[i].command, command) == 0)
+			return requests[i].fn(live, request, client, err);
+	return error_set(err, ERR_UNSUPPORTED, "%.32s is not a request of control.sock", command);
+}
+
+json_t *live_request(void *data, const json_t *request, struct control_client *client)
+{
+	struct error err = {0};
+
+	if (act(data, request, client, &err) < 0)
+		return control_sock_refusal(&err);
+	return json_pack("{s:b}", "ok", 1);
 }
 
 /* --- lifelines, signals, the boot deadline ------------------------------------------------- */

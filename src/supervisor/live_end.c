@@ -157,6 +157,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	state = decide(live, end, vm_detail, detail, sizeof(detail), &failure);
 	live->over = true;
 	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */
+	live_quarantine_over(live);
 	control_sock_free(live->requests);
 	live->requests = NULL;
 	if (live->serial.lost > 0)
@@ -169,7 +170,8 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	live_record(live, state, detail);
 	if (!live_record_pending(live))
 		log_line(&live->log, "the last events found no room on the disk");
-	if (live->ticket.remove)
+	/* What was quarantined is kept, whatever its run was told before. */
+	if (live->ticket.remove && !live->outcome.quarantined)
 		remove_workspace(live);
 	line = report_final(live->last_event, live->ticket.remove ? live->result : NULL, &failure);
 	report_send(LIVE_REPORT, line);

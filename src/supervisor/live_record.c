@@ -88,6 +88,8 @@ void live_record(struct live *live, enum state state, const char *detail)
 	event = event_json(live->ticket.identity, state, detail && *detail ? detail : NULL, now);
 	if (!event)
 		return;
+	if (state == STATE_QUARANTINED && live->severed)
+		json_object_set(event, "severed", live->severed);
 	live->state = state;
 	log_line(&live->log, "%s%s%s", state_names[state], detail && *detail ? ": " : "",
 		 detail ? detail : "");

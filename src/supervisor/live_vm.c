@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "supervisor/live.h"
 
@@ -13,6 +14,32 @@ static void on_serial(void *data, const uint8_t *bytes, size_t len)
 	struct live *live = data;
 
 	serial_log_write(&live->serial, bytes, len);
+	console_output(live->console, bytes, len);
+}
+
+static void on_console_room(void *data)
+{
+	struct live *live = data;
+
+	console_room(live->console);
+}
+
+static size_t console_input(void *data, const uint8_t *bytes, size_t len)
+{
+	struct live *live = data;
+
+	return live->vm && live->backend->console ? live->backend->console(live->vm, bytes, len)
+						  : len;
+}
+
+int live_console_begin(struct live *live, struct error *err)
+{
+	int fd = sock_listen_at(live->ws.fd, CONSOLE_SOCK_NAME, 8, err);
+
+	if (fd < 0)
+		return -1;
+	live->console = console_new(live->loop, fd, console_input, live, &live->log, err);
+	return live->console ? 0 : -1;
 }
 
 static bool has_room(int fd)
@@ -59,7 +86,7 @@ static void on_room_timer(struct loop *loop, void *data)
 		return;
 	}
 	if (live->outcome.intent == INTENT_NONE)
-		live_record(live, STATE_RUNNING, "resumed: there is room on the disk again");
+		live_record(live, live->state, "resumed: there is room on the disk again");
 	control_stream_push_time(live->control);
 }
 
@@ -108,4 +135,6 @@ const struct vm_events live_vm_events = {
 	.disk_full = on_disk_full,
 	.ended = on_ended,
 	.companion_lost = on_companion_lost,
+	.severed = live_severed,
+	.console_room = on_console_room,
 };

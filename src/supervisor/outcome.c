@@ -101,6 +101,29 @@ static void describe_graceful_end(const struct outcome *outcome, enum vm_end end
 		snprintf(detail, detail_size, "unclean: the guest did not end in order");
 }
 
+/* Who is in quarantine leaves it by halt, stop or kill alone: any other end is noted, and the
+ * workspace stays quarantined. */
+static enum state state_of_quarantined_end(const struct outcome *outcome, enum vm_end end,
+					   const char *end_detail, char *detail, size_t detail_size,
+					   struct error *failure)
+{
+	struct outcome plain = *outcome;
+	char how[256] = "";
+
+	plain.quarantined = false;
+	/* Its result, had there been one, could not have come. */
+	plain.has_result = plain.workload = false;
+	outcome_state(&plain, end, end_detail, how, sizeof(how), failure);
+	snprintf(detail, detail_size, "the machine ended in quarantine: %s", how);
+	*failure = (struct error){0};
+	return STATE_QUARANTINED;
+}
+
+static bool is_released(enum intent intent)
+{
+	return intent == INTENT_HALT || intent == INTENT_STOP || intent == INTENT_KILL;
+}
+
 enum state outcome_state(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			 char *detail, size_t detail_size, struct error *failure)
 {
@@ -112,6 +135,9 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 	static_assert(ARRAY_SIZE(forced) == INTENT_COUNT, "a place for every intent");
 
 	*failure = (struct error){0};
+	if (outcome->quarantined && !is_released(outcome->intent))
+		return state_of_quarantined_end(outcome, end, end_detail, detail, detail_size,
+						failure);
 	switch (outcome->intent) {
 	case INTENT_NONE:
 	case INTENT_DONE:

@@ -44,7 +44,8 @@ struct outcome {
 	int64_t timeout_seconds; /* of the workload; 0: none */
 	char start_error[256];	 /* why it never ran; "" where it did */
 
-	bool overdue; /* a graceful end was asked for and had to be forced */
+	bool quarantined; /* every channel was cut before */
+	bool overdue;	  /* a graceful end was asked for and had to be forced */
 };
 
 /* The state to be recorded, its detail ("" for none) and, for a VM that broke rather than ended,

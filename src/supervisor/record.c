@@ -96,13 +96,25 @@ int record_allows(const struct record *record, enum command command, struct erro
 
 	if (state_allows(record->state, command))
 		return 0;
+	if (command == COMMAND_CONSOLE && record->state != STATE_UNKNOWN)
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is %s; there is a console while it is running", id,
+				 state_names[record->state]);
+	if (command == COMMAND_QUARANTINE && record->state == STATE_QUARANTINED)
+		return error_set(err, ERR_CONFLICT, "workspace %s is already quarantined", id);
 	switch (record->state) {
 	case STATE_UNKNOWN:
-		if (command == COMMAND_HALT || command == COMMAND_STOP || command == COMMAND_KILL)
+		if (command == COMMAND_QUARANTINE || command == COMMAND_HALT ||
+		    command == COMMAND_STOP || command == COMMAND_KILL)
 			return error_set(err, ERR_NOT_FOUND, "there is no workspace %s", id);
 		return error_set(err, ERR_CONFLICT, "workspace %s is not prepared", id);
 	case STATE_STARTING:
 	case STATE_RUNNING:
+		if (command == COMMAND_QUARANTINE)
+			return error_set(err, ERR_CONFLICT,
+					 "workspace %s is starting; kill it, or wait until it is "
+					 "running, before quarantine",
+					 id);
 		return error_set(err, ERR_CONFLICT,
 				 "workspace %s is already running; stop or kill it before %s", id,
 				 name);

@@ -77,8 +77,3 @@ int rootfs_digest_renew(const struct workspace *ws, struct boot_files *files, st
 		return -1;
 	return workspace_write(ws, LAST_FILE, last, STORE_NO_SYNC, err);
 }
-
-int rootfs_digest_forget(const struct workspace *ws, struct error *err)
-{
-	return workspace_remove_file(ws, LAST_FILE, err);
-}

@@ -20,7 +20,5 @@ int rootfs_digest_recall(const struct workspace *ws, const struct manifest *mani
 			 struct boot_files *files, struct error *err);
 /* Takes a new one, records it as the last, and puts it into files. */
 int rootfs_digest_renew(const struct workspace *ws, struct boot_files *files, struct error *err);
-/* The digest of an earlier life of the directory. */
-int rootfs_digest_forget(const struct workspace *ws, struct error *err);
 
 #endif

@@ -17,9 +17,17 @@ static bool is_live_state(enum state state)
 	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
 }
 
+/* Quarantined with nothing alive is fine, unless its live supervisor did not come to clean up. */
+static bool may_be_stale(const struct record *record)
+{
+	if (record->state == STATE_QUARANTINED)
+		return leftover_has_control(&record->ws);
+	return is_live_state(record->state);
+}
+
 bool settle_is_needed(const struct record *record)
 {
-	if (!is_live_state(record->state))
+	if (!may_be_stale(record))
 		return false;
 	return !lease_is_held(&record->ws) || leftover_supervisor_is_gone(&record->ws);
 }
@@ -56,5 +64,7 @@ int settle(struct record *record, struct error *err)
 	if (lease_wait_free(&record->ws, deadline_in(LIMIT_KILL_MS), err) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
-	return record_note(record, STATE_FAILED, detail, err);
+	return record_note(record,
+			   record->state == STATE_QUARANTINED ? STATE_QUARANTINED : STATE_FAILED,
+			   detail, err);
 }

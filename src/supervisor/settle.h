@@ -2,7 +2,7 @@
 /*
  * Stale records: the state says that a VM lives, but its live supervisor ended without recording
  * how (it was killed, or the host was rebooted), and with it everything of the workspace. Whoever
- * comes next records `failed` and cleans up.
+ * comes next records `failed` and cleans up. What was quarantined stays so.
  */
 #ifndef SUPERVISOR_SETTLE_H
 #define SUPERVISOR_SETTLE_H
@@ -16,7 +16,7 @@
  * its supervisor. */
 bool settle_is_needed(const struct record *record);
 /* Loads the record and, where it is stale, ends what is left, removes the sockets and records
- * `failed`. Under the command lock. */
+ * `failed`, or `quarantined` once more. Under the command lock. */
 int settle(struct record *record, struct error *err);
 /* The lease is held by somebody who goes on. The last moments of a VM that has ended, or whose
  * supervisor was killed, are waited out. */

@@ -17,14 +17,19 @@
 #include "supervisor/capabilities.h"
 #include "supervisor/live.h"
 
-/* NULL: not built yet. */
 static command_fn *const command_functions[COMMAND_COUNT] = {
-	[COMMAND_HOST] = cmd_host,	 [COMMAND_CHECK] = cmd_check,
-	[COMMAND_PREPARE] = cmd_prepare, [COMMAND_RUN] = cmd_start,
-	[COMMAND_START] = cmd_start,	 [COMMAND_CONSOLE] = NULL,
-	[COMMAND_INSPECT] = cmd_inspect, [COMMAND_HALT] = cmd_stop,
-	[COMMAND_QUARANTINE] = NULL,	 [COMMAND_STOP] = cmd_stop,
-	[COMMAND_KILL] = cmd_stop,	 [COMMAND_DELETE] = cmd_delete,
+	[COMMAND_HOST] = cmd_host,
+	[COMMAND_CHECK] = cmd_check,
+	[COMMAND_PREPARE] = cmd_prepare,
+	[COMMAND_RUN] = cmd_start,
+	[COMMAND_START] = cmd_start,
+	[COMMAND_CONSOLE] = cmd_console,
+	[COMMAND_INSPECT] = cmd_inspect,
+	[COMMAND_HALT] = cmd_stop,
+	[COMMAND_QUARANTINE] = cmd_quarantine,
+	[COMMAND_STOP] = cmd_stop,
+	[COMMAND_KILL] = cmd_stop,
+	[COMMAND_DELETE] = cmd_delete,
 };
 static_assert(ARRAY_SIZE(command_functions) == COMMAND_COUNT, "a place for every command");
 
@@ -41,39 +46,17 @@ static struct host_bounds bounds_of_host(void)
 	return bounds;
 }
 
-static int unsupported(const struct backend *backend, enum command command, struct error *err)
-{
-	return error_set(err, ERR_UNSUPPORTED, "%s is not supported by backend %s",
-			 command_table[command].name, backend->name);
-}
-
-/* A command that is not built yet is refused as such before a fault of its identity or config: it
- * would be of no use to mend that first. */
-static int decode_request(const struct backend *backend, const struct buf *document,
-			  struct request *out, struct error *err)
-{
-	const struct host_bounds bounds = bounds_of_host();
-	enum command command;
-
-	if (request_decode(buf_bytes(document), document->len, backend->name, &bounds, out, err) ==
-	    0)
-		return 0;
-	if (request_command(buf_bytes(document), document->len, &command, NULL) == 0 &&
-	    !command_functions[command])
-		return unsupported(backend, command, err);
-	return -1;
-}
-
 /* A document above the limit is refused without being read to its end. */
 static int read_request(const struct backend *backend, struct request *out, struct error *err)
 {
+	const struct host_bounds bounds = bounds_of_host();
 	autobuf struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES));
 
 	if (fd_read_to_end(STDIN_FILENO, &document, err) < 0)
 		return error_prefix(err, "request");
 	if (document.len == 0)
 		return error_set(err, ERR_INVALID, "the request is empty");
-	return decode_request(backend, &document, out, err);
+	return request_decode(buf_bytes(&document), document.len, backend->name, &bounds, out, err);
 }
 
 static int refuse_options(const struct options *options, enum command command, struct error *err)
@@ -94,8 +77,6 @@ static int dispatch(const struct call *call, struct response *response, struct e
 
 	if (refuse_options(call->options, command, err) < 0)
 		return -1;
-	if (!command_functions[command])
-		return unsupported(call->backend, command, err);
 	return command_functions[command](call, response, err);
 }
 

@@ -26,7 +26,8 @@ struct call {
  * On failure response->event, where it is set, goes into the failing answer. */
 typedef int command_fn(const struct call *call, struct response *response, struct error *err);
 
-command_fn cmd_host, cmd_check, cmd_prepare, cmd_start, cmd_inspect, cmd_stop, cmd_delete;
+command_fn cmd_host, cmd_check, cmd_prepare, cmd_start, cmd_console, cmd_inspect, cmd_stop,
+	cmd_quarantine, cmd_delete;
 
 /* The whole of main() but for the choice of the backend. Returns the exit code. */
 int supervisor_main(const struct backend *backend, int argc, char **argv);

@@ -3,17 +3,12 @@
 #ifndef VSOCKD_ISOLATE_H
 #define VSOCKD_ISOLATE_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "base/error.h"
+#include "base/isolate.h"
 #include "vsockd/core.h"
 
 struct isolate_config {
-	bool set_uid;
-	bool set_gid;
-	uid_t uid;
-	gid_t gid;
+	struct isolate_identity identity;
 	/* The sockets that are to be reached: ports[i] is that of targets[i], an absolute path of any
 	 * length.
 	 * ports[i].path is filled in with what connect() takes from inside; it stays empty if there
@@ -27,6 +22,6 @@ struct isolate_config {
  * *no_namespaces says why ("unshare: Operation not permitted"); its code is ERR_NONE otherwise. */
 int isolate(const struct isolate_config *config, struct error *no_namespaces, struct error *err);
 /* The last stage (seccomp.c): a system call that the event loop does not need kills the process. */
-int isolate_syscalls(struct error *err);
+int isolate_to_loop(struct error *err);
 
 #endif

@@ -103,10 +103,10 @@ static struct core_config configure(const struct options *o, const struct opened
 
 static int give_up_rights(const struct options *o, struct error *err)
 {
-	struct isolate_config c = {.set_uid = o->set_uid,
-				   .set_gid = o->set_gid,
-				   .uid = o->uid,
-				   .gid = o->gid,
+	struct isolate_config c = {.identity = {.set_uid = o->set_uid,
+						.set_gid = o->set_gid,
+						.uid = o->uid,
+						.gid = o->gid},
 				   .ports = o->ports,
 				   .targets = (const char *const *)o->targets,
 				   .nports = o->nports};
@@ -124,7 +124,7 @@ static int give_up_rights(const struct options *o, struct error *err)
 					"connections to it will be reset\n",
 				o->ports[i].port, o->targets[i]);
 	malloc_trim(0);
-	return isolate_syscalls(err);
+	return isolate_to_loop(err);
 }
 
 static int serve(const struct options *o, struct error *err)

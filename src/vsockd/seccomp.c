@@ -3,21 +3,14 @@
  * The system calls of the event loop, each with its reason. No brk and no anonymous mmap: nothing is
  * allocated after the start. No open, no process, no signal but the end.
  */
-#include <errno.h>
 #include <seccomp.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "vsockd/isolate.h"
 
-static const struct syscall_row {
-	int number;
-	const char *reason;
-	struct scmp_arg_cmp only[2]; /* conditions on arguments; up to the first of op 0 */
-} allowed[] = {
+static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
 	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
 	{.number = SCMP_SYS(epoll_ctl), .reason = "streams and kicks are watched, and room"},
@@ -48,52 +41,7 @@ static const struct syscall_row {
 	{.number = SCMP_SYS(exit_group), .reason = "the end"},
 };
 
-static int add_row(scmp_filter_ctx filter, const struct syscall_row *row, struct error *err)
+int isolate_to_loop(struct error *err)
 {
-	unsigned n = 0;
-	int rc;
-
-	while (n < ARRAY_SIZE(row->only) && row->only[n].op)
-		n++;
-	rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, row->number, n, row->only);
-	/* -EDOM: this architecture has no such call. */
-	if (rc < 0 && rc != -EDOM)
-		return error_errno(err, -rc, "seccomp rule (%s)", row->reason);
-	return 0;
+	return isolate_syscalls(allowed, ARRAY_SIZE(allowed), err);
 }
-
-static int load(scmp_filter_ctx filter, struct error *err)
-{
-	int rc;
-
-	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
-		if (add_row(filter, &allowed[i], err) < 0)
-			return -1;
-	rc = seccomp_load(filter);
-	if (rc < 0)
-		return error_errno(err, -rc, "load the system call filter");
-	return 0;
-}
-
-#ifdef MICROAGENT_SANITIZE
-/* The sanitizers' own calls are no business of ours. */
-int isolate_syscalls(struct error *err)
-{
-	(void)load;
-	(void)err;
-	return 0;
-}
-#else
-int isolate_syscalls(struct error *err)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	int rc;
-
-	if (!filter)
-		return error_errno(err, ENOMEM, "system call filter");
-	rc = load(filter, err);
-	/* Freeing may give memory back by calls that are gone now; the process is ours to the end,
-	 * so the few KiB stay. */
-	return rc;
-}
-#endif

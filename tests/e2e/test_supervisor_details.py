@@ -113,11 +113,3 @@ def test_a_damaged_record_is_named_with_the_way_out(host, name, text):
         assert "microagent delete w removes the workspace" in answer["error"]
     host("delete", "w", check=0)
     assert not (host.state / "w").exists()
-
-
-@pytest.mark.parametrize("command", ["console", "quarantine"])
-@pytest.mark.parametrize("full", [False, True])
-def test_what_is_not_built_yet_is_unsupported(host, command, full):
-    code, answer = ask(host, command, host.config() if full else None)
-    assert (code, answer["errorCode"]) == (1, "unsupported"), answer
-    assert command in answer["error"]

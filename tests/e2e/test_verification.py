@@ -191,6 +191,7 @@ def test_a_started_disk_is_told_and_not_compared(host):
     (host.state / "w" / "rootfs.json").write_text("{")
     code, answer = ask(host, "inspect")
     assert (code, answer["errorCode"]) == (1, "io") and "rootfs.json" in answer["error"]
+    (host.state / "w" / "rootfs.json").unlink()
     code, answer = ask(host, "halt", args=["--full"])
     assert (code, answer["errorCode"]) == (1, "invalid")
     prepared = host.json("start", "w", "--prepare")["verification"]  # forgets it, and takes what is there

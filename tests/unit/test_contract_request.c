@@ -401,23 +401,6 @@ static void white_space_around(void **state)
 	request_free(&request);
 }
 
-static void the_command_alone(void **state)
-{
-	static const char good[] = "{\"command\":\"console\",\"config\":7}",
-			  bad[] = "{\"command\":7}";
-	enum command command = COMMAND_COUNT;
-	struct error err = {0};
-
-	(void)state;
-	assert_int_equal(request_command(good, strlen(good), &command, &err), 0);
-	assert_int_equal(command, COMMAND_CONSOLE);
-	assert_int_equal(request_command(bad, strlen(bad), &command, &err), -1);
-	assert_int_equal(err.code, ERR_INVALID);
-	assert_int_equal(request_command("[]", 2, &command, NULL), -1);
-	assert_int_equal(request_command("", 0, &command, NULL), -1);
-	assert_int_equal(command, COMMAND_CONSOLE);
-}
-
 static void too_long(void **state)
 {
 	size_t sizes[] = {1048576 + 1, 100u << 20};
@@ -474,21 +457,13 @@ static void many_entries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cases),
-		cmocka_unit_test(wrong_types),
-		cmocka_unit_test(empty_strings),
-		cmocka_unit_test(control_bytes),
-		cmocka_unit_test(escaped_nul),
-		cmocka_unit_test(foreign_members),
-		cmocka_unit_test(bad_documents),
-		cmocka_unit_test(truncated_anywhere),
-		cmocka_unit_test(raw_nul),
-		cmocka_unit_test(white_space_around),
-		cmocka_unit_test(the_command_alone),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(as_long_as_allowed),
-		cmocka_unit_test(too_deep),
-		cmocka_unit_test(many_entries),
+		cmocka_unit_test(cases),	 cmocka_unit_test(wrong_types),
+		cmocka_unit_test(empty_strings), cmocka_unit_test(control_bytes),
+		cmocka_unit_test(escaped_nul),	 cmocka_unit_test(foreign_members),
+		cmocka_unit_test(bad_documents), cmocka_unit_test(truncated_anywhere),
+		cmocka_unit_test(raw_nul),	 cmocka_unit_test(white_space_around),
+		cmocka_unit_test(too_long),	 cmocka_unit_test(as_long_as_allowed),
+		cmocka_unit_test(too_deep),	 cmocka_unit_test(many_entries),
 	};
 
 	return cmocka_run_group_tests(tests, load_data, drop_data);

@@ -152,7 +152,11 @@ static int teardown(void **state)
 static struct vm *boot(struct fixture *f, const char *qemu, const char *vsockd, struct error *err)
 {
 	static const uint32_t ports[] = {1024};
-	const struct vm_events events = {on_serial, on_full, on_ended, on_lost, f};
+	const struct vm_events events = {.serial = on_serial,
+					 .disk_full = on_full,
+					 .ended = on_ended,
+					 .companion_lost = on_lost,
+					 .data = f};
 	const struct vm_boot spec = {.config = &f->config,
 				     .label = "/state/vm",
 				     .accelerator = ACCELERATOR_TCG,

@@ -330,10 +330,11 @@ static void a_guest_that_does_not_read(void **state)
 
 /* --- control.sock ----------------------------------------------------------------------------- */
 
-static json_t *answer_ok(void *data, const json_t *request)
+static json_t *answer_ok(void *data, const json_t *request, struct control_client *client)
 {
 	int *count = data;
 
+	(void)client;
 	(*count)++;
 	return json_pack("{s:b, s:s}", "ok", 1, "echo",
 			 json_string_value(json_object_get(request, "action")));

@@ -192,7 +192,7 @@ static int isolate_child(const struct scratch *s, struct host_port *ports, bool 
 
 	snprintf(here, sizeof(here), "%s/here", s->path);
 	snprintf(missing, sizeof(missing), "%s/missing", s->path);
-	if (isolate(&c, &why, &err) < 0 || (syscalls && isolate_syscalls(&err) < 0))
+	if (isolate(&c, &why, &err) < 0 || (syscalls && isolate_to_loop(&err) < 0))
 		return -1;
 	return why.code == ERR_NONE ? 1 : 0;
 }

@@ -44,6 +44,7 @@ struct vm {
 
 	bool monitored;	 /* QMP has been ready */
 	bool killing;	 /* vm_kill() was called */
+	bool severing;	 /* vm_sever() was called */
 	bool paused;	 /* a disk is full */
 	bool overdue;	 /* said how it ends long ago, and has not */
 	bool end_told;	 /* QMP said how it ends: */
@@ -51,6 +52,11 @@ struct vm {
 	char detail[256];
 	/* Ends what should be ending by itself and is not. */
 	struct loop_watch *grace_timer;
+
+	/* QEMU's ends of these two, which are the sockets that it keeps in quarantine. */
+	unsigned long long qmp_inode, serial_inode;
+	struct loop_watch *sever_timer;
+	uint64_t sever_deadline_ns;
 };
 
 /* Of one shared directory: virtiofsd's listening socket, and QEMU's connection to it. */
@@ -85,8 +91,18 @@ extern const struct qmp_events vm_monitor_events; /* data is to be the vm */
 int vm_power_button(struct vm *vm, struct error *err);
 int vm_resume(struct vm *vm, struct error *err);
 
-/* vm_end.c: processes and their ends. */
+/* vm_serial.c */
+int vm_open_serial(struct vm *vm, int *theirs, struct error *err);
 bool vm_serial_receive(struct vm *vm); /* one read; false: nothing now, or never again */
+size_t vm_console(struct vm *vm, const uint8_t *bytes, size_t len);
+
+/* vm_sever.c */
+int vm_sever(struct vm *vm, struct error *err);
+/* How many sockets the process holds beside the monitor's and the serial console's; -1 when its
+ * descriptors cannot be listed. */
+int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err);
+
+/* vm_end.c: processes and their ends. */
 int vm_watch(struct vm *vm, struct error *err);
 void vm_on_companion(void *data, struct companion *companion); /* data is the vm */
 bool vm_is_alive(const struct vm *vm);			       /* QEMU, as of now */

@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/qemu/confinement.h"
@@ -44,12 +44,15 @@ static int open_shares(const struct vm_boot *boot, struct vm_ends *ends, struct 
 	return 0;
 }
 
-static void on_serial(struct loop *loop, int fd, uint32_t events, void *data)
+/* By which a descriptor is known in /proc, whoever lists it. */
+static int inode_of(int fd, unsigned long long *out, struct error *err)
 {
-	struct vm *vm = data;
+	struct stat st;
 
-	(void)loop, (void)fd, (void)events;
-	vm_serial_receive(vm);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "socket pair");
+	*out = st.st_ino;
+	return 0;
 }
 
 static int open_monitor(struct vm *vm, struct vm_ends *ends, struct error *err)
@@ -65,25 +68,13 @@ static int open_monitor(struct vm *vm, struct vm_ends *ends, struct error *err)
 	return vm->qmp ? 0 : -1;
 }
 
-static int open_serial(struct vm *vm, struct vm_ends *ends, struct error *err)
-{
-	int pair[2];
-
-	if (fd_socketpair(pair, err) < 0)
-		return -1;
-	vm->serial_fd = pair[0];
-	ends->serial = pair[1];
-	if (fd_nonblock(vm->serial_fd, true, err) < 0)
-		return -1;
-	vm->serial_watch = loop_add_fd(vm->loop, vm->serial_fd, EPOLLIN, on_serial, vm, err);
-	return vm->serial_watch ? 0 : -1;
-}
-
 static int open_channels(struct vm *vm, struct vm_ends *ends, struct error *err)
 {
 	int pair[2];
 
-	if (open_monitor(vm, ends, err) < 0 || open_serial(vm, ends, err) < 0 ||
+	if (open_monitor(vm, ends, err) < 0 || vm_open_serial(vm, &ends->serial, err) < 0 ||
+	    inode_of(ends->qmp, &vm->qmp_inode, err) < 0 ||
+	    inode_of(ends->serial, &vm->serial_inode, err) < 0 ||
 	    stderr_log_open(&vm->qemu_stderr, vm->loop, "qemu", vm->log, &ends->qemu_stderr, err) <
 		    0 ||
 	    fd_socketpair(pair, err) < 0)

@@ -26,20 +26,6 @@ bool vm_is_alive(const struct vm *vm)
 	return !vm->program_gone && !vm->monitor_gone && p.fd >= 0 && poll(&p, 1, 0) == 0;
 }
 
-bool vm_serial_receive(struct vm *vm)
-{
-	uint8_t bytes[16384];
-	ssize_t n = read(vm->serial_fd, bytes, sizeof(bytes));
-
-	if (n > 0) {
-		vm->events.serial(vm->events.data, bytes, (size_t)n);
-		return true;
-	}
-	if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		loop_remove(steal_ptr(&vm->serial_watch));
-	return false;
-}
-
 /* What QEMU and its companions said last is still in the sockets; bounded by what these hold. */
 static void drain(struct vm *vm)
 {
@@ -80,6 +66,7 @@ static void report_when_over(struct vm *vm)
 	if (!all_gone(vm))
 		return;
 	loop_remove(steal_ptr(&vm->grace_timer));
+	loop_remove(steal_ptr(&vm->sever_timer));
 	drain(vm);
 	if (!vm->end_told)
 		guess_end(vm);
@@ -217,6 +204,7 @@ void vm_free(struct vm *vm)
 	loop_remove(vm->program_watch);
 	loop_remove(vm->serial_watch);
 	loop_remove(vm->grace_timer);
+	loop_remove(vm->sever_timer);
 	cell_end(&vm->cell);
 	companions_free(&vm->companions);
 	qmp_free(vm->qmp);

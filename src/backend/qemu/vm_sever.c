@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quarantine: every channel of the VM is cut, and nobody's word is taken for it. The companions are
+ * killed and reaped; then QEMU's own descriptors are listed from outside, in /proc, until no socket
+ * is among them but those of its monitor and its serial console. QEMU closes its ends of dead
+ * connections by itself and tells nobody, so the list is looked at every few milliseconds. A list
+ * that cannot be read proves nothing and fails the quarantine.
+ *
+ * QEMU cannot open a new socket that leads anywhere: its network namespace is empty, and no path of
+ * the host is in its cell.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/qemu/vm.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+/* Of a link of /proc/PID/fd, "socket:[123]": the number; 0 for anything else. */
+static unsigned long long socket_inode(const char *target)
+{
+	static const char prefix[] = "socket:[";
+
+	if (strncmp(target, prefix, sizeof(prefix) - 1) != 0)
+		return 0;
+	return strtoull(target + sizeof(prefix) - 1, NULL, 10);
+}
+
+static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, struct error *err)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(dirfd, name, target, sizeof(target) - 1);
+	unsigned long long inode;
+
+	if (n < 0) {
+		if (errno != ENOENT) /* closed since it was listed */
+			error_errno(err, errno, "descriptor %s of QEMU", name);
+		return false;
+	}
+	target[n] = '\0';
+	inode = socket_inode(target);
+	return inode && inode != vm->qmp_inode && inode != vm->serial_inode;
+}
+
+int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err)
+{
+	char path[32];
+	struct error why = {0};
+	struct dirent *entry;
+	int count = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	autodir DIR *dir = opendir(path);
+	if (!dir)
+		return error_errno(err, errno, "%s", path);
+	errno = 0;
+	while (!why.code && (entry = readdir(dir))) {
+		if (*entry->d_name != '.')
+			count += is_foreign_socket(vm, dirfd(dir), entry->d_name, &why);
+		errno = 0;
+	}
+	if (!why.code && errno)
+		error_errno(&why, errno, "%s", path);
+	if (!why.code)
+		return count;
+	if (err)
+		*err = why;
+	return -1;
+}
+
+/* The companions that there were. */
+static json_t *names_json(const struct vm *vm)
+{
+	json_t *names = json_array();
+
+	for (const struct companion *c = vm->companions.first; c; c = c->next)
+		if (c->pid)
+			json_array_append_new(names, json_string(c->name));
+	return names;
+}
+
+static const char *living_companion(const struct vm *vm)
+{
+	for (const struct companion *c = vm->companions.first; c; c = c->next)
+		if (!c->gone)
+			return c->name;
+	return NULL;
+}
+
+static void tell(struct vm *vm, const struct error *why)
+{
+	json_auto_t *names = why ? NULL : names_json(vm);
+
+	loop_remove(steal_ptr(&vm->sever_timer));
+	vm->events.severed(vm->events.data, names, why);
+}
+
+/* 0: nothing is left; 1: not yet, and err says what; -1: it cannot be known. */
+static int look(const struct vm *vm, struct error *err)
+{
+	const char *living = living_companion(vm);
+	int left;
+
+	if (living) {
+		error_set(err, ERR_TIMEOUT, "%s did not end", living);
+		return 1;
+	}
+	left = vm_foreign_sockets(vm, vm->cell.pid, err);
+	if (left > 0) {
+		error_set(err, ERR_TIMEOUT,
+			  "QEMU still holds %d sockets beside its monitor and its serial console",
+			  left);
+		return 1;
+	}
+	return left;
+}
+
+static void on_look(struct loop *loop, void *data)
+{
+	struct vm *vm = data;
+	struct error why = {0};
+	int left;
+
+	(void)loop;
+	/* Its pid is its own until it has ended, of which `ended` tells. */
+	if (!vm_is_alive(vm))
+		return;
+	left = look(vm, &why);
+	if (left > 0 && clock_mono_ns() < vm->sever_deadline_ns)
+		return;
+	if (left != 0)
+		tell(vm, &why);
+	else if (vm_is_alive(vm))
+		tell(vm, NULL);
+}
+
+int vm_sever(struct vm *vm, struct error *err)
+{
+	if (vm->severing || vm->killing || !vm_is_alive(vm))
+		return error_set(err, ERR_CONFLICT, "the VM is ending or severed already");
+	vm->sever_timer = loop_add_interval(vm->loop, limit_get(LIMIT_SEVER_LOOK_MS) * NS_PER_MS,
+					    on_look, vm, err);
+	if (!vm->sever_timer)
+		return -1;
+	vm->severing = true;
+	vm->sever_deadline_ns = clock_mono_ns() + limit_get(LIMIT_SEVER_MS) * NS_PER_MS;
+	companions_end(&vm->companions);
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stages in which a small daemon of ours gives up what it does not need, once it has opened
+ * everything. Each stage stands for itself; the daemon's own isolate.c says which it takes, in which
+ * order, and why. Not part of the guest's binary.
+ */
+#ifndef BASE_ISOLATE_H
+#define BASE_ISOLATE_H
+
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* RLIMIT_CORE 0. */
+int isolate_core_dumps(struct error *err);
+
+struct isolate_identity {
+	bool set_uid, set_gid;
+	uid_t uid;
+	gid_t gid;
+};
+/* Becomes that user and group, without further groups. */
+int isolate_become(const struct isolate_identity *identity, struct error *err);
+
+/* mount, net, ipc and uts. with_user: in a user namespace of ours, where we are who we were and
+ * nobody else exists; what root does without. No pid namespace: it would take a second process. */
+int isolate_namespaces(bool with_user, struct error *err);
+/*
+ * An empty read-only tmpfs becomes the root. fill (or NULL) may put something into it, working in
+ * the present directory; when that or a later step fails the old root is there as it was. name: of
+ * the file system, to be seen in mountinfo.
+ */
+int isolate_root(const char *name, int (*fill)(void *data, struct error *err), void *data,
+		 struct error *err);
+/* All sets empty, also the bounding set; no_new_privs. */
+int isolate_capabilities(struct error *err);
+
+/* The signal that ends us with our parent is cleared by changes of identity: it is kept here before
+ * them, and restored behind. */
+struct isolate_parent {
+	int signal;
+	pid_t parent;
+};
+void isolate_keep_parent(struct isolate_parent *kept);
+int isolate_restore_parent(const struct isolate_parent *kept, struct error *err);
+
+/* A system call that stays allowed, with its reason. */
+struct isolate_syscall {
+	int number;
+	const char *reason;
+	struct scmp_arg_cmp only[2]; /* conditions on arguments; up to the first of op 0 */
+};
+/* The last stage: any other system call kills the process. Under a sanitizer it does nothing, whose
+ * own calls are no business of ours. */
+int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When isolation begins the daemon has three sockets, and needs nothing else for the rest of its
+ * life: it opens nothing, starts nothing, allocates nothing. So the stages take everything: core
+ * dumps, identity, namespaces (also the network's: it moves frames and reaches no interface), the
+ * file system, capabilities, and all system calls but those of the loop.
+ */
+#include "netgate/confine.h"
+
+#include <seccomp.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static const struct isolate_syscall allowed[] = {
+	{.number = SCMP_SYS(poll), .reason = "the loop waits"},
+	{.number = SCMP_SYS(ppoll), .reason = "the same where the C library has only this"},
+	{.number = SCMP_SYS(restart_syscall), .reason = "the same after a stop and a continue"},
+	{.number = SCMP_SYS(recvfrom), .reason = "frames; the host's addresses"},
+	{.number = SCMP_SYS(sendto), .reason = "frames; lines on connections"},
+	{.number = SCMP_SYS(clock_gettime), .reason = "the time, where there is no vDSO"},
+	{.number = SCMP_SYS(write), .reason = "a last line on stderr"},
+	{.number = SCMP_SYS(exit_group), .reason = "the end"},
+};
+
+static int leave_host(bool with_user, struct error *err)
+{
+	if (isolate_namespaces(with_user, err) < 0)
+		return -1;
+	return isolate_root("microagent-netgate", NULL, NULL, err);
+}
+
+/* As root the namespaces come first, since they need no user namespace then. */
+static int leave_host_and_become(const struct isolate_identity *identity,
+				 struct error *no_namespaces, struct error *err)
+{
+	if (geteuid() == 0 && leave_host(false, no_namespaces) == 0) {
+		*no_namespaces = (struct error){.code = ERR_NONE};
+		return isolate_become(identity, err);
+	}
+	if (isolate_become(identity, err) < 0)
+		return -1;
+	if (leave_host(true, no_namespaces) == 0)
+		*no_namespaces = (struct error){.code = ERR_NONE};
+	return 0;
+}
+
+int confine(const struct isolate_identity *identity, struct error *no_namespaces, struct error *err)
+{
+	struct isolate_parent parent;
+
+	isolate_keep_parent(&parent);
+	if (isolate_core_dumps(err) < 0 ||
+	    leave_host_and_become(identity, no_namespaces, err) < 0 ||
+	    isolate_capabilities(err) < 0 || isolate_restore_parent(&parent, err) < 0)
+		return -1;
+	return isolate_syscalls(allowed, ARRAY_SIZE(allowed), err);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "netgate/gate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+enum { VM, PASST, SUPERVISOR, SIDES };
+
+/* One frame of the guest. A link that leads nowhere has still told where the guest wanted to. */
+static bool judge(void *data, const uint8_t *frame, size_t len)
+{
+	struct gate *g = data;
+	struct flow_key key;
+	enum verdict verdict = screen_frame(&g->screen, frame, len, &key);
+	bool refused = verdict == VERDICT_REFUSE;
+
+	if (verdict == VERDICT_DROP)
+		return false;
+	if (key.protocol && key.opening) {
+		uint64_t now = clock_mono_ns();
+
+		if (flows_note(&g->flows, &key, refused, now))
+			tell_connection(&g->teller, &key, refused, now);
+	}
+	return verdict == VERDICT_PASS && g->passt >= 0;
+}
+
+void gate_init(struct gate *g, int vm, int passt, int supervisor)
+{
+	/* Until the supervisor has told the host's addresses, all are taken to be its own. */
+	g->screen.prefixes.own[0] = (struct prefix){0, 0};
+	g->screen.prefixes.nown = 1;
+	g->vm = vm;
+	g->passt = passt;
+	g->supervisor = supervisor;
+	g->teller.fd = supervisor;
+	g->teller.guest = g->screen.guest;
+	g->teller.per_second = limit_get(LIMIT_NETGATE_LINES);
+	g->flows.idle_ns = limit_get(LIMIT_NETGATE_FLOW_MS) * NS_PER_MS;
+	g->out.from = vm;
+	g->out.to = passt;
+	g->out.pass = judge;
+	g->out.data = g;
+	g->out.longest = SCREEN_FRAME_MAX;
+	g->in.from = passt;
+	g->in.to = vm;
+}
+
+/* The host's addresses. When the supervisor has gone we go with it, by the parent-death signal. */
+static void hear_supervisor(struct gate *g)
+{
+	static uint8_t message[PREFIXES_OWN_MAX * sizeof(struct prefix_wire) + 1];
+	ssize_t n = recv(g->supervisor, message, sizeof(message), MSG_DONTWAIT);
+
+	if (n <= 0 && errno != EAGAIN && errno != EINTR)
+		g->supervisor = -1;
+	else if (n > 0)
+		prefixes_take_own(&g->screen.prefixes, message, (size_t)n);
+}
+
+static int time_to_wait(struct gate *g)
+{
+	uint64_t left =
+		g->teller.unlisted ? tell_unlisted(&g->teller, clock_mono_ns()) : UINT64_MAX;
+
+	if (left == UINT64_MAX)
+		return -1;
+	return left / NS_PER_MS < INT_MAX - 1 ? (int)(left / NS_PER_MS) + 1 : INT_MAX;
+}
+
+/* Each side is waited for as its lanes want; a lane that cannot write does not read. */
+static void wanted(const struct gate *g, enum lane_state out, enum lane_state in,
+		   struct pollfd polled[SIDES])
+{
+	polled[VM] = (struct pollfd){.fd = g->vm};
+	polled[PASST] = (struct pollfd){.fd = g->passt};
+	polled[SUPERVISOR] = (struct pollfd){.fd = g->supervisor, .events = POLLIN};
+	polled[VM].events |= out == LANE_IDLE ? POLLIN : 0;
+	polled[PASST].events |= out == LANE_BLOCKED ? POLLOUT : 0;
+	polled[PASST].events |= in == LANE_IDLE ? POLLIN : 0;
+	polled[VM].events |= in == LANE_BLOCKED ? POLLOUT : 0;
+}
+
+int gate_run(struct gate *g, struct error *err)
+{
+	enum lane_state out = LANE_IDLE, in = LANE_IDLE;
+	struct pollfd polled[SIDES];
+
+	while (out != LANE_ENDED && in != LANE_ENDED) {
+		wanted(g, out, in, polled);
+		if (poll(polled, SIDES, time_to_wait(g)) < 0 && errno != EINTR)
+			return error_errno(err, errno, "poll");
+		if (polled[SUPERVISOR].revents)
+			hear_supervisor(g);
+		if (polled[VM].revents || (polled[PASST].revents & ~POLLIN))
+			out = lane_run(&g->out);
+		if (g->passt >= 0 && (polled[PASST].revents || (polled[VM].revents & ~POLLIN)))
+			in = lane_run(&g->in);
+	}
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The filter at work: two lanes between the VM and passt, what the supervisor tells of the host's
+ * addresses, and what it is told of connections. Everything is in this struct; nothing is allocated. */
+#ifndef NETGATE_GATE_H
+#define NETGATE_GATE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "netgate/flows.h"
+#include "netgate/lane.h"
+#include "netgate/screen.h"
+#include "netgate/tell.h"
+
+struct gate {
+	int vm, passt, supervisor; /* passt -1: the link leads nowhere */
+	struct screen screen;
+	struct flows flows;
+	struct teller teller;
+	struct lane out, in; /* out: of the guest */
+};
+
+/* The screen is the caller's to fill in, before and beside this. */
+void gate_init(struct gate *gate, int vm, int passt, int supervisor);
+/* Until the VM or passt ends its connection. */
+int gate_run(struct gate *gate, struct error *err);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "netgate/lane.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Reads of one lane before the other has its turn. */
+#define ROUNDS 8
+
+static size_t minimum(uint64_t a, size_t b)
+{
+	return a < b ? (size_t)a : b;
+}
+
+/* Drops the rest of a frame that is too long to be held. */
+static void skip(struct lane *l)
+{
+	size_t n = minimum(l->skip, l->end - l->parsed);
+
+	l->skip -= n;
+	l->parsed += n;
+}
+
+static uint32_t length_at(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void keep(struct lane *l, size_t len)
+{
+	if (l->ready != l->parsed)
+		memmove(l->buf + l->ready, l->buf + l->parsed, len);
+	l->ready += len;
+}
+
+void lane_parse(struct lane *l)
+{
+	if (!l->pass) {
+		l->parsed = l->ready = l->end;
+		return;
+	}
+	for (;;) {
+		skip(l);
+		if (l->end - l->parsed < LANE_LENGTH)
+			return;
+		size_t len = length_at(l->buf + l->parsed);
+		if (len > l->longest) {
+			l->skip = (uint64_t)LANE_LENGTH + len;
+			continue;
+		}
+		if (l->end - l->parsed - LANE_LENGTH < len)
+			return;
+		if (l->pass(l->data, l->buf + l->parsed + LANE_LENGTH, len))
+			keep(l, LANE_LENGTH + len);
+		l->parsed += LANE_LENGTH + len;
+	}
+}
+
+/* With nothing left to write, the beginning of the next frame goes to the front. */
+static void rewind_buffer(struct lane *l)
+{
+	size_t rest = l->end - l->parsed;
+
+	if (rest && l->parsed)
+		memmove(l->buf, l->buf + l->parsed, rest);
+	l->start = l->ready = l->parsed = 0;
+	l->end = rest;
+}
+
+/* 1: there was something, 0: not now, -1: never again. */
+static int receive(struct lane *l)
+{
+	ssize_t n = recv(l->from, l->buf + l->end, sizeof(l->buf) - l->end, MSG_DONTWAIT);
+
+	if (n > 0) {
+		l->end += (size_t)n;
+		lane_parse(l);
+		return 1;
+	}
+	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+static int deliver(struct lane *l)
+{
+	while (l->start < l->ready) {
+		ssize_t n = send(l->to, l->buf + l->start, l->ready - l->start,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -1;
+		l->start += (size_t)n;
+	}
+	rewind_buffer(l);
+	return 1;
+}
+
+enum lane_state lane_run(struct lane *l)
+{
+	int delivered = deliver(l);
+
+	for (int i = 0; i < ROUNDS && delivered > 0; i++) {
+		int received = receive(l);
+
+		if (received < 0)
+			return LANE_ENDED;
+		if (received == 0)
+			return LANE_IDLE;
+		delivered = deliver(l);
+	}
+	if (delivered < 0)
+		return LANE_ENDED;
+	return delivered ? LANE_IDLE : LANE_BLOCKED;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One direction: bytes read from one socket, taken apart into frames, what is let through written to
+ * the other. A frame is a 4-byte big-endian length and that many bytes.
+ *
+ * One buffer, in which frames stay where they were read:
+ *
+ *     start      ready       parsed           end
+ *       | to write |  dropped  |  not yet judged |
+ *
+ * A frame moves only when one before it was dropped. Reading and writing take as many frames at once
+ * as there are.
+ */
+#ifndef NETGATE_LANE_H
+#define NETGATE_LANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LANE_BYTES 524288 /* several of the longest frames */
+#define LANE_LENGTH 4
+
+struct lane {
+	int from, to;
+	/* NULL: all pass, and nobody looks at frames. */
+	bool (*pass)(void *data, const uint8_t *frame, size_t len);
+	void *data;
+	size_t longest; /* longer frames are passed over */
+	uint64_t skip;	/* bytes of one of them still to come */
+	size_t start, ready, parsed, end;
+	uint8_t buf[LANE_BYTES];
+};
+
+enum lane_state {
+	LANE_IDLE,    /* wants to read */
+	LANE_BLOCKED, /* the other side takes no more: wants to write */
+	LANE_ENDED    /* one of the sides has gone */
+};
+
+/* Judges what is in the buffer; for lane_run(), and for tests. */
+void lane_parse(struct lane *lane);
+/* Moves what can be moved without waiting, a bounded amount of it. */
+enum lane_state lane_run(struct lane *lane);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* microagent-netgate: takes its sockets, isolates itself, and filters until one side ends. */
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "netgate/confine.h"
+#include "netgate/gate.h"
+#include "netgate/settings.h"
+
+#define PROGRAM "microagent-netgate"
+/* Asked for; the kernel gives what the host's administrator allows. */
+#define SOCKET_BYTES (4 << 20)
+
+#ifdef MICROAGENT_SANITIZE
+/* The leak checker wants /proc, and there is nothing to leak after the start. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
+
+static struct gate gate;
+
+/* More frames a system call. */
+static void widen(int fd)
+{
+	int bytes = SOCKET_BYTES;
+
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+static int check_socket(int fd, int wanted, const char *name, struct error *err)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != wanted)
+		return error_set(err, ERR_INVALID, "%s %d is no such socket", name, fd);
+	return 0;
+}
+
+static int take_sockets(const struct settings *s, struct error *err)
+{
+	int keep[4] = {s->vm_fd, s->passt_fd, s->supervisor_fd, s->lease_fd};
+
+	fd_close_others(keep, ARRAY_SIZE(keep));
+	if (check_socket(s->vm_fd, SOCK_STREAM, "--vm-fd", err) < 0 ||
+	    check_socket(s->supervisor_fd, SOCK_SEQPACKET, "--supervisor-fd", err) < 0 ||
+	    (s->passt_fd >= 0 && check_socket(s->passt_fd, SOCK_STREAM, "--passt-fd", err) < 0))
+		return -1;
+	widen(s->vm_fd);
+	widen(s->passt_fd);
+	return 0;
+}
+
+static int serve(const struct settings *s, struct error *err)
+{
+	struct error no_namespaces = {.code = ERR_NONE};
+
+	if (take_sockets(s, err) < 0)
+		return -1;
+	if (getrandom(&gate.flows.seed, sizeof(gate.flows.seed), 0) < 0)
+		return error_set(err, ERR_IO, "no random bytes");
+	gate_init(&gate, s->vm_fd, s->passt_fd, s->supervisor_fd);
+	malloc_trim(0);
+	if (confine(&s->identity, &no_namespaces, err) < 0)
+		return -1;
+	if (no_namespaces.code != ERR_NONE)
+		dprintf(STDERR_FILENO,
+			PROGRAM ": no namespaces here (%s); confined by seccomp alone\n",
+			no_namespaces.msg);
+	return gate_run(&gate, err);
+}
+
+static int act(const struct settings *s, struct error *err)
+{
+	switch (s->action) {
+	case SETTINGS_HELP:
+		settings_help();
+		return 0;
+	case SETTINGS_VERSION:
+		puts(PROGRAM " " MICROAGENT_VERSION);
+		return 0;
+	case SETTINGS_SERVE:
+		return serve(s, err);
+	}
+	return error_set(err, ERR_INTERNAL, "no action");
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = {0};
+	struct settings settings = {.vm_fd = -1,
+				    .passt_fd = -1,
+				    .supervisor_fd = -1,
+				    .lease_fd = -1,
+				    .screen = &gate.screen};
+
+	signal(SIGPIPE, SIG_IGN);
+	if (fd_fill_standard(&err) < 0 || settings_parse(&settings, argc, argv, &err) < 0 ||
+	    act(&settings, &err) < 0) {
+		dprintf(STDERR_FILENO, PROGRAM ": %s\n", err.msg);
+		return 1;
+	}
+	return 0;
+}

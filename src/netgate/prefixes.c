@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "netgate/prefixes.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#define IPV4(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (d))
+
+/* What is no place on the public internet. Nothing in 0/8 is a destination: the kernel takes 0.0.0.0
+ * for the host itself. */
+static const struct prefix shut[] = {
+	{IPV4(0, 0, 0, 0), 8},
+	{IPV4(10, 0, 0, 0), 8},
+	{IPV4(100, 64, 0, 0), 10}, /* carriers' networks; metadata of one cloud */
+	{IPV4(127, 0, 0, 0), 8},
+	{IPV4(168, 63, 129, 16), 32}, /* metadata of one cloud, at a public address */
+	{IPV4(169, 254, 0, 0), 16},   /* link-local; metadata of most clouds */
+	{IPV4(172, 16, 0, 0), 12},
+	{IPV4(192, 0, 0, 0), 24}, /* protocol assignments; metadata of one cloud */
+	{IPV4(192, 168, 0, 0), 16},
+	{IPV4(224, 0, 0, 0), 4}, /* multicast */
+	{IPV4(240, 0, 0, 0), 4}, /* reserved, broadcast */
+};
+
+static const struct prefix loopback = {IPV4(127, 0, 0, 0), 8};
+static const struct prefix this_host = {IPV4(0, 0, 0, 0), 8};
+
+bool prefix_covers(struct prefix p, uint32_t address)
+{
+	uint32_t mask = p.bits ? UINT32_MAX << (32 - p.bits) : 0;
+
+	return ((address ^ p.address) & mask) == 0;
+}
+
+static bool covers_any(const struct prefix *list, size_t count, uint32_t address)
+{
+	for (size_t i = 0; i < count; i++)
+		if (prefix_covers(list[i], address))
+			return true;
+	return false;
+}
+
+static bool is_named(const struct prefixes *p, uint32_t address)
+{
+	for (size_t i = 0; i < p->nallow; i++)
+		if (p->allow[i].bits == 32 && p->allow[i].address == address)
+			return true;
+	return false;
+}
+
+bool prefixes_open(const struct prefixes *p, uint32_t address)
+{
+	if (prefix_covers(loopback, address) || prefix_covers(this_host, address) ||
+	    covers_any(p->own, p->nown, address))
+		return is_named(p, address);
+	if (covers_any(p->allow, p->nallow, address))
+		return true;
+	return !covers_any(shut, sizeof(shut) / sizeof(*shut), address);
+}
+
+bool prefixes_take_own(struct prefixes *p, const void *message, size_t len)
+{
+	size_t count = len / sizeof(struct prefix_wire);
+	const uint8_t *at = message;
+
+	if (!count || len % sizeof(struct prefix_wire) || count > PREFIXES_OWN_MAX)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct prefix_wire wire;
+
+		memcpy(&wire, at + i * sizeof(wire), sizeof(wire));
+		if (ntohl(wire.bits_be) > 32)
+			return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct prefix_wire wire;
+
+		memcpy(&wire, at + i * sizeof(wire), sizeof(wire));
+		p->own[i] = (struct prefix){ntohl(wire.address_be), ntohl(wire.bits_be)};
+	}
+	p->nown = count;
+	return true;
+}

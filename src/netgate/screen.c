@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "netgate/screen.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+enum {
+	ETHERNET_HEADER = 14,
+	ETHERTYPE_OF_IPV4 = 0x0800,
+	ETHERTYPE_OF_ARP = 0x0806,
+	ARP_BYTES = 28,
+	IPV4_HEADER = 20,
+	TCP_HEADER = 20,
+	UDP_HEADER = 8,
+	ICMP_HEADER = 8,
+	ICMP_ECHO_REQUEST = 8,
+	TCP_SYN = 0x02,
+	TCP_ACK = 0x10,
+	DNS_PORT = 53
+};
+
+/* A part of the frame; every byte is read through these, which know where it ends. */
+struct bytes {
+	const uint8_t *at;
+	size_t len;
+};
+
+static unsigned u8(struct bytes b, size_t offset)
+{
+	return offset < b.len ? b.at[offset] : 0;
+}
+
+static unsigned u16(struct bytes b, size_t offset)
+{
+	return u8(b, offset) << 8 | u8(b, offset + 1);
+}
+
+static uint32_t u32(struct bytes b, size_t offset)
+{
+	return (uint32_t)u16(b, offset) << 16 | u16(b, offset + 2);
+}
+
+static struct bytes behind(struct bytes b, size_t offset)
+{
+	return offset <= b.len ? (struct bytes){b.at + offset, b.len - offset}
+			       : (struct bytes){b.at, 0};
+}
+
+static bool is_guest_mac(const struct screen *s, struct bytes b, size_t offset)
+{
+	return b.len >= offset + 6 && memcmp(b.at + offset, s->guest_mac, 6) == 0;
+}
+
+/* --- ARP -------------------------------------------------------------------------------------- */
+
+/* Ethernet and IPv4, a request; 0.0.0.0 as the sender asks whether an address is free. */
+static enum verdict screen_arp(const struct screen *s, struct bytes arp)
+{
+	uint32_t sender = u32(arp, 14);
+
+	if (arp.len < ARP_BYTES || u16(arp, 0) != 1 || u16(arp, 2) != ETHERTYPE_OF_IPV4 ||
+	    u8(arp, 4) != 6 || u8(arp, 5) != 4 || u16(arp, 6) != 1)
+		return VERDICT_DROP;
+	if (!is_guest_mac(s, arp, 8) || (sender != s->guest && sender != 0))
+		return VERDICT_DROP;
+	return VERDICT_PASS;
+}
+
+/* --- what IPv4 carries ------------------------------------------------------------------------ */
+
+static bool read_tcp(struct bytes tcp, struct flow_key *key)
+{
+	size_t header = (u8(tcp, 12) >> 4) * 4;
+
+	if (tcp.len < TCP_HEADER || header < TCP_HEADER || header > tcp.len)
+		return false;
+	key->guest_port = (uint16_t)u16(tcp, 0);
+	key->port = (uint16_t)u16(tcp, 2);
+	key->opening = (u8(tcp, 13) & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+	return true;
+}
+
+static bool read_udp(struct bytes udp, struct flow_key *key)
+{
+	if (udp.len < UDP_HEADER || u16(udp, 4) < UDP_HEADER || u16(udp, 4) > udp.len)
+		return false;
+	key->guest_port = (uint16_t)u16(udp, 0);
+	key->port = (uint16_t)u16(udp, 2);
+	key->opening = true;
+	return true;
+}
+
+static bool read_icmp(struct bytes icmp, struct flow_key *key)
+{
+	if (icmp.len < ICMP_HEADER || u8(icmp, 0) != ICMP_ECHO_REQUEST || u8(icmp, 1) != 0)
+		return false;
+	key->guest_port = (uint16_t)u16(icmp, 4);
+	key->opening = true;
+	return true;
+}
+
+static bool read_transport(uint8_t protocol, struct bytes body, struct flow_key *key)
+{
+	switch (protocol) {
+	case IPPROTO_TCP:
+		return read_tcp(body, key);
+	case IPPROTO_UDP:
+		return read_udp(body, key);
+	case IPPROTO_ICMP:
+		return read_icmp(body, key);
+	default:
+		return false;
+	}
+}
+
+/* --- IPv4 ------------------------------------------------------------------------------------- */
+
+static bool is_sound(const struct screen *s, struct bytes ip)
+{
+	size_t total = u16(ip, 2);
+
+	return ip.len >= IPV4_HEADER && u8(ip, 0) == 0x45 && total >= IPV4_HEADER &&
+	       total <= ip.len && (u16(ip, 6) & 0xbfff) == 0 && u32(ip, 12) == s->guest;
+}
+
+/* Only UDP is forwarded by passt to the host's resolver. What else is sent to that address would go
+ * out to whoever has it on the LAN. */
+static bool is_dns(const struct screen *s, const struct flow_key *key)
+{
+	return key->address == s->dns && key->protocol == IPPROTO_UDP && key->port == DNS_PORT;
+}
+
+static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct flow_key *key)
+{
+	if (!is_sound(s, ip))
+		return VERDICT_DROP;
+	/* Behind the total length there may be padding. */
+	ip.len = u16(ip, 2);
+	key->address = u32(ip, 16);
+	key->protocol = (uint8_t)u8(ip, 9);
+	if (!read_transport(key->protocol, behind(ip, IPV4_HEADER), key)) {
+		key->protocol = 0;
+		return VERDICT_DROP;
+	}
+	return is_dns(s, key) || prefixes_open(&s->prefixes, key->address) ? VERDICT_PASS
+									   : VERDICT_REFUSE;
+}
+
+enum verdict screen_frame(const struct screen *s, const uint8_t *frame, size_t len,
+			  struct flow_key *key)
+{
+	struct bytes whole = {frame, len};
+	struct bytes body = behind(whole, ETHERNET_HEADER);
+
+	*key = (struct flow_key){0};
+	if (len < ETHERNET_HEADER || len > SCREEN_FRAME_MAX || !is_guest_mac(s, whole, 6))
+		return VERDICT_DROP;
+	switch (u16(whole, 12)) {
+	case ETHERTYPE_OF_ARP:
+		return screen_arp(s, body);
+	case ETHERTYPE_OF_IPV4:
+		return screen_ipv4(s, body, key);
+	default: /* IPv6, tags, and all that nobody here speaks */
+		return VERDICT_DROP;
+	}
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The judgement on one frame of the guest. Pure: bytes in, verdict out. Whatever is not understood
+ * to the last byte that matters is dropped, so that passt never sees a frame of which it could read
+ * another destination than we did:
+ *
+ *   Ethernet  from the guest's own address; ARP or IPv4, no VLAN tag
+ *   ARP       requests and announcements of the guest's own addresses
+ *   IPv4      a header of 20 bytes (no options), a total length within the frame, from the guest's
+ *             own address, no fragments (passt puts none together)
+ *   TCP, UDP  a whole header within the total length
+ *   ICMP      echo requests
+ */
+#ifndef NETGATE_SCREEN_H
+#define NETGATE_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "netgate/prefixes.h"
+
+#define SCREEN_FRAME_MAX (14 + 65535)
+
+struct screen {
+	uint8_t guest_mac[6];
+	uint32_t guest, dns; /* addresses in host byte order; dns answers UDP port 53 */
+	struct prefixes prefixes;
+};
+
+enum verdict {
+	VERDICT_DROP,	/* malformed, or nothing that anybody wants to know of */
+	VERDICT_REFUSE, /* a destination that is shut */
+	VERDICT_PASS
+};
+
+/* What the frame has to do with a connection; of REFUSE and PASS. */
+struct flow_key {
+	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: with none */
+	bool opening;		   /* it may be the first of its connection */
+	uint16_t guest_port, port; /* ICMP: the echo's identifier, 0 */
+	uint32_t address;	   /* of the destination */
+};
+
+enum verdict screen_frame(const struct screen *screen, const uint8_t *frame, size_t len,
+			  struct flow_key *key);
+
+#endif

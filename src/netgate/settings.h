@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line: descriptors, addresses, opened prefixes. */
+#ifndef NETGATE_SETTINGS_H
+#define NETGATE_SETTINGS_H
+
+#include "base/error.h"
+#include "base/isolate.h"
+#include "netgate/screen.h"
+
+enum settings_action { SETTINGS_SERVE, SETTINGS_HELP, SETTINGS_VERSION };
+
+struct settings {
+	enum settings_action action;
+	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* -1: not given */
+	struct isolate_identity identity;
+	struct screen *screen; /* the guest's addresses and `allow` are filled in */
+};
+
+int settings_parse(struct settings *settings, int argc, char **argv, struct error *err);
+void settings_help(void); /* on stdout */
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the supervisor hears of connections: one line of text a message on a SOCK_SEQPACKET socket,
+ *
+ *   tcp 10.0.2.15:40000 -> 192.0.2.1:443
+ *   udp 10.0.2.15:5353 -> 192.168.1.1:53 refused
+ *   icmp 10.0.2.15 -> 192.0.2.1
+ *   17 connections more were not listed
+ *
+ * at most so many a second: a guest that opens thousands must not fill the host's disk. What is left
+ * out is counted, and the count told when there is room again.
+ */
+#ifndef NETGATE_TELL_H
+#define NETGATE_TELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "netgate/screen.h"
+
+#define TELL_LINE 96
+
+struct teller {
+	int fd; /* -1: nobody listens */
+	uint32_t guest;
+	uint64_t per_second;
+	uint64_t second;   /* start of the present one, ns */
+	uint64_t told;	   /* lines in it */
+	uint64_t unlisted; /* not yet told */
+};
+
+/* The line without a newline; returns its length. */
+size_t tell_line(char out[TELL_LINE], uint32_t guest, const struct flow_key *key, bool refused);
+void tell_connection(struct teller *teller, const struct flow_key *key, bool refused, uint64_t now);
+/* Tells the count when its time has come; ns until it does, UINT64_MAX when there is none. */
+uint64_t tell_unlisted(struct teller *teller, uint64_t now);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quarantine: the live supervisor is asked, and its acknowledgement waited for: it cuts, proves and
+ * records. One that does not answer is killed, and the VM with it, since what is not proven to be
+ * cut off must not go on. Without a VM the state is only recorded.
+ */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/control_sock.h"
+#include "supervisor/leftover.h"
+#include "supervisor/settle.h"
+
+static uint64_t deadline_in(uint64_t ms)
+{
+	return clock_mono_ns() + ms * NS_PER_MS;
+}
+
+static int ask(const struct record *record, json_t **answer, struct error *err)
+{
+	uint64_t deadline =
+		deadline_in(limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_SEVER_MS));
+	json_auto_t *request = json_object();
+
+	if (json_put_string(request, "command", "quarantine", err) < 0)
+		return -1;
+	return control_sock_ask(record->ws.fd, request, deadline, answer, err);
+}
+
+/* The live supervisor has refused, or is gone, or does not answer: then it is killed. why becomes
+ * what is answered, beside the event of what became of the workspace. */
+static int conclude_failure(struct record *record, struct error *why, struct response *response)
+{
+	uint64_t patience = limit_get(LIMIT_KILL_MS);
+	struct error err = {0};
+
+	if (why->code == ERR_TIMEOUT) {
+		error_prefix(why, "quarantine failed and the machine was killed");
+		leftover_kill_supervisor(&record->ws);
+	}
+	/* Refused because of how the workspace is: nothing was begun. */
+	if (why->code == ERR_CONFLICT || why->code == ERR_UNSUPPORTED)
+		return -1;
+	if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE)
+		error_set(why, ERR_CONFLICT,
+			  "workspace %s ended before the quarantine was complete", record->ws.id);
+	if (lease_wait_free(&record->ws, deadline_in(patience), &err) < 0 ||
+	    record_lock(record, &err) < 0)
+		return -1;
+	if (settle(record, &err) == 0 && record->event)
+		response->event = json_incref(record->event);
+	record_unlock(record);
+	return -1;
+}
+
+static int quarantine_live(struct record *record, struct response *response, struct error *err)
+{
+	json_auto_t *answer = NULL;
+	struct error why = {0};
+
+	record_unlock(record);
+	if (ask(record, &answer, &why) == 0) {
+		response->event = json_incref(json_object_get(answer, "event"));
+		return response->event ? 0
+				       : error_set(err, ERR_INTERNAL,
+						   "the live supervisor answered without an event");
+	}
+	conclude_failure(record, &why, response);
+	if (err)
+		*err = why;
+	return -1;
+}
+
+static int quarantine(struct record *record, struct response *response, struct error *err)
+{
+	if (record_lock(record, err) < 0 || settle(record, err) < 0 ||
+	    record_allows(record, COMMAND_QUARANTINE, err) < 0)
+		return -1;
+	if (record->state == STATE_RUNNING)
+		return quarantine_live(record, response, err);
+	if (settle_finds_life(record))
+		return error_set(err, ERR_CONFLICT, "workspace %s has not quite ended yet",
+				 record->ws.id);
+	if (record_note(record, STATE_QUARANTINED, "no machine was running", err) < 0)
+		return -1;
+	response->event = record_event(record, err);
+	return response->event ? 0 : -1;
+}
+
+int cmd_quarantine(const struct call *call, struct response *response, struct error *err)
+{
+	struct record record = RECORD_NONE;
+	int status;
+
+	status = record_open(&record, call, false, err);
+	if (status == 0)
+		status = quarantine(&record, response, err);
+	record_close(&record);
+	return status;
+}

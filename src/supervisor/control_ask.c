@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* The client of control.sock: a supervisor command that wants something of the live supervisor. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "supervisor/control_sock.h"
+
+#define ANSWER_MAX 65536u
+#define READ_CHUNK 4096u
+
+static int receive_line(int fd, struct buf *in, uint64_t deadline_ns, struct error *err)
+{
+	while (!memchr(buf_bytes(in), '\n', in->len)) {
+		uint8_t *room;
+		ssize_t n;
+
+		if (fd_wait(fd, POLLIN, deadline_ns, err) < 0)
+			return -1;
+		room = buf_reserve(in, READ_CHUNK, err);
+		if (!room)
+			return -1;
+		n = recv(fd, room, READ_CHUNK, MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno == ECONNRESET))
+			return error_set(err, ERR_UNAVAILABLE,
+					 "the live supervisor ended without an answer");
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return error_errno(err, errno, CONTROL_SOCK_NAME);
+		if (n > 0)
+			buf_commit(in, (size_t)n);
+	}
+	return 0;
+}
+
+static int read_answer(const struct buf *in, json_t **out, struct error *err)
+{
+	const uint8_t *end = memchr(buf_bytes(in), '\n', in->len);
+	json_auto_t *answer = json_load_strict(buf_bytes(in), (size_t)(end - buf_bytes(in)), err);
+	const char *text, *code;
+
+	if (!answer)
+		return error_prefix(err, CONTROL_SOCK_NAME);
+	if (json_is_true(json_object_get(answer, "ok"))) {
+		if (out)
+			*out = steal_ptr(&answer);
+		return 0;
+	}
+	text = json_string_value(json_object_get(answer, "error"));
+	code = json_string_value(json_object_get(answer, "errorCode"));
+	return error_set(err, error_code_from_name(code ? code : ""), "%s",
+			 text ? text : "the live supervisor refused");
+}
+
+static int send_line(int fd, const json_t *request, struct error *err)
+{
+	autofree char *text = json_line(request, err);
+
+	if (!text || fd_write_all(fd, text, strlen(text), err) < 0)
+		return -1;
+	return fd_write_all(fd, "\n", 1, err);
+}
+
+int control_sock_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
+		     struct error *err)
+{
+	autoclose int fd = sock_connect_at(workspace_fd, CONTROL_SOCK_NAME, err);
+	autobuf struct buf in = BUF_INIT(ANSWER_MAX);
+
+	if (fd < 0) {
+		if (err && (err->errnum == ECONNREFUSED || err->errnum == EAGAIN))
+			err->code = ERR_UNAVAILABLE;
+		return -1;
+	}
+	if (send_line(fd, request, err) < 0 || receive_line(fd, &in, deadline_ns, err) < 0)
+		return -1;
+	return read_answer(&in, answer, err);
+}
+
+int control_sock_power(int workspace_fd, const char *action, uint64_t deadline_ns,
+		       struct error *err)
+{
+	json_auto_t *request = json_object();
+
+	if (json_put_string(request, "command", "power", err) < 0 ||
+	    json_put_string(request, "action", action, err) < 0)
+		return -1;
+	return control_sock_ask(workspace_fd, request, deadline_ns, NULL, err);
+}

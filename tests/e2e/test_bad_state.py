@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""State files that are damaged, and a disk that has no room for them. No VM is booted."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BIN, default_kernel
+from test_supervisor import IDENTITY, request, sparse
+
+FILES = ("workspace.json", "event.json", "events.json", "runtime.json", "result.json")
+# What each command has to read; the others it may pass over, but never replaces.
+COMMANDS = ("check", "inspect", "prepare", "start", "run", "halt", "stop", "kill")
+
+
+def snapshot(directory):
+    """What is in it, as far as it can be read: {name: bytes or kind}."""
+    found = {}
+    for path in sorted(directory.iterdir()):
+        if path.is_symlink():
+            found[path.name] = os.readlink(path)
+        elif path.is_dir():
+            found[path.name] = "directory"
+        elif path.is_file():
+            found[path.name] = path.read_bytes()
+        else:
+            found[path.name] = "something else"
+    return found
+
+
+def damage(path, how):
+    good = path.read_bytes()
+    path.unlink()
+    if how == "a directory":
+        path.mkdir()
+    elif how == "a link to itself":  # nobody, not even root, can read it
+        path.symlink_to(path)
+    elif how == "a FIFO":
+        os.mkfifo(path)
+    else:
+        path.write_bytes({"empty": b"", "truncated": good[:len(good) // 2], "binary": b"\0\xff\x80" * 99,
+                          "of another type": b"17" if good[:1] == b"[" else b"[]",
+                          "too deep": b"[" * 100000,
+                          "two documents": good + good}[how])
+
+
+def life(host):
+    """A workspace that was prepared and is stopped, with every state file there."""
+    config = host.config()
+    assert host.supervisor(request("prepare", config))[0] == 0
+    assert host.supervisor(request("stop", sparse(host)))[0] == 0
+    directory = host.state / "agent-1"
+    event = json.loads((directory / "event.json").read_text())
+    (directory / "runtime.json").write_text(json.dumps({
+        "format": 1, "accelerator": "tcg", "isolation": "emulated", "bootId": "0" * 36}))
+    (directory / "result.json").write_text(json.dumps({
+        "format": 1, "identity": IDENTITY, "backend": "qemu", "exitCode": 0, "stdout": "", "stderr": "",
+        "resultPath": str(directory / "result.json"), "startedAt": event["observedAt"],
+        "completedAt": event["observedAt"]}))
+    for name in ("runtime.json", "result.json"):
+        (directory / name).chmod(0o600)
+    return config, directory
+
+
+@pytest.mark.parametrize("how", ["empty", "truncated", "binary", "of another type", "too deep",
+                                 "two documents", "a directory", "a link to itself", "a FIFO"])
+def test_damaged_files_are_named_and_kept(host, how):
+    config, directory = life(host)
+    config["kernelPath"] = default_kernel(host)["path"]
+    saved = host.base / "saved"
+    shutil.copytree(directory, saved)
+    told = {}
+    for name in FILES:
+        for command in COMMANDS:
+            shutil.rmtree(directory)
+            shutil.copytree(saved, directory)
+            directory.chmod(0o700)
+            damage(directory / name, how)
+            before = snapshot(directory)
+            full = command in ("check", "prepare", "start", "run")
+            # A boot that is not refused is cut short: it must not take the damage for absence.
+            code, answer, _ = host.supervisor(
+                request(command, config if full else sparse(host)),
+                env={"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "1", "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": "1"})
+            after = snapshot(directory)
+            assert after[name] == before[name], (name, command, answer)
+            if code != 0 and "deadline" not in answer["error"]:
+                assert str(directory / name) in answer["error"], (name, command, answer)
+                assert after == before, (name, command, answer)
+                assert answer["errorCode"] == "io", answer
+                told.setdefault(name, []).append(command)
+    assert set(told["event.json"]) == set(COMMANDS)
+    assert set(told["workspace.json"]) >= {"check", "inspect", "prepare", "start", "run"}
+    assert set(told["events.json"]) >= {"prepare", "start", "run", "halt", "stop", "kill"}
+    assert set(told["result.json"]) >= {"inspect", "prepare", "start", "run"}
+    assert set(told["runtime.json"]) >= {"prepare", "start", "run"}
+    # what cannot be read is no reason to keep it
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+def test_unknown_fields_in_state_files_are_ignored(host):
+    """A later version may have written them."""
+    config, directory = life(host)
+    for name in FILES:
+        document = json.loads((directory / name).read_text())
+        (document[-1] if isinstance(document, list) else document)["later"] = {"x": [1]}
+        (directory / name).write_text(json.dumps(document))
+    manifest = json.loads((directory / "workspace.json").read_text())
+    manifest["config"]["later"] = True
+    (directory / "workspace.json").write_text(json.dumps(manifest))
+    for command, body in (("check", config), ("halt", sparse(host)), ("prepare", config)):
+        done = subprocess.run([BIN / "microagent-qemu-supervisor"], env=host.env, check=False,
+                              input=json.dumps(request(command, body)).encode(), capture_output=True)
+        assert json.loads(done.stdout)["ok"], done.stdout
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+@pytest.fixture(name="small")
+def small_disk(host):
+    """The state directory on a file system of half a MiB."""
+    if os.getuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    host.state.mkdir(mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", host.state], check=True)
+    try:
+        yield host.state
+    finally:
+        subprocess.run(["umount", host.state], check=True)
+
+
+def fill(directory, left):
+    """Leaves so many free pages."""
+    filler = directory / "filler"
+    with open(filler, "wb", buffering=0) as file:
+        free = os.statvfs(directory).f_bavail
+        file.write(b"x" * 4096 * max(0, free - left))
+    return filler
+
+
+@pytest.mark.parametrize("command", ["prepare", "halt", "kill"])
+def test_no_room_for_a_state_file(host, small, command):
+    """Whichever write is the first without room: all of it happened, or the old state remains."""
+    config, directory = life(host)
+    changed = {**config, "hostname": "changed", "env": {"FILL": "x" * 30000}}
+    saved = host.base / "saved"
+    shutil.copytree(directory, saved)
+    outcomes = []
+    for left in range(0, 26):
+        shutil.rmtree(directory)
+        shutil.copytree(saved, directory)
+        directory.chmod(0o700)
+        before = snapshot(directory)
+        filler = fill(small, left)
+        code, answer, _ = host.supervisor(request(command, changed if command == "prepare" else
+                                                  sparse(host)))
+        filler.unlink()
+        after = snapshot(directory)
+        outcomes.append(code == 0)
+        if code != 0:
+            assert answer["errorCode"] == "io" and "space" in answer["error"], answer
+            history = (json.loads(part.pop("events.json")) for part in (after, before))
+            new, old = history
+            assert new[:len(old)] == old  # it may have the event that came to nothing
+            assert after == before, (left, answer)
+        else:
+            state = json.loads(after["event.json"])["state"]
+            assert state == {"prepare": "prepared", "halt": "halted", "kill": "stopped"}[command]
+            assert ("changed" in after["workspace.json"].decode()) == (command == "prepare")
+        assert host.supervisor(request("inspect", sparse(host)))[0] == 0
+    assert set(outcomes) == {True, False}, outcomes
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+def test_no_room_for_a_boot(host, small):
+    """start is refused before it writes anything."""
+    config, directory = life(host)
+    before = snapshot(directory)
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code != 0 and "space" in answer["error"], answer
+    assert snapshot(directory) == before and small.exists()
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0

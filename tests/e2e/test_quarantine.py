@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""Quarantine with a real VM: every channel under traffic at once, and every one ends; the machine
+goes on, and comes out by halt in order."""
+
+import json
+import os
+import signal
+import socket
+
+from conftest import held, wait_until
+
+IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
+
+
+def ask(host, command, config=None, **kw):
+    config = config or {"stateDir": str(host.state)}
+    code, answer, _ = host.supervisor({"command": command, "identity": IDENTITY, "config": config}, **kw)
+    return code, answer
+
+
+def runtime(host):
+    return json.loads((host.state / "w" / "runtime.json").read_text())
+
+
+def sockets_of(pid):
+    """What of the descriptors of a process is a socket."""
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{fd}")
+        except FileNotFoundError:
+            continue
+        if target.startswith("socket:"):
+            found.append(target)
+    return found
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def console(host):
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(str(host.state / "w" / "console.sock"))
+    return sock
+
+
+def at_end(sock):
+    """Everything that is still to be read, up to the end."""
+    sock.settimeout(60)
+    try:
+        while sock.recv(65536):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
+def start(host, **changes):
+    config = host.config(**changes)
+    assert ask(host, "prepare", config)[0] == 0
+    code, answer = ask(host, "start", config)
+    assert code == 0, answer
+    return config
+
+
+def sysfs_counter(host):
+    """A line on the serial console every half second, by a process of the guest."""
+    host("exec", "--user", "root", "w", "--", "sh", "-c",
+         "(i=0; while :; do i=$((i+1)); echo beat $i > /dev/ttyS0; usleep 500000; done) >/dev/null 2>&1 &",
+         check=0)
+
+
+def test_every_channel_ends_and_the_machine_goes_on(host):
+    config = start(host)
+    directory = host.state / "w"
+    before = runtime(host)
+    companions = {c["name"]: c["pid"] for c in before["companions"]}
+    sysfs_counter(host)
+    wait_until(lambda: b"beat" in (directory / "serial.log").read_bytes(), "the guest's beat")
+    streams = [host.popen("exec", "w", "--", "sh", "-c", "while :; do echo x; done") for _ in range(2)]
+    idle = host.popen("exec", "w", "--", "sleep", "1000")
+    for stream in streams:
+        assert stream.stdout.readline()
+    serial = console(host)
+
+    code, answer = ask(host, "quarantine")
+    assert code == 0, answer
+    event = answer["event"]
+    assert event["state"] == "quarantined"
+    assert {"console", "control", "microagent-vsockd"} <= set(event["severed"])
+    assert event["detail"] == "severed: " + ", ".join(event["severed"])
+    for process in (*streams, idle):
+        process.communicate(timeout=60)
+        assert process.returncode == 125
+    assert at_end(serial)
+    # From outside: of its sockets QEMU has its monitor and its serial console, and of the companions
+    # nobody is alive but the cell's monitor.
+    assert len(sockets_of(before["pid"])) == 2
+    for name, pid in companions.items():
+        assert is_alive(pid) == (name == "bwrap"), name
+    assert [p.name for p in directory.iterdir() if p.is_socket()] == ["control.sock"]
+    # The machine goes on: its beat is in the log.
+    seen = len((directory / "serial.log").read_bytes())
+    wait_until(lambda: b"beat" in (directory / "serial.log").read_bytes()[seen:], "another beat")
+
+    code, answer = ask(host, "inspect")
+    assert answer["event"] == event
+    assert answer["readiness"]["shellReady"] == {
+        "ready": False, "detail": "workspace is quarantined; live readiness unavailable"}
+    for command in ("start", "prepare", "run"):
+        code, answer = ask(host, command, config)
+        assert (code, answer["errorCode"]) == (1, "conflict")
+        assert answer["error"] == f"workspace w is quarantined; halt, stop or kill it before {command}"
+    code, answer = ask(host, "quarantine")
+    assert (code, answer["error"]) == (1, "workspace w is already quarantined")
+    code, answer = ask(host, "console", config)
+    assert (code, answer["error"]) == (1, "workspace w is quarantined; there is a console while it is running")
+    code, answer = ask(host, "delete")
+    assert (code, answer["errorCode"]) == (1, "conflict")
+    refused = host("exec", "w", "--", "true")
+    assert refused.returncode == 125 and "quarantined" in refused.stderr
+
+    code, answer = ask(host, "halt")
+    assert (code, answer["event"]["state"]) == (0, "halted")
+    assert answer["event"]["detail"] == "the guest switched itself off when asked"
+    assert not held(host)
+    states = [e["state"] for e in json.loads((directory / "events.json").read_text())]
+    assert states == ["prepared", "starting", "running", "quarantined", "stopping", "halted"]
+    assert ask(host, "start", config)[0] == 0  # released, it starts again from its disk
+
+    # Killed in quarantine, by whomever: it stays there, with nothing left alive.
+    assert ask(host, "quarantine")[0] == 0
+    os.kill(runtime(host)["supervisorPid"], signal.SIGKILL)
+    wait_until(lambda: not host.processes(), "everything to end with the live supervisor")
+    code, answer = ask(host, "inspect")
+    assert (code, answer["event"]["state"]) == (0, "quarantined")
+    assert "ended without a word" in answer["event"]["detail"]
+    assert [p.name for p in directory.iterdir() if p.is_socket()] == []
+    assert ask(host, "start", config)[1]["errorCode"] == "conflict"
+    assert ask(host, "kill")[1]["event"]["state"] == "stopped"
+    assert ask(host, "delete")[0] == 0

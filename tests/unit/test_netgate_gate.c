@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* The filter at work between two sockets: frames in pieces, too long ones, floods of connections. */
+#include "test_netgate.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "netgate/gate.h"
+
+struct fixture {
+	struct gate *gate;
+	int vm, passt, supervisor; /* our ends */
+	int theirs[3];
+	pthread_t thread;
+	bool running;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	int *ours[] = {&f->vm, &f->passt, &f->supervisor};
+
+	f->gate = calloc(1, sizeof(*f->gate));
+	screen_of_guest(&f->gate->screen);
+	for (int i = 0; i < 3; i++) {
+		int pair[2];
+
+		if (socketpair(AF_UNIX, i < 2 ? SOCK_STREAM : SOCK_SEQPACKET, 0, pair) < 0)
+			return -1;
+		*ours[i] = pair[0];
+		f->theirs[i] = pair[1];
+	}
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	close(f->vm);
+	close(f->passt);
+	if (f->running)
+		pthread_join(f->thread, NULL);
+	close(f->supervisor);
+	for (int i = 0; i < 3; i++)
+		close(f->theirs[i]);
+	free(f->gate);
+	free(f);
+	return 0;
+}
+
+static void *serve(void *data)
+{
+	struct fixture *f = data;
+	struct error err;
+
+	return gate_run(f->gate, &err) == 0 ? f : NULL;
+}
+
+/* with_own: the host's addresses are known from the start. */
+static void start(struct fixture *f, bool with_passt, bool with_own)
+{
+	gate_init(f->gate, f->theirs[0], with_passt ? f->theirs[1] : -1, f->theirs[2]);
+	if (with_own)
+		f->gate->screen.prefixes.nown = 0;
+	assert_int_equal(pthread_create(&f->thread, NULL, serve, f), 0);
+	f->running = true;
+}
+
+static size_t pack(uint8_t *out, struct frame frame)
+{
+	put32(out, (uint32_t)frame.len);
+	memcpy(out + 4, frame.bytes, frame.len);
+	return 4 + frame.len;
+}
+
+static void put(int fd, const void *bytes, size_t len)
+{
+	struct error err = {0};
+
+	assert_ok(fd_write_all(fd, bytes, len, &err));
+}
+
+static void send_frame(int fd, struct frame frame)
+{
+	uint8_t bytes[2100];
+
+	put(fd, bytes, pack(bytes, frame));
+}
+
+static void expect_frame(int fd, struct frame frame)
+{
+	uint8_t bytes[2100], got[2100];
+	struct error err = {0};
+	size_t len = pack(bytes, frame);
+
+	assert_ok(fd_read_exact(fd, got, len, &err));
+	assert_memory_equal(got, bytes, len);
+}
+
+static void expect_line(struct fixture *f, const char *line)
+{
+	char got[256] = "";
+
+	assert_true(recv(f->supervisor, got, sizeof(got) - 1, 0) > 0);
+	assert_string_equal(got, line);
+}
+
+static void frames_go_both_ways(void **state)
+{
+	struct fixture *f = *state;
+
+	start(f, true, true);
+	send_frame(f->vm, arp(GUEST));
+	expect_frame(f->passt, arp(GUEST));
+	send_frame(f->passt, tcp(GUEST, 1, 0x12));
+	expect_frame(f->vm, tcp(GUEST, 1, 0x12));
+}
+
+static void what_is_shut_leaves_no_gap(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[8192];
+	size_t len = 0;
+
+	start(f, true, true);
+	len += pack(bytes + len, tcp(ADDRESS(127, 0, 0, 1), 1, 2));
+	len += pack(bytes + len, tcp(PUBLIC, 2, 2));
+	len += pack(bytes + len, udp(ADDRESS(192, 168, 1, 1), 3));
+	len += pack(bytes + len, udp(PUBLIC, 4));
+	put(f->vm, bytes, len);
+	expect_frame(f->passt, tcp(PUBLIC, 2, 2));
+	expect_frame(f->passt, udp(PUBLIC, 4));
+	expect_line(f, "tcp 10.0.2.15:40000 -> 127.0.0.1:1 refused");
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:2");
+	expect_line(f, "udp 10.0.2.15:40001 -> 192.168.1.1:3 refused");
+	expect_line(f, "udp 10.0.2.15:40001 -> 8.8.8.8:4");
+}
+
+static void frames_may_come_byte_by_byte(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[4096];
+	size_t len = pack(bytes, tcp(ADDRESS(127, 0, 0, 1), 80, 2));
+
+	start(f, true, true);
+	len += pack(bytes + len, tcp(PUBLIC, 80, 2));
+	for (size_t i = 0; i < len; i++)
+		put(f->vm, bytes + i, 1);
+	expect_frame(f->passt, tcp(PUBLIC, 80, 2));
+}
+
+static void a_frame_that_is_too_long_is_passed_over(void **state)
+{
+	struct fixture *f = *state;
+	static const uint32_t lengths[] = {
+		0, 1, 13, SCREEN_FRAME_MAX, SCREEN_FRAME_MAX + 1, 69632, 3 * LANE_BYTES};
+	uint8_t *filler = calloc(1, 3 * LANE_BYTES);
+
+	start(f, true, true);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		uint8_t header[4];
+
+		put32(header, lengths[i]);
+		put(f->vm, header, 4);
+		put(f->vm, filler, lengths[i]);
+		send_frame(f->vm, udp(PUBLIC, 1000 + (unsigned)i));
+		expect_frame(f->passt, udp(PUBLIC, 1000 + (unsigned)i));
+	}
+	free(filler);
+}
+
+static void a_connection_is_told_once(void **state)
+{
+	struct fixture *f = *state;
+
+	start(f, true, true);
+	for (int i = 0; i < 3; i++)
+		send_frame(f->vm, tcp(PUBLIC, 80, 2));
+	send_frame(f->vm, tcp(PUBLIC, 80, 0x10));
+	for (int i = 0; i < 3; i++)
+		send_frame(f->vm, udp(DNS, 53));
+	send_frame(f->vm, echo_request(PUBLIC));
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:80");
+	expect_line(f, "udp 10.0.2.15:40001 -> 10.0.2.3:53");
+	expect_line(f, "icmp 10.0.2.15 -> 8.8.8.8");
+}
+
+/* More connections than may be listed: the rest is counted, and nothing is lost of the sum. */
+static void a_flood_is_counted(void **state)
+{
+	struct fixture *f = *state;
+	unsigned listed = 0, unlisted = 0, more;
+	char line[256];
+
+	setenv("MICROAGENT_TEST_LIMIT_NETGATE_LINES", "5", 1);
+	start(f, true, true);
+	unsetenv("MICROAGENT_TEST_LIMIT_NETGATE_LINES");
+	for (unsigned i = 0; i < 500; i++) {
+		send_frame(f->vm, tcp(ADDRESS(8, 8, i >> 8, i), 80, 2));
+		expect_frame(f->passt, tcp(ADDRESS(8, 8, i >> 8, i), 80, 2));
+	}
+	while (listed + unlisted < 500) {
+		ssize_t n = recv(f->supervisor, line, sizeof(line) - 1, 0);
+
+		assert_true(n > 0);
+		line[n] = '\0';
+		if (sscanf(line, "%u connections more were not listed", &more) == 1)
+			unlisted += more;
+		else
+			listed++;
+	}
+	assert_int_equal(listed + unlisted, 500);
+	assert_true(unlisted > 0);
+}
+
+static void nothing_is_open_before_the_addresses_are_known(void **state)
+{
+	struct fixture *f = *state;
+	struct prefix_wire wire = {htonl(ADDRESS(9, 9, 9, 9)), htonl(32)};
+
+	start(f, true, false);
+	send_frame(f->vm, tcp(PUBLIC, 1, 2));
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:1 refused");
+	assert_int_equal(send(f->supervisor, &wire, sizeof(wire), 0), sizeof(wire));
+	/* The refused one is told again when it is open. */
+	for (unsigned port = 1;; port++) {
+		struct pollfd ready = {.fd = f->passt, .events = POLLIN};
+
+		send_frame(f->vm, tcp(PUBLIC, port, 2));
+		if (poll(&ready, 1, 10) > 0)
+			break;
+	}
+	send_frame(f->vm, tcp(ADDRESS(9, 9, 9, 9), 7, 2));
+	for (char line[256] = ""; !strstr(line, "9.9.9.9");) {
+		ssize_t n = recv(f->supervisor, line, sizeof(line) - 1, 0);
+
+		assert_true(n > 0);
+		line[n] = '\0';
+		if (strstr(line, "9.9.9.9"))
+			assert_non_null(strstr(line, "refused"));
+	}
+}
+
+static void a_link_that_leads_nowhere_swallows_frames(void **state)
+{
+	struct fixture *f = *state;
+
+	start(f, false, true);
+	send_frame(f->vm, tcp(PUBLIC, 1, 2));
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:1");
+}
+
+static void the_end_of_either_side_is_the_end(void **state)
+{
+	struct fixture *f = *state;
+	void *ended = NULL;
+
+	start(f, true, true);
+	shutdown(f->passt, SHUT_RDWR);
+	pthread_join(f->thread, &ended);
+	f->running = false;
+	assert_ptr_equal(ended, f);
+}
+
+/* A reader that does not read: the other direction goes on, and all arrives in the end. */
+static void a_full_side_waits(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[2100];
+	size_t len = pack(bytes, udp(PUBLIC, 80)), sent = 0, count = 0;
+
+	fd_nonblock(f->vm, true, NULL);
+	start(f, true, true);
+	/* Until neither the sockets nor the filter take more, at a frame's border or not. */
+	for (struct pollfd p = {.fd = f->vm, .events = POLLOUT}; poll(&p, 1, 200) > 0;) {
+		ssize_t n = send(f->vm, bytes + sent, len - sent, 0);
+
+		if (n < 0)
+			continue;
+		sent += (size_t)n;
+		count += sent == len;
+		sent %= len;
+	}
+	assert_true(count > 1);
+	send_frame(f->passt, arp(GUEST));
+	fd_nonblock(f->vm, false, NULL);
+	expect_frame(f->vm, arp(GUEST));
+	for (size_t i = 0; i < count; i++)
+		expect_frame(f->passt, udp(PUBLIC, 80));
+}
+
+static void the_table_of_flows_forgets_the_quietest(void **state)
+{
+	static struct flows flows = {.idle_ns = 100};
+	struct flow_key key = {.protocol = 6, .address = 1, .port = 80};
+
+	(void)state;
+	assert_true(flows_note(&flows, &key, false, 1000));
+	assert_false(flows_note(&flows, &key, false, 1100));
+	assert_true(flows_note(&flows, &key, true, 1100)); /* refused is another thing */
+	assert_true(flows_note(&flows, &key, false, 1201));
+	for (uint32_t i = 2; i < 100000; i++) {
+		struct flow_key other = {.protocol = 6, .address = i, .port = 80};
+
+		flows_note(&flows, &other, false, 1201 + i);
+		flows_note(&flows, &key, false, 1201 + i);
+	}
+	assert_false(flows_note(&flows, &key, false, 101201));
+}
+
+#define WITH(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(frames_go_both_ways),
+		WITH(what_is_shut_leaves_no_gap),
+		WITH(frames_may_come_byte_by_byte),
+		WITH(a_frame_that_is_too_long_is_passed_over),
+		WITH(a_connection_is_told_once),
+		WITH(a_flood_is_counted),
+		WITH(nothing_is_open_before_the_addresses_are_known),
+		WITH(a_link_that_leads_nowhere_swallows_frames),
+		WITH(the_end_of_either_side_is_the_end),
+		WITH(a_full_side_waits),
+		cmocka_unit_test(the_table_of_flows_forgets_the_quietest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
