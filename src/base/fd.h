@@ -43,6 +43,8 @@ int fd_fill_standard(struct error *err);
 int sock_listen_at(int dirfd, const char *name, int backlog, struct error *err);
 /* Blocking. ERR_TIMEOUT when the backlog stays full for DIAL_MS. */
 int sock_connect_at(int dirfd, const char *name, struct error *err);
+/* Non-blocking, and without waiting: ERR_UNAVAILABLE when the backlog is full or nobody listens. */
+int sock_connect_now_at(int dirfd, const char *name, struct error *err);
 /* A blocking socket, whatever the listener is. ERR_UNAVAILABLE when none is waiting. */
 int sock_accept(int fd, struct error *err);
 

@@ -82,6 +82,18 @@
 	X(POWER_GRACE_MS, 2000, "ms", "SIGTERM to SIGKILL when the guest powers off")              \
 	X(ROOT_DISK_MS, 10000, "ms", "the root disk waited for by the guest's init")               \
 	X(AGENT_RESTARTS, 5, "restarts", "of the guest agent before the guest gives up")           \
+	X(RELAY_BYTES, 65536, "bytes",                                                             \
+	  "held for a slow reader of a forwarded connection, each way")                            \
+	X(PUBLISH_CONNECTIONS, 256, "connections",                                                 \
+	  "open at once to one published port; the next ones wait")                                \
+	X(LISTENER_CONNECTIONS, 128, "connections",                                                \
+	  "open at once from a guest through mediation or one listener; the next are closed")      \
+	X(ACCEPT_AGAIN_MS, 100, "ms", "wait for a descriptor when there is none for a connection") \
+	X(REACH_MS, 10000, "ms", "the far side of a forwarded connection")                         \
+	X(RESOLVE_MS, 5000, "ms", "addresses of a target's host name")                             \
+	X(RESOLVED_MS, 5000, "ms", "age at which a target's addresses are looked up anew")         \
+	X(PROBE_KEPT_MS, 1000, "ms", "readiness as observed last is answered again")               \
+	X(MEDIATION_PROBE_MS, 1000, "ms", "connection by which inspect knows mediationReady")      \
 	X(STATE_FREE_BYTES, 16777216, "bytes", "free space below which start is refused")
 
 enum limit {

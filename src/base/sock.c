@@ -87,6 +87,24 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 	return steal_fd(&fd);
 }
 
+int sock_connect_now_at(int dirfd, const char *name, struct error *err)
+{
+	autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un addr;
+
+	if (fd < 0)
+		return error_errno(err, errno, "socket");
+	if (address_at(dirfd, name, &addr, err) < 0)
+		return -1;
+	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		error_errno(err, errno, "connect to socket %s", name);
+		if (err && err->errnum == ECONNREFUSED)
+			err->code = ERR_UNAVAILABLE;
+		return -1;
+	}
+	return steal_fd(&fd);
+}
+
 int sock_accept(int fd, struct error *err)
 {
 	int peer;

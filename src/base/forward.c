@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/forward.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/relay.h"
+
+/* One connection: accepted, then with its far side being reached, then joined to it. */
+struct passage {
+	struct forward *forward;
+	struct passage *next, **link;
+	int fd;	       /* until the relay has it */
+	void *attempt; /* while the far side is being reached */
+	struct relay *relay;
+};
+
+struct forward {
+	struct loop *loop;
+	struct forward_spec spec;
+	struct loop_watch *watch;
+	struct loop_watch *again; /* while there is no descriptor for another connection */
+	bool open;
+	unsigned count;
+	struct passage *passages;
+};
+
+static void listen_if_room(struct forward *f)
+{
+	bool room = f->open && !f->again && (f->spec.refuse || f->count < f->spec.most);
+
+	loop_set_events(f->watch, room ? EPOLLIN : 0, NULL);
+}
+
+static void drop_passage(struct passage *p)
+{
+	struct forward *f = p->forward;
+
+	if (p->attempt)
+		f->spec.give_up(p->attempt);
+	relay_free(p->relay);
+	if (p->fd >= 0)
+		close(p->fd);
+	*p->link = p->next;
+	if (p->next)
+		p->next->link = p->link;
+	f->count--;
+	free(p);
+}
+
+static void end_passage(struct passage *p)
+{
+	struct forward *f = p->forward;
+
+	drop_passage(p);
+	listen_if_room(f);
+}
+
+static void on_ended(void *data)
+{
+	end_passage(data);
+}
+
+static void tell(const struct forward *f, const struct error *why)
+{
+	if (f->spec.failed)
+		f->spec.failed(f->spec.data, why);
+}
+
+static void on_reached(void *data, int fd, const struct error *why)
+{
+	struct passage *p = data;
+	struct error err = {0};
+
+	p->attempt = NULL;
+	if (fd >= 0) {
+		p->relay = relay_new(p->forward->loop, steal_fd(&p->fd), fd, on_ended, p, &err);
+		why = &err;
+	}
+	if (p->relay)
+		return;
+	tell(p->forward, why);
+	end_passage(p);
+}
+
+static void admit(struct forward *f, int fd)
+{
+	struct passage *p = calloc(1, sizeof(*p));
+	struct error err = {0};
+
+	if (!p) {
+		close(fd);
+		return;
+	}
+	*p = (struct passage){.forward = f, .fd = fd, .next = f->passages, .link = &f->passages};
+	if (p->next)
+		p->next->link = &p->next;
+	f->passages = p;
+	f->count++;
+	p->attempt = f->spec.reach(f->spec.data, on_reached, p, &err);
+	if (p->attempt)
+		return;
+	tell(f, &err);
+	drop_passage(p);
+}
+
+static void on_again(struct loop *loop, void *data)
+{
+	struct forward *f = data;
+
+	(void)loop;
+	f->again = NULL;
+	listen_if_room(f);
+}
+
+static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct forward *f = data;
+	struct sockaddr_storage peer = {0};
+	socklen_t len = sizeof(peer);
+	int accepted = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)events;
+	if (accepted < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		f->again = loop_add_timer(
+			loop, clock_mono_ns() + limit_get(LIMIT_ACCEPT_AGAIN_MS) * NS_PER_MS,
+			on_again, f, NULL);
+	if (accepted >= 0 &&
+	    (f->count >= f->spec.most || (f->spec.admits && !f->spec.admits(&peer))))
+		close(accepted);
+	else if (accepted >= 0)
+		admit(f, accepted);
+	listen_if_room(f);
+}
+
+struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, struct error *err)
+{
+	struct forward *f = calloc(1, sizeof(*f));
+
+	if (!f) {
+		close(spec->listen_fd);
+		error_errno(err, ENOMEM, "memory");
+		return NULL;
+	}
+	f->loop = loop;
+	f->spec = *spec;
+	f->watch = loop_add_fd(loop, spec->listen_fd, 0, on_listener, f, err);
+	if (!f->watch) {
+		forward_free(f);
+		return NULL;
+	}
+	return f;
+}
+
+int forward_open(struct forward *forward, struct error *err)
+{
+	forward->open = true;
+	return loop_set_events(forward->watch, EPOLLIN, err);
+}
+
+unsigned forward_count(const struct forward *forward)
+{
+	return forward->count;
+}
+
+void forward_free(struct forward *forward)
+{
+	if (!forward)
+		return;
+	while (forward->passages)
+		drop_passage(forward->passages);
+	loop_remove(forward->watch);
+	loop_remove(forward->again);
+	close(forward->spec.listen_fd);
+	free(forward);
+}

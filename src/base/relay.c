@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A way leads from one side to the other. It is read only while it holds nothing, so a slow reader
+ * costs one chunk, and its writer waits. It is
+ *
+ *   ended   its source has said its last, or is not listened to any more
+ *   closed  its target has been told so, or takes nothing any more
+ *
+ * and the connection is over when both ways are closed. A side that takes nothing any more may still
+ * have said something, which is delivered: a server may answer and close before it has read all.
+ */
+#include "base/relay.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+/* Asks for nothing that comes, and so only for what always comes: EPOLLHUP and EPOLLERR. */
+#define HANG_UP_ONLY EPOLLPRI
+
+struct side {
+	struct relay *relay;
+	int fd;
+	struct loop_watch *watch;
+};
+
+struct way {
+	uint8_t *bytes; /* NULL while it holds nothing */
+	size_t start, len;
+	bool ended, closed;
+};
+
+struct relay {
+	struct side sides[2];
+	struct way ways[2]; /* ways[i] leads from sides[i] to the other */
+	bool broken;	    /* something was lost */
+	relay_ended_fn *ended;
+	void *data;
+};
+
+static void drop_bytes(struct way *way)
+{
+	free(way->bytes);
+	way->bytes = NULL;
+	way->start = way->len = 0;
+}
+
+static void lose(struct relay *relay, struct way *way)
+{
+	if (!way->closed)
+		relay->broken = true;
+	drop_bytes(way);
+	way->ended = way->closed = true;
+}
+
+/* What the way holds, as far as its target takes it; then its end, if it has come. */
+static void deliver(struct relay *relay, int from)
+{
+	struct way *way = &relay->ways[from];
+	int to = relay->sides[!from].fd;
+
+	while (way->len > 0) {
+		ssize_t n =
+			send(to, way->bytes + way->start, way->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0) {
+			lose(relay, way);
+			return;
+		}
+		way->start += (size_t)n;
+		way->len -= (size_t)n;
+	}
+	drop_bytes(way);
+	if (way->ended && !way->closed) {
+		shutdown(to, SHUT_WR);
+		way->closed = true;
+	}
+}
+
+static void take(struct relay *relay, int from)
+{
+	struct way *way = &relay->ways[from];
+	size_t room = (size_t)limit_get(LIMIT_RELAY_BYTES);
+	ssize_t n;
+
+	way->bytes = malloc(room);
+	n = way->bytes ? recv(relay->sides[from].fd, way->bytes, room, MSG_DONTWAIT) : -1;
+	if (way->bytes && n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		drop_bytes(way);
+		return;
+	}
+	if (n < 0) { /* reset: neither way leads anywhere */
+		lose(relay, &relay->ways[0]);
+		lose(relay, &relay->ways[1]);
+		return;
+	}
+	way->len = (size_t)n;
+	way->ended = n == 0;
+	deliver(relay, from);
+}
+
+static uint32_t wanted(const struct relay *relay, int side)
+{
+	const struct way *from = &relay->ways[side], *to = &relay->ways[!side];
+	uint32_t events = 0;
+
+	if (!from->ended && from->len == 0)
+		events |= EPOLLIN;
+	if (to->len > 0)
+		events |= EPOLLOUT;
+	if (!events && from->ended && !to->closed)
+		events = HANG_UP_ONLY;
+	return events;
+}
+
+/* True when the connection is over. */
+static bool settle(struct relay *relay)
+{
+	struct error err;
+
+	for (int i = 0; i < 2; i++) {
+		if (loop_set_events(relay->sides[i].watch, wanted(relay, i), &err) < 0) {
+			lose(relay, &relay->ways[0]);
+			lose(relay, &relay->ways[1]);
+		}
+	}
+	return relay->ways[0].closed && relay->ways[1].closed;
+}
+
+static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct side *side = data;
+	struct relay *relay = side->relay;
+	int i = side == &relay->sides[1];
+
+	(void)loop;
+	(void)fd;
+	if (events & EPOLLOUT)
+		deliver(relay, !i);
+	if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) && !relay->ways[i].ended &&
+	    relay->ways[i].len == 0)
+		take(relay, i);
+	/* It has said its last and takes nothing either. */
+	if ((events & (EPOLLHUP | EPOLLERR)) && relay->ways[i].ended)
+		lose(relay, &relay->ways[!i]);
+	if (settle(relay))
+		relay->ended(relay->data);
+}
+
+/* Small messages go at once, and a peer whose host has gone is noticed. Nothing of it is meant for
+ * sockets that are not TCP, which refuse it. */
+static void tune(int fd)
+{
+	int on = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
+struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, void *data,
+			struct error *err)
+{
+	struct relay *relay = calloc(1, sizeof(*relay));
+	const int fds[] = {a, b};
+
+	if (!relay) {
+		close(a);
+		close(b);
+		error_errno(err, ENOMEM, "memory");
+		return NULL;
+	}
+	relay->ended = ended;
+	relay->data = data;
+	for (int i = 0; i < 2; i++) {
+		relay->sides[i] = (struct side){.relay = relay, .fd = fds[i]};
+		tune(fds[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		relay->sides[i].watch =
+			loop_add_fd(loop, fds[i], EPOLLIN, on_side, &relay->sides[i], err);
+		if (!relay->sides[i].watch) {
+			relay_free(relay);
+			return NULL;
+		}
+	}
+	return relay;
+}
+
+static bool is_tcp(int fd)
+{
+	int protocol = 0;
+	socklen_t len = sizeof(protocol);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) == 0 &&
+	       protocol == IPPROTO_TCP;
+}
+
+void relay_free(struct relay *relay)
+{
+	const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+
+	if (!relay)
+		return;
+	bool whole = !relay->broken && relay->ways[0].closed && relay->ways[1].closed;
+
+	for (int i = 0; i < 2; i++) {
+		loop_remove(relay->sides[i].watch);
+		if (!whole && is_tcp(relay->sides[i].fd))
+			setsockopt(relay->sides[i].fd, SOL_SOCKET, SO_LINGER, &reset,
+				   sizeof(reset));
+		close(relay->sides[i].fd);
+		free(relay->ways[i].bytes);
+	}
+	free(relay);
+}
