@@ -19,8 +19,11 @@
 struct machine {
 	int (*set_hostname)(const char *name, struct error *err);
 	void (*set_time)(int64_t realtime_ns);
-	/* Mounts what the config has; may block, so it is called in a child of its own. */
-	int (*attach)(json_t *config, struct error *err);
+	/* Mounts the config's disks; may block, so it is called in a child of its own. */
+	int (*mount_disks)(json_t *disks, struct error *err);
+	/* Opens the config's published ports to the host. */
+	int (*publish)(struct loop *loop, const json_t *publishes, int program_fd,
+		       struct error *err);
 	/* Asks PID 1 for the end of the machine. */
 	void (*power_off)(void *data);
 	void (*log)(const char *text);

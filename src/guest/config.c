@@ -52,7 +52,7 @@ int config_decode(json_t *doc, struct guest_config *out, struct error *err)
 	    json_get_bool(doc, "", "attach", JSON_OPTIONAL, &config.attach, err) < 0 ||
 	    json_get_object(doc, "", "env", JSON_OPTIONAL, &config.env, err) < 0 ||
 	    json_get_array(doc, "", "disks", JSON_OPTIONAL, &config.disks, err) < 0 ||
-	    json_get_array(doc, "", "shares", JSON_OPTIONAL, &config.shares, err) < 0 ||
+	    json_get_array(doc, "", "publishes", JSON_OPTIONAL, &config.publishes, err) < 0 ||
 	    json_get_int(doc, "", "resultStreamBytes", JSON_OPTIONAL, 0,
 			 (int64_t)limit_get(LIMIT_RESULT_BYTES) / 4, &keep, err) < 0)
 		return -1;
@@ -90,17 +90,13 @@ int config_disk_decode(json_t *item, struct config_disk *out, struct error *err)
 	return 0;
 }
 
-int config_share_decode(json_t *item, struct config_share *out, struct error *err)
+int config_publish_decode(json_t *item, uint16_t *guest_port, struct error *err)
 {
-	struct config_share share = {0};
-	const char *mode = "rw";
+	int64_t port = 0;
 
-	if (json_get_string(item, "share", "tag", JSON_REQUIRED, &share.tag, err) < 0 ||
-	    json_get_string(item, "share", "mountpoint", JSON_REQUIRED, &share.mountpoint, err) <
-		    0 ||
-	    json_get_string(item, "share", "mode", JSON_OPTIONAL, &mode, err) < 0)
+	if (json_get_int(item, "publish", "guestPort", JSON_REQUIRED, 1, UINT16_MAX, &port, err) <
+	    0)
 		return -1;
-	share.read_only = strcmp(mode, "ro") == 0;
-	*out = share;
+	*guest_port = (uint16_t)port;
 	return 0;
 }

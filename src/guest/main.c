@@ -15,6 +15,8 @@ int main(int argc, char **argv)
 		return role_agent(argc, argv);
 	if (strcmp(role, ROLE_COPYOUT) == 0)
 		return role_copyout(argc, argv);
+	if (strcmp(role, ROLE_PUBLISH) == 0)
+		return role_publish(argc, argv);
 	printf("microagent-init " MICROAGENT_VERSION "\n"
 	       "The /init of microagent's guests: the host puts it into the initramfs beside the\n"
 	       "kernel. There is nothing to run by hand.\n");

@@ -9,6 +9,7 @@
 #define ROLE_INIT "/init"		  /* the initramfs: finds the root, becomes PID 1 of it */
 #define ROLE_AGENT "microagent-agent"	  /* the child of PID 1 that speaks to the host */
 #define ROLE_COPYOUT "microagent-copyout" /* argv[1]: a file to be written to stdout */
+#define ROLE_PUBLISH "microagent-publish" /* argv[1..]: TCP ports that the host may connect to */
 
 /* Descriptors that PID 1 gives the agent. */
 enum agent_fd {
@@ -25,5 +26,6 @@ enum agent_fd {
 int role_init(void);
 int role_agent(int argc, char **argv);
 int role_copyout(int argc, char **argv);
+int role_publish(int argc, char **argv);
 
 #endif

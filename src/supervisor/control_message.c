@@ -133,24 +133,6 @@ static int put_workload(json_t *message, const struct config *config, struct err
 	return 0;
 }
 
-/* Without the host's paths, which are no business of a guest. */
-static int put_shares(json_t *message, const struct config *config, struct error *err)
-{
-	json_auto_t *shares = json_array();
-	json_t *share;
-	size_t i;
-
-	json_array_foreach(config->shares, i, share)
-	{
-		json_t *copy = json_deep_copy(share);
-
-		json_object_del(copy, "path");
-		if (json_array_append_new(shares, copy) < 0)
-			return error_set(err, ERR_IO, "out of memory");
-	}
-	return json_array_size(shares) ? json_put(message, "shares", json_incref(shares), err) : 0;
-}
-
 static json_t *new_message(const char *type, struct error *err)
 {
 	json_auto_t *message = json_object();
@@ -163,6 +145,25 @@ static json_t *new_message(const char *type, struct error *err)
 	    json_put(message, "format", json_integer(1), err) < 0)
 		return NULL;
 	return steal_ptr(&message);
+}
+
+/* The guest's side of each published port. */
+static int put_publishes(json_t *message, const struct config *config, struct error *err)
+{
+	json_auto_t *list = json_array();
+	const json_t *forward;
+	size_t i;
+
+	json_array_foreach(config->port_forwards, i, forward)
+	{
+		json_auto_t *item = json_object();
+
+		if (json_put(item, "guestPort", json_incref(json_object_get(forward, "guestPort")),
+			     err) < 0 ||
+		    json_array_append(list, item) < 0)
+			return -1;
+	}
+	return json_put(message, "publishes", json_incref(list), err);
 }
 
 json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
@@ -179,7 +180,7 @@ json_t *control_config(const struct config *config, const char *runtime_id, bool
 	    put_workload(message, config, err) < 0 ||
 	    json_put(message, "attach", json_boolean(attach && config->command), err) < 0 ||
 	    json_put(message, "disks", json_array(), err) < 0 ||
-	    put_shares(message, config, err) < 0 ||
+	    put_publishes(message, config, err) < 0 ||
 	    json_put(message, "resultStreamBytes",
 		     json_integer((json_int_t)limit_get(LIMIT_RESULT_STREAM_BYTES)), err) < 0)
 		return NULL;
