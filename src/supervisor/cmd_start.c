@@ -24,9 +24,8 @@
 #include "supervisor/leftover.h"
 #include "supervisor/manifest.h"
 #include "supervisor/prepare.h"
-#include "supervisor/rootfs_digest.h"
+#include "supervisor/publish.h"
 #include "supervisor/settle.h"
-#include "supervisor/shares.h"
 #include "supervisor/ticket.h"
 
 struct start {
@@ -55,12 +54,14 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	if (call->backend->check(config, err) < 0 ||
 	    boot_files_open(config, ROOTFS_BOOT, &start->files, err) < 0)
 		return -1;
-	if (boot_files_require(&start->files, err) < 0 || shares_check(config, err) < 0 ||
+	if (boot_files_require(&start->files, err) < 0 ||
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
-		    0)
+		    0 ||
+	    call->backend->accelerator(config->accelerator, &start->accelerator, start->reason,
+				       err) < 0)
 		return -1;
-	return call->backend->accelerator(config->accelerator, &start->accelerator, start->reason,
-					  err);
+	mark(start, "verified");
+	return 0;
 }
 
 static int require_space(int fd, const char *what, struct error *err)
@@ -77,26 +78,6 @@ static int require_space(int fd, const char *what, struct error *err)
 			 (unsigned long long)least);
 }
 
-/* Compared before the first start; afterwards it is the guest's own. */
-static int see_rootfs(struct start *start, const struct manifest *manifest, struct error *err)
-{
-	if (!rootfs_is_enforced(start->record.state))
-		return rootfs_digest_recall(&start->record.ws, manifest, &start->files, err);
-	boot_files_hash_rootfs(&start->files);
-	return 0;
-}
-
-/* Hashing may take long and is no work for under the lock, where it is nearly always known then. */
-static int hash_early(struct start *start, struct error *err)
-{
-	if (record_load(&start->record, err) < 0)
-		return -1;
-	if (rootfs_is_enforced(start->record.state))
-		boot_files_hash_rootfs(&start->files);
-	mark(start, "verified");
-	return 0;
-}
-
 /* The state must allow it, the config be the recorded one, the files the recorded ones. */
 static int admit(struct start *start, struct response *response, struct error *err)
 {
@@ -108,8 +89,7 @@ static int admit(struct start *start, struct response *response, struct error *e
 	if (record_allows(&start->record, call->request->command, err) < 0 ||
 	    manifest_read(&start->record.ws, &manifest, err) < 0)
 		return -1;
-	if (config_compare(config, &manifest.config, err) == 0 &&
-	    see_rootfs(start, &manifest, err) == 0) {
+	if (config_compare(config, &manifest.config, err) == 0) {
 		response->verification =
 			boot_files_verify(&start->files, config->image, manifest.artifacts, err);
 		if (response->verification)
@@ -220,7 +200,6 @@ static int begin(struct start *start, struct response *response, struct error *e
 		return -1;
 	if (prepares_first(start)) {
 		start->made = true;
-		boot_files_hash_rootfs(&start->files);
 		if (prepare_workspace(record, &start->files, err) < 0)
 			return -1;
 	}
@@ -232,7 +211,10 @@ static int begin(struct start *start, struct response *response, struct error *e
 	/* What ended just now is given its last moment; lease_take() has the word about the rest. */
 	(void)settle_finds_life(record);
 	lease = lease_take(&record->ws, err);
-	if (lease < 0 || workspace_remove_file(&record->ws, "result.json", err) < 0 ||
+	/* Nobody of ours is left who could hold the host's ports. */
+	if (lease < 0 || publish_require_free(&record->call->request->config, err) < 0)
+		return -1;
+	if (workspace_remove_file(&record->ws, "result.json", err) < 0 ||
 	    workspace_remove_file(&record->ws, "runtime.json", err) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0 ||
 	    record_note(record, STATE_STARTING, NULL, err) < 0)
@@ -266,7 +248,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	int status;
 
 	if (examine(start, call, err) < 0 || record_open(record, call, run, err) < 0 ||
-	    hash_early(start, err) < 0 || record_lock(record, err) < 0)
+	    record_lock(record, err) < 0)
 		return -1;
 	status = begin(start, response, err);
 	if (status < 0)

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-#define CLIENTS_MAX 8
+#define CLIENTS_MAX CONTROL_SOCK_CLIENTS
 #define REQUEST_MAX 65536u
 #define READ_CHUNK 4096u
 

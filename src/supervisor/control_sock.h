@@ -14,6 +14,7 @@
 #include "base/loop.h"
 
 #define CONTROL_SOCK_NAME "control.sock"
+#define CONTROL_SOCK_CLIENTS 8 /* at once; the next ones wait */
 
 struct control_sock;
 

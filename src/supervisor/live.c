@@ -14,14 +14,14 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "supervisor/channels.h"
 #include "supervisor/leftover.h"
 #include "supervisor/manifest.h"
 #include "supervisor/options.h"
+#include "supervisor/readiness.h"
 
 #define VSOCK_NAME "vsock.sock"
 #define VSOCK_CONTROL_NAME "vsock.sock_1024"
-
-static const uint32_t host_ports[] = {CONTROL_PORT};
 
 /*
  * What ps shows: "microagent-qemu-supervisor: live <stateDir>/<id>". It always fits, since it is
@@ -88,7 +88,7 @@ static struct vm_disk *list_disks(const struct live *live, struct error *err)
 	return disks;
 }
 
-/* vsock.sock for the host's side and the one socket the guest may dial, made before vsockd. */
+/* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
 	autoclose int control = sock_listen_at(live->ws.fd, VSOCK_CONTROL_NAME, 1, err);
@@ -96,7 +96,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	autofree char *label = workspace_path(&live->ws, NULL, err);
 	autofree struct vm_disk *disks = list_disks(live, err);
 	struct vm_events events = live_vm_events;
-	const struct vm_boot spec = {
+	struct vm_boot spec = {
 		.config = config,
 		.label = label,
 		.accelerator = live->ticket.accelerator,
@@ -108,13 +108,13 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.workspace_fd = live->ws.fd,
 		.lease_fd = LIVE_LEASE,
 		.vsock_listen_fd = vsock,
-		.host_ports = host_ports,
-		.host_port_count = ARRAY_SIZE(host_ports),
 		.log = &live->log,
 	};
 
-	if (vsock < 0 || !label || !disks ||
-	    live_control_begin(live, steal_fd(&control), config, err) < 0)
+	if (vsock < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
+		return -1;
+	spec.host_ports = channels_host_ports(live->channels, &spec.host_port_count);
+	if (live_control_begin(live, steal_fd(&control), config, err) < 0)
 		return -1;
 	events.data = live;
 	live->vm = live->backend->boot(live->loop, &spec, &events, err);
@@ -163,6 +163,8 @@ static void fail_without_loop(struct live *live, const struct error *cause)
 static void close_all(struct live *live)
 {
 	control_sock_free(live->requests);
+	readiness_free(live->readiness);
+	channels_free(live->channels);
 	control_stream_free(live->control);
 	console_free(live->console);
 	live->backend->free(live->vm);

@@ -11,6 +11,7 @@
  *   live_vm.c      the VM: serial console, full disk, its end
  *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
  *   live_quarantine.c  every channel cut, and the VM goes on
+ *   live_channels.c  published ports, mediation, listeners; readiness
  *   live_end.c     how it is ended, and what the end meant
  */
 #ifndef SUPERVISOR_LIVE_H
@@ -33,6 +34,9 @@
 #include "supervisor/serial_log.h"
 #include "supervisor/ticket.h"
 
+struct channels;
+struct readiness;
+
 struct live {
 	const struct backend *backend;
 	struct ticket ticket;
@@ -45,6 +49,8 @@ struct live {
 	struct control_sock *requests;
 	struct serial_log serial;
 	struct console *console;
+	struct channels *channels;
+	struct readiness *readiness;
 	json_t *runtime; /* runtime.json as last written */
 
 	struct outcome outcome;
@@ -100,6 +106,15 @@ int live_quarantine(struct live *live, struct control_client *client, struct err
 void live_severed(void *data, const json_t *names, const struct error *why); /* a VM's event */
 /* What the end of the VM means for a quarantine that is under way. */
 void live_quarantine_over(struct live *live);
+
+/* live_channels.c */
+int live_channels_begin(struct live *live, const struct config *config, struct error *err);
+/* The request "readiness" of control.sock: the answer is deferred. */
+int live_readiness(struct live *live, const json_t *request, struct control_client *client,
+		   struct error *err);
+/* Closes published ports, mediation and listeners with their connections, for good, and appends a
+ * text about each to the array `severed`. Nothing when there are none. */
+int live_channels_sever(struct live *live, json_t *severed, struct error *err);
 
 /* live_end.c */
 /* Asks for the end or forces it, by what stands then. cause: for INTENT_FAILED, else NULL. */

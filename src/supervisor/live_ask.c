@@ -50,7 +50,9 @@ static int act(struct live *live, const json_t *request, struct control_client *
 		const char *command;
 		int (*fn)(struct live *live, const json_t *request, struct control_client *client,
 			  struct error *err);
-	} requests[] = {{"power", ask_power}, {"quarantine", ask_quarantine}};
+	} requests[] = {{"power", ask_power},
+			{"quarantine", ask_quarantine},
+			{"readiness", live_readiness}};
 	const char *command = NULL;
 
 	if (json_get_string(request, "", "command", JSON_REQUIRED, &command, err) < 0)

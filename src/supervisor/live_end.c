@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "supervisor/leftover.h"
 #include "supervisor/live.h"
+#include "supervisor/readiness.h"
 #include "supervisor/report.h"
 
 /* Forced, and still not over: the VMM or a companion is stuck. Our death is theirs too. */
@@ -158,6 +159,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	live->over = true;
 	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */
 	live_quarantine_over(live);
+	readiness_forget(live->readiness);
 	control_sock_free(live->requests);
 	live->requests = NULL;
 	if (live->serial.lost > 0)

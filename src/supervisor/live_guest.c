@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "supervisor/channels.h"
 #include "supervisor/live.h"
 #include "supervisor/result.h"
 
@@ -62,6 +63,7 @@ static void on_ready(void *data)
 {
 	struct live *live = data;
 	char now[CLOCK_TEXT];
+	struct error err;
 
 	live->outcome.ready = true;
 	loop_remove(live->boot_timer);
@@ -74,6 +76,10 @@ static void on_ready(void *data)
 	/* A halt or stop came while it was booting: now it can be asked properly. */
 	if (live->outcome.intent != INTENT_NONE) {
 		control_stream_power_off(live->control);
+		return;
+	}
+	if (channels_open(live->channels, &err) < 0) {
+		live_fail(live, err.code, err.msg);
 		return;
 	}
 	live_record(live, STATE_RUNNING, NULL);

@@ -39,13 +39,14 @@ static void forget_workload(struct live *live)
 }
 
 /* What this process itself listens on or is connected to. */
-static void close_channels(struct live *live)
+static int close_channels(struct live *live, struct error *err)
 {
 	if (live->console)
 		note(live, "console");
 	console_free(steal_ptr(&live->console));
 	note(live, "control");
 	control_stream_free(steal_ptr(&live->control));
+	return live_channels_sever(live, live->severed, err);
 }
 
 static int may_begin(const struct live *live, struct error *err)
@@ -100,8 +101,7 @@ int live_quarantine(struct live *live, struct control_client *client, struct err
 		fail(live, &why);
 		return 0;
 	}
-	close_channels(live);
-	if (leftover_remove_channels(&live->ws, &why) < 0)
+	if (close_channels(live, &why) < 0 || leftover_remove_channels(&live->ws, &why) < 0)
 		fail(live, &why);
 	return 0;
 }

@@ -1,135 +1,217 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Readiness, each signal by an event or by doing: guestReady is the ready of the control stream,
- * as the live supervisor recorded it; shellReady is a round trip to the agent; resultReady is the
- * delivered result.
- */
-#include <fcntl.h>
-#include <poll.h>
+#include "supervisor/readiness.h"
+
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "channel/agent.h"
-#include "channel/dial.h"
-#include "supervisor/answer.h"
+#include "contract/response.h"
+#include "supervisor/shell_probe.h"
 
-/* An envelope that asks for nothing: any agent answers it (with a refusal), and no process of the
- * guest is started for it. */
-static const char probe_request[] = "{\"op\":\"ping\",\"payload\":{}}\n";
+/* A signal that is known by doing. */
+struct probe {
+	uint64_t begun_ns; /* of the one that runs, or of the last */
+	uint64_t ended_ns; /* of the last; 0: none yet */
+	bool running;
+	json_t *signal; /* as observed last */
+};
 
-static bool is_live(enum state state)
+struct readiness {
+	struct loop *loop;
+	int workspace_fd;
+	char ready_at[CLOCK_TEXT]; /* "": the guest has not reported ready */
+	struct target *mediation;
+	struct probe shell, target;
+	struct shell_probe *shell_probe;
+	struct target_attempt *attempt;
+	struct control_client *waiting[CONTROL_SOCK_CLIENTS];
+	size_t waiting_count;
+};
+
+/* --- the answer ---------------------------------------------------------------------------- */
+
+static json_t *guest_signal(const struct readiness *r)
 {
-	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
+	if (!*r->ready_at)
+		return readiness_signal(false, NULL, "the guest has not reported ready", NULL);
+	return readiness_signal(true, r->ready_at, "the guest reported ready", NULL);
 }
 
-/* A line, whatever it says: the agent is there and reads. */
-static int await_line(int fd, uint64_t deadline, struct error *err)
+static json_t *shell_signal(const struct readiness *r)
 {
-	char bytes[512];
-
-	for (;;) {
-		ssize_t n;
-
-		if (fd_wait(fd, POLLIN, deadline, err) < 0)
-			return -1;
-		n = read(fd, bytes, sizeof(bytes));
-		if (n <= 0)
-			return error_set(err, ERR_UNAVAILABLE, "the agent closed the connection");
-		if (memchr(bytes, '\n', (size_t)n))
-			return 0;
-	}
+	if (!*r->ready_at)
+		return readiness_signal(false, NULL, "the guest has not reported ready", NULL);
+	return json_incref(r->shell.signal);
 }
 
-static int probe_agent(const struct record *record, uint64_t *elapsed_ns, struct error *err)
+static json_t *build_answer(const struct readiness *r)
 {
-	uint64_t begun = clock_mono_ns();
-	uint64_t deadline = begun + limit_get(LIMIT_SHELL_PROBE_MS) * NS_PER_MS;
-	autoclose int fd = dial_guest(record->ws.fd, AGENT_PORT, deadline, err);
+	json_auto_t *answer = json_object();
+	json_auto_t *signals = json_object();
 
-	if (fd < 0 || fd_write_all(fd, probe_request, strlen(probe_request), err) < 0 ||
-	    await_line(fd, deadline, err) < 0)
-		return -1;
-	*elapsed_ns = clock_mono_ns() - begun;
+	if (json_put(signals, "guestReady", guest_signal(r), NULL) < 0 ||
+	    json_put(signals, "shellReady", shell_signal(r), NULL) < 0 ||
+	    (r->mediation &&
+	     json_put(signals, "mediationReady", json_incref(r->target.signal), NULL) < 0) ||
+	    json_put(answer, "ok", json_true(), NULL) < 0 ||
+	    json_put(answer, "readiness", json_incref(signals), NULL) < 0)
+		return NULL;
+	return steal_ptr(&answer);
+}
+
+static void answer_if_known(struct readiness *r)
+{
+	json_auto_t *answer = NULL;
+
+	if (r->shell.running || r->target.running || r->waiting_count == 0)
+		return;
+	answer = build_answer(r);
+	while (r->waiting_count > 0)
+		control_sock_answer(r->waiting[--r->waiting_count], answer);
+}
+
+/* --- the probes ---------------------------------------------------------------------------- */
+
+/* done: what has succeeded, "agent round trip". */
+static void observed(struct readiness *r, struct probe *probe, const char *done,
+		     const struct error *why)
+{
+	char now[CLOCK_TEXT], detail[256];
+
+	probe->running = false;
+	probe->ended_ns = clock_mono_ns();
+	json_decref(probe->signal);
+	clock_rfc3339(clock_real_ns(), now);
+	snprintf(detail, sizeof(detail), "%s in %llu us", done,
+		 (unsigned long long)((probe->ended_ns - probe->begun_ns) / 1000));
+	probe->signal = why ? readiness_signal(false, now, NULL, why->msg)
+			    : readiness_signal(true, now, detail, NULL);
+	answer_if_known(r);
+}
+
+static void on_shell(void *data, const struct error *why)
+{
+	struct readiness *r = data;
+
+	r->shell_probe = NULL;
+	observed(r, &r->shell, "agent round trip", why);
+}
+
+/* The connection is all that is wanted: nothing is said on it. */
+static void on_target(void *data, int fd, const struct error *why)
+{
+	struct readiness *r = data;
+	char done[224];
+
+	r->attempt = NULL;
+	if (fd >= 0)
+		close(fd);
+	snprintf(done, sizeof(done), "connection to %.200s", target_text(r->mediation));
+	observed(r, &r->target, done, why);
+}
+
+/* True when it must be done anew; then it counts as running. */
+static bool is_due(struct probe *probe)
+{
+	uint64_t now = clock_mono_ns(), kept = limit_get(LIMIT_PROBE_KEPT_MS) * NS_PER_MS;
+
+	if (probe->running || (probe->ended_ns && now - probe->begun_ns < kept))
+		return false;
+	probe->begun_ns = now;
+	probe->running = true;
+	return true;
+}
+
+static void probe_shell(struct readiness *r)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_SHELL_PROBE_MS) * NS_PER_MS;
+	struct error err = {0};
+
+	if (!*r->ready_at || !is_due(&r->shell))
+		return;
+	r->shell_probe = shell_probe_new(r->loop, r->workspace_fd, deadline, on_shell, r, &err);
+	if (!r->shell_probe)
+		observed(r, &r->shell, "", &err);
+}
+
+static void probe_target(struct readiness *r)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_MEDIATION_PROBE_MS) * NS_PER_MS;
+	struct error err = {0};
+
+	if (!r->mediation || !is_due(&r->target))
+		return;
+	r->attempt = target_reach(r->mediation, deadline, on_target, r, &err);
+	if (!r->attempt)
+		observed(r, &r->target, "", &err);
+}
+
+int readiness_ask(struct readiness *readiness, const char *ready_at, struct target *mediation,
+		  struct control_client *client, struct error *err)
+{
+	struct readiness *r = readiness;
+
+	if (r->waiting_count == CONTROL_SOCK_CLIENTS)
+		return error_set(err, ERR_INTERNAL, "more clients than there can be");
+	snprintf(r->ready_at, sizeof(r->ready_at), "%s", ready_at ? ready_at : "");
+	r->mediation = mediation;
+	control_sock_defer(client);
+	probe_shell(r);
+	probe_target(r);
+	r->waiting[r->waiting_count++] = client;
+	answer_if_known(r);
 	return 0;
 }
 
-/* "workspace is S; live readiness unavailable" */
-static json_t *not_live(const struct record *record)
-{
-	char detail[96];
-
-	snprintf(detail, sizeof(detail), "workspace is %s; live readiness unavailable",
-		 state_names[record->state]);
-	return readiness_signal(false, NULL, detail, NULL);
-}
-
-/* An absent or bad runtime.json is no readiness; settle and start have their say about it. */
-static json_t *guest_ready(const struct record *record)
+void readiness_sever(struct readiness *readiness)
 {
 	struct error err;
-	json_auto_t *runtime = NULL;
-	const char *at;
 
-	if (!is_live(record->state))
-		return not_live(record);
-	runtime = workspace_read(&record->ws, "runtime.json", &err);
-	at = json_string_value(json_object_get(runtime, "readyAt"));
-	if (!at)
-		return readiness_signal(false, NULL, "the guest has not reported ready", NULL);
-	return readiness_signal(true, at, "the guest reported ready", NULL);
+	if (!readiness->attempt)
+		return;
+	target_give_up(steal_ptr(&readiness->attempt));
+	error_set(&err, ERR_UNAVAILABLE, "the channel is severed");
+	observed(readiness, &readiness->target, "", &err);
 }
 
-static json_t *shell_ready(const struct record *record)
+/* --- its life ------------------------------------------------------------------------------ */
+
+struct readiness *readiness_new(struct loop *loop, int workspace_fd, struct error *err)
 {
-	char now[CLOCK_TEXT], detail[96];
-	struct error err = {0};
-	uint64_t elapsed = 0;
+	struct readiness *r = calloc(1, sizeof(*r));
 
-	if (!is_live(record->state))
-		return not_live(record);
-	if (probe_agent(record, &elapsed, &err) < 0)
-		return readiness_signal(false, NULL, NULL, err.msg);
-	clock_rfc3339(clock_real_ns(), now);
-	snprintf(detail, sizeof(detail), "agent round trip in %llu us",
-		 (unsigned long long)(elapsed / 1000));
-	return readiness_signal(true, now, detail, NULL);
-}
-
-static json_t *result_ready(const struct record *record)
-{
-	char at[CLOCK_TEXT];
-	struct stat st;
-
-	if (record->ws.fd < 0 ||
-	    fstatat(record->ws.fd, "result.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return readiness_signal(false, NULL, NULL, NULL);
-	clock_rfc3339((int64_t)st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec, at);
-	return readiness_signal(true, at, "the guest's result is there", NULL);
-}
-
-static json_t *mediation_ready(const struct config *config)
-{
-	if (!config || !config->mediation)
-		return readiness_signal(false, NULL, "mediation is not configured", NULL);
-	return readiness_signal(false, NULL, NULL, "mediation is not supported yet");
-}
-
-json_t *readiness_json(const struct record *record, const struct config *config, struct error *err)
-{
-	json_auto_t *readiness = json_object();
-
-	if (!readiness || json_put(readiness, "guestReady", guest_ready(record), err) < 0 ||
-	    json_put(readiness, "shellReady", shell_ready(record), err) < 0 ||
-	    json_put(readiness, "resultReady", result_ready(record), err) < 0 ||
-	    json_put(readiness, "mediationReady", mediation_ready(config), err) < 0)
+	if (!r) {
+		error_errno(err, ENOMEM, "memory");
 		return NULL;
-	return steal_ptr(&readiness);
+	}
+	r->loop = loop;
+	r->workspace_fd = workspace_fd;
+	return r;
+}
+
+void readiness_forget(struct readiness *readiness)
+{
+	if (!readiness)
+		return;
+	readiness->waiting_count = 0;
+	shell_probe_free(steal_ptr(&readiness->shell_probe));
+	target_give_up(steal_ptr(&readiness->attempt));
+	readiness->shell.running = readiness->target.running = false;
+	readiness->mediation = NULL;
+}
+
+void readiness_free(struct readiness *readiness)
+{
+	if (!readiness)
+		return;
+	readiness_forget(readiness);
+	json_decref(readiness->shell.signal);
+	json_decref(readiness->target.signal);
+	free(readiness);
 }

@@ -60,7 +60,7 @@ static void lists_are_refused_unless_empty(void **state)
 		const char *path;
 	} fields[] = {
 		{offsetof(struct config, port_forwards), "config.network.portForwards"},
-		{offsetof(struct config, vsock_listeners), "config.vsockListeners"},
+		{offsetof(struct config, shares), "config.shares"},
 		{offsetof(struct config, bundles), "config.bundles"},
 		{offsetof(struct config, outputs), "config.outputs"},
 	};
@@ -80,15 +80,33 @@ static void lists_are_refused_unless_empty(void **state)
 	}
 }
 
-static void mediation_and_cgroup_are_refused(void **state)
+static void host_ports_that_vsockd_does_not_take_are_refused(void **state)
 {
-	json_auto_t *mediation = json_pack("{s:b}", "enabled", 1);
+	json_auto_t *high = json_pack("{s:I}", "port", (json_int_t)1 << 30);
+	json_auto_t *listeners = json_pack("[{s:i},O]", "port", 2000, high);
+	json_auto_t *many = json_array();
+	struct config c = isolated();
+	struct error err = {0};
+
+	(void)state;
+	c.mediation = high;
+	expect_refusal(&c, "config.mediation.port");
+	c = isolated();
+	c.vsock_listeners = listeners;
+	expect_refusal(&c, "config.vsockListeners[1].port");
+	for (int i = 0; i < 63; i++)
+		json_array_append_new(many, json_pack("{s:i}", "port", 2000 + i));
+	c.vsock_listeners = many;
+	expect_refusal(&c, "config.vsockListeners");
+	json_array_remove(many, 0);
+	assert_ok(check_fields(&c, &err));
+}
+
+static void a_cgroup_is_refused(void **state)
+{
 	struct config c = isolated();
 
 	(void)state;
-	c.mediation = mediation;
-	expect_refusal(&c, "config.mediation");
-	c = isolated();
 	c.cgroup = "/sys/fs/cgroup/x";
 	expect_refusal(&c, "config.cgroup");
 }
@@ -99,7 +117,8 @@ int main(void)
 		cmocka_unit_test(an_isolated_guest_passes),
 		cmocka_unit_test(networks_are_refused),
 		cmocka_unit_test(lists_are_refused_unless_empty),
-		cmocka_unit_test(mediation_and_cgroup_are_refused),
+		cmocka_unit_test(host_ports_that_vsockd_does_not_take_are_refused),
+		cmocka_unit_test(a_cgroup_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

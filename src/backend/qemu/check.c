@@ -2,8 +2,14 @@
 /* A field that cannot be honoured is refused, never dropped. Rows go as releases bring the parts. */
 #include "backend/qemu/check.h"
 
+#include <stdio.h>
+
 #include "backend/qemu/command_line.h"
 #include "base/cleanup.h"
+#include "base/limits.h"
+
+#define HOST_PORT_MAX ((1 << 30) - 1)
+#define OWN_HOST_PORTS 2 /* the control stream's, and the one of mediation */
 
 struct refusal {
 	const char *path;
@@ -41,6 +47,35 @@ static int check_count(const struct config *c, struct error *err)
 			 count, MACHINE_EXTRAS_MAX);
 }
 
+/* microagent-vsockd takes no higher ones. */
+static int check_host_port(const char *path, const json_t *declared, struct error *err)
+{
+	json_int_t port = json_integer_value(json_object_get(declared, "port"));
+
+	if (port <= HOST_PORT_MAX)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED, "%s.port: QEMU's vsock device takes ports up to %d",
+			 path, HOST_PORT_MAX);
+}
+
+static int check_host_ports(const struct config *c, struct error *err)
+{
+	size_t count = json_array_size(c->vsock_listeners);
+	size_t most = (size_t)limit_get(LIMIT_VSOCK_HOST_PORTS) - OWN_HOST_PORTS;
+	char path[64];
+
+	if (count > most)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "config.vsockListeners: a guest may have %zu, and these are %zu",
+				 most, count);
+	for (size_t i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "config.vsockListeners[%zu]", i);
+		if (check_host_port(path, json_array_get(c->vsock_listeners, i), err) < 0)
+			return -1;
+	}
+	return c->mediation ? check_host_port("config.mediation", c->mediation, err) : 0;
+}
+
 int check_fields(const struct config *c, struct error *err)
 {
 	const struct {
@@ -51,9 +86,7 @@ int check_fields(const struct config *c, struct error *err)
 		 {"config.network.interface", "network card for QEMU yet"}},
 		{holds_something(c->port_forwards),
 		 {"config.network.portForwards", "published ports yet"}},
-		{holds_something(c->mediation), {"config.mediation", "mediation yet"}},
-		{holds_something(c->vsock_listeners),
-		 {"config.vsockListeners", "further vsock listeners yet"}},
+		{holds_something(c->shares), {"config.shares", "shared directories yet"}},
 		{holds_something(c->bundles), {"config.bundles", "bundles yet"}},
 		{holds_something(c->outputs), {"config.outputs", "outputs yet"}},
 		{c->cgroup != NULL, {"config.cgroup", "placement in a cgroup yet"}},
@@ -64,5 +97,5 @@ int check_fields(const struct config *c, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].given)
 			return refuse(&rows[i].refusal, err);
-	return check_count(c, err);
+	return check_count(c, err) < 0 ? -1 : check_host_ports(c, err);
 }

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The readiness block of an answer: what the live supervisor observes, and the delivered result. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/answer.h"
+#include "supervisor/control_sock.h"
+
+static bool is_live(enum state state)
+{
+	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
+}
+
+/* "workspace is S; live readiness unavailable" */
+static json_t *not_live(const struct record *record, const char *error)
+{
+	char detail[96];
+
+	snprintf(detail, sizeof(detail), "workspace is %s; live readiness unavailable",
+		 state_names[record->state]);
+	return readiness_signal(false, NULL, detail, error);
+}
+
+/* Of the live supervisor: what it observes. NULL with the reason. */
+static json_t *ask_live(const struct record *record, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+	json_auto_t *request = json_object();
+	json_auto_t *answer = NULL;
+
+	if (json_put_string(request, "command", "readiness", err) < 0 ||
+	    control_sock_ask(record->ws.fd, request, deadline, &answer, err) < 0)
+		return NULL;
+	return json_incref(json_object_get(answer, "readiness"));
+}
+
+static json_t *result_ready(const struct record *record)
+{
+	char at[CLOCK_TEXT];
+	struct stat st;
+
+	if (record->ws.fd < 0 ||
+	    fstatat(record->ws.fd, "result.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return readiness_signal(false, NULL, NULL, NULL);
+	clock_rfc3339((int64_t)st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec, at);
+	return readiness_signal(true, at, "the guest's result is there", NULL);
+}
+
+/* A signal as the live supervisor observes it; why: it could not be asked. */
+static json_t *observed(const json_t *signals, const char *key, const struct error *why)
+{
+	json_t *signal = json_object_get(signals, key);
+
+	return signal ? json_incref(signal) : readiness_signal(false, NULL, NULL, why->msg);
+}
+
+static json_t *mediation_ready(const struct record *record, const struct config *config,
+			       const json_t *signals, const struct error *why)
+{
+	bool required;
+
+	if (!config || !config->mediation)
+		return readiness_signal(false, NULL, "mediation is not configured", NULL);
+	if (is_live(record->state))
+		return observed(signals, "mediationReady", why);
+	required = json_is_true(json_object_get(config->mediation, "required"));
+	return not_live(record, required ? "required mediation is not ready" : NULL);
+}
+
+json_t *readiness_json(const struct record *record, const struct config *config, struct error *err)
+{
+	struct error why = {.code = ERR_UNAVAILABLE,
+			    .msg = "the live supervisor says nothing of it"};
+	json_auto_t *readiness = json_object();
+	json_auto_t *signals = NULL;
+	bool live = is_live(record->state);
+
+	if (live)
+		signals = ask_live(record, &why);
+	if (!readiness ||
+	    json_put(readiness, "guestReady",
+		     live ? observed(signals, "guestReady", &why) : not_live(record, NULL),
+		     err) < 0 ||
+	    json_put(readiness, "shellReady",
+		     live ? observed(signals, "shellReady", &why) : not_live(record, NULL),
+		     err) < 0 ||
+	    json_put(readiness, "resultReady", result_ready(record), err) < 0 ||
+	    json_put(readiness, "mediationReady", mediation_ready(record, config, signals, &why),
+		     err) < 0)
+		return NULL;
+	return steal_ptr(&readiness);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/publish.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/connecting.h"
+
+#define BACKLOG 128
+
+static const char *host_of(const json_t *forward)
+{
+	return json_string_value(json_object_get(forward, "host"));
+}
+
+static uint16_t port_of(const json_t *forward, const char *key)
+{
+	return (uint16_t)json_integer_value(json_object_get(forward, key));
+}
+
+uint32_t publish_vsock_port(const json_t *forward)
+{
+	return PUBLISH_PORT_FIRST + port_of(forward, "guestPort");
+}
+
+void publish_name(const json_t *forward, char out[PUBLISH_NAME])
+{
+	const char *host = host_of(forward);
+
+	snprintf(out, PUBLISH_NAME, strchr(host, ':') ? "[%.46s]:%u" : "%.46s:%u", host,
+		 port_of(forward, "hostPort"));
+}
+
+static int listen_on(const struct sockaddr_storage *address)
+{
+	autoclose int fd =
+		socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int on = 1;
+
+	/* Connections of an earlier start that linger do not hold the port, and "::" is not
+	 * 0.0.0.0 as well, which may be published by itself. */
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    (address->ss_family == AF_INET6 &&
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
+	    bind(fd, (const struct sockaddr *)address, address_length(address)) < 0 ||
+	    listen(fd, BACKLOG) < 0)
+		return -1;
+	return steal_fd(&fd);
+}
+
+int publish_listen(const json_t *forward, struct error *err)
+{
+	struct addresses list = {0};
+	char name[PUBLISH_NAME];
+	int fd = -1;
+
+	publish_name(forward, name);
+	if (!addresses_add_text(&list, host_of(forward), port_of(forward, "hostPort")))
+		return error_set(err, ERR_INVALID, "cannot publish %s: no address", name);
+	fd = listen_on(&list.at[0]);
+	if (fd >= 0)
+		return fd;
+	error_errno(err, errno, "cannot publish %s", name);
+	if (err && err->errnum == EADDRINUSE)
+		err->code = ERR_UNAVAILABLE;
+	return -1;
+}
+
+int publish_require_free(const struct config *config, struct error *err)
+{
+	const json_t *forward;
+	size_t i;
+
+	json_array_foreach(config->port_forwards, i, forward)
+	{
+		int fd = publish_listen(forward, err);
+
+		if (fd < 0)
+			return -1;
+		close(fd);
+	}
+	return 0;
+}
