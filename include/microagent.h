@@ -83,11 +83,18 @@ struct microagent_spec {
  * that name. On failure nothing is left behind. */
 int microagent_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, json_t **response, struct error *err);
+/* Records kernel, guest init and disk of a workspace at rest as they are now, with the config it has:
+ * what differs from an earlier record is accepted. */
+int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
+		       struct error *err);
 /* Boots it; answers when the guest is ready for microagent_exec(). A recorded command then runs. */
 int microagent_start(struct microagent *agent, const char *name, json_t **response,
 		     struct error *err);
 /* The state, readiness, verification and result. ERR_NOT_FOUND for an absent workspace. */
 int microagent_status(struct microagent *agent, const char *name, json_t **response,
+		      struct error *err);
+/* The same with a digest of the root file system that is taken now, which may take a while. */
+int microagent_verify(struct microagent *agent, const char *name, json_t **response,
 		      struct error *err);
 /* Ends the command, unmounts, powers off; after the halt deadline it is killed. */
 int microagent_stop(struct microagent *agent, const char *name, json_t **response,

@@ -32,6 +32,10 @@ json_t *request_state_config(const struct microagent *agent, struct error *err);
 int request_call(const struct microagent *agent, const char *command, const char *name,
 		 json_t *config, json_t **response, struct error *err);
 
+/* The same with an option of the supervisor's; NULL: none. */
+int request_call_with(const struct microagent *agent, const char *option, const char *command,
+		      const char *name, json_t *config, json_t **response, struct error *err);
+
 /* ---- make.c: a workspace's directory and what goes into its config --------------------------- */
 
 /* Kernel and image as found, and the directory while it is being made. */
@@ -51,6 +55,8 @@ struct make {
  * is left. */
 int make_begin(const struct microagent *agent, const char *name, const struct microagent_spec *spec,
 	       struct make *out, struct error *err);
+/* Copies a disk to a new file; where the source's digest is known, the copy's is too. */
+int clone_with_digest(int from, int dir, const char *name, struct error *err);
 /* The full config of the workspace, for prepare and run. */
 json_t *make_config(const struct microagent *agent, const struct make *make,
 		    const struct microagent_spec *spec, struct error *err);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "channel/hasher.h"
 #include "channel/words.h"
 
 #define ROOTFS "rootfs.ext4"
@@ -101,6 +102,23 @@ static int make_directory(const char *name, struct make *make, struct error *err
 	return 0;
 }
 
+int clone_with_digest(int from, int dir, const char *name, struct error *err)
+{
+	struct digest_key before = {0};
+	char digest[DIGEST_TEXT];
+	autoclose int clone = -1;
+
+	/* Taken once in the life of an image; without it prepare hashes the clone. */
+	if (digest_key(from, DIGEST_FILE, &before, NULL) == 0 && before.settled)
+		(void)digest_of(from, DIGEST_FILE, digest, NULL);
+	if (path_clone_file_at(from, dir, name, 0600, NULL, err) < 0)
+		return -1;
+	clone = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (clone >= 0)
+		digest_remember_clone(&before, from, clone);
+	return 0;
+}
+
 static int clone_disk(const char *name, int image, struct make *make, struct error *err)
 {
 	making_sweep(&make->dir);
@@ -112,7 +130,7 @@ static int clone_disk(const char *name, int image, struct make *make, struct err
 	make->rootfs = workspace_path(&make->ws, ROOTFS, err);
 	if (!make->rootfs)
 		return -1;
-	if (path_clone_file_at(image, make->ws.fd, ROOTFS, 0600, NULL, err) < 0)
+	if (clone_with_digest(image, make->ws.fd, ROOTFS, err) < 0)
 		return error_prefix(err, "cannot clone image %s to %s", make->image.path,
 				    make->rootfs);
 	return 0;
@@ -181,6 +199,21 @@ static int put_workload(json_t *config, const struct microagent_spec *spec, stru
 	return put_number(config, "timeoutSeconds", spec->timeout_seconds, err);
 }
 
+/* Where the disk comes from, for who reads the record. */
+static int put_image(json_t *config, const struct make *make, struct error *err)
+{
+	json_auto_t *image = json_object();
+	char digest[80];
+
+	if (!make->image.cached)
+		return 0;
+	snprintf(digest, sizeof(digest), "sha256:%s", make->image.sha256);
+	if (json_put_string(image, "imageRef", make->image.name, err) < 0 ||
+	    (make->image.sha256[0] && json_put_string(image, "imageDigest", digest, err) < 0))
+		return -1;
+	return json_put(config, "image", steal_ptr(&image), err);
+}
+
 json_t *make_config(const struct microagent *agent, const struct make *make,
 		    const struct microagent_spec *spec, struct error *err)
 {
@@ -197,7 +230,7 @@ json_t *make_config(const struct microagent *agent, const struct make *make,
 	    put_number(config, "memoryMiB", spec->memory_mib, err) < 0 ||
 	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
 	    json_put(config, "network", json_pack("{s:s}", "mode", "isolated"), err) < 0 ||
-	    put_workload(config, spec, err) < 0)
+	    put_image(config, make, err) < 0 || put_workload(config, spec, err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }

@@ -62,6 +62,12 @@ json_t *request_state_config(const struct microagent *agent, struct error *err)
 int request_call(const struct microagent *agent, const char *command, const char *name,
 		 json_t *config, json_t **response, struct error *err)
 {
+	return request_call_with(agent, NULL, command, name, config, response, err);
+}
+
+int request_call_with(const struct microagent *agent, const char *option, const char *command,
+		      const char *name, json_t *config, json_t **response, struct error *err)
+{
 	const struct supervisor_wait wait = {agent->wait_fn, agent->wait_data, -1};
 	json_auto_t *request = request_new(command, name, config, err);
 	json_auto_t *answer = NULL;
@@ -73,7 +79,7 @@ int request_call(const struct microagent *agent, const char *command, const char
 	path = supervisor_find(API_BACKEND, err);
 	if (!path)
 		return -1;
-	answer = supervisor_call(path, request, &wait, &code, err);
+	answer = supervisor_call(path, option, request, &wait, &code, err);
 	if (!answer || supervisor_error(answer, err) < 0)
 		return -1;
 	if (response)

@@ -45,8 +45,9 @@ static json_t *recorded_config(const struct existing *existing, struct error *er
 	return json_incref(config);
 }
 
-int microagent_start(struct microagent *agent, const char *name, json_t **response,
-		     struct error *err)
+/* A command that takes the full config, with the recorded one. */
+static int as_recorded(struct microagent *agent, const char *command, const char *name,
+		       json_t **response, struct error *err)
 {
 	struct existing existing = {0};
 	json_t *config;
@@ -55,12 +56,24 @@ int microagent_start(struct microagent *agent, const char *name, json_t **respon
 		return -1;
 	config = recorded_config(&existing, err);
 	existing_close(&existing);
-	return config ? request_call(agent, "start", name, config, response, err) : -1;
+	return config ? request_call(agent, command, name, config, response, err) : -1;
+}
+
+int microagent_start(struct microagent *agent, const char *name, json_t **response,
+		     struct error *err)
+{
+	return as_recorded(agent, "start", name, response, err);
+}
+
+int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
+		       struct error *err)
+{
+	return as_recorded(agent, "prepare", name, response, err);
 }
 
 /* A command whose config is the state directory alone, for a workspace that is there. */
-static int on_existing(struct microagent *agent, const char *command, const char *name,
-		       json_t **response, struct error *err)
+static int on_existing(struct microagent *agent, const char *option, const char *command,
+		       const char *name, json_t **response, struct error *err)
 {
 	struct existing existing = {0};
 	json_t *config;
@@ -69,25 +82,31 @@ static int on_existing(struct microagent *agent, const char *command, const char
 		return -1;
 	existing_close(&existing);
 	config = request_state_config(agent, err);
-	return config ? request_call(agent, command, name, config, response, err) : -1;
+	return config ? request_call_with(agent, option, command, name, config, response, err) : -1;
 }
 
 int microagent_status(struct microagent *agent, const char *name, json_t **response,
 		      struct error *err)
 {
-	return on_existing(agent, "inspect", name, response, err);
+	return on_existing(agent, NULL, "inspect", name, response, err);
+}
+
+int microagent_verify(struct microagent *agent, const char *name, json_t **response,
+		      struct error *err)
+{
+	return on_existing(agent, "--full", "inspect", name, response, err);
 }
 
 int microagent_stop(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err)
 {
-	return on_existing(agent, "stop", name, response, err);
+	return on_existing(agent, NULL, "stop", name, response, err);
 }
 
 int microagent_kill(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err)
 {
-	return on_existing(agent, "kill", name, response, err);
+	return on_existing(agent, NULL, "kill", name, response, err);
 }
 
 int microagent_delete(struct microagent *agent, const char *name, json_t **response,

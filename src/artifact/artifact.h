@@ -33,8 +33,8 @@ struct artifact_options {
  * are printed by main() alone.
  */
 typedef int artifact_fn(const struct artifact_options *opts, struct error *err);
-artifact_fn artifact_sha256, artifact_initrd, artifact_kernel_install, artifact_kernel_build,
-	artifact_kernel_refresh, artifact_image_build;
+artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_kernel_install,
+	artifact_kernel_build, artifact_kernel_refresh, artifact_image_build;
 
 /* The path of microagent-init: --init, else beside the executable. malloc'd. */
 char *artifact_init_path(const struct artifact_options *opts, struct error *err);

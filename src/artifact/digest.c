@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "artifact/artifact.h"
@@ -44,12 +46,13 @@ static int finish(EVP_MD_CTX *ctx, char out[DIGEST_TEXT], struct error *err)
 	return 0;
 }
 
-static int hash_all(EVP_MD_CTX *ctx, int fd, bool regular, unsigned char *block, struct error *err)
+/* left bytes of a regular file from at on, or all of a stream. */
+static int hash_bytes(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool regular,
+		      unsigned char *block, struct error *err)
 {
-	off_t at = 0;
-
-	for (;;) {
-		ssize_t n = regular ? pread(fd, block, BLOCK, at) : read(fd, block, BLOCK);
+	while (left > 0) {
+		size_t want = left < BLOCK ? (size_t)left : BLOCK;
+		ssize_t n = regular ? pread(fd, block, want, at) : read(fd, block, BLOCK);
 		if (artifact_check_signal(err) < 0)
 			return -1;
 		if (n < 0 && errno == EINTR)
@@ -59,9 +62,25 @@ static int hash_all(EVP_MD_CTX *ctx, int fd, bool regular, unsigned char *block,
 		if (n == 0)
 			return 0;
 		at += n;
+		left -= regular ? (uint64_t)n : 0;
 		if (EVP_DigestUpdate(ctx, block, (size_t)n) != 1)
 			return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
 	}
+	return 0;
+}
+
+int digest_range(int fd, uint64_t at, uint64_t size, char out[DIGEST_TEXT], struct error *err)
+{
+	autofree unsigned char *block = malloc(BLOCK);
+	auto_context EVP_MD_CTX *ctx = new_context(err);
+
+	if (!ctx)
+		return -1;
+	if (!block)
+		return error_errno(err, ENOMEM, "digest");
+	if (hash_bytes(ctx, fd, (off_t)at, size, true, block, err) < 0)
+		return -1;
+	return finish(ctx, out, err);
 }
 
 int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err)
@@ -76,7 +95,7 @@ int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err)
 		return error_errno(err, ENOMEM, "digest");
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "descriptor %d", fd);
-	if (hash_all(ctx, fd, S_ISREG(st.st_mode), block, err) < 0)
+	if (hash_bytes(ctx, fd, 0, UINT64_MAX, S_ISREG(st.st_mode), block, err) < 0)
 		return -1;
 	return finish(ctx, out, err);
 }

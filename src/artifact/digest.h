@@ -4,6 +4,7 @@
 #define ARTIFACT_DIGEST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -13,6 +14,8 @@
  * gives until its end. */
 int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err);
 int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err);
+/* size bytes of a regular file from at on, as far as there are any. */
+int digest_range(int fd, uint64_t at, uint64_t size, char out[DIGEST_TEXT], struct error *err);
 int digest_bytes(const void *data, size_t len, char out[DIGEST_TEXT], struct error *err);
 
 #endif

@@ -45,6 +45,11 @@ static const struct artifact_command {
 	const char *options[7]; /* besides --json */
 } commands[] = {
 	{"sha256", "[FILE...]", "print SHA-256 digests", artifact_sha256, {"fd"}},
+	{"init-sha256",
+	 "[FILE]",
+	 "print the digest of the microagent-init in an initrd",
+	 artifact_init_sha256,
+	 {"fd"}},
 	{"initrd", "", "write an initramfs", artifact_initrd, {"out", "init", "modules"}},
 	{"kernel-install",
 	 "",

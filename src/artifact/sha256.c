@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The command sha256: "<digest>  <name>" a line, as sha256sum prints; --fd N has no name. */
+/* The command sha256: "<digest>  <name>" a line, as sha256sum prints; --fd N has no name. And
+ * init-sha256: the same of the microagent-init in an initrd, uncompressed. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "artifact/artifact.h"
+#include "artifact/cpio_find.h"
 #include "artifact/digest.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -26,16 +29,59 @@ static int answer(const struct artifact_options *opts, json_t *list, const char 
 	return json_put_string(entry, "sha256", digest, err);
 }
 
-static int hash_fd(const struct artifact_options *opts, json_t *list, struct error *err)
+static int parse_fd(const struct artifact_options *opts, struct error *err)
 {
-	char digest[DIGEST_TEXT], *end;
+	char *end;
 	long fd = strtol(opts->fd, &end, 10);
 
 	if (*end || end == opts->fd || fd < 0 || fd > 65535)
 		return error_set(err, ERR_INVALID, "--fd %s is no descriptor", opts->fd);
-	if (digest_fd((int)fd, digest, err) < 0)
+	return (int)fd;
+}
+
+static int hash_fd(const struct artifact_options *opts, json_t *list, struct error *err)
+{
+	char digest[DIGEST_TEXT];
+	int fd = parse_fd(opts, err);
+
+	if (fd < 0 || digest_fd(fd, digest, err) < 0)
 		return -1;
 	return answer(opts, list, digest, NULL, err);
+}
+
+/* "-" for an initrd in which none is to be seen: somebody else's, or a compressed one. */
+static int hash_init(int fd, char out[DIGEST_TEXT], struct error *err)
+{
+	struct error why = {0};
+	uint64_t at = 0, size = 0;
+
+	if (cpio_find(fd, "init", &at, &size, &why) == 0)
+		return digest_range(fd, at, size, out, err);
+	if (why.code != ERR_NOT_FOUND) {
+		*err = why;
+		return -1;
+	}
+	memcpy(out, "-", 2);
+	return 0;
+}
+
+int artifact_init_sha256(const struct artifact_options *opts, struct error *err)
+{
+	const char *name = opts->word_count == 1 ? opts->words[0] : NULL;
+	json_auto_t *list = json_array();
+	char digest[DIGEST_TEXT];
+	autoclose int file = -1;
+
+	if (!opts->fd == !name)
+		return error_set(err, ERR_INVALID, "init-sha256 needs one FILE or --fd N");
+	file = name ? open(name, O_RDONLY | O_CLOEXEC) : parse_fd(opts, err);
+	if (file < 0)
+		return name ? error_errno(err, errno, "%s", name) : -1;
+	if (hash_init(file, digest, err) < 0)
+		return name ? error_prefix(err, "%s", name) : -1;
+	if (answer(opts, list, digest, name, err) < 0)
+		return -1;
+	return opts->json ? artifact_answer(opts, list, err, " ") : 0;
 }
 
 int artifact_sha256(const struct artifact_options *opts, struct error *err)

@@ -36,6 +36,7 @@ struct proc_spec {
 	bool new_session;     /* setsid() */
 	uid_t uid;	      /* 0: unchanged; else uid, gid and groups are set */
 	gid_t gid;
+	int userns_fd; /* > 0: enters this user namespace, of ours, and becomes its root */
 	const gid_t *groups;
 	size_t ngroups;
 	const char *cwd; /* NULL: unchanged */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
@@ -21,9 +22,19 @@
 #include "base/fd.h"
 #include "base/proc.h"
 
-enum step { STEP_FDS, STEP_SESSION, STEP_USER, STEP_CWD, STEP_PARENT, STEP_EXEC, STEP_COUNT };
+enum step {
+	STEP_USERNS,
+	STEP_FDS,
+	STEP_SESSION,
+	STEP_USER,
+	STEP_CWD,
+	STEP_PARENT,
+	STEP_EXEC,
+	STEP_COUNT
+};
 
 static const char *const step_text[] = {
+	[STEP_USERNS] = "enter a user namespace",
 	[STEP_FDS] = "pass descriptors",
 	[STEP_SESSION] = "new session",
 	[STEP_USER] = "change user",
@@ -90,6 +101,8 @@ static int place_fds(struct child *c)
 
 static int change_user(const struct proc_spec *spec)
 {
+	if (spec->userns_fd > 0)
+		return setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 ? -1 : setresuid(0, 0, 0);
 	if (spec->uid == 0)
 		return 0;
 	if (setgroups(spec->ngroups, spec->groups) < 0 ||
@@ -133,9 +146,12 @@ static void run_child(struct child *c) __attribute__((noreturn));
 static void run_child(struct child *c)
 {
 	const struct proc_spec *spec = c->spec;
-	struct report r = {.step = STEP_FDS};
+	struct report r = {.step = STEP_USERNS};
 
 	reset_signals();
+	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
+		goto failed;
+	r.step = STEP_FDS;
 	if (place_fds(c) < 0)
 		goto failed;
 	r.step = STEP_SESSION;

@@ -154,8 +154,8 @@ static json_t *take_answer(int fd, int notes, struct proc *proc, int *exit_code,
 	return answer;
 }
 
-json_t *supervisor_call(const char *path, const json_t *request, const struct supervisor_wait *wait,
-			int *exit_code, struct error *err)
+json_t *supervisor_call(const char *path, const char *option, const json_t *request,
+			const struct supervisor_wait *wait, int *exit_code, struct error *err)
 {
 	json_t *answer = NULL;
 	autoclose int in = request_fd(request, err);
@@ -168,7 +168,7 @@ json_t *supervisor_call(const char *path, const json_t *request, const struct su
 	autoclose int out = ends[0];
 	autoclose int child_out = ends[1];
 	struct proc proc = PROC_NONE;
-	const char *const argv[] = {path, NULL};
+	const char *const argv[] = {path, option, NULL};
 	const struct proc_fd fds[] = {{in, 0}, {child_out, 1}, {notes, 2}};
 	const struct proc_spec spec = {.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds)};
 

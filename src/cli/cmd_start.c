@@ -3,12 +3,24 @@
 #include "base/cleanup.h"
 #include "cli/guest.h"
 
-static int start_in(struct cli *cli, struct microagent *agent, const char *name,
+struct start_values {
+	bool prepare;
+};
+
+static const struct cli_option start_options[] = {
+	{"prepare", 0, CLI_OPTION_FLAG, offsetof(struct start_values, prepare), NULL,
+	 "first record kernel, init and disk as they are now", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+static int start_in(struct cli *cli, struct microagent *agent, const char *name, bool prepare,
 		    struct progress *progress, struct error *err)
 {
 	json_auto_t *response = NULL;
 	char accelerator[8] = "";
 
+	if (prepare && microagent_prepare(agent, name, NULL, err) < 0)
+		return -1;
 	if (microagent_start(agent, name, &response, err) < 0)
 		return -1;
 	progress_end(progress);
@@ -24,17 +36,17 @@ static int run_start(struct cli *cli, const void *values, const struct cli_words
 		     struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
+	const struct start_values *v = values;
 	struct microagent *agent;
 	int code;
 
-	(void)values;
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
 	progress_start(&progress, "booting");
-	code = start_in(cli, agent, args->items[0], &progress, err);
+	code = start_in(cli, agent, args->items[0], v->prepare, &progress, err);
 	microagent_close(agent);
 	return code;
 }
@@ -43,7 +55,12 @@ const struct cli_command cli_start = {
 	.name = "start",
 	.args = "NAME",
 	.summary = "boot a workspace; answers when its guest is ready",
+	.help = "Kernel, initrd and guest init must be those that were recorded when it was\n"
+		"created, and before the first start its disk too; after an upgrade of microagent\n"
+		"or of the kernel, --prepare accepts what is there now.\n",
 	.group = CLI_GROUP_LIFECYCLE,
+	.options = start_options,
+	.values_size = sizeof(struct start_values),
 	.min_args = 1,
 	.max_args = 1,
 	.run = run_start,

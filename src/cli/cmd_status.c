@@ -60,6 +60,24 @@ static int result_row(struct cli_table *table, const json_t *response, struct er
 	return row(table, "result", text, err);
 }
 
+/* Which of the files are not as prepared. */
+static const char *verification_text(const json_t *verification)
+{
+	static char text[128];
+	const json_t *entry;
+	size_t i;
+
+	snprintf(text, sizeof(text), "no, not as prepared:");
+	json_array_foreach(json_object_get(verification, "divergence"), i, entry)
+	{
+		const char *name = TEXT(entry, "artifact");
+		size_t len = strlen(text);
+
+		snprintf(text + len, sizeof(text) - len, " %s", name ? name : "?");
+	}
+	return text;
+}
+
 static int verification_row(struct cli_table *table, const json_t *response, struct error *err)
 {
 	const json_t *verification = json_object_get(response, "verification");
@@ -67,9 +85,7 @@ static int verification_row(struct cli_table *table, const json_t *response, str
 
 	if (!json_is_boolean(ok))
 		return 0;
-	return row(table, "verified",
-		   json_is_true(ok) ? "yes"
-				    : "no: kernel, initrd or init differ from those prepared",
+	return row(table, "verified", json_is_true(ok) ? "yes" : verification_text(verification),
 		   err);
 }
 
@@ -94,12 +110,23 @@ static int print_status(const char *name, const char *accelerator, const json_t 
 	return CLI_EXIT_OK;
 }
 
-static int status_in(struct cli *cli, struct microagent *agent, const char *name, struct error *err)
+struct status_values {
+	bool full;
+};
+
+static const struct cli_option status_options[] = {
+	{"full", 0, CLI_OPTION_FLAG, offsetof(struct status_values, full), NULL,
+	 "take a new digest of the disk, which may take a while", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+static int status_in(struct cli *cli, struct microagent *agent, const char *name, bool full,
+		     struct error *err)
 {
 	json_auto_t *response = NULL;
 	char accelerator[8] = "";
 
-	if (microagent_status(agent, name, &response, err) < 0)
+	if ((full ? microagent_verify : microagent_status)(agent, name, &response, err) < 0)
 		return -1;
 	if (cli->json)
 		return cli_print_json(response, err);
@@ -110,16 +137,16 @@ static int status_in(struct cli *cli, struct microagent *agent, const char *name
 static int run_status(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
+	const struct status_values *v = values;
 	struct microagent *agent;
 	int code;
 
-	(void)values;
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
-	code = status_in(cli, agent, args->items[0], err);
+	code = status_in(cli, agent, args->items[0], v->full, err);
 	microagent_close(agent);
 	return code;
 }
@@ -130,6 +157,8 @@ const struct cli_command cli_status = {
 	.summary = "what a workspace is doing, and whether it is what was prepared",
 	.help = "With --json: the supervisor's whole answer to `inspect`.\n",
 	.group = CLI_GROUP_OBSERVE,
+	.options = status_options,
+	.values_size = sizeof(struct status_values),
 	.min_args = 1,
 	.max_args = 1,
 	.run = run_status,

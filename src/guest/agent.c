@@ -102,12 +102,12 @@ static int apply_config(struct agent *agent, struct error *err)
 				    agent->server.context.program_fd, err) < 0)
 		return -1;
 	agent->server.context.env = json_incref(config->env);
-	if (json_array_size(config->disks) == 0) {
+	if (json_array_size(config->disks) == 0 && json_array_size(config->shares) == 0) {
 		be_ready(agent);
 		return 0;
 	}
-	agent->apply = apply_start(agent->loop, agent->machine->mount_disks, config->disks,
-				   on_applied, agent, err);
+	agent->apply = apply_start(agent->loop, agent->machine->attach, config->doc, on_applied,
+				   agent, err);
 	return agent->apply ? 0 : -1;
 }
 

@@ -19,8 +19,8 @@
 struct machine {
 	int (*set_hostname)(const char *name, struct error *err);
 	void (*set_time)(int64_t realtime_ns);
-	/* Mounts the config's disks; may block, so it is called in a child of its own. */
-	int (*mount_disks)(json_t *disks, struct error *err);
+	/* Mounts what the config has; may block, so it is called in a child of its own. */
+	int (*attach)(json_t *config, struct error *err);
 	/* Opens the config's published ports to the host. */
 	int (*publish)(struct loop *loop, const json_t *publishes, int program_fd,
 		       struct error *err);

@@ -52,6 +52,7 @@ int config_decode(json_t *doc, struct guest_config *out, struct error *err)
 	    json_get_bool(doc, "", "attach", JSON_OPTIONAL, &config.attach, err) < 0 ||
 	    json_get_object(doc, "", "env", JSON_OPTIONAL, &config.env, err) < 0 ||
 	    json_get_array(doc, "", "disks", JSON_OPTIONAL, &config.disks, err) < 0 ||
+	    json_get_array(doc, "", "shares", JSON_OPTIONAL, &config.shares, err) < 0 ||
 	    json_get_array(doc, "", "publishes", JSON_OPTIONAL, &config.publishes, err) < 0 ||
 	    json_get_int(doc, "", "resultStreamBytes", JSON_OPTIONAL, 0,
 			 (int64_t)limit_get(LIMIT_RESULT_BYTES) / 4, &keep, err) < 0)
@@ -87,6 +88,21 @@ int config_disk_decode(json_t *item, struct config_disk *out, struct error *err)
 		return -1;
 	disk.read_only = strcmp(mode, "ro") == 0;
 	*out = disk;
+	return 0;
+}
+
+int config_share_decode(json_t *item, struct config_share *out, struct error *err)
+{
+	struct config_share share = {0};
+	const char *mode = "rw";
+
+	if (json_get_string(item, "share", "tag", JSON_REQUIRED, &share.tag, err) < 0 ||
+	    json_get_string(item, "share", "mountpoint", JSON_REQUIRED, &share.mountpoint, err) <
+		    0 ||
+	    json_get_string(item, "share", "mode", JSON_OPTIONAL, &mode, err) < 0)
+		return -1;
+	share.read_only = strcmp(mode, "ro") == 0;
+	*out = share;
 	return 0;
 }
 

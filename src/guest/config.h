@@ -19,10 +19,10 @@ struct guest_config {
 	bool has_command;
 	struct request workload; /* its doc is a reference to the same */
 	bool attach;
-	json_t *env;	   /* NULL: none */
-	json_t *disks;	   /* array or NULL */
-	json_t *publishes; /* array or NULL */
-	size_t keep;	   /* bytes of each stream for the result */
+	json_t *env;		/* NULL: none */
+	json_t *disks, *shares; /* arrays or NULL */
+	json_t *publishes;	/* array or NULL */
+	size_t keep;		/* bytes of each stream for the result */
 };
 
 /* The kind of message; *realtime_ns of CONFIG and TIME, 0 when it says none. doc is an object. */
@@ -41,5 +41,12 @@ struct config_disk {
 int config_disk_decode(json_t *item, struct config_disk *out, struct error *err);
 /* The TCP port of a published port of the config. */
 int config_publish_decode(json_t *item, uint16_t *guest_port, struct error *err);
+
+/* A shared directory of the config. */
+struct config_share {
+	const char *tag, *mountpoint;
+	bool read_only;
+};
+int config_share_decode(json_t *item, struct config_share *out, struct error *err);
 
 #endif

@@ -15,6 +15,7 @@
 static const char *const file_fields[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "config.kernelPath",
 	[BOOT_INITRD] = "config.initrdPath",
+	[BOOT_INIT] = "config.initrdPath",
 	[BOOT_ROOTFS] = "config.rootfsPath",
 };
 static_assert(ARRAY_SIZE(file_fields) == BOOT_FILE_COUNT, "a field for every file");
@@ -50,8 +51,29 @@ static void open_kernel_or_initrd(struct boot_files *files, enum boot_file which
 	files->file[which].fd = open_regular(files->file[which].path, O_RDONLY, err);
 	if (files->file[which].fd < 0)
 		return;
-	if (digest_of(files->file[which].fd, files->file[which].sha256, err) < 0)
+	if (digest_of(files->file[which].fd, DIGEST_FILE, files->file[which].sha256, err) < 0)
 		error_prefix(err, "%s", files->file[which].path);
+}
+
+static void find_init(struct boot_files *files)
+{
+	struct error *err = &files->file[BOOT_INIT].error;
+	int fd = files->file[BOOT_INITRD].fd;
+
+	*err = files->file[BOOT_INITRD].error;
+	if (fd >= 0 && digest_of(fd, DIGEST_INIT, files->file[BOOT_INIT].sha256, err) < 0)
+		error_prefix(err, "the microagent-init in %s", files->file[BOOT_INIT].path);
+}
+
+void boot_files_hash_rootfs(struct boot_files *files)
+{
+	struct error *err = &files->file[BOOT_ROOTFS].error;
+
+	if (files->file[BOOT_ROOTFS].fd < 0 || files->file[BOOT_ROOTFS].sha256[0])
+		return;
+	if (digest_of(files->file[BOOT_ROOTFS].fd, DIGEST_FILE, files->file[BOOT_ROOTFS].sha256,
+		      err) < 0)
+		error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
 }
 
 static int refuse_read_only(const char *path, struct error *err)
@@ -98,6 +120,7 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
 
 	files.file[BOOT_KERNEL].path = strdup(config->kernel_path);
 	files.file[BOOT_INITRD].path = initrd_path(config);
+	files.file[BOOT_INIT].path = initrd_path(config);
 	files.file[BOOT_ROOTFS].path = strdup(config->rootfs_path);
 	for (int i = 0; i < BOOT_FILE_COUNT; i++) {
 		files.file[i].fd = -1;
@@ -109,6 +132,7 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
 	}
 	open_kernel_or_initrd(&files, BOOT_KERNEL);
 	open_kernel_or_initrd(&files, BOOT_INITRD);
+	find_init(&files);
 	open_rootfs(&files, use);
 	*out = files;
 	return 0;

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that a VM is made of: kernel, initrd, root file system. Opened once, hashed on that
- * descriptor, and that descriptor is what the VM gets.
+ * The files that a VM is made of: kernel, initrd, the guest's init in it, root file system. Opened
+ * once, hashed on that descriptor, and that descriptor is what the VM gets.
  */
 #ifndef SUPERVISOR_BOOT_FILES_H
 #define SUPERVISOR_BOOT_FILES_H
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "channel/hasher.h"
 #include "contract/request.h"
-#include "supervisor/digest.h"
 
-enum boot_file { BOOT_KERNEL, BOOT_INITRD, BOOT_ROOTFS, BOOT_FILE_COUNT };
+/* BOOT_INIT is the microagent-init in the initrd: it has that one's path and no descriptor. */
+enum boot_file { BOOT_KERNEL, BOOT_INITRD, BOOT_INIT, BOOT_ROOTFS, BOOT_FILE_COUNT };
 
 struct boot_files {
 	struct {
 		char *path;
 		int fd;			  /* -1: could not be opened */
-		char sha256[DIGEST_TEXT]; /* "": not hashed (a root file system never is yet) */
+		char sha256[DIGEST_TEXT]; /* "": not hashed */
 		struct error error;	  /* why there is no fd or no digest */
 	} file[BOOT_FILE_COUNT];
+	/* When the root file system had that digest, RFC 3339; "": it has it now. */
+	char rootfs_observed_at[CLOCK_TEXT];
 };
 
 /* The guest writes to its root file system. */
@@ -30,19 +34,22 @@ enum rootfs_use {
 	ROOTFS_BOOT,  /* a VM gets it: the same, opened for writing */
 };
 
-/* Opens and hashes what the config names. What is wrong with a file is kept with it and is no
+/* Opens what the config names and hashes all but the root file system. What is wrong with a file is kept with it and is no
  * failure: boot_files_require() makes it one. */
 int boot_files_open(const struct config *config, enum rootfs_use use, struct boot_files *out,
 		    struct error *err);
+/* Hashes the root file system too, unless that was done or it could not be opened. */
+void boot_files_hash_rootfs(struct boot_files *files);
 void boot_files_close(struct boot_files *files); /* accepts a zeroed one */
 /* The first file that is missing, unreadable or not what it must be, by its config field. */
 int boot_files_require(const struct boot_files *files, struct error *err);
 
-/* What prepare records: {kernel: {path, sha256}, initrd: {...}, rootfs: {path}}. */
+/* What prepare records: {kernel: {path, sha256}, initrd, init, rootfs}. */
 json_t *boot_files_record(const struct boot_files *files, struct error *err);
 /*
  * The verification block: the files now against the recorded ones (NULL: nothing is recorded).
- * {ok, imageRef?, resolvedRef?, imageDigest?, kernel, initrd, rootfs, divergence[]}.
+ * {ok, imageRef?, resolvedRef?, imageDigest?, kernel, initrd, init, rootfs, divergence[]}. A root
+ * file system whose digest is one of an earlier time is told and not compared.
  */
 json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 			  const json_t *recorded, struct error *err);

@@ -6,6 +6,8 @@
 #include "supervisor/disks.h"
 #include "supervisor/manifest.h"
 #include "supervisor/record.h"
+#include "supervisor/rootfs_digest.h"
+#include "supervisor/shares.h"
 
 /* Against the recorded digests where the workspace is prepared. */
 static int verify(const struct record *record, const struct config *config,
@@ -19,13 +21,18 @@ static int verify(const struct record *record, const struct config *config,
 
 	if (boot_files_open(config, ROOTFS_CHECK, &files, err) < 0)
 		return -1;
-	if (boot_files_require(&files, err) < 0 ||
+	if (rootfs_is_enforced(record->state))
+		boot_files_hash_rootfs(&files);
+	if (boot_files_require(&files, err) < 0 || shares_check(config, err) < 0 ||
 	    disks_open(config, files.file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0)
 		goto out;
 	if (manifest_read(&record->ws, &manifest, &why) < 0 && why.code != ERR_NOT_FOUND) {
 		*err = why;
 		goto out;
 	}
+	if (manifest.document && !rootfs_is_enforced(record->state) &&
+	    rootfs_digest_recall(&record->ws, &manifest, &files, err) < 0)
+		goto out;
 	response->verification = boot_files_verify(&files, config->image, manifest.artifacts, err);
 	status = response->verification ? 0 : -1;
 out:

@@ -5,6 +5,7 @@
 #include "supervisor/answer.h"
 #include "supervisor/boot_files.h"
 #include "supervisor/manifest.h"
+#include "supervisor/rootfs_digest.h"
 #include "supervisor/settle.h"
 
 static int load(struct record *record, struct error *err)
@@ -23,6 +24,18 @@ static int load(struct record *record, struct error *err)
 	return status;
 }
 
+static int see_rootfs(const struct record *record, const struct manifest *manifest,
+		      struct boot_files *files, struct error *err)
+{
+	if (rootfs_is_enforced(record->state))
+		boot_files_hash_rootfs(files);
+	else if (record->call->options->full)
+		return rootfs_digest_renew(&record->ws, files, err);
+	else
+		return rootfs_digest_recall(&record->ws, manifest, files, err);
+	return 0;
+}
+
 static int describe(const struct record *record, const struct manifest *manifest,
 		    struct response *response, struct error *err)
 {
@@ -30,8 +43,9 @@ static int describe(const struct record *record, const struct manifest *manifest
 
 	if (boot_files_open(&manifest->config, ROOTFS_LOOK, &files, err) < 0)
 		return -1;
-	response->verification =
-		boot_files_verify(&files, manifest->config.image, manifest->artifacts, err);
+	if (see_rootfs(record, manifest, &files, err) == 0)
+		response->verification =
+			boot_files_verify(&files, manifest->config.image, manifest->artifacts, err);
 	boot_files_close(&files);
 	if (!response->verification || answer_declared(&manifest->config, response, err) < 0)
 		return -1;

@@ -7,6 +7,7 @@
 #include "supervisor/manifest.h"
 #include "supervisor/prepare.h"
 #include "supervisor/settle.h"
+#include "supervisor/shares.h"
 
 /* Manifest and event, or neither: without room for both the old ones remain. */
 static int record_both(struct record *record, const json_t *artifacts, struct error *err)
@@ -65,10 +66,12 @@ static int look_at_disks(const struct config *config, const struct boot_files *f
 	return 0;
 }
 
-static int prepare(struct record *record, const struct boot_files *files, struct response *response,
+static int prepare(struct record *record, struct boot_files *files, struct response *response,
 		   struct error *err)
 {
+	boot_files_hash_rootfs(files);
 	if (boot_files_require(files, err) < 0 ||
+	    shares_check(&record->call->request->config, err) < 0 ||
 	    look_at_disks(&record->call->request->config, files, err) < 0 ||
 	    record_open(record, record->call, true, err) < 0 || record_lock(record, err) < 0 ||
 	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0 ||

@@ -25,7 +25,9 @@
 #include "supervisor/manifest.h"
 #include "supervisor/prepare.h"
 #include "supervisor/publish.h"
+#include "supervisor/rootfs_digest.h"
 #include "supervisor/settle.h"
+#include "supervisor/shares.h"
 #include "supervisor/ticket.h"
 
 struct start {
@@ -54,14 +56,12 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	if (call->backend->check(config, err) < 0 ||
 	    boot_files_open(config, ROOTFS_BOOT, &start->files, err) < 0)
 		return -1;
-	if (boot_files_require(&start->files, err) < 0 ||
+	if (boot_files_require(&start->files, err) < 0 || shares_check(config, err) < 0 ||
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
-		    0 ||
-	    call->backend->accelerator(config->accelerator, &start->accelerator, start->reason,
-				       err) < 0)
+		    0)
 		return -1;
-	mark(start, "verified");
-	return 0;
+	return call->backend->accelerator(config->accelerator, &start->accelerator, start->reason,
+					  err);
 }
 
 static int require_space(int fd, const char *what, struct error *err)
@@ -78,6 +78,26 @@ static int require_space(int fd, const char *what, struct error *err)
 			 (unsigned long long)least);
 }
 
+/* Compared before the first start; afterwards it is the guest's own. */
+static int see_rootfs(struct start *start, const struct manifest *manifest, struct error *err)
+{
+	if (!rootfs_is_enforced(start->record.state))
+		return rootfs_digest_recall(&start->record.ws, manifest, &start->files, err);
+	boot_files_hash_rootfs(&start->files);
+	return 0;
+}
+
+/* Hashing may take long and is no work for under the lock, where it is nearly always known then. */
+static int hash_early(struct start *start, struct error *err)
+{
+	if (record_load(&start->record, err) < 0)
+		return -1;
+	if (rootfs_is_enforced(start->record.state))
+		boot_files_hash_rootfs(&start->files);
+	mark(start, "verified");
+	return 0;
+}
+
 /* The state must allow it, the config be the recorded one, the files the recorded ones. */
 static int admit(struct start *start, struct response *response, struct error *err)
 {
@@ -89,7 +109,8 @@ static int admit(struct start *start, struct response *response, struct error *e
 	if (record_allows(&start->record, call->request->command, err) < 0 ||
 	    manifest_read(&start->record.ws, &manifest, err) < 0)
 		return -1;
-	if (config_compare(config, &manifest.config, err) == 0) {
+	if (config_compare(config, &manifest.config, err) == 0 &&
+	    see_rootfs(start, &manifest, err) == 0) {
 		response->verification =
 			boot_files_verify(&start->files, config->image, manifest.artifacts, err);
 		if (response->verification)
@@ -200,6 +221,7 @@ static int begin(struct start *start, struct response *response, struct error *e
 		return -1;
 	if (prepares_first(start)) {
 		start->made = true;
+		boot_files_hash_rootfs(&start->files);
 		if (prepare_workspace(record, &start->files, err) < 0)
 			return -1;
 	}
@@ -248,7 +270,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	int status;
 
 	if (examine(start, call, err) < 0 || record_open(record, call, run, err) < 0 ||
-	    record_lock(record, err) < 0)
+	    hash_early(start, err) < 0 || record_lock(record, err) < 0)
 		return -1;
 	status = begin(start, response, err);
 	if (status < 0)

@@ -133,6 +133,24 @@ static int put_workload(json_t *message, const struct config *config, struct err
 	return 0;
 }
 
+/* Without the host's paths, which are no business of a guest. */
+static int put_shares(json_t *message, const struct config *config, struct error *err)
+{
+	json_auto_t *shares = json_array();
+	json_t *share;
+	size_t i;
+
+	json_array_foreach(config->shares, i, share)
+	{
+		json_t *copy = json_deep_copy(share);
+
+		json_object_del(copy, "path");
+		if (json_array_append_new(shares, copy) < 0)
+			return error_set(err, ERR_IO, "out of memory");
+	}
+	return json_array_size(shares) ? json_put(message, "shares", json_incref(shares), err) : 0;
+}
+
 static json_t *new_message(const char *type, struct error *err)
 {
 	json_auto_t *message = json_object();
@@ -180,7 +198,7 @@ json_t *control_config(const struct config *config, const char *runtime_id, bool
 	    put_workload(message, config, err) < 0 ||
 	    json_put(message, "attach", json_boolean(attach && config->command), err) < 0 ||
 	    json_put(message, "disks", json_array(), err) < 0 ||
-	    put_publishes(message, config, err) < 0 ||
+	    put_shares(message, config, err) < 0 || put_publishes(message, config, err) < 0 ||
 	    json_put(message, "resultStreamBytes",
 		     json_integer((json_int_t)limit_get(LIMIT_RESULT_STREAM_BYTES)), err) < 0)
 		return NULL;

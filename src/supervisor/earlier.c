@@ -27,7 +27,8 @@ static int check_manifest(const struct workspace *ws, struct error *err)
 
 int earlier_check(const struct workspace *ws, struct error *err)
 {
-	static const char *const files[] = {"events.json", "runtime.json", "result.json"};
+	static const char *const files[] = {"events.json", "runtime.json", "result.json",
+					    "rootfs.json"};
 
 	if (check_manifest(ws, err) < 0)
 		return -1;
@@ -70,7 +71,8 @@ void earlier_drop_manifest(const struct workspace *ws)
 
 int earlier_forget(const struct workspace *ws, struct error *err)
 {
-	static const char *const files[] = {"result.json", "runtime.json", "serial.log"};
+	static const char *const files[] = {"result.json", "runtime.json", "rootfs.json",
+					    "serial.log"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (workspace_remove_file(ws, files[i], err) < 0)

@@ -15,7 +15,7 @@ int earlier_keep_manifest(const struct workspace *ws, bool *kept, struct error *
 void earlier_restore_manifest(const struct workspace *ws, bool kept);
 void earlier_drop_manifest(const struct workspace *ws);
 
-/* Removes what an earlier VM left: result, process list and console. */
+/* Removes what an earlier VM left: result, process list, digest and console. */
 int earlier_forget(const struct workspace *ws, struct error *err);
 
 #endif

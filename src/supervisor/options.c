@@ -30,6 +30,8 @@ static const struct option_row {
 	 "run: remove the workspace when all is over"},
 	{"--print-capabilities", OPTION_FLAG, offsetof(struct options, capabilities),
 	 "print what this backend does, and read no request"},
+	{"--full", OPTION_FLAG, offsetof(struct options, full),
+	 "inspect: take a new digest of the root file system"},
 	{"--help", OPTION_FLAG, offsetof(struct options, help), "show this text"},
 	{"--version", OPTION_FLAG, offsetof(struct options, version), "show the version"},
 };

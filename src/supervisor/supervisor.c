@@ -61,6 +61,8 @@ static int read_request(const struct backend *backend, struct request *out, stru
 
 static int refuse_options(const struct options *options, enum command command, struct error *err)
 {
+	if (options->full && command != COMMAND_INSPECT)
+		return error_set(err, ERR_INVALID, "--full is for the command inspect alone");
 	if (command == COMMAND_RUN)
 		return 0;
 	if (options->attach || options->remove || options->lifeline_fd >= 0 ||

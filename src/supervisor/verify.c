@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The verification block: what the boot files are now against what prepare recorded of them. */
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -10,6 +11,7 @@
 static const char *const artifact_names[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "kernel",
 	[BOOT_INITRD] = "initrd",
+	[BOOT_INIT] = "init",
 	[BOOT_ROOTFS] = "rootfs",
 };
 static_assert(ARRAY_SIZE(artifact_names) == BOOT_FILE_COUNT, "a name for every file");
@@ -60,6 +62,19 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 	return json_array_append(list, entry) == 0 ? 0 : out_of_memory(err);
 }
 
+/* A guest that has been started writes to its root file system: what is known of it is told. */
+static bool is_enforced(const struct boot_files *files, enum boot_file which)
+{
+	return which != BOOT_ROOTFS || !files->rootfs_observed_at[0];
+}
+
+static int put_observed(const struct boot_files *files, json_t *artifact, struct error *err)
+{
+	if (!files->rootfs_observed_at[0])
+		return 0;
+	return json_put_string(artifact, "observedAt", files->rootfs_observed_at, err);
+}
+
 /* One artifact of the block and, where it diverges, its entry in the list. */
 static int verify_file(const struct boot_files *files, enum boot_file which, const json_t *recorded,
 		       json_t *block, json_t *divergence, struct error *err)
@@ -79,7 +94,9 @@ static int verify_file(const struct boot_files *files, enum boot_file which, con
 		return -1;
 	if (error->code && put_text(artifact, "error", error->msg, err) < 0)
 		return -1;
-	if (error->code || (then && *now && strcmp(then, now) != 0))
+	if (which == BOOT_ROOTFS && put_observed(files, artifact, err) < 0)
+		return -1;
+	if (error->code || (then && is_enforced(files, which) && strcmp(then, now) != 0))
 		return put_divergence(divergence, name, then, *now ? now : NULL, error, err);
 	return 0;
 }
@@ -122,20 +139,50 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
+/* The divergence of that artifact, or NULL. */
+static const json_t *find_divergence(const json_t *list, const char *name)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+	{
+		if (strcmp(text_of(entry, "artifact"), name) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+/* The usual reason for another initrd: said as what it is. */
+static int tell_upgrade(const json_t *init, const char *path, struct error *err)
+{
+	return error_set(err, ERR_CONFLICT,
+			 "the guest's init in %s is not the one that prepare recorded (%.12s now, "
+			 "%.12s then), as after an upgrade of microagent; prepare again to go on "
+			 "with it (microagent start --prepare does)",
+			 path, text_of(init, "actual"), text_of(init, "expected"));
+}
+
 int verification_require(const json_t *verification, struct error *err)
 {
-	const json_t *first = json_array_get(json_object_get(verification, "divergence"), 0);
+	const json_t *list = json_object_get(verification, "divergence");
+	const json_t *init = find_divergence(list, artifact_names[BOOT_INIT]);
+	const json_t *first = json_array_get(list, 0);
 	const char *name = text_of(first, "artifact");
 	const char *path = text_of(json_object_get(verification, name), "path");
 
 	if (!first)
 		return 0;
+	if (init && !json_object_get(init, "error") &&
+	    !find_divergence(list, artifact_names[BOOT_KERNEL]))
+		return tell_upgrade(init, text_of(json_object_get(verification, "init"), "path"),
+				    err);
 	if (json_object_get(first, "error"))
 		return error_set(err, ERR_CONFLICT,
 				 "the %s diverges from what prepare recorded: %s", name,
 				 text_of(first, "error"));
 	return error_set(err, ERR_CONFLICT,
 			 "the %s %s is not the one that prepare recorded (%.12s now, %.12s then); "
-			 "prepare again if that is intended",
+			 "prepare again if that is intended (microagent start --prepare does)",
 			 name, path, text_of(first, "actual"), text_of(first, "expected"));
 }

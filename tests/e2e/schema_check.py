@@ -85,7 +85,7 @@ def validate_cli(words, document):
 
 def validate_workspace(directory):
     """The JSON files of one workspace, as far as they are there."""
-    for name in ("workspace", "event", "events", "runtime", "result"):
+    for name in ("workspace", "event", "events", "runtime", "result", "rootfs"):
         path = Path(directory) / f"{name}.json"
         if path.exists():
             document = json.loads(path.read_text())

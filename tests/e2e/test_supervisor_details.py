@@ -88,8 +88,9 @@ def test_a_missing_file_is_named(host, artifact, field, step):
     gone.unlink()
     code, answer = ask(host, "inspect")
     assert code == 0 and answer["verification"]["ok"] is False
-    entry, = answer["verification"]["divergence"]
+    entry, *more = answer["verification"]["divergence"]
     assert entry["artifact"] == artifact
+    assert [e["artifact"] for e in more] == (["init"] if artifact == "initrd" else [])  # which is in it
     assert str(gone) in entry["error"] and "No such file" in entry["error"]
     code, answer = ask(host, "start", config)
     assert (code, answer["errorCode"]) == (1, "not-found")

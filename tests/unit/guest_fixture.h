@@ -68,11 +68,11 @@ static void stub_time(int64_t realtime_ns)
 	machine_say("time", text);
 }
 
-static int stub_mount(json_t *disks, struct error *err)
+static int stub_attach(json_t *config, struct error *err)
 {
 	struct config_disk disk;
 
-	if (config_disk_decode(json_array_get(disks, 0), &disk, err) < 0)
+	if (config_disk_decode(json_array_get(json_object_get(config, "disks"), 0), &disk, err) < 0)
 		return -1;
 	if (strcmp(disk.serial, "broken") == 0)
 		return error_set(err, ERR_IO, "cannot mount the disk \"broken\"");
@@ -94,7 +94,7 @@ static void stub_log(const char *text)
 static const struct machine stub_machine = {
 	.set_hostname = stub_hostname,
 	.set_time = stub_time,
-	.mount_disks = stub_mount,
+	.attach = stub_attach,
 	.power_off = stub_power,
 	.log = stub_log,
 };

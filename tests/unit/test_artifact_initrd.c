@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "artifact/cpio.h"
+#include "artifact/cpio_find.h"
 #include "artifact/digest.h"
 #include "artifact/elf.h"
 #include "artifact/initrd.h"
@@ -182,9 +183,39 @@ static void digests_are_sha256(void **state)
 
 #define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
 
+static void init_is_found_behind_modules(void **state)
+{
+	const struct scratch *s = *state;
+	char whole[DIGEST_TEXT], part[DIGEST_TEXT];
+	uint64_t at = 0, size = 0;
+	struct error err = {0};
+	autoclose int fd = -1;
+
+	put_program(s, "init", PT_LOAD);
+	write_initrd(s, "modules", NULL); /* a segment like any other, with another init in it */
+	assert_int_equal(
+		path_replace_file_at(s->fd, "pad", "\0\0\0\0", 4, 0600, PATH_NO_SYNC, &err), 0);
+	write_initrd(s, "a", in(s, "modules"));
+	fd = openat(s->fd, "a", O_RDWR | O_CLOEXEC);
+	assert_int_equal(cpio_find(fd, "init", &at, &size, &err), 0);
+	assert_int_equal(digest_range(fd, at, size, part, &err), 0);
+	assert_int_equal(digest_file(in(s, "init"), whole, &err), 0);
+	assert_string_equal(part, whole);
+	assert_true(at > (uint64_t)lseek(fd, 0, SEEK_END) / 2);	      /* the last one */
+	assert_int_equal(cpio_find(fd, "dev", &at, &size, &err), -1); /* no file */
+	assert_code(err, ERR_NOT_FOUND);
+	/* Sizes and names of nowhere. */
+	assert_int_equal(pwrite(fd, "ffffffff", 8, 6 + 6 * 8), 8);
+	assert_int_equal(cpio_find(fd, "init", &at, &size, &err), -1);
+	assert_int_equal(pwrite(fd, "gggggggg", 8, 6 + 6 * 8), 8);
+	assert_int_equal(cpio_find(fd, "init", &at, &size, &err), -1);
+	assert_code(err, ERR_NOT_FOUND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		scratch_test(init_is_found_behind_modules),
 		scratch_test(holds_init_and_what_it_mounts_on),
 		scratch_test(is_the_same_bytes_each_time),
 		scratch_test(modules_come_first_and_aligned),

@@ -59,7 +59,7 @@ static void script(const struct rig *rig, const char *text)
 
 static json_t *call(const struct rig *rig, int *code, struct error *err)
 {
-	return supervisor_call(rig->path, rig->request, NULL, code, err);
+	return supervisor_call(rig->path, NULL, rig->request, NULL, code, err);
 }
 
 static void test_request_and_answer(void **state)

@@ -58,6 +58,36 @@ static void the_command_line_is_whole(void **state)
 	assert_string_equal(argv.words[argv.count - 1], "-x");
 }
 
+/* A companion's, in a user namespace that was there before: not held back, few capabilities. */
+static void a_share_is_one_directory(void **state)
+{
+	static const char *const words[] = {"/usr/lib/qemu/virtiofsd", "-f", NULL};
+	static const char *const capabilities[] = {"CAP_CHOWN", "CAP_SETUID", NULL};
+	struct cell_share share = {"/home/u/work", "/share/s/w", false};
+	struct cell_spec spec = {.bwrap = "bwrap",
+				 .program = "/usr/lib/qemu/virtiofsd",
+				 .argv = words,
+				 .capabilities = capabilities,
+				 .share = &share};
+	autoargv struct argv argv = ARGV_INIT;
+	autoargv struct argv read_only = ARGV_INIT;
+
+	(void)state;
+	cell_arguments(&spec, &argv);
+	assert_words(&argv, "--cap-drop", "ALL", "--cap-add", "CAP_CHOWN", "--cap-add",
+		     "CAP_SETUID", "--as-pid-1");
+	assert_words(&argv, "--proc", "/proc", "--bind", "/home/u/work", "/share/s/w",
+		     "--remount-ro", "/");
+	for (size_t i = 0; i < argv.count; i++) {
+		assert_string_not_equal(argv.words[i], "--unshare-all");
+		assert_string_not_equal(argv.words[i], "--unshare-user");
+		assert_string_not_equal(argv.words[i], "--block-fd");
+	}
+	share.read_only = true;
+	cell_arguments(&spec, &read_only);
+	assert_words(&read_only, "--ro-bind", "/home/u/work", "/share/s/w");
+}
+
 /* Nothing of the host but what has a reason. */
 static void nothing_else_is_shown(void **state)
 {
@@ -199,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_command_line_is_whole),
+		cmocka_unit_test(a_share_is_one_directory),
 		cmocka_unit_test(nothing_else_is_shown),
 		cmocka_unit_test(ids_are_looked_up_in_the_map),
 		cmocka_unit_test(an_ordinary_user_keeps_its_id),

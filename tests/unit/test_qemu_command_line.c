@@ -122,6 +122,22 @@ static void further_disks_are_pinned(void **state)
 		"werror=enospc,rerror=report\n"));
 }
 
+static void shares_are_pinned(void **state)
+{
+	static const struct machine_share shares[] = {{"work", 30}, {"a,b", 31}};
+	struct machine m = plain;
+
+	(void)state;
+	m.shares = shares;
+	m.share_count = ARRAY_SIZE(shares);
+	autofree char *words = built(&m);
+	assert_non_null(strstr(
+		words, "-chardev\nsocket,id=share0,fd=30\n"
+		       "-device\nvhost-user-fs-device,id=share0-dev,chardev=share0,tag=work\n"
+		       "-chardev\nsocket,id=share1,fd=31\n"
+		       "-device\nvhost-user-fs-device,id=share1-dev,chardev=share1,tag=a,,b\n"));
+}
+
 static void an_unknown_counter_is_not_named(void **state)
 {
 	struct machine m = plain;
@@ -173,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_pinned),
 		cmocka_unit_test(further_disks_are_pinned),
+		cmocka_unit_test(shares_are_pinned),
 		cmocka_unit_test(an_unknown_counter_is_not_named),
 		cmocka_unit_test(a_label_cannot_become_options),
 		cmocka_unit_test(a_large_guest_keeps_its_numbers),

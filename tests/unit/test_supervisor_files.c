@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "supervisor/boot_files.h"
-#include "supervisor/digest.h"
 #include "supervisor/options.h"
 #include "supervisor/rootfs.h"
 #include "supervisor/serial_log.h"
@@ -209,9 +208,11 @@ static struct boot_files some_files(void)
 
 	files.file[BOOT_KERNEL].path = kernel_path;
 	files.file[BOOT_INITRD].path = initrd_path;
+	files.file[BOOT_INIT].path = initrd_path;
 	files.file[BOOT_ROOTFS].path = rootfs_path;
 	memcpy(files.file[BOOT_KERNEL].sha256, A64, DIGEST_TEXT);
 	memcpy(files.file[BOOT_INITRD].sha256, B64, DIGEST_TEXT);
+	memcpy(files.file[BOOT_INIT].sha256, A64, DIGEST_TEXT);
 	return files;
 }
 
@@ -264,6 +265,50 @@ static void other_files(void **state)
 	assert_non_null(strstr(err.msg, "/k"));
 }
 
+/* An upgrade changes the initrd and the init in it; the message is about the latter. */
+static void another_init(void **state)
+{
+	struct boot_files files = some_files();
+	struct error err = {0};
+	json_auto_t *recorded = boot_files_record(&files, &err);
+	json_auto_t *block = NULL;
+
+	(void)state;
+	memcpy(files.file[BOOT_INITRD].sha256, A64, DIGEST_TEXT);
+	memcpy(files.file[BOOT_INIT].sha256, B64, DIGEST_TEXT);
+	block = boot_files_verify(&files, NULL, recorded, &err);
+	assert_int_equal(json_array_size(json_object_get(block, "divergence")), 2);
+	assert_int_equal(verification_require(block, &err), -1);
+	assert_code(err, ERR_CONFLICT);
+	assert_non_null(strstr(err.msg, "guest's init"));
+	assert_non_null(strstr(err.msg, "prepare again"));
+	/* None to be seen where one was recorded. */
+	files.file[BOOT_INIT].sha256[0] = '\0';
+	json_decref(block);
+	block = boot_files_verify(&files, NULL, recorded, &err);
+	assert_int_equal(json_array_size(json_object_get(block, "divergence")), 2);
+}
+
+/* What a started guest wrote is told and no divergence. */
+static void a_started_disk(void **state)
+{
+	struct boot_files files = some_files();
+	struct error err = {0};
+	json_auto_t *recorded = NULL, *block = NULL;
+
+	(void)state;
+	memcpy(files.file[BOOT_ROOTFS].sha256, A64, DIGEST_TEXT);
+	recorded = boot_files_record(&files, &err);
+	memcpy(files.file[BOOT_ROOTFS].sha256, B64, DIGEST_TEXT);
+	block = boot_files_verify(&files, NULL, recorded, &err);
+	assert_true(json_is_false(json_object_get(block, "ok")));
+	json_decref(block);
+	snprintf(files.rootfs_observed_at, CLOCK_TEXT, "%s", "2026-05-02T00:00:00.000Z");
+	block = boot_files_verify(&files, NULL, recorded, &err);
+	assert_true(json_is_true(json_object_get(block, "ok")));
+	assert_non_null(json_object_get(json_object_get(block, "rootfs"), "observedAt"));
+}
+
 /* --- digests ---------------------------------------------------------------------------------- */
 
 static void put(const struct scratch *s, const char *name, const char *text, mode_t mode)
@@ -301,35 +346,54 @@ static void digests_are_remembered(void **state)
 	fd = openat(s->fd, "file", O_RDONLY | O_CLOEXEC);
 
 	/* Too young to be remembered. */
-	assert_ok(digest_of(fd, one, &err));
+	assert_ok(digest_of(fd, DIGEST_FILE, one, &err));
 	assert_string_equal(one,
 			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	assert_ok(digest_of(fd, two, &err));
+	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
 	assert_int_equal(runs(s), 2);
 
 	setenv("MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS", "0", 1);
-	assert_ok(digest_of(fd, two, &err));
-	assert_ok(digest_of(fd, two, &err));
+	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
+	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
 	assert_string_equal(one, two);
 	assert_int_equal(runs(s), 3);
 
 	/* The descriptor's offset is its owner's. */
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
 	put(s, "file", "abd", 0600);
-	assert_ok(digest_of(fd, two, &err));
+	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
 	assert_string_not_equal(one, two);
 	assert_int_equal(runs(s), 4);
+
+	/* A copy made by its owner is known by its source, though it is young. */
+	unsetenv("MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS");
+	struct digest_key before;
+	assert_ok(digest_key(fd, DIGEST_FILE, &before, &err));
+	put(s, "clone", "abd", 0600);
+	autoclose int clone = openat(s->fd, "clone", O_RDONLY | O_CLOEXEC);
+	digest_remember_clone(&before, fd, clone);
+	assert_ok(digest_of(clone, DIGEST_FILE, one, &err));
+	assert_string_equal(one, two);
+	assert_int_equal(runs(s), 4);
+	/* But not one of a source that changed while it was copied. */
+	put(s, "clone", "abe", 0600);
+	before.text[0] = 'x';
+	digest_remember_clone(&before, fd, clone);
+	assert_ok(digest_of(clone, DIGEST_FILE, one, &err));
+	assert_string_not_equal(one, two);
+	assert_int_equal(runs(s), 5);
+	setenv("MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS", "0", 1);
 
 	/* A damaged cache is no cache. */
 	snprintf(text, sizeof(text), "%s", "cache/digests.json");
 	put(s, text, "{", 0600);
-	assert_ok(digest_of(fd, one, &err));
+	assert_ok(digest_of(fd, DIGEST_FILE, one, &err));
 	assert_string_equal(one, two);
-	assert_int_equal(runs(s), 5);
+	assert_int_equal(runs(s), 6);
 
 	put(s, "microagent-artifact", "#!/bin/sh\necho none\n", 0700);
 	put(s, "file", "new", 0600);
-	assert_int_equal(digest_of(fd, one, &err), -1);
+	assert_int_equal(digest_of(fd, DIGEST_FILE, one, &err), -1);
 	assert_string_equal(one, two);
 	unsetenv("MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS");
 	close(fd);
@@ -388,6 +452,8 @@ int main(void)
 		scratch_test(truncated_images),
 		cmocka_unit_test(the_same_files),
 		cmocka_unit_test(other_files),
+		cmocka_unit_test(another_init),
+		cmocka_unit_test(a_started_disk),
 		scratch_test(digests_are_remembered),
 		scratch_test(options),
 	};

@@ -33,8 +33,7 @@
 
 #define FDS_MAX 48 /* of one cell, data included */
 
-/* A program of others needs nothing of our environment. */
-static const char *const cell_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};
+const char *const cell_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};
 
 bool cell_id_is_mapped(const char *map, unsigned long id)
 {
@@ -62,7 +61,7 @@ static bool is_mapped_in(const char *file, unsigned long id)
 	return cell_id_is_mapped(map, id);
 }
 
-static bool is_mapped(unsigned long id)
+bool cell_id_is_usable(unsigned long id)
 {
 	return is_mapped_in("/proc/self/uid_map", id) && is_mapped_in("/proc/self/gid_map", id);
 }
@@ -73,9 +72,9 @@ uid_t cell_id(void)
 
 	if (geteuid() != 0)
 		return 0;
-	if (is_mapped(own))
+	if (cell_id_is_usable(own))
 		return (uid_t)own;
-	return is_mapped(CELL_NOBODY) ? CELL_NOBODY : 0;
+	return cell_id_is_usable(CELL_NOBODY) ? CELL_NOBODY : 0;
 }
 
 /* The group that gives access to the device: all that a cell of root keeps. */

@@ -34,6 +34,12 @@ struct cell_data {
 	const char *path;
 };
 
+/* A directory of the host, at another place in the cell. */
+struct cell_share {
+	const char *from, *to;
+	bool read_only;
+};
+
 struct cell_spec {
 	const char *bwrap;	      /* path; NULL: no namespaces to be had */
 	const char *program;	      /* absolute, argv[0] */
@@ -44,6 +50,9 @@ struct cell_spec {
 	size_t ndata;
 	const struct proc_fd *fds; /* to: 2 for stderr, then 3, 4... */
 	size_t nfds;
+	/* For a program in a user namespace that was made before: */
+	const char *const *capabilities; /* that its root keeps; not NULL: there is such a one */
+	const struct cell_share *share;	 /* a directory to be seen, and /proc; or NULL */
 };
 
 struct cell {
@@ -68,8 +77,13 @@ void cell_kill(const struct cell *cell);
 /* The same, and reaps; for LIMIT_KILL_MS at most. Accepts CELL_NONE and leaves one behind. */
 void cell_end(struct cell *cell);
 
+/* A program of others needs nothing of our environment. */
+extern const char *const cell_environment[];
+
 /* The id for the cells of this process; 0: ours is kept, as always when we are not root. */
 uid_t cell_id(void);
+/* Is id mapped, as user and as group, into the namespace that we are in? */
+bool cell_id_is_usable(unsigned long id);
 /* Is id in a uid_map or gid_map text ("inside outside count" lines)? */
 bool cell_id_is_mapped(const char *map, unsigned long id);
 

@@ -8,7 +8,8 @@
  *   spec->device                                    /dev/kvm
  *   spec->data                                      kernel and initrd, which QEMU takes by path only
  *
- * There is no /proc, /sys, /etc, /tmp, /home or /run, and the root itself is read-only, or a
+ * A shared directory's program, which is no cell_spawn()'s but a companion, has besides /proc and
+ * the directory. Else there is no /proc, /sys, /etc, /tmp, /home or /run, and the root itself is read-only, or a
  * program could fill the host's memory by writing to it.
  */
 #include "backend/qemu/cell_args.h"
@@ -18,8 +19,11 @@
 
 #define MULTIARCH "/usr/lib/x86_64-linux-gnu"
 
-static const char *const always[] = {
-	"--unshare-all", "--as-pid-1", "--die-with-parent", "--new-session", NULL,
+static const char *const always[] = {"--as-pid-1", "--die-with-parent", "--new-session", NULL};
+static const char *const all_namespaces[] = {"--unshare-all", NULL};
+static const char *const no_user_namespace[] = {
+	"--unshare-ipc",	"--unshare-pid", "--unshare-net", "--unshare-uts",
+	"--unshare-cgroup-try", "--cap-drop",	 "ALL",		  NULL,
 };
 
 struct cell_numbers cell_numbers(const struct cell_spec *spec)
@@ -71,17 +75,41 @@ static void add_root(struct argv *argv, const struct cell_spec *spec)
 		add_bind(argv, "--dev-bind", spec->device);
 }
 
+/* The namespace that was made before stays: a new one would have no other ids. */
+static void add_namespaces(struct argv *argv, const struct cell_spec *spec)
+{
+	argv_add_list(argv, spec->capabilities ? no_user_namespace : all_namespaces);
+	for (const char *const *name = spec->capabilities; name && *name; name++) {
+		argv_add(argv, "--cap-add");
+		argv_add(argv, *name);
+	}
+}
+
+static void add_share(struct argv *argv, const struct cell_share *share)
+{
+	argv_add(argv, "--proc");
+	argv_add(argv, "/proc");
+	argv_add(argv, share->read_only ? "--ro-bind" : "--bind");
+	argv_add(argv, share->from);
+	argv_add(argv, share->to);
+}
+
 void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 {
 	struct cell_numbers numbers = cell_numbers(spec);
 
 	argv_add(argv, spec->bwrap);
+	add_namespaces(argv, spec);
 	argv_add_list(argv, always);
-	argv_add(argv, "--info-fd");
-	argv_addf(argv, "%d", numbers.info);
-	argv_add(argv, "--block-fd");
-	argv_addf(argv, "%d", numbers.hold);
+	if (!spec->capabilities) {
+		argv_add(argv, "--info-fd");
+		argv_addf(argv, "%d", numbers.info);
+		argv_add(argv, "--block-fd");
+		argv_addf(argv, "%d", numbers.hold);
+	}
 	add_root(argv, spec);
+	if (spec->share)
+		add_share(argv, spec->share);
 	for (size_t i = 0; i < spec->ndata; i++) {
 		argv_add(argv, "--ro-bind-data");
 		argv_addf(argv, "%d", numbers.data + (int)i);

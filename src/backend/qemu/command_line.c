@@ -219,6 +219,21 @@ static void add_disks(struct argv *argv, const struct machine *m, const struct m
 		add_disk(argv, row, &m->disks[i], set++);
 }
 
+static void add_shares(struct argv *argv, const struct machine *m, const struct machine_row *row)
+{
+	for (size_t i = 0; i < m->share_count; i++) {
+		autofree char *tag = escape_commas(m->shares[i].tag);
+
+		if (!tag)
+			argv->failed = true;
+		argv_add(argv, "-chardev");
+		argv_addf(argv, "socket,id=share%zu,fd=%d", i, m->shares[i].fd);
+		argv_add(argv, "-device");
+		argv_addf(argv, "vhost-user-fs-%s,id=share%zu-dev,chardev=share%zu,tag=%s",
+			  row->bus, i, i, tag ? tag : "");
+	}
+}
+
 static void add_entropy(struct argv *argv, const struct machine_row *row)
 {
 	argv_add(argv, "-object");
@@ -258,6 +273,7 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 	add_machine(argv, m, row);
 	add_channels(argv, row);
 	add_disks(argv, m, row);
+	add_shares(argv, m, row);
 	add_entropy(argv, row);
 	if (add_kernel(argv, m, row, err) < 0)
 		return -1;

@@ -40,6 +40,12 @@ struct machine_disk {
 	bool read_only;
 };
 
+/* A shared directory: its virtiofsd, connected. */
+struct machine_share {
+	const char *tag;
+	int fd;
+};
+
 struct machine {
 	enum architecture architecture;
 	enum accelerator accelerator; /* KVM or TCG */
@@ -49,6 +55,8 @@ struct machine {
 	const char *kernel, *initrd; /* as QEMU sees them */
 	const struct machine_disk *disks;
 	size_t disk_count;
+	const struct machine_share *shares;
+	size_t share_count;
 	int64_t memory_mib;
 	int64_t cpu_count;
 	uint32_t tsc_khz; /* of the host's time-stamp counter; 0: not known */

@@ -86,6 +86,32 @@ char *program_true(struct error *err)
 	return found;
 }
 
+char *program_newidmap(const char *name, struct error *err)
+{
+	char *found = in_path(name);
+
+	if (!found)
+		error_set(err, ERR_UNAVAILABLE,
+			  "%s is not installed, and shared directories need it: apt-get install "
+			  "uidmap",
+			  name);
+	return found;
+}
+
+char *program_virtiofsd(struct error *err)
+{
+	static const char path[] = "/usr/lib/qemu/virtiofsd";
+
+	if (!is_program(path)) {
+		error_set(err, ERR_UNAVAILABLE,
+			  "%s is not installed, and shared directories need it: apt-get install "
+			  "qemu-system-common",
+			  path);
+		return NULL;
+	}
+	return path_absolute(path, err);
+}
+
 char *program_vsockd(struct error *err)
 {
 	autofree char *dir = path_of_executable_dir(NULL);

@@ -12,6 +12,10 @@ char *program_qemu(struct error *err);
 char *program_bwrap(struct error *err);
 /* true(1), for trying a cell. */
 char *program_true(struct error *err);
+/* "newuidmap" or "newgidmap". */
+char *program_newidmap(const char *name, struct error *err);
+/* The one that came with QEMU until 8.0; the later one has other options. */
+char *program_virtiofsd(struct error *err);
 /* microagent-vsockd beside the running executable, else in PATH. */
 char *program_vsockd(struct error *err);
 

@@ -9,6 +9,7 @@
 #include "backend/qemu/accel_probe.h"
 #include "backend/qemu/check.h"
 #include "backend/qemu/confinement.h"
+#include "backend/qemu/idmap.h"
 #include "backend/qemu/programs.h"
 #include "backend/qemu/vm.h"
 #include "base/buf.h"
@@ -80,6 +81,20 @@ static int qemu_host(struct backend_host *out, struct error *err)
 	return 0;
 }
 
+static int check_shares(const struct config *config, struct error *err)
+{
+	char reason[CONFINEMENT_REASON];
+	struct idmap map;
+
+	if (json_array_size(config->shares) == 0)
+		return 0;
+	autofree char *virtiofsd = program_virtiofsd(err);
+	if (!virtiofsd || idmap_find(&map, err) < 0)
+		return -1;
+	autofree char *bwrap = confinement_bwrap(reason);
+	return bwrap ? 0 : error_set(err, ERR_UNAVAILABLE, "%.200s", reason);
+}
+
 static int qemu_check(const struct config *config, struct error *err)
 {
 	enum accelerator accelerator;
@@ -91,6 +106,8 @@ static int qemu_check(const struct config *config, struct error *err)
 	autofree char *vsockd = qemu ? program_vsockd(err) : NULL;
 	if (!vsockd)
 		return -1;
+	if (check_shares(config, err) < 0)
+		return error_prefix(err, "config.shares");
 	return qemu_accelerator(config->accelerator, &accelerator, reason, err);
 }
 

@@ -17,11 +17,13 @@
 
 #include "backend/backend.h"
 #include "backend/qemu/cell.h"
+#include "backend/qemu/command_line.h"
 #include "backend/qemu/companion.h"
 #include "backend/qemu/qmp.h"
 #include "backend/qemu/stderr_log.h"
 
 #define VSOCKD_NAME "microagent-vsockd"
+#define VIRTIOFSD_NAME "virtiofsd"
 
 struct vm {
 	struct loop *loop;
@@ -57,8 +59,15 @@ struct vm {
 	uint64_t sever_deadline_ns;
 };
 
+/* Of one shared directory: virtiofsd's listening socket, and QEMU's connection to it. */
+struct vm_share_ends {
+	int listen, qemu;
+};
+
 /* The ends of the channels that are QEMU's and its companions', until these are started. */
 struct vm_ends {
+	struct vm_share_ends shares[MACHINE_EXTRAS_MAX];
+	size_t share_count;
 	int qmp, serial, vhost_qemu, vhost_vsockd;
 	int qemu_stderr;
 };
@@ -68,6 +77,10 @@ int vm_start_qemu(struct vm *vm, const struct vm_boot *boot, const struct vm_end
 		  struct error *err);
 /* vm_vsockd.c */
 int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
+		    struct error *err);
+/* vm_share.c */
+int vm_open_share(const struct vm_boot *boot, struct vm_share_ends *ends, struct error *err);
+int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends,
 		    struct error *err);
 /* vm_boot.c */
 struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,

@@ -14,6 +14,11 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
+#define ENDS_NONE                                                                                \
+	{                                                                                        \
+		.qmp = -1, .serial = -1, .vhost_qemu = -1, .vhost_vsockd = -1, .qemu_stderr = -1 \
+	}
+
 static void ends_close(struct vm_ends *ends)
 {
 	cleanup_close(&ends->qmp);
@@ -21,6 +26,22 @@ static void ends_close(struct vm_ends *ends)
 	cleanup_close(&ends->vhost_qemu);
 	cleanup_close(&ends->vhost_vsockd);
 	cleanup_close(&ends->qemu_stderr);
+	for (size_t i = 0; i < ends->share_count; i++) {
+		cleanup_close(&ends->shares[i].listen);
+		cleanup_close(&ends->shares[i].qemu);
+	}
+	*ends = (struct vm_ends)ENDS_NONE;
+}
+
+static int open_shares(const struct vm_boot *boot, struct vm_ends *ends, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(boot->config->shares); i++) {
+		ends->shares[i] = (struct vm_share_ends){-1, -1};
+		ends->share_count++;
+		if (vm_open_share(boot, &ends->shares[i], err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* By which a descriptor is known in /proc, whoever lists it. */
@@ -73,14 +94,14 @@ static int explain_cell(struct vm *vm, struct error *err)
 
 static int start(struct vm *vm, const struct vm_boot *boot, struct error *err)
 {
-	__attribute__((cleanup(ends_close))) struct vm_ends ends = {-1, -1, -1, -1, -1};
+	__attribute__((cleanup(ends_close))) struct vm_ends ends = ENDS_NONE;
 
-	if (open_channels(vm, &ends, err) < 0 || vm_start_qemu(vm, boot, &ends, err) < 0 ||
-	    vm_start_vsockd(vm, boot, &ends, err) < 0)
+	if (open_channels(vm, &ends, err) < 0 || open_shares(boot, &ends, err) < 0 ||
+	    vm_start_qemu(vm, boot, &ends, err) < 0 || vm_start_vsockd(vm, boot, &ends, err) < 0 ||
+	    vm_start_shares(vm, boot, &ends, err) < 0)
 		return -1;
 	/* From here on the ends of these channels mean the ends of their processes. */
 	ends_close(&ends);
-	ends = (struct vm_ends){-1, -1, -1, -1, -1};
 	if (cell_release(&vm->cell, err) < 0)
 		return explain_cell(vm, err);
 	return vm_watch(vm, err);

@@ -88,6 +88,7 @@ static int build_words(const struct vm_boot *boot, const struct programs *progra
 {
 	char kernel[32], initrd[32];
 	struct machine_disk disks[MACHINE_EXTRAS_MAX];
+	struct machine_share shares[MACHINE_EXTRAS_MAX];
 	struct machine machine = {
 		.architecture = ARCHITECTURE_X86_64,
 		.accelerator = boot->accelerator,
@@ -98,6 +99,8 @@ static int build_words(const struct vm_boot *boot, const struct programs *progra
 		.initrd = programs->bwrap ? INITRD_IN_CELL : initrd,
 		.disks = disks,
 		.disk_count = boot->disk_count,
+		.shares = shares,
+		.share_count = json_array_size(boot->config->shares),
 		.memory_mib = boot->config->memory_mib,
 		.cpu_count = boot->config->cpu_count,
 	};
@@ -106,6 +109,11 @@ static int build_words(const struct vm_boot *boot, const struct programs *progra
 		disks[i] = (struct machine_disk){.serial = boot->disks[i].serial,
 						 .fd = FIRST_DISK_FD + (int)i,
 						 .read_only = boot->disks[i].read_only};
+	for (size_t i = 0; i < machine.share_count; i++)
+		shares[i] = (struct machine_share){
+			.tag = json_string_value(
+				json_object_get(json_array_get(boot->config->shares, i), "tag")),
+			.fd = FIRST_DISK_FD + (int)(boot->disk_count + i)};
 	snprintf(kernel, sizeof(kernel), "/proc/self/fd/%d", KERNEL_FD);
 	snprintf(initrd, sizeof(initrd), "/proc/self/fd/%d", INITRD_FD);
 	if (boot->accelerator == ACCELERATOR_TCG && accel_tsc_khz(&machine.tsc_khz, err) < 0)
@@ -158,6 +166,9 @@ static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends, i
 			fds[n++] = fixed[i];
 	for (size_t i = 0; i < boot->disk_count; i++)
 		fds[n++] = (struct proc_fd){boot->disks[i].fd, FIRST_DISK_FD + (int)i};
+	for (size_t i = 0; i < ends->share_count; i++)
+		fds[n++] = (struct proc_fd){ends->shares[i].qemu,
+					    FIRST_DISK_FD + (int)(boot->disk_count + i)};
 	return n;
 }
 
@@ -168,8 +179,8 @@ static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends
 	autoclose int initrd = -1;
 	struct proc_fd fds[FDS_MAX];
 
-	if (boot->disk_count > MACHINE_EXTRAS_MAX)
-		return error_set(err, ERR_INVALID, "at most %d disks can be attached",
+	if (boot->disk_count + ends->share_count > MACHINE_EXTRAS_MAX)
+		return error_set(err, ERR_INVALID, "at most %d disks and shares can be attached",
 				 MACHINE_EXTRAS_MAX);
 	if (!programs->bwrap) {
 		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared directories: a virtiofsd each, in a cell, in a user namespace of its own (idmap.h). It can
+ * see the one directory, read-only if so asked, and it has the rights over files that its few ids
+ * give it and no others: what is ours, and what a guest's root made before.
+ *
+ * Its listening socket is made, connected to and unlinked here, so that there is never a name by
+ * which anybody else could come first. A directory's place in the cell carries the workspace's
+ * name, for ps.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "backend/qemu/cell_args.h"
+#include "backend/qemu/confinement.h"
+#include "backend/qemu/idmap.h"
+#include "backend/qemu/programs.h"
+#include "backend/qemu/vm.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+#define SOCKET_NAME "share.sock"
+/* A descriptor for every file that the guest knows of. */
+#define FILES_MAX 1000000u
+
+enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
+
+/* Its work: it acts as the guest's users and changes owners, among the mapped ids. */
+static const char *const capabilities[] = {
+	"CAP_CHOWN",	  "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID",
+	"CAP_SETGID",	  "CAP_SETUID",	      "CAP_MKNOD",  "CAP_SETFCAP",
+	"CAP_SYS_CHROOT", "CAP_SETPCAP",      NULL};
+
+int vm_open_share(const struct vm_boot *boot, struct vm_share_ends *ends, struct error *err)
+{
+	ends->listen = sock_listen_at(boot->workspace_fd, SOCKET_NAME, 1, err);
+	if (ends->listen < 0)
+		return -1;
+	ends->qemu = sock_connect_at(boot->workspace_fd, SOCKET_NAME, err);
+	unlinkat(boot->workspace_fd, SOCKET_NAME, 0);
+	return ends->qemu < 0 ? -1 : 0;
+}
+
+/* In -o a comma begins the next option and a backslash takes the meaning from what follows. */
+static void add_source(struct argv *argv, const char *path)
+{
+	autofree char *escaped = malloc(2 * strlen(path) + 1);
+	char *to = escaped;
+
+	for (; escaped && *path; path++) {
+		if (*path == ',' || *path == '\\')
+			*to++ = '\\';
+		*to++ = *path;
+	}
+	argv_add(argv, "-o");
+	if (!escaped) {
+		argv->failed = true;
+		return;
+	}
+	*to = '\0';
+	argv_addf(argv, "source=%s", escaped);
+}
+
+static void build_words(const char *program, const char *source, struct argv *argv)
+{
+	struct rlimit files = {0};
+	rlim_t most = FILES_MAX;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < most)
+		most = files.rlim_max;
+	argv_add(argv, program);
+	argv_add(argv, "-f");
+	argv_addf(argv, "--fd=%d", VIRTIOFSD_FD_LISTEN);
+	add_source(argv, source);
+	/* The cell is the sandbox; a chroot in it needs no right to mount. */
+	argv_add(argv, "-o");
+	argv_add(argv, "sandbox=chroot");
+	argv_add(argv, "-o");
+	argv_add(argv, "log_level=err");
+	argv_addf(argv, "--rlimit-nofile=%llu", (unsigned long long)most);
+}
+
+static int start_in(struct companion *companion, const struct cell_spec *cell,
+		    const struct vm_share_ends *ends, const struct vm_boot *boot, int userns,
+		    struct error *err)
+{
+	autoargv struct argv words = ARGV_INIT;
+	const struct proc_fd fds[] = {
+		{ends->listen, VIRTIOFSD_FD_LISTEN},
+		{boot->lease_fd, VIRTIOFSD_FD_LEASE},
+	};
+
+	cell_arguments(cell, &words);
+	const struct proc_spec spec = {
+		.argv = argv_finish(&words, err),
+		.envp = cell_environment,
+		.fds = fds,
+		.nfds = ARRAY_SIZE(fds),
+		.die_with_parent = true,
+		.new_session = true,
+		.userns_fd = userns,
+		.cwd = "/",
+	};
+	return spec.argv ? companion_start(companion, &spec, err) : -1;
+}
+
+static int start_cell(struct vm *vm, const struct vm_boot *boot, const json_t *share,
+		      const struct vm_share_ends *ends, const char *bwrap, struct error *err)
+{
+	const char *tag = json_string_value(json_object_get(share, "tag"));
+	const char *mode = json_string_value(json_object_get(share, "mode"));
+	autofree char *program = program_virtiofsd(err);
+	autofree char *place = NULL;
+	autoargv struct argv words = ARGV_INIT;
+	autoclose int userns = -1;
+	char name[COMPANION_NAME];
+	struct idmap map;
+
+	if (!program || idmap_find(&map, err) < 0 || idmap_namespace(&map, &userns, err) < 0)
+		return -1;
+	if (asprintf(&place, "/share%s", boot->label) < 0)
+		return error_errno(err, ENOMEM, "share");
+	build_words(program, place, &words);
+	const struct cell_share seen = {
+		.from = json_string_value(json_object_get(share, "path")),
+		.to = place,
+		.read_only = strcmp(mode, "ro") == 0,
+	};
+	const struct cell_spec cell = {
+		.bwrap = bwrap,
+		.program = program,
+		.argv = argv_finish(&words, err),
+		.capabilities = capabilities,
+		.share = &seen,
+	};
+	snprintf(name, sizeof(name), VIRTIOFSD_NAME " %s", tag);
+	struct companion *companion =
+		cell.argv ? companion_add(&vm->companions, name, true, err) : NULL;
+	return companion ? start_in(companion, &cell, ends, boot, userns, err) : -1;
+}
+
+int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends,
+		    struct error *err)
+{
+	char reason[CONFINEMENT_REASON];
+	json_t *share;
+	size_t i;
+
+	if (json_array_size(boot->config->shares) == 0)
+		return 0;
+	autofree char *bwrap = confinement_bwrap(reason);
+	if (!bwrap)
+		return error_set(err, ERR_UNAVAILABLE, "config.shares: %.200s", reason);
+	json_array_foreach(boot->config->shares, i, share)
+	{
+		if (start_cell(vm, boot, share, &ends->shares[i], bwrap, err) < 0)
+			return error_prefix(err, "config.shares[%zu]", i);
+	}
+	return 0;
+}

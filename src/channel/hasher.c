@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "channel/hasher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/proc.h"
+
+#define CHILD_FILE_FD 3
+
+/* Beside this executable, else in PATH. */
+static char *find_program(struct error *err)
+{
+	autofree char *dir = path_of_executable_dir(err);
+	autofree char *path = dir ? path_join(dir, "microagent-artifact", err) : NULL;
+
+	if (!path)
+		return NULL;
+	return access(path, X_OK) == 0 ? steal_ptr(&path) : strdup("microagent-artifact");
+}
+
+/* Reads the child's answer to its end and reaps it. */
+static int collect(struct proc *child, int from, struct buf *answer, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_DIGEST_MS) * NS_PER_MS;
+	int code = 0;
+
+	if (fd_read_to_end(from, answer, err) < 0 || proc_wait(child, deadline, &code, err) < 0)
+		return -1;
+	if (code != 0)
+		return error_set(err, ERR_IO, "microagent-artifact could not hash it (code %d)",
+				 code);
+	return 0;
+}
+
+static int run_hasher(int fd, enum digest_part part, struct buf *answer, struct error *err)
+{
+	autofree char *program = find_program(err);
+	const char *command = part == DIGEST_INIT ? "init-sha256" : "sha256";
+	const char *const argv[] = {program, command, "--fd", "3", NULL};
+	int ends[2];
+	struct proc child = PROC_NONE;
+	int status;
+
+	if (!program || fd_pipe(ends, err) < 0)
+		return -1;
+	const struct proc_fd fds[] = {
+		{ends[1], STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}, {fd, CHILD_FILE_FD}};
+	const struct proc_spec spec = {
+		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .die_with_parent = true};
+
+	status = proc_spawn(&spec, &child, err);
+	close(ends[1]);
+	if (status == 0)
+		status = collect(&child, ends[0], answer, err);
+	else
+		error_prefix(err, "microagent-artifact");
+	close(ends[0]);
+	proc_end(&child);
+	return status;
+}
+
+/* The digest, then a line's end or the name of what was hashed. */
+static int read_digest(const struct buf *answer, enum digest_part part, char out[DIGEST_TEXT],
+		       struct error *err)
+{
+	char digest[DIGEST_TEXT] = "";
+
+	memcpy(digest, buf_bytes(answer), answer->len < 64 ? answer->len : 64);
+	if (part == DIGEST_INIT && strcmp(digest, "-\n") == 0)
+		digest[0] = '\0';
+	else if (!digest_is_valid(digest))
+		return error_set(err, ERR_IO, "microagent-artifact gave no digest");
+	memcpy(out, digest, DIGEST_TEXT);
+	return 0;
+}
+
+/* The descriptor goes to the virtual machine afterwards and must not have moved: the hasher gets an
+ * open of its own of the same file. */
+static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)
+{
+	autobuf struct buf answer = BUF_INIT(4096);
+	autoclose int own = -1;
+	char name[40];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	own = open(name, O_RDONLY | O_CLOEXEC);
+	if (own < 0)
+		return error_errno(err, errno, "cannot be read");
+	if (run_hasher(own, part, &answer, err) < 0)
+		return -1;
+	return read_digest(&answer, part, out, err);
+}
+
+int digest_of(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)
+{
+	struct digest_key before, after;
+	char digest[DIGEST_TEXT];
+
+	if (digest_key(fd, part, &before, err) < 0)
+		return -1;
+	if (digest_recall(&before, out))
+		return 0;
+	if (compute(fd, part, digest, err) < 0)
+		return -1;
+	/* Remembered only for a file that did not change while it was read. */
+	if (before.settled && *digest && digest_key(fd, part, &after, NULL) == 0 &&
+	    digest_key_equal(&before, &after))
+		digest_remember(&before, digest);
+	memcpy(out, digest, DIGEST_TEXT);
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* SHA-256 of files: remembered (store/digests.h), else computed by microagent-artifact, which is run
+ * only then. */
+#ifndef CHANNEL_HASHER_H
+#define CHANNEL_HASHER_H
+
+#include "base/error.h"
+#include "store/digests.h"
+
+/* The whole file behind fd, or a part of it; fd's offset is left alone. Lower-case hex; ""
+ * for DIGEST_INIT of an initrd in which no init is to be seen. */
+int digest_of(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err);
+
+#endif

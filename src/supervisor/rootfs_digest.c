@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/rootfs_digest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+#define LAST_FILE "rootfs.json"
+
+bool rootfs_is_enforced(enum state state)
+{
+	return state == STATE_UNKNOWN || state == STATE_PREPARED;
+}
+
+static void set_last(struct boot_files *files, const char *sha256, const char *when)
+{
+	snprintf(files->file[BOOT_ROOTFS].sha256, DIGEST_TEXT, "%s", sha256);
+	snprintf(files->rootfs_observed_at, CLOCK_TEXT, "%s", when);
+}
+
+static int read_last(const json_t *last, struct boot_files *files, struct error *err)
+{
+	const char *sha256 = NULL, *when = NULL;
+
+	if (json_get_string(last, "", "sha256", JSON_REQUIRED, &sha256, err) < 0 ||
+	    json_get_string(last, "", "observedAt", JSON_REQUIRED, &when, err) < 0)
+		return -1;
+	if (!digest_is_valid(sha256) || strlen(when) >= CLOCK_TEXT)
+		return error_set(err, ERR_IO, "no digest and time");
+	set_last(files, sha256, when);
+	return 0;
+}
+
+/* As prepare recorded it; nothing where an earlier version of ours prepared. */
+static void recall_prepared(const struct manifest *manifest, struct boot_files *files)
+{
+	const json_t *rootfs = json_object_get(manifest->artifacts, "rootfs");
+	const char *sha256 = json_string_value(json_object_get(rootfs, "sha256"));
+	const char *when = json_string_value(json_object_get(manifest->document, "preparedAt"));
+
+	set_last(files, digest_is_valid(sha256) ? sha256 : "", when ? when : "");
+}
+
+int rootfs_digest_recall(const struct workspace *ws, const struct manifest *manifest,
+			 struct boot_files *files, struct error *err)
+{
+	struct error why = {0};
+	json_auto_t *last = workspace_read(ws, LAST_FILE, &why);
+
+	if (!last && why.code != ERR_NOT_FOUND) {
+		*err = why;
+		return -1;
+	}
+	if (!last)
+		recall_prepared(manifest, files);
+	else if (read_last(last, files, &why) < 0)
+		return workspace_damaged(ws, LAST_FILE, &why, err);
+	return 0;
+}
+
+int rootfs_digest_renew(const struct workspace *ws, struct boot_files *files, struct error *err)
+{
+	json_auto_t *last = json_object();
+	char now[CLOCK_TEXT];
+
+	clock_rfc3339(clock_real_ns(), now);
+	boot_files_hash_rootfs(files);
+	memcpy(files->rootfs_observed_at, now, CLOCK_TEXT);
+	/* Why there is none is in files. */
+	if (!files->file[BOOT_ROOTFS].sha256[0])
+		return 0;
+	if (json_put(last, "format", json_integer(1), err) < 0 ||
+	    json_put_string(last, "sha256", files->file[BOOT_ROOTFS].sha256, err) < 0 ||
+	    json_put_string(last, "observedAt", now, err) < 0)
+		return -1;
+	return workspace_write(ws, LAST_FILE, last, STORE_NO_SYNC, err);
+}

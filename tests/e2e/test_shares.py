@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""Directories of the host in the guest: who may do what, as whom, and what happens when it breaks."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+from conftest import ended, wait_until
+from test_devices import sh
+from test_supervisor import request, sparse
+
+NOBODY_ELSE = 4242
+
+
+def share(path, mountpoint, mode="rw", tag=None):
+    return {"tag": tag or path.name, "path": str(path), "mountpoint": mountpoint, "mode": mode}
+
+
+def two_shares(host):
+    work, ref = host.base / "work", host.base / "ref"
+    for path in (work, ref):
+        path.mkdir(mode=0o700)
+        (path / "from-host").write_text(path.name)
+        (path / "from-host").chmod(0o600)
+    config = host.config(shares=[share(work, "/work"), share(ref, "/ref/deep", "ro")])
+    code, answer, _ = host.supervisor(request("prepare", config))
+    assert code == 0, answer
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code == 0, answer
+    return work, ref
+
+
+def servers(host):
+    """{tag: pid of the virtiofsd itself}, whose parent is the cell's monitor."""
+    runtime = json.loads((host.state / "agent-1" / "runtime.json").read_text())
+    found = {}
+    for companion in runtime["companions"]:
+        name, _, tag = companion["name"].partition(" ")
+        if name == "virtiofsd":
+            pid = companion["pid"]
+            found[tag] = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+    return found
+
+
+def check_cell(pid, shared, tag):
+    """Not us, only three ids of the host, no right over mounts, nothing of the host but what it serves."""
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+                  if ":\t" in line)
+    assert int(status["Uid"].split()[1]) != os.getuid()
+    assert status["Seccomp"].strip() == "2" and status["NoNewPrivs"].strip() == "1"
+    assert not int(status["CapEff"], 16) & (1 << 21), "CAP_SYS_ADMIN"
+    for kind, ours in (("uid", os.getuid()), ("gid", os.getgid())):
+        lines = [line.split() for line in Path(f"/proc/{pid}/{kind}_map").read_text().splitlines()]
+        assert [(line[0], line[2]) for line in lines] == [("0", "1"), ("1000", "1")]
+        assert int(lines[1][1]) == ours and int(lines[0][1]) not in (0, ours)
+    mounts = Path(f"/proc/{pid}/mountinfo").read_text()
+    assert str(shared) in mounts or tag in mounts
+    assert not {"/etc", "/home", "/root", "/tmp", "/run"} & {line.split()[4] for line in mounts.splitlines()}
+
+
+def test_shares(host):
+    work, ref = two_shares(host)
+    mounts = sh(host, "agent-1", "grep virtiofs /proc/mounts")
+    assert "work /work virtiofs rw,nosuid,nodev" in mounts
+    assert "ref /ref/deep virtiofs ro,nosuid,nodev" in mounts
+    for tag, pid in servers(host).items():
+        check_cell(pid, host.base / tag, tag)
+
+    # The agent is whoever started the workspace, both ways.
+    said = sh(host, "agent-1", "cat /work/from-host /ref/deep/from-host; id -u; stat -c %u:%g /work/from-host; "
+                               "mkdir -p /work/d/e; echo from-agent > /work/d/e/f; chmod 700 /work/d; "
+                               "rm /work/from-host", "agent")
+    assert said == "workref1000\n1000:1000\n"
+    made = work / "d" / "e" / "f"
+    assert made.read_text() == "from-agent\n" and not (work / "from-host").exists()
+    assert (made.stat().st_uid, made.stat().st_gid) == (os.getuid(), os.getgid())
+    made.write_text("changed by the host\n")
+    assert sh(host, "agent-1", "cat /work/d/e/f", "agent") == "changed by the host\n"
+
+    # The guest's root is nobody of the host's, and owners lead nowhere else.
+    sh(host, "agent-1", "echo r > /work/by-root; chown 1000:1000 /work/by-root; echo s > /work/still-root; "
+                        f"! chown {NOBODY_ELSE} /work/by-root && ! chgrp {NOBODY_ELSE} /work/by-root")
+    sh(host, "agent-1", "! chown 0 /work/d/e/f", "agent")
+    assert (work / "by-root").stat().st_uid == os.getuid()
+    assert (work / "still-root").stat().st_uid not in (0, os.getuid())
+    # A program with the s bit is one of an unknown user, and does nothing in the guest either.
+    assert sh(host, "agent-1", "cp /bin/busybox /work/busybox; chmod 6755 /work/busybox; /work/busybox id -u", "agent") == "1000\n"
+
+    # Read-only: the guest's mount, and behind it the host's.
+    sh(host, "agent-1", "! touch /ref/deep/x; mount -o remount,rw /ref/deep; ! touch /ref/deep/x; "
+                        "! rm /ref/deep/from-host; mkdir /again && mount -t virtiofs ref /again; ! touch /again/x")
+    assert [p.name for p in ref.iterdir()] == ["from-host"]
+
+    # A share that breaks ends the machine, which would hang in it.
+    os.kill(servers(host)["work"], signal.SIGKILL)
+    event = ended(host, "agent-1")
+    assert event["state"] == "failed" and "virtiofsd work" in event["detail"], event
+    wait_until(lambda: not host.processes(), "every process to end")
+    assert not list((host.state / "agent-1").glob("*.sock*"))
+    host("delete", "agent-1", check=0)
+    for name in ("by-root", "still-root", "busybox"):
+        (work / name).unlink()
+
+
+def refused_shares(host):
+    """What is wrong, its error code, a word of the message, the share."""
+    plain, mine, theirs, fixed = (host.base / name for name in ("file", "mine", "theirs", "fixed"))
+    plain.write_text("")
+    mine.mkdir()
+    fixed.mkdir(mode=0o500)
+    (host.base / "link").symlink_to(mine)
+    host.state.mkdir(mode=0o700, exist_ok=True)
+    (host.state / "in").mkdir()
+    cases = [
+        ("missing", "not-found", "does not exist", share(host.base / "none", "/a")),
+        ("file", "invalid", "not a directory", share(plain, "/a")),
+        ("link", "invalid", "symbolic link", share(host.base / "link", "/a")),
+        ("root", "invalid", '"/"', share(Path("/"), "/a", tag="t")),
+        ("state", "invalid", "state directory", share(host.state, "/a")),
+        ("in state", "invalid", "in the state directory", share(host.state / "in", "/a")),
+        ("above state", "invalid", "holds the state directory", share(host.base, "/a", tag="t")),
+        ("read-only", "denied", 'mode "ro"', share(fixed, "/a")),
+    ]
+    if os.getuid() == 0:
+        theirs.mkdir()
+        os.chown(theirs, NOBODY_ELSE, NOBODY_ELSE)
+        cases += [("theirs", "denied", "not yours", share(theirs, "/a"))]
+    return cases
+
+
+def test_refusals(host):
+    for what, error_code, words, item in refused_shares(host):
+        for command in ("check", "prepare", "run"):
+            code, answer, _ = host.supervisor(request(command, host.config(shares=[item])))
+            assert code == 1 and answer["errorCode"] == error_code, (what, command, answer)
+            assert words in answer["error"] and "config.shares[0].path" in answer["error"], (what, answer)
+            assert not (host.state / "agent-1").exists(), what
+    (host.state / "in").rmdir()
+    host.supervisor(request("inspect", sparse(host)))

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Verification: what a workspace is made of, against what prepare recorded of it."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+
+
+import schema_check
+from conftest import BIN, default_kernel, image
+
+IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
+
+
+def ask(host, command, config=None, args=()):
+    config = config or {"stateDir": str(host.state)}
+    code, answer, _ = host.supervisor({"command": command, "identity": IDENTITY, "config": config}, args=args)
+    return code, answer
+
+
+def sha256(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def own_kernel(host):
+    """A copy of kernel and initrd that a test may change."""
+    kernel = host.base / "kernel"
+    shutil.copy(default_kernel(host)["path"], kernel)
+    shutil.copy(default_kernel(host)["path"] + ".initrd", f"{kernel}.initrd")
+    os.chmod(f"{kernel}.initrd", 0o600)
+    return kernel
+
+
+def make_initrd(path, init):
+    path.unlink()
+    subprocess.run([BIN / "microagent-artifact", "initrd", "--out", path, "--init", init], check=True)
+
+
+def diverging(answer):
+    return [(e["artifact"], e.get("field")) for e in answer["verification"]["divergence"]]
+
+
+def small_disk(host):
+    """Hashed in no time."""
+    disk = host.base / "small.ext4"
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "8M"], check=True)
+    return disk
+
+
+def test_every_digest_is_recorded_and_enforced_before_the_first_start(host):
+    kernel, disk = own_kernel(host), small_disk(host)
+    config = host.config(kernelPath=str(kernel), rootfsPath=str(disk),
+                         image={"imageRef": "example", "resolvedRef": "example@1", "imageDigest": "sha256:" + "0" * 64})
+    code, answer = ask(host, "check", config)
+    assert code == 0 and answer["verification"]["rootfs"]["sha256"] == sha256(disk)
+    code, answer = ask(host, "prepare", config)
+    assert code == 0
+    found = answer["verification"]
+    assert found["ok"] is True and found["divergence"] == []
+    assert (found["imageRef"], found["resolvedRef"]) == ("example", "example@1")
+    assert found["imageDigest"] == "sha256:" + "0" * 64
+    expected = {"kernel": sha256(kernel), "initrd": sha256(f"{kernel}.initrd"),
+                "init": sha256(BIN / "microagent-init"), "rootfs": sha256(disk)}
+    for artifact, digest in expected.items():
+        assert found[artifact]["sha256"] == found[artifact]["recordedSHA256"] == digest, artifact
+    recorded = json.loads((host.state / "w" / "workspace.json").read_text())
+    assert {k: v["sha256"] for k, v in recorded["artifacts"].items()} == expected
+
+    with open(disk, "r+b") as file:  # of one byte nobody reads
+        file.seek(7 << 20)
+        file.write(b"x")
+    with open(kernel, "ab") as file:
+        file.write(b"x")
+    code, answer = ask(host, "inspect")
+    assert code == 0 and answer["verification"]["ok"] is False
+    assert diverging(answer) == [("kernel", "sha256"), ("rootfs", "sha256")]
+    entry = answer["verification"]["divergence"][1]
+    assert (entry["expected"], entry["actual"]) == (expected["rootfs"], sha256(disk))
+    code, answer = ask(host, "start", config)
+    assert (code, answer["errorCode"]) == (1, "conflict") and str(kernel) in answer["error"]
+    with open(kernel, "r+b") as file:
+        file.truncate(os.path.getsize(kernel) - 1)
+    code, answer = ask(host, "start", config)
+    assert (code, answer["errorCode"]) == (1, "conflict") and str(disk) in answer["error"]
+    code, answer = ask(host, "inspect")
+    assert answer["event"]["state"] == "prepared" and diverging(answer) == [("rootfs", "sha256")]
+    assert not host.processes()
+
+    assert ask(host, "prepare", config)[0] == 0  # accepts what is there now
+    assert ask(host, "inspect")[1]["verification"]["ok"] is True
+    disk.unlink()
+    code, answer = ask(host, "inspect")
+    assert code == 0 and diverging(answer) == [("rootfs", "sha256")]
+    assert "No such file" in answer["verification"]["divergence"][0]["error"]
+    assert "No such file" in answer["verification"]["rootfs"]["error"]
+    assert ask(host, "delete")[0] == 0
+
+
+def test_an_unreadable_file_is_a_divergence(host):
+    kernel = own_kernel(host)
+    config = host.config(kernelPath=str(kernel), rootfsPath=str(small_disk(host)))
+    assert ask(host, "prepare", config)[0] == 0
+    kernel.unlink()
+    kernel.mkdir()
+    code, answer = ask(host, "inspect")
+    assert code == 0 and [e["artifact"] for e in answer["verification"]["divergence"]] == ["kernel"]
+    assert "not a regular file" in answer["verification"]["kernel"]["error"]
+    assert ask(host, "delete")[0] == 0
+
+
+def test_an_upgraded_init_is_said_until_the_next_prepare(host):
+    kernel = own_kernel(host)
+    config = host.config(kernelPath=str(kernel), rootfsPath=str(small_disk(host)))
+    assert ask(host, "prepare", config)[0] == 0
+    other = host.base / "init"
+    shutil.copy(BIN / "microagent-init", other)
+    with open(other, "ab") as file:
+        file.write(b"a later version")
+    make_initrd(host.base / "kernel.initrd", other)
+    code, answer = ask(host, "inspect")
+    assert diverging(answer) == [("initrd", "sha256"), ("init", "sha256")]
+    assert answer["verification"]["divergence"][1]["actual"] == sha256(other)
+    code, answer = ask(host, "start", config)
+    assert (code, answer["errorCode"]) == (1, "conflict")
+    assert "guest's init" in answer["error"] and "prepare again" in answer["error"]
+    status = host("status", "w", check=0).stdout
+    assert "no, not as prepared: initrd init" in status
+    assert ask(host, "prepare", config)[0] == 0
+    assert ask(host, "inspect")[1]["verification"]["ok"] is True
+    # An initrd in which no init of ours is to be seen.
+    (host.base / "kernel.initrd").write_bytes(b"\x1f\x8b compressed")
+    assert "init" in [a for a, _ in diverging(ask(host, "inspect")[1])]
+    assert ask(host, "delete")[0] == 0
+
+
+def test_a_clone_of_an_image_is_not_hashed(host):
+    """The digest of an image is taken once; a clone that we make of it has the same."""
+    hashed = host.base / "hashed"
+    spy = host.base / "bin"
+    shutil.copytree(BIN, spy)
+    (spy / "microagent-artifact").unlink()
+    (spy / "microagent-artifact").write_text(f'#!/bin/sh\necho "$@" >>{hashed}\nexec {BIN}/microagent-artifact "$@"\n')
+    (spy / "microagent-artifact").chmod(0o755)
+
+    def run(*words):
+        done = subprocess.run([spy / "microagent", "--json", *words], env=host.env, capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    run("create", "warm", "--memory", "256")  # the first ever with this cache may have to
+    if hashed.exists():
+        hashed.unlink()
+    answer = run("create", "w", "--memory", "256")
+    assert not hashed.exists(), hashed.read_text()
+    digest = image(host, "busybox")["sha256"]
+    assert answer["verification"]["rootfs"]["sha256"] == digest
+    assert answer["verification"]["imageRef"] == "busybox"
+    assert answer["verification"]["imageDigest"] == "sha256:" + digest
+    assert sha256(host.state / "w" / "rootfs.ext4") == digest
+    host("delete", "warm", "w", check=0)
+
+
+def test_a_started_disk_is_told_and_not_compared(host):
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    disk = host.state / "w" / "rootfs.ext4"
+    recorded = host.json("status", "w")["verification"]["rootfs"]["sha256"]
+    started = host.json("start", "w")["verification"]
+    assert started["ok"] is True and started["rootfs"]["sha256"] == recorded
+    host("exec", "w", "--", "sh", "-c", "echo written > /workspace/f; sync", check=0)
+    running = host.json("status", "w")["verification"]
+    assert running["ok"] is True
+    assert running["rootfs"]["sha256"] == running["rootfs"]["recordedSHA256"] == recorded
+    assert running["rootfs"]["observedAt"]
+    host("kill", "w", check=0)
+    now = sha256(disk)
+    assert now != recorded
+    before = host.json("status", "w")["verification"]["rootfs"]
+    full = host.json("status", "w", "--full")["verification"]
+    assert full["ok"] is True and full["divergence"] == []
+    assert full["rootfs"]["sha256"] == now and full["rootfs"]["recordedSHA256"] == recorded
+    assert full["rootfs"]["observedAt"] > before["observedAt"]
+    assert host.json("status", "w")["verification"]["rootfs"] == full["rootfs"]  # is the last from now on
+    schema_check.validate("rootfs", json.loads((host.state / "w" / "rootfs.json").read_text()))
+    (host.state / "w" / "rootfs.json").write_text("{")
+    code, answer = ask(host, "inspect")
+    assert (code, answer["errorCode"]) == (1, "io") and "rootfs.json" in answer["error"]
+    (host.state / "w" / "rootfs.json").unlink()
+    code, answer = ask(host, "halt", args=["--full"])
+    assert (code, answer["errorCode"]) == (1, "invalid")
+    prepared = host.json("start", "w", "--prepare")["verification"]  # forgets it, and takes what is there
+    assert prepared["rootfs"]["sha256"] == prepared["rootfs"]["recordedSHA256"] == now
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Subordinate ids, and the user namespace made of them. */
+#include "test_base.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/qemu/idmap.h"
+
+static void the_first_range_of_a_user_counts(void **state)
+{
+	static const char text[] = "root:100000:65536\nann:165536:65536\n1001:231072:65536\n"
+				   "ann:900000:1\n";
+
+	(void)state;
+	assert_int_equal(idmap_subordinate(text, "ann", 1000), 165536);
+	assert_int_equal(idmap_subordinate(text, "bob", 1001), 231072);
+	assert_int_equal(idmap_subordinate(text, "root", 0), 100000);
+	assert_int_equal(idmap_subordinate(text, "an", 7), 0);
+	assert_int_equal(idmap_subordinate(text, "anna", 7), 0);
+	assert_int_equal(idmap_subordinate("", "ann", 7), 0);
+}
+
+static void damaged_lines_give_nothing(void **state)
+{
+	static const char *const texts[] = {"ann",	 "ann:",      "ann:x:1\n", "ann:5",
+					    "ann:0:5\n", "ann:5:0\n", ":5:5\n",	   "ann 5 5\n"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		assert_int_equal(idmap_subordinate(texts[i], "ann", 7), 0);
+}
+
+static void a_namespace_is_a_descriptor(void **state)
+{
+	struct error err = {0};
+	struct idmap map;
+	struct stat ours, made;
+	int fd = -1;
+
+	(void)state;
+	if (idmap_find(&map, &err) < 0) {
+		print_message("skipped: %s\n", err.msg);
+		skip();
+	}
+	assert_int_equal(map.agent_uid, geteuid());
+	assert_int_not_equal(map.root_uid, geteuid());
+	if (idmap_namespace(&map, &fd, &err) < 0) {
+		print_message("skipped: %s\n", err.msg);
+		skip();
+	}
+	assert_int_equal(stat("/proc/self/ns/user", &ours), 0);
+	assert_int_equal(fstat(fd, &made), 0);
+	assert_true(ours.st_dev == made.st_dev && ours.st_ino != made.st_ino);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_range_of_a_user_counts),
+		cmocka_unit_test(damaged_lines_give_nothing),
+		cmocka_unit_test(a_namespace_is_a_descriptor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
