@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""The documents for integrators, against the programs: every JSON block, table and list of names."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+import schema_check
+from conftest import BIN, ROOT
+from test_bad_state import life
+from test_supervisor import request, sparse
+
+TEXT = (ROOT / "docs" / "protocol.md").read_text()
+BLOCKS = re.findall(r"^```json (\w+) ?(\w*)\n(.*?)^```$", TEXT, re.M | re.S)
+RESPONSE = schema_check.load("response")["$defs"]
+DEFS = schema_check.load("defs")["$defs"]
+
+
+def table(head):
+    """Rows of the table whose first line begins so: lists of cells without their backticks."""
+    lines = TEXT[TEXT.index(f"| {head} |"):].split("\n\n")[0].splitlines()
+    rows = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+    return rows[0], rows[2:]
+
+
+@pytest.mark.parametrize("kind,part,text", BLOCKS, ids=[f"{k}-{p}" for k, p, _ in BLOCKS])
+def test_json_blocks(kind, part, text):
+    document = json.loads(text)
+    name = "response" if kind == "answer" else kind
+    assert not schema_check.problems(name, document, part or None)
+
+
+def test_the_example_is_answered_as_shown(host):
+    config = json.loads(next(text for kind, _, text in BLOCKS if kind == "request"))["config"]
+    given = host.config()
+    assert set(config) <= set(given)
+    code, answer, _ = host.supervisor(request("prepare", given))
+    shown = json.loads(next(t for kind, part, t in BLOCKS if (kind, part) == ("answer", "prepare")))
+    assert code == 0 and set(answer) == set(shown)
+    assert set(answer["event"]) == set(shown["event"])
+    assert set(answer["verification"]["kernel"]) == set(shown["verification"]["kernel"])
+    shown = json.loads(next(t for kind, part, t in BLOCKS if (kind, part) == ("answer", "failure")))
+    answer = host.supervisor(request("check", {**given, "memoryMiB": 0}))[1]
+    assert answer == shown
+    host.supervisor(request("delete", sparse(host)))
+
+
+def test_presence_of_blocks():
+    heads, rows = table("command | event")
+    assert [row[0] for row in rows] == ["host", "check", "prepare", "start", "run", "console", "inspect",
+                                        "halt", "quarantine", "stop", "kill", "delete"]
+    for row in rows:
+        schema = RESPONSE[row[0]]
+        for head, cell in zip(heads[1:], row[1:]):
+            for block in head.split(", "):
+                there = "yes" if block in schema["required"] else \
+                    "if" if block in schema["properties"] else "-"
+                if row[0] == "host" and block == "kernel":
+                    there = "yes"  # the CLI's own answers may lack it
+                assert cell == there, (row[0], block)
+
+
+def test_lists_of_names():
+    assert [row[0] for row in table("errorCode")[1]] == DEFS["errorCode"]["enum"]
+    assert {row[0] for row in table("state")[1]} == set(DEFS["state"]["enum"])
+    assert {row[0] for row in table("command | purpose")[1]} == set(DEFS["command"]["enum"])
+    features = schema_check.load("capabilities")["$defs"]["features"]["items"]["enum"]
+    closing = TEXT[TEXT.index("`features` are"):]
+    assert [name for name in features if f"`{name}`" not in closing] == []
+
+
+RESTING = ("unknown", "prepared", "halted", "stopped", "failed", "quarantined")
+
+
+def test_states_in_which_a_command_may_act(host):
+    """The column `allowed from`, as far as no machine is needed: a command that may not act says so
+    with `conflict` (or that there is nothing), and one that may gets further."""
+    config, directory = life(host)
+    event = json.loads((directory / "event.json").read_text())
+    for row in table("command | purpose")[1]:
+        command, wanted, allowed = row[0], row[3], row[4]
+        if command in ("host", "check", "inspect", "delete"):
+            continue
+        for state in RESTING[0 if command not in ("run",) else 1:]:
+            (directory / "event.json").write_text(json.dumps({**event, "state": state}))
+            if state == "unknown":
+                (directory / "event.json").unlink()
+            body = {**config, "memoryMiB": 65} if wanted == "full" and command != "prepare" else \
+                config if wanted == "full" else sparse(host)
+            code, answer, _ = host.supervisor(request(command, body))
+            may = allowed.startswith("any") and state != "unknown" or state in allowed.split(", ")
+            got = code == 0 or "config.memoryMiB" in answer["error"]
+            assert got == may, (command, state, answer)
+            assert code == 0 or answer["errorCode"] in ("conflict", "not-found"), answer
+            if command == "prepare" and code == 0:
+                assert answer["event"]["state"] == "prepared"
+    host.supervisor(request("delete", sparse(host)))
+
+
+def page(name):
+    return (ROOT / "docs" / name).read_text()
+
+
+def test_manual_pages_name_everything(host):
+    """Every field, file, option and command is in its page."""
+    fields = page("microagent-request.5.scd")
+    for name in DEFS["config"]["properties"]:
+        assert re.search(rf"^\*{name}(\.\w+)?\*$", fields, re.M), name
+    for part in ("identity", "disk", "share", "bundle", "output", "mediation", "portForward", "image",
+                 "vsockListener"):
+        for name in DEFS[part]["properties"]:
+            assert f"*{name}*" in fields, (part, name)
+    for name in DEFS["network"]["properties"]:
+        assert f"*network.{name}*" in fields, name
+    files = page("microagent-state.5.scd")
+    for name in ("workspace", "event", "events", "runtime", "result"):
+        assert f"*{name}.json*" in files and f"{name}.json." in files
+        for key in schema_check.load(name).get("required", ()):
+            if name in ("workspace", "event"):
+                assert f"_{key}_" in files, (name, key)
+    for program in ("microagent-qemu-supervisor", "microagent-vsockd"):
+        text = subprocess.run([BIN / program, "--help"], capture_output=True, text=True,
+                              check=True).stdout
+        for option in set(re.findall(r"--[a-z-]+", text)):
+            assert f"*{option}*" in page(f"{program}.1.scd"), (program, option)
+    overview = host("--help", check=0).stdout
+    listed = set(re.findall(r"^  ([a-z]+)  ", overview, re.M))
+    assert len(listed) > 10
+    for command in listed:
+        assert re.search(rf"^.*\*{command}\b", page("microagent.1.scd"), re.M), command
+
+
+def test_manual_pages_are_well_formed():
+    for path in sorted((ROOT / "docs").glob("*.scd")):
+        done = subprocess.run(["scdoc"], input=path.read_bytes(), capture_output=True, check=False)
+        assert done.returncode == 0 and done.stdout, (path, done.stderr)
