@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "artifact/artifact.h"
@@ -23,6 +24,16 @@ char *artifact_init_path(const struct artifact_options *opts, struct error *err)
 		return NULL;
 	}
 	return steal_ptr(&path);
+}
+
+int artifact_fd(const struct artifact_options *opts, struct error *err)
+{
+	char *end;
+	long fd = strtol(opts->fd, &end, 10);
+
+	if (*end || end == opts->fd || fd < 0 || fd > 65535)
+		return error_set(err, ERR_INVALID, "--fd %s is no descriptor", opts->fd);
+	return (int)fd;
 }
 
 int artifact_answer(const struct artifact_options *opts, const json_t *object, struct error *err,

@@ -34,10 +34,12 @@ struct artifact_options {
  */
 typedef int artifact_fn(const struct artifact_options *opts, struct error *err);
 artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_kernel_install,
-	artifact_kernel_build, artifact_kernel_refresh, artifact_image_build;
+	artifact_kernel_build, artifact_kernel_refresh, artifact_image_build, artifact_bundle_build;
 
 /* The path of microagent-init: --init, else beside the executable. malloc'd. */
 char *artifact_init_path(const struct artifact_options *opts, struct error *err);
+/* The descriptor that --fd names; -1. */
+int artifact_fd(const struct artifact_options *opts, struct error *err);
 /* Prints the answer: text, or under --json the object (borrowed). */
 int artifact_answer(const struct artifact_options *opts, const json_t *object, struct error *err,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));

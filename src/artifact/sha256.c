@@ -29,20 +29,10 @@ static int answer(const struct artifact_options *opts, json_t *list, const char 
 	return json_put_string(entry, "sha256", digest, err);
 }
 
-static int parse_fd(const struct artifact_options *opts, struct error *err)
-{
-	char *end;
-	long fd = strtol(opts->fd, &end, 10);
-
-	if (*end || end == opts->fd || fd < 0 || fd > 65535)
-		return error_set(err, ERR_INVALID, "--fd %s is no descriptor", opts->fd);
-	return (int)fd;
-}
-
 static int hash_fd(const struct artifact_options *opts, json_t *list, struct error *err)
 {
 	char digest[DIGEST_TEXT];
-	int fd = parse_fd(opts, err);
+	int fd = artifact_fd(opts, err);
 
 	if (fd < 0 || digest_fd(fd, digest, err) < 0)
 		return -1;
@@ -74,7 +64,7 @@ int artifact_init_sha256(const struct artifact_options *opts, struct error *err)
 
 	if (!opts->fd == !name)
 		return error_set(err, ERR_INVALID, "init-sha256 needs one FILE or --fd N");
-	file = name ? open(name, O_RDONLY | O_CLOEXEC) : parse_fd(opts, err);
+	file = name ? open(name, O_RDONLY | O_CLOEXEC) : artifact_fd(opts, err);
 	if (file < 0)
 		return name ? error_errno(err, errno, "%s", name) : -1;
 	if (hash_init(file, digest, err) < 0)

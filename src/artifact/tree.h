@@ -29,7 +29,10 @@ struct tree_entry {
 struct tree {
 	struct tree_entry *entries;
 	size_t count, room;
-	int64_t time; /* for entries that name none */
+	int64_t time;	    /* for entries that name none */
+	uint64_t bytes;	    /* of the files that were unpacked, each in whole blocks */
+	uint64_t bytes_max; /* 0: any number */
+	uint64_t count_max; /* entries; 0: any number */
 };
 void tree_free(struct tree *tree);
 #define auto_tree __attribute__((cleanup(tree_free)))

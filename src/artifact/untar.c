@@ -86,6 +86,24 @@ static int list(struct tree *tree, struct archive_entry *entry, const char *path
 			       archive_entry_mtime(entry), err);
 }
 
+/* Before it is unpacked: an archive of a few bytes can say that it holds any number. */
+static int admit(struct tree *tree, struct archive_entry *entry, struct error *err)
+{
+	la_int64_t size = archive_entry_size(entry);
+
+	if (size < 0)
+		return error_set(err, ERR_INVALID, "a file of negative size");
+	if (tree->bytes_max &&
+	    ((uint64_t)size > tree->bytes_max || tree->bytes + (uint64_t)size > tree->bytes_max))
+		return error_set(err, ERR_INVALID, "it unpacks to more than %llu bytes",
+				 (unsigned long long)tree->bytes_max);
+	if (tree->count_max && tree->count >= tree->count_max)
+		return error_set(err, ERR_INVALID, "it holds more than %llu files",
+				 (unsigned long long)tree->count_max);
+	tree->bytes += ((uint64_t)size + 4095) & ~UINT64_C(4095);
+	return 0;
+}
+
 static int take(struct tree *tree, struct archive *from, struct archive *to,
 		struct archive_entry *entry, struct error *err)
 {
@@ -94,7 +112,7 @@ static int take(struct tree *tree, struct archive *from, struct archive *to,
 
 	if (!name)
 		return error_set(err, ERR_INVALID, "an entry without a name");
-	if (!path || list(tree, entry, path, err) < 0)
+	if (!path || admit(tree, entry, err) < 0 || list(tree, entry, path, err) < 0)
 		return -1;
 	if (archive_entry_filetype(entry) != AE_IFLNK)
 		archive_entry_set_perm(entry,
@@ -156,6 +174,10 @@ int tree_untar(struct tree *tree, const char *archive, const char *dir, struct e
 		return -1;
 	if (!from || archive_read_support_format_tar(from) != ARCHIVE_OK)
 		return error_errno(err, ENOMEM, "unpacking");
+	archive_read_support_filter_gzip(from);
+	archive_read_support_filter_bzip2(from);
+	archive_read_support_filter_xz(from);
+	archive_read_support_filter_zstd(from);
 	if (archive_read_open_filename(from, archive, BLOCK) != ARCHIVE_OK)
 		return failed(from, archive, err);
 	/* libarchive's secure extraction knows relative names alone. */

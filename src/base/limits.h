@@ -43,6 +43,9 @@
 	X(AGENT_LOST_MS, 2000, "ms", "end of the VM after the end of its control stream")          \
 	X(WORKLOAD_GRACE_MS, 30000, "ms", "result of a guest after its workload's own timeout")    \
 	X(DIGEST_MS, 120000, "ms", "hashing of one file")                                          \
+	X(BUNDLE_BYTES, 8589934592, "bytes", "what an archive of config.bundles unpacks to")       \
+	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \
+	X(BUNDLE_MS, 600000, "ms", "a bundle's disk to be built")                                  \
 	X(DIGEST_SETTLED_MS, 2000, "ms", "age of a file before its digest is remembered")          \
 	X(DIGESTS_KEPT, 256, "digests", "entries of digests.json; older ones are dropped")         \
 	X(DIAL_MS, 5000, "ms", "hybrid-vsock dial to its OK line")                                 \

@@ -37,6 +37,8 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 /* Removes dirfd/name and everything below. Never follows a link and never leaves the file system
  * it started on. A missing name is success. */
 int path_remove_tree_at(int dirfd, const char *name, struct error *err);
+/* Copies the data of a regular file into an empty one, keeping holes. *method as below. */
+int path_clone_data(int from_fd, int to_fd, const char **method, struct error *err);
 /* Copies a file's data keeping holes: reflink where the file system can, else copy_file_range.
  * The target is created exclusively with mode. *method (optional) says "reflink" or "copy". */
 int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, const char **method,

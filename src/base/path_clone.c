@@ -100,6 +100,17 @@ static int clone_data(int from, int to, const char **how, struct error *err)
 	return rc;
 }
 
+int path_clone_data(int from_fd, int to_fd, const char **method, struct error *err)
+{
+	const char *how;
+
+	if (clone_data(from_fd, to_fd, &how, err) < 0)
+		return -1;
+	if (method)
+		*method = how;
+	return 0;
+}
+
 int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, const char **method,
 		       struct error *err)
 {

@@ -18,8 +18,7 @@
 
 #define CHILD_FILE_FD 3
 
-/* Beside this executable, else in PATH. */
-static char *find_program(struct error *err)
+char *hasher_program(struct error *err)
 {
 	autofree char *dir = path_of_executable_dir(err);
 	autofree char *path = dir ? path_join(dir, "microagent-artifact", err) : NULL;
@@ -45,7 +44,7 @@ static int collect(struct proc *child, int from, struct buf *answer, struct erro
 
 static int run_hasher(int fd, enum digest_part part, struct buf *answer, struct error *err)
 {
-	autofree char *program = find_program(err);
+	autofree char *program = hasher_program(err);
 	const char *command = part == DIGEST_INIT ? "init-sha256" : "sha256";
 	const char *const argv[] = {program, command, "--fd", "3", NULL};
 	int ends[2];

@@ -11,4 +11,7 @@
  * for DIGEST_INIT of an initrd in which no init is to be seen. */
 int digest_of(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err);
 
+/* microagent-artifact: beside this executable, else its bare name, for PATH. malloc'd. */
+char *hasher_program(struct error *err);
+
 #endif

@@ -26,7 +26,8 @@ static int record_both(struct record *record, const json_t *artifacts, struct er
 	return 0;
 }
 
-int prepare_workspace(struct record *record, const struct boot_files *files, struct error *err)
+int prepare_workspace(struct record *record, const struct boot_files *files,
+		      const struct bundle_list *bundles, struct error *err)
 {
 	bool made = record->ws.fd < 0;
 	json_auto_t *artifacts = boot_files_record(files, err);
@@ -34,7 +35,8 @@ int prepare_workspace(struct record *record, const struct boot_files *files, str
 
 	if (!artifacts || earlier_check(&record->ws, err) < 0 || record_create(record, err) < 0)
 		return -1;
-	if (record_both(record, artifacts, err) == 0)
+	if (record_both(record, artifacts, err) == 0 &&
+	    bundles_place(&record->call->request->config, bundles, &record->ws, err) == 0)
 		return earlier_forget(&record->ws, err);
 	/* A directory that this command made and could not fill (no room) goes again. */
 	if (made)
@@ -63,19 +65,29 @@ static int look_at_disks(const struct config *config, const struct boot_files *f
 	if (disks_open(config, files->file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0)
 		return -1;
 	disks_close(&disks);
-	return 0;
+	return bundles_check(config, err);
 }
 
-static int prepare(struct record *record, struct boot_files *files, struct response *response,
-		   struct error *err)
+/* What may take long, before the lock. */
+static int make_ready(struct record *record, struct boot_files *files, struct bundle_list *bundles,
+		      struct error *err)
 {
+	const struct config *config = &record->call->request->config;
+
 	boot_files_hash_rootfs(files);
-	if (boot_files_require(files, err) < 0 ||
-	    shares_check(&record->call->request->config, err) < 0 ||
-	    look_at_disks(&record->call->request->config, files, err) < 0 ||
-	    record_open(record, record->call, true, err) < 0 || record_lock(record, err) < 0 ||
+	if (boot_files_require(files, err) < 0 || shares_check(config, err) < 0 ||
+	    look_at_disks(config, files, err) < 0 ||
+	    record_open(record, record->call, true, err) < 0)
+		return -1;
+	return bundles_build(config, &record->dir, bundles, err);
+}
+
+static int prepare(struct record *record, struct boot_files *files, struct bundle_list *bundles,
+		   struct response *response, struct error *err)
+{
+	if (make_ready(record, files, bundles, err) < 0 || record_lock(record, err) < 0 ||
 	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0 ||
-	    prepare_workspace(record, files, err) < 0)
+	    prepare_workspace(record, files, bundles, err) < 0)
 		return -1;
 	record_unlock(record);
 	if (verify(record, files, response, err) < 0 ||
@@ -89,6 +101,7 @@ int cmd_prepare(const struct call *call, struct response *response, struct error
 {
 	const struct config *config = &call->request->config;
 	struct record record = RECORD_NONE;
+	struct bundle_list bundles = BUNDLE_LIST_INIT;
 	struct boot_files files;
 	int status;
 
@@ -96,7 +109,8 @@ int cmd_prepare(const struct call *call, struct response *response, struct error
 	    boot_files_open(config, ROOTFS_CHECK, &files, err) < 0)
 		return -1;
 	record.call = call;
-	status = prepare(&record, &files, response, err);
+	status = prepare(&record, &files, &bundles, response, err);
+	bundles_close(&bundles);
 	record_close(&record);
 	boot_files_close(&files);
 	return status;

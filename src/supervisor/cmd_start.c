@@ -34,6 +34,7 @@ struct start {
 	struct record record;
 	struct boot_files files;
 	struct disk_list disks;
+	struct bundle_list bundles; /* run: of the workspace that it prepares */
 	enum accelerator accelerator;
 	char reason[256];
 	json_t *marks;
@@ -87,13 +88,22 @@ static int see_rootfs(struct start *start, const struct manifest *manifest, stru
 	return 0;
 }
 
-/* Hashing may take long and is no work for under the lock, where it is nearly always known then. */
-static int hash_early(struct start *start, struct error *err)
+static bool prepares_first(const struct start *start)
+{
+	return start->record.call->request->command == COMMAND_RUN &&
+	       start->record.state == STATE_UNKNOWN;
+}
+
+/* Hashing and building may take long and are no work for under the lock. */
+static int make_ready(struct start *start, struct error *err)
 {
 	if (record_load(&start->record, err) < 0)
 		return -1;
 	if (rootfs_is_enforced(start->record.state))
 		boot_files_hash_rootfs(&start->files);
+	if (prepares_first(start) && bundles_build(&start->record.call->request->config,
+						   &start->record.dir, &start->bundles, err) < 0)
+		return -1;
 	mark(start, "verified");
 	return 0;
 }
@@ -118,12 +128,6 @@ static int admit(struct start *start, struct response *response, struct error *e
 	}
 	manifest_free(&manifest);
 	return status;
-}
-
-static bool prepares_first(const struct start *start)
-{
-	return start->record.call->request->command == COMMAND_RUN &&
-	       start->record.state == STATE_UNKNOWN;
 }
 
 static int open_log(const struct record *record, struct error *err)
@@ -222,11 +226,12 @@ static int begin(struct start *start, struct response *response, struct error *e
 	if (prepares_first(start)) {
 		start->made = true;
 		boot_files_hash_rootfs(&start->files);
-		if (prepare_workspace(record, &start->files, err) < 0)
+		if (prepare_workspace(record, &start->files, &start->bundles, err) < 0)
 			return -1;
 	}
 	if (record_load(record, err) < 0 || admit(start, response, err) < 0 ||
 	    earlier_check(&record->ws, err) < 0 ||
+	    bundles_attach(&record->call->request->config, &record->ws, &start->disks, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0 ||
 	    require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0)
 		return -1;
@@ -270,7 +275,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	int status;
 
 	if (examine(start, call, err) < 0 || record_open(record, call, run, err) < 0 ||
-	    hash_early(start, err) < 0 || record_lock(record, err) < 0)
+	    make_ready(start, err) < 0 || record_lock(record, err) < 0)
 		return -1;
 	status = begin(start, response, err);
 	if (status < 0)
@@ -306,6 +311,7 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 		close(start.lifeline);
 	boot_files_close(&start.files);
 	disks_close(&start.disks);
+	bundles_close(&start.bundles);
 	record_close(&start.record);
 	json_decref(start.marks);
 	return status;

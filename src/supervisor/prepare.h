@@ -5,10 +5,12 @@
 
 #include "base/error.h"
 #include "supervisor/boot_files.h"
+#include "supervisor/bundles.h"
 #include "supervisor/record.h"
 
-/* Makes the workspace's directory, records the config and the digests, forgets an earlier run, and
+/* Makes the workspace's directory with the bundles in it, records the config and the digests, forgets an earlier run, and
  * records `prepared`. Under the command lock, in a state that allows prepare. */
-int prepare_workspace(struct record *record, const struct boot_files *files, struct error *err);
+int prepare_workspace(struct record *record, const struct boot_files *files,
+		      const struct bundle_list *bundles, struct error *err);
 
 #endif

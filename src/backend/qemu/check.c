@@ -86,8 +86,6 @@ int check_fields(const struct config *c, struct error *err)
 		 {"config.network.interface", "network card for QEMU yet"}},
 		{holds_something(c->port_forwards),
 		 {"config.network.portForwards", "published ports yet"}},
-		{holds_something(c->bundles), {"config.bundles", "bundles yet"}},
-		{holds_something(c->outputs), {"config.outputs", "outputs yet"}},
 		{c->cgroup != NULL, {"config.cgroup", "placement in a cgroup yet"}},
 	};
 

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Ingress bundles: a tar archive becomes a read-only disk of the guest."""
+
+import io
+import os
+import subprocess
+import tarfile
+
+import pytest
+
+
+
+IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
+
+
+def ask(host, command, config=None, env=None):
+    config = config or {"stateDir": str(host.state)}
+    code, answer, _ = host.supervisor({"command": command, "identity": IDENTITY, "config": config}, env=env)
+    return code, answer
+
+
+def entry(name, kind=tarfile.REGTYPE, mode=0o644, uid=0, gid=0, link=""):
+    info = tarfile.TarInfo(name)
+    info.type, info.mode, info.uid, info.gid, info.linkname, info.mtime = kind, mode, uid, gid, link, 1767225600
+    return info
+
+
+def archive(path, *entries, mode="w"):
+    """entries: a TarInfo, or one with its bytes."""
+    with tarfile.open(path, mode) as tar:
+        for item in entries:
+            info, data = item if isinstance(item, tuple) else (item, b"")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return path
+
+
+def listing(disk, path="/"):
+    """{name: (mode, uid, gid)} by a reader that is not ours."""
+    out = subprocess.run(["debugfs", "-R", f"ls -p {path}", disk], capture_output=True, text=True, check=True).stdout
+    rows = [line.split("/") for line in out.splitlines() if line.startswith("/")]
+    return {r[5]: (int(r[2], 8), int(r[3]), int(r[4])) for r in rows if r[5] not in (".", "..", "lost+found")}
+
+
+def test_bundles_are_disks_of_the_guest(host):
+    archive(host.base / "one.tar.gz",
+            entry("./", tarfile.DIRTYPE, 0o751, 7, 8),
+            (entry("./private", mode=0o600, uid=1000, gid=1000), b"mine\n"),
+            (entry("./tool", mode=0o4755, uid=0), b"#!/bin/sh\necho ran\n"),
+            (entry("./deep/er/file", mode=0o644, uid=5, gid=6), b"deep\n"),
+            entry("./link", tarfile.SYMTYPE, link="deep/er/file"),
+            entry("./out", tarfile.SYMTYPE, link="/etc/passwd"),
+            entry("./hard", tarfile.LNKTYPE, link="./private"),
+            entry("./null", tarfile.CHRTYPE), entry("./pipe", tarfile.FIFOTYPE),
+            (entry("./odd \"name\" ü"), b"odd\n"), mode="w:gz")
+    archive(host.base / "two.tar", *[(entry(f"many/{i}"), b"x") for i in range(300)])
+    bundles = [{"name": "one", "path": str(host.base / "one.tar.gz"), "mountpoint": "/one"},
+               {"name": "a-long-name-of-" + "n" * 60, "path": str(host.base / "two.tar"), "mountpoint": "/data/two"}]
+    config = host.config(bundles=bundles, outputs=[{"name": "report", "path": "/one/report"}])
+    declared = {"ingress": [{**b, "mode": "ro", "kind": "bundle"} for b in bundles],
+                "egress": [{"name": "report", "path": "/one/report", "kind": "output"}]}
+    code, answer = ask(host, "check", config)
+    assert code == 0 and "artifacts" not in answer
+    code, answer = ask(host, "prepare", config)
+    assert code == 0 and answer["artifacts"] == declared
+    disk = host.state / "w" / "bundle-one.ext4"
+    assert disk.stat().st_mode & 0o777 == 0o600
+    found = listing(disk)
+    assert found["private"] == found["hard"] == (0o100600, 1000, 1000)
+    assert found["tool"] == (0o104755, 0, 0)
+    assert found["deep"] == (0o040755, 0, 0)  # a parent that the archive does not list
+    assert listing(disk, "/deep/er")["file"] == (0o100644, 5, 6)
+    assert not {"null", "pipe"} & set(found)
+    assert (host.base / "one.tar.gz").unlink() is None  # prepare has taken what was in it
+
+    code, answer = ask(host, "start", config)
+    assert code == 0 and answer["artifacts"] == declared, answer
+
+    def guest(*words, check=0):
+        return host("exec", "--user", "root", "w", "--", *words, check=check).stdout
+
+    assert guest("cat", "/one/private", "/one/link", '/one/odd "name" ü') == "mine\ndeep\nodd\n"
+    assert guest("sh", "-c", "stat -c '%a %u %g' /one; readlink /one/out; ls /data/two/many | wc -l") == \
+        "751 7 8\n/etc/passwd\n300\n"
+    host("exec", "w", "--", "cat", "/one/private", check=0)  # uid 1000 owns it
+    read_only = guest("sh", "-c", "echo x > /one/private; mount -o remount,rw /one; echo x > /one/private; "
+                      "echo x | dd of=/dev/vdb conv=notrunc; true")
+    assert read_only == "" and guest("cat", "/one/private") == "mine\n"
+    code, answer = ask(host, "inspect")
+    assert answer["artifacts"] == declared
+    assert ask(host, "kill")[0] == 0
+
+    # The next prepare puts others in their place.
+    changed = dict(config, bundles=[{**bundles[1], "name": "other"}])
+    assert ask(host, "prepare", changed)[0] == 0
+    assert [p.name for p in (host.state / "w").glob("bundle-*")] == ["bundle-other.ext4"]
+    (host.state / "w" / "bundle-other.ext4").unlink()
+    code, answer = ask(host, "start", changed)
+    assert (code, answer["errorCode"]) == (1, "not-found") and "bundle-other.ext4" in answer["error"]
+    assert ask(host, "delete")[0] == 0
+
+
+@pytest.mark.parametrize("name,entries,text", [
+    ("up", [(entry("../escaped"), b"x")], "'..'"),
+    ("inner-up", [(entry("a/../../escaped"), b"x")], "'..'"),
+    ("absolute", [(entry("/tmp/escaped"), b"x")], "absolute"),
+    ("through-link", [entry("d", tarfile.SYMTYPE, link="/tmp"), (entry("d/escaped"), b"x")], "symlink"),
+    ("hard-link-out", [entry("h", tarfile.LNKTYPE, link="../../../../etc/passwd")], ""),
+    ("hard-link-absolute", [entry("h", tarfile.LNKTYPE, link="/etc/passwd")], ""),
+    ("hard-link-through-link", [entry("d", tarfile.SYMTYPE, link="/etc"), entry("h", tarfile.LNKTYPE, link="d/passwd")], ""),
+    ("newline", [(entry("a\nb"), b"x")], "control characters"),
+])
+def test_hostile_archives(host, name, entries, text):
+    path = archive(host.base / f"{name}.tar", *entries)
+    config = host.config(bundles=[{"name": "b", "path": str(path), "mountpoint": "/b"}])
+    code, answer = ask(host, "prepare", config)
+    assert code == 1 and "config.bundles[0].path" in answer["error"] and str(path) in answer["error"], answer
+    assert text in answer["error"]
+    assert not (host.state / "w").exists()
+    assert not os.path.exists("/tmp/escaped") and not (host.base / "escaped").exists()
+    cache = os.environ.get("MICROAGENT_CACHE_DIR") or os.path.expanduser("~/.cache/microagent")
+    assert not os.path.exists(os.path.join(cache, "tmp", "bundle"))
+
+
+def test_archives_that_are_none_or_too_much(host):
+    def refused(data, text, code="", env=None):
+        path = host.base / "b.tar"
+        path.write_bytes(data)
+        config = host.config(bundles=[{"name": "b", "path": str(path), "mountpoint": "/b"}])
+        exit_code, answer = ask(host, "prepare", config, env=env)
+        assert exit_code == 1 and text in answer["error"] and code in answer["errorCode"], answer
+        assert not (host.state / "w").exists()
+
+    refused(b"no archive at all" * 100, "config.bundles[0].path")
+    huge = entry("huge")
+    huge.size = 1 << 45  # 32 TiB that are not there
+    refused(huge.tobuf(), "more than", "invalid")
+    archive(host.base / "s.tar", *[(entry(str(i)), b"x" * 5000) for i in range(10)])
+    data = (host.base / "s.tar").read_bytes()
+    refused(data, "more than 40000 bytes", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_BYTES": "40000"})
+    refused(data, "more than 5 files", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_FILES": "5"})
+    refused(data[:3000], "Truncated", "io")
+    for path, text in (("/nonexistent.tar", "No such file"), (str(host.base), "not a regular file")):
+        config = host.config(bundles=[{"name": "b", "path": path, "mountpoint": "/b"}])
+        for command in ("check", "prepare", "run"):
+            code, answer = ask(host, command, config)
+            assert code == 1 and text in answer["error"] and "config.bundles[0].path" in answer["error"]
+    assert not (host.state / "w").exists()
