@@ -64,6 +64,11 @@ int microagent_check_name(const char *name, struct error *err);
 /* Whether word is "KEY=VALUE" with a name that a variable can have; ERR_INVALID says what is wrong. */
 int microagent_check_env(const char *word, struct error *err);
 
+/* Whether word is "[HOST:]HOSTPORT:GUESTPORT[/tcp]", or "PORT=HOST:PORT"; ERR_INVALID. Whether such a
+ * port can be had is another matter. */
+int microagent_check_publish(const char *word, struct error *err);
+int microagent_check_listener(const char *word, struct error *err);
+
 /* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
  * borrowed for the call. */
 struct microagent_spec {
@@ -77,6 +82,14 @@ struct microagent_spec {
 	const char *user;	    /* of the command; NULL: the image's, else uid 1000 */
 	const char *const *command; /* argv, NULL-terminated; NULL: no workload */
 	int64_t timeout_seconds;    /* of the command; 0: none */
+	/* TCP ports of the guest that the host listens for: words as microagent_check_publish() has
+	 * them, NULL-terminated; NULL: none. HOST is an address of this host, 127.0.0.1 by default. */
+	const char *const *publish;
+	/* Ports of the host that the guest may connect to by vsock, as microagent_check_listener() has
+	 * them: the mediation channel, and further ones, NULL-terminated. */
+	const char *mediation;
+	bool mediation_optional; /* the workspace may do without it */
+	const char *const *vsock;
 };
 
 /* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT when there is one of

@@ -60,6 +60,8 @@ int clone_with_digest(int from, int dir, const char *name, struct error *err);
 /* The full config of the workspace, for prepare and run. */
 json_t *make_config(const struct microagent *agent, const struct make *make,
 		    const struct microagent_spec *spec, struct error *err);
+/* channels.c: adds portForwards to the config's network, mediation and vsockListeners. */
+int channels_put(json_t *config, const struct microagent_spec *spec, struct error *err);
 /* The supervisor has recorded the workspace: it is no longer in the making. */
 void make_done(struct make *make);
 /* Removes the directory again, if nothing lives in it. */

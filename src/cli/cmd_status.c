@@ -89,6 +89,42 @@ static int verification_row(struct cli_table *table, const json_t *response, str
 		   err);
 }
 
+/* "127.0.0.1:8080 to port 80" */
+static int publish_rows(struct cli_table *table, const json_t *network, struct error *err)
+{
+	const json_t *forward;
+	char text[128];
+	size_t i;
+
+	json_array_foreach(json_object_get(network, "portForwards"), i, forward)
+	{
+		const char *host = TEXT(forward, "host");
+
+		snprintf(text, sizeof(text),
+			 host && strchr(host, ':') ? "[%s]:%d to port %d" : "%s:%d to port %d",
+			 host ? host : "",
+			 (int)json_integer_value(json_object_get(forward, "hostPort")),
+			 (int)json_integer_value(json_object_get(forward, "guestPort")));
+		if (row(table, "publish", text, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* "required, port 2048 to 127.0.0.1:9900" */
+static int mediation_row(struct cli_table *table, const json_t *mediation, struct error *err)
+{
+	char text[512];
+
+	if (!mediation)
+		return 0;
+	snprintf(text, sizeof(text), "%s, port %" PRIdMAX " to %s",
+		 json_is_true(json_object_get(mediation, "required")) ? "required" : "optional",
+		 (intmax_t)json_integer_value(json_object_get(mediation, "port")),
+		 TEXT(mediation, "target"));
+	return row(table, "mediation", text, err);
+}
+
 static int print_status(const char *name, const char *accelerator, const json_t *response,
 			struct error *err)
 {
@@ -102,6 +138,8 @@ static int print_status(const char *name, const char *accelerator, const json_t 
 	    row(&table, "since", TEXT(response, "event", "observedAt"), err) < 0 ||
 	    row(&table, "accelerator", accelerator, err) < 0 ||
 	    readiness_row(&table, response, err) < 0 || result_row(&table, response, err) < 0 ||
+	    publish_rows(&table, json_object_get(response, "network"), err) < 0 ||
+	    mediation_row(&table, json_object_get(response, "mediation"), err) < 0 ||
 	    row(&table, "kernel", TEXT(response, "verification", "kernel", "path"), err) < 0 ||
 	    row(&table, "disk", TEXT(response, "verification", "rootfs", "path"), err) < 0 ||
 	    verification_row(&table, response, err) < 0)

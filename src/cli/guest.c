@@ -25,6 +25,10 @@ struct microagent_spec guest_spec(const struct guest_values *values, const char 
 		.user = values->user,
 		.command = command,
 		.timeout_seconds = values->timeout,
+		.publish = values->publish.items,
+		.mediation = values->mediation,
+		.mediation_optional = values->mediation_optional,
+		.vsock = values->vsock.items,
 	};
 }
 
@@ -37,15 +41,21 @@ int guest_check_name(struct cli *cli, const char *name, struct error *err)
 	return 0;
 }
 
-int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err)
+static int check_words(struct cli *cli, const char *option, const struct cli_words *words,
+		       int (*check)(const char *word, struct error *err), struct error *err)
 {
 	struct error why = {0};
 
-	for (size_t i = 0; i < env->count; i++) {
-		if (microagent_check_env(env->items[i], &why) < 0)
-			return cli_usage(cli, err, "--env: %s", why.msg);
+	for (size_t i = 0; i < words->count; i++) {
+		if (check(words->items[i], &why) < 0)
+			return cli_usage(cli, err, "%s: %s", option, why.msg);
 	}
 	return 0;
+}
+
+int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err)
+{
+	return check_words(cli, "--env", env, microagent_check_env, err);
 }
 
 static int check_accelerator(struct cli *cli, const char *given, struct error *err)
@@ -59,11 +69,25 @@ static int check_accelerator(struct cli *cli, const char *given, struct error *e
 	return cli_usage(cli, err, "--accelerator must be auto, kvm or tcg, and is \"%s\"", given);
 }
 
+static int check_channels(struct cli *cli, const struct guest_values *values, struct error *err)
+{
+	struct error why = {0};
+
+	if (values->mediation && microagent_check_listener(values->mediation, &why) < 0)
+		return cli_usage(cli, err, "--mediation: %s", why.msg);
+	if (values->mediation_optional && !values->mediation)
+		return cli_usage(cli, err, "--mediation-optional goes with --mediation");
+	if (check_words(cli, "--publish", &values->publish, microagent_check_publish, err) < 0)
+		return -1;
+	return check_words(cli, "--vsock", &values->vsock, microagent_check_listener, err);
+}
+
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
 		struct error *err)
 {
 	if (guest_check_name(cli, name, err) < 0 ||
-	    check_accelerator(cli, values->accelerator, err) < 0)
+	    check_accelerator(cli, values->accelerator, err) < 0 ||
+	    check_channels(cli, values, err) < 0)
 		return -1;
 	return guest_check_env(cli, &values->env, err);
 }

@@ -11,7 +11,9 @@
 struct guest_values {
 	const char *image, *kernel, *initrd, *accelerator, *user;
 	int64_t memory, cpus, timeout;
-	struct cli_words env;
+	struct cli_words env, publish, vsock;
+	const char *mediation;
+	bool mediation_optional;
 };
 /* values: the command's struct, member: its struct guest_values. */
 #define GUEST_OPTION(values, member, field) \
@@ -79,6 +81,38 @@ struct guest_values {
 		 GUEST_OPTION(values, member, user),                                            \
 		 "USER",                                                                        \
 		 "who runs the command (default: the image's user, else uid 1000)",             \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"publish",                                                                     \
+		 'p',                                                                           \
+		 CLI_OPTION_LIST,                                                               \
+		 GUEST_OPTION(values, member, publish),                                         \
+		 "[HOST:]PORT:PORT",                                                            \
+		 "port of this host (127.0.0.1) that leads to a TCP port of the guest",         \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"mediation",                                                                   \
+		 0,                                                                             \
+		 CLI_OPTION_STRING,                                                             \
+		 GUEST_OPTION(values, member, mediation),                                       \
+		 "PORT=HOST:PORT",                                                              \
+		 "vsock port by which the guest reaches the mediator at HOST:PORT",             \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"mediation-optional",                                                          \
+		 0,                                                                             \
+		 CLI_OPTION_FLAG,                                                               \
+		 GUEST_OPTION(values, member, mediation_optional),                              \
+		 NULL,                                                                          \
+		 "the workspace may do without the mediator",                                   \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"vsock",                                                                       \
+		 0,                                                                             \
+		 CLI_OPTION_LIST,                                                               \
+		 GUEST_OPTION(values, member, vsock),                                           \
+		 "PORT=HOST:PORT",                                                              \
+		 "further vsock port that leads the guest to HOST:PORT",                        \
 		 0,                                                                             \
 		 0},                                                                            \
 	{                                                                                       \

@@ -20,11 +20,14 @@ static const struct {
 	{"config.env", "env", "--env"},
 	{"config.initrdPath", "initrd", "--initrd"},
 	{"config.kernelPath", "kernel", "--kernel"},
+	{"config.mediation", "mediation", "--mediation"},
 	{"config.memoryMiB", "memory", "--memory"},
+	{"config.network.portForwards", "publish", "--publish"},
 	{"config.rootfsPath", "image", "--image"},
 	{"config.stateDir", NULL, "--state-dir"},
 	{"config.timeoutSeconds", "timeout", "--timeout"},
 	{"config.user", "user", "--user"},
+	{"config.vsockListeners", "vsock", "--vsock"},
 };
 
 static bool has_option(const struct cli_command *command, const char *name)
