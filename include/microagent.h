@@ -115,6 +115,12 @@ int microagent_stop(struct microagent *agent, const char *name, json_t **respons
 /* Ends the machine at once. */
 int microagent_kill(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err);
+/* Sets how much of its memory a running guest may have, in MiB; what it gives up the host has again.
+ * {"ok","balloon":{"memoryMiB","actualMiB"}}: what it was booted with, and what it has when this
+ * returns, which may be more: a guest gives what it can spare. ERR_INVALID out of range,
+ * ERR_CONFLICT when it is not running. */
+int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, json_t **response,
+		       struct error *err);
 /* Removes a workspace in which nothing lives, with its disk. An absent one is success. */
 int microagent_delete(struct microagent *agent, const char *name, json_t **response,
 		      struct error *err);

@@ -85,6 +85,9 @@ struct backend_host {
 	bool vsock_available;
 };
 
+/* How large the guest is now, in MiB; or why that is not known. */
+typedef void vm_balloon_fn(void *data, int64_t actual_mib, const struct error *why);
+
 struct backend {
 	const char *name; /* identity.backend: "qemu" */
 	int (*host)(struct backend_host *out, struct error *err);
@@ -113,6 +116,11 @@ struct backend {
 	/* Quarantine: ends every companion by which the guest reaches the host or is reached, and
 	 * looks at what the VMM still holds; the VM goes on. `severed` follows on the loop, within
 	 * LIMIT_SEVER_MS, unless the VM ends before. */
+	/* Makes the guest as large as mib, as far as it can give memory up within LIMIT_BALLOON_MS,
+	 * and calls fn once, from the loop; never if the VM ends before. ERR_INVALID for more than
+	 * it was booted with, ERR_CONFLICT while another is under way. */
+	int (*balloon)(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data,
+		       struct error *err);
 	int (*sever)(struct vm *vm, struct error *err);
 	void (*free)(struct vm *vm); /* kills and reaps what is left; accepts NULL */
 };

@@ -8,9 +8,9 @@
 #include "cli/cli.h"
 
 const struct cli_command *const cli_commands[] = {
-	&cli_run,      &cli_exec,   &cli_create, &cli_start,   &cli_stop,   &cli_kill,
-	&cli_delete,   &cli_list,   &cli_status, &cli_logs,    &cli_doctor, &cli_host,
-	&cli_contract, &cli_kernel, &cli_image,	 &cli_version, &cli_help,   NULL,
+	&cli_run,     &cli_exec,  &cli_create,	&cli_start, &cli_stop,	 &cli_kill, &cli_delete,
+	&cli_balloon, &cli_list,  &cli_status,	&cli_logs,  &cli_doctor, &cli_host, &cli_contract,
+	&cli_kernel,  &cli_image, &cli_version, &cli_help,  NULL,
 };
 
 #define COMMANDS_MAX 32

@@ -34,7 +34,7 @@ static json_t *ask_live(const struct record *record, struct error *err)
 	json_auto_t *answer = NULL;
 
 	if (json_put_string(request, "command", "readiness", err) < 0 ||
-	    control_sock_ask(record->ws.fd, request, deadline, &answer, err) < 0)
+	    control_ask(record->ws.fd, request, deadline, &answer, err) < 0)
 		return NULL;
 	return json_incref(json_object_get(answer, "readiness"));
 }

@@ -90,6 +90,7 @@ static int add_functions(const struct backend *backend, json_t *features, struct
 	} rows[] = {
 		{backend->power_button != NULL, "powerButton"},
 		{backend->resume != NULL, "pauseOnFullDisk"},
+		{backend->balloon != NULL, "balloon"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

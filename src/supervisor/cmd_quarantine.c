@@ -25,7 +25,7 @@ static int ask(const struct record *record, json_t **answer, struct error *err)
 
 	if (json_put_string(request, "command", "quarantine", err) < 0)
 		return -1;
-	return control_sock_ask(record->ws.fd, request, deadline, answer, err);
+	return control_ask(record->ws.fd, request, deadline, answer, err);
 }
 
 /* The live supervisor has refused, or is gone, or does not answer: then it is killed. why becomes

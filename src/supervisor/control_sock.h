@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "channel/control.h"
 
 #define CONTROL_SOCK_NAME "control.sock"
 #define CONTROL_SOCK_CLIENTS 8 /* at once; the next ones wait */
@@ -36,14 +37,7 @@ void control_sock_answer(struct control_client *client, const json_t *answer);
 /* {"ok":false,"error","errorCode"}, new; NULL without memory. */
 json_t *control_sock_refusal(const struct error *error);
 
-/* --- control_ask.c: the client --------------------------------------------------------------- */
-
-/* Sends a request to the workspace's live supervisor and waits for its yes, of which *answer (may
- * be NULL) becomes a new reference; a no is its error. ERR_NOT_FOUND or ERR_UNAVAILABLE: nobody is
- * there; ERR_TIMEOUT: it does not answer. */
-int control_sock_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
-		     struct error *err);
-/* {"command":"power","action":action} */
+/* control_power.c: asks the live supervisor for the end of its VM, by control_ask(). */
 int control_sock_power(int workspace_fd, const char *action, uint64_t deadline_ns,
 		       struct error *err);
 

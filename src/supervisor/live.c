@@ -134,6 +134,7 @@ static int begin(struct live *live, struct error *err)
 	if (live_runtime_begin(live, err) < 0 || manifest_read(&live->ws, &manifest, err) < 0)
 		return -1;
 	live_reserve(live);
+	live->memory_mib = manifest.config.memory_mib;
 	status = live_ask_begin(live, err);
 	if (status == 0)
 		status = serial_log_open(&live->serial, live->ws.fd, "serial.log",

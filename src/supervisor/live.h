@@ -10,6 +10,7 @@
  *   live_guest.c   the control stream: ready, result, time
  *   live_vm.c      the VM: serial console, full disk, its end
  *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
+ *   live_balloon.c     how much memory the guest may have
  *   live_quarantine.c  every channel cut, and the VM goes on
  *   live_channels.c  published ports, mediation, listeners; readiness
  *   live_end.c     how it is ended, and what the end meant
@@ -60,6 +61,8 @@ struct live {
 	json_t *pending; /* events that the disk had no room for, oldest first */
 	json_t *severed; /* names of the channels that a quarantine has cut; NULL before one */
 	struct control_client *quarantine_client; /* waits for the end of it */
+	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
+	int64_t memory_mib;			  /* that the VM was booted with */
 	bool paused;				  /* the VM waits for room on the disk */
 	bool over;				  /* the end was recorded and reported */
 	int time_fd; /* says that the wall clock was set or the host slept */
@@ -99,6 +102,10 @@ extern const struct vm_events live_vm_events; /* data is set by the user of it *
 /* live_ask.c */
 int live_ask_begin(struct live *live, struct error *err);
 control_sock_fn live_request;
+
+/* live_balloon.c: {"command":"balloon","memoryMiB":N} */
+int live_balloon(struct live *live, const json_t *request, struct control_client *client,
+		 struct error *err);
 
 /* live_quarantine.c */
 /* Begins it. The client has its answer when it is proven and recorded, or has failed. */

@@ -52,7 +52,8 @@ static int act(struct live *live, const json_t *request, struct control_client *
 			  struct error *err);
 	} requests[] = {{"power", ask_power},
 			{"quarantine", ask_quarantine},
-			{"readiness", live_readiness}};
+			{"readiness", live_readiness},
+			{"balloon", live_balloon}};
 	const char *command = NULL;
 
 	if (json_get_string(request, "", "command", JSON_REQUIRED, &command, err) < 0)

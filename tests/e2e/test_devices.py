@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What a machine has beside its root disk: further disks."""
+"""What a machine has beside its root disk: further disks, consoles, entropy, a balloon."""
 
+import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from conftest import ended
+from conftest import ended, wait_until
 from test_supervisor import request, sparse
 
 
@@ -29,6 +31,58 @@ def sh(host, name, script, user="root", code=0):
     done = host("exec", "--user", user, name, "--", "sh", "-c", script)
     assert done.returncode == code, (script, done.returncode, done.stdout, done.stderr)
     return done.stdout
+
+
+def guest_memory(host, name):
+    """MiB of the host that the guest's memory takes now."""
+    pid = json.loads((host.state / name / "runtime.json").read_text())["pid"]
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        if "memfd:memory-backend" in os.readlink(fd):
+            return os.stat(fd).st_blocks // 2048
+    raise AssertionError("QEMU has no memory file")
+
+
+def check_balloon(host, name):
+    """What the host asks for it gets, and what the guest frees it gets without asking."""
+    # 100 MiB written and freed again: free page reporting gives them back.
+    before = guest_memory(host, name)
+    sh(host, name, "mkdir /fill && mount -t tmpfs -o size=100% none /fill && dd if=/dev/zero of=/fill/f bs=1M count=100")
+    assert guest_memory(host, name) > 100
+    sh(host, name, "umount /fill")
+    wait_until(lambda: guest_memory(host, name) < before + 30, "the freed memory to be the host's")
+
+    # What it only keeps for later, as files that it has read, it gives when it is asked to.
+    sh(host, name, "dd if=/dev/zero of=/file bs=1M count=80 conv=fsync && cat /file > /dev/null")
+    full = guest_memory(host, name)
+    answer = host.json("balloon", name, 110)
+    assert answer["balloon"]["memoryMiB"] == 256 and answer["balloon"]["actualMiB"] < 256, answer
+    wait_until(lambda: host.json("balloon", name, 110)["balloon"]["actualMiB"] == 110, "the guest to give")
+    wait_until(lambda: guest_memory(host, name) < full - 30, "the memory to be the host's")
+    wait_until(lambda: "256 of 256 MiB" in host("balloon", name, 256, check=0).stdout, "the guest to have it back")
+    # More than it has, nothing at all, or no number.
+    for mib, code, word in ((257, 1, "between 64 and the 256"), (63, 1, "between 64"), (0, 2, "MIB"), ("x", 2, "MIB")):
+        done = host("balloon", name, mib)
+        assert done.returncode == code and word in done.stderr, (mib, done.stderr)
+
+
+@pytest.mark.parametrize("which", ["debian", "tuned"])
+def test_every_machine(host, which):
+    """Entropy of the host's, two consoles with one log, and memory that goes back."""
+    kernels = [k for k in host.json("kernel", "list")["kernels"] if k["name"].startswith(which)]
+    if not kernels:
+        pytest.skip(f"no {which} kernel is installed")
+    host("create", "w", "--kernel", kernels[0]["name"], "--memory", 256, "--cpus", 1, check=0)
+    done = host("balloon", "w", 128)
+    assert done.returncode == 1 and "not running" in done.stderr
+    host("start", "w", check=0)
+    sh(host, "w", "dd if=/dev/hwrng of=/tmp/r bs=64 count=1 && [ $(wc -c < /tmp/r) = 64 ] && "
+                  "grep -q virtio /sys/class/misc/hw_random/rng_current")
+    sh(host, "w", "echo through-hvc0 > /dev/hvc0; echo through-ttyS0 > /dev/ttyS0")
+    log = host.state / "w" / "serial.log"
+    wait_until(lambda: "through-hvc0" in log.read_text() and "through-ttyS0" in log.read_text(), "both lines")
+    check_balloon(host, "w")
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
 
 
 def test_disks(host):

@@ -41,17 +41,20 @@ static char *built(const struct machine *m)
 #define MEMORY                         \
 	"-smp\n2\n-m\n512M\n-object\n" \
 	"memory-backend-memfd,id=ram,size=512M,share=on\n"
-#define DEVICES(bus)                                                                          \
-	"-chardev\nsocket,id=qmp,fd=3\n-mon\nchardev=qmp,mode=control\n"                      \
-	"-chardev\nsocket,id=serial,fd=4\n-serial\nchardev:serial\n"                          \
-	"-chardev\nsocket,id=vsock,fd=5\n"                                                    \
-	"-device\nvhost-user-vsock-" bus ",id=vsock0,chardev=vsock\n"                         \
-	"-add-fd\nfd=6,set=1,opaque=rootfs\n"                                                 \
-	"-blockdev\ndriver=file,node-name=rootfs-file,filename=/dev/fdset/1,discard=unmap\n"  \
-	"-blockdev\ndriver=raw,node-name=rootfs,file=rootfs-file,discard=unmap\n"             \
-	"-device\nvirtio-blk-" bus ",id=rootfs-dev,drive=rootfs,serial=rootfs,werror=enospc," \
-	"rerror=report\n"                                                                     \
-	"-object\nrng-builtin,id=entropy\n-device\nvirtio-rng-" bus ",id=rng0,rng=entropy\n"  \
+#define DEVICES(bus)                                                                             \
+	"-chardev\nsocket,id=qmp,fd=3\n-mon\nchardev=qmp,mode=control\n"                         \
+	"-chardev\nsocket,id=serial,fd=4\n-serial\nchardev:serial\n"                             \
+	"-chardev\nsocket,id=vsock,fd=6\n"                                                       \
+	"-device\nvhost-user-vsock-" bus ",id=vsock0,chardev=vsock\n"                            \
+	"-add-fd\nfd=7,set=1,opaque=rootfs\n"                                                    \
+	"-blockdev\ndriver=file,node-name=rootfs-file,filename=/dev/fdset/1,discard=unmap\n"     \
+	"-blockdev\ndriver=raw,node-name=rootfs,file=rootfs-file,discard=unmap\n"                \
+	"-device\nvirtio-blk-" bus ",id=rootfs-dev,drive=rootfs,serial=rootfs,werror=enospc,"    \
+	"rerror=report\n"                                                                        \
+	"-object\nrng-builtin,id=entropy\n-device\nvirtio-rng-" bus ",id=rng0,rng=entropy\n"     \
+	"-device\nvirtio-balloon-" bus ",id=balloon0,free-page-reporting=on,deflate-on-oom=on\n" \
+	"-chardev\nsocket,id=console,fd=5\n-device\nvirtio-serial-" bus ",id=console0\n"         \
+	"-device\nvirtconsole,bus=console0.0,chardev=console\n"                                  \
 	"-kernel\n/kernel\n-initrd\n/initrd\n-append\n"
 
 static const struct {

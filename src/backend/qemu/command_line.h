@@ -27,6 +27,7 @@ enum purpose {
 enum qemu_fd {
 	QEMU_FD_QMP = 3,
 	QEMU_FD_SERIAL,
+	QEMU_FD_CONSOLE, /* hvc0 */
 	QEMU_FD_VHOST,
 	QEMU_FD_ROOTFS,
 	QEMU_FD_LEASE, /* held, never used */

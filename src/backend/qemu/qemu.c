@@ -123,6 +123,7 @@ const struct backend backend_qemu = {
 	.power_button = vm_power_button,
 	.kill = vm_kill,
 	.resume = vm_resume,
+	.balloon = vm_balloon,
 	.console = vm_console,
 	.sever = vm_sever,
 	.free = vm_free,

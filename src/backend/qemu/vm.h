@@ -25,6 +25,14 @@
 #define VSOCKD_NAME "microagent-vsockd"
 #define VIRTIOFSD_NAME "virtiofsd"
 
+/* Zeroed: nobody is waiting. */
+struct vm_balloon {
+	int64_t wanted_mib, actual_mib;
+	vm_balloon_fn *fn;
+	void *data;
+	struct loop_watch *timer;
+};
+
 struct vm {
 	struct loop *loop;
 	struct vm_events events;
@@ -36,10 +44,12 @@ struct vm {
 	bool monitor_gone, program_gone;
 	int exit_code; /* once gone; 128+signal */
 	struct companions companions;
+	int64_t memory_mib; /* that it was booted with */
+	struct vm_balloon balloon;
 
 	struct qmp *qmp;
-	int serial_fd;
-	struct loop_watch *serial_watch;
+	int serial_fd, console_fd; /* ttyS0 and hvc0, which share a log */
+	struct loop_watch *serial_watch, *console_watch;
 	struct stderr_log qemu_stderr;
 
 	bool monitored;	 /* QMP has been ready */
@@ -53,8 +63,8 @@ struct vm {
 	/* Ends what should be ending by itself and is not. */
 	struct loop_watch *grace_timer;
 
-	/* QEMU's ends of these two, which are the sockets that it keeps in quarantine. */
-	unsigned long long qmp_inode, serial_inode;
+	/* QEMU's ends of these, which are the sockets that it keeps in quarantine. */
+	unsigned long long qmp_inode, serial_inode, console_inode;
 	struct loop_watch *sever_timer;
 	uint64_t sever_deadline_ns;
 };
@@ -68,7 +78,7 @@ struct vm_share_ends {
 struct vm_ends {
 	struct vm_share_ends shares[MACHINE_EXTRAS_MAX];
 	size_t share_count;
-	int qmp, serial, vhost_qemu, vhost_vsockd;
+	int qmp, serial, console, vhost_qemu, vhost_vsockd;
 	int qemu_stderr;
 };
 
@@ -92,8 +102,9 @@ int vm_power_button(struct vm *vm, struct error *err);
 int vm_resume(struct vm *vm, struct error *err);
 
 /* vm_serial.c */
-int vm_open_serial(struct vm *vm, int *theirs, struct error *err);
-bool vm_serial_receive(struct vm *vm); /* one read; false: nothing now, or never again */
+/* theirs: QEMU's ends */
+int vm_open_serial(struct vm *vm, int *serial, int *console, struct error *err);
+void vm_serial_drain(struct vm *vm);
 size_t vm_console(struct vm *vm, const uint8_t *bytes, size_t len);
 
 /* vm_sever.c */
@@ -101,6 +112,10 @@ int vm_sever(struct vm *vm, struct error *err);
 /* How many sockets the process holds beside the monitor's and the serial console's; -1 when its
  * descriptors cannot be listed. */
 int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err);
+
+/* vm_balloon.c */
+int vm_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err);
+void vm_on_balloon_change(struct vm *vm, const json_t *body);
 
 /* vm_end.c: processes and their ends. */
 int vm_watch(struct vm *vm, struct error *err);

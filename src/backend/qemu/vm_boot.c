@@ -14,15 +14,17 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-#define ENDS_NONE                                                                                \
-	{                                                                                        \
-		.qmp = -1, .serial = -1, .vhost_qemu = -1, .vhost_vsockd = -1, .qemu_stderr = -1 \
+#define ENDS_NONE                                                                             \
+	{                                                                                     \
+		.qmp = -1, .serial = -1, .console = -1, .vhost_qemu = -1, .vhost_vsockd = -1, \
+		.qemu_stderr = -1                                                             \
 	}
 
 static void ends_close(struct vm_ends *ends)
 {
 	cleanup_close(&ends->qmp);
 	cleanup_close(&ends->serial);
+	cleanup_close(&ends->console);
 	cleanup_close(&ends->vhost_qemu);
 	cleanup_close(&ends->vhost_vsockd);
 	cleanup_close(&ends->qemu_stderr);
@@ -72,9 +74,11 @@ static int open_channels(struct vm *vm, struct vm_ends *ends, struct error *err)
 {
 	int pair[2];
 
-	if (open_monitor(vm, ends, err) < 0 || vm_open_serial(vm, &ends->serial, err) < 0 ||
+	if (open_monitor(vm, ends, err) < 0 ||
+	    vm_open_serial(vm, &ends->serial, &ends->console, err) < 0 ||
 	    inode_of(ends->qmp, &vm->qmp_inode, err) < 0 ||
 	    inode_of(ends->serial, &vm->serial_inode, err) < 0 ||
+	    inode_of(ends->console, &vm->console_inode, err) < 0 ||
 	    stderr_log_open(&vm->qemu_stderr, vm->loop, "qemu", vm->log, &ends->qemu_stderr, err) <
 		    0 ||
 	    fd_socketpair(pair, err) < 0)
@@ -120,12 +124,14 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 	*vm = (struct vm){.loop = loop,
 			  .events = *events,
 			  .log = boot->log,
+			  .memory_mib = boot->config->memory_mib,
 			  .cell = CELL_NONE,
 			  .companions = {.loop = loop,
 					 .log = boot->log,
 					 .ended = vm_on_companion,
 					 .data = vm},
 			  .serial_fd = -1,
+			  .console_fd = -1,
 			  .qemu_stderr.fd = -1};
 	/* Inherited: no core of any process of a VM shall hold its memory. */
 	setrlimit(RLIMIT_CORE, &none);

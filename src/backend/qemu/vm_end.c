@@ -30,8 +30,7 @@ bool vm_is_alive(const struct vm *vm)
 static void drain(struct vm *vm)
 {
 	qmp_drain(vm->qmp);
-	for (int i = 0; i < 64 && vm->serial_watch && vm_serial_receive(vm); i++)
-		;
+	vm_serial_drain(vm);
 	stderr_log_drain(&vm->qemu_stderr);
 	companions_drain(&vm->companions);
 }
@@ -203,12 +202,15 @@ void vm_free(struct vm *vm)
 	loop_remove(vm->monitor_watch);
 	loop_remove(vm->program_watch);
 	loop_remove(vm->serial_watch);
+	loop_remove(vm->console_watch);
 	loop_remove(vm->grace_timer);
+	loop_remove(vm->balloon.timer);
 	loop_remove(vm->sever_timer);
 	cell_end(&vm->cell);
 	companions_free(&vm->companions);
 	qmp_free(vm->qmp);
 	cleanup_close(&vm->serial_fd);
+	cleanup_close(&vm->console_fd);
 	stderr_log_close(&vm->qemu_stderr);
 	free(vm);
 }

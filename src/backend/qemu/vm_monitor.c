@@ -103,6 +103,7 @@ static const struct {
 	{"SHUTDOWN", on_shutdown},
 	{"GUEST_PANICKED", on_panicked},
 	{"BLOCK_IO_ERROR", on_block_error},
+	{"BALLOON_CHANGE", vm_on_balloon_change},
 	{"STOP", on_stop},
 	{"RESUME", on_resume},
 };

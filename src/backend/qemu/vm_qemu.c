@@ -153,6 +153,7 @@ static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends, i
 		{ends->qemu_stderr, 2},
 		{ends->qmp, QEMU_FD_QMP},
 		{ends->serial, QEMU_FD_SERIAL},
+		{ends->console, QEMU_FD_CONSOLE},
 		{ends->vhost_qemu, QEMU_FD_VHOST},
 		{boot->rootfs_fd, QEMU_FD_ROOTFS},
 		{boot->lease_fd, QEMU_FD_LEASE},

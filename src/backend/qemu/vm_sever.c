@@ -2,7 +2,7 @@
 /*
  * Quarantine: every channel of the VM is cut, and nobody's word is taken for it. The companions are
  * killed and reaped; then QEMU's own descriptors are listed from outside, in /proc, until no socket
- * is among them but those of its monitor and its serial console. QEMU closes its ends of dead
+ * is among them but those of its monitor and its two consoles. QEMU closes its ends of dead
  * connections by itself and tells nobody, so the list is looked at every few milliseconds. A list
  * that cannot be read proves nothing and fails the quarantine.
  *
@@ -48,7 +48,8 @@ static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, 
 	}
 	target[n] = '\0';
 	inode = socket_inode(target);
-	return inode && inode != vm->qmp_inode && inode != vm->serial_inode;
+	return inode && inode != vm->qmp_inode && inode != vm->serial_inode &&
+	       inode != vm->console_inode;
 }
 
 int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err)
@@ -117,8 +118,7 @@ static int look(const struct vm *vm, struct error *err)
 	left = vm_foreign_sockets(vm, vm->cell.pid, err);
 	if (left > 0) {
 		error_set(err, ERR_TIMEOUT,
-			  "QEMU still holds %d sockets beside its monitor and its serial console",
-			  left);
+			  "QEMU still holds %d sockets beside its monitor and its consoles", left);
 		return 1;
 	}
 	return left;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The client of control.sock: a supervisor command that wants something of the live supervisor. */
+#include "channel/control.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
-#include "supervisor/control_sock.h"
 
 #define ANSWER_MAX 65536u
 #define READ_CHUNK 4096u
@@ -65,8 +65,8 @@ static int send_line(int fd, const json_t *request, struct error *err)
 	return fd_write_all(fd, "\n", 1, err);
 }
 
-int control_sock_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
-		     struct error *err)
+int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
+		struct error *err)
 {
 	autoclose int fd = sock_connect_at(workspace_fd, CONTROL_SOCK_NAME, err);
 	autobuf struct buf in = BUF_INIT(ANSWER_MAX);
@@ -79,15 +79,4 @@ int control_sock_ask(int workspace_fd, const json_t *request, uint64_t deadline_
 	if (send_line(fd, request, err) < 0 || receive_line(fd, &in, deadline_ns, err) < 0)
 		return -1;
 	return read_answer(&in, answer, err);
-}
-
-int control_sock_power(int workspace_fd, const char *action, uint64_t deadline_ns,
-		       struct error *err)
-{
-	json_auto_t *request = json_object();
-
-	if (json_put_string(request, "command", "power", err) < 0 ||
-	    json_put_string(request, "action", action, err) < 0)
-		return -1;
-	return control_sock_ask(workspace_fd, request, deadline_ns, NULL, err);
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The balloon is the live supervisor's own business: the commands of the protocol know no such
+ * thing. */
+#include <errno.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "channel/control.h"
+
+static int ask(const struct existing *existing, int64_t mib, json_t **response, struct error *err)
+{
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_BALLOON_MS);
+	json_auto_t *request = json_object();
+
+	if (json_put_string(request, "command", "balloon", err) < 0 ||
+	    json_put(request, "memoryMiB", json_integer(mib), err) < 0)
+		return -1;
+	return control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, response,
+			   err);
+}
+
+int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, json_t **response,
+		       struct error *err)
+{
+	struct existing existing = {0};
+	struct error why = {0};
+
+	if (existing_open(agent, name, &existing, err) < 0)
+		return -1;
+	int result = ask(&existing, mib, response, &why);
+	existing_close(&existing);
+	if (result == 0)
+		return 0;
+	if (why.errnum == ENOENT || why.errnum == ECONNREFUSED)
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is not running: `microagent start %s` boots it",
+				 name, name);
+	if (err)
+		*err = why;
+	return -1;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* balloon: memory of a running machine, back to the host. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "cli/guest.h"
+
+static int read_mib(struct cli *cli, const char *word, int64_t *out, struct error *err)
+{
+	char *end;
+
+	errno = 0;
+	long long value = strtoll(word, &end, 10);
+	if (errno || end == word || *end || value < 1)
+		return cli_usage(cli, err, "MIB must be a number of MiB, and is \"%s\"", word);
+	*out = value;
+	return 0;
+}
+
+static long long number(const json_t *response, const char *key)
+{
+	return json_integer_value(json_object_get(json_object_get(response, "balloon"), key));
+}
+
+static int run_balloon(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err)
+{
+	const char *name = args->items[0];
+	json_auto_t *response = NULL;
+	int64_t mib = 0;
+
+	(void)values;
+	if (guest_check_name(cli, name, err) < 0 || read_mib(cli, args->items[1], &mib, err) < 0)
+		return -1;
+	struct microagent *agent = guest_open(cli, NULL, err);
+	if (!agent)
+		return -1;
+	int result = microagent_balloon(agent, name, mib, &response, err);
+	microagent_close(agent);
+	if (result < 0)
+		return -1;
+	if (cli->json)
+		return cli_print_json(response, err);
+	printf("%s: %lld of %lld MiB\n", name, number(response, "actualMiB"),
+	       number(response, "memoryMiB"));
+	return CLI_EXIT_OK;
+}
+
+const struct cli_command cli_balloon = {
+	.name = "balloon",
+	.args = "NAME MIB",
+	.summary = "set how much of its memory a running machine may have",
+	.help = "From 64 MiB to what the machine was booted with. What the guest gives up, the\n"
+		"host has again. A guest gives what it can spare: what it has then is printed.\n",
+	.group = CLI_GROUP_LIFECYCLE,
+	.min_args = 2,
+	.max_args = 2,
+	.run = run_balloon,
+};
