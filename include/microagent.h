@@ -112,6 +112,13 @@ int microagent_verify(struct microagent *agent, const char *name, json_t **respo
 /* Ends the command, unmounts, powers off; after the halt deadline it is killed. */
 int microagent_stop(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err);
+/* As microagent_stop(), but recorded as `halted`. */
+int microagent_halt(struct microagent *agent, const char *name, json_t **response,
+		    struct error *err);
+/* Cuts every channel of a running machine, which goes on; proven, or the machine is killed and this
+ * fails. Without a machine the state is only recorded. */
+int microagent_quarantine(struct microagent *agent, const char *name, json_t **response,
+			  struct error *err);
 /* Ends the machine at once. */
 int microagent_kill(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err);
@@ -146,9 +153,10 @@ struct microagent_streams {
 };
 
 enum microagent_end {
-	MICROAGENT_EXITED,    /* exit_code is the command's */
-	MICROAGENT_CANCELLED, /* `cancel` became readable */
-	MICROAGENT_OUT_CLOSED /* nobody reads `out` any more */
+	MICROAGENT_EXITED,     /* exit_code is the command's */
+	MICROAGENT_CANCELLED,  /* `cancel` became readable */
+	MICROAGENT_OUT_CLOSED, /* nobody reads `out` any more */
+	MICROAGENT_DETACHED    /* the escape byte was typed */
 };
 
 struct microagent_outcome {
@@ -177,12 +185,23 @@ int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		   const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		   struct error *err);
 
+/* The caller's side of a terminal in the guest. */
+struct microagent_terminal {
+	int resized; /* readable: the size has changed; -1: it never does */
+	/* Takes what is readable there and says the present size, each at least 1. */
+	void (*size)(void *data, uint16_t *rows, uint16_t *columns);
+	void *data;
+	int escape; /* the byte on `in` that ends it all; -1: none */
+};
+
 struct microagent_exec {
 	const char *const *command; /* argv, NULL-terminated */
 	const char *const *env;	    /* "KEY=VALUE", NULL-terminated; NULL: none */
 	const char *cwd;	    /* NULL: the user's home if it exists, else / */
 	const char *user;	    /* NULL: the image's, else uid 1000 */
 	int64_t timeout_seconds;    /* 0: none */
+	/* On a terminal of the guest's, stderr then being part of `out`; NULL: on pipes. */
+	const struct microagent_terminal *terminal;
 };
 
 /* One more command in a running workspace. ERR_CONFLICT when it is not running. */
@@ -190,11 +209,18 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 		    const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		    struct error *err);
 
+/* A connection to the serial console of a running workspace: raw bytes both ways, from now on.
+ * There is one at a time: a second one is closed at once. */
+int microagent_console_open(struct microagent *agent, const char *name, struct error *err);
+
 /* ---- logs ---------------------------------------------------------------------------------- */
 
 /* The serial console's log, opened for reading; ERR_NOT_FOUND without workspace, and an empty log
  * when it was never started. */
 int microagent_log_open(struct microagent *agent, const char *name, struct error *err);
+/* {"events":[...]}, oldest first: the states that it went through. microagent_log_watch() and
+ * microagent_log_wait() tell of new ones too. */
+json_t *microagent_events(struct microagent *agent, const char *name, struct error *err);
 /* Whether something of the workspace lives. */
 int microagent_is_running(struct microagent *agent, const char *name, bool *running,
 			  struct error *err);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "channel/agent.h"
+#include "channel/pump.h"
 #include "channel/supervisor.h"
 #include "microagent.h"
 #include "store/cache.h"
@@ -101,16 +102,18 @@ int existing_open(const struct microagent *agent, const char *name, struct exist
 		  struct error *err);
 void existing_close(struct existing *existing); /* accepts a zeroed one */
 
+/* The config as prepare recorded it, new reference. */
+json_t *existing_config(const struct existing *existing, struct error *err);
 /* What runtime.json says the machine runs on, as microagent_accelerator(). */
 int existing_accelerator(const struct existing *existing, char out[8], struct error *err);
 
 /* ---- stream.c: a command in the guest -------------------------------------------------------- */
 
 /* Sends what is queued in stream to the guest of ws and moves bytes until the end. whole_guest: a
- * cancel ends the guest, so there is nothing to be said to the agent. */
+ * cancel ends the guest, so there is nothing to be said to the agent. terminal may be NULL. */
 int stream_run(const struct workspace *ws, struct agent_stream *stream,
-	       const struct microagent_streams *streams, bool whole_guest,
-	       struct microagent_outcome *outcome, struct error *err);
+	       const struct microagent_streams *streams, const struct pump_terminal *terminal,
+	       bool whole_guest, struct microagent_outcome *outcome, struct error *err);
 
 /* name.c: "run-calm-otter-3fa9". */
 #define NAME_ROOM 64

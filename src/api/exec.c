@@ -9,6 +9,12 @@ static int must_run(const struct workspace *ws, struct error *err)
 
 	if (workspace_state(ws, &state, &event, err) < 0)
 		return -1;
+	if (state == STATE_QUARANTINED)
+		return error_set(
+			err, ERR_CONFLICT,
+			"workspace \"%s\" is quarantined and nothing reaches it: `microagent "
+			"halt %s` (or stop, or kill) ends that",
+			ws->id, ws->id);
 	if (state != STATE_RUNNING)
 		return error_set(err, ERR_CONFLICT,
 				 "workspace \"%s\" is %s, not running: `microagent start %s` first",
@@ -34,10 +40,22 @@ static int explain_lost(const struct workspace *ws, struct error *err)
 			 ws->id, why.msg, ws->id);
 }
 
+static void terminal_size(void *data, struct agent_size *out)
+{
+	const struct microagent_terminal *terminal = data;
+
+	terminal->size(terminal->data, &out->rows, &out->columns);
+}
+
 static int exec_in(const struct workspace *ws, const struct microagent_exec *exec,
 		   const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		   struct error *err)
 {
+	struct microagent_terminal terminal =
+		exec->terminal ? *exec->terminal : (struct microagent_terminal){0};
+	const struct pump_terminal near = {terminal.resized, terminal_size, &terminal,
+					   terminal.escape};
+	struct agent_size size = {0};
 	const struct agent_exec request = {
 		.command = exec->command,
 		.env = exec->env,
@@ -45,12 +63,16 @@ static int exec_in(const struct workspace *ws, const struct microagent_exec *exe
 		.user = exec->user,
 		.timeout_seconds = exec->timeout_seconds,
 		.stdin_open = streams->in >= 0,
+		.terminal = exec->terminal ? &size : NULL,
 	};
 	struct agent_stream stream = {0};
 	int result = -1;
 
+	if (exec->terminal)
+		terminal_size(&terminal, &size);
 	if (must_run(ws, err) == 0 && agent_stream_exec(&stream, &request, err) == 0)
-		result = stream_run(ws, &stream, streams, false, outcome, err) < 0
+		result = stream_run(ws, &stream, streams, exec->terminal ? &near : NULL, false,
+				    outcome, err) < 0
 				 ? explain_lost(ws, err)
 				 : 0;
 	agent_stream_free(&stream);

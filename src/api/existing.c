@@ -47,6 +47,24 @@ int existing_open(const struct microagent *agent, const char *name, struct exist
 	return 0;
 }
 
+json_t *existing_config(const struct existing *existing, struct error *err)
+{
+	json_auto_t *record = workspace_read(&existing->ws, "workspace.json", err);
+	json_t *config = NULL;
+
+	if (!record)
+		return NULL;
+	if (json_get_object(record, "", "config", JSON_REQUIRED, &config, err) < 0) {
+		autofree char *path = workspace_path(&existing->ws, "workspace.json", NULL);
+
+		if (err)
+			err->code = ERR_IO;
+		error_prefix(err, "%s", path ? path : "workspace.json");
+		return NULL;
+	}
+	return json_incref(config);
+}
+
 int existing_accelerator(const struct existing *existing, char out[8], struct error *err)
 {
 	struct error why = {0};

@@ -96,7 +96,8 @@ static int attach(struct run *run, struct error *err)
 	if (result == 0 && run->streams->in < 0)
 		result = agent_stream_stdin_close(&stream, err);
 	if (result == 0)
-		result = stream_run(&run->make.ws, &stream, run->streams, true, &run->outcome, err);
+		result = stream_run(&run->make.ws, &stream, run->streams, NULL, true, &run->outcome,
+				    err);
 	run->has_outcome = result == 0;
 	agent_stream_free(&stream);
 	return result;

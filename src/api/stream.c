@@ -12,15 +12,17 @@ static const enum microagent_end ends[] = {
 	[PUMP_EXITED] = MICROAGENT_EXITED,
 	[PUMP_CANCELLED] = MICROAGENT_CANCELLED,
 	[PUMP_OUT_CLOSED] = MICROAGENT_OUT_CLOSED,
+	[PUMP_DETACHED] = MICROAGENT_DETACHED,
 };
 
 #define TIMED_OUT 124
 
 int stream_run(const struct workspace *ws, struct agent_stream *stream,
-	       const struct microagent_streams *streams, bool whole_guest,
-	       struct microagent_outcome *outcome, struct error *err)
+	       const struct microagent_streams *streams, const struct pump_terminal *terminal,
+	       bool whole_guest, struct microagent_outcome *outcome, struct error *err)
 {
-	const struct pump_fds fds = {streams->in, streams->out, streams->err, streams->cancel};
+	const struct pump_fds fds = {streams->in, streams->out, streams->err, streams->cancel,
+				     terminal};
 	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_DIAL_MS) * NS_PER_MS;
 	autoclose int agent = dial_guest(ws->fd, AGENT_PORT, deadline, err);
 	struct agent_exit exit = {0};

@@ -26,25 +26,6 @@ int microagent_create(struct microagent *agent, const char *name,
 	return result;
 }
 
-/* The config as prepare recorded it, which is what start compares its own with. */
-static json_t *recorded_config(const struct existing *existing, struct error *err)
-{
-	json_auto_t *record = workspace_read(&existing->ws, "workspace.json", err);
-	json_t *config = NULL;
-
-	if (!record)
-		return NULL;
-	if (json_get_object(record, "", "config", JSON_REQUIRED, &config, err) < 0) {
-		autofree char *path = workspace_path(&existing->ws, "workspace.json", NULL);
-
-		if (err)
-			err->code = ERR_IO;
-		error_prefix(err, "%s", path ? path : "workspace.json");
-		return NULL;
-	}
-	return json_incref(config);
-}
-
 /* A command that takes the full config, with the recorded one. */
 static int as_recorded(struct microagent *agent, const char *command, const char *name,
 		       json_t **response, struct error *err)
@@ -54,7 +35,7 @@ static int as_recorded(struct microagent *agent, const char *command, const char
 
 	if (existing_open(agent, name, &existing, err) < 0)
 		return -1;
-	config = recorded_config(&existing, err);
+	config = existing_config(&existing, err);
 	existing_close(&existing);
 	return config ? request_call(agent, command, name, config, response, err) : -1;
 }
@@ -101,6 +82,18 @@ int microagent_stop(struct microagent *agent, const char *name, json_t **respons
 		    struct error *err)
 {
 	return on_existing(agent, NULL, "stop", name, response, err);
+}
+
+int microagent_halt(struct microagent *agent, const char *name, json_t **response,
+		    struct error *err)
+{
+	return on_existing(agent, NULL, "halt", name, response, err);
+}
+
+int microagent_quarantine(struct microagent *agent, const char *name, json_t **response,
+			  struct error *err)
+{
+	return on_existing(agent, NULL, "quarantine", name, response, err);
 }
 
 int microagent_kill(struct microagent *agent, const char *name, json_t **response,

@@ -57,6 +57,13 @@ static int put_optional(json_t *object, const char *key, const char *value, stru
 	return value ? json_put_string(object, key, value, err) : 0;
 }
 
+static int put_size(json_t *object, const struct agent_size *size, struct error *err)
+{
+	if (json_put(object, "rows", json_integer(size->rows), err) < 0)
+		return -1;
+	return json_put(object, "cols", json_integer(size->columns), err);
+}
+
 /* What is run; put_exec_how() says in which surroundings. */
 static int put_exec_what(json_t *request, const struct agent_exec *exec, struct error *err)
 {
@@ -79,6 +86,13 @@ static int put_exec_how(json_t *request, const struct agent_exec *exec, struct e
 	if (exec->timeout_seconds > 0 &&
 	    json_put(request, "timeoutSeconds", json_integer(exec->timeout_seconds), err) < 0)
 		return -1;
+	if (exec->terminal) {
+		json_auto_t *pty = json_object();
+
+		if (put_size(pty, exec->terminal, err) < 0 ||
+		    json_put(request, "pty", steal_ptr(&pty), err) < 0)
+			return -1;
+	}
 	return json_put(request, "stdin", json_boolean(exec->stdin_open), err);
 }
 
@@ -139,6 +153,16 @@ int agent_stream_signal(struct agent_stream *stream, int signal, struct error *e
 	json_auto_t *event = event_new("signal", err);
 
 	if (!event || json_put(event, "signal", json_integer(signal), err) < 0)
+		return -1;
+	return queue_json(stream, event, err);
+}
+
+int agent_stream_resize(struct agent_stream *stream, const struct agent_size *size,
+			struct error *err)
+{
+	json_auto_t *event = event_new("resize", err);
+
+	if (!event || put_size(event, size, err) < 0)
 		return -1;
 	return queue_json(stream, event, err);
 }

@@ -21,6 +21,10 @@
 
 #define AGENT_PORT 2222u
 
+struct agent_size {
+	uint16_t rows, columns; /* of a terminal; at least 1 */
+};
+
 /* What to run. Strings are borrowed for the call alone. */
 struct agent_exec {
 	const char *const *command; /* argv, NULL-terminated, at least one word */
@@ -29,6 +33,8 @@ struct agent_exec {
 	const char *user;	    /* NULL: the guest's default */
 	int64_t timeout_seconds;    /* 0: none */
 	bool stdin_open;	    /* false: /dev/null */
+	/* On a terminal of that size, stderr then being part of stdout; NULL: on pipes. */
+	const struct agent_size *terminal;
 };
 
 /* How it ended. */
@@ -83,6 +89,8 @@ int agent_stream_stdin(struct agent_stream *stream, const void *bytes, size_t le
 		       struct error *err);
 int agent_stream_stdin_close(struct agent_stream *stream, struct error *err);
 int agent_stream_signal(struct agent_stream *stream, int signal, struct error *err);
+int agent_stream_resize(struct agent_stream *stream, const struct agent_size *size,
+			struct error *err);
 /* Kills the whole tree of the command; the exit item follows. */
 int agent_stream_cancel(struct agent_stream *stream, struct error *err);
 

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@
 
 #define CHUNK 65536
 
-enum slot { SLOT_AGENT, SLOT_IN, SLOT_OUTPUT, SLOT_CANCEL, SLOT_COUNT };
+enum slot { SLOT_AGENT, SLOT_IN, SLOT_OUTPUT, SLOT_CANCEL, SLOT_RESIZED, SLOT_COUNT };
 
 struct pump {
 	int agent;
@@ -164,12 +165,24 @@ static int send_queued(struct pump *p, struct error *err)
 	return 0;
 }
 
+static bool has_escape(const struct pump *p, const uint8_t *bytes, size_t len)
+{
+	const struct pump_terminal *terminal = p->fds->terminal;
+
+	return terminal && terminal->escape >= 0 && memchr(bytes, terminal->escape, len);
+}
+
 static int read_stdin(struct pump *p, struct error *err)
 {
 	uint8_t bytes[CHUNK];
 	size_t room = agent_stream_stdin_room(p->stream);
 	ssize_t n = read(p->fds->in, bytes, room < CHUNK ? room : CHUNK);
 
+	if (n > 0 && has_escape(p, bytes, (size_t)n)) {
+		p->end = PUMP_DETACHED;
+		p->done = true;
+		return 0;
+	}
 	if (n > 0)
 		return agent_stream_stdin(p->stream, bytes, (size_t)n, err);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -178,6 +191,14 @@ static int read_stdin(struct pump *p, struct error *err)
 	 * command. */
 	p->in_open = false;
 	return agent_stream_stdin_close(p->stream, err);
+}
+
+static int resize(struct pump *p, struct error *err)
+{
+	struct agent_size size;
+
+	p->fds->terminal->size(p->fds->terminal->data, &size);
+	return agent_stream_resize(p->stream, &size, err);
 }
 
 /* poll() passes over negative descriptors, so a slot that is not wanted costs nothing. */
@@ -199,6 +220,9 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 		(struct pollfd){.fd = p->has_item ? output_fd(p) : -1, .events = POLLOUT};
 	slots[SLOT_CANCEL] =
 		(struct pollfd){.fd = p->cancelled ? -1 : p->fds->cancel, .events = POLLIN};
+	slots[SLOT_RESIZED] = (struct pollfd){
+		.fd = p->fds->terminal && p->stream->started ? p->fds->terminal->resized : -1,
+		.events = POLLIN};
 }
 
 /* Waits until something can be done, at most until the deadline of a cancelled command. */
@@ -241,6 +265,8 @@ static int round_once(struct pump *p, struct error *err)
 		return -1;
 	/* Not while an item is being written: it borrows the memory that would be read into. */
 	if ((agent & (POLLIN | POLLHUP | POLLERR)) && !p->has_item && receive(p, err) < 0)
+		return -1;
+	if (slots[SLOT_RESIZED].revents && resize(p, err) < 0)
 		return -1;
 	if (slots[SLOT_IN].revents && p->in_open && read_stdin(p, err) < 0)
 		return -1;

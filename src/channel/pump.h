@@ -10,6 +10,15 @@
 #include "base/error.h"
 #include "channel/agent.h"
 
+/* The caller's side of a terminal of the guest's. */
+struct pump_terminal {
+	int resized; /* readable: the size has changed; -1: it never does */
+	/* Takes what is readable there and says the size, which may be the old one. */
+	void (*size)(void *data, struct agent_size *out);
+	void *data;
+	int escape; /* the byte of stdin that ends it all; -1: none */
+};
+
 /*
  * The caller's descriptors may be of any kind: terminals, pipes, files, sockets. Their flags are
  * left alone, since they may be shared with other programs. SIGPIPE must be ignored.
@@ -19,12 +28,14 @@ struct pump_fds {
 	int out;    /* never -1 */
 	int err;    /* never -1 */
 	int cancel; /* readable: stop (a signalfd, a pipe); -1: none. Nothing is read from it. */
+	const struct pump_terminal *terminal; /* NULL: none */
 };
 
 enum pump_end {
-	PUMP_EXITED,	/* the command ended; all of its output has been written */
-	PUMP_CANCELLED, /* `cancel` became readable */
-	PUMP_OUT_CLOSED /* nobody reads `out` any more */
+	PUMP_EXITED,	 /* the command ended; all of its output has been written */
+	PUMP_CANCELLED,	 /* `cancel` became readable */
+	PUMP_OUT_CLOSED, /* nobody reads `out` any more */
+	PUMP_DETACHED	 /* the escape byte came */
 };
 
 /* What is to happen when the caller stops first. */

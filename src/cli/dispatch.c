@@ -7,13 +7,38 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
+/* clang-format off: a row each */
 const struct cli_command *const cli_commands[] = {
-	&cli_run,     &cli_exec,  &cli_create,	&cli_start, &cli_stop,	 &cli_kill, &cli_delete,
-	&cli_balloon, &cli_list,  &cli_status,	&cli_logs,  &cli_doctor, &cli_host, &cli_contract,
-	&cli_kernel,  &cli_image, &cli_version, &cli_help,  NULL,
+	&cli_run,
+	&cli_exec,
+	&cli_connect,
+	&cli_create,
+	&cli_start,
+	&cli_stop,
+	&cli_halt,
+	&cli_kill,
+	&cli_quarantine,
+	&cli_delete,
+	&cli_balloon,
+	&cli_list,
+	&cli_status,
+	&cli_inspect,
+	&cli_result,
+	&cli_logs,
+	&cli_events,
+	&cli_doctor,
+	&cli_host,
+	&cli_profiles,
+	&cli_contract,
+	&cli_kernel,
+	&cli_image,
+	&cli_version,
+	&cli_help,
+	NULL,
 };
+/* clang-format on */
 
-#define COMMANDS_MAX 32
+#define COMMANDS_MAX 48
 
 static int unknown_command(struct cli *cli, const char *parent,
 			   const struct cli_command *const *commands, const char *word,

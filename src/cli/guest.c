@@ -8,19 +8,24 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/profile.h"
 
 /* As a shell has them. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 struct microagent_spec guest_spec(const struct guest_values *values, const char *const *command)
 {
+	static const struct profile none;
+	const struct profile *profile = values->profile ? profile_find(values->profile) : NULL;
+	const struct profile *size = profile ? profile : &none;
+
 	return (struct microagent_spec){
 		.image = values->image,
 		.kernel = values->kernel,
 		.initrd = values->initrd,
 		.accelerator = values->accelerator,
-		.memory_mib = values->memory,
-		.cpus = values->cpus,
+		.memory_mib = values->memory ? values->memory : size->memory_mib,
+		.cpus = values->cpus ? values->cpus : size->cpus,
 		.env = values->env.items,
 		.user = values->user,
 		.command = command,
@@ -82,12 +87,21 @@ static int check_channels(struct cli *cli, const struct guest_values *values, st
 	return check_words(cli, "--vsock", &values->vsock, microagent_check_listener, err);
 }
 
+static int check_profile(struct cli *cli, const char *given, struct error *err)
+{
+	if (!given || profile_find(given))
+		return 0;
+	return cli_usage(cli, err,
+			 "there is no profile \"%s\": `microagent profiles` lists those there are",
+			 given);
+}
+
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
 		struct error *err)
 {
 	if (guest_check_name(cli, name, err) < 0 ||
 	    check_accelerator(cli, values->accelerator, err) < 0 ||
-	    check_channels(cli, values, err) < 0)
+	    check_channels(cli, values, err) < 0 || check_profile(cli, values->profile, err) < 0)
 		return -1;
 	return guest_check_env(cli, &values->env, err);
 }
@@ -117,8 +131,7 @@ void guest_signals_close(struct guest_signals *signals)
 	signals->fd = -1;
 }
 
-/* The first of the signals that came. */
-static int came(const struct guest_signals *signals)
+int guest_signal_that_came(const struct guest_signals *signals)
 {
 	struct signalfd_siginfo info;
 
@@ -144,7 +157,9 @@ int guest_exit_code(const struct cli *cli, const struct microagent_outcome *outc
 {
 	switch (outcome->end) {
 	case MICROAGENT_CANCELLED:
-		return 128 + came(signals);
+		return 128 + guest_signal_that_came(signals);
+	case MICROAGENT_DETACHED:
+		return CLI_EXIT_OK;
 	case MICROAGENT_OUT_CLOSED:
 		return 128 + SIGPIPE;
 	case MICROAGENT_EXITED:

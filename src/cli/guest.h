@@ -9,7 +9,7 @@
 
 /* What `run` and `create` take; rows for their option tables. */
 struct guest_values {
-	const char *image, *kernel, *initrd, *accelerator, *user;
+	const char *image, *kernel, *initrd, *accelerator, *user, *profile;
 	int64_t memory, cpus, timeout;
 	struct cli_words env, publish, vsock;
 	const char *mediation;
@@ -49,6 +49,14 @@ struct guest_values {
 		 GUEST_OPTION(values, member, accelerator),                                     \
 		 "NAME",                                                                        \
 		 "auto, kvm or tcg (default: auto)",                                            \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"profile",                                                                     \
+		 0,                                                                             \
+		 CLI_OPTION_STRING,                                                             \
+		 GUEST_OPTION(values, member, profile),                                         \
+		 "PROFILE",                                                                     \
+		 "memory and processors by name; `microagent profiles` lists them",             \
 		 0,                                                                             \
 		 0},                                                                            \
 		{"memory",                                                                      \
@@ -135,6 +143,8 @@ struct guest_signals {
 	int fd;
 };
 int guest_signals_open(struct guest_signals *out, struct error *err);
+/* The first of those that came. */
+int guest_signal_that_came(const struct guest_signals *signals);
 void guest_signals_close(struct guest_signals *signals);
 
 /* The exit code of `run` and `exec`; says on stderr why a command never ran. */

@@ -25,6 +25,7 @@
 static const char start[] = "{\"event\":\"start\",\"request\":1,\"id\":\"1\",\"pid\":2}";
 
 struct rig {
+	const struct pump_terminal *terminal;
 	int agent, guest; /* the two ends of the connection */
 	int in[2], out[2], err[2], cancel[2];
 	struct agent_stream stream;
@@ -109,7 +110,8 @@ static void rig_close(struct rig *rig)
 
 static int rig_run(struct rig *rig, enum pump_cancel on_cancel)
 {
-	const struct pump_fds fds = {rig->in[0], rig->out[1], rig->err[1], rig->cancel[0]};
+	const struct pump_fds fds = {rig->in[0], rig->out[1], rig->err[1], rig->cancel[0],
+				     rig->terminal};
 
 	return pump_run(rig->agent, &rig->stream, &fds, on_cancel, &rig->end, &rig->exit,
 			&rig->error);
@@ -396,6 +398,66 @@ static void test_a_small_connection_does_not_deadlock(void **state)
 	rig_close(&rig);
 }
 
+/* --- a terminal ------------------------------------------------------------------------------- */
+
+static void fixed_size(void *data, struct agent_size *out)
+{
+	const int *resized = data;
+	char byte;
+
+	assert_int_equal(read(*resized, &byte, 1), 1);
+	*out = (struct agent_size){50, 140};
+}
+
+/* Waits for the new size and for what was typed, then says something, which is the cue. */
+static void *terminal_guest(void *data)
+{
+	const struct rig *rig = data;
+	static uint8_t payload[FRAME_MAX];
+	bool resized = false, typed = false;
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, start);
+	while (!resized || !typed) {
+		uint8_t type = guest_read(rig->guest, payload, sizeof(payload) - 1, &len);
+
+		payload[len] = '\0';
+		assert_int_not_equal(type, 0);
+		typed = typed || type == 1;
+		if (type == '{' && strstr((char *)payload, "\"resize\"")) {
+			assert_non_null(strstr((char *)payload, "\"rows\":50"));
+			assert_non_null(strstr((char *)payload, "\"cols\":140"));
+			resized = true;
+		}
+	}
+	fd_write_all(rig->in[1], "gone\x1d", 5, NULL);
+	return NULL;
+}
+
+static void test_a_terminal_is_resized_and_detached_from(void **state)
+{
+	struct rig rig;
+	pthread_t guest;
+	int resized[2];
+
+	(void)state;
+	rig_open(&rig, 0);
+	assert_int_equal(fd_pipe(resized, NULL), 0);
+	const struct pump_terminal terminal = {resized[0], fixed_size, &resized[0], 0x1d};
+
+	rig.terminal = &terminal;
+	pthread_create(&guest, NULL, terminal_guest, &rig);
+	fd_write_all(resized[1], "x", 1, NULL);
+	fd_write_all(rig.in[1], "typed", 5, NULL);
+	assert_int_equal(rig_run(&rig, PUMP_CANCEL_KILL), 0);
+	assert_int_equal(rig.end, PUMP_DETACHED);
+	pthread_join(guest, NULL);
+	close(resized[0]);
+	close(resized[1]);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_cancel_is_bounded),
 		cmocka_unit_test(test_files_as_streams),
 		cmocka_unit_test(test_a_small_connection_does_not_deadlock),
+		cmocka_unit_test(test_a_terminal_is_resized_and_detached_from),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

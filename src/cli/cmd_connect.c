@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* connect: a shell in a guest on the user's terminal, or the guest's serial console. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/guest.h"
+#include "cli/serial.h"
+#include "cli/terminal.h"
+
+struct connect_values {
+	bool serial;
+	const char *send, *user;
+	int64_t timeout;
+};
+
+static const struct cli_option connect_options[] = {
+	{"user", 'u', CLI_OPTION_STRING, offsetof(struct connect_values, user), "USER",
+	 "whose shell it is (default: the image's user, else uid 1000)", 0, 0},
+	{"send", 0, CLI_OPTION_STRING, offsetof(struct connect_values, send), "LINE",
+	 "run this line by the guest's sh, print what it says, exit with its code", 0, 0},
+	{"timeout", 0, CLI_OPTION_INT, offsetof(struct connect_values, timeout), "SECONDS",
+	 "with --send: end it after this time, with exit code 124", 1, INT32_MAX},
+	{"serial", 0, CLI_OPTION_FLAG, offsetof(struct connect_values, serial), NULL,
+	 "the serial console instead of a shell", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+struct connect {
+	struct cli *cli;
+	const struct connect_values *values;
+	struct microagent *agent;
+	const char *name;
+	struct guest_signals signals;
+};
+
+/* A word to the person at the terminal; a pipe gets nothing but the guest's bytes. */
+static void say(const struct connect *connect, const char *what)
+{
+	if (isatty(STDERR_FILENO) == 1)
+		fprintf(stderr, "\r[%s: %s]\r\n", connect->name, what);
+}
+
+static int run(const struct connect *connect, const struct microagent_exec *exec, int in,
+	       struct error *err)
+{
+	const struct microagent_streams streams = {in, STDOUT_FILENO, STDERR_FILENO,
+						   connect->signals.fd};
+	struct microagent_outcome outcome;
+
+	if (microagent_exec(connect->agent, connect->name, exec, &streams, &outcome, err) < 0)
+		return -1;
+	if (outcome.end == MICROAGENT_DETACHED)
+		say(connect, "detached");
+	return guest_exit_code(connect->cli, &outcome, &connect->signals);
+}
+
+/* No screen is read: the line is a command of its own, with streams and an exit code. */
+static int send_line(const struct connect *connect, struct error *err)
+{
+	const char *const command[] = {"/bin/sh", "-c", connect->values->send, NULL};
+	const struct microagent_exec exec = {.command = command,
+					     .user = connect->values->user,
+					     .timeout_seconds = connect->values->timeout};
+
+	return run(connect, &exec, -1, err);
+}
+
+static int shell(const struct connect *connect, struct error *err)
+{
+	static const char *const command[] = {"/bin/sh", "-c", "exec \"${SHELL:-/bin/sh}\" -l",
+					      NULL};
+	struct terminal terminal;
+	int code;
+
+	say(connect, "connected, Ctrl-] detaches");
+	if (terminal_raw(&terminal, STDIN_FILENO, err) < 0)
+		return -1;
+	const struct microagent_terminal near = {terminal.resized, terminal_size, &terminal,
+						 TERMINAL_ESCAPE};
+	const struct microagent_exec exec = {
+		.command = command, .user = connect->values->user, .terminal = &near};
+
+	code = run(connect, &exec, STDIN_FILENO, err);
+	terminal_restore(&terminal);
+	return code;
+}
+
+/* The console was closed: by the end of the machine, by quarantine, or because somebody has it. */
+static int explain_closed(const struct connect *connect, bool heard, struct error *err)
+{
+	json_auto_t *response = NULL;
+	const char *state;
+
+	if (microagent_status(connect->agent, connect->name, &response, NULL) < 0)
+		return CLI_EXIT_OK;
+	state = json_string_value(json_object_get(json_object_get(response, "event"), "state"));
+	if (!heard && state && strcmp(state, "running") == 0)
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"somebody else is connected to the serial console of \"%s\": it has "
+			"one user at a time, and `microagent logs -f %s` shows it to all",
+			connect->name, connect->name);
+	say(connect, "the console was closed");
+	return CLI_EXIT_OK;
+}
+
+static int serial_with(const struct connect *connect, int console, bool is_terminal,
+		       struct error *err)
+{
+	enum serial_end end = SERIAL_CLOSED;
+	bool heard = false;
+
+	if (serial_run(console, STDIN_FILENO, STDOUT_FILENO, connect->signals.fd,
+		       is_terminal ? TERMINAL_ESCAPE : -1, &end, &heard, err) < 0)
+		return -1;
+	switch (end) {
+	case SERIAL_DETACHED:
+		say(connect, "detached");
+		return CLI_EXIT_OK;
+	case SERIAL_CANCELLED:
+		return 128 + guest_signal_that_came(&connect->signals);
+	case SERIAL_OUT_CLOSED:
+		return 128 + SIGPIPE;
+	case SERIAL_CLOSED:
+		break;
+	}
+	return explain_closed(connect, heard, err);
+}
+
+static int serial(const struct connect *connect, struct error *err)
+{
+	bool is_terminal = isatty(STDIN_FILENO) == 1;
+	struct terminal terminal;
+	autoclose int console = microagent_console_open(connect->agent, connect->name, err);
+	int code;
+
+	if (console < 0)
+		return -1;
+	say(connect, "serial console, Ctrl-] detaches");
+	if (is_terminal && terminal_raw(&terminal, STDIN_FILENO, err) < 0)
+		return -1;
+	code = serial_with(connect, console, is_terminal, err);
+	if (is_terminal)
+		terminal_restore(&terminal);
+	return code;
+}
+
+static int connect_in(struct connect *connect, struct error *err)
+{
+	int code;
+
+	if (guest_signals_open(&connect->signals, err) < 0)
+		return -1;
+	if (connect->values->serial)
+		code = serial(connect, err);
+	else if (connect->values->send)
+		code = send_line(connect, err);
+	else
+		code = shell(connect, err);
+	guest_signals_close(&connect->signals);
+	return code;
+}
+
+static int check_words(struct cli *cli, const struct connect_values *v, const char *name,
+		       struct error *err)
+{
+	if (v->serial && (v->send || v->user))
+		return cli_usage(cli, err, "--serial is nobody's shell: no --send and no --user");
+	if (v->timeout && !v->send)
+		return cli_usage(cli, err, "--timeout is for --send");
+	if (guest_check_name(cli, name, err) < 0)
+		return -1;
+	if (!v->serial && !v->send && isatty(STDIN_FILENO) != 1)
+		return cli_usage(
+			cli, err,
+			"stdin is no terminal: `microagent connect %s --send LINE` runs one "
+			"line, `microagent exec %s` a command",
+			name, name);
+	return 0;
+}
+
+static int run_connect(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err)
+{
+	struct connect connect = {
+		.cli = cli, .values = values, .name = args->items[0], .signals = {.fd = -1}};
+	int code;
+
+	if (check_words(cli, values, connect.name, err) < 0)
+		return -1;
+	connect.agent = guest_open(cli, NULL, err);
+	if (!connect.agent)
+		return -1;
+	code = connect_in(&connect, err);
+	microagent_close(connect.agent);
+	return code;
+}
+
+const struct cli_command cli_connect = {
+	.name = "connect",
+	.args = "NAME",
+	.summary = "a shell in a running workspace, or its serial console",
+	.help = "A login shell on a terminal of its own in the guest; it follows the size of the\n"
+		"window. Ctrl-] detaches, which ends the shell. The exit code is the shell's.\n"
+		"\n"
+		"With --serial: the serial console, on which the guest's kernel speaks. No login "
+		"runs\n"
+		"there: what is typed reaches the guest, and whoever reads its console in the "
+		"guest.\n"
+		"It has one user at a time and shows what comes from now on; `microagent logs` "
+		"has\n"
+		"the rest.\n",
+	.group = CLI_GROUP_RUN,
+	.options = connect_options,
+	.values_size = sizeof(struct connect_values),
+	.min_args = 1,
+	.max_args = 1,
+	.guest_exit = true,
+	.run = run_connect,
+};

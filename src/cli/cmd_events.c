@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* events: the states that a workspace went through. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/guest.h"
+
+/* As the shell calls the end by SIGPIPE. */
+#define EXIT_OUT_CLOSED (128 + SIGPIPE)
+
+struct events_values {
+	bool follow;
+};
+
+static const struct cli_option events_options[] = {
+	{"follow", 'f', CLI_OPTION_FLAG, offsetof(struct events_values, follow), NULL,
+	 "print what comes, until the machine has ended", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+struct events {
+	struct cli *cli;
+	struct microagent *agent;
+	const char *name;
+	json_t *last; /* the last that was printed; NULL: none */
+};
+
+static void print_text(const json_t *event)
+{
+	const char *detail = json_string_value(json_object_get(event, "detail"));
+
+	printf("%s  %-11s", json_string_value(json_object_get(event, "observedAt")),
+	       json_string_value(json_object_get(event, "state")));
+	if (detail) {
+		printf("  ");
+		cli_print_safe(stdout, detail);
+	}
+	putchar('\n');
+}
+
+/* Where to go on: behind the last printed one, which may have been dropped with older ones. */
+static size_t first_new(const struct events *events, const json_t *list)
+{
+	for (size_t i = json_array_size(list); events->last && i > 0; i--)
+		if (json_equal(json_array_get(list, i - 1), events->last))
+			return i;
+	return 0;
+}
+
+static int print_new(struct events *events, struct error *err)
+{
+	json_auto_t *answer = microagent_events(events->agent, events->name, err);
+	const json_t *list = json_object_get(answer, "events");
+
+	if (!answer)
+		return -1;
+	for (size_t i = first_new(events, list); i < json_array_size(list); i++) {
+		json_t *event = json_array_get(list, i);
+
+		if (!events->cli->json)
+			print_text(event);
+		else if (cli_print_json(event, err) < 0)
+			return -1;
+		json_decref(events->last);
+		events->last = json_incref(event);
+	}
+	return fflush(stdout) == 0 ? 0 : 1;
+}
+
+/* As in logs: the watch is there before the first look. */
+static int follow(struct events *events, struct error *err)
+{
+	autoclose int watch = microagent_log_watch(events->agent, events->name, err);
+	bool running = false;
+
+	if (watch < 0 || microagent_is_running(events->agent, events->name, &running, err) < 0)
+		return -1;
+	for (;;) {
+		bool last = !running;
+		struct error why = {0};
+		int got = print_new(events, &why);
+
+		/* It may be deleted, which is an end too. */
+		if (got < 0 && events->last && why.code == ERR_NOT_FOUND)
+			return CLI_EXIT_OK;
+		if (got < 0)
+			*err = why;
+		if (got == 0 && last)
+			return CLI_EXIT_OK;
+		if (got == 0)
+			got = microagent_log_wait(events->agent, events->name, watch, STDOUT_FILENO,
+						  -1, &running, err);
+		if (got != 0)
+			return got < 0 ? -1 : EXIT_OUT_CLOSED;
+	}
+}
+
+static int events_in(struct events *events, bool following, struct error *err)
+{
+	json_auto_t *answer = NULL;
+
+	if (following)
+		return follow(events, err);
+	if (!events->cli->json)
+		return print_new(events, err) < 0 ? -1 : CLI_EXIT_OK;
+	answer = microagent_events(events->agent, events->name, err);
+	return answer ? cli_print_json(answer, err) : -1;
+}
+
+static int run_events(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	const struct events_values *v = values;
+	struct events events = {.cli = cli, .name = args->items[0]};
+	int code;
+
+	if (guest_check_name(cli, events.name, err) < 0)
+		return -1;
+	events.agent = guest_open(cli, NULL, err);
+	if (!events.agent)
+		return -1;
+	code = events_in(&events, v->follow, err);
+	json_decref(events.last);
+	microagent_close(events.agent);
+	return code;
+}
+
+const struct cli_command cli_events = {
+	.name = "events",
+	.args = "NAME",
+	.summary = "the states that a workspace went through, oldest first",
+	.help = "With --json: {\"events\": [...]}, and with --follow one event a line.\n",
+	.group = CLI_GROUP_OBSERVE,
+	.options = events_options,
+	.values_size = sizeof(struct events_values),
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_events,
+};

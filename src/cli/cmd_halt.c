@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* halt: a clean end, recorded as one that is to be started again. */
+#include "cli/each.h"
+
+static int run_halt(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	(void)values;
+	return each_run(cli, args, "halting", microagent_halt, NULL, err);
+}
+
+const struct cli_command cli_halt = {
+	.name = "halt",
+	.args = "NAME...",
+	.summary = "power a machine off and keep it for a later start",
+	.help = "As `microagent stop`, but recorded as `halted`. Out of quarantine the power "
+		"button\n"
+		"is pressed, since nothing else reaches the guest.\n",
+	.group = CLI_GROUP_LIFECYCLE,
+	.min_args = 1,
+	.max_args = SIZE_MAX,
+	.run = run_halt,
+};

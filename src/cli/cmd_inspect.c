@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* inspect: the supervisor's own answer about a workspace. */
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/guest.h"
+
+static int print(const struct cli *cli, const json_t *response, struct error *err)
+{
+	autofree char *text = NULL;
+
+	if (cli->json)
+		return cli_print_json(response, err);
+	text = json_pretty(response, err);
+	if (!text)
+		return -1;
+	puts(text);
+	return CLI_EXIT_OK;
+}
+
+static int run_inspect(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err)
+{
+	json_auto_t *response = NULL;
+	struct microagent *agent;
+	int code = -1;
+
+	(void)values;
+	if (guest_check_name(cli, args->items[0], err) < 0)
+		return -1;
+	agent = guest_open(cli, NULL, err);
+	if (!agent)
+		return -1;
+	if (microagent_status(agent, args->items[0], &response, err) == 0)
+		code = print(cli, response, err);
+	microagent_close(agent);
+	return code;
+}
+
+const struct cli_command cli_inspect = {
+	.name = "inspect",
+	.args = "NAME",
+	.summary = "everything about a workspace, as JSON",
+	.help = "The supervisor's answer to `inspect`: indented, or with --json in one line.\n"
+		"`microagent status` says the same for people.\n",
+	.group = CLI_GROUP_OBSERVE,
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_inspect,
+};

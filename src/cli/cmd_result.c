@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* result: what the command of a workspace came to. */
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/guest.h"
+
+static int row(struct cli_table *table, const char *name, const char *value, struct error *err)
+{
+	const char *const cells[] = {name, value};
+
+	return value ? cli_table_row(table, cells, err) : 0;
+}
+
+static const char *text_of(const json_t *result, const char *key)
+{
+	return json_string_value(json_object_get(result, key));
+}
+
+/* The text as it is into a file or pipe, made harmless for a terminal. */
+static void print_stream(const json_t *result, const char *key)
+{
+	const json_t *value = json_object_get(result, key);
+	const char *at = json_string_value(value);
+	size_t len = json_string_length(value);
+
+	if (len == 0)
+		return;
+	printf("--- %s\n", key);
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)at[i];
+		bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+
+		putchar(control && isatty(STDOUT_FILENO) == 1 ? '?' : c);
+	}
+	if (at[len - 1] != '\n')
+		putchar('\n');
+}
+
+static int print_result(const char *name, const json_t *result, struct error *err)
+{
+	const char *const heading[] = {"workspace", name};
+	auto_table struct cli_table table = {0};
+	char code[24];
+
+	snprintf(code, sizeof(code), "%" PRIdMAX,
+		 (intmax_t)json_integer_value(json_object_get(result, "exitCode")));
+	if (cli_table_init(&table, ARRAY_SIZE(heading), heading, err) < 0 ||
+	    row(&table, "exit code", code, err) < 0 ||
+	    row(&table, "error", text_of(result, "error"), err) < 0 ||
+	    row(&table, "started", text_of(result, "startedAt"), err) < 0 ||
+	    row(&table, "completed", text_of(result, "completedAt"), err) < 0 ||
+	    row(&table, "file", text_of(result, "resultPath"), err) < 0)
+		return -1;
+	cli_table_print(&table, stdout);
+	print_stream(result, "stdout");
+	print_stream(result, "stderr");
+	return CLI_EXIT_OK;
+}
+
+static int result_in(struct cli *cli, struct microagent *agent, const char *name, struct error *err)
+{
+	json_auto_t *response = NULL;
+	const json_t *result;
+
+	if (microagent_status(agent, name, &response, err) < 0)
+		return -1;
+	result = json_object_get(response, "result");
+	if (!result)
+		return error_set(err, ERR_NOT_FOUND,
+				 "workspace \"%s\" has no result: its command has not ended, or it "
+				 "has none: `microagent status %s`",
+				 name, name);
+	return cli->json ? cli_print_json(response, err) : print_result(name, result, err);
+}
+
+static int run_result(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	struct microagent *agent;
+	int code;
+
+	(void)values;
+	if (guest_check_name(cli, args->items[0], err) < 0)
+		return -1;
+	agent = guest_open(cli, NULL, err);
+	if (!agent)
+		return -1;
+	code = result_in(cli, agent, args->items[0], err);
+	microagent_close(agent);
+	return code;
+}
+
+const struct cli_command cli_result = {
+	.name = "result",
+	.args = "NAME",
+	.summary = "exit code and output of a workspace's own command",
+	.help = "Of the command that it was created with, once that has ended. With --json: the\n"
+		"supervisor's answer to `inspect`, in which it is `result`.\n",
+	.group = CLI_GROUP_OBSERVE,
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_result,
+};

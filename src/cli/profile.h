@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Sizes of machines by name, for --profile. */
+#ifndef CLI_PROFILE_H
+#define CLI_PROFILE_H
+
+#include <stdint.h>
+
+struct profile {
+	const char *name; /* NULL ends the table */
+	int64_t memory_mib, cpus, disk_mib;
+};
+extern const struct profile profiles[];
+
+/* NULL for an unknown name. */
+const struct profile *profile_find(const char *name);
+
+#endif
