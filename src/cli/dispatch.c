@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
-/* clang-format off: a row each */
+/* clang-format off */ /* a row each */
 const struct cli_command *const cli_commands[] = {
 	&cli_run,
 	&cli_exec,

@@ -98,9 +98,9 @@ def test_every_channel_ends_and_the_machine_goes_on(host):
         process.communicate(timeout=60)
         assert process.returncode == 125
     assert at_end(serial)
-    # From outside: of its sockets QEMU has its monitor and its serial console, and of the companions
+    # From outside: of its sockets QEMU has its monitor and its two consoles, and of the companions
     # nobody is alive but the cell's monitor.
-    assert len(sockets_of(before["pid"])) == 2
+    assert len(sockets_of(before["pid"])) == 3
     for name, pid in companions.items():
         assert is_alive(pid) == (name == "bwrap"), name
     assert [p.name for p in directory.iterdir() if p.is_socket()] == ["control.sock"]
