@@ -101,12 +101,15 @@ def test_verification(host):
     assert answer["verification"]["kernel"]["path"] == str(kernel)
     recorded = call("inspect", identity, config)["verification"]
     assert recorded["ok"] is True
+    assert recorded["rootfs"]["sha256"] == recorded["rootfs"]["recordedSHA256"]
     with open(kernel, "ab") as file:
+        file.write(b"!")
+    with open(config["rootfsPath"], "r+b") as file:
         file.write(b"!")
     found = call("inspect", identity, config)["verification"]
     assert found["ok"] is False
     entries = {entry["artifact"]: entry for entry in found["divergence"]}
-    assert set(entries) == {"kernel"}
+    assert set(entries) == {"kernel", "rootfs"}
     for artifact, entry in entries.items():
         assert entry["field"] == "sha256"
         assert entry["expected"] == recorded[artifact]["sha256"] != entry["actual"]
@@ -131,6 +134,8 @@ def test_life(host):
     # the disk was written to, which is no divergence once the workspace was started
     answer = call("inspect", identity, config)
     assert answer["event"]["state"] == "halted" and answer["verification"]["ok"] is True
+    rootfs = answer["verification"]["rootfs"]
+    assert rootfs["sha256"] and rootfs["recordedSHA256"]
     assert not any(signal["ready"] for signal in answer.get("readiness", {}).values())
 
     # start from halted is a boot from the same disk; run is a start in the foreground
