@@ -29,6 +29,7 @@ def pytest_configure(config):
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
+    config.addinivalue_line("markers", "whole_suite: looks back at all other tests, and runs last")
     config.addinivalue_line("markers", "soak: takes more than two minutes; `make soak` runs it")
 
 
@@ -36,6 +37,15 @@ def pytest_collection_modifyitems(items):
     """What waits for the tuned kernel and the debian image, built in the background on a machine
     that is new, comes last."""
     items.sort(key=lambda item: bool({"tuned_kernel", "debian_image"} & set(item.fixturenames)))
+
+
+def pytest_collection_modifyitems(items):
+    """What no test has met is known only after all of them: in a run of the whole suite, which
+    tests/run.py announces, that test comes last; in any other it does not come at all."""
+    last = [item for item in items if item.get_closest_marker("whole_suite")]
+    items[:] = [item for item in items if item not in last]
+    if os.environ.get("MICROAGENT_TEST_WHOLE_SUITE"):
+        items.extend(last)
 
 
 def pid_lines(text):
@@ -131,6 +141,8 @@ class Host:
         assert done.stdout.endswith(b"\n") and done.stdout.count(b"\n}") <= 1, done.stdout
         answer = json.loads(done.stdout)
         assert answer["ok"] == (done.returncode == 0), (done.returncode, answer)
+        if answer["ok"] and request:
+            schema_check.validate("request", request)
         schema_check.validate_response((request or {}).get("command"), answer) \
             if answer["ok"] else schema_check.validate("response", answer, "failure")
         return done.returncode, answer, done.stderr.decode(errors="replace")

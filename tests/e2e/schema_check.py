@@ -54,9 +54,34 @@ def explain(error):
         yield f"{where or 'document'}: {error.message[:300]}"
 
 
+def variants(name):
+    """The schemas of a message that comes in several forms: each is a message of its own."""
+    return load(name).get("oneOf", [])
+
+
+def messages():
+    """Every message that a test must meet: (schema, part of its $defs or form)."""
+    answers = [part for part in load("response")["$defs"] if part not in ("result", "artifacts")]
+    return {(name, form) for name in names() for form in
+            (answers if name == "response" else range(len(variants(name))) or [None])}
+
+
+def remember(name, document, part):
+    """That the message was met; with an answer also its blocks."""
+    forms = variants(name)
+    for form, schema in enumerate(forms):
+        base = (SCHEMAS / f"{name}.json").as_uri()
+        if validator(name).evolve(schema={"$ref": f"{base}#/oneOf/{form}"}).is_valid(document):
+            seen.add((name, form))
+    if not forms:
+        seen.add((name, part))
+    if name == "response":
+        seen.update((block, None) for block in names() if block in document and block != "error")
+
+
 def validate(name, document, part=None):
     """AssertionError with all that is wrong. Remembers that the message was met."""
-    seen.add(name)
+    remember(name, document, part)
     found = problems(name, document, part)
     assert not found, (f"schema/{name}.json{'#' + part if part else ''} does not allow this:\n  " +
                        "\n  ".join(found) + "\n" + json.dumps(document, indent=1)[:3000])
@@ -97,4 +122,4 @@ def validate_workspace(directory):
 
 def unseen():
     """Messages that no test of this process has met."""
-    return sorted(set(names()) - seen)
+    return sorted(messages() - seen, key=str)

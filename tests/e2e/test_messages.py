@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Messages that pass between our own programs, each against its schema: the agent's forms as a
+client writes and reads them, and what the live supervisor says on its sockets, seen by strace."""
+
+import base64
+import json
+import re
+import socket
+import struct
+import subprocess
+
+import pytest
+
+import schema_check
+from conftest import wait_until
+
+
+def dial(host, name, port=2222):
+    stream = socket.socket(socket.AF_UNIX)
+    stream.settimeout(60)
+    stream.connect(str(host.state / name / "vsock.sock"))
+    stream.sendall(b"CONNECT %d\n" % port)
+    line = b""
+    while not line.endswith(b"\n"):
+        line += stream.recv(1) or pytest.fail("the agent's port is closed")
+    return stream
+
+
+class Frames:
+    """A connection to the agent in its frame form; every JSON frame is validated."""
+
+    def __init__(self, host, name, sent, got):
+        self.stream, self.sent, self.got = dial(host, name), sent, got
+
+    def send(self, message):
+        if isinstance(message, dict):
+            schema_check.validate(self.sent, message)
+            message = json.dumps(message).encode()
+        self.stream.sendall(struct.pack(">I", len(message)) + message)
+
+    def exactly(self, size):
+        data = b""
+        while len(data) < size:
+            part = self.stream.recv(size - len(data))
+            assert part, "the agent closed the connection"
+            data += part
+        return data
+
+    def frame(self):
+        data = self.exactly(struct.unpack(">I", self.exactly(4))[0])
+        if not data.startswith(b"{"):
+            return data
+        message = json.loads(data)
+        schema_check.validate(self.got, message)
+        return message
+
+    def until(self, event):
+        """The events up to the one that is wanted, binary frames left out."""
+        while True:
+            message = self.frame()
+            if isinstance(message, dict) and message["event"] == event:
+                return message
+
+
+def test_envelopes(vm):
+    def ask(request):
+        schema_check.validate("agent-envelope-request", request)
+        with dial(vm, "vm") as stream:
+            stream.sendall(json.dumps(request).encode() + b"\n")
+            stream.shutdown(socket.SHUT_WR)
+            answer = json.loads(stream.makefile("rb").read())
+        schema_check.validate("agent-envelope-answer", answer)
+        return answer
+
+    answer = ask({"op": "exec", "payload": {"command": ["sh", "-c", "echo $A; exit 3"], "cwd": "/",
+                                            "env": {"A": "b"}, "timeout_sec": 30, "user": "root"}})
+    assert answer == {"exit_code": 3, "stdout": "b\n", "stderr": ""}
+    assert ask({"op": "exec", "payload": {"command": ["/none"]}})["start_error"]
+    assert ask({"op": "exec", "payload": {"command": ["sleep", "99"], "timeout_sec": 1}})["timed_out"]
+    answer = ask({"op": "copyout", "payload": {"guest_path": "/etc/passwd"}})
+    assert b"root" in base64.b64decode(answer["data"]) and answer["error"] == ""
+    assert "dance" in ask({"op": "dance", "payload": {}})["error"]
+
+
+def test_buffered_frames(vm):
+    agent = Frames(vm, "vm", "agent-exec-request", "agent-exec-answer")
+    requests = [{"id": "a", "cmd": ["cat"], "stdin": base64.b64encode(b"bytes").decode(), "env": {},
+                 "cwd": "/", "timeoutSeconds": 30},
+                {"id": "b", "cmd": ["sh", "-c", "kill -9 $$"]},
+                {"id": "c", "cmd": ["sleep", "99"], "timeoutSeconds": 1},
+                {"id": "d", "cmd": ["/none"]}]
+    for request in requests:  # all at once: the agent closes when it has nothing left to answer
+        agent.send(request)
+    answers = {answer["id"]: answer for answer in (agent.frame() for _ in requests)}
+    assert base64.b64decode(answers["a"]["stdout"]) == b"bytes"
+    assert (answers["b"]["signal"], answers["b"]["exitCode"]) == (9, 137)
+    assert answers["c"]["timedOut"] and answers["d"]["startError"]
+
+
+def test_streams(vm):
+    agent = Frames(vm, "vm", "agent-stream-request", "agent-stream-event")
+    agent.send({"id": "a", "request": 1, "stream": True, "cmd": ["cat"], "stdin": True})
+    assert agent.until("start")["id"] == "a"
+    agent.send(b"\1" + struct.pack(">Q", 1) + b"hello")
+    assert agent.frame() == b"\2" + struct.pack(">Q", 1) + b"hello"
+    agent.send({"event": "stdin-close", "request": 1})
+    assert agent.until("exit")["exitCode"] == 0
+    agent.send({"id": "b", "request": 2, "stream": True, "cmd": ["sh"], "pty": {"rows": 24, "cols": 80}})
+    agent.until("start")
+    agent.send({"event": "resize", "request": 2, "rows": 50, "cols": 132})
+    agent.send(b"\1" + struct.pack(">Q", 2) + b"stty size; exit 4\n")
+    assert agent.until("exit")["exitCode"] == 4
+    for number, ending, signal in ((3, {"event": "signal", "request": 3, "signal": 15}, 15),
+                                   (4, {"event": "cancel", "request": 4}, 9)):
+        agent.send({"id": "c", "request": number, "stream": True, "cmd": ["sleep", "99"]})
+        agent.until("start")
+        agent.send(ending)
+        event = agent.until("exit")
+        assert event["signal"] == signal and event["killed"] == (signal == 9), event
+    agent.send({"event": "attach", "request": 5, "exec": "workload"})
+    assert "workload" in agent.until("error")["error"]  # this workspace has none
+
+
+# ---- between the live supervisor, its guest and its commands ------------------------------------
+
+def conversations(trace):
+    """What was read and what was written on each descriptor: {(fd, "in" or "out"): bytes}."""
+    found = {}
+    for line in trace.read_text(errors="replace").splitlines():
+        line = re.sub(r"^\d+ +", "", line)
+        match = re.match(r"(read|recv|write|send)\w*\((\d+)", line)
+        result = re.search(r"\) = (\d+)", line)
+        if not match or not result:
+            continue
+        way = "in" if match[1] in ("read", "recv") else "out"
+        text = "".join(re.findall(r'"((?:\\x[0-9a-f]{2})*)"', line))
+        data = bytes.fromhex(text.replace("\\x", ""))[:int(result[1])]
+        found.setdefault((int(match[2]), way), bytearray()).extend(data)
+    return found
+
+
+def frames(data):
+    """The JSON of length-prefixed frames, as far as data is that."""
+    found = []
+    while len(data) >= 4:
+        size = struct.unpack(">I", data[:4])[0]
+        if not 1 <= size <= len(data) - 4 or data[4:5] != b"{":
+            break
+        found.append(json.loads(data[4:4 + size]))
+        data = data[4 + size:]
+    return found
+
+
+def documents(data):
+    """The JSON objects of a stream that is nothing else."""
+    try:
+        return [json.loads(line) for line in bytes(data).splitlines() if line]
+    except ValueError:
+        return []
+
+
+def test_control_stream_and_control_socket(host):
+    """A life from hello to power-off."""
+    host("create", "w", "--memory", 256, "--cpus", 1, "--", "sleep", "1000", check=0)
+    trace = host.base / "trace"
+    starting = host.popen("start", "w")
+    runtime = host.state / "w" / "runtime.json"
+    # Long before the guest says anything: a kernel has to boot first.
+    wait_until(runtime.exists, "the live supervisor")
+    pid = json.loads(runtime.read_text())["supervisorPid"]
+    tracer = subprocess.Popen(["strace", "-f", "-xx", "-s", "2000000", "-o", trace, "-e",
+                               "trace=read,write,recvfrom,sendto,recvmsg,sendmsg,readv,writev",
+                               "-p", str(pid)], stderr=subprocess.PIPE)
+    assert b"attached" in tracer.stderr.readline()
+    out, err = starting.communicate()
+    assert starting.returncode == 0, (out, err)
+    host("stop", "w", check=0)
+    tracer.communicate()
+    host("delete", "w", check=0)
+    heard = conversations(trace)
+    types = {}
+    for (_, way), data in heard.items():
+        for message in frames(bytes(data)):
+            name = f"control-{message.get('type')}"
+            assert name in schema_check.names(), message
+            schema_check.validate(name, message)
+            types.setdefault(way, set()).add(message["type"])
+        for message in documents(data):
+            if message.get("command") == "power":
+                schema_check.validate("control-sock-request", message)
+            elif set(message) <= {"ok", "error", "errorCode"} and "ok" in message:
+                schema_check.validate("control-sock-answer", message)
+    assert types == {"in": {"hello", "ready", "result"}, "out": {"config", "time", "power"}}, types
+
+
+@pytest.mark.whole_suite
+def test_every_message_was_met():
+    """A message that no test exercises is one of which nobody knows whether its schema is true."""
+    assert schema_check.unseen() == []
