@@ -124,18 +124,22 @@ def test_streams(vm):
 # ---- between the live supervisor, its guest and its commands ------------------------------------
 
 def conversations(trace):
-    """What was read and what was written on each descriptor: {(fd, "in" or "out"): bytes}."""
-    found = {}
+    """What was read and what was written on each descriptor, from its opening to its end:
+    {(descriptor, how often it was closed before, "in" or "out"): bytes}."""
+    found, closed = {}, {}
     for line in trace.read_text(errors="replace").splitlines():
         line = re.sub(r"^\d+ +", "", line)
-        match = re.match(r"(read|recv|write|send)\w*\((\d+)", line)
-        result = re.search(r"\) = (\d+)", line)
+        match = re.match(r"(read|recv|write|send|close)\w*\((\d+)", line)
+        result = re.search(r"\)\s+= (\d+)", line)
         if not match or not result:
+            continue
+        if match[1] == "close":
+            closed[match[2]] = closed.get(match[2], 0) + 1
             continue
         way = "in" if match[1] in ("read", "recv") else "out"
         text = "".join(re.findall(r'"((?:\\x[0-9a-f]{2})*)"', line))
         data = bytes.fromhex(text.replace("\\x", ""))[:int(result[1])]
-        found.setdefault((int(match[2]), way), bytearray()).extend(data)
+        found.setdefault((match[2], closed.get(match[2], 0), way), bytearray()).extend(data)
     return found
 
 
@@ -152,11 +156,16 @@ def frames(data):
 
 
 def documents(data):
-    """The JSON objects of a stream that is nothing else."""
-    try:
-        return [json.loads(line) for line in bytes(data).splitlines() if line]
-    except ValueError:
-        return []
+    """The JSON objects of a stream that begins with them, one behind the other."""
+    text, found = bytes(data).decode(errors="replace"), []
+    while text.startswith("{"):
+        try:
+            document, end = json.JSONDecoder().raw_decode(text)
+        except ValueError:
+            break
+        found.append(document)
+        text = text[end:].lstrip()
+    return found
 
 
 def test_control_stream_and_control_socket(host):
@@ -169,17 +178,18 @@ def test_control_stream_and_control_socket(host):
     wait_until(runtime.exists, "the live supervisor")
     pid = json.loads(runtime.read_text())["supervisorPid"]
     tracer = subprocess.Popen(["strace", "-f", "-xx", "-s", "2000000", "-o", trace, "-e",
-                               "trace=read,write,recvfrom,sendto,recvmsg,sendmsg,readv,writev",
+                               "trace=close,read,write,recvfrom,sendto,recvmsg,sendmsg,readv,writev",
                                "-p", str(pid)], stderr=subprocess.PIPE)
     assert b"attached" in tracer.stderr.readline()
     out, err = starting.communicate()
     assert starting.returncode == 0, (out, err)
-    host("stop", "w", check=0)
+    host.json("stop", "w")
     tracer.communicate()
-    host("delete", "w", check=0)
+    assert "Power down" in host.json("logs", "w")["logs"]
+    assert host.json("delete", "w", "nobody")["responses"]
     heard = conversations(trace)
-    types = {}
-    for (_, way), data in heard.items():
+    types, powers = {}, 0
+    for (_, _, way), data in heard.items():
         for message in frames(bytes(data)):
             name = f"control-{message.get('type')}"
             assert name in schema_check.names(), message
@@ -188,12 +198,41 @@ def test_control_stream_and_control_socket(host):
         for message in documents(data):
             if message.get("command") == "power":
                 schema_check.validate("control-sock-request", message)
+                powers += 1
             elif set(message) <= {"ok", "error", "errorCode"} and "ok" in message:
                 schema_check.validate("control-sock-answer", message)
     assert types == {"in": {"hello", "ready", "result"}, "out": {"config", "time", "power"}}, types
+    assert powers == 1
+
+
+def test_small_documents_of_the_command_line(host):
+    env = {"MICROAGENT_CACHE_DIR": str(host.base / "cache")}
+    assert host.json("kernel", "refresh", env=env) == {"refreshed": 0}
+    assert host.json("version")["version"] in host("version", check=0).stdout
+
+
+def test_control_socket_by_hand(vm):
+    """The last of this file: the workspace is severed afterwards."""
+    def ask(request):
+        with socket.socket(socket.AF_UNIX) as stream:
+            stream.settimeout(60)
+            stream.connect(str(vm.state / "vm" / "control.sock"))
+            stream.sendall(json.dumps(request).encode())
+            stream.shutdown(socket.SHUT_WR)
+            answer = json.loads(stream.makefile("rb").read())
+        schema_check.validate("control-sock-answer", answer)
+        return answer
+
+    refused = ask({"command": "dance"})
+    assert refused["ok"] is False and refused["errorCode"] == "unsupported"
+    request = {"command": "quarantine"}
+    schema_check.validate("control-sock-request", request)
+    assert ask(request)["event"]["state"] == "quarantined"
 
 
 @pytest.mark.whole_suite
 def test_every_message_was_met():
     """A message that no test exercises is one of which nobody knows whether its schema is true."""
-    assert schema_check.unseen() == []
+    unseen = schema_check.unseen()
+    assert not unseen, ", ".join(f"{name} ({form})" if form is not None else name
+                                 for name, form in unseen)

@@ -127,6 +127,8 @@ def test_life(host):
     assert answer["readiness"]["guestReady"]["ready"] and answer["readiness"]["shellReady"]["ready"]
     assert not answer["readiness"]["resultReady"]["ready"] and "result" not in answer
     assert "running" in refused(call, "start", identity, config)["error"]
+    console = call("console", identity, config)["event"]
+    assert console["state"] == "running" and console["detail"].endswith("/console.sock")
     refused(call, "delete", identity, config)
     assert call("inspect", identity, config)["event"]["state"] == "running"
     assert call("halt", identity, config)["event"]["state"] == "halted"
@@ -138,6 +140,7 @@ def test_life(host):
     assert rootfs["sha256"] and rootfs["recordedSHA256"]
     assert not any(signal["ready"] for signal in answer.get("readiness", {}).values())
 
+    refused(call, "console", identity, config)
     # start from halted is a boot from the same disk; run is a start in the foreground
     running = call.begin("run", identity, config)
     wait_until(lambda: call("inspect", identity, config)["event"]["state"] == "running", "running")
