@@ -69,6 +69,11 @@ int microagent_check_env(const char *word, struct error *err);
 int microagent_check_publish(const char *word, struct error *err);
 int microagent_check_listener(const char *word, struct error *err);
 
+/* Whether word is "NAME=PATH:/MOUNTPOINT:ro|rw", a raw disk image with an ext4 file system, or
+ * "DIR:/MOUNTPOINT[:ro]", a directory of the host; ERR_INVALID. The files are not looked at. */
+int microagent_check_disk(const char *word, struct error *err);
+int microagent_check_share(const char *word, struct error *err);
+
 /* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
  * borrowed for the call. */
 struct microagent_spec {
@@ -90,6 +95,9 @@ struct microagent_spec {
 	const char *mediation;
 	bool mediation_optional; /* the workspace may do without it */
 	const char *const *vsock;
+	/* Further disks and shared directories, as microagent_check_disk() and _share() have them,
+	 * NULL-terminated; NULL: none. */
+	const char *const *disks, *const *shares;
 };
 
 /* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT when there is one of

@@ -63,6 +63,8 @@ json_t *make_config(const struct microagent *agent, const struct make *make,
 		    const struct microagent_spec *spec, struct error *err);
 /* channels.c: adds portForwards to the config's network, mediation and vsockListeners. */
 int channels_put(json_t *config, const struct microagent_spec *spec, struct error *err);
+/* attach.c: adds disks and shares to the config. */
+int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err);
 /* The supervisor has recorded the workspace: it is no longer in the making. */
 void make_done(struct make *make);
 /* Removes the directory again, if nothing lives in it. */

@@ -230,8 +230,8 @@ json_t *make_config(const struct microagent *agent, const struct make *make,
 	    put_number(config, "memoryMiB", spec->memory_mib, err) < 0 ||
 	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
 	    json_put(config, "network", json_pack("{s:s}", "mode", "isolated"), err) < 0 ||
-	    channels_put(config, spec, err) < 0 || put_image(config, make, err) < 0 ||
-	    put_workload(config, spec, err) < 0)
+	    channels_put(config, spec, err) < 0 || attach_put(config, spec, err) < 0 ||
+	    put_image(config, make, err) < 0 || put_workload(config, spec, err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }

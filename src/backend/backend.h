@@ -30,8 +30,8 @@ enum vm_end {
 struct vm_events {
 	/* Bytes of the serial console. */
 	void (*serial)(void *data, const uint8_t *bytes, size_t len);
-	/* A disk has no room: the VM is paused and goes on after vm_resume. */
-	void (*disk_full)(void *data, const char *detail);
+	/* A disk ("rootfs" or one of vm_boot's) has no room: the VM is paused and goes on after vm_resume. */
+	void (*disk_full)(void *data, const char *serial, const char *reason);
 	/* The VM and every companion of it have ended and been reaped. Called once, last, from the
 	 * loop; the owner may free the VM in it, and in no other of these callbacks. */
 	void (*ended)(void *data, enum vm_end end, const char *detail);

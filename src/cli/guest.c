@@ -34,6 +34,8 @@ struct microagent_spec guest_spec(const struct guest_values *values, const char 
 		.mediation = values->mediation,
 		.mediation_optional = values->mediation_optional,
 		.vsock = values->vsock.items,
+		.disks = values->disks.items,
+		.shares = values->shares.items,
 	};
 }
 
@@ -96,12 +98,20 @@ static int check_profile(struct cli *cli, const char *given, struct error *err)
 			 given);
 }
 
+static int check_attached(struct cli *cli, const struct guest_values *values, struct error *err)
+{
+	if (check_words(cli, "--disk", &values->disks, microagent_check_disk, err) < 0)
+		return -1;
+	return check_words(cli, "--share", &values->shares, microagent_check_share, err);
+}
+
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
 		struct error *err)
 {
 	if (guest_check_name(cli, name, err) < 0 ||
 	    check_accelerator(cli, values->accelerator, err) < 0 ||
-	    check_channels(cli, values, err) < 0 || check_profile(cli, values->profile, err) < 0)
+	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
+	    check_profile(cli, values->profile, err) < 0)
 		return -1;
 	return guest_check_env(cli, &values->env, err);
 }

@@ -11,7 +11,7 @@
 struct guest_values {
 	const char *image, *kernel, *initrd, *accelerator, *user, *profile;
 	int64_t memory, cpus, timeout;
-	struct cli_words env, publish, vsock;
+	struct cli_words env, publish, vsock, disks, shares;
 	const char *mediation;
 	bool mediation_optional;
 };
@@ -121,6 +121,22 @@ struct guest_values {
 		 GUEST_OPTION(values, member, vsock),                                           \
 		 "PORT=HOST:PORT",                                                              \
 		 "further vsock port that leads the guest to HOST:PORT",                        \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"disk",                                                                        \
+		 0,                                                                             \
+		 CLI_OPTION_LIST,                                                               \
+		 GUEST_OPTION(values, member, disks),                                           \
+		 "NAME=PATH:/DIR:ro|rw",                                                        \
+		 "further disk, a raw ext4 image, mounted on DIR",                              \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"share",                                                                       \
+		 0,                                                                             \
+		 CLI_OPTION_LIST,                                                               \
+		 GUEST_OPTION(values, member, shares),                                          \
+		 "PATH:/DIR[:ro]",                                                              \
+		 "directory of this host, mounted on DIR",                                      \
 		 0,                                                                             \
 		 0},                                                                            \
 	{                                                                                       \

@@ -90,7 +90,23 @@ static void on_room_timer(struct loop *loop, void *data)
 	control_stream_push_time(live->control);
 }
 
-static void on_disk_full(void *data, const char *detail)
+/* The name by which people know the disk. */
+static const char *disk_name(const struct live *live, const char *serial)
+{
+	size_t i;
+	json_t *disk;
+
+	json_array_foreach(live->ticket.disks, i, disk)
+	{
+		const char *own = json_string_value(json_object_get(disk, "serial"));
+
+		if (own && strcmp(own, serial) == 0)
+			return json_string_value(json_object_get(disk, "name"));
+	}
+	return serial;
+}
+
+static void on_disk_full(void *data, const char *serial, const char *reason)
 {
 	struct live *live = data;
 	char text[256];
@@ -99,8 +115,8 @@ static void on_disk_full(void *data, const char *detail)
 	if (live->paused)
 		return;
 	live->paused = true;
-	snprintf(text, sizeof(text), "paused: no space left for the guest's disk%s%s",
-		 detail && *detail ? ": " : "", detail ? detail : "");
+	snprintf(text, sizeof(text), "paused: no space left for the guest's disk \"%.64s\": %.100s",
+		 disk_name(live, serial), reason);
 	if (live->outcome.intent == INTENT_NONE)
 		live_record(live, live->state, text);
 	if (!loop_add_timer(live->loop,

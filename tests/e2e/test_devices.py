@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ended, wait_until
+from conftest import HANG_S, ended, wait_until
 from test_supervisor import request, sparse
 
 
@@ -44,20 +44,20 @@ def guest_memory(host, name):
 
 def check_balloon(host, name):
     """What the host asks for it gets, and what the guest frees it gets without asking."""
-    # 100 MiB written and freed again: free page reporting gives them back.
-    before = guest_memory(host, name)
-    sh(host, name, "mkdir /fill && mount -t tmpfs -o size=100% none /fill && dd if=/dev/zero of=/fill/f bs=1M count=100")
-    assert guest_memory(host, name) > 100
+    # 80 MiB written and freed again: free page reporting gives them back.
+    sh(host, name, "mkdir /fill && mount -t tmpfs none /fill && dd if=/dev/zero of=/fill/f bs=1M count=80")
+    full = guest_memory(host, name)
+    assert full > 80
     sh(host, name, "umount /fill")
-    wait_until(lambda: guest_memory(host, name) < before + 30, "the freed memory to be the host's")
+    wait_until(lambda: guest_memory(host, name) < full - 60, "the freed memory to be the host's")
 
     # What it only keeps for later, as files that it has read, it gives when it is asked to.
-    sh(host, name, "dd if=/dev/zero of=/file bs=1M count=80 conv=fsync && cat /file > /dev/null")
-    full = guest_memory(host, name)
+    sh(host, name, "truncate -s 150M /file && cat /file > /dev/null")
+    assert guest_memory(host, name) > 150
     answer = host.json("balloon", name, 110)
     assert answer["balloon"]["memoryMiB"] == 256 and answer["balloon"]["actualMiB"] < 256, answer
     wait_until(lambda: host.json("balloon", name, 110)["balloon"]["actualMiB"] == 110, "the guest to give")
-    wait_until(lambda: guest_memory(host, name) < full - 30, "the memory to be the host's")
+    wait_until(lambda: guest_memory(host, name) < 130, "the memory to be the host's")
     wait_until(lambda: "256 of 256 MiB" in host("balloon", name, 256, check=0).stdout, "the guest to have it back")
     # More than it has, nothing at all, or no number.
     for mib, code, word in ((257, 1, "between 64 and the 256"), (63, 1, "between 64"), (0, 2, "MIB"), ("x", 2, "MIB")):
@@ -71,7 +71,12 @@ def test_every_machine(host, which):
     kernels = [k for k in host.json("kernel", "list")["kernels"] if k["name"].startswith(which)]
     if not kernels:
         pytest.skip(f"no {which} kernel is installed")
-    host("create", "w", "--kernel", kernels[0]["name"], "--memory", 256, "--cpus", 1, check=0)
+    extra = make_disk(host.base / "a:b=c.ext4", which="by option")
+    shared = host.base / "share:d"
+    shared.mkdir()
+    (shared / "which").write_text(" shared")
+    host("create", "w", "--kernel", kernels[0]["name"], "--memory", 256, "--cpus", 1,
+         "--disk", f"extra={extra}:/extra:ro", "--share", f"{shared}:/shared:ro", check=0)
     done = host("balloon", "w", 128)
     assert done.returncode == 1 and "not running" in done.stderr
     host("start", "w", check=0)
@@ -80,9 +85,37 @@ def test_every_machine(host, which):
     sh(host, "w", "echo through-hvc0 > /dev/hvc0; echo through-ttyS0 > /dev/ttyS0")
     log = host.state / "w" / "serial.log"
     wait_until(lambda: "through-hvc0" in log.read_text() and "through-ttyS0" in log.read_text(), "both lines")
+    assert sh(host, "w", "cat /extra/which /shared/which", "agent") == "by option shared"
     check_balloon(host, "w")
     host("kill", "w", check=0)
     host("delete", "w", check=0)
+
+
+def test_a_full_disk_pauses_the_machine(host):
+    """The image of a further disk outgrows its file system: the guest waits, and goes on with room."""
+    if os.getuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    small = host.base / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", small], check=True)
+    try:
+        sparse_disk = make_disk(small / "data.ext4", 96)
+        host("create", "w", "--memory", 256, "--cpus", 1, "--disk", f"data={sparse_disk}:/data:rw", check=0)
+        host("start", "w", check=0)
+        writer = host.popen("exec", "w", "--", "dd", "if=/dev/urandom", "of=/data/f", "bs=1M", "count=32", "conv=fsync")
+        events = host.state / "w" / "events.json"
+        wait_until(lambda: 'paused: no space left for the guest\'s disk \\"data\\"' in events.read_text(), "the pause")
+        subprocess.run(["mount", "-o", "remount,size=120m", small], check=True)
+        wait_until(lambda: "resumed" in events.read_text(), "the machine to go on")
+        writer.communicate(timeout=HANG_S)
+        assert writer.returncode == 0
+        assert sh(host, "w", "wc -c < /data/f").strip() == str(32 << 20)
+        assert host.json("status", "w")["event"]["state"] == "running"
+        host("kill", "w", check=0)
+        host("delete", "w", check=0)
+    finally:
+        host("kill", "w")
+        subprocess.run(["umount", small], check=True)
 
 
 def test_disks(host):
@@ -139,6 +172,17 @@ def test_a_disk_without_a_file_system(host):
     assert code == 1 and 'the disk "scratch"' in answer["error"], answer
     assert ended(host, "agent-1")["state"] == "failed"
     host.supervisor(request("delete", sparse(host)))
+
+
+@pytest.mark.parametrize("words", [
+    ("--disk", "x"), ("--disk", "x=/f"), ("--disk", "x=/f:/m"), ("--disk", "=/f:/m:ro"), ("--disk", "x=:/m:ro"),
+    ("--disk", "x=/f:m:ro"), ("--disk", "x=/f:/m:rx"), ("--share", "/d"), ("--share", "/d:m"), ("--share", ":/m"),
+    ("--share", "/d:ro"),
+])
+def test_words_that_are_no_device(host, words):
+    done = host("create", "w", *words)
+    assert done.returncode == 2 and words[0] in done.stderr, done.stderr
+    assert not host.state.exists()
 
 
 def refused_disks(host):

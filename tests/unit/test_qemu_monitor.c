@@ -11,12 +11,12 @@ struct heard {
 	char detail[256];
 };
 
-static void on_full(void *data, const char *detail)
+static void on_full(void *data, const char *serial, const char *reason)
 {
 	struct heard *h = data;
 
 	h->full++;
-	snprintf(h->detail, sizeof(h->detail), "%s", detail);
+	snprintf(h->detail, sizeof(h->detail), "disk %.32s: %.100s", serial, reason);
 }
 
 static struct vm without_processes(struct heard *h)

@@ -48,11 +48,11 @@ static void on_serial(void *data, const uint8_t *bytes, size_t len)
 		loop_stop(f->loop);
 }
 
-static void on_full(void *data, const char *detail)
+static void on_full(void *data, const char *serial, const char *reason)
 {
 	struct fixture *f = data;
 
-	snprintf(f->full, sizeof(f->full), "%s", detail);
+	snprintf(f->full, sizeof(f->full), "disk %.32s: %.100s", serial, reason);
 	loop_stop(f->loop);
 }
 

@@ -64,7 +64,6 @@ static void on_block_error(struct vm *vm, const json_t *body)
 {
 	const char *node = json_string_value(json_object_get(body, "node-name"));
 	const char *reason = json_string_value(json_object_get(body, "reason"));
-	char detail[160];
 
 	if (!json_is_true(json_object_get(body, "nospace"))) {
 		if (vm->log)
@@ -75,9 +74,7 @@ static void on_block_error(struct vm *vm, const json_t *body)
 	if (vm->paused)
 		return;
 	vm->paused = true;
-	snprintf(detail, sizeof(detail), "disk %.32s: %.100s", node ? node : "?",
-		 reason ? reason : "no space left");
-	vm->events.disk_full(vm->events.data, detail);
+	vm->events.disk_full(vm->events.data, node ? node : "?", reason ? reason : "no space left");
 }
 
 static void on_stop(struct vm *vm, const json_t *body)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The words by which people ask for disks and shared directories, into a config. Paths may hold
+ * colons, so words are read from their ends. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+static bool is_mode(const char *text)
+{
+	return strcmp(text, "ro") == 0 || strcmp(text, "rw") == 0;
+}
+
+/* Cuts ":TAIL" off the end of text and returns TAIL; NULL where there is none. */
+static char *cut_tail(char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon)
+		return NULL;
+	*colon = '\0';
+	return colon + 1;
+}
+
+static int put_place(json_t *out, const char *path, const char *mountpoint, const char *mode,
+		     struct error *err)
+{
+	autofree char *absolute = path_absolute(path, err);
+
+	if (!absolute || json_put_string(out, "path", absolute, err) < 0 ||
+	    json_put_string(out, "mountpoint", mountpoint, err) < 0)
+		return -1;
+	return json_put_string(out, "mode", mode, err);
+}
+
+/* NAME=PATH:/MOUNTPOINT:ro|rw */
+static json_t *disk_json(const char *word, size_t index, struct error *err)
+{
+	json_auto_t *out = json_object();
+	autofree char *copy = strdup(word);
+	char *equals = copy ? strchr(copy, '=') : NULL;
+	char *mode = equals ? cut_tail(equals + 1) : NULL;
+	char *mountpoint = mode ? cut_tail(equals + 1) : NULL;
+
+	(void)index;
+	if (!mountpoint || equals == copy || !equals[1] || *mountpoint != '/' || !is_mode(mode)) {
+		error_set(err, ERR_INVALID, "\"%.200s\" is not NAME=PATH:/MOUNTPOINT:ro or :rw",
+			  word);
+		return NULL;
+	}
+	*equals = '\0';
+	if (json_put_string(out, "name", copy, err) < 0 ||
+	    put_place(out, equals + 1, mountpoint, mode, err) < 0)
+		return NULL;
+	return steal_ptr(&out);
+}
+
+/* DIR:/MOUNTPOINT[:ro] */
+static json_t *share_json(const char *word, size_t index, struct error *err)
+{
+	json_auto_t *out = json_object();
+	autofree char *copy = strdup(word);
+	char *mountpoint = copy ? cut_tail(copy) : NULL;
+	const char *mode = "rw";
+	char tag[32];
+
+	if (mountpoint && is_mode(mountpoint)) {
+		mode = mountpoint;
+		mountpoint = cut_tail(copy);
+	}
+	if (!mountpoint || !*copy || *mountpoint != '/') {
+		error_set(err, ERR_INVALID,
+			  "\"%.200s\" is not DIR:/MOUNTPOINT or "
+			  "DIR:/MOUNTPOINT:ro",
+			  word);
+		return NULL;
+	}
+	snprintf(tag, sizeof(tag), "share-%zu", index);
+	if (json_put_string(out, "tag", tag, err) < 0 ||
+	    put_place(out, copy, mountpoint, mode, err) < 0)
+		return NULL;
+	return steal_ptr(&out);
+}
+
+int microagent_check_disk(const char *word, struct error *err)
+{
+	json_auto_t *value = disk_json(word, 0, err);
+
+	return value ? 0 : -1;
+}
+
+int microagent_check_share(const char *word, struct error *err)
+{
+	json_auto_t *value = share_json(word, 0, err);
+
+	return value ? 0 : -1;
+}
+
+static int put_list(json_t *config, const char *key, const char *const *words,
+		    json_t *(*convert)(const char *word, size_t index, struct error *err),
+		    struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	if (!words || !words[0])
+		return 0;
+	for (size_t i = 0; words[i]; i++) {
+		json_t *item = convert(words[i], i, err);
+
+		if (!item)
+			return -1;
+		if (json_array_append_new(list, item) < 0)
+			return error_errno(err, ENOMEM, "memory");
+	}
+	return json_put(config, key, json_incref(list), err);
+}
+
+int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err)
+{
+	return put_list(config, "disks", spec->disks, disk_json, err) < 0
+		       ? -1
+		       : put_list(config, "shares", spec->shares, share_json, err);
+}
