@@ -62,7 +62,7 @@ static void find_confinement(struct backend_host *host)
 
 static int qemu_host(struct backend_host *out, struct error *err)
 {
-	struct backend_host host = {.architecture = "x86_64"};
+	struct backend_host host = {.architecture = "amd64"}; /* the protocol's word for it */
 	struct accel_facts facts;
 	struct error missing;
 	autofree char *vsockd = program_vsockd(&missing);
