@@ -101,6 +101,8 @@ int loop_set_events(struct loop_watch *w, uint32_t events, struct error *err)
 	struct epoll_event ev = {.events = events, .data.ptr = w};
 	int op = !events ? EPOLL_CTL_DEL : w->polled ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
+	if (events == w->events && (!events || w->polled || w->always_ready))
+		return 0;
 	if (!w->always_ready && (events || w->polled) &&
 	    epoll_ctl(w->loop->epoll, op, w->fd, &ev) < 0) {
 		if (errno != EPERM)

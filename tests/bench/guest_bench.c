@@ -3,17 +3,22 @@
  * The guest side of the benchmarks and of the vsock device's own tests, run as /init of a bare QEMU: says
  * BENCH-INIT on the console with its first write, then echoes bytes on vsock port 7000 and on the
  * virtio-serial port named "echo", swallows what comes to vsock port 7001 (answering one byte at the
- * end), and sends as many MiB as an 8-byte request on port 7002 asks for. As an ordinary program,
- * `guest_bench PROGRAM` prints the median nanoseconds of fork, exec and wait of PROGRAM.
+ * end), and sends as many MiB as an 8-byte request on port 7002 asks for; and the same by TCP on the
+ * network of QEMU's user mode, if there is a card. As an ordinary program, `guest_bench tcp` serves by TCP
+ * alone, and `guest_bench PROGRAM` prints the median nanoseconds of fork, exec and wait of PROGRAM.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/vm_sockets.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -115,10 +120,39 @@ static int listen_on(uint32_t port)
 	return fd;
 }
 
-static void serve(uint32_t port, void (*fn)(int))
+static int listen_tcp(uint32_t port)
 {
-	/* Listening before the child is there: BENCH-READY must be true. */
-	int fd = listen_on(port);
+	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 16))
+		exit(1);
+	return fd;
+}
+
+/* The address that QEMU's user network forwards to. False without a card. */
+static int raise_network(void)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = inet_addr("10.0.2.15")};
+	struct sockaddr_in mask = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = inet_addr("255.255.255.0")};
+	struct ifreq request = {.ifr_name = "eth0"};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	memcpy(&request.ifr_addr, &addr, sizeof(addr));
+	if (fd < 0 || ioctl(fd, SIOCSIFADDR, &request))
+		return 0;
+	memcpy(&request.ifr_netmask, &mask, sizeof(mask));
+	ioctl(fd, SIOCSIFNETMASK, &request);
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	ioctl(fd, SIOCSIFFLAGS, &request);
+	close(fd);
+	return 1;
+}
+
+/* fd listens before the child is there: BENCH-READY must be true. */
+static void serve(int fd, void (*fn)(int))
+{
 	if (fork() != 0) {
 		close(fd);
 		return;
@@ -183,8 +217,21 @@ static void serial_echo(void)
 	}
 }
 
+static void serve_all(int (*listener)(uint32_t port))
+{
+	serve(listener(ECHO), echo);
+	serve(listener(SINK), sink);
+	serve(listener(SOURCE), source);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 2 && getpid() != 1 && strcmp(argv[1], "tcp") == 0) {
+		serve_all(listen_tcp);
+		write_all(1, "BENCH-READY\n", 12);
+		for (;;)
+			pause();
+	}
 	if (argc == 2 && getpid() != 1)
 		return printf("%llu\n", (unsigned long long)fork_exec_wait(argv[1])) < 0;
 	write_all(1, "BENCH-INIT\n", 11);
@@ -193,9 +240,9 @@ int main(int argc, char **argv)
 	mkdir("/sys", 0755);
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 	mount("sysfs", "/sys", "sysfs", 0, NULL);
-	serve(ECHO, echo);
-	serve(SINK, sink);
-	serve(SOURCE, source);
+	serve_all(listen_on);
+	if (raise_network())
+		serve_all(listen_tcp);
 	hold();
 	serial_echo();
 	write_all(1, "BENCH-READY\n", 12);

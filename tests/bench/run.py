@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """The figures, as ratios measured in one run on one machine; raw samples go to build/bench.
-Usage: run.py [boot] [ready] [oneshot] [echo] [exec] [memory] [cell] [rerun]   (all without words)"""
+Usage: run.py [boot] [ready] [oneshot] [echo] [publish] [exec] [memory] [cell] [rerun]   (all without words)"""
 
 import contextlib
 import json
@@ -26,6 +26,7 @@ OUT = BUILD / "bench"
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
 ECHO, SINK, SOURCE = 7000, 7001, 7002
 BULK_MIB = 256
+PUBLISH_MIB = 64
 HANG_S = 120  # bounds a hang on a busy machine, and measures nothing
 
 rows = []
@@ -104,7 +105,7 @@ def guest_program():
     return program
 
 
-def bare_initrd():
+def bare_initrd(with_modules=False):
     tree = OUT / "initrd"
     shutil.rmtree(tree, ignore_errors=True)
     (tree / "dev").mkdir(parents=True)
@@ -112,7 +113,11 @@ def bare_initrd():
     # PID 1 of an initramfs has no standard streams without this node.
     os.mknod(tree / "dev/console", 0o600 | 0o020000, os.makedev(5, 1))
     target = OUT / "bench.initrd"
+    modules = Path(kernel()["path"] + ".modules")
     with open(target, "wb") as out:
+        if with_modules and modules.exists():
+            out.write(modules.read_bytes())
+            out.flush()
         names = subprocess.run(["find", "."], cwd=tree, capture_output=True, check=True).stdout
         subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=tree, input=names, stdout=out, check=True)
     return target
@@ -336,28 +341,96 @@ def measure_echo(base):
             talk(vsock, serial)
 
 
+def swallow(stream, mebibytes=BULK_MIB):
+    """MiB a second into the guest, until it has read the last byte."""
+    block, began = b"\0" * (1 << 20), time.monotonic()
+    for _ in range(mebibytes):
+        stream.sendall(block)
+    stream.shutdown(socket.SHUT_WR)
+    stream.recv(1)
+    return mebibytes / (time.monotonic() - began)
+
+
+def pour(stream, mebibytes=BULK_MIB):
+    """MiB a second out of the guest."""
+    began, left = time.monotonic(), mebibytes << 20
+    stream.sendall(struct.pack("<Q", mebibytes))
+    while left:
+        left -= len(stream.recv(1 << 20)) or sys.exit("the source ended early")
+    return mebibytes / (time.monotonic() - began)
+
+
 def talk(vsock, serial):
     line = socket.socket(socket.AF_UNIX)
     line.connect(str(serial))
     record("vsock 1-byte echo", round_trips(dial(vsock, ECHO), 3000), "virtio-serial",
            round_trips(line, 3000), "us", "<= 2x")
-    down, up = [], []
-    for _ in range(max(3, ROUNDS // 3)):
-        stream = dial(vsock, SINK)
-        block, began = b"\0" * (1 << 20), time.monotonic()
-        for _ in range(BULK_MIB):
-            stream.sendall(block)
-        stream.shutdown(socket.SHUT_WR)
-        stream.recv(1)
-        down.append(BULK_MIB / (time.monotonic() - began))
-        stream = dial(vsock, SOURCE)
-        began, left = time.monotonic(), BULK_MIB << 20
-        stream.sendall(struct.pack("<Q", BULK_MIB))
-        while left:
-            left -= len(stream.recv(1 << 20)) or sys.exit("the source ended early")
-        up.append(BULK_MIB / (time.monotonic() - began))
+    rounds = range(max(3, ROUNDS // 3))
+    down = [swallow(dial(vsock, SINK)) for _ in rounds]
+    up = [pour(dial(vsock, SOURCE)) for _ in rounds]
     record("vsock host to guest", down, "", [], "MiB/s", "-")
     record("vsock guest to host", up, "", [], "MiB/s", "-")
+
+
+def free_ports(count):
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [listener.getsockname()[1] for listener in held]
+    for listener in held:
+        listener.close()
+    return ports
+
+
+def call(port):
+    stream = socket.create_connection(("127.0.0.1", port))
+    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return stream
+
+
+def use_ports(echo, sink, source):
+    """Samples of a guest's three TCP servers as the host reaches them."""
+    rounds = range(max(3, ROUNDS // 3))
+    took = {"echo": round_trips(call(echo), 2000), "connect": []}
+    for _ in range(ROUNDS * 5):
+        began = time.perf_counter()
+        with call(echo) as stream:
+            stream.sendall(b"x")
+            stream.recv(1)
+        took["connect"].append((time.perf_counter() - began) * 1e6)
+    took["down"] = [swallow(call(sink), PUBLISH_MIB) for _ in rounds]
+    took["up"] = [pour(call(source), PUBLISH_MIB) for _ in rounds]
+    return took
+
+
+def bench_publish():
+    """A published port against QEMU's own forwarding, to the same servers on the same kernel."""
+    ports, guest = free_ports(3), (ECHO, SINK, SOURCE)
+    with Cli() as cli:
+        missing = lacking(cli, "network.portForwards")
+        if missing:
+            print(f"publish: skipped, the backend does not have {', '.join(missing)} yet")
+            return
+        program = guest_program()
+        cli("create", "b", "--memory", 256, "--cpus", 1,
+            *(word for pair in zip(ports, guest) for word in ("-p", "%d:%d" % pair)))
+        cli("start", "b")
+        cli("exec", "b", "--", "sh", "-c", "cat > /tmp/bench && chmod 755 /tmp/bench", input=program.read_bytes())
+        words = bare_words(our_qemu_words(cli, "b"), bare_initrd(with_modules=True))
+        serving = [BIN / "microagent", "exec", "b", "--", "/tmp/bench", "tcp"]
+        with running(serving, env=cli.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as servers:
+            until(servers.stdout, b"BENCH-READY")
+            ours = use_ports(*ports)
+        cli("kill", "b")
+    forwards = "".join(",hostfwd=tcp:127.0.0.1:%d-:%d" % pair for pair in zip(ports, guest))
+    words += ["-global", "virtio-mmio.force-legacy=false", "-netdev", f"user,id=n{forwards}", "-device",
+              "virtio-net-device,netdev=n"]
+    with running(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as qemu:
+        until(qemu.stdout, b"BENCH-READY")
+        theirs = use_ports(*ports)
+    for key, name, unit in (("echo", "published port, 1-byte echo", "us"),
+                            ("connect", "published port, connect and echo", "us"),
+                            ("down", "published port, host to guest", "MiB/s"),
+                            ("up", "published port, guest to host", "MiB/s")):
+        record(name, ours[key], "hostfwd", theirs[key], unit, "-")
 
 
 def exec_true(stream, number):

@@ -1,9 +1,157 @@
 # SPDX-License-Identifier: MIT
 """Published ports: TCP of the host to TCP of the guest, over vsock."""
 
+import concurrent.futures
+import json
+import os
+import socket
+import struct
+import threading
+import zlib
+
 import pytest
 
+from test_mediation import free_port, install_guest_program
+
 SMALL = ("--memory", 256, "--cpus", 1)
+NOBODY, V4, V6 = 7999, 8080, 8086
+
+
+def connect(port, host="127.0.0.1"):
+    return socket.create_connection((host, port), 60)
+
+
+def read_all(stream):
+    with stream.makefile("rb") as reader:
+        return reader.read()
+
+
+def ask(port, data, host="127.0.0.1"):
+    """Sends, ends its side, and reads until the other's end."""
+    with connect(port, host) as stream:
+        stream.sendall(data)
+        stream.shutdown(socket.SHUT_WR)
+        return read_all(stream)
+
+
+def serve(host, name, address, port):
+    child = host.popen("exec", name, "--", "/tmp/gc", "serve", address, port)
+    assert child.stdout.readline() == b"listening\n"
+    return child
+
+
+def test_published_ports_of_one_guest(host):
+    if "network.portForwards" not in host.json("contract")["backendSupport"]["qemu"]["features"]:
+        pytest.skip("this backend publishes no ports yet")
+    ports = {"v4": free_port(), "v6": free_port(), "nobody": free_port(), "again": free_port()}
+    host("create", "w", *SMALL, "-p", f"{ports['v4']}:{V4}", "-p", f"127.0.0.1:{ports['v6']}:{V6}/tcp",
+         "-p", f"[::1]:{ports['again']}:{V4}", "--publish", f"localhost:{ports['nobody']}:{NOBODY}", check=0)
+    host("start", "w", check=0)
+    install_guest_program(host, "w")
+    servers = [serve(host, "w", "127.0.0.1", V4), serve(host, "w", "::1", V6)]
+    declared = host.json("status", "w")["network"]["portForwards"]
+    assert [(f["host"], f["hostPort"], f["guestPort"]) for f in declared] == [
+        ("127.0.0.1", ports["v4"], V4), ("127.0.0.1", ports["v6"], V6), ("::1", ports["again"], V4),
+        ("127.0.0.1", ports["nobody"], NOBODY)]
+    assert f"127.0.0.1:{ports['v4']} to port {V4}" in host("status", "w").stdout
+
+    half_close_both_ways(ports)
+    bulk(ports["v4"])
+    nobody_listens(ports["nobody"])
+    client_killed_half_way(ports["v4"])
+    slow_reader(ports["v4"])
+    many_at_once(ports["v4"])
+    taken_port(host, ports["v4"])
+    http(host, ports["nobody"])
+
+    host("kill", "w", check=0)
+    for port in ports.values():  # free again at once
+        socket.create_server(("127.0.0.1", port)).close()
+    for child in servers:
+        child.communicate()
+    host("delete", "w", check=0)
+
+
+def half_close_both_ways(ports):
+    assert ask(ports["v4"], b"e" + b"to the loopback") == b"to the loopback"
+    assert ask(ports["v6"], b"e" + b"to ::1 of the guest") == b"to ::1 of the guest"
+    assert ask(ports["again"], b"e" + b"from ::1", host="::1") == b"from ::1"
+    # The guest ends its side first and without having read all.
+    with connect(ports["v4"]) as stream:
+        stream.sendall(b"r")
+        assert read_all(stream) == b"no"
+
+
+def bulk(port):
+    data = os.urandom(1 << 20) * 16
+    assert ask(port, b"d" + data) == b"%d %08x\n" % (len(data), zlib.crc32(data))
+    assert ask(port, b"e" + data[:3_000_001]) == data[:3_000_001]
+    with connect(port) as stream:
+        stream.sendall(b"s00000016")
+        assert read_all(stream) == b"".join(bytes([i]) * (1 << 20) for i in range(16))
+
+
+def nobody_listens(port):
+    with connect(port) as stream:
+        try:
+            assert stream.recv(1) == b""
+        except ConnectionResetError:
+            pass
+
+
+def client_killed_half_way(port):
+    for _ in range(3):
+        stream = connect(port)
+        stream.sendall(b"s00000064")
+        assert stream.recv(10)
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        stream.close()
+    assert ask(port, b"e" + b"still there") == b"still there"
+
+
+def slow_reader(port):
+    """It holds up its own connection and nothing else."""
+    with connect(port) as slow:
+        slow.sendall(b"s00000016")
+        assert ask(port, b"e" + b"meanwhile") == b"meanwhile"
+        assert read_all(slow).count(b"\x0f") == 1 << 20
+
+
+def many_at_once(port):
+    barrier = threading.Barrier(128)
+
+    def one(number):
+        with connect(port) as stream:
+            text = b"number %d" % number
+            stream.sendall(b"e" + text)
+            got = b""
+            while len(got) < len(text):
+                got += stream.recv(100)
+            barrier.wait(120)  # all 128 are open now
+            stream.shutdown(socket.SHUT_WR)
+            return got == text and read_all(stream) == b""
+
+    with concurrent.futures.ThreadPoolExecutor(128) as pool:
+        assert all(pool.map(one, range(128)))
+
+
+def taken_port(host, port):
+    host("create", "second", *SMALL, "-p", f"{port}:1", check=0)
+    done = host("--json", "start", "second")
+    error = json.loads(done.stdout)
+    assert done.returncode == 75 and error["errorCode"] == "unavailable", done
+    assert f"127.0.0.1:{port}" in error["error"]
+    # Nothing was begun.
+    assert host.json("status", "second")["event"]["state"] == "prepared"
+    host("delete", "second", check=0)
+
+
+def http(host, port):
+    """busybox httpd, as any user of a published port has it."""
+    host("exec", "w", "--", "sh", "-c", "mkdir -p /tmp/www && echo hello > /tmp/www/index.html && "
+         f"busybox httpd -p 127.0.0.1:{NOBODY} -h /tmp/www", check=0)
+    answer = ask(port, b"GET / HTTP/1.0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.") and b"200 OK" in answer and answer.endswith(b"hello\n"), answer
 
 
 @pytest.mark.parametrize("words,code,text", [
