@@ -7,7 +7,11 @@ import os
 import signal
 import socket
 
+import pytest
+
 from conftest import held, wait_until
+from test_mediation import Target, echo, install_guest_program, mediation
+from test_shares import share
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
 
@@ -75,8 +79,25 @@ def sysfs_counter(host):
          check=0)
 
 
-def test_every_channel_ends_and_the_machine_goes_on(host):
-    config = start(host)
+def echo_to_the_end(peer):
+    try:
+        echo(peer)
+    except OSError:
+        pass  # cut off, as it should be
+
+
+@pytest.fixture
+def target():
+    it = Target(echo_to_the_end)
+    yield it
+    it.close()
+
+
+def test_every_channel_ends_and_the_machine_goes_on(host, target):
+    work = host.base / "work"
+    work.mkdir(mode=0o700)
+    config = start(host, mediation=mediation(target.port), shares=[share(work, "/work")],
+                   vsockListeners=[{"port": 3000, "target": f"127.0.0.1:{target.port}"}])
     directory = host.state / "w"
     before = runtime(host)
     companions = {c["name"]: c["pid"] for c in before["companions"]}
@@ -87,17 +108,28 @@ def test_every_channel_ends_and_the_machine_goes_on(host):
     for stream in streams:
         assert stream.stdout.readline()
     serial = console(host)
+    install_guest_program(host, "w")
+    for port in (2048, 3000):
+        dialler = host.popen("exec", "w", "--", "sh", "-c",
+                             f"(while :; do echo x; usleep 20000; done) | /tmp/gc dial {port}")
+        assert dialler.stdout.readline() == b"x\n"  # through the target and back
+        streams.append(dialler)
+    host("exec", "w", "--", "sh", "-c", "(while :; do date; usleep 50000; done) > /work/log 2>&1 &", check=0)
+    wait_until(lambda: (work / "log").exists() and (work / "log").stat().st_size, "the share to be written")
 
     code, answer = ask(host, "quarantine")
     assert code == 0, answer
     event = answer["event"]
     assert event["state"] == "quarantined"
-    assert {"console", "control", "microagent-vsockd"} <= set(event["severed"])
+    written, made = (work / "log").stat().st_size, target.count
+    assert {"console", "control", "microagent-vsockd", "virtiofsd work"} <= set(event["severed"])
+    assert sum("1 connection" in name for name in event["severed"]) == 2, event["severed"]
     assert event["detail"] == "severed: " + ", ".join(event["severed"])
     for process in (*streams, idle):
         process.communicate(timeout=60)
         assert process.returncode == 125
     assert at_end(serial)
+    wait_until(lambda: all(peer.fileno() < 0 for peer in target.open), "the target's connections to end")
     # From outside: of its sockets QEMU has its monitor and its two consoles, and of the companions
     # nobody is alive but the cell's monitor.
     assert len(sockets_of(before["pid"])) == 3
@@ -107,11 +139,13 @@ def test_every_channel_ends_and_the_machine_goes_on(host):
     # The machine goes on: its beat is in the log.
     seen = len((directory / "serial.log").read_bytes())
     wait_until(lambda: b"beat" in (directory / "serial.log").read_bytes()[seen:], "another beat")
+    assert (work / "log").stat().st_size == written and target.count == made
 
     code, answer = ask(host, "inspect")
     assert answer["event"] == event
     assert answer["readiness"]["shellReady"] == {
         "ready": False, "detail": "workspace is quarantined; live readiness unavailable"}
+    assert answer["readiness"]["mediationReady"]["ready"] is False
     for command in ("start", "prepare", "run"):
         code, answer = ask(host, command, config)
         assert (code, answer["errorCode"]) == (1, "conflict")

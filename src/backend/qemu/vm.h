@@ -19,6 +19,7 @@
 #include "backend/qemu/cell.h"
 #include "backend/qemu/command_line.h"
 #include "backend/qemu/companion.h"
+#include "backend/qemu/descendants.h"
 #include "backend/qemu/qmp.h"
 #include "backend/qemu/stderr_log.h"
 
@@ -67,6 +68,7 @@ struct vm {
 	unsigned long long qmp_inode, serial_inode, console_inode;
 	struct loop_watch *sever_timer;
 	uint64_t sever_deadline_ns;
+	struct descendants severed; /* what the companions had started */
 };
 
 /* Of one shared directory: virtiofsd's listening socket, and QEMU's connection to it. */

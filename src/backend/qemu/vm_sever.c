@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Quarantine: every channel of the VM is cut, and nobody's word is taken for it. The companions are
- * killed and reaped; then QEMU's own descriptors are listed from outside, in /proc, until no socket
+ * killed and reaped, what they had started (a program in its cell) by pidfd; then QEMU's own descriptors are listed from outside, in /proc, until no socket
  * is among them but those of its monitor and its two consoles. QEMU closes its ends of dead
  * connections by itself and tells nobody, so the list is looked at every few milliseconds. A list
  * that cannot be read proves nothing and fails the quarantine.
@@ -47,6 +47,8 @@ static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, 
 		return false;
 	}
 	target[n] = '\0';
+	if (strcmp(target, "/dev/net/tun") == 0)
+		return true; /* a tap: the network of a bridged guest is no socket */
 	inode = socket_inode(target);
 	return inode && inode != vm->qmp_inode && inode != vm->serial_inode &&
 	       inode != vm->console_inode;
@@ -115,6 +117,10 @@ static int look(const struct vm *vm, struct error *err)
 		error_set(err, ERR_TIMEOUT, "%s did not end", living);
 		return 1;
 	}
+	if (!descendants_gone(&vm->severed)) {
+		error_set(err, ERR_TIMEOUT, "a process of a companion did not end");
+		return 1;
+	}
 	left = vm_foreign_sockets(vm, vm->cell.pid, err);
 	if (left > 0) {
 		error_set(err, ERR_TIMEOUT,
@@ -132,7 +138,7 @@ static void on_look(struct loop *loop, void *data)
 
 	(void)loop;
 	/* Its pid is its own until it has ended, of which `ended` tells. */
-	if (!vm_is_alive(vm))
+	if (vm->killing || !vm_is_alive(vm))
 		return;
 	left = look(vm, &why);
 	if (left > 0 && clock_mono_ns() < vm->sever_deadline_ns)
@@ -153,6 +159,11 @@ int vm_sever(struct vm *vm, struct error *err)
 		return -1;
 	vm->severing = true;
 	vm->sever_deadline_ns = clock_mono_ns() + limit_get(LIMIT_SEVER_MS) * NS_PER_MS;
+	/* Once a companion is dead its children can no longer be found. */
+	for (const struct companion *c = vm->companions.first; c; c = c->next)
+		if (!c->gone && descendants_add(&vm->severed, c->proc.pid, err) < 0)
+			return -1;
 	companions_end(&vm->companions);
+	descendants_kill(&vm->severed);
 	return 0;
 }

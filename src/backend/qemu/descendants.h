@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes that a companion has started, by pidfd: killing a cell's monitor does not prove
+ * that the program in the cell has ended. */
+#ifndef BACKEND_QEMU_DESCENDANTS_H
+#define BACKEND_QEMU_DESCENDANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+#define DESCENDANTS_MAX 256 /* of all companions of a VM */
+
+struct descendants {
+	int fds[DESCENDANTS_MAX];
+	size_t count;
+};
+
+/* Adds all that descend from pid, a process of ours that is not reaped yet. */
+int descendants_add(struct descendants *all, pid_t pid, struct error *err);
+void descendants_kill(const struct descendants *all);
+bool descendants_gone(const struct descendants *all);
+void descendants_close(struct descendants *all);
+
+#endif
