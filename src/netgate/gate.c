@@ -57,7 +57,7 @@ static void hear_supervisor(struct gate *g)
 	static uint8_t message[PREFIXES_OWN_MAX * sizeof(struct prefix_wire) + 1];
 	ssize_t n = recv(g->supervisor, message, sizeof(message), MSG_DONTWAIT);
 
-	if (n <= 0 && errno != EAGAIN && errno != EINTR)
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		g->supervisor = -1;
 	else if (n > 0)
 		prefixes_take_own(&g->screen.prefixes, message, (size_t)n);
