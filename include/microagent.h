@@ -77,10 +77,13 @@ int microagent_check_share(const char *word, struct error *err);
 /* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
  * borrowed for the call. */
 struct microagent_spec {
-	const char *image;	    /* name in the cache, or a path with a '/' to a raw ext4 file */
-	const char *kernel;	    /* the same for a kernel */
-	const char *initrd;	    /* path; NULL: the one beside the kernel */
-	const char *accelerator;    /* "auto" (NULL), "kvm" or "tcg" */
+	const char *image;	 /* name in the cache, or a path with a '/' to a raw ext4 file */
+	const char *kernel;	 /* the same for a kernel */
+	const char *initrd;	 /* path; NULL: the one beside the kernel */
+	const char *accelerator; /* "auto" (NULL), "kvm" or "tcg" */
+	const char *network;	 /* "nat" (NULL), "isolated" or "bridged" */
+	const char *network_interface; /* the bridge of "bridged" */
+	const char *const *allow;   /* IPv4 prefixes that nat opens, NULL-terminated; NULL: none */
 	int64_t memory_mib;	    /* MiB; 0: 512 */
 	int64_t cpus;		    /* 0: 2 */
 	const char *const *env;	    /* "KEY=VALUE" of the command, NULL-terminated */
@@ -142,6 +145,10 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 /* {"workspaces":[{"name","state","observedAt","detail"?,"memoryMiB","cpuCount","command"?}]},
  * sorted by name. One whose files are damaged is listed with state "unknown" and "error". */
 json_t *microagent_list(struct microagent *agent, struct error *err);
+/* {"workspace","state","backend","network":{"mode","allow","portForwards"}} as prepared; while it runs
+ * also "runtime":{"mode","ip","subnet","gateway","dns","routes"}, as far as the host knows them, and
+ * "detail" where something is to be known about it. ERR_NOT_FOUND for an absent workspace. */
+json_t *microagent_network(struct microagent *agent, const char *name, struct error *err);
 /* What a running workspace runs on: "kvm" or "tcg" ("" when not recorded). TCG is emulation and
  * no security boundary; a user interface says so at every start. */
 int microagent_accelerator(struct microagent *agent, const char *name, char out[8],

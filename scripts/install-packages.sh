@@ -5,7 +5,7 @@
 set -eu
 
 run_set="gcc libc6-dev make binutils libjansson-dev libseccomp-dev libarchive-dev libssl-dev
-	qemu-system-x86 qemu-system-common bubblewrap uidmap e2fsprogs busybox-static dpkg apt-utils xz-utils kmod ca-certificates"
+	qemu-system-x86 qemu-system-common bubblewrap passt uidmap e2fsprogs busybox-static dpkg apt-utils xz-utils kmod ca-certificates"
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-pytest python3-jsonschema procps
 	mmdebstrap qemu-utils bc bison flex libelf-dev cpio rsync scdoc strace util-linux"
 bench_set="runc"

@@ -228,6 +228,25 @@ static void check_state(const struct microagent *agent, const json_t *host, stru
 	}
 }
 
+/* The default mode: without it every run needs --network. */
+static void check_network(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	const char *reason = text_of(host, "natReason");
+
+	(void)agent;
+	if (json_is_true(json_object_get(host, "natAvailable"))) {
+		set_detail(out, *reason ? VERDICT_DEGRADED : VERDICT_OK, "nat%s%s%s",
+			   *reason ? ": " : "", reason,
+			   json_is_true(json_object_get(host, "bridgedAvailable")) ? ", bridged"
+										   : "");
+		return;
+	}
+	set_detail(out, VERDICT_DEGRADED, "isolated only: %s",
+		   *reason ? reason : "the supervisor does not say why");
+	if (!in_path("passt"))
+		set_remedy(out, "sudo apt-get install passt");
+}
+
 static const struct check {
 	const char *name;
 	check_fn *fn;
@@ -237,6 +256,7 @@ static const struct check {
 	{"accelerator", check_accelerator},
 	{"confinement", check_confinement},
 	{"vsock", check_vsock},
+	{"network", check_network},
 	{"kernel", check_kernel},
 	{"image", check_image},
 	{"artifact", check_artifact},

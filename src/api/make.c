@@ -214,6 +214,24 @@ static int put_image(json_t *config, const struct make *make, struct error *err)
 	return json_put(config, "image", steal_ptr(&image), err);
 }
 
+static int put_network(json_t *config, const struct microagent_spec *spec, struct error *err)
+{
+	json_auto_t *network = json_object();
+	json_t *allow;
+
+	if (!network)
+		return error_errno(err, ENOMEM, "network");
+	if (json_put_string(network, "mode", spec->network ? spec->network : "nat", err) < 0 ||
+	    put_text(network, "interface", spec->network_interface, err) < 0)
+		return -1;
+	if (spec->allow && spec->allow[0]) {
+		allow = words_json(spec->allow, err);
+		if (!allow || json_put(network, "allow", allow, err) < 0)
+			return -1;
+	}
+	return json_put(config, "network", steal_ptr(&network), err);
+}
+
 json_t *make_config(const struct microagent *agent, const struct make *make,
 		    const struct microagent_spec *spec, struct error *err)
 {
@@ -229,9 +247,9 @@ json_t *make_config(const struct microagent *agent, const struct make *make,
 	    put_text(config, "accelerator", spec->accelerator, err) < 0 ||
 	    put_number(config, "memoryMiB", spec->memory_mib, err) < 0 ||
 	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
-	    json_put(config, "network", json_pack("{s:s}", "mode", "isolated"), err) < 0 ||
-	    channels_put(config, spec, err) < 0 || attach_put(config, spec, err) < 0 ||
-	    put_image(config, make, err) < 0 || put_workload(config, spec, err) < 0)
+	    put_network(config, spec, err) < 0 || channels_put(config, spec, err) < 0 ||
+	    attach_put(config, spec, err) < 0 || put_image(config, make, err) < 0 ||
+	    put_workload(config, spec, err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }

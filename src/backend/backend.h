@@ -37,6 +37,9 @@ struct vm_events {
 	void (*ended)(void *data, enum vm_end end, const char *detail);
 	/* A companion (vsockd...) died by itself. fatal: the owner is expected to kill the VM. */
 	void (*companion_lost)(void *data, const char *name, int code, bool fatal);
+	/* The guest has opened a connection, or tried to: one line as the host saw it, bounded in
+	 * length and number. */
+	void (*connection)(void *data, const char *line);
 	/* What sever() began has come to its end. names: array of what was severed, borrowed; why:
 	 * NULL, or why it is not proven, and then the VM must not go on. */
 	void (*severed)(void *data, const json_t *names, const struct error *why);
@@ -83,6 +86,9 @@ struct backend_host {
 	char confinement_reason[256];
 	bool kvm_available; /* only if the probe passed */
 	bool vsock_available;
+	bool nat_available, bridged_available;
+	/* Why not; of nat also what it lacks where it is to be had. "" when there is nothing to say. */
+	char nat_reason[256], bridged_reason[256];
 };
 
 /* How large the guest is now, in MiB; or why that is not known. */

@@ -69,6 +69,8 @@
 	X(VSOCK_CLOSE_MS, 8000, "ms", "the guest kernel's RST after both ends have closed")        \
 	X(VSOCK_DRAIN_MS, 2000, "ms", "a guest's last bytes delivered after the VM has ended")     \
 	X(VSOCK_IDLE_MS, 2000, "ms", "quiet after which vsockd lets guest memory go")              \
+	X(GUEST_DHCP_MS, 10000, "ms", "a bridged guest's wait for an address")                     \
+	X(GUEST_DHCP_TRY_MS, 1000, "ms", "answer to one DHCP message before it is said again")     \
 	X(NETGATE_LINES, 64, "lines/s", "connections of a guest that are listed one by one")       \
 	X(NETGATE_FLOW_MS, 300000, "ms", "quiet after which the same ports are a new connection")  \
 	X(WORKSPACE_MEMORY_MIN_MIB, 64, "MiB", "smallest guest")                                   \

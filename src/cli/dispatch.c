@@ -24,6 +24,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_status,
 	&cli_inspect,
 	&cli_result,
+	&cli_network,
 	&cli_logs,
 	&cli_events,
 	&cli_doctor,

@@ -24,6 +24,9 @@ struct microagent_spec guest_spec(const struct guest_values *values, const char 
 		.kernel = values->kernel,
 		.initrd = values->initrd,
 		.accelerator = values->accelerator,
+		.network = values->network,
+		.network_interface = values->network_interface,
+		.allow = values->allow.items,
 		.memory_mib = values->memory ? values->memory : size->memory_mib,
 		.cpus = values->cpus ? values->cpus : size->cpus,
 		.env = values->env.items,
@@ -63,6 +66,18 @@ static int check_words(struct cli *cli, const char *option, const struct cli_wor
 int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err)
 {
 	return check_words(cli, "--env", env, microagent_check_env, err);
+}
+
+static int check_network(struct cli *cli, const char *given, struct error *err)
+{
+	static const char *const names[] = {"nat", "isolated", "bridged"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!given || strcmp(given, names[i]) == 0)
+			return 0;
+	}
+	return cli_usage(cli, err, "--network must be nat, isolated or bridged, and is \"%s\"",
+			 given);
 }
 
 static int check_accelerator(struct cli *cli, const char *given, struct error *err)
@@ -110,8 +125,8 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 {
 	if (guest_check_name(cli, name, err) < 0 ||
 	    check_accelerator(cli, values->accelerator, err) < 0 ||
-	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
-	    check_profile(cli, values->profile, err) < 0)
+	    check_network(cli, values->network, err) < 0 || check_channels(cli, values, err) < 0 ||
+	    check_attached(cli, values, err) < 0 || check_profile(cli, values->profile, err) < 0)
 		return -1;
 	return guest_check_env(cli, &values->env, err);
 }

@@ -11,7 +11,8 @@
 struct guest_values {
 	const char *image, *kernel, *initrd, *accelerator, *user, *profile;
 	int64_t memory, cpus, timeout;
-	struct cli_words env, publish, vsock, disks, shares;
+	const char *network, *network_interface;
+	struct cli_words env, allow, publish, vsock, disks, shares;
 	const char *mediation;
 	bool mediation_optional;
 };
@@ -75,6 +76,30 @@ struct guest_values {
 		 "processors (default: 2)",                                                     \
 		 1,                                                                             \
 		 INT32_MAX},                                                                    \
+		{"network",                                                                     \
+		 0,                                                                             \
+		 CLI_OPTION_STRING,                                                             \
+		 GUEST_OPTION(values, member, network),                                         \
+		 "MODE",                                                                        \
+		 "nat, isolated or bridged (default: nat: the internet, nothing of this host)", \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"network-interface",                                                           \
+		 0,                                                                             \
+		 CLI_OPTION_STRING,                                                             \
+		 GUEST_OPTION(values, member, network_interface),                               \
+		 "NAME",                                                                        \
+		 "the host's bridge, for --network bridged",                                    \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"allow",                                                                       \
+		 0,                                                                             \
+		 CLI_OPTION_LIST,                                                               \
+		 GUEST_OPTION(values, member, allow),                                           \
+		 "PREFIX",                                                                      \
+		 "let nat reach these addresses too, like 192.168.1.0/24; may be given again",  \
+		 0,                                                                             \
+		 0},                                                                            \
 		{"env",                                                                         \
 		 'e',                                                                           \
 		 CLI_OPTION_LIST,                                                               \

@@ -104,6 +104,7 @@ void config_bind(json_t *normalised, struct config *out)
 		.user = text_of(n, "user"),
 		.hostname = text_of(n, "hostname"),
 		.timeout_seconds = number_of(n, "timeoutSeconds"),
+		.network_allow = json_object_get(network, "allow"),
 		.port_forwards = json_object_get(network, "portForwards"),
 		.disks = json_object_get(n, "disks"),
 		.vsock_listeners = json_object_get(n, "vsockListeners"),

@@ -44,6 +44,7 @@ struct config {
 	const char *user;		/* NULL: the guest's default */
 	const char *hostname;		/* NULL: derived from runtimeID */
 	int64_t timeout_seconds;	/* of the workload; 0: none */
+	const json_t *network_allow;	/* array of prefixes or NULL */
 	const json_t *port_forwards;	/* array or NULL */
 	const json_t *disks;
 	const json_t *vsock_listeners;

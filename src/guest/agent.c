@@ -102,7 +102,8 @@ static int apply_config(struct agent *agent, struct error *err)
 				    agent->server.context.program_fd, err) < 0)
 		return -1;
 	agent->server.context.env = json_incref(config->env);
-	if (json_array_size(config->disks) == 0 && json_array_size(config->shares) == 0) {
+	if (json_array_size(config->disks) == 0 && json_array_size(config->shares) == 0 &&
+	    !json_object_get(config->doc, "network")) {
 		be_ready(agent);
 		return 0;
 	}

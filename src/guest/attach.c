@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "guest/blockdev.h"
 #include "guest/config.h"
+#include "guest/network.h"
 
 /* Nothing that comes from outside brings rights or devices with it. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
@@ -68,7 +69,8 @@ static int each(json_t *config, const char *key, int (*fn)(json_t *item, struct 
 
 int attach_all(json_t *config, struct error *err)
 {
-	return each(config, "disks", mount_disk, err) < 0
-		       ? -1
-		       : each(config, "shares", mount_share, err);
+	if (each(config, "disks", mount_disk, err) < 0 ||
+	    each(config, "shares", mount_share, err) < 0)
+		return -1;
+	return network_apply(config, err);
 }

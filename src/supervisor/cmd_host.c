@@ -35,6 +35,8 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 		{"virtualizationSupported", host->kvm_available},
 		{"frameworkAvailable", host->binary_path != NULL},
 		{"vsockAvailable", host->vsock_available},
+		{"natAvailable", host->nat_available},
+		{"bridgedAvailable", host->bridged_available},
 	};
 
 	if (put_text(object, "architecture", host->architecture, err) < 0 ||
@@ -47,6 +49,11 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 		return -1;
 	if (*host->confinement_reason &&
 	    put_text(object, "confinementReason", host->confinement_reason, err) < 0)
+		return -1;
+	if (*host->nat_reason && put_text(object, "natReason", host->nat_reason, err) < 0)
+		return -1;
+	if (*host->bridged_reason &&
+	    put_text(object, "bridgedReason", host->bridged_reason, err) < 0)
 		return -1;
 	return put_flags(object, flags, ARRAY_SIZE(flags), err);
 }

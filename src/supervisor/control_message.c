@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "contract/nat.h"
 
 /* Objects, arrays and members in one message. A message of ours has a few dozen; a frame of a
  * million empty arrays would be small on the wire and hundreds of megabytes when decoded. */
@@ -184,6 +185,22 @@ static int put_publishes(json_t *message, const struct config *config, struct er
 	return json_put(message, "publishes", json_incref(list), err);
 }
 
+/* isolated has none. The guest's side of a bridge is known to whoever answers DHCP there. */
+static json_t *network_json(enum network_mode mode)
+{
+	if (mode == NETWORK_BRIDGED)
+		return json_pack("{s:b}", "dhcp", 1);
+	return json_pack("{s:s, s:i, s:s, s:[s], s:i}", "address", NAT_GUEST, "prefixLength",
+			 NAT_PREFIX_LENGTH, "gateway", NAT_GATEWAY, "dns", NAT_DNS, "mtu", NAT_MTU);
+}
+
+static int put_network(json_t *message, const struct config *config, struct error *err)
+{
+	if (config->network_mode == NETWORK_ISOLATED)
+		return 0;
+	return json_put(message, "network", network_json(config->network_mode), err);
+}
+
 json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
 		       struct error *err)
 {
@@ -195,7 +212,7 @@ json_t *control_config(const struct config *config, const char *runtime_id, bool
 	control_hostname(runtime_id, hostname);
 	if (json_put_string(message, "hostname", config->hostname ? config->hostname : hostname,
 			    err) < 0 ||
-	    put_workload(message, config, err) < 0 ||
+	    put_workload(message, config, err) < 0 || put_network(message, config, err) < 0 ||
 	    json_put(message, "attach", json_boolean(attach && config->command), err) < 0 ||
 	    json_put(message, "disks", json_array(), err) < 0 ||
 	    put_shares(message, config, err) < 0 || put_publishes(message, config, err) < 0 ||

@@ -82,7 +82,9 @@ static void on_ready(void *data)
 		live_fail(live, err.code, err.msg);
 		return;
 	}
-	live_record(live, STATE_RUNNING, NULL);
+	live_record(live, STATE_RUNNING,
+		    json_string_value(
+			    json_object_get(json_object_get(live->runtime, "network"), "detail")));
 	watch_workload(live);
 	malloc_trim(0);
 }

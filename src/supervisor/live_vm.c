@@ -141,6 +141,14 @@ static void on_companion_lost(void *data, const char *name, int code, bool fatal
 		live_record(live, live->state, text);
 }
 
+/* Where the guest's connections go is what a person looks for afterwards. */
+static void on_connection(void *data, const char *line)
+{
+	struct live *live = data;
+
+	log_line(&live->log, "network: %s", line);
+}
+
 static void on_ended(void *data, enum vm_end end, const char *detail)
 {
 	live_over(data, end, detail);
@@ -151,6 +159,7 @@ const struct vm_events live_vm_events = {
 	.disk_full = on_disk_full,
 	.ended = on_ended,
 	.companion_lost = on_companion_lost,
+	.connection = on_connection,
 	.severed = live_severed,
 	.console_room = on_console_room,
 };

@@ -141,6 +141,26 @@ static void shares_are_pinned(void **state)
 		       "-device\nvhost-user-fs-device,id=share1-dev,chardev=share1,tag=a,,b\n"));
 }
 
+static void cards_are_pinned(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.mac = "02:00:00:00:00:01";
+	m.card = CARD_STREAM;
+	autofree char *stream = built(&m);
+	assert_non_null(strstr(
+		stream, "-netdev\nstream,id=net0,server=off,addr.type=fd,addr.str=9\n"
+			"-device\nvirtio-net-device,id=card0,netdev=net0,mac=02:00:00:00:00:01\n"));
+	m.card = CARD_TAP;
+	m.purpose = PURPOSE_PLUGGABLE;
+	autofree char *tap = built(&m);
+	assert_non_null(strstr(
+		tap,
+		"-netdev\ntap,id=net0,fd=9\n"
+		"-device\nvirtio-net-pci,id=card0,netdev=net0,mac=02:00:00:00:00:01,romfile=\n"));
+}
+
 static void an_unknown_counter_is_not_named(void **state)
 {
 	struct machine m = plain;
@@ -193,6 +213,7 @@ int main(void)
 		cmocka_unit_test(every_row_is_pinned),
 		cmocka_unit_test(further_disks_are_pinned),
 		cmocka_unit_test(shares_are_pinned),
+		cmocka_unit_test(cards_are_pinned),
 		cmocka_unit_test(an_unknown_counter_is_not_named),
 		cmocka_unit_test(a_label_cannot_become_options),
 		cmocka_unit_test(a_large_guest_keeps_its_numbers),

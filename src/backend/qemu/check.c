@@ -21,13 +21,6 @@ static int refuse(const struct refusal *r, struct error *err)
 	return error_set(err, ERR_UNSUPPORTED, "%s: this release has no %s", r->path, r->missing);
 }
 
-static const struct refusal modes[] = {
-	[NETWORK_NAT] = {"config.network.mode",
-			 "network card for QEMU yet, so nat is not to be had: use \"isolated\""},
-	[NETWORK_BRIDGED] = {"config.network.mode", "network card for QEMU yet, so bridged is not "
-						    "to be had: use \"isolated\""},
-};
-
 static bool holds_something(const json_t *value)
 {
 	return json_array_size(value) || json_object_size(value);
@@ -82,15 +75,11 @@ int check_fields(const struct config *c, struct error *err)
 		bool given;
 		struct refusal refusal;
 	} rows[] = {
-		{c->network_interface != NULL,
-		 {"config.network.interface", "network card for QEMU yet"}},
 		{holds_something(c->port_forwards),
 		 {"config.network.portForwards", "published ports yet"}},
 		{c->cgroup != NULL, {"config.cgroup", "placement in a cgroup yet"}},
 	};
 
-	if (c->network_mode != NETWORK_ISOLATED)
-		return refuse(&modes[c->network_mode], err);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].given)
 			return refuse(&rows[i].refusal, err);

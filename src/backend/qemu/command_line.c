@@ -265,6 +265,22 @@ static void add_console(struct argv *argv, const struct machine_row *row)
 	argv_add(argv, "virtconsole,bus=console0.0,chardev=console");
 }
 
+/* romfile: a PCI card would look for the firmware of a network boot, which is not in the cell. */
+static void add_card(struct argv *argv, const struct machine *m, const struct machine_row *row)
+{
+	if (m->card == CARD_NONE)
+		return;
+	argv_add(argv, "-netdev");
+	if (m->card == CARD_STREAM)
+		argv_addf(argv, "stream,id=" MACHINE_NETDEV ",server=off,addr.type=fd,addr.str=%d",
+			  QEMU_FD_NET);
+	else
+		argv_addf(argv, "tap,id=" MACHINE_NETDEV ",fd=%d", QEMU_FD_NET);
+	argv_add(argv, "-device");
+	argv_addf(argv, "virtio-net-%s,id=card0,netdev=" MACHINE_NETDEV ",mac=%s%s", row->bus,
+		  m->mac, strcmp(row->bus, "pci") == 0 ? ",romfile=" : "");
+}
+
 static int add_kernel(struct argv *argv, const struct machine *m, const struct machine_row *row,
 		      struct error *err)
 {
@@ -300,6 +316,7 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 	add_entropy(argv, row);
 	add_balloon(argv, row);
 	add_console(argv, row);
+	add_card(argv, m, row);
 	if (add_kernel(argv, m, row, err) < 0)
 		return -1;
 	return argv_finish(argv, err) ? 0 : -1;

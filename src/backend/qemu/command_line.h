@@ -31,6 +31,7 @@ enum qemu_fd {
 	QEMU_FD_VHOST,
 	QEMU_FD_ROOTFS,
 	QEMU_FD_LEASE, /* held, never used */
+	QEMU_FD_NET,   /* of a machine with a network card */
 	QEMU_FD_END
 };
 
@@ -47,6 +48,13 @@ struct machine_share {
 	int fd;
 };
 
+/* What is behind QEMU_FD_NET. */
+enum machine_card {
+	CARD_NONE,
+	CARD_STREAM, /* a stream socket, frames behind their lengths */
+	CARD_TAP
+};
+
 struct machine {
 	enum architecture architecture;
 	enum accelerator accelerator; /* KVM or TCG */
@@ -54,6 +62,8 @@ struct machine {
 	const char *binary;
 	const char *label;	     /* shown in ps */
 	const char *kernel, *initrd; /* as QEMU sees them */
+	enum machine_card card;
+	const char *mac; /* of the card */
 	const struct machine_disk *disks;
 	size_t disk_count;
 	const struct machine_share *shares;
@@ -65,6 +75,8 @@ struct machine {
 
 /* Disks beside the root and shared directories together: microvm has 24 places for devices. */
 #define MACHINE_EXTRAS_MAX 16
+
+#define MACHINE_NETDEV "net0" /* to be removed by netdev_del */
 
 /* Appends the command line, argv[0] first. ERR_UNSUPPORTED for a machine without a row. */
 int command_line_build(const struct machine *machine, struct argv *argv, struct error *err);

@@ -112,16 +112,37 @@ char *program_virtiofsd(struct error *err)
 	return path_absolute(path, err);
 }
 
-char *program_vsockd(struct error *err)
+char *program_passt(struct error *err)
 {
-	autofree char *dir = path_of_executable_dir(NULL);
-	char *found = dir ? program_in(dir, strlen(dir), "microagent-vsockd") : NULL;
+	char *found = in_path("passt");
 
 	if (!found)
-		found = in_path("microagent-vsockd");
+		error_set(err, ERR_UNAVAILABLE,
+			  "config.network.mode: nat needs passt, which is not installed: apt-get "
+			  "install passt (or use \"isolated\")");
+	return found;
+}
+
+static char *own_program(const char *name, struct error *err)
+{
+	autofree char *dir = path_of_executable_dir(NULL);
+	char *found = dir ? program_in(dir, strlen(dir), name) : NULL;
+
+	if (!found)
+		found = in_path(name);
 	if (!found)
 		error_set(err, ERR_UNAVAILABLE,
-			  "microagent-vsockd is neither beside this program nor in PATH: install "
-			  "microagent again");
+			  "%s is neither beside this program nor in PATH: install microagent again",
+			  name);
 	return found;
+}
+
+char *program_vsockd(struct error *err)
+{
+	return own_program("microagent-vsockd", err);
+}
+
+char *program_netgate(struct error *err)
+{
+	return own_program("microagent-netgate", err);
 }

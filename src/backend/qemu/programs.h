@@ -16,7 +16,10 @@ char *program_true(struct error *err);
 char *program_newidmap(const char *name, struct error *err);
 /* The one that came with QEMU until 8.0; the later one has other options. */
 char *program_virtiofsd(struct error *err);
-/* microagent-vsockd beside the running executable, else in PATH. */
+/* Beside the running executable, else in PATH. */
 char *program_vsockd(struct error *err);
+char *program_netgate(struct error *err);
+/* passt in PATH. ERR_UNAVAILABLE names the package. */
+char *program_passt(struct error *err);
 
 #endif

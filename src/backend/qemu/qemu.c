@@ -9,8 +9,10 @@
 #include "backend/qemu/accel_probe.h"
 #include "backend/qemu/check.h"
 #include "backend/qemu/confinement.h"
+#include "backend/qemu/host_routes.h"
 #include "backend/qemu/idmap.h"
 #include "backend/qemu/programs.h"
+#include "backend/qemu/tap.h"
 #include "backend/qemu/vm.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -60,6 +62,43 @@ static void find_confinement(struct backend_host *host)
 	host->confinement = bwrap ? "cell" : "seccomp";
 }
 
+static int check_nat(struct error *err)
+{
+	autofree char *passt = program_passt(err);
+	autofree char *netgate = passt ? program_netgate(err) : NULL;
+
+	return netgate ? 0 : -1;
+}
+
+static int check_network(const struct config *config, struct error *err)
+{
+	switch (config->network_mode) {
+	case NETWORK_NAT:
+		return check_nat(err);
+	case NETWORK_BRIDGED:
+		return tap_check(config->network_interface, err);
+	case NETWORK_ISOLATED:
+		break;
+	}
+	return 0;
+}
+
+static void find_networks(struct backend_host *host)
+{
+	autofree struct host_routes *routes = malloc(sizeof(*routes));
+	struct error why = {0};
+
+	host->nat_available = check_nat(&why) == 0;
+	if (!host->nat_available)
+		snprintf(host->nat_reason, sizeof(host->nat_reason), "%.255s", why.msg);
+	else if (routes && host_routes_read(routes, &why) == 0 && !routes->has_default)
+		snprintf(host->nat_reason, sizeof(host->nat_reason),
+			 "this host has no default route: the link of nat leads nowhere");
+	host->bridged_available = tap_check(NULL, &why) == 0;
+	if (!host->bridged_available)
+		snprintf(host->bridged_reason, sizeof(host->bridged_reason), "%.255s", why.msg);
+}
+
 static int qemu_host(struct backend_host *out, struct error *err)
 {
 	struct backend_host host = {.architecture = "amd64"}; /* the protocol's word for it */
@@ -74,6 +113,7 @@ static int qemu_host(struct backend_host *out, struct error *err)
 	host.kvm_available = facts.kvm == KVM_USABLE;
 	host.vsock_available = vsockd != NULL;
 	find_confinement(&host);
+	find_networks(&host);
 	host.binary_path = program_qemu(&missing);
 	if (host.binary_path)
 		host.binary_version = version_of(host.binary_path);
@@ -104,7 +144,7 @@ static int qemu_check(const struct config *config, struct error *err)
 		return -1;
 	autofree char *qemu = program_qemu(err);
 	autofree char *vsockd = qemu ? program_vsockd(err) : NULL;
-	if (!vsockd)
+	if (!vsockd || check_network(config, err) < 0)
 		return -1;
 	if (check_shares(config, err) < 0)
 		return error_prefix(err, "config.shares");

@@ -25,6 +25,19 @@
 
 #define VSOCKD_NAME "microagent-vsockd"
 #define VIRTIOFSD_NAME "virtiofsd"
+#define NETGATE_NAME "microagent-netgate"
+#define PASST_NAME "passt"
+#define VM_MAC_SIZE 18
+
+/* The guest's network card and what is behind it. */
+struct vm_net {
+	enum network_mode mode;
+	char mac[VM_MAC_SIZE]; /* "" when isolated */
+	const char *detail;    /* what a person should know, or NULL */
+	int netgate_fd;	       /* SOCK_SEQPACKET: addresses there, lines back; -1 */
+	int routes_fd;	       /* readable when the host's addresses have changed; -1 */
+	struct loop_watch *netgate_watch, *routes_watch;
+};
 
 /* Zeroed: nobody is waiting. */
 struct vm_balloon {
@@ -47,6 +60,7 @@ struct vm {
 	struct companions companions;
 	int64_t memory_mib; /* that it was booted with */
 	struct vm_balloon balloon;
+	struct vm_net net;
 
 	struct qmp *qmp;
 	int serial_fd, console_fd; /* ttyS0 and hvc0, which share a log */
@@ -81,6 +95,7 @@ struct vm_ends {
 	struct vm_share_ends shares[MACHINE_EXTRAS_MAX];
 	size_t share_count;
 	int qmp, serial, console, vhost_qemu, vhost_vsockd;
+	int net_qemu, net_gate; /* -1: no such network */
 	int qemu_stderr;
 };
 
@@ -94,6 +109,12 @@ int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vm_e
 int vm_open_share(const struct vm_boot *boot, struct vm_share_ends *ends, struct error *err);
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends,
 		    struct error *err);
+/* vm_net.c: makes QEMU's end of the network, then starts what is behind it. */
+int vm_net_open(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends, struct error *err);
+int vm_start_net(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
+		 struct error *err);
+json_t *vm_net_describe(const struct vm *vm);
+void vm_net_close(struct vm *vm);
 /* vm_boot.c */
 struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,
 		   struct error *err);

@@ -17,7 +17,7 @@
 #define ENDS_NONE                                                                             \
 	{                                                                                     \
 		.qmp = -1, .serial = -1, .console = -1, .vhost_qemu = -1, .vhost_vsockd = -1, \
-		.qemu_stderr = -1                                                             \
+		.net_qemu = -1, .net_gate = -1, .qemu_stderr = -1                             \
 	}
 
 static void ends_close(struct vm_ends *ends)
@@ -27,6 +27,8 @@ static void ends_close(struct vm_ends *ends)
 	cleanup_close(&ends->console);
 	cleanup_close(&ends->vhost_qemu);
 	cleanup_close(&ends->vhost_vsockd);
+	cleanup_close(&ends->net_qemu);
+	cleanup_close(&ends->net_gate);
 	cleanup_close(&ends->qemu_stderr);
 	for (size_t i = 0; i < ends->share_count; i++) {
 		cleanup_close(&ends->shares[i].listen);
@@ -101,8 +103,9 @@ static int start(struct vm *vm, const struct vm_boot *boot, struct error *err)
 	__attribute__((cleanup(ends_close))) struct vm_ends ends = ENDS_NONE;
 
 	if (open_channels(vm, &ends, err) < 0 || open_shares(boot, &ends, err) < 0 ||
-	    vm_start_qemu(vm, boot, &ends, err) < 0 || vm_start_vsockd(vm, boot, &ends, err) < 0 ||
-	    vm_start_shares(vm, boot, &ends, err) < 0)
+	    vm_net_open(vm, boot, &ends, err) < 0 || vm_start_qemu(vm, boot, &ends, err) < 0 ||
+	    vm_start_vsockd(vm, boot, &ends, err) < 0 ||
+	    vm_start_shares(vm, boot, &ends, err) < 0 || vm_start_net(vm, boot, &ends, err) < 0)
 		return -1;
 	/* From here on the ends of these channels mean the ends of their processes. */
 	ends_close(&ends);
@@ -130,6 +133,7 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 					 .log = boot->log,
 					 .ended = vm_on_companion,
 					 .data = vm},
+			  .net = {.mode = NETWORK_ISOLATED, .netgate_fd = -1, .routes_fd = -1},
 			  .serial_fd = -1,
 			  .console_fd = -1,
 			  .qemu_stderr.fd = -1};

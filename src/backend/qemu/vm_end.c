@@ -209,6 +209,7 @@ void vm_free(struct vm *vm)
 	descendants_close(&vm->severed);
 	cell_end(&vm->cell);
 	companions_free(&vm->companions);
+	vm_net_close(vm);
 	qmp_free(vm->qmp);
 	cleanup_close(&vm->serial_fd);
 	cleanup_close(&vm->console_fd);
@@ -226,6 +227,7 @@ json_t *vm_describe(const struct vm *vm)
 	if (vm->cell.confined)
 		json_array_append_new(companions, json_pack("{s:s, s:I}", "name", "bwrap", "pid",
 							    (json_int_t)vm->monitor_pid));
-	return json_pack("{s:I, s:s, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
-			 vm->cell.confined ? "cell" : "seccomp", "companions", companions);
+	return json_pack("{s:I, s:s, s:o, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
+			 vm->cell.confined ? "cell" : "seccomp", "companions", companions,
+			 "network", vm_net_describe(vm));
 }

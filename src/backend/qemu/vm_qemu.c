@@ -83,8 +83,8 @@ static int copy_to_memory(int fd, const char *name, struct error *err)
 }
 
 /* The paths of kernel and initrd depend on the cell. */
-static int build_words(const struct vm_boot *boot, const struct programs *programs,
-		       struct argv *argv, struct error *err)
+static int build_words(const struct vm *vm, const struct vm_boot *boot,
+		       const struct programs *programs, struct argv *argv, struct error *err)
 {
 	char kernel[32], initrd[32];
 	struct machine_disk disks[MACHINE_EXTRAS_MAX];
@@ -97,6 +97,10 @@ static int build_words(const struct vm_boot *boot, const struct programs *progra
 		.label = boot->label,
 		.kernel = programs->bwrap ? KERNEL_IN_CELL : kernel,
 		.initrd = programs->bwrap ? INITRD_IN_CELL : initrd,
+		.card = vm->net.mode == NETWORK_NAT	  ? CARD_STREAM
+			: vm->net.mode == NETWORK_BRIDGED ? CARD_TAP
+							  : CARD_NONE,
+		.mac = vm->net.mac,
 		.disks = disks,
 		.disk_count = boot->disk_count,
 		.shares = shares,
@@ -131,7 +135,7 @@ static int start_cell(struct vm *vm, const struct vm_boot *boot, const struct ce
 	autoargv struct argv words = ARGV_INIT;
 	struct cell_spec spec = *base;
 
-	if (build_words(boot, programs, &words, err) < 0)
+	if (build_words(vm, boot, programs, &words, err) < 0)
 		return -1;
 	spec.bwrap = programs->bwrap;
 	spec.program = programs->qemu;
@@ -155,6 +159,7 @@ static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends, i
 		{ends->serial, QEMU_FD_SERIAL},
 		{ends->console, QEMU_FD_CONSOLE},
 		{ends->vhost_qemu, QEMU_FD_VHOST},
+		{ends->net_qemu, QEMU_FD_NET},
 		{boot->rootfs_fd, QEMU_FD_ROOTFS},
 		{boot->lease_fd, QEMU_FD_LEASE},
 		{kernel, KERNEL_FD},

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/qemu/command_line.h"
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -157,6 +158,13 @@ int vm_sever(struct vm *vm, struct error *err)
 					    on_look, vm, err);
 	if (!vm->sever_timer)
 		return -1;
+	/* A guest that takes no frames would keep QEMU from seeing the end of the socket. */
+	if (vm->net.mode != NETWORK_ISOLATED &&
+	    qmp_send(vm->qmp, "netdev_del", json_pack("{s:s}", "id", MACHINE_NETDEV), NULL, NULL,
+		     err) < 0) {
+		loop_remove(steal_ptr(&vm->sever_timer));
+		return -1;
+	}
 	vm->severing = true;
 	vm->sever_deadline_ns = clock_mono_ns() + limit_get(LIMIT_SEVER_MS) * NS_PER_MS;
 	/* Once a companion is dead its children can no longer be found. */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* The network of a workspace: as prepared, and as it is while it runs. */
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+static json_t *prepared(const struct workspace *ws, struct error *err)
+{
+	json_auto_t *record = workspace_read(ws, "workspace.json", err);
+	json_auto_t *block = json_object();
+	const json_t *network = json_object_get(json_object_get(record, "config"), "network");
+	static const char *const lists[] = {"allow", "portForwards"};
+
+	if (!record)
+		return NULL;
+	if (json_put(block, "mode", json_deep_copy(json_object_get(network, "mode")), err) < 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const json_t *list = json_object_get(network, lists[i]);
+
+		if (json_put(block, lists[i], list ? json_deep_copy(list) : json_array(), err) < 0)
+			return NULL;
+	}
+	const json_t *interface = json_object_get(network, "interface");
+	if (interface && json_put(block, "interface", json_deep_copy(interface), err) < 0)
+		return NULL;
+	return steal_ptr(&block);
+}
+
+/* What runtime.json has, without the parts that are no addresses. */
+static int put_runtime(const struct workspace *ws, json_t *out, struct error *err)
+{
+	json_auto_t *runtime = workspace_read(ws, "runtime.json", err);
+	json_t *network = json_object_get(runtime, "network");
+	json_t *detail = json_object_get(network, "detail");
+
+	if (!runtime)
+		return -1;
+	if (!network)
+		return 0;
+	if (detail && json_put(out, "detail", json_incref(detail), err) < 0)
+		return -1;
+	json_auto_t *block = json_copy(network);
+	json_object_del(block, "detail");
+	return json_put(out, "runtime", steal_ptr(&block), err);
+}
+
+static json_t *describe(const struct workspace *ws, const json_t *response, struct error *err)
+{
+	json_auto_t *out = json_object();
+	json_t *network = prepared(ws, err);
+
+	if (!network || json_put_string(out, "workspace", ws->id, err) < 0 ||
+	    json_put(out, "state",
+		     json_deep_copy(json_object_get(json_object_get(response, "event"), "state")),
+		     err) < 0 ||
+	    json_put_string(out, "backend", API_BACKEND, err) < 0) {
+		json_decref(network);
+		return NULL;
+	}
+	if (json_put(out, "network", network, err) < 0 ||
+	    (lease_is_held(ws) && put_runtime(ws, out, err) < 0))
+		return NULL;
+	return steal_ptr(&out);
+}
+
+json_t *microagent_network(struct microagent *agent, const char *name, struct error *err)
+{
+	json_auto_t *response = NULL;
+	struct existing existing = {0};
+	json_t *out = NULL;
+
+	if (microagent_status(agent, name, &response, err) < 0 ||
+	    existing_open(agent, name, &existing, err) < 0)
+		return NULL;
+	out = describe(&existing.ws, response, err);
+	existing_close(&existing);
+	return out;
+}

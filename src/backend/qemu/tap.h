@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* A tap interface on a bridge of the host, which is gone when its descriptor is closed. */
+#ifndef BACKEND_QEMU_TAP_H
+#define BACKEND_QEMU_TAP_H
+
+#include "base/error.h"
+
+/* The descriptor. ERR_UNAVAILABLE or ERR_DENIED when tap_check() would say so. */
+int tap_open(const char *bridge, struct error *err);
+/* Whether it could be opened, without doing it: the bridge, /dev/net/tun, CAP_NET_ADMIN. bridge
+ * NULL: any. */
+int tap_check(const char *bridge, struct error *err);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The addresses of mode nat, the same in every guest. */
+#ifndef CONTRACT_NAT_H
+#define CONTRACT_NAT_H
+
+#define NAT_GUEST "10.0.2.15"
+#define NAT_GATEWAY "10.0.2.2"
+#define NAT_DNS "10.0.2.3" /* forwarded to the host's resolver */
+#define NAT_SUBNET "10.0.2.0/24"
+#define NAT_PREFIX_LENGTH 24
+/* Frames carry no segmentation to be done later, so large ones are what makes TCP fast. */
+#define NAT_MTU 65520
+
+#endif

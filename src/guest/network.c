@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/network.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/route.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "guest/console.h"
+#include "guest/dhcp.h"
+
+#define RESOLV_CONF "/etc/resolv.conf"
+#define OWN_DIR "/run/microagent"
+#define OWN_RESOLV_CONF OWN_DIR "/resolv.conf"
+
+/* --- decoding --------------------------------------------------------------------------------- */
+
+static int decode_address(json_t *object, const char *key, enum json_need presence,
+			  struct in_addr *out, struct error *err)
+{
+	const char *text = NULL;
+
+	if (json_get_string(object, "network", key, presence, &text, err) < 0)
+		return -1;
+	if (text && inet_pton(AF_INET, text, out) != 1)
+		return error_set(err, ERR_INVALID, "network.%s is no IPv4 address", key);
+	return 0;
+}
+
+static int decode_dns(json_t *object, struct network *out, struct error *err)
+{
+	json_t *list = NULL;
+
+	if (json_get_array(object, "network", "dns", JSON_OPTIONAL, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(list) && out->ndns < NETWORK_DNS_MAX; i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+
+		if (!text || inet_pton(AF_INET, text, &out->dns[out->ndns++]) != 1)
+			return error_set(err, ERR_INVALID, "network.dns[%zu] is no IPv4 address",
+					 i);
+	}
+	return 0;
+}
+
+int network_decode(json_t *object, struct network *out, struct error *err)
+{
+	struct network n = {0};
+	int64_t bits = 0, mtu = 0;
+
+	if (json_get_bool(object, "network", "dhcp", JSON_OPTIONAL, &n.dhcp, err) < 0)
+		return -1;
+	enum json_need needed = n.dhcp ? JSON_OPTIONAL : JSON_REQUIRED;
+	if (decode_address(object, "address", needed, &n.address, err) < 0 ||
+	    json_get_int(object, "network", "prefixLength", needed, 1, 32, &bits, err) < 0 ||
+	    decode_address(object, "gateway", JSON_OPTIONAL, &n.gateway, err) < 0 ||
+	    json_get_int(object, "network", "mtu", JSON_OPTIONAL, 0, 65535, &mtu, err) < 0 ||
+	    decode_dns(object, &n, err) < 0)
+		return -1;
+	n.netmask.s_addr = bits ? htonl(UINT32_MAX << (32 - bits)) : 0;
+	n.mtu = (unsigned)mtu;
+	*out = n;
+	return 0;
+}
+
+size_t network_resolv_conf(const struct network *network, char *out, size_t size)
+{
+	size_t len = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < network->ndns && len < size; i++) {
+		char text[INET_ADDRSTRLEN];
+
+		inet_ntop(AF_INET, &network->dns[i], text, sizeof(text));
+		len += (size_t)snprintf(out + len, size - len, "nameserver %s\n", text);
+	}
+	return strlen(out);
+}
+
+/* --- the card --------------------------------------------------------------------------------- */
+
+/* The one interface with a device behind it. */
+static int find_card(char name[IFNAMSIZ], struct error *err)
+{
+	autodir DIR *dir = opendir("/sys/class/net");
+	const struct dirent *entry;
+	char path[300];
+
+	while (dir && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/sys/class/net/%s/device", entry->d_name);
+		if (access(path, F_OK) == 0 && strlen(entry->d_name) < IFNAMSIZ) {
+			memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
+			return 0;
+		}
+	}
+	return error_set(err, ERR_NOT_FOUND,
+			 "there is no network card: this kernel has no driver for it");
+}
+
+static void put_address(struct sockaddr *out, struct in_addr address)
+{
+	const struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr = address};
+
+	memcpy(out, &in, sizeof(*out));
+}
+
+static int request(int fd, unsigned long what, struct ifreq *r, const char *name, struct error *err)
+{
+	memcpy(r->ifr_name, name, IFNAMSIZ);
+	if (ioctl(fd, what, r) < 0)
+		return error_errno(err, errno, "network card %s", name);
+	return 0;
+}
+
+static int up(int fd, const char *name, struct error *err)
+{
+	struct ifreq r = {.ifr_flags = IFF_UP | IFF_RUNNING};
+
+	return request(fd, SIOCSIFFLAGS, &r, name, err);
+}
+
+static int set_addresses(int fd, const char *name, const struct network *n, struct error *err)
+{
+	struct ifreq r = {0};
+
+	if (n->mtu) {
+		r.ifr_mtu = (int)n->mtu;
+		if (request(fd, SIOCSIFMTU, &r, name, err) < 0)
+			return -1;
+	}
+	put_address(&r.ifr_addr, n->address);
+	if (request(fd, SIOCSIFADDR, &r, name, err) < 0)
+		return -1;
+	put_address(&r.ifr_netmask, n->netmask);
+	if (request(fd, SIOCSIFNETMASK, &r, name, err) < 0)
+		return -1;
+	return up(fd, name, err);
+}
+
+static int set_gateway(int fd, const struct network *n, struct error *err)
+{
+	struct rtentry route = {.rt_flags = RTF_UP | RTF_GATEWAY};
+	const struct in_addr any = {0};
+
+	if (!n->gateway.s_addr)
+		return 0;
+	put_address(&route.rt_dst, any);
+	put_address(&route.rt_genmask, any);
+	put_address(&route.rt_gateway, n->gateway);
+	if (ioctl(fd, SIOCADDRT, &route) < 0 && errno != EEXIST)
+		return error_errno(err, errno, "default route");
+	return 0;
+}
+
+/* --- resolv.conf ------------------------------------------------------------------------------ */
+
+static int write_own(const struct network *n, struct error *err)
+{
+	char text[256];
+	size_t len = network_resolv_conf(n, text, sizeof(text));
+
+	if (mkdir(OWN_DIR, 0755) < 0 && errno != EEXIST)
+		return error_errno(err, errno, OWN_DIR);
+	return path_replace_file_at(AT_FDCWD, OWN_RESOLV_CONF, text, len, 0644, PATH_NO_SYNC, err);
+}
+
+/*
+ * Ours lies over the image's, which stays as it was. A link that leads nowhere is replaced: images
+ * made for systemd-resolved have one. What cannot be done is said on the console and no reason to
+ * end the boot.
+ */
+static void cover_resolv_conf(void)
+{
+	struct stat st;
+
+	if (stat(RESOLV_CONF, &st) < 0) {
+		autoclose int fd = -1;
+
+		unlink(RESOLV_CONF);
+		fd = open(RESOLV_CONF, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	}
+	if (mount(OWN_RESOLV_CONF, RESOLV_CONF, NULL, MS_BIND, NULL) < 0)
+		console_line("names cannot be resolved: %s: %s", RESOLV_CONF, strerror(errno));
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static int bring_up(const struct network *wanted, struct error *err)
+{
+	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct network n = *wanted;
+	char name[IFNAMSIZ];
+
+	if (fd < 0)
+		return error_errno(err, errno, "network");
+	if (find_card(name, err) < 0)
+		return -1;
+	if (n.dhcp) {
+		struct error why = {0};
+
+		if (up(fd, name, err) < 0)
+			return -1;
+		if (dhcp_ask(name, &n, &why) < 0) {
+			/* The link is the host's; whoever needs an address can ask again. */
+			console_line("no address by DHCP: %s", why.msg);
+			return 0;
+		}
+	}
+	if (set_addresses(fd, name, &n, err) < 0 || set_gateway(fd, &n, err) < 0 ||
+	    write_own(&n, err) < 0)
+		return -1;
+	cover_resolv_conf();
+	return 0;
+}
+
+int network_apply(json_t *config, struct error *err)
+{
+	json_t *object = NULL;
+	struct network network;
+
+	if (json_get_object(config, "", "network", JSON_OPTIONAL, &object, err) < 0)
+		return -1;
+	if (!object)
+		return 0;
+	if (network_decode(object, &network, err) < 0)
+		return -1;
+	return bring_up(&network, err);
+}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""An internet, a LAN and a host of the tests' own, in network namespaces.
+
+    world  a machine that is everything else: an internet service, a resolver, two LANs, a metadata service
+    host   where the supervisor runs, with a link to the internet and one to each LAN, services of
+           its own on every address
+
+Everything that the guest must not reach is reachable from `host`, as `probe` shows."""
+
+import contextlib
+import os
+import subprocess
+import sys
+
+INTERNET = "198.51.100.7"
+INTERNET_LATER_OURS = "198.51.100.8"
+INTERNET6 = "2001:db8:ffff::7"
+HOST_ADDRESSES = ("203.0.113.2", "192.168.77.2")
+LAN = "192.168.77.1"
+LAN_OPENED = "192.168.78.1"
+OTHERS = ("169.254.169.254", "100.64.0.1", "10.9.0.1", "172.20.0.1")
+PORT = 8080
+NAME = "service.test"
+
+# Says its own address to whoever connects; answers every question for an A record with INTERNET.
+SERVICES = r"""
+import socket, socketserver, struct, sys, threading
+class Say(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.sendall(b"reached " + self.request.getsockname()[0].encode() + b"\n")
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    address_family = socket.AF_INET6
+    def server_bind(self):
+        self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+    daemon_threads = True
+server = Server(("::", %d), Say)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+dns.bind(("", 53))
+print("up", flush=True)
+while True:
+    data, peer = dns.recvfrom(4096)
+    end = data.index(b"\0", 12) + 5
+    answer = struct.pack("!HHHLH4s", 0xC00C, 1, 1, 60, 4, socket.inet_aton("%s"))
+    count = int(data[end - 4:end - 2] == b"\0\1")
+    dns.sendto(data[:2] + b"\x85\x80" + struct.pack("!HHHH", 1, count, 0, 0) + data[12:end] + answer * count, peer)
+""" % (PORT, INTERNET)
+
+
+def sh(*words):
+    subprocess.run(words, check=True, capture_output=True)
+
+
+class Lan:
+    def __init__(self, base):
+        self.names = {side: f"ma-{side}-{os.getpid()}" for side in ("host", "world")}
+        self.services = []
+        self.resolv_conf = base / "resolv.conf"
+        self.resolv_conf.write_text("nameserver 127.0.0.53\nnameserver 203.0.113.1\n")
+
+    def inside(self, side="host"):
+        """Words before a command that is to run there."""
+        enter = ["nsenter", f"--net=/run/netns/{self.names[side]}"]
+        if side == "host":
+            enter += ["unshare", "-m", "sh", "-c", f'mount --bind {self.resolv_conf} /etc/resolv.conf && exec "$@"', "sh"]
+        return enter
+
+    def ip(self, side, *words):
+        sh("ip", "-n", self.names[side], *words)
+
+    def link(self, name, host, world):
+        self.ip("host", "link", "add", name, "type", "veth", "peer", "name", name, "netns", self.names["world"])
+        for side, address in (("host", host), ("world", world)):
+            self.ip(side, "addr", "add", address, "dev", name, *(("nodad",) if ":" in address else ()))
+            self.ip(side, "link", "set", name, "up")
+
+    def build(self):
+        for side in ("host", "world"):
+            sh("ip", "netns", "add", self.names[side])
+            self.ip(side, "link", "set", "lo", "up")
+        self.link("inet", "203.0.113.2/24", "203.0.113.1/24")
+        self.link("lan", "192.168.77.2/24", LAN + "/24")
+        self.link("lan2", "192.168.78.2/24", LAN_OPENED + "/24")
+        for address in (INTERNET, INTERNET_LATER_OURS, *OTHERS):
+            self.ip("world", "addr", "add", address + "/32", "dev", "lo")
+        self.ip("world", "addr", "add", INTERNET6 + "/128", "dev", "lo")
+        for dev, host, world in (("inet", "2001:db8::2/64", "2001:db8::1/64"),):
+            self.ip("host", "addr", "add", host, "dev", dev, "nodad")
+            self.ip("world", "addr", "add", world, "dev", dev, "nodad")
+        self.ip("host", "route", "add", "default", "via", "203.0.113.1")
+        self.ip("host", "-6", "route", "add", "default", "via", "2001:db8::1")
+        for side in ("host", "world"):
+            service = subprocess.Popen([*self.inside(side), sys.executable, "-c", SERVICES], stdout=subprocess.PIPE)
+            self.services.append(service)
+            assert service.stdout.readline() == b"up\n"
+
+    def remove(self):
+        for service in self.services:
+            service.kill()
+            service.wait()
+        for name in self.names.values():
+            with contextlib.suppress(subprocess.CalledProcessError):
+                sh("ip", "netns", "del", name)
+
+    def probe(self, address):
+        """What a connection from the host itself gets."""
+        code = (f"import socket; print(socket.create_connection(('{address}', {PORT}), 10)"
+                ".makefile().readline(), end='')")
+        return subprocess.run([*self.inside(), sys.executable, "-c", code], capture_output=True, text=True,
+                              check=True).stdout

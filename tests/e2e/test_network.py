@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""The guest's network: what it reaches, what it does not, and what the host is told."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+import lan as places
+from conftest import BIN, ended, held, wait_until
+from test_crash import pid_of
+
+SMALL = ("--memory", 256, "--cpus", 1)
+
+
+class InLan:
+    """A host whose microagent runs in the namespace `host`."""
+
+    def __init__(self, host, lan):
+        self.host, self.lan = host, lan
+
+    def __call__(self, *words, check=0):
+        done = subprocess.run([*self.lan.inside(), str(BIN / "microagent"), *map(str, words)], env=self.host.env,
+                              capture_output=True, text=True, timeout=120, check=False)
+        assert check is None or done.returncode == check, f"{words}: {done.stdout}{done.stderr}"
+        return done
+
+    def log(self, name="w"):
+        return (self.host.state / name / "supervisor.log").read_text()
+
+
+@pytest.fixture(name="net")
+def own_net(host):
+    if os.geteuid() != 0:
+        pytest.skip("only root makes network namespaces")
+    lan = places.Lan(host.base)
+    try:
+        lan.build()
+        yield InLan(host, lan)
+    finally:
+        lan.remove()
+
+
+def reached(net, *addresses, name="w"):
+    """Which of the addresses answer the guest, by their own word; all are tried at once."""
+    script = "".join(f"(timeout 8 nc -w 4 {a} {places.PORT} </dev/null) & " for a in addresses) + "wait"
+    out = net("exec", name, "--", "sh", "-c", script, check=None).stdout
+    return {line.split()[1].removeprefix("::ffff:") for line in out.splitlines() if line.startswith("reached ")}
+
+
+SHUT = (places.LAN, *places.HOST_ADDRESSES, *places.OTHERS, "10.0.2.2", "10.0.2.3")
+
+
+def the_guest_reaches_what_it_should(net):
+    for address in (*SHUT[:-2], places.INTERNET, places.INTERNET6, "127.0.0.1", "::1"):
+        assert net.lan.probe(address).startswith("reached"), address
+    assert reached(net, places.INTERNET, places.LAN_OPENED, *SHUT) == {places.INTERNET, places.LAN_OPENED}
+    answer = net("exec", "w", "--", "nslookup", places.NAME).stdout
+    assert places.INTERNET in answer and "10.0.2.3" in answer
+    six = (f"ip -6 addr add 2001:db8::15/64 dev eth0 nodad; ip -6 route add default dev eth0; "
+           f"timeout 8 nc -w 4 {places.INTERNET6} {places.PORT} </dev/null; timeout 8 nc -w 4 2001:db8::2 {places.PORT} </dev/null")
+    assert "reached" not in net("exec", "-u", "root", "w", "--", "sh", "-c", six, check=None).stdout
+
+
+def the_host_was_told(net):
+    def lines():
+        return [line.split("network: ")[1] for line in net.log().splitlines() if "network: " in line]
+
+    def told(protocol, address, port, verdict=""):
+        return any(line.startswith(f"{protocol} 10.0.2.15:") and line.endswith(f"-> {address}:{port}{verdict}")
+                   for line in lines())
+
+    wait_until(lambda: told("tcp", places.INTERNET, places.PORT), "the connection to be listed")
+    assert told("tcp", places.LAN, places.PORT, " refused")
+    assert told("tcp", "169.254.169.254", places.PORT, " refused")
+    assert told("udp", "10.0.2.3", 53)
+
+
+def an_address_that_becomes_the_hosts_is_shut(net):
+    later = places.INTERNET_LATER_OURS
+    assert reached(net, later) == {later}
+    net.lan.ip("host", "addr", "add", later + "/32", "dev", "lo")
+    wait_until(lambda: reached(net, later) == set(), "the new address of the host to be shut")
+    net.lan.ip("host", "addr", "del", later + "/32", "dev", "lo")
+    wait_until(lambda: reached(net, later) == {later}, "the address to be the internet's again")
+
+
+def network_json(net):
+    answer = json.loads(net("--json", "network", "w").stdout)
+    places_of = answer["runtime"]
+    import schema_check
+    schema_check.validate("cli-network", answer)
+    return answer["network"], places_of
+
+
+def test_nat(net):
+    net("create", "w", *SMALL, "--allow", "192.168.78.0/24")
+    net("start", "w")
+    the_guest_reaches_what_it_should(net)
+    the_host_was_told(net)
+    an_address_that_becomes_the_hosts_is_shut(net)
+    network, runtime = network_json(net)
+    assert network == {"mode": "nat", "allow": ["192.168.78.0/24"], "portForwards": []}
+    assert {k: runtime[k] for k in ("mode", "ip", "subnet", "gateway", "dns")} == {
+        "mode": "nat", "ip": "10.0.2.15", "subnet": "10.0.2.0/24", "gateway": "10.0.2.2", "dns": ["10.0.2.3"]}
+    assert "10.0.2.15" in net("network", "w").stdout
+    # QEMU and the filter are in empty network namespaces, and passt has no rights.
+    links = {who: os.readlink(f"/proc/{pid_of(net.host, who)}/ns/net") for who in ("qemu", "netgate", "passt")}
+    assert len(set(links.values())) == 3
+    status = open(f"/proc/{pid_of(net.host, 'passt')}/status", encoding="ascii").read()
+    assert "Uid:\t0" not in status and "CapEff:\t0000000000000000" in status
+    os.kill(pid_of(net.host, "passt"), signal.SIGKILL)
+    event = ended(net.host)
+    assert event["state"] == "failed" and "passt died by signal 9" in event["detail"]
+    net.lan.ip("host", "route", "del", "default")
+    without_a_way_out(net)
+    net("delete", "w")
+
+
+def without_a_way_out(net):
+    """The same workspace on a host without a default route; then its filter dies."""
+    net("start", "w")
+    event = net.host.json("status", "w")["event"]
+    assert event["state"] == "running" and "no default route" in event["detail"]
+    assert "no default route" in json.loads(net("--json", "network", "w").stdout)["detail"]
+    assert reached(net, places.LAN_OPENED) == set()
+    assert "no default route" in net("doctor", check=None).stdout
+    os.kill(pid_of(net.host, "netgate"), signal.SIGKILL)
+    event = ended(net.host)
+    assert event["state"] == "failed" and "microagent-netgate died by signal 9" in event["detail"]
+
+
+def test_nothing_is_left_of_a_killed_supervisor(net):
+    net("create", "w", *SMALL)
+    net("start", "w")
+    passt = pid_of(net.host, "passt")
+    os.kill(pid_of(net.host, "supervisor"), signal.SIGKILL)
+    wait_until(lambda: not held(net.host) and not os.path.exists(f"/proc/{passt}"), "every process to end")
+    net("delete", "w")
+
+
+def test_nat_without_passt(host):
+    """Refused with the package's name, before anything is made."""
+    tools = host.base / "bin"
+    tools.mkdir()
+    for name in ("qemu-system-x86_64", "bwrap", "true"):
+        (tools / name).symlink_to(subprocess.run(["which", name], capture_output=True, text=True,
+                                                 check=True).stdout.strip())
+    done = host("--json", "create", "w", *SMALL, "--network", "nat", env={"PATH": str(tools)})
+    assert done.returncode == 75, done.stdout
+    error = json.loads(done.stdout)["error"]
+    assert "passt" in error and "apt-get install passt" in error
+    assert not (host.state / "w").exists()
+    facts = host.json("host", env={"PATH": str(tools)})["host"]
+    assert facts["natAvailable"] is False and "passt" in facts["natReason"]
+
+
+def test_isolated_has_no_card(host):
+    host("create", "w", *SMALL, check=0)
+    host("start", "w", check=0)
+    assert host("exec", "w", "--", "ls", "/sys/class/net", check=0).stdout.split() == ["lo"]
+    answer = host.json("network", "w")
+    assert answer["network"]["mode"] == "isolated" and answer["runtime"] == {"mode": "isolated"}
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
