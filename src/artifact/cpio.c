@@ -56,7 +56,8 @@ struct cpio *cpio_open(int fd, struct error *err)
 	return cpio;
 }
 
-static int header(struct cpio *cpio, const char *name, mode_t mode, int64_t size, struct error *err)
+static int header_with(struct cpio *cpio, const char *name, mode_t mode, int64_t size,
+		       const char *target, struct error *err)
 {
 	auto_entry struct archive_entry *entry = archive_entry_new();
 
@@ -68,9 +69,21 @@ static int header(struct cpio *cpio, const char *name, mode_t mode, int64_t size
 	archive_entry_set_ino64(entry, ++cpio->inode);
 	archive_entry_set_nlink(entry, S_ISDIR(mode) ? 2 : 1);
 	archive_entry_set_mtime(entry, 0, 0);
+	if (target)
+		archive_entry_set_symlink(entry, target);
 	if (archive_write_header(cpio->archive, entry) != ARCHIVE_OK)
 		return failed(cpio, name, err);
 	return 0;
+}
+
+static int header(struct cpio *cpio, const char *name, mode_t mode, int64_t size, struct error *err)
+{
+	return header_with(cpio, name, mode, size, NULL, err);
+}
+
+int cpio_link(struct cpio *cpio, const char *name, const char *target, struct error *err)
+{
+	return header_with(cpio, name, S_IFLNK | 0777, 0, target, err);
 }
 
 int cpio_dir(struct cpio *cpio, const char *name, mode_t mode, struct error *err)

@@ -18,6 +18,8 @@ struct cpio;
 struct cpio *cpio_open(int fd, struct error *err);
 /* Names are relative, "lib/modules". */
 int cpio_dir(struct cpio *cpio, const char *name, mode_t mode, struct error *err);
+/* A symbolic link to target. */
+int cpio_link(struct cpio *cpio, const char *name, const char *target, struct error *err);
 int cpio_bytes(struct cpio *cpio, const char *name, mode_t mode, const void *data, size_t len,
 	       struct error *err);
 /* The whole of the file at path. */

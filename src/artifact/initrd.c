@@ -13,8 +13,11 @@
 #include "base/fd.h"
 
 /* What init mounts on before the root file system is there; sorted, "init" among them. */
-static const char *const before_init[] = {"dev"};
-static const char *const after_init[] = {"mnt", "proc", "root", "run", "sys", "tmp"};
+static const struct {
+	const char *name;
+	mode_t mode;
+} before_init[] = {{"dev", 0755}}, after_init[] = {{"mnt", 0755}, {"proc", 0755}, {"root", 0700},
+						   {"run", 0755}, {"sys", 0755},  {"tmp", 01777}};
 
 static int copy_segment(int to, const char *path, struct error *err)
 {
@@ -39,12 +42,16 @@ static int copy_segment(int to, const char *path, struct error *err)
 static int write_init(struct cpio *cpio, const char *init, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(before_init); i++)
-		if (cpio_dir(cpio, before_init[i], 0755, err) < 0)
+		if (cpio_dir(cpio, before_init[i].name, before_init[i].mode, err) < 0)
 			return -1;
+	/* An initramfs in front of ours may have another name for its init: a link of the same name
+	 * takes that name away before ours would be written into the same file. */
+	if (cpio_link(cpio, "init", "init", err) < 0)
+		return -1;
 	if (cpio_file(cpio, "init", 0755, init, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(after_init); i++)
-		if (cpio_dir(cpio, after_init[i], 0755, err) < 0)
+		if (cpio_dir(cpio, after_init[i].name, after_init[i].mode, err) < 0)
 			return -1;
 	return 0;
 }

@@ -170,7 +170,7 @@ static int add_modules(struct cpio *cpio, const char *root, const char *version,
 		autobuf struct buf name = BUF_INIT(0);
 		autofree char *path = NULL;
 
-		if (buf_printf(&name, err, "lib/modules/%s/%s", version, sorted[i]) < 0 ||
+		if (buf_printf(&name, err, "modules/%s/%s", version, sorted[i]) < 0 ||
 		    !(path = path_join(root, buf_string(&name), err)) ||
 		    add_dirs(cpio, buf_string(&name), before, err) < 0 ||
 		    cpio_file(cpio, buf_string(&name), 0644, path, err) < 0)
@@ -190,7 +190,7 @@ static int write_segment(const char *root, const char *version, const struct mod
 	struct cpio *cpio;
 
 	for (size_t i = 0; i < list->count; i++)
-		if (buf_printf(&order, err, "/lib/modules/%s/%s\n", version, list->paths[i]) < 0)
+		if (buf_printf(&order, err, "/modules/%s/%s\n", version, list->paths[i]) < 0)
 			return -1;
 	cpio = cpio_open(fd, err);
 	if (!cpio)

@@ -30,7 +30,8 @@ int modules_resolve(const char *dep, const char *builtin, const char *const *nam
 		    struct module_list *out, struct error *err);
 
 /*
- * Writes a segment to fd: lib/modules/<version>/... and modules.list, a path a line in load order.
+ * Writes a segment to fd: modules/<version>/... and modules.list, a path a line in load order; not
+ * below lib, which is a link in many an initramfs that ours may be put behind.
  * root holds lib/modules/<version> as it comes out of the package; depmod is run on it.
  */
 int modules_segment(const char *root, const char *version, int fd, struct error *err);

@@ -66,7 +66,7 @@ struct vm_boot {
 	const char *label;	      /* "<stateDir>/<runtimeID>", to be seen in ps */
 	enum accelerator accelerator; /* resolved: KVM or TCG, never AUTO */
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed */
-	int rootfs_fd;		      /* read-write */
+	int rootfs_fd;		      /* read-write; -1: the root is what initrd_fd holds */
 	const struct vm_disk *disks;
 	size_t disk_count;
 	int workspace_fd;	    /* directory of the workspace */

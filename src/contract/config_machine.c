@@ -18,18 +18,25 @@ static int put_int(json_t *out, const char *key, int64_t value, struct error *er
 	return json_put(out, key, json_integer(value), err);
 }
 
+static int decode_path(struct config_decode *d, const char *key, enum json_need need,
+		       struct error *err)
+{
+	const char *path = NULL;
+
+	if (decode_text(d->in, "config", key, need, &path, err) < 0)
+		return -1;
+	return path ? json_put_string(d->out, key, path, err) : 0;
+}
+
+/* A guest whose RAM disk is its root needs no other. */
 int decode_required_paths(struct config_decode *d, struct error *err)
 {
-	static const char *const keys[] = {"kernelPath", "rootfsPath"};
+	bool ram_disk = json_object_get(d->in, "initrdPath") != NULL;
 	autofree char *state_dir = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const char *path = NULL;
-
-		if (decode_text(d->in, "config", keys[i], JSON_REQUIRED, &path, err) < 0 ||
-		    json_put_string(d->out, keys[i], path, err) < 0)
-			return -1;
-	}
+	if (decode_path(d, "kernelPath", JSON_REQUIRED, err) < 0 ||
+	    decode_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err) < 0)
+		return -1;
 	state_dir = decode_absolute(d->in, "config", "stateDir", err);
 	if (!state_dir)
 		return -1;

@@ -3,11 +3,15 @@
  * The initramfs holds this program, a kernel's modules and empty directories. Its only task is to
  * get to the root file system, which is any ext4 on the disk whose serial is "rootfs": nothing in
  * it is needed, and nothing in it is run as root but what the host asks for.
+ *
+ * If the kernel's command line says so, the initramfs itself is the root: the host has put somebody
+ * else's in front of ours. What is ours and has done its work goes, since it takes memory.
  */
 #include "guest/initramfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -23,6 +27,8 @@
 
 #define ROOT_SERIAL "rootfs"
 #define NEW_ROOT "/newroot"
+#define MODULES_LIST "/modules.list"
+#define RAM_ROOT "microagent.root=ram"
 
 static int mount_disk(struct error *err)
 {
@@ -49,6 +55,39 @@ static int switch_root(struct error *err)
 	return 0;
 }
 
+/* A whole word of the kernel's command line. */
+static bool is_told(const char *word)
+{
+	autofile FILE *file = fopen("/proc/cmdline", "re");
+	char line[4096] = "", *rest = line;
+
+	if (!file || !fgets(line, sizeof(line), file))
+		return false;
+	for (char *found; (found = strsep(&rest, " \n"));)
+		if (strcmp(found, word) == 0)
+			return true;
+	return false;
+}
+
+/* The modules, each named by a line of the list, are in the kernel now. */
+static void drop_modules(void)
+{
+	autofile FILE *file = fopen(MODULES_LIST, "re");
+	autofree char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		unlink(line);
+	}
+	unlink(MODULES_LIST);
+}
+
+static int leave_for_disk(struct error *err)
+{
+	return mount_disk(err) < 0 ? -1 : switch_root(err);
+}
+
 int initramfs_leave(int *program_fd, struct error *err)
 {
 	umask(022);
@@ -57,9 +96,13 @@ int initramfs_leave(int *program_fd, struct error *err)
 	autoclose int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 	if (self < 0)
 		return error_errno(err, errno, "/proc/self/exe");
-	modules_load("/modules.list");
-	if (mount_disk(err) < 0 || switch_root(err) < 0)
+	modules_load(MODULES_LIST);
+	if (is_told(RAM_ROOT)) {
+		drop_modules();
+		mounts_early_end();
+	} else if (leave_for_disk(err) < 0) {
 		return -1;
+	}
 	mounts_root();
 	*program_fd = steal_fd(&self);
 	return 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "supervisor/ram_root.h"
 #include "supervisor/rootfs.h"
 
 static const char *const file_fields[BOOT_FILE_COUNT] = {
@@ -18,13 +19,20 @@ static const char *const file_fields[BOOT_FILE_COUNT] = {
 	[BOOT_INIT] = "config.initrdPath",
 	[BOOT_ROOTFS] = "config.rootfsPath",
 };
+/* With a root in memory. */
+static const char *const ram_root_fields[BOOT_FILE_COUNT] = {
+	[BOOT_KERNEL] = "config.kernelPath",
+	[BOOT_INITRD] = "config.kernelPath",
+	[BOOT_INIT] = "config.kernelPath",
+	[BOOT_ROOTFS] = "config.initrdPath",
+};
 static_assert(ARRAY_SIZE(file_fields) == BOOT_FILE_COUNT, "a field for every file");
 
 static char *initrd_path(const struct config *config)
 {
 	char *path = NULL;
 
-	if (config->initrd_path)
+	if (config->rootfs_path)
 		return strdup(config->initrd_path);
 	return asprintf(&path, "%s.initrd", config->kernel_path) < 0 ? NULL : path;
 }
@@ -95,6 +103,17 @@ static bool is_read_only(const char *path, int fd)
 	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0;
 }
 
+/* The guest's copy of it is in memory: the file is only read, and must stay as it was recorded. */
+static void open_ram_root(struct boot_files *files, int64_t memory_mib)
+{
+	struct error *err = &files->file[BOOT_ROOTFS].error;
+
+	open_kernel_or_initrd(files, BOOT_ROOTFS);
+	if (err->code == ERR_NONE &&
+	    ram_root_check(files->file[BOOT_ROOTFS].fd, memory_mib, err) < 0)
+		error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
+}
+
 static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 {
 	struct error *err = &files->file[BOOT_ROOTFS].error;
@@ -121,7 +140,9 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
 	files.file[BOOT_KERNEL].path = strdup(config->kernel_path);
 	files.file[BOOT_INITRD].path = initrd_path(config);
 	files.file[BOOT_INIT].path = initrd_path(config);
-	files.file[BOOT_ROOTFS].path = strdup(config->rootfs_path);
+	files.ram_root = !config->rootfs_path;
+	files.file[BOOT_ROOTFS].path =
+		strdup(files.ram_root ? config->initrd_path : config->rootfs_path);
 	for (int i = 0; i < BOOT_FILE_COUNT; i++) {
 		files.file[i].fd = -1;
 		complete = complete && files.file[i].path;
@@ -133,7 +154,10 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
 	open_kernel_or_initrd(&files, BOOT_KERNEL);
 	open_kernel_or_initrd(&files, BOOT_INITRD);
 	find_init(&files);
-	open_rootfs(&files, use);
+	if (files.ram_root)
+		open_ram_root(&files, config->memory_mib);
+	else
+		open_rootfs(&files, use);
 	*out = files;
 	return 0;
 }
@@ -178,7 +202,8 @@ int boot_files_require(const struct boot_files *files, struct error *err)
 		*err = files->file[i].error;
 		if (files->file[i].fd < 0 && err->errnum == ENOENT)
 			tell_missing((enum boot_file)i, files->file[i].path, err);
-		return error_prefix(err, "%s", file_fields[i]);
+		return error_prefix(err, "%s",
+				    (files->ram_root ? ram_root_fields : file_fields)[i]);
 	}
 	return 0;
 }

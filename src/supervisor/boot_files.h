@@ -7,6 +7,7 @@
 #define SUPERVISOR_BOOT_FILES_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -17,6 +18,7 @@
 enum boot_file { BOOT_KERNEL, BOOT_INITRD, BOOT_INIT, BOOT_ROOTFS, BOOT_FILE_COUNT };
 
 struct boot_files {
+	bool ram_root; /* BOOT_ROOTFS is an initramfs, and BOOT_INITRD the one beside the kernel */
 	struct {
 		char *path;
 		int fd;			  /* -1: could not be opened */

@@ -233,7 +233,8 @@ static int begin(struct start *start, struct response *response, struct error *e
 	    earlier_check(&record->ws, err) < 0 ||
 	    bundles_attach(&record->call->request->config, &record->ws, &start->disks, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0 ||
-	    require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0)
+	    (!start->files.ram_root &&
+	     require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0))
 		return -1;
 	/* What ended just now is given its last moment; lease_take() has the word about the rest. */
 	(void)settle_finds_life(record);

@@ -18,6 +18,7 @@
 #include "supervisor/leftover.h"
 #include "supervisor/manifest.h"
 #include "supervisor/options.h"
+#include "supervisor/ram_root.h"
 #include "supervisor/readiness.h"
 
 #define VSOCK_NAME "vsock.sock"
@@ -95,6 +96,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	autoclose int vsock = control >= 0 ? sock_listen_at(live->ws.fd, VSOCK_NAME, 128, err) : -1;
 	autofree char *label = workspace_path(&live->ws, NULL, err);
 	autofree struct vm_disk *disks = list_disks(live, err);
+	autoclose int joined = -1;
 	struct vm_events events = live_vm_events;
 	struct vm_boot spec = {
 		.config = config,
@@ -111,6 +113,14 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.log = &live->log,
 	};
 
+	live->ram_root = !config->rootfs_path;
+	if (live->ram_root) {
+		joined = ram_root_join(LIVE_ROOTFS, LIVE_INITRD, err);
+		if (joined < 0)
+			return -1;
+		spec.initrd_fd = joined;
+		spec.rootfs_fd = -1;
+	}
 	if (vsock < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
 		return -1;
 	spec.host_ports = channels_host_ports(live->channels, &spec.host_port_count);

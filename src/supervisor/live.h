@@ -63,6 +63,7 @@ struct live {
 	struct control_client *quarantine_client; /* waits for the end of it */
 	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
 	int64_t memory_mib;			  /* that the VM was booted with */
+	bool ram_root;				  /* LIVE_ROOTFS is an initramfs */
 	bool paused;				  /* the VM waits for room on the disk */
 	bool over;				  /* the end was recorded and reported */
 	int time_fd; /* says that the wall clock was set or the host slept */

@@ -56,7 +56,7 @@ static bool disks_have_room(const struct live *live)
 	size_t i;
 	json_t *disk;
 
-	if (!has_room(LIVE_ROOTFS))
+	if (!live->ram_root && !has_room(LIVE_ROOTFS))
 		return false;
 	json_array_foreach(live->ticket.disks, i, disk)
 	{

@@ -47,8 +47,11 @@ int rootfs_digest_recall(const struct workspace *ws, const struct manifest *mani
 			 struct boot_files *files, struct error *err)
 {
 	struct error why = {0};
-	json_auto_t *last = workspace_read(ws, LAST_FILE, &why);
+	json_auto_t *last = NULL;
 
+	if (files->ram_root)
+		return 0; /* no guest writes to it: what it is now is what counts */
+	last = workspace_read(ws, LAST_FILE, &why);
 	if (!last && why.code != ERR_NOT_FOUND) {
 		*err = why;
 		return -1;
@@ -65,6 +68,8 @@ int rootfs_digest_renew(const struct workspace *ws, struct boot_files *files, st
 	json_auto_t *last = json_object();
 	char now[CLOCK_TEXT];
 
+	if (files->ram_root)
+		return 0;
 	clock_rfc3339(clock_real_ns(), now);
 	boot_files_hash_rootfs(files);
 	memcpy(files->rootfs_observed_at, now, CLOCK_TEXT);

@@ -118,8 +118,12 @@ def variants(host, command_of):
         for part in parents:
             holder = holder[int(part)] if part == "0" else holder[part]
         right = holder.pop(last)
+        # Without a root disk the initial RAM disk would be the root.
+        ram_root = holder.pop("initrdPath", None) if last == "rootfsPath" else None
         yield made(f"without {path}", path)
         holder[last] = right
+        if ram_root:
+            holder["initrdPath"] = ram_root
 
 
 def required_fields():

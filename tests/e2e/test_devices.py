@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -183,6 +184,63 @@ def test_words_that_are_no_device(host, words):
     done = host("create", "w", *words)
     assert done.returncode == 2 and words[0] in done.stderr, done.stderr
     assert not host.state.exists()
+
+
+def make_ram_root(path, **files):
+    """An initramfs as somebody else makes it: busybox, by hard links, one of them its init."""
+    tree = path.parent / (path.name + ".tree")
+    (tree / "bin").mkdir(parents=True)
+    subprocess.run(["cp", shutil.which("busybox"), tree / "bin" / "busybox"], check=True)
+    for name in ("init", "bin/sh", "bin/cat", "bin/grep", "bin/stat", "bin/wc"):
+        os.link(tree / "bin" / "busybox", tree / name)
+    for name, text in files.items():
+        (tree / name).write_text(text)
+    names = subprocess.run(["find", "."], cwd=tree, check=True, capture_output=True).stdout
+    with open(path, "wb") as out:
+        subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=tree, input=names, stdout=out, check=True)
+    return path
+
+
+def test_a_root_in_memory(host):
+    """An initrdPath alone is the root: ours is put behind it, disks begin at vda, nothing lasts."""
+    root = make_ram_root(host.base / "root.cpio", made="elsewhere")
+    extra = make_disk(host.base / "extra.ext4", which="extra")
+    config = host.config(initrdPath=str(root), disks=[disk(extra, "/extra", "rw")])
+    del config["rootfsPath"]
+    code, answer, _ = host.supervisor(request("prepare", config))
+    assert code == 0 and answer["verification"]["rootfs"]["path"] == str(root), answer
+    before = root.read_bytes()
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code == 0, answer
+    # The busybox that had another name for its init is whole; what was ours and has done its work is gone.
+    said = sh(host, "agent-1", "cat /made; grep ^rootfs /proc/mounts; grep /extra /proc/mounts; stat -c %a /tmp /root; "
+                               "stat /modules.list; grep -c . /sys/block/vda/serial; cat /proc/1/comm")
+    lines = said.splitlines()
+    assert lines[0].startswith("elsewhererootfs / ") and lines[1].startswith("/dev/vda /extra ext4 rw,"), said
+    assert lines[2:] == ["1777", "700", "1", "init"], said
+    sh(host, "agent-1", "echo new > /tmp/made && [ $(wc -c < /tmp/made) = 4 ]", "1000")
+    code, answer, _ = host.supervisor(request("stop", sparse(host)))
+    assert code == 0 and answer["event"].get("detail", "") != "unclean", answer
+    assert root.read_bytes() == before
+    # Another root than the recorded one is refused, as another kernel would be.
+    make_ram_root(host.base / "other.cpio", made="changed").replace(root)
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code == 1 and answer["errorCode"] == "conflict" and "rootfs" in answer["error"], answer
+    host.supervisor(request("delete", sparse(host)))
+
+
+def test_roots_in_memory_that_are_none(host):
+    text, large = host.base / "text", host.base / "large"
+    text.write_text("#!/bin/sh\n")
+    large.write_bytes(b"070701")
+    os.truncate(large, 100 << 20)
+    for path, error_code, words in ((text, "invalid", "not an initramfs"), (large, "invalid", "at least 264"),
+                                    (host.base / "none", "not-found", "does not exist")):
+        config = host.config(initrdPath=str(path))
+        del config["rootfsPath"]
+        code, answer, _ = host.supervisor(request("check", config))
+        assert code == 1 and answer["errorCode"] == error_code, answer
+        assert words in answer["error"] and "config.initrdPath" in answer["error"], answer
 
 
 def refused_disks(host):

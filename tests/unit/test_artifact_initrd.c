@@ -76,8 +76,8 @@ static void holds_init_and_what_it_mounts_on(void **state)
 
 	put_program(s, "init", PT_LOAD);
 	write_initrd(s, "a", NULL);
-	assert_names(in(s, "a"), (const char *const[]){"dev", "init", "mnt", "proc", "root", "run",
-						       "sys", "tmp", NULL});
+	assert_names(in(s, "a"), (const char *const[]){"dev", "init", "init", "mnt", "proc", "root",
+						       "run", "sys", "tmp", NULL});
 }
 
 static void is_the_same_bytes_each_time(void **state)

@@ -125,6 +125,21 @@ static void further_disks_are_pinned(void **state)
 		"werror=enospc,rerror=report\n"));
 }
 
+static void a_root_in_memory_is_no_disk(void **state)
+{
+	static const struct machine_disk disk = {.serial = "disk-0", .fd = 20};
+	struct machine m = plain;
+
+	(void)state;
+	m.ram_root = true;
+	m.disks = &disk;
+	m.disk_count = 1;
+	autofree char *words = built(&m);
+	assert_null(strstr(words, "rootfs"));
+	assert_non_null(strstr(words, "-add-fd\nfd=20,set=1,opaque=disk-0\n"));
+	assert_non_null(strstr(words, " tsc_early_khz=2445428 microagent.root=ram\n"));
+}
+
 static void shares_are_pinned(void **state)
 {
 	static const struct machine_share shares[] = {{"work", 30}, {"a,b", 31}};
@@ -212,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_pinned),
 		cmocka_unit_test(further_disks_are_pinned),
+		cmocka_unit_test(a_root_in_memory_is_no_disk),
 		cmocka_unit_test(shares_are_pinned),
 		cmocka_unit_test(cards_are_pinned),
 		cmocka_unit_test(an_unknown_counter_is_not_named),

@@ -220,7 +220,8 @@ static void add_disks(struct argv *argv, const struct machine *m, const struct m
 	const struct machine_disk rootfs = {.serial = "rootfs", .fd = QEMU_FD_ROOTFS};
 	size_t set = 1;
 
-	add_disk(argv, row, &rootfs, set++);
+	if (!m->ram_root)
+		add_disk(argv, row, &rootfs, set++);
 	for (size_t i = 0; i < m->disk_count; i++)
 		add_disk(argv, row, &m->disks[i], set++);
 }
@@ -291,6 +292,8 @@ static int add_kernel(struct argv *argv, const struct machine *m, const struct m
 			return -1;
 	if (m->accelerator == ACCELERATOR_TCG && m->tsc_khz &&
 	    buf_printf(&append, err, " tsc_early_khz=%u", m->tsc_khz) < 0)
+		return -1;
+	if (m->ram_root && buf_printf(&append, err, " microagent.root=ram") < 0)
 		return -1;
 	argv_add(argv, "-kernel");
 	argv_add(argv, m->kernel);

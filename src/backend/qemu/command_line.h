@@ -64,6 +64,7 @@ struct machine {
 	const char *kernel, *initrd; /* as QEMU sees them */
 	enum machine_card card;
 	const char *mac; /* of the card */
+	bool ram_root;	 /* there is no root disk: the first of the disks is /dev/vda */
 	const struct machine_disk *disks;
 	size_t disk_count;
 	const struct machine_share *shares;

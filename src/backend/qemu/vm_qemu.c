@@ -101,6 +101,7 @@ static int build_words(const struct vm *vm, const struct vm_boot *boot,
 			: vm->net.mode == NETWORK_BRIDGED ? CARD_TAP
 							  : CARD_NONE,
 		.mac = vm->net.mac,
+		.ram_root = boot->rootfs_fd < 0,
 		.disks = disks,
 		.disk_count = boot->disk_count,
 		.shares = shares,

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/ram_root.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+#define MIB (INT64_C(1) << 20)
+/* Kernels look for the next segment at multiples of 4; cpio archives end at multiples of this. */
+#define SEGMENT 512
+
+/* A cpio archive, or one that is compressed as kernels know it. */
+static bool is_initramfs(const uint8_t head[6])
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+	} magics[] = {
+		{"070701", 6},
+		{"070702", 6},
+		{"\x1f\x8b", 2},
+		{"\xfd"
+		 "7zXZ",
+		 5},
+		{"BZh", 3},
+		{"\x28\xb5\x2f\xfd", 4},
+		{"\x02\x21\x4c\x18", 4},
+		{"\x89LZO", 4},
+		{"\x5d\0\0", 3},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(magics); i++)
+		if (memcmp(head, magics[i].bytes, magics[i].len) == 0)
+			return true;
+	return false;
+}
+
+int ram_root_check(int fd, int64_t memory_mib, struct error *err)
+{
+	int64_t least = (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB);
+	uint8_t head[6] = {0};
+	struct stat st;
+
+	if (pread(fd, head, sizeof(head), 0) < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "cannot be read");
+	if (!is_initramfs(head))
+		return error_set(err, ERR_INVALID,
+				 "not an initramfs (a cpio archive in the \"newc\" "
+				 "form, perhaps compressed)");
+	least += 2 * ((st.st_size + MIB - 1) / MIB);
+	if (memory_mib < least)
+		return error_set(
+			err, ERR_INVALID,
+			"this root of %lld MiB is kept in memory and needs a config.memoryMiB "
+			"of at least %lld",
+			(long long)((st.st_size + MIB - 1) / MIB), (long long)least);
+	return 0;
+}
+
+static int append(int to, int from, struct error *err)
+{
+	struct stat st;
+	off_t at = 0;
+
+	if (fstat(from, &st) < 0)
+		return error_errno(err, errno, "initial RAM disk");
+	while (at < st.st_size) {
+		ssize_t n = sendfile(to, from, &at, (size_t)(st.st_size - at));
+
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, errno, "initial RAM disk");
+		if (n == 0)
+			return error_set(err, ERR_IO,
+					 "the initial RAM disk became shorter while "
+					 "it was read");
+	}
+	return 0;
+}
+
+int ram_root_join(int root_fd, int initrd_fd, struct error *err)
+{
+	autoclose int joined = memfd_create("initrd", MFD_CLOEXEC);
+	off_t end;
+
+	if (joined < 0)
+		return error_errno(err, errno, "initial RAM disk");
+	if (append(joined, root_fd, err) < 0)
+		return -1;
+	end = lseek(joined, 0, SEEK_CUR);
+	end = (end + SEGMENT - 1) / SEGMENT * SEGMENT;
+	if (ftruncate(joined, end) < 0 || lseek(joined, end, SEEK_SET) < 0)
+		return error_errno(err, errno, "initial RAM disk");
+	if (append(joined, initrd_fd, err) < 0)
+		return -1;
+	return steal_fd(&joined);
+}
