@@ -21,30 +21,34 @@ static const struct cli_option exec_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
+struct exec {
+	struct microagent *agent;
+	const char *name;
+	const struct microagent_exec *what;
+};
+
+static int attend(void *data, const struct microagent_streams *streams,
+		  struct microagent_outcome *outcome, struct error *err)
+{
+	const struct exec *exec = data;
+
+	return microagent_exec(exec->agent, exec->name, exec->what, streams, outcome, err);
+}
+
 static int exec_in(const struct cli *cli, struct microagent *agent,
 		   const struct exec_values *values, const struct cli_words *args,
 		   struct error *err)
 {
-	const struct microagent_exec exec = {
+	const struct microagent_exec what = {
 		.command = args->items + 1,
 		.env = values->env.items,
 		.cwd = values->cwd,
 		.user = values->user,
 		.timeout_seconds = values->timeout,
 	};
-	struct guest_signals signals = {.fd = -1};
-	struct microagent_outcome outcome;
-	int code = -1;
+	struct exec exec = {agent, args->items[0], &what};
 
-	if (guest_signals_open(&signals, err) < 0)
-		return -1;
-	const struct microagent_streams streams = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
-						   signals.fd};
-
-	if (microagent_exec(agent, args->items[0], &exec, &streams, &outcome, err) == 0)
-		code = guest_exit_code(cli, &outcome, &signals);
-	guest_signals_close(&signals);
-	return code;
+	return guest_attend(cli, attend, &exec, err);
 }
 
 static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,

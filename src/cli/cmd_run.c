@@ -33,6 +33,20 @@ static void on_started(void *data, const char *name, const char *accelerator)
 	guest_warn_accelerator(start->cli, accelerator);
 }
 
+struct run {
+	struct microagent *agent;
+	const struct microagent_spec *spec;
+	const struct microagent_run_options *options;
+};
+
+static int attend(void *data, const struct microagent_streams *streams,
+		  struct microagent_outcome *outcome, struct error *err)
+{
+	const struct run *run = data;
+
+	return microagent_run(run->agent, run->spec, run->options, streams, outcome, err);
+}
+
 static int run_with(const struct cli *cli, struct microagent *agent,
 		    const struct run_values *values, const struct cli_words *args,
 		    struct progress *progress, struct error *err)
@@ -45,19 +59,9 @@ static int run_with(const struct cli *cli, struct microagent *agent,
 		.started = on_started,
 		.data = &start,
 	};
-	struct guest_signals signals = {.fd = -1};
-	struct microagent_outcome outcome;
-	int code = -1;
+	struct run run = {agent, &spec, &options};
 
-	if (guest_signals_open(&signals, err) < 0)
-		return -1;
-	const struct microagent_streams streams = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
-						   signals.fd};
-
-	if (microagent_run(agent, &spec, &options, &streams, &outcome, err) == 0)
-		code = guest_exit_code(cli, &outcome, &signals);
-	guest_signals_close(&signals);
-	return code;
+	return guest_attend(cli, attend, &run, err);
 }
 
 static int run_run(struct cli *cli, const void *values, const struct cli_words *args,

@@ -221,3 +221,20 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 		microagent_on_wait(agent, draw, progress);
 	return agent;
 }
+
+int guest_attend(const struct cli *cli, guest_attend_fn *fn, void *data, struct error *err)
+{
+	struct guest_signals signals = {.fd = -1};
+	struct microagent_outcome outcome;
+	int code = -1;
+
+	if (guest_signals_open(&signals, err) < 0)
+		return -1;
+	const struct microagent_streams streams = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
+						   signals.fd};
+
+	if (fn(data, &streams, &outcome, err) == 0)
+		code = guest_exit_code(cli, &outcome, &signals);
+	guest_signals_close(&signals);
+	return code;
+}

@@ -192,6 +192,12 @@ void guest_signals_close(struct guest_signals *signals);
 int guest_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
 		    const struct guest_signals *signals);
 
+/* A command of a guest on our own standard streams, ended by a signal to us: calls fn and returns its
+ * exit code, or -1. */
+typedef int guest_attend_fn(void *data, const struct microagent_streams *streams,
+			    struct microagent_outcome *outcome, struct error *err);
+int guest_attend(const struct cli *cli, guest_attend_fn *fn, void *data, struct error *err);
+
 /* The warning that is due at every start on an emulated machine; with --json {"warning":TEXT}. */
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
 

@@ -54,7 +54,7 @@ static int place_sockets(const struct publish *p)
 {
 	int above = PUBLISH_FD_FIRST + (int)p->count;
 	int program = fcntl(p->program_fd, F_DUPFD_CLOEXEC, above);
-	int high[p->count];
+	int high[p->count + 1];
 
 	for (size_t i = 0; i < p->count; i++) {
 		high[i] = fcntl(p->ports[i].fd, F_DUPFD_CLOEXEC, above);

@@ -109,7 +109,7 @@ int role_publish(int argc, char **argv)
 		status = serve(&ports[i], PUBLISH_FD_FIRST + i - 1, &err);
 	}
 	if (status == 0)
-		status = loop_run(loop, &err);
+		(void)loop_run(loop, &err); /* returns when it cannot go on */
 	console_line("published ports: %s", err.msg);
 	return 125;
 }
