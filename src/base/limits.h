@@ -31,7 +31,7 @@
 	X(PROBE_MS, 2000, "ms", "accelerator probe in all")                                        \
 	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
 	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \
-	X(BALLOON_MS, 3000, "ms", "a guest's giving up or taking back of memory, for the answer") \
+	X(BALLOON_MS, 3000, "ms", "a guest's giving up or taking back of memory, for the answer")  \
 	X(DISK_CHECK_MS, 1000, "ms", "free space looked at while a VM waits for it")               \
 	X(COMMAND_LOCK_MS, 30000, "ms", "another command's hold of a workspace's command lock")    \
 	X(CONTROL_REQUEST_MS, 5000, "ms", "a request to a live supervisor and its answer")         \
@@ -90,6 +90,7 @@
 	X(AGENT_RESTARTS, 5, "restarts", "of the guest agent before the guest gives up")           \
 	X(RELAY_BYTES, 65536, "bytes",                                                             \
 	  "held for a slow reader of a forwarded connection, each way")                            \
+	X(PUBLISHES, 64, "ports", "published by one guest")                                        \
 	X(PUBLISH_CONNECTIONS, 256, "connections",                                                 \
 	  "open at once to one published port; the next ones wait")                                \
 	X(LISTENER_CONNECTIONS, 128, "connections",                                                \

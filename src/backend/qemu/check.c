@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A field that cannot be honoured is refused, never dropped. Rows go as releases bring the parts. */
+/* A field that cannot be honoured is refused, never dropped. */
 #include "backend/qemu/check.h"
 
 #include <stdio.h>
@@ -10,21 +10,6 @@
 
 #define HOST_PORT_MAX ((1 << 30) - 1)
 #define OWN_HOST_PORTS 2 /* the control stream's, and the one of mediation */
-
-struct refusal {
-	const char *path;
-	const char *missing;
-};
-
-static int refuse(const struct refusal *r, struct error *err)
-{
-	return error_set(err, ERR_UNSUPPORTED, "%s: this release has no %s", r->path, r->missing);
-}
-
-static bool holds_something(const json_t *value)
-{
-	return json_array_size(value) || json_object_size(value);
-}
 
 /* Bundles are disks too. */
 static int check_count(const struct config *c, struct error *err)
@@ -71,17 +56,14 @@ static int check_host_ports(const struct config *c, struct error *err)
 
 int check_fields(const struct config *c, struct error *err)
 {
-	const struct {
-		bool given;
-		struct refusal refusal;
-	} rows[] = {
-		{holds_something(c->port_forwards),
-		 {"config.network.portForwards", "published ports yet"}},
-		{c->cgroup != NULL, {"config.cgroup", "placement in a cgroup yet"}},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].given)
-			return refuse(&rows[i].refusal, err);
+	if (c->cgroup)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "config.cgroup: this release has no placement in a cgroup yet");
+	if (json_array_size(c->port_forwards) > limit_get(LIMIT_PUBLISHES))
+		return error_set(err, ERR_INVALID,
+				 "config.network.portForwards has %zu entries, and a guest may "
+				 "publish %llu ports",
+				 json_array_size(c->port_forwards),
+				 (unsigned long long)limit_get(LIMIT_PUBLISHES));
 	return check_count(c, err) < 0 ? -1 : check_host_ports(c, err);
 }
