@@ -4,6 +4,7 @@
 #include "supervisor/answer.h"
 #include "supervisor/boot_files.h"
 #include "supervisor/bundles.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/disks.h"
 #include "supervisor/manifest.h"
 #include "supervisor/record.h"
@@ -25,6 +26,7 @@ static int verify(const struct record *record, const struct config *config,
 	if (rootfs_is_enforced(record->state))
 		boot_files_hash_rootfs(&files);
 	if (boot_files_require(&files, err) < 0 || shares_check(config, err) < 0 ||
+	    cgroup_check(config, err) < 0 ||
 	    disks_open(config, files.file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0 ||
 	    bundles_check(config, err) < 0)
 		goto out;

@@ -2,6 +2,7 @@
 /* prepare: config and digests into workspace.json; nothing is booted. */
 #include "base/cleanup.h"
 #include "supervisor/answer.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/disks.h"
 #include "supervisor/earlier.h"
 #include "supervisor/manifest.h"
@@ -76,7 +77,7 @@ static int make_ready(struct record *record, struct boot_files *files, struct bu
 
 	boot_files_hash_rootfs(files);
 	if (boot_files_require(files, err) < 0 || shares_check(config, err) < 0 ||
-	    look_at_disks(config, files, err) < 0 ||
+	    cgroup_check(config, err) < 0 || look_at_disks(config, files, err) < 0 ||
 	    record_open(record, record->call, true, err) < 0)
 		return -1;
 	return bundles_build(config, &record->dir, bundles, err);

@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "supervisor/answer.h"
 #include "supervisor/await.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/control_sock.h"
 #include "supervisor/disks.h"
 #include "supervisor/earlier.h"
@@ -58,6 +59,7 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	    boot_files_open(config, ROOTFS_BOOT, &start->files, err) < 0)
 		return -1;
 	if (boot_files_require(&start->files, err) < 0 || shares_check(config, err) < 0 ||
+	    cgroup_check(config, err) < 0 ||
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
 		    0)
 		return -1;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/channels.h"
 #include "supervisor/leftover.h"
 #include "supervisor/manifest.h"
@@ -145,7 +146,9 @@ static int begin(struct live *live, struct error *err)
 		return -1;
 	live_reserve(live);
 	live->memory_mib = manifest.config.memory_mib;
-	status = live_ask_begin(live, err);
+	status = cgroup_enter(&manifest.config, err);
+	if (status == 0)
+		status = live_ask_begin(live, err);
 	if (status == 0)
 		status = serial_log_open(&live->serial, live->ws.fd, "serial.log",
 					 limit_get(LIMIT_SERIAL_LOG_BYTES), err);

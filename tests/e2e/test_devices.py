@@ -66,6 +66,50 @@ def check_balloon(host, name):
         assert done.returncode == code and word in done.stderr, (mib, done.stderr)
 
 
+@pytest.fixture
+def cgroup():
+    """A cgroup of version 2 of our own; None where none can be made."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    tops = [Path(mount[1]) for mount in mounts if mount[2] == "cgroup2"]
+    path = tops[0] / f"microagent-test-{os.getpid()}" if tops else None
+    try:
+        if path:
+            path.mkdir()
+    except OSError:
+        path = None
+    if not path:
+        pytest.skip("no cgroup can be made here")
+    yield path
+    path.rmdir()
+
+
+def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
+    shared = host.base / "shared"
+    shared.mkdir()
+    config = host.config(cgroup=str(cgroup), shares=[{"tag": "s", "path": str(shared), "mountpoint": "/s", "mode": "rw"}])
+    code, answer, _ = host.supervisor(request("prepare", config))
+    assert code == 0, answer
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code == 0, answer
+    inside = {int(line) for line in (cgroup / "cgroup.procs").read_text().split()}
+    runtime = json.loads((host.state / "agent-1" / "runtime.json").read_text())
+    assert {runtime["pid"], runtime["supervisorPid"]} | {c["pid"] for c in runtime["companions"]} <= inside
+    assert set(host.processes()) <= inside and len(inside) >= 5
+    # Whoever has the cgroup has the workspace.
+    (cgroup / "cgroup.kill").write_text("1")
+    assert ended(host, "agent-1")["state"] == "failed"
+    wait_until(lambda: not (cgroup / "cgroup.procs").read_text(), "the cgroup to be empty")
+    host.supervisor(request("delete", sparse(host)))
+
+
+def test_cgroups_that_are_none(host):
+    for path, error_code, words in ((str(host.base / "none"), "not-found", "does not exist"),
+                                    (str(host.base), "invalid", "no cgroup"), ("systemd", "unsupported", "systemd")):
+        code, answer, _ = host.supervisor(request("check", host.config(cgroup=path)))
+        assert code == 1 and answer["errorCode"] == error_code, answer
+        assert words in answer["error"] and "config.cgroup" in answer["error"], answer
+
+
 @pytest.mark.parametrize("which", ["debian", "tuned"])
 def test_every_machine(host, which):
     """Entropy of the host's, two consoles with one log, and memory that goes back."""

@@ -91,12 +91,17 @@ static void host_ports_that_vsockd_does_not_take_are_refused(void **state)
 	assert_ok(check_fields(&c, &err));
 }
 
-static void a_cgroup_is_refused(void **state)
+static void a_scope_is_refused(void **state)
 {
 	struct config c = isolated();
+	struct error err = {0};
 
 	(void)state;
 	c.cgroup = "/sys/fs/cgroup/x";
+	assert_ok(check_fields(&c, &err));
+	c.cgroup = "inherit";
+	assert_ok(check_fields(&c, &err));
+	c.cgroup = "systemd";
 	expect_refusal(&c, "config.cgroup");
 }
 
@@ -107,7 +112,7 @@ int main(void)
 		cmocka_unit_test(every_network_passes),
 		cmocka_unit_test(too_many_published_ports_are_refused),
 		cmocka_unit_test(host_ports_that_vsockd_does_not_take_are_refused),
-		cmocka_unit_test(a_cgroup_is_refused),
+		cmocka_unit_test(a_scope_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

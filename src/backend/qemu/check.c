@@ -3,6 +3,7 @@
 #include "backend/qemu/check.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/qemu/command_line.h"
 #include "base/cleanup.h"
@@ -56,9 +57,10 @@ static int check_host_ports(const struct config *c, struct error *err)
 
 int check_fields(const struct config *c, struct error *err)
 {
-	if (c->cgroup)
+	if (c->cgroup && strcmp(c->cgroup, "systemd") == 0)
 		return error_set(err, ERR_UNSUPPORTED,
-				 "config.cgroup: this release has no placement in a cgroup yet");
+				 "config.cgroup: this release has no scopes of systemd yet; give "
+				 "the path of a cgroup");
 	if (json_array_size(c->port_forwards) > limit_get(LIMIT_PUBLISHES))
 		return error_set(err, ERR_INVALID,
 				 "config.network.portForwards has %zu entries, and a guest may "
