@@ -56,6 +56,62 @@ def dead_initrd(host):
     return target
 
 
+NO_VMM = {"MICROAGENT_QEMU": "/bin/false"}  # a start that is admitted, and fails at once
+
+
+def hang(host, command=None):
+    """A workspace held in starting by a guest that never gets ready, or in stopping by one that does
+    not stop: (the waiting processes)."""
+    host("create", "w", *SMALL, "--initrd", dead_initrd(host), check=0)
+    waiting = [host.popen("start", "w", env={"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "120000",
+                                             "MICROAGENT_TEST_LIMIT_HALT_MS": "120000"})]
+    wait_until(lambda: (host.state / "w" / "control.sock").exists() and
+               (host.state / "w" / "runtime.json").exists() and "pid" in runtime(host), "the boot to begin")
+    if command:
+        waiting.append(host.popen(command, "w", env={"MICROAGENT_TEST_LIMIT_HALT_MS": "120000"}))
+        wait_until(lambda: json.loads((host.state / "w" / "event.json").read_text())["state"] == "stopping",
+                   "the stop to begin")
+    return waiting
+
+
+@pytest.mark.parametrize("who", ["supervisor", "qemu", "vsockd", "bwrap"])
+@pytest.mark.parametrize("command", [None, "stop"], ids=["starting", "stopping"])
+def test_kill_9_on_the_way_up_and_down(host, command, who):
+    waiting = hang(host, command)
+    if who not in ("supervisor", "qemu") and not any(who in c["name"] for c in runtime(host)["companions"]):
+        pytest.skip(f"there is no {who} on this host")
+    os.kill(pid_of(host, who), signal.SIGKILL)
+    wait_until(lambda: not host.processes(), f"every process to end after the kill of {who}")
+    for child in waiting:
+        child.communicate(timeout=120)
+    assert waiting[0].returncode == 1
+    # Who asked for the stop has it; without one it is a failure.
+    event = ended(host)
+    assert event["state"] == ("stopped" if command else "failed") and event["detail"], event
+    assert [p.name for p in (host.state / "w").iterdir() if p.is_socket()] == []
+    assert host("start", "w", env=NO_VMM).returncode == 1
+    assert [e["state"] for e in host.json("events", "w")["events"]][-2:] == ["starting", "failed"]
+    host("delete", "w", check=0)
+
+
+@pytest.mark.parametrize("who", ["qemu", "bwrap"])
+def test_kill_9_in_quarantine(host, who):
+    host("create", "w", *SMALL, check=0)
+    host("start", "w", check=0)
+    assert host("quarantine", "w", check=0).stdout == "w: quarantined\n"
+    if who == "bwrap" and runtime(host)["confinement"] != "cell":
+        pytest.skip("there are no cells on this host")
+    os.kill(pid_of(host, who), signal.SIGKILL)
+    event = ended(host)
+    assert event["state"] == "quarantined"
+    assert event["detail"].startswith("the machine ended in quarantine: the virtual machine monitor died")
+    assert [p.name for p in (host.state / "w").iterdir() if p.is_socket()] == []
+    refused = host("start", "w", check=1)
+    assert "quarantined" in refused.stderr
+    assert host("halt", "w", check=0).stdout == "w: halted\n"
+    host("delete", "w", check=0)
+
+
 def test_kill_during_a_boot_that_hangs(host):
     """A guest that never gets ready: kill is legal in `starting` and ends it."""
     host("create", "w", *SMALL, "--initrd", dead_initrd(host), check=0)

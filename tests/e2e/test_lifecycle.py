@@ -75,6 +75,56 @@ def test_logs_show_the_serial_console(host):
     host("delete", "w", check=0)
 
 
+def test_verbs_that_look(host):
+    """events, result, inspect: of a workspace whose command ends by itself."""
+    host("create", "w", "--profile", "tiny", "--", "sh", "-c", "echo out; echo 'e\033[1m' >&2; sleep 1; exit 3",
+         check=0)
+    missing = host("result", "w", check=1)
+    assert "has no result" in missing.stderr
+    assert host.json("inspect", "w")["event"]["state"] == "prepared"
+    host("start", "w")
+    followers = [host.popen(*words, "events", "w", "-f") for words in ((), ("--json",))]
+    out = [f.communicate(timeout=120)[0].decode().splitlines() for f in followers]
+    assert [f.returncode for f in followers] == [0, 0]
+    events = host.json("events", "w")["events"]
+    assert [e["state"] for e in events] == ["prepared", "starting", "running", "failed"]
+    assert [json.loads(line) for line in out[1]] == events
+    assert [line.split()[:2] for line in out[0]] == [[e["observedAt"], e["state"]] for e in events]
+    assert host("events", "w", check=0).stdout.splitlines() == out[0]
+    shown = host("result", "w", check=0).stdout
+    assert "exit code" in shown and "--- stdout\nout\n--- stderr\ne\033[1m\n" in shown
+    assert host.json("result", "w")["result"]["exitCode"] == 3
+    text = host("inspect", "w", check=0).stdout
+    assert json.loads(text) == host.json("inspect", "w") and "\n  " in text
+    listed = host.json("list")["workspaces"][0]
+    assert (listed["memoryMiB"], listed["cpuCount"]) == (256, 1)
+    host("delete", "w", check=0)
+    for verb in ("events", "result", "inspect", "halt", "quarantine"):
+        assert "there is no workspace" in host(verb, "w", check=1).stderr, verb
+
+
+def test_halt_and_quarantine_without_a_machine(host):
+    host("create", "w", *SMALL, check=0)
+    assert host("halt", "w", check=0).stdout == "w: halted\n"
+    assert host.json("quarantine", "w")["event"]["detail"] == "no machine was running"
+    assert "quarantined" in host("start", "w", check=1).stderr
+    assert "quarantined" in host("exec", "w", "--", "true", check=125).stderr
+    assert host("stop", "w", check=0).stdout == "w: stopped\n"
+    host("delete", "w", check=0)
+
+
+def test_profiles(host):
+    rows = {p["name"]: (p["memoryMiB"], p["cpuCount"], p["diskMiB"]) for p in host.json("profiles")["profiles"]}
+    assert rows == {"tiny": (256, 1, 512), "small": (512, 2, 1024), "medium": (2048, 2, 8192),
+                    "large": (4096, 4, 16384)}
+    assert all(name in host("profiles", check=0).stdout for name in rows)
+    host("create", "w", "--profile", "tiny", "--memory", 300, check=0)
+    listed = host.json("list")["workspaces"][0]
+    assert (listed["memoryMiB"], listed["cpuCount"]) == (300, 1)
+    assert "there is no profile" in host("create", "x", "--profile", "huge", check=2).stderr
+    host("delete", "w", check=0)
+
+
 def test_files_and_rights(host):
     host("create", "w", *SMALL, check=0)
     host("start", "w", check=0)
