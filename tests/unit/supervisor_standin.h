@@ -41,7 +41,8 @@
 struct vm {
 	struct vm_events events;
 	struct proc guest;
-	struct loop_watch *serial_watch;
+	struct loop *loop;
+	struct loop_watch *serial_watch, *sever_timer;
 	int serial, power_button;
 	bool killed;
 };
@@ -265,6 +266,7 @@ static struct vm *standin_boot(struct loop *loop, const struct vm_boot *boot,
 	if (!vm || fd_pipe(ends, err) < 0)
 		abort();
 	vm->events = *events;
+	vm->loop = loop;
 	vm->serial = ends[0];
 	vm->serial_watch = loop_add_fd(loop, ends[0], EPOLLIN, standin_serial, vm, err);
 	if (fork_guest(vm, boot, ends[1], err) < 0 ||
@@ -301,10 +303,41 @@ static int standin_resume(struct vm *vm, struct error *err)
 	return 0;
 }
 
+static void standin_severed(struct loop *loop, void *data)
+{
+	struct vm *vm = data;
+	const char *how = getenv("STANDIN_SEVER");
+	json_t *names = json_pack("[s]", "standin");
+	struct error why;
+
+	(void)loop;
+	error_set(&why, ERR_DENIED, "the listing was refused");
+	vm->sever_timer = NULL;
+	if (how && !strcmp(how, "unproven"))
+		vm->events.severed(vm->events.data, NULL, &why);
+	else
+		vm->events.severed(vm->events.data, names, NULL);
+	json_decref(names);
+}
+
+/* STANDIN_SEVER: "unproven", "refused" (at once), "stuck" (never told); else it works. */
+static int standin_sever(struct vm *vm, struct error *err)
+{
+	const char *how = getenv("STANDIN_SEVER");
+
+	if (how && !strcmp(how, "refused"))
+		return error_set(err, ERR_IO, "the companions cannot be found");
+	if (how && !strcmp(how, "stuck"))
+		return 0;
+	vm->sever_timer = loop_add_timer(vm->loop, 0, standin_severed, vm, err);
+	return vm->sever_timer ? 0 : -1;
+}
+
 static void standin_free(struct vm *vm)
 {
 	if (!vm)
 		return;
+	loop_remove(vm->sever_timer);
 	proc_end(&vm->guest);
 	close(vm->serial);
 	free(vm);
@@ -321,6 +354,7 @@ static const struct backend standin_backend = {
 	.power_button = standin_power_button,
 	.kill = standin_kill,
 	.resume = standin_resume,
+	.sever = standin_sever,
 	.free = standin_free,
 };
 

@@ -43,7 +43,8 @@ static char *request_text(const struct life *life, const char *command)
 {
 	char *text = NULL;
 	bool full = strcmp(command, "inspect") && strcmp(command, "stop") &&
-		    strcmp(command, "halt") && strcmp(command, "kill") && strcmp(command, "delete");
+		    strcmp(command, "halt") && strcmp(command, "kill") &&
+		    strcmp(command, "quarantine") && strcmp(command, "delete");
 
 	assert_true(
 		asprintf(
@@ -519,6 +520,69 @@ static void kill_9_during_a_run(void **state)
 	}
 }
 
+/* What cannot be proven to be cut off does not go on, and the record says so. */
+static void a_quarantine_that_fails_kills(void **state)
+{
+	static const struct {
+		const char *how, *code, *word;
+	} rows[] = {{"unproven", "denied", "the listing was refused"},
+		    {"refused", "io", "the companions cannot be found"},
+		    {"stuck", "timeout", "quarantine failed"}};
+	struct life *life = *state;
+
+	life->command = "[\"deaf\"]"; /* goes on without its control stream, as a guest does */
+	expect(life, "prepare", "prepared");
+	setenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS", "300", 1);
+	setenv("MICROAGENT_TEST_LIMIT_SEVER_MS", "300", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_auto_t *answer = NULL;
+
+		setenv("STANDIN_SEVER", rows[i].how, 1);
+		expect(life, "start", "running");
+		answer = ask(life, "quarantine");
+		assert_string_equal(json_string_value(json_object_get(answer, "errorCode")),
+				    rows[i].code);
+		assert_non_null(
+			strstr(json_string_value(json_object_get(answer, "error")), rows[i].word));
+		assert_string_equal(text_in(answer, "event", "state"), "failed");
+		expect(life, "inspect", "failed");
+		expect_nothing_left(life);
+	}
+	unsetenv("STANDIN_SEVER");
+	unsetenv("MICROAGENT_TEST_LIMIT_SEVER_MS");
+	unsetenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS");
+}
+
+/* A foreground run ends with it, the machine and its directory stay, whatever run was told. */
+static void a_run_that_is_quarantined(void **state)
+{
+	struct life *life = *state;
+	json_auto_t *answer = NULL;
+	struct asked asked;
+	int watch;
+
+	life->command = "[\"deaf\"]"; /* goes on without its control stream, as a guest does */
+	expect(life, "prepare", "prepared");
+	watch = watch_directory(life);
+	asked = ask_begin(life, "run", "--remove");
+	wait_for_file(life, watch, "vsock.sock");
+	for (;;) {
+		json_auto_t *said = ask(life, "quarantine");
+
+		if (json_is_true(json_object_get(said, "ok")))
+			break; /* until then it was starting */
+	}
+	answer = ask_end(&asked);
+	assert_string_equal(json_string_value(json_object_get(answer, "errorCode")), "conflict");
+	assert_string_equal(text_in(answer, "event", "state"), "quarantined");
+	assert_int_equal(kill(pid_in_runtime(life, "supervisorPid"), SIGTERM), 0);
+	wait_for_end(life);
+	expect(life, "inspect", "quarantined");
+	expect_nothing_left(life);
+	refused(life, "start", "conflict");
+	expect(life, "kill", "stopped");
+}
+
 static void sigterm_to_the_live_supervisor(void **state)
 {
 	struct life *life = *state;
@@ -648,6 +712,8 @@ int main(int argc, char **argv)
 		life_test(kill_ends_a_start_that_hangs),
 		life_test(kill_9_of_the_live_supervisor),
 		life_test(kill_9_during_a_run),
+		life_test(a_quarantine_that_fails_kills),
+		life_test(a_run_that_is_quarantined),
 		life_test(sigterm_to_the_live_supervisor),
 		life_test(a_live_supervisor_that_does_not_answer_is_killed),
 		life_test(a_reboot_of_the_host),
