@@ -66,9 +66,9 @@ def at_end(sock):
 
 def start(host, **changes):
     config = host.config(**changes)
-    assert ask(host, "prepare", config)[0] == 0
-    code, answer = ask(host, "start", config)
-    assert code == 0, answer
+    for command in ("prepare", "start"):
+        code, answer = ask(host, command, config)
+        assert code == 0, answer
     return config
 
 
@@ -97,6 +97,7 @@ def test_every_channel_ends_and_the_machine_goes_on(host, target):
     work = host.base / "work"
     work.mkdir(mode=0o700)
     config = start(host, mediation=mediation(target.port), shares=[share(work, "/work")],
+                   network={"mode": "nat"},
                    vsockListeners=[{"port": 3000, "target": f"127.0.0.1:{target.port}"}])
     directory = host.state / "w"
     before = runtime(host)
@@ -114,6 +115,8 @@ def test_every_channel_ends_and_the_machine_goes_on(host, target):
                              f"(while :; do echo x; usleep 20000; done) | /tmp/gc dial {port}")
         assert dialler.stdout.readline() == b"x\n"  # through the target and back
         streams.append(dialler)
+    host("exec", "w", "--", "sh", "-c", "(while :; do nc -w 1 10.0.2.3 53 < /dev/null; done) >/dev/null 2>&1 &",
+         check=0)
     host("exec", "w", "--", "sh", "-c", "(while :; do date; usleep 50000; done) > /work/log 2>&1 &", check=0)
     wait_until(lambda: (work / "log").exists() and (work / "log").stat().st_size, "the share to be written")
 
@@ -123,6 +126,7 @@ def test_every_channel_ends_and_the_machine_goes_on(host, target):
     assert event["state"] == "quarantined"
     written, made = (work / "log").stat().st_size, target.count
     assert {"console", "control", "microagent-vsockd", "virtiofsd work"} <= set(event["severed"])
+    assert {"microagent-netgate", "passt"} <= set(event["severed"])
     assert sum("1 connection" in name for name in event["severed"]) == 2, event["severed"]
     assert event["detail"] == "severed: " + ", ".join(event["severed"])
     for process in (*streams, idle):
