@@ -165,3 +165,48 @@ def test_isolated_has_no_card(host):
     assert answer["network"]["mode"] == "isolated" and answer["runtime"] == {"mode": "isolated"}
     host("kill", "w", check=0)
     host("delete", "w", check=0)
+
+
+# A server for one: OFFER and ACK of one address, with the options that a client needs.
+DHCP = r"""
+import socket, struct, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"br-test")
+s.bind(("", 67))
+print("up", flush=True)
+while True:
+    data = s.recv(2000)
+    kind = data[data.index(b"\x35\x01", 240) + 2]
+    me = socket.inet_aton("192.168.90.1")
+    options = (b"\x35\x01" + bytes([2 if kind == 1 else 5]) + b"\x36\x04" + me + b"\x01\x04\xff\xff\xff\x00"
+               + b"\x03\x04" + me + b"\x06\x04" + me + b"\xff")
+    s.sendto(b"\x02" + data[1:16] + socket.inet_aton("192.168.90.50") + me + data[24:236] + b"\x63\x82\x53\x63" + options,
+             ("255.255.255.255", 68))
+"""
+
+
+def test_bridged(net):
+    """A card on a bridge of the host, with the address that is given there; what cannot be is refused."""
+    refusals = {"br-none": "no interface br-none", "lan": "the interface lan is no bridge"}
+    for name, text in refusals.items():
+        done = net("--json", "create", "w", *SMALL, "--network", "bridged", "--network-interface", name, check=None)
+        assert done.returncode == 1 and text in json.loads(done.stdout)["error"], done.stdout
+    nameless = net("--json", "create", "w", *SMALL, "--network", "bridged", check=None)
+    assert "config.network.interface" in json.loads(nameless.stdout)["error"]
+    assert not (net.host.state / "w").exists()
+    net.lan.ip("host", "link", "add", "br-test", "type", "bridge")
+    net.lan.ip("host", "addr", "add", "192.168.90.1/24", "dev", "br-test")
+    net.lan.ip("host", "link", "set", "br-test", "up")
+    server = subprocess.Popen([*net.lan.inside(), "/usr/bin/python3", "-c", DHCP], stdout=subprocess.PIPE)
+    net.lan.services.append(server)
+    assert server.stdout.readline() == b"up\n"
+    net("create", "w", *SMALL, "--network", "bridged", "--network-interface", "br-test")
+    net("start", "w")
+    assert "192.168.90.50/24" in net("exec", "w", "--", "ip", "addr").stdout
+    assert net("exec", "w", "--", "cat", "/etc/resolv.conf").stdout == "nameserver 192.168.90.1\n"
+    assert reached(net, "192.168.90.1") == {"192.168.90.1"}
+    net("kill", "w")
+    left = subprocess.run([*net.lan.inside(), "ip", "link"], capture_output=True, text=True, check=True).stdout
+    assert "microagent" not in left
+    net("delete", "w")

@@ -76,6 +76,11 @@ static int check_network(const struct config *config, struct error *err)
 	case NETWORK_NAT:
 		return check_nat(err);
 	case NETWORK_BRIDGED:
+		if (!config->network_interface)
+			return error_set(
+				err, ERR_INVALID,
+				"config.network.interface: mode \"bridged\" needs the name "
+				"of a bridge");
 		return tap_check(config->network_interface, err);
 	case NETWORK_ISOLATED:
 		break;
