@@ -33,9 +33,9 @@ struct config {
 	const char *kernel_path;
 	const char *initrd_path; /* default kernel_path + ".initrd" */
 	const char *rootfs_path; /* NULL: the RAM disk of initrd_path is the root */
-	const char *state_dir; /* absolute */
-	int64_t memory_mib;    /* default 512 */
-	int64_t cpu_count;     /* default 2 */
+	const char *state_dir;	 /* absolute */
+	int64_t memory_mib;	 /* default 512 */
+	int64_t cpu_count;	 /* default 2 */
 	enum accelerator accelerator;
 	enum network_mode network_mode; /* default nat */
 	const char *network_interface;	/* NULL unless bridged */

@@ -67,14 +67,15 @@ uint64_t tell_unlisted(struct teller *t, uint64_t now)
 
 void tell_connection(struct teller *t, const struct flow_key *key, bool refused, uint64_t now)
 {
-	char line[TELL_LINE];
+	char line[TELL_LINE] = "";
+	size_t len;
 
 	if (t->fd < 0)
 		return;
 	tell_unlisted(t, now);
 	begin_second(t, now);
-	if (t->unlisted || t->told >= t->per_second ||
-	    !say(t, line, tell_line(line, t->guest, key, refused))) {
+	len = tell_line(line, t->guest, key, refused);
+	if (t->unlisted || t->told >= t->per_second || !say(t, line, len)) {
 		t->unlisted++;
 		return;
 	}

@@ -135,7 +135,9 @@ static void netgate_words(const struct vm *vm, const struct vm_boot *boot, const
 	add_pair(argv, "--guest-mac", vm->net.mac);
 	add_pair(argv, "--dns-address", NAT_DNS);
 	json_array_foreach(boot->config->network_allow, i, prefix)
+	{
 		add_pair(argv, "--allow", json_string_value(prefix));
+	}
 	if (id) {
 		add_number(argv, "--uid", id);
 		add_number(argv, "--gid", id);
