@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 
 import pytest
 
@@ -181,4 +182,20 @@ def test_every_channel_ends_and_the_machine_goes_on(host, target):
     assert [p.name for p in directory.iterdir() if p.is_socket()] == []
     assert ask(host, "start", config)[1]["errorCode"] == "conflict"
     assert ask(host, "kill")[1]["event"]["state"] == "stopped"
+    assert ask(host, "delete")[0] == 0
+
+
+@pytest.mark.parametrize("kernel", ["tuned_kernel", "debian_kernel"])
+def test_halt_out_of_quarantine_is_clean_on_both_kernels(host, kernel, request):
+    """Nothing but the power button reaches the guest, which unmounts and switches itself off."""
+    config = start(host, kernelPath=request.getfixturevalue(kernel)["path"])
+    host("exec", "w", "--", "sh", "-c", "echo kept > /workspace/f", check=0)
+    assert ask(host, "quarantine")[0] == 0
+    code, answer = ask(host, "halt")
+    assert (code, answer["event"]["state"]) == (0, "halted")
+    assert answer["event"]["detail"] == "the guest switched itself off when asked"
+    assert not held(host)
+    # What was written is in the file system proper: it was unmounted, and needs no recovery.
+    said = subprocess.run(["dumpe2fs", "-h", config["rootfsPath"]], capture_output=True, text=True, check=True)
+    assert "needs_recovery" not in said.stdout
     assert ask(host, "delete")[0] == 0
