@@ -100,7 +100,7 @@ int vm_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct
 	if (mib > vm->memory_mib)
 		return error_set(err, ERR_INVALID, "the machine has %lld MiB, and cannot get %lld",
 				 (long long)vm->memory_mib, (long long)mib);
-	arguments = json_pack("{s:I}", "value", (json_int_t)(mib * MIB));
+	arguments = json_pack("{s:I}", "value", (json_int_t)mib * MIB);
 	if (!arguments)
 		return error_set(err, ERR_IO, "out of memory");
 	if (qmp_send(vm->qmp, "balloon", arguments, on_set, vm, err) < 0)
