@@ -44,6 +44,8 @@
 	X(AGENT_LOST_MS, 2000, "ms", "end of the VM after the end of its control stream")          \
 	X(WORKLOAD_GRACE_MS, 30000, "ms", "result of a guest after its workload's own timeout")    \
 	X(DIGEST_MS, 120000, "ms", "hashing of one file")                                          \
+	X(FREEZE_MS, 10000, "ms", "a file system frozen to be copied")                             \
+	X(READER_LOCK_MS, 60000, "ms", "another command's reading of the same workspace")          \
 	X(BUNDLE_BYTES, 8589934592, "bytes", "what an archive of config.bundles unpacks to")       \
 	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \
 	X(BUNDLE_MS, 600000, "ms", "a bundle's disk to be built")                                  \
