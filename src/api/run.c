@@ -182,7 +182,7 @@ static int start(struct run *run, const struct microagent_spec *spec, struct err
 
 	if (!path)
 		return -1;
-	return supervisor_run_start(path, request, run->options->keep, &run->supervisor, err);
+	return supervisor_run_start(path, request, NULL, run->options->keep, &run->supervisor, err);
 }
 
 static bool is_recorded(const struct workspace *ws)

@@ -59,6 +59,13 @@ struct vm_disk {
 	bool read_only;
 };
 
+/* What is to become of the root disk. */
+enum vm_use {
+	VM_RUN,	 /* it is booted */
+	VM_READ, /* looked at from outside: nothing of it runs, and what is written is thrown away */
+	VM_WRITE, /* files are put on it from outside: nothing of it runs */
+};
+
 /* Everything a boot needs, opened by the caller: the backend is handed descriptors, not names.
  * The descriptors stay the caller's. */
 struct vm_boot {
@@ -66,7 +73,8 @@ struct vm_boot {
 	const char *label;	      /* "<stateDir>/<runtimeID>", to be seen in ps */
 	enum accelerator accelerator; /* resolved: KVM or TCG, never AUTO */
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed */
-	int rootfs_fd;		      /* read-write; -1: the root is what initrd_fd holds */
+	enum vm_use use;
+	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	const struct vm_disk *disks;
 	size_t disk_count;
 	int workspace_fd;	    /* directory of the workspace */

@@ -207,7 +207,7 @@ int supervisor_error(const json_t *response, struct error *err)
 	return error_set(err, error_code_from_name(code), "%s", text);
 }
 
-int supervisor_run_start(const char *path, const json_t *request, bool keep,
+int supervisor_run_start(const char *path, const json_t *request, const char *option, bool keep,
 			 struct supervisor_run *out, struct error *err)
 {
 	autoclose int in = request_fd(request, err);
@@ -226,8 +226,8 @@ int supervisor_run_start(const char *path, const json_t *request, bool keep,
 		return -1;
 	autoclose int lifeline_read = lifeline[0], lifeline_write = lifeline[1];
 
-	const char *argv[] = {path,	     "--attach", "--lifeline-fd",	   "3",
-			      "--events-fd", "4",	 keep ? NULL : "--remove", NULL};
+	const char *argv[9] = {path, "--attach", "--lifeline-fd", "3", "--events-fd", "4"};
+	size_t words = 6;
 	const struct proc_fd fds[] = {{in, 0},
 				      {answer_write, 1},
 				      {notes, 2},
@@ -238,6 +238,10 @@ int supervisor_run_start(const char *path, const json_t *request, bool keep,
 		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .new_session = true};
 	struct proc proc = PROC_NONE;
 
+	if (!keep)
+		argv[words++] = "--remove";
+	if (option)
+		argv[words++] = option;
 	if (fd_nonblock(events_read, true, err) < 0)
 		return -1;
 	if (proc_spawn(&spec, &proc, err) < 0)

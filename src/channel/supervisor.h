@@ -52,8 +52,8 @@ struct supervisor_run {
 		.proc = PROC_NONE, .lifeline = -1, .events = -1, .answer = -1, .notes = -1 \
 	}
 
-/* keep: the workspace stays after the end (stopped or failed); else it is removed. */
-int supervisor_run_start(const char *path, const json_t *request, bool keep,
+/* option: one more of the supervisor's; NULL: none. keep: the workspace stays after the end (stopped or failed); else it is removed. */
+int supervisor_run_start(const char *path, const json_t *request, const char *option, bool keep,
 			 struct supervisor_run *out, struct error *err);
 /* Reads what has come: 1 and a new reference in *event, 0 when none is there now, -1 with
  * ERR_UNAVAILABLE at the end of the events. */

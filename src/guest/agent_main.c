@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -144,9 +145,10 @@ static int take_descriptors(struct error *err)
 
 static int serve(struct agent *agent, struct loop *loop, struct error *err)
 {
+	const char *etc = getenv(READER_ENVIRONMENT) ? READER_ROOT "/etc" : "/etc";
 	struct dial dial = {.agent = agent, .fd = -1};
 
-	if (agent_init(agent, loop, &machine_real, &init_fd, "/etc", "/sys/fs/cgroup",
+	if (agent_init(agent, loop, &machine_real, &init_fd, etc, "/sys/fs/cgroup",
 		       AGENT_FD_PROGRAM, err) < 0)
 		return -1;
 	dial_host(&dial);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/exec.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "guest/environ.h"
@@ -43,6 +45,11 @@ struct job *exec_start(struct exec_context *context, const struct request *reque
 		.program_fd = -1,
 	};
 
+	/* In every image, though it holds nothing of ours. */
+	if (request->argv && strcmp(request->argv[0], ROLE_FILES) == 0) {
+		spec.program_fd = context->program_fd;
+		spec.cwd = "/";
+	}
 	return start(context, request, &spec, context->env, owner, data, err);
 }
 

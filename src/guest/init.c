@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* /init of the initramfs, then PID 1. */
+#include <stdbool.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "guest/initramfs.h"
 #include "guest/pid1.h"
 #include "guest/power.h"
 #include "guest/roles.h"
 
-int role_init(void)
+/* As a reader it stays in the initramfs, which is then the root for good. */
+int role_init(int argc, char **argv)
 {
+	bool reader = argc == 2 && strcmp(argv[1], READER_WORD) == 0;
 	struct error err = {0};
 	int program_fd = -1;
 
-	if (initramfs_leave(&program_fd, &err) == 0)
+	if ((reader ? initramfs_stay : initramfs_leave)(&program_fd, &err) == 0)
 		pid1_run(program_fd, &err);
 	power_fail(err.msg);
 }

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -24,13 +25,15 @@
 #include "guest/blockdev.h"
 #include "guest/modules.h"
 #include "guest/mounts.h"
+#include "guest/roles.h"
 
 #define ROOT_SERIAL "rootfs"
 #define NEW_ROOT "/newroot"
 #define MODULES_LIST "/modules.list"
 #define RAM_ROOT "microagent.root=ram"
 
-static int mount_disk(struct error *err)
+static int mount_disk(const char *where, unsigned long flags, const char *options,
+		      struct error *err)
 {
 	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_ROOT_DISK_MS) * NS_PER_MS;
 	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
@@ -38,8 +41,8 @@ static int mount_disk(struct error *err)
 	if (blockdev_find("/sys", ROOT_SERIAL, deadline, name, err) < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/dev/%s", name);
-	mkdir(NEW_ROOT, 0755);
-	if (mount(path, NEW_ROOT, "ext4", 0, NULL) < 0)
+	mkdir(where, 0755);
+	if (mount(path, where, "ext4", flags, options) < 0)
 		return error_errno(err, errno,
 				   "cannot mount the root disk %s (serial \"%s\") as ext4", path,
 				   ROOT_SERIAL);
@@ -85,18 +88,28 @@ static void drop_modules(void)
 
 static int leave_for_disk(struct error *err)
 {
-	return mount_disk(err) < 0 ? -1 : switch_root(err);
+	return mount_disk(NEW_ROOT, 0, NULL, err) < 0 ? -1 : switch_root(err);
 }
 
-int initramfs_leave(int *program_fd, struct error *err)
+/* Everything that both ways begin with. self: a descriptor of this program. */
+static int enter(int *self, struct error *err)
 {
 	umask(022);
 	if (mounts_early(err) < 0)
 		return -1;
-	autoclose int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
-	if (self < 0)
+	*self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	if (*self < 0)
 		return error_errno(err, errno, "/proc/self/exe");
 	modules_load(MODULES_LIST);
+	return 0;
+}
+
+int initramfs_leave(int *program_fd, struct error *err)
+{
+	autoclose int self = -1;
+
+	if (enter(&self, err) < 0)
+		return -1;
 	if (is_told(RAM_ROOT)) {
 		drop_modules();
 		mounts_early_end();
@@ -104,6 +117,21 @@ int initramfs_leave(int *program_fd, struct error *err)
 		return -1;
 	}
 	mounts_root();
+	*program_fd = steal_fd(&self);
+	return 0;
+}
+
+int initramfs_stay(int *program_fd, struct error *err)
+{
+	/* Whatever the image says of itself: its errors are no reason to panic. */
+	static const char options[] = "errors=remount-ro";
+	autoclose int self = -1;
+
+	if (enter(&self, err) < 0 ||
+	    mount_disk(READER_ROOT, MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME, options, err) <
+		    0)
+		return -1;
+	setenv(READER_ENVIRONMENT, "1", 1);
 	*program_fd = steal_fd(&self);
 	return 0;
 }

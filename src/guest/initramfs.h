@@ -8,4 +8,7 @@
  * mounted there. *program_fd is this program's file, which nothing names any more. */
 int initramfs_leave(int *program_fd, struct error *err);
 
+/* The same for a reader: the root disk is at READER_ROOT, and nothing of it is used. */
+int initramfs_stay(int *program_fd, struct error *err);
+
 #endif

@@ -10,11 +10,13 @@ int main(int argc, char **argv)
 	const char *role = argc > 0 ? argv[0] : "";
 
 	if (getpid() == 1 && strcmp(role, ROLE_INIT) == 0)
-		return role_init();
+		return role_init(argc, argv);
 	if (strcmp(role, ROLE_AGENT) == 0)
 		return role_agent(argc, argv);
 	if (strcmp(role, ROLE_COPYOUT) == 0)
 		return role_copyout(argc, argv);
+	if (strcmp(role, ROLE_FILES) == 0)
+		return role_files(argc, argv);
 	if (strcmp(role, ROLE_PUBLISH) == 0)
 		return role_publish(argc, argv);
 	printf("microagent-init " MICROAGENT_VERSION "\n"

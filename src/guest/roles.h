@@ -6,10 +6,18 @@
 #ifndef GUEST_ROLES_H
 #define GUEST_ROLES_H
 
-#define ROLE_INIT "/init"		  /* the initramfs: finds the root, becomes PID 1 of it */
+#define ROLE_INIT "/init" /* the initramfs: finds the root, becomes PID 1 of it */
+/* The one word on the kernel's command line that is meant for us (behind "--"): the root disk is
+ * mounted to be read from outside, and nothing of it runs. */
+#define READER_WORD "reader"
+#define READER_ROOT "/disk"
+/* In the environment of a reader's agent: users are the disk's. */
+#define READER_ENVIRONMENT "MICROAGENT_READER"
 #define ROLE_AGENT "microagent-agent"	  /* the child of PID 1 that speaks to the host */
 #define ROLE_COPYOUT "microagent-copyout" /* argv[1]: a file to be written to stdout */
 #define ROLE_PUBLISH "microagent-publish" /* argv[1..]: TCP ports that the host may connect to */
+
+#define ROLE_FILES "microagent-files" /* a command of that name is this program */
 
 /* Descriptors that PID 1 gives the agent. */
 enum agent_fd {
@@ -23,9 +31,10 @@ enum agent_fd {
 #define INIT_POWER_OFF 'o' /* the agent asks for the end of the machine */
 #define INIT_STOPPING 's'  /* PID 1 has sent SIGTERM to all: finish and exit */
 
-int role_init(void);
+int role_init(int argc, char **argv);
 int role_agent(int argc, char **argv);
 int role_copyout(int argc, char **argv);
+int role_files(int argc, char **argv);
 int role_publish(int argc, char **argv);
 
 #endif

@@ -56,7 +56,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	const struct config *config = &call->request->config;
 
 	if (call->backend->check(config, err) < 0 ||
-	    boot_files_open(config, ROOTFS_BOOT, &start->files, err) < 0)
+	    boot_files_open(config, call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT,
+			    &start->files, err) < 0)
 		return -1;
 	if (boot_files_require(&start->files, err) < 0 || shares_check(config, err) < 0 ||
 	    cgroup_check(config, err) < 0 ||
@@ -81,9 +82,19 @@ static int require_space(int fd, const char *what, struct error *err)
 			 (unsigned long long)least);
 }
 
+/* What only looks at a disk does not ask what it should be. */
+static bool is_started_to_run(const struct start *start)
+{
+	const struct options *options = start->record.call->options;
+
+	return !options->reader && !options->writer;
+}
+
 /* Compared before the first start; afterwards it is the guest's own. */
 static int see_rootfs(struct start *start, const struct manifest *manifest, struct error *err)
 {
+	if (!is_started_to_run(start))
+		return 0;
 	if (!rootfs_is_enforced(start->record.state))
 		return rootfs_digest_recall(&start->record.ws, manifest, &start->files, err);
 	boot_files_hash_rootfs(&start->files);
@@ -101,7 +112,7 @@ static int make_ready(struct start *start, struct error *err)
 {
 	if (record_load(&start->record, err) < 0)
 		return -1;
-	if (rootfs_is_enforced(start->record.state))
+	if (is_started_to_run(start) && rootfs_is_enforced(start->record.state))
 		boot_files_hash_rootfs(&start->files);
 	if (prepares_first(start) && bundles_build(&start->record.call->request->config,
 						   &start->record.dir, &start->bundles, err) < 0)
@@ -154,6 +165,8 @@ static int spawn(struct start *start, const int fds[LIVE_FD_END], struct error *
 		.accelerator_reason = start->reason,
 		.attach = call->options->attach,
 		.remove = call->options->remove,
+		.reader = call->options->reader,
+		.writer = call->options->writer,
 		.foreground = call->request->command == COMMAND_RUN,
 		.has_lifeline = call->options->lifeline_fd >= 0,
 		.marks = start->marks,
@@ -227,7 +240,8 @@ static int begin(struct start *start, struct response *response, struct error *e
 		return -1;
 	if (prepares_first(start)) {
 		start->made = true;
-		boot_files_hash_rootfs(&start->files);
+		if (is_started_to_run(start))
+			boot_files_hash_rootfs(&start->files);
 		if (prepare_workspace(record, &start->files, &start->bundles, err) < 0)
 			return -1;
 	}

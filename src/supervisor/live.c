@@ -105,6 +105,9 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.accelerator = live->ticket.accelerator,
 		.kernel_fd = LIVE_KERNEL,
 		.initrd_fd = LIVE_INITRD,
+		.use = live->ticket.reader   ? VM_READ
+		       : live->ticket.writer ? VM_WRITE
+					     : VM_RUN,
 		.rootfs_fd = LIVE_ROOTFS,
 		.disks = disks,
 		.disk_count = json_array_size(live->ticket.disks),

@@ -14,6 +14,8 @@ struct options {
 	bool attach;	   /* the workload waits for a client on the agent's port */
 	bool remove;	   /* the workspace goes when all is over */
 	bool capabilities; /* print what this backend does, and read no request */
+	bool reader;	   /* the root disk is looked at from outside: VM_READ */
+	bool writer;	   /* ... and written to: VM_WRITE */
 	bool full;	   /* inspect hashes the root file system anew */
 	bool help, version;
 	const char *live; /* <stateDir>/<runtimeID>: this process is the live supervisor of it */

@@ -65,8 +65,8 @@ static int refuse_options(const struct options *options, enum command command, s
 		return error_set(err, ERR_INVALID, "--full is for the command inspect alone");
 	if (command == COMMAND_RUN)
 		return 0;
-	if (options->attach || options->remove || options->lifeline_fd >= 0 ||
-	    options->events_fd >= 0)
+	if (options->attach || options->remove || options->reader || options->writer ||
+	    options->lifeline_fd >= 0 || options->events_fd >= 0)
 		return error_set(err, ERR_INVALID, "the options are for the command run alone");
 	return 0;
 }

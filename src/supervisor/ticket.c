@@ -20,10 +20,9 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 	const struct {
 		const char *key;
 		bool value;
-	} flags[] = {{"attach", ticket->attach},
-		     {"remove", ticket->remove},
-		     {"foreground", ticket->foreground},
-		     {"hasLifeline", ticket->has_lifeline}};
+	} flags[] = {{"attach", ticket->attach},	 {"remove", ticket->remove},
+		     {"reader", ticket->reader},	 {"writer", ticket->writer},
+		     {"foreground", ticket->foreground}, {"hasLifeline", ticket->has_lifeline}};
 
 	if (!document || json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
 	    json_put_string(document, "id", ticket->id, err) < 0 ||
@@ -101,6 +100,8 @@ static int decode(json_t *document, struct ticket *out, struct error *err)
 			    &ticket.accelerator_reason, err) < 0 ||
 	    json_get_bool(document, "", "attach", JSON_REQUIRED, &ticket.attach, err) < 0 ||
 	    json_get_bool(document, "", "remove", JSON_REQUIRED, &ticket.remove, err) < 0 ||
+	    json_get_bool(document, "", "reader", JSON_REQUIRED, &ticket.reader, err) < 0 ||
+	    json_get_bool(document, "", "writer", JSON_REQUIRED, &ticket.writer, err) < 0 ||
 	    json_get_bool(document, "", "foreground", JSON_REQUIRED, &ticket.foreground, err) < 0 ||
 	    json_get_bool(document, "", "hasLifeline", JSON_REQUIRED, &ticket.has_lifeline, err) <
 		    0)

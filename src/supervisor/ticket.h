@@ -39,6 +39,7 @@ struct ticket {
 	enum accelerator accelerator;
 	const char *accelerator_reason;
 	bool attach, remove;
+	bool reader, writer; /* enum vm_use */
 	bool foreground;     /* LIVE_COMMAND is there */
 	bool has_lifeline;   /* LIVE_CALLER is there */
 	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */

@@ -205,8 +205,8 @@ static void test_run(void **state)
 		int code = -1;
 
 		setenv("MORE", keep ? "" : " --remove", 1);
-		assert_int_equal(supervisor_run_start(rig->path, rig->request, keep, &run, &err),
-				 0);
+		assert_int_equal(
+			supervisor_run_start(rig->path, rig->request, NULL, keep, &run, &err), 0);
 		for (int i = 0; i < 2; i++) {
 			json_auto_t *event = next_event(&run, &err);
 
@@ -235,14 +235,14 @@ static void test_run_given_up(void **state)
 
 	script(rig, run_script);
 	setenv("MORE", " --remove", 1);
-	assert_int_equal(supervisor_run_start(rig->path, rig->request, false, &run, &err), 0);
+	assert_int_equal(supervisor_run_start(rig->path, rig->request, NULL, false, &run, &err), 0);
 	supervisor_run_free(&run);
 	assert_int_equal(run.proc.pid, 0);
 
 	/* The same while waiting for the answer. */
 	assert_int_equal(fd_pipe(ends, &err), 0);
 	close(ends[1]);
-	assert_int_equal(supervisor_run_start(rig->path, rig->request, false, &run, &err), 0);
+	assert_int_equal(supervisor_run_start(rig->path, rig->request, NULL, false, &run, &err), 0);
 	json_auto_t *answer = supervisor_run_finish(
 		&run, &(struct supervisor_wait){.cancel = ends[0]}, &code, &err);
 

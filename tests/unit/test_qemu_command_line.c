@@ -140,6 +140,32 @@ static void a_root_in_memory_is_no_disk(void **state)
 	assert_non_null(strstr(words, " tsc_early_khz=2445428 microagent.root=ram\n"));
 }
 
+/* A root disk that is only looked at is never opened for writing. */
+static void a_reader_is_pinned(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.reader = true;
+	m.overlay = true;
+	autofree char *words = built(&m);
+	assert_non_null(strstr(words, ",set=1,opaque=rootfs\n"
+				      "-blockdev\ndriver=file,node-name=below-file,"
+				      "filename=/dev/fdset/1,read-only=on\n"
+				      "-blockdev\ndriver=raw,node-name=below,file=below-file,"
+				      "read-only=on\n"));
+	assert_non_null(strstr(words, ",set=2,opaque=overlay\n"
+				      "-blockdev\ndriver=file,node-name=overlay-file,"
+				      "filename=/dev/fdset/2\n"
+				      "-blockdev\ndriver=qcow2,node-name=rootfs,file=overlay-file,"
+				      "backing=below\n"));
+	assert_non_null(strstr(words, " -- reader"));
+	m.overlay = false; /* a writer */
+	autofree char *writer = built(&m);
+	assert_null(strstr(writer, "overlay"));
+	assert_non_null(strstr(writer, " -- reader"));
+}
+
 static void shares_are_pinned(void **state)
 {
 	static const struct machine_share shares[] = {{"work", 30}, {"a,b", 31}};
@@ -228,6 +254,7 @@ int main(void)
 		cmocka_unit_test(every_row_is_pinned),
 		cmocka_unit_test(further_disks_are_pinned),
 		cmocka_unit_test(a_root_in_memory_is_no_disk),
+		cmocka_unit_test(a_reader_is_pinned),
 		cmocka_unit_test(shares_are_pinned),
 		cmocka_unit_test(cards_are_pinned),
 		cmocka_unit_test(an_unknown_counter_is_not_named),

@@ -195,6 +195,33 @@ static void add_channels(struct argv *argv, const struct machine_row *row)
 	argv_addf(argv, "vhost-user-vsock-%s,id=vsock0,chardev=vsock", row->bus);
 }
 
+static void add_device(struct argv *argv, const struct machine_row *row, const char *serial)
+{
+	argv_add(argv, "-device");
+	argv_addf(argv,
+		  "virtio-blk-%s,id=%s-dev,drive=%s,serial=%s,"
+		  "werror=enospc,rerror=report",
+		  row->bus, serial, serial, serial);
+}
+
+/* The disk itself is opened read-only; sets 1 and 2. */
+static void add_overlaid_rootfs(struct argv *argv, const struct machine_row *row)
+{
+	argv_add(argv, "-add-fd");
+	argv_addf(argv, "fd=%d,set=1,opaque=rootfs", QEMU_FD_ROOTFS);
+	argv_add(argv, "-blockdev");
+	argv_add(argv, "driver=file,node-name=below-file,filename=/dev/fdset/1,read-only=on");
+	argv_add(argv, "-blockdev");
+	argv_add(argv, "driver=raw,node-name=below,file=below-file,read-only=on");
+	argv_add(argv, "-add-fd");
+	argv_addf(argv, "fd=%d,set=2,opaque=overlay", QEMU_FD_OVERLAY);
+	argv_add(argv, "-blockdev");
+	argv_add(argv, "driver=file,node-name=overlay-file,filename=/dev/fdset/2");
+	argv_add(argv, "-blockdev");
+	argv_add(argv, "driver=qcow2,node-name=rootfs,file=overlay-file,backing=below");
+	add_device(argv, row, "rootfs");
+}
+
 static void add_disk(struct argv *argv, const struct machine_row *row,
 		     const struct machine_disk *disk, size_t set)
 {
@@ -208,19 +235,17 @@ static void add_disk(struct argv *argv, const struct machine_row *row,
 	argv_add(argv, "-blockdev");
 	argv_addf(argv, "driver=raw,node-name=%s,file=%s-file%s", disk->serial, disk->serial,
 		  access);
-	argv_add(argv, "-device");
-	argv_addf(argv,
-		  "virtio-blk-%s,id=%s-dev,drive=%s,serial=%s,"
-		  "werror=enospc,rerror=report",
-		  row->bus, disk->serial, disk->serial, disk->serial);
+	add_device(argv, row, disk->serial);
 }
 
 static void add_disks(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
 	const struct machine_disk rootfs = {.serial = "rootfs", .fd = QEMU_FD_ROOTFS};
-	size_t set = 1;
+	size_t set = m->overlay ? 3 : 1;
 
-	if (!m->ram_root)
+	if (m->overlay)
+		add_overlaid_rootfs(argv, row);
+	else if (!m->ram_root)
 		add_disk(argv, row, &rootfs, set++);
 	for (size_t i = 0; i < m->disk_count; i++)
 		add_disk(argv, row, &m->disks[i], set++);
@@ -294,6 +319,9 @@ static int add_kernel(struct argv *argv, const struct machine *m, const struct m
 	    buf_printf(&append, err, " tsc_early_khz=%u", m->tsc_khz) < 0)
 		return -1;
 	if (m->ram_root && buf_printf(&append, err, " microagent.root=ram") < 0)
+		return -1;
+	/* What follows "--" is for init. */
+	if (m->reader && buf_printf(&append, err, " -- reader") < 0)
 		return -1;
 	argv_add(argv, "-kernel");
 	argv_add(argv, m->kernel);

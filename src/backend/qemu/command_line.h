@@ -30,8 +30,9 @@ enum qemu_fd {
 	QEMU_FD_CONSOLE, /* hvc0 */
 	QEMU_FD_VHOST,
 	QEMU_FD_ROOTFS,
-	QEMU_FD_LEASE, /* held, never used */
-	QEMU_FD_NET,   /* of a machine with a network card */
+	QEMU_FD_LEASE,	 /* held, never used */
+	QEMU_FD_NET,	 /* of a machine with a network card */
+	QEMU_FD_OVERLAY, /* over a root disk that is only looked at */
 	QEMU_FD_END
 };
 
@@ -69,6 +70,8 @@ struct machine {
 	size_t disk_count;
 	const struct machine_share *shares;
 	size_t share_count;
+	bool reader;  /* the guest's init mounts the root disk and runs nothing of it */
+	bool overlay; /* what is written to the root disk goes to QEMU_FD_OVERLAY */
 	int64_t memory_mib;
 	int64_t cpu_count;
 	uint32_t tsc_khz; /* of the host's time-stamp counter; 0: not known */

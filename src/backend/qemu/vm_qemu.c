@@ -11,6 +11,7 @@
 #include "backend/qemu/accel_probe.h"
 #include "backend/qemu/command_line.h"
 #include "backend/qemu/confinement.h"
+#include "backend/qemu/overlay.h"
 #include "backend/qemu/programs.h"
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
@@ -106,6 +107,8 @@ static int build_words(const struct vm *vm, const struct vm_boot *boot,
 		.disk_count = boot->disk_count,
 		.shares = shares,
 		.share_count = json_array_size(boot->config->shares),
+		.reader = boot->use != VM_RUN,
+		.overlay = boot->use == VM_READ,
 		.memory_mib = boot->config->memory_mib,
 		.cpu_count = boot->config->cpu_count,
 	};
@@ -150,9 +153,15 @@ static int start_cell(struct vm *vm, const struct vm_boot *boot, const struct ce
 	return spec.argv ? cell_spawn(&spec, &vm->cell, err) : -1;
 }
 
-/* Kernel and initrd (-1 in a cell, which has them as files) and the disks, behind the fixed ones. */
-static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends, int kernel,
-		       int initrd, struct proc_fd fds[FDS_MAX])
+/* What only some machines have; -1: not this one. */
+struct extra_fds {
+	int kernel, initrd; /* without a cell, which has them as files */
+	int overlay;
+};
+
+/* The fixed ones, the extra ones, and then the disks. */
+static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends,
+		       const struct extra_fds *extra, struct proc_fd fds[FDS_MAX])
 {
 	const struct proc_fd fixed[] = {
 		{ends->qemu_stderr, 2},
@@ -163,8 +172,9 @@ static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends, i
 		{ends->net_qemu, QEMU_FD_NET},
 		{boot->rootfs_fd, QEMU_FD_ROOTFS},
 		{boot->lease_fd, QEMU_FD_LEASE},
-		{kernel, KERNEL_FD},
-		{initrd, INITRD_FD},
+		{extra->kernel, KERNEL_FD},
+		{extra->initrd, INITRD_FD},
+		{extra->overlay, QEMU_FD_OVERLAY},
 	};
 	size_t n = 0;
 
@@ -179,11 +189,21 @@ static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends, i
 	return n;
 }
 
+static int make_overlay(int rootfs, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(rootfs, &st) < 0)
+		return error_errno(err, errno, "root disk");
+	return overlay_new((uint64_t)st.st_size, err);
+}
+
 static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
 		 const struct programs *programs, struct error *err)
 {
 	autoclose int kernel = -1;
 	autoclose int initrd = -1;
+	autoclose int overlay = -1;
 	struct proc_fd fds[FDS_MAX];
 
 	if (boot->disk_count + ends->share_count > MACHINE_EXTRAS_MAX)
@@ -195,8 +215,13 @@ static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends
 		if (initrd < 0)
 			return -1;
 	}
-	const struct cell_spec base = {.fds = fds,
-				       .nfds = list_fds(boot, ends, kernel, initrd, fds)};
+	if (boot->use == VM_READ) {
+		overlay = make_overlay(boot->rootfs_fd, err);
+		if (overlay < 0)
+			return -1;
+	}
+	const struct extra_fds extra = {kernel, initrd, overlay};
+	const struct cell_spec base = {.fds = fds, .nfds = list_fds(boot, ends, &extra, fds)};
 
 	return start_cell(vm, boot, &base, programs, err);
 }

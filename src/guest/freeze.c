@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A frozen file system outlives who froze it, and whoever writes to it hangs. So that is done by a
+ * keeper, a child outside of the command's cgroup and session, which a client that breaks off cannot
+ * have killed: it thaws at the end of the pipe from us, and when its time is over. It runs from
+ * memory and touches no file.
+ */
+#include "guest/freeze.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+/* What the keeper says. */
+enum { KEEPER_FROZEN = 'f', KEEPER_THAWED = 't', KEEPER_LATE = 'l', KEEPER_FAILED = 'e' };
+
+static void leave_cgroup(void)
+{
+	autoclose int fd = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "0", 1) < 0)
+		return; /* then the deadline of the session has to do */
+}
+
+static void say(int fd, char what)
+{
+	while (write(fd, &what, 1) < 0 && errno == EINTR)
+		;
+}
+
+static void keep(int fs, int told, int tell)
+{
+	uint64_t deadline;
+	bool late;
+
+	setsid();
+	leave_cgroup();
+	mlockall(MCL_CURRENT);
+	deadline = clock_mono_ns() + limit_get(LIMIT_FREEZE_MS) * NS_PER_MS;
+	if (ioctl(fs, FIFREEZE, 0) < 0) {
+		say(tell, KEEPER_FAILED);
+		_exit(1);
+	}
+	say(tell, KEEPER_FROZEN);
+	late = fd_wait(told, POLLIN, deadline, NULL) < 0;
+	ioctl(fs, FITHAW, 0);
+	say(tell, late ? KEEPER_LATE : KEEPER_THAWED);
+	_exit(0);
+}
+
+/* The keeper's next word; KEEPER_FAILED when it has none. */
+static char hear(int fd)
+{
+	char what = KEEPER_FAILED;
+
+	while (read(fd, &what, 1) < 0 && errno == EINTR)
+		;
+	return what;
+}
+
+static int start_keeper(int fs, int *tell, int *told, struct error *err)
+{
+	int down[2], up[2];
+	pid_t pid;
+
+	if (fd_pipe(down, err) < 0 || fd_pipe(up, err) < 0)
+		return -1;
+	pid = fork();
+	if (pid < 0)
+		return error_errno(err, errno, "fork");
+	if (pid == 0) {
+		/* Its streams would keep the command's from ending. */
+		int null = open("/dev/null", O_RDWR);
+
+		for (int i = 0; i < 3; i++)
+			dup2(null, i);
+		close(down[1]);
+		close(up[0]);
+		keep(fs, down[0], up[1]);
+	}
+	close(down[0]);
+	close(up[1]);
+	*tell = down[1];
+	*told = up[0];
+	return 0;
+}
+
+static void wait_for_end(void)
+{
+	char byte;
+	ssize_t n;
+
+	do
+		n = read(STDIN_FILENO, &byte, 1);
+	while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+int freeze_until_told(char **words, struct error *err)
+{
+	autoclose int fs = open(words[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose int told = -1;
+	int tell = -1;
+	char what;
+
+	if (fs < 0 || syncfs(fs) < 0)
+		return error_errno(err, errno, "%s", words[0]);
+	if (start_keeper(fs, &tell, &told, err) < 0)
+		return -1;
+	what = hear(told);
+	if (what != KEEPER_FROZEN) {
+		close(tell);
+		return error_set(err, ERR_IO, "the file system of %s cannot be frozen", words[0]);
+	}
+	(void)fd_write_all(STDOUT_FILENO, "frozen\n", 7, NULL);
+	wait_for_end();
+	close(tell);
+	if (hear(told) == KEEPER_THAWED)
+		return 0;
+	return error_set(err, ERR_TIMEOUT,
+			 "the file system of %s was thawed after %llu ms, before it was copied",
+			 words[0], (unsigned long long)limit_get(LIMIT_FREEZE_MS));
+}
