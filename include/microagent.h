@@ -227,6 +227,38 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 /* A connection to the serial console of a running workspace: raw bytes both ways, from now on.
  * There is one at a time: a second one is closed at once. */
 int microagent_console_open(struct microagent *agent, const char *name, struct error *err);
+/* ---- files --------------------------------------------------------------------------------- */
+
+struct microagent_copy {
+	const char *user; /* of the guest, with whose rights; NULL: the image's, else uid 1000 */
+	/* Something was left out: a device, or a link that leads out of what is copied. NULL: not
+	 * told. */
+	void (*skipped)(void *data, const char *path, const char *why);
+	void *data;
+};
+
+/*
+ * A file, or a directory with all that is in it. path is absolute, in the guest; host_path is a new
+ * name, a file to be replaced, or a directory to put it in; a symbolic link is not written through.
+ * A running workspace is asked through its agent; for one at rest a machine is booted that has its
+ * disk and runs nothing of it. options may be NULL.
+ */
+int microagent_copy_out(struct microagent *agent, const char *name, const char *path,
+			const char *host_path, const struct microagent_copy *options,
+			struct error *err);
+int microagent_copy_in(struct microagent *agent, const char *name, const char *host_path,
+		       const char *path, const struct microagent_copy *options, struct error *err);
+/* {"ingress":[...],"egress":[...]}: the declared bundles and outputs. */
+int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
+			 struct error *err);
+/* A declared output, read from its disk without the help of anything that runs in the guest but a
+ * freeze of the file system. options->user has no meaning here. */
+int microagent_artifact_get(struct microagent *agent, const char *name, const char *artifact,
+			    const char *host_path, const struct microagent_copy *options,
+			    struct error *err);
+/* A workspace `target` with copies of the disks of one at rest, prepared. */
+int microagent_clone(struct microagent *agent, const char *source, const char *target,
+		     json_t **response, struct error *err);
 
 /* ---- logs ---------------------------------------------------------------------------------- */
 

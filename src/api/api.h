@@ -56,6 +56,9 @@ struct make {
  * is left. */
 int make_begin(const struct microagent *agent, const char *name, const struct microagent_spec *spec,
 	       struct make *out, struct error *err);
+/* Makes <stateDir>/<name> with nothing in it. Like make_begin(), on failure nothing is left. */
+int make_empty(const struct microagent *agent, const char *name, struct make *out,
+	       struct error *err);
 /* Copies a disk to a new file; where the source's digest is known, the copy's is too. */
 int clone_with_digest(int from, int dir, const char *name, struct error *err);
 /* The full config of the workspace, for prepare and run. */
@@ -104,7 +107,7 @@ int existing_open(const struct microagent *agent, const char *name, struct exist
 		  struct error *err);
 void existing_close(struct existing *existing); /* accepts a zeroed one */
 
-/* The config as prepare recorded it, new reference. */
+/* The config as prepare recorded it, which is what start compares its own with. New reference. */
 json_t *existing_config(const struct existing *existing, struct error *err);
 /* What runtime.json says the machine runs on, as microagent_accelerator(). */
 int existing_accelerator(const struct existing *existing, char out[8], struct error *err);

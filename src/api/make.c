@@ -119,13 +119,19 @@ int clone_with_digest(int from, int dir, const char *name, struct error *err)
 	return 0;
 }
 
-static int clone_disk(const char *name, int image, struct make *make, struct error *err)
+/* Nothing lists it yet: marked as in the making. */
+static int make_marked(const char *name, struct make *make, struct error *err)
 {
 	making_sweep(&make->dir);
 	if (make_directory(name, make, err) < 0)
 		return -1;
 	make->mark = making_mark(&make->ws, err);
-	if (make->mark < 0)
+	return make->mark < 0 ? -1 : 0;
+}
+
+static int clone_disk(const char *name, int image, struct make *make, struct error *err)
+{
+	if (make_marked(name, make, err) < 0)
 		return -1;
 	make->rootfs = workspace_path(&make->ws, ROOTFS, err);
 	if (!make->rootfs)
@@ -153,6 +159,13 @@ static int begin(const struct microagent *agent, const char *name,
 	return clone_disk(name, image, make, err);
 }
 
+/* The workspace points to its state directory, which moves. */
+static void hand_over(const struct make *make, struct make *out)
+{
+	*out = *make;
+	out->ws.dir = &out->dir;
+}
+
 int make_begin(const struct microagent *agent, const char *name, const struct microagent_spec *spec,
 	       struct make *out, struct error *err)
 {
@@ -163,9 +176,22 @@ int make_begin(const struct microagent *agent, const char *name, const struct mi
 		make_free(&make);
 		return -1;
 	}
-	/* The workspace points to its state directory, which has just moved. */
-	*out = make;
-	out->ws.dir = &out->dir;
+	hand_over(&make, out);
+	return 0;
+}
+
+int make_empty(const struct microagent *agent, const char *name, struct make *out,
+	       struct error *err)
+{
+	struct make make = MAKE_NONE;
+
+	if (state_dir_open(agent->state_path, true, &make.dir, err) < 0 ||
+	    make_marked(name, &make, err) < 0) {
+		make_undo(&make);
+		make_free(&make);
+		return -1;
+	}
+	hand_over(&make, out);
 	return 0;
 }
 

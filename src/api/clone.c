@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* A second workspace with the disks of one at rest, each copied, and an identity of its own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* Copies the file that object[key] names into the new directory and has it name the copy. */
+static int copy_disk(struct make *make, json_t *object, const char *key, const char *file,
+		     struct error *err)
+{
+	const char *path = text_of(object, key);
+	autoclose int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autofree char *copy = workspace_path(&make->ws, file, err);
+
+	if (from < 0)
+		return error_errno(err, errno, "%s", path);
+	if (!copy || clone_with_digest(from, make->ws.fd, file, err) < 0)
+		return -1;
+	return json_put_string(object, key, copy, err);
+}
+
+/* What is read-only can be shared. */
+static int copy_disks(struct make *make, json_t *config, struct error *err)
+{
+	json_t *disk;
+	size_t i;
+
+	if (copy_disk(make, config, "rootfsPath", "rootfs.ext4", err) < 0)
+		return -1;
+	json_array_foreach(json_object_get(config, "disks"), i, disk)
+	{
+		char file[32];
+
+		snprintf(file, sizeof(file), "disk-%zu.img", i);
+		if (strcmp(text_of(disk, "mode"), "rw") == 0 &&
+		    copy_disk(make, disk, "path", file, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The source's lease is held meanwhile: nobody starts it. */
+static int clone_held(struct microagent *agent, const json_t *recorded, const char *target,
+		      json_t **response, struct error *err)
+{
+	json_auto_t *config = json_deep_copy(recorded);
+	struct make make = MAKE_NONE;
+	int status;
+
+	if (!config)
+		return error_errno(err, ENOMEM, "clone");
+	status = make_empty(agent, target, &make, err);
+	if (status == 0)
+		status = copy_disks(&make, config, err);
+	if (status == 0)
+		status = json_put_string(config, "stateDir", agent->state_path, err);
+	if (status == 0)
+		status = request_call(agent, "prepare", target, steal_ptr(&config), response, err);
+	if (status < 0)
+		make_undo(&make);
+	else
+		make_done(&make);
+	make_free(&make);
+	return status;
+}
+
+static int take_source(const struct existing *existing, struct error *err)
+{
+	struct error why = {0};
+	int lease = lease_take(&existing->ws, &why);
+
+	if (lease >= 0)
+		return lease;
+	if (why.code == ERR_CONFLICT)
+		return error_set(
+			err, ERR_CONFLICT,
+			"workspace \"%s\" is running: `microagent stop %s` (or kill) first",
+			existing->ws.id, existing->ws.id);
+	*err = why;
+	return -1;
+}
+
+int microagent_clone(struct microagent *agent, const char *source, const char *target,
+		     json_t **response, struct error *err)
+{
+	struct existing existing = {0};
+	json_auto_t *config = NULL;
+	autoclose int lease = -1;
+	int status = -1;
+
+	if (microagent_check_name(target, err) < 0 ||
+	    existing_open(agent, source, &existing, err) < 0)
+		return -1;
+	config = existing_config(&existing, err);
+	lease = config ? take_source(&existing, err) : -1;
+	if (lease >= 0)
+		status = clone_held(agent, config, target, response, err);
+	existing_close(&existing);
+	return status;
+}

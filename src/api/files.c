@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files of a workspace. What runs is asked through its agent; what is at rest is read by a reader's
+ * machine (reader.h). Artifacts are always read from outside: of what runs the disk is copied while
+ * its file system is frozen, and the copy is read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/place.h"
+#include "api/reader.h"
+#include "api/transfer.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+#define COPY_NAME "disk.ext4"
+#define USER_ROOT "0"
+
+/* What a command about files begins with. */
+struct subject {
+	struct existing existing;
+	json_t *config; /* recorded */
+	bool running;
+};
+
+static void subject_close(struct subject *s)
+{
+	existing_close(&s->existing);
+	json_decref(s->config);
+}
+
+static int refuse_state(const char *name, enum state state, struct error *err)
+{
+	if (state == STATE_QUARANTINED)
+		return error_set(
+			err, ERR_CONFLICT,
+			"workspace \"%s\" is quarantined: `microagent halt %s` (or stop, or "
+			"kill) first",
+			name, name);
+	return error_set(err, ERR_CONFLICT,
+			 "workspace \"%s\" is %s: wait until it is running or stopped", name,
+			 state_names[state]);
+}
+
+static int look_at_state(struct subject *s, const char *name, struct error *err)
+{
+	enum state state;
+	json_auto_t *event = NULL;
+	bool alive = lease_is_held(&s->existing.ws);
+
+	if (workspace_state(&s->existing.ws, &state, &event, err) < 0)
+		return -1;
+	s->running = state == STATE_RUNNING && alive;
+	if (!alive || s->running)
+		return 0;
+	/* At rest, and somebody reads it: that one is waited for. */
+	if (state == STATE_PREPARED || state == STATE_HALTED || state == STATE_STOPPED ||
+	    state == STATE_FAILED)
+		return 0;
+	return refuse_state(name, state, err);
+}
+
+static int subject_open(struct microagent *agent, const char *name, struct subject *out,
+			struct error *err)
+{
+	struct subject s = {0};
+
+	if (existing_open(agent, name, &s.existing, err) < 0)
+		return -1;
+	/* The workspace points to its state directory, which is about to move. */
+	*out = s;
+	out->existing.ws.dir = &out->existing.dir;
+	out->config = existing_config(&out->existing, err);
+	if (out->config && look_at_state(out, name, err) == 0)
+		return 0;
+	subject_close(out);
+	return -1;
+}
+
+/* --- a disk at rest, or a copy of it -------------------------------------------------------------- */
+
+struct copying {
+	const char *from;
+	const struct reader *reader;
+};
+
+static int copy_disk(void *data, struct error *err)
+{
+	const struct copying *c = data;
+	autoclose int from = open(c->from, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (from < 0)
+		return error_errno(err, errno, "%s", c->from);
+	return path_clone_file_at(from, c->reader->ws.fd, COPY_NAME, 0600, NULL, err);
+}
+
+/* A copy of a running guest's disk, whole although the guest writes to it. */
+static int copy_frozen(const struct subject *s, const struct place *place,
+		       const struct reader *reader, char **disk, struct error *err)
+{
+	const struct transfer agent = {.ws = &s->existing.ws, .user = USER_ROOT};
+	struct copying copying = {place->disk, reader};
+
+	if (transfer_frozen(&agent, place->mountpoint, copy_disk, &copying, err) < 0)
+		return -1;
+	*disk = workspace_path(&reader->ws, COPY_NAME, err);
+	return *disk ? 0 : -1;
+}
+
+/* Boots a machine on the disk of place. */
+static int open_disk(const struct subject *s, const struct place *place, enum reader_use use,
+		     struct reader *reader, struct error *err)
+{
+	autofree char *disk = NULL;
+
+	if (reader_begin(reader->agent, &s->existing, reader, err) < 0)
+		return -1;
+	if (s->running && place->changes) {
+		if (copy_frozen(s, place, reader, &disk, err) < 0)
+			return -1;
+	} else if (!s->running && reader_hold(reader, &s->existing, err) < 0) {
+		return -1;
+	}
+	return reader_boot(reader, s->config, disk ? disk : place->disk, use, err);
+}
+
+/* Reads path without the help of anything that the workspace runs. */
+static int read_disk(struct microagent *agent, const struct subject *s, const char *path,
+		     const char *user, const struct tree_target *target,
+		     const struct microagent_copy *options, struct error *err)
+{
+	struct reader reader = READER_NONE;
+	struct place place = {0};
+	int status = place_find(&s->existing.ws, s->config, path, &place, err);
+
+	reader.agent = agent;
+	if (status == 0)
+		status = open_disk(s, &place, READER_READ, &reader, err);
+	if (status == 0) {
+		const struct transfer transfer = {&reader.ws, user, READER_ROOT, options};
+
+		status = transfer_out(&transfer, place.within, target, err);
+	}
+	reader_end(&reader);
+	place_free(&place);
+	return status;
+}
+
+/* --- copying ------------------------------------------------------------------------------------ */
+
+/* The last component; "root" for "/". */
+static const char *base_name(char *clean)
+{
+	char *slash = strrchr(clean, '/');
+	const char *name = slash ? slash + 1 : clean;
+
+	return *name ? name : "root";
+}
+
+static int copy_out(struct microagent *agent, const struct subject *s, const char *path,
+		    const char *host_path, const struct microagent_copy *options, struct error *err)
+{
+	const struct transfer transfer = {&s->existing.ws, options->user, "/", options};
+	struct tree_target target = {.dir = -1};
+	autofree char *clean = path_absolute(path, err);
+	int status;
+
+	if (!clean ||
+	    tree_target_open(AT_FDCWD, host_path, false, base_name(clean), &target, err) < 0)
+		return -1;
+	status = s->running ? transfer_out(&transfer, clean, &target, err)
+			    : read_disk(agent, s, clean, options->user, &target, options, err);
+	tree_target_close(&target);
+	return status;
+}
+
+int microagent_copy_out(struct microagent *agent, const char *name, const char *path,
+			const char *host_path, const struct microagent_copy *options,
+			struct error *err)
+{
+	static const struct microagent_copy none = {0};
+	struct subject s;
+	int status;
+
+	if (path[0] != '/')
+		return error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /",
+				 path);
+	if (subject_open(agent, name, &s, err) < 0)
+		return -1;
+	status = copy_out(agent, &s, path, host_path, options ? options : &none, err);
+	subject_close(&s);
+	return status;
+}
+
+/* A disk that was recorded and not started yet must be as it was recorded: so it is, anew. */
+static int record_again(struct microagent *agent, const struct subject *s, struct error *err)
+{
+	enum state state;
+	json_auto_t *event = NULL;
+
+	if (workspace_state(&s->existing.ws, &state, &event, err) < 0)
+		return -1;
+	return state == STATE_PREPARED ? microagent_prepare(agent, s->existing.ws.id, NULL, err)
+				       : 0;
+}
+
+static int write_disk(struct microagent *agent, const struct subject *s, const char *host_path,
+		      const char *path, const char *name, const struct microagent_copy *options,
+		      struct error *err)
+{
+	struct reader reader = READER_NONE;
+	struct place place = {0};
+	int status = place_find(&s->existing.ws, s->config, path, &place, err);
+
+	reader.agent = agent;
+	if (status == 0 && !place.changes)
+		status = error_set(err, ERR_DENIED, "%s is read-only in the workspace",
+				   place.mountpoint);
+	if (status == 0)
+		status = open_disk(s, &place, READER_WRITE, &reader, err);
+	if (status == 0) {
+		const struct transfer transfer = {&reader.ws, options->user, READER_ROOT, options};
+
+		status = transfer_in(&transfer, host_path, place.within, name, err);
+	}
+	reader_end(&reader);
+	place_free(&place);
+	return status < 0 ? -1 : record_again(agent, s, err);
+}
+
+int microagent_copy_in(struct microagent *agent, const char *name, const char *host_path,
+		       const char *path, const struct microagent_copy *options, struct error *err)
+{
+	static const struct microagent_copy none = {0};
+	const struct microagent_copy *given = options ? options : &none;
+	autofree char *clean = path_absolute(host_path, err);
+	struct subject s;
+	int status;
+
+	if (path[0] != '/')
+		return error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /",
+				 path);
+	/* Before a machine is booted for it. */
+	if (clean && access(clean, R_OK) < 0)
+		return error_errno(err, errno, "%s", host_path);
+	if (!clean || subject_open(agent, name, &s, err) < 0)
+		return -1;
+	const struct transfer running = {&s.existing.ws, given->user, "/", given};
+
+	status = s.running ? transfer_in(&running, clean, path, base_name(clean), err)
+			   : write_disk(agent, &s, clean, path, base_name(clean), given, err);
+	subject_close(&s);
+	return status;
+}
+
+/* --- artifacts ---------------------------------------------------------------------------------- */
+
+static int put_list(json_t *answer, const char *key, const json_t *declared, const char *kind,
+		    bool read_only, struct error *err)
+{
+	json_t *list = json_array(), *item;
+	size_t i;
+
+	if (json_put(answer, key, list, err) < 0)
+		return -1;
+	json_array_foreach(declared, i, item)
+	{
+		json_t *copy = json_deep_copy(item);
+
+		if (json_array_append_new(list, copy) < 0 ||
+		    (read_only && json_put_string(copy, "mode", "ro", err) < 0) ||
+		    json_put_string(copy, "kind", kind, err) < 0)
+			return error_errno(err, ENOMEM, "artifacts");
+	}
+	return 0;
+}
+
+int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
+			 struct error *err)
+{
+	struct existing existing = {0};
+	json_auto_t *config = NULL, *answer = json_object();
+
+	if (existing_open(agent, name, &existing, err) < 0)
+		return -1;
+	config = existing_config(&existing, err);
+	existing_close(&existing);
+	if (!config ||
+	    put_list(answer, "ingress", json_object_get(config, "bundles"), "bundle", true, err) <
+		    0 ||
+	    put_list(answer, "egress", json_object_get(config, "outputs"), "output", false, err) <
+		    0)
+		return -1;
+	*artifacts = steal_ptr(&answer);
+	return 0;
+}
+
+static const char *output_path(const json_t *config, const char *artifact)
+{
+	const json_t *outputs = json_object_get(config, "outputs"), *item;
+	size_t i;
+
+	json_array_foreach(outputs, i, item)
+	{
+		const char *name = json_string_value(json_object_get(item, "name"));
+
+		if (name && strcmp(name, artifact) == 0)
+			return json_string_value(json_object_get(item, "path"));
+	}
+	return NULL;
+}
+
+static int get_output(struct microagent *agent, const struct subject *s, const char *artifact,
+		      const char *host_path, const struct microagent_copy *options,
+		      struct error *err)
+{
+	const char *path = output_path(s->config, artifact);
+	struct tree_target target = {.dir = -1};
+	autofree char *clean = NULL;
+	int status;
+
+	if (!path)
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"workspace \"%s\" declares no output \"%s\": `microagent artifacts "
+			"%s` lists those it has",
+			s->existing.ws.id, artifact, s->existing.ws.id);
+	clean = path_absolute(path, err);
+	if (!clean ||
+	    tree_target_open(AT_FDCWD, host_path, false, base_name(clean), &target, err) < 0)
+		return -1;
+	status = read_disk(agent, s, clean, USER_ROOT, &target, options, err);
+	tree_target_close(&target);
+	return status;
+}
+
+int microagent_artifact_get(struct microagent *agent, const char *name, const char *artifact,
+			    const char *host_path, const struct microagent_copy *options,
+			    struct error *err)
+{
+	struct subject s;
+	int status;
+
+	if (subject_open(agent, name, &s, err) < 0)
+		return -1;
+	status = get_output(agent, &s, artifact, host_path, options, err);
+	subject_close(&s);
+	return status;
+}

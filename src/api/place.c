@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/place.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+/* What may be mounted in a guest, by the lists of the config. */
+enum mount_kind { MOUNT_DISK, MOUNT_BUNDLE, MOUNT_SHARE };
+
+struct found {
+	enum mount_kind kind;
+	const json_t *item; /* NULL: the root disk */
+	size_t len;	    /* of its mountpoint */
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+void place_free(struct place *place)
+{
+	free(place->disk);
+	free(place->mountpoint);
+	free(place->within);
+	*place = (struct place){0};
+}
+
+static bool is_below(const char *path, const char *mountpoint, size_t len)
+{
+	return len > 1 && strncmp(path, mountpoint, len) == 0 &&
+	       (path[len] == '/' || path[len] == '\0');
+}
+
+/* The longest mountpoint counts. */
+static void look_in(const json_t *list, enum mount_kind kind, const char *path, struct found *found)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		const char *mountpoint = text_of(item, "mountpoint");
+		size_t len = strlen(mountpoint);
+
+		if (len > found->len && is_below(path, mountpoint, len))
+			*found = (struct found){kind, item, len};
+	}
+}
+
+static int check_path(const char *path, struct error *err)
+{
+	if (path[0] != '/')
+		return error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /",
+				 path);
+	for (const char *p = path; (p = strstr(p, "/..")); p += 3)
+		if (p[3] == '/' || p[3] == '\0')
+			return error_set(err, ERR_INVALID,
+					 "%.300s: a path in a workspace has no \"..\"", path);
+	return 0;
+}
+
+static char *disk_of(const struct workspace *ws, const json_t *config, const struct found *found,
+		     struct error *err)
+{
+	char file[200];
+
+	if (!found->item && !*text_of(config, "rootfsPath")) {
+		error_set(err, ERR_UNSUPPORTED,
+			  "the root of this workspace is memory and on no disk: while it runs "
+			  "microagent cp reaches it");
+		return NULL;
+	}
+	if (!found->item)
+		return path_join(".", text_of(config, "rootfsPath"), err);
+	if (found->kind == MOUNT_DISK)
+		return path_join(".", text_of(found->item, "path"), err);
+	snprintf(file, sizeof(file), "bundle-%s.ext4", text_of(found->item, "name"));
+	return workspace_path(ws, file, err);
+}
+
+static int fill(const struct workspace *ws, const json_t *config, const char *clean,
+		const struct found *found, struct place *out, struct error *err)
+{
+	struct place place = {.changes = !found->item ||
+					 (found->kind == MOUNT_DISK &&
+					  !strcmp(text_of(found->item, "mode"), "rw"))};
+
+	place.disk = disk_of(ws, config, found, err);
+	if (!place.disk)
+		return -1;
+	place.mountpoint = strdup(found->item ? text_of(found->item, "mountpoint") : "/");
+	place.within = strdup(clean[found->len] ? clean + found->len : "/");
+	if (place.mountpoint && place.within) {
+		*out = place;
+		return 0;
+	}
+	place_free(&place);
+	return error_errno(err, ENOMEM, "path");
+}
+
+int place_find(const struct workspace *ws, const json_t *config, const char *path,
+	       struct place *out, struct error *err)
+{
+	autofree char *clean = NULL;
+	struct found found = {0};
+
+	if (check_path(path, err) < 0)
+		return -1;
+	clean = path_absolute(path, err);
+	if (!clean)
+		return -1;
+	look_in(json_object_get(config, "disks"), MOUNT_DISK, clean, &found);
+	look_in(json_object_get(config, "bundles"), MOUNT_BUNDLE, clean, &found);
+	look_in(json_object_get(config, "shares"), MOUNT_SHARE, clean, &found);
+	if (found.item && found.kind == MOUNT_SHARE)
+		return error_set(
+			err, ERR_INVALID,
+			"%.300s is on the shared directory %.300s: it is %.300s%.300s of the "
+			"host",
+			path, text_of(found.item, "mountpoint"), text_of(found.item, "path"),
+			clean + found.len);
+	return fill(ws, config, clean, &found, out, err);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/reader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+
+#define READER_NAME "reader"
+#define LOCK_NAME "reading"
+#define MEMORY_MIB 160
+#define TICK_MS 200
+
+/* --- the directory ------------------------------------------------------------------------------ */
+
+/* What a reader that was killed left. Its machine ends with it; that may take a moment. */
+static int remove_earlier(struct reader *reader, struct error *err)
+{
+	struct workspace earlier;
+	int status;
+
+	if (workspace_open(&reader->dir, READER_NAME, false, &earlier, err) < 0)
+		return -1;
+	if (earlier.fd < 0) {
+		workspace_close(&earlier);
+		return 0;
+	}
+	status = lease_wait_free(&earlier, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS,
+				 err);
+	workspace_close(&earlier);
+	return status < 0 ? -1 : path_remove_tree_at(reader->dir.fd, READER_NAME, err);
+}
+
+int reader_begin(const struct microagent *agent, const struct existing *existing,
+		 struct reader *out, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_READER_LOCK_MS) * NS_PER_MS;
+	autofree char *path = workspace_path(&existing->ws, NULL, err);
+
+	out->agent = agent;
+	if (!path || state_dir_open(path, false, &out->dir, err) < 0)
+		return -1;
+	out->lock = workspace_lock(&out->dir, LOCK_NAME, deadline, err);
+	if (out->lock < 0 || remove_earlier(out, err) < 0)
+		return -1;
+	return workspace_open(&out->dir, READER_NAME, true, &out->ws, err);
+}
+
+int reader_hold(struct reader *reader, const struct existing *existing, struct error *err)
+{
+	autoclose int lease = lease_take(&existing->ws, err);
+
+	if (lease < 0)
+		return -1;
+	if (linkat(existing->ws.fd, "lease", reader->ws.fd, "lease", 0) < 0)
+		return error_errno(err, errno, "%s/lease", existing->ws.id);
+	return 0;
+}
+
+void reader_end(struct reader *reader)
+{
+	supervisor_run_free(&reader->supervisor);
+	if (reader->ws.id) {
+		workspace_close(&reader->ws);
+		(void)path_remove_tree_at(reader->dir.fd, READER_NAME, NULL);
+	}
+	if (reader->lock >= 0) {
+		workspace_lock_remove(&reader->dir, LOCK_NAME);
+		close(reader->lock);
+	}
+	if (reader->dir.path)
+		state_dir_close(&reader->dir);
+	*reader = (struct reader)READER_NONE;
+}
+
+/* --- the machine -------------------------------------------------------------------------------- */
+
+/* The host's newest, whose init is ours of today; else what the workspace itself boots from. */
+static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
+{
+	static const char *const keys[] = {"kernelPath", "initrdPath"};
+	struct cache_kernel kernel = {0};
+	bool found = cache_kernel_find(NULL, &kernel, NULL) == 0 && kernel.initrd;
+	int status = 0;
+
+	for (size_t i = 0; !found && status == 0 && i < ARRAY_SIZE(keys); i++)
+		if (json_object_get(recorded, keys[i]))
+			status = json_put(config, keys[i],
+					  json_incref(json_object_get(recorded, keys[i])), err);
+	if (found)
+		status = json_put_string(config, "kernelPath", kernel.path, err);
+	cache_kernel_free(&kernel);
+	return status;
+}
+
+static json_t *make_reader_config(const struct reader *reader, const json_t *recorded,
+				  const char *disk, struct error *err)
+{
+	json_auto_t *config = json_object();
+	const json_t *accelerator = json_object_get(recorded, "accelerator");
+
+	if (put_kernel(config, recorded, err) < 0 ||
+	    json_put_string(config, "rootfsPath", disk, err) < 0 ||
+	    json_put_string(config, "stateDir", reader->dir.path, err) < 0 ||
+	    json_put(config, "memoryMiB", json_integer(MEMORY_MIB), err) < 0 ||
+	    json_put(config, "cpuCount", json_integer(1), err) < 0 ||
+	    json_put(config, "network", json_pack("{s:s}", "mode", "isolated"), err) < 0)
+		return NULL;
+	if (accelerator && json_put(config, "accelerator", json_deep_copy(accelerator), err) < 0)
+		return NULL;
+	return steal_ptr(&config);
+}
+
+static void wait_event(struct reader *reader)
+{
+	struct pollfd slot = {.fd = reader->supervisor.events, .events = POLLIN};
+
+	if (poll(&slot, 1, reader->agent->wait_fn ? TICK_MS : -1) == 0)
+		reader->agent->wait_fn(reader->agent->wait_data);
+}
+
+/* It never came up: why, the supervisor's answer says. */
+static int explain(struct reader *reader, struct error *err)
+{
+	json_auto_t *answer = NULL;
+	struct error why = {0};
+	int code;
+
+	supervisor_run_cut(&reader->supervisor);
+	answer = supervisor_run_finish(&reader->supervisor, NULL, &code, &why);
+	if (answer)
+		(void)supervisor_error(answer, &why);
+	if (!why.code)
+		return error_prefix(err, "the machine that reads the disk");
+	*err = why;
+	return error_prefix(err, "the machine that reads the disk");
+}
+
+static int wait_running(struct reader *reader, struct error *err)
+{
+	for (;;) {
+		json_auto_t *event = NULL;
+		int got = supervisor_run_event(&reader->supervisor, &event, err);
+		const char *state = json_string_value(json_object_get(event, "state"));
+
+		if (got < 0)
+			return explain(reader, err);
+		if (got == 0)
+			wait_event(reader);
+		else if (state && strcmp(state, state_names[STATE_RUNNING]) == 0)
+			return 0;
+	}
+}
+
+int reader_boot(struct reader *reader, const json_t *config, const char *disk, enum reader_use use,
+		struct error *err)
+{
+	const char *option = use == READER_WRITE ? "--writer" : "--reader";
+	json_t *own = make_reader_config(reader, config, disk, err);
+	json_auto_t *request = own ? request_new("run", READER_NAME, own, err) : NULL;
+	autofree char *path = request ? supervisor_find(API_BACKEND, err) : NULL;
+
+	if (!path ||
+	    supervisor_run_start(path, request, option, false, &reader->supervisor, err) < 0)
+		return -1;
+	return wait_running(reader, err);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Files between the host and a running machine, by our helper in every guest (guest/files.c). */
+#ifndef API_TRANSFER_H
+#define API_TRANSFER_H
+
+#include "api/api.h"
+#include "base/tree_stream.h"
+
+struct transfer {
+	const struct workspace *ws; /* whose vsock.sock is dialled */
+	const char *user;	    /* NULL: the guest's default */
+	const char *root;	    /* below which paths of the guest are resolved */
+	const struct microagent_copy *options;
+};
+
+/* path of the guest to a target of the host. */
+int transfer_out(const struct transfer *transfer, const char *path,
+		 const struct tree_target *target, struct error *err);
+/* from of the host to path of the guest; in a directory it is called name. */
+int transfer_in(const struct transfer *transfer, const char *from, const char *path,
+		const char *name, struct error *err);
+/* Freezes the file system that path of the guest is on for as long as work() takes. */
+int transfer_frozen(const struct transfer *transfer, const char *path,
+		    int (*work)(void *data, struct error *err), void *data, struct error *err);
+
+#endif

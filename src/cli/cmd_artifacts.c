@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* artifacts: what a workspace is given and what it gives. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/copy.h"
+#include "cli/guest.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static int add_rows(struct cli_table *table, const json_t *list, const char *where,
+		    struct error *err)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		const char *const cells[] = {text_of(item, "name"), text_of(item, "kind"),
+					     text_of(item, where)};
+
+		if (cli_table_row(table, cells, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int list(struct cli *cli, struct microagent *agent, const char *name, struct error *err)
+{
+	static const char *const heads[] = {"artifact", "kind", "in the guest"};
+	auto_table struct cli_table table = {0};
+	json_auto_t *artifacts = NULL;
+
+	if (microagent_artifacts(agent, name, &artifacts, err) < 0)
+		return -1;
+	if (cli->json)
+		return cli_print_json(artifacts, err);
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
+	    add_rows(&table, json_object_get(artifacts, "ingress"), "mountpoint", err) < 0 ||
+	    add_rows(&table, json_object_get(artifacts, "egress"), "path", err) < 0)
+		return -1;
+	cli_table_print(&table, stdout);
+	return CLI_EXIT_OK;
+}
+
+static int get(struct cli *cli, struct microagent *agent, const char *const *words,
+	       struct progress *progress, struct error *err)
+{
+	struct copy_notes notes;
+
+	if (copy_notes_init(&notes, cli, err) < 0)
+		return -1;
+	const struct microagent_copy options = {NULL, copy_note_skipped, &notes};
+
+	progress_start(progress, "reading the disk");
+	if (microagent_artifact_get(agent, words[0], words[1], words[2], &options, err) < 0) {
+		copy_notes_free(&notes);
+		return -1;
+	}
+	progress_end(progress);
+	return copy_answer(&notes, err);
+}
+
+static int run_artifacts(struct cli *cli, const void *values, const struct cli_words *args,
+			 struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	bool getting = args->count == 4 && strcmp(args->items[0], "get") == 0;
+	struct microagent *agent;
+	int code;
+
+	(void)values;
+	if (!getting && args->count != 1)
+		return cli_usage(cli, err, "artifacts takes NAME, or get NAME ARTIFACT TARGET");
+	if (guest_check_name(cli, args->items[getting ? 1 : 0], err) < 0)
+		return -1;
+	agent = guest_open(cli, &progress, err);
+	if (!agent)
+		return -1;
+	code = getting ? get(cli, agent, args->items + 1, &progress, err)
+		       : list(cli, agent, args->items[0], err);
+	microagent_close(agent);
+	return code;
+}
+
+const struct cli_command cli_artifacts = {
+	.name = "artifacts",
+	.args = "NAME | get NAME ARTIFACT TARGET",
+	.summary = "bundles and outputs that a workspace declares; fetch an output",
+	.help = "An output is read from the disk by a machine that runs nothing of the workspace.\n"
+		"Of a running one the file system is frozen for as long as its disk is copied.\n",
+	.group = CLI_GROUP_OBSERVE,
+	.min_args = 1,
+	.max_args = 4,
+	.run = run_artifacts,
+};

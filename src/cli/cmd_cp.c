@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* cp: files between the host and a workspace. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/copy.h"
+#include "cli/guest.h"
+
+struct cp_values {
+	const char *user;
+};
+
+static const struct cli_option cp_options[] = {
+	{"user", 'u', CLI_OPTION_STRING, offsetof(struct cp_values, user), "USER",
+	 "with whose rights, and owned by whom (default: the image's user, else uid 1000)", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+/* "NAME:/path" cut in two; a host path with a colon in it has a '/' in front of that. */
+static bool is_in_workspace(const char *word, char name[64], const char **path)
+{
+	const char *colon = strchr(word, ':');
+	size_t len = colon ? (size_t)(colon - word) : 0;
+
+	if (!colon || colon[1] != '/' || len == 0 || len >= 64 || memchr(word, '/', len))
+		return false;
+	memcpy(name, word, len);
+	name[len] = '\0';
+	*path = colon + 1;
+	return true;
+}
+
+static int copy(struct cli *cli, const struct cp_values *values, const struct cli_words *args,
+		struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	char from[64], to[64];
+	const char *from_path = NULL, *to_path = NULL;
+	bool out = is_in_workspace(args->items[0], from, &from_path);
+	bool in = is_in_workspace(args->items[1], to, &to_path);
+	struct copy_notes notes;
+	struct microagent *agent;
+	int status;
+
+	if (out == in)
+		return cli_usage(cli, err,
+				 "exactly one of the two must be in a workspace, NAME:/PATH");
+	if (guest_check_name(cli, out ? from : to, err) < 0 ||
+	    copy_notes_init(&notes, cli, err) < 0)
+		return -1;
+	const struct microagent_copy options = {values->user, copy_note_skipped, &notes};
+
+	agent = guest_open(cli, &progress, err);
+	if (!agent) {
+		copy_notes_free(&notes);
+		return -1;
+	}
+	progress_start(&progress, "copying");
+	status = out ? microagent_copy_out(agent, from, from_path, args->items[1], &options, err)
+		     : microagent_copy_in(agent, to, args->items[0], to_path, &options, err);
+	microagent_close(agent);
+	progress_end(&progress);
+	if (status == 0)
+		return copy_answer(&notes, err);
+	copy_notes_free(&notes);
+	return -1;
+}
+
+static int run_cp(struct cli *cli, const void *values, const struct cli_words *args,
+		  struct error *err)
+{
+	return copy(cli, values, args, err);
+}
+
+const struct cli_command cli_cp = {
+	.name = "cp",
+	.args = "NAME:/PATH TARGET | SOURCE NAME:/PATH",
+	.summary = "copy a file or a directory out of a workspace, or into it",
+	.help = "A target that is a directory gets it under its own name; a file is replaced when\n"
+		"the copy is whole; a symbolic link is not written through. A workspace that is "
+		"not\n"
+		"running is read by a machine that runs nothing of it. Devices, and links that "
+		"lead\n"
+		"out of what is copied, are left out.\n",
+	.group = CLI_GROUP_RUN,
+	.options = cp_options,
+	.values_size = sizeof(struct cp_values),
+	.min_args = 2,
+	.max_args = 2,
+	.run = run_cp,
+};

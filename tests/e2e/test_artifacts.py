@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""Files out of workspaces and into them: declared outputs, cp, clone. What is at rest is read by a
+machine that runs nothing of it, and nothing of that machine stays."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+
+from conftest import wait_until
+
+IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
+
+FILL = r"""
+set -e
+cd /workspace
+echo first > report.json
+ln -s /etc/passwd link
+mkdir -p out/deep && cd out
+echo inner > deep/file; chmod 4750 deep/file
+ln -s deep/file good; ln -s ../.. up; ln -s /etc/passwd abs; ln -s deep/../../../x sneaky
+ln -s . here; ln -s here/../../x through
+mkfifo pipe; mknod null c 1 3; touch 'odd
+name' "$(printf 'bad\377bytes')"
+head -c 3000000 /dev/urandom > big; md5sum < big > big.md5
+mkdir /data/sub; echo on the disk > /data/sub/result
+sync
+"""
+
+
+def ask(host, command, config=None):
+    code, answer, _ = host.supervisor({"command": command, "identity": IDENTITY,
+                                       "config": config or {"stateDir": str(host.state)}})
+    return code, answer
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def refused(host, *words, code=1):
+    done = host(*words)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stderr
+
+
+def no_reader(host, name="w"):
+    return not (host.state / name / "reader").exists() and not list((host.state / name / ".locks").iterdir())
+
+
+def test_outputs_and_copies(host):
+    disk = host.base / "data.img"
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "16M"], check=True)
+    outputs = [{"name": "report", "path": "/workspace/report.json"}, {"name": "tree", "path": "/workspace/out"},
+               {"name": "result", "path": "/data/sub/result"}, {"name": "link", "path": "/workspace/link"},
+               {"name": "pipe", "path": "/workspace/out/pipe"}]
+    config = host.config(outputs=outputs, disks=[{"name": "data", "path": str(disk), "mountpoint": "/data", "mode": "rw"}])
+    assert ask(host, "prepare", config)[0] == 0
+    assert host.json("artifacts", "w") == {"ingress": [], "egress": [{**o, "kind": "output"} for o in outputs]}
+    assert "/workspace/report.json" in host("artifacts", "w", check=0).stdout
+    code, answer = ask(host, "start", config)
+    assert code == 0 and [o["name"] for o in answer["artifacts"]["egress"]] == [o["name"] for o in outputs]
+    host("exec", "--user", "root", "w", "--", "sh", "-c", FILL, check=0)
+    target = host.base / "target"
+    target.mkdir()
+
+    # Running: from outside, of a frozen file system.
+    assert host.json("artifacts", "get", "w", "report", target) == {"ok": True, "skipped": []}
+    assert (target / "report.json").read_text() == "first\n"
+    assert no_reader(host)
+    host("exec", "--user", "root", "w", "--", "sh", "-c", "echo thawed > /workspace/t && sync", check=0)
+
+    # Running: through the agent, as the guest's user.
+    done = host.json("cp", "w:/workspace/out", target / "copy")
+    copy = target / "copy"
+    left_out = {s["path"]: s["why"] for s in done["skipped"]}
+    assert {"up", "abs", "sneaky", "through"} <= set(left_out) and "out of what is copied" in left_out["abs"]
+    assert "permission denied" in left_out["deep/file"] and {"pipe", "null"} <= set(left_out)
+    assert os.readlink(copy / "good") == "deep/file" and os.readlink(copy / "here") == "."
+    assert (copy / "odd\nname").exists() and b"bad\xffbytes" in os.listdir(os.fsencode(copy))
+    assert f"{hashlib.md5((copy / 'big').read_bytes()).hexdigest()}  -\n" == (copy / "big.md5").read_text()
+    host("cp", "w:/proc/version", target, check=0)  # longer than it says
+    assert "Linux" in (target / "version").read_text()
+    source = host.base / "source"
+    (source / "a" / "b").mkdir(parents=True)
+    (source / "a" / "b" / "f").write_bytes(b"\0\xff" * 50000)
+    os.symlink("b/f", source / "a" / "l")
+    os.mkfifo(source / "pipe")
+    assert [s["path"] for s in host.json("cp", str(source), "w:/workspace/in")["skipped"]] == ["pipe"]
+    out = host("exec", "w", "--", "sh", "-c", "cd /workspace/in/a; stat -c '%u %s' b/f; readlink l", check=0).stdout
+    assert out == "1000 100000\nb/f\n"
+    assert "denied" in refused(host, "cp", source, "w:/etc/in")
+    host("cp", "--user", "root", host.base / "source" / "a" / "b" / "f", "w:/etc/f", check=0)
+
+    # Refused before anything is done.
+    (target / "l").symlink_to(host.base / "elsewhere")
+    (target / "d" / "report.json").mkdir(parents=True)
+    for words, text in ((("artifacts", "get", "w", "nothing", target), "no output \"nothing\""),
+                        (("artifacts", "get", "w", "report", target / "l"), "symbolic link"),
+                        (("artifacts", "get", "w", "report", target / "d"), "is there already"),
+                        (("artifacts", "get", "w", "report", target / "no" / "dir"), "No such file"),
+                        (("cp", "w:/workspace/none", target / "x"), "No such file"),
+                        (("cp", "w:/workspace/out/null", target / "x"), "neither a file nor a directory"),
+                        (("cp", host.base / "none", "w:/workspace"), "No such file"),
+                        (("clone", "w", "other"), "microagent stop w")):
+        assert text in refused(host, *words), words
+    for words in (("cp", "a", "b"), ("cp", "w:/a", "w:/b"), ("artifacts", "w", "x"), ("cp", "./w:/a", "b")):
+        refused(host, *words, code=2)
+    assert not (host.base / "elsewhere").exists() and not (target / "x").exists()
+
+    # A client that goes away while the file system is frozen leaves it thawed.
+    freezer = host.popen("exec", "--user", "root", "w", "--", "microagent-files", "freeze", "/", stdin=subprocess.PIPE)
+    assert freezer.stdout.readline() == b"frozen\n"
+    busy = host("exec", "--user", "root", "w", "--", "microagent-files", "freeze", "/")
+    assert busy.returncode == 1 and "cannot be frozen" in busy.stderr
+    freezer.send_signal(signal.SIGKILL)
+    freezer.communicate()
+    wait_until(lambda: host("exec", "--user", "root", "w", "--", "microagent-files", "freeze", "/").returncode == 0,
+               "the file system to be thawed")
+
+    # Written and fsynced just before the kill.
+    host("exec", "--user", "root", "w", "--", "sh", "-c",
+         "echo second | dd of=/workspace/report.json conv=fsync", check=0)
+    assert ask(host, "kill")[0] == 0
+    before = sha256(host.disk()), sha256(disk)
+    host("artifacts", "get", "w", "report", target / "report.json", check=0)
+    assert (target / "report.json").read_text() == "second\n"
+    assert no_reader(host) and not host.processes()
+    done = host("artifacts", "get", "w", "tree", target / "tree", check=0)
+    assert (target / "tree" / "deep" / "file").read_text() == "inner\n"  # whoever it is owned by
+    assert (target / "tree" / "deep" / "file").stat().st_mode & 0o7777 == 0o750
+    assert not (target / "tree" / "abs").is_symlink() and "left out: abs: " in done.stderr
+    host("artifacts", "get", "w", "result", target / "result", check=0)
+    assert (target / "result").read_text() == "on the disk\n"
+    host("artifacts", "get", "w", "link", target / "passwd", check=0)
+    assert "agent:x:1000" in (target / "passwd").read_text()  # the image's own, not the host's
+    assert "neither a file nor a directory" in refused(host, "artifacts", "get", "w", "pipe", target / "pipe")
+    assert (sha256(host.disk()), sha256(disk)) == before  # nothing was written, no journal replayed in place
+    assert ask(host, "inspect")[1]["event"]["detail"] == "killed"
+    assert ask(host, "delete")[0] == 0
+
+
+def test_clone_and_files_for_what_does_not_run(host):
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    (host.base / "f").write_text("given\n")
+    host("clone", "w", "twin", check=0)
+    config = json.loads((host.state / "twin" / "workspace.json").read_text())["config"]
+    assert config["rootfsPath"] == str(host.state / "twin" / "rootfs.ext4")
+    assert sha256(host.state / "twin" / "rootfs.ext4") == sha256(host.state / "w" / "rootfs.ext4")
+    assert "there is a workspace \"twin\"" in refused(host, "clone", "w", "twin")
+    refused(host, "clone", "nobody", "other")
+    assert not (host.state / "other").exists()
+
+    host("cp", "--user", "agent", host.base / "f", "twin:/workspace/f", check=0)  # a name of the image
+    assert no_reader(host, "twin")
+    status = host.json("status", "twin")
+    assert status["event"]["state"] == "prepared" and status["verification"]["ok"] is True
+    host("start", "twin", check=0)  # its disk is the recorded one
+    assert host("exec", "twin", "--", "sh", "-c", "cat /workspace/f; stat -c %u /workspace/f; hostname",
+                check=0).stdout == "given\n1000\ntwin\n"
+    host("kill", "twin", check=0)
+    host("delete", "twin", check=0)
+
+    # Whoever waits for it is killed: the machine ends, and nothing of it stays.
+    for victim in ("caller", "supervisor"):
+        reader = host.popen("cp", "w:/workspace", host.base / "never")
+        event = host.state / "w" / "reader" / "event.json"
+        wait_until(event.exists, "the reader")
+        again = host("start", "w")  # nobody starts what is being read
+        assert again.returncode == 1 and "process alive" in again.stderr, again.stderr
+        if victim == "caller":
+            reader.kill()
+        else:
+            runtime = host.state / "w" / "reader" / "runtime.json"
+            wait_until(runtime.exists, "the reader's supervisor")
+            os.kill(json.loads(runtime.read_text())["supervisorPid"], signal.SIGKILL)
+        reader.communicate()
+        wait_until(lambda: not host.processes(), "the reader's end")
+        assert not (host.base / "never").exists()
+        if victim == "caller":
+            wait_until(lambda: not (host.state / "w" / "reader").exists(), "its directory to go")
+    assert no_reader(host)
+
+    # A file system that is none any more.
+    with open(host.state / "w" / "rootfs.ext4", "r+b") as disk:
+        disk.seek(4096)
+        disk.write(os.urandom(1 << 20))
+    text = refused(host, "cp", "w:/etc/passwd", host.base / "never")
+    assert "the machine that reads the disk" in text and "ext4" in text
+    assert no_reader(host) and not host.processes() and not (host.base / "never").exists()
+    host("delete", "w", check=0)
