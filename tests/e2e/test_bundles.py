@@ -35,6 +35,14 @@ def archive(path, *entries, mode="w"):
     return path
 
 
+def small_config(host, **changes):
+    """With a root disk that is hashed in no time; nothing is booted from it."""
+    disk = host.base / "small.ext4"
+    if not disk.exists():
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "8M"], check=True)
+    return host.config(rootfsPath=str(disk), **changes)
+
+
 def listing(disk, path="/"):
     """{name: (mode, uid, gid)} by a reader that is not ours."""
     out = subprocess.run(["debugfs", "-R", f"ls -p {path}", disk], capture_output=True, text=True, check=True).stdout
@@ -112,7 +120,7 @@ def test_bundles_are_disks_of_the_guest(host):
 ])
 def test_hostile_archives(host, name, entries, text):
     path = archive(host.base / f"{name}.tar", *entries)
-    config = host.config(bundles=[{"name": "b", "path": str(path), "mountpoint": "/b"}])
+    config = small_config(host, bundles=[{"name": "b", "path": str(path), "mountpoint": "/b"}])
     code, answer = ask(host, "prepare", config)
     assert code == 1 and "config.bundles[0].path" in answer["error"] and str(path) in answer["error"], answer
     assert text in answer["error"]
@@ -126,7 +134,7 @@ def test_archives_that_are_none_or_too_much(host):
     def refused(data, text, code="", env=None):
         path = host.base / "b.tar"
         path.write_bytes(data)
-        config = host.config(bundles=[{"name": "b", "path": str(path), "mountpoint": "/b"}])
+        config = small_config(host, bundles=[{"name": "b", "path": str(path), "mountpoint": "/b"}])
         exit_code, answer = ask(host, "prepare", config, env=env)
         assert exit_code == 1 and text in answer["error"] and code in answer["errorCode"], answer
         assert not (host.state / "w").exists()
@@ -141,7 +149,7 @@ def test_archives_that_are_none_or_too_much(host):
     refused(data, "more than 5 files", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_FILES": "5"})
     refused(data[:3000], "Truncated", "io")
     for path, text in (("/nonexistent.tar", "No such file"), (str(host.base), "not a regular file")):
-        config = host.config(bundles=[{"name": "b", "path": path, "mountpoint": "/b"}])
+        config = small_config(host, bundles=[{"name": "b", "path": path, "mountpoint": "/b"}])
         for command in ("check", "prepare", "run"):
             code, answer = ask(host, command, config)
             assert code == 1 and text in answer["error"] and "config.bundles[0].path" in answer["error"]
