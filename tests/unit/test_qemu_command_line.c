@@ -65,15 +65,16 @@ static const struct {
 	{ACCELERATOR_TCG, PURPOSE_PLAIN,
 	 START
 	 "-machine\nmicrovm,acpi=on,pit=on,pic=on,rtc=on,memory-backend=ram\n"
-	 "-accel\ntcg,tb-size=64\n-cpu\nmax\n" MEMORY
+	 "-accel\ntcg,tb-size=64\n-cpu\nmax,-erms,-fsrm\n" MEMORY
 	 "-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
 		 "device") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
 			   "tsc_early_khz=2445428\n"},
 	{ACCELERATOR_TCG, PURPOSE_PLUGGABLE,
-	 START "-machine\nq35,memory-backend=ram\n-accel\ntcg,tb-size=64\n-cpu\nmax\n" MEMORY
-	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
-		       "pci") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
-			      "tsc_early_khz=2445428\n"},
+	 START
+	 "-machine\nq35,memory-backend=ram\n-accel\ntcg,tb-size=64\n-cpu\nmax,-erms,-fsrm\n" MEMORY
+	 "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
+		 "pci") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
+			"tsc_early_khz=2445428\n"},
 	{ACCELERATOR_KVM, PURPOSE_PLAIN,
 	 START "-machine\nmicrovm,acpi=on,pit=off,pic=off,rtc=on,memory-backend=ram\n"
 	       "-accel\nkvm\n-cpu\nhost\n" MEMORY

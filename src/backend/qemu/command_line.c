@@ -54,6 +54,10 @@ static const char *const spare_port[] = {"-device", "pcie-root-port,id=spare,cha
 /* Under TCG the time-stamp counter is the host's own, which needs no watchdog, and there is no
  * interrupt routing for the kernel's timer check to find wanting. */
 #define APPEND_TCG "tsc=reliable", "no_timer_check"
+
+/* Where "fast rep movsb" is offered the kernel copies and clears memory with it, and TCG does that a
+ * byte at a time: without it output of a command is 4 times as fast, and input twice. */
+#define CPU_TCG "max,-erms,-fsrm"
 static const char *const append_kvm[] = {APPEND_ALWAYS, NULL};
 static const char *const append_tcg[] = {APPEND_ALWAYS, APPEND_TCG, NULL};
 
@@ -89,7 +93,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 							.machine = "microvm,acpi=on,pit=on,pic=on,"
 								   "rtc=on",
 							.accel = "tcg,tb-size=64",
-							.cpu = "max",
+							.cpu = CPU_TCG,
 							.bus = "device",
 							.extra = no_legacy_mmio,
 							.append = append_tcg,
@@ -98,7 +102,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 						{
 							.machine = "q35",
 							.accel = "tcg,tb-size=64",
-							.cpu = "max",
+							.cpu = CPU_TCG,
 							.bus = "pci",
 							.extra = spare_port,
 							.append = append_tcg,
