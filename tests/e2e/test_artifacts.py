@@ -167,6 +167,7 @@ def test_clone_and_files_for_what_does_not_run(host):
         reader = host.popen("cp", "w:/workspace", host.base / "never")
         event = host.state / "w" / "reader" / "event.json"
         wait_until(event.exists, "the reader")
+        reader.send_signal(signal.SIGSTOP)  # or it may be done before anything else can happen
         again = host("start", "w")  # nobody starts what is being read
         assert again.returncode == 1 and "process alive" in again.stderr, again.stderr
         if victim == "caller":
@@ -175,6 +176,7 @@ def test_clone_and_files_for_what_does_not_run(host):
             runtime = host.state / "w" / "reader" / "runtime.json"
             wait_until(runtime.exists, "the reader's supervisor")
             os.kill(json.loads(runtime.read_text())["supervisorPid"], signal.SIGKILL)
+            reader.send_signal(signal.SIGCONT)
         reader.communicate()
         wait_until(lambda: not host.processes(), "the reader's end")
         assert not (host.base / "never").exists()
