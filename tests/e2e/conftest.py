@@ -35,13 +35,10 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     """What waits for the tuned kernel and the debian image, built in the background on a machine
-    that is new, comes last."""
+    that is new, comes late. What no test has met is known only after all of them: in a run of the
+    whole suite, which tests/run.py announces, that test comes last; in any other it does not come
+    at all."""
     items.sort(key=lambda item: bool({"tuned_kernel", "debian_image"} & set(item.fixturenames)))
-
-
-def pytest_collection_modifyitems(items):
-    """What no test has met is known only after all of them: in a run of the whole suite, which
-    tests/run.py announces, that test comes last; in any other it does not come at all."""
     last = [item for item in items if item.get_closest_marker("whole_suite")]
     items[:] = [item for item in items if item not in last]
     if os.environ.get("MICROAGENT_TEST_WHOLE_SUITE"):
@@ -103,6 +100,7 @@ class Host:
     """One state directory and the programs acting on it."""
 
     def __init__(self, base):
+        self.wrap = []  # words before each command: where it runs
         self.base = Path(base)
         self.state = self.base / "state"
         self.tmp = self.base / "tmp"
@@ -115,7 +113,7 @@ class Host:
         kw.setdefault("stdout", subprocess.PIPE)
         kw.setdefault("stderr", subprocess.PIPE)
         words = isolate(list(map(str, words))) if program == "microagent" else map(str, words)
-        return subprocess.Popen([str(BIN / program), *words],
+        return subprocess.Popen([*self.wrap, str(BIN / program), *words],
                                 env={**self.env, **(env or {})}, **kw)
 
     def __call__(self, *words, input=None, check=None, timeout=HANG_S, text=True, **kw):
@@ -147,7 +145,7 @@ class Host:
     def supervisor(self, request, env=None, raw=None, timeout=HANG_S, args=()):
         """One request to the QEMU supervisor: (exit code, answer, stderr)."""
         data = raw if raw is not None else json.dumps(request).encode()
-        done = subprocess.run([str(BIN / "microagent-qemu-supervisor"), *args], input=data,
+        done = subprocess.run([*self.wrap, str(BIN / "microagent-qemu-supervisor"), *args], input=data,
                               capture_output=True, env={**self.env, **(env or {})}, timeout=timeout,
                               check=False)
         assert done.stdout.endswith(b"\n") and done.stdout.count(b"\n}") <= 1, done.stdout

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Starts that fail half-way: a companion that is not there or dies at once, a port or a socket that
+cannot be had. The answer names it, and nothing is left."""
+
+import os
+import shutil
+import socket
+
+import pytest
+
+from conftest import BIN
+from test_bundles import small_config
+from test_mediation import free_port, mediation
+from test_shares import share
+from test_supervisor import request, sparse
+
+# name in messages: (where it is, what in the config needs it). Without bwrap a workspace starts, in
+# a looser cell.
+COMPANIONS = {
+    "passt": (lambda: shutil.which("passt"), "nat"),
+    "microagent-netgate": (lambda: BIN / "microagent-netgate", "nat"),
+    "microagent-vsockd": (lambda: BIN / "microagent-vsockd", None),
+    "virtiofsd": (lambda: "/usr/lib/qemu/virtiofsd", "share"),
+}
+
+
+@pytest.fixture(name="replace")
+def mount_over(host):
+    """replace(path, by): path is `by` for whatever the host runs, and for nobody else."""
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts something over a program")
+
+    def replace(path, by):
+        host.wrap = ["unshare", "-m", "sh", "-c", f'mount --bind {by} {path} && exec "$@"', "sh"]
+    return replace
+
+
+def prepared(host, needs=None, **changes):
+    host.wrap = []
+    if needs == "nat":
+        changes["network"] = {"mode": "nat"}
+    if needs == "share":
+        work = host.base / "work"
+        work.mkdir(exist_ok=True)
+        changes["shares"] = [share(work, "/work")]
+    config = small_config(host, **changes)
+    code, answer, _ = host.supervisor(request("prepare", config))
+    assert code == 0, answer
+    return config
+
+
+def check_refused(host, config, word):
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code != 0 and word in answer["error"], answer
+    assert not host.processes()
+    directory = host.state / "agent-1"
+    assert not [p.name for p in directory.iterdir() if p.is_socket() or p.suffix == ".tmp"]
+    code, now, _ = host.supervisor(request("inspect", sparse(host)))
+    assert (code, now["event"]["state"]) == (0, "failed" if "event" in answer else "prepared")
+    if "event" in answer:
+        assert word in now["event"]["detail"], now
+    return answer
+
+
+def test_companions_that_are_missing_or_die_at_once(host, replace):
+    dying = host.base / "dying"
+    dying.write_text("#!/bin/sh\nkill -9 $$\n")
+    dying.chmod(0o755)
+    for name, (where, needs) in COMPANIONS.items():
+        config = prepared(host, needs)
+        replace(where(), "/dev/null")  # which is no program
+        assert check_refused(host, config, name)["errorCode"] == "unavailable"
+        replace(where(), dying)
+        assert "event" in check_refused(host, config, name)
+        host.supervisor(request("delete", sparse(host)))
+
+
+def test_what_cannot_be_listened_on(host):
+    port = free_port()
+    config = prepared(host, mediation=mediation(1),
+                      vsockListeners=[{"port": 3000, "target": "127.0.0.1:1"}])
+    for name in ("vsock.sock_2048", "vsock.sock_3000", "vsock.sock", "control.sock", "console.sock"):
+        taken = host.state / "agent-1" / name
+        taken.mkdir()
+        (taken / "x").write_text("")
+        check_refused(host, config, name)
+        shutil.rmtree(taken)
+    host.supervisor(request("delete", sparse(host)))
+    config = prepared(host, network={"mode": "nat", "portForwards": [
+        {"host": "127.0.0.1", "hostPort": port, "guestPort": 80}]})
+    with socket.create_server(("127.0.0.1", port)):
+        assert check_refused(host, config, f"127.0.0.1:{port}")["errorCode"] == "unavailable"
+    host.supervisor(request("delete", sparse(host)))
