@@ -5,6 +5,7 @@ next command reports and cleans."""
 import json
 import os
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -124,8 +125,27 @@ def test_kill_during_a_boot_that_hangs(host):
     host("delete", "w", check=0)
 
 
+def another_boot(host, facts, state, bystander):
+    """What a host that went down in this state has in its directory when it is up again; the recorded
+    pid is by now somebody else's."""
+    directory = host.state / "w"
+    events = json.loads((directory / "events.json").read_text())[:1]
+    events.append({**events[0], "state": state})
+    (directory / "events.json").write_text(json.dumps(events))
+    (directory / "event.json").write_text(json.dumps(events[-1]))
+    started = int(open(f"/proc/{bystander.pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()[19])
+    (directory / "runtime.json").write_text(json.dumps({
+        **facts, "bootId": "00000000-0000-4000-8000-000000000000", "pid": bystander.pid, "startTime": started,
+        "supervisorPid": bystander.pid, "supervisorStartTime": started}))
+    for name in ("control.sock", "console.sock", "vsock.sock", "vsock.sock_1024"):
+        if not (directory / name).exists():
+            with socket.socket(socket.AF_UNIX) as stale:
+                stale.bind(str(directory / name))
+
+
 def test_another_boot_of_the_host(host):
-    """A record of a VM from before a reboot of the host is `failed`, and its sockets go."""
+    """A record of a VM from before a reboot is `failed`, or still quarantined; its sockets go, and
+    nobody who has its pid now is hurt."""
     host("create", "w", *SMALL, check=0)
     host("start", "w", check=0)
     for pid in list(host.processes()):
@@ -134,12 +154,51 @@ def test_another_boot_of_the_host(host):
         except ProcessLookupError:
             pass
     wait_until(lambda: not held(host), "the lease to be free")
-    path = host.state / "w" / "runtime.json"
-    facts = json.loads(path.read_text())
-    facts["bootId"] = "00000000-0000-4000-8000-000000000000"
-    path.write_text(json.dumps(facts))
-    assert host.json("status", "w")["event"]["state"] == "failed"
-    assert not (host.state / "w" / "vsock.sock").exists()
+    facts = runtime(host)
+    with subprocess.Popen(["sleep", "1000"]) as bystander:
+        for state in ("running", "starting", "stopping", "quarantined"):
+            for verb in ("status", "start", "delete"):
+                another_boot(host, facts, state, bystander)
+                done = host(verb, "w", env=NO_VMM)
+                quarantined = state == "quarantined"
+                if verb == "start":
+                    assert done.returncode == 1 and ("quarantined" in done.stderr) == quarantined, done
+                else:
+                    assert done.returncode == 0, (state, verb, done)
+                if verb == "delete":
+                    assert not (host.state / "w").exists(), state
+                    host("create", "w", *SMALL, check=0)
+                    continue
+                events = host.json("events", "w")["events"]
+                assert events[2]["state"] == ("quarantined" if quarantined else "failed"), events
+                assert events[2]["detail"] == f"the host was rebooted while the workspace was {state}"
+                assert [e["state"] for e in events[3:]] == (
+                    ["starting", "failed"] if verb == "start" and not quarantined else [])
+                assert not [p.name for p in (host.state / "w").iterdir() if p.is_socket()]
+        assert bystander.poll() is None
+        bystander.kill()
+    host("delete", "w", check=0)
+
+
+def test_kill_9_of_each_companion_of_a_running_machine(host):
+    """With a network, a share and a cell; after each the same workspace starts again."""
+    work = host.base / "work"
+    work.mkdir(mode=0o700)
+    host("create", "w", *SMALL, "--network", "nat", "--share", f"{work}:/work", check=0)
+    for who in ("netgate", "virtiofsd", "bwrap"):
+        host("start", "w", check=0)
+        if who == "bwrap" and runtime(host)["confinement"] != "cell":
+            host("kill", "w", check=0)
+            continue
+        os.kill(pid_of(host, who), signal.SIGKILL)
+        event = ended(host)
+        wait_until(lambda: not host.processes(), "every process to end")
+        assert event["state"] == "failed" and "died by signal 9" in event["detail"], event
+        assert who in event["detail"] or who == "bwrap", event  # the monitor dies, and its machine
+        assert not [p.name for p in (host.state / "w").iterdir() if p.is_socket()]
+    host("start", "w", check=0)
+    assert host("exec", "w", "--", "ls", "/work", check=0).stdout == ""
+    host("kill", "w", check=0)
     host("delete", "w", check=0)
 
 
