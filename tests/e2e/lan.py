@@ -8,6 +8,7 @@
 Everything that the guest must not reach is reachable from `host`, as `probe` shows."""
 
 import contextlib
+import ctypes
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ LAN_OPENED = "192.168.78.1"
 OTHERS = ("169.254.169.254", "100.64.0.1", "10.9.0.1", "172.20.0.1")
 PORT = 8080
 NAME = "service.test"
+CLONE_NEWNET = 0x40000000
 
 # Says its own address to whoever connects; answers every question for an A record with INTERNET.
 SERVICES = r"""
@@ -66,6 +68,17 @@ class Lan:
         if side == "host":
             enter += ["unshare", "-m", "sh", "-c", f'mount --bind {self.resolv_conf} /etc/resolv.conf && exec "$@"', "sh"]
         return enter
+
+    @contextlib.contextmanager
+    def entered(self, side="host"):
+        """The sockets that are made meanwhile by this thread are of that side, for ever."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open("/proc/thread-self/ns/net", "rb") as ours, open(f"/run/netns/{self.names[side]}", "rb") as there:
+            assert libc.setns(there.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
+            try:
+                yield
+            finally:
+                assert libc.setns(ours.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
 
     def ip(self, side, *words):
         sh("ip", "-n", self.names[side], *words)

@@ -7,11 +7,14 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 
 import pytest
 
+import lan as places
 from conftest import held, wait_until
-from test_mediation import Target, echo, install_guest_program, mediation
+from test_mediation import Target, echo, free_port, install_guest_program, mediation
+from test_publish import connect, serve
 from test_shares import share
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
@@ -87,39 +90,98 @@ def echo_to_the_end(peer):
         pass  # cut off, as it should be
 
 
+class Caller:
+    """A client of a published port, with traffic both ways until one of them ends."""
+
+    def __init__(self, port):
+        self.stream = connect(port)
+        self.stream.sendall(b"e")
+        self.moved, self.over = 0, False
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        try:
+            while True:
+                self.stream.sendall(bytes(1000))
+                got = len(self.stream.recv(1000))
+                if not got:
+                    break
+                self.moved += got
+        except OSError:
+            pass  # cut off, as it should be
+        self.over = True
+        self.stream.close()
+
+
+class World:
+    """Where the machine is started, what it reaches by mediation, and what in the internet."""
+
+    def __init__(self, lan):
+        self.lan = lan
+        with lan.entered():
+            self.target = Target(echo_to_the_end)
+            self.port = free_port()
+        with lan.entered("world"):
+            self.internet = Target(echo_to_the_end, address=places.INTERNET)
+
+    def caller(self):
+        with self.lan.entered():
+            return Caller(self.port)
+
+    def close(self):
+        self.target.close()
+        self.internet.close()
+
+
 @pytest.fixture
-def target():
-    it = Target(echo_to_the_end)
-    yield it
-    it.close()
+def world(host):
+    if os.geteuid() != 0:
+        pytest.skip("only root makes network namespaces")
+    lan = places.Lan(host.base)
+    try:
+        lan.build()
+        it = World(lan)
+        host.wrap = lan.inside()
+        yield it
+        it.close()
+    finally:
+        lan.remove()
 
 
-def test_every_channel_ends_and_the_machine_goes_on(host, target):
-    work = host.base / "work"
-    work.mkdir(mode=0o700)
-    config = start(host, mediation=mediation(target.port), shares=[share(work, "/work")],
-                   network={"mode": "nat"},
-                   vsockListeners=[{"port": 3000, "target": f"127.0.0.1:{target.port}"}])
+def in_traffic(host, world, work):
+    """Traffic in every channel: (processes that stream, one that is idle, the serial console, the caller)."""
     directory = host.state / "w"
-    before = runtime(host)
-    companions = {c["name"]: c["pid"] for c in before["companions"]}
     sysfs_counter(host)
     wait_until(lambda: b"beat" in (directory / "serial.log").read_bytes(), "the guest's beat")
     streams = [host.popen("exec", "w", "--", "sh", "-c", "while :; do echo x; done") for _ in range(2)]
     idle = host.popen("exec", "w", "--", "sleep", "1000")
     for stream in streams:
         assert stream.stdout.readline()
-    serial = console(host)
     install_guest_program(host, "w")
-    for port in (2048, 3000):
-        dialler = host.popen("exec", "w", "--", "sh", "-c",
-                             f"(while :; do echo x; usleep 20000; done) | /tmp/gc dial {port}")
+    for there in ("/tmp/gc dial 2048", "/tmp/gc dial 3000", f"nc {places.INTERNET} {world.internet.port}"):
+        dialler = host.popen("exec", "w", "--", "sh", "-c", f"(while :; do echo x; usleep 20000; done) | {there}")
         assert dialler.stdout.readline() == b"x\n"  # through the target and back
         streams.append(dialler)
-    host("exec", "w", "--", "sh", "-c", "(while :; do nc -w 1 10.0.2.3 53 < /dev/null; done) >/dev/null 2>&1 &",
-         check=0)
+    streams.append(serve(host, "w", "127.0.0.1", 8080))
+    caller = world.caller()
+    wait_until(lambda: caller.moved, "bytes through the published port and back")
     host("exec", "w", "--", "sh", "-c", "(while :; do date; usleep 50000; done) > /work/log 2>&1 &", check=0)
     wait_until(lambda: (work / "log").exists() and (work / "log").stat().st_size, "the share to be written")
+    return streams, idle, console(host), caller
+
+
+def test_every_channel_ends_and_the_machine_goes_on(host, world):
+    work = host.base / "work"
+    work.mkdir(mode=0o700)
+    target = world.target
+    config = start(host, mediation=mediation(target.port), shares=[share(work, "/work")],
+                   network={"mode": "nat", "portForwards": [
+                       {"host": "127.0.0.1", "hostPort": world.port, "guestPort": 8080}]},
+                   vsockListeners=[{"port": 3000, "target": f"127.0.0.1:{target.port}"}])
+    directory = host.state / "w"
+    before = runtime(host)
+    companions = {c["name"]: c["pid"] for c in before["companions"]}
+    streams, idle, serial, caller = in_traffic(host, world, work)
 
     code, answer = ask(host, "quarantine")
     assert code == 0, answer
@@ -128,13 +190,18 @@ def test_every_channel_ends_and_the_machine_goes_on(host, target):
     written, made = (work / "log").stat().st_size, target.count
     assert {"console", "control", "microagent-vsockd", "virtiofsd work"} <= set(event["severed"])
     assert {"microagent-netgate", "passt"} <= set(event["severed"])
-    assert sum("1 connection" in name for name in event["severed"]) == 2, event["severed"]
+    assert f"publish 127.0.0.1:{world.port} (1 connection)" in event["severed"]
+    assert sum("1 connection" in name for name in event["severed"]) == 3, event["severed"]
     assert event["detail"] == "severed: " + ", ".join(event["severed"])
     for process in (*streams, idle):
         process.communicate(timeout=60)
         assert process.returncode == 125
     assert at_end(serial)
-    wait_until(lambda: all(peer.fileno() < 0 for peer in target.open), "the target's connections to end")
+    wait_until(lambda: caller.over, "the published port's connection to end")
+    with pytest.raises(ConnectionRefusedError):
+        world.caller()
+    for place in (target, world.internet):
+        wait_until(lambda it=place: all(peer.fileno() < 0 for peer in it.open), "a target's connections to end")
     # From outside: of its sockets QEMU has its monitor and its two consoles, and of the companions
     # nobody is alive but the cell's monitor.
     assert len(sockets_of(before["pid"])) == 3
