@@ -14,6 +14,9 @@ from conftest import BUILD, ROOT, wait_until
 from test_supervisor import request, sparse
 
 
+MOST = 5  # connections of the guest at once to one listener, by a limit that is shortened
+
+
 class Target:
     """A TCP server of the host that counts its connections and serves each by a function."""
 
@@ -120,12 +123,14 @@ def test_channels_of_one_guest(host, targets):
                         {"port": 3004, "target": f"127.0.0.1:{targets['stalled'].port}"}])
     for command in ("prepare", "start"):
         code, answer, _ = host.supervisor(request(command, config),
-                                          env={"MICROAGENT_TEST_LIMIT_PROBE_KEPT_MS": "600000"})
+                                          env={"MICROAGENT_TEST_LIMIT_PROBE_KEPT_MS": "600000",
+                                               "MICROAGENT_TEST_LIMIT_LISTENER_CONNECTIONS": str(MOST)})
         assert code == 0, answer
         assert answer["mediation"] == config["mediation"]
     check_readiness(answer["readiness"], targets["mediation"].port)
     install_guest_program(host, "agent-1")
     check_channels(host, targets)
+    check_most(host, targets)
     check_remembered(host, targets)
     code, answer, _ = host.supervisor(request("kill", sparse(host)))
     assert code == 0 and not [p for p in (host.state / "agent-1").iterdir() if p.is_socket()]
@@ -158,6 +163,22 @@ def check_channels(host, targets):
     assert dial(host, 2048, b"meanwhile") == b"meanwhilebye"
     stalled.kill()
     stalled.communicate()
+
+
+def check_most(host, targets):
+    """One more than may be open at once is closed, and the target does not hear of it; when another
+    has gone there is room again."""
+    before = targets["named"].count
+    held = [host.popen("exec", "agent-1", "--", "/tmp/gc", "dial", "3000", stdin=subprocess.PIPE) for _ in range(MOST)]
+    for one in held:
+        one.stdin.write(b"in\n")
+        one.stdin.flush()
+        assert one.stdout.readline() == b"in\n"
+    assert dial(host, 3000, b"") == b"" and targets["named"].count == before + MOST
+    assert dial(host, 2048, b"another") == b"anotherbye"
+    for one in held:
+        assert one.communicate(b"out")[0] == b"outbye"
+    wait_until(lambda: dial(host, 3000, b"again") == b"againbye", "room for another")
 
 
 def check_remembered(host, targets):

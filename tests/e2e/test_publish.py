@@ -15,6 +15,7 @@ from test_mediation import free_port, install_guest_program
 
 SMALL = ("--memory", 256, "--cpus", 1)
 NOBODY, V4, V6 = 7999, 8080, 8086
+MOST = 130  # connections at once, by a limit that is shortened to just above what is promised
 
 
 def connect(port, host="127.0.0.1"):
@@ -46,7 +47,7 @@ def test_published_ports_of_one_guest(host):
     ports = {"v4": free_port(), "v6": free_port(), "nobody": free_port(), "again": free_port()}
     host("create", "w", *SMALL, "-p", f"{ports['v4']}:{V4}", "-p", f"127.0.0.1:{ports['v6']}:{V6}/tcp",
          "-p", f"[::1]:{ports['again']}:{V4}", "--publish", f"localhost:{ports['nobody']}:{NOBODY}", check=0)
-    host("start", "w", check=0)
+    host("start", "w", check=0, env={"MICROAGENT_TEST_LIMIT_PUBLISH_CONNECTIONS": str(MOST)})
     install_guest_program(host, "w")
     servers = [serve(host, "w", "127.0.0.1", V4), serve(host, "w", "::1", V6)]
     declared = host.json("status", "w")["network"]["portForwards"]
@@ -61,6 +62,7 @@ def test_published_ports_of_one_guest(host):
     client_killed_half_way(ports["v4"])
     slow_reader(ports["v4"])
     many_at_once(ports["v4"])
+    more_wait(ports["v4"])
     taken_port(host, ports["v4"])
     http(host, ports["nobody"])
 
@@ -133,6 +135,30 @@ def many_at_once(port):
 
     with concurrent.futures.ThreadPoolExecutor(128) as pool:
         assert all(pool.map(one, range(128)))
+
+
+def answers(stream, text):
+    stream.sendall(text)
+    return stream.recv(100) == text
+
+
+def more_wait(port):
+    """One more than may be open at once is not refused, but has its turn when another has gone."""
+    streams = [connect(port) for _ in range(MOST)]
+    for stream in streams:
+        stream.sendall(b"e")
+        assert answers(stream, b"in")
+    with connect(port) as waiting:
+        waiting.sendall(b"ewaiting")
+        waiting.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            waiting.recv(100)
+        assert all(answers(stream, b"still") for stream in streams)
+        streams.pop().close()
+        waiting.settimeout(60)
+        assert waiting.recv(100) == b"waiting"
+    for stream in streams:
+        stream.close()
 
 
 def taken_port(host, port):
