@@ -157,7 +157,8 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 	autobuf struct buf packages = BUF_INIT(0);
 
 	/* As root it mounts and starts processes in the host's namespaces, and killed it would leave
-	 * both behind. In its own they go with it. */
+	 * both behind. In its own they go with it. (As the first of its pid namespace it would
+	 * not even hear a SIGTERM before it has a handler.) */
 	if (geteuid() == 0)
 		for (size_t i = 0; i < ARRAY_SIZE(own_namespaces); i++)
 			a->argv[a->count++] = own_namespaces[i];
@@ -250,7 +251,7 @@ static int debootstrap(const struct place *place, const char *tar, struct error 
 	auto_arguments struct arguments arguments = {0};
 	autobuf struct buf tmp = BUF_INIT(0);
 	const char *env[] = {"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", NULL, NULL};
-	const struct tool tool = {.argv = arguments.argv, .env = env};
+	const struct tool tool = {.argv = arguments.argv, .env = env, .sealed = geteuid() == 0};
 
 	if (command_line(&arguments, tar, err) < 0 ||
 	    buf_printf(&tmp, err, "TMPDIR=%s", place->scratch) < 0)

@@ -314,8 +314,8 @@ static bool all_ended(struct running *r, uint64_t deadline_ns)
  */
 static void end(struct running *r)
 {
-	if (r->proc.pid > 0 && kill(-r->proc.pid, SIGTERM) == 0 &&
-	    !all_ended(r, clock_mono_ns() + END_NS)) {
+	if (r->proc.pid > 0 && (r->tool->sealed || kill(-r->proc.pid, SIGTERM) < 0 ||
+				!all_ended(r, clock_mono_ns() + END_NS))) {
 		kill(-r->proc.pid, SIGKILL);
 		(void)all_ended(r, clock_mono_ns() + END_NS);
 	}

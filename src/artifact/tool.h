@@ -19,6 +19,7 @@ struct tool {
 	const char *cwd;	/* NULL: ours */
 	int stdin_fd;		/* 0 or less: /dev/null */
 	bool idle;		/* at the lowest CPU priority */
+	bool sealed;		/* in namespaces of its own: there is nothing for it to clean up */
 	int hold;		/* a lock that every process of the tool holds too; 0: none */
 	struct buf *out;	/* the tool's stdout; NULL: see line */
 	struct buf *errors;	/* the tool's stderr; NULL: kept for the message alone */

@@ -225,6 +225,9 @@ def test_control_socket_by_hand(vm):
 
     refused = ask({"command": "dance"})
     assert refused["ok"] is False and refused["errorCode"] == "unsupported"
+    request = {"command": "balloon", "memoryMiB": 200}
+    schema_check.validate("control-sock-request", request)
+    assert ask(request)["ok"] is True
     request = {"command": "quarantine"}
     schema_check.validate("control-sock-request", request)
     assert ask(request)["event"]["state"] == "quarantined"
