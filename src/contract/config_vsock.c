@@ -89,7 +89,7 @@ static int decode_flags(const json_t *given, struct mediation *m, struct error *
 	return json_get_string(given, "config.mediation", "target", JSON_OPTIONAL, &target, err);
 }
 
-/* A listener may be declared for the mediation port as well, if it means the same. */
+/* A listener on the mediation port is refused whatever its target: two channels would be one. */
 static int check_listeners(const struct config_decode *d, const struct mediation *m,
 			   struct error *err)
 {
@@ -98,11 +98,10 @@ static int check_listeners(const struct config_decode *d, const struct mediation
 	for (size_t i = 0; i < json_array_size(listeners); i++) {
 		const json_t *listener = json_array_get(listeners, i);
 
-		if (json_integer_value(json_object_get(listener, "port")) == m->port &&
-		    strcmp(json_string_value(json_object_get(listener, "target")), m->target) != 0)
+		if (json_integer_value(json_object_get(listener, "port")) == m->port)
 			return error_set(err, ERR_INVALID,
 					 "config.mediation.port is also "
-					 "config.vsockListeners[%zu].port, with another target",
+					 "config.vsockListeners[%zu].port",
 					 i);
 	}
 	return 0;

@@ -159,10 +159,6 @@ static int add_all(struct channels *all, const struct config *config, struct err
 	}
 	json_array_foreach(config->vsock_listeners, i, item)
 	{
-		/* The mediation channel may be declared a second time, as a listener. */
-		if (json_equal(json_object_get(item, "port"),
-			       json_object_get(config->mediation, "port")))
-			continue;
 		if (add_listener(all, "listener", item, err) < 0)
 			return -1;
 	}

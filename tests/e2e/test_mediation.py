@@ -115,8 +115,7 @@ def test_channels_of_one_guest(host, targets):
     dead = free_port()
     config = host.config(
         mediation=mediation(targets["mediation"].port),
-        vsockListeners=[{"port": 2048, "target": f"127.0.0.1:{targets['mediation'].port}"},
-                        {"port": 3000, "target": f"localhost:{targets['named'].port}"},
+        vsockListeners=[{"port": 3000, "target": f"localhost:{targets['named'].port}"},
                         {"port": 3001, "target": f"127.0.0.1:{dead}"},
                         {"port": 3002, "target": f"[::1]:{dead}"},
                         {"port": 3003, "target": "no-such-host.invalid:80"},
@@ -227,6 +226,7 @@ LISTENER = {"port": 3000, "target": "127.0.0.1:1"}
     ({"vsockListeners": [LISTENER, LISTENER]}, "config.vsockListeners[1]"),
     ({"vsockListeners": [{**LISTENER, "target": "127.0.0.1:0"}]}, "config.vsockListeners[0].target"),
     ({"vsockListeners": [{**LISTENER, "port": 2048}], "mediation": mediation(2)}, "config.mediation.port"),
+    ({"vsockListeners": [{**LISTENER, "port": 2048}], "mediation": mediation(1)}, "config.mediation.port"),
     ({"vsockListeners": [{**LISTENER, "port": 3000 + i} for i in range(63)]}, "config.vsockListeners"),
 ])
 def test_refusals(host, changes, word):
