@@ -593,6 +593,9 @@ def main():
     print(f"kernel {used['name']}, {ROUNDS} rounds, load {os.getloadavg()[0]:.1f}")
     for name in wanted:
         stages[name]()
+    if not rows:
+        print("nothing was measured")
+        return
     widths = [max(len(row[i]) for row in rows) for i in range(6)]
     print()
     for row in rows:
