@@ -74,6 +74,11 @@ int microagent_check_listener(const char *word, struct error *err);
 int microagent_check_disk(const char *word, struct error *err);
 int microagent_check_share(const char *word, struct error *err);
 
+/* Whether word is "NAME=ARCHIVE:/MOUNTPOINT", a tar archive, or "NAME=/PATH" of a file or directory
+ * that the guest will write; ERR_INVALID. */
+int microagent_check_bundle(const char *word, struct error *err);
+int microagent_check_output(const char *word, struct error *err);
+
 /* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
  * borrowed for the call. */
 struct microagent_spec {
@@ -101,6 +106,9 @@ struct microagent_spec {
 	/* Further disks and shared directories, as microagent_check_disk() and _share() have them,
 	 * NULL-terminated; NULL: none. */
 	const char *const *disks, *const *shares;
+	/* Archives that the guest has unpacked and read-only, and what microagent_artifact_get() may
+	 * fetch, as microagent_check_bundle() and _output() have them; NULL: none. */
+	const char *const *bundles, *const *outputs;
 };
 
 /* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT when there is one of

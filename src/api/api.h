@@ -66,8 +66,11 @@ json_t *make_config(const struct microagent *agent, const struct make *make,
 		    const struct microagent_spec *spec, struct error *err);
 /* channels.c: adds portForwards to the config's network, mediation and vsockListeners. */
 int channels_put(json_t *config, const struct microagent_spec *spec, struct error *err);
-/* attach.c: adds disks and shares to the config. */
+/* attach.c: adds disks, shares, bundles and outputs to the config. */
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err);
+/* archives.c: prepare unpacks the bundles of a recorded config anew; whether their archives can be
+ * read is looked at before there is anything to undo. */
+int archives_check(const json_t *config, struct error *err);
 /* The supervisor has recorded the workspace: it is no longer in the making. */
 void make_done(struct make *make);
 /* Removes the directory again, if nothing lives in it. */

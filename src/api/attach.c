@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The words by which people ask for disks and shared directories, into a config. Paths may hold
- * colons, so words are read from their ends. */
+/* The words by which people ask for disks, shared directories, bundles and outputs, into a config.
+ * Paths may hold colons, so words are read from their ends. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,15 +27,13 @@ static char *cut_tail(char *text)
 	return colon + 1;
 }
 
-static int put_place(json_t *out, const char *path, const char *mountpoint, const char *mode,
-		     struct error *err)
+static int put_place(json_t *out, const char *path, const char *mountpoint, struct error *err)
 {
 	autofree char *absolute = path_absolute(path, err);
 
-	if (!absolute || json_put_string(out, "path", absolute, err) < 0 ||
-	    json_put_string(out, "mountpoint", mountpoint, err) < 0)
+	if (!absolute || json_put_string(out, "path", absolute, err) < 0)
 		return -1;
-	return json_put_string(out, "mode", mode, err);
+	return json_put_string(out, "mountpoint", mountpoint, err);
 }
 
 /* NAME=PATH:/MOUNTPOINT:ro|rw */
@@ -55,7 +53,47 @@ static json_t *disk_json(const char *word, size_t index, struct error *err)
 	}
 	*equals = '\0';
 	if (json_put_string(out, "name", copy, err) < 0 ||
-	    put_place(out, equals + 1, mountpoint, mode, err) < 0)
+	    put_place(out, equals + 1, mountpoint, err) < 0 ||
+	    json_put_string(out, "mode", mode, err) < 0)
+		return NULL;
+	return steal_ptr(&out);
+}
+
+/* NAME=ARCHIVE:/MOUNTPOINT */
+static json_t *bundle_json(const char *word, size_t index, struct error *err)
+{
+	json_auto_t *out = json_object();
+	autofree char *copy = strdup(word);
+	char *equals = copy ? strchr(copy, '=') : NULL;
+	char *mountpoint = equals ? cut_tail(equals + 1) : NULL;
+
+	(void)index;
+	if (!mountpoint || equals == copy || !equals[1] || *mountpoint != '/') {
+		error_set(err, ERR_INVALID, "\"%.200s\" is not NAME=ARCHIVE:/MOUNTPOINT", word);
+		return NULL;
+	}
+	*equals = '\0';
+	if (json_put_string(out, "name", copy, err) < 0 ||
+	    put_place(out, equals + 1, mountpoint, err) < 0)
+		return NULL;
+	return steal_ptr(&out);
+}
+
+/* NAME=/PATH */
+static json_t *output_json(const char *word, size_t index, struct error *err)
+{
+	json_auto_t *out = json_object();
+	autofree char *copy = strdup(word);
+	char *equals = copy ? strchr(copy, '=') : NULL;
+
+	(void)index;
+	if (!equals || equals == copy || equals[1] != '/') {
+		error_set(err, ERR_INVALID, "\"%.200s\" is not NAME=/PATH", word);
+		return NULL;
+	}
+	*equals = '\0';
+	if (json_put_string(out, "name", copy, err) < 0 ||
+	    json_put_string(out, "path", equals + 1, err) < 0)
 		return NULL;
 	return steal_ptr(&out);
 }
@@ -82,7 +120,8 @@ static json_t *share_json(const char *word, size_t index, struct error *err)
 	}
 	snprintf(tag, sizeof(tag), "share-%zu", index);
 	if (json_put_string(out, "tag", tag, err) < 0 ||
-	    put_place(out, copy, mountpoint, mode, err) < 0)
+	    put_place(out, copy, mountpoint, err) < 0 ||
+	    json_put_string(out, "mode", mode, err) < 0)
 		return NULL;
 	return steal_ptr(&out);
 }
@@ -97,6 +136,20 @@ int microagent_check_disk(const char *word, struct error *err)
 int microagent_check_share(const char *word, struct error *err)
 {
 	json_auto_t *value = share_json(word, 0, err);
+
+	return value ? 0 : -1;
+}
+
+int microagent_check_bundle(const char *word, struct error *err)
+{
+	json_auto_t *value = bundle_json(word, 0, err);
+
+	return value ? 0 : -1;
+}
+
+int microagent_check_output(const char *word, struct error *err)
+{
+	json_auto_t *value = output_json(word, 0, err);
 
 	return value ? 0 : -1;
 }
@@ -122,7 +175,9 @@ static int put_list(json_t *config, const char *key, const char *const *words,
 
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err)
 {
-	return put_list(config, "disks", spec->disks, disk_json, err) < 0
-		       ? -1
-		       : put_list(config, "shares", spec->shares, share_json, err);
+	if (put_list(config, "disks", spec->disks, disk_json, err) < 0 ||
+	    put_list(config, "shares", spec->shares, share_json, err) < 0 ||
+	    put_list(config, "bundles", spec->bundles, bundle_json, err) < 0)
+		return -1;
+	return put_list(config, "outputs", spec->outputs, output_json, err);
 }

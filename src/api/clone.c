@@ -62,7 +62,9 @@ static int clone_held(struct microagent *agent, const json_t *recorded, const ch
 
 	if (!config)
 		return error_errno(err, ENOMEM, "clone");
-	status = make_empty(agent, target, &make, err);
+	status = archives_check(config, err); /* before anything is copied */
+	if (status == 0)
+		status = make_empty(agent, target, &make, err);
 	if (status == 0)
 		status = copy_disks(&make, config, err);
 	if (status == 0)

@@ -195,40 +195,46 @@ int microagent_copy_out(struct microagent *agent, const char *name, const char *
 	return status;
 }
 
-/* A disk that was recorded and not started yet must be as it was recorded: so it is, anew. */
-static int record_again(struct microagent *agent, const struct subject *s, struct error *err)
+static int write_within(struct reader *reader, const struct subject *s, const struct place *place,
+			const char *host_path, const char *name,
+			const struct microagent_copy *options, bool *touched, struct error *err)
 {
-	enum state state;
-	json_auto_t *event = NULL;
+	const struct transfer transfer = {&reader->ws, options->user, READER_ROOT, options};
 
-	if (workspace_state(&s->existing.ws, &state, &event, err) < 0)
+	if (!place->changes)
+		return error_set(err, ERR_DENIED, "%s is read-only in the workspace",
+				 place->mountpoint);
+	if (open_disk(s, place, READER_WRITE, reader, err) < 0)
 		return -1;
-	return state == STATE_PREPARED ? microagent_prepare(agent, s->existing.ws.id, NULL, err)
-				       : 0;
+	*touched = true;
+	return transfer_in(&transfer, host_path, place->within, name, err);
 }
 
+/* A disk that was recorded and not started yet must be as it was recorded: so it is, anew, also
+ * where a copy has failed half-way. */
 static int write_disk(struct microagent *agent, const struct subject *s, const char *host_path,
 		      const char *path, const char *name, const struct microagent_copy *options,
 		      struct error *err)
 {
 	struct reader reader = READER_NONE;
+	json_auto_t *event = NULL;
 	struct place place = {0};
-	int status = place_find(&s->existing.ws, s->config, path, &place, err);
+	enum state state;
+	int status;
+	bool touched = false;
 
+	if (workspace_state(&s->existing.ws, &state, &event, err) < 0 ||
+	    (state == STATE_PREPARED && archives_check(s->config, err) < 0) ||
+	    place_find(&s->existing.ws, s->config, path, &place, err) < 0)
+		return -1;
 	reader.agent = agent;
-	if (status == 0 && !place.changes)
-		status = error_set(err, ERR_DENIED, "%s is read-only in the workspace",
-				   place.mountpoint);
-	if (status == 0)
-		status = open_disk(s, &place, READER_WRITE, &reader, err);
-	if (status == 0) {
-		const struct transfer transfer = {&reader.ws, options->user, READER_ROOT, options};
-
-		status = transfer_in(&transfer, host_path, place.within, name, err);
-	}
+	status = write_within(&reader, s, &place, host_path, name, options, &touched, err);
 	reader_end(&reader);
 	place_free(&place);
-	return status < 0 ? -1 : record_again(agent, s, err);
+	if (touched && state == STATE_PREPARED &&
+	    microagent_prepare(agent, s->existing.ws.id, NULL, status < 0 ? NULL : err) < 0)
+		return -1;
+	return status;
 }
 
 int microagent_copy_in(struct microagent *agent, const char *name, const char *host_path,

@@ -39,6 +39,8 @@ struct microagent_spec guest_spec(const struct guest_values *values, const char 
 		.vsock = values->vsock.items,
 		.disks = values->disks.items,
 		.shares = values->shares.items,
+		.bundles = values->bundles.items,
+		.outputs = values->outputs.items,
 	};
 }
 
@@ -115,9 +117,11 @@ static int check_profile(struct cli *cli, const char *given, struct error *err)
 
 static int check_attached(struct cli *cli, const struct guest_values *values, struct error *err)
 {
-	if (check_words(cli, "--disk", &values->disks, microagent_check_disk, err) < 0)
+	if (check_words(cli, "--disk", &values->disks, microagent_check_disk, err) < 0 ||
+	    check_words(cli, "--share", &values->shares, microagent_check_share, err) < 0 ||
+	    check_words(cli, "--bundle", &values->bundles, microagent_check_bundle, err) < 0)
 		return -1;
-	return check_words(cli, "--share", &values->shares, microagent_check_share, err);
+	return check_words(cli, "--output", &values->outputs, microagent_check_output, err);
 }
 
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,

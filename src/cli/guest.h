@@ -12,7 +12,7 @@ struct guest_values {
 	const char *image, *kernel, *initrd, *accelerator, *user, *profile;
 	int64_t memory, cpus, timeout;
 	const char *network, *network_interface;
-	struct cli_words env, allow, publish, vsock, disks, shares;
+	struct cli_words env, allow, publish, vsock, disks, shares, bundles, outputs;
 	const char *mediation;
 	bool mediation_optional;
 };
@@ -162,6 +162,22 @@ struct guest_values {
 		 GUEST_OPTION(values, member, shares),                                          \
 		 "PATH:/DIR[:ro]",                                                              \
 		 "directory of this host, mounted on DIR",                                      \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"bundle",                                                                      \
+		 0,                                                                             \
+		 CLI_OPTION_LIST,                                                               \
+		 GUEST_OPTION(values, member, bundles),                                         \
+		 "NAME=TAR:/DIR",                                                               \
+		 "tar archive, whose contents are on DIR, read-only",                           \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"output",                                                                      \
+		 0,                                                                             \
+		 CLI_OPTION_LIST,                                                               \
+		 GUEST_OPTION(values, member, outputs),                                         \
+		 "NAME=/PATH",                                                                  \
+		 "file or directory for `microagent artifacts get`",                            \
 		 0,                                                                             \
 		 0},                                                                            \
 	{                                                                                       \

@@ -14,6 +14,7 @@ static const struct {
 	const char *field, *option, *words;
 } fields[] = {
 	{"config.accelerator", "accelerator", "--accelerator"},
+	{"config.bundles", "bundle", "--bundle"},
 	{"config.command[0]", NULL, "the command's first word"},
 	{"config.command", NULL, "the command"},
 	{"config.cpuCount", "cpus", "--cpus"},
@@ -23,7 +24,11 @@ static const struct {
 	{"config.kernelPath", "kernel", "--kernel"},
 	{"config.mediation", "mediation", "--mediation"},
 	{"config.memoryMiB", "memory", "--memory"},
+	{"config.network.allow", "allow", "--allow"},
+	{"config.network.interface", "network-interface", "--network-interface"},
+	{"config.network.mode", "network", "--network"},
 	{"config.network.portForwards", "publish", "--publish"},
+	{"config.outputs", "output", "--output"},
 	{"config.rootfsPath", "image", "--image"},
 	{"config.shares", "share", "--share"},
 	{"config.stateDir", NULL, "--state-dir"},
@@ -75,8 +80,7 @@ void cli_name_options(const struct cli_command *command, struct error *err)
 
 		if (fields[i].option && !has_option(command, fields[i].option))
 			continue;
-		at = find_field(err->msg, fields[i].field);
-		if (at)
+		while ((at = find_field(err->msg, fields[i].field)) != NULL)
 			replace(err, at, strlen(fields[i].field), fields[i].words);
 	}
 	if (strncmp(err->msg, "accelerator kvm: ", 17) == 0 && has_option(command, "accelerator"))

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 
-from conftest import wait_until
+from conftest import ended, wait_until
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
 
@@ -191,4 +191,56 @@ def test_clone_and_files_for_what_does_not_run(host):
     text = refused(host, "cp", "w:/etc/passwd", host.base / "never")
     assert "the machine that reads the disk" in text and "ext4" in text
     assert no_reader(host) and not host.processes() and not (host.base / "never").exists()
+    host("delete", "w", check=0)
+
+
+def test_bundles_and_outputs_of_the_command_line(host):
+    """By the words of `create` and `run`; an archive and a path may hold colons."""
+    (host.base / "in").mkdir()
+    (host.base / "in" / "task").write_text("count to 3\n")
+    archive = host.base / "a:b.tar.gz"
+    subprocess.run(["tar", "-C", host.base / "in", "-czf", archive, "."], check=True)
+    small = ("--memory=256", "--cpus=1")
+
+    # Refused in the words of the command line, and nothing stays.
+    for words, text in ((("--bundle", f"in={host.base}/none.tar:/in"), "none.tar"),
+                        (("--bundle", f"in={archive}:/in", "--bundle", f"in={archive}:/other"), "--bundle[1]"),
+                        (("--bundle", f"in={archive}:/in", "--disk", f"d={archive}:/in:ro"), "/in"),
+                        (("--output", "x=/a", "--output", "x=/b"), "--output[1]"),
+                        (("--output", "x=/a/../b"), "--output[0].path")):
+        said = refused(host, "create", *small, *words, "w")
+        assert text in said and "config." not in said, said
+    assert not (host.state / "w").exists()
+
+    write = "cat /in/task > /workspace/report && ! touch /in/x"
+    made = host.json("create", *small, "--bundle", f"in={archive}:/in", "--output", "report=/workspace/report",
+                     "w", "--", "sh", "-c", write)
+    assert made["artifacts"] == host.json("artifacts", "w") == {
+        "ingress": [{"name": "in", "path": str(archive), "mountpoint": "/in", "mode": "ro", "kind": "bundle"}],
+        "egress": [{"name": "report", "path": "/workspace/report", "kind": "output"}]}
+    kept = archive.rename(host.base / "kept")
+    # The copy of a workspace needs the archive anew.
+    said = refused(host, "clone", "w", "twin")
+    assert f"{archive}" in said and "bundle \"in\"" in said and "put the archive back" in said, said
+    assert not (host.state / "twin").exists()
+    # So does the record of a disk that is changed before the first start.
+    (host.base / "note").write_text("put\n")
+    said = refused(host, "cp", host.base / "note", "w:/workspace/report")
+    assert f"{archive}" in said and "put the archive back" in said, said
+    assert host.json("status", "w")["verification"]["ok"] is True
+    kept.rename(archive)
+    assert "read-only" in refused(host, "cp", host.base / "note", "w:/in/task")
+    assert "No such file" in refused(host, "cp", host.base / "note", "w:/none/report")
+    assert host.json("status", "--full", "w")["verification"]["ok"] is True  # what it had written is recorded
+    # Nothing has run yet, so there is nothing to fetch, but what has been put in is there.
+    host("cp", host.base / "note", "w:/workspace/report", check=0)
+    archive.unlink()
+    host("artifacts", "get", "w", "report", host.base / "before", check=0)
+    assert (host.base / "before").read_text() == "put\n"
+    host.json("start", "w")
+    assert ended(host)["state"] == "stopped"
+    answer = host.json("result", "w")
+    assert answer["result"]["exitCode"] == 0 and "Read-only" in answer["result"]["stderr"], answer
+    host("artifacts", "get", "w", "report", host.base / "after", check=0)
+    assert (host.base / "after").read_text() == "count to 3\n"
     host("delete", "w", check=0)

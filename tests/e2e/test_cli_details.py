@@ -54,6 +54,12 @@ def test_delete_says_what_it_did(host):
     (("run", "--name", "../x", "--", "true"), "../x"),
     (("run", "--accelerator", "foo", "--", "true"), "auto, kvm or tcg"),
     (("run", "-u", "--", "true"), "--user needs a value"),
+    (("create", "--bundle", "in=/a.tar", "box"), "--bundle: \"in=/a.tar\" is not NAME=ARCHIVE:/MOUNTPOINT"),
+    (("create", "--bundle", "/a.tar:/in", "box"), "NAME=ARCHIVE:/MOUNTPOINT"),
+    (("create", "--bundle", "in=a.tar:in", "box"), "NAME=ARCHIVE:/MOUNTPOINT"),
+    (("run", "--output", "report", "--", "true"), "--output: \"report\" is not NAME=/PATH"),
+    (("run", "--output", "=/report", "--", "true"), "NAME=/PATH"),
+    (("run", "--output", "report=here", "--", "true"), "NAME=/PATH"),
 ])
 def test_wrong_words_are_a_usage_error(host, words, text):
     assert text in fails(host, 2, *words)

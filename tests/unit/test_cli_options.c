@@ -27,6 +27,8 @@ static void test_fields_become_options(void **state)
 	} cases[] = {
 		{"config.memoryMiB must be at least 64", "--memory must be at least 64", NULL},
 		{"x: config.env.A is wrong", "x: --env.A is wrong", NULL},
+		{"config.env.A has the name of config.env.B", "--env.A has the name of --env.B",
+		 NULL},
 		{"config.memoryMiBs is unknown", NULL, NULL},
 		{"config.cpuCount is 9", NULL, NULL}, /* no option of this command */
 		{"config.command[0] is empty", "the command's first word is empty",

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The archives of bundles, which every prepare unpacks anew. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "api/api.h"
+
+int archives_check(const json_t *config, struct error *err)
+{
+	const json_t *bundle;
+	size_t i;
+
+	json_array_foreach(json_object_get(config, "bundles"), i, bundle)
+	{
+		const char *path = json_string_value(json_object_get(bundle, "path"));
+		const char *name = json_string_value(json_object_get(bundle, "name"));
+
+		if (!path || access(path, R_OK) == 0)
+			continue;
+		error_errno(err, errno, "%s", path);
+		return error_prefix(err,
+				    "bundle \"%s\" would be made anew of its archive, so put the "
+				    "archive back and try again",
+				    name ? name : "");
+	}
+	return 0;
+}
