@@ -41,7 +41,6 @@
 #include "guest/roles.h"
 
 #define AGENT_PORT 2222
-#define AGENT_BACKLOG 256
 #define OOM_SPARED "-999"
 /* Restarts are counted within this time. */
 #define RESTART_WINDOW_NS (60 * NS_PER_S)
@@ -67,7 +66,8 @@ static int listen_for_host(struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "this kernel has no vsock");
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, AGENT_BACKLOG) < 0)
+	/* vsock resets what finds no place in the backlog; the agent's own limit is to say it. */
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %d", AGENT_PORT);
 	return steal_fd(&fd);
 }

@@ -21,8 +21,6 @@
 #include "guest/console.h"
 #include "guest/roles.h"
 
-#define BACKLOG 128
-
 struct publish {
 	struct loop *loop;
 	int program_fd;
@@ -43,8 +41,9 @@ static int listen_on(uint16_t port, struct error *err)
 				   .svm_port = PUBLISH_PORT_FIRST + port};
 	autoclose int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+	/* vsock resets what finds no place in the backlog: nobody tries again, as TCP would. */
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    listen(fd, BACKLOG) < 0)
+	    listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %u", addr.svm_port);
 	return steal_fd(&fd);
 }

@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "base/connecting.h"
 
-#define BACKLOG 128
-
 static const char *host_of(const json_t *forward)
 {
 	return json_string_value(json_object_get(forward, "host"));
@@ -48,7 +46,7 @@ static int listen_on(const struct sockaddr_storage *address)
 	    (address->ss_family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
 	    bind(fd, (const struct sockaddr *)address, address_length(address)) < 0 ||
-	    listen(fd, BACKLOG) < 0)
+	    listen(fd, SOMAXCONN) < 0)
 		return -1;
 	return steal_fd(&fd);
 }
