@@ -49,7 +49,8 @@ int companion_start(struct companion *c, const struct proc_spec *spec, struct er
 
 	if (spec->nfds + 1 > ARRAY_SIZE(fds))
 		return error_set(err, ERR_INTERNAL, "%s: too many descriptors", c->name);
-	memcpy(fds, spec->fds, spec->nfds * sizeof(*fds));
+	for (size_t i = 0; i < spec->nfds; i++)
+		fds[i] = spec->fds[i];
 	fds[spec->nfds] = (struct proc_fd){c->stderr_fd, 2};
 	whole.fds = fds;
 	whole.nfds = spec->nfds + 1;
