@@ -63,6 +63,30 @@ static int check_rights(const char *path, const struct stat *st, bool read_only,
 	return 0;
 }
 
+/* Who serves it is a guest's root, to whom the kernel gives our rights over what has our user and
+ * our group, and no others: a directory that is closed to others would stop it with no good word. */
+static int check_way(const char *path, struct error *err)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (!realpath(path, real))
+		return error_errno(err, errno, "%s", path);
+	/* From the directory itself upwards. */
+	for (char *end = real + strlen(real); end > real; end = strrchr(real, '/')) {
+		*end = '\0';
+		if (stat(real, &st) < 0)
+			return error_errno(err, errno, "%s", real);
+		if (st.st_mode & S_IXOTH || (st.st_uid == geteuid() && st.st_gid == getegid()))
+			continue;
+		return error_set(err, ERR_DENIED,
+				 "%s is closed to others and not of your own user and group (%u "
+				 "and %u): `chmod o+x` opens it for what serves the share",
+				 real, (unsigned)geteuid(), (unsigned)getegid());
+	}
+	return 0;
+}
+
 static int check_share(const json_t *share, const char *state_dir, struct error *err)
 {
 	const char *path = json_string_value(json_object_get(share, "path"));
@@ -80,7 +104,7 @@ static int check_share(const json_t *share, const char *state_dir, struct error 
 		return error_set(err, ERR_INVALID, "%s is not a directory", path);
 	if (check_place(path, state_dir, err) < 0)
 		return -1;
-	return check_rights(path, &st, read_only, err);
+	return check_rights(path, &st, read_only, err) < 0 ? -1 : check_way(path, err);
 }
 
 int shares_check(const struct config *config, struct error *err)

@@ -126,6 +126,11 @@ def refused_shares(host):
         theirs.mkdir()
         os.chown(theirs, NOBODY_ELSE, NOBODY_ELSE)
         cases += [("theirs", "denied", "not yours", share(theirs, "/a"))]
+        inner = host.base / "closed" / "inner"
+        inner.mkdir(parents=True)
+        os.chown(inner.parent, 0, NOBODY_ELSE)
+        inner.parent.chmod(0o700)
+        cases += [("on a closed way", "denied", f"{inner.parent} is closed to others", share(inner, "/a"))]
     return cases
 
 
