@@ -113,6 +113,8 @@ void existing_close(struct existing *existing); /* accepts a zeroed one */
 /* The config as prepare recorded it, which is what start compares its own with. New reference. */
 json_t *existing_config(const struct existing *existing, struct error *err);
 /* What runtime.json says the machine runs on, as microagent_accelerator(). */
+/* -1: ERR_CONFLICT with what is alive there, running or in quarantine, and how to end it. */
+int existing_refuse_alive(const struct existing *existing, struct error *err);
 int existing_accelerator(const struct existing *existing, char out[8], struct error *err);
 
 /* ---- stream.c: a command in the guest -------------------------------------------------------- */

@@ -87,10 +87,7 @@ static int take_source(const struct existing *existing, struct error *err)
 	if (lease >= 0)
 		return lease;
 	if (why.code == ERR_CONFLICT)
-		return error_set(
-			err, ERR_CONFLICT,
-			"workspace \"%s\" is running: `microagent stop %s` (or kill) first",
-			existing->ws.id, existing->ws.id);
+		return existing_refuse_alive(existing, err);
 	*err = why;
 	return -1;
 }

@@ -65,6 +65,20 @@ json_t *existing_config(const struct existing *existing, struct error *err)
 	return json_incref(config);
 }
 
+int existing_refuse_alive(const struct existing *existing, struct error *err)
+{
+	const char *name = existing->ws.id;
+	enum state state = STATE_RUNNING;
+	json_t *event = NULL;
+	struct error ignored;
+	bool known = workspace_state(&existing->ws, &state, &event, &ignored) == 0;
+
+	json_decref(event);
+	return error_set(err, ERR_CONFLICT,
+			 "workspace \"%s\" is %s: `microagent stop %s` (or kill) first", name,
+			 known && state == STATE_QUARANTINED ? "quarantined" : "running", name);
+}
+
 int existing_accelerator(const struct existing *existing, char out[8], struct error *err)
 {
 	struct error why = {0};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The network of a workspace: as prepared, and as it is while it runs. */
+#include <string.h>
+
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -45,6 +47,15 @@ static int put_runtime(const struct workspace *ws, json_t *out, struct error *er
 	return json_put(out, "runtime", steal_ptr(&block), err);
 }
 
+/* In quarantine the machine lives, but nothing is reached at the addresses that it had. */
+static bool is_in_use(const struct workspace *ws, const json_t *response)
+{
+	const char *state =
+		json_string_value(json_object_get(json_object_get(response, "event"), "state"));
+
+	return lease_is_held(ws) && state && strcmp(state, "quarantined") != 0;
+}
+
 static json_t *describe(const struct workspace *ws, const json_t *response, struct error *err)
 {
 	json_auto_t *out = json_object();
@@ -59,7 +70,7 @@ static json_t *describe(const struct workspace *ws, const json_t *response, stru
 		return NULL;
 	}
 	if (json_put(out, "network", network, err) < 0 ||
-	    (lease_is_held(ws) && put_runtime(ws, out, err) < 0))
+	    (is_in_use(ws, response) && put_runtime(ws, out, err) < 0))
 		return NULL;
 	return steal_ptr(&out);
 }

@@ -121,10 +121,7 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 		/* Refused because something lives there; any other conflict speaks for itself. */
 		if (existing_open(agent, name, &existing, NULL) == 0) {
 			if (lease_is_held(&existing.ws))
-				error_set(&why, ERR_CONFLICT,
-					  "workspace \"%s\" is running: `microagent stop %s` (or "
-					  "kill) first",
-					  name, name);
+				existing_refuse_alive(&existing, &why);
 			existing_close(&existing);
 		}
 	}

@@ -87,6 +87,16 @@ static int shell(const struct connect *connect, struct error *err)
 	return code;
 }
 
+/* Who is turned away because of somebody else finds the door open and is turned away again; when the
+ * machine or its console is no more there is no door. */
+static bool is_there_still(const struct connect *connect)
+{
+	struct error ignored;
+	autoclose int again = microagent_console_open(connect->agent, connect->name, &ignored);
+
+	return again >= 0;
+}
+
 /* The console was closed: by the end of the machine, by quarantine, or because somebody has it. */
 static int explain_closed(const struct connect *connect, bool heard, struct error *err)
 {
@@ -96,7 +106,7 @@ static int explain_closed(const struct connect *connect, bool heard, struct erro
 	if (microagent_status(connect->agent, connect->name, &response, NULL) < 0)
 		return CLI_EXIT_OK;
 	state = json_string_value(json_object_get(json_object_get(response, "event"), "state"));
-	if (!heard && state && strcmp(state, "running") == 0)
+	if (!heard && state && strcmp(state, "running") == 0 && is_there_still(connect))
 		return error_set(
 			err, ERR_UNAVAILABLE,
 			"somebody else is connected to the serial console of \"%s\": it has "

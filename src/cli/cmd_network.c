@@ -31,7 +31,9 @@ static int list_row(struct cli_table *table, const char *name, const json_t *lis
 	return words.len ? row(table, name, buf_string(&words), err) : 0;
 }
 
-static int publish_rows(struct cli_table *table, const json_t *forwards, struct error *err)
+/* A port is published while the workspace runs, else it is only meant to be. */
+static int publish_rows(struct cli_table *table, const json_t *forwards, bool running,
+			struct error *err)
 {
 	const json_t *f;
 	size_t i;
@@ -43,7 +45,7 @@ static int publish_rows(struct cli_table *table, const json_t *forwards, struct 
 		snprintf(line, sizeof(line), "%s:%d to port %d", text(f, "host"),
 			 (int)json_integer_value(json_object_get(f, "hostPort")),
 			 (int)json_integer_value(json_object_get(f, "guestPort")));
-		if (row(table, "published", line, err) < 0)
+		if (row(table, running ? "published" : "to publish", line, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -61,7 +63,8 @@ static int print_network(const json_t *answer, struct error *err)
 	    row(&table, "mode", text(network, "mode"), err) < 0 ||
 	    row(&table, "interface", text(network, "interface"), err) < 0 ||
 	    list_row(&table, "allow", json_object_get(network, "allow"), err) < 0 ||
-	    publish_rows(&table, json_object_get(network, "portForwards"), err) < 0 ||
+	    publish_rows(&table, json_object_get(network, "portForwards"), runtime != NULL, err) <
+		    0 ||
 	    row(&table, "detail", text(answer, "detail"), err) < 0 ||
 	    row(&table, "address", text(runtime, "ip"), err) < 0 ||
 	    row(&table, "subnet", text(runtime, "subnet"), err) < 0 ||

@@ -35,8 +35,8 @@ int store_check_directory(int fd, const char *path, struct error *err)
 				 path, (unsigned)st.st_uid, (unsigned)geteuid());
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
 		return error_set(err, ERR_DENIED,
-				 "%s can be written by other users; mend it with: chmod go-w",
-				 path);
+				 "%s can be written by other users; mend it with: chmod go-w %s",
+				 path, path);
 	return 0;
 }
 

@@ -16,9 +16,11 @@ static int remove_workspace(struct record *record, struct error *err)
 	/* The lease decides; a state that cannot be read is no reason to keep the workspace. */
 	(void)record_load(record, &ignored);
 	if (settle_finds_life(record))
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is running; stop or kill it before delete",
-				 record->call->request->identity.runtime_id);
+		return error_set(err, ERR_CONFLICT, "workspace %s is %s before delete",
+				 record->call->request->identity.runtime_id,
+				 record->state == STATE_QUARANTINED
+					 ? "quarantined; halt, stop or kill it"
+					 : "running; stop or kill it");
 	leftover_end_all(&record->ws, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS);
 	return workspace_remove(&record->ws, err);
 }

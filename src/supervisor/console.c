@@ -194,8 +194,10 @@ void console_free(struct console *console)
 {
 	if (!console)
 		return;
-	drop_client(console);
+	/* In this order: who sees its end and is refused at the door knows that the console is no
+	 * more, and not that somebody else has it. */
 	loop_remove(console->listen_watch);
 	close(console->listen_fd);
+	drop_client(console);
 	free(console);
 }

@@ -91,6 +91,10 @@ static int open_file(const char *path, bool read_only, enum disk_use use, struct
 		return -1;
 	if (rootfs_refuse_qcow2(fd, err) < 0)
 		return error_prefix(err, "%s", path);
+	if (!rootfs_has_ext4_magic(fd))
+		return error_set(err, ERR_INVALID,
+				 "%s holds no ext4 file system: make one with mke2fs -t ext4",
+				 path);
 	return steal_fd(&fd);
 }
 

@@ -34,6 +34,11 @@ static int may_set(const struct live *live, int64_t mib, struct error *err)
 			"memoryMiB must be between %lld and the %lld that the machine has, "
 			"and is %lld",
 			(long long)least, (long long)live->memory_mib, (long long)mib);
+	if (live->severed)
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is quarantined; halt, stop or kill it, and start it "
+				 "again, before its balloon is set",
+				 live->ws.id);
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
 		return error_set(err, ERR_CONFLICT, "workspace %s is ending or not yet running",
 				 live->ws.id);

@@ -93,6 +93,7 @@ int record_create(struct record *record, struct error *err)
 int record_allows(const struct record *record, enum command command, struct error *err)
 {
 	const char *id = runtime_id(record), *name = command_table[command].name;
+	const char *place = record->call->request->config.state_dir;
 
 	if (state_allows(record->state, command))
 		return 0;
@@ -106,8 +107,12 @@ int record_allows(const struct record *record, enum command command, struct erro
 	case STATE_UNKNOWN:
 		if (command == COMMAND_QUARANTINE || command == COMMAND_HALT ||
 		    command == COMMAND_STOP || command == COMMAND_KILL)
-			return error_set(err, ERR_NOT_FOUND, "there is no workspace %s", id);
-		return error_set(err, ERR_CONFLICT, "workspace %s is not prepared", id);
+			return error_set(err, ERR_NOT_FOUND, "there is no workspace %s in %s", id,
+					 place);
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is not prepared in %s: the command prepare comes "
+				 "first",
+				 id, place);
 	case STATE_STARTING:
 	case STATE_RUNNING:
 		if (command == COMMAND_QUARANTINE)

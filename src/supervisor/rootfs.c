@@ -42,6 +42,14 @@ int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct erro
 	return 0;
 }
 
+bool rootfs_has_ext4_magic(int fd)
+{
+	uint8_t bytes[2];
+
+	return pread(fd, bytes, sizeof(bytes), MAGIC) == sizeof(bytes) &&
+	       (bytes[0] | (unsigned)bytes[1] << 8) == EXT4_MAGIC;
+}
+
 int rootfs_refuse_qcow2(int fd, struct error *err)
 {
 	char magic[4];

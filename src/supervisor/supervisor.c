@@ -2,6 +2,7 @@
 #include "supervisor/supervisor.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,9 +66,23 @@ static int refuse_options(const struct options *options, enum command command, s
 		return error_set(err, ERR_INVALID, "--full is for the command inspect alone");
 	if (command == COMMAND_RUN)
 		return 0;
-	if (options->attach || options->remove || options->reader || options->writer ||
-	    options->lifeline_fd >= 0 || options->events_fd >= 0)
-		return error_set(err, ERR_INVALID, "the options are for the command run alone");
+	const struct {
+		const char *name;
+		bool given;
+	} of_run[] = {
+		{"--attach", options->attach},
+		{"--remove", options->remove},
+		{"--reader", options->reader},
+		{"--writer", options->writer},
+		{"--lifeline-fd", options->lifeline_fd >= 0},
+		{"--events-fd", options->events_fd >= 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_run); i++)
+		if (of_run[i].given)
+			return error_set(err, ERR_INVALID,
+					 "%s is for the command run alone, and this is %s",
+					 of_run[i].name, command_table[command].name);
 	return 0;
 }
 
@@ -155,10 +170,19 @@ static int show_help(const struct backend *backend)
 	return fflush(stdout) == 0 ? 0 : 1;
 }
 
+/* What was done and could not be told would be done again. The live supervisor has no answer. */
+static bool has_no_stdout(void)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
+}
+
 int supervisor_main(const struct backend *backend, int argc, char **argv)
 {
 	struct options options;
 	struct error err = {0};
+	bool mute = has_no_stdout();
 
 	/* Everything we make is the user's alone, and a reader that went away is an error to be
 	 * told, not a death. */
@@ -171,6 +195,13 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	}
 	if (options.live)
 		return live_main(backend, argv[0], options.live);
+	if (mute) {
+		fprintf(stderr,
+			"microagent-%s-supervisor: stdout is closed or not to be written to, and "
+			"the answer goes there; nothing was done\n",
+			backend->name);
+		return 1;
+	}
 	if (options.capabilities)
 		return show_capabilities(backend);
 	if (options.help)

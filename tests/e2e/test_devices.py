@@ -211,10 +211,11 @@ def test_disks(host):
 def test_a_disk_without_a_file_system(host):
     """Only the guest looks into a disk; its kernel's refusal ends the start, naming the disk."""
     blank = host.base / "blank"
-    blank.write_bytes(bytes(1 << 20))
+    blank.write_bytes(bytes(1080) + b"\x53\xef" + bytes(1 << 20))  # the magic of ext4, and no more
     config = host.config(disks=[disk(blank, "/data", name="scratch")])
     code, answer, _ = host.supervisor(request("run", config))
     assert code == 1 and 'the disk "scratch"' in answer["error"], answer
+    assert "PCI: Fatal" not in answer["error"], answer
     assert ended(host, "agent-1")["state"] == "failed"
     host.supervisor(request("delete", sparse(host)))
 
@@ -296,6 +297,10 @@ def refused_disks(host):
     frozen.chmod(0o400)
     empty = host.base / "empty"
     empty.touch()
+    words = host.base / "words"
+    blank = host.base / "blank"
+    blank.write_bytes(bytes(1 << 20))
+    words.write_text("no file system\n")
     fifo = host.base / "fifo"
     os.mkfifo(fifo)
     root = host.disk()
@@ -307,6 +312,8 @@ def refused_disks(host):
         ("directory", "invalid", "config.shares", [disk(host.base, "/a", name="dir")]),
         ("fifo", "invalid", "regular", [disk(fifo, "/a")]),
         ("empty", "invalid", "empty", [disk(empty, "/a")]),
+        ("short", "invalid", f"{words} holds no ext4 file system: make one with mke2fs", [disk(words, "/a")]),
+        ("blank", "invalid", f"{blank} holds no ext4 file system", [disk(good, "/a"), disk(blank, "/b", rw)]),
         ("qcow2", "invalid", "qcow2", [disk(qcow2, "/a")]),
         ("read-only", "denied", 'mode "ro"', [disk(frozen, "/a", rw)]),
         ("root", "invalid", "config.rootfsPath", [disk(root, "/a", ro, "again")]),

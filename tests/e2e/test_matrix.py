@@ -36,12 +36,12 @@ BLOCKS = {"host": ({"host", "kernel"}, set()), "check": ({"event", "verification
           "kill": ({"event"}, set()), "delete": ({"event"}, set())}
 
 
-def refusal(state, command):
+def refusal(state, command, place):
     """(errorCode, error) of a command that the state does not allow."""
     if state == "unknown":
-        return ("conflict", "workspace w is not prepared") if command in ("start", "console") \
-            else ("not-found", "there is no workspace w")
-    if command == "delete":
+        return ("conflict", f"workspace w is not prepared in {place}: the command prepare comes first") \
+            if command in ("start", "console") else ("not-found", f"there is no workspace w in {place}")
+    if command == "delete" and state != "quarantined":
         return "conflict", "workspace w is running; stop or kill it before delete"
     if command == "console":
         return "conflict", f"workspace w is {state}; there is a console while it is running"
@@ -106,7 +106,8 @@ class Workspace:
     def check_refused(self, state, command):
         before = self.recorded()
         code, answer = self.ask(command)
-        assert (code, answer["errorCode"], answer["error"]) == (1, *refusal(state, command)), (state, command)
+        assert (code, answer["errorCode"], answer["error"]) == \
+            (1, *refusal(state, command, self.host.state)), (state, command)
         assert set(answer) == {"ok", "backend", "error", "errorCode"}
         assert self.recorded() == before, (state, command)
 

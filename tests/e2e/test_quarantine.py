@@ -170,6 +170,18 @@ def in_traffic(host, world, work):
     return streams, idle, console(host), caller
 
 
+def check_words(host, directory):
+    """What is refused in quarantine says so, and nothing is shown that is not in use."""
+    for words in (("balloon", "w", "200"), ("delete", "w"), ("clone", "w", "w2")):
+        refused = host(*words)
+        assert refused.returncode not in (0, 2) and "quarantined" in refused.stderr, (words, refused.stderr)
+    assert json.loads((directory / "runtime.json").read_text())["network"]["ip"]
+    shown = host.json("network", "w")
+    assert shown["state"] == "quarantined" and "runtime" not in shown and "detail" not in shown
+    said = host("network", "w", check=0).stdout
+    assert "to publish" in said and "published" not in said and "address" not in said
+
+
 def test_every_channel_ends_and_the_machine_goes_on(host, world):
     work = host.base / "work"
     work.mkdir(mode=0o700)
@@ -230,6 +242,7 @@ def test_every_channel_ends_and_the_machine_goes_on(host, world):
     assert (code, answer["errorCode"]) == (1, "conflict")
     refused = host("exec", "w", "--", "true")
     assert refused.returncode == 125 and "quarantined" in refused.stderr
+    check_words(host, directory)
 
     code, answer = ask(host, "halt")
     assert (code, answer["event"]["state"]) == (0, "halted")
@@ -257,7 +270,12 @@ def test_halt_out_of_quarantine_is_clean_on_both_kernels(host, kernel, request):
     """Nothing but the power button reaches the guest, which unmounts and switches itself off."""
     config = start(host, kernelPath=request.getfixturevalue(kernel)["path"])
     host("exec", "w", "--", "sh", "-c", "echo kept > /workspace/f", check=0)
+    user = host.popen("connect", "w", "--serial", stdin=subprocess.DEVNULL)
+    wait_until(lambda: "a client is connected" in (host.state / "w" / "supervisor.log").read_text(),
+               "the console to be connected")
     assert ask(host, "quarantine")[0] == 0
+    # Its console ended, which is no error, and not that somebody else had it.
+    assert user.communicate(timeout=60)[1] == b"" and user.returncode == 0
     code, answer = ask(host, "halt")
     assert (code, answer["event"]["state"]) == (0, "halted")
     assert answer["event"]["detail"] == "the guest switched itself off when asked"

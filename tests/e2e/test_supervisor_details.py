@@ -2,9 +2,13 @@
 """What the supervisor says and does in the corners that a new user comes to first."""
 
 import hashlib
+import json
 import shutil
+import subprocess
 
 import pytest
+
+from conftest import BIN, HANG_S
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
 
@@ -113,3 +117,37 @@ def test_a_damaged_record_is_named_with_the_way_out(host, name, text):
         assert "microagent delete w removes the workspace" in answer["error"]
     host("delete", "w", check=0)
     assert not (host.state / "w").exists()
+
+
+def mute(host, request, stdout, *args):
+    """The supervisor with a stdout that takes nothing: (exit code, stderr)."""
+    command = ["sh", "-c", f'exec "$0" "$@" {stdout}', str(BIN / "microagent-qemu-supervisor"), *args]
+    done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True,
+                          env=host.env, timeout=HANG_S, check=False)
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("stdout", [">&-", "1</dev/null"])
+def test_without_a_stdout_nothing_is_done(host, stdout):
+    """An answer that nobody gets must not be one to something that was done."""
+    config = host.config()
+    for request in ({"command": "host"}, {"command": "prepare", "identity": IDENTITY, "config": config}):
+        code, said = mute(host, request, stdout)
+        assert code == 1 and "stdout is closed" in said, said
+    assert not (host.state / "w").exists()
+    for option in ("--help", "--version", "--print-capabilities"):
+        code, said = mute(host, {}, stdout, option)
+        assert code == 1 and "stdout is closed" in said, said
+
+
+@pytest.mark.parametrize("args", [["--attach"], ["--remove"], ["--reader"], ["--writer"], ["--events-fd", "{fd}"]])
+def test_an_option_of_run_is_named(host, args):
+    with open("/dev/null", "wb") as null:
+        words = [word.format(fd=null.fileno()) for word in args]
+        done = subprocess.run([BIN / "microagent-qemu-supervisor", *words], input='{"command":"host"}',
+                              capture_output=True, text=True, env=host.env, timeout=HANG_S,
+                              pass_fds=[null.fileno()], check=False)
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["errorCode"]) == (1, "invalid")
+    assert answer["error"] == f"{args[0]} is for the command run alone, and this is host"

@@ -62,7 +62,7 @@ static void writable_by_others(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		assert_int_equal(chmod(f->dir.path, modes[i]), 0);
-		assert_open_fails(f->dir.path, true, ERR_DENIED, "chmod go-w");
+		assert_open_fails(f->dir.path, true, ERR_DENIED, "chmod go-w /");
 	}
 }
 

@@ -50,6 +50,21 @@ static void a_long_tail_begins_with_a_line(void **state)
 	serial_log_close(&log);
 }
 
+static void a_harmless_line_is_left_out(void **state)
+{
+	const struct scratch *s = *state;
+	struct serial_log log;
+	struct error err;
+	char tail[120];
+
+	assert_ok(serial_log_open(&log, s->fd, "serial.log", 1 << 20, &err));
+	say(&log, "[0.1] PCI: Fatal: No config space access function found\r\nfirst\n"
+		  "PCI: Fatal: No config space access function found\nlast\n");
+	serial_log_tail(&log, tail, sizeof(tail));
+	assert_string_equal(tail, "first | last");
+	serial_log_close(&log);
+}
+
 static void a_panic_comes_first(void **state)
 {
 	const struct scratch *s = *state;
@@ -171,6 +186,22 @@ static void superblocks(void **state)
 	assert_int_equal(rootfs_size(header, &size, &err), -1);
 	put_le32(header + 1024 + 24, 60);
 	assert_int_equal(rootfs_size(header, &size, &err), -1);
+}
+
+static void magic_numbers(void **state)
+{
+	static const uint8_t magic[] = {0x53, 0xEF};
+	const struct scratch *s = *state;
+	autoclose int fd = openat(s->fd, "disk", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_false(rootfs_has_ext4_magic(fd));
+	assert_int_equal(pwrite(fd, magic, 1, 1080), 1);
+	assert_false(rootfs_has_ext4_magic(fd)); /* cut off within it */
+	assert_int_equal(pwrite(fd, magic, 2, 1080), 2);
+	assert_true(rootfs_has_ext4_magic(fd));
+	assert_int_equal(pwrite(fd, magic, 1, 1081), 1);
+	assert_false(rootfs_has_ext4_magic(fd));
 }
 
 static void truncated_images(void **state)
@@ -444,11 +475,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(the_tail_is_of_this_boot),
 		scratch_test(a_long_tail_begins_with_a_line),
+		scratch_test(a_harmless_line_is_left_out),
 		scratch_test(a_panic_comes_first),
 		scratch_test(the_oldest_half_goes),
 		scratch_test(more_at_once_than_the_cap),
 		scratch_test(a_link_is_no_serial_log),
 		cmocka_unit_test(superblocks),
+		scratch_test(magic_numbers),
 		scratch_test(truncated_images),
 		cmocka_unit_test(the_same_files),
 		cmocka_unit_test(other_files),
