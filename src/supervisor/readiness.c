@@ -101,6 +101,10 @@ static void on_shell(void *data, const struct error *why)
 
 	r->shell_probe = NULL;
 	observed(r, &r->shell, "agent round trip", why);
+	/* Only a target that does not answer is spared; an agent that was late just now, as in a
+	 * machine that has only begun, may be there for the next who asks. */
+	if (why)
+		r->shell.ended_ns = 0;
 }
 
 /* The connection is all that is wanted: nothing is said on it. */

@@ -2,7 +2,8 @@
 /*
  * Readiness as the live supervisor observes it: each signal by an event or by doing. What is done, an
  * agent round trip and a connection to the mediation target, is done only when somebody asks, and at
- * most once in LIMIT_PROBE_KEPT_MS however many ask: its outcome is answered again for that long.
+ * most once in LIMIT_PROBE_KEPT_MS however many ask: its outcome is answered again for that long,
+ * but for a round trip that failed.
  */
 #ifndef SUPERVISOR_READINESS_H
 #define SUPERVISOR_READINESS_H

@@ -92,6 +92,8 @@ static void guest_result(int fd, int code)
 	guest_say(fd, text);
 }
 
+static bool guest_is_coy; /* closes the first connection without a word */
+
 /* One host connection at a time: CONNECT, OK, and an agent that knows no operation. */
 static void *guest_serve(void *data)
 {
@@ -101,6 +103,11 @@ static void *guest_serve(void *data)
 
 	fd_nonblock(listener, false, &err);
 	while ((fd = accept(listener, NULL, NULL)) >= 0) {
+		if (guest_is_coy) {
+			guest_is_coy = false;
+			close(fd);
+			continue;
+		}
 		if (read(fd, line, sizeof(line)) > 0)
 			(void)!write(fd, "OK 1\n", 5);
 		if (read(fd, line, sizeof(line)) > 0)
@@ -149,6 +156,7 @@ static void guest_run(int workspace_fd, int listener, const json_t *command)
 	guest_say(fd, "{\"type\":\"hello\",\"format\":1,\"protocol\":{\"min\":1,\"max\":1},"
 		      "\"version\":\"0.1.0\",\"bootId\":\"b\",\"generation\":0}");
 	guest_await(fd, "\"config\"");
+	guest_is_coy = word && !strcmp(word, "coy");
 	guest_say(fd, "{\"type\":\"ready\",\"format\":1}");
 	if (pthread_create(&agent, NULL, guest_serve, &listener) != 0)
 		_exit(75);

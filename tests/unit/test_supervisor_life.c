@@ -403,6 +403,34 @@ static void a_dead_caller_ends_the_vm(void **state)
 	expect_nothing_left(life);
 }
 
+static bool is_shell_ready(const json_t *answer)
+{
+	const json_t *readiness = json_object_get(answer, "readiness");
+
+	return json_is_true(json_object_get(json_object_get(readiness, "shellReady"), "ready"));
+}
+
+/* A shell that answered once is not asked again soon; one that did not is, by whoever comes next. */
+static void a_shell_that_is_late_is_not_held_against_it(void **state)
+{
+	struct life *life = *state;
+	json_auto_t *first = NULL, *second = NULL, *third = NULL;
+
+	setenv("MICROAGENT_TEST_LIMIT_PROBE_KEPT_MS", "600000", 1);
+	life->command = "[\"coy\"]";
+	expect(life, "prepare", "prepared");
+	first = ask(life, "start");
+	unsetenv("MICROAGENT_TEST_LIMIT_PROBE_KEPT_MS");
+	assert_string_equal(text_in(first, "event", "state"), "running");
+	assert_false(is_shell_ready(first));
+	second = ask(life, "inspect");
+	assert_true(is_shell_ready(second));
+	third = ask(life, "inspect");
+	assert_true(json_equal(json_object_get(second, "readiness"),
+			       json_object_get(third, "readiness")));
+	expect(life, "kill", "stopped");
+}
+
 static void ended(struct life *life, const char *command, const char *state, const char *word)
 {
 	json_auto_t *answer = NULL;
@@ -706,6 +734,7 @@ int main(int argc, char **argv)
 		life_test(run_answers_with_the_result),
 		life_test(run_with_remove_leaves_nothing),
 		life_test(a_dead_caller_ends_the_vm),
+		life_test(a_shell_that_is_late_is_not_held_against_it),
 		life_test(guests_that_end_in_their_own_way),
 		life_test(the_boot_deadline),
 		life_test(a_guest_that_does_not_switch_itself_off),
