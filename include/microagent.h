@@ -215,6 +215,9 @@ struct microagent_terminal {
 	void (*size)(void *data, uint16_t *rows, uint16_t *columns);
 	void *data;
 	int escape; /* the byte on `in` that ends it all; -1: none */
+	/* Called once, when the guest is connected, with its own data; NULL: never. */
+	void (*connected)(void *data);
+	void *connected_data;
 };
 
 struct microagent_exec {

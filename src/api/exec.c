@@ -47,6 +47,22 @@ static void terminal_size(void *data, struct agent_size *out)
 	terminal->size(terminal->data, &out->rows, &out->columns);
 }
 
+static int run_stream(const struct workspace *ws, struct agent_stream *stream,
+		      const struct microagent_streams *streams, const struct pump_terminal *near,
+		      const struct microagent_terminal *terminal,
+		      struct microagent_outcome *outcome, struct error *err)
+{
+	autoclose int agent = stream_dial(ws, err);
+
+	if (agent < 0)
+		return explain_lost(ws, err);
+	if (terminal && terminal->connected)
+		terminal->connected(terminal->connected_data);
+	if (stream_run_on(agent, stream, streams, near, false, outcome, err) < 0)
+		return explain_lost(ws, err);
+	return 0;
+}
+
 static int exec_in(const struct workspace *ws, const struct microagent_exec *exec,
 		   const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		   struct error *err)
@@ -71,10 +87,8 @@ static int exec_in(const struct workspace *ws, const struct microagent_exec *exe
 	if (exec->terminal)
 		terminal_size(&terminal, &size);
 	if (must_run(ws, err) == 0 && agent_stream_exec(&stream, &request, err) == 0)
-		result = stream_run(ws, &stream, streams, exec->terminal ? &near : NULL, false,
-				    outcome, err) < 0
-				 ? explain_lost(ws, err)
-				 : 0;
+		result = run_stream(ws, &stream, streams, exec->terminal ? &near : NULL,
+				    exec->terminal, outcome, err);
 	agent_stream_free(&stream);
 	return result;
 }

@@ -131,7 +131,7 @@ int cli_parse_global(struct cli *cli, const char *const *words, size_t count, si
 		     bool *help, struct error *err);
 
 /* The entry of names (NULL-terminated) that word was probably meant to be: an edit distance of at
- * most 2, or the only one that shares the first 3 letters; NULL when none is near. */
+ * most 2 and less than half of either's letters, or the only one that shares the first 3 letters; NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names);
 
 /* Help of one command or of a group of commands (`kernel`) to out. parent is "kernel" for `kernel
@@ -143,9 +143,10 @@ void cli_print_overview(FILE *out);
 /* The command of that name in a table, or NULL. */
 const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name);
 
-/* options.c: an error about a field of the request becomes one about the command's option; where an
- * option was the reason, the next step is added. */
-void cli_name_options(const struct cli_command *command, struct error *err);
+/* options.c: an error about a field of the request becomes one about the command's option, with the
+ * value that was given (values as of cli_run_fn); where an option was the reason, the next step is
+ * added. Returns whether an option's value is all that is wrong. */
+bool cli_name_options(const struct cli_command *command, const void *values, struct error *err);
 
 /* Everything between main()'s argv and its exit code but for printing the error: -1 leaves it in
  * err, and *guest_exit says whether the command's failures are 125 and go to stderr. */

@@ -45,6 +45,8 @@ static int list(struct cli *cli, struct microagent *agent, const char *name, str
 	    add_rows(&table, json_object_get(artifacts, "egress"), "path", err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);
+	if (table.count == table.columns)
+		cli_warn("workspace \"%s\" has neither bundles nor outputs", name);
 	return CLI_EXIT_OK;
 }
 

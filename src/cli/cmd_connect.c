@@ -42,18 +42,27 @@ static void say(const struct connect *connect, const char *what)
 		fprintf(stderr, "\r[%s: %s]\r\n", connect->name, what);
 }
 
+static void say_connected(void *data)
+{
+	say(data, "connected, Ctrl-] detaches");
+}
+
+/* terminal is put right before anything is said on it; NULL: none is raw. */
 static int run(const struct connect *connect, const struct microagent_exec *exec, int in,
-	       struct error *err)
+	       struct terminal *terminal, struct error *err)
 {
 	const struct microagent_streams streams = {in, STDOUT_FILENO, STDERR_FILENO,
 						   connect->signals.fd};
 	struct microagent_outcome outcome;
+	int result = microagent_exec(connect->agent, connect->name, exec, &streams, &outcome, err);
 
-	if (microagent_exec(connect->agent, connect->name, exec, &streams, &outcome, err) < 0)
+	if (terminal)
+		terminal_restore(terminal);
+	if (result < 0)
 		return -1;
 	if (outcome.end == MICROAGENT_DETACHED)
 		say(connect, "detached");
-	return guest_exit_code(connect->cli, &outcome, &connect->signals);
+	return guest_exit_code(connect->cli, &outcome, exec->timeout_seconds, &connect->signals);
 }
 
 /* No screen is read: the line is a command of its own, with streams and an exit code. */
@@ -64,7 +73,7 @@ static int send_line(const struct connect *connect, struct error *err)
 					     .user = connect->values->user,
 					     .timeout_seconds = connect->values->timeout};
 
-	return run(connect, &exec, -1, err);
+	return run(connect, &exec, -1, NULL, err);
 }
 
 static int shell(const struct connect *connect, struct error *err)
@@ -72,19 +81,16 @@ static int shell(const struct connect *connect, struct error *err)
 	static const char *const command[] = {"/bin/sh", "-c", "exec \"${SHELL:-/bin/sh}\" -l",
 					      NULL};
 	struct terminal terminal;
-	int code;
 
-	say(connect, "connected, Ctrl-] detaches");
 	if (terminal_raw(&terminal, STDIN_FILENO, err) < 0)
 		return -1;
-	const struct microagent_terminal near = {terminal.resized, terminal_size, &terminal,
-						 TERMINAL_ESCAPE};
+	const struct microagent_terminal near = {terminal.resized, terminal_size,
+						 &terminal,	   TERMINAL_ESCAPE,
+						 say_connected,	   (void *)(uintptr_t)connect};
 	const struct microagent_exec exec = {
 		.command = command, .user = connect->values->user, .terminal = &near};
 
-	code = run(connect, &exec, STDIN_FILENO, err);
-	terminal_restore(&terminal);
-	return code;
+	return run(connect, &exec, STDIN_FILENO, &terminal, err);
 }
 
 /* Who is turned away because of somebody else finds the door open and is turned away again; when the
@@ -180,6 +186,8 @@ static int check_words(struct cli *cli, const struct connect_values *v, const ch
 		return cli_usage(cli, err, "--serial is nobody's shell: no --send and no --user");
 	if (v->timeout && !v->send)
 		return cli_usage(cli, err, "--timeout is for --send");
+	if (cli->json && !v->send)
+		return cli_usage(cli, err, "--json: a terminal shows bytes and no document");
 	if (guest_check_name(cli, name, err) < 0)
 		return -1;
 	if (!v->serial && !v->send && isatty(STDIN_FILENO) != 1)

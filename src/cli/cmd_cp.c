@@ -30,6 +30,36 @@ static bool is_in_workspace(const char *word, char name[64], const char **path)
 	return true;
 }
 
+/* Which of the two was meant to be in a workspace: "box:notes". */
+static int refuse_paths(struct cli *cli, const struct cli_words *args, struct error *err)
+{
+	for (size_t i = 0; i < args->count; i++) {
+		const char *colon = strchr(args->items[i], ':');
+
+		if (colon && colon != args->items[i] && colon[1] != '/' &&
+		    !memchr(args->items[i], '/', (size_t)(colon - args->items[i])))
+			return cli_usage(cli, err,
+					 "%s: the path in the workspace must be absolute, "
+					 "NAME:/PATH",
+					 args->items[i]);
+	}
+	return cli_usage(cli, err, "exactly one of the two must be in a workspace, NAME:/PATH");
+}
+
+static void name_target(const struct cp_values *values, const struct cli_words *args,
+			const char *workspace, const char *path, struct error *err)
+{
+	const char *user = values->user ? values->user : "";
+	const struct copy_target target = {
+		.workspace = workspace,
+		.path = path,
+		.source = args->items[0],
+		.root = strcmp(user, "root") == 0 || strcmp(user, "0") == 0,
+	};
+
+	copy_name_target(&target, err);
+}
+
 static int copy(struct cli *cli, const struct cp_values *values, const struct cli_words *args,
 		struct error *err)
 {
@@ -43,8 +73,7 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 	int status;
 
 	if (out == in)
-		return cli_usage(cli, err,
-				 "exactly one of the two must be in a workspace, NAME:/PATH");
+		return refuse_paths(cli, args, err);
 	if (guest_check_name(cli, out ? from : to, err) < 0 ||
 	    copy_notes_init(&notes, cli, err) < 0)
 		return -1;
@@ -63,6 +92,7 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 	if (status == 0)
 		return copy_answer(&notes, err);
 	copy_notes_free(&notes);
+	name_target(values, args, in ? to : NULL, in ? to_path : args->items[1], err);
 	return -1;
 }
 

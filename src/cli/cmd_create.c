@@ -53,7 +53,8 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	struct microagent *agent;
 	int code;
 
-	if (guest_check(cli, &v->guest, args->items[0], err) < 0)
+	if (guest_check(cli, &v->guest, args->items[0], err) < 0 ||
+	    guest_check_command(cli, args->count > 1 ? args->items[1] : NULL, err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
 	if (!agent)

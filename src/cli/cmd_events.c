@@ -32,12 +32,12 @@ static void print_text(const json_t *event)
 {
 	const char *detail = json_string_value(json_object_get(event, "detail"));
 
-	printf("%s  %-11s", json_string_value(json_object_get(event, "observedAt")),
+	/* No blanks at the end of a line. */
+	printf(detail ? "%s  %-11s  " : "%s  %s",
+	       json_string_value(json_object_get(event, "observedAt")),
 	       json_string_value(json_object_get(event, "state")));
-	if (detail) {
-		printf("  ");
+	if (detail)
 		cli_print_safe(stdout, detail);
-	}
 	putchar('\n');
 }
 

@@ -48,7 +48,7 @@ static int exec_in(const struct cli *cli, struct microagent *agent,
 	};
 	struct exec exec = {agent, args->items[0], &what};
 
-	return guest_attend(cli, attend, &exec, err);
+	return guest_attend(cli, attend, &exec, values->timeout, err);
 }
 
 static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,
@@ -59,6 +59,7 @@ static int run_exec(struct cli *cli, const void *values, const struct cli_words 
 	int code;
 
 	if (guest_check_name(cli, args->items[0], err) < 0 ||
+	    guest_check_command(cli, args->items[1], err) < 0 ||
 	    guest_check_env(cli, &v->env, err) < 0)
 		return -1;
 	agent = guest_open(cli, NULL, err);

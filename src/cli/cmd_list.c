@@ -68,6 +68,8 @@ static int print_list(const json_t *list, struct error *err)
 			return -1;
 	}
 	cli_table_print(&table, stdout);
+	if (json_array_size(list) == 0)
+		cli_warn("there is no workspace: `microagent create NAME` makes one");
 	return CLI_EXIT_OK;
 }
 

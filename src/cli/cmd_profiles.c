@@ -43,18 +43,17 @@ static int print_json(struct error *err)
 
 static int print_table(struct error *err)
 {
-	static const char *const heads[] = {"NAME", "MIB", "CPUS", "DISK MIB"};
+	static const char *const heads[] = {"NAME", "MIB", "CPUS"};
 	auto_table struct cli_table table = {0};
-	char memory[24], cpus[24], disk[24];
+	char memory[24], cpus[24];
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
 		return -1;
 	for (const struct profile *p = profiles; p->name; p++) {
-		const char *const cells[] = {p->name, memory, cpus, disk};
+		const char *const cells[] = {p->name, memory, cpus};
 
 		snprintf(memory, sizeof(memory), "%" PRId64, p->memory_mib);
 		snprintf(cpus, sizeof(cpus), "%" PRId64, p->cpus);
-		snprintf(disk, sizeof(disk), "%" PRId64, p->disk_mib);
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;
 	}
@@ -74,8 +73,9 @@ const struct cli_command cli_profiles = {
 	.name = "profiles",
 	.summary = "the sizes of machines that --profile knows",
 	.help = "`run` and `create` take memory and processors from --profile, unless --memory or\n"
-		"--cpus says otherwise. A workspace's disk is as large as its image:\n"
-		"DISK MIB is what an image for such a machine should have.\n",
+		"--cpus says otherwise. A workspace's disk is as large as its image; diskMiB, "
+		"with\n"
+		"--json, is what an image for such a machine should have.\n",
 	.group = CLI_GROUP_HOST,
 	.run = run_profiles,
 };

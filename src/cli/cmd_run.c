@@ -21,14 +21,15 @@ static const struct cli_option run_options[] = {
 struct start {
 	const struct cli *cli;
 	struct progress *progress;
+	char name[64]; /* of the workspace, once it runs */
 };
 
 /* The machine is up: the rest of stderr is the command's. */
 static void on_started(void *data, const char *name, const char *accelerator)
 {
-	const struct start *start = data;
+	struct start *start = data;
 
-	(void)name;
+	snprintf(start->name, sizeof(start->name), "%s", name);
 	progress_end(start->progress);
 	guest_warn_accelerator(start->cli, accelerator);
 }
@@ -37,14 +38,30 @@ struct run {
 	struct microagent *agent;
 	const struct microagent_spec *spec;
 	const struct microagent_run_options *options;
+	bool broken_off; /* by a signal, or by the end of who reads stdout */
 };
 
 static int attend(void *data, const struct microagent_streams *streams,
 		  struct microagent_outcome *outcome, struct error *err)
 {
-	const struct run *run = data;
+	struct run *run = data;
 
-	return microagent_run(run->agent, run->spec, run->options, streams, outcome, err);
+	if (microagent_run(run->agent, run->spec, run->options, streams, outcome, err) < 0)
+		return -1;
+	run->broken_off = outcome->end != MICROAGENT_EXITED;
+	return 0;
+}
+
+/* Whoever breaks off learns what is left, and by which name. */
+static void say_kept(const struct cli *cli, struct microagent *agent, const char *name)
+{
+	json_auto_t *response = NULL;
+
+	if (*name && microagent_status(agent, name, &response, NULL) == 0)
+		guest_warn(cli,
+			   "workspace \"%s\" was kept: `microagent start %s` boots it again, "
+			   "`microagent delete %s` removes it",
+			   name, name, name);
 }
 
 static int run_with(const struct cli *cli, struct microagent *agent,
@@ -52,16 +69,21 @@ static int run_with(const struct cli *cli, struct microagent *agent,
 		    struct progress *progress, struct error *err)
 {
 	const struct microagent_spec spec = guest_spec(&values->guest, args->items);
-	struct start start = {cli, progress};
+	struct start start = {.cli = cli, .progress = progress};
 	const struct microagent_run_options options = {
 		.name = values->name,
 		.keep = values->keep,
 		.started = on_started,
 		.data = &start,
 	};
-	struct run run = {agent, &spec, &options};
+	struct run run = {agent, &spec, &options, false};
+	int code;
 
-	return guest_attend(cli, attend, &run, err);
+	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
+	code = guest_attend(cli, attend, &run, values->guest.timeout, err);
+	if (values->keep && run.broken_off)
+		say_kept(cli, agent, start.name);
+	return code;
 }
 
 static int run_run(struct cli *cli, const void *values, const struct cli_words *args,
@@ -72,7 +94,8 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 	struct microagent *agent;
 	int code;
 
-	if (guest_check(cli, &v->guest, v->name, err) < 0)
+	if (guest_check(cli, &v->guest, v->name, err) < 0 ||
+	    guest_check_command(cli, args->items[0], err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
 	if (!agent)

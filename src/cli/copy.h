@@ -17,4 +17,14 @@ void copy_note_skipped(void *data, const char *path, const char *why);
 int copy_answer(struct copy_notes *notes, struct error *err);
 void copy_notes_free(struct copy_notes *notes);
 
+/* Where something is copied to, as it was typed: for errors, which the other side words by the last
+ * component, or by the temporary file beside it. */
+struct copy_target {
+	const char *workspace; /* NULL: on this host */
+	const char *path;
+	const char *source; /* what is copied */
+	bool root;	    /* with all rights of the guest's */
+};
+void copy_name_target(const struct copy_target *target, struct error *err);
+
 #endif

@@ -85,8 +85,8 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 				 "it, or write >/dev/null");
 	else
 		code = command->run(cli, values, &args, err);
-	if (code < 0 && err)
-		cli_name_options(command, err);
+	if (code < 0 && err && cli_name_options(command, values, err))
+		cli->usage_error = true;
 	free(args.items);
 	cli_values_free(command, values);
 	return code;

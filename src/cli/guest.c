@@ -2,12 +2,15 @@
 #include "cli/guest.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/profile.h"
 
 /* As a shell has them. */
@@ -50,6 +53,14 @@ int guest_check_name(struct cli *cli, const char *name, struct error *err)
 
 	if (name && microagent_check_name(name, &why) < 0)
 		return cli_usage(cli, err, "%s", why.msg);
+	return 0;
+}
+
+int guest_check_command(struct cli *cli, const char *program, struct error *err)
+{
+	if (program && !*program)
+		return cli_usage(cli, err,
+				 "the command \"\" is empty: its first word names a program");
 	return 0;
 }
 
@@ -181,8 +192,17 @@ static void print_start_error(const struct cli *cli, const struct microagent_out
 	cli_print_error(cli, &err, stderr);
 }
 
+static void print_timed_out(const struct cli *cli, int64_t timeout)
+{
+	struct error err;
+
+	error_set(&err, ERR_TIMEOUT, "the command was killed: its timeout of %" PRId64 " s passed",
+		  timeout);
+	cli_print_error(cli, &err, stderr);
+}
+
 int guest_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
-		    const struct guest_signals *signals)
+		    int64_t timeout, const struct guest_signals *signals)
 {
 	switch (outcome->end) {
 	case MICROAGENT_CANCELLED:
@@ -196,20 +216,35 @@ int guest_exit_code(const struct cli *cli, const struct microagent_outcome *outc
 	}
 	if (outcome->start_error[0])
 		print_start_error(cli, outcome);
+	else if (outcome->timed_out)
+		print_timed_out(cli, timeout);
 	return outcome->exit_code;
+}
+
+void guest_warn(const struct cli *cli, const char *fmt, ...)
+{
+	json_auto_t *warning = json_object();
+	autofree char *line = NULL;
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (!cli->json) {
+		cli_warn("%s", text);
+		return;
+	}
+	json_put(warning, "warning", json_string_lossy(text, strlen(text)), NULL);
+	line = json_line(warning, NULL);
+	fprintf(stderr, "%s\n", line ? line : "{}");
 }
 
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator)
 {
-	static const char text[] = "the machine is emulated (tcg), which is no security boundary: "
-				   "`microagent doctor` says why";
-
-	if (strcmp(accelerator, "tcg") != 0)
-		return;
-	if (cli->json)
-		fprintf(stderr, "{\"warning\":\"%s\"}\n", text);
-	else
-		cli_warn("%s", text);
+	if (strcmp(accelerator, "tcg") == 0)
+		guest_warn(cli, "the machine is emulated (tcg), which is no security boundary: "
+				"`microagent doctor` says why");
 }
 
 static void draw(void *progress)
@@ -226,7 +261,8 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 	return agent;
 }
 
-int guest_attend(const struct cli *cli, guest_attend_fn *fn, void *data, struct error *err)
+int guest_attend(const struct cli *cli, guest_attend_fn *fn, void *data, int64_t timeout,
+		 struct error *err)
 {
 	struct guest_signals signals = {.fd = -1};
 	struct microagent_outcome outcome;
@@ -238,7 +274,7 @@ int guest_attend(const struct cli *cli, guest_attend_fn *fn, void *data, struct 
 						   signals.fd};
 
 	if (fn(data, &streams, &outcome, err) == 0)
-		code = guest_exit_code(cli, &outcome, &signals);
+		code = guest_exit_code(cli, &outcome, timeout, &signals);
 	guest_signals_close(&signals);
 	return code;
 }

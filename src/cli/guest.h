@@ -191,6 +191,7 @@ struct microagent_spec guest_spec(const struct guest_values *values, const char 
 /* What is wrong with the words alone is the caller's error (exit 2), before anything is done. name
  * may be NULL. */
 int guest_check_name(struct cli *cli, const char *name, struct error *err);
+int guest_check_command(struct cli *cli, const char *program, struct error *err);
 int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err);
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
 		struct error *err);
@@ -204,17 +205,22 @@ int guest_signals_open(struct guest_signals *out, struct error *err);
 int guest_signal_that_came(const struct guest_signals *signals);
 void guest_signals_close(struct guest_signals *signals);
 
-/* The exit code of `run` and `exec`; says on stderr why a command never ran. */
+/* The exit code of `run` and `exec`; says on stderr why a command never ran, and when its timeout (in
+ * seconds, 0: none) has passed. */
 int guest_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
-		    const struct guest_signals *signals);
+		    int64_t timeout, const struct guest_signals *signals);
 
 /* A command of a guest on our own standard streams, ended by a signal to us: calls fn and returns its
  * exit code, or -1. */
 typedef int guest_attend_fn(void *data, const struct microagent_streams *streams,
 			    struct microagent_outcome *outcome, struct error *err);
-int guest_attend(const struct cli *cli, guest_attend_fn *fn, void *data, struct error *err);
+int guest_attend(const struct cli *cli, guest_attend_fn *fn, void *data, int64_t timeout,
+		 struct error *err);
 
-/* The warning that is due at every start on an emulated machine; with --json {"warning":TEXT}. */
+/* A warning on stderr; with --json {"warning":TEXT}. */
+void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The warning that is due at every start on an emulated machine. */
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
 
 /* A handle whose waits draw progress. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of microagent. The only place that prints errors and knows exit codes. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,6 +8,8 @@
 
 #include "base/fd.h"
 #include "cli/cli.h"
+
+#define OUT_CLOSED (128 + SIGPIPE)
 
 static int exit_code(const struct cli *cli, const struct error *err, bool guest_exit)
 {
@@ -19,6 +22,39 @@ static int exit_code(const struct cli *cli, const struct error *err, bool guest_
 	return CLI_EXIT_FAILED;
 }
 
+/* What a command says must not vanish: where there is no stdout, writing to it fails. */
+static int fill_standard(struct cli *cli, struct error *err)
+{
+	int nothing;
+
+	cli->stdout_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
+	if (fd_fill_standard(err) < 0)
+		return -1;
+	if (!cli->stdout_closed)
+		return 0;
+	nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (nothing < 0 || dup2(nothing, STDOUT_FILENO) < 0)
+		return error_errno(err, errno, "stdout");
+	close(nothing);
+	return 0;
+}
+
+/* A full disk below stdout must not pass as success. A reader that went away is told as the shell
+ * tells of SIGPIPE, which we ignore. */
+static int end_stdout(const struct cli *cli, int code)
+{
+	struct error err;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	if (errno == EPIPE || code == OUT_CLOSED)
+		return code == CLI_EXIT_OK ? OUT_CLOSED : code;
+	error_errno(&err, errno ? errno : EIO, "cannot write to stdout");
+	cli_print_error(cli, &err, stderr);
+	return code == CLI_EXIT_OK ? CLI_EXIT_FAILED : code;
+}
+
 int main(int argc, char **argv)
 {
 	struct cli cli = {0};
@@ -27,9 +63,7 @@ int main(int argc, char **argv)
 	int code;
 
 	signal(SIGPIPE, SIG_IGN);
-	/* Looked at before the gap is filled: what a command says must not vanish in /dev/null. */
-	cli.stdout_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
-	if (fd_fill_standard(&err) < 0)
+	if (fill_standard(&cli, &err) < 0)
 		return CLI_EXIT_FAILED;
 	code = cli_dispatch(&cli, (const char *const *)argv + (argc > 0),
 			    argc > 0 ? (size_t)argc - 1 : 0, &guest_exit, &err);
@@ -38,8 +72,5 @@ int main(int argc, char **argv)
 		cli_print_error(&cli, &err, cli.json && !guest_exit ? stdout : stderr);
 		code = exit_code(&cli, &err, guest_exit);
 	}
-	/* A full disk below our stdout must not pass as success. */
-	if (fflush(stdout) != 0 && code == CLI_EXIT_OK)
-		code = CLI_EXIT_FAILED;
-	return code;
+	return end_stdout(&cli, code);
 }

@@ -4,12 +4,14 @@
  * option knows nothing of requests, so what reaches the terminal names the option.
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
-/* option: a name is only given to a command that has it. NULL: no option, but a word. */
+/* option: a name is only given to a command that has it. NULL: no option, but a word. A longer field
+ * comes before the one that it begins with. */
 static const struct {
 	const char *field, *option, *words;
 } fields[] = {
@@ -27,6 +29,7 @@ static const struct {
 	{"config.network.allow", "allow", "--allow"},
 	{"config.network.interface", "network-interface", "--network-interface"},
 	{"config.network.mode", "network", "--network"},
+	{"config.network.portForwards need", "publish", "--publish needs"},
 	{"config.network.portForwards", "publish", "--publish"},
 	{"config.outputs", "output", "--output"},
 	{"config.rootfsPath", "image", "--image"},
@@ -35,15 +38,19 @@ static const struct {
 	{"config.timeoutSeconds", "timeout", "--timeout"},
 	{"config.user", "user", "--user"},
 	{"config.vsockListeners", "vsock", "--vsock"},
+	{"mode \"bridged\"", "network", "--network bridged"},
+	{"mode \"nat\"", "network", "--network nat"},
+	{"mode is", "network", "--network is"},
+	{"memoryMiB", NULL, "MIB"}, /* of `balloon` */
 };
 
-static bool has_option(const struct cli_command *command, const char *name)
+static const struct cli_option *find_option(const struct cli_command *command, const char *name)
 {
 	const struct cli_option *option = command->options;
 
 	while (option && option->name && strcmp(option->name, name) != 0)
 		option++;
-	return option && option->name;
+	return option && option->name ? option : NULL;
 }
 
 /* The first field in text as a whole word, or NULL. */
@@ -51,19 +58,25 @@ static char *find_field(char *text, const char *field)
 {
 	size_t len = strlen(field);
 
-	while ((text = strstr(text, field)) != NULL && isalnum((unsigned char)text[len]))
-		text += len;
-	return text;
+	for (char *at = text; (at = strstr(at, field)) != NULL; at += len) {
+		bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '.');
+
+		if (begins && !isalnum((unsigned char)at[len]))
+			return at;
+	}
+	return NULL;
 }
 
-/* Text beyond the end of the message is cut, as everywhere. */
-static void replace(struct error *err, char *at, size_t len, const char *words)
+/* Text beyond the end of the message is cut, as everywhere. Returns what follows the words. */
+static char *replace(struct error *err, char *at, size_t len, const char *words)
 {
 	char rest[sizeof(err->msg)];
 	size_t room = sizeof(err->msg) - (size_t)(at - err->msg);
+	size_t taken = strlen(words);
 
 	snprintf(rest, sizeof(rest), "%s", at + len);
 	snprintf(at, room, "%s%s", words, rest);
+	return at + (taken < room ? taken : room - 1);
 }
 
 static void add(struct error *err, const char *text)
@@ -73,16 +86,84 @@ static void add(struct error *err, const char *text)
 	snprintf(err->msg + len, sizeof(err->msg) - len, "%s", text);
 }
 
-void cli_name_options(const struct cli_command *command, struct error *err)
+/* "[1]" of an option that was given more than once becomes the word that was given there. Returns
+ * how much of text that was. */
+static size_t given_word(const char *text, const struct cli_option *option, const void *values,
+			 const char **word)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		char *at;
+	const struct cli_words *given;
+	unsigned long index;
+	char *end;
 
-		if (fields[i].option && !has_option(command, fields[i].option))
-			continue;
-		while ((at = find_field(err->msg, fields[i].field)) != NULL)
-			replace(err, at, strlen(fields[i].field), fields[i].words);
+	if (*text != '[' || !isdigit((unsigned char)text[1]) || !option || !values ||
+	    option->kind != CLI_OPTION_LIST)
+		return 0;
+	given = (const void *)((const char *)values + option->offset);
+	index = strtoul(text + 1, &end, 10);
+	if (*end != ']' || index >= given->count)
+		return 0;
+	*word = given->items[index];
+	return (size_t)(end + 1 - text);
+}
+
+/* ".hostPort" as "the host port of ", into out. Returns how much of text that was. */
+static size_t member_words(const char *text, char *out, size_t size)
+{
+	size_t len = 1, used;
+
+	if (*text != '.' || !islower((unsigned char)text[1]))
+		return 0;
+	used = (size_t)snprintf(out, size, "the ");
+	for (; isalnum((unsigned char)text[len]) && used + 8 < size; len++) {
+		if (isupper((unsigned char)text[len]))
+			out[used++] = ' ';
+		out[used++] = (char)tolower((unsigned char)text[len]);
 	}
-	if (strncmp(err->msg, "accelerator kvm: ", 17) == 0 && has_option(command, "accelerator"))
+	snprintf(out + used, size - used, " of ");
+	return len;
+}
+
+#define VALUE_SHOWN 300 /* of what was typed; the reason follows it */
+
+/* The field at at, with its index and member, in words. */
+static char *name_option(struct error *err, char *at, size_t row, const struct cli_option *option,
+			 const void *values)
+{
+	const char *word = NULL;
+	char member[64] = "", text[VALUE_SHOWN + 128];
+	size_t len = strlen(fields[row].field);
+
+	len += given_word(at + len, option, values, &word);
+	/* Members of env are the caller's own names. */
+	if (option && option->kind == CLI_OPTION_LIST && strcmp(option->name, "env") == 0 &&
+	    at[len] == '.') {
+		len++;
+		word = "";
+	} else {
+		len += member_words(at + len, member, sizeof(member));
+	}
+	snprintf(text, sizeof(text), "%s%s%s%.*s", member, fields[row].words, word ? " " : "",
+		 VALUE_SHOWN, word ? word : "");
+	return replace(err, at, len, text);
+}
+
+bool cli_name_options(const struct cli_command *command, const void *values, struct error *err)
+{
+	bool about_option = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		const struct cli_option *option =
+			fields[i].option ? find_option(command, fields[i].option) : NULL;
+		char *at = err->msg;
+
+		if (fields[i].option && !option)
+			continue;
+		while ((at = find_field(at, fields[i].field)) != NULL) {
+			about_option = about_option || (option && at == err->msg);
+			at = name_option(err, at, i, option, values);
+		}
+	}
+	if (strncmp(err->msg, "accelerator kvm: ", 17) == 0 && find_option(command, "accelerator"))
 		add(err, ": use --accelerator auto or tcg; `microagent doctor` says more");
+	return about_option && err->code == ERR_INVALID;
 }

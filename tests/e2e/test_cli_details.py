@@ -36,6 +36,25 @@ def test_a_closed_stdout_is_named(host, words):
     assert done.returncode == 125 and "stdout is closed" in done.stderr
 
 
+@pytest.mark.parametrize("words", [("list",), ("--json", "list"), ("help",), ("profiles",)])
+@pytest.mark.parametrize("where,why", [(">&-", "Bad file descriptor"), (">/dev/full", "No space left")])
+def test_what_cannot_be_said_is_an_error(host, words, where, why):
+    done = subprocess.run(["sh", "-c", f'"$@" {where}', "sh", BIN / "microagent", *words], env=host.env,
+                          stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert done.returncode == 1 and "cannot write to stdout: " + why in done.stderr
+
+
+def test_an_empty_answer_says_so(host):
+    assert "there is no workspace" in host("list", check=0).stderr
+    host("create", "w", *SMALL, check=0)
+    assert host("list", check=0).stderr == ""
+    assert "neither bundles nor outputs" in host("artifacts", "w", check=0).stderr
+    assert all(line == line.rstrip() for line in host("events", "w", check=0).stdout.splitlines())
+    # The value is wrong whether or not there is such a workspace.
+    assert "MIB must be" in fails(host, 2, "balloon", "w", "much")
+    host("delete", "w", check=0)
+
+
 def test_delete_says_what_it_did(host):
     host("create", "demo", *SMALL, check=0)
     assert host("delete", "demo", "nosuch", check=0).stdout == "demo: deleted\nnosuch: was not there\n"
@@ -66,6 +85,36 @@ def test_wrong_words_are_a_usage_error(host, words, text):
     assert not host.state.exists()
 
 
+@pytest.mark.parametrize("words,text", [
+    (("--memory", 1), "--memory must be at least 64 MiB"),
+    (("--cpus", 9999), "--cpus is 9999"),
+    (("--user", "a b"), "--user must be"),
+    (("--allow", "10.0.0.0/8", "--allow", "foo"), "--allow foo must be an IPv4 prefix"),
+    (("--network", "bridged"), "--network-interface: --network bridged needs"),
+    (("--network", "isolated", "-p", "80:80"), "--publish needs --network nat"),
+    (("--share", "/:/d"), "the path of --share /:/d must not be"),
+])
+def test_a_wrong_value_is_a_usage_error_that_names_its_option(host, words, text):
+    for command in (("create", *words, "w"), ("run", *words, "--", "true")):
+        said = fails(host, 2, *command)
+        assert text in said and "config." not in said
+    assert host.json("list") == {"workspaces": []}
+
+
+@pytest.mark.parametrize("words,text", [
+    (("run", "--", ""), 'the command "" is empty'),
+    (("exec", "w", "--", ""), 'the command "" is empty'),
+    (("create", "w", ""), 'the command "" is empty'),
+    (("cp", "/etc/passwd", "w:rel"), "w:rel: the path in the workspace must be absolute"),
+    (("cp", "a", "b"), "exactly one of the two"),
+    (("bogus",), 'unknown command "bogus": `microagent --help` lists them'),
+    (("--json", "connect", "--serial", "w"), "--json"),
+])
+def test_what_is_wrong_is_quoted(host, words, text):
+    assert text in fails(host, 2, *words)
+    assert not host.state.exists()
+
+
 def test_json_errors_of_run_are_the_last_line_of_stderr(host):
     """Every line before it, such as the warning of an emulated machine, is JSON too."""
     lines = fails(host, 125, "--json", "run", "--image", "nosuch", "--", "true").splitlines()
@@ -77,9 +126,10 @@ def test_json_errors_of_run_are_the_last_line_of_stderr(host):
 
 
 @pytest.mark.parametrize("option,value", [
-    ("--cpus", 9999), ("--memory", 1), ("--initrd", "/nonexistent"), ("--user", "a b"),
+    ("--initrd", "/nonexistent"), ("--disk", "a=/nonexistent:/d:ro"), ("--share", "/nonexistent:/d"),
 ])
 def test_errors_name_the_option_and_not_the_field(host, option, value):
+    """What is wrong with a file is not wrong with the words."""
     text = fails(host, 125, "run", option, value, "--", "true")
     assert option in text and "config." not in text
 

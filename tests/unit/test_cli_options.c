@@ -26,11 +26,13 @@ static void test_fields_become_options(void **state)
 		const char *given, *with, *without;
 	} cases[] = {
 		{"config.memoryMiB must be at least 64", "--memory must be at least 64", NULL},
-		{"x: config.env.A is wrong", "x: --env.A is wrong", NULL},
-		{"config.env.A has the name of config.env.B", "--env.A has the name of --env.B",
+		{"x: config.env.A is wrong", "x: --env A is wrong", NULL},
+		{"config.env.A has the name of config.env.B", "--env A has the name of --env B",
 		 NULL},
 		{"config.memoryMiBs is unknown", NULL, NULL},
 		{"config.cpuCount is 9", NULL, NULL}, /* no option of this command */
+		{"memoryMiB must be more", "MIB must be more", "MIB must be more"},
+		{"config.memoryMiB.largestSize is", "the largest size of --memory is", NULL},
 		{"config.command[0] is empty", "the command's first word is empty",
 		 "the command's first word is empty"},
 		{"config.stateDir is wrong", "--state-dir is wrong", "--state-dir is wrong"},
@@ -47,12 +49,35 @@ static void test_fields_become_options(void **state)
 		struct error err;
 
 		error_set(&err, ERR_INVALID, "%s", given);
-		cli_name_options(&with_options, &err);
+		cli_name_options(&with_options, NULL, &err);
 		assert_string_equal(err.msg, cases[i].with ? cases[i].with : given);
 		error_set(&err, ERR_INVALID, "%s", given);
-		cli_name_options(&without, &err);
+		cli_name_options(&without, NULL, &err);
 		assert_string_equal(err.msg, cases[i].without ? cases[i].without : given);
 	}
+}
+
+/* The word that was typed stands for its number, and the caller alone is to blame. */
+static void test_values_are_named(void **state)
+{
+	static const struct cli_option disk[] = {
+		{"disk", 0, CLI_OPTION_LIST, 0, "DISK", "disk", 0, 0},
+		{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+	};
+	static const struct cli_command command = {.name = "run", .options = disk};
+	const char *items[] = {"a=/x:/y:ro", "config.disks[0]", NULL};
+	const struct cli_words values = {items, 2};
+	struct error err;
+
+	(void)state;
+	error_set(&err, ERR_INVALID, "config.disks[0].path: no such file");
+	assert_true(cli_name_options(&command, &values, &err));
+	assert_string_equal(err.msg, "the path of --disk a=/x:/y:ro: no such file");
+	error_set(&err, ERR_CONFLICT, "config.disks[1] is config.disks[7] and config.disks[x]");
+	assert_false(cli_name_options(&command, &values, &err));
+	assert_string_equal(err.msg, "--disk config.disks[0] is --disk[7] and --disk[x]");
+	error_set(&err, ERR_INVALID, "disk a: config.disks");
+	assert_false(cli_name_options(&command, &values, &err));
 }
 
 /* A name that is longer than the field pushes the end of a full message out. */
@@ -64,15 +89,15 @@ static void test_a_full_message(void **state)
 	(void)state;
 	memset(err.msg, 'x', sizeof(err.msg) - 1);
 	memcpy(err.msg, "config.command ", 15);
-	cli_name_options(&with_options, &err);
+	cli_name_options(&with_options, NULL, &err);
 	assert_memory_equal(err.msg, option, strlen(option));
 	memset(err.msg, 'x', sizeof(err.msg) - 1);
 	memcpy(err.msg + sizeof(err.msg) - sizeof(field), field, sizeof(field));
-	cli_name_options(&with_options, &err);
+	cli_name_options(&with_options, NULL, &err);
 	assert_true(strlen(err.msg) < sizeof(err.msg));
 	memset(err.msg, 'x', sizeof(err.msg) - 1);
 	memcpy(err.msg, "accelerator kvm: ", 17);
-	cli_name_options(&with_options, &err);
+	cli_name_options(&with_options, NULL, &err);
 	assert_int_equal(strlen(err.msg), sizeof(err.msg) - 1);
 }
 
@@ -80,6 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields_become_options),
+		cmocka_unit_test(test_values_are_named),
 		cmocka_unit_test(test_a_full_message),
 	};
 

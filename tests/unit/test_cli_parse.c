@@ -225,7 +225,7 @@ static void test_global_parse_stops_at_the_command_word(void **state)
 static void test_nearest(void **state)
 {
 	static const char *const names[] = {"start",  "status", "stop", "list",
-					    "delete", "ab",	NULL};
+					    "delete", "ab",	"logs", NULL};
 	static const struct {
 		const char *word, *want;
 	} cases[] = {
@@ -234,8 +234,9 @@ static void test_nearest(void **state)
 		{"lsit", "list"},
 		{"del", "delete"},
 		{"delte", "delete"},
-		{"sta", "start"},
+		{"sta", NULL},
 		{"xy", NULL},
+		{"bogus", NULL},
 		{"", NULL},
 		{"zzzzzz", NULL},
 		{"deletion", "delete"},
