@@ -2,6 +2,9 @@
 """What a new user stumbles over: wrong words, closed streams, and what messages advise."""
 
 import json
+import os
+import pty
+import signal
 import subprocess
 
 import pytest
@@ -162,3 +165,62 @@ def test_a_lost_machine_names_the_workspace(host):
     text = child.communicate(timeout=60)[1].decode()
     assert child.returncode == 125 and "microagent status w" in text
     host("delete", "w", check=0)
+
+
+def on_a_terminal(host, *words):
+    """What a person sees of a command that ends by itself."""
+    master, slave = pty.openpty()
+    child = host.popen(*words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    os.close(slave)
+    said = b""
+    while True:
+        try:
+            said += os.read(master, 65536)
+        except OSError:  # EIO: everybody has closed the terminal
+            break
+    os.close(master)
+    return child.wait(timeout=60), said.decode()
+
+
+def test_what_a_running_guest_refuses(host):
+    tree = host.base / "tree"
+    tree.mkdir()
+    (tree / "a").write_text("text")
+    host("create", "w", *SMALL, check=0)
+    code, said = on_a_terminal(host, "connect", "w")
+    assert code == 125 and "microagent start w" in said and "connected" not in said
+    host("start", "w", check=0)
+
+    text = fails(host, 1, "cp", tree / "a", "w:/etc/x")
+    assert "w:/etc/x: Permission denied" in text and "--user root" in text and ".microagent" not in text
+    text = fails(host, 1, "cp", "-u", "root", tree / "a", "w:/proc/x")
+    assert "w:/proc/x: " in text and "--user" not in text and ".microagent" not in text
+    host("cp", tree, "w:/workspace", check=0)
+    text = fails(host, 1, "cp", tree, "w:/workspace")
+    assert "w:/workspace/tree is there already" in text and "remove it" in text
+    (host.base / "out" / "tree").mkdir(parents=True)
+    text = fails(host, 1, "cp", "w:/workspace/tree", host.base / "out")
+    assert f"{host.base}/out/tree is there already" in text
+    assert f"{tree}/a" in fails(host, 1, "cp", "w:/workspace/tree", tree / "a")
+
+    said = "the command was killed: its timeout of 1 s passed"
+    assert fails(host, 124, "exec", "--timeout", 1, "w", "--", "sleep", "1000") == f"microagent: {said}\n"
+    answer = json.loads(fails(host, 124, "--json", "connect", "--timeout", 1, "--send", "sleep 1000", "w"))
+    assert (answer["error"], answer["errorCode"]) == (said, "timeout")
+
+    code, said = on_a_terminal(host, "connect", "-u", "nobody-of-it", "w")
+    connected, error = said.index("connected"), said.index("microagent: ")
+    assert code == 125 and connected < error and "nobody-of-it" in said and said.endswith("\r\n")
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+def test_a_run_that_is_broken_off_says_what_is_kept(host):
+    child = host.popen("run", *SMALL, "--keep", "--", "sh", "-c", "echo ready; sleep 1000")
+    assert child.stdout.readline() == b"ready\n"
+    child.send_signal(signal.SIGINT)
+    text = child.communicate(timeout=60)[1].decode()
+    assert child.returncode == 130
+    name = host.json("list")["workspaces"][0]["name"]
+    assert f'workspace "{name}" was kept: `microagent start {name}`' in text
+    host("delete", name, check=0)
