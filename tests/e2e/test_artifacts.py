@@ -203,12 +203,13 @@ def test_bundles_and_outputs_of_the_command_line(host):
     small = ("--memory=256", "--cpus=1")
 
     # Refused in the words of the command line, and nothing stays.
-    for words, text in ((("--bundle", f"in={host.base}/none.tar:/in"), "none.tar"),
-                        (("--bundle", f"in={archive}:/in", "--bundle", f"in={archive}:/other"), "--bundle[1]"),
-                        (("--bundle", f"in={archive}:/in", "--disk", f"d={archive}:/in:ro"), "/in"),
-                        (("--output", "x=/a", "--output", "x=/b"), "--output[1]"),
-                        (("--output", "x=/a/../b"), "--output[0].path")):
-        said = refused(host, "create", *small, *words, "w")
+    for code, words, text in (
+            (1, ("--bundle", f"in={host.base}/none.tar:/in"), "none.tar"),
+            (2, ("--bundle", f"in={archive}:/in", "--bundle", f"in={archive}:/other"), f"--bundle in={archive}:/other has"),
+            (2, ("--bundle", f"in={archive}:/in", "--disk", f"d={archive}:/in:ro"), "/in"),
+            (2, ("--output", "x=/a", "--output", "x=/b"), "--output x=/b has"),
+            (2, ("--output", "x=/a/../b"), "the path of --output x=/a/../b")):
+        said = refused(host, "create", *small, *words, "w", code=code)
         assert text in said and "config." not in said, said
     assert not (host.state / "w").exists()
 
