@@ -119,8 +119,9 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 static void wait_event(struct reader *reader)
 {
 	struct pollfd slot = {.fd = reader->supervisor.events, .events = POLLIN};
+	bool draws = reader->agent->wait_fn != NULL;
 
-	if (poll(&slot, 1, reader->agent->wait_fn ? TICK_MS : -1) == 0)
+	if (poll(&slot, 1, draws ? TICK_MS : -1) == 0 && draws)
 		reader->agent->wait_fn(reader->agent->wait_data);
 }
 

@@ -19,7 +19,7 @@ struct entry {
 
 static bool parse_field(const char *header, int field, uint64_t *out)
 {
-	const char *text = header + MAGIC + field * DIGITS;
+	const char *text = header + MAGIC + (size_t)field * DIGITS;
 
 	*out = 0;
 	for (int i = 0; i < DIGITS; i++) {

@@ -23,7 +23,7 @@ struct isolate_identity {
 	gid_t gid;
 };
 /* Becomes that user and group, without further groups. */
-int isolate_become(const struct isolate_identity *identity, struct error *err);
+int isolate_become(const struct isolate_identity *who, struct error *err);
 
 /* mount, net, ipc and uts. with_user: in a user namespace of ours, where we are who we were and
  * nobody else exists; what root does without. No pid namespace: it would take a second process. */

@@ -187,10 +187,10 @@ static void cover_resolv_conf(void)
 	struct stat st;
 
 	if (stat(RESOLV_CONF, &st) < 0) {
-		autoclose int fd = -1;
-
 		unlink(RESOLV_CONF);
-		fd = open(RESOLV_CONF, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+		int made = open(RESOLV_CONF, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+		if (made >= 0)
+			close(made);
 	}
 	if (mount(OWN_RESOLV_CONF, RESOLV_CONF, NULL, MS_BIND, NULL) < 0)
 		console_line("names cannot be resolved: %s: %s", RESOLV_CONF, strerror(errno));

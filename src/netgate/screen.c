@@ -70,7 +70,7 @@ static enum verdict screen_arp(const struct screen *s, struct bytes arp)
 
 static bool read_tcp(struct bytes tcp, struct flow_key *key)
 {
-	size_t header = (u8(tcp, 12) >> 4) * 4;
+	size_t header = (size_t)(u8(tcp, 12) >> 4) * 4;
 
 	if (tcp.len < TCP_HEADER || header < TCP_HEADER || header > tcp.len)
 		return false;

@@ -2,6 +2,7 @@
 #include "netgate/settings.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -78,16 +79,27 @@ static int set_dns(struct settings *s, const char *value, struct error *err)
 	return parse_address(value, &s->screen->dns, err);
 }
 
+/* "52:54:00:12:34:56" */
+static bool parse_mac(const char *text, uint8_t out[6])
+{
+	if (strlen(text) != 17)
+		return false;
+	for (int i = 0; i < 6; i++, text += 3) {
+		if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1]) ||
+		    text[2] != (i < 5 ? ':' : '\0'))
+			return false;
+		out[i] = (uint8_t)strtoul(text, NULL, 16);
+	}
+	return true;
+}
+
 static int set_mac(struct settings *s, const char *value, struct error *err)
 {
-	unsigned b[6];
-	char rest;
+	uint8_t mac[6];
 
-	if (strlen(value) != 17 || sscanf(value, "%2x:%2x:%2x:%2x:%2x:%2x%c", &b[0], &b[1], &b[2],
-					  &b[3], &b[4], &b[5], &rest) != 6)
+	if (!parse_mac(value, mac))
 		return error_set(err, ERR_INVALID, "'%s' is not an Ethernet address", value);
-	for (int i = 0; i < 6; i++)
-		s->screen->guest_mac[i] = (uint8_t)b[i];
+	memcpy(s->screen->guest_mac, mac, sizeof(mac));
 	return 0;
 }
 

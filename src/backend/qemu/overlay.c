@@ -23,11 +23,12 @@
 
 enum { REFCOUNT_TABLE = 1, REFCOUNT_BLOCK = 2, L1_TABLE = 3 };
 #define HEADER 104
+#define MAGIC 0x514649fbu /* "QFI" and 0xfb */
 
 static void make_header(uint8_t out[HEADER], uint64_t size, uint64_t l1_entries)
 {
 	memset(out, 0, HEADER);
-	memcpy(out, "QFI\xfb", 4);
+	be32_put(out, MAGIC);
 	be32_put(out + 4, 3);
 	be32_put(out + 20, CLUSTER_BITS);
 	be64_put(out + 24, size);
