@@ -181,25 +181,25 @@ def http(host, port):
     assert answer.startswith(b"HTTP/1.") and b"200 OK" in answer and answer.endswith(b"hello\n"), answer
 
 
-@pytest.mark.parametrize("words,code,text", [
-    (("-p", "80"), 2, "--publish"),
-    (("-p", "8080:80/udp"), 2, "--publish"),
-    (("-p", ":80:80"), 2, "--publish"),
-    (("-p", "0:80"), 2, "--publish"),
-    (("-p", "65536:80"), 2, "--publish"),
-    (("-p", "8080:80x"), 2, "--publish"),
-    (("-p", "8080:80", "-p", "8080:81"), 1, "--publish"),
-    (("-p", "example.org:8080:80"), 1, "--publish"),
-    (("--mediation", "2048"), 2, "--mediation"),
-    (("--mediation", "2048=:80"), 2, "--mediation"),
-    (("--mediation", "1024=127.0.0.1:80"), 1, "--mediation"),
-    (("--mediation-optional",), 2, "--mediation"),
-    (("--vsock", "x=127.0.0.1:80"), 2, "--vsock"),
-    (("--vsock", "3000=127.0.0.1:80", "--vsock", "3000=127.0.0.1:80"), 1, "--vsock"),
+@pytest.mark.parametrize("words,text", [
+    (("-p", "80"), "--publish"),
+    (("-p", "8080:80/udp"), "--publish"),
+    (("-p", ":80:80"), "--publish"),
+    (("-p", "0:80"), "--publish"),
+    (("-p", "65536:80"), "--publish"),
+    (("-p", "8080:80x"), "--publish"),
+    (("-p", "8080:80", "-p", "8080:81"), "--publish"),
+    (("-p", "example.org:8080:80"), "--publish"),
+    (("--mediation", "2048"), "--mediation"),
+    (("--mediation", "2048=:80"), "--mediation"),
+    (("--mediation", "1024=127.0.0.1:80"), "--mediation"),
+    (("--mediation-optional",), "--mediation"),
+    (("--vsock", "x=127.0.0.1:80"), "--vsock"),
+    (("--vsock", "3000=127.0.0.1:80", "--vsock", "3000=127.0.0.1:80"), "--vsock"),
 ])
-def test_refused_words(host, words, code, text):
+def test_refused_words(host, words, text):
     done = host("create", "w", *SMALL, *words)
-    assert done.returncode == code and text in done.stderr, done.stderr
+    assert done.returncode == 2 and text in done.stderr, done.stderr
     assert not (host.state / "w").exists()
 
 
