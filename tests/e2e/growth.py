@@ -60,8 +60,9 @@ def run(workspace, argv):
 
 
 def warm(workspace):
-    """The agent keeps what it made for a command for the next one: as many as ran at once."""
-    agents = [Agent(workspace) for _ in range(8)]
+    """The agent keeps what it made for a command for the next one: as many as ran at once, and at most
+    CGROUP_SPARES (16)."""
+    agents = [Agent(workspace) for _ in range(20)]
     for agent in agents:
         agent.send({"id": "a", "cmd": ["sleep", "0.1"]})
     for agent in agents:
