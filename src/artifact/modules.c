@@ -156,6 +156,7 @@ static int add_dirs(struct cpio *cpio, const char *name, const char *before, str
 	return 0;
 }
 
+/* What lies below lib/modules of root, in /modules of the initramfs: it leaves it once it is loaded. */
 static int add_modules(struct cpio *cpio, const char *root, const char *version,
 		       const struct module_list *list, struct error *err)
 {
@@ -167,13 +168,12 @@ static int add_modules(struct cpio *cpio, const char *root, const char *version,
 	memcpy(sorted, list->paths, list->count * sizeof(*sorted));
 	qsort(sorted, list->count, sizeof(*sorted), compare_text);
 	for (size_t i = 0; i < list->count; i++) {
-		autobuf struct buf name = BUF_INIT(0);
-		autofree char *path = NULL;
+		autobuf struct buf name = BUF_INIT(0), path = BUF_INIT(0);
 
 		if (buf_printf(&name, err, "modules/%s/%s", version, sorted[i]) < 0 ||
-		    !(path = path_join(root, buf_string(&name), err)) ||
+		    buf_printf(&path, err, "%s/lib/%s", root, buf_string(&name)) < 0 ||
 		    add_dirs(cpio, buf_string(&name), before, err) < 0 ||
-		    cpio_file(cpio, buf_string(&name), 0644, path, err) < 0)
+		    cpio_file(cpio, buf_string(&name), 0644, buf_string(&path), err) < 0)
 			return -1;
 		free(before);
 		before = buf_steal_string(&name, err);

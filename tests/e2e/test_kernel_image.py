@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -191,6 +192,19 @@ def test_installing_again_needs_no_network_and_no_tools(host):
     answer = host.json("kernel", "install", env={"PATH": "/nonexistent"})
     assert answer["name"].startswith("debian-")
     assert host.json("kernel", "list") == before
+
+
+def test_debians_kernel_into_an_empty_cache(host, cache):
+    """What the first command of every new user does, whatever the shared cache already holds."""
+    answer = host.json("kernel", "install")
+    modules = Path(answer["path"] + ".modules").read_bytes()
+    names = subprocess.run(["cpio", "-t", "--quiet"], input=modules, capture_output=True,
+                           check=True).stdout.decode().split()
+    assert "modules.list" in names
+    assert [n for n in names if re.fullmatch(r"modules/[^/]+/kernel/.*/vmw_vsock_virtio_transport\.ko", n)]
+    assert host.json("kernel", "verify", answer["name"])["ok"]
+    check_records(cache)
+    assert_nothing_half(cache)
 
 
 def test_a_kernel_of_the_users(host, cache):
