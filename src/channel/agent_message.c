@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "channel/agent_message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "channel/words.h"
+
+enum frame_type { FRAME_STDIN = 1, FRAME_STDOUT = 2, FRAME_STDERR = 3 };
+#define DATA_HEADER 9 /* type and request number */
+_Static_assert(AGENT_DATA_FRONT == FRAME_HEADER + DATA_HEADER, "what is in front of data");
+
+size_t agent_message_limit(void)
+{
+	return (size_t)limit_get(LIMIT_STREAM_FRAME_BYTES) + DATA_HEADER;
+}
+
+int agent_message_queue(struct buf *out, const json_t *value, struct error *err)
+{
+	autofree char *text = json_line(value, err);
+
+	if (!text)
+		return -1;
+	if (strlen(text) > limit_get(LIMIT_FRAME_BYTES))
+		return error_set(err, ERR_INVALID, "the request is longer than %llu bytes",
+				 (unsigned long long)limit_get(LIMIT_FRAME_BYTES));
+	return frame_append(out, text, strlen(text), err);
+}
+
+static int put_optional(json_t *object, const char *key, const char *value, struct error *err)
+{
+	return value ? json_put_string(object, key, value, err) : 0;
+}
+
+int agent_message_size(json_t *object, const struct agent_size *size, struct error *err)
+{
+	if (json_put(object, "rows", json_integer(size->rows), err) < 0)
+		return -1;
+	return json_put(object, "cols", json_integer(size->columns), err);
+}
+
+/* What is run; put_exec_how() says in which surroundings. */
+static int put_exec_what(json_t *request, const struct agent_exec *exec, struct error *err)
+{
+	json_t *words, *env;
+
+	if (!exec->command || !exec->command[0])
+		return error_set(err, ERR_INVALID, "no command given");
+	words = words_json(exec->command, err);
+	if (!words || json_put(request, "cmd", words, err) < 0)
+		return -1;
+	env = words_env_json(exec->env, err);
+	return env ? json_put(request, "env", env, err) : -1;
+}
+
+static int put_exec_how(json_t *request, const struct agent_exec *exec, struct error *err)
+{
+	if (put_optional(request, "cwd", exec->cwd, err) < 0 ||
+	    put_optional(request, "user", exec->user, err) < 0)
+		return -1;
+	if (exec->timeout_seconds > 0 &&
+	    json_put(request, "timeoutSeconds", json_integer(exec->timeout_seconds), err) < 0)
+		return -1;
+	if (exec->terminal) {
+		json_auto_t *pty = json_object();
+
+		if (agent_message_size(pty, exec->terminal, err) < 0 ||
+		    json_put(request, "pty", steal_ptr(&pty), err) < 0)
+			return -1;
+	}
+	return json_put(request, "stdin", json_boolean(exec->stdin_open), err);
+}
+
+int agent_message_exec(struct buf *out, uint64_t request, const struct agent_exec *exec,
+		       struct error *err)
+{
+	json_auto_t *message = json_object();
+	char id[24];
+
+	snprintf(id, sizeof(id), "%llu", (unsigned long long)request);
+	if (json_put_string(message, "id", id, err) < 0 ||
+	    json_put(message, "request", json_integer((json_int_t)request), err) < 0 ||
+	    json_put(message, "stream", json_true(), err) < 0 ||
+	    put_exec_what(message, exec, err) < 0 || put_exec_how(message, exec, err) < 0)
+		return -1;
+	return agent_message_queue(out, message, err);
+}
+
+json_t *agent_message_new(uint64_t request, const char *name, struct error *err)
+{
+	json_auto_t *event = json_object();
+
+	if (json_put_string(event, "event", name, err) < 0 ||
+	    json_put(event, "request", json_integer((json_int_t)request), err) < 0)
+		return NULL;
+	return steal_ptr(&event);
+}
+
+int agent_message_event(struct buf *out, uint64_t request, const char *name, struct error *err)
+{
+	json_auto_t *event = agent_message_new(request, name, err);
+
+	return event ? agent_message_queue(out, event, err) : -1;
+}
+
+int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, size_t len,
+			struct error *err)
+{
+	uint8_t header[AGENT_DATA_FRONT];
+
+	if (len > AGENT_STDIN_CHUNK)
+		return error_set(err, ERR_INTERNAL, "more than one frame of stdin at once");
+	be32_put(header, (uint32_t)(DATA_HEADER + len));
+	header[FRAME_HEADER] = FRAME_STDIN;
+	be64_put(header + FRAME_HEADER + 1, request);
+	if (!buf_reserve(out, sizeof(header) + len, err))
+		return -1;
+	if (buf_append(out, header, sizeof(header), err) < 0)
+		return -1;
+	return buf_append(out, bytes, len, err);
+}
+
+static int take_data(const uint8_t *payload, size_t len, struct agent_message *out,
+		     struct error *err)
+{
+	if (len < DATA_HEADER || payload[0] == FRAME_STDIN)
+		return error_set(err, ERR_IO, "the guest sent a data frame that is none");
+	out->request = be64_get(payload + 1);
+	out->kind = payload[0] == FRAME_STDOUT ? AGENT_MESSAGE_STDOUT : AGENT_MESSAGE_STDERR;
+	out->bytes = payload + DATA_HEADER;
+	out->len = len - DATA_HEADER;
+	return 1;
+}
+
+static int take_exit(const json_t *event, struct agent_exit *out, struct error *err)
+{
+	struct agent_exit ended = {0};
+	int64_t code = 0, signal = 0;
+	const char *start_error = NULL;
+
+	if (json_get_int(event, "", "exitCode", JSON_REQUIRED, 0, 255, &code, err) < 0 ||
+	    json_get_int(event, "", "signal", JSON_OPTIONAL, 0, 64, &signal, err) < 0 ||
+	    json_get_int(event, "", "elapsedMs", JSON_OPTIONAL, 0, INT64_MAX, &ended.elapsed_ms,
+			 err) < 0 ||
+	    json_get_bool(event, "", "timedOut", JSON_OPTIONAL, &ended.timed_out, err) < 0 ||
+	    json_get_bool(event, "", "killed", JSON_OPTIONAL, &ended.killed, err) < 0 ||
+	    json_get_string(event, "", "startError", JSON_OPTIONAL, &start_error, err) < 0)
+		return -1;
+	ended.exit_code = (int)code;
+	ended.signal = (int)signal;
+	snprintf(ended.start_error, sizeof(ended.start_error), "%s",
+		 start_error ? start_error : "");
+	*out = ended;
+	return 0;
+}
+
+static int take_event(const json_t *event, struct agent_message *out, struct error *err)
+{
+	const char *name = NULL, *text = "no reason given";
+	int64_t request = 0;
+
+	if (json_get_string(event, "", "event", JSON_REQUIRED, &name, err) < 0)
+		return -1;
+	if (strcmp(name, "error") == 0) {
+		if (json_get_string(event, "", "error", JSON_OPTIONAL, &text, err) < 0)
+			return -1;
+		return error_set(err, ERR_IO, "the guest agent reports: %s", text);
+	}
+	if (json_get_int(event, "", "request", JSON_OPTIONAL, 1, INT64_MAX, &request, err) < 0)
+		return -1;
+	out->request = (uint64_t)request;
+	if (strcmp(name, "start") == 0)
+		out->kind = AGENT_MESSAGE_START;
+	else if (strcmp(name, "exit") == 0)
+		out->kind = AGENT_MESSAGE_EXIT;
+	else
+		out->kind = AGENT_MESSAGE_OTHER;
+	return out->kind == AGENT_MESSAGE_EXIT ? take_exit(event, &out->exit, err) : 0;
+}
+
+static int take_json(const uint8_t *payload, size_t len, struct agent_message *out,
+		     struct error *err)
+{
+	json_auto_t *event = json_load_strict(payload, len, err);
+
+	if (event && take_event(event, out, err) == 0)
+		return 1;
+	if (err)
+		err->code = ERR_IO;
+	return error_prefix(err, "bad message from the guest agent");
+}
+
+int agent_message_peek(const struct buf *in, struct agent_message *out, struct error *err)
+{
+	const uint8_t *payload;
+	size_t len;
+	int got = frame_peek(in, agent_message_limit(), &payload, &len, err);
+
+	if (got < 0) {
+		if (err)
+			err->code = ERR_IO;
+		return error_prefix(err, "bad frame from the guest agent");
+	}
+	if (got == 0)
+		return 0;
+	*out = (struct agent_message){.taken = FRAME_HEADER + len};
+	if (payload[0] >= FRAME_STDIN && payload[0] <= FRAME_STDERR)
+		return take_data(payload, len, out, err);
+	return take_json(payload, len, out, err);
+}

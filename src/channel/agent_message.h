@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The messages of the guest agent's streaming mode: how a client writes its own into a queue of
+ * bytes, and what it makes of the guest's. Which requests there are is the business of those who use
+ * this: agent.h for one on a connection, calls.h for many.
+ */
+#ifndef CHANNEL_AGENT_MESSAGE_H
+#define CHANNEL_AGENT_MESSAGE_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "channel/agent.h"
+
+/* Bytes of stdin in one frame, at most. */
+#define AGENT_STDIN_CHUNK ((size_t)65536)
+/* What a data frame has in front of its bytes: length, type and request number. */
+#define AGENT_DATA_FRONT ((size_t)13)
+
+enum agent_message_kind {
+	AGENT_MESSAGE_START,
+	AGENT_MESSAGE_STDOUT,
+	AGENT_MESSAGE_STDERR,
+	AGENT_MESSAGE_EXIT,
+	AGENT_MESSAGE_OTHER /* an event that we do not know: to be passed over */
+};
+
+struct agent_message {
+	enum agent_message_kind kind;
+	uint64_t request;     /* 0: the message names none */
+	const uint8_t *bytes; /* STDOUT, STDERR: inside the queue */
+	size_t len;
+	struct agent_exit exit; /* EXIT */
+	size_t taken;		/* to be consumed from the queue when done with it */
+};
+
+/* The longest frame of a guest in this mode: a queue with room for two always gets on. */
+size_t agent_message_limit(void);
+/* 1: *out is the first message of the queue; 0: more bytes are needed; -1 (ERR_IO): the guest broke
+ * the protocol or reports an error, and the connection is to be closed. */
+int agent_message_peek(const struct buf *in, struct agent_message *out, struct error *err);
+
+/* Each appends one frame. request is 1 to INT64_MAX. */
+int agent_message_exec(struct buf *out, uint64_t request, const struct agent_exec *exec,
+		       struct error *err);
+/* len is at most AGENT_STDIN_CHUNK. */
+int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, size_t len,
+			struct error *err);
+/* An event without anything to it: "stdin-close", "cancel". */
+int agent_message_event(struct buf *out, uint64_t request, const char *name, struct error *err);
+/* {"event":name,"request":N} to be completed and then queued. */
+json_t *agent_message_new(uint64_t request, const char *name, struct error *err);
+int agent_message_size(json_t *object, const struct agent_size *size, struct error *err);
+int agent_message_queue(struct buf *out, const json_t *value, struct error *err);
+
+#endif
