@@ -226,6 +226,10 @@ struct microagent_exec {
 	const char *cwd;	    /* NULL: the user's home if it exists, else / */
 	const char *user;	    /* NULL: the image's, else uid 1000 */
 	int64_t timeout_seconds;    /* 0: none */
+	/* {"nofile":{"soft":N,"hard":N},...} of setrlimit(2), set before the program begins; a number
+	 * may be "unlimited", either may be absent. Borrowed; NULL: none asked for. What the guest
+	 * refuses is exit code 125 with a start_error. */
+	json_t *rlimits;
 	/* On a terminal of the guest's, stderr then being part of `out`; NULL: on pipes. */
 	const struct microagent_terminal *terminal;
 };

@@ -78,6 +78,7 @@ static int exec_in(const struct workspace *ws, const struct microagent_exec *exe
 		.cwd = exec->cwd,
 		.user = exec->user,
 		.timeout_seconds = exec->timeout_seconds,
+		.rlimits = exec->rlimits,
 		.stdin_open = streams->in >= 0,
 		.terminal = exec->terminal ? &size : NULL,
 	};

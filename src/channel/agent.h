@@ -12,6 +12,7 @@
 #ifndef CHANNEL_AGENT_H
 #define CHANNEL_AGENT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ struct agent_exec {
 	const char *cwd;	    /* NULL: the guest's default */
 	const char *user;	    /* NULL: the guest's default */
 	int64_t timeout_seconds;    /* 0: none */
+	json_t *rlimits;	    /* {"nofile":{"soft":N,"hard":N},...}; NULL: none asked for */
 	bool stdin_open;	    /* false: /dev/null */
 	/* On a terminal of that size, stderr then being part of stdout; NULL: on pipes. */
 	const struct agent_size *terminal;

@@ -65,6 +65,8 @@ static int put_exec_how(json_t *request, const struct agent_exec *exec, struct e
 	if (exec->timeout_seconds > 0 &&
 	    json_put(request, "timeoutSeconds", json_integer(exec->timeout_seconds), err) < 0)
 		return -1;
+	if (exec->rlimits && json_put(request, "rlimits", json_incref(exec->rlimits), err) < 0)
+		return -1;
 	if (exec->terminal) {
 		json_auto_t *pty = json_object();
 

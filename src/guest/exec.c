@@ -42,6 +42,7 @@ struct job *exec_start(struct exec_context *context, const struct request *reque
 		.rows = request->rows,
 		.columns = request->columns,
 		.timeout_ms = request->timeout_ms,
+		.rlimits = &request->rlimits,
 		.program_fd = -1,
 	};
 

@@ -303,6 +303,7 @@ static int spawn(struct job *job, const struct job_spec *spec, struct child_ends
 		.cgroup_fd = job->cgroup.fd,
 		.program_fd = spec->program_fd,
 		.may_block = spec->may_block,
+		.rlimits = spec->rlimits,
 	};
 	struct spawn_failure failure = {0};
 

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "guest/cgroup.h"
+#include "guest/rlimits.h"
 #include "guest/users.h"
 
 enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
@@ -60,9 +61,10 @@ struct job_spec {
 	bool stdin_open; /* else /dev/null; a terminal is open anyway */
 	bool terminal;
 	uint16_t rows, columns;
-	uint64_t timeout_ms; /* 0: none */
-	int program_fd;	     /* -1, or the file to execute instead of argv[0] */
-	bool may_block;	     /* spawn.h */
+	uint64_t timeout_ms;	       /* 0: none */
+	int program_fd;		       /* -1, or the file to execute instead of argv[0] */
+	bool may_block;		       /* spawn.h */
+	const struct rlimits *rlimits; /* NULL: none asked for */
 };
 
 struct job;

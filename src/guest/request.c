@@ -60,6 +60,15 @@ static int get_environment(json_t *from, const char *path, struct request *out, 
 	return environ_check(out->env, *path ? "payload.env" : "env", err);
 }
 
+static int get_rlimits(json_t *from, const char *path, struct request *out, struct error *err)
+{
+	json_t *wanted = NULL;
+
+	if (json_get_object(from, path, "rlimits", JSON_OPTIONAL, &wanted, err) < 0)
+		return -1;
+	return rlimits_decode(wanted, *path ? "payload.rlimits" : "rlimits", &out->rlimits, err);
+}
+
 /* An empty string means the default, as an absent one does. */
 static int get_optional_string(json_t *from, const char *path, const char *key, const char **out,
 			       struct error *err)
@@ -127,6 +136,7 @@ static int decode_envelope_exec(json_t *payload, struct request *out, struct err
 {
 	if (get_argv(payload, "payload", "command", out, err) < 0 ||
 	    get_environment(payload, "payload", out, err) < 0 ||
+	    get_rlimits(payload, "payload", out, err) < 0 ||
 	    get_optional_string(payload, "payload", "cwd", &out->cwd, err) < 0 ||
 	    get_optional_string(payload, "payload", "user", &out->user, err) < 0)
 		return -1;
@@ -176,6 +186,7 @@ static int decode_exec_details(struct request *out, struct error *err)
 	uint64_t otherwise = out->stream ? 0 : limit_get(LIMIT_EXEC_FRAME_MS);
 
 	if (get_argv(doc, "", "cmd", out, err) < 0 || get_environment(doc, "", out, err) < 0 ||
+	    get_rlimits(doc, "", out, err) < 0 ||
 	    get_optional_string(doc, "", "cwd", &out->cwd, err) < 0 ||
 	    get_optional_string(doc, "", "user", &out->user, err) < 0 ||
 	    get_timeout(doc, "", "timeoutSeconds", otherwise, out, err) < 0)

@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "guest/rlimits.h"
 
 enum request_kind {
 	REQUEST_EXEC,	 /* either form */
@@ -49,6 +50,7 @@ struct request {
 	json_t *env;	   /* checked; NULL: none */
 	const char *cwd, *user;
 	uint64_t timeout_ms; /* 0: none */
+	struct rlimits rlimits;
 	bool stream;
 	bool stdin_open;
 	struct buf stdin_bytes; /* whole, of a request that does not stream */

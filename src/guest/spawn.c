@@ -153,6 +153,9 @@ static void run_child(void *data)
 	failure->step = SPAWN_SESSION;
 	if (enter_session(child->spec) < 0)
 		goto fail;
+	failure->step = SPAWN_RLIMIT;
+	if (child->spec->rlimits && rlimits_apply(child->spec->rlimits, &failure->resource) < 0)
+		goto fail;
 	failure->step = SPAWN_USER;
 	if (become(child->spec->user) < 0)
 		goto fail;
@@ -227,6 +230,10 @@ int spawn_explain(const struct spawn_failure *failure, const char *program, cons
 	bool missing = failure->errnum == ENOENT || failure->errnum == ENOTDIR;
 
 	switch (failure->step) {
+	case SPAWN_RLIMIT:
+		error_errno(err, failure->errnum, "cannot set the limit %s",
+			    rlimits_name(failure->resource));
+		return 125;
 	case SPAWN_CWD:
 		error_errno(err, failure->errnum, "cannot enter the directory %.300s",
 			    cwd ? cwd : "/");

@@ -16,25 +16,28 @@
 
 #include "base/error.h"
 #include "base/proc.h"
+#include "guest/rlimits.h"
 #include "guest/users.h"
 
 struct spawn_spec {
 	const char *const *argv; /* argv[0] without '/' is looked up in envp's PATH */
 	const char *const *envp;
-	const char *cwd;	 /* NULL: the user's home, or / without one */
-	const struct user *user; /* NULL: as we are */
-	int fds[3];		 /* all above 2; become 0, 1 and 2 */
-	bool terminal;		 /* fds[0] is a terminal, to be the session's own */
-	int cgroup_fd;		 /* -1: none */
-	int program_fd;		 /* -1: argv[0] names the program; else this file is it */
-	bool may_block;		 /* see above */
+	const char *cwd;	       /* NULL: the user's home, or / without one */
+	const struct user *user;       /* NULL: as we are */
+	int fds[3];		       /* all above 2; become 0, 1 and 2 */
+	bool terminal;		       /* fds[0] is a terminal, to be the session's own */
+	int cgroup_fd;		       /* -1: none */
+	int program_fd;		       /* -1: argv[0] names the program; else this file is it */
+	bool may_block;		       /* see above */
+	const struct rlimits *rlimits; /* NULL: those of every command */
 };
 
 /* Which step of the child failed. */
-enum spawn_step { SPAWN_NONE, SPAWN_SESSION, SPAWN_USER, SPAWN_CWD, SPAWN_EXEC };
+enum spawn_step { SPAWN_NONE, SPAWN_SESSION, SPAWN_RLIMIT, SPAWN_USER, SPAWN_CWD, SPAWN_EXEC };
 struct spawn_failure {
 	int step;
 	int errnum;
+	int resource; /* RLIMIT: which */
 };
 
 /*

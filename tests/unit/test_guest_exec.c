@@ -334,6 +334,54 @@ static void environment_directory_and_user(void **state)
 	assert_string_equal(who, expected);
 }
 
+/* Also the soft limit that only the hard one moves, and a soft one that lowers nothing else. */
+static void resource_limits(void **state)
+{
+	autofree char *answer = ask(
+		*state,
+		"{\"op\":\"exec\",\"payload\":{\"command\":[\"sh\",\"-c\",\"ulimit -Sn; "
+		"ulimit -Hn; ulimit -Sc; ulimit -Sf\"],\"rlimits\":{\"nofile\":{\"hard\":300},"
+		"\"core\":{\"soft\":0},\"fsize\":{\"soft\":512000,\"hard\":\"unlimited\"}}}}\n");
+	json_auto_t *framed = ask_frame(
+		*state, "{\"id\":\"i\",\"cmd\":[\"sh\",\"-c\",\"ulimit -n\"],\"rlimits\":{"
+			"\"nofile\":{\"soft\":100,\"hard\":200}}}");
+
+	assert_string_equal(
+		answer,
+		"{\"exit_code\":0,\"stdout\":\"300\\n300\\n0\\n1000\\n\",\"stderr\":\"\"}\n");
+	assert_string_equal(text_of(framed, "stdout"), "MTAwCg==");
+}
+
+static void resource_limits_refused(void **state)
+{
+	static const struct {
+		const char *limits, *error;
+	} cases[] = {
+		{"{\"nofiles\":{}}", "rlimits.nofiles is not a known field"},
+		{"{\"nofile\":{\"sof\":1}}", "rlimits.nofile.sof is not a known field"},
+		{"{\"nofile\":1}", "rlimits.nofile must be an object"},
+		{"{\"nofile\":{\"soft\":-1}}", "rlimits.nofile.soft"},
+		{"{\"nofile\":{\"soft\":\"much\"}}",
+		 "rlimits.nofile.soft must be an integer or \"unlimited\""},
+		{"{\"as\":{\"soft\":2,\"hard\":1}}", "rlimits.as.soft is above rlimits.as.hard"},
+		{"[]", "rlimits must be an object"},
+		/* Above what the kernel lets even root have. */
+		{"{\"nofile\":{\"hard\":4611686018427387904}}",
+		 "cannot set the limit nofile: Operation not permitted"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char request[256];
+		json_auto_t *answer = NULL;
+
+		snprintf(request, sizeof(request),
+			 "{\"id\":\"i\",\"cmd\":[\"true\"],\"rlimits\":%s}", cases[i].limits);
+		answer = ask_frame(*state, request);
+		assert_int_equal(number_of(answer, "exitCode"), 125);
+		assert_non_null(strstr(text_of(answer, "startError"), cases[i].error));
+	}
+}
+
 static uint64_t signal_mask(const char *status, const char *name)
 {
 	const char *at = strstr(status, name);
@@ -434,6 +482,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(output_is_cut, start, end),
 		cmocka_unit_test_setup_teardown(both_streams_fit_a_frame, start, end),
 		cmocka_unit_test_setup_teardown(environment_directory_and_user, start, end),
+		cmocka_unit_test_setup_teardown(resource_limits, start, end),
+		cmocka_unit_test_setup_teardown(resource_limits_refused, start, end),
 		cmocka_unit_test_setup_teardown(nothing_leaks, start, end),
 		cmocka_unit_test_setup_teardown(frames_at_once, start, end),
 		cmocka_unit_test_setup_teardown(breach_ends_the_connection, start, end),
