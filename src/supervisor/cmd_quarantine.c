@@ -23,7 +23,9 @@ static int ask(const struct record *record, json_t **answer, struct error *err)
 		deadline_in(limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_SEVER_MS));
 	json_auto_t *request = json_object();
 
-	if (json_put_string(request, "command", "quarantine", err) < 0)
+	if (json_put_string(request, "command", "quarantine", err) < 0 ||
+	    json_put_string(request, "requestID", record->call->request->identity.request_id, err) <
+		    0)
 		return -1;
 	return control_ask(record->ws.fd, request, deadline, answer, err);
 }

@@ -37,7 +37,8 @@ static enum asked ask(const struct record *record, enum command command, struct 
 
 	if (!settle_finds_life(record))
 		return ASKED_NOBODY;
-	if (control_sock_power(record->ws.fd, command_table[command].name, deadline, err) == 0)
+	if (control_sock_power(record->ws.fd, command_table[command].name,
+			       record->call->request->identity.request_id, deadline, err) == 0)
 		return ASKED;
 	/* Its socket goes shortly before its lease does. */
 	return err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE ? ASKED : ASKED_IN_VAIN;

@@ -191,6 +191,7 @@ static void close_all(struct live *live)
 		close(live->time_fd);
 	json_decref(live->runtime);
 	json_decref(live->last_event);
+	json_decref(live->asked_by);
 	json_decref(live->result);
 	json_decref(live->pending);
 	json_decref(live->severed);

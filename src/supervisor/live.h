@@ -57,9 +57,10 @@ struct live {
 	struct outcome outcome;
 	enum state state; /* last recorded, or to be recorded when there is room */
 	json_t *last_event;
-	json_t *result;	 /* until it is in result.json */
-	json_t *pending; /* events that the disk had no room for, oldest first */
-	json_t *severed; /* names of the channels that a quarantine has cut; NULL before one */
+	json_t *asked_by; /* requestID of who asked for what happens now; NULL: the start's */
+	json_t *result;	  /* until it is in result.json */
+	json_t *pending;  /* events that the disk had no room for, oldest first */
+	json_t *severed;  /* names of the channels that a quarantine has cut; NULL before one */
 	struct control_client *quarantine_client; /* waits for the end of it */
 	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
 	int64_t memory_mib;			  /* that the VM was booted with */
@@ -79,6 +80,8 @@ int live_main(const struct backend *backend, char *argv0, const char *label);
 
 /* live_record.c */
 void live_record(struct live *live, enum state state, const char *detail);
+/* What is recorded from now on was asked for by this request of control.sock, if it says whose it is. */
+void live_asked_by(struct live *live, const json_t *request);
 /* Once more what could not be written for want of room. True when nothing waits any more. */
 bool live_record_pending(struct live *live);
 /* Takes room on the disk for the last records; the end gives it back with the sockets. */
@@ -110,7 +113,8 @@ int live_balloon(struct live *live, const json_t *request, struct control_client
 
 /* live_quarantine.c */
 /* Begins it. The client has its answer when it is proven and recorded, or has failed. */
-int live_quarantine(struct live *live, struct control_client *client, struct error *err);
+int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
+		    struct error *err);
 void live_severed(void *data, const json_t *names, const struct error *why); /* a VM's event */
 /* What the end of the VM means for a quarantine that is under way. */
 void live_quarantine_over(struct live *live);

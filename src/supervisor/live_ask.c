@@ -29,17 +29,13 @@ static int ask_power(struct live *live, const json_t *request, struct control_cl
 		if (strcmp(actions[i].action, action) != 0)
 			continue;
 		log_line(&live->log, "asked to %s by control.sock", action);
+		/* A halt that comes after a kill changes nothing of what is under way. */
+		if (intent_after(live->outcome.intent, actions[i].intent) != live->outcome.intent)
+			live_asked_by(live, request);
 		live_end(live, actions[i].intent, NULL);
 		return 0;
 	}
 	return error_set(err, ERR_INVALID, "action must be halt, stop or kill");
-}
-
-static int ask_quarantine(struct live *live, const json_t *request, struct control_client *client,
-			  struct error *err)
-{
-	(void)request;
-	return live_quarantine(live, client, err);
 }
 
 /* 0: done, or the answer is deferred. */
@@ -51,7 +47,7 @@ static int act(struct live *live, const json_t *request, struct control_client *
 		int (*fn)(struct live *live, const json_t *request, struct control_client *client,
 			  struct error *err);
 	} requests[] = {{"power", ask_power},
-			{"quarantine", ask_quarantine},
+			{"quarantine", live_quarantine},
 			{"readiness", live_readiness},
 			{"balloon", live_balloon}};
 	const char *command = NULL;

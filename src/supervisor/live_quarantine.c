@@ -83,7 +83,8 @@ static void fail(struct live *live, const struct error *why)
 	answer(live, &cause);
 }
 
-int live_quarantine(struct live *live, struct control_client *client, struct error *err)
+int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
+		    struct error *err)
 {
 	struct error why = {0};
 
@@ -92,6 +93,7 @@ int live_quarantine(struct live *live, struct control_client *client, struct err
 	live->severed = json_array();
 	if (!live->severed)
 		return error_set(err, ERR_IO, "out of memory");
+	live_asked_by(live, request);
 	log_line(&live->log, "quarantine");
 	control_sock_defer(client);
 	live->quarantine_client = client;

@@ -78,6 +78,16 @@ bool live_record_pending(struct live *live)
 	return true;
 }
 
+void live_asked_by(struct live *live, const json_t *request)
+{
+	json_t *id = json_object_get(request, "requestID");
+
+	if (!json_is_string(id))
+		return;
+	json_decref(live->asked_by);
+	live->asked_by = json_incref(id);
+}
+
 void live_record(struct live *live, enum state state, const char *detail)
 {
 	char now[CLOCK_TEXT];
@@ -88,6 +98,8 @@ void live_record(struct live *live, enum state state, const char *detail)
 	event = event_json(live->ticket.identity, state, detail && *detail ? detail : NULL, now);
 	if (!event)
 		return;
+	if (live->asked_by)
+		json_object_set(json_object_get(event, "identity"), "requestID", live->asked_by);
 	if (state == STATE_QUARANTINED && live->severed)
 		json_object_set(event, "severed", live->severed);
 	live->state = state;

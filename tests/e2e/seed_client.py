@@ -2,6 +2,7 @@
 """A host client of its own, written from the protocol's published description alone: it shares no
 code, no schema and no table with microagent, and checks of every answer what the description says."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -40,15 +41,18 @@ class Refused(Exception):
 
 
 class Client:
-    def __init__(self, supervisor, backend, env=None, wrap=()):
+    def __init__(self, supervisor, backend, env=None, wrap=(), numbered=False):
+        """numbered: each request has a requestID of its own."""
         self.argv, self.backend, self.env = [*wrap, str(supervisor)], backend, env
+        self.numbers = itertools.count(1) if numbered else None
 
     def begin(self, command, identity=None, config=None):
         """Sends the request; finish() takes the answer. `run` lasts as long as its workspace."""
         request = {"command": command}
         needs = COMMANDS[command]
         if "identity" in needs:
-            request["identity"] = identity
+            request["identity"] = {**identity, "requestID": f"req-{next(self.numbers)}"} \
+                if self.numbers else identity
         if "config" in needs:
             request["config"] = config
         elif "stateDir" in needs:
@@ -101,7 +105,9 @@ class Client:
     def check_event(event, request):
         for key in ("runtimeID", "role", "backend"):
             assert event["identity"][key] == request["identity"][key], event
-        assert event["identity"]["requestID"]
+        # the event of a command that changes the state is that command's; else it is the latest one
+        assert event["identity"]["requestID"] == request["identity"]["requestID"] or \
+            event["identity"]["requestID"] and request["command"] in ("check", "inspect"), event
         assert event["state"] in STATES and TIME.fullmatch(event["observedAt"]), event
 
     @staticmethod

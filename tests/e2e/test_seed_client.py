@@ -38,9 +38,9 @@ def on_this_host(host, text):
     return request["identity"], config
 
 
-def client(host, wrap=()):
+def client(host, wrap=(), **kw):
     host.state.mkdir(mode=0o700, exist_ok=True)
-    return Client(BIN / "microagent-qemu-supervisor", "qemu", env=host.env, wrap=wrap)
+    return Client(BIN / "microagent-qemu-supervisor", "qemu", env=host.env, wrap=wrap, **kw)
 
 
 def isolated(host, text=PREPARE):
@@ -119,7 +119,7 @@ def test_verification(host):
 
 
 def test_life(host):
-    call = client(host)
+    call = client(host, numbered=True)
     identity, config = isolated(host)
     refused(call, "start", identity, config)  # nothing was prepared
     assert call("prepare", identity, config)["event"]["state"] == "prepared"
