@@ -43,6 +43,9 @@
 	X(ENDING_MS, 2000, "ms", "last moments of a workspace that has recorded its end")          \
 	X(AGENT_LOST_MS, 2000, "ms", "end of the VM after the end of its control stream")          \
 	X(WORKLOAD_GRACE_MS, 30000, "ms", "result of a guest after its workload's own timeout")    \
+	X(CGROUP_OVERHEAD_MIB, 512, "MiB",                                                         \
+	  "memory of a workspace's cgroup beyond the guest's own: the programs around it")         \
+	X(CGROUP_PIDS, 1024, "processes", "and threads in a workspace's cgroup")                   \
 	X(DIGEST_MS, 120000, "ms", "hashing of one file")                                          \
 	X(FREEZE_MS, 10000, "ms", "a file system frozen to be copied")                             \
 	X(READER_LOCK_MS, 60000, "ms", "another command's reading of the same workspace")          \

@@ -3,21 +3,32 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define GROUP_PREFIX "microagent."
+#define DEPTH_MAX 64 /* of groups in each other */
 
 static bool is_path(const struct config *config)
 {
 	return config->cgroup && *config->cgroup == '/';
 }
 
-/* Opening for writing is the question of rights that the kernel asks at the move. */
-static int open_procs(const char *path, struct error *err)
+static int open_group(const char *path, struct error *err)
 {
 	struct statfs fs;
 	autoclose int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -28,7 +39,14 @@ static int open_procs(const char *path, struct error *err)
 		return error_errno(err, errno, "%s", path);
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		return error_set(err, ERR_INVALID, "%s is no cgroup of version 2", path);
+	return steal_fd(&dir);
+}
+
+/* Opening for writing is the question of rights that the kernel asks at the move. */
+static int open_procs(int dir, const char *path, struct error *err)
+{
 	int procs = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
 	return procs >= 0 ? procs : error_errno(err, errno, "%s/cgroup.procs", path);
 }
 
@@ -36,19 +54,231 @@ int cgroup_check(const struct config *config, struct error *err)
 {
 	if (!is_path(config))
 		return 0;
-	autoclose int procs = open_procs(config->cgroup, err);
-	return procs < 0 ? error_prefix(err, "config.cgroup") : 0;
-}
+	autoclose int dir = open_group(config->cgroup, err);
+	autoclose int procs = dir < 0 ? -1 : open_procs(dir, config->cgroup, err);
 
-int cgroup_enter(const struct config *config, struct error *err)
-{
-	if (!is_path(config))
-		return 0;
-	autoclose int procs = open_procs(config->cgroup, err);
 	if (procs < 0)
 		return error_prefix(err, "config.cgroup");
-	if (write(procs, "0", 1) != 1)
-		return error_errno(err, errno, "config.cgroup: %s cannot be entered",
+	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return error_errno(err, errno, "config.cgroup: no group can be made in %s",
 				   config->cgroup);
 	return 0;
+}
+
+/* --- limits ------------------------------------------------------------------------------------- */
+
+static int write_word(int dir, const char *name, const char *word, struct error *err)
+{
+	autoclose int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, word, strlen(word)) != (ssize_t)strlen(word))
+		return error_errno(err, errno, "%s", name);
+	return 0;
+}
+
+int cgroup_limit(int dir, const char *name, uint64_t value, struct error *err)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return write_word(dir, name, text, err);
+}
+
+/* The controller is switched on for the children of the given group; where that cannot be, because
+ * it is not to be had or the group has processes of its own, the limit is missing. */
+static void limit(int parent, int dir, const char *controller, uint64_t value, struct log *log)
+{
+	struct error why = {0}, ignored;
+	char word[32], name[32];
+
+	snprintf(word, sizeof(word), "+%s", controller);
+	snprintf(name, sizeof(name), "%s.max", controller);
+	(void)write_word(parent, "cgroup.subtree_control", word, &why);
+	if (cgroup_limit(dir, name, value, why.code ? &ignored : &why) == 0)
+		log_line(log, "cgroup: %s is %" PRIu64, name, value);
+	else
+		log_line(log, "cgroup: no %s is set: the controller \"%s\" is not to be had: %s",
+			 name, controller, why.msg);
+}
+
+/* --- a group of our own --------------------------------------------------------------------------- */
+
+/* The top of the mount that a group lies in. */
+static int open_top(int dir)
+{
+	autoclose int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+
+	for (int depth = 0; at >= 0 && depth < DEPTH_MAX; depth++) {
+		autoclose int above = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (above < 0 || fstatfs(above, &fs) < 0)
+			return -1;
+		if (fs.f_type != CGROUP2_SUPER_MAGIC)
+			return steal_fd(&at);
+		close(at);
+		at = steal_fd(&above);
+	}
+	return -1;
+}
+
+/* The group that this process is in now: "/a/b". */
+static bool find_own(char out[PATH_MAX])
+{
+	autofile FILE *file = fopen("/proc/self/cgroup", "re");
+
+	while (file && fgets(out, PATH_MAX, file)) {
+		if (strncmp(out, "0::/", 4) != 0)
+			continue;
+		out[strcspn(out, "\n")] = '\0';
+		memmove(out, out + 3, strlen(out + 3) + 1);
+		return true;
+	}
+	return false;
+}
+
+static int open_home(int parent)
+{
+	char own[PATH_MAX];
+	autoclose int top = open_top(parent);
+	autoclose int home = -1;
+
+	if (top < 0 || !find_own(own))
+		return -1;
+	home = own[1] ? openat(top, own + 1, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : steal_fd(&top);
+	return home < 0 ? -1 : openat(home, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+}
+
+/* The name says what it is for; the pid makes it another one at every start. One of the same name is
+ * of a process that is no more. */
+static int make(int parent, const char *given, const char *id, char **path, struct error *err)
+{
+	const char *name;
+
+	if (asprintf(path, "%s/" GROUP_PREFIX "%.200s.%d", given, id, (int)getpid()) < 0) {
+		*path = NULL;
+		return error_set(err, ERR_IO, "out of memory");
+	}
+	name = strrchr(*path, '/') + 1;
+	(void)unlinkat(parent, name, AT_REMOVEDIR);
+	if (mkdirat(parent, name, 0755) == 0)
+		return 0;
+	error_errno(err, errno, "%s", *path);
+	free(steal_ptr(path));
+	return -1;
+}
+
+static int enter(int parent, struct cgroup *group, uint64_t memory_bytes, struct log *log,
+		 struct error *err)
+{
+	autoclose int dir = open_group(group->path, err);
+	autoclose int procs = dir < 0 ? -1 : open_procs(dir, group->path, err);
+
+	if (procs < 0)
+		return -1;
+	log_line(log, "cgroup: %s", group->path);
+	limit(parent, dir, "memory", memory_bytes, log);
+	limit(parent, dir, "pids", limit_get(LIMIT_CGROUP_PIDS), log);
+	group->home = open_home(parent);
+	if (write(procs, "0", 1) != 1)
+		return error_errno(err, errno, "%s cannot be entered", group->path);
+	return 0;
+}
+
+int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
+		 struct cgroup *out, struct log *log, struct error *err)
+{
+	struct cgroup group = CGROUP_NONE;
+
+	if (!is_path(config))
+		return 0;
+	autoclose int parent = open_group(config->cgroup, err);
+	if (parent < 0 || make(parent, config->cgroup, id, &group.path, err) < 0)
+		return error_prefix(err, "config.cgroup");
+	if (enter(parent, &group, memory_bytes, log, err) == 0) {
+		*out = group;
+		return 0;
+	}
+	rmdir(group.path);
+	cgroup_free(&group);
+	return error_prefix(err, "config.cgroup");
+}
+
+/* The given group takes us only where it may have processes and children both. */
+static int go_home(const struct cgroup *group, struct error *err)
+{
+	if (group->home >= 0 && write(group->home, "0", 1) == 1)
+		return 0;
+	autoclose int dir = open_group(group->path, err);
+	autoclose int above = dir < 0 ? -1 : openat(dir, "../cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+	if (above >= 0 && write(above, "0", 1) == 1)
+		return 0;
+	return error_errno(err, errno, "%s cannot be left", group->path);
+}
+
+int cgroup_leave(struct cgroup *group, struct error *err)
+{
+	if (!group->path)
+		return 0;
+	if (go_home(group, err) < 0 ||
+	    cgroup_remove(group->path, clock_mono_ns() + limit_get(LIMIT_VMM_END_MS) * NS_PER_MS,
+			  err) < 0)
+		return -1;
+	cgroup_free(group);
+	return 0;
+}
+
+void cgroup_free(struct cgroup *group)
+{
+	free(group->path);
+	cleanup_close(&group->home);
+	*group = (struct cgroup)CGROUP_NONE;
+}
+
+/* --- the end of one ------------------------------------------------------------------------------- */
+
+static bool is_empty(int events)
+{
+	char text[256];
+	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return strstr(text, "populated 0") != NULL;
+}
+
+/* A change of cgroup.events is told as POLLPRI. */
+static int empty(int dir, const char *path, uint64_t deadline_ns, struct error *err)
+{
+	autoclose int events = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	if (events < 0)
+		return error_errno(err, errno, "%s/cgroup.events", path);
+	if (is_empty(events))
+		return 0;
+	if (write_word(dir, "cgroup.kill", "1", err) < 0)
+		return error_prefix(err, "%s", path);
+	while (!is_empty(events))
+		if (fd_wait(events, POLLPRI, deadline_ns, err) < 0)
+			return error_prefix(err, "%s: processes in it did not end", path);
+	return 0;
+}
+
+int cgroup_remove(const char *path, uint64_t deadline_ns, struct error *err)
+{
+	const char *name = strrchr(path, '/');
+	struct error why = {0};
+
+	if (!name || strncmp(name + 1, GROUP_PREFIX, strlen(GROUP_PREFIX)) != 0)
+		return error_set(err, ERR_INVALID, "%s is no cgroup of a workspace", path);
+	autoclose int dir = open_group(path, &why);
+	if (dir < 0 && why.code == ERR_NOT_FOUND)
+		return 0;
+	if (dir < 0) {
+		*err = why;
+		return -1;
+	}
+	if (empty(dir, path, deadline_ns, err) < 0)
+		return -1;
+	return rmdir(path) == 0 ? 0 : error_errno(err, errno, "%s", path);
 }

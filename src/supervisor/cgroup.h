@@ -1,18 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cgroup of a workspace. Given a path, the live supervisor moves there before it starts
- * anything, so that everything of the workspace is born in it; its limits and its end are the
- * business of whoever made it. Without one everything stays where the command was run.
+ * The cgroup of a workspace. Given a path, the live supervisor makes a group of its own below it,
+ * sets what it may use, and moves there before it starts anything, so that everything of the
+ * workspace is born in it. At the end it goes back to where it came from, kills what is left and
+ * removes the group; the given one stays as it was but for the controllers that were switched on for
+ * its children. Without a path everything stays where the command was run.
  */
 #ifndef SUPERVISOR_CGROUP_H
 #define SUPERVISOR_CGROUP_H
 
+#include <stdint.h>
+
 #include "base/error.h"
+#include "base/log.h"
 #include "contract/request.h"
 
-/* That config.cgroup, where it is a path, is a cgroup (version 2) that we may enter. */
+struct cgroup {
+	char *path; /* of our own group; NULL: there is none */
+	int home;   /* cgroup.procs of where we came from; -1: not to be had */
+};
+
+#define CGROUP_NONE                      \
+	{                                \
+		.path = NULL, .home = -1 \
+	}
+
+/* That config.cgroup, where it is a path, is a cgroup (version 2) in which we may make one. */
 int cgroup_check(const struct config *config, struct error *err);
-/* Moves the calling process there. */
-int cgroup_enter(const struct config *config, struct error *err);
+/* Makes the group for the workspace `id` and moves the calling process there. Its processes may
+ * have memory_bytes together. A limit that cannot be set is a line of the log. Nothing where
+ * config.cgroup is no path. */
+int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
+		 struct cgroup *out, struct log *log, struct error *err);
+/* Out of it again, with which it is removed. Fails while it cannot be left, as where the group that
+ * we came from is no more. */
+int cgroup_leave(struct cgroup *cgroup, struct error *err);
+void cgroup_free(struct cgroup *cgroup);
+
+/* Kills what is in a group of ours, waits for its end until the deadline, and removes it. One that
+ * is not there is removed already; ERR_INVALID for what is no group of ours. */
+int cgroup_remove(const char *path, uint64_t deadline_ns, struct error *err);
+
+/* In the directory of a group: "<name>" takes the value. For cgroup_enter() and its test. */
+int cgroup_limit(int dir, const char *name, uint64_t value, struct error *err);
 
 #endif

@@ -258,6 +258,7 @@ static int begin(struct start *start, struct response *response, struct error *e
 	/* Nobody of ours is left who could hold the host's ports. */
 	if (lease < 0 || publish_require_free(&record->call->request->config, err) < 0)
 		return -1;
+	leftover_end_cgroup(&record->ws, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS);
 	if (workspace_remove_file(&record->ws, "result.json", err) < 0 ||
 	    workspace_remove_file(&record->ws, "runtime.json", err) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0 ||

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/proc.h"
+#include "supervisor/cgroup.h"
 
 #define PF_EXITING 0x4u /* the kernel's, of linux/sched.h, and stable in /proc */
 
@@ -124,6 +125,16 @@ void leftover_kill_supervisor(const struct workspace *ws)
 			     json_object_get(runtime, "supervisorStartTime"), 0);
 }
 
+/* What its supervisor could not remove; whatever is in it goes with it. */
+static void end_cgroup(const json_t *runtime, uint64_t deadline_ns)
+{
+	const char *path = json_string_value(json_object_get(runtime, "cgroup"));
+	struct error ignored;
+
+	if (path)
+		(void)cgroup_remove(path, deadline_ns, &ignored);
+}
+
 void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 {
 	json_auto_t *runtime = read_runtime(ws);
@@ -141,6 +152,15 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 		end_recorded(json_object_get(companion, "pid"),
 			     json_object_get(companion, "startTime"), deadline_ns);
 	}
+	end_cgroup(runtime, deadline_ns);
+}
+
+void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
+{
+	json_auto_t *runtime = read_runtime(ws);
+
+	if (runtime && is_of_this_boot(runtime))
+		end_cgroup(runtime, deadline_ns);
 }
 
 /* vsock.sock, vsock.sock_<P>, console.sock: what leads into the guest or comes from it */

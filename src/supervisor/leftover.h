@@ -20,9 +20,12 @@ bool leftover_of_another_boot(const struct workspace *ws);
 bool leftover_supervisor_is_gone(const struct workspace *ws);
 /* SIGKILL to the live supervisor, with which everything of the workspace dies. */
 void leftover_kill_supervisor(const struct workspace *ws);
-/* Waits for every recorded process to end, then kills what has not by the deadline (monotonic). A
- * runtime.json that cannot be read names nobody. */
+/* Waits for every recorded process to end, then kills what has not by the deadline (monotonic), and
+ * removes the workspace's cgroup with whatever is in it. A runtime.json that cannot be read names
+ * nobody. */
 void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns);
+/* The cgroup alone, where a live supervisor could not remove it. */
+void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns);
 /* What is there only while a live supervisor is: the sockets, and the file that keeps room on the
  * disk for the last records. */
 #define LEFTOVER_RESERVE "reserve"

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
-#include "supervisor/cgroup.h"
 #include "supervisor/channels.h"
 #include "supervisor/leftover.h"
 #include "supervisor/manifest.h"
@@ -149,7 +148,7 @@ static int begin(struct live *live, struct error *err)
 		return -1;
 	live_reserve(live);
 	live->memory_mib = manifest.config.memory_mib;
-	status = cgroup_enter(&manifest.config, err);
+	status = live_cgroup_begin(live, &manifest.config, err);
 	if (status == 0)
 		status = live_ask_begin(live, err);
 	if (status == 0)
@@ -185,6 +184,7 @@ static void close_all(struct live *live)
 	control_stream_free(live->control);
 	console_free(live->console);
 	live->backend->free(live->vm);
+	cgroup_free(&live->cgroup);
 	serial_log_close(&live->serial);
 	loop_free(live->loop);
 	if (live->time_fd >= 0)
@@ -224,6 +224,7 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 			    .time_fd = -1,
 			    .state = STATE_STARTING,
 			    .serial.fd = -1,
+			    .cgroup = CGROUP_NONE,
 			    .log.fd = -1};
 	autofree char *own_label = strdup(label);
 	struct error err = {0};

@@ -13,6 +13,7 @@
  *   live_balloon.c     how much memory the guest may have
  *   live_quarantine.c  every channel cut, and the VM goes on
  *   live_channels.c  published ports, mediation, listeners; readiness
+ *   live_cgroup.c  the cgroup of its own
  *   live_end.c     how it is ended, and what the end meant
  */
 #ifndef SUPERVISOR_LIVE_H
@@ -28,6 +29,7 @@
 #include "base/loop.h"
 #include "contract/state.h"
 #include "store/store.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/console.h"
 #include "supervisor/control_sock.h"
 #include "supervisor/control_stream.h"
@@ -49,6 +51,7 @@ struct live {
 	struct control_stream *control;
 	struct control_sock *requests;
 	struct serial_log serial;
+	struct cgroup cgroup;
 	struct console *console;
 	struct channels *channels;
 	struct readiness *readiness;
@@ -127,6 +130,12 @@ int live_readiness(struct live *live, const json_t *request, struct control_clie
 /* Closes published ports, mediation and listeners with their connections, for good, and appends a
  * text about each to the array `severed`. Nothing when there are none. */
 int live_channels_sever(struct live *live, json_t *severed, struct error *err);
+
+/* live_cgroup.c: everything of the workspace is in it, this process until the end. */
+int live_cgroup_begin(struct live *live, const struct config *config, struct error *err);
+/* Kills what is left in it, and removes it; what cannot be is a line of the log, and done by the
+ * next command. */
+void live_cgroup_end(struct live *live);
 
 /* live_end.c */
 /* Asks for the end or forces it, by what stands then. cause: for INTENT_FAILED, else NULL. */

@@ -83,22 +83,58 @@ def cgroup():
     path.rmdir()
 
 
+def cgroup_of(host, given):
+    """The workspace's own, which is the only one in the given."""
+    own = Path(json.loads((host.state / "agent-1" / "runtime.json").read_text())["cgroup"])
+    assert [p for p in given.iterdir() if p.is_dir()] == [own] and own.name.startswith("microagent.agent-1.")
+    return own
+
+
+def check_limits(host, given, own, memory):
+    """As asked for where the kernel has the controllers in this hierarchy, else the log tells."""
+    log = (host.state / "agent-1" / "supervisor.log").read_text()
+    for controller, value in (("memory", memory), ("pids", 1024)):
+        if controller in (given / "cgroup.controllers").read_text().split():
+            assert (own / f"{controller}.max").read_text().split() == [str(value)]
+        else:
+            assert f'cgroup: no {controller}.max is set: the controller "{controller}" is not to be had' in log, log
+
+
 def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
     shared = host.base / "shared"
     shared.mkdir()
     config = host.config(cgroup=str(cgroup), shares=[{"tag": "s", "path": str(shared), "mountpoint": "/s", "mode": "rw"}])
     code, answer, _ = host.supervisor(request("prepare", config))
     assert code == 0, answer
-    code, answer, _ = host.supervisor(request("start", config))
-    assert code == 0, answer
-    inside = {int(line) for line in (cgroup / "cgroup.procs").read_text().split()}
+
+    def start():
+        code, answer, _ = host.supervisor(request("start", config))
+        assert code == 0, answer
+        return cgroup_of(host, cgroup)
+    own = start()
+    inside = {int(line) for line in (own / "cgroup.procs").read_text().split()}
     runtime = json.loads((host.state / "agent-1" / "runtime.json").read_text())
     assert {runtime["pid"], runtime["supervisorPid"]} | {c["pid"] for c in runtime["companions"]} <= inside
     assert set(host.processes()) <= inside and len(inside) >= 5
-    # Whoever has the cgroup has the workspace.
+    check_limits(host, cgroup, own, (256 + 512) << 20)
+    # Whoever has the cgroup has the workspace, and whoever comes then removes what is left.
     (cgroup / "cgroup.kill").write_text("1")
     assert ended(host, "agent-1")["state"] == "failed"
-    wait_until(lambda: not (cgroup / "cgroup.procs").read_text(), "the cgroup to be empty")
+    assert not own.exists()
+    # A process that somebody put there goes with the workspace, also when there is no way back to
+    # the group that the start was made from.
+    origin = cgroup.with_name(cgroup.name + "-origin")
+    origin.mkdir()
+    host.wrap = ["sh", "-c", f'echo 0 > {origin}/cgroup.procs && exec "$@"', "sh"]
+    own = start()
+    host.wrap = []
+    origin.rmdir()
+    with subprocess.Popen(["sleep", "1000"]) as stranger:
+        (own / "cgroup.procs").write_text(str(stranger.pid))
+        code, answer, _ = host.supervisor(request("kill", sparse(host)))
+        assert code == 0 and not own.exists(), answer
+        assert stranger.wait(timeout=HANG_S) == -9
+    assert "cgroup" not in json.loads((host.state / "agent-1" / "runtime.json").read_text())
     host.supervisor(request("delete", sparse(host)))
 
 
