@@ -32,13 +32,15 @@ static int copy_disk(struct make *make, json_t *object, const char *key, const c
 	return json_put_string(object, key, copy, err);
 }
 
-/* What is read-only can be shared. */
+/* What is read-only can be shared, also the base of a layer. */
 static int copy_disks(struct make *make, json_t *config, struct error *err)
 {
 	json_t *disk;
 	size_t i;
 
-	if (copy_disk(make, config, "rootfsPath", "rootfs.ext4", err) < 0)
+	const char *root = *text_of(config, "rootfsBase") ? "rootfs.qcow2" : "rootfs.ext4";
+
+	if (copy_disk(make, config, "rootfsPath", root, err) < 0)
 		return -1;
 	json_array_foreach(json_object_get(config, "disks"), i, disk)
 	{

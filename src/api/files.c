@@ -124,7 +124,9 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 	} else if (!s->running && reader_hold(reader, &s->existing, err) < 0) {
 		return -1;
 	}
-	return reader_boot(reader, s->config, disk ? disk : place->disk, use, err);
+	const struct reader_disk what = {disk ? disk : place->disk, place->base};
+
+	return reader_boot(reader, s->config, &what, use, err);
 }
 
 /* Reads path without the help of anything that the workspace runs. */

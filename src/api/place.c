@@ -28,6 +28,7 @@ static const char *text_of(const json_t *object, const char *key)
 void place_free(struct place *place)
 {
 	free(place->disk);
+	free(place->base);
 	free(place->mountpoint);
 	free(place->within);
 	*place = (struct place){0};
@@ -96,6 +97,13 @@ static int fill(const struct workspace *ws, const json_t *config, const char *cl
 	place.disk = disk_of(ws, config, found, err);
 	if (!place.disk)
 		return -1;
+	if (!found->item && *text_of(config, "rootfsBase")) {
+		place.base = path_join(".", text_of(config, "rootfsBase"), err);
+		if (!place.base) {
+			place_free(&place);
+			return -1;
+		}
+	}
 	place.mountpoint = strdup(found->item ? text_of(found->item, "mountpoint") : "/");
 	place.within = strdup(clean[found->len] ? clean + found->len : "/");
 	if (place.mountpoint && place.within) {

@@ -11,6 +11,7 @@
 
 struct place {
 	char *disk;	  /* path of the image */
+	char *base;	  /* path of the raw disk that it is a layer of; NULL: it is raw */
 	char *mountpoint; /* of it in the guest */
 	char *within;	  /* the path on that disk, from "/" */
 	bool changes;	  /* the guest can write to it */

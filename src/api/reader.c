@@ -99,13 +99,14 @@ static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
 }
 
 static json_t *make_reader_config(const struct reader *reader, const json_t *recorded,
-				  const char *disk, struct error *err)
+				  const struct reader_disk *disk, struct error *err)
 {
 	json_auto_t *config = json_object();
 	const json_t *accelerator = json_object_get(recorded, "accelerator");
 
 	if (put_kernel(config, recorded, err) < 0 ||
-	    json_put_string(config, "rootfsPath", disk, err) < 0 ||
+	    json_put_string(config, "rootfsPath", disk->path, err) < 0 ||
+	    (disk->base && json_put_string(config, "rootfsBase", disk->base, err) < 0) ||
 	    json_put_string(config, "stateDir", reader->dir.path, err) < 0 ||
 	    json_put(config, "memoryMiB", json_integer(MEMORY_MIB), err) < 0 ||
 	    json_put(config, "cpuCount", json_integer(1), err) < 0 ||
@@ -158,8 +159,8 @@ static int wait_running(struct reader *reader, struct error *err)
 	}
 }
 
-int reader_boot(struct reader *reader, const json_t *config, const char *disk, enum reader_use use,
-		struct error *err)
+int reader_boot(struct reader *reader, const json_t *config, const struct reader_disk *disk,
+		enum reader_use use, struct error *err)
 {
 	const char *option = use == READER_WRITE ? "--writer" : "--reader";
 	json_t *own = make_reader_config(reader, config, disk, err);

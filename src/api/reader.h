@@ -34,9 +34,14 @@ int reader_begin(const struct microagent *agent, const struct existing *existing
 		 struct reader *out, struct error *err);
 /* Makes the lease of the workspace the reader's. ERR_CONFLICT when something of it lives. */
 int reader_hold(struct reader *reader, const struct existing *existing, struct error *err);
-/* Boots; config is the workspace's recorded one, disk the path of the image. */
-int reader_boot(struct reader *reader, const json_t *config, const char *disk, enum reader_use use,
-		struct error *err);
+/* What is read: the path of a raw image, or of a layer over the raw image base. */
+struct reader_disk {
+	const char *path;
+	const char *base; /* NULL: path is raw */
+};
+/* Boots; config is the workspace's recorded one. */
+int reader_boot(struct reader *reader, const json_t *config, const struct reader_disk *disk,
+		enum reader_use use, struct error *err);
 void reader_end(struct reader *reader); /* leaves nothing; accepts READER_NONE */
 
 #endif

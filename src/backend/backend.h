@@ -75,6 +75,7 @@ struct vm_boot {
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed */
 	enum vm_use use;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
+	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw */
 	const struct vm_disk *disks;
 	size_t disk_count;
 	int workspace_fd;	    /* directory of the workspace */

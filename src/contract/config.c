@@ -20,17 +20,14 @@ const char *const network_mode_names[3] = {
 };
 static_assert(NETWORK_BRIDGED == 2, "a name for every mode");
 
-static const char *const config_keys[] = {"kernelPath",	 "initrdPath",
-					  "rootfsPath",	 "stateDir",
-					  "memoryMiB",	 "cpuCount",
-					  "command",	 "env",
-					  "user",	 "hostname",
-					  "disks",	 "timeoutSeconds",
-					  "network",	 "vsockListeners",
-					  "accelerator", "shares",
-					  "bundles",	 "mediation",
-					  "outputs",	 "image",
-					  "cgroup",	 NULL};
+static const char *const config_keys[] = {"kernelPath",	    "initrdPath", "rootfsPath",
+					  "rootfsBase",	    "stateDir",	  "memoryMiB",
+					  "cpuCount",	    "command",	  "env",
+					  "user",	    "hostname",	  "disks",
+					  "timeoutSeconds", "network",	  "vsockListeners",
+					  "accelerator",    "shares",	  "bundles",
+					  "mediation",	    "outputs",	  "image",
+					  "cgroup",	    NULL};
 
 /* The first error in this order is the one that is told. */
 static int (*const sections[])(struct config_decode *d, struct error *err) = {
@@ -93,6 +90,7 @@ void config_bind(json_t *normalised, struct config *out)
 		.kernel_path = text_of(n, "kernelPath"),
 		.initrd_path = text_of(n, "initrdPath"),
 		.rootfs_path = text_of(n, "rootfsPath"),
+		.rootfs_base = text_of(n, "rootfsBase"),
 		.state_dir = text_of(n, "stateDir"),
 		.memory_mib = number_of(n, "memoryMiB"),
 		.cpu_count = number_of(n, "cpuCount"),

@@ -35,8 +35,12 @@ int decode_required_paths(struct config_decode *d, struct error *err)
 	autofree char *state_dir = NULL;
 
 	if (decode_path(d, "kernelPath", JSON_REQUIRED, err) < 0 ||
-	    decode_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err) < 0)
+	    decode_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err) < 0 ||
+	    decode_path(d, "rootfsBase", JSON_OPTIONAL, err) < 0)
 		return -1;
+	if (json_object_get(d->out, "rootfsBase") && !json_object_get(d->out, "rootfsPath"))
+		return error_set(err, ERR_INVALID,
+				 "config.rootfsBase needs config.rootfsPath, the layer over it");
 	state_dir = decode_absolute(d->in, "config", "stateDir", err);
 	if (!state_dir)
 		return -1;

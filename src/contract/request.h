@@ -33,6 +33,7 @@ struct config {
 	const char *kernel_path;
 	const char *initrd_path; /* default kernel_path + ".initrd" */
 	const char *rootfs_path; /* NULL: the RAM disk of initrd_path is the root */
+	const char *rootfs_base; /* rootfs_path is a layer over this raw disk; NULL: it is raw */
 	const char *state_dir;	 /* absolute */
 	int64_t memory_mib;	 /* default 512 */
 	int64_t cpu_count;	 /* default 2 */

@@ -20,9 +20,9 @@
 #include "store/internal.h"
 
 /* Any of these shows that the directory is a workspace, if perhaps an unfinished one. */
-static const char *const marks[] = {"workspace.json", "event.json",    "events.json",
-				    "runtime.json",   "result.json",   "lease",
-				    "rootfs.ext4",    WORKSPACE_MAKING};
+static const char *const marks[] = {"workspace.json", "event.json",   "events.json",
+				    "runtime.json",   "result.json",  "lease",
+				    "rootfs.ext4",    "rootfs.qcow2", WORKSPACE_MAKING};
 
 static bool is_marked(int fd)
 {

@@ -10,20 +10,19 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "store/layer.h"
 #include "supervisor/ram_root.h"
 #include "supervisor/rootfs.h"
 
 static const char *const file_fields[BOOT_FILE_COUNT] = {
-	[BOOT_KERNEL] = "config.kernelPath",
-	[BOOT_INITRD] = "config.initrdPath",
-	[BOOT_INIT] = "config.initrdPath",
+	[BOOT_KERNEL] = "config.kernelPath", [BOOT_INITRD] = "config.initrdPath",
+	[BOOT_INIT] = "config.initrdPath",   [BOOT_BASE] = "config.rootfsBase",
 	[BOOT_ROOTFS] = "config.rootfsPath",
 };
 /* With a root in memory. */
 static const char *const ram_root_fields[BOOT_FILE_COUNT] = {
-	[BOOT_KERNEL] = "config.kernelPath",
-	[BOOT_INITRD] = "config.kernelPath",
-	[BOOT_INIT] = "config.kernelPath",
+	[BOOT_KERNEL] = "config.kernelPath", [BOOT_INITRD] = "config.kernelPath",
+	[BOOT_INIT] = "config.kernelPath",   [BOOT_BASE] = "config.rootfsBase",
 	[BOOT_ROOTFS] = "config.initrdPath",
 };
 static_assert(ARRAY_SIZE(file_fields) == BOOT_FILE_COUNT, "a field for every file");
@@ -52,7 +51,8 @@ static int open_regular(const char *path, int flags, struct error *err)
 	return steal_fd(&fd);
 }
 
-static void open_kernel_or_initrd(struct boot_files *files, enum boot_file which)
+/* What no guest writes to. */
+static void open_hashed(struct boot_files *files, enum boot_file which)
 {
 	struct error *err = &files->file[which].error;
 
@@ -108,10 +108,32 @@ static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 {
 	struct error *err = &files->file[BOOT_ROOTFS].error;
 
-	open_kernel_or_initrd(files, BOOT_ROOTFS);
+	open_hashed(files, BOOT_ROOTFS);
 	if (err->code == ERR_NONE &&
 	    ram_root_check(files->file[BOOT_ROOTFS].fd, memory_mib, err) < 0)
 		error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
+}
+
+/* Whose layer the root file system is: raw, and only read. */
+static void open_base(struct boot_files *files)
+{
+	struct error *err = &files->file[BOOT_BASE].error;
+
+	open_hashed(files, BOOT_BASE);
+	if (err->code == ERR_NONE && rootfs_check(files->file[BOOT_BASE].fd, err) < 0)
+		error_prefix(err, "%s", files->file[BOOT_BASE].path);
+}
+
+/* Without its base nothing can be said of a layer, and that is told of the base. */
+static int check_layer(const struct boot_files *files, int fd, struct error *err)
+{
+	struct stat base;
+
+	if (files->file[BOOT_BASE].fd < 0)
+		return 0;
+	if (fstat(files->file[BOOT_BASE].fd, &base) < 0)
+		return error_errno(err, errno, "%s", files->file[BOOT_BASE].path);
+	return layer_check(fd, (uint64_t)base.st_size, err);
 }
 
 static void open_rootfs(struct boot_files *files, enum rootfs_use use)
@@ -127,7 +149,8 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 	files->file[BOOT_ROOTFS].fd = fd;
 	if (use != ROOTFS_LOOK && is_read_only(path, fd))
 		refuse_read_only(path, err);
-	else if (rootfs_check(fd, err) < 0)
+	else if ((files->file[BOOT_BASE].path ? check_layer(files, fd, err)
+					      : rootfs_check(fd, err)) < 0)
 		error_prefix(err, "%s", path);
 }
 
@@ -143,17 +166,22 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
 	files.ram_root = !config->rootfs_path;
 	files.file[BOOT_ROOTFS].path =
 		strdup(files.ram_root ? config->initrd_path : config->rootfs_path);
+	if (config->rootfs_base)
+		files.file[BOOT_BASE].path = strdup(config->rootfs_base);
 	for (int i = 0; i < BOOT_FILE_COUNT; i++) {
 		files.file[i].fd = -1;
-		complete = complete && files.file[i].path;
+		complete = complete &&
+			   (files.file[i].path || (i == BOOT_BASE && !config->rootfs_base));
 	}
 	if (!complete) {
 		boot_files_close(&files);
 		return error_errno(err, ENOMEM, "boot files");
 	}
-	open_kernel_or_initrd(&files, BOOT_KERNEL);
-	open_kernel_or_initrd(&files, BOOT_INITRD);
+	open_hashed(&files, BOOT_KERNEL);
+	open_hashed(&files, BOOT_INITRD);
 	find_init(&files);
+	if (files.file[BOOT_BASE].path)
+		open_base(&files);
 	if (files.ram_root)
 		open_ram_root(&files, config->memory_mib);
 	else

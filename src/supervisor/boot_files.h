@@ -14,13 +14,14 @@
 #include "channel/hasher.h"
 #include "contract/request.h"
 
-/* BOOT_INIT is the microagent-init in the initrd: it has that one's path and no descriptor. */
-enum boot_file { BOOT_KERNEL, BOOT_INITRD, BOOT_INIT, BOOT_ROOTFS, BOOT_FILE_COUNT };
+/* BOOT_INIT is the microagent-init in the initrd: it has that one's path and no descriptor.
+ * BOOT_BASE is the disk below BOOT_ROOTFS where that is a layer; else it has no path. */
+enum boot_file { BOOT_KERNEL, BOOT_INITRD, BOOT_INIT, BOOT_BASE, BOOT_ROOTFS, BOOT_FILE_COUNT };
 
 struct boot_files {
 	bool ram_root; /* BOOT_ROOTFS is an initramfs, and BOOT_INITRD the one beside the kernel */
 	struct {
-		char *path;
+		char *path;		  /* NULL: there is none */
 		int fd;			  /* -1: could not be opened */
 		char sha256[DIGEST_TEXT]; /* "": not hashed */
 		struct error error;	  /* why there is no fd or no digest */
@@ -46,11 +47,11 @@ void boot_files_close(struct boot_files *files); /* accepts a zeroed one */
 /* The first file that is missing, unreadable or not what it must be, by its config field. */
 int boot_files_require(const struct boot_files *files, struct error *err);
 
-/* What prepare records: {kernel: {path, sha256}, initrd, init, rootfs}. */
+/* What prepare records: {kernel: {path, sha256}, initrd, init, base?, rootfs}. */
 json_t *boot_files_record(const struct boot_files *files, struct error *err);
 /*
  * The verification block: the files now against the recorded ones (NULL: nothing is recorded).
- * {ok, imageRef?, resolvedRef?, imageDigest?, kernel, initrd, init, rootfs, divergence[]}. A root
+ * {ok, imageRef?, resolvedRef?, imageDigest?, kernel, initrd, init, base?, rootfs, divergence[]}. A root
  * file system whose digest is one of an earlier time is told and not compared.
  */
 json_t *boot_files_verify(const struct boot_files *files, const json_t *image,

@@ -29,6 +29,7 @@ static const struct asking network_askings[] = {
 
 static const struct asking feature_askings[] = {
 	{"initrdPath", ISOLATED ",\"initrdPath\":\"/i\""},
+	{"rootfsBase", ISOLATED ",\"rootfsBase\":\"/b\""},
 	{"network.portForwards",
 	 "\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
 	{"network.allow", "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},

@@ -202,6 +202,7 @@ static int launch_with(struct start *start, int lease, int control, struct error
 		[LIVE_KERNEL] = start->files.file[BOOT_KERNEL].fd,
 		[LIVE_INITRD] = start->files.file[BOOT_INITRD].fd,
 		[LIVE_ROOTFS] = start->files.file[BOOT_ROOTFS].fd,
+		[LIVE_BASE] = start->files.file[BOOT_BASE].fd,
 		[LIVE_CONTROL] = control,
 		[LIVE_REPORT] = report[1],
 		[LIVE_COMMAND] = lifeline[0],

@@ -25,6 +25,7 @@ enum live_fd {
 	LIVE_KERNEL,
 	LIVE_INITRD,
 	LIVE_ROOTFS,
+	LIVE_BASE,    /* below a layer */
 	LIVE_CONTROL, /* listening control.sock */
 	LIVE_REPORT,  /* report.h, the writing end */
 	LIVE_COMMAND, /* run: ends with the waiting command */

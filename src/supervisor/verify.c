@@ -9,10 +9,8 @@
 #include "supervisor/boot_files.h"
 
 static const char *const artifact_names[BOOT_FILE_COUNT] = {
-	[BOOT_KERNEL] = "kernel",
-	[BOOT_INITRD] = "initrd",
-	[BOOT_INIT] = "init",
-	[BOOT_ROOTFS] = "rootfs",
+	[BOOT_KERNEL] = "kernel", [BOOT_INITRD] = "initrd", [BOOT_INIT] = "init",
+	[BOOT_BASE] = "base",	  [BOOT_ROOTFS] = "rootfs",
 };
 static_assert(ARRAY_SIZE(artifact_names) == BOOT_FILE_COUNT, "a name for every file");
 
@@ -31,8 +29,11 @@ json_t *boot_files_record(const struct boot_files *files, struct error *err)
 	json_auto_t *record = json_object();
 
 	for (int i = 0; record && i < BOOT_FILE_COUNT; i++) {
-		json_t *artifact = json_object();
+		json_t *artifact = NULL;
 
+		if (!files->file[i].path)
+			continue;
+		artifact = json_object();
 		if (json_put(record, artifact_names[i], artifact, err) < 0 ||
 		    put_text(artifact, "path", files->file[i].path, err) < 0)
 			return NULL;
@@ -124,7 +125,8 @@ json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 	    put_image(block, image, err) < 0)
 		return NULL;
 	for (int i = 0; i < BOOT_FILE_COUNT; i++)
-		if (verify_file(files, (enum boot_file)i, recorded, block, divergence, err) < 0)
+		if (files->file[i].path &&
+		    verify_file(files, (enum boot_file)i, recorded, block, divergence, err) < 0)
 			return NULL;
 	if (json_put(block, "ok", json_boolean(json_array_size(divergence) == 0), err) < 0 ||
 	    json_put(block, "divergence", json_incref(divergence), err) < 0)

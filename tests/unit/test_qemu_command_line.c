@@ -150,21 +150,47 @@ static void a_reader_is_pinned(void **state)
 	m.reader = true;
 	m.overlay = true;
 	autofree char *words = built(&m);
-	assert_non_null(strstr(words, ",set=1,opaque=rootfs\n"
+	assert_non_null(strstr(words, ",set=1,opaque=below\n"
 				      "-blockdev\ndriver=file,node-name=below-file,"
 				      "filename=/dev/fdset/1,read-only=on\n"
 				      "-blockdev\ndriver=raw,node-name=below,file=below-file,"
 				      "read-only=on\n"));
-	assert_non_null(strstr(words, ",set=2,opaque=overlay\n"
-				      "-blockdev\ndriver=file,node-name=overlay-file,"
-				      "filename=/dev/fdset/2\n"
-				      "-blockdev\ndriver=qcow2,node-name=rootfs,file=overlay-file,"
-				      "backing=below\n"));
+	assert_non_null(strstr(words, ",set=2,opaque=rootfs\n"
+				      "-blockdev\ndriver=file,node-name=rootfs-file,"
+				      "filename=/dev/fdset/2,discard=unmap\n"
+				      "-blockdev\ndriver=qcow2,node-name=rootfs,file=rootfs-file,"
+				      "backing=below,discard=unmap\n"));
 	assert_non_null(strstr(words, " -- reader"));
 	m.overlay = false; /* a writer */
 	autofree char *writer = built(&m);
-	assert_null(strstr(writer, "overlay"));
+	assert_null(strstr(writer, "qcow2"));
 	assert_non_null(strstr(writer, " -- reader"));
+}
+
+/* Of a layer and its base the layer alone is opened for writing, and with a reader neither. */
+static void a_layer_is_pinned(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.layer = true;
+	autofree char *words = built(&m);
+	assert_non_null(strstr(words, ",set=1,opaque=base\n"
+				      "-blockdev\ndriver=file,node-name=base-file,"
+				      "filename=/dev/fdset/1,read-only=on\n"
+				      "-blockdev\ndriver=raw,node-name=base,file=base-file,"
+				      "read-only=on\n"));
+	assert_non_null(strstr(words, ",set=2,opaque=rootfs\n"
+				      "-blockdev\ndriver=file,node-name=rootfs-file,"
+				      "filename=/dev/fdset/2,discard=unmap\n"
+				      "-blockdev\ndriver=qcow2,node-name=rootfs,file=rootfs-file,"
+				      "backing=base,discard=unmap\n"));
+	m.overlay = true;
+	autofree char *reader = built(&m);
+	assert_non_null(strstr(reader, "-blockdev\ndriver=qcow2,node-name=below,file=below-file,"
+				       "backing=base,read-only=on\n"));
+	assert_non_null(strstr(reader, ",set=3,opaque=rootfs\n"));
+	assert_non_null(strstr(reader, "backing=below,discard=unmap\n"));
 }
 
 static void shares_are_pinned(void **state)
@@ -256,6 +282,7 @@ int main(void)
 		cmocka_unit_test(further_disks_are_pinned),
 		cmocka_unit_test(a_root_in_memory_is_no_disk),
 		cmocka_unit_test(a_reader_is_pinned),
+		cmocka_unit_test(a_layer_is_pinned),
 		cmocka_unit_test(shares_are_pinned),
 		cmocka_unit_test(cards_are_pinned),
 		cmocka_unit_test(an_unknown_counter_is_not_named),

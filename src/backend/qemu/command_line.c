@@ -208,51 +208,64 @@ static void add_device(struct argv *argv, const struct machine_row *row, const c
 		  row->bus, serial, serial, serial);
 }
 
-/* The disk itself is opened read-only; sets 1 and 2. */
-static void add_overlaid_rootfs(struct argv *argv, const struct machine_row *row)
+/* A file by descriptor and the disk that is made of it. */
+struct block_node {
+	const char *name;
+	int fd;
+	bool read_only;
+	const char *below; /* a layer over that node; NULL: raw */
+};
+
+/* set: the next free fdset. */
+static void add_node(struct argv *argv, const struct block_node *node, size_t *set)
 {
+	const char *access = node->read_only ? ",read-only=on" : ",discard=unmap";
+
 	argv_add(argv, "-add-fd");
-	argv_addf(argv, "fd=%d,set=1,opaque=rootfs", QEMU_FD_ROOTFS);
+	argv_addf(argv, "fd=%d,set=%zu,opaque=%s", node->fd, *set, node->name);
 	argv_add(argv, "-blockdev");
-	argv_add(argv, "driver=file,node-name=below-file,filename=/dev/fdset/1,read-only=on");
+	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s", node->name,
+		  (*set)++, access);
 	argv_add(argv, "-blockdev");
-	argv_add(argv, "driver=raw,node-name=below,file=below-file,read-only=on");
-	argv_add(argv, "-add-fd");
-	argv_addf(argv, "fd=%d,set=2,opaque=overlay", QEMU_FD_OVERLAY);
-	argv_add(argv, "-blockdev");
-	argv_add(argv, "driver=file,node-name=overlay-file,filename=/dev/fdset/2");
-	argv_add(argv, "-blockdev");
-	argv_add(argv, "driver=qcow2,node-name=rootfs,file=overlay-file,backing=below");
-	add_device(argv, row, "rootfs");
+	if (node->below)
+		argv_addf(argv, "driver=qcow2,node-name=%s,file=%s-file,backing=%s%s", node->name,
+			  node->name, node->below, access);
+	else
+		argv_addf(argv, "driver=raw,node-name=%s,file=%s-file%s", node->name, node->name,
+			  access);
 }
 
-static void add_disk(struct argv *argv, const struct machine_row *row,
-		     const struct machine_disk *disk, size_t set)
+/* From the bottom: the base of a layer, the root disk itself, what takes a reader's writes. Only the
+ * topmost is opened for writing. */
+static void add_rootfs(struct argv *argv, const struct machine *m, const struct machine_row *row,
+		       size_t *set)
 {
-	const char *access = disk->read_only ? ",read-only=on" : ",discard=unmap";
+	const struct block_node base = {"base", QEMU_FD_BASE, true, NULL};
+	const struct block_node disk = {m->overlay ? "below" : "rootfs", QEMU_FD_ROOTFS, m->overlay,
+					m->layer ? base.name : NULL};
+	const struct block_node overlay = {"rootfs", QEMU_FD_OVERLAY, false, disk.name};
 
-	argv_add(argv, "-add-fd");
-	argv_addf(argv, "fd=%d,set=%zu,opaque=%s", disk->fd, set, disk->serial);
-	argv_add(argv, "-blockdev");
-	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s", disk->serial,
-		  set, access);
-	argv_add(argv, "-blockdev");
-	argv_addf(argv, "driver=raw,node-name=%s,file=%s-file%s", disk->serial, disk->serial,
-		  access);
-	add_device(argv, row, disk->serial);
+	if (m->layer)
+		add_node(argv, &base, set);
+	add_node(argv, &disk, set);
+	if (m->overlay)
+		add_node(argv, &overlay, set);
+	add_device(argv, row, "rootfs");
 }
 
 static void add_disks(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
-	const struct machine_disk rootfs = {.serial = "rootfs", .fd = QEMU_FD_ROOTFS};
-	size_t set = m->overlay ? 3 : 1;
+	size_t set = 1;
 
-	if (m->overlay)
-		add_overlaid_rootfs(argv, row);
-	else if (!m->ram_root)
-		add_disk(argv, row, &rootfs, set++);
-	for (size_t i = 0; i < m->disk_count; i++)
-		add_disk(argv, row, &m->disks[i], set++);
+	if (!m->ram_root)
+		add_rootfs(argv, m, row, &set);
+	for (size_t i = 0; i < m->disk_count; i++) {
+		const struct block_node disk = {m->disks[i].serial, m->disks[i].fd,
+						m->disks[i].read_only, NULL};
+
+		add_node(argv, &disk, &set);
+		add_device(argv, row, disk.name);
+	}
 }
 
 static void add_shares(struct argv *argv, const struct machine *m, const struct machine_row *row)

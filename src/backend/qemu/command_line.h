@@ -33,6 +33,7 @@ enum qemu_fd {
 	QEMU_FD_LEASE,	 /* held, never used */
 	QEMU_FD_NET,	 /* of a machine with a network card */
 	QEMU_FD_OVERLAY, /* over a root disk that is only looked at */
+	QEMU_FD_BASE,	 /* of a root disk that is a layer */
 	QEMU_FD_END
 };
 
@@ -72,6 +73,7 @@ struct machine {
 	size_t share_count;
 	bool reader;  /* the guest's init mounts the root disk and runs nothing of it */
 	bool overlay; /* what is written to the root disk goes to QEMU_FD_OVERLAY */
+	bool layer;   /* the root disk is a qcow2 layer over QEMU_FD_BASE */
 	int64_t memory_mib;
 	int64_t cpu_count;
 	uint32_t tsc_khz; /* of the host's time-stamp counter; 0: not known */

@@ -11,10 +11,10 @@
 #include "backend/qemu/accel_probe.h"
 #include "backend/qemu/command_line.h"
 #include "backend/qemu/confinement.h"
-#include "backend/qemu/overlay.h"
 #include "backend/qemu/programs.h"
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
+#include "store/layer.h"
 
 #define KERNEL_IN_CELL "/kernel"
 #define INITRD_IN_CELL "/initrd"
@@ -109,6 +109,7 @@ static int build_words(const struct vm *vm, const struct vm_boot *boot,
 		.share_count = json_array_size(boot->config->shares),
 		.reader = boot->use != VM_RUN,
 		.overlay = boot->use == VM_READ,
+		.layer = boot->base_fd >= 0,
 		.memory_mib = boot->config->memory_mib,
 		.cpu_count = boot->config->cpu_count,
 	};
@@ -175,6 +176,7 @@ static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends,
 		{extra->kernel, KERNEL_FD},
 		{extra->initrd, INITRD_FD},
 		{extra->overlay, QEMU_FD_OVERLAY},
+		{boot->base_fd, QEMU_FD_BASE},
 	};
 	size_t n = 0;
 
@@ -189,13 +191,20 @@ static size_t list_fds(const struct vm_boot *boot, const struct vm_ends *ends,
 	return n;
 }
 
-static int make_overlay(int rootfs, struct error *err)
+/*
+ * A file system that was not unmounted has to replay its journal before it can be read, and that
+ * writes. So what reads a disk from outside gets a layer in memory that takes the writes.
+ */
+static int make_overlay(const struct vm_boot *boot, struct error *err)
 {
+	autoclose int fd = memfd_create("overlay", MFD_CLOEXEC);
 	struct stat st;
 
-	if (fstat(rootfs, &st) < 0)
+	if (fd < 0 || fstat(boot->base_fd >= 0 ? boot->base_fd : boot->rootfs_fd, &st) < 0)
 		return error_errno(err, errno, "root disk");
-	return overlay_new((uint64_t)st.st_size, err);
+	if (layer_write(fd, (uint64_t)st.st_size, err) < 0)
+		return error_prefix(err, "root disk");
+	return steal_fd(&fd);
 }
 
 static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
@@ -216,7 +225,7 @@ static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends
 			return -1;
 	}
 	if (boot->use == VM_READ) {
-		overlay = make_overlay(boot->rootfs_fd, err);
+		overlay = make_overlay(boot, err);
 		if (overlay < 0)
 			return -1;
 	}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A qcow2 header, a table and a block of reference counts, and an empty first-level table, a cluster
+ * each or more. https://www.qemu.org/docs/master/interop/qcow2.html
+ */
+#include "store/layer.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/frame.h"
+
+#define CLUSTER_BITS 16
+#define CLUSTER (UINT64_C(1) << CLUSTER_BITS)
+/* What one entry of the first level covers. */
+#define L1_REACH (CLUSTER * (CLUSTER / 8))
+/* A reference count has 2 bytes; one block of them is all that is written here. */
+#define CLUSTERS_MAX (CLUSTER / 2)
+
+enum { REFCOUNT_TABLE = 1, REFCOUNT_BLOCK = 2, L1_TABLE = 3 };
+
+/* The header's fields, big-endian. */
+enum {
+	AT_MAGIC = 0,
+	AT_VERSION = 4,
+	AT_BACKING_OFFSET = 8, /* 0: no name of a backing file */
+	AT_BACKING_LENGTH = 16,
+	AT_CLUSTER_BITS = 20,
+	AT_SIZE = 24,
+	AT_ENCRYPTION = 32,
+	AT_L1_ENTRIES = 36,
+	AT_L1_TABLE = 40,
+	AT_REFCOUNT_TABLE = 48,
+	AT_REFCOUNT_CLUSTERS = 56,
+	AT_SNAPSHOTS = 60,
+	AT_INCOMPATIBLE = 72, /* feature bits: data file, compression, ... */
+	AT_REFCOUNT_ORDER = 96,
+	AT_HEADER_LENGTH = 100,
+	HEADER = 104,
+};
+#define MAGIC 0x514649fbu /* "QFI" and 0xfb */
+#define VERSION 3
+/* Set while a VMM writes; it repairs by itself what a killed one left. */
+#define INCOMPATIBLE_DIRTY UINT64_C(1)
+
+static void make_header(uint8_t out[HEADER], uint64_t size, uint64_t l1_entries)
+{
+	memset(out, 0, HEADER);
+	be32_put(out + AT_MAGIC, MAGIC);
+	be32_put(out + AT_VERSION, VERSION);
+	be32_put(out + AT_CLUSTER_BITS, CLUSTER_BITS);
+	be64_put(out + AT_SIZE, size);
+	be32_put(out + AT_L1_ENTRIES, (uint32_t)l1_entries);
+	be64_put(out + AT_L1_TABLE, L1_TABLE * CLUSTER);
+	be64_put(out + AT_REFCOUNT_TABLE, REFCOUNT_TABLE * CLUSTER);
+	be32_put(out + AT_REFCOUNT_CLUSTERS, 1);
+	be32_put(out + AT_REFCOUNT_ORDER, 4); /* 2^4 bits a count */
+	be32_put(out + AT_HEADER_LENGTH, HEADER);
+}
+
+static int write_at(int fd, const void *data, size_t len, uint64_t at, struct error *err)
+{
+	ssize_t n = pwrite(fd, data, len, (off_t)at);
+
+	return n == (ssize_t)len ? 0 : error_errno(err, n < 0 ? errno : ENOSPC, "layer");
+}
+
+/* As a VMM counts it: whole sectors. */
+static uint64_t in_sectors(uint64_t size)
+{
+	return (size + 511) & ~UINT64_C(511);
+}
+
+static int write_tables(int fd, uint64_t clusters, struct error *err)
+{
+	static const uint8_t one[2] = {0, 1};
+	uint8_t block[8];
+
+	be64_put(block, REFCOUNT_BLOCK * CLUSTER);
+	if (write_at(fd, block, sizeof(block), REFCOUNT_TABLE * CLUSTER, err) < 0)
+		return -1;
+	for (uint64_t i = 0; i < clusters; i++)
+		if (write_at(fd, one, 2, REFCOUNT_BLOCK * CLUSTER + 2 * i, err) < 0)
+			return -1;
+	return 0;
+}
+
+int layer_write(int fd, uint64_t size, struct error *err)
+{
+	uint64_t l1_entries = (in_sectors(size) + L1_REACH - 1) / L1_REACH;
+	uint64_t clusters = L1_TABLE + (l1_entries * 8 + CLUSTER - 1) / CLUSTER;
+	uint8_t header[HEADER];
+
+	if (size == 0 || clusters > CLUSTERS_MAX)
+		return error_set(err, ERR_UNSUPPORTED, "no layer for a disk of %llu bytes",
+				 (unsigned long long)size);
+	make_header(header, in_sectors(size), l1_entries);
+	if (ftruncate(fd, (off_t)(clusters * CLUSTER)) < 0)
+		return error_errno(err, errno, "layer");
+	if (write_at(fd, header, sizeof(header), 0, err) < 0)
+		return -1;
+	return write_tables(fd, clusters, err);
+}
+
+static bool names_nothing(const uint8_t header[HEADER])
+{
+	return be64_get(header + AT_BACKING_OFFSET) == 0 &&
+	       be32_get(header + AT_BACKING_LENGTH) == 0 && be32_get(header + AT_ENCRYPTION) == 0 &&
+	       be32_get(header + AT_SNAPSHOTS) == 0 &&
+	       (be64_get(header + AT_INCOMPATIBLE) & ~INCOMPATIBLE_DIRTY) == 0;
+}
+
+int layer_check(int fd, uint64_t size, struct error *err)
+{
+	uint8_t header[HEADER];
+	ssize_t n = pread(fd, header, sizeof(header), 0);
+
+	if (n < 0)
+		return error_errno(err, errno, "cannot be read");
+	if (n < HEADER || be32_get(header + AT_MAGIC) != MAGIC ||
+	    be32_get(header + AT_VERSION) != VERSION ||
+	    be32_get(header + AT_CLUSTER_BITS) != CLUSTER_BITS)
+		return error_set(err, ERR_INVALID, "no qcow2 layer as microagent makes them");
+	if (!names_nothing(header))
+		return error_set(err, ERR_INVALID,
+				 "a qcow2 image with a file below it, a snapshot or a feature that "
+				 "no layer of microagent's has");
+	if (be64_get(header + AT_SIZE) != in_sectors(size))
+		return error_set(err, ERR_INVALID,
+				 "a layer over a disk of %llu bytes, and the base has %llu",
+				 (unsigned long long)be64_get(header + AT_SIZE),
+				 (unsigned long long)size);
+	return 0;
+}
