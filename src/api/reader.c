@@ -18,6 +18,11 @@
 
 /* --- the directory ------------------------------------------------------------------------------ */
 
+static uint64_t killed_by(void)
+{
+	return clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
+}
+
 /* What a reader that was killed left. Its machine ends with it; that may take a moment. */
 static int remove_earlier(struct reader *reader, struct error *err)
 {
@@ -30,8 +35,7 @@ static int remove_earlier(struct reader *reader, struct error *err)
 		workspace_close(&earlier);
 		return 0;
 	}
-	status = lease_wait_free(&earlier, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS,
-				 err);
+	status = lease_wait_free(&earlier, killed_by(), err);
 	workspace_close(&earlier);
 	return status < 0 ? -1 : path_remove_tree_at(reader->dir.fd, READER_NAME, err);
 }
@@ -59,12 +63,17 @@ int reader_hold(struct reader *reader, const struct existing *existing, struct e
 		return -1;
 	if (linkat(existing->ws.fd, "lease", reader->ws.fd, "lease", 0) < 0)
 		return error_errno(err, errno, "%s/lease", existing->ws.id);
+	reader->held = &existing->ws;
 	return 0;
 }
 
 void reader_end(struct reader *reader)
 {
 	supervisor_run_free(&reader->supervisor);
+	/* The machine's last process may end a moment after its report: whoever comes next must not
+	 * meet it. */
+	if (reader->held)
+		(void)lease_wait_free(reader->held, killed_by(), NULL);
 	if (reader->ws.id) {
 		workspace_close(&reader->ws);
 		(void)path_remove_tree_at(reader->dir.fd, READER_NAME, NULL);

@@ -17,8 +17,9 @@
 
 struct reader {
 	const struct microagent *agent;
-	struct state_dir dir; /* the workspace's directory */
-	struct workspace ws;  /* of the reader */
+	struct state_dir dir;	      /* the workspace's directory */
+	struct workspace ws;	      /* of the reader */
+	const struct workspace *held; /* whose lease is the reader's; NULL: none */
 	struct supervisor_run supervisor;
 	int lock; /* one at a time */
 };

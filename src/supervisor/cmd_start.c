@@ -167,6 +167,7 @@ static int spawn(struct start *start, const int fds[LIVE_FD_END], struct error *
 		.remove = call->options->remove,
 		.reader = call->options->reader,
 		.writer = call->options->writer,
+		.layered = start->files.file[BOOT_BASE].fd >= 0,
 		.foreground = call->request->command == COMMAND_RUN,
 		.has_lifeline = call->options->lifeline_fd >= 0,
 		.marks = start->marks,

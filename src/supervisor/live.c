@@ -108,7 +108,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		       : live->ticket.writer ? VM_WRITE
 					     : VM_RUN,
 		.rootfs_fd = LIVE_ROOTFS,
-		.base_fd = config->rootfs_base ? LIVE_BASE : -1,
+		.base_fd = live->ticket.layered ? LIVE_BASE : -1,
 		.disks = disks,
 		.disk_count = json_array_size(live->ticket.disks),
 		.workspace_fd = live->ws.fd,
@@ -137,7 +137,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	/* The VMM has them now; the root's descriptor goes on telling of the room on its disk. */
 	close(LIVE_KERNEL);
 	close(LIVE_INITRD);
-	if (config->rootfs_base)
+	if (live->ticket.layered)
 		close(LIVE_BASE);
 	return 0;
 }

@@ -20,9 +20,10 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 	const struct {
 		const char *key;
 		bool value;
-	} flags[] = {{"attach", ticket->attach},	 {"remove", ticket->remove},
-		     {"reader", ticket->reader},	 {"writer", ticket->writer},
-		     {"foreground", ticket->foreground}, {"hasLifeline", ticket->has_lifeline}};
+	} flags[] = {{"attach", ticket->attach},	   {"remove", ticket->remove},
+		     {"reader", ticket->reader},	   {"writer", ticket->writer},
+		     {"layered", ticket->layered},	   {"foreground", ticket->foreground},
+		     {"hasLifeline", ticket->has_lifeline}};
 
 	if (!document || json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
 	    json_put_string(document, "id", ticket->id, err) < 0 ||
@@ -102,6 +103,7 @@ static int decode(json_t *document, struct ticket *out, struct error *err)
 	    json_get_bool(document, "", "remove", JSON_REQUIRED, &ticket.remove, err) < 0 ||
 	    json_get_bool(document, "", "reader", JSON_REQUIRED, &ticket.reader, err) < 0 ||
 	    json_get_bool(document, "", "writer", JSON_REQUIRED, &ticket.writer, err) < 0 ||
+	    json_get_bool(document, "", "layered", JSON_REQUIRED, &ticket.layered, err) < 0 ||
 	    json_get_bool(document, "", "foreground", JSON_REQUIRED, &ticket.foreground, err) < 0 ||
 	    json_get_bool(document, "", "hasLifeline", JSON_REQUIRED, &ticket.has_lifeline, err) <
 		    0)
@@ -121,7 +123,8 @@ static int keep_from_children(const struct ticket *ticket, struct error *err)
 	int end = LIVE_DISKS + (int)json_array_size(ticket->disks);
 
 	for (int fd = LIVE_TICKET + 1; fd < end; fd++) {
-		bool given = (fd != LIVE_COMMAND || ticket->foreground) &&
+		bool given = (fd != LIVE_BASE || ticket->layered) &&
+			     (fd != LIVE_COMMAND || ticket->foreground) &&
 			     (fd != LIVE_CALLER || ticket->has_lifeline);
 
 		if (given && fd_cloexec(fd, true, err) < 0)

@@ -41,6 +41,7 @@ struct ticket {
 	const char *accelerator_reason;
 	bool attach, remove;
 	bool reader, writer; /* enum vm_use */
+	bool layered;	     /* LIVE_BASE is there */
 	bool foreground;     /* LIVE_COMMAND is there */
 	bool has_lifeline;   /* LIVE_CALLER is there */
 	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */
