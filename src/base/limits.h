@@ -86,6 +86,15 @@
 	  "output queued for one connection before its commands wait")                             \
 	X(AGENT_LINGERING, 256, "pipes",                                                           \
 	  "of ended commands, read on for their background children")                              \
+	X(RESUMABLE_EXECS, 256, "execs",                                                           \
+	  "resumable, that run or whose client has not released them")                             \
+	X(RESUME_MS, 3600000, "ms", "longest wait of a resumable exec for a new connection")       \
+	X(RING_BYTES, 65536, "bytes", "output of such an exec kept for certain, each stream")      \
+	X(RING_MOST_BYTES, 524288, "bytes", "the same as long as the pool has room; 2^n")          \
+	X(RING_POOL_BYTES, 16777216, "bytes",                                                      \
+	  "kept by all such execs together, beyond what is certain")                               \
+	X(STDIN_WINDOW_BYTES, 131072, "bytes", "stdin of such an exec on its way to the command")  \
+	X(ACK_BYTES, 32768, "bytes", "of a stream after which they are acknowledged")              \
 	X(COPYOUT_BYTES, 16777216, "bytes", "longest file that copyout returns")                   \
 	X(USER_SETTLED_MS, 1000, "ms",                                                             \
 	  "age of the guest's user files before its default user is remembered")                   \

@@ -106,6 +106,35 @@ char *answer_start(uint64_t request, const char *id, pid_t pid, struct error *er
 	return writer_end(&w);
 }
 
+char *answer_start_resumable(uint64_t request, const char *id, pid_t pid, const char *exec,
+			     uint64_t stdin_offset, struct error *err)
+{
+	struct writer w = event_begin("start", request, err);
+
+	writer_text(&w, "id", id);
+	writer_number(&w, "pid", pid);
+	writer_text(&w, "exec", exec);
+	writer_number(&w, "stdinOffset", (int64_t)stdin_offset);
+	return writer_end(&w);
+}
+
+char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err)
+{
+	struct writer w = event_begin("ack", request, err);
+
+	writer_number(&w, "stdinOffset", (int64_t)stdin_offset);
+	return writer_end(&w);
+}
+
+char *answer_detached(uint64_t request, const struct error *why, struct error *err)
+{
+	struct writer w = event_begin("detached", request, err);
+
+	writer_text(&w, "error", why->msg);
+	writer_text(&w, "errorCode", error_code_name(why->code));
+	return writer_end(&w);
+}
+
 char *answer_exit(uint64_t request, const char *id, const struct job_end *end, struct error *err)
 {
 	struct writer w = event_begin("exit", request, err);

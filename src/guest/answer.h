@@ -33,8 +33,12 @@ char *answer_envelope_error(const char *text, struct error *err);
 char *answer_frame_exec(const char *id, const struct job_end *end, const struct captured *output,
 			struct error *err);
 
-/* Streaming mode. */
+/* Streaming mode. exec: the id of a resumable one. */
 char *answer_start(uint64_t request, const char *id, pid_t pid, struct error *err);
+char *answer_start_resumable(uint64_t request, const char *id, pid_t pid, const char *exec,
+			     uint64_t stdin_offset, struct error *err);
+char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err);
+char *answer_detached(uint64_t request, const struct error *why, struct error *err);
 char *answer_exit(uint64_t request, const char *id, const struct job_end *end, struct error *err);
 char *answer_error(uint64_t request, const char *text, struct error *err); /* request 0: none */
 

@@ -11,6 +11,7 @@
 #include "base/frame.h"
 #include "base/limits.h"
 #include "guest/conn.h"
+#include "guest/resumable.h"
 #include "guest/server.h"
 
 #define SPACE_FIRST 4096
@@ -77,6 +78,7 @@ static char *answer_text(struct call *call, const struct job_end *end, struct er
 	case CALL_FRAME:
 		return answer_frame_exec(call->id, end, &call->output, err);
 	case CALL_STREAM:
+	case CALL_RESUMABLE:
 	case CALL_WORKLOAD:
 		return answer_exit(call->number, call->id, end, err);
 	}
@@ -114,9 +116,30 @@ void call_abandon(struct call *call)
 {
 	if (call->kind == CALL_WORKLOAD)
 		workload_detach(&call->conn->server->workload, call);
+	else if (call->resumable)
+		resumable_detach(call->resumable);
 	else if (call->job)
 		job_abandon(call->job);
 	call_free(call);
+}
+
+void call_forget(struct call *call)
+{
+	conn_remove(call->conn, call);
+	call_free(call);
+}
+
+void call_drained(struct call *call)
+{
+	if (call->resumable)
+		resumable_push(call->resumable);
+	else if (call->job)
+		job_resume(call->job);
+}
+
+bool call_is_open(const struct call *call)
+{
+	return !call->resumable || !resumable_is_told(call->resumable);
 }
 
 static void on_ended(void *data, const struct job_end *end)
@@ -224,20 +247,25 @@ uint8_t *call_space(struct call *call, enum job_stream stream, size_t *room)
 	(void)stream;
 	if (wire_is_full(wire))
 		return NULL;
-	space = buf_reserve(&wire->out, FRAME_HEADER + FRAME_DATA_HEADER + most, NULL);
+	space = buf_reserve(&wire->out, CALL_FRAME_HEADER + most, NULL);
 	*room = most;
-	return space ? space + FRAME_HEADER + FRAME_DATA_HEADER : NULL;
+	return space ? space + CALL_FRAME_HEADER : NULL;
+}
+
+void call_frame_header(uint8_t *frame, enum job_stream stream, uint64_t number, size_t len)
+{
+	be32_put(frame, (uint32_t)(FRAME_DATA_HEADER + len));
+	frame[FRAME_HEADER] = stream == JOB_STDOUT ? FRAME_STDOUT : FRAME_STDERR;
+	be64_put(frame + FRAME_HEADER + 1, number);
 }
 
 void call_output(struct call *call, enum job_stream stream, size_t len)
 {
 	struct wire *wire = &call->conn->wire;
-	size_t whole = FRAME_HEADER + FRAME_DATA_HEADER + len;
+	size_t whole = CALL_FRAME_HEADER + len;
 	uint8_t *frame = buf_reserve(&wire->out, whole, NULL); /* where call_space() pointed */
 
-	be32_put(frame, (uint32_t)(FRAME_DATA_HEADER + len));
-	frame[FRAME_HEADER] = stream == JOB_STDOUT ? FRAME_STDOUT : FRAME_STDERR;
-	be64_put(frame + FRAME_HEADER + 1, call->number);
+	call_frame_header(frame, stream, call->number, len);
 	buf_commit(&wire->out, whole);
 	wire_flush(wire);
 }
@@ -281,33 +309,61 @@ static const struct job_owner stream_owner = {
 	.ended = on_ended,
 };
 
-int call_attach(struct conn *conn, const struct request *request, struct error *err)
+static int attach_workload(struct conn *conn, const struct request *request, struct error *err)
 {
-	struct call *call = call_new(conn, CALL_WORKLOAD, "workload", request->number, err);
+	struct call *call = call_new(conn, CALL_WORKLOAD, EXEC_WORKLOAD, request->number, err);
 
 	if (!call)
 		return -1;
 	if (workload_attach(&conn->server->workload, call, request, err) == 0)
 		return 0;
-	conn_remove(conn, call);
-	call_free(call);
+	call_forget(call);
 	return -1;
+}
+
+int call_attach(struct conn *conn, const struct request *request, struct error *err)
+{
+	struct error why = {0};
+	struct call *call;
+
+	if (strcmp(request->exec, EXEC_WORKLOAD) == 0)
+		return attach_workload(conn, request, err);
+	call = call_new(conn, CALL_RESUMABLE, request->exec, request->number, err);
+	if (!call)
+		return -1;
+	if (resumable_attach(&conn->server->resumables, call, request, &why) < 0) {
+		call_forget(call);
+		conn_say(conn, answer_detached(request->number, &why, NULL));
+	}
+	return 0;
 }
 
 /* --- both ----------------------------------------------------------------------------------------
  */
 
+static enum call_kind exec_kind(const struct conn *conn, const struct request *request)
+{
+	if (conn->form == FORM_ENVELOPE)
+		return CALL_ENVELOPE;
+	if (!request->stream)
+		return CALL_FRAME;
+	return request->grace_ms > 0 ? CALL_RESUMABLE : CALL_STREAM;
+}
+
 int call_exec(struct conn *conn, struct request *request, struct error *err)
 {
-	enum call_kind kind = conn->form == FORM_ENVELOPE ? CALL_ENVELOPE
-			      : request->stream		  ? CALL_STREAM
-							  : CALL_FRAME;
+	enum call_kind kind = exec_kind(conn, request);
 	struct call *call =
 		call_new(conn, kind, request->id ? request->id : "", request->number, err);
 	struct error why = {0};
 
 	if (!call)
 		return -1;
+	if (kind == CALL_RESUMABLE && !request->problem[0]) {
+		if (resumable_start(&conn->server->resumables, call, request, &why) < 0)
+			exit_unstarted(call, why.msg);
+		return 0;
+	}
 	if (!request->problem[0])
 		call->job = exec_start(&conn->server->context, request,
 				       kind == CALL_STREAM ? &stream_owner : &capture_owner, call,

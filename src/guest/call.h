@@ -3,25 +3,39 @@
  * A call is one request that runs on a connection, from its job's start to its answer. Buffered
  * ones gather the output and answer once; streaming ones put it straight into the connection's
  * queue, framed where it lies, and wait when that is full. The workload's call is a streaming one
- * whose job belongs to the workload and outlives it.
+ * whose job belongs to the workload and outlives it, and that of a resumable exec likewise.
  */
 #ifndef GUEST_CALL_H
 #define GUEST_CALL_H
 
+#include "base/frame.h"
 #include "guest/answer.h"
 #include "guest/exec.h"
 #include "guest/request.h"
 
 struct conn;
+struct resumable;
 
-enum call_kind { CALL_ENVELOPE, CALL_COPYOUT, CALL_FRAME, CALL_STREAM, CALL_WORKLOAD };
+/* First byte of a binary frame; a request number of 8 bytes, big-endian, and raw bytes follow. */
+enum frame_type { FRAME_STDIN = 1, FRAME_STDOUT = 2, FRAME_STDERR = 3 };
+#define FRAME_DATA_HEADER 9
+
+enum call_kind {
+	CALL_ENVELOPE,
+	CALL_COPYOUT,
+	CALL_FRAME,
+	CALL_STREAM,
+	CALL_RESUMABLE,
+	CALL_WORKLOAD
+};
 
 struct call {
 	struct conn *conn;
 	struct call *next, **link;
 	enum call_kind kind;
-	struct job *job; /* WORKLOAD: NULL before it started and after it ended */
-	char *id;	 /* the client's, never NULL */
+	struct job *job; /* WORKLOAD, RESUMABLE: NULL before it started and after it ended */
+	struct resumable *resumable; /* RESUMABLE: NULL when it never was */
+	char *id;		     /* the client's, never NULL */
 	uint64_t number;
 	struct captured output; /* buffered kinds */
 	bool dropping;		/* space() was nowhere: what comes is lost */
@@ -35,8 +49,19 @@ int call_exec(struct conn *conn, struct request *request, struct error *err);
 int call_copyout(struct conn *conn, const struct request *request, struct error *err);
 int call_attach(struct conn *conn, const struct request *request, struct error *err);
 
-/* The connection is gone: kills the command, but not the workload. Frees the call. */
+/* The connection is gone: kills the command, but neither the workload nor a resumable exec. Frees
+ * the call. */
 void call_abandon(struct call *call);
+/* Takes it off its connection and frees it, and says nothing. */
+void call_forget(struct call *call);
+/* The connection has room again. */
+void call_drained(struct call *call);
+/* Whether its client has yet to be told something. */
+bool call_is_open(const struct call *call);
+
+/* In front of output on the wire. */
+#define CALL_FRAME_HEADER (FRAME_HEADER + FRAME_DATA_HEADER)
+void call_frame_header(uint8_t *frame, enum job_stream stream, uint64_t number, size_t len);
 
 /* For the workload's job. */
 uint8_t *call_space(struct call *call, enum job_stream stream, size_t *room);

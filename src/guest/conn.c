@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/frame.h"
 #include "base/limits.h"
+#include "guest/resumable.h"
 #include "guest/server.h"
 
 void conn_add(struct conn *conn, struct call *call)
@@ -176,30 +177,41 @@ static int begin_request(struct conn *conn, struct request *request, struct erro
 					       : call_exec(conn, request, err);
 }
 
-/* An event about a request that is over crossed its exit on the way: no error. */
-static int serve_event(struct conn *conn, const struct request *request, struct error *err)
+static void serve_job(struct job *job, const struct request *request)
 {
-	struct call *call = find_call(conn, request->number);
-
-	(void)err;
-	if (!call || !call->job)
-		return 0;
 	switch (request->kind) {
 	case REQUEST_SIGNAL:
-		job_signal(call->job, request->signal);
+		job_signal(job, request->signal);
 		break;
 	case REQUEST_RESIZE:
-		job_resize(call->job, request->rows, request->columns);
+		job_resize(job, request->rows, request->columns);
 		break;
 	case REQUEST_STDIN_CLOSE:
-		job_close_stdin(call->job);
+		job_close_stdin(job);
 		break;
 	case REQUEST_CANCEL:
-		job_kill(call->job);
+		job_kill(job);
 		break;
 	default:
 		break;
 	}
+}
+
+/* An event about a request that is over crossed its exit on the way: no error. A resumable one is
+ * over only when it was released. */
+static int serve_event(struct conn *conn, const struct request *request, struct error *err)
+{
+	struct call *call = find_call(conn, request->number);
+	struct resumable *resumable = call ? call->resumable : NULL;
+
+	if (resumable && request->kind == REQUEST_ACK)
+		return resumable_ack(resumable, request->offsets, err);
+	if (resumable && request->kind == REQUEST_RELEASE)
+		resumable_release(resumable);
+	else if (resumable && request->kind == REQUEST_STDIN_CLOSE)
+		resumable_close_stdin(resumable);
+	else if (call && call->job)
+		serve_job(call->job, request);
 	return 0;
 }
 
@@ -221,9 +233,8 @@ static int serve_message(struct conn *conn, const uint8_t *payload, size_t len, 
 }
 
 /* Whether all of the frame has been taken. */
-static bool take_stdin(struct conn *conn, const uint8_t *payload, size_t len)
+static bool take_stdin(struct conn *conn, struct call *call, const uint8_t *payload, size_t len)
 {
-	struct call *call = find_call(conn, be64_get(payload + 1));
 	size_t from = FRAME_DATA_HEADER + conn->stdin_taken;
 
 	if (call && call->job)
@@ -238,13 +249,26 @@ static bool take_stdin(struct conn *conn, const uint8_t *payload, size_t len)
 }
 
 /* 1: the frame is done with; 0: it waits; -1: a breach. */
+static int serve_stdin(struct conn *conn, const uint8_t *payload, size_t len, struct error *err)
+{
+	struct call *call = find_call(conn, be64_get(payload + 1));
+
+	if (!call || !call->resumable)
+		return take_stdin(conn, call, payload, len);
+	if (resumable_stdin(call->resumable, payload + FRAME_DATA_HEADER, len - FRAME_DATA_HEADER,
+			    err) < 0)
+		return -1;
+	return 1;
+}
+
+/* The same. */
 static int serve_frame(struct conn *conn, const uint8_t *payload, size_t len, uint64_t *number,
 		       struct error *err)
 {
 	if (payload[0] == '{')
 		return serve_message(conn, payload, len, number, err) < 0 ? -1 : 1;
 	if (payload[0] == FRAME_STDIN && len >= FRAME_DATA_HEADER)
-		return take_stdin(conn, payload, len);
+		return serve_stdin(conn, payload, len, err);
 	return error_set(err, ERR_INVALID, "a frame that is neither JSON nor stdin");
 }
 
@@ -304,6 +328,15 @@ static void close_all_stdin(struct conn *conn)
 			job_close_stdin(call->job);
 }
 
+/* Whether a client that sends no more has yet to be told something. */
+static bool has_open_calls(const struct conn *conn)
+{
+	for (const struct call *call = conn->calls; call; call = call->next)
+		if (call_is_open(call))
+			return true;
+	return false;
+}
+
 /* Nothing more can be done with what has arrived. Closes, or decides what to wait for. */
 static void settle(struct conn *conn)
 {
@@ -312,7 +345,7 @@ static void settle(struct conn *conn)
 
 	if (wire->ended && !conn->waiting)
 		close_all_stdin(conn);
-	if (conn->ncalls == 0 && (wire->ended || answered))
+	if (wire->ended ? !has_open_calls(conn) : answered && conn->ncalls == 0)
 		conn->closing = true;
 	if (conn->closing && wire->out.len == 0) {
 		conn_end(conn);
@@ -366,10 +399,12 @@ static void on_drained(void *data)
 {
 	struct conn *conn = data;
 
-	for (struct call *call = conn->calls; call; call = call->next)
-		if (call->job)
-			job_resume(call->job);
-	settle(conn);
+	for (struct call *call = conn->calls, *next; call && !conn->dead; call = next) {
+		next = call->next;
+		call_drained(call);
+	}
+	if (!conn->dead)
+		settle(conn);
 }
 
 static void on_lost(void *data, const char *why)

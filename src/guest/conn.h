@@ -4,7 +4,7 @@
  *
  * Envelope form and buffered frames: the agent closes after the answer when nothing more has been
  * asked. A connection that has streamed stays until the client closes it. A client that is gone has
- * its commands killed.
+ * its commands killed, but for resumable ones.
  */
 #ifndef GUEST_CONN_H
 #define GUEST_CONN_H
@@ -17,10 +17,6 @@
 #include "guest/call.h"
 #include "guest/request.h"
 #include "guest/wire.h"
-
-/* First byte of a binary frame; a request number of 8 bytes, big-endian, and raw bytes follow. */
-enum frame_type { FRAME_STDIN = 1, FRAME_STDOUT = 2, FRAME_STDERR = 3 };
-#define FRAME_DATA_HEADER 9
 
 enum conn_form { FORM_UNKNOWN, FORM_ENVELOPE, FORM_FRAME };
 

@@ -180,6 +180,39 @@ static int decode_envelope(struct request *out, struct error *err)
 /* --- the frame form ------------------------------------------------------------------------------
  */
 
+static int get_exec(struct request *out, enum json_need need, struct error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-_";
+	size_t len;
+
+	if (json_get_string(out->doc, "", "exec", need, &out->exec, err) < 0)
+		return -1;
+	if (!out->exec)
+		return 0;
+	len = strlen(out->exec);
+	if (len == 0 || len > REQUEST_EXEC_MAX || strspn(out->exec, letters) < len)
+		return error_set(err, ERR_INVALID, "exec must be 1 to %d letters, digits, - and _",
+				 REQUEST_EXEC_MAX);
+	return 0;
+}
+
+/* How a streamed exec may outlive its connection. */
+static int get_resumption(struct request *out, struct error *err)
+{
+	int64_t most = (int64_t)limit_get(LIMIT_RESUME_MS) / 1000, seconds = 0;
+
+	if (json_get_int(out->doc, "", "resume", JSON_OPTIONAL, 0, most, &seconds, err) < 0 ||
+	    get_exec(out, JSON_OPTIONAL, err) < 0)
+		return -1;
+	if (out->exec && (seconds == 0 || strcmp(out->exec, EXEC_WORKLOAD) == 0))
+		return error_set(err, ERR_INVALID,
+				 seconds == 0 ? "exec without resume"
+					      : "exec must not be \"" EXEC_WORKLOAD "\"");
+	out->grace_ms = (uint64_t)seconds * 1000;
+	return 0;
+}
+
 static int decode_exec_details(struct request *out, struct error *err)
 {
 	json_t *doc = out->doc;
@@ -193,7 +226,8 @@ static int decode_exec_details(struct request *out, struct error *err)
 		return -1;
 	if (!out->stream)
 		return get_stdin_bytes(doc, out, err);
-	if (json_get_bool(doc, "", "stdin", JSON_OPTIONAL, &out->stdin_open, err) < 0)
+	if (json_get_bool(doc, "", "stdin", JSON_OPTIONAL, &out->stdin_open, err) < 0 ||
+	    get_resumption(out, err) < 0)
 		return -1;
 	return get_terminal(doc, out, err);
 }
@@ -226,14 +260,27 @@ static int decode_frame_exec(struct request *out, struct error *err)
 	return 0;
 }
 
+static int get_offset(struct request *out, const char *key, int stream, struct error *err)
+{
+	int64_t offset = 0;
+
+	if (json_get_int(out->doc, "", key, JSON_OPTIONAL, 0, INT64_MAX, &offset, err) < 0)
+		return -1;
+	out->offsets[stream] = (uint64_t)offset;
+	return 0;
+}
+
+static int decode_offsets(struct request *out, struct error *err)
+{
+	if (get_offset(out, "stdoutOffset", 0, err) < 0)
+		return -1;
+	return get_offset(out, "stderrOffset", 1, err);
+}
+
 static int decode_attach(struct request *out, struct error *err)
 {
-	const char *exec = NULL;
-
-	if (json_get_string(out->doc, "", "exec", JSON_REQUIRED, &exec, err) < 0)
+	if (get_exec(out, JSON_REQUIRED, err) < 0 || decode_offsets(out, err) < 0)
 		return -1;
-	if (strcmp(exec, "workload") != 0)
-		return error_set(err, ERR_INVALID, "exec must be \"workload\"");
 	return get_terminal(out->doc, out, err);
 }
 
@@ -259,7 +306,8 @@ static const struct event_row {
 } event_table[] = {
 	{"attach", REQUEST_ATTACH, decode_attach}, {"signal", REQUEST_SIGNAL, decode_signal},
 	{"resize", REQUEST_RESIZE, decode_resize}, {"stdin-close", REQUEST_STDIN_CLOSE, NULL},
-	{"cancel", REQUEST_CANCEL, NULL},
+	{"cancel", REQUEST_CANCEL, NULL},	   {"ack", REQUEST_ACK, decode_offsets},
+	{"release", REQUEST_RELEASE, NULL},
 };
 
 static int decode_event(const char *name, struct request *out, struct error *err)

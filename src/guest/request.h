@@ -29,11 +29,17 @@ enum request_kind {
 	REQUEST_RESIZE,
 	REQUEST_STDIN_CLOSE,
 	REQUEST_CANCEL,
+	REQUEST_ACK,
+	REQUEST_RELEASE,
 	REQUEST_KIND_COUNT
 };
 
 #define REQUEST_ID_MAX 1024
 #define REQUEST_PROBLEM_MAX 400
+#define REQUEST_EXEC_MAX 64
+#define REQUEST_STREAMS 2 /* stdout, stderr */
+
+#define EXEC_WORKLOAD "workload" /* the run config's command, where an exec's id could be */
 
 /* Strings are borrowed from doc. */
 struct request {
@@ -44,6 +50,10 @@ struct request {
 	const char *op;	 /* UNKNOWN_OP */
 	const char *id;	 /* frame form's EXEC */
 	uint64_t number; /* of the request that it is about or makes; 0: none */
+
+	const char *exec;  /* ATTACH; also EXEC's, NULL: none given */
+	uint64_t grace_ms; /* EXEC: how long it may be without a client; 0: not at all */
+	uint64_t offsets[REQUEST_STREAMS]; /* ATTACH, ACK */
 
 	/* EXEC, ATTACH (terminal alone) */
 	const char **argv; /* NULL-terminated, malloc'd */

@@ -21,6 +21,7 @@ int server_init(struct server *server, struct loop *loop, const char *etc, const
 	server->context.etc = etc;
 	server->context.program_fd = program_fd;
 	server->workload.context = &server->context;
+	server->resumables.context = &server->context;
 	return 0;
 }
 
@@ -84,6 +85,7 @@ void server_sweep(struct server *server)
 		server->dead = conn->next;
 		conn_free(conn);
 	}
+	resumables_sweep(&server->resumables);
 	job_table_sweep(&server->context.jobs);
 	/* Not before that: waiting connections would make the loop spin. */
 	if (ended && server->full && server->listen_watch) {
@@ -105,6 +107,7 @@ void server_free(struct server *server)
 	server_stop_listening(server);
 	while (server->live)
 		conn_end(server->live);
+	resumables_free(&server->resumables);
 	job_table_free(&server->context.jobs);
 	workload_free(&server->workload);
 	json_decref(server->context.env);

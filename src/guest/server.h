@@ -6,12 +6,14 @@
 #include "base/loop.h"
 #include "guest/conn.h"
 #include "guest/exec.h"
+#include "guest/resumable.h"
 #include "guest/workload.h"
 
 struct server {
 	struct loop *loop;
 	struct exec_context context;
 	struct workload workload;
+	struct resumables resumables;
 	int listen_fd; /* -1: none */
 	struct loop_watch *listen_watch;
 	bool full;	  /* no descriptor for another connection: until something has ended */

@@ -121,6 +121,44 @@ def test_streams(vm):
     assert "workload" in agent.until("error")["error"]  # this workspace has none
 
 
+def test_resumable_exec_goes_on_over_a_new_connection(vm):
+    def connect():
+        return Frames(vm, "vm", "agent-stream-request", "agent-stream-event")
+
+    agent = connect()
+    agent.send({"id": "a", "request": 1, "stream": True, "cmd": ["cat"], "stdin": True, "resume": 60,
+                "exec": "messages"})
+    start = agent.until("start")
+    assert (start["exec"], start["stdinOffset"]) == ("messages", 0)
+    text = bytes(range(256)) * 256
+    for part in (text[:40000], text[40000:]):
+        agent.send(b"\1" + struct.pack(">Q", 1) + part)
+    got, told = b"", 0
+    while not got or not told:
+        frame = agent.frame()
+        if isinstance(frame, bytes):
+            got += frame[9:]
+        else:
+            told = frame["stdinOffset"]
+    assert 32768 <= told <= len(text)
+    agent.stream.close()
+    agent = connect()
+    agent.send({"event": "attach", "request": 7, "exec": "messages", "stdoutOffset": len(got),
+                "stderrOffset": 0})
+    start = agent.until("start")
+    assert (start["request"], start["id"]) == (7, "messages")
+    agent.send(b"\1" + struct.pack(">Q", 7) + text[start["stdinOffset"]:])
+    agent.send({"event": "stdin-close", "request": 7})
+    while isinstance(frame := agent.frame(), bytes) or frame["event"] == "ack":
+        if isinstance(frame, bytes):
+            got += frame[9:]
+            agent.send({"event": "ack", "request": 7, "stdoutOffset": len(got)})
+    assert got == text and frame["event"] == "exit" and frame["exitCode"] == 0
+    agent.send({"event": "release", "request": 7})
+    agent.send({"event": "attach", "request": 8, "exec": "messages"})
+    assert agent.until("detached")["errorCode"] == "not-found"
+
+
 # ---- between the live supervisor, its guest and its commands ------------------------------------
 
 def conversations(trace):

@@ -298,7 +298,11 @@ static void standin_end(struct standin *s)
 	for (int i = 0; i < 16; i++)
 		turn(s);
 	close(steal_fd(&s->client));
-	/* A lost client's commands end, and with them everything of the connection. */
+	for (int i = 0; i < 16; i++)
+		turn(s);
+	/* A lost client's commands end, and with them everything of the connection; those that wait
+	 * for it to come back are given up here. */
+	resumables_free(&s->server.resumables);
 	for (int i = 0; i < 4096 && (s->server.count || s->server.context.jobs.count); i++)
 		turn(s);
 	if (s->server.count || s->server.context.jobs.count)

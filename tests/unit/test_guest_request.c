@@ -297,7 +297,7 @@ static void breaches(void **state)
 		"{\"event\":\"resize\",\"request\":1,\"rows\":1}",
 		"{\"event\":\"cancel\"}",
 		"{\"id\":\"i\",\"cmd\":[\"a\\u0000\"]}",
-		"{\"event\":\"attach\",\"request\":1,\"exec\":\"other\"}",
+		"{\"event\":\"attach\",\"request\":1,\"exec\":\"../x\"}",
 	};
 
 	(void)state;
