@@ -56,6 +56,10 @@ json_t *boot_files_record(const struct boot_files *files, struct error *err);
  */
 json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 			  const json_t *recorded, struct error *err);
+/* One more divergence in it, of what is no boot file: the block is not ok then. actual: "" where there
+ * is none, for which error gives the reason. */
+int verification_add_divergence(json_t *verification, const char *artifact, const char *expected,
+				const char *actual, const struct error *error, struct error *err);
 /* ERR_CONFLICT naming the first divergence of a verification block that is not ok. */
 int verification_require(const json_t *verification, struct error *err);
 

@@ -22,7 +22,6 @@
 
 #define PREFIX "bundle-"
 #define SUFFIX ".ext4"
-#define FILE_ROOM 160
 #define CHILD_FILE_FD 3
 #define ANSWER_BYTES 65536
 
@@ -31,23 +30,24 @@ static const char *text_of(const json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
-static void file_name(const json_t *bundle, char out[FILE_ROOM])
+void bundle_file_name(const json_t *bundle, char out[BUNDLE_FILE_NAME])
 {
-	snprintf(out, FILE_ROOM, PREFIX "%s" SUFFIX, text_of(bundle, "name"));
+	snprintf(out, BUNDLE_FILE_NAME, PREFIX "%s" SUFFIX, text_of(bundle, "name"));
 }
 
 void bundles_close(struct bundle_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		close(list->fds[i]);
-	free(list->fds);
+		if (list->items[i].fd >= 0)
+			close(list->items[i].fd);
+	free(list->items);
 	*list = (struct bundle_list)BUNDLE_LIST_INIT;
 }
 
 /* --- building --------------------------------------------------------------------------------- */
 
 /* Not blocking: a FIFO in its place must not hold us up. */
-static int check_archive(const char *path, struct error *err)
+static int open_archive(const char *path, struct error *err)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -56,7 +56,7 @@ static int check_archive(const char *path, struct error *err)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
-	return 0;
+	return steal_fd(&fd);
 }
 
 int bundles_check(const struct config *config, struct error *err)
@@ -66,7 +66,9 @@ int bundles_check(const struct config *config, struct error *err)
 
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		if (check_archive(text_of(bundle, "path"), err) < 0)
+		autoclose int fd = open_archive(text_of(bundle, "path"), err);
+
+		if (fd < 0)
 			return error_prefix(err, "config.bundles[%zu].path", i);
 	}
 	return 0;
@@ -113,32 +115,58 @@ static int run_builder(const char *path, int to, struct error *err)
 	return take_error(&answer, code, err);
 }
 
-static int build_one(const json_t *bundle, const struct state_dir *dir, struct error *err)
+/* The digest is of what was unpacked: the builder opens the path anew, and finds the same file. */
+static int unpack(const char *path, struct bundle *bundle, struct error *err)
 {
-	autoclose int fd = openat(dir->fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	autoclose int archive = open_archive(path, err);
+	struct digest_key before, after;
 
-	if (fd < 0)
-		return error_errno(err, errno, "%s", dir->path);
-	if (check_archive(text_of(bundle, "path"), err) < 0 ||
-	    run_builder(text_of(bundle, "path"), fd, err) < 0)
+	if (archive < 0 || digest_key(archive, DIGEST_FILE, &before, err) < 0)
 		return -1;
-	return steal_fd(&fd);
+	if (digest_of(archive, DIGEST_FILE, bundle->archive, err) < 0)
+		return error_prefix(err, "%s", path);
+	if (run_builder(path, bundle->fd, err) < 0 ||
+	    digest_key(archive, DIGEST_FILE, &after, err) < 0)
+		return -1;
+	if (!digest_key_equal(&before, &after))
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%s was changed while it was unpacked; try again", path);
+	return digest_of(bundle->fd, DIGEST_FILE, bundle->disk, err);
+}
+
+static int build_one(const json_t *json, const struct state_dir *dir, struct bundle *out,
+		     struct error *err)
+{
+	struct bundle bundle = {.fd = openat(dir->fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)};
+
+	if (bundle.fd < 0)
+		return error_errno(err, errno, "%s", dir->path);
+	if (unpack(text_of(json, "path"), &bundle, err) < 0) {
+		close(bundle.fd);
+		return -1;
+	}
+	*out = bundle;
+	return 0;
+}
+
+static int make_list(const struct config *config, struct bundle_list *list, struct error *err)
+{
+	list->items = calloc(json_array_size(config->bundles) + 1, sizeof(*list->items));
+	return list->items ? 0 : error_errno(err, ENOMEM, "bundles");
 }
 
 int bundles_build(const struct config *config, const struct state_dir *dir, struct bundle_list *out,
 		  struct error *err)
 {
-	struct bundle_list list = {
-		.fds = calloc(json_array_size(config->bundles) + 1, sizeof(int))};
+	struct bundle_list list = BUNDLE_LIST_INIT;
 	json_t *bundle;
 	size_t i;
 
-	if (!list.fds)
-		return error_errno(err, ENOMEM, "bundles");
+	if (make_list(config, &list, err) < 0)
+		return -1;
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		list.fds[i] = build_one(bundle, dir, err);
-		if (list.fds[i] < 0) {
+		if (build_one(bundle, dir, &list.items[i], err) < 0) {
 			bundles_close(&list);
 			return error_prefix(err, "config.bundles[%zu].path", i);
 		}
@@ -172,6 +200,15 @@ static int remove_earlier(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
+/* A name is a change of the file's times; of its bytes the digest is known. */
+static void remember(const struct bundle *bundle)
+{
+	struct digest_key key;
+
+	if (digest_key(bundle->fd, DIGEST_FILE, &key, NULL) == 0)
+		digest_remember(&key, bundle->disk);
+}
+
 int bundles_place(const struct config *config, const struct bundle_list *list,
 		  const struct workspace *ws, struct error *err)
 {
@@ -182,36 +219,69 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 		return -1;
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		char from[40], name[FILE_ROOM];
+		char from[40], name[BUNDLE_FILE_NAME];
 
-		file_name(bundle, name);
-		snprintf(from, sizeof(from), "/proc/self/fd/%d",
-			 i < list->count ? list->fds[i] : -1);
+		if (i >= list->count)
+			return error_set(err, ERR_INTERNAL, "a bundle was not built");
+		bundle_file_name(bundle, name);
+		snprintf(from, sizeof(from), "/proc/self/fd/%d", list->items[i].fd);
 		if (linkat(AT_FDCWD, from, ws->fd, name, AT_SYMLINK_FOLLOW) < 0)
 			return error_errno(err, errno, "%s", name);
+		remember(&list->items[i]);
 	}
 	return 0;
 }
 
-int bundles_attach(const struct config *config, const struct workspace *ws, struct disk_list *disks,
-		   struct error *err)
+static void open_one(const json_t *json, const struct workspace *ws, struct bundle *bundle)
 {
+	char name[BUNDLE_FILE_NAME];
+
+	bundle_file_name(json, name);
+	bundle->fd = ws->fd < 0
+			     ? -1
+			     : openat(ws->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (bundle->fd < 0)
+		error_errno(&bundle->error, ws->fd < 0 ? ENOENT : errno, "%s, which prepare made",
+			    name);
+	else if (digest_of(bundle->fd, DIGEST_FILE, bundle->disk, &bundle->error) < 0)
+		error_prefix(&bundle->error, "%s", name);
+}
+
+int bundles_open(const struct config *config, const struct workspace *ws, struct bundle_list *out,
+		 struct error *err)
+{
+	struct bundle_list list = BUNDLE_LIST_INIT;
 	json_t *bundle;
 	size_t i;
 
+	if (make_list(config, &list, err) < 0)
+		return -1;
 	json_array_foreach(config->bundles, i, bundle)
-	{
-		char name[FILE_ROOM], serial[VM_SERIAL_SIZE];
-		int fd;
+		open_one(bundle, ws, &list.items[list.count++]);
+	*out = list;
+	return 0;
+}
 
-		file_name(bundle, name);
+int bundles_attach(const struct config *config, struct bundle_list *list, struct disk_list *disks,
+		   struct error *err)
+{
+	json_t *json;
+	size_t i;
+
+	json_array_foreach(config->bundles, i, json)
+	{
+		struct bundle *bundle = i < list->count ? &list->items[i] : NULL;
+		char serial[VM_SERIAL_SIZE];
+
+		if (!bundle || bundle->error.code) {
+			error_set(err, ERR_INTERNAL, "a bundle was not opened");
+			if (bundle && err)
+				*err = bundle->error;
+			return error_prefix(err, "config.bundles[%zu]", i);
+		}
 		snprintf(serial, sizeof(serial), "bundle-%u", (unsigned)i);
-		fd = openat(ws->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		if (fd < 0)
-			return error_errno(err, errno,
-					   "config.bundles[%zu]: %s, which prepare made", i, name);
-		if (disks_add(disks, serial, text_of(bundle, "name"), text_of(bundle, "mountpoint"),
-			      true, fd, err) < 0)
+		if (disks_add(disks, serial, text_of(json, "name"), text_of(json, "mountpoint"),
+			      true, steal_fd(&bundle->fd), err) < 0)
 			return -1;
 	}
 	return 0;

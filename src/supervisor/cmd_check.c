@@ -11,6 +11,23 @@
 #include "supervisor/rootfs_digest.h"
 #include "supervisor/shares.h"
 
+/* The disks that prepare made of the bundles of this config, if it did. */
+static int verify_bundles(const struct record *record, const struct config *config,
+			  const struct manifest *manifest, json_t *verification, struct error *err)
+{
+	struct bundle_list bundles = BUNDLE_LIST_INIT;
+	int status;
+
+	if (!manifest->document)
+		return 0;
+	if (bundles_open(config, &record->ws, &bundles, err) < 0)
+		return -1;
+	status = bundles_verify(config, &bundles, &record->ws, manifest->artifacts, verification,
+				err);
+	bundles_close(&bundles);
+	return status;
+}
+
 /* Against the recorded digests where the workspace is prepared. */
 static int verify(const struct record *record, const struct config *config,
 		  struct response *response, struct error *err)
@@ -38,7 +55,8 @@ static int verify(const struct record *record, const struct config *config,
 	    rootfs_digest_recall(&record->ws, &manifest, &files, err) < 0)
 		goto out;
 	response->verification = boot_files_verify(&files, config->image, manifest.artifacts, err);
-	status = response->verification ? 0 : -1;
+	if (response->verification)
+		status = verify_bundles(record, config, &manifest, response->verification, err);
 out:
 	disks_close(&disks);
 	manifest_free(&manifest);

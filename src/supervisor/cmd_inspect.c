@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "supervisor/answer.h"
 #include "supervisor/boot_files.h"
+#include "supervisor/bundles.h"
 #include "supervisor/manifest.h"
 #include "supervisor/rootfs_digest.h"
 #include "supervisor/settle.h"
@@ -36,6 +37,20 @@ static int see_rootfs(const struct record *record, const struct manifest *manife
 	return 0;
 }
 
+static int see_bundles(const struct record *record, const struct manifest *manifest,
+		       json_t *verification, struct error *err)
+{
+	struct bundle_list bundles = BUNDLE_LIST_INIT;
+	int status;
+
+	if (bundles_open(&manifest->config, &record->ws, &bundles, err) < 0)
+		return -1;
+	status = bundles_verify(&manifest->config, &bundles, &record->ws, manifest->artifacts,
+				verification, err);
+	bundles_close(&bundles);
+	return status;
+}
+
 static int describe(const struct record *record, const struct manifest *manifest,
 		    struct response *response, struct error *err)
 {
@@ -47,7 +62,9 @@ static int describe(const struct record *record, const struct manifest *manifest
 		response->verification =
 			boot_files_verify(&files, manifest->config.image, manifest->artifacts, err);
 	boot_files_close(&files);
-	if (!response->verification || answer_declared(&manifest->config, response, err) < 0)
+	if (!response->verification ||
+	    see_bundles(record, manifest, response->verification, err) < 0 ||
+	    answer_declared(&manifest->config, response, err) < 0)
 		return -1;
 	return answer_live(record, &manifest->config, response, err);
 }

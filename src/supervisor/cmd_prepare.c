@@ -34,7 +34,9 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 	json_auto_t *artifacts = boot_files_record(files, err);
 	struct error ignored;
 
-	if (!artifacts || earlier_check(&record->ws, err) < 0 || record_create(record, err) < 0)
+	if (!artifacts ||
+	    bundles_record(&record->call->request->config, bundles, artifacts, err) < 0 ||
+	    earlier_check(&record->ws, err) < 0 || record_create(record, err) < 0)
 		return -1;
 	if (record_both(record, artifacts, err) == 0 &&
 	    bundles_place(&record->call->request->config, bundles, &record->ws, err) == 0)
@@ -46,15 +48,17 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 }
 
 static int verify(const struct record *record, const struct boot_files *files,
-		  struct response *response, struct error *err)
+		  const struct bundle_list *bundles, struct response *response, struct error *err)
 {
+	const struct config *config = &record->call->request->config;
 	json_auto_t *recorded = boot_files_record(files, err);
 
-	if (!recorded)
+	if (!recorded || bundles_record(config, bundles, recorded, err) < 0)
 		return -1;
-	response->verification =
-		boot_files_verify(files, record->call->request->config.image, recorded, err);
-	return response->verification ? 0 : -1;
+	response->verification = boot_files_verify(files, config->image, recorded, err);
+	if (!response->verification)
+		return -1;
+	return bundles_verify(config, bundles, &record->ws, recorded, response->verification, err);
 }
 
 /* That a VM could have them; nothing of them is recorded but their paths. */
@@ -91,7 +95,7 @@ static int prepare(struct record *record, struct boot_files *files, struct bundl
 	    prepare_workspace(record, files, bundles, err) < 0)
 		return -1;
 	record_unlock(record);
-	if (verify(record, files, response, err) < 0 ||
+	if (verify(record, files, bundles, response, err) < 0 ||
 	    answer_declared(&record->call->request->config, response, err) < 0)
 		return -1;
 	response->event = record_event(record, err);

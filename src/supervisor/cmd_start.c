@@ -35,7 +35,7 @@ struct start {
 	struct record record;
 	struct boot_files files;
 	struct disk_list disks;
-	struct bundle_list bundles; /* run: of the workspace that it prepares */
+	struct bundle_list bundles; /* as they were built, or as prepare made them */
 	enum accelerator accelerator;
 	char reason[256];
 	json_t *marks;
@@ -121,6 +121,20 @@ static int make_ready(struct start *start, struct error *err)
 	return 0;
 }
 
+/* The disks are opened once: what is compared here is what the VM gets. */
+static int verify_and_attach_bundles(struct start *start, const struct manifest *manifest,
+				     json_t *verification, struct error *err)
+{
+	const struct config *config = &start->record.call->request->config;
+
+	bundles_close(&start->bundles); /* those that were built just now have their names */
+	if (bundles_open(config, &start->record.ws, &start->bundles, err) < 0 ||
+	    bundles_verify(config, &start->bundles, &start->record.ws, manifest->artifacts,
+			   verification, err) < 0)
+		return -1;
+	return bundles_attach(config, &start->bundles, &start->disks, err);
+}
+
 /* The state must allow it, the config be the recorded one, the files the recorded ones. */
 static int admit(struct start *start, struct response *response, struct error *err)
 {
@@ -136,7 +150,8 @@ static int admit(struct start *start, struct response *response, struct error *e
 	    see_rootfs(start, &manifest, err) == 0) {
 		response->verification =
 			boot_files_verify(&start->files, config->image, manifest.artifacts, err);
-		if (response->verification)
+		if (response->verification &&
+		    verify_and_attach_bundles(start, &manifest, response->verification, err) == 0)
 			status = verification_require(response->verification, err);
 	}
 	manifest_free(&manifest);
@@ -249,7 +264,6 @@ static int begin(struct start *start, struct response *response, struct error *e
 	}
 	if (record_load(record, err) < 0 || admit(start, response, err) < 0 ||
 	    earlier_check(&record->ws, err) < 0 ||
-	    bundles_attach(&record->call->request->config, &record->ws, &start->disks, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0 ||
 	    (!start->files.ram_root &&
 	     require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0))

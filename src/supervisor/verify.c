@@ -134,6 +134,15 @@ json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 	return steal_ptr(&block);
 }
 
+int verification_add_divergence(json_t *verification, const char *artifact, const char *expected,
+				const char *actual, const struct error *error, struct error *err)
+{
+	if (put_divergence(json_object_get(verification, "divergence"), artifact, expected,
+			   *actual ? actual : NULL, error, err) < 0)
+		return -1;
+	return json_put(verification, "ok", json_false(), err);
+}
+
 static const char *text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -165,6 +174,16 @@ static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 			 path, text_of(init, "actual"), text_of(init, "expected"));
 }
 
+/* Nobody but prepare writes to it, so the way out is to have it made anew. */
+static int tell_bundle(const json_t *entry, const char *name, struct error *err)
+{
+	return error_set(err, ERR_CONFLICT,
+			 "the disk of bundle \"%s\" is not the one that prepare made (%.12s now, "
+			 "%.12s then); prepare again to make it anew of its archive (microagent "
+			 "start --prepare does)",
+			 name, text_of(entry, "actual"), text_of(entry, "expected"));
+}
+
 int verification_require(const json_t *verification, struct error *err)
 {
 	const json_t *list = json_object_get(verification, "divergence");
@@ -183,6 +202,8 @@ int verification_require(const json_t *verification, struct error *err)
 		return error_set(err, ERR_CONFLICT,
 				 "the %s diverges from what prepare recorded: %s", name,
 				 text_of(first, "error"));
+	if (strncmp(name, "bundle:", 7) == 0)
+		return tell_bundle(first, name + 7, err);
 	return error_set(err, ERR_CONFLICT,
 			 "the %s %s is not the one that prepare recorded (%.12s now, %.12s then); "
 			 "prepare again if that is intended (microagent start --prepare does)",

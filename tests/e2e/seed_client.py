@@ -114,7 +114,7 @@ class Client:
     def check_verification(verification, _):
         assert verification["ok"] is not bool(verification.get("divergence")), verification
         for entry in verification.get("divergence", ()):
-            assert entry["artifact"] in ("kernel", "rootfs", "init", "initrd"), entry
+            assert re.fullmatch("kernel|rootfs|init|initrd|bundle:.+", entry["artifact"]), entry
         for artifact in ("kernel", "rootfs"):
             digest = verification[artifact].get("sha256")
             assert digest is None or SHA256.fullmatch(digest), verification

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Ingress bundles: a tar archive becomes a read-only disk of the guest."""
 
+import hashlib
 import io
+import json
 import os
 import subprocess
 import tarfile
@@ -43,6 +45,11 @@ def small_config(host, **changes):
     return host.config(rootfsPath=str(disk), **changes)
 
 
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def listing(disk, path="/"):
     """{name: (mode, uid, gid)} by a reader that is not ours."""
     out = subprocess.run(["debugfs", "-R", f"ls -p {path}", disk], capture_output=True, text=True, check=True).stdout
@@ -79,10 +86,17 @@ def test_bundles_are_disks_of_the_guest(host):
     assert found["deep"] == (0o040755, 0, 0)  # a parent that the archive does not list
     assert listing(disk, "/deep/er")["file"] == (0o100644, 5, 6)
     assert not {"null", "pipe"} & set(found)
+    recorded = json.loads((host.state / "w" / "workspace.json").read_text())["artifacts"]["bundles"]
+    assert recorded == [{"name": b["name"], "path": b["path"], "sha256": sha256(b["path"]),
+                         "diskSHA256": sha256(host.state / "w" / f"bundle-{b['name']}.ext4")} for b in bundles]
+    verified = [{"name": b["name"], "path": str(host.state / "w" / f"bundle-{b['name']}.ext4"),
+                 "sha256": b["diskSHA256"], "recordedSHA256": b["diskSHA256"]} for b in recorded]
+    assert answer["verification"]["ok"] and answer["verification"]["bundles"] == verified
     assert (host.base / "one.tar.gz").unlink() is None  # prepare has taken what was in it
 
     code, answer = ask(host, "start", config)
     assert code == 0 and answer["artifacts"] == declared, answer
+    assert answer["verification"]["bundles"] == verified
 
     def guest(*words, check=0):
         return host("exec", "--user", "root", "w", "--", *words, check=check).stdout
@@ -97,6 +111,21 @@ def test_bundles_are_disks_of_the_guest(host):
     code, answer = ask(host, "inspect")
     assert answer["artifacts"] == declared
     assert ask(host, "kill")[0] == 0
+    assert answer["verification"]["ok"] and answer["verification"]["bundles"] == verified
+
+    # No guest can have written to it, so at no start may it be another one.
+    with open(disk, "r+b") as file:
+        file.seek(4096)
+        file.write(b"changed")
+    for command in ("inspect", "check"):
+        (found,) = ask(host, command, config if command == "inspect" else
+                       dict(config, bundles=[{**bundles[0], "path": bundles[1]["path"]}]))[1]["verification"]["divergence"]
+        assert found == {"artifact": "bundle:one", "field": "sha256", "expected": recorded[0]["diskSHA256"],
+                         "actual": sha256(disk)}, command
+    assert "bundle:one" in host("status", "w", check=0).stdout
+    code, answer = ask(host, "start", config)
+    assert (code, answer["errorCode"]) == (1, "conflict") and 'bundle "one"' in answer["error"], answer
+    assert "prepare again" in answer["error"]
 
     # The next prepare puts others in their place.
     changed = dict(config, bundles=[{**bundles[1], "name": "other"}])
