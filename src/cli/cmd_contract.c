@@ -88,6 +88,68 @@ static int print_backends(const json_t *contract, struct error *err)
 	return 0;
 }
 
+struct contract_row {
+	const char *name, *text;
+};
+
+static int print_rows(const char *head, const struct contract_row *rows, size_t count,
+		      struct error *err)
+{
+	const char *const heads[] = {head, "MEANING"};
+	auto_table struct cli_table table = {0};
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		const char *const cells[] = {rows[i].name, rows[i].text};
+
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	putchar('\n');
+	return 0;
+}
+
+static int print_mediation(const json_t *mediation, struct error *err)
+{
+	autofree char *fields = joined(json_object_get(mediation, "fields"), err);
+	const struct contract_row rows[] = {
+		{"primitive", text_of(mediation, "primitive")},
+		{"fields", fields},
+		{"requiredMode", text_of(mediation, "requiredMode")},
+		{"breakMode", text_of(mediation, "breakMode")},
+	};
+
+	return print_rows("MEDIATION", rows, ARRAY_SIZE(rows), err);
+}
+
+static int print_verification(const json_t *verification, struct error *err)
+{
+	const struct contract_row row = {text_of(verification, "name"),
+					 text_of(verification, "description")};
+
+	return print_rows("VERIFICATION", &row, 1, err);
+}
+
+#define PARITY_RULES 16
+
+/* The rules have no names: each is a line. */
+static int print_parity(const json_t *parity, struct error *err)
+{
+	struct contract_row rows[1 + PARITY_RULES] = {{"scope", text_of(parity, "scope")}};
+	const json_t *rule;
+	size_t i, count = 1;
+
+	json_array_foreach(json_object_get(parity, "rules"), i, rule)
+	{
+		if (count == ARRAY_SIZE(rows))
+			break;
+		rows[count++] = (struct contract_row){i ? "" : "rules", json_string_value(rule)};
+	}
+	return print_rows("PARITY", rows, count, err);
+}
+
 static int print_limits(const json_t *limits, struct error *err)
 {
 	static const char *const heads[] = {"LIMIT", "VALUE", "UNIT", "MEANING"};
@@ -129,7 +191,10 @@ static int print_contract(const json_t *contract, struct error *err)
 		if (print_described(lists[i].head, json_object_get(contract, lists[i].key), err) <
 		    0)
 			return -1;
-	if (print_limits(json_object_get(contract, "limits"), err) < 0)
+	if (print_mediation(json_object_get(contract, "mediation"), err) < 0 ||
+	    print_verification(json_object_get(contract, "verification"), err) < 0 ||
+	    print_parity(json_object_get(contract, "parity"), err) < 0 ||
+	    print_limits(json_object_get(contract, "limits"), err) < 0)
 		return -1;
 	return CLI_EXIT_OK;
 }

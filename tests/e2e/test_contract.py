@@ -112,3 +112,7 @@ def test_text(host, contract):
     for word in (contract["version"], *contract["backends"], *names(contract["commands"]),
                  *names(contract["states"]), *names(contract["resultFields"]), "QMP_MS"):
         assert re.search(rf"(^|\s){re.escape(word)}($|[\s,])", text, re.M), word
+    mediation, verification, parity = (contract[key] for key in ("mediation", "verification", "parity"))
+    for line in (mediation["primitive"], ", ".join(mediation["fields"]), mediation["requiredMode"],
+                 mediation["breakMode"], verification["description"], parity["scope"], *parity["rules"]):
+        assert f"  {line}\n" in text, line
