@@ -28,7 +28,9 @@ CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE -DMICROAGENT_VERSION='"$(VERSION)"'
 OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address$(,)undefined \
 	-fno-sanitize-recover=undefined -DMICROAGENT_SANITIZE=1,-O2 -D_FORTIFY_SOURCE=2)
 BASE_CFLAGS := -std=gnu17 -g $(WARNINGS) -fstack-protector-strong -fvisibility=hidden
-HOST_CFLAGS := $(BASE_CFLAGS) $(OPT) -fPIE
+# What the library is made of can stand anywhere; programs are made of it too.
+LIBRARY_FOLDERS := base contract store channel api
+HOST_CFLAGS = $(BASE_CFLAGS) $(OPT) $(if $(filter $(LIBRARY_FOLDERS),$(notdir $(@D))),-fPIC,-fPIE)
 HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize=address$(,)undefined)
 # The guest's binary is static and runs as PID 1, where no sanitizer runtime can live.
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
@@ -43,7 +45,11 @@ PROGRAMS := microagent microagent-qemu-supervisor microagent-vsockd microagent-n
 	    microagent-artifact microagent-init
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 
-all: $(BINARIES)
+# The library: its name says which programs it can serve, and changes when a symbol or a struct does.
+SONAME := libmicroagent.so.0
+LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent.a
+
+all: $(BINARIES) $(LIBRARIES)
 
 # On a bare machine the packages come before the first compilation, whatever -j says.
 NEEDS_PACKAGES := $(filter setup run test soak bench,$(MAKECMDGOALS))
@@ -87,6 +93,25 @@ GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(GUEST_SOURCES))
 $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -s -o $@ $^ -ljansson
+
+# --- the library ---------------------------------------------------------------------------------
+
+# Isolation is for daemons; here it would pull in libseccomp.
+LIBRARY_OBJECTS := $(foreach f,$(LIBRARY_FOLDERS),$(call objects,$(filter-out src/base/isolate%.c,$(call sources,$(f)))))
+
+$(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.map
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(filter-out -pie,$(HOST_LDFLAGS)) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
+		-Wl,--version-script=src/api/exported.map -o $@ $(LIBRARY_OBJECTS) -ljansson
+
+# One object in which every name but the public ones is local, so that no program's own clash with them.
+$(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) -r -nostdlib -o $@ $^
+	@objcopy --localize-hidden $@
+$(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
+	@rm -f $@
+	$(call say,AR   )$(AR) rcsD $@ $^
 
 # --- tests ---------------------------------------------------------------------------------------
 
@@ -170,9 +195,20 @@ $(BUILD)/man/%: docs/%.scd
 	scdoc < $< > $@
 man: $(DOCS)
 
+LIBDIR ?= $(PREFIX)/lib
+INSTALL_DIRS := $(PREFIX)/bin $(LIBDIR)/pkgconfig $(PREFIX)/include/microagent \
+		$(addprefix $(PREFIX)/share/man/man,1 5)
+
 install: all man
-	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/man/man,1 5)
+	install -d $(addprefix $(DESTDIR),$(INSTALL_DIRS))
 	install -m 755 $(BINARIES) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(LIBRARIES) $(DESTDIR)$(LIBDIR)
+	ln -sf libmicroagent.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmicroagent.so
+	install -m 644 include/microagent.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 include/microagent/error.h $(DESTDIR)$(PREFIX)/include/microagent
+	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' src/api/microagent.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/microagent.pc
 	install -m 644 $(filter %.1,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(filter %.5,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man5
 

@@ -7,8 +7,8 @@
  * keeps nothing else, so a handle may be opened and closed at any time, and other programs may use
  * the same state directory at the same time.
  *
- * Errors. A function that can fail ends in `struct error *err` (base/error.h, installed beside this
- * header; NULL is allowed), and returns 0 or a value on success, -1 or NULL on failure. Outputs are
+ * Errors. A function that can fail ends in `struct error *err` (<microagent/error.h>; NULL is
+ * allowed), and returns 0 or a value on success, -1 or NULL on failure. Outputs are
  * untouched on failure. The code is stable, the message is for people and names the next step:
  *   ERR_INVALID      an argument is wrong (a name, an option, an image that is none)
  *   ERR_NOT_FOUND    the workspace, kernel, image or program does not exist
@@ -37,10 +37,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "microagent/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* The library's own symbols are hidden but for what is declared here. */
+#pragma GCC visibility push(default)
 
 /* "0.1.0" */
 const char *microagent_version(void);
+/* "invalid", "not-found", ... as in JSON. */
+const char *microagent_error_name(enum error_code code);
 
 struct microagent;
 
@@ -305,5 +313,10 @@ json_t *microagent_contract(struct error *err);
  * every check has the verdict's words as status; the worst one is the verdict. Fails only for want
  * of memory: what is missing is an answer, not an error. */
 json_t *microagent_doctor(struct microagent *agent, struct error *err);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,10 +4,16 @@
 
 #include "api/api.h"
 #include "base/cleanup.h"
+#include "base/error.h"
 
 const char *microagent_version(void)
 {
 	return MICROAGENT_VERSION;
+}
+
+const char *microagent_error_name(enum error_code code)
+{
+	return error_code_name(code);
 }
 
 struct microagent *microagent_open(const char *state_dir, struct error *err)

@@ -12,7 +12,7 @@
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "base/path.h"
+#include "channel/program.h"
 
 int microagent_host(struct microagent *agent, json_t **response, struct error *err)
 {
@@ -144,13 +144,10 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 static void check_beside(const char *program, enum verdict missing, const char *what,
 			 struct finding *out)
 {
-	autofree char *dir = path_of_executable_dir(NULL);
-	autofree char *path = dir ? path_join(dir, program, NULL) : NULL;
+	autofree char *path = program_find(program, NULL);
 
-	if (path && access(path, X_OK) == 0) {
+	if (path) {
 		set_detail(out, VERDICT_OK, "%s", path);
-	} else if (in_path(program)) {
-		set_detail(out, VERDICT_OK, "%s in PATH", program);
 	} else {
 		set_detail(out, missing, "%s is missing: %s", program, what);
 		set_remedy(out, "make, then make install");

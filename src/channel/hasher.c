@@ -15,17 +15,20 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "channel/program.h"
 
 #define CHILD_FILE_FD 3
 
 char *hasher_program(struct error *err)
 {
-	autofree char *dir = path_of_executable_dir(err);
-	autofree char *path = dir ? path_join(dir, "microagent-artifact", err) : NULL;
+	struct error why = {0};
+	char *path = program_find("microagent-artifact", &why);
 
-	if (!path)
-		return NULL;
-	return access(path, X_OK) == 0 ? steal_ptr(&path) : strdup("microagent-artifact");
+	if (!path && why.code == ERR_NOT_FOUND)
+		return strdup("microagent-artifact");
+	if (!path && err)
+		*err = why;
+	return path;
 }
 
 /* Reads the child's answer to its end and reaps it. */

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "channel/program.h"
 
 /* Descriptors of the child, beside 0, 1 and 2. The option texts name them. */
 enum child_fd { CHILD_LIFELINE = 3, CHILD_EVENTS = 4 };
@@ -34,43 +35,16 @@ static const char *from_environment(const char *backend)
 	return value && *value ? value : NULL;
 }
 
-static char *from_path(const char *program, struct error *err)
-{
-	const char *dir = getenv("PATH");
-
-	while (dir && *dir) {
-		autobuf struct buf path = BUF_INIT(0);
-		int len = (int)strcspn(dir, ":");
-
-		/* An empty entry is the working directory, as in every shell. */
-		if (buf_printf(&path, err, "%.*s/%s", len ? len : 1, len ? dir : ".", program) < 0)
-			return NULL;
-		if (access(buf_string(&path), X_OK) == 0)
-			return buf_steal_string(&path, err);
-		dir += len + (dir[len] == ':');
-	}
-	error_set(err, ERR_NOT_FOUND, "%s is neither beside microagent nor in PATH", program);
-	return NULL;
-}
-
 char *supervisor_find(const char *backend, struct error *err)
 {
 	const char *given = from_environment(backend);
 	autobuf struct buf program = BUF_INIT(0);
-	autofree char *dir = NULL;
-	autofree char *beside = NULL;
 
 	if (given)
 		return path_absolute(given, err);
 	if (buf_printf(&program, err, "microagent-%s-supervisor", backend) < 0)
 		return NULL;
-	dir = path_of_executable_dir(err);
-	beside = dir ? path_join(dir, buf_string(&program), err) : NULL;
-	if (!beside)
-		return NULL;
-	if (access(beside, X_OK) == 0)
-		return steal_ptr(&beside);
-	return from_path(buf_string(&program), err);
+	return program_find(buf_string(&program), err);
 }
 
 /* stdin of a supervisor: the request, ready to be read. */

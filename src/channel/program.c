@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "channel/program.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+
+/* The part of path that names its directory; malloc'd. */
+static char *directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
+}
+
+/* <prefix>/bin of an installed shared library <prefix>/lib/libmicroagent.so.0. NULL in programs that
+ * carry this code themselves: their own directory has been looked at. */
+static char *library_bin(void)
+{
+	static const char here;
+	autofree char *library = NULL, *executable = NULL, *dir = NULL;
+	Dl_info info = {0};
+
+	if (dladdr(&here, &info) == 0 || !info.dli_fname || info.dli_fname[0] != '/')
+		return NULL;
+	library = realpath(info.dli_fname, NULL);
+	executable = realpath("/proc/self/exe", NULL);
+	if (!library || !executable || strcmp(library, executable) == 0)
+		return NULL;
+	dir = directory_of(library);
+	return dir ? path_join(dir, "../bin", NULL) : NULL;
+}
+
+static char *in_path(const char *program, struct error *err)
+{
+	const char *dir = getenv("PATH");
+
+	while (dir && *dir) {
+		autobuf struct buf path = BUF_INIT(0);
+		int len = (int)strcspn(dir, ":");
+
+		/* An empty entry is the working directory, as in every shell. */
+		if (buf_printf(&path, err, "%.*s/%s", len ? len : 1, len ? dir : ".", program) < 0)
+			return NULL;
+		if (access(buf_string(&path), X_OK) == 0)
+			return buf_steal_string(&path, err);
+		dir += len + (dir[len] == ':');
+	}
+	error_set(err, ERR_NOT_FOUND, "%s is neither beside microagent nor in PATH", program);
+	return NULL;
+}
+
+/* NULL: not there. */
+static char *in_dir(const char *dir, const char *program)
+{
+	autofree char *path = dir ? path_join(dir, program, NULL) : NULL;
+
+	return path && access(path, X_OK) == 0 ? steal_ptr(&path) : NULL;
+}
+
+char *program_find(const char *program, struct error *err)
+{
+	autofree char *beside = path_of_executable_dir(NULL);
+	char *path = in_dir(beside, program);
+
+	if (!path) {
+		autofree char *bin = library_bin();
+
+		path = in_dir(bin, program);
+	}
+	return path ? path : in_path(program, err);
+}
