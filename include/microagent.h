@@ -172,20 +172,40 @@ int microagent_accelerator(struct microagent *agent, const char *name, char out[
 
 /* ---- commands in the guest ----------------------------------------------------------------- */
 
+/* Signals that are handed on to the command. */
+struct microagent_signals {
+	int fd; /* readable: next() has something to say (a signalfd, a pipe) */
+	/* Takes what is readable there. Returns the number (1..64) of a signal for the command, 0
+	 * for nothing, or MICROAGENT_SIGNAL_END to have the command ended as by `cancel`. */
+	int (*next)(void *data);
+	void *data;
+};
+#define MICROAGENT_SIGNAL_END (-1)
+
+/* Takes output where descriptors would do it too slowly or not at all. Called from within
+ * microagent_run() and microagent_exec(); what it does holds up the command. */
+struct microagent_sink {
+	void (*take)(void *data, bool is_stderr, const void *bytes, size_t len);
+	void *data;
+};
+
 /*
  * The caller's ends of the command's streams: any kind of descriptor, whose flags are left alone.
  * Without limit, binary safe, with back-pressure both ways.
  */
 struct microagent_streams {
 	int in;	    /* -1: at its end from the start */
-	int out;    /* never -1; when its reader goes away the command is ended */
-	int err;    /* never -1 */
+	int out;    /* never -1 without a sink; when its reader goes away the command is ended */
+	int err;    /* never -1 without a sink */
 	int cancel; /* when readable the command is ended; -1: never. Nothing is read from it. */
+	/* NULL: none. Until the machine of microagent_run() is up, whatever comes is a cancel. */
+	const struct microagent_signals *signals;
+	const struct microagent_sink *sink; /* instead of out and err; NULL: none */
 };
 
 enum microagent_end {
 	MICROAGENT_EXITED,     /* exit_code is the command's */
-	MICROAGENT_CANCELLED,  /* `cancel` became readable */
+	MICROAGENT_CANCELLED,  /* `cancel` became readable, or MICROAGENT_SIGNAL_END was said */
 	MICROAGENT_OUT_CLOSED, /* nobody reads `out` any more */
 	MICROAGENT_DETACHED    /* the escape byte was typed */
 };
@@ -193,7 +213,10 @@ enum microagent_end {
 struct microagent_outcome {
 	enum microagent_end end;
 	int exit_code; /* 0..255: 124 timed out, 126 not executable, 127 not found, 128+n */
+	int signal;    /* that ended it; 0: none */
 	bool timed_out;
+	bool killed;	       /* by the agent: the timeout, or a cancel */
+	int64_t elapsed_ms;    /* in the guest, from its start to its end */
 	char start_error[256]; /* why it never ran; "" when it did */
 };
 

@@ -34,11 +34,17 @@ struct run {
 	bool has_outcome;
 };
 
+/* Without a command to take it, every signal is a cancel. */
+static int cancel_fd(const struct run *run)
+{
+	return run->streams->signals ? run->streams->signals->fd : run->streams->cancel;
+}
+
 /* 1: something is to be read from the supervisor; 0: the caller cancels. */
 static int wait_event(const struct run *run, struct error *err)
 {
 	for (;;) {
-		struct pollfd slots[2] = {{.fd = run->streams->cancel, .events = POLLIN},
+		struct pollfd slots[2] = {{.fd = cancel_fd(run), .events = POLLIN},
 					  {.fd = run->supervisor.events, .events = POLLIN}};
 		int got = poll(slots, ARRAY_SIZE(slots), run->agent->wait_fn ? TICK_MS : -1);
 
@@ -155,7 +161,7 @@ static void wait_lost(struct run *run)
 static int finish(struct run *run, struct error *err)
 {
 	const struct supervisor_wait wait = {run->agent->wait_fn, run->agent->wait_data,
-					     run->streams->cancel};
+					     cancel_fd(run)};
 	json_auto_t *answer = NULL;
 	struct error why = {0};
 	int code;

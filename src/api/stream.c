@@ -39,8 +39,22 @@ int stream_run_on(int agent, struct agent_stream *stream, const struct microagen
 		  const struct pump_terminal *terminal, bool whole_guest,
 		  struct microagent_outcome *outcome, struct error *err)
 {
-	const struct pump_fds fds = {streams->in, streams->out, streams->err, streams->cancel,
-				     terminal};
+	const struct microagent_signals *signals = streams->signals;
+	const struct microagent_sink *sink = streams->sink;
+	const struct pump_signals their_signals =
+		signals ? (struct pump_signals){signals->fd, signals->next, signals->data}
+			: (struct pump_signals){0};
+	const struct pump_sink their_sink =
+		sink ? (struct pump_sink){sink->take, sink->data} : (struct pump_sink){0};
+	const struct pump_fds fds = {
+		.in = streams->in,
+		.out = streams->out,
+		.err = streams->err,
+		.cancel = streams->cancel,
+		.terminal = terminal,
+		.signals = signals ? &their_signals : NULL,
+		.sink = sink ? &their_sink : NULL,
+	};
 	struct agent_exit exit = {0};
 	enum pump_end end;
 
@@ -50,7 +64,10 @@ int stream_run_on(int agent, struct agent_stream *stream, const struct microagen
 	*outcome = (struct microagent_outcome){
 		.end = ends[end],
 		.exit_code = exit.timed_out ? TIMED_OUT : exit.exit_code,
+		.signal = exit.signal,
 		.timed_out = exit.timed_out,
+		.killed = exit.killed,
+		.elapsed_ms = exit.elapsed_ms,
 	};
 	snprintf(outcome->start_error, sizeof(outcome->start_error), "%s", exit.start_error);
 	return 0;

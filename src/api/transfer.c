@@ -31,7 +31,8 @@ struct call {
 
 static int run_call(struct call *call, struct error *err)
 {
-	const struct microagent_streams streams = {call->in, call->out, call->notes, -1};
+	const struct microagent_streams streams = {
+		.in = call->in, .out = call->out, .err = call->notes, .cancel = -1};
 	const struct agent_exec exec = {.command = call->command,
 					.user = call->transfer->user,
 					.stdin_open = call->in >= 0};

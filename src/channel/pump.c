@@ -23,7 +23,7 @@
 
 #define CHUNK 65536
 
-enum slot { SLOT_AGENT, SLOT_IN, SLOT_OUTPUT, SLOT_CANCEL, SLOT_RESIZED, SLOT_COUNT };
+enum slot { SLOT_AGENT, SLOT_IN, SLOT_OUTPUT, SLOT_CANCEL, SLOT_SIGNALS, SLOT_RESIZED, SLOT_COUNT };
 
 struct pump {
 	int agent;
@@ -79,6 +79,15 @@ static int stop(struct pump *p, enum pump_end why, struct error *err)
 	return agent_stream_cancel(p->stream, err);
 }
 
+static int pass_signal(struct pump *p, struct error *err)
+{
+	int signal = p->fds->signals->next(p->fds->signals->data);
+
+	if (signal == PUMP_SIGNAL_CANCEL)
+		return stop(p, PUMP_CANCELLED, err);
+	return signal > 0 ? agent_stream_signal(p->stream, signal, err) : 0;
+}
+
 static int write_item(struct pump *p, struct error *err)
 {
 	bool is_out = p->item.kind == AGENT_ITEM_STDOUT;
@@ -118,6 +127,9 @@ static int take_items(struct pump *p, struct error *err)
 			p->done = true;
 			if (!p->cancelled)
 				p->end = PUMP_EXITED;
+		} else if (p->item.len > 0 && p->fds->sink) {
+			p->fds->sink->take(p->fds->sink->data, p->item.kind == AGENT_ITEM_STDERR,
+					   p->item.bytes, p->item.len);
 		} else if (p->item.len > 0) {
 			p->has_item = true;
 			p->written = 0;
@@ -220,6 +232,9 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 		(struct pollfd){.fd = p->has_item ? output_fd(p) : -1, .events = POLLOUT};
 	slots[SLOT_CANCEL] =
 		(struct pollfd){.fd = p->cancelled ? -1 : p->fds->cancel, .events = POLLIN};
+	slots[SLOT_SIGNALS] =
+		(struct pollfd){.fd = p->fds->signals && !p->cancelled ? p->fds->signals->fd : -1,
+				.events = POLLIN};
 	slots[SLOT_RESIZED] = (struct pollfd){
 		.fd = p->fds->terminal && p->stream->started ? p->fds->terminal->resized : -1,
 		.events = POLLIN};
@@ -256,6 +271,8 @@ static int round_once(struct pump *p, struct error *err)
 		return -1;
 	agent = slots[SLOT_AGENT].revents;
 	if (slots[SLOT_CANCEL].revents && stop(p, PUMP_CANCELLED, err) < 0)
+		return -1;
+	if (slots[SLOT_SIGNALS].revents && pass_signal(p, err) < 0)
 		return -1;
 	if (slots[SLOT_OUTPUT].revents && write_item(p, err) < 0)
 		return -1;

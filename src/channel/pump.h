@@ -19,21 +19,38 @@ struct pump_terminal {
 	int escape; /* the byte of stdin that ends it all; -1: none */
 };
 
+/* Signals for the command. */
+struct pump_signals {
+	int fd; /* readable: next() has something to say */
+	/* Takes what is readable there: a signal's number, 0 for none, PUMP_SIGNAL_CANCEL. */
+	int (*next)(void *data);
+	void *data;
+};
+#define PUMP_SIGNAL_CANCEL (-1)
+
+/* Takes output at once, whatever there is. */
+struct pump_sink {
+	void (*take)(void *data, bool is_stderr, const void *bytes, size_t len);
+	void *data;
+};
+
 /*
  * The caller's descriptors may be of any kind: terminals, pipes, files, sockets. Their flags are
  * left alone, since they may be shared with other programs. SIGPIPE must be ignored.
  */
 struct pump_fds {
 	int in;	    /* -1: nothing is forwarded */
-	int out;    /* never -1 */
-	int err;    /* never -1 */
+	int out;    /* never -1 without a sink */
+	int err;    /* never -1 without a sink */
 	int cancel; /* readable: stop (a signalfd, a pipe); -1: none. Nothing is read from it. */
 	const struct pump_terminal *terminal; /* NULL: none */
+	const struct pump_signals *signals;   /* NULL: none */
+	const struct pump_sink *sink;	      /* instead of out and err; NULL: none */
 };
 
 enum pump_end {
 	PUMP_EXITED,	 /* the command ended; all of its output has been written */
-	PUMP_CANCELLED,	 /* `cancel` became readable */
+	PUMP_CANCELLED,	 /* `cancel` became readable, or PUMP_SIGNAL_CANCEL was said */
 	PUMP_OUT_CLOSED, /* nobody reads `out` any more */
 	PUMP_DETACHED	 /* the escape byte came */
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/attend.h"
 #include "cli/guest.h"
 #include "cli/serial.h"
 #include "cli/terminal.h"
@@ -32,7 +33,7 @@ struct connect {
 	const struct connect_values *values;
 	struct microagent *agent;
 	const char *name;
-	struct guest_signals signals;
+	struct signals signals;
 };
 
 /* A word to the person at the terminal; a pipe gets nothing but the guest's bytes. */
@@ -48,11 +49,13 @@ static void say_connected(void *data)
 }
 
 /* terminal is put right before anything is said on it; NULL: none is raw. */
-static int run(const struct connect *connect, const struct microagent_exec *exec, int in,
+static int run(struct connect *connect, const struct microagent_exec *exec, int in,
 	       struct terminal *terminal, struct error *err)
 {
-	const struct microagent_streams streams = {in, STDOUT_FILENO, STDERR_FILENO,
-						   connect->signals.fd};
+	const struct microagent_streams streams = {.in = in,
+						   .out = STDOUT_FILENO,
+						   .err = STDERR_FILENO,
+						   .cancel = connect->signals.fd};
 	struct microagent_outcome outcome;
 	int result = microagent_exec(connect->agent, connect->name, exec, &streams, &outcome, err);
 
@@ -62,11 +65,11 @@ static int run(const struct connect *connect, const struct microagent_exec *exec
 		return -1;
 	if (outcome.end == MICROAGENT_DETACHED)
 		say(connect, "detached");
-	return guest_exit_code(connect->cli, &outcome, exec->timeout_seconds, &connect->signals);
+	return attend_exit_code(connect->cli, &outcome, exec->timeout_seconds, &connect->signals);
 }
 
 /* No screen is read: the line is a command of its own, with streams and an exit code. */
-static int send_line(const struct connect *connect, struct error *err)
+static int send_line(struct connect *connect, struct error *err)
 {
 	const char *const command[] = {"/bin/sh", "-c", connect->values->send, NULL};
 	const struct microagent_exec exec = {.command = command,
@@ -76,7 +79,7 @@ static int send_line(const struct connect *connect, struct error *err)
 	return run(connect, &exec, -1, NULL, err);
 }
 
-static int shell(const struct connect *connect, struct error *err)
+static int shell(struct connect *connect, struct error *err)
 {
 	static const char *const command[] = {"/bin/sh", "-c", "exec \"${SHELL:-/bin/sh}\" -l",
 					      NULL};
@@ -84,9 +87,8 @@ static int shell(const struct connect *connect, struct error *err)
 
 	if (terminal_raw(&terminal, STDIN_FILENO, err) < 0)
 		return -1;
-	const struct microagent_terminal near = {terminal.resized, terminal_size,
-						 &terminal,	   TERMINAL_ESCAPE,
-						 say_connected,	   (void *)(uintptr_t)connect};
+	const struct microagent_terminal near = {terminal.resized, terminal_size, &terminal,
+						 TERMINAL_ESCAPE,  say_connected, connect};
 	const struct microagent_exec exec = {
 		.command = command, .user = connect->values->user, .terminal = &near};
 
@@ -122,8 +124,7 @@ static int explain_closed(const struct connect *connect, bool heard, struct erro
 	return CLI_EXIT_OK;
 }
 
-static int serial_with(const struct connect *connect, int console, bool is_terminal,
-		       struct error *err)
+static int serial_with(struct connect *connect, int console, bool is_terminal, struct error *err)
 {
 	enum serial_end end = SERIAL_CLOSED;
 	bool heard = false;
@@ -136,7 +137,7 @@ static int serial_with(const struct connect *connect, int console, bool is_termi
 		say(connect, "detached");
 		return CLI_EXIT_OK;
 	case SERIAL_CANCELLED:
-		return 128 + guest_signal_that_came(&connect->signals);
+		return 128 + signals_that_came(&connect->signals);
 	case SERIAL_OUT_CLOSED:
 		return 128 + SIGPIPE;
 	case SERIAL_CLOSED:
@@ -145,7 +146,7 @@ static int serial_with(const struct connect *connect, int console, bool is_termi
 	return explain_closed(connect, heard, err);
 }
 
-static int serial(const struct connect *connect, struct error *err)
+static int serial(struct connect *connect, struct error *err)
 {
 	bool is_terminal = isatty(STDIN_FILENO) == 1;
 	struct terminal terminal;
@@ -167,7 +168,7 @@ static int connect_in(struct connect *connect, struct error *err)
 {
 	int code;
 
-	if (guest_signals_open(&connect->signals, err) < 0)
+	if (signals_open_ending(&connect->signals, err) < 0)
 		return -1;
 	if (connect->values->serial)
 		code = serial(connect, err);
@@ -175,7 +176,7 @@ static int connect_in(struct connect *connect, struct error *err)
 		code = send_line(connect, err);
 	else
 		code = shell(connect, err);
-	guest_signals_close(&connect->signals);
+	signals_close(&connect->signals);
 	return code;
 }
 
@@ -203,7 +204,7 @@ static int run_connect(struct cli *cli, const void *values, const struct cli_wor
 		       struct error *err)
 {
 	struct connect connect = {
-		.cli = cli, .values = values, .name = args->items[0], .signals = {.fd = -1}};
+		.cli = cli, .values = values, .name = args->items[0], .signals = SIGNALS_NONE};
 	int code;
 
 	if (check_words(cli, values, connect.name, err) < 0)

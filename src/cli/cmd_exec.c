@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* exec: one more command in a running workspace. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/cleanup.h"
+#include "cli/attend.h"
 #include "cli/guest.h"
 
 struct exec_values {
+	struct attend_input input;
+	bool terminal;
 	const char *cwd, *user;
 	struct cli_words env;
 	int64_t timeout;
 };
 
 static const struct cli_option exec_options[] = {
+	ATTEND_INPUT_OPTIONS(struct exec_values, input),
+	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct exec_values, terminal), NULL,
+	 "run it on a terminal of the guest, and on ours", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct exec_values, env), "KEY=VALUE",
 	 "variable of the command; may be given again", 0, 0},
 	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct exec_values, cwd), "DIR",
@@ -24,41 +34,69 @@ static const struct cli_option exec_options[] = {
 struct exec {
 	struct microagent *agent;
 	const char *name;
-	const struct microagent_exec *what;
+	struct microagent_exec what;
 };
 
-static int attend(void *data, const struct microagent_streams *streams,
-		  struct microagent_outcome *outcome, struct error *err)
+static int run_on(void *data, const struct microagent_streams *streams,
+		  const struct microagent_terminal *terminal, struct microagent_outcome *outcome,
+		  struct error *err)
 {
-	const struct exec *exec = data;
+	struct exec *exec = data;
 
-	return microagent_exec(exec->agent, exec->name, exec->what, streams, outcome, err);
+	exec->what.terminal = terminal;
+	return microagent_exec(exec->agent, exec->name, &exec->what, streams, outcome, err);
+}
+
+/* env and, for a command on our terminal, which kind that is. */
+static int add_term(const struct cli_words *env, const char ***out, char **term, struct error *err)
+{
+	const char *ours = getenv("TERM");
+	size_t count = 0;
+
+	*out = calloc(env->count + 2, sizeof(**out));
+	if (!*out || (ours && *ours && asprintf(term, "TERM=%s", ours) < 0))
+		return error_errno(err, ENOMEM, "environment");
+	if (*term)
+		(*out)[count++] = *term; /* first, so that --env has the last word */
+	for (size_t i = 0; i < env->count; i++)
+		(*out)[count++] = env->items[i];
+	return 0;
 }
 
 static int exec_in(const struct cli *cli, struct microagent *agent,
 		   const struct exec_values *values, const struct cli_words *args,
 		   struct error *err)
 {
-	const struct microagent_exec what = {
-		.command = args->items + 1,
-		.env = values->env.items,
-		.cwd = values->cwd,
-		.user = values->user,
-		.timeout_seconds = values->timeout,
+	const struct attend how = {values->input, values->terminal, values->timeout};
+	autofree const char **env = NULL;
+	autofree char *term = NULL;
+	struct exec exec = {
+		.agent = agent,
+		.name = args->items[0],
+		.what = {.command = args->items + 1,
+			 .env = values->env.items,
+			 .cwd = values->cwd,
+			 .user = values->user,
+			 .timeout_seconds = values->timeout},
 	};
-	struct exec exec = {agent, args->items[0], &what};
 
-	return guest_attend(cli, attend, &exec, values->timeout, err);
+	if (values->terminal) {
+		if (add_term(&values->env, &env, &term, err) < 0)
+			return -1;
+		exec.what.env = env;
+	}
+	return attend(cli, &how, run_on, &exec, err);
 }
 
 static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)
 {
 	const struct exec_values *v = values;
+	const struct attend how = {v->input, v->terminal, v->timeout};
 	struct microagent *agent;
 	int code;
 
-	if (guest_check_name(cli, args->items[0], err) < 0 ||
+	if (attend_check(cli, &how, err) < 0 || guest_check_name(cli, args->items[0], err) < 0 ||
 	    guest_check_command(cli, args->items[1], err) < 0 ||
 	    guest_check_env(cli, &v->env, err) < 0)
 		return -1;
@@ -74,12 +112,19 @@ const struct cli_command cli_exec = {
 	.name = "exec",
 	.args = "NAME [--] CMD [WORD...]",
 	.summary = "run one more command in a running workspace",
-	.help = "stdin, stdout and stderr are the command's, live and without limit; the exit "
-		"code\n"
-		"is the command's, as with `microagent run`. When this program ends first, "
+	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i. "
+		"The\n"
+		"exit code is the command's, as with `microagent run`. With -t it runs on a "
+		"terminal\n"
+		"that is as large as ours; what is typed on ours goes to it, Ctrl-C too.\n"
+		"\n"
+		"SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to the command; a "
+		"second\n"
+		"SIGINT or SIGTERM kills it with everything it started. So does our own end, "
 		"however\n"
-		"it ends, the command is killed with everything it started; what a command leaves\n"
-		"in the background when it ends by itself lives on.\n",
+		"it comes; what a command leaves in the background when it ends by itself lives "
+		"on.\n"
+		"With --json the output is kept (8 MiB each) and one object printed at the end.\n",
 	.group = CLI_GROUP_RUN,
 	.options = exec_options,
 	.values_size = sizeof(struct exec_values),

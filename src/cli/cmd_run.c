@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* run: a machine for one command. */
 #include "base/cleanup.h"
+#include "cli/attend.h"
 #include "cli/guest.h"
 
 struct run_values {
 	struct guest_values guest;
+	struct attend_input input;
 	const char *name;
 	bool keep;
 };
 
 static const struct cli_option run_options[] = {
 	GUEST_OPTIONS(struct run_values, guest),
+	ATTEND_INPUT_OPTIONS(struct run_values, input),
 	{"name", 0, CLI_OPTION_STRING, offsetof(struct run_values, name), "NAME",
 	 "name of the workspace (default: a made-up one)", 0, 0},
 	{"keep", 0, CLI_OPTION_FLAG, offsetof(struct run_values, keep), NULL,
@@ -41,14 +44,16 @@ struct run {
 	bool broken_off; /* by a signal, or by the end of who reads stdout */
 };
 
-static int attend(void *data, const struct microagent_streams *streams,
-		  struct microagent_outcome *outcome, struct error *err)
+static int run_on(void *data, const struct microagent_streams *streams,
+		  const struct microagent_terminal *terminal, struct microagent_outcome *outcome,
+		  struct error *err)
 {
 	struct run *run = data;
 
+	(void)terminal;
 	if (microagent_run(run->agent, run->spec, run->options, streams, outcome, err) < 0)
 		return -1;
-	run->broken_off = outcome->end != MICROAGENT_EXITED;
+	run->broken_off = outcome->end != MICROAGENT_EXITED || outcome->signal;
 	return 0;
 }
 
@@ -69,6 +74,7 @@ static int run_with(const struct cli *cli, struct microagent *agent,
 		    struct progress *progress, struct error *err)
 {
 	const struct microagent_spec spec = guest_spec(&values->guest, args->items);
+	const struct attend how = {.input = values->input, .timeout = values->guest.timeout};
 	struct start start = {.cli = cli, .progress = progress};
 	const struct microagent_run_options options = {
 		.name = values->name,
@@ -80,7 +86,7 @@ static int run_with(const struct cli *cli, struct microagent *agent,
 	int code;
 
 	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
-	code = guest_attend(cli, attend, &run, values->guest.timeout, err);
+	code = attend(cli, &how, run_on, &run, err);
 	if (values->keep && run.broken_off)
 		say_kept(cli, agent, start.name);
 	return code;
@@ -91,10 +97,11 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct run_values *v = values;
+	const struct attend how = {.input = v->input, .timeout = v->guest.timeout};
 	struct microagent *agent;
 	int code;
 
-	if (guest_check(cli, &v->guest, v->name, err) < 0 ||
+	if (attend_check(cli, &how, err) < 0 || guest_check(cli, &v->guest, v->name, err) < 0 ||
 	    guest_check_command(cli, args->items[0], err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
@@ -110,12 +117,13 @@ const struct cli_command cli_run = {
 	.name = "run",
 	.args = "[--] CMD [WORD...]",
 	.summary = "boot a machine, run a command in it, remove it",
-	.help = "stdin, stdout and stderr are the command's, live and without limit. Options of\n"
-		"microagent come before CMD; every word after it is the command's.\n\n"
+	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i.\n"
+		"Options of microagent come before CMD; every word after it is the command's.\n\n"
 		"The exit code is the command's: 128+N when signal N killed it, 127 not found, "
 		"126\n"
 		"not executable, 124 when --timeout passed; 125 when the failure is microagent's.\n"
-		"Ctrl-C and SIGTERM end the machine, and nothing of it stays.\n",
+		"Signals go to the command as with `microagent exec`; a second Ctrl-C or SIGTERM\n"
+		"ends the machine. Nothing of it stays.\n",
 	.group = CLI_GROUP_RUN,
 	.options = run_options,
 	.values_size = sizeof(struct run_values),

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/guest.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/profile.h"
-
-/* As a shell has them. */
-enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 struct microagent_spec guest_spec(const struct guest_values *values, const char *const *command)
 {
@@ -146,81 +138,6 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	return guest_check_env(cli, &values->env, err);
 }
 
-int guest_signals_open(struct guest_signals *out, struct error *err)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return error_errno(err, errno, "sigprocmask");
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fd < 0)
-		return error_errno(err, errno, "signalfd");
-	out->fd = fd;
-	return 0;
-}
-
-void guest_signals_close(struct guest_signals *signals)
-{
-	if (signals->fd >= 0)
-		close(signals->fd);
-	signals->fd = -1;
-}
-
-int guest_signal_that_came(const struct guest_signals *signals)
-{
-	struct signalfd_siginfo info;
-
-	if (read(signals->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
-		return SIGTERM;
-	return (int)info.ssi_signo;
-}
-
-/* Why the command never ran, in the words of an error of ours. */
-static void print_start_error(const struct cli *cli, const struct microagent_outcome *outcome)
-{
-	struct error err;
-
-	error_set(&err, outcome->exit_code == EXIT_NOT_FOUND ? ERR_NOT_FOUND : ERR_IO, "%s",
-		  outcome->start_error);
-	if (outcome->exit_code == EXIT_NOT_EXECUTABLE)
-		err.code = ERR_DENIED;
-	cli_print_error(cli, &err, stderr);
-}
-
-static void print_timed_out(const struct cli *cli, int64_t timeout)
-{
-	struct error err;
-
-	error_set(&err, ERR_TIMEOUT, "the command was killed: its timeout of %" PRId64 " s passed",
-		  timeout);
-	cli_print_error(cli, &err, stderr);
-}
-
-int guest_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
-		    int64_t timeout, const struct guest_signals *signals)
-{
-	switch (outcome->end) {
-	case MICROAGENT_CANCELLED:
-		return 128 + guest_signal_that_came(signals);
-	case MICROAGENT_DETACHED:
-		return CLI_EXIT_OK;
-	case MICROAGENT_OUT_CLOSED:
-		return 128 + SIGPIPE;
-	case MICROAGENT_EXITED:
-		break;
-	}
-	if (outcome->start_error[0])
-		print_start_error(cli, outcome);
-	else if (outcome->timed_out)
-		print_timed_out(cli, timeout);
-	return outcome->exit_code;
-}
-
 void guest_warn(const struct cli *cli, const char *fmt, ...)
 {
 	json_auto_t *warning = json_object();
@@ -259,22 +176,4 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 	if (agent && progress)
 		microagent_on_wait(agent, draw, progress);
 	return agent;
-}
-
-int guest_attend(const struct cli *cli, guest_attend_fn *fn, void *data, int64_t timeout,
-		 struct error *err)
-{
-	struct guest_signals signals = {.fd = -1};
-	struct microagent_outcome outcome;
-	int code = -1;
-
-	if (guest_signals_open(&signals, err) < 0)
-		return -1;
-	const struct microagent_streams streams = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
-						   signals.fd};
-
-	if (fn(data, &streams, &outcome, err) == 0)
-		code = guest_exit_code(cli, &outcome, timeout, &signals);
-	guest_signals_close(&signals);
-	return code;
 }

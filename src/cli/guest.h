@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands that run something in a guest share: signals, exit codes, what a workspace is
- * made of. */
+/* What the commands that run something in a guest share: what a workspace is made of, and
+ * what is wrong with words. */
 #ifndef CLI_GUEST_H
 #define CLI_GUEST_H
 
@@ -195,27 +195,6 @@ int guest_check_command(struct cli *cli, const char *program, struct error *err)
 int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err);
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
 		struct error *err);
-
-/* SIGINT, SIGTERM and SIGHUP, which from here on only make `fd` readable. */
-struct guest_signals {
-	int fd;
-};
-int guest_signals_open(struct guest_signals *out, struct error *err);
-/* The first of those that came. */
-int guest_signal_that_came(const struct guest_signals *signals);
-void guest_signals_close(struct guest_signals *signals);
-
-/* The exit code of `run` and `exec`; says on stderr why a command never ran, and when its timeout (in
- * seconds, 0: none) has passed. */
-int guest_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
-		    int64_t timeout, const struct guest_signals *signals);
-
-/* A command of a guest on our own standard streams, ended by a signal to us: calls fn and returns its
- * exit code, or -1. */
-typedef int guest_attend_fn(void *data, const struct microagent_streams *streams,
-			    struct microagent_outcome *outcome, struct error *err);
-int guest_attend(const struct cli *cli, guest_attend_fn *fn, void *data, int64_t timeout,
-		 struct error *err);
 
 /* A warning on stderr; with --json {"warning":TEXT}. */
 void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

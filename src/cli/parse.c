@@ -147,6 +147,22 @@ static int option_value(struct parser *p, const struct cli_option *option, const
 	return 0;
 }
 
+/* "-it": every letter a flag of the command. */
+static bool set_flags(struct parser *p, const struct cli_option *own, const char *letters)
+{
+	if (!p->values)
+		return false;
+	for (const char *letter = letters; *letter; letter++) {
+		const struct cli_option *option = find_letter(own, *letter);
+
+		if (!option || option->kind != CLI_OPTION_FLAG)
+			return false;
+	}
+	for (; *letters; letters++)
+		*(bool *)((char *)p->values + find_letter(own, *letters)->offset) = true;
+	return true;
+}
+
 static int parse_option(struct parser *p, const char *word, struct error *err)
 {
 	const struct cli_option *own = p->command ? p->command->options : NULL;
@@ -165,6 +181,8 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 		global = option ? NULL : find_in(global_options, word + 2, len);
 	} else if (word[2] == '\0') {
 		option = find_letter(own, word[1]);
+	} else if (set_flags(p, own, word + 1)) {
+		return 0;
 	}
 	if (!option && !global)
 		return unknown_option(p, word, is_long ? len : 0, err);

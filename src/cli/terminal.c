@@ -65,32 +65,54 @@ static void end_guardian(struct terminal *terminal)
 		;
 }
 
-static int watch_size(struct error *err)
+/* The size, and for a raw terminal what stops us and lets us go on. */
+static int watch(bool is_raw, struct error *err)
 {
 	sigset_t set;
 	int fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGWINCH);
+	if (is_raw) {
+		sigaddset(&set, SIGTSTP);
+		sigaddset(&set, SIGCONT);
+	}
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return error_errno(err, errno, "sigprocmask");
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? error_errno(err, errno, "signalfd") : fd;
 }
 
+/* Also from the background, where it would stop us: what is set is what everybody wants. */
+static void put_right(const struct terminal *terminal)
+{
+	sigset_t set, before;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	tcsetattr(terminal->fd, TCSANOW, &terminal->saved);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static int make_raw(const struct terminal *terminal)
+{
+	struct termios raw = terminal->saved;
+
+	cfmakeraw(&raw);
+	return tcsetattr(terminal->fd, TCSANOW, &raw);
+}
+
 int terminal_raw(struct terminal *terminal, int fd, struct error *err)
 {
-	struct terminal it = {.fd = fd, .guardian_pipe = -1};
-	struct termios raw;
+	struct terminal it = {.fd = fd, .is_raw = true, .guardian_pipe = -1};
 
 	if (tcgetattr(fd, &it.saved) < 0)
 		return error_errno(err, errno, "terminal");
-	autoclose int resized = watch_size(err);
+	autoclose int resized = watch(true, err);
 	if (resized < 0 || start_guardian(&it, err) < 0)
 		return -1;
-	raw = it.saved;
-	cfmakeraw(&raw);
-	if (tcsetattr(fd, TCSANOW, &raw) < 0) {
+	if (make_raw(&it) < 0) {
 		end_guardian(&it);
 		return error_errno(err, errno, "terminal");
 	}
@@ -99,11 +121,36 @@ int terminal_raw(struct terminal *terminal, int fd, struct error *err)
 	return 0;
 }
 
+int terminal_open(struct terminal *terminal, int in, int out, struct error *err)
+{
+	struct terminal it = {.fd = -1, .guardian_pipe = -1, .resized = -1};
+
+	if (in >= 0 && isatty(in) == 1)
+		return terminal_raw(terminal, in, err);
+	if (isatty(out) == 1) {
+		it.fd = out;
+		it.resized = watch(false, err);
+		if (it.resized < 0)
+			return -1;
+	}
+	*terminal = it;
+	return 0;
+}
+
 void terminal_restore(struct terminal *terminal)
 {
-	tcsetattr(terminal->fd, TCSANOW, &terminal->saved);
-	end_guardian(terminal);
-	close(terminal->resized);
+	if (terminal->is_raw) {
+		put_right(terminal);
+		end_guardian(terminal);
+	}
+	cleanup_close(&terminal->resized);
+}
+
+/* In the background the terminal is somebody else's; brought to the front, we are told again. */
+static void go_on(const struct terminal *terminal)
+{
+	if (tcgetpgrp(terminal->fd) == getpgrp())
+		make_raw(terminal);
 }
 
 void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
@@ -112,9 +159,16 @@ void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
 	struct signalfd_siginfo info;
 	struct winsize size = {0};
 
-	while (read(terminal->resized, &info, sizeof(info)) > 0)
-		;
-	(void)ioctl(terminal->fd, TIOCGWINSZ, &size);
+	while (terminal->resized >= 0 && read(terminal->resized, &info, sizeof(info)) > 0) {
+		if (info.ssi_signo == SIGTSTP) {
+			put_right(terminal);
+			raise(SIGSTOP); /* until the SIGCONT, which is read next */
+		} else if (info.ssi_signo == SIGCONT) {
+			go_on(terminal);
+		}
+	}
+	if (terminal->fd >= 0)
+		(void)ioctl(terminal->fd, TIOCGWINSZ, &size);
 	*rows = size.ws_row ? size.ws_row : 24;
 	*columns = size.ws_col ? size.ws_col : 80;
 }

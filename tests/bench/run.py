@@ -413,7 +413,7 @@ def bench_publish():
         cli("create", "b", "--memory", 256, "--cpus", 1,
             *(word for pair in zip(ports, guest) for word in ("-p", "%d:%d" % pair)))
         cli("start", "b")
-        cli("exec", "b", "--", "sh", "-c", "cat > /tmp/bench && chmod 755 /tmp/bench", input=program.read_bytes())
+        cli("exec", "-i", "b", "--", "sh", "-c", "cat > /tmp/bench && chmod 755 /tmp/bench", input=program.read_bytes())
         words = bare_words(our_qemu_words(cli, "b"), bare_initrd(with_modules=True))
         serving = [BIN / "microagent", "exec", "b", "--", "/tmp/bench", "tcp"]
         with running(serving, env=cli.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as servers:
@@ -451,7 +451,7 @@ def bench_exec():
         program = guest_program()
         cli("create", "b", "--memory", 256, "--cpus", 1)
         cli("start", "b")
-        cli("exec", "b", "--", "sh", "-c", "cat > /tmp/bench && chmod 755 /tmp/bench", input=program.read_bytes())
+        cli("exec", "-i", "b", "--", "sh", "-c", "cat > /tmp/bench && chmod 755 /tmp/bench", input=program.read_bytes())
         took, inside = [], []
         for turn in range(ROUNDS):
             inside.append(int(cli("exec", "b", "--", "/tmp/bench", "/bin/true")) / 1e6)

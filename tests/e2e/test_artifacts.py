@@ -110,7 +110,7 @@ def test_outputs_and_copies(host):
     assert not (host.base / "elsewhere").exists() and not (target / "x").exists()
 
     # A client that goes away while the file system is frozen leaves it thawed.
-    freezer = host.popen("exec", "--user", "root", "w", "--", "microagent-files", "freeze", "/", stdin=subprocess.PIPE)
+    freezer = host.popen("exec", "-i", "--user", "root", "w", "--", "microagent-files", "freeze", "/", stdin=subprocess.PIPE)
     assert freezer.stdout.readline() == b"frozen\n"
     busy = host("exec", "--user", "root", "w", "--", "microagent-files", "freeze", "/")
     assert busy.returncode == 1 and "cannot be frozen" in busy.stderr

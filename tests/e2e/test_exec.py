@@ -28,7 +28,7 @@ def test_streams_stay_apart(vm):
 @pytest.mark.parametrize("size", [0, 1, 65536, 1 << 20, 20 << 20])
 def test_bytes_both_ways(vm, size):
     data = os.urandom(size)
-    done = vm("exec", "vm", "--", "cat", input=data, text=False, check=0)
+    done = vm("exec", "-i", "vm", "--", "cat", input=data, text=False, check=0)
     assert hashlib.sha256(done.stdout).hexdigest() == hashlib.sha256(data).hexdigest()
 
 
@@ -120,7 +120,7 @@ def test_json_answer(vm):
 
 
 def test_many_at_once(vm):
-    children = [vm.popen("exec", "vm", "--", "sh", "-c", f"echo {i}; cat >/dev/null",
+    children = [vm.popen("exec", "-i", "vm", "--", "sh", "-c", f"echo {i}; cat >/dev/null",
                          stdin=subprocess.PIPE) for i in range(64)]
     for i, child in enumerate(children):
         out, err = child.communicate(b"x" * 1000, timeout=120)

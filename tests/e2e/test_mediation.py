@@ -73,7 +73,7 @@ def guest_program():
 
 
 def install_guest_program(host, name):
-    host("exec", name, "--", "sh", "-c", "cat > /tmp/gc && chmod 755 /tmp/gc", input=guest_program(),
+    host("exec", "-i", name, "--", "sh", "-c", "cat > /tmp/gc && chmod 755 /tmp/gc", input=guest_program(),
          text=False, check=0)
 
 
@@ -91,7 +91,7 @@ def targets():
 
 
 def dial(host, port, data, check=0):
-    return host("exec", "agent-1", "--", "/tmp/gc", "dial", port, input=data, text=False, check=check).stdout
+    return host("exec", "-i", "agent-1", "--", "/tmp/gc", "dial", port, input=data, text=False, check=check).stdout
 
 
 def inspect(host):
@@ -168,7 +168,7 @@ def check_most(host, targets):
     """One more than may be open at once is closed, and the target does not hear of it; when another
     has gone there is room again."""
     before = targets["named"].count
-    held = [host.popen("exec", "agent-1", "--", "/tmp/gc", "dial", "3000", stdin=subprocess.PIPE) for _ in range(MOST)]
+    held = [host.popen("exec", "-i", "agent-1", "--", "/tmp/gc", "dial", "3000", stdin=subprocess.PIPE) for _ in range(MOST)]
     for one in held:
         one.stdin.write(b"in\n")
         one.stdin.flush()

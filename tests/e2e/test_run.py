@@ -34,7 +34,7 @@ def test_exit_code(host, command, code):
 
 def test_twenty_megabytes_and_stdin(host):
     data = os.urandom(20 * 1024 * 1024)
-    done = host("run", *SMALL, "--", "cat", input=data, text=False, check=0)
+    done = host("run", "-i", *SMALL, "--", "cat", input=data, text=False, check=0)
     assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(data).digest()
 
 
@@ -110,7 +110,7 @@ def test_ten_vms_at_once(host):
 
 def test_output_is_live(host):
     """The first line arrives while the command still waits for its stdin."""
-    child = host.popen("run", *SMALL, "--", "sh", "-c", "echo first; read x; echo got $x",
+    child = host.popen("run", "-i", *SMALL, "--", "sh", "-c", "echo first; read x; echo got $x",
                        stdin=subprocess.PIPE)
     assert child.stdout.readline() == b"first\n"
     out, _ = child.communicate(b"word\n", timeout=60)
@@ -125,7 +125,7 @@ def test_debian_runs_python(host, debian_image):
 
 def test_debian_compiles_and_runs_c(host, debian_image):
     source = '#include <stdio.h>\nint main(void) { puts("compiled in the guest"); return 3; }\n'
-    done = host("run", "--image", debian_image, "--memory", 512, "--cpus", 1, "--", "sh", "-c",
+    done = host("run", "-i", "--image", debian_image, "--memory", 512, "--cpus", 1, "--", "sh", "-c",
                 "cat > a.c && gcc -o a a.c && ./a", input=source, check=3)
     assert done.stdout == "compiled in the guest\n"
 

@@ -42,7 +42,7 @@ def test_a_gibibyte_out(vm, which):
 def test_a_quarter_of_a_gibibyte_in(vm):
     before = growth.look(vm, "vm")
     feeder = subprocess.Popen(["head", "-c", str(GIB // 4), "/dev/zero"], stdout=subprocess.PIPE)
-    child = vm.popen("exec", "vm", "--", "wc", "-c", stdin=feeder.stdout)
+    child = vm.popen("exec", "-i", "vm", "--", "wc", "-c", stdin=feeder.stdout)
     feeder.stdout.close()
     out, err = child.communicate(timeout=1200)
     feeder.wait()

@@ -28,6 +28,8 @@ struct rig {
 	const struct pump_terminal *terminal;
 	int agent, guest; /* the two ends of the connection */
 	int in[2], out[2], err[2], cancel[2];
+	const struct pump_signals *signals;
+	const struct pump_sink *sink;
 	struct agent_stream stream;
 	enum pump_end end;
 	struct agent_exit exit;
@@ -110,8 +112,13 @@ static void rig_close(struct rig *rig)
 
 static int rig_run(struct rig *rig, enum pump_cancel on_cancel)
 {
-	const struct pump_fds fds = {rig->in[0], rig->out[1], rig->err[1], rig->cancel[0],
-				     rig->terminal};
+	const struct pump_fds fds = {.in = rig->in[0],
+				     .out = rig->out[1],
+				     .err = rig->err[1],
+				     .cancel = rig->cancel[0],
+				     .terminal = rig->terminal,
+				     .signals = rig->signals,
+				     .sink = rig->sink};
 
 	return pump_run(rig->agent, &rig->stream, &fds, on_cancel, &rig->end, &rig->exit,
 			&rig->error);
@@ -458,6 +465,79 @@ static void test_a_terminal_is_resized_and_detached_from(void **state)
 	rig_close(&rig);
 }
 
+/* Says what it was signalled with, until it is cancelled. */
+static void *signalled_guest(void *data)
+{
+	struct rig *rig = data;
+	static uint8_t payload[FRAME_MAX];
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, start);
+	while (guest_read(rig->guest, payload, sizeof(payload), &len) == '{') {
+		if (memmem(payload, len, "\"cancel\"", 8))
+			break;
+		guest_data(rig->guest, memmem(payload, len, ":10", 3) ? 2 : 3, payload, len);
+	}
+	guest_json(rig->guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":137,\"signal\":9,"
+			       "\"killed\":true}");
+	return NULL;
+}
+
+/* A byte of the pipe is a signal; 99 is the wish to end it. */
+static int next_signal(void *data)
+{
+	uint8_t byte;
+
+	if (read(*(int *)data, &byte, 1) != 1)
+		return 0;
+	return byte == 99 ? PUMP_SIGNAL_CANCEL : byte;
+}
+
+struct taken {
+	size_t out, err;
+	int next; /* the write end of the signals' pipe: each output asks for the next one */
+};
+
+static void take(void *data, bool is_stderr, const void *bytes, size_t len)
+{
+	struct taken *taken = data;
+	uint8_t byte = is_stderr ? 99 : 12;
+
+	assert_non_null(memmem(bytes, len, "\"signal\"", 8));
+	*(is_stderr ? &taken->err : &taken->out) += 1;
+	assert_int_equal(write(taken->next, &byte, 1), 1);
+}
+
+static void test_signals_reach_the_guest_and_output_a_sink(void **state)
+{
+	struct rig rig;
+	pthread_t guest;
+	int ends[2];
+	struct taken taken = {0};
+
+	(void)state;
+	rig_open(&rig, 0);
+	assert_int_equal(fd_pipe(ends, NULL), 0);
+	const struct pump_signals signals = {ends[0], next_signal, &ends[0]};
+	const struct pump_sink sink = {take, &taken};
+
+	taken.next = ends[1];
+	rig.signals = &signals;
+	rig.sink = &sink;
+	assert_int_equal(write(ends[1], "\x0a", 1), 1);
+	pthread_create(&guest, NULL, signalled_guest, &rig);
+	assert_int_equal(rig_run(&rig, PUMP_CANCEL_KILL), 0);
+	pthread_join(guest, NULL);
+	assert_int_equal(rig.end, PUMP_CANCELLED);
+	assert_int_equal(rig.exit.signal, 9);
+	assert_int_equal(taken.out, 1);
+	assert_int_equal(taken.err, 1);
+	close(ends[0]);
+	close(ends[1]);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_files_as_streams),
 		cmocka_unit_test(test_a_small_connection_does_not_deadlock),
 		cmocka_unit_test(test_a_terminal_is_resized_and_detached_from),
+		cmocka_unit_test(test_signals_reach_the_guest_and_output_a_sink),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "microagent.h"
+
+static int open_for(const int *numbers, size_t count, struct signals *out, struct error *err)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < count; i++)
+		sigaddset(&set, numbers[i]);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return error_errno(err, errno, "sigprocmask");
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return error_errno(err, errno, "signalfd");
+	*out = (struct signals){.fd = fd};
+	return 0;
+}
+
+int signals_open_ending(struct signals *out, struct error *err)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+	return open_for(numbers, ARRAY_SIZE(numbers), out, err);
+}
+
+int signals_open_forwarded(struct signals *out, struct error *err)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+	return open_for(numbers, ARRAY_SIZE(numbers), out, err);
+}
+
+void signals_close(struct signals *signals)
+{
+	cleanup_close(&signals->fd);
+	signals->fd = -1;
+}
+
+static int take(struct signals *signals)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signals->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return 0;
+	signals->last = (int)info.ssi_signo;
+	return signals->last;
+}
+
+int signals_next(void *data)
+{
+	struct signals *signals = data;
+	int number = take(signals);
+
+	if (number != SIGINT && number != SIGTERM)
+		return number;
+	if (signals->asked)
+		return MICROAGENT_SIGNAL_END;
+	signals->asked = true;
+	return number;
+}
+
+int signals_that_came(struct signals *signals)
+{
+	if (signals->last == 0)
+		take(signals);
+	return signals->last ? signals->last : SIGTERM;
+}
