@@ -4,40 +4,12 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-
-typedef int setting_fn(struct settings *s, const char *value, struct error *err);
-
-/* Decimal digits alone. */
-static int parse_number(const char *text, uint64_t max, uint64_t *out, struct error *err)
-{
-	char *end;
-	unsigned long long v;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || v > max)
-		return error_set(err, ERR_INVALID, "'%s' is not a number from 0 to %llu", text,
-				 (unsigned long long)max);
-	*out = v;
-	return 0;
-}
-
-static int parse_fd(const char *text, int *out, struct error *err)
-{
-	uint64_t v;
-
-	if (parse_number(text, INT_MAX, &v, err) < 0)
-		return -1;
-	*out = (int)v;
-	return 0;
-}
+#include "base/command_line.h"
 
 static int parse_address(const char *text, uint32_t *out, struct error *err)
 {
@@ -49,33 +21,17 @@ static int parse_address(const char *text, uint32_t *out, struct error *err)
 	return 0;
 }
 
-static int set_vm_fd(struct settings *s, const char *value, struct error *err)
+static int set_guest(void *field, const char *value, struct error *err)
 {
-	return parse_fd(value, &s->vm_fd, err);
-}
+	struct settings *s = field;
 
-static int set_passt_fd(struct settings *s, const char *value, struct error *err)
-{
-	return parse_fd(value, &s->passt_fd, err);
-}
-
-static int set_supervisor_fd(struct settings *s, const char *value, struct error *err)
-{
-	return parse_fd(value, &s->supervisor_fd, err);
-}
-
-static int set_lease_fd(struct settings *s, const char *value, struct error *err)
-{
-	return parse_fd(value, &s->lease_fd, err);
-}
-
-static int set_guest(struct settings *s, const char *value, struct error *err)
-{
 	return parse_address(value, &s->screen->guest, err);
 }
 
-static int set_dns(struct settings *s, const char *value, struct error *err)
+static int set_dns(void *field, const char *value, struct error *err)
 {
+	struct settings *s = field;
+
 	return parse_address(value, &s->screen->dns, err);
 }
 
@@ -93,8 +49,9 @@ static bool parse_mac(const char *text, uint8_t out[6])
 	return true;
 }
 
-static int set_mac(struct settings *s, const char *value, struct error *err)
+static int set_mac(void *field, const char *value, struct error *err)
 {
+	struct settings *s = field;
 	uint8_t mac[6];
 
 	if (!parse_mac(value, mac))
@@ -103,8 +60,9 @@ static int set_mac(struct settings *s, const char *value, struct error *err)
 	return 0;
 }
 
-static int add_allow(struct settings *s, const char *value, struct error *err)
+static int add_allow(void *field, const char *value, struct error *err)
 {
+	struct settings *s = field;
 	struct prefixes *p = &s->screen->prefixes;
 	const char *slash = strchr(value, '/');
 	autofree char *address = strndup(value, slash ? (size_t)(slash - value) : strlen(value));
@@ -114,7 +72,7 @@ static int add_allow(struct settings *s, const char *value, struct error *err)
 	if (!address)
 		return error_errno(err, ENOMEM, "memory");
 	if (parse_address(address, &parsed, err) < 0 ||
-	    (slash && parse_number(slash + 1, 32, &bits, err) < 0))
+	    (slash && command_line_number(slash + 1, 0, 32, &bits, err) < 0))
 		return -1;
 	if (p->nallow == PREFIXES_ALLOW_MAX)
 		return error_set(err, ERR_INVALID, "more than %d prefixes", PREFIXES_ALLOW_MAX);
@@ -122,70 +80,38 @@ static int add_allow(struct settings *s, const char *value, struct error *err)
 	return 0;
 }
 
-static int set_uid(struct settings *s, const char *value, struct error *err)
-{
-	uint64_t v;
-
-	if (parse_number(value, UINT32_MAX - 1, &v, err) < 0)
-		return -1;
-	s->identity.uid = (uid_t)v;
-	s->identity.set_uid = true;
-	return 0;
-}
-
-static int set_gid(struct settings *s, const char *value, struct error *err)
-{
-	uint64_t v;
-
-	if (parse_number(value, UINT32_MAX - 1, &v, err) < 0)
-		return -1;
-	s->identity.gid = (gid_t)v;
-	s->identity.set_gid = true;
-	return 0;
-}
-
-/* For people who look at `ps`. */
-static int set_label(struct settings *s, const char *value, struct error *err)
-{
-	(void)s, (void)value, (void)err;
-	return 0;
-}
-
-static int set_help(struct settings *s, const char *value, struct error *err)
+static int set_help(void *field, const char *value, struct error *err)
 {
 	(void)value, (void)err;
-	s->action = SETTINGS_HELP;
+	*(enum settings_action *)field = SETTINGS_HELP;
 	return 0;
 }
 
-static int set_version(struct settings *s, const char *value, struct error *err)
+static int set_version(void *field, const char *value, struct error *err)
 {
 	(void)value, (void)err;
-	s->action = SETTINGS_VERSION;
+	*(enum settings_action *)field = SETTINGS_VERSION;
 	return 0;
 }
 
-static const struct row {
-	const char *name;
-	const char *value; /* NULL: takes none */
-	setting_fn *fn;
-	const char *text;
-} rows[] = {
-	{"vm-fd", "N", set_vm_fd, "inherited stream socket of the VM"},
-	{"passt-fd", "N", set_passt_fd,
+#define AT(field) offsetof(struct settings, field)
+
+static const struct option_row rows[] = {
+	{"vm-fd", "N", option_fd, AT(vm_fd), "inherited stream socket of the VM"},
+	{"passt-fd", "N", option_fd, AT(passt_fd),
 	 "inherited stream socket of passt; without it frames lead nowhere"},
-	{"supervisor-fd", "N", set_supervisor_fd,
+	{"supervisor-fd", "N", option_fd, AT(supervisor_fd),
 	 "inherited SOCK_SEQPACKET socket: the host's addresses in, lines on connections out"},
-	{"guest-address", "A", set_guest, "the one IPv4 address that the guest may send from"},
-	{"guest-mac", "M", set_mac, "the one Ethernet address that the guest may send from"},
-	{"dns-address", "A", set_dns, "where UDP port 53 is open, whatever else is shut"},
-	{"allow", "PREFIX", add_allow, "open a prefix that is shut otherwise; repeatable"},
-	{"uid", "N", set_uid, "become this user, if root"},
-	{"gid", "N", set_gid, "become this group, if root"},
-	{"lease-fd", "N", set_lease_fd, "keep this inherited descriptor open"},
-	{"label", "TEXT", set_label, "ignored; to be seen in ps"},
-	{"help", NULL, set_help, "print this"},
-	{"version", NULL, set_version, "print the version"},
+	{"guest-address", "A", set_guest, 0, "the one IPv4 address that the guest may send from"},
+	{"guest-mac", "M", set_mac, 0, "the one Ethernet address that the guest may send from"},
+	{"dns-address", "A", set_dns, 0, "where UDP port 53 is open, whatever else is shut"},
+	{"allow", "PREFIX", add_allow, 0, "open a prefix that is shut otherwise; repeatable"},
+	{"uid", "N", option_uid, AT(identity), "become this user, if root"},
+	{"gid", "N", option_gid, AT(identity), "become this group, if root"},
+	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},
+	{"label", "TEXT", option_ignore, 0, "ignored; to be seen in ps"},
+	{"help", NULL, set_help, AT(action), "print this"},
+	{"version", NULL, set_version, AT(action), "print the version"},
 };
 
 void settings_help(void)
@@ -194,12 +120,7 @@ void settings_help(void)
 	     "A\n"
 	     "                          --guest-mac M [OPTION...]\n"
 	     "The filter between a virtual machine and passt.\n");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		int n = printf("  --%s%s%s", rows[i].name, rows[i].value ? " " : "",
-			       rows[i].value ? rows[i].value : "");
-
-		printf("%*s%s\n", n < 25 ? 25 - n : 1, "", rows[i].text);
-	}
+	command_line_help(rows, ARRAY_SIZE(rows));
 }
 
 static int check_complete(const struct settings *s, struct error *err)
@@ -218,26 +139,7 @@ static int check_complete(const struct settings *s, struct error *err)
 
 int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 {
-	struct option longs[ARRAY_SIZE(rows) + 1] = {0};
-	int i;
-
-	for (size_t k = 0; k < ARRAY_SIZE(rows); k++)
-		longs[k] =
-			(struct option){.name = rows[k].name,
-					.has_arg = rows[k].value ? required_argument : no_argument,
-					.val = (int)k};
-	opterr = 0;
-	optind = 1;
-	while ((i = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (i == '?')
-			return error_set(err, ERR_INVALID,
-					 "'%s' is not an option, or lacks its value; see --help",
-					 argv[optind - 1]);
-		if (rows[i].fn(s, optarg, err) < 0)
-			return error_prefix(err, "--%s", rows[i].name);
-	}
-	if (optind < argc)
-		return error_set(err, ERR_INVALID, "'%s' is not an option; see --help",
-				 argv[optind]);
+	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, s, err) < 0)
+		return -1;
 	return check_complete(s, err);
 }

@@ -103,10 +103,7 @@ static struct core_config configure(const struct options *o, const struct opened
 
 static int give_up_rights(const struct options *o, struct error *err)
 {
-	struct isolate_config c = {.identity = {.set_uid = o->set_uid,
-						.set_gid = o->set_gid,
-						.uid = o->uid,
-						.gid = o->gid},
+	struct isolate_config c = {.identity = o->identity,
 				   .ports = o->ports,
 				   .targets = (const char *const *)o->targets,
 				   .nports = o->nports};

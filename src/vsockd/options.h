@@ -3,11 +3,10 @@
 #ifndef VSOCKD_OPTIONS_H
 #define VSOCKD_OPTIONS_H
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/error.h"
+#include "base/isolate.h"
 #include "vsockd/core.h"
 
 enum option_action { ACTION_SERVE, ACTION_HELP, ACTION_VERSION, ACTION_CAPABILITIES };
@@ -20,10 +19,7 @@ struct options {
 	int vsock_fd;
 	int lease_fd;
 	uint64_t guest_cid;
-	bool set_uid;
-	bool set_gid;
-	uid_t uid;
-	gid_t gid;
+	struct isolate_identity identity;
 	struct host_port *ports; /* nports of them, with empty paths */
 	char **targets;		 /* absolute */
 	unsigned nports;

@@ -76,9 +76,9 @@ static void options_by_descriptor(void **state)
 	assert_int_equal(o.vsock_fd, 6);
 	assert_int_equal(o.lease_fd, 9);
 	assert_int_equal(o.guest_cid, 3);
-	assert_true(o.set_uid && o.set_gid);
-	assert_int_equal(o.uid, 1000);
-	assert_int_equal(o.gid, 100);
+	assert_true(o.identity.set_uid && o.identity.set_gid);
+	assert_int_equal(o.identity.uid, 1000);
+	assert_int_equal(o.identity.gid, 100);
 	assert_int_equal(*o.targets[0], '/'); /* made absolute */
 	options_free(&o);
 }
