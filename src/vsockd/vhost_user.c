@@ -93,33 +93,11 @@ static int take_fd(struct vhost_message *m)
 	return m->nfds ? steal_fd(&m->fds[0]) : -1;
 }
 
-static int check_queue(uint32_t index, struct error *err)
-{
-	if (index >= QUEUES_MENTIONED)
-		return error_set(err, ERR_INVALID, "there is no queue %u", index);
-	return 0;
-}
-
-/* A setting that must not change under a ring that is in use. */
-static int check_stopped(const struct device *device, uint32_t index, struct error *err)
-{
-	if (device->rings[index].kicked)
-		return error_set(err, ERR_CONFLICT, "queue %u is running", index);
-	return 0;
-}
-
 /* --- the requests ----------------------------------------------------------------------------- */
 
+/* Those that name a queue are not called for the event queue, unless they answer. */
 typedef int request_fn(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 		       struct error *err);
-
-static int get_features(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
-			struct error *err)
-{
-	(void)device, (void)err;
-	reply64(reply, m, FEATURES);
-	return 0;
-}
 
 static int set_features(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 			struct error *err)
@@ -138,14 +116,6 @@ static int set_features(struct device *device, struct vhost_message *m, struct v
 	return 0;
 }
 
-static int get_protocol_features(struct device *device, struct vhost_message *m,
-				 struct vhost_reply *reply, struct error *err)
-{
-	(void)device, (void)err;
-	reply64(reply, m, PROTOCOL_FEATURES);
-	return 0;
-}
-
 static int set_protocol_features(struct device *device, struct vhost_message *m,
 				 struct vhost_reply *reply, struct error *err)
 {
@@ -159,8 +129,9 @@ static int set_protocol_features(struct device *device, struct vhost_message *m,
 	return 0;
 }
 
-static int set_owner(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
-		     struct error *err)
+/* Nothing is owned; and we tell errors by going on without the chain, so that nobody is called. */
+static int accept_only(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
+		       struct error *err)
 {
 	(void)device, (void)m, (void)reply, (void)err;
 	return 0;
@@ -208,10 +179,6 @@ static int set_vring_num(struct device *device, struct vhost_message *m, struct 
 	uint32_t index = get32(m, 0);
 
 	(void)reply;
-	if (index == QUEUE_EVENT)
-		return 0;
-	if (check_stopped(device, index, err) < 0)
-		return -1;
 	return ring_set_num(&device->rings[index], get32(m, 4), err);
 }
 
@@ -223,8 +190,6 @@ static int set_vring_addr(struct device *device, struct vhost_message *m, struct
 	struct ring *ring = &device->rings[index];
 
 	(void)reply;
-	if (index == QUEUE_EVENT)
-		return 0;
 	ring->address = (struct ring_address){
 		.desc = get64(m, 8), .used = get64(m, 16), .avail = get64(m, 24)};
 	ring->addressed = true;
@@ -237,10 +202,6 @@ static int set_vring_base(struct device *device, struct vhost_message *m, struct
 	uint32_t index = get32(m, 0);
 
 	(void)reply;
-	if (index == QUEUE_EVENT)
-		return 0;
-	if (check_stopped(device, index, err) < 0)
-		return -1;
 	return device_set_base(device, index, get32(m, 4), err);
 }
 
@@ -262,8 +223,6 @@ static int set_vring_kick(struct device *device, struct vhost_message *m, struct
 	uint32_t index = (uint32_t)get64(m, 0) & VRING_INDEX;
 
 	(void)reply;
-	if (index == QUEUE_EVENT)
-		return 0;
 	if (device_map_ring(device, index, err) < 0)
 		return -1;
 	if (!(device->features & PROTOCOL_BIT))
@@ -280,24 +239,7 @@ static int set_vring_call(struct device *device, struct vhost_message *m, struct
 	uint32_t index = (uint32_t)get64(m, 0) & VRING_INDEX;
 
 	(void)reply, (void)err;
-	if (index != QUEUE_EVENT)
-		device_set_call(device, index, take_fd(m));
-	return 0;
-}
-
-/* We tell errors by going on without the chain; nobody is called. */
-static int set_vring_err(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
-			 struct error *err)
-{
-	(void)device, (void)m, (void)reply, (void)err;
-	return 0;
-}
-
-static int get_queue_num(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
-			 struct error *err)
-{
-	(void)device, (void)err;
-	reply64(reply, m, QUEUE_COUNT);
+	device_set_call(device, index, take_fd(m));
 	return 0;
 }
 
@@ -307,8 +249,6 @@ static int set_vring_enable(struct device *device, struct vhost_message *m,
 	uint32_t index = get32(m, 0);
 
 	(void)reply, (void)err;
-	if (index == QUEUE_EVENT)
-		return 0;
 	device->rings[index].enabled = get32(m, 4) != 0;
 	device_started(device);
 	return 0;
@@ -332,17 +272,19 @@ static int get_config(struct device *device, struct vhost_message *m, struct vho
 enum queue_at { QUEUE_NOT_NAMED, QUEUE_IN_32, QUEUE_IN_64 };
 
 static const struct request_row {
-	const char *name;
-	request_fn *fn; /* NULL: unknown to us */
-	uint32_t min;	/* bytes of payload */
+	const char *name; /* NULL: unknown to us */
+	request_fn *fn;	  /* NULL: it is always answered with ... */
+	uint64_t answer;  /* ... this */
+	uint32_t min;	  /* bytes of payload */
 	uint32_t max;
 	enum queue_at queue; /* where the payload names a queue */
 	bool fd_for_queue;   /* one descriptor, unless the payload says that there is none */
+	bool stopped;	     /* must not change under a queue that is in use */
 	bool replies;	     /* has an answer of its own */
 } requests[] = {
-	[VHOST_GET_FEATURES] = {.name = "GET_FEATURES", .fn = get_features, .replies = true},
+	[VHOST_GET_FEATURES] = {.name = "GET_FEATURES", .answer = FEATURES, .replies = true},
 	[VHOST_SET_FEATURES] = {.name = "SET_FEATURES", .fn = set_features, .min = 8, .max = 8},
-	[VHOST_SET_OWNER] = {.name = "SET_OWNER", .fn = set_owner},
+	[VHOST_SET_OWNER] = {.name = "SET_OWNER", .fn = accept_only},
 	[VHOST_RESET_OWNER] = {.name = "RESET_OWNER", .fn = reset},
 	[VHOST_SET_MEM_TABLE] = {.name = "SET_MEM_TABLE",
 				 .fn = set_mem_table,
@@ -352,7 +294,8 @@ static const struct request_row {
 				 .fn = set_vring_num,
 				 .min = 8,
 				 .max = 8,
-				 .queue = QUEUE_IN_32},
+				 .queue = QUEUE_IN_32,
+				 .stopped = true},
 	[VHOST_SET_VRING_ADDR] = {.name = "SET_VRING_ADDR",
 				  .fn = set_vring_addr,
 				  .min = 40,
@@ -362,7 +305,8 @@ static const struct request_row {
 				  .fn = set_vring_base,
 				  .min = 8,
 				  .max = 8,
-				  .queue = QUEUE_IN_32},
+				  .queue = QUEUE_IN_32,
+				  .stopped = true},
 	[VHOST_GET_VRING_BASE] = {.name = "GET_VRING_BASE",
 				  .fn = get_vring_base,
 				  .min = 8,
@@ -382,19 +326,19 @@ static const struct request_row {
 				  .queue = QUEUE_IN_64,
 				  .fd_for_queue = true},
 	[VHOST_SET_VRING_ERR] = {.name = "SET_VRING_ERR",
-				 .fn = set_vring_err,
+				 .fn = accept_only,
 				 .min = 8,
 				 .max = 8,
 				 .queue = QUEUE_IN_64,
 				 .fd_for_queue = true},
 	[VHOST_GET_PROTOCOL_FEATURES] = {.name = "GET_PROTOCOL_FEATURES",
-					 .fn = get_protocol_features,
+					 .answer = PROTOCOL_FEATURES,
 					 .replies = true},
 	[VHOST_SET_PROTOCOL_FEATURES] = {.name = "SET_PROTOCOL_FEATURES",
 					 .fn = set_protocol_features,
 					 .min = 8,
 					 .max = 8},
-	[VHOST_GET_QUEUE_NUM] = {.name = "GET_QUEUE_NUM", .fn = get_queue_num, .replies = true},
+	[VHOST_GET_QUEUE_NUM] = {.name = "GET_QUEUE_NUM", .answer = QUEUE_COUNT, .replies = true},
 	[VHOST_SET_VRING_ENABLE] = {.name = "SET_VRING_ENABLE",
 				    .fn = set_vring_enable,
 				    .min = 8,
@@ -431,19 +375,44 @@ int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *mes
 	return 0;
 }
 
+static uint32_t queue_of(const struct request_row *row, const struct vhost_message *m)
+{
+	return row->queue == QUEUE_IN_32 ? get32(m, 0) : (uint32_t)get64(m, 0) & VRING_INDEX;
+}
+
+static int check_queue(const struct device *device, const struct request_row *row, uint32_t index,
+		       struct error *err)
+{
+	if (index >= QUEUES_MENTIONED)
+		return error_set(err, ERR_INVALID, "there is no queue %u", index);
+	if (row->stopped && index != QUEUE_EVENT && device->rings[index].kicked)
+		return error_set(err, ERR_CONFLICT, "queue %u is running", index);
+	return 0;
+}
+
 /* Size, queue and descriptors are as the row says. */
-static int check_message(const struct request_row *row, const struct vhost_message *m,
-			 struct error *err)
+static int check_message(const struct device *device, const struct request_row *row,
+			 const struct vhost_message *m, struct error *err)
 {
 	if (m->size < row->min || m->size > row->max)
 		return error_set(err, ERR_INVALID, "%u bytes of payload", m->size);
-	if (row->queue == QUEUE_IN_32 && check_queue(get32(m, 0), err) < 0)
-		return -1;
-	if (row->queue == QUEUE_IN_64 && check_queue((uint32_t)get64(m, 0) & VRING_INDEX, err) < 0)
+	if (row->queue && check_queue(device, row, queue_of(row, m), err) < 0)
 		return -1;
 	if (row->fd_for_queue && m->nfds != (get64(m, 0) & VRING_NO_FD ? 0 : 1))
 		return error_set(err, ERR_INVALID, "%u descriptors", m->nfds);
 	return 0;
+}
+
+static int act(struct device *device, const struct request_row *row, struct vhost_message *m,
+	       struct vhost_reply *reply, struct error *err)
+{
+	if (!row->fn) {
+		reply64(reply, m, row->answer);
+		return 0;
+	}
+	if (row->queue && queue_of(row, m) == QUEUE_EVENT && !row->replies)
+		return 0;
+	return row->fn(device, m, reply, err);
 }
 
 static int dispatch(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
@@ -453,10 +422,10 @@ static int dispatch(struct device *device, struct vhost_message *m, struct vhost
 		m->request < ARRAY_SIZE(requests) ? &requests[m->request] : &requests[0];
 
 	*replies = row->replies;
-	if (!row->fn)
+	if (!row->name)
 		return error_set(err, ERR_UNSUPPORTED, "vhost-user message %u is not known",
 				 m->request);
-	if (check_message(row, m, err) < 0 || row->fn(device, m, reply, err) < 0)
+	if (check_message(device, row, m, err) < 0 || act(device, row, m, reply, err) < 0)
 		return error_prefix(err, "vhost-user %s", row->name);
 	return 0;
 }
