@@ -70,10 +70,15 @@ static int call_always_ready(struct loop *loop)
 	return called;
 }
 
+static bool has_due_timer(const struct loop *loop)
+{
+	return loop->timers && loop->timers->deadline <= clock_mono_ns();
+}
+
 static int call_due_timers(struct loop *loop)
 {
-	uint64_t now = clock_mono_ns();
 	struct loop_watch *w = loop->timers;
+	uint64_t now = w ? clock_mono_ns() : 0;
 	int called = 0;
 
 	while (w && w->deadline <= now) {
@@ -98,18 +103,19 @@ static int call_due_timers(struct loop *loop)
 	return called;
 }
 
-/* The timerfd only ends the wait: what is due is decided by clock_mono_ns(). */
+/*
+ * The timerfd only ends the wait: what is due is decided by clock_mono_ns(). So one that rings too
+ * early does no harm, and it is set again only for what is earlier: most timers are deadlines that are
+ * taken back, which then costs no system call.
+ */
 static int arm_timer(struct loop *loop, struct error *err)
 {
-	uint64_t deadline = loop->timers ? loop->timers->deadline : 0;
-	struct itimerspec at = {0};
+	uint64_t deadline = loop->timers->deadline;
+	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(deadline / NS_PER_S),
+					     .tv_nsec = (long)(deadline % NS_PER_S)}};
 
-	if (loop->timers && deadline == 0)
-		deadline = 1; /* 0 would disarm it */
-	if (deadline == loop->armed)
+	if (loop->armed && loop->armed <= deadline)
 		return 0;
-	at.it_value.tv_sec = (time_t)(deadline / NS_PER_S);
-	at.it_value.tv_nsec = (long)(deadline % NS_PER_S);
 	if (timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &at, NULL) < 0)
 		return error_errno(err, errno, "event loop");
 	loop->armed = deadline;
@@ -129,9 +135,9 @@ int loop_once(struct loop *loop, int timeout_ms, struct error *err)
 	struct epoll_event events[EVENTS_PER_ROUND];
 	int n, called = 0;
 
-	if (clock_is_virtual() || has_always_ready(loop))
+	if (clock_is_virtual() || has_always_ready(loop) || has_due_timer(loop))
 		timeout_ms = 0;
-	if (arm_timer(loop, err) < 0)
+	if (timeout_ms && loop->timers && arm_timer(loop, err) < 0)
 		return -1;
 	n = epoll_wait(loop->epoll, events, EVENTS_PER_ROUND, timeout_ms);
 	if (n < 0 && errno != EINTR)
