@@ -43,7 +43,9 @@ def test_environment_user_and_timeout(host):
                 "echo $GREETING; id -un; id -u; pwd", check=0)
     assert done.stdout == "hi there\nagent\n1000\n/home/agent\n"
     assert host("run", *SMALL, "--user", "root", "--", "id", "-u", check=0).stdout == "0\n"
-    host("run", *SMALL, "--timeout", 2, "--", "sleep", "1000", check=124)
+    done = host("run", *SMALL, "--timeout", 2, "--", "sh", "-c", "echo begun; exec sleep 1000", check=124)
+    assert done.stdout == "begun\n"
+    assert done.stderr.splitlines()[-1] == "microagent: the command was killed: its timeout of 2 s passed"
 
 
 def test_keep_leaves_a_workspace_that_can_start_again(host):
