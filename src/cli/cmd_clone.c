@@ -42,7 +42,8 @@ const struct cli_command cli_clone = {
 	.args = "SOURCE TARGET",
 	.summary = "a new workspace with copies of a stopped one's disks",
 	.help = "The config is the source's. Its writable disks are copied, what is read-only is\n"
-		"shared, and bundles are made anew of their archives.\n",
+		"shared, and bundles are made anew of their archives. Published ports and shares\n"
+		"are kept, so the two cannot run at once if a port is published.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 2,
 	.max_args = 2,

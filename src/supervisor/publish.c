@@ -63,10 +63,14 @@ int publish_listen(const json_t *forward, struct error *err)
 	fd = listen_on(&list.at[0]);
 	if (fd >= 0)
 		return fd;
-	error_errno(err, errno, "cannot publish %s", name);
-	if (err && err->errnum == EADDRINUSE)
-		err->code = ERR_UNAVAILABLE;
-	return -1;
+	if (errno == EADDRINUSE)
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"cannot publish %s: the port is taken; stop what listens there (ss "
+			"-ltnp shows it; a workspace and its clone publish the same "
+			"ports), or make the workspace with another port",
+			name);
+	return error_errno(err, errno, "cannot publish %s", name);
 }
 
 int publish_require_free(const struct config *config, struct error *err)

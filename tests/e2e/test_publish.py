@@ -72,6 +72,7 @@ def test_published_ports_of_one_guest(host):
         socket.create_server(("127.0.0.1", port)).close()
     for child in servers:
         child.communicate()
+    a_clone_publishes_the_same(host, ports["v4"])
     host("delete", "w", check=0)
 
 
@@ -183,10 +184,20 @@ def taken_port(host, port):
     done = host("--json", "start", "second")
     error = json.loads(done.stdout)
     assert done.returncode == 75 and error["errorCode"] == "unavailable", done
-    assert f"127.0.0.1:{port}" in error["error"]
+    assert f"cannot publish 127.0.0.1:{port}: the port is taken" in error["error"]
+    assert "ss -ltnp" in error["error"] and "another port" in error["error"]
     # Nothing was begun.
     assert host.json("status", "second")["event"]["state"] == "prepared"
     host("delete", "second", check=0)
+
+
+def a_clone_publishes_the_same(host, port):
+    host("clone", "w", "twin", check=0)
+    with socket.create_server(("127.0.0.1", port)):
+        error = host("start", "twin", check=75).stderr
+    assert f"127.0.0.1:{port}: the port is taken" in error and "clone" in error, error
+    assert host.json("status", "twin")["event"]["state"] == "prepared"
+    host("delete", "twin", check=0)
 
 
 def http(host, port):
