@@ -61,7 +61,10 @@ static int get(struct cli *cli, struct microagent *agent, const char *const *wor
 
 	progress_start(progress, "reading the disk");
 	if (microagent_artifact_get(agent, words[0], words[1], words[2], &options, err) < 0) {
+		const struct copy_target target = {.path = words[2], .source = words[1]};
+
 		copy_notes_free(&notes);
+		copy_name_target(&target, err);
 		return -1;
 	}
 	progress_end(progress);

@@ -97,8 +97,9 @@ def test_outputs_and_copies(host):
     (target / "l").symlink_to(host.base / "elsewhere")
     (target / "d" / "report.json").mkdir(parents=True)
     for words, text in ((("artifacts", "get", "w", "nothing", target), "no output \"nothing\""),
-                        (("artifacts", "get", "w", "report", target / "l"), "symbolic link"),
-                        (("artifacts", "get", "w", "report", target / "d"), "is there already"),
+                        (("artifacts", "get", "w", "report", target / "l"), f"{target / 'l'} is a symbolic link"),
+                        (("artifacts", "get", "w", "report", target / "d"),
+                         f"{target / 'd' / 'report.json'} is there already"),
                         (("artifacts", "get", "w", "report", target / "no" / "dir"), "No such file"),
                         (("cp", "w:/workspace/none", target / "x"), "No such file"),
                         (("cp", "w:/workspace/out/null", target / "x"), "neither a file nor a directory"),
