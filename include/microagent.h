@@ -20,8 +20,9 @@
  *   ERR_INTERNAL     a bug of ours
  * Nothing is ever printed, logged or asked, and no function exits.
  *
- * Threads. A handle may be used by one thread at a time; different handles are independent. Every
- * function blocks until its work is done; microagent_on_wait() says how to hear of time passing.
+ * Threads. A `struct microagent` may be used by one thread at a time, a `struct microagent_guest` and
+ * a `struct microagent_cancel` by any number of threads at once; different handles are independent.
+ * Every function blocks until its work is done; microagent_on_wait() says how to hear of time passing.
  * The library starts child processes and reaps those alone. It changes no signal's disposition, but
  * SIGPIPE must be ignored while microagent_run() or microagent_exec() is at work.
  *
@@ -273,6 +274,105 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 /* A connection to the serial console of a running workspace: raw bytes both ways, from now on.
  * There is one at a time: a second one is closed at once. */
 int microagent_console_open(struct microagent *agent, const char *name, struct error *err);
+/* ---- a guest that many threads use ---------------------------------------------------------- */
+
+/*
+ * A handle for commands and files of one running workspace, for ANY NUMBER OF THREADS at once. It
+ * holds connections to the guest's agent and shares them: a command costs no dial and no process of
+ * the host. When the machine is stopped and started again the next call dials again; when the
+ * workspace is deleted the handle is of no use any more.
+ *
+ * What ends a call early: the guest's own time limit (timeout_seconds of the command), the host's
+ * (timeout_ms), and a cancel. Each kills the command's whole tree of processes in the guest. The
+ * host's limit and the cancel hold also when the guest never answers: its word that the command has
+ * ended is waited for for 5 s (CANCEL_MS of `microagent contract`), then the call is ERR_TIMEOUT,
+ * "the guest does not answer: ...", and the command is killed when its connection is closed. Reaching
+ * the guest's agent takes 5 s at most (DIAL_MS) with or without a limit.
+ *
+ * A guest that breaks the protocol, and a machine that ends, end the connection: every call on it is
+ * an error (ERR_IO, ERR_UNAVAILABLE) and the next call dials again.
+ */
+struct microagent_guest;
+
+/* Waits until a command can be run in it, timeout_ms at most (0: looks once). ERR_NOT_FOUND without
+ * the workspace and ERR_CONFLICT for one in quarantine at once; at the end of the time the reason why
+ * not. The agent may be closed before the guest is. */
+struct microagent_guest *microagent_connect(struct microagent *agent, const char *name,
+					    uint32_t timeout_ms, struct error *err);
+/* No call may be under way. What still runs in the guest for it is killed. Accepts NULL. */
+void microagent_guest_close(struct microagent_guest *guest);
+
+/* A switch that ends calls from another thread, or from a signal handler. It may be given to any
+ * number of calls at once, and must outlive them. Once thrown it stays so: later calls that are given
+ * it are ended too. */
+struct microagent_cancel;
+struct microagent_cancel *microagent_cancel_new(struct error *err);
+void microagent_cancel_fire(struct microagent_cancel *cancel); /* async-signal-safe */
+void microagent_cancel_free(struct microagent_cancel *cancel); /* accepts NULL */
+/* A descriptor that is readable once it has been thrown, for microagent_streams and poll(). It is the
+ * switch's: nothing is read from it and it is not closed. */
+int microagent_cancel_fd(const struct microagent_cancel *cancel);
+
+/* What a call on a guest may take. Zero and NULL are the defaults, so start from {0}. */
+struct microagent_run_limits {
+	const void *stdin_bytes; /* NULL: the command reads from /dev/null */
+	size_t stdin_len;	 /* bytes; over 32 KiB they go over a connection of their own */
+	uint32_t timeout_ms;	 /* of the call, on the host's clock; 0: none */
+	/* Bytes of output that are kept, the first ones; the command goes on all the same. 0: 8 MiB
+	 * each. Memory grows with what comes and to about twice that. */
+	size_t stdout_cap, stderr_cap;
+	const struct microagent_cancel *cancel; /* NULL: none */
+};
+
+struct microagent_result {
+	/* malloc'd, with a NUL behind the bytes; NULL after microagent_guest_stream(). The lengths
+	 * are those of what was kept. */
+	char *stdout_bytes, *stderr_bytes;
+	size_t stdout_len, stderr_len;
+	bool stdout_truncated, stderr_truncated;
+	int exit_code;	/* 0..255: 124 timed out (here or there), 126 not executable, 127 not found,
+			 * 125 not begun for a reason of ours, 128+n ended by signal n */
+	int signal;	/* that ended it; 0: none */
+	bool timed_out; /* a time limit ended it, the guest's or the host's */
+	bool cancelled; /* `cancel` was thrown, or `output` refused more */
+	bool killed;	/* by us, for either reason */
+	int64_t elapsed_ms;    /* in the guest, from its start to its end */
+	char start_error[256]; /* why it never ran; "" when it did */
+};
+/* Frees the buffers and zeroes it. Accepts a zeroed one. */
+void microagent_result_free(struct microagent_result *result);
+
+/*
+ * Runs a command and keeps what it says. exec->terminal must be NULL. limits may be NULL. A command
+ * that ends with another code than 0, is timed out or cancelled is a success, with its output until
+ * then. On success free *out. Calls of all threads go over one connection, up to 256 at once, and
+ * over further ones beyond that.
+ */
+int microagent_guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
+			 const struct microagent_run_limits *limits, struct microagent_result *out,
+			 struct error *err);
+
+enum microagent_output { MICROAGENT_STDOUT, MICROAGENT_STDERR };
+
+/* Called on the thread that waits for the command; data is the caller's own. They may call functions
+ * of the library, for the same guest too, but not close it. */
+struct microagent_callbacks {
+	/* len bytes, at least 1, valid until it returns. While it is at work nothing more is read
+	 * from this command, whose writes then wait; others are not held up. Other than 0 ends the
+	 * command, as a cancel does. */
+	int (*output)(void *data, enum microagent_output stream, const void *bytes, size_t len);
+	/* The program runs. Not called for one that could not be started. May be NULL. */
+	void (*started)(void *data);
+	void *data;
+};
+
+/* The same with the output as it comes, without limit, on a connection of its own: a few are kept for
+ * the next. The time that callbacks take counts, and limits are looked at between them. */
+int microagent_guest_stream(struct microagent_guest *guest, const struct microagent_exec *exec,
+			    const struct microagent_callbacks *callbacks,
+			    const struct microagent_run_limits *limits,
+			    struct microagent_result *out, struct error *err);
+
 /* ---- files --------------------------------------------------------------------------------- */
 
 struct microagent_copy {

@@ -117,6 +117,14 @@ json_t *existing_config(const struct existing *existing, struct error *err);
 int existing_refuse_alive(const struct existing *existing, struct error *err);
 int existing_accelerator(const struct existing *existing, char out[8], struct error *err);
 
+/* ---- exec.c: a running workspace ------------------------------------------------------------- */
+
+/* -1: ERR_CONFLICT with what it is instead, and how to change that. */
+int exec_must_run(const struct workspace *ws, struct error *err);
+/* The machine has gone from under a command: names the workspace, which is what the caller can look
+ * at. Returns -1. */
+int exec_explain_lost(const struct workspace *ws, struct error *err);
+
 /* ---- stream.c: a command in the guest -------------------------------------------------------- */
 
 /* Sends what is queued in stream to the guest of ws and moves bytes until the end. whole_guest: a

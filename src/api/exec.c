@@ -2,7 +2,7 @@
 #include "api/api.h"
 #include "base/cleanup.h"
 
-static int must_run(const struct workspace *ws, struct error *err)
+int exec_must_run(const struct workspace *ws, struct error *err)
 {
 	enum state state;
 	json_auto_t *event = NULL;
@@ -28,8 +28,7 @@ static int must_run(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
-/* The machine has gone from under the command. The workspace is what its caller can look at. */
-static int explain_lost(const struct workspace *ws, struct error *err)
+int exec_explain_lost(const struct workspace *ws, struct error *err)
 {
 	const struct error why = err ? *err : (struct error){0};
 
@@ -55,11 +54,11 @@ static int run_stream(const struct workspace *ws, struct agent_stream *stream,
 	autoclose int agent = stream_dial(ws, err);
 
 	if (agent < 0)
-		return explain_lost(ws, err);
+		return exec_explain_lost(ws, err);
 	if (terminal && terminal->connected)
 		terminal->connected(terminal->connected_data);
 	if (stream_run_on(agent, stream, streams, near, false, outcome, err) < 0)
-		return explain_lost(ws, err);
+		return exec_explain_lost(ws, err);
 	return 0;
 }
 
@@ -87,7 +86,7 @@ static int exec_in(const struct workspace *ws, const struct microagent_exec *exe
 
 	if (exec->terminal)
 		terminal_size(&terminal, &size);
-	if (must_run(ws, err) == 0 && agent_stream_exec(&stream, &request, err) == 0)
+	if (exec_must_run(ws, err) == 0 && agent_stream_exec(&stream, &request, err) == 0)
 		result = run_stream(ws, &stream, streams, exec->terminal ? &near : NULL,
 				    exec->terminal, outcome, err);
 	agent_stream_free(&stream);

@@ -147,8 +147,7 @@ static int keep(struct agent_call *call, enum call_output which, const uint8_t *
 static int take_output(const struct calls_slot *slot, const struct agent_message *message,
 		       struct error *err)
 {
-	enum call_output which =
-		message->kind == AGENT_MESSAGE_STDOUT ? CALL_STDOUT : CALL_STDERR;
+	enum call_output which = message->kind == AGENT_MESSAGE_STDOUT ? CALL_STDOUT : CALL_STDERR;
 	struct agent_call *call = slot->call;
 
 	if (!slot->started)
@@ -164,8 +163,7 @@ static int take_output(const struct calls_slot *slot, const struct agent_message
 static int take_start(struct calls_slot *slot, struct error *err)
 {
 	if (slot->started)
-		return error_set(err, ERR_IO,
-				 "bad message from the guest agent: a second start");
+		return error_set(err, ERR_IO, "bad message from the guest agent: a second start");
 	slot->started = true;
 	if (slot->call && slot->call->on_start)
 		slot->call->on_start(slot->call->data);

@@ -196,7 +196,7 @@ static void stop(struct line *line, struct waiter *w, bool *why)
 	/* Behind input that the command does not read nothing reaches the agent. */
 	w->closing = w->request->alone && w->request->in_len > LINE_STDIN_FITS;
 	/* Nothing runs where nobody was asked. */
-	w->given_up = w->closing || !line->calls.reached;
+	w->given_up = w->closing || w->request->hasty || !line->calls.reached;
 	w->deadline_ns = clock_mono_ns() + limit_get(LIMIT_CANCEL_MS) * NS_PER_MS;
 	if (w->given_up)
 		return;
@@ -211,8 +211,9 @@ static void look_at_clock(struct line *line, struct waiter *w)
 	struct error why;
 
 	if (!line->calls.reached && !line->broken && now >= line->dial_deadline_ns) {
-		error_set(&why, ERR_TIMEOUT, "the guest does not answer: no connection to its "
-					     "agent within %llu ms",
+		error_set(&why, ERR_TIMEOUT,
+			  "the guest does not answer: no connection to its "
+			  "agent within %llu ms",
 			  (unsigned long long)limit_get(LIMIT_DIAL_MS));
 		break_line(line, &why);
 	}
@@ -323,8 +324,9 @@ static void leave(struct line *line, struct waiter *w)
 static int unanswered(const struct line *line, const struct waiter *w, struct error *err)
 {
 	if (!line->calls.reached)
-		return error_set(err, ERR_TIMEOUT, "the guest does not answer: %s before its agent "
-						   "was reached",
+		return error_set(err, ERR_TIMEOUT,
+				 "the guest does not answer: %s before its agent "
+				 "was reached",
 				 w->cancelled ? "cancelled" : "the time was over");
 	return error_set(err, ERR_TIMEOUT,
 			 "the guest does not answer: %s, and the end of the command was not "

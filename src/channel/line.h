@@ -28,6 +28,7 @@ struct line_request {
 	void *data;
 	uint64_t deadline_ns; /* on the monotonic clock; UINT64_MAX: none */
 	int cancel;	      /* when readable the command is ended; -1: never */
+	bool hasty;	      /* at the deadline nothing more is waited for */
 	bool alone;	      /* nobody else has requests on the line */
 };
 

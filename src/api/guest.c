@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* The guest handle: making, and commands on it. */
+#include "api/guest.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define TIMED_OUT 124
+
+/* --- connecting --------------------------------------------------------------------------------- */
+
+static struct microagent_guest *guest_new(struct microagent *agent, const char *name,
+					  struct error *err)
+{
+	struct microagent_guest *guest = calloc(1, sizeof(*guest));
+
+	if (!guest) {
+		error_errno(err, ENOMEM, "guest");
+		return NULL;
+	}
+	if (existing_open(agent, name, &guest->existing, err) < 0) {
+		free(guest);
+		return NULL;
+	}
+	lines_init(&guest->lines, guest->existing.ws.fd);
+	return guest;
+}
+
+void microagent_guest_close(struct microagent_guest *guest)
+{
+	if (!guest)
+		return;
+	lines_free(&guest->lines);
+	existing_close(&guest->existing);
+	free(guest);
+}
+
+static uint64_t deadline_of(uint32_t timeout_ms)
+{
+	return clock_mono_ns() + timeout_ms * NS_PER_MS;
+}
+
+/* A command that asks for as little as one can: that it ends, in whatever way, shows that the next
+ * one will be run. */
+static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct error *err)
+{
+	static const char *const words[] = {"microagent-files", NULL};
+	const struct agent_exec exec = {.command = words};
+	struct line_request request = {
+		.exec = &exec, .deadline_ns = deadline_ns, .cancel = -1, .hasty = true};
+	struct line_outcome outcome;
+
+	if (exec_must_run(&guest->existing.ws, err) < 0)
+		return -1;
+	if (lines_run(&guest->lines, &request, &outcome, err) == 0) {
+		line_outcome_free(&outcome);
+		return 0;
+	}
+	if (err->code == ERR_TIMEOUT)
+		error_set(err, ERR_TIMEOUT,
+			  "the guest does not answer: no command could be run in it in time");
+	return -1;
+}
+
+static int watch_directory(const struct workspace *ws, struct error *err)
+{
+	autoclose int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char path[64];
+
+	if (watch < 0)
+		return error_errno(err, errno, "inotify");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/.", ws->fd);
+	if (inotify_add_watch(watch, path, IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_ONLYDIR) <
+	    0)
+		return error_errno(err, errno, "inotify");
+	return steal_fd(&watch);
+}
+
+/* Whether the state of the workspace can change to one in which a command runs. */
+static bool may_still_run(const struct microagent_guest *guest, const struct error *why)
+{
+	json_auto_t *event = NULL;
+	enum state state;
+
+	if (why->code != ERR_CONFLICT && why->code != ERR_UNAVAILABLE && why->code != ERR_TIMEOUT &&
+	    why->code != ERR_NOT_FOUND)
+		return false;
+	return workspace_state(&guest->existing.ws, &state, &event, NULL) == 0 &&
+	       state != STATE_QUARANTINED;
+}
+
+/* Until something in the directory has changed (a state, a socket), or it is time to look again:
+ * that the agent has come back up no file tells. */
+static int wait_for_change(int watch, uint64_t deadline_ns)
+{
+	uint64_t now = clock_mono_ns(), again = now + limit_get(LIMIT_ACCEPT_AGAIN_MS) * NS_PER_MS;
+	char events[4096];
+	struct error ignored;
+
+	if (now >= deadline_ns)
+		return -1;
+	fd_wait(watch, POLLIN, again < deadline_ns ? again : deadline_ns, &ignored);
+	while (read(watch, events, sizeof(events)) > 0)
+		;
+	return 0;
+}
+
+static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, struct error *err)
+{
+	uint64_t deadline_ns = deadline_of(timeout_ms);
+	/* Looking once takes as long as it takes to reach a guest. */
+	uint64_t once_ns = deadline_of((uint32_t)limit_get(LIMIT_DIAL_MS));
+	autoclose int watch = watch_directory(&guest->existing.ws, err);
+	struct error why = {0};
+
+	if (watch < 0)
+		return -1;
+	while (try_once(guest, timeout_ms ? deadline_ns : once_ns, &why) < 0) {
+		if (may_still_run(guest, &why) && wait_for_change(watch, deadline_ns) == 0)
+			continue;
+		if (err)
+			*err = why;
+		return -1;
+	}
+	return 0;
+}
+
+struct microagent_guest *microagent_connect(struct microagent *agent, const char *name,
+					    uint32_t timeout_ms, struct error *err)
+{
+	struct microagent_guest *guest = guest_new(agent, name, err);
+
+	if (!guest || wait_for_guest(guest, timeout_ms, err) == 0)
+		return guest;
+	microagent_guest_close(guest);
+	return NULL;
+}
+
+/* --- commands ----------------------------------------------------------------------------------- */
+
+void microagent_result_free(struct microagent_result *result)
+{
+	free(result->stdout_bytes);
+	free(result->stderr_bytes);
+	*result = (struct microagent_result){0};
+}
+
+static void give(const struct line_outcome *outcome, struct microagent_result *out)
+{
+	*out = (struct microagent_result){
+		.stdout_bytes = outcome->kept[CALL_STDOUT],
+		.stderr_bytes = outcome->kept[CALL_STDERR],
+		.stdout_len = outcome->len[CALL_STDOUT],
+		.stderr_len = outcome->len[CALL_STDERR],
+		.stdout_truncated = outcome->truncated[CALL_STDOUT],
+		.stderr_truncated = outcome->truncated[CALL_STDERR],
+		.timed_out = outcome->timed_out || outcome->exit.timed_out,
+		.cancelled = outcome->cancelled,
+		.killed = outcome->exit.killed,
+		.signal = outcome->exit.signal,
+		.exit_code = outcome->exit.exit_code,
+		.elapsed_ms = outcome->exit.elapsed_ms,
+	};
+	if (out->timed_out)
+		out->exit_code = TIMED_OUT;
+	snprintf(out->start_error, sizeof(out->start_error), "%s", outcome->exit.start_error);
+}
+
+/* Why a guest that was there is there no more is for the workspace's state to say. */
+static int explain(const struct microagent_guest *guest, struct error *err)
+{
+	struct error why = {0};
+
+	if (!err || (err->code != ERR_UNAVAILABLE && err->code != ERR_NOT_FOUND))
+		return -1;
+	if (exec_must_run(&guest->existing.ws, &why) < 0 && why.code == ERR_CONFLICT &&
+	    err->code == ERR_NOT_FOUND)
+		*err = why;
+	else
+		exec_explain_lost(&guest->existing.ws, err);
+	return -1;
+}
+
+static int run(struct microagent_guest *guest, const struct microagent_exec *exec,
+	       const struct microagent_run_limits *limits, struct line_request *request,
+	       struct microagent_result *out, struct error *err)
+{
+	const struct agent_exec words = {
+		.command = exec->command,
+		.env = exec->env,
+		.cwd = exec->cwd,
+		.user = exec->user,
+		.timeout_seconds = exec->timeout_seconds,
+		.rlimits = exec->rlimits,
+		.stdin_open = limits->stdin_bytes,
+	};
+	size_t most = (size_t)limit_get(LIMIT_EXEC_OUTPUT_BYTES);
+	struct line_outcome outcome;
+
+	if (exec->terminal)
+		return error_set(err, ERR_INVALID,
+				 "a command on a terminal is run by microagent_exec()");
+	request->exec = &words;
+	request->in = limits->stdin_bytes;
+	request->in_len = limits->stdin_bytes ? limits->stdin_len : 0;
+	request->cap[CALL_STDOUT] = limits->stdout_cap ? limits->stdout_cap : most;
+	request->cap[CALL_STDERR] = limits->stderr_cap ? limits->stderr_cap : most;
+	request->deadline_ns = limits->timeout_ms ? deadline_of(limits->timeout_ms) : UINT64_MAX;
+	request->cancel = cancel_fd(limits->cancel);
+	if (lines_run(&guest->lines, request, &outcome, err) < 0)
+		return explain(guest, err);
+	give(&outcome, out);
+	return 0;
+}
+
+int microagent_guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
+			 const struct microagent_run_limits *limits, struct microagent_result *out,
+			 struct error *err)
+{
+	static const struct microagent_run_limits none = {0};
+	struct line_request request = {0};
+
+	return run(guest, exec, limits ? limits : &none, &request, out, err);
+}
+
+static int on_output(void *data, enum call_output which, const void *bytes, size_t len)
+{
+	const struct microagent_callbacks *callbacks = data;
+
+	return callbacks->output(callbacks->data,
+				 which == CALL_STDOUT ? MICROAGENT_STDOUT : MICROAGENT_STDERR,
+				 bytes, len);
+}
+
+static void on_start(void *data)
+{
+	const struct microagent_callbacks *callbacks = data;
+
+	if (callbacks->started)
+		callbacks->started(callbacks->data);
+}
+
+int microagent_guest_stream(struct microagent_guest *guest, const struct microagent_exec *exec,
+			    const struct microagent_callbacks *callbacks,
+			    const struct microagent_run_limits *limits,
+			    struct microagent_result *out, struct error *err)
+{
+	static const struct microagent_run_limits none = {0};
+	struct microagent_callbacks mine = *callbacks;
+	struct line_request request = {.output = on_output, .on_start = on_start, .data = &mine};
+
+	return run(guest, exec, limits ? limits : &none, &request, out, err);
+}
