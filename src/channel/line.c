@@ -161,13 +161,18 @@ static void receive(struct line *line)
 
 /* --- one request -------------------------------------------------------------------------------- */
 
+static bool has_stdin(const struct waiter *w)
+{
+	return w->request->exec->stdin_open && !w->in_closed && !w->stopping && !w->call.ended;
+}
+
 /* The next of its stdin, as much as the queue takes. */
 static int queue_stdin(struct line *line, struct waiter *w, struct error *err)
 {
 	const struct line_request *request = w->request;
 	const uint8_t *in = request->in;
 
-	if (!request->exec->stdin_open || w->in_closed || w->stopping || w->call.ended)
+	if (!has_stdin(w))
 		return 0;
 	while (w->in_sent < request->in_len) {
 		size_t left = request->in_len - w->in_sent;
@@ -182,6 +187,18 @@ static int queue_stdin(struct line *line, struct waiter *w, struct error *err)
 	}
 	w->in_closed = true;
 	return calls_stdin_close(&line->calls, &w->call, err);
+}
+
+/* Sends until the connection takes no more, or there is no more: what is left in the queue is what
+ * poll() waits for. */
+static int push(struct line *line, struct waiter *w, struct error *err)
+{
+	do {
+		if (queue_stdin(line, w, err) < 0)
+			return -1;
+		send_queued(line);
+	} while (has_stdin(w) && line->calls.reached && line->calls.out.len == 0 && !line->broken);
+	return 0;
 }
 
 /* Ends the command before its time. */
@@ -276,9 +293,8 @@ static void round_once(struct line *line, struct waiter *w)
 		receive(line);
 	if (w->call.refused)
 		stop(line, w, &w->cancelled);
-	if (!line->broken && queue_stdin(line, w, &err) < 0)
+	if (!line->broken && push(line, w, &err) < 0)
 		break_line(line, &err);
-	send_queued(line);
 	look_at_clock(line, w);
 }
 
@@ -293,9 +309,8 @@ static int begin(struct line *line, struct waiter *w, struct error *err)
 		return -1;
 	w->next = line->waiters;
 	line->waiters = w;
-	if (queue_stdin(line, w, err) < 0)
+	if (push(line, w, err) < 0)
 		return -1;
-	send_queued(line);
 	/* The rest is sent by whoever polls, which may be asleep without knowing of it. */
 	if (line->calls.out.len > 0 && line->leader)
 		wake(line->leader);

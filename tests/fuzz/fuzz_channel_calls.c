@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* What a hostile guest may send to the client that has many requests on one connection: wrong
+ * numbers, two answers, output of what has ended, floods; in pieces of every size. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel/calls.h"
+
+#define CALLS 4
+#define CAP ((size_t)64)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const words[] = {"true", NULL};
+static const struct agent_exec exec = {.command = words};
+
+/* Looks at every byte, so that a wrong length is a fault and not luck; refuses some. */
+static int look(void *data, enum call_output which, const void *bytes, size_t len)
+{
+	static volatile uint8_t sink;
+	const uint8_t *p = bytes;
+
+	(void)data;
+	if (len == 0 || which >= CALL_OUTPUTS)
+		abort();
+	for (size_t i = 0; i < len; i++)
+		sink ^= p[i];
+	return p[0] == 'r';
+}
+
+static void begin(struct calls *calls, struct agent_call *call, int which)
+{
+	*call = (struct agent_call){.output = which == 1 ? look : NULL, .cap = {CAP, CAP}};
+	if (calls_begin(calls, call, &exec, NULL) < 0)
+		abort();
+	if (which == 2)
+		calls_abandon(calls, call);
+}
+
+static void check(const struct calls *calls, const struct agent_call list[CALLS])
+{
+	if (calls->in.len > calls->in.limit || calls->count > CALLS_MAX)
+		abort();
+	for (int i = 0; i < CALLS; i++)
+		if (list[i].kept[CALL_STDOUT].len > CAP || list[i].kept[CALL_STDERR].len > CAP)
+			abort();
+}
+
+/* -1 when the connection would be closed. */
+static int take_all(struct calls *calls, struct agent_call list[CALLS])
+{
+	struct agent_call *ended;
+	struct error err;
+	int got;
+
+	while ((got = calls_next(calls, &ended, &err)) == 1) {
+		check(calls, list);
+		if (!ended)
+			continue;
+		if (ended < list || ended >= list + CALLS || ended == &list[2] || !ended->ended ||
+		    ended->exit.exit_code < 0 || ended->exit.exit_code > 255)
+			abort();
+		agent_call_free(ended);
+		begin(calls, ended, (int)(ended - list));
+	}
+	return got;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct agent_call list[CALLS];
+	static struct calls calls;
+	struct error err;
+	size_t piece;
+
+	if (size < 1)
+		return 0;
+	if (calls_init(&calls, &err) < 0)
+		abort();
+	for (int i = 0; i < CALLS; i++)
+		begin(&calls, &list[i], i);
+	piece = (size_t)data[0] + 1;
+	data++;
+	size--;
+	while (size > 0) {
+		size_t room = 0, n = piece < size ? piece : size;
+		uint8_t *space = calls_space(&calls, &room, &err);
+
+		if (!space || room == 0)
+			abort(); /* full, and yet no message and no error: it would hang */
+		n = n < room ? n : room;
+		memcpy(space, data, n);
+		buf_commit(&calls.in, n);
+		data += n;
+		size -= n;
+		if (take_all(&calls, list) < 0)
+			break;
+	}
+	for (int i = 0; i < CALLS; i++)
+		agent_call_free(&list[i]);
+	calls_free(&calls);
+	return 0;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Many requests on one connection: what the client makes of the guest's bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/frame.h"
+#include "base/json.h"
+#include "channel/calls.h"
+
+static const char *const words[] = {"true", NULL};
+static const struct agent_exec exec = {.command = words};
+
+static void feed(struct calls *calls, const void *bytes, size_t len)
+{
+	size_t room = 0;
+	uint8_t *space = calls_space(calls, &room, NULL);
+
+	assert_non_null(space);
+	assert_true(len <= room);
+	memcpy(space, bytes, len);
+	buf_commit(&calls->in, len);
+}
+
+static void feed_frame(struct calls *calls, const void *payload, size_t len)
+{
+	uint8_t header[FRAME_HEADER];
+
+	be32_put(header, (uint32_t)len);
+	feed(calls, header, sizeof(header));
+	feed(calls, payload, len);
+}
+
+static void feed_event(struct calls *calls, const char *name, uint64_t request, int code)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "{\"event\":\"%s\",\"request\":%llu,\"exitCode\":%d}", name,
+		 (unsigned long long)request, code);
+	feed_frame(calls, text, strlen(text));
+}
+
+static void feed_data(struct calls *calls, uint8_t type, uint64_t request, const char *text)
+{
+	uint8_t payload[64];
+	size_t len = strlen(text);
+
+	payload[0] = type;
+	be64_put(payload + 1, request);
+	memcpy(payload + 9, text, len);
+	feed_frame(calls, payload, 9 + len);
+}
+
+/* Reached, and with `count` calls begun. */
+static void open_calls(struct calls *calls, struct agent_call *list, size_t count)
+{
+	struct agent_call *ended;
+
+	assert_int_equal(calls_init(calls, NULL), 0);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(calls_begin(calls, &list[i], &exec, NULL), 0);
+	feed(calls, "OK 1\n", 5);
+	assert_int_equal(calls_next(calls, &ended, NULL), 1);
+	assert_true(calls->reached);
+}
+
+static int take_all(struct calls *calls, struct error *err)
+{
+	struct agent_call *ended;
+	int got;
+
+	while ((got = calls_next(calls, &ended, err)) == 1)
+		;
+	return got;
+}
+
+static void test_nothing_is_sent_before_the_dial_is_answered(void **state)
+{
+	struct agent_call call = {0};
+	struct agent_call *ended;
+	struct calls calls;
+
+	(void)state;
+	assert_int_equal(calls_init(&calls, NULL), 0);
+	assert_int_equal(calls_begin(&calls, &call, &exec, NULL), 0);
+	assert_string_equal(buf_string(&calls.out), "CONNECT 2222\n");
+	buf_consume(&calls.out, calls.out.len);
+	feed(&calls, "OK", 2);
+	assert_int_equal(calls_next(&calls, &ended, NULL), 0);
+	assert_int_equal(calls.out.len, 0);
+	feed(&calls, " 7\n", 3);
+	assert_int_equal(calls_next(&calls, &ended, NULL), 1);
+	assert_true(calls.out.len > 0);
+	calls_free(&calls);
+}
+
+static void test_a_wrong_answer_to_the_dial(void **state)
+{
+	static const char *const answers[] = {"NO 1\n", "OK\n",
+					      "OK 11111111111111111111111111111111"};
+	struct agent_call *ended;
+	struct calls calls;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(calls_init(&calls, NULL), 0);
+		feed(&calls, answers[i], strlen(answers[i]));
+		assert_int_equal(calls_next(&calls, &ended, &err), -1);
+		assert_int_equal(err.code, ERR_IO);
+		calls_free(&calls);
+	}
+}
+
+static void test_interleaved(void **state)
+{
+	struct agent_call list[3] = {{.cap = {9, 9}}, {.cap = {2, 9}}, {.cap = {9, 9}}};
+	struct calls calls;
+
+	(void)state;
+	open_calls(&calls, list, 3);
+	feed_event(&calls, "start", 2, 0);
+	feed_event(&calls, "start", 1, 0);
+	feed_data(&calls, 2, 2, "two");
+	feed_data(&calls, 3, 1, "one");
+	feed_data(&calls, 3, 2, "err");
+	feed_event(&calls, "exit", 3, 127);
+	feed_event(&calls, "exit", 2, 2);
+	feed_event(&calls, "exit", 1, 1);
+	assert_int_equal(take_all(&calls, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		assert_true(list[i].ended);
+	assert_int_equal(list[0].exit.exit_code, 1);
+	assert_int_equal(list[1].exit.exit_code, 2);
+	assert_int_equal(list[2].exit.exit_code, 127);
+	assert_string_equal(buf_string(&list[0].kept[CALL_STDERR]), "one");
+	assert_string_equal(buf_string(&list[1].kept[CALL_STDOUT]), "tw");
+	assert_true(list[1].truncated[CALL_STDOUT]);
+	assert_false(list[1].truncated[CALL_STDERR]);
+	assert_int_equal(calls.count, 0);
+	for (int i = 0; i < 3; i++)
+		agent_call_free(&list[i]);
+	calls_free(&calls);
+}
+
+/* What is abandoned goes on in the guest: it is heard to its end, and nothing is kept. */
+static void test_abandoned(void **state)
+{
+	struct agent_call list[1] = {{.cap = {9, 9}}};
+	struct calls calls;
+
+	(void)state;
+	open_calls(&calls, list, 1);
+	calls_abandon(&calls, &list[0]);
+	memset(list, 0xff, sizeof(list));
+	feed_event(&calls, "start", 1, 0);
+	feed_data(&calls, 2, 1, "x");
+	feed_event(&calls, "exit", 1, 0);
+	assert_int_equal(take_all(&calls, NULL), 0);
+	assert_int_equal(calls.count, 0);
+	calls_free(&calls);
+}
+
+static void test_numbers_are_not_used_again(void **state)
+{
+	static struct agent_call list[CALLS_MAX + 1];
+	struct calls calls;
+	struct error err;
+
+	(void)state;
+	memset(list, 0, sizeof(list));
+	open_calls(&calls, list, CALLS_MAX);
+	assert_int_equal(calls_begin(&calls, &list[CALLS_MAX], &exec, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	feed_event(&calls, "exit", 7, 0);
+	assert_int_equal(take_all(&calls, NULL), 0);
+	assert_int_equal(calls_begin(&calls, &list[CALLS_MAX], &exec, &err), 0);
+	assert_true(list[CALLS_MAX].number > CALLS_MAX);
+	calls_free(&calls);
+}
+
+/* One row: what the guest says with calls 1 and 2 begun and 1 started. */
+static void test_breaches(void **state)
+{
+	static const struct {
+		const char *event; /* NULL: data */
+		uint64_t request;
+		const char *because;
+	} rows[] = {
+		{"start", 1, "a second start"}, {"start", 3, "request 3"},
+		{"exit", 3, "request 3"},	{"exit", 257, "request 257"},
+		{NULL, 2, "not started"},	{NULL, 3, "request 3"},
+		{NULL, 0, "request 0"},		{NULL, UINT64_MAX, "which"},
+		{"error", 1, "reports"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct agent_call list[2] = {{.cap = {9, 9}}, {.cap = {9, 9}}};
+		struct calls calls;
+		struct error err = {0};
+
+		open_calls(&calls, list, 2);
+		feed_event(&calls, "start", 1, 0);
+		if (rows[i].event)
+			feed_event(&calls, rows[i].event, rows[i].request, 0);
+		else
+			feed_data(&calls, 2, rows[i].request, "x");
+		assert_int_equal(take_all(&calls, &err), -1);
+		assert_int_equal(err.code, ERR_IO);
+		if (!strstr(err.msg, rows[i].because))
+			fail_msg("\"%s\" does not say \"%s\"", err.msg, rows[i].because);
+		calls_free(&calls);
+	}
+}
+
+static void test_two_answers_for_one_number(void **state)
+{
+	struct agent_call list[1] = {{0}};
+	struct calls calls;
+	struct error err = {0};
+
+	(void)state;
+	open_calls(&calls, list, 1);
+	feed_event(&calls, "exit", 1, 0);
+	feed_event(&calls, "exit", 1, 0);
+	assert_int_equal(take_all(&calls, &err), -1);
+	assert_int_equal(err.code, ERR_IO);
+	assert_true(list[0].ended);
+	calls_free(&calls);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_is_sent_before_the_dial_is_answered),
+		cmocka_unit_test(test_a_wrong_answer_to_the_dial),
+		cmocka_unit_test(test_interleaved),
+		cmocka_unit_test(test_abandoned),
+		cmocka_unit_test(test_numbers_are_not_used_again),
+		cmocka_unit_test(test_breaches),
+		cmocka_unit_test(test_two_answers_for_one_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
