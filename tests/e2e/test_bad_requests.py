@@ -90,6 +90,26 @@ def test_more_than_the_host_has(host, ask):
     refused(ask(requests), cases, requests)
 
 
+def test_more_than_a_machine_has_room_for(host, ask):
+    limits = {row["name"]: row["value"] for row in host.json("contract")["limits"]}
+    disks = [{"name": f"d{i}", "path": "/srv/disk", "mountpoint": f"/d{i}", "mode": "ro"} for i in range(17)]
+    forwards = [{"hostPort": 20000 + i, "guestPort": 80} for i in range(limits["PUBLISHES"] + 1)]
+    listeners = [{"port": 3000 + i, "target": "127.0.0.1:9"} for i in range(limits["VSOCK_HOST_PORTS"])]
+    cases, requests = [], []
+    for command, (path, values, code) in itertools.product(ask.commands, (
+            ("disks", disks, "invalid"), ("network.portForwards", forwards, "invalid"),
+            ("vsockListeners", listeners, "unsupported"))):
+        request = placed(copy.deepcopy(FULL), host)
+        request["command"] = command
+        *holder, key = path.split(".")
+        (request["config"][holder[0]] if holder else request["config"])[key] = values
+        cases.append((f"config.{path}", code))
+        requests.append(request)
+    for answer, (words, code), request in zip(ask(requests), cases, requests):
+        assert answer["errorCode"] == code and words in answer["error"], (request["command"], words, answer)
+        assert "event" not in answer
+
+
 def variants(host, command_of):
     """(case, request): each value of the full request of every other type, each unknown neighbour,
     and each object without each of the fields that its schema requires."""
