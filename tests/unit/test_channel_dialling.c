@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* The hybrid-vsock dial made on a loop, on the virtual clock. */
+#include "test_base.h"
+
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "channel/dialling.h"
+
+#define BEGUN (1000 * NS_PER_S)
+#define DEADLINE (BEGUN + 10 * NS_PER_S)
+
+/* A loop that dials, and who it is that is dialled. */
+struct stage {
+	struct scratch *scratch;
+	struct loop *loop;
+	int listener;
+	struct dialling *dialling;
+	int calls, fd;
+	struct error why;
+};
+
+static int stage_make(void **state)
+{
+	struct stage *stage = calloc(1, sizeof(*stage));
+	void *scratch = NULL;
+
+	clock_set_virtual(BEGUN);
+	if (scratch_make(&scratch) < 0)
+		return -1;
+	stage->scratch = scratch;
+	stage->fd = stage->listener = -1;
+	stage->loop = loop_new(NULL);
+	*state = stage;
+	return stage->loop ? 0 : -1;
+}
+
+static int stage_drop(void **state)
+{
+	struct stage *stage = *state;
+	void *scratch = stage->scratch;
+
+	if (stage->fd >= 0)
+		close(stage->fd);
+	if (stage->listener >= 0)
+		close(stage->listener);
+	loop_free(stage->loop);
+	free(stage);
+	return scratch_remove(&scratch);
+}
+
+static void on_reached(void *data, int fd, const struct error *why)
+{
+	struct stage *stage = data;
+
+	stage->calls++;
+	stage->fd = fd;
+	if (why)
+		stage->why = *why;
+	stage->dialling = NULL;
+}
+
+static void rounds(struct stage *stage)
+{
+	struct error err = {0};
+
+	for (int i = 0; i < 10; i++)
+		assert_ok(loop_once(stage->loop, 0, &err));
+}
+
+static void listen_with(struct stage *stage, int backlog)
+{
+	struct error err = {0};
+
+	stage->listener = sock_listen_at(stage->scratch->fd, "vsock.sock", backlog, &err);
+	assert_true(stage->listener >= 0);
+}
+
+static void begin(struct stage *stage)
+{
+	struct error err = {0};
+
+	stage->dialling = dialling_new(stage->loop, stage->scratch->fd, 2222, DEADLINE, on_reached,
+				       stage, &err);
+	assert_non_null(stage->dialling);
+	assert_int_equal(stage->calls, 0); /* never from within the call */
+	rounds(stage);
+}
+
+/* The accepted connection, whose request has been read. */
+static int accept_dial(struct stage *stage)
+{
+	int fd = accept(stage->listener, NULL, NULL);
+	char line[64] = "";
+
+	assert_true(fd >= 0);
+	assert_int_equal(recv(fd, line, sizeof(line) - 1, MSG_DONTWAIT), 13);
+	assert_string_equal(line, "CONNECT 2222\n");
+	return fd;
+}
+
+static void say(struct stage *stage, int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), 0), (ssize_t)strlen(text));
+	rounds(stage);
+}
+
+static void what_follows_the_line_is_the_stream(void **state)
+{
+	struct stage *stage = *state;
+	char rest[16] = "";
+	int fd;
+
+	listen_with(stage, 4);
+	begin(stage);
+	fd = accept_dial(stage);
+	say(stage, fd, "OK 4294967295\nfirst");
+	assert_int_equal(stage->calls, 1);
+	assert_true(stage->fd >= 0);
+	assert_int_equal(recv(stage->fd, rest, sizeof(rest) - 1, MSG_DONTWAIT), 5);
+	assert_string_equal(rest, "first");
+	close(fd);
+}
+
+static void a_refusal(void **state)
+{
+	struct stage *stage = *state;
+
+	listen_with(stage, 4);
+	begin(stage);
+	close(accept_dial(stage));
+	rounds(stage);
+	assert_int_equal(stage->calls, 1);
+	assert_int_equal(stage->fd, -1);
+	assert_code(stage->why, ERR_UNAVAILABLE);
+	assert_string_equal(stage->why.msg, "the guest refuses connections to its port 2222");
+}
+
+static void no_ok_line(void **state)
+{
+	static const char *const answers[] = {"ERR no\n", "OK 11111111111111111111111111111",
+					      "CONNECT 2222\n"};
+	struct stage *stage = *state;
+
+	listen_with(stage, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		int fd;
+
+		begin(stage);
+		fd = accept_dial(stage);
+		say(stage, fd, answers[i]);
+		assert_int_equal(stage->calls, 1);
+		assert_code(stage->why, ERR_IO);
+		assert_non_null(strstr(stage->why.msg, "no OK line"));
+		stage->calls = 0;
+		close(fd);
+	}
+}
+
+static void nobody_there(void **state)
+{
+	struct stage *stage = *state;
+
+	begin(stage);
+	assert_int_equal(stage->calls, 1);
+	assert_code(stage->why, ERR_NOT_FOUND);
+}
+
+/* Silent, or silent after a part of the line. */
+static void the_deadline(void **state)
+{
+	static const char *const parts[] = {"", "OK 1"};
+	struct stage *stage = *state;
+
+	listen_with(stage, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		int fd;
+
+		clock_set_virtual(BEGUN);
+		begin(stage);
+		fd = accept_dial(stage);
+		say(stage, fd, parts[i]);
+		clock_set_virtual(DEADLINE - 1);
+		rounds(stage);
+		assert_int_equal(stage->calls, 0);
+		clock_set_virtual(DEADLINE);
+		rounds(stage);
+		assert_int_equal(stage->calls, 1);
+		assert_code(stage->why, ERR_TIMEOUT);
+		assert_string_equal(stage->why.msg, "the guest does not answer on its port 2222");
+		stage->calls = 0;
+		close(fd);
+	}
+}
+
+/* Others wait to be accepted: it tries again, as long as its time lasts. */
+static void a_full_backlog(void **state)
+{
+	uint64_t again = limit_get(LIMIT_ACCEPT_AGAIN_MS) * NS_PER_MS;
+	struct stage *stage = *state;
+	int others[8], count = 0, fd;
+
+	listen_with(stage, 1);
+	while (count < (int)ARRAY_SIZE(others) &&
+	       (fd = sock_connect_now_at(stage->scratch->fd, "vsock.sock", NULL)) >= 0)
+		others[count++] = fd;
+	assert_in_range(count, 1, ARRAY_SIZE(others) - 1);
+	begin(stage);
+	clock_set_virtual(BEGUN + again);
+	rounds(stage);
+	assert_int_equal(stage->calls, 0);
+	for (int i = 0; i < count; i++) {
+		close(accept(stage->listener, NULL, NULL));
+		close(others[i]);
+	}
+	clock_set_virtual(BEGUN + 2 * again);
+	rounds(stage);
+	fd = accept_dial(stage);
+	say(stage, fd, "OK 1\n");
+	assert_int_equal(stage->calls, 1);
+	assert_true(stage->fd >= 0);
+	close(fd);
+}
+
+static void given_up(void **state)
+{
+	struct stage *stage = *state;
+	char byte;
+	int fd;
+
+	listen_with(stage, 4);
+	begin(stage);
+	fd = accept_dial(stage);
+	dialling_free(stage->dialling);
+	dialling_free(NULL);
+	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), 0); /* its end */
+	clock_set_virtual(DEADLINE);
+	rounds(stage);
+	assert_int_equal(stage->calls, 0);
+	close(fd);
+}
+
+#define stage_test(fn) cmocka_unit_test_setup_teardown(fn, stage_make, stage_drop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		stage_test(what_follows_the_line_is_the_stream),
+		stage_test(a_refusal),
+		stage_test(no_ok_line),
+		stage_test(nobody_there),
+		stage_test(the_deadline),
+		stage_test(a_full_backlog),
+		stage_test(given_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
