@@ -258,6 +258,10 @@ struct microagent_exec {
 	const char *cwd;	    /* NULL: the user's home if it exists, else / */
 	const char *user;	    /* NULL: the image's, else uid 1000 */
 	int64_t timeout_seconds;    /* 0: none */
+	/* 0 to 3600. 0: the command is killed when its connection breaks. Else the connection is
+	 * made anew, and no byte is lost or comes twice; the command is killed when that does not
+	 * come about within this time, so also when the caller dies. */
+	int64_t resume_seconds;
 	/* {"nofile":{"soft":N,"hard":N},...} of setrlimit(2), set before the program begins; a number
 	 * may be "unlimited", either may be absent. Borrowed; NULL: none asked for. What the guest
 	 * refuses is exit code 125 with a start_error. */

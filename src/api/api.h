@@ -134,9 +134,9 @@ int stream_run(const struct workspace *ws, struct agent_stream *stream,
 	       bool whole_guest, struct microagent_outcome *outcome, struct error *err);
 /* The same in two steps: the connection to the guest's agent, and what is done on it. */
 int stream_dial(const struct workspace *ws, struct error *err);
-int stream_run_on(int agent, struct agent_stream *stream, const struct microagent_streams *streams,
-		  const struct pump_terminal *terminal, bool whole_guest,
-		  struct microagent_outcome *outcome, struct error *err);
+int stream_run_on(const struct workspace *ws, int agent, struct agent_stream *stream,
+		  const struct microagent_streams *streams, const struct pump_terminal *terminal,
+		  bool whole_guest, struct microagent_outcome *outcome, struct error *err);
 
 /* name.c: "run-calm-otter-3fa9". */
 #define NAME_ROOM 64

@@ -57,7 +57,7 @@ static int run_stream(const struct workspace *ws, struct agent_stream *stream,
 		return exec_explain_lost(ws, err);
 	if (terminal && terminal->connected)
 		terminal->connected(terminal->connected_data);
-	if (stream_run_on(agent, stream, streams, near, false, outcome, err) < 0)
+	if (stream_run_on(ws, agent, stream, streams, near, false, outcome, err) < 0)
 		return exec_explain_lost(ws, err);
 	return 0;
 }
@@ -77,6 +77,7 @@ static int exec_in(const struct workspace *ws, const struct microagent_exec *exe
 		.cwd = exec->cwd,
 		.user = exec->user,
 		.timeout_seconds = exec->timeout_seconds,
+		.resume_seconds = exec->resume_seconds,
 		.rlimits = exec->rlimits,
 		.stdin_open = streams->in >= 0,
 		.terminal = exec->terminal ? &size : NULL,

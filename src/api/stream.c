@@ -30,14 +30,19 @@ int stream_run(const struct workspace *ws, struct agent_stream *stream,
 {
 	autoclose int agent = stream_dial(ws, err);
 
-	return agent < 0
-		       ? -1
-		       : stream_run_on(agent, stream, streams, terminal, whole_guest, outcome, err);
+	return agent < 0 ? -1
+			 : stream_run_on(ws, agent, stream, streams, terminal, whole_guest, outcome,
+					 err);
 }
 
-int stream_run_on(int agent, struct agent_stream *stream, const struct microagent_streams *streams,
-		  const struct pump_terminal *terminal, bool whole_guest,
-		  struct microagent_outcome *outcome, struct error *err)
+static int redial(void *data, struct error *err)
+{
+	return stream_dial(data, err);
+}
+
+int stream_run_on(const struct workspace *ws, int agent, struct agent_stream *stream,
+		  const struct microagent_streams *streams, const struct pump_terminal *terminal,
+		  bool whole_guest, struct microagent_outcome *outcome, struct error *err)
 {
 	const struct microagent_signals *signals = streams->signals;
 	const struct microagent_sink *sink = streams->sink;
@@ -46,6 +51,7 @@ int stream_run_on(int agent, struct agent_stream *stream, const struct microagen
 			: (struct pump_signals){0};
 	const struct pump_sink their_sink =
 		sink ? (struct pump_sink){sink->take, sink->data} : (struct pump_sink){0};
+	const struct pump_redial again = {redial, (void *)(uintptr_t)ws};
 	const struct pump_fds fds = {
 		.in = streams->in,
 		.out = streams->out,
@@ -54,6 +60,7 @@ int stream_run_on(int agent, struct agent_stream *stream, const struct microagen
 		.terminal = terminal,
 		.signals = signals ? &their_signals : NULL,
 		.sink = sink ? &their_sink : NULL,
+		.redial = &again,
 	};
 	struct agent_exit exit = {0};
 	enum pump_end end;

@@ -66,6 +66,9 @@
 	X(CANCEL_MS, 5000, "ms", "exit of a streamed exec after the client cancelled it")          \
 	X(LOST_MS, 1000, "ms",                                                                     \
 	  "word of a run's machine after its connection broke, before the kill")                   \
+	X(REDIALS, 12, "dials",                                                                    \
+	  "in a row for a resumable exec whose connection broke, without anything new")            \
+	X(REDIAL_MS, 20, "ms", "between two of these, and as much more each time")                 \
 	X(VSOCK_STREAMS, 1024, "streams", "concurrent vsock streams of one guest")                 \
 	X(VSOCK_STREAM_BYTES, 131072, "bytes", "vsock credit of a stream; a power of two")         \
 	X(VSOCK_HOST_PORTS, 64, "ports", "host ports that one guest may dial")                     \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "channel/agent.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/frame.h"
 #include "base/json.h"
@@ -24,12 +26,44 @@ void agent_stream_free(struct agent_stream *stream)
 {
 	buf_free(&stream->in);
 	buf_free(&stream->out);
+	resumption_free(&stream->resumption);
 }
 
 int agent_stream_exec(struct agent_stream *stream, const struct agent_exec *exec, struct error *err)
 {
+	struct agent_exec named = *exec;
+	struct resumption *r = &stream->resumption;
+
 	stream_init(stream);
-	return agent_message_exec(&stream->out, REQUEST, exec, err);
+	if (exec->resume_seconds == 0)
+		return agent_message_exec(&stream->out, REQUEST, exec, err);
+	if (resumption_begin(r, err) < 0)
+		return -1;
+	named.id = r->exec;
+	if (agent_message_exec(&r->opening, REQUEST, &named, err) < 0)
+		return -1;
+	return buf_append(&stream->out, buf_bytes(&r->opening), r->opening.len, err);
+}
+
+bool agent_stream_can_resume(const struct agent_stream *stream)
+{
+	return stream->resumption.on && !stream->ended;
+}
+
+int agent_stream_resume(struct agent_stream *stream, struct error *err)
+{
+	buf_consume(&stream->in, stream->in.len);
+	buf_consume(&stream->out, stream->out.len);
+	stream->taken = 0;
+	return resumption_attach(&stream->resumption, REQUEST, &stream->out, err);
+}
+
+int agent_stream_release(struct agent_stream *stream, struct error *err)
+{
+	if (!stream->resumption.on)
+		return 0;
+	resumption_free(&stream->resumption);
+	return agent_message_event(&stream->out, REQUEST, "release", err);
 }
 
 int agent_stream_workload(struct agent_stream *stream, struct error *err)
@@ -45,11 +79,13 @@ int agent_stream_workload(struct agent_stream *stream, struct error *err)
 
 int agent_stream_stdin_close(struct agent_stream *stream, struct error *err)
 {
+	stream->resumption.stdin_closed = true;
 	return agent_message_event(&stream->out, REQUEST, "stdin-close", err);
 }
 
 int agent_stream_cancel(struct agent_stream *stream, struct error *err)
 {
+	stream->resumption.cancelled = true;
 	return agent_message_event(&stream->out, REQUEST, "cancel", err);
 }
 
@@ -74,16 +110,20 @@ int agent_stream_resize(struct agent_stream *stream, const struct agent_size *si
 
 size_t agent_stream_stdin_room(const struct agent_stream *stream)
 {
-	size_t queued = stream->out.len + AGENT_DATA_FRONT;
+	size_t queued = stream->out.len + AGENT_DATA_FRONT, room = AGENT_STDIN_CHUNK;
 
 	if (queued >= STDIN_QUEUE)
 		return 0;
-	return STDIN_QUEUE - queued < AGENT_STDIN_CHUNK ? STDIN_QUEUE - queued : AGENT_STDIN_CHUNK;
+	if (stream->resumption.on && resumption_room(&stream->resumption) < room)
+		room = resumption_room(&stream->resumption);
+	return STDIN_QUEUE - queued < room ? STDIN_QUEUE - queued : room;
 }
 
 int agent_stream_stdin(struct agent_stream *stream, const void *bytes, size_t len,
 		       struct error *err)
 {
+	if (stream->resumption.on && buf_append(&stream->resumption.kept, bytes, len, err) < 0)
+		return -1;
 	return agent_message_stdin(&stream->out, REQUEST, bytes, len, err);
 }
 
@@ -97,7 +137,7 @@ int agent_stream_feed(struct agent_stream *stream, const void *bytes, size_t len
 	return buf_append(&stream->in, bytes, len, err);
 }
 
-static int data_item(const struct agent_stream *stream, const struct agent_message *message,
+static int data_item(struct agent_stream *stream, const struct agent_message *message,
 		     struct agent_item *item, struct error *err)
 {
 	if (message->request != REQUEST || !stream->started)
@@ -106,10 +146,71 @@ static int data_item(const struct agent_stream *stream, const struct agent_messa
 	item->kind = message->kind == AGENT_MESSAGE_STDOUT ? AGENT_ITEM_STDOUT : AGENT_ITEM_STDERR;
 	item->bytes = message->bytes;
 	item->len = message->len;
+	stream->last = item->kind;
+	stream->last_len = item->len;
 	return 1;
 }
 
-/* 1: an item; 0: an event that we do not know, passed over; -1: an error. */
+/* The caller is done with the last item. */
+static int settle(struct agent_stream *stream, struct error *err)
+{
+	size_t len = stream->last_len;
+
+	buf_consume(&stream->in, stream->taken);
+	stream->taken = 0;
+	stream->last_len = 0;
+	if (len == 0 || !stream->resumption.on)
+		return 0;
+	return resumption_took(&stream->resumption,
+			       stream->last == AGENT_ITEM_STDOUT ? RESUMPTION_STDOUT
+								 : RESUMPTION_STDERR,
+			       len, REQUEST, &stream->out, err);
+}
+
+/* An agent of another version may not know of resumption: then it is an exec like any other. */
+static int resume_start(struct agent_stream *stream, const struct agent_message *message,
+			struct error *err)
+{
+	struct resumption *r = &stream->resumption;
+
+	if (!r->on)
+		return 0;
+	if (!message->exec[0] && !r->attaching) {
+		resumption_free(r);
+		return 0;
+	}
+	if (strcmp(message->exec, r->exec) != 0)
+		return error_set(err, ERR_IO,
+				 "bad message from the guest agent: the start of another exec");
+	return resumption_start(r, REQUEST, message->stdin_offset, &stream->out, err);
+}
+
+static int start_item(struct agent_stream *stream, const struct agent_message *message,
+		      struct agent_item *item, struct error *err)
+{
+	bool again = stream->started;
+
+	if (again && !stream->resumption.attaching)
+		return error_set(err, ERR_IO, "bad message from the guest agent: a second start");
+	if (resume_start(stream, message, err) < 0)
+		return -1;
+	stream->started = true;
+	item->kind = AGENT_ITEM_START;
+	return again ? 0 : 1;
+}
+
+static int detached(struct agent_stream *stream, const struct agent_message *message,
+		    struct error *err)
+{
+	struct resumption *r = &stream->resumption;
+
+	if (r->on && r->attaching && !stream->started && message->why.code == ERR_NOT_FOUND)
+		return resumption_ask_again(r, &stream->out, err);
+	return error_set(err, ERR_IO, "the guest agent has let go of the command: %s",
+			 message->why.msg);
+}
+
+/* 1: an item; 0: nothing for the caller; -1: an error. */
 static int event_item(struct agent_stream *stream, const struct agent_message *message,
 		      struct agent_item *item, struct error *err)
 {
@@ -120,12 +221,13 @@ static int event_item(struct agent_stream *stream, const struct agent_message *m
 				 (unsigned long long)message->request);
 	switch (message->kind) {
 	case AGENT_MESSAGE_START:
-		if (stream->started)
-			return error_set(err, ERR_IO,
-					 "bad message from the guest agent: a second start");
-		stream->started = true;
-		item->kind = AGENT_ITEM_START;
-		return 1;
+		return start_item(stream, message, item, err);
+	case AGENT_MESSAGE_ACK:
+		return stream->resumption.on
+			       ? resumption_ack(&stream->resumption, message->stdin_offset, err)
+			       : 0;
+	case AGENT_MESSAGE_DETACHED:
+		return detached(stream, message, err);
 	case AGENT_MESSAGE_EXIT:
 		stream->ended = true;
 		item->kind = AGENT_ITEM_EXIT;
@@ -142,8 +244,8 @@ int agent_stream_next(struct agent_stream *stream, struct agent_item *item, stru
 	int got;
 
 	for (;;) {
-		buf_consume(&stream->in, stream->taken);
-		stream->taken = 0;
+		if (settle(stream, err) < 0)
+			return -1;
 		if (stream->ended)
 			return 0;
 		got = agent_message_peek(&stream->in, &message, err);

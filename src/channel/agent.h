@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "channel/resumption.h"
 
 #define AGENT_PORT 2222u
 
@@ -35,6 +36,9 @@ struct agent_exec {
 	int64_t timeout_seconds;    /* 0: none */
 	json_t *rlimits;	    /* {"nofile":{"soft":N,"hard":N},...}; NULL: none asked for */
 	bool stdin_open;	    /* false: /dev/null */
+	/* How long it may be without a connection; 0: it is killed with it. */
+	int64_t resume_seconds;
+	const char *id; /* with resume_seconds: agent_stream_exec() makes one up */
 	/* On a terminal of that size, stderr then being part of stdout; NULL: on pipes. */
 	const struct agent_size *terminal;
 };
@@ -68,6 +72,10 @@ struct agent_stream {
 	struct buf out; /* to be sent */
 	size_t taken;	/* bytes at the front of `in` that the last item still borrows */
 	bool started, ended;
+	/* Of a resumable exec; what the last item borrows counts as taken in the next call. */
+	struct resumption resumption;
+	enum agent_item_kind last;
+	size_t last_len;
 };
 
 /* Queues the opening request. The stream is zeroed first; free it also after a failure. */
@@ -76,6 +84,15 @@ int agent_stream_exec(struct agent_stream *stream, const struct agent_exec *exec
 /* The same for the workload of the run config, which waits for this to start. */
 int agent_stream_workload(struct agent_stream *stream, struct error *err);
 void agent_stream_free(struct agent_stream *stream); /* accepts a zeroed one */
+
+/* Whether a new connection can go on with what a broken one has begun. */
+bool agent_stream_can_resume(const struct agent_stream *stream);
+/* Goes on over a new connection, when agent_stream_next() has given all that came over the last:
+ * whatever was queued or half received is dropped, and neither output nor stdin is lost by that nor
+ * comes twice. Signals and sizes that were on their way may be lost. */
+int agent_stream_resume(struct agent_stream *stream, struct error *err);
+/* Queues that a resumable exec is not needed any more: what still runs is killed. */
+int agent_stream_release(struct agent_stream *stream, struct error *err);
 
 /* Bytes that agent_stream_feed() takes now; 0 until items have been taken. */
 size_t agent_stream_room(const struct agent_stream *stream);

@@ -65,6 +65,10 @@ static int put_exec_how(json_t *request, const struct agent_exec *exec, struct e
 	if (exec->timeout_seconds > 0 &&
 	    json_put(request, "timeoutSeconds", json_integer(exec->timeout_seconds), err) < 0)
 		return -1;
+	if (exec->resume_seconds > 0 &&
+	    (json_put_string(request, "exec", exec->id, err) < 0 ||
+	     json_put(request, "resume", json_integer(exec->resume_seconds), err) < 0))
+		return -1;
 	if (exec->rlimits && json_put(request, "rlimits", json_incref(exec->rlimits), err) < 0)
 		return -1;
 	if (exec->terminal) {
@@ -138,7 +142,7 @@ static int take_data(const uint8_t *payload, size_t len, struct agent_message *o
 	return 1;
 }
 
-static int take_exit(const json_t *event, struct agent_exit *out, struct error *err)
+static int take_exit(const json_t *event, struct agent_message *out, struct error *err)
 {
 	struct agent_exit ended = {0};
 	int64_t code = 0, signal = 0;
@@ -156,9 +160,59 @@ static int take_exit(const json_t *event, struct agent_exit *out, struct error *
 	ended.signal = (int)signal;
 	snprintf(ended.start_error, sizeof(ended.start_error), "%s",
 		 start_error ? start_error : "");
-	*out = ended;
+	out->exit = ended;
 	return 0;
 }
+
+static int take_offset(const json_t *event, enum json_need need, struct agent_message *out,
+		       struct error *err)
+{
+	int64_t offset = 0;
+
+	if (json_get_int(event, "", "stdinOffset", need, 0, INT64_MAX, &offset, err) < 0)
+		return -1;
+	out->stdin_offset = (uint64_t)offset;
+	return 0;
+}
+
+static int take_start(const json_t *event, struct agent_message *out, struct error *err)
+{
+	const char *exec = "";
+
+	if (json_get_string(event, "", "exec", JSON_OPTIONAL, &exec, err) < 0)
+		return -1;
+	if (strlen(exec) >= sizeof(out->exec))
+		return error_set(err, ERR_IO, "exec is longer than an id");
+	snprintf(out->exec, sizeof(out->exec), "%s", exec);
+	return take_offset(event, *exec ? JSON_REQUIRED : JSON_OPTIONAL, out, err);
+}
+
+static int take_detached(const json_t *event, struct agent_message *out, struct error *err)
+{
+	const char *code = "", *text = "no reason given";
+
+	if (json_get_string(event, "", "errorCode", JSON_REQUIRED, &code, err) < 0 ||
+	    json_get_string(event, "", "error", JSON_OPTIONAL, &text, err) < 0)
+		return -1;
+	error_set(&out->why, error_code_from_name(code), "%.300s", text);
+	return 0;
+}
+
+static int take_ack(const json_t *event, struct agent_message *out, struct error *err)
+{
+	return take_offset(event, JSON_REQUIRED, out, err);
+}
+
+static const struct event_row {
+	const char *name;
+	enum agent_message_kind kind;
+	int (*take)(const json_t *event, struct agent_message *out, struct error *err);
+} events[] = {
+	{"start", AGENT_MESSAGE_START, take_start},
+	{"exit", AGENT_MESSAGE_EXIT, take_exit},
+	{"ack", AGENT_MESSAGE_ACK, take_ack},
+	{"detached", AGENT_MESSAGE_DETACHED, take_detached},
+};
 
 static int take_event(const json_t *event, struct agent_message *out, struct error *err)
 {
@@ -175,13 +229,14 @@ static int take_event(const json_t *event, struct agent_message *out, struct err
 	if (json_get_int(event, "", "request", JSON_OPTIONAL, 1, INT64_MAX, &request, err) < 0)
 		return -1;
 	out->request = (uint64_t)request;
-	if (strcmp(name, "start") == 0)
-		out->kind = AGENT_MESSAGE_START;
-	else if (strcmp(name, "exit") == 0)
-		out->kind = AGENT_MESSAGE_EXIT;
-	else
-		out->kind = AGENT_MESSAGE_OTHER;
-	return out->kind == AGENT_MESSAGE_EXIT ? take_exit(event, &out->exit, err) : 0;
+	out->kind = AGENT_MESSAGE_OTHER;
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		if (strcmp(name, events[i].name) != 0)
+			continue;
+		out->kind = events[i].kind;
+		return events[i].take(event, out, err);
+	}
+	return 0;
 }
 
 static int take_json(const uint8_t *payload, size_t len, struct agent_message *out,

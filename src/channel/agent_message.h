@@ -24,7 +24,9 @@ enum agent_message_kind {
 	AGENT_MESSAGE_STDOUT,
 	AGENT_MESSAGE_STDERR,
 	AGENT_MESSAGE_EXIT,
-	AGENT_MESSAGE_OTHER /* an event that we do not know: to be passed over */
+	AGENT_MESSAGE_ACK,	/* of a resumable exec, as the next */
+	AGENT_MESSAGE_DETACHED, /* it was not to be had, or somebody else has it */
+	AGENT_MESSAGE_OTHER	/* an event that we do not know: to be passed over */
 };
 
 struct agent_message {
@@ -33,6 +35,9 @@ struct agent_message {
 	const uint8_t *bytes; /* STDOUT, STDERR: inside the queue */
 	size_t len;
 	struct agent_exit exit; /* EXIT */
+	char exec[65];		/* START: the id of a resumable one, else "" */
+	uint64_t stdin_offset;	/* START of such a one, ACK */
+	struct error why;	/* DETACHED */
 	size_t taken;		/* to be consumed from the queue when done with it */
 };
 

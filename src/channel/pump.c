@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
 
@@ -27,6 +28,8 @@ enum slot { SLOT_AGENT, SLOT_IN, SLOT_OUTPUT, SLOT_CANCEL, SLOT_SIGNALS, SLOT_RE
 
 struct pump {
 	int agent;
+	int own;	  /* the same if it was dialled here, else -1 */
+	unsigned dialled; /* times since there was anything new */
 	struct agent_stream *stream;
 	const struct pump_fds *fds;
 	enum pump_cancel on_cancel;
@@ -111,6 +114,49 @@ static int write_item(struct pump *p, struct error *err)
 	return 0;
 }
 
+static int resize(struct pump *p, struct error *err)
+{
+	struct agent_size size;
+
+	p->fds->terminal->size(p->fds->terminal->data, &size);
+	return agent_stream_resize(p->stream, &size, err);
+}
+
+/* The longer it takes, the less often it is tried. A cancel is no reason not to: the command has to
+ * be told. */
+static void wait_to_dial(const struct pump *p)
+{
+	struct pollfd cancel = {.fd = p->cancelled ? -1 : p->fds->cancel, .events = POLLIN};
+
+	poll(&cancel, 1, (int)(p->dialled * limit_get(LIMIT_REDIAL_MS)));
+}
+
+/* The connection is gone. Makes another for a command that may go on without one. */
+static int reconnect(struct pump *p, struct error *err)
+{
+	struct error why = {0};
+	int fd = -1;
+
+	error_set(&why, ERR_UNAVAILABLE, "the connection to the guest was lost");
+	while (p->fds->redial && agent_stream_can_resume(p->stream) && fd < 0 &&
+	       why.code == ERR_UNAVAILABLE && p->dialled < limit_get(LIMIT_REDIALS)) {
+		wait_to_dial(p);
+		p->dialled++;
+		fd = p->fds->redial->dial(p->fds->redial->data, &why);
+	}
+	if (fd < 0) {
+		if (err)
+			*err = why;
+		return -1;
+	}
+	cleanup_close(&p->own);
+	p->own = p->agent = fd;
+	p->agent_ended = false;
+	if (agent_stream_resume(p->stream, err) < 0)
+		return -1;
+	return p->fds->terminal && p->stream->started ? resize(p, err) : 0;
+}
+
 /* Takes items until one has output to be written, or there are no more. */
 static int take_items(struct pump *p, struct error *err)
 {
@@ -118,10 +164,10 @@ static int take_items(struct pump *p, struct error *err)
 		int got = agent_stream_next(p->stream, &p->item, err);
 
 		if (got == 0 && p->agent_ended)
-			return error_set(err, ERR_UNAVAILABLE,
-					 "the connection to the guest was lost");
+			return reconnect(p, err);
 		if (got <= 0)
 			return got;
+		p->dialled = 0;
 		if (p->item.kind == AGENT_ITEM_EXIT) {
 			p->exit = p->item.exit;
 			p->done = true;
@@ -205,14 +251,6 @@ static int read_stdin(struct pump *p, struct error *err)
 	return agent_stream_stdin_close(p->stream, err);
 }
 
-static int resize(struct pump *p, struct error *err)
-{
-	struct agent_size size;
-
-	p->fds->terminal->size(p->fds->terminal->data, &size);
-	return agent_stream_resize(p->stream, &size, err);
-}
-
 /* poll() passes over negative descriptors, so a slot that is not wanted costs nothing. */
 static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 {
@@ -290,6 +328,13 @@ static int round_once(struct pump *p, struct error *err)
 	return take_items(p, err);
 }
 
+/* A command that could go on without us must not. If this does not arrive, its grace time ends it. */
+static void say_goodbye(struct pump *p)
+{
+	if (agent_stream_release(p->stream, NULL) == 0 && p->stream->out.len > 0)
+		send_queued(p, NULL);
+}
+
 int pump_run(int agent_fd, struct agent_stream *stream, const struct pump_fds *fds,
 	     enum pump_cancel on_cancel, enum pump_end *end, struct agent_exit *exit,
 	     struct error *err)
@@ -298,16 +343,20 @@ int pump_run(int agent_fd, struct agent_stream *stream, const struct pump_fds *f
 		.agent = agent_fd,
 		.stream = stream,
 		.fds = fds,
+		.own = -1,
 		.on_cancel = on_cancel,
 		.in_open = fds->in >= 0,
 		.deadline_ns = UINT64_MAX,
 	};
+	int result = 0;
 
-	while (!p.done) {
-		if (round_once(&p, err) < 0)
-			return -1;
+	while (result == 0 && !p.done)
+		result = round_once(&p, err);
+	say_goodbye(&p);
+	cleanup_close(&p.own);
+	if (result == 0) {
+		*end = p.end;
+		*exit = p.exit;
 	}
-	*end = p.end;
-	*exit = p.exit;
-	return 0;
+	return result;
 }

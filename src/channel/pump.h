@@ -34,6 +34,12 @@ struct pump_sink {
 	void *data;
 };
 
+/* How the connection of a resumable exec that broke is made anew. */
+struct pump_redial {
+	int (*dial)(void *data, struct error *err); /* a connected socket, or -1 */
+	void *data;
+};
+
 /*
  * The caller's descriptors may be of any kind: terminals, pipes, files, sockets. Their flags are
  * left alone, since they may be shared with other programs. SIGPIPE must be ignored.
@@ -46,6 +52,7 @@ struct pump_fds {
 	const struct pump_terminal *terminal; /* NULL: none */
 	const struct pump_signals *signals;   /* NULL: none */
 	const struct pump_sink *sink;	      /* instead of out and err; NULL: none */
+	const struct pump_redial *redial;     /* NULL: a broken connection is the end */
 };
 
 enum pump_end {

@@ -13,7 +13,7 @@ struct exec_values {
 	bool terminal;
 	const char *cwd, *user;
 	struct cli_words env;
-	int64_t timeout;
+	int64_t timeout, resume;
 };
 
 static const struct cli_option exec_options[] = {
@@ -28,6 +28,8 @@ static const struct cli_option exec_options[] = {
 	 "who runs the command (default: the image's user, else uid 1000)", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct exec_values, timeout), "SECONDS",
 	 "end the command after this time, with exit code 124", 1, INT32_MAX},
+	{"resume", 0, CLI_OPTION_INT, offsetof(struct exec_values, resume), "SECONDS",
+	 "go on over a new connection when the one to the guest breaks", 1, 3600},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -77,7 +79,8 @@ static int exec_in(const struct cli *cli, struct microagent *agent,
 			 .env = values->env.items,
 			 .cwd = values->cwd,
 			 .user = values->user,
-			 .timeout_seconds = values->timeout},
+			 .timeout_seconds = values->timeout,
+			 .resume_seconds = values->resume},
 	};
 
 	if (values->terminal) {

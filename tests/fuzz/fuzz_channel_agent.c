@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/frame.h"
 #include "base/limits.h"
@@ -38,6 +39,30 @@ static int take_all(struct agent_stream *stream)
 	return got;
 }
 
+/* Its id is one that the guest can say. */
+static int open_resumable(struct agent_stream *stream)
+{
+	static const char *const words[] = {"cat", NULL};
+	const struct agent_exec exec = {.command = words, .stdin_open = true, .resume_seconds = 9};
+
+	if (agent_stream_exec(stream, &exec, NULL) < 0)
+		return -1;
+	strcpy(stream->resumption.exec, "x");
+	return 0;
+}
+
+/* As much as may be sent; nothing that the guest says lets the queue grow without end. */
+static void write_stdin(struct agent_stream *stream)
+{
+	static const uint8_t bytes[65536];
+	size_t room = agent_stream_stdin_room(stream);
+
+	if (room > 0 && agent_stream_stdin(stream, bytes, room, NULL) < 0)
+		abort();
+	if (stream->out.len > 2 * 1024 * 1024 || stream->resumption.kept.len > 131072)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct agent_stream stream;
@@ -46,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	if (agent_stream_workload(&stream, &err) < 0)
+	if ((data[0] & 1 ? open_resumable(&stream) : agent_stream_workload(&stream, &err)) < 0)
 		abort();
 	piece = (size_t)data[0] + 1;
 	data++;
@@ -64,6 +89,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= n;
 		if (take_all(&stream) < 0)
 			break;
+		write_stdin(&stream);
+		if (size % 16 == 7 && agent_stream_can_resume(&stream) &&
+		    agent_stream_resume(&stream, &err) < 0)
+			abort();
 	}
 	agent_stream_free(&stream);
 	return 0;
