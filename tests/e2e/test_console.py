@@ -216,6 +216,30 @@ def test_serial_both_ways_for_one_client(vm, terminal):
         assert piped.wait(timeout=60) == 143
 
 
+def test_what_is_typed_goes_to_the_console_that_spoke_last(vm, terminal):
+    """hvc0 as well as ttyS0; a line that was begun is not parted by a word on the other."""
+    def on(device, word, then="true"):
+        script = f"exec 3<>/dev/{device}; stty echo <&3; echo {word} >&3; {then}"
+        return vm.popen("exec", "--user", "root", "vm", "--", "sh", "-c", script)
+    it = terminal("vm", "--serial")
+    it.await_text(rb"Ctrl-\] detaches")
+    for device in ("hvc0", "ttyS0", "hvc0"):
+        reader = on(device, f"prompt-of-{device}", "head -n 1 <&3")
+        it.await_text(f"prompt-of-{device}".encode())
+        it.type(b"begun ")
+        it.await_text(b"begun ")  # the guest's echo
+        if device == "hvc0":
+            assert on("ttyS0", "between").wait() == 0
+            it.await_text(rb"between\r\n")
+        it.type(f"on {device}\r".encode())
+        assert reader.communicate(timeout=HANG_S)[0] == f"begun on {device}\n".encode()
+    # the other one again, for the tests that come next
+    assert on("ttyS0", "last").wait() == 0
+    it.await_text(rb"last\r\n")
+    it.type(b"\x1d")
+    assert it.wait() == 0
+
+
 def resident_kib(pid):
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))

@@ -18,7 +18,8 @@
  * host asks for it. A guest that would otherwise have to kill a process takes memory back.
  *
  * Consoles. The kernel's is the serial port, which is there from the first instruction; a guest that
- * prefers the hypervisor's console has hvc0. Both end in the same log.
+ * prefers the hypervisor's console has hvc0. Both end in the same log; input goes to the one that
+ * spoke last.
  *
  * Translation cache of TCG: 22 MiB are used after a boot; 64 cost nothing, the default is 1 GiB.
  *

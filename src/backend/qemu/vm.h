@@ -65,6 +65,9 @@ struct vm {
 	struct qmp *qmp;
 	int serial_fd, console_fd; /* ttyS0 and hvc0, which share a log */
 	struct loop_watch *serial_watch, *console_watch;
+	bool hvc_spoke; /* last of the two: what is typed goes there */
+	bool hvc_typed; /* where the line went that is being typed */
+	bool in_line;	/* its end is not typed yet */
 	struct stderr_log qemu_stderr;
 
 	bool monitored;	 /* QMP has been ready */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The consoles: socket pairs whose other ends are QEMU's UART (ttyS0) and its virtio console (hvc0).
- * What the guest says on either goes the same way; input is the UART's. QEMU takes it only as fast
- * as the guest reads it, so what the socket does not take stays with the caller. */
+/*
+ * The consoles: socket pairs whose other ends are QEMU's UART (ttyS0) and its virtio console (hvc0).
+ * What the guest says on either goes the same way. What is typed is an answer to what was seen, so
+ * it goes to the one that spoke last, a line as a whole; the kernel, which has a word in between on
+ * ttyS0, does not part one. QEMU takes it only as fast as the guest reads it, so what the socket
+ * does not take stays with the caller.
+ */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -13,12 +17,14 @@
 #include "base/fd.h"
 
 /* False: nothing now, or never again. */
-static bool receive(struct vm *vm, int fd, struct loop_watch **watch)
+static bool receive(struct vm *vm, bool hvc)
 {
+	struct loop_watch **watch = hvc ? &vm->console_watch : &vm->serial_watch;
 	uint8_t bytes[16384];
-	ssize_t n = read(fd, bytes, sizeof(bytes));
+	ssize_t n = read(hvc ? vm->console_fd : vm->serial_fd, bytes, sizeof(bytes));
 
 	if (n > 0) {
+		vm->hvc_spoke = hvc;
 		vm->events.serial(vm->events.data, bytes, (size_t)n);
 		return true;
 	}
@@ -27,27 +33,30 @@ static bool receive(struct vm *vm, int fd, struct loop_watch **watch)
 	return false;
 }
 
-static void on_serial(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_line(struct vm *vm, bool hvc, uint32_t events)
 {
-	struct vm *vm = data;
+	struct loop_watch **watch = hvc ? &vm->console_watch : &vm->serial_watch;
 	struct error ignored;
 
-	(void)loop;
 	if (events & EPOLLOUT) {
-		(void)loop_set_events(vm->serial_watch, EPOLLIN, &ignored);
+		(void)loop_set_events(*watch, EPOLLIN, &ignored);
 		if (vm->events.console_room)
 			vm->events.console_room(vm->events.data);
 	}
-	if (vm->serial_watch && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		receive(vm, fd, &vm->serial_watch);
+	if (*watch && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		receive(vm, hvc);
+}
+
+static void on_serial(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	(void)loop, (void)fd;
+	on_line(data, false, events);
 }
 
 static void on_hvc(struct loop *loop, int fd, uint32_t events, void *data)
 {
-	struct vm *vm = data;
-
-	(void)loop, (void)events;
-	receive(vm, fd, &vm->console_watch);
+	(void)loop, (void)fd;
+	on_line(data, true, events);
 }
 
 static int open_line(struct vm *vm, loop_fd_fn *fn, int *ours, struct loop_watch **watch,
@@ -76,24 +85,36 @@ int vm_open_serial(struct vm *vm, int *serial, int *console, struct error *err)
 void vm_serial_drain(struct vm *vm)
 {
 	for (int i = 0; i < 64 && vm->serial_watch; i++)
-		if (!receive(vm, vm->serial_fd, &vm->serial_watch))
+		if (!receive(vm, false))
 			break;
 	for (int i = 0; i < 64 && vm->console_watch; i++)
-		if (!receive(vm, vm->console_fd, &vm->console_watch))
+		if (!receive(vm, true))
 			break;
+}
+
+/* Return, Ctrl-C and Ctrl-D. */
+static bool ends_line(uint8_t byte)
+{
+	return byte == '\r' || byte == '\n' || byte == 3 || byte == 4;
 }
 
 size_t vm_console(struct vm *vm, const uint8_t *bytes, size_t len)
 {
+	bool hvc = vm->in_line ? vm->hvc_typed : vm->hvc_spoke;
+	struct loop_watch *watch = hvc ? vm->console_watch : vm->serial_watch;
 	struct error ignored;
 	ssize_t n;
 
-	if (!vm->serial_watch)
+	if (!watch)
 		return len; /* QEMU has closed it: there is no guest to read them */
-	n = send(vm->serial_fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	n = send(hvc ? vm->console_fd : vm->serial_fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return len;
 	if (n < (ssize_t)len)
-		(void)loop_set_events(vm->serial_watch, EPOLLIN | EPOLLOUT, &ignored);
-	return n < 0 ? 0 : (size_t)n;
+		(void)loop_set_events(watch, EPOLLIN | EPOLLOUT, &ignored);
+	if (n <= 0)
+		return 0;
+	vm->hvc_typed = hvc;
+	vm->in_line = !ends_line(bytes[n - 1]);
+	return (size_t)n;
 }
