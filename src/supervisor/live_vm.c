@@ -125,18 +125,32 @@ static void on_disk_full(void *data, const char *serial, const char *reason)
 		live_fail(live, ERR_INTERNAL, err.msg);
 }
 
-static void on_companion_lost(void *data, const char *name, int code, bool fatal)
+/* Its own last word tells more than the guest's, which knows nothing of it. */
+static void fail_by_companion(struct live *live, const char *text, bool spoke)
+{
+	struct error cause = {0};
+
+	if (!spoke) {
+		live_fail(live, ERR_IO, text);
+		return;
+	}
+	error_set(&cause, ERR_IO, "%s", text);
+	live_end(live, INTENT_FAILED, &cause);
+}
+
+static void on_companion_lost(void *data, const char *name, int code, const char *said, bool fatal)
 {
 	struct live *live = data;
-	char text[160];
+	char how[32], text[256];
 
-	snprintf(text, sizeof(text), code > 128 ? "%s died by signal %d" : "%s ended with code %d",
-		 name, code > 128 ? code - 128 : code);
+	snprintf(how, sizeof(how), code > 128 ? "died by signal %d" : "ended with code %d",
+		 code > 128 ? code - 128 : code);
+	snprintf(text, sizeof(text), "%.64s %s%s%.150s", name, how, *said ? ": " : "", said);
 	log_line(&live->log, "%s", text);
 	if (live->over)
 		return;
 	if (fatal)
-		live_fail(live, ERR_IO, text);
+		fail_by_companion(live, text, *said != '\0');
 	else if (live->outcome.intent == INTENT_NONE)
 		live_record(live, live->state, text);
 }

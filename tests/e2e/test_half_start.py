@@ -66,12 +66,20 @@ def test_companions_that_are_missing_or_die_at_once(host, replace):
     dying = host.base / "dying"
     dying.write_text("#!/bin/sh\nkill -9 $$\n")
     dying.chmod(0o755)
+    speaking = host.base / "speaking"
+    speaking.write_text("#!/bin/sh\necho 'not the last word' >&2\necho 'no luck today' >&2\nexit 3\n")
+    speaking.chmod(0o755)
     for name, (where, needs) in COMPANIONS.items():
         config = prepared(host, needs)
         replace(where(), "/dev/null")  # which is no program
         assert check_refused(host, config, name)["errorCode"] == "unavailable"
         replace(where(), dying)
         assert "event" in check_refused(host, config, name)
+        # What it says last is the reason; where it is in a cell without a shell, its cell says it.
+        replace(where(), speaking)
+        answer = check_refused(host, config, name)
+        word = "bwrap: " if name == "virtiofsd" else "ended with code 3: no luck today"
+        assert word in answer["error"] and "serial.log" not in answer["error"], answer
         host.supervisor(request("delete", sparse(host)))
 
 

@@ -70,12 +70,13 @@ static void on_ended(void *data, enum vm_end end, const char *detail)
 	loop_stop(f->loop);
 }
 
-static void on_lost(void *data, const char *name, int code, bool fatal)
+static void on_lost(void *data, const char *name, int code, const char *said, bool fatal)
 {
 	struct fixture *f = data;
 
 	f->losses++;
 	f->lost_code = code;
+	assert_non_null(said);
 	snprintf(f->lost, sizeof(f->lost), "%s", name);
 	assert_true(fatal);
 	assert_int_equal(f->ended, 0);

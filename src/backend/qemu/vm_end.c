@@ -92,7 +92,8 @@ static void arm_grace(struct vm *vm, enum limit limit)
 static void tell_lost(struct vm *vm, struct companion *lost)
 {
 	lost->settled = true;
-	vm->events.companion_lost(vm->events.data, lost->name, lost->code, lost->fatal);
+	vm->events.companion_lost(vm->events.data, lost->name, lost->code, lost->stderr_log.last,
+				  lost->fatal);
 }
 
 static void on_grace_over(struct loop *loop, void *data)
