@@ -23,14 +23,15 @@ static int row(struct cli_table *table, const char *name, const char *value, str
 	return value && *value ? cli_table_row(table, cells, err) : 0;
 }
 
+static const struct {
+	const char *key, *word;
+} signals[] = {{"guestReady", "guest"},
+	       {"shellReady", "shell"},
+	       {"resultReady", "result"},
+	       {"mediationReady", "mediation"}};
+
 static int readiness_row(struct cli_table *table, const json_t *response, struct error *err)
 {
-	static const struct {
-		const char *key, *word;
-	} signals[] = {{"guestReady", "guest"},
-		       {"shellReady", "shell"},
-		       {"resultReady", "result"},
-		       {"mediationReady", "mediation"}};
 	const json_t *readiness = json_object_get(response, "readiness");
 	char text[64] = "";
 
@@ -44,6 +45,48 @@ static int readiness_row(struct cli_table *table, const json_t *response, struct
 		strncat(text, signals[i].word, sizeof(text) - strlen(text) - 1);
 	}
 	return row(table, "ready", text, err);
+}
+
+/* Of a machine at rest nothing is ready, which its state says. */
+static bool is_live(const json_t *response)
+{
+	static const char *const live[] = {"starting", "running", "stopping"};
+	const char *state = TEXT(response, "event", "state");
+
+	for (size_t i = 0; state && i < ARRAY_SIZE(live); i++)
+		if (strcmp(live[i], state) == 0)
+			return true;
+	return false;
+}
+
+/* Why it is not ready; NULL where it is, or was not asked for. */
+static const char *reason(const json_t *response, const char *key)
+{
+	const json_t *signal = json_object_get(json_object_get(response, "readiness"), key);
+	const char *error = TEXT(signal, "error");
+	bool asked_for =
+		strcmp(key, "mediationReady") != 0 || json_object_get(response, "mediation");
+
+	if (json_is_true(json_object_get(signal, "ready")) || !asked_for)
+		return NULL;
+	return error ? error : TEXT(signal, "detail");
+}
+
+/* "mediation: 127.0.0.1:9900: Connection refused" */
+static int waiting_rows(struct cli_table *table, const json_t *response, struct error *err)
+{
+	char text[384];
+
+	for (size_t i = 0; is_live(response) && i < ARRAY_SIZE(signals); i++) {
+		const char *why = reason(response, signals[i].key);
+
+		if (!why)
+			continue;
+		snprintf(text, sizeof(text), "%s: %.300s", signals[i].word, why);
+		if (row(table, "not ready", text, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int result_row(struct cli_table *table, const json_t *response, struct error *err)
@@ -137,7 +180,8 @@ static int print_status(const char *name, const char *accelerator, const json_t 
 	    row(&table, "detail", TEXT(response, "event", "detail"), err) < 0 ||
 	    row(&table, "since", TEXT(response, "event", "observedAt"), err) < 0 ||
 	    row(&table, "accelerator", accelerator, err) < 0 ||
-	    readiness_row(&table, response, err) < 0 || result_row(&table, response, err) < 0 ||
+	    readiness_row(&table, response, err) < 0 || waiting_rows(&table, response, err) < 0 ||
+	    result_row(&table, response, err) < 0 ||
 	    publish_rows(&table, json_object_get(response, "network"), err) < 0 ||
 	    mediation_row(&table, json_object_get(response, "mediation"), err) < 0 ||
 	    row(&table, "kernel", TEXT(response, "verification", "kernel", "path"), err) < 0 ||

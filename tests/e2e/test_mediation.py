@@ -202,6 +202,9 @@ def test_a_target_that_is_down(host):
     signal = answer["readiness"]["mediationReady"]
     assert signal["ready"] is False and f"127.0.0.1:{port}" in signal["error"], signal
     assert answer["readiness"]["guestReady"]["ready"] and answer["readiness"]["shellReady"]["ready"]
+    # A person is told why as well, and only of what was asked for.
+    rows = [line for line in host("status", "agent-1", check=0).stdout.splitlines() if line.startswith("not ready")]
+    assert len(rows) == 1 and "mediation: " in rows[0] and signal["error"] in rows[0], rows
     with socket.create_server(("127.0.0.1", port)) as listener:
         assert inspect(host)["readiness"]["mediationReady"]["ready"] is True
         peer, _ = listener.accept()
