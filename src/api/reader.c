@@ -57,8 +57,12 @@ int reader_begin(const struct microagent *agent, const struct existing *existing
 
 int reader_hold(struct reader *reader, const struct existing *existing, struct error *err)
 {
-	autoclose int lease = lease_take(&existing->ws, err);
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_ENDING_MS) * NS_PER_MS;
+	autoclose int lease = -1;
 
+	/* An earlier reader's machine may still be ending; lease_take() has the word about the rest. */
+	(void)lease_wait_free(&existing->ws, deadline, NULL);
+	lease = lease_take(&existing->ws, err);
 	if (lease < 0)
 		return -1;
 	if (linkat(existing->ws.fd, "lease", reader->ws.fd, "lease", 0) < 0)

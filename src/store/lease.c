@@ -28,7 +28,6 @@
 #include "contract/runtime_id.h"
 #include "store/internal.h"
 
-#define LEASE "lease"
 #define LOCKS ".locks"
 
 static bool has_the_name(int fd, int dirfd, const char *name)
@@ -76,17 +75,27 @@ void workspace_lock_remove(const struct state_dir *dir, const char *id)
 
 static int lease_error(const struct workspace *ws, int errnum, struct error *err)
 {
-	return error_errno(err, errnum, "%s/%s/" LEASE, ws->dir->path, ws->id);
+	return error_errno(err, errnum, "%s/%s/" LEASE_NAME, ws->dir->path, ws->id);
 }
 
-static int lease_busy(const struct workspace *ws, struct error *err)
+/* Mostly a machine that reads the disk for somebody, and ends with whoever reads. */
+static int lease_busy(const struct workspace *ws, int lease, struct error *err)
 {
-	return error_set(err, ERR_CONFLICT, "workspace \"%s\" has a process alive", ws->id);
+	char holders[128];
+	pid_t first = lease_holders(lease, holders, sizeof(holders));
+
+	if (!first)
+		return error_set(err, ERR_CONFLICT, "workspace \"%s\" has a process alive", ws->id);
+	return error_set(err, ERR_CONFLICT,
+			 "workspace \"%s\" has a process alive: %s; let it finish, or end it with "
+			 "`kill %d`",
+			 ws->id, holders, (int)first);
 }
 
 int lease_take(const struct workspace *ws, struct error *err)
 {
-	autoclose int fd = openat(ws->fd, LEASE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	autoclose int fd =
+		openat(ws->fd, LEASE_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return lease_error(ws, errno, err);
@@ -96,10 +105,10 @@ int lease_take(const struct workspace *ws, struct error *err)
 		return lease_error(ws, errno, err);
 	/* A shared lock is to be had only where no exclusive one is: somebody is just looking. */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return lease_busy(ws, err);
+		return lease_busy(ws, fd, err);
 	if (flock_until(fd, LOCK_EX, clock_mono_ns() + limit_get(LIMIT_LEASE_LOOK_MS) * NS_PER_MS,
 			"the lease", NULL) < 0)
-		return lease_busy(ws, err);
+		return lease_busy(ws, fd, err);
 	return steal_fd(&fd);
 }
 
@@ -110,7 +119,7 @@ static int open_lease(const struct workspace *ws)
 		errno = ENOENT;
 		return -1;
 	}
-	return openat(ws->fd, LEASE, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	return openat(ws->fd, LEASE_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* What cannot be looked at counts as held: nothing is deleted or started on a guess. */

@@ -5,6 +5,7 @@ machine that runs nothing of it, and nothing of that machine stays."""
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -171,6 +172,8 @@ def test_clone_and_files_for_what_does_not_run(host):
         reader.send_signal(signal.SIGSTOP)  # or it may be done before anything else can happen
         again = host("start", "w")  # nobody starts what is being read
         assert again.returncode == 1 and "process alive" in again.stderr, again.stderr
+        # Which one, and what to do about it.
+        assert re.search(r"microagent-live \((\d+)\).*, or end it with `kill \1`", again.stderr), again.stderr
         if victim == "caller":
             reader.kill()
         else:

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who holds a lease, for a message to a person: the processes that have its file open, as far as
+ * /proc shows them to us. Nothing is decided by it; the lock alone decides.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+#define NAMED_MAX 3
+
+/* The name is looked at first: asking a file of a dead network disk could hang. */
+static bool is_lease(int fds, const char *name, const struct stat *lease)
+{
+	char target[4096];
+	ssize_t n = readlinkat(fds, name, target, sizeof(target));
+	const size_t tail = strlen("/" LEASE_NAME);
+	struct stat st;
+
+	return n >= (ssize_t)tail && memcmp(target + n - tail, "/" LEASE_NAME, tail) == 0 &&
+	       fstatat(fds, name, &st, 0) == 0 && st.st_dev == lease->st_dev &&
+	       st.st_ino == lease->st_ino;
+}
+
+static bool has_open(int process, const struct stat *lease)
+{
+	autoclose int fds = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *dir = fds >= 0 ? fdopendir(fds) : NULL;
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = is_lease(dirfd(dir), entry->d_name, lease);
+	if (dir)
+		steal_fd(&fds); /* the stream's own */
+	return found;
+}
+
+static void put_name(int process, const char *pid, char *out, size_t size)
+{
+	char name[17] = "?";
+	size_t used = strlen(out);
+	autoclose int fd = openat(process, "comm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, name, sizeof(name) - 1) : 0;
+
+	if (n > 0)
+		name[n] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	snprintf(out + used, size - used, "%s%s (%.12s)", used > 0 ? ", " : "", name, pid);
+}
+
+pid_t lease_holders(int lease, char *out, size_t size)
+{
+	autodir DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	struct stat st;
+	int count = 0;
+	pid_t first = 0;
+
+	*out = '\0';
+	while (proc && fstat(lease, &st) == 0 && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid <= 0 || pid == getpid())
+			continue;
+		autoclose int process =
+			openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (process < 0 || !has_open(process, &st))
+			continue;
+		first = first ? first : pid;
+		if (count++ < NAMED_MAX)
+			put_name(process, entry->d_name, out, size);
+	}
+	if (count > NAMED_MAX)
+		snprintf(out + strlen(out), size - strlen(out), " and %d more", count - NAMED_MAX);
+	return first;
+}
