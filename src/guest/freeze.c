@@ -131,6 +131,7 @@ int freeze_until_told(char **words, struct error *err)
 	if (hear(told) == KEEPER_THAWED)
 		return 0;
 	return error_set(err, ERR_TIMEOUT,
-			 "the file system of %s was thawed after %llu ms, before it was copied",
+			 "the file system of %s was thawed after %llu ms, before it was copied; "
+			 "stop the workspace and copy it at rest",
 			 words[0], (unsigned long long)limit_get(LIMIT_FREEZE_MS));
 }

@@ -121,6 +121,11 @@ def test_outputs_and_copies(host):
     wait_until(lambda: host("exec", "--user", "root", "w", "--", "microagent-files", "freeze", "/").returncode == 0,
                "the file system to be thawed")
 
+    # A guest that does not freeze in time is not waited for.
+    late = host("artifacts", "get", "w", "report", target / "late", env={"MICROAGENT_TEST_LIMIT_FREEZE_MS": "1"})
+    assert late.returncode == 75 and "the guest did not freeze its file system" in late.stderr, late.stderr
+    assert no_reader(host) and not (target / "late").exists()
+
     # Written and fsynced just before the kill.
     host("exec", "--user", "root", "w", "--", "sh", "-c",
          "echo second | dd of=/workspace/report.json conv=fsync", check=0)
@@ -140,6 +145,36 @@ def test_outputs_and_copies(host):
     assert "neither a file nor a directory" in refused(host, "artifacts", "get", "w", "pipe", target / "pipe")
     assert (sha256(host.disk()), sha256(disk)) == before  # nothing was written, no journal replayed in place
     assert ask(host, "inspect")[1]["event"]["detail"] == "killed"
+    assert ask(host, "delete")[0] == 0
+
+
+def test_a_freeze_has_an_end(host):
+    """The guest thaws when its time is over, whoever holds it; what was not copied by then is refused."""
+    config = host.config(outputs=[{"name": "report", "path": "/workspace/report"}],
+                         env={"MICROAGENT_TEST_LIMIT_FREEZE_MS": "1"})
+    assert ask(host, "prepare", config)[0] == 0
+    assert ask(host, "start", config)[0] == 0
+    host("exec", "w", "--", "sh", "-c", "echo it > /workspace/report", check=0)
+
+    # Over before the copy could have begun.
+    target = host.base / "report"
+    said = refused(host, "artifacts", "get", "w", "report", target, code=75)
+    assert "was thawed after 1 ms, before it was copied; stop the workspace" in said, said
+    assert no_reader(host) and not target.exists()
+
+    # Its holder is still there when a writer, who had to wait, goes on.
+    freezer = host.popen("exec", "-i", "--user", "root", "--env", "MICROAGENT_TEST_LIMIT_FREEZE_MS=300", "w", "--",
+                         "microagent-files", "freeze", "/", stdin=subprocess.PIPE)
+    assert freezer.stdout.readline() == b"frozen\n"
+    host("exec", "w", "--", "sh", "-c", "echo more >> /workspace/report", check=0)
+    assert freezer.poll() is None
+    _, said = freezer.communicate()
+    assert freezer.returncode == 1 and b"thawed after 300 ms" in said, said
+
+    # At rest nothing has to be frozen.
+    assert ask(host, "stop")[0] == 0
+    host("artifacts", "get", "w", "report", target, check=0)
+    assert target.read_text() == "it\nmore\n"
     assert ask(host, "delete")[0] == 0
 
 
