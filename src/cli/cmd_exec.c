@@ -7,12 +7,13 @@
 #include "base/cleanup.h"
 #include "cli/attend.h"
 #include "cli/guest.h"
+#include "cli/rlimit.h"
 
 struct exec_values {
 	struct attend_input input;
 	bool terminal;
 	const char *cwd, *user;
-	struct cli_words env;
+	struct cli_words env, rlimits;
 	int64_t timeout, resume;
 };
 
@@ -26,6 +27,8 @@ static const struct cli_option exec_options[] = {
 	 "working directory (default: the user's home, else /)", 0, 0},
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct exec_values, user), "USER",
 	 "who runs the command (default: the image's user, else uid 1000)", 0, 0},
+	{"rlimit", 0, CLI_OPTION_LIST, offsetof(struct exec_values, rlimits), "NAME=SOFT[:HARD]",
+	 "resource limit of the command, like nofile=4096; may be given again", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct exec_values, timeout), "SECONDS",
 	 "end the command after this time, with exit code 124", 1, INT32_MAX},
 	{"resume", 0, CLI_OPTION_INT, offsetof(struct exec_values, resume), "SECONDS",
@@ -66,7 +69,7 @@ static int add_term(const struct cli_words *env, const char ***out, char **term,
 }
 
 static int exec_in(const struct cli *cli, struct microagent *agent,
-		   const struct exec_values *values, const struct cli_words *args,
+		   const struct exec_values *values, json_t *rlimits, const struct cli_words *args,
 		   struct error *err)
 {
 	const struct attend how = {values->input, values->terminal, values->timeout};
@@ -80,7 +83,8 @@ static int exec_in(const struct cli *cli, struct microagent *agent,
 			 .cwd = values->cwd,
 			 .user = values->user,
 			 .timeout_seconds = values->timeout,
-			 .resume_seconds = values->resume},
+			 .resume_seconds = values->resume,
+			 .rlimits = rlimits},
 	};
 
 	if (values->terminal) {
@@ -96,17 +100,19 @@ static int run_exec(struct cli *cli, const void *values, const struct cli_words 
 {
 	const struct exec_values *v = values;
 	const struct attend how = {v->input, v->terminal, v->timeout};
+	json_auto_t *rlimits = NULL;
 	struct microagent *agent;
 	int code;
 
 	if (attend_check(cli, &how, err) < 0 || guest_check_name(cli, args->items[0], err) < 0 ||
 	    guest_check_command(cli, args->items[1], err) < 0 ||
-	    guest_check_env(cli, &v->env, err) < 0)
+	    guest_check_env(cli, &v->env, err) < 0 ||
+	    rlimit_words(cli, &v->rlimits, &rlimits, err) < 0)
 		return -1;
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
-	code = exec_in(cli, agent, values, args, err);
+	code = exec_in(cli, agent, values, rlimits, args, err);
 	microagent_close(agent);
 	return code;
 }

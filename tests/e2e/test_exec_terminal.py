@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""`microagent exec -t` as a person has it: a shell in a real terminal emulator (tmux), full-screen programs of the
+debian image in it, and the terminal afterwards as it was before."""
+
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conftest import BIN, make_host, pid_lines, wait_until
+
+PROMPT = "here> "
+
+
+class Tmux:
+    """One tmux server with one window, in which a shell of the host runs."""
+
+    def __init__(self, host):
+        self.socket = host.base / "tmux"
+        self.host = host
+        env = {**host.env, "PATH": f"{BIN}:{host.env['PATH']}", "LC_ALL": "C.UTF-8"}
+        env.pop("TMUX", None)
+        (host.base / "bashrc").write_text(f"PS1='{PROMPT}'; unset HISTFILE\n")
+        # An interactive bash: with job control, and it puts the terminal right after no job that ended well.
+        subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
+                        f"bash --rcfile {shlex.quote(str(host.base / 'bashrc'))}"], env=env, check=True, timeout=60)
+        self.await_screen(lambda s: PROMPT.strip() in s, "the prompt")
+
+    def __call__(self, *words):
+        return subprocess.run(["tmux", "-S", self.socket, *map(str, words)], env=self.host.env, check=True,
+                              capture_output=True, text=True, timeout=60).stdout
+
+    def screen(self):
+        return self("capture-pane", "-p")
+
+    def type(self, *keys):
+        self("send-keys", *keys)
+
+    def line(self, text):
+        self("send-keys", "-l", text)
+        self("send-keys", "Enter")
+
+    def await_screen(self, condition, what, seconds=60):
+        last = [""]
+
+        def there():
+            last[0] = self.screen()
+            return condition(last[0])
+        try:
+            wait_until(there, what, seconds)
+        except AssertionError:
+            raise AssertionError(f"still waiting for {what}; the screen:\n{last[0]}") from None
+        return last[0]
+
+    def await_text(self, text):
+        return self.await_screen(lambda s: text in s, repr(text))
+
+    def resize(self, columns, rows):
+        self("resize-window", "-x", columns, "-y", rows)
+
+    def stty(self):
+        """The terminal's modes (a digest of them), as the shell's next command sees them."""
+        self.line("clear; stty -g | md5sum; echo en''d")
+        seen = self.await_screen(lambda s: re.search(r"^\w{32}  -\nend$", s, re.M), "stty -g")
+        return re.search(r"^(\w{32})  -\nend$", seen, re.M)[1]
+
+    def close(self):
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], check=False, capture_output=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def desk(debian_image):
+    """A debian machine and a person's terminal beside it."""
+    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
+    tmux = None
+    try:
+        it("create", "vm", "--image", debian_image, "--memory", 256, "--cpus", 1, check=0)
+        it("start", "vm", check=0)
+        tmux = Tmux(it)
+        yield tmux
+        tmux.close()
+        it("kill", "vm", check=0)
+        it("delete", "vm", check=0)
+        (it.base / "tmux").unlink(missing_ok=True)
+        it.assert_clean()
+    finally:
+        if tmux:
+            tmux.close()
+        it.sweep()
+        shutil.rmtree(it.base, ignore_errors=True)
+
+
+@pytest.fixture
+def tmux(desk):
+    """The terminal, which each test is to leave as it found it."""
+    desk.resize(80, 24)
+    before = desk.stty()
+    yield desk
+    assert desk.stty() == before, desk.screen()
+
+
+def clients(host):
+    """Running `microagent exec`, but for the guardian of its terminal: the parents."""
+    found = {}
+    for pid, line in pid_lines("exec -t vm").items():
+        environ = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+        if str(host.state) in environ and line.startswith("microagent "):
+            found[pid] = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    return [pid for pid, parent in found.items() if parent not in found]
+
+
+def test_vi_types_saves_and_leaves(tmux):
+    tmux.line("clear; microagent exec -t vm -- vi /tmp/letter; echo code $?")
+    tmux.await_screen(lambda s: s.count("\n~") > 15 and '"/tmp/letter"' in s, "vi's empty screen")
+    tmux.type("i")
+    tmux("send-keys", "-l", "Dear reader,")
+    tmux.type("Enter")
+    tmux("send-keys", "-l", "this is vi.")
+    tmux.type("Escape")
+    seen = tmux.await_screen(lambda s: "this is vi." in s and "-- INSERT --" not in s, "the text")
+    assert seen.split("\n")[:3] == ["Dear reader,", "this is vi.", "~"]
+    assert seen.split("\n")[21] == "~"  # all of the screen is used
+    tmux.resize(60, 12)
+    tmux.await_screen(lambda s: s.split("\n")[:3] == ["Dear reader,", "this is vi.", "~"] and s.split("\n")[10] == "~",
+                      "vi on a smaller screen")
+    tmux.line(":wq")
+    tmux.await_text("code 0")
+    assert tmux.host("exec", "vm", "--", "cat", "/tmp/letter", check=0).stdout == "Dear reader,\nthis is vi.\n"
+
+
+def test_top_is_drawn_resized_and_quits(tmux):
+    def full(rows):
+        """Its head is at the top and a process in the last line but one."""
+        return lambda s: re.match(r"top - \d\d:\d\d:\d\d up", s) and "PID USER" in s and s.split("\n")[rows - 2].strip()
+    tmux.line("clear; microagent exec -t vm -- top; echo code $?")
+    tmux.await_screen(full(24), "top")
+    tmux.resize(120, 30)
+    tmux.await_screen(full(30), "a larger top")
+    tmux.type("q")
+    tmux.await_text("code 0")
+
+
+def test_keys_that_signal_are_the_guests(tmux):
+    tmux.line("clear; microagent exec -t vm -- bash --norc; echo code $?")
+    tmux.await_text("bash-5")
+    tmux.line("trap 'echo got''-quit' QUIT; sleep 1000")
+    tmux.await_text("sleep 1000")
+    wait_until(lambda: tmux.host("exec", "vm", "--", "pidof", "sleep").returncode == 0, "the sleep")
+    tmux.type("C-z")
+    tmux.await_text("Stopped")
+    tmux.line("fg")
+    tmux.await_screen(lambda s: s.rstrip().endswith("sleep 1000"), "the sleep in front")
+    tmux.type("C-c")
+    tmux.line("echo code-of-sleep $?")
+    tmux.await_text("code-of-sleep 130")
+    tmux.type("C-\\")
+    tmux.await_text("got-quit")
+    tmux.line("stty size; tty; echo $TERM")
+    tmux.await_screen(lambda s: "24 80" in s and "/dev/pts/" in s and re.search(r"^(screen|tmux)", s, re.M), "the terminal's facts")
+    tmux.line("exit 7")
+    tmux.await_text("code 7")
+
+
+def test_stopped_and_brought_back(tmux):
+    before = tmux.stty()
+    tmux.line("clear; microagent exec -t vm -- bash --norc")
+    tmux.await_text("bash-5")
+    client, = clients(tmux.host)
+    subprocess.run(["kill", "-TSTP", str(client)], check=True)
+    tmux.await_text("Stopped")
+    assert tmux.stty() == before
+    tmux.resize(70, 20)
+    tmux.line("clear; fg")
+    tmux.line("echo ba''ck $(stty size)")
+    tmux.await_text("back 20 70")  # its keys are the guest's again, and its size is the new one
+    tmux.line("exit")
+    tmux.await_text(PROMPT.strip())
+
+
+@pytest.mark.parametrize("number,times,said", [
+    (signal.SIGTERM, 2, "code 143"), (signal.SIGKILL, 1, "code 137"), (signal.SIGHUP, 1, "code 129")])
+def test_ended_from_outside(tmux, number, times, said):
+    """bash ignores SIGTERM when it is interactive; SIGHUP it obeys."""
+    tmux.line("clear; microagent exec -t vm -- bash --norc; echo; echo code $?")
+    tmux.await_text("bash-5")
+    client, = clients(tmux.host)
+    for _ in range(times):
+        subprocess.run(["kill", f"-{int(number)}", str(client)], check=True)
+    tmux.await_screen(lambda s: re.search(r"^code ", s, re.M), "the end")
+    wait_until(lambda: not clients(tmux.host), "the client to be gone")
+
+
+def test_without_a_terminal_of_ours(desk):
+    host = desk.host
+    assert host("exec", "-t", "vm", "--", "sh", "-c", "stty size; tty", check=0).stdout.split()[:2] == ["24", "80"]
+    done = host("exec", "-it", "vm", "--", "sh", input="stty size; exit 5\n", check=5)
+    assert "24 80" in done.stdout
+    assert host("exec", "-t", "--env", "TERM=vt52", "vm", "--", "printenv", "TERM", check=0).stdout == "vt52\r\n"
+
+
+def test_an_error_of_ours_leaves_the_terminal_alone(tmux):
+    tmux.line("clear; microagent exec -t nosuch -- vi; echo code $?")
+    tmux.await_text("code 125")
+    tmux.line("clear; microagent exec -t vm -- nosuchprogram; echo code $?")
+    tmux.await_text("code 127")
