@@ -257,7 +257,9 @@ int bundles_open(const struct config *config, const struct workspace *ws, struct
 	if (make_list(config, &list, err) < 0)
 		return -1;
 	json_array_foreach(config->bundles, i, bundle)
+	{
 		open_one(bundle, ws, &list.items[list.count++]);
+	}
 	*out = list;
 	return 0;
 }

@@ -66,7 +66,7 @@ static const char *detail_of(bool forced, bool had_vm)
 {
 	if (forced)
 		return "unclean: the live supervisor did not answer and was killed";
-	return had_vm ? "the workspace had ended by itself" : NULL;
+	return had_vm ? "the machine had ended already" : NULL;
 }
 
 /* Under the lock again: the live supervisor recorded the end, or it is done here. */
