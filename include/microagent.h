@@ -94,6 +94,8 @@ struct microagent_spec {
 	const char *image;	 /* name in the cache, or a path with a '/' to a raw ext4 file */
 	const char *kernel;	 /* the same for a kernel */
 	const char *initrd;	 /* path; NULL: the one beside the kernel */
+	bool no_disk;		 /* no image: the root is what initrd holds, in memory, and lost
+				  * at the end of each run */
 	const char *accelerator; /* "auto" (NULL), "kvm" or "tcg" */
 	const char *network;	 /* "nat" (NULL), "isolated" or "bridged" */
 	const char *network_interface; /* the bridge of "bridged" */

@@ -40,7 +40,8 @@ static int copy_disks(struct make *make, json_t *config, struct error *err)
 
 	const char *root = *text_of(config, "rootfsBase") ? "rootfs.qcow2" : "rootfs.ext4";
 
-	if (copy_disk(make, config, "rootfsPath", root, err) < 0)
+	/* A root in memory is never written to. */
+	if (*text_of(config, "rootfsPath") && copy_disk(make, config, "rootfsPath", root, err) < 0)
 		return -1;
 	json_array_foreach(json_object_get(config, "disks"), i, disk)
 	{

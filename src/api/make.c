@@ -56,12 +56,12 @@ void make_undo(struct make *make)
 static int select_parts(const struct microagent_spec *spec, struct make *make, struct error *err)
 {
 	if (cache_kernel_find(spec->kernel, &make->kernel, err) < 0 ||
-	    cache_image_find(spec->image, &make->image, err) < 0)
+	    (!spec->no_disk && cache_image_find(spec->image, &make->image, err) < 0))
 		return -1;
 	/* Before advice that takes it for one. */
 	if (kernel_check(make->kernel.path, err) < 0)
 		return -1;
-	if (!spec->initrd && !make->kernel.initrd)
+	if ((!spec->initrd || spec->no_disk) && !make->kernel.initrd)
 		return error_set(
 			err, ERR_NOT_FOUND,
 			"kernel %s has no %s.initrd beside it, which would carry the guest's "
@@ -129,10 +129,17 @@ static int make_marked(const char *name, struct make *make, struct error *err)
 	return make->mark < 0 ? -1 : 0;
 }
 
-static int clone_disk(const char *name, int image, struct make *make, struct error *err)
+static int open_image(const struct make *make, struct error *err)
 {
-	if (make_marked(name, make, err) < 0)
-		return -1;
+	autoclose int image = open(make->image.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (image < 0)
+		return error_errno(err, errno, "image %s", make->image.path);
+	return ext4_check(image, make->image.path, err) < 0 ? -1 : steal_fd(&image);
+}
+
+static int clone_disk(int image, struct make *make, struct error *err)
+{
 	make->rootfs = workspace_path(&make->ws, ROOTFS, err);
 	if (!make->rootfs)
 		return -1;
@@ -142,21 +149,34 @@ static int clone_disk(const char *name, int image, struct make *make, struct err
 	return 0;
 }
 
+static int check_spec(const struct microagent_spec *spec, struct error *err)
+{
+	if (spec->no_disk && !spec->initrd)
+		return error_set(err, ERR_INVALID,
+				 "without a disk there must be an initrd that holds the root");
+	if (spec->no_disk && spec->image)
+		return error_set(err, ERR_INVALID, "image \"%.128s\" is a disk, and none is wanted",
+				 spec->image);
+	return 0;
+}
+
 static int begin(const struct microagent *agent, const char *name,
 		 const struct microagent_spec *spec, struct make *make, struct error *err)
 {
 	autoclose int image = -1;
 
-	if (microagent_check_name(name, err) < 0 || select_parts(spec, make, err) < 0)
+	if (microagent_check_name(name, err) < 0 || check_spec(spec, err) < 0 ||
+	    select_parts(spec, make, err) < 0)
 		return -1;
-	image = open(make->image.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (image < 0)
-		return error_errno(err, errno, "image %s", make->image.path);
-	if (ext4_check(image, make->image.path, err) < 0)
+	if (!spec->no_disk) {
+		image = open_image(make, err);
+		if (image < 0)
+			return -1;
+	}
+	if (state_dir_open(agent->state_path, true, &make->dir, err) < 0 ||
+	    make_marked(name, make, err) < 0)
 		return -1;
-	if (state_dir_open(agent->state_path, true, &make->dir, err) < 0)
-		return -1;
-	return clone_disk(name, image, make, err);
+	return spec->no_disk ? 0 : clone_disk(image, make, err);
 }
 
 /* The workspace points to its state directory, which moves. */
@@ -231,7 +251,7 @@ static int put_image(json_t *config, const struct make *make, struct error *err)
 	json_auto_t *image = json_object();
 	char digest[80];
 
-	if (!make->image.cached)
+	if (!make->image.cached) /* a file of the user's, or none */
 		return 0;
 	snprintf(digest, sizeof(digest), "sha256:%s", make->image.sha256);
 	if (json_put_string(image, "imageRef", make->image.name, err) < 0 ||

@@ -18,6 +18,7 @@ struct microagent_spec guest_spec(const struct guest_values *values, const char 
 		.image = values->image,
 		.kernel = values->kernel,
 		.initrd = values->initrd,
+		.no_disk = values->no_disk,
 		.accelerator = values->accelerator,
 		.network = values->network,
 		.network_interface = values->network_interface,
@@ -127,10 +128,20 @@ static int check_attached(struct cli *cli, const struct guest_values *values, st
 	return check_words(cli, "--output", &values->outputs, microagent_check_output, err);
 }
 
+static int check_root(struct cli *cli, const struct guest_values *values, struct error *err)
+{
+	if (values->no_disk && !values->initrd)
+		return cli_usage(cli, err,
+				 "--no-disk goes with --initrd, which then holds the root");
+	if (values->no_disk && values->image)
+		return cli_usage(cli, err, "--no-disk does not go with --image");
+	return 0;
+}
+
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
 		struct error *err)
 {
-	if (guest_check_name(cli, name, err) < 0 ||
+	if (guest_check_name(cli, name, err) < 0 || check_root(cli, values, err) < 0 ||
 	    check_accelerator(cli, values->accelerator, err) < 0 ||
 	    check_network(cli, values->network, err) < 0 || check_channels(cli, values, err) < 0 ||
 	    check_attached(cli, values, err) < 0 || check_profile(cli, values->profile, err) < 0)

@@ -15,6 +15,7 @@ struct guest_values {
 	struct cli_words env, allow, publish, vsock, disks, shares, bundles, outputs;
 	const char *mediation;
 	bool mediation_optional;
+	bool no_disk;
 };
 /* values: the command's struct, member: its struct guest_values. */
 #define GUEST_OPTION(values, member, field) \
@@ -42,6 +43,14 @@ struct guest_values {
 		 GUEST_OPTION(values, member, initrd),                                          \
 		 "FILE",                                                                        \
 		 "instead of the one beside the kernel",                                        \
+		 0,                                                                             \
+		 0},                                                                            \
+		{"no-disk",                                                                     \
+		 0,                                                                             \
+		 CLI_OPTION_FLAG,                                                               \
+		 GUEST_OPTION(values, member, no_disk),                                         \
+		 NULL,                                                                          \
+		 "no image: the root is in memory, unpacked from --initrd at each start",       \
 		 0,                                                                             \
 		 0},                                                                            \
 		{"accelerator",                                                                 \

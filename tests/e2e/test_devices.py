@@ -310,6 +310,25 @@ def test_a_root_in_memory(host):
     host.supervisor(request("delete", sparse(host)))
 
 
+def test_a_root_in_memory_by_options(host):
+    root = make_ram_root(host.base / "root.cpio", made="elsewhere\n")
+    done = host("run", "--initrd", root, "--no-disk", "--memory", 256, "--cpus", 1, "--", "cat", "/made", check=0)
+    assert done.stdout == "elsewhere\n"
+    host("create", "w", "--initrd", root, "--no-disk", "--memory", 256, "--cpus", 1, check=0)
+    recorded = json.loads((host.state / "w" / "workspace.json").read_text())["config"]
+    assert recorded["initrdPath"] == str(root) and not {"rootfsPath", "image"} & set(recorded)
+    host("clone", "w", "twin", check=0)
+    assert json.loads((host.state / "twin" / "workspace.json").read_text())["config"] == recorded
+    assert not list(host.state.glob("*/rootfs*"))
+    host("delete", "w", check=0)
+    host("delete", "twin", check=0)
+    for words, said in ((("--no-disk",), "--initrd"), (("--no-disk", "--initrd", root, "--image", "busybox"), "--image")):
+        done = host("create", "w", *words, check=2)
+        assert "--no-disk" in done.stderr and said in done.stderr
+    done = host("create", "w", "--no-disk", "--initrd", host.base / "none")
+    assert done.returncode == 1 and "does not exist" in done.stderr and not (host.state / "w").exists()
+
+
 def test_roots_in_memory_that_are_none(host):
     text, large = host.base / "text", host.base / "large"
     text.write_text("#!/bin/sh\n")
