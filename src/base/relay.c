@@ -26,6 +26,7 @@
 
 /* Asks for nothing that comes, and so only for what always comes: EPOLLHUP and EPOLLERR. */
 #define HANG_UP_ONLY EPOLLPRI
+#define PAGE_BYTES 4096u
 
 struct side {
 	struct relay *relay;
@@ -62,6 +63,19 @@ static void lose(struct relay *relay, struct way *way)
 	way->ended = way->closed = true;
 }
 
+/* As send(). vsock wants one piece of kernel memory for all that it is given, which a kernel whose
+ * memory is in fragments does not have: less of it may still go. */
+static ssize_t send_some(int to, const uint8_t *bytes, size_t len)
+{
+	ssize_t n = send(to, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	while (n < 0 && (errno == ENOMEM || errno == ENOBUFS) && len > PAGE_BYTES) {
+		len = len / 2 > PAGE_BYTES ? len / 2 : PAGE_BYTES;
+		n = send(to, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	return n;
+}
+
 /* What the way holds, as far as its target takes it; then its end, if it has come. */
 static void deliver(struct relay *relay, int from)
 {
@@ -69,8 +83,7 @@ static void deliver(struct relay *relay, int from)
 	int to = relay->sides[!from].fd;
 
 	while (way->len > 0) {
-		ssize_t n =
-			send(to, way->bytes + way->start, way->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send_some(to, way->bytes + way->start, way->len);
 
 		if (n < 0 && errno == EINTR)
 			continue;

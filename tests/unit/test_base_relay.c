@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <seccomp.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "base/fd.h"
 #include "base/loop.h"
@@ -270,6 +272,50 @@ static void freeing_it_early_resets(void **state)
 	assert_int_equal(errno, ECONNRESET);
 }
 
+/* From here on no more than a page is sent at once, as by a kernel whose memory is in fragments. */
+static bool refuse_long_sends(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	bool done = filter &&
+		    seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOMEM), SCMP_SYS(sendto), 1,
+				     SCMP_A2(SCMP_CMP_GT, 4096)) == 0 &&
+		    seccomp_load(filter) == 0;
+
+	seccomp_release(filter);
+	return done;
+}
+
+static int relay_without_memory(struct fixture *f)
+{
+	static uint8_t sent[50000], got[50000];
+	size_t have = 0;
+
+	for (size_t i = 0; i < sizeof(sent); i++)
+		sent[i] = (uint8_t)(i * 7 >> 3);
+	if (!refuse_long_sends() || write(f->left, sent, sizeof(sent)) != sizeof(sent))
+		return 1;
+	while (have < sizeof(sent)) {
+		turn(f);
+		ssize_t n = recv(f->right, got + have, sizeof(got) - have, MSG_DONTWAIT);
+		if (n <= 0)
+			return 2;
+		have += (size_t)n;
+	}
+	return memcmp(sent, got, sizeof(sent)) == 0 && f->ended == 0 ? 0 : 3;
+}
+
+/* In a child, which alone has the filter. */
+static void what_is_too_long_for_the_kernel_goes_in_parts(void **state)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0)
+		_exit(relay_without_memory(*state));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 #define TEST(test, with) cmocka_unit_test_setup_teardown(test, setup_##with, teardown)
@@ -283,6 +329,7 @@ int main(void)
 		TEST(a_reset_is_handed_on_as_a_reset, tcp),
 		TEST(a_whole_connection_is_not_reset, tcp),
 		TEST(freeing_it_early_resets, tcp),
+		TEST(what_is_too_long_for_the_kernel_goes_in_parts, pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
