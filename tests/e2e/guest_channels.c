@@ -7,6 +7,8 @@
  *   guest_channels serve ADDRESS PORT serves TCP connections for ever; the first byte says how:
  *       e  echo, until the client's end      d  "<bytes> <crc-32>\n" at the client's end
  *       s  "<8 digits>": so many MiB, then the end   h  holds still   r  answers "no" and closes
+ *       w  as d, but reads nothing before there is a file /tmp/go, and says it on stdout too, for a
+ *          client that has gone
  */
 #include <sys/socket.h>
 
@@ -67,7 +69,7 @@ static int dial(unsigned port)
 	}
 }
 
-static void digest(int fd)
+static void digest(int fd, int loud)
 {
 	uint32_t crc = UINT32_MAX;
 	uint64_t bytes = 0;
@@ -83,6 +85,8 @@ static void digest(int fd)
 	}
 	n = snprintf(text, sizeof(text), "%llu %08x\n", (unsigned long long)bytes, ~crc);
 	write_all(fd, (unsigned char *)text, (size_t)n);
+	if (loud)
+		write_all(STDOUT_FILENO, (unsigned char *)text, (size_t)n);
 }
 
 /* MiB k holds the byte k alone. */
@@ -112,7 +116,12 @@ static void serve_one(int fd)
 			;
 		break;
 	case 'd':
-		digest(fd);
+		digest(fd, 0);
+		break;
+	case 'w':
+		while (access("/tmp/go", F_OK) < 0)
+			usleep(10000);
+		digest(fd, 1);
 		break;
 	case 's':
 		source(fd);
