@@ -29,7 +29,11 @@ class Tmux:
         # An interactive bash: with job control, and it puts the terminal right after no job that ended well.
         subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
                         f"bash --rcfile {shlex.quote(str(host.base / 'bashrc'))}"], env=env, check=True, timeout=60)
-        self.await_screen(lambda s: PROMPT.strip() in s, "the prompt")
+        try:
+            self.await_screen(lambda s: PROMPT.strip() in s, "the prompt")
+        except BaseException:
+            self.close()
+            raise
 
     def __call__(self, *words):
         return subprocess.run(["tmux", "-S", self.socket, *map(str, words)], env=self.host.env, check=True,

@@ -2,7 +2,9 @@
 """What takes minutes: `make soak` runs it. `make test` has a small version of each in other files."""
 
 import hashlib
+import json
 import os
+import struct
 import subprocess
 
 import pytest
@@ -69,6 +71,30 @@ def test_a_reader_that_stops_for_long(vm):
     for who in ("supervisor", "microagent-vsockd"):
         assert held[f"{who} KiB"] <= before[f"{who} KiB"] + 1024
     growth.assert_no_growth(vm, "vm", before)
+
+
+def test_five_hundred_and_twelve_execs_at_once(host):
+    """Each a client of its own, and all of them running before the first may end."""
+    host("create", "vm", "--memory", 512, "--cpus", 1, check=0)
+    host("start", "vm", check=0)
+    before = growth.look(host, "vm")
+    agents = [growth.Agent(host.state / "vm") for _ in range(512)]
+    for agent in agents:
+        agent.send({"id": "a", "request": 1, "stream": True, "cmd": ["cat"], "stdin": True})
+    for agent in agents:
+        assert json.loads(agent.frame())["event"] == "start"
+    for number, agent in enumerate(agents):
+        text = struct.pack(">Q", 1) + str(number).encode()
+        agent.sock.sendall(struct.pack(">I", 1 + len(text)) + b"\1" + text)
+        assert agent.frame() == b"\2" + text
+    for agent in agents:
+        agent.send({"event": "stdin-close", "request": 1})
+    for agent in agents:
+        assert json.loads(agent.frame())["exitCode"] == 0
+        agent.close()
+    growth.assert_no_growth(host, "vm", before)
+    host("kill", "vm", check=0)
+    host("delete", "vm", check=0)
 
 
 @pytest.mark.parametrize("cpus", [1, 2])
