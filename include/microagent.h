@@ -387,11 +387,19 @@ struct microagent_copy {
 	 * told. */
 	void (*skipped)(void *data, const char *path, const char *why);
 	void *data;
+	/* Bytes of files' contents that were copied so far, and the path at hand, relative to what is
+	 * copied; called for every chunk. NULL: not told. */
+	void (*progress)(void *data, uint64_t bytes, const char *path);
+	/* When readable the copy ends, ERR_UNAVAILABLE, and leaves nothing; 0: never. Nothing is read
+	 * from it. */
+	int cancel;
 };
 
 /*
  * A file, or a directory with all that is in it. path is absolute, in the guest; host_path is a new
  * name, a file to be replaced, or a directory to put it in; a symbolic link is not written through.
+ * Contents, permissions, times of modification, holes and hard links arrive as they are, verified by
+ * a digest; owners are whoever receives. Under its name there is all of it or nothing.
  * A running workspace is asked through its agent; for one at rest a machine is booted that has its
  * disk and runs nothing of it. options may be NULL.
  */
@@ -400,6 +408,17 @@ int microagent_copy_out(struct microagent *agent, const char *name, const char *
 			struct error *err);
 int microagent_copy_in(struct microagent *agent, const char *name, const char *host_path,
 		       const char *path, const struct microagent_copy *options, struct error *err);
+/*
+ * What path of the guest names, by the same ways: {"path","entries":[{"name","type","mode","size",
+ * "mtime","mtimeNs","uid","gid","links","target"?}]}, for a directory its entries sorted by name, else
+ * the one thing; and the entry alone, of a link itself. type: "file", "directory", "link", "fifo",
+ * "socket", "block" or "char"; mode: the permission bits; mtime: seconds since 1970, mtimeNs what is
+ * left. In a name that is no UTF-8 the bad bytes are U+FFFD. user as in struct microagent_copy.
+ */
+json_t *microagent_list_files(struct microagent *agent, const char *name, const char *path,
+			      const char *user, struct error *err);
+json_t *microagent_stat_file(struct microagent *agent, const char *name, const char *path,
+			     const char *user, struct error *err);
 /* {"ingress":[...],"egress":[...]}: the declared bundles and outputs. */
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
 			 struct error *err);

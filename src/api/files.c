@@ -129,29 +129,64 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 	return reader_boot(reader, s->config, &what, use, err);
 }
 
-/* Reads path without the help of anything that the workspace runs. */
-static int read_disk(struct microagent *agent, const struct subject *s, const char *path,
-		     const char *user, const struct tree_target *target,
-		     const struct microagent_copy *options, struct error *err)
+/* What is wanted of a path; within is the same on the file system that transfer->root is. */
+struct reading {
+	int (*run)(const struct reading *reading, const struct transfer *transfer,
+		   const char *within, struct error *err);
+	const char *path;
+	const char *user;
+	const struct microagent_copy *options;
+	const struct tree_target *target; /* of a copy */
+	const char *verb;		  /* of a listing */
+	json_t *entries;
+};
+
+static int read_tree(const struct reading *r, const struct transfer *transfer, const char *within,
+		     struct error *err)
+{
+	return transfer_out(transfer, within, r->path, r->target, err);
+}
+
+/* Reads it without the help of anything that the workspace runs. */
+static int read_disk(struct microagent *agent, const struct subject *s,
+		     const struct reading *reading, struct error *err)
 {
 	struct reader reader = READER_NONE;
 	struct place place = {0};
-	int status = place_find(&s->existing.ws, s->config, path, &place, err);
+	int status = place_find(&s->existing.ws, s->config, reading->path, &place, err);
 
 	reader.agent = agent;
 	if (status == 0)
 		status = open_disk(s, &place, READER_READ, &reader, err);
 	if (status == 0) {
-		const struct transfer transfer = {&reader.ws, user, READER_ROOT, options};
+		const struct transfer transfer = {&reader.ws, reading->user, READER_ROOT,
+						  reading->options};
 
-		status = transfer_out(&transfer, place.within, target, err);
+		status = reading->run(reading, &transfer, place.within, err);
 	}
 	reader_end(&reader);
 	place_free(&place);
 	return status;
 }
 
+/* From what runs by its agent, else from the disk. */
+static int read_subject(struct microagent *agent, const struct subject *s,
+			const struct reading *reading, struct error *err)
+{
+	const struct transfer transfer = {&s->existing.ws, reading->user, "/", reading->options};
+
+	return s->running ? reading->run(reading, &transfer, reading->path, err)
+			  : read_disk(agent, s, reading, err);
+}
+
 /* --- copying ------------------------------------------------------------------------------------ */
+
+static int check_path(const char *path, struct error *err)
+{
+	return path[0] == '/' ? 0
+			      : error_set(err, ERR_INVALID,
+					  "%.300s: a path in a workspace begins with /", path);
+}
 
 /* The last component; "root" for "/". */
 static const char *base_name(char *clean)
@@ -165,16 +200,16 @@ static const char *base_name(char *clean)
 static int copy_out(struct microagent *agent, const struct subject *s, const char *path,
 		    const char *host_path, const struct microagent_copy *options, struct error *err)
 {
-	const struct transfer transfer = {&s->existing.ws, options->user, "/", options};
 	struct tree_target target = {.dir = -1};
 	autofree char *clean = path_absolute(path, err);
+	const struct reading reading = {read_tree, clean, options->user, options,
+					&target,   NULL,  NULL};
 	int status;
 
 	if (!clean ||
 	    tree_target_open(AT_FDCWD, host_path, false, base_name(clean), &target, err) < 0)
 		return -1;
-	status = s->running ? transfer_out(&transfer, clean, &target, err)
-			    : read_disk(agent, s, clean, options->user, &target, options, err);
+	status = read_subject(agent, s, &reading, err);
 	tree_target_close(&target);
 	return status;
 }
@@ -187,10 +222,7 @@ int microagent_copy_out(struct microagent *agent, const char *name, const char *
 	struct subject s;
 	int status;
 
-	if (path[0] != '/')
-		return error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /",
-				 path);
-	if (subject_open(agent, name, &s, err) < 0)
+	if (check_path(path, err) < 0 || subject_open(agent, name, &s, err) < 0)
 		return -1;
 	status = copy_out(agent, &s, path, host_path, options ? options : &none, err);
 	subject_close(&s);
@@ -248,9 +280,8 @@ int microagent_copy_in(struct microagent *agent, const char *name, const char *h
 	struct subject s;
 	int status;
 
-	if (path[0] != '/')
-		return error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /",
-				 path);
+	if (check_path(path, err) < 0)
+		return -1;
 	/* Before a machine is booted for it. */
 	if (clean && access(clean, R_OK) < 0)
 		return error_errno(err, errno, "%s", host_path);
@@ -262,6 +293,94 @@ int microagent_copy_in(struct microagent *agent, const char *name, const char *h
 			   : write_disk(agent, &s, clean, path, base_name(clean), given, err);
 	subject_close(&s);
 	return status;
+}
+
+/* --- listings ----------------------------------------------------------------------------------- */
+
+static int read_listing(const struct reading *r, const struct transfer *transfer,
+			const char *within, struct error *err)
+{
+	return transfer_listing(transfer, r->verb, within, r->entries, err);
+}
+
+/* The entries, in the guest's order. */
+static json_t *ask_listing(struct microagent *agent, const char *name, const char *path,
+			   const char *user, const char *verb, struct error *err)
+{
+	autofree char *clean = NULL;
+	json_auto_t *entries = json_array();
+	struct reading reading = {.run = read_listing, .user = user, .verb = verb};
+	struct subject s;
+	int status;
+
+	if (check_path(path, err) < 0 || subject_open(agent, name, &s, err) < 0)
+		return NULL;
+	clean = path_absolute(path, err);
+	reading.path = clean;
+	reading.entries = entries;
+	status = clean ? read_subject(agent, &s, &reading, err) : -1;
+	subject_close(&s);
+	return status < 0 ? NULL : steal_ptr(&entries);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	json_t *const *x = a, *const *y = b;
+
+	return strcmp(json_string_value(json_object_get(*x, "name")),
+		      json_string_value(json_object_get(*y, "name")));
+}
+
+static json_t *sorted(const json_t *entries, struct error *err)
+{
+	size_t count = json_array_size(entries);
+	autofree json_t **items = calloc(count + 1, sizeof(json_t *));
+	json_auto_t *list = json_array();
+
+	if (!items) {
+		error_errno(err, ENOMEM, "listing");
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		items[i] = json_array_get(entries, i);
+	qsort(items, count, sizeof(*items), by_name);
+	for (size_t i = 0; i < count; i++) {
+		if (json_array_append(list, items[i]) < 0) {
+			error_errno(err, ENOMEM, "listing");
+			return NULL;
+		}
+	}
+	return steal_ptr(&list);
+}
+
+json_t *microagent_list_files(struct microagent *agent, const char *name, const char *path,
+			      const char *user, struct error *err)
+{
+	json_auto_t *entries = ask_listing(agent, name, path, user, "list", err);
+	json_auto_t *answer = json_object();
+	json_t *list = entries ? sorted(entries, err) : NULL;
+
+	if (!list || json_put(answer, "path", json_string_lossy(path, strlen(path)), err) < 0) {
+		json_decref(list);
+		return NULL;
+	}
+	if (json_put(answer, "entries", list, err) < 0)
+		return NULL;
+	return steal_ptr(&answer);
+}
+
+json_t *microagent_stat_file(struct microagent *agent, const char *name, const char *path,
+			     const char *user, struct error *err)
+{
+	json_auto_t *entries = ask_listing(agent, name, path, user, "stat", err);
+
+	if (!entries)
+		return NULL;
+	if (json_array_size(entries) != 1) {
+		error_set(err, ERR_IO, "bad listing from the guest");
+		return NULL;
+	}
+	return json_incref(json_array_get(entries, 0));
 }
 
 /* --- artifacts ---------------------------------------------------------------------------------- */
@@ -328,6 +447,7 @@ static int get_output(struct microagent *agent, const struct subject *s, const c
 	const char *path = output_path(s->config, artifact);
 	struct tree_target target = {.dir = -1};
 	autofree char *clean = NULL;
+	struct reading reading = {.run = read_tree, .user = USER_ROOT, .target = &target};
 	int status;
 
 	if (!path)
@@ -340,7 +460,9 @@ static int get_output(struct microagent *agent, const struct subject *s, const c
 	if (!clean ||
 	    tree_target_open(AT_FDCWD, host_path, false, base_name(clean), &target, err) < 0)
 		return -1;
-	status = read_disk(agent, s, clean, USER_ROOT, &target, options, err);
+	reading.path = clean;
+	reading.options = options;
+	status = read_disk(agent, s, &reading, err);
 	tree_target_close(&target);
 	return status;
 }
@@ -349,12 +471,13 @@ int microagent_artifact_get(struct microagent *agent, const char *name, const ch
 			    const char *host_path, const struct microagent_copy *options,
 			    struct error *err)
 {
+	static const struct microagent_copy none = {0};
 	struct subject s;
 	int status;
 
 	if (subject_open(agent, name, &s, err) < 0)
 		return -1;
-	status = get_output(agent, &s, artifact, host_path, options, err);
+	status = get_output(agent, &s, artifact, host_path, options ? options : &none, err);
 	subject_close(&s);
 	return status;
 }

@@ -9,44 +9,63 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/path.h"
+#include "base/tree_inside.h"
 #include "base/tree_stream.h"
 #include "base/tree_wire.h"
 
 struct receiver {
-	int from;
-	const struct tree_receiver *options;
+	const struct tree_line *line;
 	const struct tree_target *target;
-	int root; /* the directory that was made; -1: none */
-	struct tree_entry_head entry;
-	uint8_t chunk[TREE_CHUNK];
+	const char *links_within;
+	char temporary[32]; /* what the root is called until it is whole */
+	int file;	    /* the root, a file; -1: none */
+	bool file_named;    /* it is there under the temporary name */
+	int root;	    /* the root, a directory; -1: none */
+	struct tree_digest *digest;
+	uint64_t received; /* bytes of contents, for progress */
+	struct tree_entry entry;
+	struct tree_reader in;
 };
 
-static int broken(struct error *err)
+/* How the entry at hand is called in messages. */
+static const char *shown(const struct receiver *r)
 {
-	return error_set(err, ERR_IO, "the stream of files is damaged");
+	return r->entry.path[0] ? r->entry.path : r->target->name;
+}
+
+static int failed(const struct receiver *r, struct error *err)
+{
+	return error_errno(err, errno, "%.300s", shown(r));
 }
 
 static void tell_skipped(const struct receiver *r, const char *why)
 {
-	if (r->options->skipped)
-		r->options->skipped(r->options->data, r->entry.path, why);
+	if (r->line->skipped)
+		r->line->skipped(r->line->data, r->entry.path, why);
 }
 
-/* Plain components, none of them "", "." or "..". */
+static void tell_progress(const struct receiver *r)
+{
+	if (r->line->progress)
+		r->line->progress(r->line->data, r->received, shown(r));
+}
+
+/* Plain components, none of them "", "." or "..", and not too many. */
 static bool is_clean(const char *path)
 {
-	while (*path) {
+	for (int depth = 0; *path; depth++) {
 		size_t len = strcspn(path, "/");
 
 		if (len == 0 || len > 255 || (len == 1 && path[0] == '.') ||
-		    (len == 2 && path[0] == '.' && path[1] == '.'))
+		    (len == 2 && path[0] == '.' && path[1] == '.') || depth > TREE_DEPTH_MAX)
 			return false;
 		path += len;
 		if (*path && !*++path)
@@ -55,289 +74,383 @@ static bool is_clean(const char *path)
 	return true;
 }
 
-/* The directory that the entry is to be in; *name is its last component. */
-static int open_parent(struct receiver *r, char **name, struct error *err)
+static int open_below(const struct receiver *r, const char *path, uint64_t flags)
 {
-	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	struct open_how how = {.flags = flags | O_CLOEXEC,
 			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
-	char *slash = strrchr(r->entry.path, '/');
+
+	return (int)syscall(SYS_openat2, r->root, path, &how, sizeof(how));
+}
+
+/* The directory that path is in; *name is its last component. path is put back as it was. */
+static int open_parent(const struct receiver *r, char *path, const char **name, struct error *err)
+{
+	char *slash = strrchr(path, '/');
 	int fd;
 
-	*name = slash ? slash + 1 : r->entry.path;
+	*name = slash ? slash + 1 : path;
 	if (slash)
 		*slash = '\0';
-	fd = (int)syscall(SYS_openat2, r->root, slash ? r->entry.path : ".", &how, sizeof(how));
-	if (fd < 0)
-		error_errno(err, errno, "%.300s", r->entry.path);
+	fd = open_below(r, slash ? path : ".", O_PATH | O_DIRECTORY);
 	if (slash)
 		*slash = '/';
-	return fd;
+	return fd < 0 ? error_errno(err, errno, "%.300s", path) : fd;
+}
+
+/* --- a file's contents -------------------------------------------------------------------------- */
+
+static int write_data(struct receiver *r, int to, uint64_t length, struct error *err)
+{
+	while (length > 0) {
+		const uint8_t *data = NULL;
+		size_t len = tree_get_data(&r->in, (size_t)length, &data, err);
+
+		if (len == 0)
+			return -1;
+		tree_digest_add(r->digest, data, len);
+		length -= len;
+		r->received += len;
+		while (len > 0) {
+			ssize_t n = write(to, data, len);
+
+			if (n < 0 && errno != EINTR)
+				return failed(r, err);
+			data += n > 0 ? n : 0;
+			len -= n > 0 ? (size_t)n : 0;
+		}
+		tell_progress(r);
+	}
+	return 0;
+}
+
+static int end_file(struct receiver *r, int to, uint64_t at, bool holes, uint64_t length,
+		    struct error *err)
+{
+	uint64_t digest = 0;
+
+	if (tree_get_digest(&r->in, &digest, err) < 0)
+		return -1;
+	if (length != at)
+		return tree_damaged(err);
+	if (digest != tree_digest_end(r->digest))
+		return error_set(err, ERR_IO, "%.300s: its digest is not what was sent", shown(r));
+	return holes && ftruncate(to, (off_t)at) < 0 ? failed(r, err) : 0;
+}
+
+/* The reason is in the entry that follows. */
+static int broken_off(struct receiver *r, struct error *err)
+{
+	if (tree_get_entry(&r->in, &r->entry, err) < 0)
+		return -1;
+	return r->entry.type == TREE_ERROR ? tree_error_of(&r->entry, err) : tree_damaged(err);
 }
 
 static int receive_data(struct receiver *r, int to, struct error *err)
 {
-	uint32_t len = 0;
+	struct tree_chunk chunk;
+	uint64_t at = 0;
+	bool holes = false;
 
+	tree_digest_begin(r->digest);
+	tell_progress(r);
 	for (;;) {
-		if (tree_get_length(r->from, &len, err) < 0)
+		if (tree_get_chunk(&r->in, r->digest, &chunk, err) < 0)
 			return -1;
-		if (len == TREE_BREAK) {
-			if (tree_get_entry(r->from, &r->entry, err) < 0)
-				return -1;
-			return r->entry.type == TREE_ERROR
-				       ? error_set(err, ERR_IO, "%s", r->entry.text)
-				       : broken(err);
-		}
-		if (len == 0)
-			return 0;
-		if (fd_read_exact(r->from, r->chunk, len, err) < 0 ||
-		    fd_write_all(to, r->chunk, len, err) < 0)
+		if (chunk.kind == TREE_BREAK)
+			return broken_off(r, err);
+		if (chunk.kind == TREE_FILE_END)
+			return end_file(r, to, at, holes, chunk.length, err);
+		if (chunk.length > INT64_MAX - at)
+			return tree_damaged(err);
+		at += chunk.length;
+		if (chunk.kind == TREE_DATA && write_data(r, to, chunk.length, err) < 0)
 			return -1;
+		if (chunk.kind == TREE_HOLE && lseek(to, (off_t)at, SEEK_SET) < 0)
+			return failed(r, err);
+		holes = holes || chunk.kind == TREE_HOLE;
 	}
 }
 
-static void set_times(int fd, int64_t mtime)
+static void fill_times(struct timespec times[2], const struct tree_entry *entry)
 {
-	const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = (time_t)mtime}};
+	times[0] = (struct timespec){.tv_nsec = UTIME_NOW};
+	times[1] = (struct timespec){.tv_sec = (time_t)entry->mtime, .tv_nsec = entry->mtime_ns};
+}
 
+/* Set-id bits are never taken over. A time that the file system does not have is no failure. */
+static int set_attributes(const struct receiver *r, int fd, const struct tree_entry *entry,
+			  struct error *err)
+{
+	struct timespec times[2];
+
+	fill_times(times, entry);
+	if (fchmod(fd, entry->mode & 0777) < 0)
+		return failed(r, err);
 	(void)futimens(fd, times);
-}
-
-/* A new file under that name, whole. Set-id bits are never taken over. */
-static int make_file(struct receiver *r, int dir, const char *name, struct error *err)
-{
-	uint32_t mode = r->entry.mode & 0777;
-	int64_t mtime = r->entry.mtime;
-	autoclose int fd =
-		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return error_errno(err, errno, "%s", name);
-	if (receive_data(r, fd, err) < 0 || fchmod(fd, mode) < 0) {
-		if (err && !err->code)
-			error_errno(err, errno, "%s", name);
-		(void)unlinkat(dir, name, 0);
-		return -1;
-	}
-	set_times(fd, mtime);
 	return 0;
 }
 
-/* Leading ".." lead through directories that we made; what follows them goes down, through links of
- * which the same is true. So such a link stays in the tree, whatever the others are. */
-static bool stays_inside(const char *path, const char *target)
+/* The entry at hand changes when the sender breaks off. */
+static int fill_file(struct receiver *r, int fd, struct error *err)
 {
-	size_t depth = 0;
+	const struct tree_entry entry = {
+		.mode = r->entry.mode, .mtime = r->entry.mtime, .mtime_ns = r->entry.mtime_ns};
 
-	if (*target == '/' || !*target)
-		return false;
-	for (const char *p = path; *p; p++)
-		depth += *p == '/';
-	for (;;) {
-		size_t len = strcspn(target, "/");
+	return receive_data(r, fd, err) < 0 ? -1 : set_attributes(r, fd, &entry, err);
+}
 
-		if (len == 2 && target[0] == '.' && target[1] == '.') {
-			if (depth-- == 0)
-				return false;
-		} else if (len > 0 && !(len == 1 && target[0] == '.')) {
-			break;
-		}
-		if (!target[len])
-			return true;
-		target += len + 1;
-	}
-	for (const char *p = target; *p; p += strcspn(p, "/"), p += *p == '/')
-		if (p[0] == '.' && p[1] == '.' && (p[2] == '/' || !p[2]))
-			return false;
-	return true;
+/* --- entries of a tree -------------------------------------------------------------------------- */
+
+static int make_file(struct receiver *r, int dir, const char *name, struct error *err)
+{
+	autoclose int fd =
+		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? failed(r, err) : fill_file(r, fd, err);
 }
 
 static int make_link(struct receiver *r, int dir, const char *name, struct error *err)
 {
-	if (r->options->links_stay_inside && !stays_inside(r->entry.path, r->entry.text)) {
+	struct timespec times[2];
+
+	if (r->links_within && !tree_link_inside(r->links_within, r->entry.path, r->entry.text)) {
 		tell_skipped(r, "a link that leads out of what is copied");
 		return 0;
 	}
 	if (symlinkat(r->entry.text, dir, name) < 0)
-		return error_errno(err, errno, "%.300s", r->entry.path);
+		return failed(r, err);
+	fill_times(times, &r->entry);
+	(void)utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW);
 	return 0;
+}
+
+/* One more name of a file that we made; linkat() follows no link by itself. */
+static int make_hard_link(struct receiver *r, int dir, const char *name, struct error *err)
+{
+	const char *old = NULL;
+	autoclose int old_dir = -1;
+	struct stat st;
+
+	if (!r->entry.text[0] || !is_clean(r->entry.text))
+		return tree_damaged(err);
+	old_dir = open_parent(r, r->entry.text, &old, err);
+	if (old_dir < 0)
+		return -1;
+	if (fstatat(old_dir, old, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return failed(r, err);
+	if (!S_ISREG(st.st_mode))
+		return tree_damaged(err);
+	return linkat(old_dir, old, dir, name, 0) < 0 ? failed(r, err) : 0;
 }
 
 static int make_entry(struct receiver *r, struct error *err)
 {
-	char *name = NULL;
+	const char *name = NULL;
 	autoclose int dir = -1;
 
-	if (r->root < 0 || !is_clean(r->entry.path))
-		return broken(err);
-	dir = open_parent(r, &name, err);
+	if (r->root < 0 || !r->entry.path[0] || !is_clean(r->entry.path))
+		return tree_damaged(err);
+	dir = open_parent(r, r->entry.path, &name, err);
 	if (dir < 0)
 		return -1;
 	if (r->entry.type == TREE_FILE)
 		return make_file(r, dir, name, err);
 	if (r->entry.type == TREE_LINK)
 		return make_link(r, dir, name, err);
-	/* Ours to write in, whatever it may be elsewhere. */
-	if (mkdirat(dir, name, (r->entry.mode & 0777) | 0700) < 0)
-		return error_errno(err, errno, "%.300s", r->entry.path);
-	return 0;
+	if (r->entry.type == TREE_HARD_LINK)
+		return make_hard_link(r, dir, name, err);
+	/* Ours to write in until it is whole. */
+	return mkdirat(dir, name, 0700) < 0 ? failed(r, err) : 0;
 }
 
-/* A regular file takes the place of another by a rename, when it is whole. */
+static int end_dir(struct receiver *r, struct error *err)
+{
+	const char *path = r->entry.path[0] ? r->entry.path : ".";
+	autoclose int dir = -1;
+
+	if (r->root < 0 || !is_clean(r->entry.path))
+		return tree_damaged(err);
+	dir = open_below(r, path, O_RDONLY | O_DIRECTORY);
+	return dir < 0 ? failed(r, err) : set_attributes(r, dir, &r->entry, err);
+}
+
+/* --- the root ----------------------------------------------------------------------------------- */
+
+/* Without a name where the file system can: then nothing is left however we end. */
+static int open_root_file(struct receiver *r, struct error *err)
+{
+	int dir = r->target->dir;
+
+	r->file = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (r->file < 0) {
+		r->file = openat(dir, r->temporary,
+				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		r->file_named = r->file >= 0;
+	}
+	return r->file < 0 ? failed(r, err) : 0;
+}
+
 static int receive_root_file(struct receiver *r, struct error *err)
 {
-	const struct tree_target *target = r->target;
-	char temporary[64];
-
-	snprintf(temporary, sizeof(temporary), ".microagent-%d-%lx", (int)getpid(),
-		 (unsigned long)(uintptr_t)r);
-	if (make_file(r, target->dir, temporary, err) < 0)
-		return -1;
-	if (renameat(target->dir, temporary, target->dir, target->name) == 0)
-		return 0;
-	error_errno(err, errno, "%s", target->name);
-	(void)unlinkat(target->dir, temporary, 0);
-	return -1;
+	return open_root_file(r, err) < 0 ? -1 : fill_file(r, r->file, err);
 }
 
 static int receive_root_dir(struct receiver *r, struct error *err)
 {
 	const struct tree_target *target = r->target;
+	struct stat st;
 
-	if (mkdirat(target->dir, target->name, (r->entry.mode & 0777) | 0700) < 0)
-		return error_errno(err, errno, "%s", target->name);
+	if (fstatat(target->dir, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		errno = EEXIST;
+		return failed(r, err);
+	}
+	if (mkdirat(target->dir, r->temporary, 0700) < 0)
+		return failed(r, err);
 	r->root =
-		openat(target->dir, target->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return r->root < 0 ? error_errno(err, errno, "%s", target->name) : 0;
+		openat(target->dir, r->temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->root >= 0)
+		return 0;
+	failed(r, err);
+	(void)unlinkat(target->dir, r->temporary, AT_REMOVEDIR);
+	return -1;
 }
 
 static int receive_root(struct receiver *r, struct error *err)
 {
-	if (tree_get_entry(r->from, &r->entry, err) < 0)
+	if (tree_get_entry(&r->in, &r->entry, err) < 0)
 		return -1;
 	if (r->entry.type == TREE_ERROR)
-		return error_set(err, ERR_IO, "%s", r->entry.text);
+		return tree_error_of(&r->entry, err);
 	if (r->entry.path[0])
-		return broken(err);
+		return tree_damaged(err);
 	if (r->entry.type == TREE_FILE)
 		return receive_root_file(r, err);
 	if (r->entry.type == TREE_DIR)
 		return receive_root_dir(r, err);
-	return broken(err);
+	return tree_damaged(err);
 }
 
 static int receive_rest(struct receiver *r, struct error *err)
 {
 	for (;;) {
-		if (tree_get_entry(r->from, &r->entry, err) < 0)
+		if (tree_get_entry(&r->in, &r->entry, err) < 0)
 			return -1;
 		switch (r->entry.type) {
 		case TREE_END:
 			return 0;
 		case TREE_ERROR:
-			return error_set(err, ERR_IO, "%s", r->entry.text);
+			return tree_error_of(&r->entry, err);
 		case TREE_SKIPPED:
 			tell_skipped(r, r->entry.text);
+			break;
+		case TREE_DIR_END:
+			if (end_dir(r, err) < 0)
+				return -1;
 			break;
 		case TREE_FILE:
 		case TREE_DIR:
 		case TREE_LINK:
+		case TREE_HARD_LINK:
 			if (make_entry(r, err) < 0)
 				return -1;
 		}
 	}
 }
 
-int tree_receive(int from, const struct tree_target *target, const struct tree_receiver *receiver,
-		 struct error *err)
+static int give_name(struct receiver *r, struct error *err)
 {
-	autofree struct receiver *r = calloc(1, sizeof(*r));
-	struct error why = {0};
-	int status;
+	char self[32];
 
-	if (!r)
-		return error_errno(err, ENOMEM, "files");
-	r->from = from;
-	r->options = receiver;
-	r->target = target;
-	r->root = -1;
-	status = receive_root(r, &why);
-	if (status == 0)
-		status = receive_rest(r, &why);
+	if (r->file < 0 || r->file_named)
+		return 0;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", r->file);
+	if (linkat(AT_FDCWD, self, r->target->dir, r->temporary, AT_SYMLINK_FOLLOW) < 0)
+		return failed(r, err);
+	r->file_named = true;
+	return 0;
+}
+
+/* A file may take the place of another, a directory of nothing. */
+static int put_in_place(struct receiver *r, struct error *err)
+{
+	int dir = r->target->dir, got;
+
+	r->entry.path[0] = '\0';
+	if (give_name(r, err) < 0)
+		return -1;
+	got = renameat2(dir, r->temporary, dir, r->target->name,
+			r->root >= 0 ? RENAME_NOREPLACE : 0);
+	if (got < 0 && errno == EINVAL) /* a file system without that */
+		got = renameat(dir, r->temporary, dir, r->target->name);
+	return got < 0 ? failed(r, err) : 0;
+}
+
+static void remove_rest(const struct receiver *r)
+{
 	if (r->root >= 0)
-		close(r->root);
-	if (status < 0 && r->root >= 0)
-		(void)path_remove_tree_at(target->dir, target->name, NULL);
+		(void)path_remove_tree_at(r->target->dir, r->temporary, NULL);
+	if (r->file_named)
+		(void)unlinkat(r->target->dir, r->temporary, 0);
+}
+
+static int receive(struct receiver *r, struct error *err)
+{
+	struct error why = {0};
+	uint64_t random = 0;
+	int status = -1;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return error_errno(err, errno, "random number");
+	snprintf(r->temporary, sizeof(r->temporary), ".microagent-%016llx",
+		 (unsigned long long)random);
+	if (receive_root(r, &why) == 0 && receive_rest(r, &why) == 0)
+		status = put_in_place(r, &why);
+	if (status < 0)
+		remove_rest(r);
+	cleanup_close(&r->root);
+	cleanup_close(&r->file);
 	if (status < 0 && err)
 		*err = why;
 	return status;
 }
 
-/* --- where to ----------------------------------------------------------------------------------- */
-
-static int open_dir(int root_fd, const char *path, bool confined)
+int tree_receive(const struct tree_line *from, const struct tree_target *target,
+		 const char *links_within, struct error *err)
 {
-	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-			       .resolve = confined ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0};
+	autofree struct receiver *r = calloc(1, sizeof(*r));
+	int status;
 
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-}
-
-static int set_name(struct tree_target *target, const char *name, struct error *err)
-{
-	struct stat st;
-
-	if (!*name || strlen(name) > 255 || strchr(name, '/') || !strcmp(name, ".") ||
-	    !strcmp(name, ".."))
-		return error_set(err, ERR_INVALID, "\"%.255s\" is no name for a file", name);
-	snprintf(target->name, sizeof(target->name), "%s", name);
-	if (fstatat(target->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
-	if (S_ISLNK(st.st_mode))
-		return error_set(err, ERR_CONFLICT,
-				 "%s is a symbolic link, which is not written through", name);
-	if (S_ISREG(st.st_mode))
-		return 0;
-	return error_set(err, ERR_CONFLICT, "%s is there already and no regular file", name);
-}
-
-/* The directory of path, "." or "/" where it names none. */
-static int open_parent_of(int root_fd, const char *path, bool confined, const char **last,
-			  struct error *err)
-{
-	const char *slash = strrchr(path, '/');
-	autofree char *parent = NULL;
-	int fd;
-
-	*last = slash ? slash + 1 : path;
-	parent = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-	if (!parent)
+	if (!r)
 		return error_errno(err, ENOMEM, "files");
-	fd = open_dir(root_fd, parent, confined);
-	return fd < 0 ? error_errno(err, errno, "%.300s", parent) : fd;
+	r->line = from;
+	r->target = target;
+	r->links_within = links_within;
+	r->file = r->root = -1;
+	r->in.fd = from->fd;
+	r->in.cancel = from->cancel;
+	r->digest = tree_digest_new();
+	status = r->digest ? receive(r, err) : error_errno(err, ENOMEM, "files");
+	tree_digest_free(r->digest);
+	return status;
 }
 
-int tree_target_open(int root_fd, const char *path, bool confined, const char *name_within,
-		     struct tree_target *out, struct error *err)
-{
-	struct tree_target target = {.dir = open_dir(root_fd, path, confined)};
-	const char *name = name_within;
+/* --- the answer --------------------------------------------------------------------------------- */
 
-	if (target.dir < 0)
-		target.dir = open_parent_of(root_fd, path, confined, &name, err);
-	if (target.dir < 0)
-		return -1;
-	if (set_name(&target, name, err) < 0) {
-		close(target.dir);
-		return -1;
-	}
-	*out = target;
-	return 0;
-}
-
-void tree_target_close(struct tree_target *target)
+void tree_answer(int fd, const struct error *result)
 {
-	if (target->dir >= 0)
-		close(target->dir);
-	target->dir = -1;
+	autofree struct tree_writer *w = calloc(1, sizeof(*w));
+	struct tree_entry entry = {.type = result->code ? TREE_ERROR : TREE_END,
+				   .mode = (uint32_t)result->code};
+
+	if (!w)
+		return;
+	w->fd = fd;
+	w->cancel = -1;
+	snprintf(entry.text, sizeof(entry.text), "%s", result->msg);
+	if (tree_put_entry(w, &entry, NULL) < 0 || tree_flush(w, NULL) < 0)
+		return;
+	/* Closed with something unread, a connection may lose what was said last. */
+	(void)shutdown(fd, SHUT_WR);
+	while (read(fd, w->bytes, sizeof(w->bytes)) > 0)
+		;
 }

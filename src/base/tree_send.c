@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The files that are sent may change meanwhile, and who changes them may mean it: each is opened
+ * once, without following a link, and what is sent is what was read, at most as long as it was.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -10,15 +14,18 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/tree_links.h"
 #include "base/tree_stream.h"
 #include "base/tree_wire.h"
 
 struct sender {
-	int to;
+	const struct tree_line *line;
+	struct tree_digest *digest;
+	struct tree_links *links;
 	dev_t device;
-	char path[TREE_PATH_MAX + 1]; /* of the entry at hand */
-	uint8_t chunk[TREE_CHUNK];
+	uint64_t sent;		 /* bytes of contents, for progress */
+	struct tree_entry entry; /* the one at hand */
+	struct tree_writer out;
 };
 
 /* Not blocking: a FIFO must not hold us. */
@@ -27,35 +34,133 @@ struct sender {
 static int put(struct sender *s, enum tree_type type, const struct stat *st, const char *text,
 	       struct error *err)
 {
-	return tree_put_entry(s->to, type, st ? st->st_mode & 07777 : 0, st ? st->st_mtime : 0,
-			      s->path, text, err);
+	s->entry.type = type;
+	s->entry.mode = st ? st->st_mode & 07777 : 0;
+	s->entry.mtime = st ? st->st_mtim.tv_sec : 0;
+	s->entry.mtime_ns = st ? (uint32_t)st->st_mtim.tv_nsec : 0;
+	s->entry.size = st && st->st_size > 0 ? (uint64_t)st->st_size : 0;
+	snprintf(s->entry.text, sizeof(s->entry.text), "%s", text);
+	return tree_put_entry(&s->out, &s->entry, err);
 }
 
 static int skip(struct sender *s, const char *why, struct error *err)
 {
+	if (s->line->skipped)
+		s->line->skipped(s->line->data, s->entry.path, why);
 	return put(s, TREE_SKIPPED, NULL, why, err);
+}
+
+static void tell_progress(const struct sender *s)
+{
+	if (s->line->progress)
+		s->line->progress(s->line->data, s->sent, s->entry.path);
+}
+
+/* --- a file ------------------------------------------------------------------------------------- */
+
+static int cannot_read(struct sender *s, struct error *err)
+{
+	error_errno(err, errno, "%.300s", s->entry.path);
+	(void)tree_put_break(&s->out, NULL);
+	return -1;
+}
+
+/* Sends what lies at *at, at most up to `until`. 1: all of it; 0: the file ended before; -1. */
+static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, struct error *err)
+{
+	while (*at < until) {
+		size_t room = 0;
+		uint8_t *space = tree_chunk_space(&s->out, &room, err);
+		ssize_t n;
+
+		if (!space)
+			return -1;
+		if (room > until - *at)
+			room = (size_t)(until - *at);
+		n = read(fd, space, room);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return cannot_read(s, err);
+		if (n == 0)
+			return 0;
+		tree_chunk_commit(&s->out, (size_t)n, s->digest);
+		*at += (uint64_t)n;
+		s->sent += (uint64_t)n;
+		tell_progress(s);
+	}
+	return 1;
+}
+
+/* Up to the next data of a sparse file, which *end is then the end of. 1: there is some; 0: none up
+ * to `size`, and the hole was sent; -1. */
+static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint64_t *end,
+		     struct error *err)
+{
+	off_t data = lseek(fd, (off_t)*at, SEEK_DATA), hole;
+	uint64_t begin = size;
+
+	if (data < 0 && errno != ENXIO)
+		return cannot_read(s, err);
+	if (data >= 0 && (uint64_t)data < size)
+		begin = (uint64_t)data;
+	if (begin > *at && tree_put_hole(&s->out, begin - *at, s->digest, err) < 0)
+		return -1;
+	*at = begin;
+	if (begin == size)
+		return 0;
+	hole = lseek(fd, data, SEEK_HOLE);
+	if (hole < 0 || lseek(fd, data, SEEK_SET) < 0)
+		return cannot_read(s, err);
+	*end = (uint64_t)hole < size ? (uint64_t)hole : size;
+	return 1;
+}
+
+static int send_sparse(struct sender *s, int fd, uint64_t *at, uint64_t size, struct error *err)
+{
+	while (*at < size) {
+		uint64_t end = size;
+		int more = send_hole(s, fd, at, size, &end, err);
+
+		if (more > 0)
+			more = send_data(s, fd, at, end, err);
+		if (more <= 0)
+			return more;
+	}
+	return 0;
+}
+
+/* What is appended while it is read is not waited for. A file of /proc says that it is empty, and
+ * is read to its end. */
+static int send_contents(struct sender *s, int fd, const struct stat *st, struct error *err)
+{
+	uint64_t size = st->st_size > 0 ? (uint64_t)st->st_size : INT64_MAX, at = 0;
+	bool sparse = st->st_size > 0 && (uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size &&
+		      lseek(fd, 0, SEEK_DATA) != (off_t)-1;
+	int status;
+
+	if (st->st_size > 0 && !sparse && st->st_blocks == 0 && lseek(fd, 0, SEEK_HOLE) == 0)
+		sparse = true; /* nothing but a hole */
+	status = sparse ? send_sparse(s, fd, &at, size, err) : send_data(s, fd, &at, size, err);
+	return status < 0 ? -1 : tree_put_file_end(&s->out, at, s->digest, err);
 }
 
 static int send_file(struct sender *s, int fd, const struct stat *st, struct error *err)
 {
-	ssize_t n;
+	const char *earlier = tree_links_find(s->links, st);
 
+	if (earlier)
+		return put(s, TREE_HARD_LINK, st, earlier, err);
 	if (put(s, TREE_FILE, st, "", err) < 0)
 		return -1;
-	while ((n = read(fd, s->chunk, sizeof(s->chunk))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			error_errno(err, errno, "%.300s", s->path);
-			(void)tree_put_length(s->to, TREE_BREAK, NULL);
-			return -1;
-		}
-		if (tree_put_length(s->to, (uint32_t)n, err) < 0 ||
-		    fd_write_all(s->to, s->chunk, (size_t)n, err) < 0)
-			return -1;
-	}
-	return tree_put_length(s->to, 0, err);
+	tree_digest_begin(s->digest);
+	tell_progress(s);
+	if (send_contents(s, fd, st, err) < 0)
+		return -1;
+	return tree_links_note(s->links, st, s->entry.path, err);
 }
+
+/* --- a tree ------------------------------------------------------------------------------------- */
 
 static int send_link(struct sender *s, int dir, const char *name, const struct stat *st,
 		     struct error *err)
@@ -64,7 +169,7 @@ static int send_link(struct sender *s, int dir, const char *name, const struct s
 	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
 
 	if (n < 0)
-		return error_errno(err, errno, "%.300s", s->path);
+		return error_errno(err, errno, "%.300s", s->entry.path);
 	target[n] = '\0';
 	return put(s, TREE_LINK, st, target, err);
 }
@@ -80,8 +185,10 @@ static int send_opened(struct sender *s, int dir, const char *name, int depth, s
 		return skip(s, "permission denied", err);
 	if (fd < 0 && errno == ENOENT)
 		return 0; /* it has gone since */
+	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
+		return skip(s, "changed while it was read", err);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, errno, "%.300s", s->path);
+		return error_errno(err, errno, "%.300s", s->entry.path);
 	if (S_ISREG(st.st_mode))
 		return send_file(s, fd, &st, err);
 	if (!S_ISDIR(st.st_mode))
@@ -95,45 +202,52 @@ static int send_opened(struct sender *s, int dir, const char *name, int depth, s
 
 static int send_entry(struct sender *s, int dir, const char *name, int depth, struct error *err)
 {
-	size_t len = strlen(s->path);
+	char *path = s->entry.path;
+	size_t len = strlen(path);
 	struct stat st;
 	int status;
 
 	if (len + 1 + strlen(name) > TREE_PATH_MAX)
 		return skip(s, "a path that is too long is in it", err);
-	snprintf(s->path + len, sizeof(s->path) - len, "%s%s", len ? "/" : "", name);
+	snprintf(path + len, sizeof(s->entry.path) - len, "%s%s", len ? "/" : "", name);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		status = errno == ENOENT ? 0 : error_errno(err, errno, "%.300s", s->path);
+		status = errno == ENOENT ? 0 : error_errno(err, errno, "%.300s", path);
 	else if (S_ISLNK(st.st_mode))
 		status = send_link(s, dir, name, &st, err);
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		status = send_opened(s, dir, name, depth, err);
 	else
 		status = skip(s, "no file, directory or link", err);
-	s->path[len] = '\0';
+	path[len] = '\0';
 	return status;
 }
 
-/* Takes over fd. */
-static int send_dir(struct sender *s, int fd, const struct stat *st, int depth, struct error *err)
+static int send_entries(struct sender *s, DIR *dir, int depth, struct error *err)
 {
-	autodir DIR *dir = fdopendir(fd);
 	const struct dirent *entry;
 
-	if (!dir) {
-		error_errno(err, errno, "%.300s", s->path);
-		close(fd);
-		return -1;
-	}
-	if (put(s, TREE_DIR, st, "", err) < 0)
-		return -1;
 	for (errno = 0; (entry = readdir(dir)); errno = 0) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
 		if (send_entry(s, dirfd(dir), entry->d_name, depth + 1, err) < 0)
 			return -1;
 	}
-	return errno ? error_errno(err, errno, "%.300s", s->path) : 0;
+	return errno ? error_errno(err, errno, "%.300s", s->entry.path) : 0;
+}
+
+/* Takes over fd. */
+static int send_dir(struct sender *s, int fd, const struct stat *st, int depth, struct error *err)
+{
+	autodir DIR *dir = fdopendir(fd);
+
+	if (!dir) {
+		error_errno(err, errno, "%.300s", s->entry.path);
+		close(fd);
+		return -1;
+	}
+	if (put(s, TREE_DIR, st, "", err) < 0 || send_entries(s, dir, depth, err) < 0)
+		return -1;
+	return put(s, TREE_DIR_END, st, "", err);
 }
 
 static int open_root(int root_fd, const char *path, bool confined, struct error *err)
@@ -163,21 +277,71 @@ static int send_root(struct sender *s, int root_fd, const char *path, bool confi
 	return error_set(err, ERR_INVALID, "%.300s is neither a file nor a directory", path);
 }
 
-int tree_send(int root_fd, const char *path, bool confined, int to, struct error *err)
+/* --- the end ------------------------------------------------------------------------------------ */
+
+static int put_end(struct sender *s, const struct error *why, struct error *err)
+{
+	s->entry = (struct tree_entry){.type = why ? TREE_ERROR : TREE_END};
+	if (why) {
+		s->entry.mode = (uint32_t)why->code;
+		snprintf(s->entry.text, sizeof(s->entry.text), "%s", why->msg);
+	}
+	if (tree_put_entry(&s->out, &s->entry, err) < 0)
+		return -1;
+	return tree_flush(&s->out, err);
+}
+
+static int hear(struct sender *s, struct error *err)
+{
+	autofree struct tree_reader *in = calloc(1, sizeof(*in));
+
+	if (!in)
+		return error_errno(err, ENOMEM, "files");
+	in->fd = s->line->fd;
+	in->cancel = s->line->cancel;
+	if (tree_get_entry(in, &s->entry, err) < 0)
+		return -1;
+	if (s->entry.type == TREE_ERROR)
+		return tree_error_of(&s->entry, err);
+	return s->entry.type == TREE_END && !s->out.spoken ? 0 : tree_damaged(err);
+}
+
+static int send_all(struct sender *s, int root_fd, const char *path, bool confined,
+		    struct error *err)
+{
+	struct error why = {0};
+	int status = send_root(s, root_fd, path, confined, &why);
+
+	if (status == 0)
+		status = put_end(s, NULL, &why);
+	else if (!s->out.spoken)
+		(void)put_end(s, &why, NULL);
+	if (s->line->answers && (status == 0 || s->out.spoken))
+		status = hear(s, &why);
+	if (status < 0 && err)
+		*err = why;
+	return status;
+}
+
+int tree_send(int root_fd, const char *path, bool confined, const struct tree_line *to,
+	      struct error *err)
 {
 	autofree struct sender *s = calloc(1, sizeof(*s));
-	struct error why = {0};
+	int status = -1;
 
 	if (!s)
 		return error_errno(err, ENOMEM, "files");
-	s->to = to;
-	if (send_root(s, root_fd, path, confined, &why) == 0) {
-		s->path[0] = '\0';
-		return put(s, TREE_END, NULL, "", err);
-	}
-	s->path[0] = '\0';
-	(void)put(s, TREE_ERROR, NULL, why.msg, NULL);
-	if (err)
-		*err = why;
-	return -1;
+	s->line = to;
+	s->out.fd = to->fd;
+	s->out.cancel = to->cancel;
+	s->out.duplex = to->answers;
+	s->digest = tree_digest_new();
+	s->links = tree_links_new();
+	if (s->digest && s->links)
+		status = send_all(s, root_fd, path, confined, err);
+	else
+		error_errno(err, ENOMEM, "files");
+	tree_links_free(s->links);
+	tree_digest_free(s->digest);
+	return status;
 }

@@ -1,80 +1,302 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/tree_wire.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include "base/fd.h"
 #include "base/frame.h"
 
-/* type, mode, mtime, two lengths */
-enum { HEAD = 1 + 4 + 8 + 4 + 4 };
+/* type, mode, mtime, nanoseconds, size, two lengths */
+enum { ENTRY_HEAD = 1 + 4 + 8 + 4 + 8 + 4 + 4, DIGEST_BYTES = 8, SPACE_LEAST = 4096 };
+#define NS_MAX 999999999u
 
-int tree_put_entry(int to, enum tree_type type, uint32_t mode, int64_t mtime, const char *path,
-		   const char *text, struct error *err)
-{
-	size_t path_len = strlen(path), text_len = strnlen(text, TREE_PATH_MAX);
-	uint8_t head[HEAD];
-
-	if (path_len > TREE_PATH_MAX)
-		return error_set(err, ERR_INVALID, "a path of more than %d bytes", TREE_PATH_MAX);
-	head[0] = (uint8_t)type;
-	be32_put(head + 1, mode);
-	be64_put(head + 5, (uint64_t)mtime);
-	be32_put(head + 13, (uint32_t)path_len);
-	be32_put(head + 17, (uint32_t)text_len);
-	if (fd_write_all(to, head, sizeof(head), err) < 0 ||
-	    fd_write_all(to, path, path_len, err) < 0)
-		return -1;
-	return fd_write_all(to, text, text_len, err);
-}
-
-int tree_put_length(int to, uint32_t length, struct error *err)
-{
-	uint8_t bytes[4];
-
-	be32_put(bytes, length);
-	return fd_write_all(to, bytes, sizeof(bytes), err);
-}
-
-static int broken(struct error *err)
+int tree_damaged(struct error *err)
 {
 	return error_set(err, ERR_IO, "the stream of files is damaged");
 }
 
-static int get_text(int from, uint32_t len, char out[TREE_PATH_MAX + 1], struct error *err)
+int tree_error_of(const struct tree_entry *entry, struct error *err)
 {
+	enum error_code code = entry->mode > 0 && entry->mode < ERROR_CODE_COUNT
+				       ? (enum error_code)entry->mode
+				       : ERR_IO;
+
+	return error_set(err, code, "%s", entry->text);
+}
+
+/* Until fd is ready for events; 1 when the other side speaks first. */
+static int wait_line(int fd, int cancel, short events, bool duplex, struct error *err)
+{
+	struct pollfd slots[] = {
+		{.fd = fd, .events = (short)(events | (duplex ? POLLIN : 0))},
+		{.fd = cancel, .events = POLLIN},
+	};
+
+	while (poll(slots, 2, -1) < 0)
+		if (errno != EINTR)
+			return error_errno(err, errno, "poll");
+	if (slots[1].revents)
+		return error_set(err, ERR_UNAVAILABLE, "cancelled");
+	return duplex && (slots[0].revents & (POLLIN | POLLHUP | POLLERR));
+}
+
+/* --- writing ------------------------------------------------------------------------------------ */
+
+static int spoken(struct tree_writer *w, struct error *err)
+{
+	w->spoken = true;
+	return error_set(err, ERR_IO, "the other side has ended the copy");
+}
+
+/* A socket that has somebody to listen to, or a signal to wait for, is never blocked in. */
+static ssize_t write_some(struct tree_writer *w, const uint8_t *bytes, size_t len)
+{
+	if (w->duplex || w->cancel >= 0)
+		return send(w->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return write(w->fd, bytes, len);
+}
+
+static int write_all(struct tree_writer *w, struct error *err)
+{
+	size_t sent = 0;
+
+	while (sent < w->len) {
+		bool waits = w->duplex || w->cancel >= 0;
+		int early = waits ? wait_line(w->fd, w->cancel, POLLOUT, w->duplex, err) : 0;
+		ssize_t n;
+
+		if (early != 0)
+			return early < 0 ? -1 : spoken(w, err);
+		n = write_some(w, w->bytes + sent, w->len - sent);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return w->duplex && (errno == EPIPE || errno == ECONNRESET)
+				       ? spoken(w, err)
+				       : error_errno(err, errno, "the stream of files");
+		sent += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int tree_flush(struct tree_writer *w, struct error *err)
+{
+	int status = write_all(w, err);
+
+	w->len = 0;
+	return status;
+}
+
+static uint8_t *space(struct tree_writer *w, size_t len, struct error *err)
+{
+	uint8_t *at;
+
+	if (sizeof(w->bytes) - w->len < len && tree_flush(w, err) < 0)
+		return NULL;
+	at = w->bytes + w->len;
+	w->len += len;
+	return at;
+}
+
+int tree_put_entry(struct tree_writer *w, const struct tree_entry *entry, struct error *err)
+{
+	size_t path_len = strnlen(entry->path, TREE_PATH_MAX);
+	size_t text_len = strnlen(entry->text, TREE_PATH_MAX);
+	uint8_t *p = space(w, ENTRY_HEAD + path_len + text_len, err);
+
+	if (!p)
+		return -1;
+	p[0] = (uint8_t)entry->type;
+	be32_put(p + 1, entry->mode);
+	be64_put(p + 5, (uint64_t)entry->mtime);
+	be32_put(p + 13, entry->mtime_ns);
+	be64_put(p + 17, entry->size);
+	be32_put(p + 25, (uint32_t)path_len);
+	be32_put(p + 29, (uint32_t)text_len);
+	memcpy(p + ENTRY_HEAD, entry->path, path_len);
+	memcpy(p + ENTRY_HEAD + path_len, entry->text, text_len);
+	return 0;
+}
+
+static void fill_chunk_head(uint8_t *p, enum tree_chunk_kind kind, uint64_t length)
+{
+	p[0] = (uint8_t)kind;
+	be64_put(p + 1, length);
+}
+
+int tree_put_hole(struct tree_writer *w, uint64_t length, struct tree_digest *digest,
+		  struct error *err)
+{
+	uint8_t *p = space(w, TREE_CHUNK_HEAD, err);
+
+	if (!p)
+		return -1;
+	fill_chunk_head(p, TREE_HOLE, length);
+	tree_digest_add(digest, p, TREE_CHUNK_HEAD);
+	return 0;
+}
+
+int tree_put_file_end(struct tree_writer *w, uint64_t length, const struct tree_digest *digest,
+		      struct error *err)
+{
+	uint8_t *p = space(w, TREE_CHUNK_HEAD + DIGEST_BYTES, err);
+
+	if (!p)
+		return -1;
+	fill_chunk_head(p, TREE_FILE_END, length);
+	be64_put(p + TREE_CHUNK_HEAD, tree_digest_end(digest));
+	return 0;
+}
+
+int tree_put_break(struct tree_writer *w, struct error *err)
+{
+	uint8_t *p = space(w, TREE_CHUNK_HEAD, err);
+
+	if (!p)
+		return -1;
+	fill_chunk_head(p, TREE_BREAK, 0);
+	return 0;
+}
+
+uint8_t *tree_chunk_space(struct tree_writer *w, size_t *room, struct error *err)
+{
+	size_t left = sizeof(w->bytes) - w->len;
+
+	if (left < TREE_CHUNK_HEAD + SPACE_LEAST) {
+		if (tree_flush(w, err) < 0)
+			return NULL;
+		left = sizeof(w->bytes);
+	}
+	left -= TREE_CHUNK_HEAD;
+	*room = left < TREE_CHUNK ? left : TREE_CHUNK;
+	return w->bytes + w->len + TREE_CHUNK_HEAD;
+}
+
+void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *digest)
+{
+	uint8_t *p = w->bytes + w->len;
+
+	fill_chunk_head(p, TREE_DATA, len);
+	tree_digest_add(digest, p, TREE_CHUNK_HEAD + len);
+	w->len += TREE_CHUNK_HEAD + len;
+}
+
+/* --- reading ------------------------------------------------------------------------------------ */
+
+/* More bytes behind those that are there, which begin at the buffer's front. */
+static int read_more(struct tree_reader *r, struct error *err)
+{
+	ssize_t n;
+
+	if (r->cancel >= 0 && wait_line(r->fd, r->cancel, POLLIN, false, err) < 0)
+		return -1;
+	do
+		n = read(r->fd, r->bytes + r->end, sizeof(r->bytes) - r->end);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return error_errno(err, errno, "the stream of files");
+	if (n == 0)
+		return error_set(err, ERR_IO, "the stream of files ended early");
+	r->end += (size_t)n;
+	return 0;
+}
+
+/* len bytes, which the caller has bounded by the buffer. */
+static const uint8_t *take(struct tree_reader *r, size_t len, struct error *err)
+{
+	const uint8_t *at;
+
+	if (sizeof(r->bytes) - r->start < len) {
+		memmove(r->bytes, r->bytes + r->start, r->end - r->start);
+		r->end -= r->start;
+		r->start = 0;
+	}
+	while (r->end - r->start < len)
+		if (read_more(r, err) < 0)
+			return NULL;
+	at = r->bytes + r->start;
+	r->start += len;
+	return at;
+}
+
+static int get_text(struct tree_reader *r, uint32_t len, char out[TREE_PATH_MAX + 1],
+		    struct error *err)
+{
+	const uint8_t *p;
+
 	if (len > TREE_PATH_MAX)
-		return broken(err);
-	if (fd_read_exact(from, out, len, err) < 0)
+		return tree_damaged(err);
+	p = take(r, len, err);
+	if (!p)
 		return -1;
+	memcpy(out, p, len);
 	out[len] = '\0';
-	return memchr(out, '\0', len) ? broken(err) : 0;
+	return memchr(out, '\0', len) ? tree_damaged(err) : 0;
 }
 
-int tree_get_entry(int from, struct tree_entry_head *out, struct error *err)
+int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *err)
 {
-	static const char types[] = {TREE_FILE,	   TREE_DIR,   TREE_LINK,
-				     TREE_SKIPPED, TREE_ERROR, TREE_END};
-	uint8_t head[HEAD];
+	static const char types[] = {TREE_FILE,	     TREE_DIR,	   TREE_DIR_END, TREE_LINK,
+				     TREE_HARD_LINK, TREE_SKIPPED, TREE_ERROR,	 TREE_END};
+	const uint8_t *p = take(r, ENTRY_HEAD, err);
+	uint32_t path_len, text_len;
 
-	if (fd_read_exact(from, head, sizeof(head), err) < 0)
-		return error_prefix(err, "the stream of files");
-	if (!memchr(types, head[0], sizeof(types)))
-		return broken(err);
-	out->type = (enum tree_type)head[0];
-	out->mode = be32_get(head + 1);
-	out->mtime = (int64_t)be64_get(head + 5);
-	if (get_text(from, be32_get(head + 13), out->path, err) < 0)
+	if (!p)
 		return -1;
-	return get_text(from, be32_get(head + 17), out->text, err);
+	out->type = (enum tree_type)p[0];
+	out->mode = be32_get(p + 1);
+	out->mtime = (int64_t)be64_get(p + 5);
+	out->mtime_ns = be32_get(p + 13);
+	out->size = be64_get(p + 17);
+	path_len = be32_get(p + 25);
+	text_len = be32_get(p + 29);
+	if (!memchr(types, p[0], sizeof(types)) || out->mtime_ns > NS_MAX)
+		return tree_damaged(err);
+	if (get_text(r, path_len, out->path, err) < 0)
+		return -1;
+	return get_text(r, text_len, out->text, err);
 }
 
-int tree_get_length(int from, uint32_t *out, struct error *err)
+int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tree_chunk *out,
+		   struct error *err)
 {
-	uint8_t bytes[4];
+	static const char kinds[] = {TREE_DATA, TREE_HOLE, TREE_FILE_END, TREE_BREAK};
+	const uint8_t *p = take(r, TREE_CHUNK_HEAD, err);
 
-	if (fd_read_exact(from, bytes, sizeof(bytes), err) < 0)
-		return error_prefix(err, "the stream of files");
-	*out = be32_get(bytes);
-	return *out <= TREE_CHUNK || *out == TREE_BREAK ? 0 : broken(err);
+	if (!p)
+		return -1;
+	out->kind = (enum tree_chunk_kind)p[0];
+	out->length = be64_get(p + 1);
+	if (!memchr(kinds, p[0], sizeof(kinds)) || out->length > INT64_MAX ||
+	    (out->kind == TREE_DATA && out->length > TREE_CHUNK))
+		return tree_damaged(err);
+	if (out->kind == TREE_DATA || out->kind == TREE_HOLE)
+		tree_digest_add(digest, p, TREE_CHUNK_HEAD);
+	return 0;
+}
+
+int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err)
+{
+	const uint8_t *p = take(r, DIGEST_BYTES, err);
+
+	if (!p)
+		return -1;
+	*out = be64_get(p);
+	return 0;
+}
+
+size_t tree_get_data(struct tree_reader *r, size_t max, const uint8_t **data, struct error *err)
+{
+	size_t len;
+
+	if (r->start == r->end) {
+		r->start = r->end = 0;
+		if (read_more(r, err) < 0)
+			return 0;
+	}
+	len = r->end - r->start < max ? r->end - r->start : max;
+	*data = r->bytes + r->start;
+	r->start += len;
+	return len;
 }

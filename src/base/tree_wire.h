@@ -1,41 +1,102 @@
 /* SPDX-License-Identifier: MIT */
-/* The entries of tree_stream.h as bytes. */
+/*
+ * The entries and chunks of tree_stream.h as bytes, through a buffer each way: small files cost no
+ * system call of their own, and data is read from a file straight into what is sent.
+ */
 #ifndef BASE_TREE_WIRE_H
 #define BASE_TREE_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/tree_digest.h"
+#include "base/tree_stream.h"
 
 enum tree_type {
 	TREE_FILE = 'f',
 	TREE_DIR = 'd',
+	TREE_DIR_END = 'x',
 	TREE_LINK = 'l',
+	TREE_HARD_LINK = 'h',
 	TREE_SKIPPED = 's',
 	TREE_ERROR = 'e',
 	TREE_END = 'z',
 };
+enum tree_chunk_kind {
+	TREE_DATA = 'D',
+	TREE_HOLE = 'H',
+	TREE_FILE_END = 'E',
+	TREE_BREAK = 'B',
+};
 #define TREE_PATH_MAX 4096
-#define TREE_CHUNK 65536u
-#define TREE_BREAK UINT32_MAX
+#define TREE_CHUNK ((size_t)128 * 1024)
+#define TREE_CHUNK_HEAD 9
+#define TREE_BUFFER (2 * TREE_CHUNK)
 /* Directories in directories. */
 #define TREE_DEPTH_MAX 128
 
-struct tree_entry_head {
+struct tree_entry {
 	enum tree_type type;
 	uint32_t mode;
 	int64_t mtime;
+	uint32_t mtime_ns;
+	uint64_t size;
 	char path[TREE_PATH_MAX + 1];
 	char text[TREE_PATH_MAX + 1]; /* target or reason */
 };
 
-int tree_put_entry(int to, enum tree_type type, uint32_t mode, int64_t mtime, const char *path,
-		   const char *text, struct error *err);
-int tree_put_length(int to, uint32_t length, struct error *err);
-/* A known type, texts without NUL. */
-int tree_get_entry(int from, struct tree_entry_head *out, struct error *err);
-/* At most TREE_CHUNK, or TREE_BREAK. */
-int tree_get_length(int from, uint32_t *out, struct error *err);
+struct tree_chunk {
+	enum tree_chunk_kind kind;
+	uint64_t length; /* of TREE_DATA at most TREE_CHUNK, else at most INT64_MAX */
+};
+
+/* ---- writing: what is put is sent when the buffer is full, and by tree_flush() ------------------ */
+
+struct tree_writer {
+	int fd;
+	int cancel;  /* as in struct tree_line */
+	bool duplex; /* the other side may speak */
+	bool spoken; /* it has: nothing more is sent */
+	size_t len;
+	uint8_t bytes[TREE_BUFFER];
+};
+
+int tree_flush(struct tree_writer *w, struct error *err);
+/* Only the type, path and text that matter need be set. */
+int tree_put_entry(struct tree_writer *w, const struct tree_entry *entry, struct error *err);
+/* digest takes part in it. */
+int tree_put_hole(struct tree_writer *w, uint64_t length, struct tree_digest *digest,
+		  struct error *err);
+int tree_put_file_end(struct tree_writer *w, uint64_t length, const struct tree_digest *digest,
+		      struct error *err);
+int tree_put_break(struct tree_writer *w, struct error *err);
+/* Room for *room bytes of one chunk's data, at least one page; then say how many there are. */
+uint8_t *tree_chunk_space(struct tree_writer *w, size_t *room, struct error *err);
+void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *digest);
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+struct tree_reader {
+	int fd;
+	int cancel;
+	size_t start, end; /* of what is there */
+	uint8_t bytes[TREE_BUFFER];
+};
+
+/* A known type, texts without NUL, nanoseconds in range. */
+int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *err);
+/* A known kind, a length in range. All but 'E' and 'B' take part in digest. */
+int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tree_chunk *out,
+		   struct error *err);
+int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err);
+/* Some of a chunk's data, 1 to max bytes, valid until the next call. 0: a failure. */
+size_t tree_get_data(struct tree_reader *r, size_t max, const uint8_t **data, struct error *err);
+
+/* ERR_IO: the stream is not what it must be. */
+int tree_damaged(struct error *err);
+/* The failure that an 'e' tells of. */
+int tree_error_of(const struct tree_entry *entry, struct error *err);
 
 #endif

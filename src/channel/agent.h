@@ -39,6 +39,7 @@ struct agent_exec {
 	/* How long it may be without a connection; 0: it is killed with it. */
 	int64_t resume_seconds;
 	const char *id; /* with resume_seconds: agent_stream_exec() makes one up */
+	bool hand_over; /* the connection becomes the command's stdin and stdout */
 	/* On a terminal of that size, stderr then being part of stdout; NULL: on pipes. */
 	const struct agent_size *terminal;
 };

@@ -78,6 +78,8 @@ static int put_exec_how(json_t *request, const struct agent_exec *exec, struct e
 		    json_put(request, "pty", steal_ptr(&pty), err) < 0)
 			return -1;
 	}
+	if (exec->hand_over)
+		return json_put(request, "handOver", json_true(), err);
 	return json_put(request, "stdin", json_boolean(exec->stdin_open), err);
 }
 

@@ -54,21 +54,19 @@ static int get(struct cli *cli, struct microagent *agent, const char *const *wor
 	       struct progress *progress, struct error *err)
 {
 	struct copy_notes notes;
+	const struct copy_target target = {.path = words[2], .source = words[1]};
+	int status;
 
-	if (copy_notes_init(&notes, cli, err) < 0)
+	if (copy_notes_init(&notes, cli, progress, err) < 0)
 		return -1;
-	const struct microagent_copy options = {NULL, copy_note_skipped, &notes};
+	const struct microagent_copy options = copy_options(&notes, NULL);
 
 	progress_start(progress, "reading the disk");
-	if (microagent_artifact_get(agent, words[0], words[1], words[2], &options, err) < 0) {
-		const struct copy_target target = {.path = words[2], .source = words[1]};
-
-		copy_notes_free(&notes);
+	status = microagent_artifact_get(agent, words[0], words[1], words[2], &options, err);
+	if (status < 0)
 		copy_name_target(&target, err);
-		return -1;
-	}
 	progress_end(progress);
-	return copy_answer(&notes, err);
+	return copy_answer(&notes, status, err);
 }
 
 static int run_artifacts(struct cli *cli, const void *values, const struct cli_words *args,

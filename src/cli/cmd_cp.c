@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "cli/copy.h"
 #include "cli/guest.h"
+#include "cli/guest_path.h"
 
 struct cp_values {
 	const char *user;
@@ -15,20 +16,6 @@ static const struct cli_option cp_options[] = {
 	 "with whose rights, and owned by whom (default: the image's user, else uid 1000)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
-
-/* "NAME:/path" cut in two; a host path with a colon in it has a '/' in front of that. */
-static bool is_in_workspace(const char *word, char name[64], const char **path)
-{
-	const char *colon = strchr(word, ':');
-	size_t len = colon ? (size_t)(colon - word) : 0;
-
-	if (!colon || colon[1] != '/' || len == 0 || len >= 64 || memchr(word, '/', len))
-		return false;
-	memcpy(name, word, len);
-	name[len] = '\0';
-	*path = colon + 1;
-	return true;
-}
 
 /* Which of the two was meant to be in a workspace: "box:notes". */
 static int refuse_paths(struct cli *cli, const struct cli_words *args, struct error *err)
@@ -66,34 +53,35 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 	autoprogress struct progress progress = PROGRESS_INIT;
 	char from[64], to[64];
 	const char *from_path = NULL, *to_path = NULL;
-	bool out = is_in_workspace(args->items[0], from, &from_path);
-	bool in = is_in_workspace(args->items[1], to, &to_path);
+	bool out = guest_path_parse(args->items[0], from, &from_path);
+	bool in = guest_path_parse(args->items[1], to, &to_path);
 	struct copy_notes notes;
 	struct microagent *agent;
 	int status;
 
-	if (out == in)
+	if (out && in)
+		return cli_usage(cli, err,
+				 "from one workspace to another it takes two steps: `microagent cp "
+				 "%s DIR`, then `microagent cp DIR/... %s`",
+				 args->items[0], args->items[1]);
+	if (!out && !in)
 		return refuse_paths(cli, args, err);
 	if (guest_check_name(cli, out ? from : to, err) < 0 ||
-	    copy_notes_init(&notes, cli, err) < 0)
+	    copy_notes_init(&notes, cli, &progress, err) < 0)
 		return -1;
-	const struct microagent_copy options = {values->user, copy_note_skipped, &notes};
+	const struct microagent_copy options = copy_options(&notes, values->user);
 
 	agent = guest_open(cli, &progress, err);
-	if (!agent) {
-		copy_notes_free(&notes);
-		return -1;
-	}
+	if (!agent)
+		return copy_answer(&notes, -1, err);
 	progress_start(&progress, "copying");
 	status = out ? microagent_copy_out(agent, from, from_path, args->items[1], &options, err)
 		     : microagent_copy_in(agent, to, args->items[0], to_path, &options, err);
 	microagent_close(agent);
 	progress_end(&progress);
-	if (status == 0)
-		return copy_answer(&notes, err);
-	copy_notes_free(&notes);
-	name_target(values, args, in ? to : NULL, in ? to_path : args->items[1], err);
-	return -1;
+	if (status < 0)
+		name_target(values, args, in ? to : NULL, in ? to_path : args->items[1], err);
+	return copy_answer(&notes, status, err);
 }
 
 static int run_cp(struct cli *cli, const void *values, const struct cli_words *args,

@@ -2,21 +2,31 @@
 #include "cli/copy.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 
-int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct error *err)
+int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct progress *progress,
+		    struct error *err)
 {
-	*notes = (struct copy_notes){.cli = cli, .skipped = json_array()};
-	return notes->skipped ? 0 : error_errno(err, ENOMEM, "answer");
-}
+	sigset_t set;
 
-void copy_notes_free(struct copy_notes *notes)
-{
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	*notes = (struct copy_notes){.cli = cli, .progress = progress, .skipped = json_array()};
+	notes->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (notes->skipped && notes->signals >= 0)
+		return 0;
+	error_errno(err, errno, "signalfd");
 	json_decref(notes->skipped);
-	notes->skipped = NULL;
+	return -1;
 }
 
 /* A path comes from the guest: its control bytes are not for a terminal. */
@@ -30,33 +40,97 @@ static void warn(const char *path, const char *why)
 	cli_warn("left out: %s: %s", clean ? clean : "", why);
 }
 
-void copy_note_skipped(void *data, const char *path, const char *why)
+static void list(struct copy_notes *notes, const char *path, const char *why)
 {
-	struct copy_notes *notes = data;
-	json_t *entry;
+	json_t *entry = json_object();
 
-	if (!notes->cli->json) {
-		warn(path, why);
-		return;
-	}
-	entry = json_object();
 	if (json_put(entry, "path", json_string_lossy(path, strlen(path)), NULL) == 0 &&
 	    json_put(entry, "why", json_string_lossy(why, strlen(why)), NULL) == 0)
 		json_array_append(notes->skipped, entry);
 	json_decref(entry);
 }
 
-int copy_answer(struct copy_notes *notes, struct error *err)
+static void note_skipped(void *data, const char *path, const char *why)
+{
+	struct copy_notes *notes = data;
+
+	notes->count++;
+	if (notes->cli->json && notes->count <= COPY_LISTED_MAX)
+		list(notes, path, why);
+	else if (!notes->cli->json && notes->count <= COPY_LINES_MAX)
+		warn(path, why);
+}
+
+/* From now on there is something to be tidied up when a signal comes. */
+static void begin_flow(struct copy_notes *notes)
+{
+	sigset_t set;
+
+	notes->flowing = true;
+	notes->began_ns = clock_mono_ns();
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void note_progress(void *data, uint64_t bytes, const char *path)
+{
+	struct copy_notes *notes = data;
+	double seconds, mib = (double)bytes / (1 << 20);
+
+	if (!notes->flowing)
+		begin_flow(notes);
+	if (!notes->progress->on)
+		return;
+	seconds = (double)(clock_mono_ns() - notes->began_ns) / (double)NS_PER_S;
+	progress_detail(notes->progress, "%.1f MiB, %.1f MiB/s  %s", mib,
+			seconds > 0.1 ? mib / seconds : 0.0, path);
+}
+
+struct microagent_copy copy_options(struct copy_notes *notes, const char *user)
+{
+	return (struct microagent_copy){
+		.user = user,
+		.skipped = note_skipped,
+		.data = notes,
+		.progress = note_progress,
+		.cancel = notes->signals,
+	};
+}
+
+static int print_answer(const struct copy_notes *notes, struct error *err)
 {
 	json_auto_t *answer = json_object();
-	int code = CLI_EXIT_OK;
 
+	if (!notes->cli->json) {
+		if (notes->count > COPY_LINES_MAX)
+			cli_warn("%zu were left out in all; `--json` lists %d", notes->count,
+				 COPY_LISTED_MAX);
+		return CLI_EXIT_OK;
+	}
 	if (json_put(answer, "ok", json_true(), err) < 0 ||
 	    json_put(answer, "skipped", json_incref(notes->skipped), err) < 0)
-		code = -1;
-	else if (notes->cli->json)
-		code = cli_print_json(answer, err);
-	copy_notes_free(notes);
+		return -1;
+	if (notes->count > COPY_LISTED_MAX &&
+	    json_put(answer, "skippedMore",
+		     json_integer((json_int_t)notes->count - COPY_LISTED_MAX), err) < 0)
+		return -1;
+	return cli_print_json(answer, err);
+}
+
+int copy_answer(struct copy_notes *notes, int status, struct error *err)
+{
+	struct signalfd_siginfo info;
+	int code = status;
+
+	if (status == 0)
+		code = print_answer(notes, err);
+	else if (read(notes->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		code = 128 + (int)info.ssi_signo;
+	close(notes->signals);
+	json_decref(notes->skipped);
 	return code;
 }
 
@@ -93,14 +167,32 @@ static void name_obstacle(const struct copy_target *target, const char *name, co
 		  target->path, itself || slash ? "" : "/", itself ? "" : name, end);
 }
 
+/* "name: reason", of what is received itself. */
+static void name_full_path(const struct copy_target *target, struct error *err)
+{
+	const char *const names[] = {last_component(target->path), last_component(target->source)};
+	char reason[sizeof(err->msg)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t len = strlen(names[i]);
+
+		if (len == 0 || strncmp(err->msg, names[i], len) != 0 ||
+		    strncmp(err->msg + len, ": ", 2) != 0)
+			continue;
+		snprintf(reason, sizeof(reason), "%s", err->msg + len);
+		error_set(err, err->code, "%s:%.300s%.600s", target->workspace, target->path,
+			  reason);
+		return;
+	}
+}
+
 void copy_name_target(const struct copy_target *target, struct error *err)
 {
 	static const char *const obstacles[] = {" is there already and no regular file",
 						" is a symbolic link, which is not written through",
 						": File exists"};
-	static const char denied[] = ": Permission denied", temporary[] = ".microagent-";
+	static const char denied[] = ": Permission denied";
 	char head[sizeof(err->msg)];
-	const char *reason;
 
 	for (size_t i = 0; i < ARRAY_SIZE(obstacles); i++) {
 		if (ends_with(err, obstacles[i], head, sizeof(head)) && !strchr(head, '/')) {
@@ -114,9 +206,6 @@ void copy_name_target(const struct copy_target *target, struct error *err)
 	if (ends_with(err, denied, head, sizeof(head)))
 		error_set(err, ERR_DENIED, "%s:%.300s%s%s", target->workspace, target->path, denied,
 			  target->root ? "" : ": `--user root` copies with all rights");
-	reason = strstr(err->msg, ": ");
-	if (strncmp(err->msg, temporary, strlen(temporary)) != 0 || !reason)
-		return;
-	snprintf(head, sizeof(head), "%s", reason);
-	error_set(err, err->code, "%s:%.300s%.600s", target->workspace, target->path, head);
+	else
+		name_full_path(target, err);
 }

@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands that copy files have in common: what was left out is said. */
+/* What the commands that copy files have in common: progress, what was left out, a clean end. */
 #ifndef CLI_COPY_H
 #define CLI_COPY_H
 
 #include "cli/cli.h"
 #include "microagent.h"
 
+/* Of what was left out so many are said one by one. */
+#define COPY_LINES_MAX 10
+#define COPY_LISTED_MAX 1000
+
 struct copy_notes {
 	const struct cli *cli;
+	struct progress *progress;
 	json_t *skipped; /* [{path, why}] */
+	size_t count;	 /* of all that were left out */
+	int signals; /* SIGINT, SIGTERM, SIGHUP, once bytes flow: before that they end us at once */
+	bool flowing;
+	uint64_t began_ns; /* when they began to */
 };
-int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct error *err);
-/* A microagent_copy's function; data is the notes. Without --json it warns. */
-void copy_note_skipped(void *data, const char *path, const char *why);
-/* With --json prints {"ok":true,"skipped":[...]}. The exit code; frees the notes. */
-int copy_answer(struct copy_notes *notes, struct error *err);
-void copy_notes_free(struct copy_notes *notes);
+int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct progress *progress,
+		    struct error *err);
+/* What the library is told; borrows notes. */
+struct microagent_copy copy_options(struct copy_notes *notes, const char *user);
+/* After success: says what was left out, with --json {"ok":true,"skipped":[...],"skippedMore"?}. After
+ * a failure, with err set: -1, or the exit code of the signal that ended it. Frees the notes. */
+int copy_answer(struct copy_notes *notes, int status, struct error *err);
 
 /* Where something is copied to, as it was typed: for errors, which the other side words by the last
  * component, or by the temporary file beside it. */

@@ -13,6 +13,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_exec,
 	&cli_connect,
 	&cli_cp,
+	&cli_ls,
 	&cli_create,
 	&cli_start,
 	&cli_stop,

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/frame.h"
 #include "base/limits.h"
 #include "guest/conn.h"
@@ -335,6 +336,25 @@ int call_attach(struct conn *conn, const struct request *request, struct error *
 		call_forget(call);
 		conn_say(conn, answer_detached(request->number, &why, NULL));
 	}
+	return 0;
+}
+
+int call_hand_over(struct conn *conn, const struct request *request, struct error *err)
+{
+	int fd = conn->wire.fd;
+
+	if (request->problem[0])
+		return error_set(err, ERR_INVALID, "%s", request->problem);
+	if (conn->ncalls > 0 || conn->wire.out.len > 0)
+		return error_set(err, ERR_CONFLICT, "the connection has other requests");
+	/* Two processes have the one socket for a moment, and its flags with it. */
+	if (fd_nonblock(fd, false, err) < 0)
+		return -1;
+	if (exec_hand_over(&conn->server->context, request, fd, err) < 0) {
+		fd_nonblock(fd, true, NULL);
+		return -1;
+	}
+	conn_end(conn);
 	return 0;
 }
 

@@ -47,6 +47,8 @@ struct call {
  * of the protocol, or no memory; the connection is to be closed. */
 int call_exec(struct conn *conn, struct request *request, struct error *err);
 int call_copyout(struct conn *conn, const struct request *request, struct error *err);
+/* The connection becomes the command's own and ends here, without a word of ours. */
+int call_hand_over(struct conn *conn, const struct request *request, struct error *err);
 int call_attach(struct conn *conn, const struct request *request, struct error *err);
 
 /* The connection is gone: kills the command, but neither the workload nor a resumable exec. Frees

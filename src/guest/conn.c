@@ -173,6 +173,8 @@ static int begin_request(struct conn *conn, struct request *request, struct erro
 				 (unsigned long long)limit_get(LIMIT_AGENT_REQUESTS));
 	if (request->kind == REQUEST_ATTACH || request->stream)
 		conn->streaming = true;
+	if (request->hand_over)
+		return call_hand_over(conn, request, err);
 	return request->kind == REQUEST_ATTACH ? call_attach(conn, request, err)
 					       : call_exec(conn, request, err);
 }

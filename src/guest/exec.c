@@ -54,6 +54,22 @@ struct job *exec_start(struct exec_context *context, const struct request *reque
 	return start(context, request, &spec, context->env, owner, data, err);
 }
 
+int exec_hand_over(struct exec_context *context, const struct request *request, int connection,
+		   struct error *err)
+{
+	struct job_spec spec = {
+		.argv = request->argv,
+		.cwd = "/",
+		.connection = connection,
+		.program_fd = context->program_fd,
+	};
+
+	if (strcmp(request->argv[0], ROLE_FILES) != 0 || request->terminal)
+		return error_set(err, ERR_INVALID,
+				 "a connection is handed over to " ROLE_FILES " alone");
+	return start(context, request, &spec, context->env, NULL, NULL, err) ? 0 : -1;
+}
+
 struct job *exec_copyout(struct exec_context *context, const struct request *request,
 			 const struct job_owner *owner, void *data, struct error *err)
 {

@@ -20,6 +20,10 @@ struct exec_context {
 /* NULL with the reason when the command could not even be forked (exit code 125 to the client). */
 struct job *exec_start(struct exec_context *context, const struct request *request,
 		       const struct job_owner *owner, void *data, struct error *err);
+/* Our program for files (the request's command must name it) with connection as its stdin and stdout,
+ * to which it is left: it has no owner, and ends when the connection does. */
+int exec_hand_over(struct exec_context *context, const struct request *request, int connection,
+		   struct error *err);
 /* A job that writes the file to its stdout, or why not to its stderr with exit code 1: read as the
  * request's user, and by another process, which a share without a server may hold for ever. */
 struct job *exec_copyout(struct exec_context *context, const struct request *request,

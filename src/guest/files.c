@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files for the host, as the user that asks: "send ROOT PATH" writes what PATH names to stdout,
- * "receive ROOT PATH NAME" puts at PATH what comes on stdin, both as base/tree_stream.h, and says on
- * stdout what it left out, a line each. No link leads out of ROOT. A failure is on stderr: the code
- * of the error, and its text in the next line.
+ * Files for the host, as the user that asks, on a connection that has been handed over: stdin and
+ * stdout are the host. The first byte says that we are there; then
+ *   send ROOT PATH           what PATH names, as base/tree_stream.h
+ *   receive ROOT PATH NAME   such a stream is taken and put at PATH, and answered
+ *   list ROOT PATH, stat ROOT PATH   lines of JSON, guest/listing.h
+ * No link leads out of ROOT. "freeze PATH" is a plain command: its failure is on stderr, the code of
+ * the error and its text in the next line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +17,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/tree_stream.h"
 #include "guest/freeze.h"
+#include "guest/listing.h"
 #include "guest/roles.h"
 
 static int open_root(const char *path, struct error *err)
@@ -25,35 +30,70 @@ static int open_root(const char *path, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s", path) : fd;
 }
 
+static void greet(void)
+{
+	(void)fd_write_all(STDOUT_FILENO, FILES_GREETING, 1, NULL);
+}
+
 static int send_tree(char **words, struct error *err)
 {
+	const struct tree_line line = {.fd = STDOUT_FILENO, .cancel = -1};
 	autoclose int root = open_root(words[0], err);
 
-	return root < 0 ? -1 : tree_send(root, words[1], true, STDOUT_FILENO, err);
+	greet();
+	if (root >= 0)
+		return tree_send(root, words[1], true, &line, err);
+	tree_answer(STDOUT_FILENO, err);
+	return -1;
 }
 
-static void say_skipped(void *data, const char *path, const char *why)
+static int receive_into(char **words, struct error *err)
 {
-	(void)data;
-	dprintf(STDOUT_FILENO, "%s: %s\n", path, why);
-}
-
-static int receive_tree(char **words, struct error *err)
-{
-	const struct tree_receiver receiver = {.skipped = say_skipped};
+	const struct tree_line line = {.fd = STDIN_FILENO, .cancel = -1};
 	autoclose int root = open_root(words[0], err);
 	struct tree_target target = {.dir = -1};
 	int status;
 
 	if (root < 0 || tree_target_open(root, words[1], true, words[2], &target, err) < 0)
 		return -1;
-	umask(022);
-	status = tree_receive(STDIN_FILENO, &target, &receiver, err);
+	status = tree_receive(&line, &target, NULL, err);
 	/* The machine of a reader is ended as soon as we have: what was written is on the disk. */
-	if (status == 0 && syncfs(target.dir) < 0)
+	if (status == 0 && strcmp(words[0], READER_ROOT) == 0 && syncfs(target.dir) < 0)
 		status = error_errno(err, errno, "%s", words[1]);
 	tree_target_close(&target);
 	return status;
+}
+
+static int receive_tree(char **words, struct error *err)
+{
+	int status;
+
+	greet();
+	status = receive_into(words, err);
+	tree_answer(STDOUT_FILENO, err);
+	return status;
+}
+
+static int answer_listing(char **words, int (*list)(int root, const char *path, struct error *err),
+			  struct error *err)
+{
+	autoclose int root = open_root(words[0], err);
+	int status;
+
+	greet();
+	status = root < 0 ? -1 : list(root, words[1], err);
+	listing_end(err);
+	return status;
+}
+
+static int list_words(char **words, struct error *err)
+{
+	return answer_listing(words, list_path, err);
+}
+
+static int stat_words(char **words, struct error *err)
+{
+	return answer_listing(words, stat_path, err);
 }
 
 static const struct verb {
@@ -61,9 +101,8 @@ static const struct verb {
 	int words;
 	int (*run)(char **words, struct error *err);
 } verbs[] = {
-	{"send", 2, send_tree},
-	{"receive", 3, receive_tree},
-	{"freeze", 1, freeze_until_told},
+	{"send", 2, send_tree},	 {"receive", 3, receive_tree},	   {"list", 2, list_words},
+	{"stat", 2, stat_words}, {"freeze", 1, freeze_until_told},
 };
 
 int role_files(int argc, char **argv)

@@ -277,6 +277,11 @@ static int open_pipes(struct job *job, const struct job_spec *spec, struct child
 		      struct error *err)
 {
 	ends->fds[0] = job->table->null_fd;
+	if (spec->connection > 0) {
+		ends->fds[0] = ends->fds[1] = spec->connection;
+		ends->fds[2] = job->table->null_fd;
+		return 0;
+	}
 	if (spec->stdin_open) {
 		if (take_pipe(1, &job->stdin_fd, &ends->own[0], err) < 0)
 			return -1;

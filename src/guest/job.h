@@ -59,6 +59,7 @@ struct job_spec {
 	const char *cwd; /* NULL: home or / */
 	const struct user *user;
 	bool stdin_open; /* else /dev/null; a terminal is open anyway */
+	int connection;	 /* above 2: it is stdin and stdout, and stderr is /dev/null; 0: none */
 	bool terminal;
 	uint16_t rows, columns;
 	uint64_t timeout_ms;	       /* 0: none */

@@ -227,6 +227,7 @@ static int decode_exec_details(struct request *out, struct error *err)
 	if (!out->stream)
 		return get_stdin_bytes(doc, out, err);
 	if (json_get_bool(doc, "", "stdin", JSON_OPTIONAL, &out->stdin_open, err) < 0 ||
+	    json_get_bool(doc, "", "handOver", JSON_OPTIONAL, &out->hand_over, err) < 0 ||
 	    get_resumption(out, err) < 0)
 		return -1;
 	return get_terminal(doc, out, err);

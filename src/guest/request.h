@@ -63,6 +63,7 @@ struct request {
 	struct rlimits rlimits;
 	bool stream;
 	bool stdin_open;
+	bool hand_over;		/* the connection becomes the command's stdin and stdout */
 	struct buf stdin_bytes; /* whole, of a request that does not stream */
 	bool terminal;
 	uint16_t rows, columns; /* also RESIZE */

@@ -95,7 +95,7 @@ def validate_response(command, answer):
 # What `microagent --json WORDS` prints; the others answer with a supervisor's response.
 CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doctor", "version": "cli-version", "contract": "contract", "logs": "cli-logs",
        "events": "cli-events", "profiles": "cli-profiles", "network": "cli-network",
-       "exec": "cli-exec", "run": "cli-exec", "cp": "cli-copy", "artifacts get": "cli-copy", "artifacts": "cli-artifacts",
+       "exec": "cli-exec", "run": "cli-exec", "cp": "cli-copy", "ls": "cli-ls", "artifacts get": "cli-copy", "artifacts": "cli-artifacts",
        "kernel list": "cli-kernel-list", "image list": "cli-image-list",
        "kernel verify": "cli-verify", "image verify": "cli-verify", "kernel install": "cli-artifact",
        "kernel build": "cli-artifact", "kernel refresh": "cli-artifact", "image build": "cli-artifact"}

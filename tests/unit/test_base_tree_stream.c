@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/frame.h"
 #include "base/tree_stream.h"
 #include "base/tree_wire.h"
 
@@ -26,9 +27,30 @@ static int new_stream(void)
 	return fd;
 }
 
+static int send_tree(int root, const char *path, bool confined, int stream, struct error *err)
+{
+	const struct tree_line line = {.fd = stream, .cancel = -1};
+
+	*err = (struct error){0};
+	return tree_send(root, path, confined, &line, err);
+}
+
+/* What was made under a temporary name, and must not be there any more. */
+static void assert_no_temporary(const struct scratch *s)
+{
+	autodir DIR *dir = fdopendir(openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	const struct dirent *entry;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		if (strncmp(entry->d_name, ".microagent", 11) == 0)
+			fail_msg("left: %s", entry->d_name);
+}
+
+/* The stream is said to be of "/src". */
 static int receive(const struct scratch *s, int stream, const char *name, struct error *err)
 {
-	const struct tree_receiver receiver = {.links_stay_inside = true};
+	const struct tree_line line = {.fd = stream, .cancel = -1};
 	struct tree_target target;
 	int status;
 
@@ -36,9 +58,10 @@ static int receive(const struct scratch *s, int stream, const char *name, struct
 	assert_int_equal(lseek(stream, 0, SEEK_SET), 0);
 	if (tree_target_open(s->fd, name, false, "x", &target, err) < 0)
 		return -1;
-	status = tree_receive(stream, &target, &receiver, err);
+	status = tree_receive(&line, &target, "/src", err);
 	tree_target_close(&target);
 	close(stream);
+	assert_no_temporary(s);
 	return status;
 }
 
@@ -62,7 +85,7 @@ static void there_and_back(void **state)
 	put_file(s, "a/empty", "");
 	assert_int_equal(symlinkat("b/file", s->fd, "a/in"), 0);
 	assert_int_equal(symlinkat("../x", s->fd, "a/out"), 0);
-	assert_int_equal(tree_send(s->fd, "a", false, stream, &err), 0);
+	assert_int_equal(send_tree(s->fd, "a", false, stream, &err), 0);
 	assert_int_equal(receive(s, stream, "copy", &err), 0);
 	assert_int_equal(fstatat(s->fd, "copy/b/file", &st, 0), 0);
 	assert_int_equal(st.st_size, 4);
@@ -72,7 +95,7 @@ static void there_and_back(void **state)
 
 	/* One that is there is not merged into; a directory gets it under its name. */
 	stream = new_stream();
-	assert_int_equal(tree_send(s->fd, "a/b/file", true, stream, &err), 0);
+	assert_int_equal(send_tree(s->fd, "a/b/file", true, stream, &err), 0);
 	assert_int_equal(receive(s, stream, "copy", &err), 0);
 	assert_true(exists(s, "copy/x"));
 }
@@ -87,18 +110,64 @@ static void links_of_the_root_stay_in_it(void **state)
 	put_file(s, "secret", "outside");
 	assert_int_equal(symlinkat("../secret", s->fd, "root/link"), 0);
 	autoclose int root = openat(s->fd, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(tree_send(root, "/link", true, stream, &err), -1);
+	assert_int_equal(send_tree(root, "/link", true, stream, &err), -1);
 	assert_code(err, ERR_NOT_FOUND);
 	/* The receiver hears of it and makes nothing. */
 	assert_int_equal(receive(s, stream, "got", &err), -1);
 	assert_false(exists(s, "got"));
 }
 
+/* --- streams of a sender that is hostile ---------------------------------------------------------- */
+
+static struct tree_writer *writer_to(int stream)
+{
+	static struct tree_writer w;
+
+	w = (struct tree_writer){.fd = stream, .cancel = -1};
+	return &w;
+}
+
+static void put_entry(int stream, const struct tree_entry *entry)
+{
+	struct tree_writer *w = writer_to(stream);
+
+	assert_int_equal(tree_put_entry(w, entry, NULL), 0);
+	assert_int_equal(tree_flush(w, NULL), 0);
+}
+
+static void put_bytes(int stream, const void *bytes, size_t len)
+{
+	assert_int_equal(write(stream, bytes, len), len);
+}
+
+static void put_chunk_head(int stream, char kind, uint64_t length)
+{
+	uint8_t head[TREE_CHUNK_HEAD] = {(uint8_t)kind};
+
+	be64_put(head + 1, length);
+	put_bytes(stream, head, sizeof(head));
+}
+
+static void put_empty(int stream)
+{
+	struct tree_digest *digest = tree_digest_new();
+	struct tree_writer *w = writer_to(stream);
+
+	tree_digest_begin(digest);
+	assert_int_equal(tree_put_file_end(w, 0, digest, NULL), 0);
+	assert_int_equal(tree_flush(w, NULL), 0);
+	tree_digest_free(digest);
+}
+
 static void put(int stream, enum tree_type type, const char *path, const char *text)
 {
-	assert_int_equal(tree_put_entry(stream, type, 0755, 0, path, text, NULL), 0);
+	struct tree_entry entry = {.type = type, .mode = 0755};
+
+	snprintf(entry.path, sizeof(entry.path), "%s", path);
+	snprintf(entry.text, sizeof(entry.text), "%s", text);
+	put_entry(stream, &entry);
 	if (type == TREE_FILE)
-		assert_int_equal(tree_put_length(stream, 0, NULL), 0);
+		put_empty(stream);
 }
 
 static void hostile_entries(void **state)
@@ -129,11 +198,12 @@ static void hostile_links(void **state)
 		const char *path, *target;
 		bool kept;
 	} links[] = {
-		{"l1", "a/b", true},	 {"l2", "..", false},	   {"l3", "/etc", false},
-		{"l4", ".", true},	 {"l5", "./a/./b", true},  {"l6", "a/..", false},
-		{"a/l7", "..", true},	 {"a/l8", "../..", false}, {"a/l9", "../a", true},
-		{"a/m1", "../l1", true}, {"m2", "", false},	   {"m3", "a/../x", false},
-		{"m4", "..a/b", true},
+		{"l1", "a/b", true},	  {"l2", "..", false},	   {"l3", "/etc", false},
+		{"n1", "/src/a", true},	  {"n2", "/srcs", false},  {"n3", "/src/../x", false},
+		{"a/n4", "/src", true},	  {"n5", "/", false},	   {"l4", ".", true},
+		{"l5", "./a/./b", true},  {"l6", "a/..", false},   {"a/l7", "..", true},
+		{"a/l8", "../..", false}, {"a/l9", "../a", true},  {"a/m1", "../l1", true},
+		{"m2", "", false},	  {"m3", "a/../x", false}, {"m4", "..a/b", true},
 	};
 	struct error err;
 	int stream = new_stream();
@@ -165,8 +235,8 @@ static void broken_streams(void **state)
 	put(stream, TREE_DIR, "a", "");
 	assert_int_equal(receive(s, stream, "got", &err), -1); /* no end */
 	stream = new_stream();
-	assert_int_equal(tree_put_entry(stream, TREE_FILE, 0644, 0, "", "", NULL), 0);
-	assert_int_equal(tree_put_length(stream, TREE_CHUNK + 1, NULL), 0);
+	put_entry(stream, &(struct tree_entry){.type = TREE_FILE});
+	put_chunk_head(stream, TREE_DATA, TREE_CHUNK + 1);
 	assert_int_equal(receive(s, stream, "got", &err), -1);
 	stream = new_stream();
 	put(stream, TREE_LINK, "", "/etc/passwd");

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A guest's file system frozen while its disk is copied. The helper is run by a thread of its own:
+ * it blocks until the work is done.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/transfer.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define HELPER "microagent-files"
+#define NOTES_BYTES 65536
+
+/* One run of the helper as a plain command. */
+struct call {
+	const struct transfer *transfer;
+	const char *const *command;
+	int in, out; /* ends of the helper's streams */
+	int notes;   /* its stderr */
+	struct microagent_outcome outcome;
+};
+
+static int run_call(struct call *call, struct error *err)
+{
+	const struct microagent_streams streams = {
+		.in = call->in, .out = call->out, .err = call->notes, .cancel = -1};
+	const struct agent_exec exec = {.command = call->command,
+					.user = call->transfer->user,
+					.stdin_open = call->in >= 0};
+	struct agent_stream stream = {0};
+	int status = agent_stream_exec(&stream, &exec, err);
+
+	if (status == 0)
+		status = stream_run(call->transfer->ws, &stream, &streams, NULL, false,
+				    &call->outcome, err);
+	agent_stream_free(&stream);
+	return status;
+}
+
+/* What the helper said on stderr: a code and a text. */
+static int take_notes(const struct call *call, struct error *err)
+{
+	autobuf struct buf notes = BUF_INIT(NOTES_BYTES);
+	const char *text, *line;
+	char code[32] = "";
+
+	if (call->outcome.start_error[0])
+		return error_set(err, ERR_UNSUPPORTED,
+				 "%s: the guest's software is too old for it; start the workspace "
+				 "anew with --prepare",
+				 call->outcome.start_error);
+	if (lseek(call->notes, 0, SEEK_SET) < 0 || fd_read_to_end(call->notes, &notes, NULL) < 0)
+		return error_set(err, ERR_IO, "the guest's helper failed");
+	text = buf_string(&notes);
+	line = text ? strchr(text, '\n') : NULL;
+	if (!line || (size_t)(line - text) >= sizeof(code))
+		return error_set(err, ERR_IO, "the guest's helper failed");
+	memcpy(code, text, (size_t)(line - text));
+	return error_set(err, error_code_from_name(code), "%s", line + 1);
+}
+
+static bool has_failed(const struct call *call)
+{
+	return call->outcome.end == MICROAGENT_EXITED && call->outcome.exit_code != 0;
+}
+
+struct freezing {
+	struct call call;
+	int status;
+	struct error error;
+};
+
+static void *freeze(void *data)
+{
+	struct freezing *f = data;
+
+	f->status = run_call(&f->call, &f->error);
+	close(f->call.in);
+	close(f->call.out);
+	return NULL;
+}
+
+/* The helper's word, or its end. */
+static int wait_frozen(int said, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_FREEZE_MS) * NS_PER_MS;
+	char word[7];
+
+	if (fd_wait(said, POLLIN, deadline, err) < 0)
+		return error_prefix(err, "the guest did not freeze its file system");
+	return fd_read_exact(said, word, sizeof(word), err);
+}
+
+int transfer_frozen(const struct transfer *transfer, const char *path,
+		    int (*work)(void *data, struct error *err), void *data, struct error *err)
+{
+	const char *const command[] = {HELPER, "freeze", path, NULL};
+	autoclose int notes = fd_memfd("notes", "", 0, err);
+	int told[2], said[2], status;
+	struct freezing f = {0};
+	pthread_t thread;
+
+	if (notes < 0 || fd_pipe(told, err) < 0 || fd_pipe(said, err) < 0)
+		return -1;
+	autoclose int tell = told[1], hear = said[0];
+	f.call = (struct call){transfer, command, told[0], said[1], notes, {0}};
+	status = pthread_create(&thread, NULL, freeze, &f);
+	if (status != 0) {
+		close(told[0]);
+		close(said[1]);
+		return error_errno(err, status, "thread");
+	}
+	status = wait_frozen(hear, err);
+	if (status == 0)
+		status = work(data, err);
+	close(steal_fd(&tell)); /* thaws */
+	pthread_join(thread, NULL);
+	if (f.status < 0) {
+		*err = f.error;
+		return -1;
+	}
+	return has_failed(&f.call) ? take_notes(&f.call, err) : status;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The digest of a file on its way: XXH64, fast enough for an emulated processor. */
+#ifndef BASE_TREE_DIGEST_H
+#define BASE_TREE_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tree_digest;
+
+struct tree_digest *tree_digest_new(void); /* NULL: no memory */
+void tree_digest_free(struct tree_digest *digest);
+void tree_digest_begin(struct tree_digest *digest);
+void tree_digest_add(struct tree_digest *digest, const void *bytes, size_t len);
+uint64_t tree_digest_end(const struct tree_digest *digest);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/tree_inside.h"
+
+#include <string.h>
+
+static size_t depth_of(const char *path)
+{
+	size_t depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/';
+	return depth;
+}
+
+static bool is_up(const char *p, size_t len)
+{
+	return len == 2 && p[0] == '.' && p[1] == '.';
+}
+
+static bool has_up(const char *target)
+{
+	while (*target) {
+		size_t len = strcspn(target, "/");
+
+		if (is_up(target, len))
+			return true;
+		target += len + (target[len] == '/');
+	}
+	return false;
+}
+
+/* Leading ".." lead through directories that were made for the tree; what follows them goes down,
+ * through links of which the same is true. So such a link stays in the tree, whatever the others
+ * are. */
+static bool stays_inside(const char *path, const char *target)
+{
+	size_t depth = depth_of(path);
+
+	if (*target == '/' || !*target)
+		return false;
+	for (;;) {
+		size_t len = strcspn(target, "/");
+
+		if (is_up(target, len)) {
+			if (depth-- == 0)
+				return false;
+		} else if (len > 0 && !(len == 1 && target[0] == '.')) {
+			return !has_up(target);
+		}
+		if (!target[len])
+			return true;
+		target += len + 1;
+	}
+}
+
+/* What follows root in an absolute path; NULL: it is elsewhere. */
+static const char *below(const char *root, const char *target)
+{
+	size_t len = strlen(root);
+
+	while (len > 0 && root[len - 1] == '/')
+		len--;
+	if (strncmp(target, root, len) != 0 || (target[len] && target[len] != '/'))
+		return NULL;
+	return target + len + strspn(target + len, "/");
+}
+
+static bool make_relative(const char *root, const char *path, char *target)
+{
+	const char *rest = below(root, target);
+	char text[TREE_PATH_MAX + 1] = "";
+	size_t depth = depth_of(path);
+	size_t len;
+
+	if (!rest || 3 * depth + strlen(rest) + 2 > TREE_PATH_MAX)
+		return false;
+	while (depth-- > 0)
+		strcat(text, "../");
+	strcat(text, rest);
+	len = strlen(text);
+	strcpy(target, len ? text : ".");
+	return true;
+}
+
+bool tree_link_inside(const char *root, const char *path, char target[TREE_PATH_MAX + 1])
+{
+	if (*target == '/' && !make_relative(root, path, target))
+		return false;
+	return stays_inside(path, target);
+}

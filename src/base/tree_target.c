@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a received file or tree is to be. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/tree_stream.h"
+
+static int open_dir(int root_fd, const char *path, bool confined)
+{
+	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+			       .resolve = confined ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0};
+
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+static int set_name(struct tree_target *target, const char *name, struct error *err)
+{
+	struct stat st;
+
+	if (!*name || strlen(name) > 255 || strchr(name, '/') || !strcmp(name, ".") ||
+	    !strcmp(name, ".."))
+		return error_set(err, ERR_INVALID, "\"%.255s\" is no name for a file", name);
+	snprintf(target->name, sizeof(target->name), "%s", name);
+	if (fstatat(target->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
+	if (S_ISLNK(st.st_mode))
+		return error_set(err, ERR_CONFLICT,
+				 "%s is a symbolic link, which is not written through", name);
+	if (S_ISREG(st.st_mode))
+		return 0;
+	return error_set(err, ERR_CONFLICT, "%s is there already and no regular file", name);
+}
+
+/* The directory of path, "." or "/" where it names none. */
+static int open_parent_of(int root_fd, const char *path, bool confined, const char **last,
+			  struct error *err)
+{
+	const char *slash = strrchr(path, '/');
+	autofree char *parent = NULL;
+	int fd;
+
+	*last = slash ? slash + 1 : path;
+	parent = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	if (!parent)
+		return error_errno(err, ENOMEM, "files");
+	fd = open_dir(root_fd, parent, confined);
+	return fd < 0 ? error_errno(err, errno, "%.300s", parent) : fd;
+}
+
+int tree_target_open(int root_fd, const char *path, bool confined, const char *name_within,
+		     struct tree_target *out, struct error *err)
+{
+	struct tree_target target = {.dir = open_dir(root_fd, path, confined)};
+	const char *name = name_within;
+
+	if (target.dir < 0)
+		target.dir = open_parent_of(root_fd, path, confined, &name, err);
+	if (target.dir < 0)
+		return -1;
+	if (set_name(&target, name, err) < 0) {
+		close(target.dir);
+		return -1;
+	}
+	*out = target;
+	return 0;
+}
+
+void tree_target_close(struct tree_target *target)
+{
+	if (target->dir >= 0)
+		close(target->dir);
+	target->dir = -1;
+}

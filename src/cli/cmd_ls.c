@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* ls: what a path of a workspace names. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/guest.h"
+#include "cli/guest_path.h"
+
+struct ls_values {
+	bool is_long, itself;
+	const char *user;
+};
+
+static const struct cli_option ls_options[] = {
+	{"long", 'l', CLI_OPTION_FLAG, offsetof(struct ls_values, is_long), NULL,
+	 "mode, owner, size and time too", 0, 0},
+	{"directory", 'd', CLI_OPTION_FLAG, offsetof(struct ls_values, itself), NULL,
+	 "the directory or link itself, not what is in it", 0, 0},
+	{"user", 'u', CLI_OPTION_STRING, offsetof(struct ls_values, user), "USER",
+	 "with whose rights (default: the image's user, else uid 1000)", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+static const char *text_of(const json_t *entry, const char *key)
+{
+	const char *text = json_string_value(json_object_get(entry, key));
+
+	return text ? text : "";
+}
+
+static int64_t number_of(const json_t *entry, const char *key)
+{
+	return json_integer_value(json_object_get(entry, key));
+}
+
+/* The first letter of a long line, and what follows a name in a short one. */
+static const struct type_row {
+	const char *name;
+	char letter;
+	const char *mark;
+} types[] = {
+	{"directory", 'd', "/"}, {"link", 'l', "@"}, {"fifo", 'p', "|"}, {"socket", 's', "="},
+	{"block", 'b', ""},	 {"char", 'c', ""},  {"file", '-', ""},
+};
+
+static const struct type_row *type_of(const json_t *entry)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (strcmp(types[i].name, text_of(entry, "type")) == 0)
+			return &types[i];
+	return &types[ARRAY_SIZE(types) - 1];
+}
+
+static void fill_mode(const json_t *entry, char out[11])
+{
+	static const char letters[] = "rwxrwxrwx", special[] = "sst";
+	unsigned mode = (unsigned)number_of(entry, "mode");
+
+	out[0] = type_of(entry)->letter;
+	for (unsigned i = 0; i < 9; i++)
+		out[1 + i] = mode & (0400u >> i) ? letters[i] : '-';
+	for (unsigned i = 0; i < 3; i++)
+		if (mode & (04000u >> i))
+			out[3 + 3 * i] =
+				mode & (0100u >> (3 * i)) ? special[i] : (char)(special[i] - 32);
+	out[10] = '\0';
+}
+
+static void fill_time(const json_t *entry, char out[32])
+{
+	time_t when = (time_t)number_of(entry, "mtime");
+	struct tm tm;
+
+	out[0] = '\0';
+	if (localtime_r(&when, &tm))
+		strftime(out, 32, "%Y-%m-%d %H:%M", &tm);
+}
+
+/* Digits of the largest size. */
+static int size_width(const json_t *entries)
+{
+	const json_t *entry;
+	int width = 1;
+	size_t i;
+
+	json_array_foreach(entries, i, entry)
+	{
+		int len = snprintf(NULL, 0, "%" PRId64, number_of(entry, "size"));
+
+		width = len > width ? len : width;
+	}
+	return width;
+}
+
+static int add_long(struct cli_table *table, const json_t *entry, int width, struct error *err)
+{
+	char mode[11], owner[48], size[24], when[32], name[8300];
+	const char *target = text_of(entry, "target");
+	const char *const cells[] = {mode, owner, size, when, name};
+
+	fill_mode(entry, mode);
+	fill_time(entry, when);
+	snprintf(owner, sizeof(owner), "%" PRId64 ":%" PRId64, number_of(entry, "uid"),
+		 number_of(entry, "gid"));
+	snprintf(size, sizeof(size), "%*" PRId64, width, number_of(entry, "size"));
+	snprintf(name, sizeof(name), "%s%s%s", text_of(entry, "name"), *target ? " -> " : "",
+		 target);
+	return cli_table_row(table, cells, err);
+}
+
+static int print_long(const json_t *entries, struct error *err)
+{
+	static const char *const heads[] = {"mode", "owner", "bytes", "modified", "name"};
+	auto_table struct cli_table table = {0};
+	int width = size_width(entries);
+	const json_t *entry;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(entries, i, entry)
+	{
+		if (add_long(&table, entry, width, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	return CLI_EXIT_OK;
+}
+
+static int print_short(const json_t *entries)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(entries, i, entry)
+	{
+		cli_print_safe(stdout, text_of(entry, "name"));
+		printf("%s\n", type_of(entry)->mark);
+	}
+	return CLI_EXIT_OK;
+}
+
+/* As of a listing, also of the one thing itself. */
+static json_t *ask(struct microagent *agent, const char *name, const char *path,
+		   const struct ls_values *values, struct error *err)
+{
+	json_auto_t *answer = NULL;
+	json_t *entry;
+
+	if (!values->itself)
+		return microagent_list_files(agent, name, path, values->user, err);
+	entry = microagent_stat_file(agent, name, path, values->user, err);
+	answer = json_object();
+	if (!entry || json_put(answer, "path", json_string_lossy(path, strlen(path)), err) < 0 ||
+	    json_put(answer, "entries", json_pack("[o]", entry), err) < 0)
+		return NULL;
+	return steal_ptr(&answer);
+}
+
+/* The guest knows the path alone. */
+static int name_workspace(const char *name, struct error *err)
+{
+	char message[sizeof(err->msg)];
+
+	snprintf(message, sizeof(message), "%s", err->msg);
+	if (message[0] == '/')
+		error_set(err, err->code, "%s:%.900s", name, message);
+	return -1;
+}
+
+static int list(struct cli *cli, const char *name, const char *path, const struct ls_values *values,
+		struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct microagent *agent = guest_open(cli, &progress, err);
+	json_auto_t *answer = NULL;
+
+	if (!agent)
+		return -1;
+	progress_start(&progress, "listing");
+	answer = ask(agent, name, path, values, err);
+	microagent_close(agent);
+	progress_end(&progress);
+	if (!answer)
+		return name_workspace(name, err);
+	if (cli->json)
+		return cli_print_json(answer, err);
+	return values->is_long ? print_long(json_object_get(answer, "entries"), err)
+			       : print_short(json_object_get(answer, "entries"));
+}
+
+static int run_ls(struct cli *cli, const void *values, const struct cli_words *args,
+		  struct error *err)
+{
+	const char *path = NULL;
+	char name[64];
+
+	if (args->count == 2) {
+		if (guest_check_name(cli, args->items[0], err) < 0)
+			return -1;
+		if (args->items[1][0] != '/')
+			return cli_usage(cli, err, "%s: the path in the workspace must be absolute",
+					 args->items[1]);
+		return list(cli, args->items[0], args->items[1], values, err);
+	}
+	if (guest_path_parse(args->items[0], name, &path))
+		return guest_check_name(cli, name, err) < 0 ? -1
+							    : list(cli, name, path, values, err);
+	if (strchr(args->items[0], ':') || strchr(args->items[0], '/'))
+		return cli_usage(cli, err,
+				 "%s: the path in the workspace must be absolute, NAME:/PATH",
+				 args->items[0]);
+	return guest_check_name(cli, args->items[0], err) < 0
+		       ? -1
+		       : list(cli, args->items[0], "/", values, err);
+}
+
+const struct cli_command cli_ls = {
+	.name = "ls",
+	.args = "NAME[:/PATH] | NAME /PATH",
+	.summary = "list a directory of a workspace",
+	.help = "Sorted by name; without a path the root directory. A workspace that is not "
+		"running\n"
+		"is read by a machine that runs nothing of it.\n",
+	.group = CLI_GROUP_RUN,
+	.options = ls_options,
+	.values_size = sizeof(struct ls_values),
+	.min_args = 1,
+	.max_args = 2,
+	.run = run_ls,
+};
