@@ -36,7 +36,7 @@ HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-FOLDERS := base contract store channel backend backend/qemu supervisor vsockd netgate artifact guest api cli
+FOLDERS := base contract store channel backend backend/qemu supervisor vsockd netgate artifact guest api session cli
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 sources = $(filter-out %/main.c,$(wildcard src/$(1)/*.c))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
@@ -81,7 +81,7 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
 endef
-$(eval $(call program,microagent,cli,cli api channel store contract base,-ljansson))
+$(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson))
 $(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend channel store contract base,-ljansson))
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))

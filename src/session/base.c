@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* A base on disk: finding it, reading what is recorded of it, comparing its files with that. */
+#include "session/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "channel/hasher.h"
+
+#define METADATA_BYTES (1u << 20)
+
+void base_close(struct base *base)
+{
+	if (base->fd >= 0)
+		close(base->fd);
+	free(base->path);
+	json_decref(base->metadata);
+	*base = (struct base)BASE_NONE;
+}
+
+/* --- metadata ----------------------------------------------------------------------------------- */
+
+/* {path-like key, sha256} of a file. */
+static int check_file(const json_t *metadata, const char *section, const char *key,
+		      struct error *err)
+{
+	const char *name = NULL, *sha256 = NULL;
+	json_t *object = NULL;
+
+	if (json_get_object(metadata, "", section, JSON_REQUIRED, &object, err) < 0 ||
+	    json_get_string(object, section, key, JSON_REQUIRED, &name, err) < 0 ||
+	    json_get_string(object, section, "sha256", JSON_REQUIRED, &sha256, err) < 0)
+		return -1;
+	if (!digest_is_valid(sha256))
+		return error_set(err, ERR_INVALID, "%s.sha256 is no digest", section);
+	return 0;
+}
+
+static int check_shape(const json_t *metadata, struct error *err)
+{
+	int64_t format = 0, version = 0, memory = 1, cpus = 1;
+	const char *name = NULL;
+
+	if (json_get_int(metadata, "", "format", JSON_REQUIRED, 1, INT32_MAX, &format, err) < 0)
+		return -1;
+	if (format > 1)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "format %lld is of a newer version of microagent",
+				 (long long)format);
+	if (json_get_string(metadata, "", "name", JSON_REQUIRED, &name, err) < 0 ||
+	    json_get_int(metadata, "", "version", JSON_REQUIRED, 1, INT32_MAX, &version, err) < 0 ||
+	    json_get_int(metadata, "", "memoryMiB", JSON_OPTIONAL, 1, INT32_MAX, &memory, err) <
+		    0 ||
+	    json_get_int(metadata, "", "cpuCount", JSON_OPTIONAL, 1, INT32_MAX, &cpus, err) < 0)
+		return -1;
+	if (check_file(metadata, "disk", "file", err) < 0 ||
+	    check_file(metadata, "kernel", "path", err) < 0)
+		return -1;
+	return check_file(metadata, "initrd", "path", err);
+}
+
+json_t *base_metadata_read(int fd, const char *path, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(METADATA_BYTES);
+	json_auto_t *metadata = NULL;
+	struct error why = {0};
+
+	if (path_read_file_at(fd, BASE_METADATA, &text, &why) == 0)
+		metadata = json_load_strict(buf_bytes(&text), text.len, &why);
+	if (metadata && check_shape(metadata, &why) == 0)
+		return steal_ptr(&metadata);
+	error_set(err, why.code == ERR_UNSUPPORTED ? ERR_UNSUPPORTED : ERR_IO,
+		  "%s/" BASE_METADATA ": %s", path, why.msg);
+	return NULL;
+}
+
+/* --- finding ------------------------------------------------------------------------------------ */
+
+unsigned base_newest(const struct state_dir *dir, const char *name)
+{
+	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
+	const struct dirent *entry;
+	unsigned newest = 0;
+
+	if (own >= 0 && !entries)
+		close(own);
+	while (entries && (entry = readdir(entries))) {
+		struct base_name found;
+
+		if (base_name_of_bundle(entry->d_name, &found) && !strcmp(found.name, name) &&
+		    found.version > newest)
+			newest = found.version;
+	}
+	return newest;
+}
+
+static int not_found(const char *word, const char *dir, struct error *err)
+{
+	return error_set(err, ERR_NOT_FOUND,
+			 "there is no base \"%s\" in %s: `microagent base list` shows those that "
+			 "are there, `microagent base create %s` makes one",
+			 word, dir, word);
+}
+
+/* A version is looked for by its name, else the newest. */
+static int find_bundle(const struct state_dir *dir, const char *word, struct base *base,
+		       struct error *err)
+{
+	char file[sizeof(base->name.full) + 8];
+
+	if (!base->name.version)
+		base->name.version = base_newest(dir, base->name.name);
+	if (!base->name.version)
+		return not_found(word, dir->path, err);
+	snprintf(base->name.full, sizeof(base->name.full), "%s-v%u", base->name.name,
+		 base->name.version);
+	snprintf(file, sizeof(file), "%s" SESSION_SUFFIX, base->name.full);
+	base->path = path_join(dir->path, file, err);
+	if (!base->path)
+		return -1;
+	base->fd = openat(dir->fd, file, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (base->fd < 0 && errno == ENOENT)
+		return not_found(word, dir->path, err);
+	if (base->fd < 0)
+		return error_errno(err, errno, "%s", base->path);
+	return 0;
+}
+
+static int lock(const struct base *base, enum base_use use, struct error *err)
+{
+	if (flock(base->fd, (use == BASE_SHARED ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return error_errno(err, errno, "%s", base->path);
+	return error_set(err, ERR_CONFLICT,
+			 use == BASE_SHARED ? "base %s is being deleted"
+					    : "a session is being made of base %s just now",
+			 base->name.full);
+}
+
+static int open_in(const struct state_dir *dir, const char *word, enum base_use use,
+		   struct base *base, struct error *err)
+{
+	if (base_name_parse(word, &base->name, err) < 0 || find_bundle(dir, word, base, err) < 0 ||
+	    lock(base, use, err) < 0)
+		return -1;
+	base->metadata = base_metadata_read(base->fd, base->path, err);
+	return base->metadata ? 0 : -1;
+}
+
+int base_open(const struct microagent *agent, const char *word, enum base_use use, struct base *out,
+	      struct error *err)
+{
+	struct base base = BASE_NONE;
+	struct state_dir dir;
+	struct error why = {0};
+	int status;
+
+	if (state_sub_open(agent, BASES_DIR, false, &dir, &why) < 0) {
+		if (why.code == ERR_NOT_FOUND)
+			return not_found(word, agent->state_path, err);
+		*err = why;
+		return -1;
+	}
+	status = open_in(&dir, word, use, &base, err);
+	state_dir_close(&dir);
+	if (status < 0) {
+		base_close(&base);
+		return -1;
+	}
+	*out = base;
+	return 0;
+}
+
+/* --- files -------------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *metadata, const char *section, const char *key)
+{
+	return json_string_value(json_object_get(json_object_get(metadata, section), key));
+}
+
+void base_files_free(struct base_file files[BASE_FILES])
+{
+	for (size_t i = 0; i < BASE_FILES; i++)
+		free(steal_ptr(&files[i].path));
+}
+
+int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err)
+{
+	static const struct {
+		const char *label, *key;
+	} rows[BASE_FILES] = {{"disk", "file"}, {"kernel", "path"}, {"initrd", "path"}};
+	struct base_file files[BASE_FILES] = {0};
+
+	for (size_t i = 0; i < BASE_FILES; i++) {
+		files[i].label = rows[i].label;
+		files[i].sha256 = text_of(base->metadata, rows[i].label, "sha256");
+		/* The disk's is relative to the bundle, which may have been moved with it. */
+		files[i].path = path_join(base->path,
+					  text_of(base->metadata, rows[i].label, rows[i].key), err);
+		if (!files[i].path) {
+			base_files_free(files);
+			return -1;
+		}
+	}
+	memcpy(out, files, sizeof(files));
+	return 0;
+}
+
+static int check_digest(const struct base *base, const struct base_file *file, struct error *err)
+{
+	autoclose int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char now[DIGEST_TEXT];
+
+	if (fd < 0)
+		return error_errno(err, errno, "base %s: %s", base->name.full, file->path);
+	if (digest_of(fd, DIGEST_FILE, now, err) < 0)
+		return error_prefix(err, "base %s: %s", base->name.full, file->path);
+	if (strcmp(now, file->sha256) == 0)
+		return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "base %s is damaged: its %s, %s, is not what was sealed (%.12s now, "
+			 "%.12s then); `microagent base create %s` makes a new version",
+			 base->name.full, file->label, file->path, now, file->sha256,
+			 base->name.name);
+}
+
+int base_check(const struct base *base, struct error *err)
+{
+	struct base_file files[BASE_FILES];
+	int status = base_files(base, files, err);
+
+	if (status < 0)
+		return -1;
+	for (size_t i = 0; status == 0 && i < BASE_FILES; i++)
+		status = check_digest(base, &files[i], err);
+	base_files_free(files);
+	return status;
+}

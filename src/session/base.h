@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A base: a bundle <state>/bases/NAME-vN.bundle with a disk that is never written again.
+ *
+ *   metadata.json  what it is made of, with digests (schema/base.json)
+ *   disk.img       raw ext4
+ *   overlay.qcow2  an empty layer over the disk, to be copied where the file system has no reflinks
+ *
+ * It is made under another name and renamed when it is sealed, so a bundle under its final name is
+ * whole. Who makes a session of it holds a shared flock on its directory meanwhile; who deletes it
+ * holds an exclusive one and then looks for sessions.
+ */
+#ifndef SESSION_BASE_H
+#define SESSION_BASE_H
+
+#include "session/session.h"
+
+#define BASE_METADATA "metadata.json"
+#define BASE_DISK "disk.img"
+#define BASE_LAYER "overlay.qcow2"
+#define BASE_NAME_MAX 32
+
+/* "web", 3 and "web-v3". */
+struct base_name {
+	char name[BASE_NAME_MAX + 1];
+	unsigned version; /* 0: the newest */
+	char full[BASE_NAME_MAX + 16];
+};
+/* "web-v3" or "web"; ERR_INVALID. */
+int base_name_parse(const char *word, struct base_name *out, struct error *err);
+/* "web-v3.bundle". */
+bool base_name_of_bundle(const char *file, struct base_name *out);
+
+struct base {
+	struct base_name name;
+	int fd; /* of the bundle; a shared or exclusive flock is on it */
+	char *path;
+	json_t *metadata; /* its shape is checked */
+};
+#define BASE_NONE        \
+	{                \
+		.fd = -1 \
+	}
+
+enum base_use { BASE_SHARED, BASE_EXCLUSIVE };
+/* ERR_NOT_FOUND names the base and what there is; ERR_CONFLICT: somebody is at work on it. */
+int base_open(const struct microagent *agent, const char *word, enum base_use use, struct base *out,
+	      struct error *err);
+void base_close(struct base *base); /* accepts BASE_NONE */
+#define auto_base __attribute__((cleanup(base_close)))
+
+/* The newest version of name in dir; 0: there is none. */
+unsigned base_newest(const struct state_dir *dir, const char *name);
+
+/* What of a base is a file, and where. */
+struct base_file {
+	const char *label; /* "disk", "kernel", "initrd" */
+	char *path;
+	const char *sha256; /* as recorded */
+};
+#define BASE_FILES 3
+int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err);
+void base_files_free(struct base_file files[BASE_FILES]);
+/* ERR_CONFLICT naming the first file whose digest is not the recorded one; ERR_IO where it cannot be
+ * read. Digests are remembered, so this is quick unless a file was touched. */
+int base_check(const struct base *base, struct error *err);
+
+/* Sets or clears the flag that lets nobody change a file, where there is such a flag and we may. */
+void base_set_immutable(int dir, const char *file, bool on);
+
+/* metadata.json of a bundle; an error names the file. */
+json_t *base_metadata_read(int fd, const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* What there is of bases, whether it is whole, and their end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "channel/hasher.h"
+#include "session/base.h"
+
+void base_set_immutable(int dir, const char *file, bool on)
+{
+	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int flags = 0;
+
+	if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
+		return;
+	flags = on ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+	(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err)
+{
+	auto_base struct base base = BASE_NONE;
+
+	if (base_open(agent, word, BASE_SHARED, &base, err) < 0 ||
+	    json_put_string(base.metadata, "path", base.path, err) < 0)
+		return NULL;
+	return steal_ptr(&base.metadata);
+}
+
+/* --- list --------------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct base_name *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	if (order)
+		return order;
+	return x->version < y->version ? -1 : x->version > y->version;
+}
+
+/* Sorted; malloc'd. */
+static struct base_name *list_names(const struct state_dir *dir, size_t *count, struct error *err)
+{
+	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
+	autofree struct base_name *names = calloc(1, sizeof(*names));
+	const struct dirent *entry;
+	size_t n = 0;
+
+	if (own >= 0 && !entries)
+		close(own);
+	if (!entries || !names) {
+		error_errno(err, errno, "%s", dir->path);
+		return NULL;
+	}
+	while ((entry = readdir(entries))) {
+		struct base_name *more;
+
+		if (!base_name_of_bundle(entry->d_name, &names[n]))
+			continue;
+		more = reallocarray(names, ++n + 1, sizeof(*names));
+		if (!more) {
+			error_errno(err, ENOMEM, "%s", dir->path);
+			return NULL;
+		}
+		names = more;
+	}
+	qsort(names, n, sizeof(*names), compare_names);
+	*count = n;
+	return steal_ptr(&names);
+}
+
+/* One that is being deleted just now is passed over. */
+static int add_base(struct microagent *agent, const char *name, json_t *list, struct error *err)
+{
+	struct error why = {0};
+	json_auto_t *entry = microagent_base_show(agent, name, &why);
+
+	if (!entry && (why.code == ERR_NOT_FOUND || why.code == ERR_CONFLICT))
+		return 0;
+	if (!entry)
+		entry = json_pack("{s:s,s:o}", "name", name, "error",
+				  json_string_lossy(why.msg, strlen(why.msg)));
+	if (!entry || json_array_append(list, entry) < 0)
+		return error_errno(err, ENOMEM, "list of bases");
+	return 0;
+}
+
+json_t *microagent_base_list(struct microagent *agent, struct error *err)
+{
+	json_auto_t *list = json_array();
+	autofree struct base_name *names = NULL;
+	struct error why = {0};
+	struct state_dir dir;
+	size_t count = 0;
+
+	if (state_sub_open(agent, BASES_DIR, false, &dir, &why) == 0) {
+		names = list_names(&dir, &count, err);
+		state_dir_close(&dir);
+		if (!names)
+			return NULL;
+	} else if (why.code != ERR_NOT_FOUND) {
+		*err = why;
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (add_base(agent, names[i].full, list, err) < 0)
+			return NULL;
+	return json_pack("{s:O}", "bases", list);
+}
+
+/* --- verify ------------------------------------------------------------------------------------- */
+
+static json_t *verify_file(const struct base_file *file)
+{
+	autoclose int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char now[DIGEST_TEXT] = "";
+	struct error why = {0};
+
+	if (fd < 0)
+		error_errno(&why, errno, "%s", file->path);
+	else if (digest_of(fd, DIGEST_FILE, now, &why) == 0 && strcmp(now, file->sha256) != 0)
+		error_set(&why, ERR_CONFLICT, "%s: %.12s now, %.12s when it was sealed", file->path,
+			  now, file->sha256);
+	if (!why.code)
+		return json_pack("{s:s,s:b}", "file", file->path, "ok", 1);
+	return json_pack("{s:s,s:b,s:o}", "file", file->path, "ok", 0, "error",
+			 json_string_lossy(why.msg, strlen(why.msg)));
+}
+
+json_t *microagent_base_verify(struct microagent *agent, const char *word, struct error *err)
+{
+	auto_base struct base base = BASE_NONE;
+	json_auto_t *checks = json_array();
+	struct base_file files[BASE_FILES];
+	bool ok = true, complete = checks != NULL;
+
+	if (base_open(agent, word, BASE_SHARED, &base, err) < 0 ||
+	    base_files(&base, files, err) < 0)
+		return NULL;
+	for (size_t i = 0; i < BASE_FILES; i++) {
+		json_t *check = verify_file(&files[i]);
+
+		ok = ok && json_is_true(json_object_get(check, "ok"));
+		complete = complete && json_array_append_new(checks, check) == 0;
+	}
+	base_files_free(files);
+	if (!complete) {
+		error_errno(err, ENOMEM, "verification");
+		return NULL;
+	}
+	return json_pack("{s:b,s:s,s:O}", "ok", (int)ok, "name", base.name.full, "checks", checks);
+}
+
+/* --- delete ------------------------------------------------------------------------------------- */
+
+/* A session that is made of the base; its record says so. */
+static int refuse_used(struct microagent *agent, const struct base *base, struct error *err)
+{
+	json_auto_t *answer = microagent_session_list(agent, err);
+	const json_t *session;
+	size_t i;
+
+	if (!answer)
+		return -1;
+	json_array_foreach(json_object_get(answer, "sessions"), i, session)
+	{
+		const char *of = json_string_value(json_object_get(session, "base"));
+		const char *name = json_string_value(json_object_get(session, "name"));
+
+		if (of && strcmp(of, base->name.full) == 0)
+			return error_set(err, ERR_CONFLICT,
+					 "session %s is made of base %s: `microagent session "
+					 "destroy %s` first",
+					 name, base->name.full, name);
+	}
+	return 0;
+}
+
+/* It loses its name first: a bundle under its name is whole. */
+static int remove_bundle(const struct state_dir *dir, const struct base *base, struct error *err)
+{
+	static const char *const files[] = {BASE_DISK, BASE_LAYER, BASE_METADATA};
+	char file[sizeof(base->name.full) + 8], gone[sizeof(file) + 16];
+
+	snprintf(file, sizeof(file), "%s" SESSION_SUFFIX, base->name.full);
+	snprintf(gone, sizeof(gone), ".making-%s", file);
+	if (renameat(dir->fd, file, dir->fd, gone) < 0)
+		return error_errno(err, errno, "%s", base->path);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		base_set_immutable(base->fd, files[i], false);
+	return path_remove_tree_at(dir->fd, gone, err);
+}
+
+int microagent_base_delete(struct microagent *agent, const char *word, struct error *err)
+{
+	auto_base struct base base = BASE_NONE;
+	struct base_name name;
+	struct state_dir dir;
+	int status;
+
+	if (base_name_parse(word, &name, err) < 0)
+		return -1;
+	if (!name.version)
+		return error_set(err, ERR_INVALID,
+				 "which version of %s? `microagent base list` shows them, and "
+				 "NAME-vN is deleted",
+				 word);
+	if (base_open(agent, word, BASE_EXCLUSIVE, &base, err) < 0 ||
+	    refuse_used(agent, &base, err) < 0 ||
+	    state_sub_open(agent, BASES_DIR, false, &dir, err) < 0)
+		return -1;
+	status = remove_bundle(&dir, &base, err);
+	state_dir_close(&dir);
+	return status;
+}

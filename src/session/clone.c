@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The disk of a session: a reflink of the base's where the file system has them, else a copy of the
+ * base's empty layer, which takes what is written. Either is made in a time that does not depend on
+ * the base's size, and the base's bytes are never written.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "channel/hasher.h"
+#include "session/base.h"
+
+#define RAW "rootfs.ext4"
+#define LAYER "rootfs.qcow2"
+
+/* ERR_UNSUPPORTED where the file system has no reflinks, or the two are on different ones. */
+static int reflink(int from, int dir, const char *name, struct error *err)
+{
+	autoclose int to =
+		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int errnum;
+
+	if (to < 0)
+		return error_errno(err, errno, "%s", name);
+	if (ioctl(to, FICLONE, from) == 0)
+		return 0;
+	errnum = errno;
+	unlinkat(dir, name, 0);
+	if (errnum == EOPNOTSUPP || errnum == ENOTTY || errnum == EXDEV || errnum == EINVAL)
+		return error_set(err, ERR_UNSUPPORTED, "no reflinks");
+	return error_errno(err, errnum, "%s", name);
+}
+
+/* The clone's digest is the base's, and prepare need not hash it. */
+static int reflink_disk(const struct base *base, int dir, struct error *err)
+{
+	autoclose int from = openat(base->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct digest_key before = {0};
+	autoclose int clone = -1;
+
+	if (from < 0)
+		return error_errno(err, errno, "%s/" BASE_DISK, base->path);
+	if (digest_key(from, DIGEST_FILE, &before, err) < 0 || reflink(from, dir, RAW, err) < 0)
+		return -1;
+	clone = openat(dir, RAW, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (clone >= 0)
+		digest_remember_clone(&before, from, clone);
+	return 0;
+}
+
+static int copy_layer(const struct base *base, int dir, struct error *err)
+{
+	autoclose int from = openat(base->fd, BASE_LAYER, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (from < 0)
+		return error_errno(err, errno, "%s/" BASE_LAYER, base->path);
+	return path_clone_file_at(from, dir, LAYER, 0600, NULL, err);
+}
+
+/* *method: "reflink" or "overlay". */
+static int clone_disk(const struct base *base, int dir, const char **method, struct error *err)
+{
+	struct error why = {0};
+
+	*method = "reflink";
+	if (reflink_disk(base, dir, &why) == 0)
+		return 0;
+	if (why.code != ERR_UNSUPPORTED) {
+		*err = why;
+		return -1;
+	}
+	*method = "overlay";
+	return copy_layer(base, dir, err);
+}
+
+/* --- the record ---------------------------------------------------------------------------------- */
+
+json_t *session_record_read(const struct workspace *ws, struct error *err)
+{
+	json_auto_t *record = workspace_read(ws, SESSION_RECORD, err);
+	const char *text = NULL;
+	struct error why = {0};
+
+	if (!record)
+		return NULL;
+	if (json_get_string(record, "", "name", JSON_REQUIRED, &text, &why) == 0 &&
+	    json_get_string(record, "", "base", JSON_REQUIRED, &text, &why) == 0 &&
+	    json_get_string(record, "", "clone", JSON_REQUIRED, &text, &why) == 0 &&
+	    json_get_string(record, "", "source", JSON_REQUIRED, &text, &why) == 0 &&
+	    json_get_string(record, "", "createdAt", JSON_REQUIRED, &text, &why) == 0)
+		return steal_ptr(&record);
+	workspace_damaged(ws, SESSION_RECORD, &why, err);
+	return NULL;
+}
+
+static int write_record(struct microagent_session *session, const struct base *base,
+			const struct workspace *ws, const char *method, struct error *err)
+{
+	char now[CLOCK_TEXT];
+	json_auto_t *record = NULL;
+
+	clock_rfc3339(clock_real_ns(), now);
+	record = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s}", "format", 1, "name", session->name, "base",
+			   base->name.full, "createdAt", now, "source", "new", "clone", method);
+	if (!record)
+		return error_errno(err, ENOMEM, "session");
+	if (workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
+		return -1;
+	session->record = steal_ptr(&record);
+	return 0;
+}
+
+/* --- the workspace ------------------------------------------------------------------------------- */
+
+static int64_t number_of(const struct base *base, const char *key)
+{
+	return json_integer_value(json_object_get(base->metadata, key));
+}
+
+static json_t *make_session_config(const struct microagent_session *session,
+				   const struct base *base,
+				   const struct microagent_session_spec *spec,
+				   const struct make *make, const char *layer_over,
+				   struct error *err)
+{
+	const struct microagent_spec whole = {
+		.accelerator = spec->accelerator,
+		.network = spec->network,
+		.network_interface = spec->network_interface,
+		.allow = spec->allow,
+		.memory_mib = spec->memory_mib ? spec->memory_mib : number_of(base, "memoryMiB"),
+		.cpus = spec->cpus ? spec->cpus : number_of(base, "cpuCount"),
+		.publish = spec->publish,
+		.mediation = spec->mediation,
+		.mediation_optional = spec->mediation_optional,
+		.vsock = spec->vsock,
+	};
+	json_auto_t *config = make_config(session->agent, make, &whole, err);
+
+	if (config && layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0)
+		return NULL;
+	return steal_ptr(&config);
+}
+
+/* The kernel and initrd that the base was sealed with. */
+static int take_kernel(const struct base_file files[BASE_FILES], struct make *make,
+		       struct error *err)
+{
+	make->kernel.path = strdup(files[1].path);
+	make->kernel.initrd = strdup(files[2].path);
+	return make->kernel.path && make->kernel.initrd ? 0 : error_errno(err, ENOMEM, "session");
+}
+
+static int fill(struct microagent_session *session, const struct base *base,
+		const struct microagent_session_spec *spec,
+		const struct base_file files[BASE_FILES], struct make *make, json_t **config,
+		struct error *err)
+{
+	const char *method = NULL;
+	bool layered;
+
+	if (clone_disk(base, make->ws.fd, &method, err) < 0)
+		return error_prefix(err, "session of base %s", base->name.full);
+	layered = strcmp(method, "overlay") == 0;
+	make->rootfs = workspace_path(&make->ws, layered ? LAYER : RAW, err);
+	if (!make->rootfs || take_kernel(files, make, err) < 0 ||
+	    write_record(session, base, &make->ws, method, err) < 0)
+		return -1;
+	*config =
+		make_session_config(session, base, spec, make, layered ? files[0].path : NULL, err);
+	return *config ? 0 : -1;
+}
+
+int session_clone(struct microagent_session *session, const struct base *base,
+		  const struct microagent_session_spec *spec, struct make *make, json_t **config,
+		  struct error *err)
+{
+	struct base_file files[BASE_FILES];
+	struct state_dir sessions;
+	int status;
+
+	/* Made with its parent, which make_empty() does not do. */
+	if (state_dir_open(session->agent->state_path, true, &sessions, err) < 0)
+		return -1;
+	state_dir_close(&sessions);
+	if (base_check(base, err) < 0 || base_files(base, files, err) < 0)
+		return -1;
+	status = make_empty(session->agent, session->id, make, err);
+	if (status == 0 && fill(session, base, spec, files, make, config, err) < 0) {
+		make_undo(make);
+		make_free(make);
+		status = -1;
+	}
+	base_files_free(files);
+	return status;
+}

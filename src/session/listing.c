@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions as they are told: one by its handle, all by their directories. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "session/session.h"
+
+static const char *const record_keys[] = {"base", "source", "clone", "createdAt"};
+
+static int put_record(json_t *out, const json_t *record, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(record_keys); i++) {
+		json_t *value = json_object_get(record, record_keys[i]);
+
+		if (value && json_put(out, record_keys[i], json_incref(value), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_timing(json_t *timings, const char *key, double ms, struct error *err)
+{
+	return ms > 0 ? json_put(timings, key, json_real(ms), err) : 0;
+}
+
+json_t *microagent_session_describe(const struct microagent_session *session, struct error *err)
+{
+	autofree char *path = path_join(session->agent->state_path, session->id, err);
+	json_auto_t *out = json_object();
+	json_t *timings = json_object();
+
+	if (!path || json_put_string(out, "name", session->name, err) < 0 ||
+	    json_put_string(out, "path", path, err) < 0 ||
+	    put_record(out, session->record, err) < 0 ||
+	    json_put(out, "timings", timings, err) < 0 ||
+	    put_timing(timings, "cloneMs", session->clone_ms, err) < 0 ||
+	    put_timing(timings, "bootMs", session->boot_ms, err) < 0)
+		return NULL;
+	return steal_ptr(&out);
+}
+
+/* A damaged record is an entry that says so, as a damaged workspace is. */
+static int add_record(const struct state_dir *dir, const char *id, json_t *entry, struct error *err)
+{
+	json_auto_t *record = NULL;
+	struct error why = {0};
+	struct workspace ws;
+
+	if (workspace_open(dir, id, false, &ws, &why) == 0) {
+		record = session_record_read(&ws, &why);
+		workspace_close(&ws);
+	}
+	if (record)
+		return put_record(entry, record, err);
+	if (json_object_get(entry, "error"))
+		return 0;
+	return json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err);
+}
+
+/* Of a workspace the part that is told of a session; foreign ones are passed over. */
+static int add_session(const struct state_dir *dir, const json_t *workspace, json_t *list,
+		       struct error *err)
+{
+	static const char *const keys[] = {"state", "observedAt", "memoryMiB", "cpuCount", "error"};
+	const char *id = json_string_value(json_object_get(workspace, "name"));
+	json_auto_t *entry = json_object();
+	char name[SESSION_NAME_ROOM];
+
+	if (!id || !session_name_of_id(id, name))
+		return 0;
+	if (json_put_string(entry, "name", name, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_t *value = json_object_get(workspace, keys[i]);
+
+		if (value && json_put(entry, keys[i], json_incref(value), err) < 0)
+			return -1;
+	}
+	if (add_record(dir, id, entry, err) < 0)
+		return -1;
+	return json_array_append(list, entry) == 0 ? 0 : error_errno(err, ENOMEM, "sessions");
+}
+
+static int fill_list(struct microagent *sessions, json_t *list, struct error *err)
+{
+	json_auto_t *answer = microagent_list(sessions, err);
+	const json_t *workspace;
+	struct state_dir dir;
+	int status = 0;
+	size_t i;
+
+	if (!answer)
+		return -1;
+	if (json_array_size(json_object_get(answer, "workspaces")) == 0)
+		return 0;
+	if (state_dir_open(sessions->state_path, false, &dir, err) < 0)
+		return -1;
+	json_array_foreach(json_object_get(answer, "workspaces"), i, workspace)
+	{
+		if (status == 0)
+			status = add_session(&dir, workspace, list, err);
+	}
+	state_dir_close(&dir);
+	return status;
+}
+
+json_t *microagent_session_list(struct microagent *agent, struct error *err)
+{
+	struct microagent *sessions = sessions_agent(agent, err);
+	json_auto_t *list = json_array();
+	int status = sessions ? fill_list(sessions, list, err) : -1;
+
+	microagent_close(sessions);
+	return status == 0 ? json_pack("{s:O}", "sessions", list) : NULL;
+}
