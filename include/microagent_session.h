@@ -33,21 +33,21 @@ struct microagent_base_spec {
 	int64_t cpus;	    /* 0: 1 */
 };
 
-/* Makes the next version of name and seals it. *base is what microagent_base_show() tells of it; a new
+/* Makes the next version of the base called word and seals it. *base is what microagent_base_show() tells of it; a new
  * reference. On failure there is no base of it. */
-int microagent_base_create(struct microagent *agent, const char *name,
+int microagent_base_create(struct microagent *agent, const char *word,
 			   const struct microagent_base_spec *spec, json_t **base,
 			   struct error *err);
 /* {"bases":[...]}: the metadata of each (schema/base.json), by name and version. One whose metadata is
  * damaged is listed with "name" and "error". */
 json_t *microagent_base_list(struct microagent *agent, struct error *err);
 /* metadata.json of a base (schema/base.json) with "path", its bundle. */
-json_t *microagent_base_show(struct microagent *agent, const char *base, struct error *err);
+json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err);
 /* Hashes what the base is made of and compares with what was recorded when it was sealed: {"ok",
  * "name","checks":[{"file","ok","error"?}]}. A difference is an answer, not an error. */
-json_t *microagent_base_verify(struct microagent *agent, const char *base, struct error *err);
+json_t *microagent_base_verify(struct microagent *agent, const char *word, struct error *err);
 /* ERR_CONFLICT, naming one, when a session is made of it. */
-int microagent_base_delete(struct microagent *agent, const char *base, struct error *err);
+int microagent_base_delete(struct microagent *agent, const char *word, struct error *err);
 
 /* ---- sessions ------------------------------------------------------------------------------ */
 
@@ -69,16 +69,16 @@ struct microagent_session;
 /* The session's disk, cloned, and its workspace, prepared; nothing runs yet. */
 int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,
-				  struct microagent_session **session, struct error *err);
+				  struct microagent_session **out, struct error *err);
 /* Boots it; returns when the first command would succeed. On failure the session stays as it is,
  * for microagent_session_destroy(). */
 int microagent_session_boot(struct microagent_session *session, struct error *err);
 /* Both; on failure nothing of it is left. */
 int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
-			      struct microagent_session **session, struct error *err);
+			      struct microagent_session **out, struct error *err);
 /* One that was made before, by whomever. ERR_NOT_FOUND. */
-int microagent_session_open(struct microagent *agent, const char *name,
-			    struct microagent_session **session, struct error *err);
+int microagent_session_open(struct microagent *agent, const char *word,
+			    struct microagent_session **out, struct error *err);
 /* Ends its machine, removes all of it, and verifies that it is gone. The handle stays until
  * microagent_session_close(). One that is gone already is success. */
 int microagent_session_destroy(struct microagent_session *session, struct error *err);

@@ -5,19 +5,11 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cli/attend.h"
+#include "cli/exec.h"
 #include "cli/guest.h"
 #include "cli/rlimit.h"
 
-struct exec_values {
-	struct attend_input input;
-	bool terminal;
-	const char *cwd, *user;
-	struct cli_words env, rlimits;
-	int64_t timeout, resume;
-};
-
-static const struct cli_option exec_options[] = {
+const struct cli_option exec_options[] = {
 	ATTEND_INPUT_OPTIONS(struct exec_values, input),
 	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct exec_values, terminal), NULL,
 	 "run it on a terminal of the guest, and on ours", 0, 0},
@@ -95,10 +87,9 @@ static int exec_in(const struct cli *cli, struct microagent *agent,
 	return attend(cli, &how, run_on, &exec, err);
 }
 
-static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,
-		    struct error *err)
+int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_words *args,
+	     struct error *err)
 {
-	const struct exec_values *v = values;
 	const struct attend how = {v->input, v->terminal, v->timeout};
 	json_auto_t *rlimits = NULL;
 	struct microagent *agent;
@@ -112,9 +103,15 @@ static int run_exec(struct cli *cli, const void *values, const struct cli_words 
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
-	code = exec_in(cli, agent, values, rlimits, args, err);
+	code = exec_in(cli, agent, v, rlimits, args, err);
 	microagent_close(agent);
 	return code;
+}
+
+static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	return exec_run(cli, values, args, err);
 }
 
 const struct cli_command cli_exec = {

@@ -11,6 +11,7 @@
 const struct cli_command *const cli_commands[] = {
 	&cli_run,
 	&cli_exec,
+	&cli_session,
 	&cli_connect,
 	&cli_cp,
 	&cli_ls,
@@ -37,6 +38,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_contract,
 	&cli_kernel,
 	&cli_image,
+	&cli_base,
 	&cli_version,
 	&cli_help,
 	NULL,
@@ -95,7 +97,7 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 
 /* `kernel` and its like: explains itself when no command of it is named. */
 static int run_group(struct cli *cli, const struct cli_command *group, const char *const *words,
-		     size_t count, struct error *err)
+		     size_t count, bool *guest_exit, struct error *err)
 {
 	const struct cli_command *command;
 	bool help = false;
@@ -111,6 +113,7 @@ static int run_group(struct cli *cli, const struct cli_command *group, const cha
 	command = cli_find(group->sub, words[used]);
 	if (!command)
 		return unknown_command(cli, group->name, group->sub, words[used], err);
+	*guest_exit = command->guest_exit;
 	return run_command(cli, group->name, command, words + used + 1, count - used - 1, err);
 }
 
@@ -138,6 +141,6 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 		return unknown_command(cli, "", cli_commands, words[used], err);
 	*guest_exit = command->guest_exit;
 	if (command->sub)
-		return run_group(cli, command, words + used + 1, count - used - 1, err);
+		return run_group(cli, command, words + used + 1, count - used - 1, guest_exit, err);
 	return run_command(cli, "", command, words + used + 1, count - used - 1, err);
 }

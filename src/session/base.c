@@ -153,6 +153,8 @@ static int open_in(const struct state_dir *dir, const char *word, enum base_use 
 	if (base_name_parse(word, &base->name, err) < 0 || find_bundle(dir, word, base, err) < 0 ||
 	    lock(base, use, err) < 0)
 		return -1;
+	if (use == BASE_EXCLUSIVE)
+		return 0;
 	base->metadata = base_metadata_read(base->fd, base->path, err);
 	return base->metadata ? 0 : -1;
 }

@@ -35,13 +35,14 @@ struct base {
 	struct base_name name;
 	int fd; /* of the bundle; a shared or exclusive flock is on it */
 	char *path;
-	json_t *metadata; /* its shape is checked */
+	json_t *metadata; /* its shape is checked; NULL with BASE_EXCLUSIVE */
 };
 #define BASE_NONE        \
 	{                \
 		.fd = -1 \
 	}
 
+/* Exclusive: to be deleted, whatever state it is in. */
 enum base_use { BASE_SHARED, BASE_EXCLUSIVE };
 /* ERR_NOT_FOUND names the base and what there is; ERR_CONFLICT: somebody is at work on it. */
 int base_open(const struct microagent *agent, const char *word, enum base_use use, struct base *out,

@@ -63,11 +63,10 @@ static void sweep(const struct state_dir *dir)
 			remove_abandoned(dir, entry->d_name);
 }
 
-static int make_directory(struct making *m, struct error *err)
+static int make_locked(struct making *m, struct error *err)
 {
 	autofree char *path = NULL;
 
-	sweep(&m->dir);
 	if (asprintf(&path, "%s/" MAKING "XXXXXX", m->dir.path) < 0) {
 		path = NULL;
 		return error_errno(err, ENOMEM, "base");
@@ -76,11 +75,20 @@ static int make_directory(struct making *m, struct error *err)
 		return error_errno(err, errno, "%s", m->dir.path);
 	snprintf(m->name, sizeof(m->name), "%s", strrchr(path, '/') + 1);
 	m->fd = openat(m->dir.fd, m->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* Between the two a sweep may have taken it for abandoned: then this one begins anew. */
 	if (m->fd < 0 || flock(m->fd, LOCK_EX | LOCK_NB) < 0)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "another base is being made at this very moment; try again");
+		return error_errno(err, errno, "%s", path);
 	return 0;
+}
+
+/* bases itself is locked meanwhile: nobody sees a directory that is not locked yet. */
+static int make_directory(struct making *m, struct error *err)
+{
+	autoclose int bases = openat(m->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (bases < 0 || flock(bases, LOCK_EX) < 0)
+		return error_errno(err, errno, "%s", m->dir.path);
+	sweep(&m->dir);
+	return make_locked(m, err);
 }
 
 static void making_end(struct making *m)
@@ -295,6 +303,18 @@ static void remember_disk(const struct making *m, const json_t *metadata)
 		digest_remember(&key, digest);
 }
 
+static int put_path(const struct making *m, const struct base_name *name, json_t *metadata,
+		    struct error *err)
+{
+	autofree char *path = NULL;
+
+	if (asprintf(&path, "%s/%s" SESSION_SUFFIX, m->dir.path, name->full) < 0) {
+		path = NULL;
+		return error_errno(err, ENOMEM, "base");
+	}
+	return json_put_string(metadata, "path", path, err);
+}
+
 /* The name is taken by whoever renames first; the other takes the next version. */
 static int publish(struct making *m, const struct base_name *name, struct error *err)
 {
@@ -327,8 +347,9 @@ static int seal(struct making *m, struct base_name *name, const struct microagen
 		remember_disk(m, metadata);
 		status = publish(m, name, err);
 		if (status == 0) {
-			*base = steal_ptr(&metadata);
-			return 0;
+			status = put_path(m, name, metadata, err);
+			*base = status == 0 ? steal_ptr(&metadata) : NULL;
+			return status;
 		}
 		make_immutable(m, false);
 		if (status < 0)

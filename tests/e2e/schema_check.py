@@ -96,6 +96,9 @@ def validate_response(command, answer):
 CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doctor", "version": "cli-version", "contract": "contract", "logs": "cli-logs",
        "events": "cli-events", "profiles": "cli-profiles", "network": "cli-network",
        "exec": "cli-exec", "run": "cli-exec", "cp": "cli-copy", "ls": "cli-ls", "artifacts get": "cli-copy", "artifacts": "cli-artifacts",
+       "base create": "cli-base", "base show": "cli-base", "base list": "cli-bases", "base verify": "cli-base-verify",
+       "base delete": "cli-named", "session create": "cli-session", "session list": "cli-sessions",
+       "session destroy": "cli-named", "session exec": "cli-exec",
        "kernel list": "cli-kernel-list", "image list": "cli-image-list",
        "kernel verify": "cli-verify", "image verify": "cli-verify", "kernel install": "cli-artifact",
        "kernel build": "cli-artifact", "kernel refresh": "cli-artifact", "image build": "cli-artifact"}
@@ -103,7 +106,7 @@ CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doct
 
 def validate_cli(words, document):
     """What `microagent --json WORDS` has printed on stdout."""
-    if document.get("ok") is False and not {"verdict", "backend", "kernels", "images"} & set(document):
+    if document.get("ok") is False and not {"verdict", "backend", "kernels", "images", "checks"} & set(document):
         validate("error" if "responses" not in document else "cli-many", document)
         return
     name = CLI.get(" ".join(words[:2])) or CLI.get(words[0])

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* base: what sessions are cloned from. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/guest.h"
+#include "microagent_session.h"
+
+struct base_values {
+	const char *image, *kernel;
+	int64_t memory, cpus;
+};
+
+static const char *text_of(const json_t *base, const char *key)
+{
+	return json_string_value(json_object_get(base, key));
+}
+
+/* --- create ------------------------------------------------------------------------------------- */
+
+static int create_in(struct cli *cli, struct microagent *agent, const struct base_values *v,
+		     const char *name, struct error *err)
+{
+	const struct microagent_base_spec spec = {
+		.image = v->image, .kernel = v->kernel, .memory_mib = v->memory, .cpus = v->cpus};
+	json_auto_t *base = NULL;
+
+	if (microagent_base_create(agent, name, &spec, &base, err) < 0)
+		return -1;
+	if (cli->json)
+		return cli_print_json(base, err);
+	printf("%s: sealed; `microagent session create --base %s` makes a session of it\n",
+	       text_of(base, "name"), name);
+	return CLI_EXIT_OK;
+}
+
+static int run_create(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct microagent *agent = guest_open(cli, &progress, err);
+	int code;
+
+	if (!agent)
+		return -1;
+	progress_start(&progress, "making the base");
+	code = create_in(cli, agent, values, args->items[0], err);
+	microagent_close(agent);
+	return code;
+}
+
+/* --- list --------------------------------------------------------------------------------------- */
+
+static int add_row(struct cli_table *table, const json_t *base, struct error *err)
+{
+	const json_t *disk = json_object_get(base, "disk");
+	const char *sha256 = text_of(disk, "sha256");
+	char mib[24] = "", digest[13] = "";
+
+	if (disk)
+		snprintf(mib, sizeof(mib), "%" PRIdMAX,
+			 (intmax_t)json_integer_value(json_object_get(disk, "bytes")) >> 20);
+	if (sha256)
+		snprintf(digest, sizeof(digest), "%.12s", sha256);
+	const char *const cells[] = {
+		text_of(base, "name"),
+		text_of(base, "createdAt"),
+		mib[0] ? mib : NULL,
+		digest[0] ? digest : NULL,
+		text_of(json_object_get(base, "source"), "ref"),
+		text_of(base, "error"),
+	};
+
+	return cli_table_row(table, cells, err);
+}
+
+static int print_list(const json_t *bases, struct error *err)
+{
+	static const char *const heads[] = {"NAME",   "CREATED", "MIB",
+					    "SHA256", "MADE OF", "DETAIL"};
+	auto_table struct cli_table table = {0};
+	const json_t *base;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(bases, i, base)
+	{
+		if (add_row(&table, base, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	if (json_array_size(bases) == 0)
+		cli_warn("there is no base: `microagent base create NAME` makes one");
+	return CLI_EXIT_OK;
+}
+
+static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *answer = NULL;
+
+	(void)values;
+	(void)args;
+	if (!agent)
+		return -1;
+	answer = microagent_base_list(agent, err);
+	microagent_close(agent);
+	if (!answer)
+		return -1;
+	return cli->json ? cli_print_json(answer, err)
+			 : print_list(json_object_get(answer, "bases"), err);
+}
+
+/* --- show, verify, delete ------------------------------------------------------------------------ */
+
+static int run_show(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *base = NULL;
+	autofree char *text = NULL;
+
+	(void)values;
+	if (!agent)
+		return -1;
+	base = microagent_base_show(agent, args->items[0], err);
+	microagent_close(agent);
+	if (!base)
+		return -1;
+	if (cli->json)
+		return cli_print_json(base, err);
+	text = json_dumps(base, JSON_INDENT(2));
+	if (text)
+		printf("%s\n", text);
+	return CLI_EXIT_OK;
+}
+
+static int print_checks(const json_t *answer)
+{
+	const json_t *checks = json_object_get(answer, "checks"), *check;
+	size_t i;
+
+	json_array_foreach(checks, i, check)
+	{
+		const char *error = text_of(check, "error");
+
+		fputs(error ? "DIFFERS  " : "ok       ", stdout);
+		cli_print_safe(stdout, error ? error : text_of(check, "file"));
+		fputc('\n', stdout);
+	}
+	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
+static int run_verify(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *answer = NULL;
+
+	(void)values;
+	if (!agent)
+		return -1;
+	answer = microagent_base_verify(agent, args->items[0], err);
+	microagent_close(agent);
+	if (!answer)
+		return -1;
+	if (!cli->json)
+		return print_checks(answer);
+	if (cli_print_json(answer, err) < 0)
+		return -1;
+	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
+static int run_delete(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	int status;
+
+	(void)values;
+	if (!agent)
+		return -1;
+	status = microagent_base_delete(agent, args->items[0], err);
+	microagent_close(agent);
+	if (status < 0)
+		return -1;
+	if (cli->json) {
+		json_auto_t *answer = json_pack("{s:b,s:s}", "ok", 1, "name", args->items[0]);
+
+		return cli_print_json(answer, err);
+	}
+	printf("%s: deleted\n", args->items[0]);
+	return CLI_EXIT_OK;
+}
+
+static const struct cli_option create_options[] = {
+	{"image", 0, CLI_OPTION_STRING, offsetof(struct base_values, image), "IMAGE",
+	 "name in the cache, or path of a raw ext4 file (default: busybox)", 0, 0},
+	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct base_values, kernel), "KERNEL",
+	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
+	{"memory", 0, CLI_OPTION_INT, offsetof(struct base_values, memory), "MIB",
+	 "memory of its sessions (default: 256)", 1, INT32_MAX},
+	{"cpus", 0, CLI_OPTION_INT, offsetof(struct base_values, cpus), "N",
+	 "processors of its sessions (default: 1)", 1, INT32_MAX},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+static const struct cli_command base_create = {
+	.name = "create",
+	.args = "NAME",
+	.summary = "make the next version of a base and seal it",
+	.help = "The version is NAME-v1, NAME-v2 and so on; NAME alone means the newest one.\n",
+	.options = create_options,
+	.values_size = sizeof(struct base_values),
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_create,
+};
+
+static const struct cli_command base_list = {
+	.name = "list",
+	.summary = "the bases and what they were made of",
+	.run = run_list,
+};
+
+static const struct cli_command base_show = {
+	.name = "show",
+	.args = "NAME",
+	.summary = "what is recorded of a base",
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_show,
+};
+
+static const struct cli_command base_verify = {
+	.name = "verify",
+	.args = "NAME",
+	.summary = "compare a base with its recorded digests",
+	.help = "Ends with 1 when a file differs or is missing.\n",
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_verify,
+};
+
+static const struct cli_command base_delete = {
+	.name = "delete",
+	.args = "NAME-vN",
+	.summary = "remove a base of which no session is made",
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_delete,
+};
+
+static const struct cli_command *const base_commands[] = {
+	&base_create, &base_list, &base_show, &base_verify, &base_delete, NULL,
+};
+
+const struct cli_command cli_base = {
+	.name = "base",
+	.args = "COMMAND",
+	.summary = "the sealed disks that sessions are cloned from",
+	.group = CLI_GROUP_HOST,
+	.sub = base_commands,
+};

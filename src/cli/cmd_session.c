@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* session: a machine for one task, cloned from a base and destroyed afterwards. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/exec.h"
+#include "cli/guest.h"
+#include "microagent_session.h"
+
+struct session_values {
+	const char *base, *accelerator, *network, *network_interface, *mediation;
+	int64_t memory, cpus;
+	struct cli_words allow, publish, vsock;
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* --- create ------------------------------------------------------------------------------------- */
+
+static int create_in(struct cli *cli, struct microagent *agent, const struct session_values *v,
+		     struct error *err)
+{
+	const struct microagent_session_spec spec = {
+		.base = v->base,
+		.memory_mib = v->memory,
+		.cpus = v->cpus,
+		.accelerator = v->accelerator,
+		.network = v->network,
+		.network_interface = v->network_interface,
+		.allow = v->allow.items,
+		.publish = v->publish.items,
+		.mediation = v->mediation,
+		.vsock = v->vsock.items,
+	};
+	struct microagent_session *session = NULL;
+	json_auto_t *described = NULL;
+
+	if (microagent_session_create(agent, &spec, &session, err) < 0)
+		return -1;
+	described = microagent_session_describe(session, err);
+	microagent_session_close(session);
+	if (!described)
+		return -1;
+	if (cli->json)
+		return cli_print_json(described, err);
+	printf("%s\n", text_of(described, "name"));
+	return CLI_EXIT_OK;
+}
+
+static int run_create(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	const struct session_values *v = values;
+	struct microagent *agent;
+	int code;
+
+	(void)args;
+	if (!v->base)
+		return cli_usage(cli, err,
+				 "--base NAME says what the session is a clone of; `microagent "
+				 "base list` shows what there is");
+	agent = guest_open(cli, &progress, err);
+	if (!agent)
+		return -1;
+	progress_start(&progress, "booting the session");
+	code = create_in(cli, agent, v, err);
+	microagent_close(agent);
+	return code;
+}
+
+/* --- list --------------------------------------------------------------------------------------- */
+
+static int print_list(const json_t *sessions, struct error *err)
+{
+	static const char *const heads[] = {"NAME", "BASE", "STATE", "SOURCE", "CLONE", "DETAIL"};
+	auto_table struct cli_table table = {0};
+	const json_t *session;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(sessions, i, session)
+	{
+		const char *const cells[] = {
+			text_of(session, "name"),  text_of(session, "base"),
+			text_of(session, "state"), text_of(session, "source"),
+			text_of(session, "clone"), text_of(session, "error"),
+		};
+
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	if (json_array_size(sessions) == 0)
+		cli_warn("there is no session: `microagent session create --base NAME` makes one");
+	return CLI_EXIT_OK;
+}
+
+static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *answer = NULL;
+
+	(void)values;
+	(void)args;
+	if (!agent)
+		return -1;
+	answer = microagent_session_list(agent, err);
+	microagent_close(agent);
+	if (!answer)
+		return -1;
+	return cli->json ? cli_print_json(answer, err)
+			 : print_list(json_object_get(answer, "sessions"), err);
+}
+
+/* --- exec --------------------------------------------------------------------------------------- */
+
+/* A session is a workspace of the state directory below. */
+static int exec_in(struct cli *cli, struct microagent *agent, const struct exec_values *values,
+		   const struct cli_words *args, struct error *err)
+{
+	autofree const char **words = calloc(args->count + 1, sizeof(*words));
+	autofree char *place = NULL, *id = NULL;
+	struct microagent_session *session = NULL;
+
+	/* For its errors, which speak of sessions. */
+	if (microagent_session_open(agent, args->items[0], &session, err) < 0)
+		return -1;
+	if (asprintf(&place, "%s/sessions", microagent_state_dir(agent)) < 0)
+		place = NULL;
+	if (asprintf(&id, "%s.bundle", microagent_session_name(session)) < 0)
+		id = NULL;
+	microagent_session_close(session);
+	if (!words || !place || !id)
+		return error_errno(err, ENOMEM, "session");
+	memcpy(words, args->items, args->count * sizeof(*words));
+	words[0] = id;
+	const struct cli_words all = {words, args->count};
+	const char *before = cli->state_dir_option;
+
+	cli->state_dir_option = place;
+	int code = exec_run(cli, values, &all, err);
+	cli->state_dir_option = before;
+	return code;
+}
+
+static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	int code;
+
+	if (!agent)
+		return -1;
+	code = exec_in(cli, agent, values, args, err);
+	microagent_close(agent);
+	return code;
+}
+
+/* --- destroy ------------------------------------------------------------------------------------ */
+
+static int destroy_one(struct cli *cli, struct microagent *agent, const char *name,
+		       struct error *err)
+{
+	struct microagent_session *session = NULL;
+	json_auto_t *answer = NULL;
+	int status;
+
+	if (microagent_session_open(agent, name, &session, err) < 0)
+		return -1;
+	status = microagent_session_destroy(session, err);
+	microagent_session_close(session);
+	if (status < 0)
+		return -1;
+	if (!cli->json) {
+		printf("%s: destroyed\n", name);
+		return CLI_EXIT_OK;
+	}
+	answer = json_pack("{s:b,s:s}", "ok", 1, "name", name);
+	return cli_print_json(answer, err);
+}
+
+static int run_destroy(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct microagent *agent = guest_open(cli, &progress, err);
+	int code;
+
+	(void)values;
+	if (!agent)
+		return -1;
+	progress_start(&progress, "destroying the session");
+	code = destroy_one(cli, agent, args->items[0], err);
+	microagent_close(agent);
+	return code;
+}
+
+#define OPTION(field) offsetof(struct session_values, field)
+
+static const struct cli_option create_options[] = {
+	{"base", 0, CLI_OPTION_STRING, OPTION(base), "NAME",
+	 "what it is a clone of: NAME is the newest version, NAME-vN that one", 0, 0},
+	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB", "memory in MiB (default: the base's)",
+	 1, INT32_MAX},
+	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N", "processors (default: the base's)", 1,
+	 INT32_MAX},
+	{"accelerator", 0, CLI_OPTION_STRING, OPTION(accelerator), "NAME",
+	 "auto, kvm or tcg (default: auto)", 0, 0},
+	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE",
+	 "nat, isolated or bridged (default: nat: the internet, nothing of this host)", 0, 0},
+	{"network-interface", 0, CLI_OPTION_STRING, OPTION(network_interface), "NAME",
+	 "the host's bridge, for --network bridged", 0, 0},
+	{"allow", 0, CLI_OPTION_LIST, OPTION(allow), "PREFIX",
+	 "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
+	{"publish", 'p', CLI_OPTION_LIST, OPTION(publish), "[HOST:]HOSTPORT:GUESTPORT",
+	 "TCP port of the guest that the host listens for; may be given again", 0, 0},
+	{"mediation", 0, CLI_OPTION_STRING, OPTION(mediation), "PORT=HOST:PORT",
+	 "vsock port that leads to the mediator", 0, 0},
+	{"vsock", 0, CLI_OPTION_LIST, OPTION(vsock), "PORT=HOST:PORT",
+	 "further vsock port of the host; may be given again", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+static const struct cli_command session_create = {
+	.name = "create",
+	.summary = "a new session, ready for its first command; prints its name",
+	.options = create_options,
+	.values_size = sizeof(struct session_values),
+	.run = run_create,
+};
+
+static const struct cli_command session_list = {
+	.name = "list",
+	.summary = "the sessions and their states",
+	.run = run_list,
+};
+
+static const struct cli_command session_exec = {
+	.name = "exec",
+	.args = "NAME [--] CMD [WORD...]",
+	.summary = "run a command in a session, as `microagent exec` does",
+	.options = exec_options,
+	.values_size = sizeof(struct exec_values),
+	.min_args = 2,
+	.max_args = SIZE_MAX,
+	.takes_command = true,
+	.plain_args = 1,
+	.guest_exit = true,
+	.run = run_exec,
+};
+
+static const struct cli_command session_destroy = {
+	.name = "destroy",
+	.args = "NAME",
+	.summary = "end a session and remove all of it",
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_destroy,
+};
+
+static const struct cli_command *const session_commands[] = {
+	&session_create, &session_list, &session_exec, &session_destroy, NULL,
+};
+
+const struct cli_command cli_session = {
+	.name = "session",
+	.args = "COMMAND",
+	.summary = "machines for one task each, cloned from a base",
+	.group = CLI_GROUP_RUN,
+	.sub = session_commands,
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What `exec` is made of, for commands that run something in a guest of another kind. */
+#ifndef CLI_EXEC_H
+#define CLI_EXEC_H
+
+#include "cli/attend.h"
+
+struct exec_values {
+	struct attend_input input;
+	bool terminal;
+	const char *cwd, *user;
+	struct cli_words env, rlimits;
+	int64_t timeout, resume;
+};
+extern const struct cli_option exec_options[];
+
+/* args: the workspace, and the command's words. */
+int exec_run(struct cli *cli, const struct exec_values *values, const struct cli_words *args,
+	     struct error *err);
+
+#endif

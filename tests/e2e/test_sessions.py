@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Bases and the sessions that are cloned from them."""
+
+import hashlib
+import json
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import schema_check
+from conftest import image
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def create(host, *words):
+    return host.json("session", "create", "--network", "isolated", *words)
+
+
+@pytest.fixture
+def base(host):
+    return host.json("base", "create", "web")
+
+
+def bundle(host, name="web-v1"):
+    return host.state / "bases" / f"{name}.bundle"
+
+
+def refused(host, *words, code=1):
+    done = host(*words)
+    assert done.returncode == code, (done.stdout, done.stderr)
+    return done.stderr
+
+
+def test_the_life_of_a_session(host, base):
+    assert base["name"] == "web-v1" and base["disk"]["sha256"] == image(host, "busybox")["sha256"]
+    schema_check.validate("base", json.loads((bundle(host) / "metadata.json").read_text()))
+    assert {p.name: p.stat().st_mode & 0o777 for p in bundle(host).iterdir()} == {
+        "disk.img": 0o444, "overlay.qcow2": 0o444, "metadata.json": 0o444}
+    assert host.json("base", "list")["bases"] == [base] and host.json("base", "show", "web") == base
+
+    session = create(host, "--base", "web")
+    name = session["name"]
+    schema_check.validate("session", json.loads((host.state / "sessions" / f"{name}.bundle" / "session.json").read_text()))
+    assert session["base"] == "web-v1" and session["source"] == "new" and session["timings"]["bootMs"] > 0
+    config = json.loads((host.state / "sessions" / f"{name}.bundle" / "workspace.json").read_text())["config"]
+    assert (config["memoryMiB"], config["cpuCount"]) == (256, 1)
+    listed = host.json("session", "list")["sessions"]
+    assert [(s["name"], s["state"], s["base"]) for s in listed] == [(name, "running", "web-v1")]
+    assert host("list", check=0).stdout.splitlines()[1:] == []  # not a workspace of the user's own
+
+    done = host("session", "exec", name, "--", "sh", "-c", "echo out; echo err >&2; echo mine > /workspace/f; id -un; exit 3")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\nagent\n", "err\n")
+    assert host("session", "exec", f"{name}.bundle", "--", "cat", "/workspace/f", check=0).stdout == "mine\n"
+    assert host("session", "exec", name, "--", "/nowhere").returncode == 127
+
+    other = create(host, "--base", "web-v1", "--memory", 192)
+    assert host("session", "exec", other["name"], "--", "ls", "/workspace", check=0).stdout == ""
+    assert "is made of base web-v1: `microagent session destroy session-" in refused(host, "base", "delete", "web-v1")
+    for one in (name, other["name"]):
+        assert host.json("session", "destroy", one) == {"ok": True, "name": one}
+    assert f"there is no session {name}" in refused(host, "session", "destroy", name)
+    assert host.json("session", "list") == {"sessions": []}
+    assert sha256(bundle(host) / "disk.img") == base["disk"]["sha256"]
+    host("base", "delete", "web-v1", check=0)
+
+
+def test_versions_of_a_base(host, base):
+    second = host.json("base", "create", "web", "--memory", 300, "--cpus", 2)
+    assert (second["name"], second["memoryMiB"], second["cpuCount"]) == ("web-v2", 300, 2)
+    assert host.json("base", "show", "web")["name"] == "web-v2"
+    with ThreadPoolExecutor(4) as pool:
+        made = sorted(b["name"] for b in pool.map(lambda _: host.json("base", "create", "web"), range(4)))
+    assert made == ["web-v3", "web-v4", "web-v5", "web-v6"]
+    rows = host("base", "list", check=0).stdout.splitlines()
+    assert [row.split()[0] for row in rows] == ["NAME"] + [f"web-v{n}" for n in range(1, 7)]
+    assert "which version of web?" in refused(host, "base", "delete", "web")
+    for n in range(1, 7):
+        assert host.json("base", "delete", f"web-v{n}") == {"ok": True, "name": f"web-v{n}"}
+    assert host.json("base", "list") == {"bases": []}
+
+
+def damage(path):
+    subprocess.run(["chattr", "-i", path], check=False, stderr=subprocess.DEVNULL)
+    path.chmod(0o644)
+    with open(path, "r+b") as file:
+        file.seek(4096)
+        file.write(b"damaged")
+
+
+def test_a_damaged_base_is_not_cloned(host, base):
+    damage(bundle(host) / "disk.img")
+    assert "base web-v1 is damaged: its disk" in refused(host, "session", "create", "--base", "web")
+    answer = host.json("base", "verify", "web", check=1)
+    assert [c["ok"] for c in answer["checks"]] == [False, True, True] and "disk.img" in answer["checks"][0]["error"]
+    assert host.json("session", "list") == {"sessions": []}
+    metadata = bundle(host) / "metadata.json"
+    subprocess.run(["chattr", "-i", metadata], check=False, stderr=subprocess.DEVNULL)
+    metadata.chmod(0o644)
+    metadata.write_text('{"format":1}')
+    assert "metadata.json: name is required" in refused(host, "session", "create", "--base", "web")
+    listed = host.json("base", "list")["bases"]
+    assert listed[0]["name"] == "web-v1" and "metadata.json" in listed[0]["error"]
+    assert f"web-v1" in host("base", "list", check=0).stdout
+    refused(host, "base", "show", "web")
+    host("base", "delete", "web-v1", check=0)
+
+
+def test_refusals(host):
+    assert host.json("base", "list") == {"bases": []} and host.json("session", "list") == {"sessions": []}
+    assert not host.state.exists()
+    for words, text, code in (
+            (("base", "create", "a/b"), "cannot be a base's name", 1),
+            (("base", "create", "n" * 33), "at most 32", 1),
+            (("base", "create", "web-v3"), "the version is given by microagent; name it web", 1),
+            (("base", "create", "web", "--image", "nothing"), "nothing", 1),
+            (("base", "delete", "web-v1"), "there is no base \"web-v1\"", 1),
+            (("session", "create"), "--base NAME", 2),
+            (("session", "create", "--base", "web"), "there is no base \"web\"", 1),
+            (("session", "exec", "web", "--", "true"), "is no name of a session", 125),
+            (("session", "destroy", "../x"), "is no name of a session", 1),
+            (("session", "destroy", "session-2026-05-10T14-22-00Z-a7f3"), "there is no session", 1)):
+        assert text in refused(host, *words, code=code), words
+
+
+def test_a_full_disk_leaves_no_session(host, base):
+    """The clone and its record are small: no room for them means no session."""
+    small = host.base / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1M,mode=700", "none", small], check=True)
+    try:
+        (small / "bases").symlink_to(host.state / "bases")
+        (small / "fill").write_bytes(b"\0" * 900 * 1024)
+        before = sorted(p.name for p in small.iterdir())
+        done = host("--state-dir", small, "session", "create", "--base", "web")
+        assert done.returncode == 75 and "no space left where the state directory is" in done.stderr, done.stderr
+        assert sorted(p.name for p in small.iterdir() if p.name != "sessions") == before
+        assert not [p for p in (small / "sessions").iterdir() if p.name != ".locks"]
+    finally:
+        subprocess.run(["umount", small], check=True)
+    host("base", "delete", "web-v1", check=0)
