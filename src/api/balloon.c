@@ -38,7 +38,5 @@ int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, 
 		return error_set(err, ERR_CONFLICT,
 				 "workspace %s is not running: `microagent start %s` boots it",
 				 name, name);
-	if (err)
-		*err = why;
-	return -1;
+	return error_copy(err, &why);
 }

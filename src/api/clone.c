@@ -91,8 +91,7 @@ static int take_source(const struct existing *existing, struct error *err)
 		return lease;
 	if (why.code == ERR_CONFLICT)
 		return existing_refuse_alive(existing, err);
-	*err = why;
-	return -1;
+	return error_copy(err, &why);
 }
 
 int microagent_clone(struct microagent *agent, const char *source, const char *target,

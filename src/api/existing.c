@@ -32,9 +32,7 @@ int existing_open(const struct microagent *agent, const char *name, struct exist
 	if (state_dir_open(agent->state_path, false, &out->dir, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND)
 			return absent(agent, name, err);
-		if (err)
-			*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	if (workspace_open(&out->dir, name, false, &out->ws, err) < 0) {
 		state_dir_close(&out->dir);
@@ -86,9 +84,7 @@ int existing_accelerator(const struct existing *existing, char out[8], struct er
 	const char *name = "";
 
 	if (!runtime && why.code != ERR_NOT_FOUND) {
-		if (err)
-			*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	if (runtime &&
 	    json_get_string(runtime, "runtime.json", "accelerator", JSON_OPTIONAL, &name, err) < 0)

@@ -128,9 +128,7 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 	while (try_once(guest, timeout_ms ? deadline_ns : once_ns, &why) < 0) {
 		if (may_still_run(guest, &why) && wait_for_change(watch, deadline_ns) == 0)
 			continue;
-		if (err)
-			*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	return 0;
 }
@@ -185,7 +183,7 @@ static int explain(const struct microagent_guest *guest, struct error *err)
 		return -1;
 	if (exec_must_run(&guest->existing.ws, &why) < 0 && why.code == ERR_CONFLICT &&
 	    err->code == ERR_NOT_FOUND)
-		*err = why;
+		error_copy(err, &why);
 	else
 		exec_explain_lost(&guest->existing.ws, err);
 	return -1;

@@ -97,9 +97,7 @@ static int fill_list(struct microagent *agent, json_t *list, struct error *err)
 	if (state_dir_open(agent->state_path, false, &dir, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND)
 			return 0;
-		if (err)
-			*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	names = state_dir_list(&dir, err);
 	json_array_foreach(names, i, name)

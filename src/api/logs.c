@@ -84,9 +84,7 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 			*running = false;
 			return 0;
 		}
-		if (err)
-			*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	*running = lease_is_held(&existing.ws);
 	existing_close(&existing);

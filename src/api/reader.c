@@ -152,7 +152,7 @@ static int explain(struct reader *reader, struct error *err)
 		(void)supervisor_error(answer, &why);
 	if (!why.code)
 		return error_prefix(err, "the machine that reads the disk");
-	*err = why;
+	error_copy(err, &why);
 	return error_prefix(err, "the machine that reads the disk");
 }
 

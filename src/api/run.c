@@ -143,7 +143,7 @@ static int explain(const json_t *answer, struct error *err)
 	if (!err || !is_lost(err))
 		return -1;
 	if (supervisor_error(answer, &why) < 0)
-		*err = why;
+		error_copy(err, &why);
 	else if (detail)
 		error_prefix(err, "the machine ended: %s", detail);
 	return -1;
@@ -176,7 +176,7 @@ static int finish(struct run *run, struct error *err)
 	if (answer)
 		return explain(answer, err);
 	if (err && is_lost(err))
-		*err = why;
+		error_copy(err, &why);
 	return -1;
 }
 
@@ -210,7 +210,7 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 		supervisor_run_free(&run->supervisor);
 	}
 	if (result < 0 && err)
-		*err = why;
+		error_copy(err, &why);
 	if (result == 0)
 		*outcome = run->outcome;
 	/* The supervisor removes what it has taken over; what it refused is still here. */
@@ -237,9 +237,7 @@ static int begin(struct run *run, const struct microagent_spec *spec, char made_
 		if (why.code != ERR_CONFLICT)
 			break;
 	}
-	if (err)
-		*err = why;
-	return -1;
+	return error_copy(err, &why);
 }
 
 int microagent_run(struct microagent *agent, const struct microagent_spec *spec,

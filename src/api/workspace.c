@@ -125,7 +125,5 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 			existing_close(&existing);
 		}
 	}
-	if (err)
-		*err = why;
-	return -1;
+	return error_copy(err, &why);
 }

@@ -13,6 +13,7 @@
 #undef error_set
 #undef error_errno
 #undef error_prefix
+#undef error_copy
 #endif
 
 static const char *const code_names[] = {
@@ -118,6 +119,13 @@ int error_errno(struct error *err, int errnum, const char *fmt, ...)
 		     : snprintf(err->msg + used, room, ": error %d", errnum);
 	if (n > 0)
 		trim_cut_text(err->msg, sizeof(err->msg), used + (size_t)n);
+	return -1;
+}
+
+int error_copy(struct error *err, const struct error *other)
+{
+	if (err)
+		*err = *other;
 	return -1;
 }
 

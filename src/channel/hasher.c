@@ -27,7 +27,7 @@ char *hasher_program(struct error *err)
 	if (!path && why.code == ERR_NOT_FOUND)
 		return strdup("microagent-artifact");
 	if (!path && err)
-		*err = why;
+		error_copy(err, &why);
 	return path;
 }
 

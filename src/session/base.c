@@ -170,8 +170,7 @@ int base_open(const struct microagent *agent, const char *word, enum base_use us
 	if (state_sub_open(agent, BASES_DIR, false, &dir, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND)
 			return not_found(word, agent->state_path, err);
-		*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	status = open_in(&dir, word, use, &base, err);
 	state_dir_close(&dir);

@@ -110,7 +110,7 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 		if (!names)
 			return NULL;
 	} else if (why.code != ERR_NOT_FOUND) {
-		*err = why;
+		error_copy(err, &why);
 		return NULL;
 	}
 	for (size_t i = 0; i < count; i++)

@@ -74,8 +74,7 @@ static int clone_disk(const struct base *base, int dir, const char **method, str
 	if (reflink_disk(base, dir, &why) == 0)
 		return 0;
 	if (why.code != ERR_UNSUPPORTED) {
-		*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	*method = "overlay";
 	return copy_layer(base, dir, err);

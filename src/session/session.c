@@ -77,8 +77,7 @@ static int clone_named(struct microagent_session *session, const struct base *ba
 		if (why.errnum != EEXIST && !strstr(why.msg, "choose another name"))
 			break;
 	}
-	*err = why;
-	return -1;
+	return error_copy(err, &why);
 }
 
 static int clone_and_prepare(struct microagent_session *session, const struct base *base,
@@ -154,8 +153,7 @@ static int read_record(struct microagent_session *session, const struct microage
 
 	if (existing_open(session->agent, session->id, &existing, &why) < 0) {
 		if (why.code != ERR_NOT_FOUND) {
-			*err = why;
-			return -1;
+			return error_copy(err, &why);
 		}
 		return error_set(err, ERR_NOT_FOUND,
 				 "there is no session %s in %s: `microagent session list` shows "
@@ -214,8 +212,7 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 
 	if (microagent_kill(session->agent, session->id, NULL, &why) < 0 &&
 	    why.code != ERR_NOT_FOUND) {
-		*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	if (why.code == ERR_NOT_FOUND)
 		return 0;

@@ -38,9 +38,7 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 
 	latest = workspace_read(ws, "event.json", &why);
 	if (!latest && why.code != ERR_NOT_FOUND) {
-		if (err)
-			*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	if (latest && check_event(latest, &found, &why) < 0)
 		return workspace_damaged(ws, "event.json", &why, err);
@@ -58,7 +56,7 @@ static json_t *read_events(const struct workspace *ws, struct error *err)
 	if (!events && why.code == ERR_NOT_FOUND)
 		events = json_array();
 	else if (!events && err)
-		*err = why;
+		error_copy(err, &why);
 	return events;
 }
 

@@ -93,9 +93,7 @@ int workspace_open(const struct state_dir *dir, const char *id, bool create, str
 		return -1;
 	fd = open_directory(dir, id, path, create, &why);
 	if (fd < 0 && (create || why.errnum != ENOENT)) {
-		if (err)
-			*err = why;
-		return -1;
+		return error_copy(err, &why);
 	}
 	name = strdup(id);
 	if (!name)
@@ -150,7 +148,7 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 	if (why->errnum == 0) /* no file of ours: a link, a directory, far too long */
 		return workspace_damaged(ws, file, why, err);
 	if (err)
-		*err = *why;
+		error_copy(err, why);
 	return file_error(ws, file, err);
 }
 
