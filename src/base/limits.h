@@ -69,6 +69,8 @@
 	X(CANCEL_MS, 5000, "ms", "exit of a streamed exec after the client cancelled it")          \
 	X(LOST_MS, 1000, "ms",                                                                     \
 	  "word of a run's machine after its connection broke, before the kill")                   \
+	X(AGENT_ANSWER_MS, 60000, "ms", "the guest agent's word that a command has begun")         \
+	X(EXEC_LATE_MS, 15000, "ms", "its word that a command has ended, after its timeout")       \
 	X(REDIALS, 12, "dials",                                                                    \
 	  "in a row for a resumable exec whose connection broke, without anything new")            \
 	X(REDIAL_MS, 20, "ms", "between two of these, and as much more each time")                 \

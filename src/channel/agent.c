@@ -35,6 +35,7 @@ int agent_stream_exec(struct agent_stream *stream, const struct agent_exec *exec
 	struct resumption *r = &stream->resumption;
 
 	stream_init(stream);
+	stream->timeout_seconds = exec->timeout_seconds;
 	if (exec->resume_seconds == 0)
 		return agent_message_exec(&stream->out, REQUEST, exec, err);
 	if (resumption_begin(r, err) < 0)

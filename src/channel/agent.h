@@ -73,6 +73,7 @@ struct agent_stream {
 	struct buf out; /* to be sent */
 	size_t taken;	/* bytes at the front of `in` that the last item still borrows */
 	bool started, ended;
+	int64_t timeout_seconds; /* the command's own; 0: none */
 	/* Of a resumable exec; what the last item borrows counts as taken in the next call. */
 	struct resumption resumption;
 	enum agent_item_kind last;

@@ -43,7 +43,9 @@ struct pump {
 	bool agent_ended; /* end of the connection; items may still be waiting in the stream */
 	bool done;	  /* *end is known */
 	enum pump_end end;
-	uint64_t deadline_ns; /* UINT64_MAX: none */
+	uint64_t deadline_ns; /* of a cancelled command; UINT64_MAX: none */
+	bool was_started;
+	uint64_t overdue_ns; /* when the agent must have said start, then exit; the same */
 	struct agent_exit exit;
 };
 
@@ -278,18 +280,57 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 		.events = POLLIN};
 }
 
-/* Waits until something can be done, at most until the deadline of a cancelled command. */
+/* A guest that was asked and says nothing is not waited for, but one whose words wait for our own
+ * reader is not to blame: that time does not count. */
+static void set_overdue(struct pump *p, uint64_t now)
+{
+	uint64_t wait_ms = limit_get(LIMIT_AGENT_ANSWER_MS);
+
+	if (p->overdue_ns != 0 && p->was_started == p->stream->started)
+		return;
+	p->was_started = p->stream->started;
+	if (p->was_started)
+		wait_ms =
+			(uint64_t)p->stream->timeout_seconds * 1000 + limit_get(LIMIT_EXEC_LATE_MS);
+	p->overdue_ns = now + wait_ms * NS_PER_MS;
+	if (p->was_started && p->stream->timeout_seconds == 0)
+		p->overdue_ns = UINT64_MAX;
+}
+
+static int refuse_overdue(const struct pump *p, struct error *err)
+{
+	if (!p->was_started)
+		return error_set(err, ERR_TIMEOUT,
+				 "the guest agent has not answered within %llu ms",
+				 (unsigned long long)limit_get(LIMIT_AGENT_ANSWER_MS));
+	return error_set(err, ERR_TIMEOUT,
+			 "the guest agent has not told the end of the command, whose timeout of "
+			 "%lld s has passed",
+			 (long long)p->stream->timeout_seconds);
+}
+
+static int wait_ms(uint64_t until_ns, uint64_t now)
+{
+	uint64_t left = until_ns > now ? (until_ns - now) / NS_PER_MS + 1 : 0;
+
+	return left < INT_MAX ? (int)left : INT_MAX;
+}
+
+/* Waits until something can be done, at most until a deadline. */
 static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct error *err)
 {
+	uint64_t now = clock_mono_ns(), until = p->deadline_ns;
 	int timeout_ms = -1;
 
-	if (p->deadline_ns != UINT64_MAX) {
-		uint64_t now = clock_mono_ns();
-
-		/* Closing the connection, which the caller does next, ends it too. */
-		p->done = now >= p->deadline_ns;
-		timeout_ms = p->done ? 0 : (int)((p->deadline_ns - now) / NS_PER_MS) + 1;
-	}
+	set_overdue(p, now);
+	if (!p->has_item && p->overdue_ns < until)
+		until = p->overdue_ns;
+	if (!p->has_item && now >= p->overdue_ns && !p->cancelled)
+		return refuse_overdue(p, err);
+	/* Closing the connection, which the caller does next, ends it too. */
+	p->done = now >= p->deadline_ns;
+	if (until != UINT64_MAX)
+		timeout_ms = wait_ms(until, now);
 	set_slots(p, slots);
 	if (poll(slots, SLOT_COUNT, timeout_ms) < 0) {
 		if (errno != EINTR)
@@ -297,6 +338,8 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 		for (int i = 0; i < SLOT_COUNT; i++)
 			slots[i].revents = 0;
 	}
+	if (p->has_item && p->overdue_ns != UINT64_MAX)
+		p->overdue_ns += clock_mono_ns() - now;
 	return 0;
 }
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import growth
+from conftest import wait_until
 
 
 def test_every_exit_code(vm):
@@ -43,6 +44,48 @@ def test_timeout_kills_the_whole_tree(vm):
     vm("exec", "--timeout", 1, "vm", "--", "sh", "-c",
        "(setsid sleep 98765 &) ; sleep 1000", check=124)
     assert "98765" not in vm("exec", "--user", "root", "vm", "--", "ps", check=0).stdout
+
+
+@pytest.mark.parametrize("resume", [(), ("--resume", 1)], ids=["plain", "resumable"])
+@pytest.mark.parametrize("end", ["timeout", "death of the client"])
+def test_a_daemonised_grandchild_dies_too(vm, end, resume):
+    """One that is in a session of its own, a child of PID 1, and holds none of the command's pipes;
+    and one that holds them."""
+    timeout = ("--timeout", 2) if end == "timeout" else ()
+    child = vm.popen("exec", *resume, *timeout, "vm", "--", "sh", "-c",
+                     "(setsid sh -c 'sleep 87651 </dev/null >/dev/null 2>&1 &' &)\n"
+                     "(setsid sh -c 'sleep 87652 &' &)\n"
+                     "until [ $(ps | grep -c 'sleep 8765[12]$') = 2 ]; do usleep 20000; done\n"
+                     "echo up; sleep 1000")
+    assert child.stdout.readline() == b"up\n"
+    if end != "timeout":
+        child.kill()
+    child.communicate(timeout=60)
+    assert child.returncode == (124 if end == "timeout" else -9)
+    wait_until(lambda: "8765" not in vm("exec", "--user", "root", "vm", "--", "ps", check=0).stdout,
+               "the daemons to be killed")
+
+
+def sleeps(vm, pid):
+    """That the guest's process waits, and has not used the processor between two looks."""
+    script = f"cut -d' ' -f3,14,15 /proc/{pid}/stat; usleep 200000; cut -d' ' -f3,14,15 /proc/{pid}/stat"
+    looks = vm("exec", "vm", "--", "sh", "-c", script, check=0).stdout.splitlines()
+    return looks[0] == looks[1] and looks[0].startswith("S")
+
+
+@pytest.mark.parametrize("resume", [(), ("--resume", 60)], ids=["plain", "resumable"])
+def test_a_reader_that_stops_stops_the_command_and_costs_no_memory(vm, resume):
+    before = growth.look(vm, "vm")
+    child = vm.popen("exec", *resume, "vm", "--", "sh", "-c", "echo $$; exec cat /dev/zero")
+    pid = int(child.stdout.readline())
+    wait_until(lambda: sleeps(vm, pid), "the command to wait for its reader")
+    after = growth.look(vm, "vm")
+    grown = {key: after[key] - number for key, number in before.items() if key.endswith("KiB")}
+    client = growth.memory_kib(child.pid)
+    assert len(os.read(child.stdout.fileno(), 4 << 20)) > 0
+    child.kill()
+    child.communicate()
+    assert max(grown.values()) <= growth.SLACK_KIB and client <= 4096, (grown, client)
 
 
 def test_a_background_child_does_not_hold_the_exit(vm):

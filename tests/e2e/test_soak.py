@@ -4,12 +4,14 @@
 import hashlib
 import json
 import os
+import random
 import struct
 import subprocess
 
 import pytest
 
 import growth
+from cutting_proxy import CuttingProxy
 
 pytestmark = pytest.mark.soak
 
@@ -49,6 +51,18 @@ def test_a_quarter_of_a_gibibyte_in(vm):
     out, err = child.communicate(timeout=1200)
     feeder.wait()
     assert (child.returncode, out.strip()) == (0, str(GIB // 4).encode()), err
+    growth.assert_no_growth(vm, "vm", before)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_connection_that_breaks_again_and_again(vm, seed):
+    """64 MiB in and out again over some hundred connections."""
+    chance, data = random.Random(seed), random.Random(seed).randbytes(64 << 20)
+    before = growth.look(vm, "vm")
+    with CuttingProxy(vm.state / "vm", lambda n: chance.choice((40, 600, 400000, 400000, 900000, 900000))) as proxy:
+        done = vm("exec", "-i", "--resume", 60, "vm", "--", "cat", input=data, text=False, timeout=1200, check=0)
+    assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(data).digest()
+    assert proxy.cuts > 100, proxy.cuts
     growth.assert_no_growth(vm, "vm", before)
 
 

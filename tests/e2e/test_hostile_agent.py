@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""A stand-in for the guest's agent on vsock.sock that lies, floods or says nothing: each costs the
+host a bounded amount of memory and ends in an error that says so."""
+
+import json
+import os
+import re
+import socket
+import struct
+import threading
+from pathlib import Path
+
+import pytest
+
+START = {"event": "start", "request": 1, "id": "1", "pid": 7}
+EXIT = {"event": "exit", "request": 1, "id": "1", "exitCode": 5, "killed": False, "elapsedMs": 1}
+
+
+def frame(message):
+    data = json.dumps(message).encode() if isinstance(message, dict) else message
+    return struct.pack(">I", len(data)) + data
+
+
+def output(size, request=1, kind=b"\2"):
+    return frame(kind + struct.pack(">Q", request) + b"x" * size)
+
+
+class StandIn:
+    """Answers every connection to vsock.sock in the guest's place, by serve(stream)."""
+
+    def __init__(self, directory, serve, line=b"OK 1\n"):
+        self.path, self.real = directory / "vsock.sock", directory / "vsock.sock-behind"
+        self.serve, self.line, self.count, self.threads = serve, line, 0, []
+
+    def __enter__(self):
+        os.rename(self.path, self.real)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.path))
+        self.listener.listen(64)
+        self.accepting = threading.Thread(target=self.accept)
+        self.accepting.start()
+        return self
+
+    def __exit__(self, *_):
+        os.rename(self.real, self.path)
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.accepting.join()
+        self.listener.close()
+        for thread in self.threads:
+            thread.join()
+
+    def accept(self):
+        while True:
+            try:
+                stream = self.listener.accept()[0]
+            except OSError:
+                return
+            self.count += 1
+            self.threads.append(threading.Thread(target=self.converse, args=(stream,)))
+            self.threads[-1].start()
+
+    def converse(self, stream):
+        with stream:
+            try:
+                while not stream.recv(1) in (b"\n", b""):
+                    pass
+                stream.sendall(self.line)
+                self.serve(stream)
+            except OSError:
+                pass  # the host has closed, which is what it is to do
+
+
+def until_closed(stream):
+    while stream.recv(65536):
+        pass
+
+
+def say(*messages):
+    def serve(stream):
+        for message in messages:
+            stream.sendall(message)
+        until_closed(stream)
+    return serve
+
+
+@pytest.mark.parametrize("said, error", [
+    ((b"\xff\xff\xff\xff",), "bad frame from the guest agent"),
+    ((b"\0\0\0\0",), "bad frame from the guest agent"),
+    ((struct.pack(">I", 65536 + 10),), "bad frame from the guest agent"),  # one byte above the most
+    ((frame(START), struct.pack(">I", 1 << 24), b"\2"), "bad frame from the guest agent"),
+    ((frame(b"\2short"),), "data frame that is none"),
+    ((frame(b"{" * 3000),), "bad message from the guest agent"),
+    ((frame(b'{"event":"start","request":1,"id":"\xff"}'),), "bad message from the guest agent"),
+    ((output(5),), "output of a request it was not asked"),
+    ((frame(START), output(5, request=2)), "output of a request it was not asked"),
+    ((frame({**START, "request": 2}),), "about request 2, which was not made"),
+    ((frame(START), frame(START)), "a second start"),
+    ((frame({**EXIT, "exitCode": 256}),), "exitCode"),
+    ((frame({"event": "error", "error": "not today"}),), "the guest agent reports: not today"),
+    ((frame({"event": "detached", "request": 1, "error": "mine", "errorCode": "conflict"}),),
+     "has let go of the command: mine"),
+], ids=str)
+def test_lies_are_errors(vm, said, error):
+    with StandIn(vm.state / "vm", say(*said)):
+        assert error in vm("exec", "vm", "--", "true", check=125).stderr
+    assert vm("exec", "vm", "--", "echo", "well", check=0).stdout == "well\n"
+
+
+def test_nothing_counts_behind_the_exit(vm):
+    with StandIn(vm.state / "vm", say(frame(START), output(3), frame(EXIT), frame(EXIT), output(9),
+                                      b"\xff" * 99)):
+        assert vm("exec", "vm", "--", "true", check=5).stdout == "xxx"
+
+
+# ---- silence ------------------------------------------------------------------------------------
+
+def test_no_answer_to_the_dial(vm):
+    with StandIn(vm.state / "vm", until_closed, line=b""):
+        done = vm("exec", "vm", "--", "true", check=125,
+                  env={"MICROAGENT_TEST_LIMIT_DIAL_MS": "300"})
+    assert "cannot reach the guest: the deadline passed" in done.stderr, done.stderr
+
+
+def test_no_answer_to_the_request(vm):
+    with StandIn(vm.state / "vm", until_closed):
+        done = vm("exec", "vm", "--", "true", check=125,
+                  env={"MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS": "300"})
+    assert "the guest agent has not answered within 300 ms" in done.stderr
+
+
+def endless(message):
+    def serve(stream):
+        stream.sendall(frame(START))
+        while True:
+            stream.sendall(message)
+    return serve
+
+
+@pytest.mark.parametrize("serve", [say(frame(START)), endless(frame({"event": "?", "request": 1})),
+                                   endless(output(100))], ids=["silence", "events", "output"])
+def test_no_end_after_the_timeout(vm, serve):
+    with StandIn(vm.state / "vm", serve):
+        done = vm("exec", "--timeout", 1, "vm", "--", "true", check=125, text=False,
+                  env={"MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "200"})
+    assert b"has not told the end of the command, whose timeout of 1 s has passed" in done.stderr
+
+
+# ---- floods -------------------------------------------------------------------------------------
+
+def peak_kib(pid):
+    return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+
+
+@pytest.mark.parametrize("resume", [(), ("--resume", 60)], ids=["plain", "resumable"])
+def test_floods_cost_no_memory(vm, resume):
+    """Megabytes of each kind; the most that the client ever had is looked at while it lives."""
+    peaks, child = {}, []
+
+    def serve(stream):
+        request = json.loads(stream.recv(65536)[4:])
+        start = {**START, "exec": request["exec"], "stdinOffset": 0} if resume else START
+        stream.sendall(frame(start))
+        for what, message in (("little", output(1)), ("events", frame({"event": "?", "request": 1})),
+                              ("small output", output(1)), ("output", output(65536)),
+                              ("long events", frame({"event": "?" * 60000, "request": 1}))):
+            size = (16 if len(message) > 1000 else 2) << 20
+            count = 1 if what == "little" else size // len(message)
+            batch = max((1 << 20) // len(message), 1)
+            for _ in range(0, count, batch):
+                stream.sendall(message * min(batch, count))
+            peaks[what] = peak_kib(child[0].pid)
+        stream.sendall(frame(EXIT))
+        until_closed(stream)
+
+    with StandIn(vm.state / "vm", serve):
+        child.append(vm.popen("exec", *resume, "vm", "--", "true", stdout=-3))
+        assert child[0].wait(timeout=120) == 5, child[0].stderr.read()
+    child[0].stderr.close()
+    assert all(peak <= peaks["little"] + 2048 for peak in peaks.values()), peaks
+
+
+# ---- resumable execs ----------------------------------------------------------------------------
+
+def test_connections_that_always_break_are_given_up(vm):
+    with StandIn(vm.state / "vm", lambda stream: stream.recv(65536)) as guest:
+        done = vm("exec", "--resume", 60, "vm", "--", "true", check=125,
+                  env={"MICROAGENT_TEST_LIMIT_REDIAL_MS": "1"})
+    assert "the connection to the guest was lost" in done.stderr
+    assert guest.count == 13, guest.count  # LIMIT_REDIALS and the first
+
+
+def test_lies_to_a_resumable_exec(vm):
+    def serve(stream):
+        stream.recv(65536)
+        stream.sendall(frame({**START, "exec": "0" * 32, "stdinOffset": 0}))
+        until_closed(stream)
+
+    with StandIn(vm.state / "vm", serve):
+        done = vm("exec", "--resume", 60, "vm", "--", "true", check=125)
+    assert "the start of another exec" in done.stderr
