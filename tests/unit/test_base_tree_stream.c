@@ -253,6 +253,142 @@ static void broken_streams(void **state)
 	assert_string_equal(err.msg, "no such thing");
 }
 
+static void times_holes_and_names(void **state)
+{
+	const struct scratch *s = *state;
+	const struct timespec old[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = -7, .tv_nsec = 89}};
+	struct stat a, b, c;
+	struct error err;
+	int stream = new_stream();
+
+	mkdirat(s->fd, "a", 0755);
+	put_file(s, "a/file", "0123");
+	autoclose int sparse = openat(s->fd, "a/sparse", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(pwrite(sparse, "data", 4, 1 << 24), 4);
+	assert_int_equal(ftruncate(sparse, 1 << 26), 0);
+	assert_int_equal(linkat(s->fd, "a/file", s->fd, "a/again", 0), 0);
+	assert_int_equal(symlinkat("file", s->fd, "a/link"), 0);
+	assert_int_equal(utimensat(s->fd, "a/link", old, AT_SYMLINK_NOFOLLOW), 0);
+	assert_int_equal(fchmodat(s->fd, "a/file", 0400, 0), 0);
+	assert_int_equal(utimensat(s->fd, "a/file", old, 0), 0);
+	assert_int_equal(fchmodat(s->fd, "a", 0550, 0), 0);
+	assert_int_equal(utimensat(s->fd, "a", old, 0), 0);
+	assert_ok(send_tree(s->fd, "a", false, stream, &err));
+	assert_true(lseek(stream, 0, SEEK_END) < 1 << 20);
+	assert_ok(receive(s, stream, "copy", &err));
+	assert_int_equal(fstatat(s->fd, "copy", &a, 0), 0);
+	assert_int_equal(fstatat(s->fd, "copy/file", &b, 0), 0);
+	assert_int_equal(fstatat(s->fd, "copy/again", &c, 0), 0);
+	assert_true(a.st_mtim.tv_sec == -7 && a.st_mtim.tv_nsec == 89 &&
+		    (a.st_mode & 0777) == 0550);
+	assert_true(b.st_mtim.tv_sec == -7 && b.st_mtim.tv_nsec == 89 &&
+		    (b.st_mode & 0777) == 0400);
+	assert_true(b.st_ino == c.st_ino && b.st_nlink == 2);
+	assert_int_equal(fstatat(s->fd, "copy/link", &a, AT_SYMLINK_NOFOLLOW), 0);
+	assert_true(a.st_mtim.tv_sec == -7);
+	assert_int_equal(fstatat(s->fd, "copy/sparse", &b, 0), 0);
+	assert_int_equal(b.st_size, 1 << 26);
+	assert_true(b.st_blocks * 512 < 1 << 20);
+	assert_int_equal(fchmodat(s->fd, "a", 0755, 0), 0);
+	assert_int_equal(fchmodat(s->fd, "copy", 0755, 0), 0);
+}
+
+/* One bit of a file's contents, anywhere on its way. */
+static void a_digest_is_compared(void **state)
+{
+	const struct scratch *s = *state;
+	struct error err;
+	char byte = 0;
+
+	put_file(s, "file", "some text");
+	for (off_t i = 0; i < 9; i++) {
+		int stream = new_stream();
+		off_t at;
+
+		assert_ok(send_tree(s->fd, "file", false, stream, &err));
+		/* in front of 'E' with length and digest, and of 'z' */
+		at = lseek(stream, 0, SEEK_END) - 33 - 17 - 9 + i;
+		assert_int_equal(pread(stream, &byte, 1, at), 1);
+		assert_int_equal(byte, "some text"[i]);
+		byte ^= 4;
+		assert_int_equal(pwrite(stream, &byte, 1, at), 1);
+		assert_int_equal(receive(s, stream, "got", &err), -1);
+		assert_code(err, ERR_IO);
+		assert_non_null(strstr(err.msg, "digest"));
+		assert_false(exists(s, "got"));
+	}
+}
+
+static void hostile_chunks(void **state)
+{
+	const struct scratch *s = *state;
+	static const struct {
+		char kind;
+		uint64_t length;
+	} chunks[] = {{TREE_HOLE, UINT64_MAX}, {TREE_HOLE, INT64_MAX}, {TREE_DATA, 1ull << 32},
+		      {TREE_DATA, UINT64_MAX}, {TREE_FILE_END, 1},     {'?', 0}};
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(chunks); i++) {
+		int stream = new_stream();
+
+		put(stream, TREE_DIR, "", "");
+		put_entry(stream, &(struct tree_entry){.type = TREE_FILE, .path = "f"});
+		put_chunk_head(stream, TREE_HOLE, 1);
+		put_chunk_head(stream, chunks[i].kind, chunks[i].length);
+		put_bytes(stream, "\0\0\0\0\0\0\0\0", 8);
+		assert_int_equal(receive(s, stream, "got", &err), -1);
+		assert_false(exists(s, "got"));
+	}
+}
+
+static void hostile_hard_links(void **state)
+{
+	const struct scratch *s = *state;
+	static const char *const targets[] = {"",  "/etc/passwd", "../secret", "l",
+					      "d", "none",	  "l/x",       "."};
+	struct error err;
+
+	put_file(s, "secret", "outside");
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		int stream = new_stream();
+
+		put(stream, TREE_DIR, "", "");
+		put(stream, TREE_DIR, "d", "");
+		put(stream, TREE_LINK, "l", "d");
+		put(stream, TREE_HARD_LINK, "h", targets[i]);
+		put(stream, TREE_END, "", "");
+		assert_int_equal(receive(s, stream, "got", &err), -1);
+		assert_false(exists(s, "got"));
+	}
+}
+
+/* As many levels as a path can have, and a directory that says too early that it is whole. */
+static void deep_and_locked(void **state)
+{
+	const struct scratch *s = *state;
+	char path[TREE_PATH_MAX + 1] = "";
+	struct error err;
+	int stream = new_stream();
+
+	put(stream, TREE_DIR, "", "");
+	for (int i = 0; i < 2000; i++) {
+		snprintf(path + strlen(path), sizeof(path) - strlen(path), "%sd", i ? "/" : "");
+		put(stream, TREE_DIR, path, "");
+	}
+	put(stream, TREE_END, "", "");
+	assert_int_equal(receive(s, stream, "got", &err), -1);
+	assert_false(exists(s, "got"));
+	stream = new_stream();
+	put(stream, TREE_DIR, "", "");
+	put(stream, TREE_DIR, "d", "");
+	put_entry(stream, &(struct tree_entry){.type = TREE_DIR_END, .path = "d"});
+	put_entry(stream, &(struct tree_entry){.type = TREE_DIR_END});
+	put(stream, TREE_ERROR, "", "enough");
+	assert_int_equal(receive(s, stream, "got", &err), -1);
+	assert_false(exists(s, "got"));
+}
+
 static void targets(void **state)
 {
 	const struct scratch *s = *state;
@@ -282,9 +418,17 @@ static void targets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(there_and_back),  scratch_test(links_of_the_root_stay_in_it),
-		scratch_test(hostile_entries), scratch_test(hostile_links),
-		scratch_test(broken_streams),  scratch_test(targets),
+		scratch_test(there_and_back),
+		scratch_test(links_of_the_root_stay_in_it),
+		scratch_test(hostile_entries),
+		scratch_test(hostile_links),
+		scratch_test(broken_streams),
+		scratch_test(times_holes_and_names),
+		scratch_test(a_digest_is_compared),
+		scratch_test(hostile_chunks),
+		scratch_test(hostile_hard_links),
+		scratch_test(deep_and_locked),
+		scratch_test(targets),
 	};
 
 	return cmocka_run_group_tests_name("trees as streams", tests, NULL, NULL);
