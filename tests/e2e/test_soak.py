@@ -54,6 +54,22 @@ def test_a_quarter_of_a_gibibyte_in(vm):
     growth.assert_no_growth(vm, "vm", before)
 
 
+def test_a_file_of_a_gibibyte_there_and_back(host):
+    """All of it data; the guest's disk is the further one, which has the room."""
+    disk, source, back = (host.base / name for name in ("disk.img", "source", "back"))
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "1200M"], check=True)
+    with open(source, "wb") as file:
+        for _ in range(1024):
+            file.write(os.urandom(1 << 20))
+    host("create", "w", "--memory", 256, "--cpus", 1, "--disk", f"d={disk}:/data:rw", check=0)
+    host("start", "w", check=0)
+    host("cp", "-u", "root", source, "w:/data/file", check=0)
+    host("cp", "-u", "root", "w:/data/file", back, check=0)
+    assert subprocess.run(["cmp", source, back], check=False).returncode == 0
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_connection_that_breaks_again_and_again(vm, seed):
     """64 MiB in and out again over some hundred connections."""
