@@ -103,7 +103,13 @@
 	  "kept by all such execs together, beyond what is certain")                               \
 	X(STDIN_WINDOW_BYTES, 131072, "bytes", "stdin of such an exec on its way to the command")  \
 	X(ACK_BYTES, 32768, "bytes", "of a stream after which they are acknowledged")              \
+	X(ENVELOPE_BYTES, 25165824, "bytes", "longest line of the envelope form")                  \
 	X(COPYOUT_BYTES, 16777216, "bytes", "longest file that copyout returns")                   \
+	X(WRITE_BYTES, 16777216, "bytes", "longest file that write makes")                         \
+	X(LIST_ENTRIES, 100000, "entries", "of a directory that list tells")                       \
+	X(LIST_BYTES, 16777216, "bytes", "answer of list, about")                                  \
+	X(HANG_UP_MS, 2000, "ms",                                                                  \
+	  "end of a terminal's command after its client went away, before the kill")               \
 	X(USER_SETTLED_MS, 1000, "ms",                                                             \
 	  "age of the guest's user files before its default user is remembered")                   \
 	X(ATTACH_CLOSE_MS, 10000, "ms", "result held until the attached client has closed")        \

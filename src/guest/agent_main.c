@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -132,6 +133,13 @@ static void let_writers_finish(void)
 			     strerror(errno));
 }
 
+/* A line or a file of megabytes is memory of its own, given back when it is done with; by itself malloc
+ * would learn from it to keep as much for ever. */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 131072);
+}
+
 static int take_descriptors(struct error *err)
 {
 	const int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM};
@@ -175,6 +183,7 @@ int role_agent(int argc, char **argv)
 	set_signals();
 	raise_file_limit();
 	let_writers_finish();
+	give_memory_back();
 	loop = take_descriptors(&err) == 0 ? loop_new(&err) : NULL;
 	if (loop && serve(&agent, loop, &err) == 0)
 		return 0;

@@ -28,15 +28,6 @@ char *answer_envelope_exec(const struct job_end *end, const struct captured *out
 	return writer_end(&w);
 }
 
-char *answer_copyout(const struct buf *data, const char *error, struct error *err)
-{
-	struct writer w = writer_begin(err);
-
-	writer_base64(&w, "data", data);
-	writer_text(&w, "error", error);
-	return writer_end(&w);
-}
-
 char *answer_envelope_error(const char *text, struct error *err)
 {
 	struct writer w = writer_begin(err);
@@ -67,8 +58,10 @@ static void put_truncated(struct writer *w, const struct captured *output)
 
 static void put_streams(struct writer *w, const struct captured *output)
 {
-	writer_base64(w, "stdout", &output->bytes[JOB_STDOUT]);
-	writer_base64(w, "stderr", &output->bytes[JOB_STDERR]);
+	const struct buf *out = &output->bytes[JOB_STDOUT], *errors = &output->bytes[JOB_STDERR];
+
+	writer_base64(w, "stdout", buf_bytes(out), out->len);
+	writer_base64(w, "stderr", buf_bytes(errors), errors->len);
 }
 
 char *answer_frame_exec(const char *id, const struct job_end *end, const struct captured *output,

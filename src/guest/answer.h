@@ -23,8 +23,6 @@ struct captured {
  * "stdout_truncated", "stderr_truncated", "start_error". Bytes that are no UTF-8 become U+FFFD. */
 char *answer_envelope_exec(const struct job_end *end, const struct captured *output,
 			   struct error *err);
-/* {"data","error"}: both always, one of them "". */
-char *answer_copyout(const struct buf *data, const char *error, struct error *err);
 /* {"error"} */
 char *answer_envelope_error(const char *text, struct error *err);
 

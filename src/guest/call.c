@@ -11,7 +11,9 @@
 #include "base/fd.h"
 #include "base/frame.h"
 #include "base/limits.h"
+#include "guest/call_impl.h"
 #include "guest/conn.h"
+#include "guest/pty_event.h"
 #include "guest/resumable.h"
 #include "guest/server.h"
 
@@ -33,8 +35,8 @@ static void call_free(struct call *call)
 	free(call);
 }
 
-static struct call *call_new(struct conn *conn, enum call_kind kind, const char *id,
-			     uint64_t number, struct error *err)
+struct call *call_new(struct conn *conn, enum call_kind kind, const char *id, uint64_t number,
+		      struct error *err)
 {
 	struct call *call = calloc(1, sizeof(*call));
 
@@ -51,31 +53,15 @@ static struct call *call_new(struct conn *conn, enum call_kind kind, const char 
 	return call;
 }
 
-static char *copyout_text(const struct call *call, const struct job_end *end, struct error *err)
-{
-	const struct buf nothing = {0}, *why = &call->output.bytes[JOB_STDERR];
-	char text[1024];
-
-	if (end->start_error[0])
-		return answer_copyout(&nothing, end->start_error, err);
-	if (end->timed_out)
-		return answer_copyout(&nothing, "reading the file took too long", err);
-	if (call->output.truncated[JOB_STDOUT])
-		return answer_copyout(&nothing, "the file is longer than copyout returns", err);
-	if (end->exit_code == 0)
-		return answer_copyout(&call->output.bytes[JOB_STDOUT], "", err);
-	snprintf(text, sizeof(text), "%.*s", (int)(why->len < 1000 ? why->len : 1000),
-		 (const char *)buf_bytes(why));
-	return answer_copyout(&nothing, text[0] ? text : "copyout failed", err);
-}
-
 static char *answer_text(struct call *call, const struct job_end *end, struct error *err)
 {
 	switch (call->kind) {
 	case CALL_ENVELOPE:
 		return answer_envelope_exec(end, &call->output, err);
-	case CALL_COPYOUT:
-		return copyout_text(call, end, err);
+	case CALL_FILE:
+		return call_file_answer(call, end, err);
+	case CALL_PTY:
+		return pty_event_end(end, err);
 	case CALL_FRAME:
 		return answer_frame_exec(call->id, end, &call->output, err);
 	case CALL_STREAM:
@@ -104,7 +90,7 @@ void call_exit(struct call *call, const struct job_end *end)
 }
 
 /* A command that never was: told as one that could not be started. */
-static void exit_unstarted(struct call *call, const char *why)
+void call_unstarted(struct call *call, const char *why)
 {
 	struct job_end end = {.exit_code = EXIT_OURS};
 
@@ -119,6 +105,8 @@ void call_abandon(struct call *call)
 		workload_detach(&call->conn->server->workload, call);
 	else if (call->resumable)
 		resumable_detach(call->resumable);
+	else if (call->job && call->kind == CALL_PTY)
+		job_hang_up(call->job);
 	else if (call->job)
 		job_abandon(call->job);
 	call_free(call);
@@ -160,8 +148,8 @@ static size_t capture_room(const struct call *call, enum job_stream stream)
 	size_t both = bytes[JOB_STDOUT].len + bytes[JOB_STDERR].len;
 	size_t cap = (size_t)limit_get(LIMIT_EXEC_OUTPUT_BYTES);
 
-	if (call->kind == CALL_COPYOUT && stream == JOB_STDOUT)
-		cap = (size_t)limit_get(LIMIT_COPYOUT_BYTES);
+	if (call->kind == CALL_FILE && stream == JOB_STDOUT)
+		cap = call_file_room(call);
 	cap = bytes[stream].len < cap ? cap - bytes[stream].len : 0;
 	if (call->kind == CALL_FRAME && cap > FRAME_OUTPUT_MAX - both)
 		cap = FRAME_OUTPUT_MAX - both;
@@ -214,26 +202,19 @@ static void feed_stdin(void *data)
 	job_close_stdin(call->job);
 }
 
-static const struct job_owner capture_owner = {
+const struct job_owner call_capture_owner = {
 	.space = capture_space,
 	.output = capture_output,
 	.stdin_room = feed_stdin,
 	.ended = on_ended,
 };
 
-int call_copyout(struct conn *conn, const struct request *request, struct error *err)
+void call_feed(struct call *call, struct buf *bytes)
 {
-	struct call *call = call_new(conn, CALL_COPYOUT, "", 0, err);
-	struct error why = {0};
-
-	if (!call)
-		return -1;
-	if (!request->problem[0])
-		call->job =
-			exec_copyout(&conn->server->context, request, &capture_owner, call, &why);
-	if (!call->job)
-		exit_unstarted(call, request->problem[0] ? request->problem : why.msg);
-	return 0;
+	call->stdin_bytes = *bytes;
+	*bytes = (struct buf){0};
+	call->stdin_whole = true;
+	feed_stdin(call);
 }
 
 /* --- streaming -----------------------------------------------------------------------------------
@@ -381,24 +362,20 @@ int call_exec(struct conn *conn, struct request *request, struct error *err)
 		return -1;
 	if (kind == CALL_RESUMABLE && !request->problem[0]) {
 		if (resumable_start(&conn->server->resumables, call, request, &why) < 0)
-			exit_unstarted(call, why.msg);
+			call_unstarted(call, why.msg);
 		return 0;
 	}
 	if (!request->problem[0])
 		call->job = exec_start(&conn->server->context, request,
-				       kind == CALL_STREAM ? &stream_owner : &capture_owner, call,
-				       &why);
+				       kind == CALL_STREAM ? &stream_owner : &call_capture_owner,
+				       call, &why);
 	if (!call->job) {
-		exit_unstarted(call, request->problem[0] ? request->problem : why.msg);
+		call_unstarted(call, request->problem[0] ? request->problem : why.msg);
 		return 0;
 	}
 	if (kind == CALL_STREAM && job_is_running(call->job))
 		call_started(call, job_pid(call->job));
-	if (kind != CALL_STREAM && request->stdin_open) {
-		call->stdin_bytes = request->stdin_bytes;
-		request->stdin_bytes = (struct buf){0};
-		call->stdin_whole = true;
-		feed_stdin(call);
-	}
+	if (kind != CALL_STREAM && request->stdin_open)
+		call_feed(call, &request->stdin_bytes);
 	return 0;
 }

@@ -14,6 +14,8 @@
 #include "guest/request.h"
 
 struct conn;
+struct file_op;
+struct pty_event;
 struct resumable;
 
 /* First byte of a binary frame; a request number of 8 bytes, big-endian, and raw bytes follow. */
@@ -22,7 +24,8 @@ enum frame_type { FRAME_STDIN = 1, FRAME_STDOUT = 2, FRAME_STDERR = 3 };
 
 enum call_kind {
 	CALL_ENVELOPE,
-	CALL_COPYOUT,
+	CALL_FILE,
+	CALL_PTY,
 	CALL_FRAME,
 	CALL_STREAM,
 	CALL_RESUMABLE,
@@ -37,22 +40,33 @@ struct call {
 	struct resumable *resumable; /* RESUMABLE: NULL when it never was */
 	char *id;		     /* the client's, never NULL */
 	uint64_t number;
-	struct captured output; /* buffered kinds */
-	bool dropping;		/* space() was nowhere: what comes is lost */
-	bool stdin_whole;	/* stdin_bytes are all there will be */
-	struct buf stdin_bytes; /* still to be written */
+	struct captured output;	    /* buffered kinds */
+	bool dropping;		    /* space() was nowhere: what comes is lost */
+	bool stdin_whole;	    /* stdin_bytes are all there will be */
+	struct buf stdin_bytes;	    /* still to be written */
+	const struct file_op *file; /* FILE */
+	size_t given;		    /* FILE: bytes that were to be written */
 };
 
 /* Each starts what the request asks for; what cannot be started is answered as such. -1: a breach
  * of the protocol, or no memory; the connection is to be closed. */
 int call_exec(struct conn *conn, struct request *request, struct error *err);
-int call_copyout(struct conn *conn, const struct request *request, struct error *err);
+int call_file(struct conn *conn, struct request *request, struct error *err);
+int call_pty(struct conn *conn, const struct request *request, struct error *err);
+/* An event from the client for an open PTY; takes what is in it. */
+void call_pty_event(struct call *call, struct pty_event *event);
 /* The connection becomes the command's own and ends here, without a word of ours. */
 int call_hand_over(struct conn *conn, const struct request *request, struct error *err);
 int call_attach(struct conn *conn, const struct request *request, struct error *err);
 
-/* The connection is gone: kills the command, but neither the workload nor a resumable exec. Frees
- * the call. */
+/* Whether the client can still send it stdin. */
+static inline bool call_is_live(const struct call *call)
+{
+	return call->kind == CALL_STREAM || call->kind == CALL_WORKLOAD || call->kind == CALL_PTY;
+}
+
+/* The connection is gone: kills the command, hangs up a PTY, lets the workload and a resumable exec be.
+ * Frees the call. */
 void call_abandon(struct call *call);
 /* Takes it off its connection and frees it, and says nothing. */
 void call_forget(struct call *call);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/frame.h"
 #include "base/limits.h"
+#include "guest/conn_impl.h"
 #include "guest/resumable.h"
 #include "guest/server.h"
 
@@ -85,77 +86,17 @@ void conn_say(struct conn *conn, char *text)
 		conn_end(conn);
 }
 
-/* Says what was wrong, ends its commands, and closes when that has been sent. */
-static void refuse(struct conn *conn, uint64_t number, const char *why)
+void conn_refuse(struct conn *conn, char *text)
 {
 	abandon_calls(conn);
-	if (conn->form == FORM_ENVELOPE)
-		conn_say(conn, answer_envelope_error(why, NULL));
-	else
-		conn_say(conn, answer_error(number, why, NULL));
+	conn_say(conn, text);
 	conn->closing = true;
 }
 
-/* --- envelope form -------------------------------------------------------------------------------
- */
-
-static int serve_envelope(struct conn *conn, struct request *request, struct error *err)
+void conn_asked(struct conn *conn)
 {
-	char text[128] = "unknown op: ";
-
 	conn->asked = true;
 	loop_remove(steal_ptr(&conn->idle));
-	switch (request->kind) {
-	case REQUEST_EXEC:
-		return call_exec(conn, request, err);
-	case REQUEST_COPYOUT:
-		return call_copyout(conn, request, err);
-	default:
-		strncat(text, request->op, 64);
-		conn_say(conn, answer_envelope_error(text, NULL));
-		return 0;
-	}
-}
-
-static void envelope_error(struct conn *conn, struct error *err)
-{
-	error_prefix(err, "decode envelope");
-	refuse(conn, 0, err->msg);
-}
-
-/* true: there may be more to do. */
-static bool step_envelope(struct conn *conn)
-{
-	struct buf *in = &conn->wire.in;
-	struct request request = {0};
-	struct error err = {0};
-	size_t len;
-	int got;
-
-	if (conn->ncalls > 0)
-		return false; /* one after the other: answers carry no id */
-	while (in->len > 0 && conn->scan.at == 0 && isspace(*buf_bytes(in)))
-		buf_consume(in, 1);
-	len = envelope_scan(&conn->scan, buf_bytes(in), in->len);
-	if (len == 0 && in->len > FRAME_MAX) {
-		error_set(&err, ERR_INVALID, "longer than %u bytes", FRAME_MAX);
-		envelope_error(conn, &err);
-	}
-	if (len == 0 && conn->wire.ended)
-		len = in->len; /* a last value without its newline */
-	if (len == 0)
-		return false;
-	got = request_decode_envelope(buf_bytes(in), len, &request, &err);
-	buf_consume(in, len);
-	conn->scan = (struct envelope_scan){0};
-	if (got < 0) {
-		envelope_error(conn, &err);
-		return false;
-	}
-	if (serve_envelope(conn, &request, &err) < 0)
-		envelope_error(conn, &err);
-	request_free(&request);
-	return true;
 }
 
 /* --- frame form ----------------------------------------------------------------------------------
@@ -163,8 +104,7 @@ static bool step_envelope(struct conn *conn)
 
 static int begin_request(struct conn *conn, struct request *request, struct error *err)
 {
-	conn->asked = true;
-	loop_remove(steal_ptr(&conn->idle));
+	conn_asked(conn);
 	if (request->number && find_call(conn, request->number))
 		return error_set(err, ERR_CONFLICT, "request %llu is already running",
 				 (unsigned long long)request->number);
@@ -291,7 +231,7 @@ static bool step_frame(struct conn *conn)
 	if (got > 0)
 		got = serve_frame(conn, payload, len, &number, &err);
 	if (got < 0) {
-		refuse(conn, number, err.msg);
+		conn_refuse(conn, answer_error(number, err.msg, NULL));
 		return false;
 	}
 	if (got > 0 && !conn->dead)
@@ -308,7 +248,7 @@ static bool step(struct conn *conn)
 
 	switch (conn->form) {
 	case FORM_ENVELOPE:
-		return step_envelope(conn);
+		return conn_step_envelope(conn);
 	case FORM_FRAME:
 		return step_frame(conn);
 	case FORM_UNKNOWN:
@@ -326,7 +266,7 @@ static bool step(struct conn *conn)
 static void close_all_stdin(struct conn *conn)
 {
 	for (struct call *call = conn->calls; call; call = call->next)
-		if (call->job && (call->kind == CALL_STREAM || call->kind == CALL_WORKLOAD))
+		if (call->job && call_is_live(call))
 			job_close_stdin(call->job);
 }
 
@@ -337,36 +277,6 @@ static bool has_open_calls(const struct conn *conn)
 		if (call_is_open(call))
 			return true;
 	return false;
-}
-
-/* Nothing more can be done with what has arrived. Closes, or decides what to wait for. */
-static void settle(struct conn *conn)
-{
-	struct wire *wire = &conn->wire;
-	bool answered = conn->asked && !conn->streaming && wire->in.len == 0;
-
-	if (wire->ended && !conn->waiting)
-		close_all_stdin(conn);
-	if (wire->ended ? !has_open_calls(conn) : answered && conn->ncalls == 0)
-		conn->closing = true;
-	if (conn->closing && wire->out.len == 0) {
-		conn_end(conn);
-		return;
-	}
-	wire_set_reading(wire, !conn->closing && !conn->waiting &&
-				       !(conn->form == FORM_ENVELOPE && conn->ncalls > 0));
-}
-
-void conn_go_on(struct conn *conn)
-{
-	if (conn->busy || conn->dead)
-		return;
-	conn->busy = true;
-	while (!conn->dead && !conn->closing && step(conn))
-		;
-	conn->busy = false;
-	if (!conn->dead)
-		settle(conn);
 }
 
 static void on_idle(struct loop *loop, void *data)
@@ -385,6 +295,43 @@ static int wait_for_request(struct conn *conn, struct error *err)
 	loop_remove(conn->idle);
 	conn->idle = loop_add_timer(conn->server->loop, until, on_idle, conn, err);
 	return conn->idle ? 0 : -1;
+}
+
+/* Nothing more can be done with what has arrived. Closes, or decides what to wait for. */
+static void settle(struct conn *conn)
+{
+	struct wire *wire = &conn->wire;
+	bool envelopes = conn->form == FORM_ENVELOPE;
+	bool answered = conn->asked && !conn->streaming && wire->in.len == 0 && !envelopes;
+
+	if (wire->ended && !conn->waiting)
+		close_all_stdin(conn);
+	if (wire->ended ? !has_open_calls(conn) : answered && conn->ncalls == 0)
+		conn->closing = true;
+	if (conn->closing && wire->out.len == 0) {
+		conn_end(conn);
+		return;
+	}
+	/* After an answer there may be another envelope. */
+	if (envelopes && !conn->closing && conn->ncalls == 0 && wire->out.len == 0 && !conn->idle &&
+	    wait_for_request(conn, NULL) < 0) {
+		conn_end(conn);
+		return;
+	}
+	wire_set_reading(wire, !conn->closing && !conn->waiting &&
+				       (!envelopes || conn_takes_envelopes(conn)));
+}
+
+void conn_go_on(struct conn *conn)
+{
+	if (conn->busy || conn->dead)
+		return;
+	conn->busy = true;
+	while (!conn->dead && !conn->closing && step(conn))
+		;
+	conn->busy = false;
+	if (!conn->dead)
+		settle(conn);
 }
 
 static void on_input(void *data)

@@ -2,9 +2,10 @@
 /*
  * A connection to the agent, in whichever form its first byte chooses.
  *
- * Envelope form and buffered frames: the agent closes after the answer when nothing more has been
- * asked. A connection that has streamed stays until the client closes it. A client that is gone has
- * its commands killed, but for resumable ones.
+ * Envelope form: requests one after the other, until the client sends no more or is idle for long.
+ * Buffered frames: the agent closes after the answer when nothing more has been asked. A connection
+ * that has streamed stays until the client closes it. A client that is gone has its commands killed,
+ * but for resumable ones, and its terminals hung up.
  */
 #ifndef GUEST_CONN_H
 #define GUEST_CONN_H
@@ -27,13 +28,14 @@ struct conn {
 	struct conn *next, **link;
 	struct wire wire;
 	enum conn_form form;
-	struct loop_watch *idle; /* until the first request */
+	struct loop_watch *idle; /* until the first request; in the envelope form until the next */
 	struct call *calls;
 	size_t ncalls;
 	struct envelope_scan scan;
 	size_t stdin_taken; /* of the frame at the front of the queue */
 	bool waiting;	    /* for room in a command's stdin */
-	bool streaming;	    /* there was a streaming request */
+	bool held;	    /* an envelope arrived while a terminal is open */
+	bool streaming;	    /* there was a streaming request, or a PTY */
 	bool closing;	    /* when all is sent */
 	bool dead;
 	bool busy;	   /* its messages are being worked through */

@@ -51,6 +51,8 @@ struct job *exec_start(struct exec_context *context, const struct request *reque
 		spec.program_fd = context->program_fd;
 		spec.cwd = "/";
 	}
+	if (request->argv && strcmp(request->argv[0], ROLE_SHELL) == 0)
+		spec.program_fd = context->program_fd;
 	return start(context, request, &spec, context->env, owner, data, err);
 }
 
@@ -70,19 +72,20 @@ int exec_hand_over(struct exec_context *context, const struct request *request, 
 	return start(context, request, &spec, context->env, NULL, NULL, err) ? 0 : -1;
 }
 
-struct job *exec_copyout(struct exec_context *context, const struct request *request,
-			 const struct job_owner *owner, void *data, struct error *err)
+struct job *exec_file(struct exec_context *context, const struct request *request,
+		      const char *const *argv, const struct job_owner *owner, void *data,
+		      struct error *err)
 {
-	const char *const argv[] = {ROLE_COPYOUT, request->guest_path, NULL};
 	struct job_spec spec = {
 		.argv = argv,
 		.cwd = "/",
+		.stdin_open = request->stdin_open,
 		.timeout_ms = limit_get(LIMIT_EXEC_ENVELOPE_MS),
 		.program_fd = context->program_fd,
 	};
 
 	if (context->program_fd < 0) {
-		error_set(err, ERR_UNSUPPORTED, "copyout is not available here");
+		error_set(err, ERR_UNSUPPORTED, "files are not available here");
 		return NULL;
 	}
 	return start(context, request, &spec, NULL, owner, data, err);

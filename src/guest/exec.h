@@ -24,9 +24,10 @@ struct job *exec_start(struct exec_context *context, const struct request *reque
  * to which it is left: it has no owner, and ends when the connection does. */
 int exec_hand_over(struct exec_context *context, const struct request *request, int connection,
 		   struct error *err);
-/* A job that writes the file to its stdout, or why not to its stderr with exit code 1: read as the
- * request's user, and by another process, which a share without a server may hold for ever. */
-struct job *exec_copyout(struct exec_context *context, const struct request *request,
-			 const struct job_owner *owner, void *data, struct error *err);
+/* A job of this program itself, as the request's user: argv[0] is one of roles.h, and says why not on
+ * stderr with exit code 1. Another process, since a share without a server may hold it for ever. */
+struct job *exec_file(struct exec_context *context, const struct request *request,
+		      const char *const *argv, const struct job_owner *owner, void *data,
+		      struct error *err);
 
 #endif

@@ -15,6 +15,14 @@ int main(int argc, char **argv)
 		return role_agent(argc, argv);
 	if (strcmp(role, ROLE_COPYOUT) == 0)
 		return role_copyout(argc, argv);
+	if (strcmp(role, ROLE_WRITE) == 0)
+		return role_write(argc, argv);
+	if (strcmp(role, ROLE_LIST) == 0)
+		return role_list(argc, argv);
+	if (strcmp(role, ROLE_STAT) == 0)
+		return role_stat(argc, argv);
+	if (strcmp(role, ROLE_SHELL) == 0)
+		return role_shell(argc, argv);
 	if (strcmp(role, ROLE_FILES) == 0)
 		return role_files(argc, argv);
 	if (strcmp(role, ROLE_PUBLISH) == 0)

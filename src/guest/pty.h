@@ -8,6 +8,9 @@
 
 #include "base/error.h"
 
+/* Of a terminal whose size nobody says. */
+#define PTY_ROWS 24
+#define PTY_COLUMNS 80
 #define PTY_SIZE_MAX UINT16_MAX /* rows or columns */
 
 struct pty {

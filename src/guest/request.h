@@ -22,7 +22,11 @@
 
 enum request_kind {
 	REQUEST_EXEC,	 /* either form */
-	REQUEST_COPYOUT, /* envelope form */
+	REQUEST_COPYOUT, /* envelope form from here on */
+	REQUEST_WRITE,
+	REQUEST_LIST,
+	REQUEST_STAT,
+	REQUEST_PTY,
 	REQUEST_UNKNOWN_OP,
 	REQUEST_ATTACH, /* frame form from here on */
 	REQUEST_SIGNAL,
@@ -64,15 +68,15 @@ struct request {
 	bool stream;
 	bool stdin_open;
 	bool hand_over;		/* the connection becomes the command's stdin and stdout */
-	struct buf stdin_bytes; /* whole, of a request that does not stream */
+	struct buf stdin_bytes; /* whole, of a request that does not stream; WRITE: the file */
 	bool terminal;
 	uint16_t rows, columns; /* also RESIZE */
 
-	const char *guest_path; /* COPYOUT */
+	const char *guest_path; /* COPYOUT, WRITE, LIST, STAT */
 	int signal;		/* SIGNAL */
 };
 
-/* The envelope form: {"op":"exec"|"copyout","payload":{...}}. */
+/* The envelope form: {"op":S,"payload":{...}}. */
 int request_decode_envelope(const void *text, size_t len, struct request *out, struct error *err);
 /* The payload of a frame that begins with '{'. */
 int request_decode_frame(const void *text, size_t len, struct request *out, struct error *err);

@@ -15,6 +15,10 @@
 #define READER_ENVIRONMENT "MICROAGENT_READER"
 #define ROLE_AGENT "microagent-agent"	  /* the child of PID 1 that speaks to the host */
 #define ROLE_COPYOUT "microagent-copyout" /* argv[1]: a file to be written to stdout */
+#define ROLE_WRITE "microagent-write" /* argv[1]: a file to be made of stdin; argv[2]: its size */
+#define ROLE_LIST "microagent-list"   /* argv[1]: a directory; argv[2]: most entries */
+#define ROLE_STAT "microagent-stat"   /* argv[1]: a file */
+#define ROLE_SHELL "microagent-shell" /* becomes the shell of a terminal */
 #define ROLE_PUBLISH "microagent-publish" /* argv[1..]: TCP ports that the host may connect to */
 
 #define ROLE_FILES "microagent-files" /* a command of that name is this program */
@@ -34,6 +38,10 @@ enum agent_fd {
 int role_init(int argc, char **argv);
 int role_agent(int argc, char **argv);
 int role_copyout(int argc, char **argv);
+int role_write(int argc, char **argv);
+int role_list(int argc, char **argv);
+int role_stat(int argc, char **argv);
+int role_shell(int argc, char **argv);
 int role_files(int argc, char **argv);
 int role_publish(int argc, char **argv);
 

@@ -148,8 +148,8 @@ int wire_open(struct wire *wire, struct loop *loop, int fd, const struct wire_ow
 		.fd = -1,
 		.reading = true,
 		.events = EPOLLIN | EPOLLRDHUP,
-		/* a whole frame and what was read together with its end */
-		.in = BUF_INIT(FRAME_HEADER + FRAME_MAX + READ_CHUNK),
+		/* a whole frame or envelope and what was read together with its end */
+		.in = BUF_INIT(FRAME_HEADER + (size_t)limit_get(LIMIT_ENVELOPE_BYTES) + READ_CHUNK),
 		.owner = owner,
 		.data = data,
 	};

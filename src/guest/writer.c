@@ -23,7 +23,8 @@ static void put_string(struct writer *w, const char *text)
 
 static void put_key(struct writer *w, const char *key)
 {
-	put_string(w, w->text.len > 1 ? ",\"" : "\"");
+	put_string(w, w->begun ? ",\"" : "\"");
+	w->begun = true;
 	put_string(w, key);
 	put_string(w, "\":");
 }
@@ -115,9 +116,9 @@ void writer_if_true(struct writer *w, const char *key, bool value)
 		writer_bool(w, key, true);
 }
 
-void writer_base64(struct writer *w, const char *key, const struct buf *bytes)
+void writer_base64(struct writer *w, const char *key, const void *bytes, size_t len)
 {
-	autofree char *text = base64_encode(buf_bytes(bytes), bytes->len, w->err);
+	autofree char *text = base64_encode(bytes, len, w->err);
 
 	put_key(w, key);
 	put_string(w, "\"");
@@ -126,6 +127,31 @@ void writer_base64(struct writer *w, const char *key, const struct buf *bytes)
 	else
 		w->failed = true;
 	put_string(w, "\"");
+}
+
+void writer_open_list(struct writer *w, const char *key)
+{
+	put_key(w, key);
+	put_string(w, "[");
+	w->begun = false;
+}
+
+void writer_open_item(struct writer *w)
+{
+	put_string(w, w->begun ? ",{" : "{");
+	w->begun = false;
+}
+
+void writer_close_item(struct writer *w)
+{
+	put_string(w, "}");
+	w->begun = true;
+}
+
+void writer_close_list(struct writer *w)
+{
+	put_string(w, "]");
+	w->begun = true;
 }
 
 char *writer_end(struct writer *w)

@@ -179,6 +179,11 @@ void job_abandon(struct job *job)
 	job->killed = true;
 }
 
+void job_hang_up(struct job *job)
+{
+	job_abandon(job);
+}
+
 /* --- their lives --------------------------------------------------------------------------------- */
 
 static void write_output(struct job *job)
@@ -195,6 +200,9 @@ static void write_output(struct job *job)
 		return;
 	len = 1 + chance(room < 70000 ? (uint32_t)room : 70000);
 	memset(space, 'o', len);
+	/* Where records are expected there may be some. */
+	for (size_t i = 0; i < len && i < 64; i++)
+		space[i] = (uint8_t)(chance(2) ? 0 : chance(256));
 	job->owner->output(job->data, stream, len);
 }
 

@@ -387,6 +387,16 @@ static inline uint8_t *read_frame(int fd, size_t *len)
 	return payload;
 }
 
+/* One or more envelopes; what comes until the agent closes, which it does when no more can follow. */
+static inline char *ask_envelope(const struct fixture *f, const char *request)
+{
+	autoclose int fd = dial(f);
+
+	send_text(fd, request);
+	shutdown(fd, SHUT_WR);
+	return read_all(fd);
+}
+
 /* A JSON frame. */
 static inline json_t *read_message(int fd)
 {
@@ -477,10 +487,21 @@ static inline void expect_machine(const struct fixture *f, const char *line)
 /* The test program is also the program that the agent executes for itself. */
 static inline int fixture_role(int argc, char **argv, int *code)
 {
-	if (strcmp(argv[0], ROLE_COPYOUT) != 0)
-		return 0;
-	*code = role_copyout(argc, argv);
-	return 1;
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} roles[] = {
+		{ROLE_COPYOUT, role_copyout}, {ROLE_WRITE, role_write}, {ROLE_LIST, role_list},
+		{ROLE_STAT, role_stat},	      {ROLE_SHELL, role_shell},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
+		if (strcmp(argv[0], roles[i].name) != 0)
+			continue;
+		*code = roles[i].run(argc, argv);
+		return 1;
+	}
+	return 0;
 }
 
 #endif

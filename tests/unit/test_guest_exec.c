@@ -15,6 +15,17 @@ static int start(void **state)
 	return 0;
 }
 
+/* An agent that closes an idle connection soon. */
+static int start_impatient(void **state)
+{
+	int got;
+
+	setenv("MICROAGENT_TEST_LIMIT_AGENT_IDLE_MS", "300", 1);
+	got = start(state);
+	unsetenv("MICROAGENT_TEST_LIMIT_AGENT_IDLE_MS");
+	return got;
+}
+
 static int end(void **state)
 {
 	fixture_end(*state);
@@ -22,13 +33,9 @@ static int end(void **state)
 	return 0;
 }
 
-/* One request in the envelope form; what comes until the agent closes. */
 static char *ask(const struct fixture *f, const char *request)
 {
-	autoclose int fd = dial(f);
-
-	send_text(fd, request);
-	return read_all(fd);
+	return ask_envelope(f, request);
 }
 
 static json_t *ask_json(const struct fixture *f, const char *request)
@@ -96,6 +103,36 @@ static void envelope_noise(void **state)
 	autofree char *answer = ask(*state, "{nonsense}\n");
 
 	assert_non_null(strstr(answer, "{\"error\":\"decode envelope: "));
+}
+
+/* Go writes null for what it does not have. */
+static void envelope_nulls(void **state)
+{
+	autofree char *answer =
+		ask(*state, "{\"op\":\"exec\",\"payload\":{\"command\":[\"true\"],\"cwd\":\"\","
+			    "\"env\":null,\"timeout_sec\":0,\"user\":null,\"rlimits\":null}}\n");
+
+	assert_string_equal(answer, "{\"exit_code\":0,\"stdout\":\"\",\"stderr\":\"\"}\n");
+}
+
+/* The next request may wait for the answer; one that never comes ends the connection. */
+static void envelopes_one_by_one(void **state)
+{
+	autoclose int fd = dial(*state);
+	autofree char *rest = NULL;
+	char line[128];
+
+	for (int i = 0; i < 2; i++) {
+		size_t n = 0;
+
+		send_text(fd, "{\"op\":\"exec\",\"payload\":{\"command\":[\"echo\"]}}\n");
+		while (n < sizeof(line) - 1 && read(fd, line + n, 1) == 1 && line[n] != '\n')
+			n++;
+		line[n] = '\0';
+		assert_string_equal(line, "{\"exit_code\":0,\"stdout\":\"\\n\",\"stderr\":\"\"}");
+	}
+	rest = read_all(fd);
+	assert_string_equal(rest, "");
 }
 
 static void copyout(void **state)
@@ -470,6 +507,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(envelope_without_newline, start, end),
 		cmocka_unit_test_setup_teardown(envelopes_in_a_row, start, end),
 		cmocka_unit_test_setup_teardown(envelope_noise, start, end),
+		cmocka_unit_test_setup_teardown(envelope_nulls, start, end),
+		cmocka_unit_test_setup_teardown(envelopes_one_by_one, start_impatient, end),
 		cmocka_unit_test_setup_teardown(copyout, start, end),
 		cmocka_unit_test_setup_teardown(copyout_refusals, start, end),
 		cmocka_unit_test_setup_teardown(frame_exec, start, end),

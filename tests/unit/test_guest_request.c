@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "guest/answer.h"
+#include "guest/answer_file.h"
 #include "guest/request.h"
 
 static int envelope(const char *text, struct request *out, struct error *err)
@@ -79,7 +80,7 @@ static void envelope_answers_as_documented(void **state)
 				  "github.com/yanurag-dev/sandforge/internal/policy\\n\","
 				  "\"stderr\":\"\"}");
 	buf_printf(&data, NULL, "hello world");
-	copy = answer_copyout(&data, "", NULL);
+	copy = answer_copyout(&(struct file_end){.output = &data, .error = ""}, NULL);
 	assert_string_equal(copy, "{\"data\":\"aGVsbG8gd29ybGQ=\",\"error\":\"\"}");
 	buf_free(&output.bytes[0]);
 	buf_free(&data);

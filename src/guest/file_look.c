@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells the host of a file, or of what a directory holds, as the user that asks. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "guest/file_record.h"
+#include "guest/roles.h"
+
+#define FLUSH_BYTES 65536
+
+struct names {
+	char **items;
+	size_t count, room;
+	bool more; /* than were wanted */
+};
+
+static void names_free(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->items[i]);
+	free(names->items);
+}
+
+static int add_name(struct names *names, const char *name, struct error *err)
+{
+	if (names->count == names->room) {
+		size_t room = names->room ? names->room * 2 : 64;
+		char **grown = reallocarray(names->items, room, sizeof(*grown));
+
+		if (!grown)
+			return error_errno(err, ENOMEM, "directory");
+		names->items = grown;
+		names->room = room;
+	}
+	names->items[names->count] = strdup(name);
+	if (!names->items[names->count])
+		return error_errno(err, ENOMEM, "directory");
+	names->count++;
+	return 0;
+}
+
+static int read_names(DIR *dir, const char *path, size_t most, struct names *names,
+		      struct error *err)
+{
+	const struct dirent *entry;
+
+	while (errno = 0, (entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (names->count >= most) {
+			names->more = true;
+			return 0;
+		}
+		if (add_name(names, entry->d_name, err) < 0)
+			return -1;
+	}
+	return errno ? error_errno(err, errno, "%.300s", path) : 0;
+}
+
+static int flush(struct buf *records, struct error *err)
+{
+	if (fd_write_all(STDOUT_FILENO, buf_bytes(records), records->len, err) < 0)
+		return -1;
+	buf_consume(records, records->len);
+	return 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int tell(int dir, struct names *names, struct error *err)
+{
+	autobuf struct buf records = {0};
+	struct stat st;
+
+	if (names->count)
+		qsort(names->items, names->count, sizeof(*names->items), by_bytes);
+	for (size_t i = 0; i < names->count; i++) {
+		/* What has gone since, or may not be looked at, is left out. */
+		if (fstatat(dir, names->items[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (file_record_put(&records, names->items[i], &st, err) < 0 ||
+		    (records.len >= FLUSH_BYTES && flush(&records, err) < 0))
+			return -1;
+	}
+	if (names->more && file_record_put_more(&records, err) < 0)
+		return -1;
+	return flush(&records, err);
+}
+
+static int list(const char *path, size_t most, struct error *err)
+{
+	struct names names = {0};
+	autodir DIR *dir = opendir(path);
+	int got;
+
+	if (!dir)
+		return error_errno(err, errno, "%.300s", path);
+	got = read_names(dir, path, most, &names, err);
+	if (got == 0)
+		got = tell(dirfd(dir), &names, err);
+	names_free(&names);
+	return got;
+}
+
+/* The last component; of "/" itself "/". */
+static char *last_name(const char *path)
+{
+	size_t end = strlen(path), start;
+
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && path[start - 1] != '/'; start--)
+		;
+	return start == end ? strdup("/") : strndup(path + start, end - start);
+}
+
+static int look(const char *path, struct error *err)
+{
+	autofree char *name = last_name(path);
+	autobuf struct buf record = {0};
+	struct stat st;
+
+	if (!name)
+		return error_errno(err, ENOMEM, "name");
+	if (stat(path, &st) < 0)
+		return error_errno(err, errno, "%.300s", path);
+	if (file_record_put(&record, name, &st, err) < 0)
+		return -1;
+	return flush(&record, err);
+}
+
+static int finish(int got, const struct error *err)
+{
+	if (got < 0)
+		dprintf(STDERR_FILENO, "%s", err->msg);
+	return got < 0 ? 1 : 0;
+}
+
+int role_list(int argc, char **argv)
+{
+	struct error err = {0};
+
+	return argc == 3 ? finish(list(argv[1], strtoul(argv[2], NULL, 10), &err), &err) : 125;
+}
+
+int role_stat(int argc, char **argv)
+{
+	struct error err = {0};
+
+	return argc == 2 ? finish(look(argv[1], &err), &err) : 125;
+}

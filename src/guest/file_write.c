@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes one file for the host, as the user that asks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "guest/roles.h"
+
+static int make_parents(const char *path, struct error *err)
+{
+	autofree char *parent = strdup(path);
+
+	if (!parent)
+		return error_errno(err, ENOMEM, "%.300s", path);
+	for (char *slash = strchr(parent + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(parent, 0750) < 0 && errno != EEXIST) {
+			int why = errno;
+			struct stat st;
+
+			/* "No such right" and "read-only" come before "is there" in some file systems. */
+			if (stat(parent, &st) < 0)
+				return error_errno(err, why, "%.300s", parent);
+		}
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int open_file(const char *path, struct error *err)
+{
+	struct stat st;
+
+	/* Non-blocking: opening a FIFO must not wait for its other side. What is no file must not be
+	 * changed, so nothing is cut off before that is known. */
+	autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+	if (fd < 0 && (errno == ENXIO || errno == EISDIR))
+		return error_set(err, ERR_INVALID, "%.300s: not a regular file", path);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%.300s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%.300s: not a regular file", path);
+	if (ftruncate(fd, 0) < 0)
+		return error_errno(err, errno, "%.300s", path);
+	return steal_fd(&fd);
+}
+
+static int write_file(const char *path, unsigned long long size, struct error *err)
+{
+	unsigned long long done = 0;
+	uint8_t chunk[65536];
+
+	if (make_parents(path, err) < 0)
+		return -1;
+	autoclose int fd = open_file(path, err);
+	if (fd < 0)
+		return -1;
+	for (;;) {
+		ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+
+		if (n < 0)
+			return error_errno(err, errno, "%.300s", path);
+		if (n == 0)
+			break;
+		if (fd_write_all(fd, chunk, (size_t)n, err) < 0)
+			return error_prefix(err, "%.150s", path);
+		done += (unsigned long long)n;
+	}
+	/* Some file systems say only now that there was no room. */
+	if (close(steal_fd(&fd)) < 0)
+		return error_errno(err, errno, "%.300s", path);
+	if (done != size)
+		return error_set(err, ERR_IO, "%.300s: %llu of %llu bytes arrived", path, done,
+				 size);
+	return 0;
+}
+
+int role_write(int argc, char **argv)
+{
+	struct error err = {0};
+
+	if (argc != 3)
+		return 125;
+	if (write_file(argv[1], strtoull(argv[2], NULL, 10), &err) == 0)
+		return 0;
+	dprintf(STDERR_FILENO, "%s", err.msg);
+	return 1;
+}
