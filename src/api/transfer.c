@@ -186,8 +186,10 @@ int transfer_listing(const struct transfer *transfer, const char *verb, const ch
 	size_t left;
 	int got = 0;
 
-	if (fd < 0 || fd_read_to_end(fd, &text, err) < 0)
+	if (fd < 0)
 		return -1;
+	if (fd_read_to_end(fd, &text, err) < 0)
+		return error_prefix(err, "the listing of %.300s", path);
 	at = (const char *)buf_bytes(&text);
 	left = text.len;
 	while (got == 0 && left > 0 && (newline = memchr(at, '\n', left))) {

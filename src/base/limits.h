@@ -50,7 +50,7 @@
 	X(FREEZE_MS, 10000, "ms", "a file system frozen to be copied")                             \
 	X(FILES_MS, 30000, "ms", "first word of the guest's program for files")                    \
 	X(TREE_LINKS, 65536, "files", "with more than one name that a copied tree keeps as such")  \
-	X(LISTING_BYTES, 67108864, "bytes", "longest listing of a directory of a guest")           \
+	X(LISTING_BYTES, 33554432, "bytes", "longest listing of a directory of a guest")           \
 	X(READER_LOCK_MS, 60000, "ms", "another command's reading of the same workspace")          \
 	X(BUNDLE_BYTES, 8589934592, "bytes", "what an archive of config.bundles unpacks to")       \
 	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \

@@ -237,6 +237,11 @@ def test_listings(vm, target):
         assert done.returncode == code and text in done.stderr, (words, done.stderr)
 
 
+def test_a_listing_is_bounded(vm, target):
+    done = vm("ls", "vm:/etc", env={"MICROAGENT_TEST_LIMIT_LISTING_BYTES": "300"})
+    assert done.returncode == 1 and "the listing of /etc: more than the limit of 300 bytes" in done.stderr, done.stderr
+
+
 def test_ls_of_what_does_not_run(host):
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     assert {"etc", "workspace"} <= {e["name"] for e in host.json("ls", "w:/")["entries"]}
