@@ -5,7 +5,7 @@
  * virtio-serial port named "echo", swallows what comes to vsock port 7001 (answering one byte at the
  * end), and sends as many MiB as an 8-byte request on port 7002 asks for; and the same by TCP on the
  * network of QEMU's user mode, if there is a card. As an ordinary program, `guest_bench tcp` serves by TCP
- * alone, and `guest_bench PROGRAM` prints the median nanoseconds of fork, exec and wait of PROGRAM.
+ * alone, `guest_bench vsock` by vsock alone, and `guest_bench PROGRAM` prints the median nanoseconds of fork, exec and wait of PROGRAM.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -226,8 +226,9 @@ static void serve_all(int (*listener)(uint32_t port))
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && getpid() != 1 && strcmp(argv[1], "tcp") == 0) {
-		serve_all(listen_tcp);
+	if (argc == 2 && getpid() != 1 &&
+	    (strcmp(argv[1], "tcp") == 0 || strcmp(argv[1], "vsock") == 0)) {
+		serve_all(argv[1][0] == 't' ? listen_tcp : listen_on);
 		write_all(1, "BENCH-READY\n", 12);
 		for (;;)
 			pause();

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """The figures, as ratios measured in one run on one machine; raw samples go to build/bench.
-Usage: run.py [boot] [ready] [oneshot] [echo] [publish] [exec] [memory] [cell] [nat] [rerun]   (all without words)"""
+Usage: run.py [boot] [ready] [oneshot] [echo] [publish] [exec] [ssh] [memory] [cell] [nat] [rerun]   (all without words)"""
 
 import contextlib
 import json
@@ -19,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import sshguest
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"
@@ -26,6 +28,7 @@ OUT = BUILD / "bench"
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
 ECHO, SINK, SOURCE = 7000, 7001, 7002
 BULK_MIB = 256
+COPY_MIB = int(os.environ.get("COPY_MIB", "256"))
 PUBLISH_MIB = 64
 HANG_S = 120  # bounds a hang on a busy machine, and measures nothing
 
@@ -459,6 +462,112 @@ def bench_exec():
             for i in range(1, 21):
                 took.append(exec_true(stream, i))
         record("exec of /bin/true", took, "fork+exec in the guest", inside, "ms", "at most +1 ms", ratio=False)
+
+
+def timed(fn, *words):
+    began = time.perf_counter()
+    fn(*words)
+    return (time.perf_counter() - began) * 1e3
+
+
+def streamed(workspace, mebibytes=BULK_MIB):
+    """MiB a second of a command's stdout, by the agent's binary frames."""
+    stream, got = dial(workspace / "vsock.sock", 2222), 0
+    request = json.dumps({"id": "s", "request": 1, "stream": True,
+                          "cmd": ["dd", "if=/dev/zero", "bs=256k", f"count={mebibytes * 4}"]}).encode()
+    began = time.monotonic()
+    stream.sendall(struct.pack(">I", len(request)) + request)
+    received = stream.makefile("rb", 1 << 20)
+    while True:
+        payload = received.read(struct.unpack(">I", received.read(4))[0])
+        if payload[0] == 2:
+            got += len(payload) - 9
+        elif payload[0] != 3 and json.loads(payload)["event"] == "exit":
+            break
+    assert got == mebibytes << 20, got
+    return mebibytes / (time.monotonic() - began)
+
+
+def at_once(words, count, env=None):
+    """Seconds until that many processes, started together, have all ended, and how many of them badly."""
+    began = time.monotonic()
+    children = [subprocess.Popen(list(map(str, words)), env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                for _ in range(count)]
+    failed = sum(child.wait(HANG_S) != 0 for child in children)
+    return time.monotonic() - began, failed
+
+
+def use_ours(cli, base, took):
+    """Our side of bench_ssh."""
+    workspace = cli.base / "state/b"
+    cli("exec", "-i", "b", "--", "sh", "-c", "cat > /tmp/bench && chmod 755 /tmp/bench", input=guest_program().read_bytes())
+    with running([BIN / "microagent", "exec", "b", "--", "/tmp/bench", "vsock"], env=cli.env, stdin=subprocess.DEVNULL,
+                 stdout=subprocess.PIPE) as servers:
+        until(servers.stdout, b"BENCH-READY")
+        for _ in range(3):
+            took["raw vsock"].append(pour(dial(workspace / "vsock.sock", SOURCE)))
+            took["streamed"].append(streamed(workspace))
+    for _ in range(ROUNDS):
+        took["inside"].append(int(cli("exec", "b", "--", "/tmp/bench", "/bin/true")) / 1e6)
+        stream = dial(workspace / "vsock.sock", 2222)
+        took["open"] += [exec_true(stream, i) for i in range(1, 21)]
+        took["process"] += [timed(cli, "exec", "b", "--", "/bin/true") for _ in range(5)]
+    for _ in range(3):
+        took["copy"].append(timed(cli, "cp", base / "file", "b:/dev/shm/file") / 1e3)
+        cli("exec", "b", "--", "rm", "/dev/shm/file")
+        seconds, failed = at_once([BIN / "microagent", "exec", "b", "--", "/bin/true"], 100, cli.env)
+        took["hundred"].append(seconds)
+        assert failed == 0, failed
+
+
+def use_ssh(ssh, base, took):
+    for _ in range(ROUNDS):
+        took["ssh"] += [timed(ssh, "/bin/true") for _ in range(5)]
+        took["ssh client"] += [timed(ssh.check) for _ in range(5)]
+    for _ in range(3):
+        took["scp"].append(timed(ssh.copy, base / "file", "/dev/shm/file") / 1e3)
+        ssh("rm", "/dev/shm/file")
+        # All at once are too many: dropbear ends the connection, and five of them go well.
+        parts = [at_once(ssh.words("/bin/true"), 10) for _ in range(10)]
+        took["hundred ssh"].append(sum(seconds for seconds, _ in parts))
+        took["hundred ssh failed"].append(sum(failed for _, failed in parts))
+
+
+def bench_ssh():
+    """What an agent's user does by exec and cp, against the same by ssh into the same kind of machine."""
+    images = json.loads(subprocess.run([BIN / "microagent", "--json", "image", "list"], capture_output=True, check=True).stdout)
+    image = next((i["path"] for i in images["images"] if i["name"] == "debian"), None)
+    why = sshguest.lacking() or ("" if image else "there is no debian image (microagent image build debian)") or \
+        ("" if kernel()["name"].startswith("tuned") else "it wants the tuned kernel, which has drivers built in")
+    if why:
+        print(f"ssh: skipped, {why}")
+        return
+    took = {name: [] for name in ("inside", "open", "process", "copy", "hundred", "raw vsock", "streamed", "ssh", "ssh client",
+                                  "scp", "hundred ssh", "hundred ssh failed")}
+    with Cli() as cli:
+        base = cli.base
+        with open(base / "file", "wb") as file:
+            for _ in range(COPY_MIB):
+                file.write(os.urandom(1 << 20))
+        cli("create", "b", "--image", "debian", "--memory", 1024, "--cpus", 1)
+        cli("start", "b")
+        words = bare_words(our_qemu_words(cli, "b"), "")
+        use_ours(cli, base, took)
+        cli("kill", "b")
+        port, = free_ports(1)
+        words = sshguest.qemu_words(words, sshguest.make_initrd(base), image, port)
+        with running(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as qemu:
+            until(qemu.stdout, b"BENCH-READY")
+            with sshguest.Ssh(base, port) as ssh:
+                use_ssh(ssh, base, took)
+    inside, client = statistics.median(took["inside"]), statistics.median(took["ssh client"])
+    record("exec of /bin/true, added to fork+exec in the guest", [t - inside for t in took["open"]],
+           "ssh on an open connection, without its client's start", [t - inside - client for t in took["ssh"]], "ms", "<= 0.25x, <= 1 ms")
+    record("the same as whole processes", took["process"], "ssh", took["ssh"], "ms", "-")
+    record("streamed stdout", took["streamed"], "raw vsock", took["raw vsock"], "MiB/s", ">= 0.8x")
+    record(f"cp of {COPY_MIB} MiB into the guest", took["copy"], "scp", took["scp"], "s", "<= 0.5x")
+    failed = max(took["hundred ssh failed"])
+    record("100 execs at once", took["hundred"], "100 ssh sessions, ten at a time" + (f" ({failed} of them failed)" if failed else ""), took["hundred ssh"], "s", "-")
 
 
 def pss_kib(pid):
