@@ -295,6 +295,10 @@ int microagent_console_open(struct microagent *agent, const char *name, struct e
  * "the guest does not answer: ...", and the command is killed when its connection is closed. Reaching
  * the guest's agent takes 5 s at most (DIAL_MS) with or without a limit.
  *
+ * One case a cancel does not reach: a command with more stdin than fits into its pipe and the connection
+ * (about 400 KiB) that does not read it. The call ends all the same, and the command goes on in the
+ * guest until it reads, exits or its time limit has passed; timeout_ms is told to the guest too.
+ *
  * A guest that breaks the protocol, and a machine that ends, end the connection: every call on it is
  * an error (ERR_IO, ERR_UNAVAILABLE) and the next call dials again.
  */

@@ -189,6 +189,19 @@ static int explain(const struct microagent_guest *guest, struct error *err)
 	return -1;
 }
 
+/* The guest is told of the host's limit too, a little later: a command that does not read its input
+ * keeps a cancel from the agent, and even the end of the connection. */
+static int64_t limit_in_guest(const struct microagent_exec *exec,
+			      const struct microagent_run_limits *limits)
+{
+	int64_t seconds = limits->timeout_ms / 1000 + 1;
+
+	if (limits->timeout_ms == 0)
+		return exec->timeout_seconds;
+	return exec->timeout_seconds > 0 && exec->timeout_seconds < seconds ? exec->timeout_seconds
+									    : seconds;
+}
+
 static int run(struct microagent_guest *guest, const struct microagent_exec *exec,
 	       const struct microagent_run_limits *limits, struct line_request *request,
 	       struct microagent_result *out, struct error *err)
@@ -198,7 +211,7 @@ static int run(struct microagent_guest *guest, const struct microagent_exec *exe
 		.env = exec->env,
 		.cwd = exec->cwd,
 		.user = exec->user,
-		.timeout_seconds = exec->timeout_seconds,
+		.timeout_seconds = limit_in_guest(exec, limits),
 		.rlimits = exec->rlimits,
 		.stdin_open = limits->stdin_bytes,
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* threads NAME THREADS RUNS: that many threads run commands over one handle, each with words of its
+/* threads NAME THREADS RUNS CONNECT_MS: that many threads run commands over one handle, each with words of its
  * own, and look whether what comes back is theirs. */
 #include <microagent.h>
 #include <pthread.h>
@@ -58,10 +58,10 @@ static void *work(void *data)
 int main(int argc, char **argv)
 {
 	struct error error = {0};
-	struct microagent *agent = argc == 4 ? microagent_open(NULL, &error) : NULL;
+	struct microagent *agent = argc == 5 ? microagent_open(NULL, &error) : NULL;
 	struct microagent_guest *guest =
-		agent ? microagent_connect(agent, argv[1], 60000, &error) : NULL;
-	int threads = argc == 4 ? atoi(argv[2]) : 0, failed = 0;
+		agent ? microagent_connect(agent, argv[1], (uint32_t)atoi(argv[4]), &error) : NULL;
+	int threads = argc == 5 ? atoi(argv[2]) : 0, failed = 0;
 	struct job *jobs = calloc((size_t)threads + 1, sizeof(*jobs));
 	pthread_t *ids = calloc((size_t)threads + 1, sizeof(*ids));
 

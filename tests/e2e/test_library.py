@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""libmicroagent as a program of somebody else uses it: installed, found by pkg-config, linked shared and
+static, and called by many threads."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import BUILD, ROOT, ended
+
+SANITIZE = ["-fsanitize=address,undefined"] if os.environ.get("SANITIZE") else []
+SOURCES = Path(__file__).parent / "library"
+WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-D_DEFAULT_SOURCE"]
+
+
+def command(*words, env=None, **kw):
+    done = subprocess.run(list(map(str, words)), env={**os.environ, **(env or {})}, capture_output=True, text=True,
+                          check=False, timeout=300, **kw)
+    assert done.returncode == 0, f"{words}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """What `make install` puts into a PREFIX."""
+    prefix = tmp_path_factory.mktemp("installed")
+    command("make", "-s", "-C", ROOT, "install", f"PREFIX={prefix}", f"BUILD={BUILD}",
+            f"SANITIZE={os.environ.get('SANITIZE', '')}")
+    return prefix
+
+
+class Compiler:
+    def __init__(self, prefix, folder):
+        self.prefix, self.folder = prefix, folder
+        self.env = {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+
+    def flags(self, *words):
+        return command("pkg-config", *words, "microagent", env=self.env).split()
+
+    def shared(self, source):
+        program = self.folder / Path(source).stem
+        command("gcc", "-g", *WARNINGS, *SANITIZE, "-o", program, source, *self.flags("--cflags", "--libs"), "-pthread")
+        return program
+
+    def static(self, source):
+        """With the archive, and the system's libraries as they are."""
+        program = self.folder / (Path(source).stem + "-static")
+        libs = ["-l:libmicroagent.a" if flag == "-lmicroagent" else flag
+                for flag in self.flags("--static", "--cflags", "--libs")]
+        command("gcc", "-g", *WARNINGS, *SANITIZE, "-o", program, source, *libs)
+        return program
+
+    def run_env(self, host, **more):
+        return {**host.env, "LD_LIBRARY_PATH": str(self.prefix / "lib"), **more}
+
+
+@pytest.fixture(scope="module")
+def compiler(installed, tmp_path_factory):
+    return Compiler(installed, tmp_path_factory.mktemp("programs"))
+
+
+@pytest.fixture(scope="module")
+def calls(compiler):
+    return compiler.shared(SOURCES / "calls.c")
+
+
+def run(program, *words, env):
+    done = subprocess.run([str(program), *map(str, words)], env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+# --- what is installed --------------------------------------------------------------------------------
+
+
+def test_only_public_symbols_are_exported(installed):
+    for words in (["-D", installed / "lib" / "libmicroagent.so"], ["-g", installed / "lib" / "libmicroagent.a"]):
+        names = {line.split()[-1].split("@")[0] for line in command("nm", "--defined-only", *words).splitlines()
+                 if len(line.split()) == 3}
+        ours = {name for name in names if name.startswith("microagent_")}
+        assert "microagent_guest_run" in ours
+        assert names - ours <= {"MICROAGENT_0"}, names - ours
+        declared = (installed / "include" / "microagent.h").read_text()
+        assert not [name for name in ours if name + "(" not in declared]
+
+
+def test_the_library_names_itself(installed):
+    assert "libmicroagent.so.0" in command("objdump", "-p", installed / "lib" / "libmicroagent.so")
+    assert (installed / "lib" / "libmicroagent.so.0").resolve().name.startswith("libmicroagent.so.0.")
+
+
+@pytest.mark.parametrize("words", [["gcc", "-std=c99", "-Wpedantic"], ["gcc", "-std=gnu17", "-Wcast-qual"],
+                                   ["clang-14", "-x", "c++", "-std=c++17"], ["clang-14", "-std=c11"]],
+                         ids=lambda words: " ".join(words))
+def test_the_header_stands_alone(compiler, words, tmp_path):
+    source = tmp_path / "alone.c"
+    source.write_text("#include <microagent.h>\n#include <microagent/error.h>\n")
+    command(*words, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *compiler.flags("--cflags"), source)
+
+
+def test_the_installed_supervisor_is_found(compiler, host):
+    """Beside the library; a program that carries it has PATH."""
+    shared, static = compiler.shared(SOURCES / "host.c"), compiler.static(SOURCES / "host.c")
+    assert run(shared, env=compiler.run_env(host)) == (0, "0.1.0 qemu\n", "")
+    path = f"{compiler.prefix}/bin:{os.environ['PATH']}"
+    assert run(static, env={**host.env, "PATH": path}) == (0, "0.1.0 qemu\n", "")
+    code, _, err = run(static, env={**host.env, "PATH": "/usr/bin:/bin"})
+    assert code == 1 and err.startswith("not-found: microagent-qemu-supervisor is neither")
+
+
+# --- the example ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["shared", "static"])
+def test_the_example(compiler, vm, kind):
+    program = getattr(compiler, kind)(ROOT / "examples" / "exec.c")
+    env = compiler.run_env(vm)
+    assert run(program, "vm", "sh", "-c", "echo out; echo err >&2; exit 3", env=env) == (3, "out\n", "err\n")
+    code, _, err = run(program, "vm", "no-such-program", env=env)
+    assert code == 127 and "not found" in err
+    code, _, err = run(program, "absent", "true", env=env)
+    assert code == 125 and 'no workspace "absent"' in err
+
+
+def test_connecting_to_what_does_not_run(compiler, vm):
+    vm("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    try:
+        code, _, err = run(compiler.shared(SOURCES / "threads.c"), "w", 1, 1, 0, env=compiler.run_env(vm))
+        assert code == 1 and "is prepared, not running" in err
+    finally:
+        vm("delete", "w", check=0)
+
+
+# --- calls ---------------------------------------------------------------------------------------------
+
+
+def test_64_threads_on_one_handle(compiler, vm):
+    program = compiler.shared(SOURCES / "threads.c")
+    assert run(program, "vm", 64, 20, 60000, env=compiler.run_env(vm)) == (0, "0 of 64 threads failed\n", "")
+
+
+def test_the_same_under_the_thread_sanitizer(vm, tmp_path):
+    if SANITIZE:
+        pytest.skip("the thread sanitizer does not go with the others")
+    program = tmp_path / "threads"
+    sources = [path for folder in ("base", "contract", "store", "channel", "api")
+               for path in sorted((ROOT / "src" / folder).glob("*.c")) if not path.name.startswith("isolate")]
+    command("gcc", "-g", "-O0", "-fsanitize=thread", "-std=gnu17", "-D_GNU_SOURCE", '-DMICROAGENT_VERSION="0"',
+            f"-I{ROOT}/src", f"-I{ROOT}/include", "-o", program, SOURCES / "threads.c", *sources, "-ljansson", "-pthread")
+    code, out, err = run(program, "vm", 16, 5, 60000, env={**vm.env, "TSAN_OPTIONS": "halt_on_error=1"})
+    assert (code, out) == (0, "0 of 16 threads failed\n"), err
+
+
+@pytest.mark.parametrize("test", ["results", "stream", "cancel"])
+def test_call(compiler, calls, vm, test):
+    assert run(calls, "vm", test, env=compiler.run_env(vm)) == (0, "done\n", "")
+
+
+def vmm_pid(host):
+    return json.loads((host.state / "vm" / "runtime.json").read_text())["pid"]
+
+
+class Steps:
+    """A run of `calls` that says when something is to be done to the machine."""
+
+    def __init__(self, program, test, env):
+        self.child = subprocess.Popen([str(program), "vm", test], env=env, stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def ready(self):
+        line = self.child.stdout.readline()
+        assert line == "ready\n", (line, self.child.stderr.read())
+
+    def go_on(self):
+        self.child.stdin.write("\n")
+        self.child.stdin.flush()
+
+    def finish(self):
+        out, err = self.child.communicate(timeout=300)
+        assert (self.child.returncode, out, err) == (0, "done\n", "")
+
+
+def test_a_guest_that_is_stopped(compiler, calls, vm):
+    """Host-side limits and cancels hold, and when it goes on so does the handle."""
+    pid = vmm_pid(vm)
+    steps = Steps(calls, "stopped", compiler.run_env(vm, MICROAGENT_TEST_LIMIT_CANCEL_MS="500"))
+    try:
+        steps.ready()
+        os.kill(pid, signal.SIGSTOP)
+        steps.go_on()
+        steps.ready()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    steps.go_on()
+    steps.finish()
+
+
+def test_a_machine_that_is_killed(compiler, calls, vm):
+    """Every waiting thread gets an error. The last test of this file: the next ones would have no machine."""
+    steps = Steps(calls, "broken", compiler.run_env(vm))
+    steps.ready()
+    os.kill(vmm_pid(vm), signal.SIGKILL)
+    steps.go_on()
+    steps.ready()
+    assert ended(vm, "vm")["state"] == "failed"
+    steps.go_on()
+    steps.finish()
