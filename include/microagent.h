@@ -353,7 +353,8 @@ struct microagent_result {
 void microagent_result_free(struct microagent_result *result);
 
 /*
- * Runs a command and keeps what it says. exec->terminal must be NULL. limits may be NULL. A command
+ * Runs a command and keeps what it says. exec->terminal must be NULL and
+ * resume_seconds 0. limits may be NULL. A command
  * that ends with another code than 0, is timed out or cancelled is a success, with its output until
  * then. On success free *out. Calls of all threads go over one connection, up to 256 at once, and
  * over further ones beyond that.
@@ -423,6 +424,21 @@ json_t *microagent_list_files(struct microagent *agent, const char *name, const 
 			      const char *user, struct error *err);
 json_t *microagent_stat_file(struct microagent *agent, const char *name, const char *path,
 			     const char *user, struct error *err);
+
+/* The same for a guest handle, which must be running, from any thread. Of limits timeout_ms and cancel
+ * count, and may be NULL; options->cancel counts too. ERR_TIMEOUT when the time is over and
+ * ERR_UNAVAILABLE for what was cancelled, a few seconds later at most; nothing is left half-copied. */
+int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
+			      const char *host_path, const struct microagent_copy *options,
+			      const struct microagent_run_limits *limits, struct error *err);
+int microagent_guest_copy_in(struct microagent_guest *guest, const char *host_path,
+			     const char *path, const struct microagent_copy *options,
+			     const struct microagent_run_limits *limits, struct error *err);
+/* An array of the entries that microagent_list_files() has, and the one entry. New references. */
+json_t *microagent_guest_list(struct microagent_guest *guest, const char *path, const char *user,
+			      const struct microagent_run_limits *limits, struct error *err);
+json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, const char *user,
+			      const struct microagent_run_limits *limits, struct error *err);
 /* {"ingress":[...],"egress":[...]}: the declared bundles and outputs. */
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
 			 struct error *err);

@@ -331,7 +331,7 @@ static int by_name(const void *a, const void *b)
 		      json_string_value(json_object_get(*y, "name")));
 }
 
-static json_t *sorted(const json_t *entries, struct error *err)
+json_t *listing_sorted(const json_t *entries, struct error *err)
 {
 	size_t count = json_array_size(entries);
 	autofree json_t **items = calloc(count + 1, sizeof(json_t *));
@@ -358,7 +358,7 @@ json_t *microagent_list_files(struct microagent *agent, const char *name, const 
 {
 	json_auto_t *entries = ask_listing(agent, name, path, user, "list", err);
 	json_auto_t *answer = json_object();
-	json_t *list = entries ? sorted(entries, err) : NULL;
+	json_t *list = entries ? listing_sorted(entries, err) : NULL;
 
 	if (!list || json_put(answer, "path", json_string_lossy(path, strlen(path)), err) < 0) {
 		json_decref(list);

@@ -218,9 +218,10 @@ static int run(struct microagent_guest *guest, const struct microagent_exec *exe
 	size_t most = (size_t)limit_get(LIMIT_EXEC_OUTPUT_BYTES);
 	struct line_outcome outcome;
 
-	if (exec->terminal)
+	if (exec->terminal || exec->resume_seconds)
 		return error_set(err, ERR_INVALID,
-				 "a command on a terminal is run by microagent_exec()");
+				 "a command on a terminal, or one that is resumed, is run by "
+				 "microagent_exec()");
 	request->exec = &words;
 	request->in = limits->stdin_bytes;
 	request->in_len = limits->stdin_bytes ? limits->stdin_len : 0;

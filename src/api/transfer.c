@@ -176,19 +176,47 @@ static int take_line(const char *text, size_t len, json_t *entries, struct error
 	return 0;
 }
 
+static int read_all(int fd, int cancel, struct buf *text, struct error *err)
+{
+	uint8_t bytes[16384];
+	ssize_t n;
+
+	for (;;) {
+		struct pollfd slots[] = {{.fd = fd, .events = POLLIN},
+					 {.fd = cancel, .events = POLLIN}};
+
+		if (poll(slots, ARRAY_SIZE(slots), -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			return error_errno(err, errno, "poll");
+		}
+		if (slots[1].revents)
+			return error_set(err, ERR_UNAVAILABLE, "cancelled");
+		n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno == ECONNRESET))
+			return 0;
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return error_errno(err, errno, "cannot receive from the guest");
+		if (n > 0 && buf_append(text, bytes, (size_t)n, err) < 0)
+			return -1;
+	}
+}
+
 int transfer_listing(const struct transfer *transfer, const char *verb, const char *path,
 		     json_t *entries, struct error *err)
 {
 	const char *const command[] = {HELPER, verb, transfer->root, path, NULL};
 	autobuf struct buf text = BUF_INIT((size_t)limit_get(LIMIT_LISTING_BYTES));
 	autoclose int fd = call_helper(transfer, command, err);
+	const struct microagent_copy *options = transfer->options;
+	int cancel = options && options->cancel > 0 ? options->cancel : -1;
 	const char *at, *newline;
 	size_t left;
 	int got = 0;
 
 	if (fd < 0)
 		return -1;
-	if (fd_read_to_end(fd, &text, err) < 0)
+	if (read_all(fd, cancel, &text, err) < 0)
 		return error_prefix(err, "the listing of %.300s", path);
 	at = (const char *)buf_bytes(&text);
 	left = text.len;

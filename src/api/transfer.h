@@ -10,7 +10,7 @@ struct transfer {
 	const struct workspace *ws;	       /* whose vsock.sock is dialled */
 	const char *user;		       /* NULL: the guest's default */
 	const char *root;		       /* below which paths of the guest are resolved */
-	const struct microagent_copy *options; /* of copies */
+	const struct microagent_copy *options; /* of copies; of listings `cancel` alone, or NULL */
 };
 
 /* path of the guest to a target of the host. links_within: the same path as the guest itself has it,
@@ -23,6 +23,8 @@ int transfer_in(const struct transfer *transfer, const char *from, const char *p
 /* Appends to entries what the helper says to verb ("list", "stat"), see microagent_list_files(). */
 int transfer_listing(const struct transfer *transfer, const char *verb, const char *path,
 		     json_t *entries, struct error *err);
+/* files.c: the entries by name, a new array. */
+json_t *listing_sorted(const json_t *entries, struct error *err);
 /* Freezes the file system that path of the guest is on for as long as work() takes. */
 int transfer_frozen(const struct transfer *transfer, const char *path,
 		    int (*work)(void *data, struct error *err), void *data, struct error *err);

@@ -68,8 +68,14 @@ def calls(compiler):
     return compiler.shared(SOURCES / "calls.c")
 
 
-def run(program, *words, env):
-    done = subprocess.run([str(program), *map(str, words)], env=env, stdin=subprocess.DEVNULL, capture_output=True,
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where copies come to."""
+    return tmp_path_factory.mktemp("folder")
+
+
+def run(program, *words, env, cwd=None):
+    done = subprocess.run([str(program), *map(str, words)], env=env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, check=False, timeout=300)
     return done.returncode, done.stdout, done.stderr
 
@@ -155,9 +161,11 @@ def test_the_same_under_the_thread_sanitizer(vm, tmp_path):
     assert (code, out) == (0, "0 of 16 threads failed\n"), err
 
 
-@pytest.mark.parametrize("test", ["results", "stream", "cancel"])
-def test_call(compiler, calls, vm, test):
-    assert run(calls, "vm", test, env=compiler.run_env(vm)) == (0, "done\n", "")
+@pytest.mark.parametrize("test", ["results", "stream", "cancel", "files", "endless"])
+def test_call(compiler, calls, vm, test, folder):
+    before = sorted(folder.iterdir())
+    assert run(calls, "vm", test, env=compiler.run_env(vm), cwd=folder) == (0, "done\n", "")
+    assert test != "endless" or sorted(folder.iterdir()) == before
 
 
 def vmm_pid(host):
@@ -167,8 +175,8 @@ def vmm_pid(host):
 class Steps:
     """A run of `calls` that says when something is to be done to the machine."""
 
-    def __init__(self, program, test, env):
-        self.child = subprocess.Popen([str(program), "vm", test], env=env, stdin=subprocess.PIPE,
+    def __init__(self, program, test, env, cwd):
+        self.child = subprocess.Popen([str(program), "vm", test], env=env, cwd=cwd, stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def ready(self):
@@ -184,10 +192,11 @@ class Steps:
         assert (self.child.returncode, out, err) == (0, "done\n", "")
 
 
-def test_a_guest_that_is_stopped(compiler, calls, vm):
+def test_a_guest_that_is_stopped(compiler, calls, vm, folder):
     """Host-side limits and cancels hold, and when it goes on so does the handle."""
     pid = vmm_pid(vm)
-    steps = Steps(calls, "stopped", compiler.run_env(vm, MICROAGENT_TEST_LIMIT_CANCEL_MS="500"))
+    steps = Steps(calls, "stopped", compiler.run_env(vm, MICROAGENT_TEST_LIMIT_CANCEL_MS="500",
+                                                        MICROAGENT_TEST_LIMIT_DIAL_MS="1000"), folder)
     try:
         steps.ready()
         os.kill(pid, signal.SIGSTOP)
@@ -199,9 +208,9 @@ def test_a_guest_that_is_stopped(compiler, calls, vm):
     steps.finish()
 
 
-def test_a_machine_that_is_killed(compiler, calls, vm):
+def test_a_machine_that_is_killed(compiler, calls, vm, folder):
     """Every waiting thread gets an error. The last test of this file: the next ones would have no machine."""
-    steps = Steps(calls, "broken", compiler.run_env(vm))
+    steps = Steps(calls, "broken", compiler.run_env(vm), folder)
     steps.ready()
     os.kill(vmm_pid(vm), signal.SIGKILL)
     steps.go_on()

@@ -218,6 +218,51 @@ static void test_stream(void)
 	expect(r.exit_code == 0 && heard.bytes[0] == 4);
 }
 
+/* --- files ---------------------------------------------------------------------------------------- */
+
+static const struct microagent_copy as_root = {.user = "root"};
+
+/* Both ways through the directory that the caller stands in. */
+static void test_files(void)
+{
+	const struct microagent_run_limits limits = {.timeout_ms = 60000};
+	struct error err = {0};
+	FILE *file = fopen("there", "w+");
+	char text[16] = "";
+	json_t *entry, *entries;
+
+	expect(file && fputs("contents", file) >= 0 && fclose(file) == 0);
+	expect(code_of("mkdir /root/d") == 0);
+	expect(microagent_guest_copy_in(guest, "there", "/root/d", &as_root, &limits, &err) == 0);
+	expect(microagent_guest_copy_out(guest, "/root/d/there", "back", &as_root, &limits, &err) ==
+	       0);
+	file = fopen("back", "r");
+	expect(file && fgets(text, sizeof(text), file) && strcmp(text, "contents") == 0);
+	fclose(file);
+	entry = microagent_guest_stat(guest, "/root/d/there", "root", &limits, &err);
+	expect(json_integer_value(json_object_get(entry, "size")) == 8);
+	entries = microagent_guest_list(guest, "/root/d", "root", NULL, &err);
+	expect(json_array_size(entries) == 1 && json_equal(json_array_get(entries, 0), entry));
+	json_decref(entry);
+	json_decref(entries);
+	expect(!microagent_guest_stat(guest, "/root/absent", "root", &limits, &err));
+	expect(err.code == ERR_NOT_FOUND);
+	expect(!microagent_guest_list(guest, "relative", NULL, NULL, &err));
+	expect(err.code == ERR_INVALID);
+}
+
+/* A guest that sends for ever is cut off, and nothing of it is left. */
+static void test_endless_copy(void)
+{
+	const struct microagent_run_limits limits = {.timeout_ms = 300};
+	struct error err = {0};
+
+	expect(code_of("truncate -s 1G /root/d/big; head -c 64000000 /dev/urandom "
+		       ">/root/d/random") == 0);
+	expect(microagent_guest_copy_out(guest, "/root/d", "big", &as_root, &limits, &err) == -1);
+	expect(err.code == ERR_TIMEOUT && access("big", F_OK) < 0);
+}
+
 /* --- what is done to the machine -------------------------------------------------------------------- */
 
 /* The caller stops the VMM, and lets it go on when this has said "ready" for the second time. */
@@ -239,6 +284,11 @@ static void test_stopped(struct microagent *agent, const char *name)
 	pthread_join(cancelled.thread, NULL);
 	expect(cancelled.status == -1 && cancelled.err.code == ERR_TIMEOUT);
 	expect(strstr(cancelled.err.msg, "cancelled"));
+	expect(microagent_guest_copy_in(guest, "there", "/root/d", &as_root, &limited.limits,
+					&err) == -1);
+	expect(err.code == ERR_TIMEOUT);
+	expect(!microagent_guest_list(guest, "/", NULL, &limited.limits, &err));
+	expect(err.code == ERR_TIMEOUT);
 	expect(!microagent_connect(agent, name, 300, &err) && err.code == ERR_TIMEOUT);
 	pause_for_caller();
 	/* What had been given up ends with its connection. */
@@ -286,6 +336,10 @@ int main(int argc, char **argv)
 		test_results();
 	else if (strcmp(test, "stream") == 0)
 		test_stream();
+	else if (strcmp(test, "files") == 0)
+		test_files();
+	else if (strcmp(test, "endless") == 0)
+		test_endless_copy();
 	else if (strcmp(test, "stopped") == 0)
 		test_stopped(agent, argv[1]);
 	else if (strcmp(test, "broken") == 0)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Files on the guest handle: what api/files.c does for a running workspace, with a time limit. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "api/guest.h"
+#include "api/transfer.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+/* What ends a transfer: one descriptor that is readable when any of its reasons is there. */
+struct ending {
+	int any, timer;
+	uint32_t timeout_ms;
+};
+
+static int add_reason(struct ending *ending, int fd, struct error *err)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	if (fd >= 0 && epoll_ctl(ending->any, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
+		return error_errno(err, errno, "cancel");
+	return 0;
+}
+
+static void ending_close(struct ending *ending)
+{
+	if (ending->timer >= 0)
+		close(ending->timer);
+	if (ending->any >= 0)
+		close(ending->any);
+}
+
+static int set_timer(struct ending *ending, uint32_t timeout_ms, struct error *err)
+{
+	const struct itimerspec when = {
+		.it_value = {.tv_sec = timeout_ms / 1000,
+			     .tv_nsec = (long)(timeout_ms % 1000) * 1000000}};
+
+	ending->timeout_ms = timeout_ms;
+	if (timeout_ms == 0)
+		return 0;
+	ending->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (ending->timer < 0 || timerfd_settime(ending->timer, 0, &when, NULL) < 0)
+		return error_errno(err, errno, "timer");
+	return add_reason(ending, ending->timer, err);
+}
+
+/* also: a descriptor of the caller's options; 0: none. */
+static int ending_open(struct ending *ending, const struct microagent_run_limits *limits, int also,
+		       struct error *err)
+{
+	*ending = (struct ending){.any = epoll_create1(EPOLL_CLOEXEC), .timer = -1};
+	if (ending->any < 0)
+		return error_errno(err, errno, "epoll");
+	if ((limits && (set_timer(ending, limits->timeout_ms, err) < 0 ||
+			add_reason(ending, cancel_fd(limits->cancel), err) < 0)) ||
+	    add_reason(ending, also > 0 ? also : -1, err) < 0) {
+		ending_close(ending);
+		return -1;
+	}
+	return 0;
+}
+
+/* Closes it, and says whether it was the time. */
+static int conclude(struct ending *ending, int status, struct error *err)
+{
+	uint64_t expired;
+	bool late = status < 0 && ending->timer >= 0 &&
+		    read(ending->timer, &expired, sizeof(expired)) > 0;
+
+	if (late)
+		error_set(err, ERR_TIMEOUT,
+			  "not done within %u ms: the guest does not answer, or "
+			  "needs longer",
+			  ending->timeout_ms);
+	ending_close(ending);
+	return status;
+}
+
+int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
+			      const char *host_path, const struct microagent_copy *options,
+			      const struct microagent_run_limits *limits, struct error *err)
+{
+	struct microagent agent = {.state_path = guest->existing.dir.path};
+	struct microagent_copy mine = options ? *options : (struct microagent_copy){0};
+	const struct workspace *ws = &guest->existing.ws;
+	struct ending ending;
+
+	if (exec_must_run(ws, err) < 0 || ending_open(&ending, limits, mine.cancel, err) < 0)
+		return -1;
+	mine.cancel = ending.any;
+	return conclude(&ending, microagent_copy_out(&agent, ws->id, path, host_path, &mine, err),
+			err);
+}
+
+int microagent_guest_copy_in(struct microagent_guest *guest, const char *host_path,
+			     const char *path, const struct microagent_copy *options,
+			     const struct microagent_run_limits *limits, struct error *err)
+{
+	struct microagent agent = {.state_path = guest->existing.dir.path};
+	struct microagent_copy mine = options ? *options : (struct microagent_copy){0};
+	const struct workspace *ws = &guest->existing.ws;
+	struct ending ending;
+
+	if (exec_must_run(ws, err) < 0 || ending_open(&ending, limits, mine.cancel, err) < 0)
+		return -1;
+	mine.cancel = ending.any;
+	return conclude(&ending, microagent_copy_in(&agent, ws->id, host_path, path, &mine, err),
+			err);
+}
+
+static json_t *ask(struct microagent_guest *guest, const char *verb, const char *path,
+		   const char *user, const struct microagent_run_limits *limits, struct error *err)
+{
+	autofree char *clean = NULL;
+	json_auto_t *entries = json_array();
+	struct ending ending;
+	int status;
+
+	if (path[0] != '/') {
+		error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /", path);
+		return NULL;
+	}
+	clean = path_absolute(path, err);
+	if (!clean || exec_must_run(&guest->existing.ws, err) < 0 ||
+	    ending_open(&ending, limits, 0, err) < 0)
+		return NULL;
+	const struct microagent_copy options = {.cancel = ending.any};
+	const struct transfer transfer = {&guest->existing.ws, user, "/", &options};
+
+	status = transfer_listing(&transfer, verb, clean, entries, err);
+	return conclude(&ending, status, err) < 0 ? NULL : steal_ptr(&entries);
+}
+
+json_t *microagent_guest_list(struct microagent_guest *guest, const char *path, const char *user,
+			      const struct microagent_run_limits *limits, struct error *err)
+{
+	json_auto_t *entries = ask(guest, "list", path, user, limits, err);
+
+	return entries ? listing_sorted(entries, err) : NULL;
+}
+
+json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, const char *user,
+			      const struct microagent_run_limits *limits, struct error *err)
+{
+	json_auto_t *entries = ask(guest, "stat", path, user, limits, err);
+
+	if (!entries)
+		return NULL;
+	if (json_array_size(entries) != 1) {
+		error_set(err, ERR_IO, "bad listing from the guest");
+		return NULL;
+	}
+	return json_incref(json_array_get(entries, 0));
+}
