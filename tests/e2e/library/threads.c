@@ -16,9 +16,9 @@ struct job {
 static int run_once(struct job *job, int run)
 {
 	char out[64], err[64], code[8];
-	const char *const command[] = {"sh", "-c", "cat; echo \"$1\"; echo \"$2\" >&2; exit $3",
-				       "sh", out,  err,
-				       code, NULL};
+	const char *const command[] = {
+		"sh", "-c", "read -r in; echo \"$in$1\"; echo \"$2\" >&2; exit $3", "sh", out, err,
+		code, NULL};
 	const struct microagent_exec exec = {.command = command, .user = "root"};
 	char in[64], expected[160];
 	const struct microagent_run_limits limits = {.stdin_bytes = in, .stdin_len = sizeof(in)};
@@ -26,7 +26,8 @@ static int run_once(struct job *job, int run)
 	struct error error = {0};
 	int wrong;
 
-	memset(in, 'a' + job->number % 26, sizeof(in));
+	memset(in, 'a' + job->number % 26, sizeof(in) - 1);
+	in[sizeof(in) - 1] = '\n';
 	snprintf(out, sizeof(out), "out of %d in %d", job->number, run);
 	snprintf(err, sizeof(err), "err of %d in %d", job->number, run);
 	snprintf(code, sizeof(code), "%d", (job->number + run) % 100);
@@ -34,7 +35,7 @@ static int run_once(struct job *job, int run)
 		snprintf(job->text, sizeof(job->text), "%.500s", error.msg);
 		return -1;
 	}
-	snprintf(expected, sizeof(expected), "%.64s%s\n", in, out);
+	snprintf(expected, sizeof(expected), "%.63s%s\n", in, out);
 	wrong = strcmp(result.stdout_bytes, expected) != 0 ||
 		strncmp(result.stderr_bytes, err, strlen(err)) != 0 ||
 		result.exit_code != (job->number + run) % 100 || result.killed || result.timed_out;
