@@ -127,26 +127,43 @@ int transfer_in(const struct transfer *transfer, const char *from, const char *p
 
 /* --- listings ----------------------------------------------------------------------------------- */
 
+static int check_type(const char *type, struct error *err)
+{
+	static const char *const types[] = {"file",   "directory", "link", "fifo",
+					    "socket", "block",	   "char"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (strcmp(types[i], type) == 0)
+			return 0;
+	return error_set(err, ERR_IO, "a file of type \"%.32s\"", type);
+}
+
 /* What the guest says is only passed on as what it has to be. */
 static json_t *checked_entry(const json_t *line, struct error *err)
 {
-	static const char *const numbers[] = {"mode", "size", "mtime", "mtimeNs",
-					      "uid",  "gid",  "links"};
+	static const struct {
+		const char *key;
+		int64_t min, max;
+	} numbers[] = {
+		{"mode", 0, 07777},	   {"size", 0, INT64_MAX}, {"mtime", INT64_MIN, INT64_MAX},
+		{"mtimeNs", 0, 999999999}, {"uid", 0, UINT32_MAX}, {"gid", 0, UINT32_MAX},
+		{"links", 0, INT64_MAX},
+	};
 	const char *name = NULL, *type = NULL, *target = NULL;
 	json_auto_t *entry = json_object();
 
 	if (json_get_string(line, "", "name", JSON_REQUIRED, &name, err) < 0 ||
 	    json_get_string(line, "", "type", JSON_REQUIRED, &type, err) < 0 ||
 	    json_get_string(line, "", "target", JSON_OPTIONAL, &target, err) < 0 ||
-	    json_put_string(entry, "name", name, err) < 0 ||
+	    check_type(type, err) < 0 || json_put_string(entry, "name", name, err) < 0 ||
 	    json_put_string(entry, "type", type, err) < 0)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		int64_t number = 0;
 
-		if (json_get_int(line, "", numbers[i], JSON_REQUIRED, INT64_MIN, INT64_MAX, &number,
-				 err) < 0 ||
-		    json_put(entry, numbers[i], json_integer(number), err) < 0)
+		if (json_get_int(line, "", numbers[i].key, JSON_REQUIRED, numbers[i].min,
+				 numbers[i].max, &number, err) < 0 ||
+		    json_put(entry, numbers[i].key, json_integer(number), err) < 0)
 			return NULL;
 	}
 	if (target && json_put_string(entry, "target", target, err) < 0)
