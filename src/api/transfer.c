@@ -60,7 +60,9 @@ static int hear_agent(int fd, uint8_t first, uint64_t deadline, struct error *er
 			n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	}
 	agent_stream_free(&stream);
-	if (got >= 0)
+	if (got == 0)
+		return error_set(err, ERR_IO, "the connection to the guest was lost");
+	if (got > 0)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "the guest's software is too old for this: start the workspace "
 				 "anew");
@@ -171,6 +173,13 @@ static json_t *checked_entry(const json_t *line, struct error *err)
 	return steal_ptr(&entry);
 }
 
+static int bad_listing(struct error *err)
+{
+	if (err)
+		err->code = ERR_IO;
+	return error_prefix(err, "bad listing from the guest");
+}
+
 /* 1: the end; 0: an entry was added; -1. */
 static int take_line(const char *text, size_t len, json_t *entries, struct error *err)
 {
@@ -182,14 +191,14 @@ static int take_line(const char *text, size_t len, json_t *entries, struct error
 	if (!line || json_get_bool(line, "", "end", JSON_OPTIONAL, &end, err) < 0 ||
 	    json_get_string(line, "", "error", JSON_OPTIONAL, &why, err) < 0 ||
 	    json_get_string(line, "", "errorCode", JSON_OPTIONAL, &code, err) < 0)
-		return error_prefix(err, "bad listing from the guest");
+		return bad_listing(err);
 	if (why)
 		return error_set(err, code ? error_code_from_name(code) : ERR_IO, "%s", why);
 	if (end)
 		return 1;
 	entry = checked_entry(line, err);
 	if (!entry || json_array_append_new(entries, entry) < 0)
-		return error_prefix(err, "bad listing from the guest");
+		return bad_listing(err);
 	return 0;
 }
 

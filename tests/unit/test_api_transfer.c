@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* What a guest may answer to who wants files of it: lies, noise, nothing. */
+#include "test_base.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "api/transfer.h"
+#include "base/fd.h"
+#include "base/frame.h"
+#include "base/json.h"
+
+#define ENTRY(type, mode)                                                                 \
+	"{\"name\":\"n\",\"type\":\"" type "\",\"mode\":" mode ",\"size\":1,\"mtime\":0," \
+	"\"mtimeNs\":0,\"uid\":0,\"gid\":0,\"links\":1}\n"
+#define END "{\"end\":true}\n"
+
+/* A guest for one connection: takes the request and says `answer`. */
+struct guest {
+	int listener;
+	const char *answer;
+	size_t len;
+	bool silent; /* until the client has gone */
+	pthread_t thread;
+};
+
+static void read_line(int fd)
+{
+	char c = 0;
+
+	while (c != '\n' && read(fd, &c, 1) == 1)
+		;
+}
+
+static void *serve(void *data)
+{
+	const struct guest *g = data;
+	autoclose int fd = accept4(g->listener, NULL, NULL, SOCK_CLOEXEC);
+	uint8_t head[4], request[4096];
+
+	read_line(fd);
+	if (fd_write_all(fd, "OK 1\n", 5, NULL) < 0 || fd_read_exact(fd, head, 4, NULL) < 0 ||
+	    be32_get(head) > sizeof(request) ||
+	    fd_read_exact(fd, request, be32_get(head), NULL) < 0)
+		return NULL;
+	(void)fd_write_all(fd, g->answer, g->len, NULL);
+	if (g->silent)
+		(void)!read(fd, request, 1);
+	return NULL;
+}
+
+static void start_guest(struct guest *g, const struct scratch *s, const char *answer, size_t len)
+{
+	*g = (struct guest){.answer = answer, .len = len, .silent = len == 0};
+	unlinkat(s->fd, "vsock.sock", 0);
+	g->listener = sock_listen_at(s->fd, "vsock.sock", 1, NULL);
+	assert_true(g->listener >= 0);
+	assert_int_equal(fd_nonblock(g->listener, false, NULL), 0);
+	assert_int_equal(pthread_create(&g->thread, NULL, serve, g), 0);
+}
+
+static void end_guest(const struct guest *g)
+{
+	pthread_join(g->thread, NULL);
+	close(g->listener);
+}
+
+static int list(const struct scratch *s, const char *answer, size_t len, size_t *count,
+		struct error *err)
+{
+	const struct workspace ws = {.fd = s->fd};
+	const struct transfer transfer = {.ws = &ws, .root = "/"};
+	json_auto_t *entries = json_array();
+	struct guest guest;
+	int status;
+
+	*err = (struct error){0};
+	start_guest(&guest, s, answer, len);
+	status = transfer_listing(&transfer, "list", "/", entries, err);
+	end_guest(&guest);
+	*count = json_array_size(entries);
+	return status;
+}
+
+static void listings(void **state)
+{
+	static const struct {
+		const char *answer;
+		int status;
+		enum error_code code;
+	} rows[] = {
+		{"+" END, 0, ERR_NONE},
+		{"+" ENTRY("file", "420") END, 0, ERR_NONE},
+		{"+" ENTRY("file", "420"), -1, ERR_IO}, /* cut off */
+		{"+" ENTRY("door", "420") END, -1, ERR_IO},
+		{"+" ENTRY("file", "4096") END, -1, ERR_IO},
+		{"+" ENTRY("file", "-1") END, -1, ERR_IO},
+		{"+{}\n" END, -1, ERR_IO},
+		{"+[]\n" END, -1, ERR_IO},
+		{"+noise\n", -1, ERR_IO},
+		{"+\n", -1, ERR_IO},
+		{"+", -1, ERR_IO},
+		{"+{\"error\":\"gone\",\"errorCode\":\"not-found\"}\n", -1, ERR_NOT_FOUND},
+		{"+{\"error\":\"gone\",\"errorCode\":\"strange\"}\n", -1, ERR_INTERNAL},
+		{"-", -1, ERR_IO},
+		{"{\"ok\":true}", -1, ERR_IO},
+	};
+	struct error err;
+	size_t count;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int got = list(*state, rows[i].answer, strlen(rows[i].answer), &count, &err);
+
+		if (got != rows[i].status || err.code != rows[i].code)
+			fail_msg("%s: %d, %s: %s", rows[i].answer, got, error_code_name(err.code),
+				 err.msg);
+	}
+}
+
+/* A frame of the agent's: its refusal, or what one says that does not know handOver. */
+static void the_agent_itself_speaks(void **state)
+{
+	static const char refusal[] = "{\"event\":\"error\",\"request\":1,\"error\":\"no user\"}";
+	static const char start[] = "{\"event\":\"start\",\"request\":1,\"pid\":1}";
+	autobuf struct buf said = BUF_INIT(0), old = BUF_INIT(0);
+	struct error err;
+	size_t count;
+
+	assert_int_equal(frame_append(&said, refusal, strlen(refusal), NULL), 0);
+	assert_int_equal(list(*state, (const char *)buf_bytes(&said), said.len, &count, &err), -1);
+	assert_string_equal(err.msg, "no user");
+	assert_int_equal(frame_append(&old, start, strlen(start), NULL), 0);
+	assert_int_equal(list(*state, (const char *)buf_bytes(&old), old.len, &count, &err), -1);
+	assert_code(err, ERR_UNSUPPORTED);
+}
+
+static void nothing_is_said(void **state)
+{
+	struct error err;
+	size_t count;
+
+	setenv("MICROAGENT_TEST_LIMIT_FILES_MS", "20", 1);
+	assert_int_equal(list(*state, "", 0, &count, &err), -1);
+	assert_code(err, ERR_TIMEOUT);
+	unsetenv("MICROAGENT_TEST_LIMIT_FILES_MS");
+}
+
+/* A file is refused by its receiver at once, and half of one is made by no sender. */
+static void copies(void **state)
+{
+	const struct scratch *s = *state;
+	const struct workspace ws = {.fd = s->fd};
+	const struct microagent_copy options = {0};
+	const struct transfer transfer = {.ws = &ws, .root = "/", .options = &options};
+	struct tree_target target = {.dir = s->fd, .name = "got"};
+	struct error err = {0};
+	struct guest guest;
+	struct stat st;
+
+	start_guest(&guest, s, "+f half an entry", 16);
+	assert_int_equal(transfer_out(&transfer, "/f", "/f", &target, &err), -1);
+	end_guest(&guest);
+	assert_code(err, ERR_IO);
+	start_guest(&guest, s, "+noise instead of an answer, long enough for one", 48);
+	assert_int_equal(transfer_in(&transfer, "/proc/self/exe", "/f", "f", &err), -1);
+	end_guest(&guest);
+	assert_code(err, ERR_IO);
+	assert_int_equal(fstatat(s->fd, "got", &st, AT_SYMLINK_NOFOLLOW), -1);
+}
+
+#define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(listings),
+		scratch_test(the_agent_itself_speaks),
+		scratch_test(nothing_is_said),
+		scratch_test(copies),
+	};
+
+	return cmocka_run_group_tests_name("files of a guest", tests, NULL, NULL);
+}
