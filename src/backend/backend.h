@@ -80,6 +80,7 @@ struct vm_boot {
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw */
 	const struct vm_disk *disks;
 	size_t disk_count;
+	const int *share_fds;	    /* the directories of config->shares, in its order */
 	int workspace_fd;	    /* directory of the workspace */
 	int lease_fd;		    /* to be inherited by every process of the workspace */
 	int vsock_listen_fd;	    /* bound and listening vsock.sock */
@@ -87,6 +88,19 @@ struct vm_boot {
 	size_t host_port_count;
 	struct log *log; /* supervisor.log */
 };
+
+/* A directory for a guest. */
+struct vm_share {
+	const char *tag; /* by which the guest mounts it */
+	int dir_fd;	 /* O_PATH will do */
+	bool read_only;
+	/* As of vm_boot. */
+	const char *label;
+	int workspace_fd, lease_fd;
+};
+
+/* The guest can mount it now; or why it cannot. */
+typedef void vm_share_fn(void *data, const struct error *why);
 
 struct backend_host {
 	const char *architecture;

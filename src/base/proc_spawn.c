@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -24,6 +25,7 @@
 
 enum step {
 	STEP_USERNS,
+	STEP_BIND,
 	STEP_FDS,
 	STEP_SESSION,
 	STEP_USER,
@@ -35,6 +37,7 @@ enum step {
 
 static const char *const step_text[] = {
 	[STEP_USERNS] = "enter a user namespace",
+	[STEP_BIND] = "mount a directory for it",
 	[STEP_FDS] = "pass descriptors",
 	[STEP_SESSION] = "new session",
 	[STEP_USER] = "change user",
@@ -111,6 +114,17 @@ static int change_user(const struct proc_spec *spec)
 	return setresuid(spec->uid, spec->uid, spec->uid);
 }
 
+/*
+ * A descriptor from before cannot be mounted in a new mount namespace, since it leads to a mount of
+ * the old one; the working directory can, since the kernel moves it along.
+ */
+static int bind_directory(const char *at)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount(".", at, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return -1;
+	return chdir("/");
+}
+
 /* Set after the change of user, which clears it. A parent that ended before is noticed by the new
  * one's pid. */
 static int bind_to_parent(const struct child *c)
@@ -149,7 +163,13 @@ static void run_child(struct child *c)
 	struct report r = {.step = STEP_USERNS};
 
 	reset_signals();
+	/* By our own rights, which those of the namespace are not. */
+	if (spec->bind_at && fchdir(spec->bind_fd) < 0)
+		goto failed;
 	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
+		goto failed;
+	r.step = STEP_BIND;
+	if (spec->bind_at && bind_directory(spec->bind_at) < 0)
 		goto failed;
 	r.step = STEP_FDS;
 	if (place_fds(c) < 0)

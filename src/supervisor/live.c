@@ -20,6 +20,7 @@
 #include "supervisor/options.h"
 #include "supervisor/ram_root.h"
 #include "supervisor/readiness.h"
+#include "supervisor/shares.h"
 
 #define VSOCK_NAME "vsock.sock"
 #define VSOCK_CONTROL_NAME "vsock.sock_1024"
@@ -89,6 +90,32 @@ static struct vm_disk *list_disks(const struct live *live, struct error *err)
 	return disks;
 }
 
+/* config.shares by descriptor, and how many. */
+struct shared {
+	int *fds;
+	size_t count;
+};
+
+static void shared_close(struct shared *shared)
+{
+	for (size_t i = 0; i < shared->count; i++)
+		cleanup_close(&shared->fds[i]);
+	free(shared->fds);
+}
+
+static int shared_open(const struct config *config, struct shared *out, struct error *err)
+{
+	size_t count = json_array_size(config->shares);
+
+	out->fds = malloc((count + 1) * sizeof(*out->fds));
+	if (!out->fds)
+		return error_set(err, ERR_IO, "out of memory");
+	out->count = count;
+	for (size_t i = 0; i < count; i++)
+		out->fds[i] = -1;
+	return shares_open(config, out->fds, err);
+}
+
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
@@ -96,6 +123,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	autoclose int vsock = control >= 0 ? sock_listen_at(live->ws.fd, VSOCK_NAME, 128, err) : -1;
 	autofree char *label = workspace_path(&live->ws, NULL, err);
 	autofree struct vm_disk *disks = list_disks(live, err);
+	__attribute__((cleanup(shared_close))) struct shared shared = {0};
 	autoclose int joined = -1;
 	struct vm_events events = live_vm_events;
 	struct vm_boot spec = {
@@ -125,6 +153,9 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		spec.initrd_fd = joined;
 		spec.rootfs_fd = -1;
 	}
+	if (shared_open(config, &shared, err) < 0)
+		return -1;
+	spec.share_fds = shared.fds;
 	if (vsock < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
 		return -1;
 	spec.host_ports = channels_host_ports(live->channels, &spec.host_port_count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shared directories of a config, as far as they can be looked at before a VM has them. */
+/* The shared directories of a config. */
 #ifndef SUPERVISOR_SHARES_H
 #define SUPERVISOR_SHARES_H
 
@@ -7,11 +7,12 @@
 #include "contract/request.h"
 
 /*
- * Refuses the first of config.shares that is no directory of ours, by field and path: what is not
- * ours the agent could not use, since nobody else's id means anything in a share. The state
- * directory is never shared, nor what holds it or is in it: a guest that could write there would be
- * its own supervisor.
+ * Opens each of config.shares, by the rules of store/share_dir.h; the first that may not be shared is
+ * refused by field and path. fds: room for as many, each -1 before; those that are open after a
+ * failure are the caller's too.
  */
+int shares_open(const struct config *config, int *fds, struct error *err);
+/* The same and nothing stays open: for who refuses early what is opened later. */
 int shares_check(const struct config *config, struct error *err);
 
 #endif

@@ -103,43 +103,83 @@ def test_shares(host):
         (work / name).unlink()
 
 
+def bind(host, what, below):
+    """A place that only our programs see, in a mount namespace of theirs: the words before a command."""
+    return ["unshare", "--mount", "sh", "-c", f'mount --bind {what} {below} && exec "$@"', "sh"]
+
+
 def refused_shares(host):
-    """What is wrong, its error code, a word of the message, the share."""
-    plain, mine, theirs, fixed = (host.base / name for name in ("file", "mine", "theirs", "fixed"))
+    """What is wrong, its error code, a word of the message, the share, the words before the command."""
+    plain, mine, theirs, fixed, over = (host.base / name for name in ("file", "mine", "theirs", "fixed", "over"))
     plain.write_text("")
     mine.mkdir()
+    over.mkdir()
+    (over / "deep").mkdir()
     fixed.mkdir(mode=0o500)
     (host.base / "link").symlink_to(mine)
+    (host.base / "way").symlink_to("/etc")
     host.state.mkdir(mode=0o700, exist_ok=True)
     (host.state / "in").mkdir()
+    the_one, of_yours = "share the one directory that the task needs", "into a directory of yours"
     cases = [
-        ("missing", "not-found", "does not exist", share(host.base / "none", "/a")),
-        ("file", "invalid", "not a directory", share(plain, "/a")),
-        ("link", "invalid", "symbolic link", share(host.base / "link", "/a")),
-        ("root", "invalid", '"/"', share(Path("/"), "/a", tag="t")),
-        ("state", "invalid", "state directory", share(host.state, "/a")),
-        ("in state", "invalid", "in the state directory", share(host.state / "in", "/a")),
+        ("missing", "not-found", "does not exist: `mkdir` makes it", share(host.base / "none", "/a")),
+        ("file", "invalid", "is not a directory: share the one", share(plain, "/a")),
+        ("link", "invalid", "symbolic link: name the directory itself", share(host.base / "link", "/a")),
+        ("root", "invalid", '"/": share the one directory', share(Path("/"), "/a", tag="t")),
+        ("through a link", "invalid", f"{host.base}/way/init.d is in /etc, of which nothing is shared: copy what the task needs {of_yours}",
+         share(host.base / "way" / "init.d", "/a")),
+        ("state", "invalid", "is in the state directory", share(host.state, "/a")),
+        ("in state", "invalid", "is in the state directory", share(host.state / "in", "/a")),
         ("above state", "invalid", "holds the state directory", share(host.base, "/a", tag="t")),
         ("read-only", "denied", 'mode "ro"', share(fixed, "/a")),
     ]
+    cases += [(path, "invalid", f"{path} is {path}, which is never shared: {the_one}", share(Path(path), "/a"))
+              for path in ("/Users", "/Volumes", "/home", "/root", "/mnt", "/media") if Path(path).is_dir()]
+    cases += [(path, "invalid", f"{path} is in {path}, of which nothing is shared", share(Path(path), "/a"))
+              for path in ("/etc", "/proc", "/sys", "/dev", "/run", "/var", "/boot") if Path(path).is_dir()]
+    cases += [(path, "invalid", f"{path} is in {top}, of which nothing is shared", share(Path(path), "/a"))
+              for path, top in (("/etc/init.d", "/etc"), ("/proc/self", "/proc"), ("/dev/shm", "/dev"),
+                                ("/var/tmp", "/var")) if Path(path).is_dir() and not Path(path).is_symlink()]
     if os.getuid() == 0:
         theirs.mkdir()
         os.chown(theirs, NOBODY_ELSE, NOBODY_ELSE)
-        cases += [("theirs", "denied", "not yours", share(theirs, "/a"))]
-        inner = host.base / "closed" / "inner"
-        inner.mkdir(parents=True)
-        os.chown(inner.parent, 0, NOBODY_ELSE)
-        inner.parent.chmod(0o700)
-        cases += [("on a closed way", "denied", f"{inner.parent} is closed to others", share(inner, "/a"))]
+        closed = host.base / "closed"
+        closed.mkdir()
+        os.chown(closed, 0, NOBODY_ELSE)
+        closed.chmod(0o700)
+        cases += [
+            ("theirs", "denied", f"not yours (owner uid {NOBODY_ELSE}): copy", share(theirs, "/a")),
+            ("theirs, read-only", "denied", "not yours", share(theirs, "/a", "ro")),
+            ("closed", "denied", "`chmod o+x` opens it", share(closed, "/a")),
+            ("bind mount of /", "invalid", "is /, which", share(over, "/a"), bind(host, "/", over)),
+            ("bind mount of /home", "invalid", "is /home, which", share(over, "/a"), bind(host, "/home", over)),
+            ("bind mount of a part of /etc", "invalid", "is in /etc, of", share(over, "/a"), bind(host, "/etc/init.d", over)),
+            ("bind mount of what holds the state", "invalid", "holds the state directory", share(over, "/a"),
+             bind(host, host.base, over)),
+            ("bind mount of a part of the state", "invalid", "is in the state directory", share(over, "/a"),
+             bind(host, host.state / "in", over)),
+            ("with /etc mounted in it", "invalid", f"has /etc mounted in it, on {over}/deep: unmount that", share(over, "/a"),
+             bind(host, "/etc", over / "deep")),
+            ("with the state mounted in it", "invalid", f"mounted in it, on {over}/deep: unmount that", share(over, "/a"),
+             bind(host, host.state, over / "deep")),
+        ]
     return cases
 
 
 def test_refusals(host):
-    for what, error_code, words, item in refused_shares(host):
+    for what, error_code, words, item, *wrap in refused_shares(host):
+        host.wrap = wrap[0] if wrap else []
         for command in ("check", "prepare", "run"):
             code, answer, _ = host.supervisor(request(command, host.config(shares=[item])))
             assert code == 1 and answer["errorCode"] == error_code, (what, command, answer)
             assert words in answer["error"] and "config.shares[0].path" in answer["error"], (what, answer)
             assert not (host.state / "agent-1").exists(), what
+    host.wrap = []
+    # Whoever calls is not a person that this host knows of, but has a home.
+    home = host.base / "homes" / "me"
+    home.mkdir(parents=True)
+    code, answer, _ = host.supervisor(request("check", host.config(shares=[share(home.parent, "/a")])),
+                                      env={"HOME": str(home)})
+    assert code == 1 and f"holds the home directory {home}: share the one" in answer["error"], answer
     (host.state / "in").rmdir()
     host.supervisor(request("inspect", sparse(host)))

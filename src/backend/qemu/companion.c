@@ -82,15 +82,19 @@ static void on_end(struct loop *loop, int code, void *data)
 	c->all->ended(c->all->data, c);
 }
 
+int companion_watch(struct companion *c, struct error *err)
+{
+	if (c->gone)
+		return 0;
+	c->watch = loop_add_proc(c->all->loop, &c->proc, on_end, c, err);
+	return c->watch ? 0 : -1;
+}
+
 int companions_watch(struct companions *all, struct error *err)
 {
-	for (struct companion *c = all->first; c; c = c->next) {
-		if (c->gone)
-			continue;
-		c->watch = loop_add_proc(all->loop, &c->proc, on_end, c, err);
-		if (!c->watch)
+	for (struct companion *c = all->first; c; c = c->next)
+		if (companion_watch(c, err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -130,16 +134,22 @@ void companions_describe(const struct companions *all, json_t *list)
 							      (json_int_t)c->pid));
 }
 
+void companion_drop(struct companion *c)
+{
+	struct companion **at = &c->all->first;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	loop_remove(c->watch);
+	proc_end(&c->proc);
+	cleanup_close(&c->stderr_fd);
+	stderr_log_close(&c->stderr_log);
+	free(c);
+}
+
 void companions_free(struct companions *all)
 {
-	while (all->first) {
-		struct companion *c = all->first;
-
-		all->first = c->next;
-		loop_remove(c->watch);
-		proc_end(&c->proc);
-		cleanup_close(&c->stderr_fd);
-		stderr_log_close(&c->stderr_log);
-		free(c);
-	}
+	while (all->first)
+		companion_drop(all->first);
 }

@@ -53,7 +53,11 @@ int companion_start(struct companion *companion, const struct proc_spec *spec, s
 /* SIGKILL, by our wish; `ended` follows. Does not wait. */
 void companion_end(struct companion *companion);
 
-/* Begins to hear of the ends of all that were started. */
+/* Kills and reaps it, and forgets it; nobody hears of it. */
+void companion_drop(struct companion *companion);
+
+/* Begins to hear of the end of one, or of all, that were started. */
+int companion_watch(struct companion *companion, struct error *err);
 int companions_watch(struct companions *all, struct error *err);
 bool companions_gone(const struct companions *all); /* all of them */
 /* The first whose end is neither our wish nor told yet; NULL. */

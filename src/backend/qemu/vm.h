@@ -109,7 +109,10 @@ int vm_start_qemu(struct vm *vm, const struct vm_boot *boot, const struct vm_end
 int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
 		    struct error *err);
 /* vm_share.c */
-int vm_open_share(const struct vm_boot *boot, struct vm_share_ends *ends, struct error *err);
+int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *err);
+/* Its virtiofsd, started; NULL. */
+struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
+				 const struct vm_share_ends *ends, struct error *err);
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends,
 		    struct error *err);
 /* vm_net.c: makes QEMU's end of the network, then starts what is behind it. */

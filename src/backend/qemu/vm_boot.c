@@ -42,7 +42,7 @@ static int open_shares(const struct vm_boot *boot, struct vm_ends *ends, struct 
 	for (size_t i = 0; i < json_array_size(boot->config->shares); i++) {
 		ends->shares[i] = (struct vm_share_ends){-1, -1};
 		ends->share_count++;
-		if (vm_open_share(boot, &ends->shares[i], err) < 0)
+		if (vm_open_share(boot->workspace_fd, &ends->shares[i], err) < 0)
 			return -1;
 	}
 	return 0;

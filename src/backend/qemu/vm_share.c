@@ -24,6 +24,9 @@
 #include "base/fd.h"
 
 #define SOCKET_NAME "share.sock"
+/* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over a
+ * directory that every system has and no cell needs, in a mount namespace of bwrap's own. */
+#define STAGE "/sys"
 /* A descriptor for every file that the guest knows of. */
 #define FILES_MAX 1000000u
 
@@ -35,13 +38,13 @@ static const char *const capabilities[] = {
 	"CAP_SETGID",	  "CAP_SETUID",	      "CAP_MKNOD",  "CAP_SETFCAP",
 	"CAP_SYS_CHROOT", "CAP_SETPCAP",      NULL};
 
-int vm_open_share(const struct vm_boot *boot, struct vm_share_ends *ends, struct error *err)
+int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *err)
 {
-	ends->listen = sock_listen_at(boot->workspace_fd, SOCKET_NAME, 1, err);
+	ends->listen = sock_listen_at(workspace_fd, SOCKET_NAME, 1, err);
 	if (ends->listen < 0)
 		return -1;
-	ends->qemu = sock_connect_at(boot->workspace_fd, SOCKET_NAME, err);
-	unlinkat(boot->workspace_fd, SOCKET_NAME, 0);
+	ends->qemu = sock_connect_at(workspace_fd, SOCKET_NAME, err);
+	unlinkat(workspace_fd, SOCKET_NAME, 0);
 	return ends->qemu < 0 ? -1 : 0;
 }
 
@@ -85,13 +88,13 @@ static void build_words(const char *program, const char *source, struct argv *ar
 }
 
 static int start_in(struct companion *companion, const struct cell_spec *cell,
-		    const struct vm_share_ends *ends, const struct vm_boot *boot, int userns,
+		    const struct vm_share_ends *ends, const struct vm_share *share, int userns,
 		    struct error *err)
 {
 	autoargv struct argv words = ARGV_INIT;
 	const struct proc_fd fds[] = {
 		{ends->listen, VIRTIOFSD_FD_LISTEN},
-		{boot->lease_fd, VIRTIOFSD_FD_LEASE},
+		{share->lease_fd, VIRTIOFSD_FD_LEASE},
 	};
 
 	cell_arguments(cell, &words);
@@ -103,16 +106,17 @@ static int start_in(struct companion *companion, const struct cell_spec *cell,
 		.die_with_parent = true,
 		.new_session = true,
 		.userns_fd = userns,
+		.bind_at = STAGE,
+		.bind_fd = share->dir_fd,
 		.cwd = "/",
 	};
 	return spec.argv ? companion_start(companion, &spec, err) : -1;
 }
 
-static int start_cell(struct vm *vm, const struct vm_boot *boot, const json_t *share,
-		      const struct vm_share_ends *ends, const char *bwrap, struct error *err)
+static struct companion *start_cell(struct vm *vm, const struct vm_share *share,
+				    const struct vm_share_ends *ends, const char *bwrap,
+				    struct error *err)
 {
-	const char *tag = json_string_value(json_object_get(share, "tag"));
-	const char *mode = json_string_value(json_object_get(share, "mode"));
 	autofree char *program = program_virtiofsd(err);
 	autofree char *place = NULL;
 	autoargv struct argv words = ARGV_INIT;
@@ -121,14 +125,17 @@ static int start_cell(struct vm *vm, const struct vm_boot *boot, const json_t *s
 	struct idmap map;
 
 	if (!program || idmap_find(&map, err) < 0 || idmap_namespace(&map, &userns, err) < 0)
-		return -1;
-	if (asprintf(&place, "/share%s", boot->label) < 0)
-		return error_errno(err, ENOMEM, "share");
+		return NULL;
+	if (asprintf(&place, "/share%s", share->label) < 0) {
+		place = NULL;
+		error_errno(err, ENOMEM, "share");
+		return NULL;
+	}
 	build_words(program, place, &words);
 	const struct cell_share seen = {
-		.from = json_string_value(json_object_get(share, "path")),
+		.from = STAGE,
 		.to = place,
-		.read_only = strcmp(mode, "ro") == 0,
+		.read_only = share->read_only,
 	};
 	const struct cell_spec cell = {
 		.bwrap = bwrap,
@@ -137,27 +144,46 @@ static int start_cell(struct vm *vm, const struct vm_boot *boot, const json_t *s
 		.capabilities = capabilities,
 		.share = &seen,
 	};
-	snprintf(name, sizeof(name), VIRTIOFSD_NAME " %s", tag);
+	snprintf(name, sizeof(name), VIRTIOFSD_NAME " %s", share->tag);
 	struct companion *companion =
 		cell.argv ? companion_add(&vm->companions, name, true, err) : NULL;
-	return companion ? start_in(companion, &cell, ends, boot, userns, err) : -1;
+	if (!companion || start_in(companion, &cell, ends, share, userns, err) == 0)
+		return companion;
+	companion_drop(companion);
+	return NULL;
+}
+
+struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
+				 const struct vm_share_ends *ends, struct error *err)
+{
+	char reason[CONFINEMENT_REASON];
+	autofree char *bwrap = confinement_bwrap(reason);
+
+	if (bwrap)
+		return start_cell(vm, share, ends, bwrap, err);
+	error_set(err, ERR_UNAVAILABLE, "%.200s", reason);
+	return NULL;
 }
 
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends,
 		    struct error *err)
 {
-	char reason[CONFINEMENT_REASON];
-	json_t *share;
+	json_t *item;
 	size_t i;
 
-	if (json_array_size(boot->config->shares) == 0)
-		return 0;
-	autofree char *bwrap = confinement_bwrap(reason);
-	if (!bwrap)
-		return error_set(err, ERR_UNAVAILABLE, "config.shares: %.200s", reason);
-	json_array_foreach(boot->config->shares, i, share)
+	json_array_foreach(boot->config->shares, i, item)
 	{
-		if (start_cell(vm, boot, share, &ends->shares[i], bwrap, err) < 0)
+		const char *mode = json_string_value(json_object_get(item, "mode"));
+		const struct vm_share share = {
+			.tag = json_string_value(json_object_get(item, "tag")),
+			.dir_fd = boot->share_fds[i],
+			.read_only = strcmp(mode, "ro") == 0,
+			.label = boot->label,
+			.workspace_fd = boot->workspace_fd,
+			.lease_fd = boot->lease_fd,
+		};
+
+		if (!vm_start_share(vm, &share, &ends->shares[i], err))
 			return error_prefix(err, "config.shares[%zu]", i);
 	}
 	return 0;
