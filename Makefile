@@ -29,7 +29,7 @@ OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address$(,)undefi
 	-fno-sanitize-recover=undefined -DMICROAGENT_SANITIZE=1,-O2 -D_FORTIFY_SOURCE=2)
 BASE_CFLAGS := -std=gnu17 -g $(WARNINGS) -fstack-protector-strong -fvisibility=hidden
 # What the library is made of can stand anywhere; programs are made of it too.
-LIBRARY_FOLDERS := base contract store channel api
+LIBRARY_FOLDERS := base contract store channel api session
 HOST_CFLAGS = $(BASE_CFLAGS) $(OPT) $(if $(filter $(LIBRARY_FOLDERS),$(notdir $(@D))),-fPIC,-fPIE)
 HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize=address$(,)undefined)
 # The guest's binary is static and runs as PID 1, where no sanitizer runtime can live.
@@ -205,7 +205,7 @@ install: all man
 	install -m 644 $(LIBRARIES) $(DESTDIR)$(LIBDIR)
 	ln -sf libmicroagent.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmicroagent.so
-	install -m 644 include/microagent.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 include/microagent.h include/microagent_session.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 include/microagent/error.h $(DESTDIR)$(PREFIX)/include/microagent
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' src/api/microagent.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/microagent.pc

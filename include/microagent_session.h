@@ -19,6 +19,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* ---- bases --------------------------------------------------------------------------------- */
 
@@ -79,6 +80,49 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 /* One that was made before, by whomever. ERR_NOT_FOUND. */
 int microagent_session_open(struct microagent *agent, const char *word,
 			    struct microagent_session **out, struct error *err);
+/* ---- commands in a session ------------------------------------------------------------------ */
+
+/*
+ * As microagent_guest_run(), which has limits, results and errors. The first one connects, and all
+ * that follow, of any number of threads, share that connection: requests go out one after the other
+ * in the order in which they came, answers come back as commands end, told apart by their numbers.
+ */
+int microagent_session_run(struct microagent_session *session, const struct microagent_exec *exec,
+			   const struct microagent_run_limits *limits,
+			   struct microagent_result *out, struct error *err);
+/* The same for a line of the shell: `sh -c line` in the guest. exec says the rest (env, cwd, user,
+ * timeout_seconds); its command is not looked at, and it may be NULL. */
+int microagent_session_run_shell(struct microagent_session *session, const char *line,
+				 const struct microagent_exec *exec,
+				 const struct microagent_run_limits *limits,
+				 struct microagent_result *out, struct error *err);
+
+enum microagent_pieces {
+	/* Whole lines with their newline; the last one of a stream may lack it, and one of more than
+	 * MICROAGENT_LINE_MAX bytes comes in several. */
+	MICROAGENT_LINES,
+	MICROAGENT_CHUNKS /* as they arrive */
+};
+#define MICROAGENT_LINE_MAX 65536
+
+/* As microagent_guest_stream(), on a connection of its own, so that a slow callback holds up its own
+ * command alone. */
+int microagent_session_stream(struct microagent_session *session,
+			      const struct microagent_exec *exec, enum microagent_pieces pieces,
+			      const struct microagent_callbacks *callbacks,
+			      const struct microagent_run_limits *limits,
+			      struct microagent_result *out, struct error *err);
+int microagent_session_stream_shell(struct microagent_session *session, const char *line,
+				    const struct microagent_exec *exec,
+				    enum microagent_pieces pieces,
+				    const struct microagent_callbacks *callbacks,
+				    const struct microagent_run_limits *limits,
+				    struct microagent_result *out, struct error *err);
+/* The guest of a session that has been booted, for files and the rest of microagent.h. It belongs to
+ * the session and must not be closed. */
+struct microagent_guest *microagent_session_guest(struct microagent_session *session,
+						  struct error *err);
+
 /* Ends its machine, removes all of it, and verifies that it is gone. The handle stays until
  * microagent_session_close(). One that is gone already is success. */
 int microagent_session_destroy(struct microagent_session *session, struct error *err);
@@ -95,6 +139,7 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
  * whose record is damaged is listed with "error". */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

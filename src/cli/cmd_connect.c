@@ -6,17 +6,12 @@
 
 #include "base/cleanup.h"
 #include "cli/attend.h"
+#include "cli/connect.h"
 #include "cli/guest.h"
 #include "cli/serial.h"
 #include "cli/terminal.h"
 
-struct connect_values {
-	bool serial;
-	const char *send, *user;
-	int64_t timeout;
-};
-
-static const struct cli_option connect_options[] = {
+const struct cli_option connect_options[] = {
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct connect_values, user), "USER",
 	 "whose shell it is (default: the image's user, else uid 1000)", 0, 0},
 	{"send", 0, CLI_OPTION_STRING, offsetof(struct connect_values, send), "LINE",
@@ -200,11 +195,11 @@ static int check_words(struct cli *cli, const struct connect_values *v, const ch
 	return 0;
 }
 
-static int run_connect(struct cli *cli, const void *values, const struct cli_words *args,
-		       struct error *err)
+int connect_run(struct cli *cli, const struct connect_values *values, const char *name,
+		struct error *err)
 {
 	struct connect connect = {
-		.cli = cli, .values = values, .name = args->items[0], .signals = SIGNALS_NONE};
+		.cli = cli, .values = values, .name = name, .signals = SIGNALS_NONE};
 	int code;
 
 	if (check_words(cli, values, connect.name, err) < 0)
@@ -215,6 +210,12 @@ static int run_connect(struct cli *cli, const void *values, const struct cli_wor
 	code = connect_in(&connect, err);
 	microagent_close(connect.agent);
 	return code;
+}
+
+static int run_connect(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err)
+{
+	return connect_run(cli, values, args->items[0], err);
 }
 
 const struct cli_command cli_connect = {

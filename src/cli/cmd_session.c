@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/connect.h"
 #include "cli/exec.h"
 #include "cli/guest.h"
+#include "cli/session.h"
 #include "microagent_session.h"
 
 struct session_values {
@@ -123,45 +125,72 @@ static int run_list(struct cli *cli, const void *values, const struct cli_words 
 
 /* --- exec --------------------------------------------------------------------------------------- */
 
-/* A session is a workspace of the state directory below. */
-static int exec_in(struct cli *cli, struct microagent *agent, const struct exec_values *values,
-		   const struct cli_words *args, struct error *err)
+/* A session is a workspace of the state directory below: where, and under which name. */
+struct session_place {
+	char *state_dir, *id;
+};
+
+static void place_free(struct session_place *place)
 {
-	autofree const char **words = calloc(args->count + 1, sizeof(*words));
-	autofree char *place = NULL, *id = NULL;
+	free(place->state_dir);
+	free(place->id);
+}
+#define auto_place __attribute__((cleanup(place_free)))
+
+/* The errors are those of sessions. */
+static int find_place(const struct cli *cli, const char *name, struct session_place *out,
+		      struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
 	struct microagent_session *session = NULL;
 
-	/* For its errors, which speak of sessions. */
-	if (microagent_session_open(agent, args->items[0], &session, err) < 0)
+	if (!agent || microagent_session_open(agent, name, &session, err) < 0) {
+		microagent_close(agent);
 		return -1;
-	if (asprintf(&place, "%s/sessions", microagent_state_dir(agent)) < 0)
-		place = NULL;
-	if (asprintf(&id, "%s.bundle", microagent_session_name(session)) < 0)
-		id = NULL;
+	}
+	if (asprintf(&out->state_dir, "%s/sessions", microagent_state_dir(agent)) < 0)
+		out->state_dir = NULL;
+	if (asprintf(&out->id, "%s.bundle", microagent_session_name(session)) < 0)
+		out->id = NULL;
 	microagent_session_close(session);
-	if (!words || !place || !id)
-		return error_errno(err, ENOMEM, "session");
-	memcpy(words, args->items, args->count * sizeof(*words));
-	words[0] = id;
-	const struct cli_words all = {words, args->count};
-	const char *before = cli->state_dir_option;
-
-	cli->state_dir_option = place;
-	int code = exec_run(cli, values, &all, err);
-	cli->state_dir_option = before;
-	return code;
+	microagent_close(agent);
+	return out->state_dir && out->id ? 0 : error_errno(err, ENOMEM, "session");
 }
 
 static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)
 {
-	struct microagent *agent = guest_open(cli, NULL, err);
+	autofree const char **words = calloc(args->count + 1, sizeof(*words));
+	const char *before = cli->state_dir_option;
+	auto_place struct session_place place = {0};
 	int code;
 
-	if (!agent)
+	if (!words)
+		return error_errno(err, ENOMEM, "session");
+	if (find_place(cli, args->items[0], &place, err) < 0)
 		return -1;
-	code = exec_in(cli, agent, values, args, err);
-	microagent_close(agent);
+	memcpy(words, args->items, args->count * sizeof(*words));
+	words[0] = place.id;
+	const struct cli_words all = {words, args->count};
+
+	cli->state_dir_option = place.state_dir;
+	code = exec_run(cli, values, &all, err);
+	cli->state_dir_option = before;
+	return code;
+}
+
+static int run_shell(struct cli *cli, const void *values, const struct cli_words *args,
+		     struct error *err)
+{
+	const char *before = cli->state_dir_option;
+	auto_place struct session_place place = {0};
+	int code;
+
+	if (find_place(cli, args->items[0], &place, err) < 0)
+		return -1;
+	cli->state_dir_option = place.state_dir;
+	code = connect_run(cli, values, place.id, err);
+	cli->state_dir_option = before;
 	return code;
 }
 
@@ -258,6 +287,18 @@ static const struct cli_command session_exec = {
 	.run = run_exec,
 };
 
+static const struct cli_command session_shell = {
+	.name = "shell",
+	.args = "NAME",
+	.summary = "a shell in a session, as `microagent connect`",
+	.options = connect_options,
+	.values_size = sizeof(struct connect_values),
+	.min_args = 1,
+	.max_args = 1,
+	.guest_exit = true,
+	.run = run_shell,
+};
+
 static const struct cli_command session_destroy = {
 	.name = "destroy",
 	.args = "NAME",
@@ -268,7 +309,8 @@ static const struct cli_command session_destroy = {
 };
 
 static const struct cli_command *const session_commands[] = {
-	&session_create, &session_list, &session_exec, &session_destroy, NULL,
+	&session_create, &session_list,	   &session_exec, &session_stream,
+	&session_shell,	 &session_destroy, NULL,
 };
 
 const struct cli_command cli_session = {

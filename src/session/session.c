@@ -18,8 +18,10 @@ void microagent_session_close(struct microagent_session *session)
 {
 	if (!session)
 		return;
+	microagent_guest_close(session->guest);
 	microagent_close(session->agent);
 	json_decref(session->record);
+	pthread_mutex_destroy(&session->life);
 	free(session);
 }
 
@@ -42,6 +44,7 @@ static struct microagent_session *session_new(const struct microagent *agent, st
 		error_errno(err, ENOMEM, "session");
 		return NULL;
 	}
+	pthread_mutex_init(&session->life, NULL);
 	session->agent = sessions_agent(agent, err);
 	if (session->agent)
 		return session;
@@ -121,11 +124,14 @@ int microagent_session_clone_base(struct microagent *agent,
 int microagent_session_boot(struct microagent_session *session, struct error *err)
 {
 	uint64_t began = clock_mono_ns();
+	int status;
 
-	if (microagent_start(session->agent, session->id, NULL, err) < 0)
-		return -1;
-	session->boot_ms = ms_since(began);
-	return 0;
+	pthread_mutex_lock(&session->life);
+	status = microagent_start(session->agent, session->id, NULL, err);
+	if (status == 0)
+		session->boot_ms = ms_since(began);
+	pthread_mutex_unlock(&session->life);
+	return status;
 }
 
 int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
@@ -206,17 +212,23 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 			 session->name);
 }
 
-int microagent_session_destroy(struct microagent_session *session, struct error *err)
+static int destroy(struct microagent_session *session, struct error *err)
 {
 	struct error why = {0};
 
-	if (microagent_kill(session->agent, session->id, NULL, &why) < 0 &&
-	    why.code != ERR_NOT_FOUND) {
-		return error_copy(err, &why);
-	}
-	if (why.code == ERR_NOT_FOUND)
-		return 0;
+	if (microagent_kill(session->agent, session->id, NULL, &why) < 0)
+		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	if (microagent_delete(session->agent, session->id, NULL, err) < 0)
 		return -1;
 	return verify_gone(session, err);
+}
+
+int microagent_session_destroy(struct microagent_session *session, struct error *err)
+{
+	int status;
+
+	pthread_mutex_lock(&session->life);
+	status = destroy(session, err);
+	pthread_mutex_unlock(&session->life);
+	return status;
 }

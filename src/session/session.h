@@ -4,6 +4,7 @@
 #define SESSION_SESSION_H
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,9 @@ struct microagent_session {
 	char id[SESSION_NAME_ROOM + 8]; /* the name with .bundle: the runtimeID */
 	json_t *record;			/* session.json; never changed once read */
 	double clone_ms, boot_ms;	/* of this handle; 0: not done by it */
+	/* agent is used by one thread at a time: who boots, destroys or connects holds it. */
+	pthread_mutex_t life;
+	struct microagent_guest *guest; /* NULL: not connected yet */
 };
 
 /* ---- naming.c ------------------------------------------------------------------------------- */

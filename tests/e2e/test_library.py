@@ -4,6 +4,7 @@ static, and called by many threads."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -130,6 +131,27 @@ def test_the_example(compiler, vm, kind):
     assert code == 127 and "not found" in err
     code, _, err = run(program, "absent", "true", env=env)
     assert code == 125 and 'no workspace "absent"' in err
+
+
+@pytest.mark.parametrize("kind", ["shared", "static"])
+def test_the_session_example(compiler, host, kind):
+    program = getattr(compiler, kind)(ROOT / "examples" / "session.c")
+    # A static program is nowhere near the supervisor: that is found in PATH.
+    env = compiler.run_env(host, PATH=f"{compiler.prefix}/bin:{os.environ['PATH']}")
+    code, _, err = run(program, "web", "true", env=env)
+    assert code == 125 and 'there is no base "web"' in err
+    host("base", "create", "web", check=0)
+    code, out, err = run(program, "web", "echo one; echo two >&2; exit 7", env=env)
+    assert (code, out) == (7, "one\n"), err
+    assert re.fullmatch(r"session-\S+Z-[0-9a-f]{4}: Linux \S+\ntwo\n", err), err
+    assert host.json("session", "list") == {"sessions": []}
+    host("base", "delete", "web-v1", check=0)
+
+
+def test_a_session_of_many_threads(compiler, host):
+    host("base", "create", "web", check=0)
+    assert run(compiler.shared(SOURCES / "session.c"), "web", env=compiler.run_env(host)) == (0, "done\n", "")
+    host("base", "delete", "web-v1", check=0)
 
 
 def test_connecting_to_what_does_not_run(compiler, vm):

@@ -57,6 +57,17 @@ def test_the_life_of_a_session(host, base):
     assert host("session", "exec", f"{name}.bundle", "--", "cat", "/workspace/f", check=0).stdout == "mine\n"
     assert host("session", "exec", name, "--", "/nowhere").returncode == 127
 
+    done = host("session", "stream", name, "--shell", "echo one; printf two; echo three >&2; exit 4")
+    assert (done.returncode, done.stdout, done.stderr) == (4, "one\ntwo", "three\n")
+    lines = [json.loads(line) for line in host("--json", "session", "stream", name, "--", "echo", "a b", check=0).stdout.splitlines()]
+    for line in lines:
+        schema_check.validate("cli-session-line", line)
+    assert lines[0] == {"stream": "stdout", "line": "a b"} and lines[1]["exitCode"] == 0 and len(lines) == 2
+    late = json.loads(host("--json", "session", "stream", "--timeout", 1, name, "--", "sleep", 100, check=124).stdout)
+    schema_check.validate("cli-session-line", late)
+    assert late["timedOut"] is True
+    assert host("session", "shell", name, "--send", "echo shell $0", check=0).stdout.startswith("shell ")
+
     other = create(host, "--base", "web-v1", "--memory", 192)
     assert host("session", "exec", other["name"], "--", "ls", "/workspace", check=0).stdout == ""
     assert "is made of base web-v1: `microagent session destroy session-" in refused(host, "base", "delete", "web-v1")

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What `connect` is made of, for shells in a guest of another kind. */
+#ifndef CLI_CONNECT_H
+#define CLI_CONNECT_H
+
+#include "cli/cli.h"
+
+struct connect_values {
+	bool serial;
+	const char *send, *user;
+	int64_t timeout;
+};
+extern const struct cli_option connect_options[];
+
+int connect_run(struct cli *cli, const struct connect_values *values, const char *name,
+		struct error *err);
+
+#endif
