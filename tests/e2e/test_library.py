@@ -91,7 +91,7 @@ def test_only_public_symbols_are_exported(installed):
         ours = {name for name in names if name.startswith("microagent_")}
         assert "microagent_guest_run" in ours
         assert names - ours <= {"MICROAGENT_0"}, names - ours
-        declared = (installed / "include" / "microagent.h").read_text()
+        declared = "".join((installed / "include" / name).read_text() for name in ("microagent.h", "microagent_session.h"))
         assert not [name for name in ours if name + "(" not in declared]
 
 
@@ -105,7 +105,7 @@ def test_the_library_names_itself(installed):
                          ids=lambda words: " ".join(words))
 def test_the_header_stands_alone(compiler, words, tmp_path):
     source = tmp_path / "alone.c"
-    source.write_text("#include <microagent.h>\n#include <microagent/error.h>\n")
+    source.write_text("#include <microagent.h>\n#include <microagent/error.h>\n#include <microagent_session.h>\n")
     command(*words, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *compiler.flags("--cflags"), source)
 
 
