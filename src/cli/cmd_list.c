@@ -76,20 +76,11 @@ static int print_list(const json_t *list, struct error *err)
 static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)
 {
-	struct microagent *agent = guest_open(cli, NULL, err);
-	json_auto_t *answer = NULL;
+	const struct guest_list list = {microagent_list, "workspaces", print_list};
 
 	(void)values;
 	(void)args;
-	if (!agent)
-		return -1;
-	answer = microagent_list(agent, err);
-	microagent_close(agent);
-	if (!answer)
-		return -1;
-	if (cli->json)
-		return cli_print_json(answer, err);
-	return print_list(json_object_get(answer, "workspaces"), err);
+	return guest_print_list(cli, &list, err);
 }
 
 const struct cli_command cli_list = {

@@ -188,3 +188,16 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 		microagent_on_wait(agent, draw, progress);
 	return agent;
 }
+
+int guest_print_list(struct cli *cli, const struct guest_list *list, struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *answer = agent ? list->ask(agent, err) : NULL;
+
+	microagent_close(agent);
+	if (!answer)
+		return -1;
+	if (cli->json)
+		return cli_print_json(answer, err);
+	return list->print(json_object_get(answer, list->key), err);
+}

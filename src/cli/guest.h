@@ -211,6 +211,14 @@ void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((form
 /* The warning that is due at every start on an emulated machine. */
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
 
+/* A list that the library has of the state directory, and how a person sees it. */
+struct guest_list {
+	json_t *(*ask)(struct microagent *agent, struct error *err);
+	const char *key; /* of the array in the answer */
+	int (*print)(const json_t *list, struct error *err);
+};
+int guest_print_list(struct cli *cli, const struct guest_list *list, struct error *err);
+
 /* A handle whose waits draw progress. */
 struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);
 
