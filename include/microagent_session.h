@@ -26,16 +26,46 @@ extern "C" {
 /* A base is named NAME-vN ("web-v3"); NAME alone is its newest version. NAME: a letter or digit, then
  * letters, digits, '.', '_' and '-', at most 32 in all. */
 
+/* What is said while a base is provisioned, line by line. */
+enum microagent_base_line {
+	MICROAGENT_BASE_DOING,	/* what is done now: "booting" */
+	MICROAGENT_BASE_STEP,	/* a line of the script that began with "### ", without that */
+	MICROAGENT_BASE_OUTPUT, /* another line of its stdout or stderr, or a part of a long one */
+};
+
+/* Zero and NULL are the defaults, so start from {0}. Strings are borrowed for the call. */
 struct microagent_base_spec {
 	const char *
 		image; /* name in the cache, or a path with a '/' to a raw ext4 file; NULL: busybox */
 	const char *kernel; /* the same for a kernel; NULL: the default */
 	int64_t memory_mib; /* what its sessions get by default; 0: 256 */
 	int64_t cpus;	    /* 0: 1 */
+
+	/* With one of the next three the base is provisioned, else it is the image as it is: a machine
+	 * is booted on its disk, whose file system grows to the disk's size; the user `agent` (uid
+	 * 1000) is made where there is none; the files are staged, the script is run as root; what
+	 * `agent` could write beside /workspace, /tmp and his home is taken from him; and the machine
+	 * is switched off. */
+	const char *script;	  /* path; run by its "#!", else by sh -e; NULL: none */
+	const char *const *stage; /* paths of files that it finds in $MICROAGENT_STAGE,
+				   * NULL-terminated; NULL: none */
+	int64_t size_mib;	  /* of the disk; 0: the image's and 1 GiB, but at most 4 GiB */
+
+	/* Of that machine; as of struct microagent_spec. */
+	const char *accelerator, *network, *network_interface;
+	const char *const *allow;
+	int cancel; /* when readable it ends, ERR_UNAVAILABLE, and no base is made; 0: never */
+	/* The machine is up, on "kvm" or "tcg". NULL: not told. */
+	void (*booted)(void *data, const char *accelerator);
+	/* text has a NUL behind it, and no newline; it is the guest's, so not for a terminal as it is.
+	 * NULL: not told. */
+	void (*said)(void *data, enum microagent_base_line kind, const char *text);
+	void *data;
 };
 
 /* Makes the next version of the base called word and seals it. *base is what microagent_base_show() tells of it; a new
- * reference. On failure there is no base of it. */
+ * reference. On failure there is no base of it; where provisioning failed the message names its log,
+ * <state>/logs/base-NAME-TIME.log. */
 int microagent_base_create(struct microagent *agent, const char *word,
 			   const struct microagent_base_spec *spec, json_t **base,
 			   struct error *err);

@@ -2,9 +2,9 @@
 #include "api/reader.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 
+#include "api/foreground.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -14,7 +14,6 @@
 #define READER_NAME "reader"
 #define LOCK_NAME "reading"
 #define MEMORY_MIB 160
-#define TICK_MS 200
 
 /* --- the directory ------------------------------------------------------------------------------ */
 
@@ -130,58 +129,17 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 	return steal_ptr(&config);
 }
 
-static void wait_event(struct reader *reader)
-{
-	struct pollfd slot = {.fd = reader->supervisor.events, .events = POLLIN};
-	bool draws = reader->agent->wait_fn != NULL;
-
-	if (poll(&slot, 1, draws ? TICK_MS : -1) == 0 && draws)
-		reader->agent->wait_fn(reader->agent->wait_data);
-}
-
-/* It never came up: why, the supervisor's answer says. */
-static int explain(struct reader *reader, struct error *err)
-{
-	json_auto_t *answer = NULL;
-	struct error why = {0};
-	int code;
-
-	supervisor_run_cut(&reader->supervisor);
-	answer = supervisor_run_finish(&reader->supervisor, NULL, &code, &why);
-	if (answer)
-		(void)supervisor_error(answer, &why);
-	if (!why.code)
-		return error_prefix(err, "the machine that reads the disk");
-	error_copy(err, &why);
-	return error_prefix(err, "the machine that reads the disk");
-}
-
-static int wait_running(struct reader *reader, struct error *err)
-{
-	for (;;) {
-		json_auto_t *event = NULL;
-		int got = supervisor_run_event(&reader->supervisor, &event, err);
-		const char *state = json_string_value(json_object_get(event, "state"));
-
-		if (got < 0)
-			return explain(reader, err);
-		if (got == 0)
-			wait_event(reader);
-		else if (state && strcmp(state, state_names[STATE_RUNNING]) == 0)
-			return 0;
-	}
-}
-
 int reader_boot(struct reader *reader, const json_t *config, const struct reader_disk *disk,
 		enum reader_use use, struct error *err)
 {
 	const char *option = use == READER_WRITE ? "--writer" : "--reader";
 	json_t *own = make_reader_config(reader, config, disk, err);
 	json_auto_t *request = own ? request_new("run", READER_NAME, own, err) : NULL;
-	autofree char *path = request ? supervisor_find(API_BACKEND, err) : NULL;
 
-	if (!path ||
-	    supervisor_run_start(path, request, option, false, &reader->supervisor, err) < 0)
+	if (!request)
 		return -1;
-	return wait_running(reader, err);
+	if (foreground_boot(reader->agent, request, option, false, -1, &reader->supervisor, err) <
+	    0)
+		return error_prefix(err, "the machine that reads the disk");
+	return 0;
 }

@@ -51,6 +51,11 @@
 	X(FILES_MS, 30000, "ms", "first word of the guest's program for files")                    \
 	X(TREE_LINKS, 65536, "files", "with more than one name that a copied tree keeps as such")  \
 	X(LISTING_BYTES, 33554432, "bytes", "longest listing of a directory of a guest")           \
+	X(PROVISION_MS, 7200000, "ms", "the script that provisions a base")                        \
+	X(PROVISION_MEMORY_MIB, 1024, "MiB", "of the machine that provisions a base, at least")    \
+	X(PROVISION_LOG_BYTES, 16777216, "bytes",                                                  \
+	  "provision.log of a base; the rest is only shown")                                       \
+	X(PROVISION_LINE_BYTES, 65536, "bytes", "longest line of a script that is not split")      \
 	X(READER_LOCK_MS, 60000, "ms", "another command's reading of the same workspace")          \
 	X(BUNDLE_BYTES, 8589934592, "bytes", "what an archive of config.bundles unpacks to")       \
 	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \

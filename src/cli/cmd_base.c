@@ -5,11 +5,14 @@
 
 #include "base/cleanup.h"
 #include "cli/guest.h"
+#include "cli/signals.h"
 #include "microagent_session.h"
 
 struct base_values {
 	const char *image, *kernel;
-	int64_t memory, cpus;
+	int64_t memory, cpus, size;
+	const char *script, *accelerator, *network, *network_interface;
+	struct cli_words stage, allow;
 };
 
 static const char *text_of(const json_t *base, const char *key)
@@ -19,14 +22,41 @@ static const char *text_of(const json_t *base, const char *key)
 
 /* --- create ------------------------------------------------------------------------------------- */
 
-static int create_in(struct cli *cli, struct microagent *agent, const struct base_values *v,
-		     const char *name, struct error *err)
+struct creating {
+	const struct cli *cli;
+	struct progress *progress;
+};
+
+static void on_booted(void *data, const char *accelerator)
 {
-	const struct microagent_base_spec spec = {
-		.image = v->image, .kernel = v->kernel, .memory_mib = v->memory, .cpus = v->cpus};
+	const struct creating *creating = data;
+
+	progress_end(creating->progress);
+	guest_warn_accelerator(creating->cli, accelerator);
+}
+
+/* All of it on stderr: stdout has the answer. What the guest says is cleaned of what moves a cursor. */
+static void on_line(void *data, enum microagent_base_line kind, const char *text)
+{
+	const struct creating *creating = data;
+	bool bold = kind != MICROAGENT_BASE_OUTPUT && cli_colour(stderr);
+
+	progress_end(creating->progress);
+	fputs(bold ? "\033[1m" : "", stderr);
+	fputs(kind == MICROAGENT_BASE_DOING ? "==> " : "", stderr);
+	fputs(kind == MICROAGENT_BASE_STEP ? "### " : "", stderr);
+	cli_print_safe(stderr, text);
+	fputs(bold ? "\033[0m\n" : "\n", stderr);
+	if (kind == MICROAGENT_BASE_DOING)
+		progress_start(creating->progress, text);
+}
+
+static int create_in(struct cli *cli, struct microagent *agent,
+		     const struct microagent_base_spec *spec, const char *name, struct error *err)
+{
 	json_auto_t *base = NULL;
 
-	if (microagent_base_create(agent, name, &spec, &base, err) < 0)
+	if (microagent_base_create(agent, name, spec, &base, err) < 0)
 		return -1;
 	if (cli->json)
 		return cli_print_json(base, err);
@@ -35,18 +65,71 @@ static int create_in(struct cli *cli, struct microagent *agent, const struct bas
 	return CLI_EXIT_OK;
 }
 
+static bool is_provisioned(const struct base_values *v)
+{
+	return v->script || v->size || v->stage.count > 0;
+}
+
+/* The network is the provisioning machine's. */
+static int check_values(struct cli *cli, const struct base_values *v, struct error *err)
+{
+	if ((v->network || v->network_interface || v->allow.count || v->accelerator) &&
+	    !is_provisioned(v))
+		return cli_usage(cli, err,
+				 "nothing is booted without --provision, --stage or --size: leave "
+				 "out %s",
+				 v->network		? "--network"
+				 : v->network_interface ? "--network-interface"
+				 : v->allow.count	? "--allow"
+							: "--accelerator");
+	return 0;
+}
+
 static int run_create(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	struct microagent *agent = guest_open(cli, &progress, err);
+	const struct base_values *v = values;
+	struct creating creating = {cli, &progress};
+	struct signals signals = SIGNALS_NONE;
+	struct microagent *agent;
 	int code;
 
-	if (!agent)
+	if (check_values(cli, v, err) < 0)
 		return -1;
+	agent = guest_open(cli, &progress, err);
+	/* A copy of an image ends with us; a machine is to be ended, and its log kept. */
+	if (!agent || (is_provisioned(v) && signals_open_ending(&signals, err) < 0)) {
+		microagent_close(agent);
+		return -1;
+	}
+	const struct microagent_base_spec spec = {
+		.image = v->image,
+		.kernel = v->kernel,
+		.memory_mib = v->memory,
+		.cpus = v->cpus,
+		.script = v->script,
+		.stage = v->stage.items,
+		.size_mib = v->size,
+		.accelerator = v->accelerator,
+		.network = v->network,
+		.network_interface = v->network_interface,
+		.allow = v->allow.items,
+		.cancel = signals.fd,
+		.booted = on_booted,
+		.said = on_line,
+		.data = &creating,
+	};
+
 	progress_start(&progress, "making the base");
-	code = create_in(cli, agent, values, args->items[0], err);
+	code = create_in(cli, agent, &spec, args->items[0], err);
 	microagent_close(agent);
+	progress_end(&progress);
+	if (code < 0 && signals.fd >= 0 && signals_next(&signals) > 0) {
+		cli_warn("%s", err->msg);
+		code = 128 + signals_that_came(&signals);
+	}
+	signals_close(&signals);
 	return code;
 }
 
@@ -197,6 +280,20 @@ static const struct cli_option create_options[] = {
 	 "memory of its sessions (default: 256)", 1, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, offsetof(struct base_values, cpus), "N",
 	 "processors of its sessions (default: 1)", 1, INT32_MAX},
+	{"provision", 0, CLI_OPTION_STRING, offsetof(struct base_values, script), "SCRIPT",
+	 "run it as root in a machine that has the base's disk", 0, 0},
+	{"stage", 0, CLI_OPTION_LIST, offsetof(struct base_values, stage), "FILE",
+	 "a file that SCRIPT finds in $MICROAGENT_STAGE; may be given again", 0, 0},
+	{"size", 0, CLI_OPTION_INT, offsetof(struct base_values, size), "MIB",
+	 "size of the disk (default: the image's and 1024, but at most 4096)", 1, INT32_MAX},
+	{"network", 0, CLI_OPTION_STRING, offsetof(struct base_values, network), "MODE",
+	 "while SCRIPT runs: nat (default), isolated or bridged", 0, 0},
+	{"network-interface", 0, CLI_OPTION_STRING, offsetof(struct base_values, network_interface),
+	 "BRIDGE", "the bridge of bridged", 0, 0},
+	{"allow", 0, CLI_OPTION_LIST, offsetof(struct base_values, allow), "PREFIX",
+	 "open an IPv4 prefix that nat keeps the machine from", 0, 0},
+	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator), "HOW",
+	 "auto, kvm or tcg (default: auto)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -204,7 +301,14 @@ static const struct cli_command base_create = {
 	.name = "create",
 	.args = "NAME",
 	.summary = "make the next version of a base and seal it",
-	.help = "The version is NAME-v1, NAME-v2 and so on; NAME alone means the newest one.\n",
+	.help = "The version is NAME-v1, NAME-v2 and so on; NAME alone means the newest one.\n"
+		"With --provision, --stage or --size the image is booted once: its file system "
+		"grows,\n"
+		"the user `agent` is made, SCRIPT is run, and what `agent` could write beside\n"
+		"/workspace, /tmp and his home is taken from him. Lines of SCRIPT's output that "
+		"begin\n"
+		"with \"### \" name its steps. When it fails there is no base, but a log of it.\n"
+		"Without these the base is the image as it is, and nothing is booted.\n",
 	.options = create_options,
 	.values_size = sizeof(struct base_values),
 	.min_args = 1,

@@ -5,8 +5,9 @@
  *   send ROOT PATH           what PATH names, as base/tree_stream.h
  *   receive ROOT PATH NAME   such a stream is taken and put at PATH, and answered
  *   list ROOT PATH, stat ROOT PATH   lines of JSON, guest/listing.h
- * No link leads out of ROOT. "freeze PATH" is a plain command: its failure is on stderr, the code of
- * the error and its text in the next line.
+ * No link leads out of ROOT. Plain commands, whose failure is on stderr, the code of the error and its
+ * text in the next line, are "freeze PATH" and what makes a base of an image: "grow PATH",
+ * "account ROOT" and "confine ROOT".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,9 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/tree_stream.h"
+#include "guest/account.h"
 #include "guest/freeze.h"
+#include "guest/grow.h"
 #include "guest/listing.h"
 #include "guest/roles.h"
 
@@ -101,8 +104,9 @@ static const struct verb {
 	int words;
 	int (*run)(char **words, struct error *err);
 } verbs[] = {
-	{"send", 2, send_tree},	 {"receive", 3, receive_tree},	   {"list", 2, list_words},
-	{"stat", 2, stat_words}, {"freeze", 1, freeze_until_told},
+	{"send", 2, send_tree},	      {"receive", 3, receive_tree},	{"list", 2, list_words},
+	{"stat", 2, stat_words},      {"freeze", 1, freeze_until_told}, {"grow", 1, grow_to_device},
+	{"account", 1, account_make}, {"confine", 1, account_confine},
 };
 
 int role_files(int argc, char **argv)

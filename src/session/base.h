@@ -5,6 +5,7 @@
  *   metadata.json  what it is made of, with digests (schema/base.json)
  *   disk.img       raw ext4
  *   overlay.qcow2  an empty layer over the disk, to be copied where the file system has no reflinks
+ *   provision.log  of one that was provisioned: what was said meanwhile
  *
  * It is made under another name and renamed when it is sealed, so a bundle under its final name is
  * whole. Who makes a session of it holds a shared flock on its directory meanwhile; who deletes it
@@ -18,6 +19,7 @@
 #define BASE_METADATA "metadata.json"
 #define BASE_DISK "disk.img"
 #define BASE_LAYER "overlay.qcow2"
+#define BASE_LOG "provision.log"
 #define BASE_NAME_MAX 32
 
 /* "web", 3 and "web-v3". */

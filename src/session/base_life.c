@@ -190,7 +190,7 @@ static int refuse_used(struct microagent *agent, const struct base *base, struct
 /* It loses its name first: a bundle under its name is whole. */
 static int remove_bundle(const struct state_dir *dir, const struct base *base, struct error *err)
 {
-	static const char *const files[] = {BASE_DISK, BASE_LAYER, BASE_METADATA};
+	static const char *const files[] = {BASE_DISK, BASE_LAYER, BASE_METADATA, BASE_LOG};
 	char file[sizeof(base->name.full) + 8], gone[sizeof(file) + 16];
 
 	snprintf(file, sizeof(file), "%s" SESSION_SUFFIX, base->name.full);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Making the user. The files are edited as text: an image need not have a program for it. */
+#include "guest/account.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "guest/account_lines.h"
+#include "guest/users.h"
+
+#define DATABASE_MAX (1u << 20)
+#define HOME "home/" USER_DEFAULT_NAME
+
+/* --- files of /etc ------------------------------------------------------------------------------ */
+
+/* Its mode and owner stay; one that is missing is made. */
+static int replace(int etc, const char *file, const struct stat *before, const char *text,
+		   struct error *err)
+{
+	if (path_replace_file_at(etc, file, text, strlen(text), before->st_mode & 07777, PATH_SYNC,
+				 err) < 0)
+		return -1;
+	if (fchownat(etc, file, before->st_uid, before->st_gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_errno(err, errno, "/etc/%s", file);
+	return 0;
+}
+
+/* otherwise: the text of a file that is missing; NULL: it stays so. */
+static int add_line(int etc, const char *file, const struct account_line *line,
+		    const char *otherwise, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(DATABASE_MAX);
+	struct stat st = {.st_mode = S_IFREG | 0644};
+	autofree char *edited = NULL;
+
+	if (fstatat(etc, file, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno != ENOENT)
+			return error_errno(err, errno, "/etc/%s", file);
+		if (!otherwise)
+			return 0;
+		if (buf_append(&text, otherwise, strlen(otherwise), err) < 0)
+			return -1;
+	} else if (path_read_file_at(etc, file, &text, err) < 0) {
+		return error_prefix(err, "/etc/%s", file);
+	}
+	edited = account_lines_add(buf_string(&text), line, err);
+	if (!edited)
+		return error_prefix(err, "/etc/%s", file);
+	return strcmp(edited, buf_string(&text)) == 0 ? 0 : replace(etc, file, &st, edited, err);
+}
+
+static const char *pick_shell(int root)
+{
+	struct stat st;
+
+	return fstatat(root, "bin/bash", &st, 0) == 0 ? "/bin/bash" : "/bin/sh";
+}
+
+static int add_lines(int root, int etc, struct error *err)
+{
+	char passwd[128];
+	const struct account_line lines[] = {
+		{USER_DEFAULT_NAME, passwd, USER_DEFAULT_UID},
+		{USER_DEFAULT_NAME, "agent:x:1000:", USER_DEFAULT_UID},
+		{USER_DEFAULT_NAME, "agent:*:18262:0:99999:7:::", ACCOUNT_NO_ID},
+	};
+
+	snprintf(passwd, sizeof(passwd), "agent:x:1000:1000:agent:/" HOME ":%s", pick_shell(root));
+	if (add_line(etc, "passwd", &lines[0], "root:x:0:0:root:/root:/bin/sh\n", err) < 0 ||
+	    add_line(etc, "group", &lines[1], "root:x:0:\n", err) < 0)
+		return -1;
+	return add_line(etc, "shadow", &lines[2], NULL, err);
+}
+
+/* --- directories -------------------------------------------------------------------------------- */
+
+/* Made where it is missing; his it is in any case. path has no slash in front. */
+static int own_directory(int root, const char *path, mode_t mode, uid_t owner, struct error *err)
+{
+	autoclose int fd = path_open_dir_at(root, path, true, mode, err);
+
+	if (fd < 0)
+		return -1;
+	if (fchown(fd, owner, owner) < 0 || fchmod(fd, mode) < 0)
+		return error_errno(err, errno, "/%s", path);
+	return 0;
+}
+
+static int make_home(int root, const char *home, struct error *err)
+{
+	autofree char *parent = strdup(home);
+	char *slash = parent ? strrchr(parent, '/') : NULL;
+
+	if (!parent)
+		return error_errno(err, ENOMEM, "/%s", home);
+	if (slash) {
+		autoclose int fd = -1;
+
+		*slash = '\0';
+		fd = path_open_dir_at(root, parent, true, 0755, err);
+		if (fd < 0)
+			return -1;
+	}
+	return own_directory(root, home, 0755, USER_DEFAULT_UID, err);
+}
+
+static int make_directories(int root, const char *etc_path, struct error *err)
+{
+	struct user user;
+
+	if (user_resolve(etc_path, USER_DEFAULT_NAME, &user, err) < 0)
+		return -1;
+	if (user.home[0] != '/' || strcmp(user.home, "/") == 0 || strstr(user.home, "/../"))
+		return error_set(err, ERR_CONFLICT,
+				 "the home of the image's user " USER_DEFAULT_NAME " is %.200s",
+				 user.home);
+	if (make_home(root, user.home + 1, err) < 0 ||
+	    own_directory(root, "workspace", 0755, USER_DEFAULT_UID, err) < 0)
+		return -1;
+	return own_directory(root, "tmp", 01777, 0, err);
+}
+
+int account_make(char **words, struct error *err)
+{
+	autoclose int root = open(words[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autofree char *etc_path = path_join(words[0], "etc", err);
+	autoclose int etc = -1;
+
+	if (root < 0)
+		return error_errno(err, errno, "%s", words[0]);
+	etc = etc_path ? path_open_dir_at(root, "etc", true, 0755, err) : -1;
+	if (etc < 0 || add_lines(root, etc, err) < 0)
+		return -1;
+	return make_directories(root, etc_path, err);
+}

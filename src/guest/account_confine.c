@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `agent` could write is what is his, what his groups can write, and what everybody can. Links
+ * are passed over: what they lead to counts. So are other file systems: those of a running guest are
+ * its own at every boot.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "guest/account.h"
+#include "guest/users.h"
+
+#define OPEN_DIRECTORIES 32
+#define LISTED_MAX 200
+
+/* nftw() hands nothing on. */
+static struct {
+	struct user user;
+	const char *root;
+	char open[3][USER_PATH_MAX]; /* his */
+	size_t listed;
+	int errnum;
+} walk;
+
+static bool is_his(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(walk.open); i++)
+		if (strcmp(path, walk.open[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_of_his_groups(gid_t gid)
+{
+	if (gid == walk.user.gid)
+		return true;
+	for (size_t i = 0; i < walk.user.ngroups; i++)
+		if (walk.user.groups[i] == gid)
+			return true;
+	return false;
+}
+
+static void list(const char *path)
+{
+	if (walk.listed++ < LISTED_MAX)
+		printf("%s\n", path);
+}
+
+static int confine(const char *path, const struct stat *st)
+{
+	mode_t mode = st->st_mode & 07777, kept = mode & ~(mode_t)S_IWOTH;
+	bool owned = st->st_uid == walk.user.uid;
+
+	if (is_of_his_groups(st->st_gid))
+		kept &= ~(mode_t)S_IWGRP;
+	if (!owned && kept == mode)
+		return 0;
+	list(path);
+	/* A program that ran as him must not run as root now. */
+	if (owned && S_ISREG(st->st_mode))
+		kept &= ~(mode_t)(S_ISUID | S_ISGID);
+	if ((owned && lchown(path, 0, (gid_t)-1) < 0) || chmod(path, kept) < 0)
+		return -1;
+	return 0;
+}
+
+static int visit(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)at;
+	if (type == FTW_SL || type == FTW_SLN || type == FTW_NS)
+		return FTW_CONTINUE;
+	if (is_his(path))
+		return type == FTW_D ? FTW_SKIP_SUBTREE : FTW_CONTINUE;
+	if (confine(path, st) == 0)
+		return FTW_CONTINUE;
+	walk.errnum = errno;
+	return FTW_STOP;
+}
+
+/* /var/tmp is everybody's by custom; programs that use it find /tmp there. One that is not empty stays
+ * and is confined like anything else. */
+static void lead_var_tmp(void)
+{
+	autofree char *path = path_join(walk.root, "var/tmp", NULL);
+
+	if (path && rmdir(path) == 0 && symlink("/tmp", path) == 0)
+		list(path);
+}
+
+static int set_open(size_t i, const char *path, struct error *err)
+{
+	bool slash = walk.root[strlen(walk.root) - 1] == '/';
+	int n = snprintf(walk.open[i], sizeof(walk.open[i]), "%s%s", walk.root, path + slash);
+
+	return n > 0 && (size_t)n < sizeof(walk.open[i])
+		       ? 0
+		       : error_set(err, ERR_INVALID, "%.200s is too long", path);
+}
+
+int account_confine(char **words, struct error *err)
+{
+	autofree char *etc = path_join(words[0], "etc", err);
+
+	walk.root = words[0];
+	if (!etc || user_resolve(etc, USER_DEFAULT_NAME, &walk.user, err) < 0 ||
+	    set_open(0, "/workspace", err) < 0 || set_open(1, "/tmp", err) < 0 ||
+	    set_open(2, walk.user.home, err) < 0)
+		return -1;
+	lead_var_tmp();
+	if (nftw(walk.root, visit, OPEN_DIRECTORIES, FTW_PHYS | FTW_MOUNT | FTW_ACTIONRETVAL) < 0)
+		walk.errnum = errno;
+	if (walk.errnum)
+		return error_errno(err, walk.errnum, "the files of %s", walk.root);
+	if (walk.listed > LISTED_MAX)
+		printf("and %zu more\n", walk.listed - LISTED_MAX);
+	return fflush(stdout) == 0 ? 0 : error_errno(err, errno, "stdout");
+}

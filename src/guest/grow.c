@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/grow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* Of <linux/ext4.h>, which Debian's headers do not have yet: the new number of blocks. */
+#define EXT4_IOC_RESIZE_FS _IOW('f', 16, uint64_t)
+#define SECTOR 512
+
+/* The device need not have a name in /dev. */
+static int device_bytes(dev_t device, uint64_t *bytes, struct error *err)
+{
+	char path[64];
+	unsigned long long sectors = 0;
+	autofile FILE *file = NULL;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/size", major(device), minor(device));
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%llu", &sectors) != 1)
+		return error_set(err, ERR_UNSUPPORTED, "the size of the disk is not to be had");
+	*bytes = sectors * SECTOR;
+	return 0;
+}
+
+int grow_to_device(char **words, struct error *err)
+{
+	autoclose int fd = open(words[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+	struct stat st;
+	uint64_t bytes = 0, blocks;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
+		return error_errno(err, errno, "%s", words[0]);
+	if (device_bytes(st.st_dev, &bytes, err) < 0)
+		return -1;
+	blocks = bytes / (uint64_t)fs.f_bsize;
+	if (ioctl(fd, EXT4_IOC_RESIZE_FS, &blocks) < 0)
+		return error_errno(err, errno, "the file system cannot be grown to %llu MiB",
+				   (unsigned long long)(bytes >> 20));
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* A base in the making, between the files that make it. */
+#ifndef SESSION_BASE_MAKING_H
+#define SESSION_BASE_MAKING_H
+
+#include "session/base.h"
+
+#define BASE_DEFAULT_MEMORY_MIB 256
+#define BASE_DEFAULT_CPUS 1
+
+struct making {
+	const struct microagent *agent;
+	const struct microagent_base_spec *spec;
+	struct base_name base; /* its name; the version when it is sealed */
+	struct state_dir dir;  /* bases */
+	char name[32];	       /* of the directory */
+	int fd;
+	struct cache_kernel kernel;
+	struct cache_image image;
+	json_t *provisioning; /* what was done to the image; NULL: nothing */
+};
+
+/* ---- base_seal.c ------------------------------------------------------------------------------- */
+
+/* Gives the directory its name. *base is the metadata with "path". */
+int base_seal(struct making *m, json_t **base, struct error *err);
+
+/* ---- provision.c ------------------------------------------------------------------------------- */
+
+/* Whether more is asked for than the image as it is. */
+bool provision_is_asked(const struct microagent_base_spec *spec);
+/*
+ * Boots a machine on the disk in the making, has it do what the spec says, and switches it off. What is
+ * left of it is BASE_LOG and m->provisioning. A failure's text names the log, which is in
+ * <state>/logs then.
+ */
+int provision(struct making *m, struct error *err);
+/* What of a provisioning that was killed may still live is waited for, before dir is removed. */
+void provision_wait_gone(const char *dir);
+
+#endif

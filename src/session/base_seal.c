@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of a base's making: digests of all that its sessions are made of, and its name. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "channel/hasher.h"
+#include "session/base_making.h"
+#include "store/layer.h"
+
+static int write_layer(const struct making *m, uint64_t size, struct error *err)
+{
+	autoclose int fd =
+		openat(m->fd, BASE_LAYER, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", BASE_LAYER);
+	if (layer_write(fd, size, err) < 0)
+		return -1;
+	if (fchmod(fd, 0444) < 0 || fsync(fd) < 0)
+		return error_errno(err, errno, "%s", BASE_LAYER);
+	return 0;
+}
+
+static json_t *file_record(const char *path, struct error *err)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char digest[DIGEST_TEXT];
+
+	if (fd < 0) {
+		error_errno(err, errno, "%s", path);
+		return NULL;
+	}
+	if (digest_of(fd, DIGEST_FILE, digest, err) < 0) {
+		error_prefix(err, "%s", path);
+		return NULL;
+	}
+	return json_pack("{s:s,s:s}", "path", path, "sha256", digest);
+}
+
+static json_t *init_record(const char *initrd, struct error *err)
+{
+	autoclose int fd = open(initrd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char digest[DIGEST_TEXT];
+
+	if (fd < 0 || digest_of(fd, DIGEST_INIT, digest, err) < 0) {
+		error_prefix(err, "%s", initrd);
+		return NULL;
+	}
+	return json_pack("{s:s}", "sha256", digest);
+}
+
+/* 0444 first: the digest is remembered with the times that it has from then on. */
+static json_t *seal_disk(const struct making *m, struct error *err)
+{
+	autoclose int fd = openat(m->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char digest[DIGEST_TEXT];
+	struct stat st;
+
+	if (fd < 0 || fchmod(fd, 0444) < 0 || fsync(fd) < 0 || fstat(fd, &st) < 0) {
+		error_errno(err, errno, "%s", BASE_DISK);
+		return NULL;
+	}
+	if (digest_of(fd, DIGEST_FILE, digest, err) < 0 ||
+	    write_layer(m, (uint64_t)st.st_size, err) < 0) {
+		error_prefix(err, "%s", BASE_DISK);
+		return NULL;
+	}
+	return json_pack("{s:s,s:s,s:I,s:I}", "file", BASE_DISK, "sha256", digest, "bytes",
+			 (json_int_t)st.st_size, "allocatedBytes", (json_int_t)st.st_blocks * 512);
+}
+
+static json_t *source_record(const struct making *m, struct error *err)
+{
+	char digest[80];
+	json_t *source = json_pack("{s:s,s:s}", "kind", "image", "ref",
+				   m->image.cached ? m->image.name : m->image.path);
+
+	snprintf(digest, sizeof(digest), "sha256:%s", m->image.sha256);
+	if (source && m->image.sha256[0] && json_put_string(source, "digest", digest, err) < 0) {
+		json_decref(source);
+		return NULL;
+	}
+	return source;
+}
+
+/* Who: "user@host". */
+static void creator(char out[256])
+{
+	const struct passwd *user = getpwuid(geteuid());
+	char host[128] = "";
+
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		host[0] = '\0';
+	if (user)
+		snprintf(out, 256, "%s@%s", user->pw_name, host);
+	else
+		snprintf(out, 256, "uid %u@%s", (unsigned)geteuid(), host);
+}
+
+static json_t *describe(const struct making *m, struct error *err)
+{
+	const struct microagent_base_spec *spec = m->spec;
+	json_auto_t *metadata = json_object();
+	char now[CLOCK_TEXT], who[256];
+
+	clock_rfc3339(clock_real_ns(), now);
+	creator(who);
+	if (json_put(metadata, "format", json_integer(1), err) < 0 ||
+	    json_put_string(metadata, "name", m->base.full, err) < 0 ||
+	    json_put(metadata, "version", json_integer(m->base.version), err) < 0 ||
+	    json_put_string(metadata, "createdAt", now, err) < 0 ||
+	    json_put(metadata, "createdBy", json_string_lossy(who, strlen(who)), err) < 0 ||
+	    json_put_string(metadata, "microagentVersion", MICROAGENT_VERSION, err) < 0 ||
+	    json_put(metadata, "source", source_record(m, err), err) < 0 ||
+	    json_put(metadata, "memoryMiB",
+		     json_integer(spec->memory_mib ? spec->memory_mib : BASE_DEFAULT_MEMORY_MIB),
+		     err) < 0 ||
+	    json_put(metadata, "cpuCount",
+		     json_integer(spec->cpus ? spec->cpus : BASE_DEFAULT_CPUS), err) < 0)
+		return NULL;
+	if (m->provisioning &&
+	    json_put(metadata, "provisioning", json_incref(m->provisioning), err) < 0)
+		return NULL;
+	return steal_ptr(&metadata);
+}
+
+/* Digests of all that a session is made of. */
+static int add_files(const struct making *m, json_t *metadata, struct error *err)
+{
+	const struct {
+		const char *key;
+		json_t *record;
+	} files[] = {{"disk", seal_disk(m, err)},
+		     {"kernel", file_record(m->kernel.path, err)},
+		     {"initrd", file_record(m->kernel.initrd, err)},
+		     {"init", init_record(m->kernel.initrd, err)}};
+	int status = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (!files[i].record)
+			status = -1;
+		else if (status == 0)
+			status = json_put(metadata, files[i].key, files[i].record, err);
+		else
+			json_decref(files[i].record);
+	}
+	return status;
+}
+
+static int write_metadata(const struct making *m, const json_t *metadata, struct error *err)
+{
+	autofree char *text = json_pretty(metadata, err);
+
+	return text ? path_replace_file_at(m->fd, BASE_METADATA, text, strlen(text), 0444,
+					   PATH_SYNC, err)
+		    : -1;
+}
+
+/* Where the file system knows the flag and we may set it; the mode holds everywhere. */
+static void make_immutable(const struct making *m, bool on)
+{
+	static const char *const files[] = {BASE_DISK, BASE_LAYER, BASE_METADATA, BASE_LOG};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		base_set_immutable(m->fd, files[i], on);
+}
+
+/* No one but us has had the sealed disk, so its digest holds although the file is young. */
+static void remember_disk(const struct making *m, const json_t *metadata)
+{
+	autoclose int fd = openat(m->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	const char *digest =
+		json_string_value(json_object_get(json_object_get(metadata, "disk"), "sha256"));
+	struct digest_key key;
+
+	if (fd >= 0 && digest && digest_key(fd, DIGEST_FILE, &key, NULL) == 0)
+		digest_remember(&key, digest);
+}
+
+static int put_path(const struct making *m, json_t *metadata, struct error *err)
+{
+	autofree char *path = NULL;
+
+	if (asprintf(&path, "%s/%s" SESSION_SUFFIX, m->dir.path, m->base.full) < 0) {
+		path = NULL;
+		return error_errno(err, ENOMEM, "base");
+	}
+	return json_put_string(metadata, "path", path, err);
+}
+
+/* The name is taken by whoever renames first; the other takes the next version. */
+static int publish(struct making *m, struct error *err)
+{
+	char file[sizeof(m->base.full) + 8];
+
+	snprintf(file, sizeof(file), "%s" SESSION_SUFFIX, m->base.full);
+	if (renameat2(m->dir.fd, m->name, m->dir.fd, file, RENAME_NOREPLACE) < 0)
+		return errno == EEXIST ? 1 : error_errno(err, errno, "%s/%s", m->dir.path, file);
+	m->name[0] = '\0';
+	if (fsync(m->dir.fd) < 0)
+		return error_errno(err, errno, "%s", m->dir.path);
+	return 0;
+}
+
+int base_seal(struct making *m, json_t **base, struct error *err)
+{
+	struct base_name *name = &m->base;
+
+	for (;;) {
+		json_auto_t *metadata = NULL;
+		int status;
+
+		name->version = base_newest(&m->dir, name->name) + 1;
+		snprintf(name->full, sizeof(name->full), "%s-v%u", name->name, name->version);
+		metadata = describe(m, err);
+		(void)unlinkat(m->fd, BASE_LAYER, 0); /* of a name that somebody else took */
+		if (!metadata || add_files(m, metadata, err) < 0 ||
+		    write_metadata(m, metadata, err) < 0)
+			return -1;
+		make_immutable(m, true);
+		remember_disk(m, metadata);
+		status = publish(m, err);
+		if (status == 0) {
+			status = put_path(m, metadata, err);
+			*base = status == 0 ? steal_ptr(&metadata) : NULL;
+			return status;
+		}
+		make_immutable(m, false);
+		if (status < 0)
+			return -1;
+	}
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/provision_stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "channel/hasher.h"
+
+void provision_stage_free(struct provision_stage *stage)
+{
+	json_decref(stage->script);
+	json_decref(stage->files);
+	*stage = (struct provision_stage){0};
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int open_file(const char *path, struct stat *st, struct error *err)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0 || fstat(fd, st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (S_ISDIR(st->st_mode))
+		return error_set(err, ERR_INVALID,
+				 "%s is a directory: pack it into a tar archive and stage that",
+				 path);
+	if (!S_ISREG(st->st_mode))
+		return error_set(err, ERR_INVALID, "%s is no regular file", path);
+	return steal_fd(&fd);
+}
+
+/* A descriptor of the copy. */
+static int copy_file(const char *path, int dir, const char *name, mode_t mode, struct error *err)
+{
+	struct stat st;
+	autoclose int from = open_file(path, &st, err);
+	autoclose int copy = -1;
+
+	if (from < 0)
+		return -1;
+	if (path_clone_file_at(from, dir, name, mode ? mode : (st.st_mode & 0777) | 0600, NULL,
+			       err) < 0)
+		return error_prefix(err, "%s", path);
+	copy = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	return copy < 0 ? error_errno(err, errno, "%s", path) : steal_fd(&copy);
+}
+
+/* {"name","sha256","bytes"} of the copy. */
+static json_t *record(const char *name, int copy, struct error *err)
+{
+	char digest[DIGEST_TEXT];
+	struct stat st;
+	json_t *record;
+
+	if (digest_of(copy, DIGEST_FILE, digest, err) < 0)
+		return NULL;
+	if (fstat(copy, &st) < 0) {
+		error_errno(err, errno, "%s", name);
+		return NULL;
+	}
+	record = json_pack("{s:o,s:s,s:I}", "name", json_string_lossy(name, strlen(name)), "sha256",
+			   digest, "bytes", (json_int_t)st.st_size);
+	if (!record)
+		error_errno(err, ENOMEM, "%s", name);
+	return record;
+}
+
+static int stage_file(const char *path, int dir, struct provision_stage *stage, struct error *err)
+{
+	const char *name = name_of(path);
+	autoclose int copy = -1;
+	json_t *entry;
+	struct stat st;
+
+	if (!path_is_safe_basename(name))
+		return error_set(err, ERR_INVALID, "\"%s\": no file can be staged under that name",
+				 path);
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return error_set(err, ERR_INVALID, "%s: another file called %s is staged already",
+				 path, name);
+	copy = copy_file(path, dir, name, 0, err);
+	entry = copy < 0 ? NULL : record(name, copy, err);
+	if (!entry)
+		return -1;
+	stage->bytes += json_integer_value(json_object_get(entry, "bytes"));
+	return json_array_append_new(stage->files, entry) == 0
+		       ? 0
+		       : error_errno(err, ENOMEM, "%s", path);
+}
+
+static int stage_files(int dir, const char *const *paths, struct provision_stage *stage,
+		       struct error *err)
+{
+	autoclose int files = path_open_dir_at(dir, STAGE_FILES, true, 0755, err);
+
+	stage->files = json_array();
+	if (files < 0 || !stage->files)
+		return files < 0 ? -1 : error_errno(err, ENOMEM, "stage");
+	for (; paths && *paths; paths++)
+		if (stage_file(*paths, files, stage, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int stage_script(int dir, const char *path, struct provision_stage *stage, struct error *err)
+{
+	autoclose int copy = copy_file(path, dir, STAGE_SCRIPT, 0700, err);
+	char begin[2] = "";
+
+	if (copy < 0)
+		return -1;
+	stage->has_program = pread(copy, begin, 2, 0) == 2 && begin[0] == '#' && begin[1] == '!';
+	stage->script = record(name_of(path), copy, err);
+	if (!stage->script)
+		return -1;
+	stage->bytes += json_integer_value(json_object_get(stage->script, "bytes"));
+	return json_object_del(stage->script, "bytes");
+}
+
+int provision_stage_copy(int dir, const struct microagent_base_spec *spec,
+			 struct provision_stage *out, struct error *err)
+{
+	struct provision_stage stage = {0};
+
+	if (stage_files(dir, spec->stage, &stage, err) < 0 ||
+	    (spec->script && stage_script(dir, spec->script, &stage, err) < 0)) {
+		provision_stage_free(&stage);
+		return -1;
+	}
+	*out = stage;
+	return 0;
+}
