@@ -197,7 +197,7 @@ man: $(DOCS)
 
 LIBDIR ?= $(PREFIX)/lib
 INSTALL_DIRS := $(PREFIX)/bin $(LIBDIR)/pkgconfig $(PREFIX)/include/microagent \
-		$(addprefix $(PREFIX)/share/man/man,1 3 5)
+		$(addprefix $(PREFIX)/share/man/man,1 3 5) $(PREFIX)/share/microagent/recipes
 
 install: all man
 	install -d $(addprefix $(DESTDIR),$(INSTALL_DIRS))
@@ -209,6 +209,7 @@ install: all man
 	install -m 644 include/microagent/error.h $(DESTDIR)$(PREFIX)/include/microagent
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' src/api/microagent.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/microagent.pc
+	install -m 755 images/recipes/*.sh $(DESTDIR)$(PREFIX)/share/microagent/recipes
 	install -m 644 $(filter %.1,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(filter %.3,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 $(filter %.5,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man5

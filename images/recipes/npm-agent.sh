@@ -12,7 +12,10 @@
 #                                    it bundles them, else the registry is asked for those. Several
 #                                    may be staged
 #   npm-packages                     a text file: names for `npm install`, one a line, to be had from
-#                                    the registry. Otherwise, and without a staged runtime, this one:
+#                                    the registry. Otherwise, and without a staged runtime, the
+#                                    default below
+#   company.crt                      a certificate authority (PEM) that the network asks for; it stays
+#                                    in the base
 default_package=@anthropic-ai/claude-code
 
 # For a Node.js that comes without npm (Debian's npm is some 400 packages).
@@ -33,6 +36,15 @@ first() { # the first of the words that is a file
 		fi
 	done
 }
+
+authority=$(first "$MICROAGENT_STAGE"/*.crt)
+if [ -n "$authority" ]; then
+	echo "### certificate authority"
+	mkdir -p "$prefix/share/ca-certificates"
+	cp "$authority" "$prefix/share/ca-certificates/staged.crt"
+	if command -v update-ca-certificates >/dev/null; then update-ca-certificates; fi
+	export NODE_EXTRA_CA_CERTS="$authority"
+fi
 
 echo "### Node.js"
 node_archive=$(first "$MICROAGENT_STAGE"/node-v*-linux-*.tar.*)
