@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -21,13 +22,14 @@
 /* The device need not have a name in /dev. */
 static int device_bytes(dev_t device, uint64_t *bytes, struct error *err)
 {
-	char path[64];
-	unsigned long long sectors = 0;
+	char path[64], text[32] = "", *end;
+	unsigned long long sectors;
 	autofile FILE *file = NULL;
 
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/size", major(device), minor(device));
 	file = fopen(path, "re");
-	if (!file || fscanf(file, "%llu", &sectors) != 1)
+	if (!file || !fgets(text, sizeof(text), file) ||
+	    (sectors = strtoull(text, &end, 10)) == 0 || *end != '\n')
 		return error_set(err, ERR_UNSUPPORTED, "the size of the disk is not to be had");
 	*bytes = sectors * SECTOR;
 	return 0;

@@ -96,13 +96,13 @@ static json_t *source_record(const struct making *m, struct error *err)
 /* Who: "user@host". */
 static void creator(char out[256])
 {
-	const struct passwd *user = getpwuid(geteuid());
-	char host[128] = "";
+	struct passwd entry, *user = NULL;
+	char texts[4096], host[128] = "";
 
 	if (gethostname(host, sizeof(host) - 1) < 0)
 		host[0] = '\0';
-	if (user)
-		snprintf(out, 256, "%s@%s", user->pw_name, host);
+	if (getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) == 0 && user)
+		snprintf(out, 256, "%.120s@%s", user->pw_name, host);
 	else
 		snprintf(out, 256, "uid %u@%s", (unsigned)geteuid(), host);
 }

@@ -324,7 +324,8 @@ static int copy_stage(struct provisioning *p, struct error *err)
 
 static int describe(const struct provisioning *p, uint64_t began_ns, struct error *err)
 {
-	double seconds = (double)((clock_mono_ns() - began_ns) / NS_PER_MS) / 1000.0;
+	uint64_t ms = (clock_mono_ns() - began_ns) / NS_PER_MS;
+	double seconds = (double)ms / 1000.0;
 	json_auto_t *record = json_pack("{s:O,s:f}", "staged", p->stage.files, "seconds", seconds);
 
 	if (p->stage.script && json_put(record, "script", json_incref(p->stage.script), err) < 0)
