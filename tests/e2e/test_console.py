@@ -59,6 +59,8 @@ class Terminal:
         while self.child.poll() is None:
             if select.select([self.master], [], [], 0.05)[0]:
                 self.seen += os.read(self.master, 65536)
+        while select.select([self.master], [], [], 0)[0]:  # said just before it ended
+            self.seen += os.read(self.master, 65536)
         return self.child.returncode
 
     def is_raw(self):
