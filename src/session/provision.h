@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* A provisioning, between the files that do it. */
+#ifndef SESSION_PROVISION_H
+#define SESSION_PROVISION_H
+
+#include "api/guest.h"
+#include "session/base_making.h"
+#include "session/provision_log.h"
+#include "session/provision_stage.h"
+
+/* Below the base's directory. */
+#define PROVISION_WORK "work"
+#define PROVISION_STATE PROVISION_WORK "/state"
+#define PROVISION_STAGE PROVISION_WORK "/stage"
+
+struct provisioning {
+	struct making *making;
+	const struct microagent_base_spec *spec;
+	char *path;		  /* of the making */
+	struct microagent *agent; /* of work/state */
+	struct supervisor_run supervisor;
+	struct microagent_guest *guest;
+	struct microagent_cancel cancel;
+	struct provision_stage stage;
+	struct provision_log log;
+};
+
+/* ---- provision_machine.c ----------------------------------------------------------------------- */
+
+int provision_boot(struct provisioning *p, struct error *err);
+/* Powered off by itself, or the disk is not fit to be sealed: ERR_IO. */
+int provision_shut_down(struct provisioning *p, struct error *err);
+
+/* ---- provision_guest.c ------------------------------------------------------------------------- */
+
+/* microagent-files VERB / as root; what it says goes to the log. */
+int provision_helper(struct provisioning *p, const char *verb, struct error *err);
+int provision_stage_in_guest(struct provisioning *p, struct error *err);
+int provision_run_script(struct provisioning *p, struct error *err);
+
+#endif

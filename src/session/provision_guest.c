@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* What is done in the machine: by our helper, and by the script. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "session/provision.h"
+
+#define HELPER "microagent-files"
+#define ROOT_USER "0"
+/* In the guest, in memory: nothing of it is on the disk. */
+#define GUEST_STAGE "/run/microagent-stage"
+#define GUEST_SCRIPT "/run/microagent-provision"
+
+static int check_cancelled(const struct microagent_result *result, struct error *err)
+{
+	return result->cancelled ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
+}
+
+/* What the helper says of a failure: a code, and a text in the next line. */
+static int explain_helper(const struct provisioning *p, const struct microagent_result *result,
+			  struct error *err)
+{
+	const char *text = result->stderr_bytes ? result->stderr_bytes : "";
+	size_t code_len = strcspn(text, "\n");
+	char code[32];
+
+	if (result->exit_code != 1 || !text[code_len])
+		return error_set(err, ERR_UNSUPPORTED,
+				 "the guest's software in %s is too old to make a base: "
+				 "`microagent kernel install` (or build) renews it",
+				 p->making->kernel.initrd);
+	snprintf(code, sizeof(code), "%.*s", (int)code_len, text);
+	return error_set(err, error_code_from_name(code), "in the guest: %s", text + code_len + 1);
+}
+
+int provision_helper(struct provisioning *p, const char *verb, struct error *err)
+{
+	const char *const command[] = {HELPER, verb, "/", NULL};
+	const struct microagent_exec exec = {.command = command, .user = ROOT_USER};
+	const struct microagent_run_limits limits = {
+		.timeout_ms = (uint32_t)limit_get(LIMIT_PROVISION_MS), .cancel = &p->cancel};
+	struct microagent_result result;
+	int status;
+
+	if (microagent_guest_run(p->guest, &exec, &limits, &result, err) < 0)
+		return -1;
+	status = check_cancelled(&result, err);
+	if (status == 0 && result.exit_code != 0)
+		status = explain_helper(p, &result, err);
+	if (status == 0 && result.stdout_len > 0)
+		status = provision_log_output(&p->log, MICROAGENT_STDOUT, result.stdout_bytes,
+					      result.stdout_len);
+	microagent_result_free(&result);
+	return status;
+}
+
+static int copy_in(struct provisioning *p, const char *what, const char *to, struct error *err)
+{
+	const struct microagent_copy options = {.user = ROOT_USER};
+	const struct microagent_run_limits limits = {.cancel = &p->cancel};
+	autofree char *stage = path_join(p->path, PROVISION_STAGE, err);
+	autofree char *from = stage ? path_join(stage, what, err) : NULL;
+
+	return from ? microagent_guest_copy_in(p->guest, from, to, &options, &limits, err) : -1;
+}
+
+int provision_stage_in_guest(struct provisioning *p, struct error *err)
+{
+	size_t count = json_array_size(p->stage.files);
+
+	if (count > 0)
+		provision_log_doing(&p->log, "staging %zu file%s", count, count == 1 ? "" : "s");
+	if (copy_in(p, STAGE_FILES, GUEST_STAGE, err) < 0)
+		return -1;
+	return p->spec->script ? copy_in(p, STAGE_SCRIPT, GUEST_SCRIPT, err) : 0;
+}
+
+static int on_output(void *data, enum microagent_output stream, const void *bytes, size_t len)
+{
+	struct provisioning *p = data;
+
+	return provision_log_output(&p->log, stream, bytes, len);
+}
+
+static int judge_script(const struct provisioning *p, const struct microagent_result *result,
+			struct error *err)
+{
+	const char *name = json_string_value(json_object_get(p->stage.script, "name"));
+	const char *step = p->log.step;
+
+	if (p->log.failed.code)
+		return error_copy(err, &p->log.failed);
+	if (check_cancelled(result, err) < 0)
+		return -1;
+	if (result->start_error[0])
+		return error_set(err, ERR_INVALID, "%s cannot be run in the image: %s", name,
+				 result->start_error);
+	if (result->timed_out)
+		return error_set(err, ERR_TIMEOUT, "%s was not done in %llu s", name,
+				 (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
+	if (result->exit_code == 0)
+		return 0;
+	return error_set(err, ERR_IO, "%s ended with exit code %d%s%s%s", name, result->exit_code,
+			 *step ? " in its step \"" : "", step, *step ? "\"" : "");
+}
+
+int provision_run_script(struct provisioning *p, struct error *err)
+{
+	static const char *const env[] = {"MICROAGENT_STAGE=" GUEST_STAGE, NULL};
+	static const char *const by_shell[] = {"/bin/sh", "-e", GUEST_SCRIPT, NULL};
+	const struct microagent_exec exec = {
+		.command = p->stage.has_program ? by_shell + 2 : by_shell,
+		.env = env,
+		.cwd = GUEST_STAGE,
+		.user = ROOT_USER,
+	};
+	const struct microagent_callbacks callbacks = {.output = on_output, .data = p};
+	const struct microagent_run_limits limits = {
+		.timeout_ms = (uint32_t)limit_get(LIMIT_PROVISION_MS), .cancel = &p->cancel};
+	struct microagent_result result;
+	int status;
+
+	provision_log_doing(&p->log, "running %s",
+			    json_string_value(json_object_get(p->stage.script, "name")));
+	if (microagent_guest_stream(p->guest, &exec, &callbacks, &limits, &result, err) < 0)
+		return -1;
+	provision_log_flush(&p->log);
+	status = judge_script(p, &result, err);
+	microagent_result_free(&result);
+	return status;
+}

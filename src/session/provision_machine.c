@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* The machine: a workspace `provision` in a state directory of its own, in the foreground. */
+#include <string.h>
+
+#include "api/foreground.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "session/provision.h"
+
+#define MACHINE "provision"
+
+static uint64_t killed_by(void)
+{
+	return clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
+}
+
+void provision_wait_gone(const char *dir)
+{
+	autofree char *path = path_join(dir, PROVISION_STATE, NULL);
+	struct state_dir state;
+	struct workspace ws;
+
+	if (!path || state_dir_open(path, false, &state, NULL) < 0)
+		return;
+	if (workspace_open(&state, MACHINE, false, &ws, NULL) == 0) {
+		if (ws.fd >= 0)
+			(void)lease_wait_free(&ws, killed_by(), NULL);
+		workspace_close(&ws);
+	}
+	state_dir_close(&state);
+}
+
+/* What is staged lies in the guest's memory, half of which such a file system may have. */
+static int64_t memory_mib(const struct provisioning *p)
+{
+	int64_t least = (int64_t)limit_get(LIMIT_PROVISION_MEMORY_MIB);
+	int64_t staged = p->stage.bytes >> 19;
+
+	least += staged;
+	return p->spec->memory_mib > least ? p->spec->memory_mib : least;
+}
+
+static json_t *machine_config(const struct provisioning *p, struct error *err)
+{
+	const struct microagent_spec spec = {
+		.accelerator = p->spec->accelerator,
+		.network = p->spec->network,
+		.network_interface = p->spec->network_interface,
+		.allow = p->spec->allow,
+		.memory_mib = memory_mib(p),
+		.cpus = p->spec->cpus,
+	};
+	autofree char *disk = path_join(p->path, BASE_DISK, err);
+	struct make make = MAKE_NONE;
+
+	if (!disk)
+		return NULL;
+	make.kernel.path = p->making->kernel.path;
+	make.rootfs = disk;
+	return make_config(p->agent, &make, &spec, err);
+}
+
+static int open_state(struct provisioning *p, struct error *err)
+{
+	autofree char *path = path_join(p->path, PROVISION_STATE, err);
+	struct state_dir dir;
+
+	if (!path || state_dir_open(path, true, &dir, err) < 0)
+		return -1;
+	state_dir_close(&dir);
+	p->agent = microagent_open(path, err);
+	if (!p->agent)
+		return -1;
+	microagent_on_wait(p->agent, p->making->agent->wait_fn, p->making->agent->wait_data);
+	return 0;
+}
+
+int provision_boot(struct provisioning *p, struct error *err)
+{
+	json_auto_t *request = NULL;
+	json_t *config;
+	char accelerator[8] = "";
+
+	provision_log_doing(&p->log, "booting %s", p->making->image.path);
+	if (open_state(p, err) < 0)
+		return -1;
+	config = machine_config(p, err);
+	request = config ? request_new("run", MACHINE, config, err) : NULL;
+	if (!request ||
+	    foreground_boot(p->agent, request, NULL, true, p->cancel.fd, &p->supervisor, err) < 0)
+		return -1;
+	microagent_accelerator(p->agent, MACHINE, accelerator, NULL);
+	if (p->spec->booted)
+		p->spec->booted(p->spec->data, accelerator);
+	p->guest = microagent_connect(p->agent, MACHINE, (uint32_t)limit_get(LIMIT_DIAL_MS), err);
+	return p->guest ? 0 : -1;
+}
+
+static int check_end(const json_t *response, struct error *err)
+{
+	const json_t *event = json_object_get(response, "event");
+	const char *state = json_string_value(json_object_get(event, "state"));
+	const char *detail = json_string_value(json_object_get(event, "detail"));
+
+	if (state && strcmp(state, state_names[STATE_STOPPED]) == 0 &&
+	    (!detail || !strstr(detail, "unclean")))
+		return 0;
+	return error_set(err, ERR_IO, "the machine was not switched off in order (%s: %s)",
+			 state ? state : "no state", detail ? detail : "no detail");
+}
+
+int provision_shut_down(struct provisioning *p, struct error *err)
+{
+	json_auto_t *response = NULL;
+
+	provision_log_doing(&p->log, "switching the machine off");
+	microagent_guest_close(steal_ptr(&p->guest));
+	if (microagent_stop(p->agent, MACHINE, &response, err) < 0)
+		return -1;
+	supervisor_run_free(&p->supervisor);
+	p->supervisor = (struct supervisor_run)SUPERVISOR_RUN_NONE;
+	return check_end(response, err);
+}
