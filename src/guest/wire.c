@@ -15,10 +15,17 @@
 
 #define READ_CHUNK 65536
 
+static bool is_paused(const struct wire *wire)
+{
+	return !wire->reading || wire->ended;
+}
+
 /*
  * While input is wanted, events are level-triggered. Otherwise they are edge-triggered, or an end
  * of the peer's sending would be reported for ever; the edge still comes when it goes away
- * altogether.
+ * altogether. On vsock it may be no edge of EPOLLRDHUP: while bytes of the peer's wait to be read the
+ * host cannot say that these were all, but it says at once that it takes no more of ours. No event is
+ * there for that. But the socket wakes its waiters, and those for room, which there is, are told.
  */
 static void update_events(struct wire *wire)
 {
@@ -26,7 +33,7 @@ static void update_events(struct wire *wire)
 
 	if (wire->fd < 0)
 		return;
-	events |= wire->reading && !wire->ended ? EPOLLIN : EPOLLET;
+	events |= is_paused(wire) ? EPOLLET | EPOLLOUT : EPOLLIN;
 	if (wire->out.len > 0)
 		events |= EPOLLOUT;
 	if (events != wire->events && loop_set_events(wire->watch, events, NULL) == 0)
@@ -130,11 +137,12 @@ static void on_event(struct loop *loop, int fd, uint32_t events, void *data)
 
 	(void)loop;
 	(void)fd;
-	if (events & (EPOLLERR | EPOLLHUP) || (events & EPOLLRDHUP && peer_is_gone(wire))) {
+	if (events & (EPOLLERR | EPOLLHUP) ||
+	    ((events & EPOLLRDHUP || is_paused(wire)) && peer_is_gone(wire))) {
 		lose(wire, "the peer closed the connection");
 		return;
 	}
-	if (events & EPOLLOUT)
+	if (events & EPOLLOUT && wire->out.len > 0)
 		on_writable(wire);
 	if (wire->fd >= 0 && events & (EPOLLIN | EPOLLRDHUP) && wire->reading && !wire->ended)
 		on_readable(wire);
