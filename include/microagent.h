@@ -295,10 +295,6 @@ int microagent_console_open(struct microagent *agent, const char *name, struct e
  * "the guest does not answer: ...", and the command is killed when its connection is closed. Reaching
  * the guest's agent takes 5 s at most (DIAL_MS) with or without a limit.
  *
- * One case a cancel does not reach: a command with more stdin than fits into its pipe and the connection
- * (about 400 KiB) that does not read it. The call ends all the same, and the command goes on in the
- * guest until it reads, exits or its time limit has passed; timeout_ms is told to the guest too.
- *
  * A guest that breaks the protocol, and a machine that ends, end the connection: every call on it is
  * an error (ERR_IO, ERR_UNAVAILABLE) and the next call dials again.
  */
@@ -326,7 +322,7 @@ int microagent_cancel_fd(const struct microagent_cancel *cancel);
 /* What a call on a guest may take. Zero and NULL are the defaults, so start from {0}. */
 struct microagent_run_limits {
 	const void *stdin_bytes; /* NULL: the command reads from /dev/null */
-	size_t stdin_len;	 /* bytes; over 32 KiB they go over a connection of their own */
+	size_t stdin_len;	 /* bytes */
 	uint32_t timeout_ms;	 /* of the call, on the host's clock; 0: none */
 	/* Bytes of output that are kept, the first ones; the command goes on all the same. 0: 8 MiB
 	 * each. Memory grows with what comes and to about twice that. */

@@ -106,8 +106,10 @@
 	X(RING_MOST_BYTES, 524288, "bytes", "the same as long as the pool has room; 2^n")          \
 	X(RING_POOL_BYTES, 16777216, "bytes",                                                      \
 	  "kept by all such execs together, beyond what is certain")                               \
-	X(STDIN_WINDOW_BYTES, 131072, "bytes", "stdin of such an exec on its way to the command")  \
-	X(ACK_BYTES, 32768, "bytes", "of a stream after which they are acknowledged")              \
+	X(STDIN_WINDOW_BYTES, 524288, "bytes",                                                     \
+	  "of one request's stdin on their way to the command")                                    \
+	X(STDIN_ACK_BYTES, 65536, "bytes", "of stdin after which they are acknowledged")           \
+	X(ACK_BYTES, 32768, "bytes", "of an output after which they are acknowledged")             \
 	X(ENVELOPE_BYTES, 25165824, "bytes", "longest line of the envelope form")                  \
 	X(COPYOUT_BYTES, 16777216, "bytes", "longest file that copyout returns")                   \
 	X(WRITE_BYTES, 16777216, "bytes", "longest file that write makes")                         \

@@ -73,7 +73,8 @@ int agent_stream_workload(struct agent_stream *stream, struct error *err)
 
 	stream_init(stream);
 	event = agent_message_new(REQUEST, "attach", err);
-	if (!event || json_put_string(event, "exec", "workload", err) < 0)
+	if (!event || json_put_string(event, "exec", "workload", err) < 0 ||
+	    json_put(event, "stdinWindow", json_true(), err) < 0)
 		return -1;
 	return agent_message_queue(&stream->out, event, err);
 }
@@ -111,12 +112,14 @@ int agent_stream_resize(struct agent_stream *stream, const struct agent_size *si
 
 size_t agent_stream_stdin_room(const struct agent_stream *stream)
 {
-	size_t queued = stream->out.len + AGENT_DATA_FRONT, room = AGENT_STDIN_CHUNK;
+	size_t queued = stream->out.len + AGENT_DATA_FRONT, room;
 
 	if (queued >= STDIN_QUEUE)
 		return 0;
-	if (stream->resumption.on && resumption_room(&stream->resumption) < room)
-		room = resumption_room(&stream->resumption);
+	room = stream->resumption.on ? resumption_room(&stream->resumption)
+				     : stdin_credit_room(&stream->stdin_credit);
+	if (room > AGENT_STDIN_CHUNK)
+		room = AGENT_STDIN_CHUNK;
 	return STDIN_QUEUE - queued < room ? STDIN_QUEUE - queued : room;
 }
 
@@ -125,7 +128,10 @@ int agent_stream_stdin(struct agent_stream *stream, const void *bytes, size_t le
 {
 	if (stream->resumption.on && buf_append(&stream->resumption.kept, bytes, len, err) < 0)
 		return -1;
-	return agent_message_stdin(&stream->out, REQUEST, bytes, len, err);
+	if (agent_message_stdin(&stream->out, REQUEST, bytes, len, err) < 0)
+		return -1;
+	stream->stdin_credit.sent += len;
+	return 0;
 }
 
 size_t agent_stream_room(const struct agent_stream *stream)
@@ -195,6 +201,8 @@ static int start_item(struct agent_stream *stream, const struct agent_message *m
 		return error_set(err, ERR_IO, "bad message from the guest agent: a second start");
 	if (resume_start(stream, message, err) < 0)
 		return -1;
+	if (!stream->resumption.on && stdin_credit_take(&stream->stdin_credit, message, err) < 0)
+		return -1;
 	stream->started = true;
 	item->kind = AGENT_ITEM_START;
 	return again ? 0 : 1;
@@ -226,7 +234,7 @@ static int event_item(struct agent_stream *stream, const struct agent_message *m
 	case AGENT_MESSAGE_ACK:
 		return stream->resumption.on
 			       ? resumption_ack(&stream->resumption, message->stdin_offset, err)
-			       : 0;
+			       : stdin_credit_take(&stream->stdin_credit, message, err);
 	case AGENT_MESSAGE_DETACHED:
 		return detached(stream, message, err);
 	case AGENT_MESSAGE_EXIT:

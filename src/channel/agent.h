@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "channel/resumption.h"
+#include "channel/stdin_credit.h"
 
 #define AGENT_PORT 2222u
 
@@ -73,7 +74,8 @@ struct agent_stream {
 	struct buf out; /* to be sent */
 	size_t taken;	/* bytes at the front of `in` that the last item still borrows */
 	bool started, ended;
-	int64_t timeout_seconds; /* the command's own; 0: none */
+	int64_t timeout_seconds;	  /* the command's own; 0: none */
+	struct stdin_credit stdin_credit; /* of an exec that is not resumable */
 	/* Of a resumable exec; what the last item borrows counts as taken in the next call. */
 	struct resumption resumption;
 	enum agent_item_kind last;

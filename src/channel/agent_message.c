@@ -80,7 +80,9 @@ static int put_exec_how(json_t *request, const struct agent_exec *exec, struct e
 	}
 	if (exec->hand_over)
 		return json_put(request, "handOver", json_true(), err);
-	return json_put(request, "stdin", json_boolean(exec->stdin_open), err);
+	if (json_put(request, "stdin", json_boolean(exec->stdin_open), err) < 0)
+		return -1;
+	return json_put(request, "stdinWindow", json_true(), err);
 }
 
 int agent_message_exec(struct buf *out, uint64_t request, const struct agent_exec *exec,
@@ -174,6 +176,7 @@ static int take_offset(const json_t *event, enum json_need need, struct agent_me
 	if (json_get_int(event, "", "stdinOffset", need, 0, INT64_MAX, &offset, err) < 0)
 		return -1;
 	out->stdin_offset = (uint64_t)offset;
+	out->tells_stdin = json_object_get(event, "stdinOffset");
 	return 0;
 }
 

@@ -24,8 +24,8 @@ enum agent_message_kind {
 	AGENT_MESSAGE_STDOUT,
 	AGENT_MESSAGE_STDERR,
 	AGENT_MESSAGE_EXIT,
-	AGENT_MESSAGE_ACK,	/* of a resumable exec, as the next */
-	AGENT_MESSAGE_DETACHED, /* it was not to be had, or somebody else has it */
+	AGENT_MESSAGE_ACK,	/* of stdin */
+	AGENT_MESSAGE_DETACHED, /* a resumable exec was not to be had, or somebody else has it */
 	AGENT_MESSAGE_OTHER	/* an event that we do not know: to be passed over */
 };
 
@@ -36,7 +36,8 @@ struct agent_message {
 	size_t len;
 	struct agent_exit exit; /* EXIT */
 	char exec[65];		/* START: the id of a resumable one, else "" */
-	uint64_t stdin_offset;	/* START of such a one, ACK */
+	uint64_t stdin_offset;	/* START, ACK */
+	bool tells_stdin;	/* START: it has that; ACK */
 	struct error why;	/* DETACHED */
 	size_t taken;		/* to be consumed from the queue when done with it */
 };

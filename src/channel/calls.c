@@ -68,19 +68,26 @@ int calls_begin(struct calls *calls, struct agent_call *call, const struct agent
 	return 0;
 }
 
-size_t calls_stdin_room(const struct calls *calls)
+/* A call of which nothing is on its way may always queue something, or those that fill the queue
+ * again and again would leave the others none of it. */
+size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call)
 {
-	size_t queued = calls->out.len + calls->held.len + AGENT_DATA_FRONT;
+	const struct stdin_credit *credit = &calls->slots[call->number % CALLS_MAX].stdin_credit;
+	size_t queued = calls->out.len + calls->held.len;
+	size_t room = stdin_credit_room(credit);
 
-	if (queued >= STDIN_QUEUE)
+	if (queued >= STDIN_QUEUE && (credit->none || credit->sent > credit->taken))
 		return 0;
-	return STDIN_QUEUE - queued < AGENT_STDIN_CHUNK ? STDIN_QUEUE - queued : AGENT_STDIN_CHUNK;
+	return room < AGENT_STDIN_CHUNK ? room : AGENT_STDIN_CHUNK;
 }
 
 int calls_stdin(struct calls *calls, const struct agent_call *call, const void *bytes, size_t len,
 		struct error *err)
 {
-	return agent_message_stdin(queue_of(calls), call->number, bytes, len, err);
+	if (agent_message_stdin(queue_of(calls), call->number, bytes, len, err) < 0)
+		return -1;
+	slot_of(calls, call->number)->stdin_credit.sent += len;
+	return 0;
 }
 
 int calls_stdin_close(struct calls *calls, const struct agent_call *call, struct error *err)
@@ -160,10 +167,13 @@ static int take_output(const struct calls_slot *slot, const struct agent_message
 	return 0;
 }
 
-static int take_start(struct calls_slot *slot, struct error *err)
+static int take_start(struct calls_slot *slot, const struct agent_message *message,
+		      struct error *err)
 {
 	if (slot->started)
 		return error_set(err, ERR_IO, "bad message from the guest agent: a second start");
+	if (stdin_credit_take(&slot->stdin_credit, message, err) < 0)
+		return -1;
 	slot->started = true;
 	if (slot->call && slot->call->on_start)
 		slot->call->on_start(slot->call->data);
@@ -198,10 +208,15 @@ static int take(struct calls *calls, const struct agent_message *message, struct
 				 (unsigned long long)message->request);
 	switch (message->kind) {
 	case AGENT_MESSAGE_START:
-		return take_start(slot, err);
+		return take_start(slot, message, err);
+	case AGENT_MESSAGE_ACK:
+		return stdin_credit_take(&slot->stdin_credit, message, err);
 	case AGENT_MESSAGE_EXIT:
 		take_exit(calls, slot, message, ended);
 		return 0;
+	case AGENT_MESSAGE_DETACHED:
+		return error_set(err, ERR_IO,
+				 "bad message from the guest agent: nothing can be detached");
 	default:
 		return take_output(slot, message, err);
 	}

@@ -13,6 +13,7 @@
 #define CHANNEL_CALLS_H
 
 #include "channel/agent.h"
+#include "channel/stdin_credit.h"
 
 /* At once on a connection, at most: the agent's own bound (LIMIT_AGENT_REQUESTS). */
 #define CALLS_MAX ((size_t)256)
@@ -41,6 +42,7 @@ void agent_call_free(struct agent_call *call);
 struct calls_slot {
 	uint64_t number; /* 0: free */
 	bool started;
+	struct stdin_credit stdin_credit;
 	struct agent_call *call; /* NULL: abandoned, what comes is dropped */
 };
 
@@ -63,7 +65,7 @@ int calls_begin(struct calls *calls, struct agent_call *call, const struct agent
 		struct error *err);
 /* Stdin of a call whose exec said stdin_open: at most AGENT_STDIN_CHUNK bytes at once, as many as
  * calls_stdin_room() says, and its end. */
-size_t calls_stdin_room(const struct calls *calls);
+size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call);
 int calls_stdin(struct calls *calls, const struct agent_call *call, const void *bytes, size_t len,
 		struct error *err);
 int calls_stdin_close(struct calls *calls, const struct agent_call *call, struct error *err);

@@ -21,9 +21,9 @@ struct waiter {
 	int wake; /* eventfd: its call has ended, the line has broken, or it is to lead */
 	size_t in_sent;
 	bool in_closed;
-	uint64_t deadline_ns;	/* of the request, then of the confirmation */
-	bool stopping;		/* its command is being ended */
-	bool given_up, closing; /* without confirmation; by the end of the line */
+	uint64_t deadline_ns; /* of the request, then of the confirmation */
+	bool stopping;	      /* its command is being ended */
+	bool given_up;	      /* without confirmation */
 	bool timed_out, cancelled;
 	struct waiter *next;
 };
@@ -166,7 +166,7 @@ static bool has_stdin(const struct waiter *w)
 	return w->request->exec->stdin_open && !w->in_closed && !w->stopping && !w->call.ended;
 }
 
-/* The next of its stdin, as much as the queue takes. */
+/* The next of its stdin, as much as the agent and the queue take. */
 static int queue_stdin(struct line *line, struct waiter *w, struct error *err)
 {
 	const struct line_request *request = w->request;
@@ -176,7 +176,7 @@ static int queue_stdin(struct line *line, struct waiter *w, struct error *err)
 		return 0;
 	while (w->in_sent < request->in_len) {
 		size_t left = request->in_len - w->in_sent;
-		size_t room = calls_stdin_room(&line->calls);
+		size_t room = calls_stdin_room(&line->calls, &w->call);
 		size_t n = left < room ? left : room;
 
 		if (n == 0)
@@ -189,16 +189,31 @@ static int queue_stdin(struct line *line, struct waiter *w, struct error *err)
 	return calls_stdin_close(&line->calls, &w->call, err);
 }
 
-/* Sends until the connection takes no more, or there is no more: what is left in the queue is what
- * poll() waits for. */
-static int push(struct line *line, struct waiter *w, struct error *err)
+/* The next of everybody's. Whoever reads hears that a command has taken some, and queues the more for
+ * its waiter, who sleeps on. */
+static bool queue_all_stdin(struct line *line)
 {
+	size_t before = line->calls.out.len;
+	struct error why = {0};
+
+	for (struct waiter *w = line->waiters; w && !line->broken; w = w->next)
+		if (queue_stdin(line, w, &why) < 0)
+			break_line(line, &why);
+	return line->calls.out.len > before;
+}
+
+/* Sends until the connection takes no more, or there is no more: what is left in the queue is what
+ * the leader's poll() waits for, which may be asleep without knowing of it. */
+static void push(struct line *line, const struct waiter *w)
+{
+	bool more;
+
 	do {
-		if (queue_stdin(line, w, err) < 0)
-			return -1;
+		more = queue_all_stdin(line);
 		send_queued(line);
-	} while (has_stdin(w) && line->calls.reached && line->calls.out.len == 0 && !line->broken);
-	return 0;
+	} while (more && line->calls.out.len == 0 && !line->broken);
+	if (line->calls.out.len > 0 && line->leader && line->leader != w)
+		wake(line->leader);
 }
 
 /* Ends the command before its time. */
@@ -210,16 +225,13 @@ static void stop(struct line *line, struct waiter *w, bool *why)
 		return;
 	*why = true;
 	w->stopping = true;
-	/* Behind input that the command does not read nothing reaches the agent. */
-	w->closing = w->request->alone && w->request->in_len > LINE_STDIN_FITS;
 	/* Nothing runs where nobody was asked. */
-	w->given_up = w->closing || w->request->hasty || !line->calls.reached;
+	w->given_up = w->request->hasty || !line->calls.reached;
 	w->deadline_ns = clock_mono_ns() + limit_get(LIMIT_CANCEL_MS) * NS_PER_MS;
 	if (w->given_up)
 		return;
 	if (calls_cancel(&line->calls, &w->call, &err) < 0)
 		break_line(line, &err);
-	send_queued(line);
 }
 
 static void look_at_clock(struct line *line, struct waiter *w)
@@ -279,7 +291,6 @@ static void wait_slots(struct line *line, const struct waiter *w, struct pollfd 
 static void round_once(struct line *line, struct waiter *w)
 {
 	struct pollfd slots[SLOT_COUNT];
-	struct error err = {0};
 	uint64_t count;
 
 	if (!line->leader)
@@ -293,9 +304,9 @@ static void round_once(struct line *line, struct waiter *w)
 		receive(line);
 	if (w->call.refused)
 		stop(line, w, &w->cancelled);
-	if (!line->broken && push(line, w, &err) < 0)
-		break_line(line, &err);
 	look_at_clock(line, w);
+	if (!line->broken)
+		push(line, w);
 }
 
 static int begin(struct line *line, struct waiter *w, struct error *err)
@@ -309,11 +320,7 @@ static int begin(struct line *line, struct waiter *w, struct error *err)
 		return -1;
 	w->next = line->waiters;
 	line->waiters = w;
-	if (push(line, w, err) < 0)
-		return -1;
-	/* The rest is sent by whoever polls, which may be asleep without knowing of it. */
-	if (line->calls.out.len > 0 && line->leader)
-		wake(line->leader);
+	push(line, w);
 	return 0;
 }
 
@@ -375,10 +382,8 @@ static int conclude(const struct line *line, struct waiter *w, struct line_outco
 			*err = line->why;
 		return -1;
 	}
-	if (!w->call.ended && !(w->closing && line->calls.reached))
-		return unanswered(line, w, err);
 	if (!w->call.ended)
-		out.exit = (struct agent_exit){.exit_code = 128 + 9, .signal = 9, .killed = true};
+		return unanswered(line, w, err);
 	if (take_kept(w, &out, err) < 0) {
 		line_outcome_free(&out);
 		return -1;

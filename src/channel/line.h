@@ -12,10 +12,6 @@
 
 #include "channel/calls.h"
 
-/* Stdin that a command's pipe takes at once, whether it reads or not. The agent reads nothing more of
- * a connection while such a pipe is full, so more of it goes over a line that nobody shares. */
-#define LINE_STDIN_FITS ((size_t)32768)
-
 struct line_request {
 	const struct agent_exec *exec;
 	const void *in; /* bytes of stdin; exec->stdin_open says whether there are any */
@@ -29,7 +25,6 @@ struct line_request {
 	uint64_t deadline_ns; /* on the monotonic clock; UINT64_MAX: none */
 	int cancel;	      /* when readable the command is ended; -1: never */
 	bool hasty;	      /* at the deadline nothing more is waited for */
-	bool alone;	      /* nobody else has requests on the line */
 };
 
 struct line_outcome {

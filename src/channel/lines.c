@@ -132,15 +132,14 @@ static void give_back_own(struct lines *lines, struct line *line)
 	line_free(line);
 }
 
-int lines_run(struct lines *lines, struct line_request *request, struct line_outcome *outcome,
+int lines_run(struct lines *lines, const struct line_request *request, struct line_outcome *outcome,
 	      struct error *err)
 {
 	struct shared_line *shared;
 	struct line *own;
 	int status;
 
-	request->alone = request->output || request->in_len > LINE_STDIN_FITS;
-	if (request->alone) {
+	if (request->output) {
 		own = take_own(lines, err);
 		if (!own)
 			return -1;

@@ -23,9 +23,9 @@ struct lines {
 void lines_init(struct lines *lines, int dirfd);
 /* No request may be under way. */
 void lines_free(struct lines *lines);
-/* line_run() on a line: one of its own for what has `output` or much stdin, else one that up to
- * CALLS_MAX requests share. request->alone is set here. */
-int lines_run(struct lines *lines, struct line_request *request, struct line_outcome *outcome,
+/* line_run() on a line: one of its own for what has `output`, else one that up to CALLS_MAX requests
+ * share. */
+int lines_run(struct lines *lines, const struct line_request *request, struct line_outcome *outcome,
 	      struct error *err);
 
 #endif

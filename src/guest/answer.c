@@ -90,24 +90,17 @@ static struct writer event_begin(const char *event, uint64_t request, struct err
 	return w;
 }
 
-char *answer_start(uint64_t request, const char *id, pid_t pid, struct error *err)
+char *answer_start(uint64_t request, const char *id, pid_t pid, const char *exec,
+		   const struct stdin_window *window, struct error *err)
 {
 	struct writer w = event_begin("start", request, err);
 
 	writer_text(&w, "id", id);
 	writer_number(&w, "pid", pid);
-	return writer_end(&w);
-}
-
-char *answer_start_resumable(uint64_t request, const char *id, pid_t pid, const char *exec,
-			     uint64_t stdin_offset, struct error *err)
-{
-	struct writer w = event_begin("start", request, err);
-
-	writer_text(&w, "id", id);
-	writer_number(&w, "pid", pid);
-	writer_text(&w, "exec", exec);
-	writer_number(&w, "stdinOffset", (int64_t)stdin_offset);
+	if (exec)
+		writer_text(&w, "exec", exec);
+	if (window->on)
+		writer_number(&w, "stdinOffset", (int64_t)window->taken);
 	return writer_end(&w);
 }
 

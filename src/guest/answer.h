@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "guest/job.h"
+#include "guest/stdin_window.h"
 
 /* One buffered command's output. */
 struct captured {
@@ -31,10 +32,9 @@ char *answer_envelope_error(const char *text, struct error *err);
 char *answer_frame_exec(const char *id, const struct job_end *end, const struct captured *output,
 			struct error *err);
 
-/* Streaming mode. exec: the id of a resumable one. */
-char *answer_start(uint64_t request, const char *id, pid_t pid, struct error *err);
-char *answer_start_resumable(uint64_t request, const char *id, pid_t pid, const char *exec,
-			     uint64_t stdin_offset, struct error *err);
+/* Streaming mode. exec: the id of a resumable one, else NULL. window may be one that is not on. */
+char *answer_start(uint64_t request, const char *id, pid_t pid, const char *exec,
+		   const struct stdin_window *window, struct error *err);
 char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err);
 char *answer_detached(uint64_t request, const struct error *why, struct error *err);
 char *answer_exit(uint64_t request, const char *id, const struct job_end *end, struct error *err);

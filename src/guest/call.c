@@ -31,6 +31,7 @@ static void call_free(struct call *call)
 	for (int i = 0; i < JOB_STREAMS; i++)
 		buf_free(&call->output.bytes[i]);
 	buf_free(&call->stdin_bytes);
+	stdin_window_drop(&call->input);
 	free(call->id);
 	free(call);
 }
@@ -254,11 +255,41 @@ void call_output(struct call *call, enum job_stream stream, size_t len)
 
 void call_started(struct call *call, pid_t pid)
 {
-	conn_say(call->conn, answer_start(call->number, call->id, pid, NULL));
+	call->input.told = call->input.taken;
+	conn_say(call->conn, answer_start(call->number, call->id, pid, NULL, &call->input, NULL));
+}
+
+void call_say_taken(struct call *call, struct stdin_window *window)
+{
+	if (stdin_window_is_due(window))
+		conn_say(call->conn, answer_ack(call->number, window->taken, NULL));
+}
+
+int call_take_stdin(struct call *call, const void *bytes, size_t len, struct error *err)
+{
+	if (stdin_window_put(&call->input, call->job, bytes, len, err) < 0)
+		return -1;
+	call_say_taken(call, &call->input);
+	return 0;
+}
+
+void call_close_stdin(struct call *call)
+{
+	if (!call->input.on) {
+		job_close_stdin(call->job);
+		return;
+	}
+	stdin_window_close(&call->input, call->job);
+	call_say_taken(call, &call->input);
 }
 
 void call_stdin_room(struct call *call)
 {
+	if (call->input.on) {
+		stdin_window_feed(&call->input, call->job);
+		call_say_taken(call, &call->input);
+		return;
+	}
 	call->conn->waiting = false;
 	conn_go_on(call->conn);
 }
@@ -297,6 +328,8 @@ static int attach_workload(struct conn *conn, const struct request *request, str
 
 	if (!call)
 		return -1;
+	if (request->stdin_window)
+		stdin_window_open(&call->input);
 	if (workload_attach(&conn->server->workload, call, request, err) == 0)
 		return 0;
 	call_forget(call);
@@ -365,6 +398,8 @@ int call_exec(struct conn *conn, struct request *request, struct error *err)
 			call_unstarted(call, why.msg);
 		return 0;
 	}
+	if (kind == CALL_STREAM && request->stdin_window)
+		stdin_window_open(&call->input);
 	if (!request->problem[0])
 		call->job = exec_start(&conn->server->context, request,
 				       kind == CALL_STREAM ? &stream_owner : &call_capture_owner,

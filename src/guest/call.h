@@ -12,6 +12,7 @@
 #include "guest/answer.h"
 #include "guest/exec.h"
 #include "guest/request.h"
+#include "guest/stdin_window.h"
 
 struct conn;
 struct file_op;
@@ -44,6 +45,8 @@ struct call {
 	bool dropping;		    /* space() was nowhere: what comes is lost */
 	bool stdin_whole;	    /* stdin_bytes are all there will be */
 	struct buf stdin_bytes;	    /* still to be written */
+	struct stdin_window input;  /* STREAM, WORKLOAD; on only if the client asked for it */
+	bool stdin_told_over;	    /* the client sends no more at all, and the command knows */
 	const struct file_op *file; /* FILE */
 	size_t given;		    /* FILE: bytes that were to be written */
 };
@@ -64,6 +67,12 @@ static inline bool call_is_live(const struct call *call)
 {
 	return call->kind == CALL_STREAM || call->kind == CALL_WORKLOAD || call->kind == CALL_PTY;
 }
+
+/* Stdin of one with a window. ERR_INVALID: the client has sent more than it holds. */
+int call_take_stdin(struct call *call, const void *bytes, size_t len, struct error *err);
+void call_close_stdin(struct call *call);
+/* Tells the client how far the command has come, if it is time to. */
+void call_say_taken(struct call *call, struct stdin_window *window);
 
 /* The connection is gone: kills the command, hangs up a PTY, lets the workload and a resumable exec be.
  * Frees the call. */

@@ -119,8 +119,10 @@ static int begin_request(struct conn *conn, struct request *request, struct erro
 					       : call_exec(conn, request, err);
 }
 
-static void serve_job(struct job *job, const struct request *request)
+static void serve_job(struct call *call, const struct request *request)
 {
+	struct job *job = call->job;
+
 	switch (request->kind) {
 	case REQUEST_SIGNAL:
 		job_signal(job, request->signal);
@@ -129,7 +131,7 @@ static void serve_job(struct job *job, const struct request *request)
 		job_resize(job, request->rows, request->columns);
 		break;
 	case REQUEST_STDIN_CLOSE:
-		job_close_stdin(job);
+		call_close_stdin(call);
 		break;
 	case REQUEST_CANCEL:
 		job_kill(job);
@@ -153,7 +155,7 @@ static int serve_event(struct conn *conn, const struct request *request, struct 
 	else if (resumable && request->kind == REQUEST_STDIN_CLOSE)
 		resumable_close_stdin(resumable);
 	else if (call && call->job)
-		serve_job(call->job, request);
+		serve_job(call, request);
 	return 0;
 }
 
@@ -174,16 +176,16 @@ static int serve_message(struct conn *conn, const uint8_t *payload, size_t len, 
 	return got;
 }
 
-/* Whether all of the frame has been taken. */
-static bool take_stdin(struct conn *conn, struct call *call, const uint8_t *payload, size_t len)
+/* Of a client without a window. Whether all of the frame has been taken. */
+static bool take_stdin(struct conn *conn, struct call *call, const uint8_t *bytes, size_t len)
 {
-	size_t from = FRAME_DATA_HEADER + conn->stdin_taken;
+	size_t from = conn->stdin_taken;
 
 	if (call && call->job)
-		conn->stdin_taken += job_write_stdin(call->job, payload + from, len - from);
+		conn->stdin_taken += job_write_stdin(call->job, bytes + from, len - from);
 	else
-		conn->stdin_taken = len - FRAME_DATA_HEADER;
-	conn->waiting = FRAME_DATA_HEADER + conn->stdin_taken < len;
+		conn->stdin_taken = len;
+	conn->waiting = conn->stdin_taken < len;
 	if (conn->waiting)
 		return false;
 	conn->stdin_taken = 0;
@@ -194,13 +196,17 @@ static bool take_stdin(struct conn *conn, struct call *call, const uint8_t *payl
 static int serve_stdin(struct conn *conn, const uint8_t *payload, size_t len, struct error *err)
 {
 	struct call *call = find_call(conn, be64_get(payload + 1));
+	const uint8_t *bytes = payload + FRAME_DATA_HEADER;
+	int got;
 
-	if (!call || !call->resumable)
-		return take_stdin(conn, call, payload, len);
-	if (resumable_stdin(call->resumable, payload + FRAME_DATA_HEADER, len - FRAME_DATA_HEADER,
-			    err) < 0)
-		return -1;
-	return 1;
+	len -= FRAME_DATA_HEADER;
+	if (call && call->resumable)
+		got = resumable_stdin(call->resumable, bytes, len, err);
+	else if (call && call->input.on)
+		got = call_take_stdin(call, bytes, len, err);
+	else
+		return take_stdin(conn, call, bytes, len);
+	return got < 0 ? -1 : 1;
 }
 
 /* The same. */
@@ -262,12 +268,18 @@ static bool step(struct conn *conn)
 	return true;
 }
 
-/* The client sends no more: its commands read the end of what it sent. */
+/* The client sends no more: its commands read the end of what it sent, each once, or a terminal would
+ * be typed at again and again. */
 static void close_all_stdin(struct conn *conn)
 {
-	for (struct call *call = conn->calls; call; call = call->next)
-		if (call->job && call_is_live(call))
-			job_close_stdin(call->job);
+	for (struct call *call = conn->calls; call; call = call->next) {
+		if (!call->job || !call_is_live(call) || call->stdin_told_over)
+			continue;
+		call->stdin_told_over = true;
+		call_close_stdin(call);
+		if (conn->dead)
+			return; /* without memory for its word it has ended, and its calls */
+	}
 }
 
 /* Whether a client that sends no more has yet to be told something. */
@@ -306,6 +318,8 @@ static void settle(struct conn *conn)
 
 	if (wire->ended && !conn->waiting)
 		close_all_stdin(conn);
+	if (conn->dead)
+		return;
 	if (wire->ended ? !has_open_calls(conn) : answered && conn->ncalls == 0)
 		conn->closing = true;
 	if (conn->closing && wire->out.len == 0) {

@@ -67,6 +67,7 @@ struct request {
 	struct rlimits rlimits;
 	bool stream;
 	bool stdin_open;
+	bool stdin_window;	/* the client keeps to it; also ATTACH's */
 	bool hand_over;		/* the connection becomes the command's stdin and stdout */
 	struct buf stdin_bytes; /* whole, of a request that does not stream; WRITE: the file */
 	bool terminal;

@@ -12,6 +12,7 @@
 #include "base/frame.h"
 #include "base/limits.h"
 #include "guest/conn.h"
+#include "guest/stdin_window.h"
 
 struct resumable {
 	struct resumables *all;
@@ -28,10 +29,7 @@ struct resumable {
 	uint64_t sent[JOB_STREAMS]; /* on the present connection, in offsets */
 	bool exit_said;		    /* on the present connection */
 
-	struct buf input;	  /* stdin that the command has not taken */
-	uint64_t input_taken;	  /* offset of its front */
-	uint64_t input_said;	  /* the last such offset that the client was told */
-	bool closing, input_over; /* its end has come; the command has been given it */
+	struct stdin_window input;
 };
 
 static struct resumable *find(const struct resumables *all, const char *id)
@@ -49,7 +47,7 @@ static void end_resumable(struct resumable *r)
 	loop_remove(r->grace);
 	for (int i = 0; i < JOB_STREAMS; i++)
 		ring_free(&r->ring[i]);
-	buf_free(&r->input);
+	stdin_window_drop(&r->input);
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
@@ -82,9 +80,9 @@ void resumables_sweep(struct resumables *all)
 
 static void say_start(struct resumable *r)
 {
-	r->input_said = r->input_taken;
-	conn_say(r->call->conn, answer_start_resumable(r->call->number, r->call->id, r->pid, r->id,
-						       r->input_taken, NULL));
+	r->input.told = r->input.taken;
+	conn_say(r->call->conn,
+		 answer_start(r->call->number, r->call->id, r->pid, r->id, &r->input, NULL));
 }
 
 /* One frame of what was not sent yet; false: there is none, or the connection has no room. */
@@ -145,47 +143,29 @@ bool resumable_is_told(const struct resumable *r)
 
 static void say_taken(struct resumable *r)
 {
-	if (!r->call || r->input_taken - r->input_said < limit_get(LIMIT_ACK_BYTES))
-		return;
-	r->input_said = r->input_taken;
-	conn_say(r->call->conn, answer_ack(r->call->number, r->input_taken, NULL));
+	if (r->call)
+		call_say_taken(r->call, &r->input);
 }
 
 static void feed(struct resumable *r)
 {
-	size_t taken = r->input.len;
-
-	if (taken > 0 && r->job)
-		taken = job_write_stdin(r->job, buf_bytes(&r->input), r->input.len);
-	buf_consume(&r->input, taken);
-	r->input_taken += taken;
-	if (r->closing && r->input.len == 0) {
-		r->closing = false;
-		r->input_over = true;
-		if (r->job)
-			job_close_stdin(r->job);
-	}
+	stdin_window_feed(&r->input, r->job);
 	say_taken(r);
 }
 
 int resumable_stdin(struct resumable *r, const void *bytes, size_t len, struct error *err)
 {
-	if (r->closing || r->input_over)
-		return 0; /* behind its own end: nobody will read it */
-	if (buf_append(&r->input, bytes, len, err) < 0)
-		return error_prefix(err, "stdin that the command has not taken");
-	feed(r);
+	if (stdin_window_put(&r->input, r->job, bytes, len, err) < 0)
+		return -1;
+	say_taken(r);
 	return 0;
 }
 
-/* A client that attached anew says it again, since it cannot know; a terminal must not hear it
- * twice. */
+/* A client that attached anew says it again, since it cannot know. */
 void resumable_close_stdin(struct resumable *r)
 {
-	if (r->input_over)
-		return;
-	r->closing = true;
-	feed(r);
+	stdin_window_close(&r->input, r->job);
+	say_taken(r);
 }
 
 /* --- from the command ----------------------------------------------------------------------------
@@ -268,10 +248,10 @@ static struct resumable *resumable_new(struct resumables *all, const struct requ
 		.all = all,
 		.grace_ms = request->grace_ms,
 		.ring = {{.pool = &all->pool}, {.pool = &all->pool}},
-		.input = BUF_INIT((size_t)limit_get(LIMIT_STDIN_WINDOW_BYTES)),
 		.next = all->first,
 		.link = &all->first,
 	};
+	stdin_window_open(&r->input);
 	if (request->exec)
 		snprintf(r->id, sizeof(r->id), "%s", request->exec);
 	else if (make_id(r->id, err) < 0) {
@@ -334,8 +314,7 @@ void resumable_detach(struct resumable *r)
 	uint64_t until = clock_mono_ns() + r->grace_ms * NS_PER_MS;
 
 	r->call = NULL;
-	buf_free(&r->input);
-	r->closing = false;
+	stdin_window_drop(&r->input);
 	r->grace = loop_add_timer(r->all->context->jobs.loop, until, on_grace_over, r, NULL);
 	r->all->doomed |= !r->grace;
 }

@@ -180,7 +180,8 @@ void workload_detach(struct workload *w, struct call *call)
 	w->client = NULL;
 	if (!w->job)
 		return;
-	job_close_stdin(w->job);
+	if (!call->stdin_told_over && !call->input.over)
+		job_close_stdin(w->job);
 	job_resume(w->job);
 }
 

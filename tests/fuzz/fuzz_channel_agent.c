@@ -9,6 +9,8 @@
 #include "base/limits.h"
 #include "channel/agent.h"
 
+#define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Looks at every byte of an item, so that a wrong length is a fault and not luck. */
@@ -59,7 +61,10 @@ static void write_stdin(struct agent_stream *stream)
 
 	if (room > 0 && agent_stream_stdin(stream, bytes, room, NULL) < 0)
 		abort();
-	if (stream->out.len > 2 * 1024 * 1024 || stream->resumption.kept.len > 131072)
+	if (stream->out.len > 2 * 1024 * 1024 || stream->resumption.kept.len > WINDOW)
+		abort();
+	if (!stream->resumption.on && !stream->stdin_credit.none &&
+	    stream->stdin_credit.sent - stream->stdin_credit.taken > WINDOW)
 		abort();
 }
 

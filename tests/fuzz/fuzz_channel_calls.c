@@ -10,6 +10,7 @@
 
 #define CALLS 4
 #define CAP ((size_t)64)
+#define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,6 +47,29 @@ static void check(const struct calls *calls, const struct agent_call list[CALLS]
 	for (int i = 0; i < CALLS; i++)
 		if (list[i].kept[CALL_STDOUT].len > CAP || list[i].kept[CALL_STDERR].len > CAP)
 			abort();
+}
+
+/* As much as may be sent, and the connection takes all of it: with windows that is not without end. */
+static void write_stdin(struct calls *calls, const struct agent_call list[CALLS])
+{
+	static const uint8_t bytes[65536];
+
+	for (int i = 0; i < CALLS; i++) {
+		const struct calls_slot *slot = &calls->slots[list[i].number % CALLS_MAX];
+		size_t room = slot->call == &list[i] ? calls_stdin_room(calls, &list[i]) : 0;
+
+		if (room == 0)
+			continue;
+		if (calls_stdin(calls, &list[i], bytes, room, NULL) < 0)
+			abort();
+		if (!slot->stdin_credit.none &&
+		    slot->stdin_credit.sent - slot->stdin_credit.taken > WINDOW)
+			abort();
+	}
+	if (calls->out.len > 2 * 1024 * 1024)
+		abort();
+	if (calls->reached)
+		buf_consume(&calls->out, calls->out.len);
 }
 
 /* -1 when the connection would be closed. */
@@ -97,6 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= n;
 		if (take_all(&calls, list) < 0)
 			break;
+		write_stdin(&calls, list);
 	}
 	for (int i = 0; i < CALLS; i++)
 		agent_call_free(&list[i]);

@@ -97,9 +97,10 @@ static void test_request(void **state)
 	(void)state;
 	assert_int_equal(agent_stream_exec(&stream, &exec, &err), 0);
 	got = take_json(&stream);
-	want = json_pack("{s:s,s:i,s:b,s:[sss],s:{s:s,s:s},s:s,s:s,s:i,s:b}", "id", "1", "request",
-			 1, "stream", 1, "cmd", "sh", "-c", "exit 3", "env", "A", "2", "B", "x=y",
-			 "cwd", "/tmp", "user", "root", "timeoutSeconds", 9, "stdin", 1);
+	want = json_pack("{s:s,s:i,s:b,s:[sss],s:{s:s,s:s},s:s,s:s,s:i,s:b,s:b}", "id", "1",
+			 "request", 1, "stream", 1, "cmd", "sh", "-c", "exit 3", "env", "A", "2",
+			 "B", "x=y", "cwd", "/tmp", "user", "root", "timeoutSeconds", 9, "stdin", 1,
+			 "stdinWindow", 1);
 	assert_int_equal(json_first_difference(got, want, where, sizeof(where)), 0);
 	agent_stream_free(&stream);
 }

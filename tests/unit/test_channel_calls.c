@@ -235,6 +235,107 @@ static void test_two_answers_for_one_number(void **state)
 	calls_free(&calls);
 }
 
+/* --- stdin --------------------------------------------------------------------------------------- */
+
+#define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
+
+static void feed_offset(struct calls *calls, const char *name, uint64_t request, uint64_t offset)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "{\"event\":\"%s\",\"request\":%llu,\"stdinOffset\":%llu}",
+		 name, (unsigned long long)request, (unsigned long long)offset);
+	feed_frame(calls, text, strlen(text));
+}
+
+/* As much as may be; what is queued counts as sent. */
+static size_t send_stdin(struct calls *calls, const struct agent_call *call, size_t most)
+{
+	static const uint8_t bytes[65536];
+	size_t sent = 0, n;
+
+	while (sent < most && (n = calls_stdin_room(calls, call)) > 0) {
+		n = n < most - sent ? n : most - sent;
+		assert_true(n <= sizeof(bytes));
+		assert_int_equal(calls_stdin(calls, call, bytes, n, NULL), 0);
+		buf_consume(&calls->out, calls->out.len);
+		sent += n;
+	}
+	return sent;
+}
+
+static void test_stdin_has_a_window(void **state)
+{
+	struct agent_call list[2] = {0};
+	struct calls calls;
+
+	(void)state;
+	open_calls(&calls, list, 2);
+	assert_int_equal(send_stdin(&calls, &list[0], 1 << 20), WINDOW); /* before the start too */
+	feed_offset(&calls, "start", 1, 1000);
+	assert_int_equal(take_all(&calls, NULL), 0);
+	assert_int_equal(send_stdin(&calls, &list[0], 1 << 20), 1000);
+	assert_int_equal(send_stdin(&calls, &list[1], 1 << 20), WINDOW); /* its own */
+	feed_offset(&calls, "ack", 1, WINDOW + 1000);
+	assert_int_equal(take_all(&calls, NULL), 0);
+	assert_int_equal(send_stdin(&calls, &list[0], 1 << 20), WINDOW);
+	calls_free(&calls);
+}
+
+static void test_an_agent_without_windows(void **state)
+{
+	struct agent_call call = {0};
+	struct calls calls;
+
+	(void)state;
+	open_calls(&calls, &call, 1);
+	assert_int_equal(send_stdin(&calls, &call, 1 << 20), WINDOW);
+	feed_event(&calls, "start", 1, 0);
+	assert_int_equal(take_all(&calls, NULL), 0);
+	assert_int_equal(send_stdin(&calls, &call, 1 << 20), 1 << 20);
+	calls_free(&calls);
+}
+
+/* A full queue waits, but for those that have nothing in it. */
+static void test_everybody_has_a_turn(void **state)
+{
+	static const uint8_t bytes[65536];
+	struct agent_call list[6] = {0};
+	struct calls calls;
+	int queued = 0;
+
+	(void)state;
+	open_calls(&calls, list, 6);
+	for (int i = 0; i < 2; i++)
+		for (size_t n; (n = calls_stdin_room(&calls, &list[i])) > 0; queued++)
+			assert_int_equal(calls_stdin(&calls, &list[i], bytes, n, NULL), 0);
+	assert_in_range(queued, 4, 6);
+	assert_int_equal(calls_stdin_room(&calls, &list[0]), 0);
+	assert_int_equal(calls_stdin_room(&calls, &list[5]), sizeof(bytes));
+	calls_free(&calls);
+}
+
+static void test_offsets_that_cannot_be(void **state)
+{
+	static const uint64_t offsets[] = {101, 9};
+	struct agent_call call = {0};
+	struct calls calls;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		open_calls(&calls, &call, 1);
+		assert_int_equal(send_stdin(&calls, &call, 100), 100);
+		feed_offset(&calls, "start", 1, 10);
+		assert_int_equal(take_all(&calls, NULL), 0);
+		feed_offset(&calls, "ack", 1, offsets[i]);
+		assert_int_equal(take_all(&calls, &err), -1);
+		assert_int_equal(err.code, ERR_IO);
+		assert_non_null(strstr(err.msg, "it cannot have taken"));
+		calls_free(&calls);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +346,10 @@ int main(void)
 		cmocka_unit_test(test_numbers_are_not_used_again),
 		cmocka_unit_test(test_breaches),
 		cmocka_unit_test(test_two_answers_for_one_number),
+		cmocka_unit_test(test_stdin_has_a_window),
+		cmocka_unit_test(test_an_agent_without_windows),
+		cmocka_unit_test(test_everybody_has_a_turn),
+		cmocka_unit_test(test_offsets_that_cannot_be),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

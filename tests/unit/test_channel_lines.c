@@ -25,6 +25,7 @@
 #include "channel/lines.h"
 
 #define MOST_CONNECTIONS 16
+#define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
 
 /* --- the guest ----------------------------------------------------------------------------------- */
 
@@ -38,6 +39,7 @@ static struct guest {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	int connections, requests;
+	size_t received; /* of the stdin of "deaf" commands */
 } guest;
 
 static void say(int fd, const void *payload, size_t len)
@@ -79,6 +81,8 @@ static bool begin(int fd, const json_t *message, long long request)
 		return false;
 	if (strcmp(word, "breach") == 0)
 		say_event(fd, "start", 987654, "");
+	else if (strcmp(word, "window") == 0 || strcmp(word, "deaf") == 0)
+		say_event(fd, "start", request, ",\"stdinOffset\":0");
 	else if (strcmp(word, "mute") != 0)
 		say_event(fd, "start", request, "");
 	if (text)
@@ -105,6 +109,23 @@ static void set_mute(bool mute)
 	pthread_mutex_unlock(&guest.lock);
 }
 
+/* Request 1 is the one that takes stdin, in these tests; every other is deaf. */
+static void take_stdin(int fd, const uint8_t *payload, size_t len, size_t *received)
+{
+	long long request = (long long)be64_get(payload + 1);
+	char more[40];
+
+	if (request != 1) {
+		pthread_mutex_lock(&guest.lock);
+		guest.received += len - 9;
+		pthread_mutex_unlock(&guest.lock);
+		return;
+	}
+	*received += len - 9;
+	snprintf(more, sizeof(more), ",\"stdinOffset\":%zu", *received);
+	say_event(fd, "ack", request, more);
+}
+
 static bool serve_message(int fd, const uint8_t *payload, size_t len, size_t *received)
 {
 	json_auto_t *message = payload[0] == '{' ? json_load_strict(payload, len, NULL) : NULL;
@@ -114,7 +135,7 @@ static bool serve_message(int fd, const uint8_t *payload, size_t len, size_t *re
 	bool goes_on = true;
 
 	if (payload[0] == 1)
-		*received += len - 9;
+		take_stdin(fd, payload, len, received);
 	if (event && strcmp(event, "stdin-close") == 0) {
 		snprintf(count, sizeof(count), "%zu", *received);
 		say_output(fd, request, count);
@@ -216,6 +237,8 @@ struct client {
 	struct lines *lines;
 	const char *word;
 	char text[32];
+	const void *in;
+	size_t in_len;
 	int runs, cancel;
 	uint32_t timeout_ms;
 	pthread_t thread;
@@ -228,11 +251,13 @@ static void *run_client(void *data)
 {
 	struct client *c = data;
 	const char *const words[] = {c->word, c->text[0] ? c->text : NULL, NULL};
-	const struct agent_exec exec = {.command = words};
+	const struct agent_exec exec = {.command = words, .stdin_open = c->in};
 	uint64_t deadline = clock_mono_ns() + c->timeout_ms * NS_PER_MS;
 
 	for (int i = 0; i < c->runs && c->status == 0; i++) {
 		struct line_request request = {.exec = &exec,
+					       .in = c->in,
+					       .in_len = c->in_len,
 					       .cap = {99, 99},
 					       .cancel = c->cancel,
 					       .deadline_ns =
@@ -474,32 +499,92 @@ static void test_output_that_is_refused(void **state)
 	lines_free(&lines);
 }
 
-static void test_stdin(void **state)
+/* With an agent that has windows, and with one that knows of none. */
+static void count_stdin(struct lines *lines, const char *word, size_t len)
 {
-	static const size_t sizes[] = {0, 5, LINE_STDIN_FITS, 1000000};
-	static const char *const words[] = {"count", NULL};
-	const struct agent_exec exec = {.command = words, .stdin_open = true};
 	static char bytes[1000000];
+	const char *const words[] = {word, NULL};
+	const struct agent_exec exec = {.command = words, .stdin_open = true};
+	const struct line_request request = {.exec = &exec,
+					     .in = bytes,
+					     .in_len = len,
+					     .cap = {99, 99},
+					     .cancel = -1,
+					     .deadline_ns = UINT64_MAX};
 	struct line_outcome outcome;
-	struct lines lines;
 	char want[32];
 
-	(void)state;
-	for (size_t i = 0; i < 4; i++) {
-		struct line_request request = {.exec = &exec,
-					       .in = bytes,
-					       .in_len = sizes[i],
-					       .cap = {99, 99},
-					       .cancel = -1,
-					       .deadline_ns = UINT64_MAX};
+	assert_int_equal(lines_run(lines, &request, &outcome, NULL), 0);
+	snprintf(want, sizeof(want), "%zu", len);
+	assert_string_equal(outcome.kept[0], want);
+	line_outcome_free(&outcome);
+}
 
+static void test_stdin(void **state)
+{
+	static const size_t sizes[] = {0, 5, 32768, 1000000};
+	struct lines lines;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		lines_init(&lines, guest.dirfd);
-		assert_int_equal(lines_run(&lines, &request, &outcome, NULL), 0);
-		snprintf(want, sizeof(want), "%zu", sizes[i]);
-		assert_string_equal(outcome.kept[0], want);
-		line_outcome_free(&outcome);
+		count_stdin(&lines, i % 2 ? "window" : "count", sizes[i]);
 		lines_free(&lines);
 	}
+	lines_init(&lines, guest.dirfd);
+	count_stdin(&lines, "window", 1000000);
+	lines_free(&lines);
+}
+
+static size_t received(void)
+{
+	size_t n;
+
+	pthread_mutex_lock(&guest.lock);
+	n = guest.received;
+	pthread_mutex_unlock(&guest.lock);
+	return n;
+}
+
+/* Commands that do not read theirs keep nobody else from the connection, and hear of a cancel. */
+static void test_stdin_that_nobody_reads(void **state)
+{
+	static char bytes[1000000];
+	static struct client deaf[8];
+	struct client first;
+	struct lines lines;
+	int cancel = eventfd(0, 0), end = eventfd(0, 0);
+
+	(void)state;
+	lines_init(&lines, guest.dirfd);
+	first = client_of(&lines, "hang");
+	first.cancel = end;
+	start(&first);
+	wait_for_requests(1);
+	for (int i = 0; i < 8; i++) {
+		deaf[i] = client_of(&lines, "deaf");
+		deaf[i].in = bytes;
+		deaf[i].in_len = sizeof(bytes);
+		deaf[i].cancel = cancel;
+		start(&deaf[i]);
+	}
+	while (received() < (size_t)8 * WINDOW)
+		assert_echo(&lines);
+	assert_echo(&lines);
+	assert_int_equal(eventfd_write(cancel, 1), 0);
+	for (int i = 0; i < 8; i++) {
+		pthread_join(deaf[i].thread, NULL);
+		assert_int_equal(deaf[i].status, 0);
+		assert_true(deaf[i].outcome.cancelled && deaf[i].outcome.exit.killed);
+		line_outcome_free(&deaf[i].outcome);
+	}
+	assert_int_equal(received(), (size_t)8 * WINDOW);
+	assert_int_equal(guest.connections, 1);
+	assert_int_equal(eventfd_write(end, 1), 0);
+	finish(&first);
+	close(cancel);
+	close(end);
+	lines_free(&lines);
 }
 
 #define WITH_GUEST(test) cmocka_unit_test_setup_teardown(test, guest_open, guest_close)
@@ -516,6 +601,7 @@ int main(void)
 		WITH_GUEST(test_a_guest_that_is_never_reached),
 		WITH_GUEST(test_output_that_is_refused),
 		WITH_GUEST(test_stdin),
+		WITH_GUEST(test_stdin_that_nobody_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,13 +176,20 @@ static void every_byte_survives(void **state)
 static void stream_events(void **state)
 {
 	struct job_end end = {.exit_code = 143, .signal = 15, .elapsed_ms = 7};
-	autofree char *start = answer_start(5, "a", 77, NULL);
+	const struct stdin_window none = {0}, window = {.on = true, .taken = 9};
+	autofree char *start = answer_start(5, "a", 77, NULL, &none, NULL);
+	autofree char *windowed = answer_start(5, "a", 77, NULL, &window, NULL);
+	autofree char *resumable = answer_start(5, "a", 77, "r", &window, NULL);
 	autofree char *end_text = answer_exit(5, "a", &end, NULL);
 	autofree char *about = answer_error(5, "why", NULL);
 	autofree char *error = answer_error(0, "why", NULL);
 
 	(void)state;
 	assert_string_equal(start, "{\"event\":\"start\",\"request\":5,\"id\":\"a\",\"pid\":77}");
+	assert_string_equal(windowed, "{\"event\":\"start\",\"request\":5,\"id\":\"a\",\"pid\":77,"
+				      "\"stdinOffset\":9}");
+	assert_string_equal(resumable, "{\"event\":\"start\",\"request\":5,\"id\":\"a\",\"pid\":77,"
+				       "\"exec\":\"r\",\"stdinOffset\":9}");
 	assert_string_equal(end_text, "{\"event\":\"exit\",\"request\":5,\"id\":\"a\","
 				      "\"exitCode\":143,\"signal\":15,\"killed\":false,"
 				      "\"elapsedMs\":7}");

@@ -3,7 +3,7 @@
  * comes back nothing stays. */
 #include "guest_fixture.h"
 
-#define WINDOW 131072 /* LIMIT_STDIN_WINDOW_BYTES */
+#define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
 #define MOST 524288   /* LIMIT_RING_MOST_BYTES */
 
 static int start(void **state)

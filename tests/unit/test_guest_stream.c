@@ -361,6 +361,143 @@ static void lost_client_behind_full_stdin(void **state)
 	wait_for_death(path, reader);
 }
 
+#define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
+
+/* read_streamed() of one whose acks are not looked at: a number that goes up. */
+static struct streamed read_with_acks(int fd, uint64_t request)
+{
+	struct streamed s = {0};
+	int64_t offset = 0;
+
+	for (bool over = false; !over;) {
+		size_t len = 0;
+		autofree uint8_t *payload = read_frame(fd, &len);
+		json_auto_t *message = NULL;
+		const char *event;
+
+		assert_non_null(payload);
+		if (payload[0] != '{') {
+			assert_int_equal(be64_get(payload + 1), request);
+			buf_append(&s.out[payload[0] - 2], payload + 9, len - 9, NULL);
+			continue;
+		}
+		message = json_load_strict(payload, len, NULL);
+		event = json_string_value(json_object_get(message, "event"));
+		if (strcmp(event, "ack") == 0 || strcmp(event, "start") == 0) {
+			assert_true(number_of(message, "stdinOffset") >= offset);
+			offset = number_of(message, "stdinOffset");
+			continue;
+		}
+		assert_string_equal(event, "exit");
+		s.exit = json_incref(message);
+		over = true;
+	}
+	return s;
+}
+
+/* With a window the connection is read on: others run, and a cancel gets through. */
+static void a_window_keeps_the_connection(void **state)
+{
+	autoclose int fd = dial(*state);
+	static uint8_t block[WINDOW];
+	json_auto_t *start = NULL, *ack = NULL;
+	struct streamed s;
+
+	ask(fd, 1, "\"cmd\":[\"sleep\",\"9999\"],\"stdin\":true,\"stdinWindow\":true");
+	start = read_message(fd);
+	assert_int_equal(number_of(start, "stdinOffset"), 0);
+	send_stdin(fd, 1, block, sizeof(block));
+	ack = read_message(fd);
+	assert_string_equal(json_string_value(json_object_get(ack, "event")), "ack");
+	assert_in_range(number_of(ack, "stdinOffset"), 65536, WINDOW - 1);
+	ask(fd, 2, "\"cmd\":[\"echo\",\"other\"]");
+	s = read_streamed(fd, 2);
+	assert_output(&s, "other\n", "");
+	streamed_free(&s);
+	send_message(fd, "{\"event\":\"cancel\",\"request\":1}");
+	s = read_with_acks(fd, 1);
+	assert_true(json_is_true(json_object_get(s.exit, "killed")));
+	streamed_free(&s);
+}
+
+static void a_window_is_kept_to(void **state)
+{
+	autoclose int fd = dial(*state);
+	static uint8_t block[WINDOW];
+	json_auto_t *message = NULL;
+	const char *event;
+
+	ask(fd, 1, "\"cmd\":[\"sleep\",\"9999\"],\"stdin\":true,\"stdinWindow\":true");
+	send_stdin(fd, 1, block, sizeof(block));
+	send_stdin(fd, 1, block, sizeof(block));
+	do {
+		json_decref(message);
+		message = read_message(fd);
+		event = json_string_value(json_object_get(message, "event"));
+	} while (strcmp(event, "error") != 0);
+	assert_non_null(strstr(json_string_value(json_object_get(message, "error")),
+			       "more than 524288 bytes of stdin"));
+}
+
+/* All of it arrives, in its order, and its end is behind it; by a half-close too. */
+static void bytes_through_a_window(void **state)
+{
+	autoclose int fd = dial(*state);
+	static uint8_t block[WINDOW];
+	struct streamed s = {0};
+
+	memset(block, 'w', sizeof(block));
+	for (int half_close = 0; half_close < 2; half_close++) {
+		ask(fd, 1,
+		    "\"cmd\":[\"sh\",\"-c\",\"usleep 100000 2>/dev/null || sleep 0.1; "
+		    "tr -d w | wc -c; echo over\"],"
+		    "\"stdin\":true,\"stdinWindow\":true");
+		send_stdin(fd, 1, block, sizeof(block) - 3);
+		send_stdin(fd, 1, "end", 3);
+		if (half_close)
+			shutdown(fd, SHUT_WR);
+		else
+			send_message(fd, "{\"event\":\"stdin-close\",\"request\":1}");
+		s = read_with_acks(fd, 1);
+		assert_output(&s, "3\nover\n", "");
+		streamed_free(&s);
+	}
+}
+
+/* A client that sends no more has said so once: what the command does afterwards, and others on the
+ * connection, type no further end into its terminal. */
+static void one_end_of_a_terminal(void **state)
+{
+	const struct fixture *f = *state;
+	autoclose int fd = dial(f);
+	struct streamed first = {0}, second = {0};
+	char rest[512], go[64];
+
+	snprintf(go, sizeof(go), "%s/go", f->etc);
+	snprintf(rest, sizeof(rest),
+		 "\"pty\":{},\"cmd\":[\"sh\",\"-c\",\"cat; echo one; until [ -e %s.2 ]; do sleep "
+		 "0.02; "
+		 "done; dd iflag=nonblock bs=1 count=1 2>/dev/null && echo two; echo over\"]",
+		 go);
+	ask(fd, 1, rest);
+	assert_false(take_streamed(fd, 1, &first));
+	snprintf(rest, sizeof(rest),
+		 "\"cmd\":[\"sh\",\"-c\",\"until [ -e %s.1 ]; do sleep 0.02; done\"]", go);
+	ask(fd, 2, rest);
+	assert_false(take_streamed(fd, 2, &second));
+	shutdown(fd, SHUT_WR);
+	while (!strstr(buf_string(&first.out[0]), "one\r\n"))
+		assert_false(take_streamed(fd, 1, &first));
+	write_file(f->etc, "go.1", "");
+	assert_true(take_streamed(fd, 2, &second));
+	write_file(f->etc, "go.2", "");
+	while (!take_streamed(fd, 1, &first))
+		;
+	assert_non_null(strstr(buf_string(&first.out[0]), "one\r\nover\r\n"));
+	streamed_free(&first);
+	streamed_free(&second);
+}
+
 static void terminal(void **state)
 {
 	autoclose int fd = dial(*state);
@@ -457,6 +594,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(cancel_kills_the_tree, start, end),
 		cmocka_unit_test_setup_teardown(lost_client_kills_the_tree, start, end),
 		cmocka_unit_test_setup_teardown(lost_client_behind_full_stdin, start, end),
+		cmocka_unit_test_setup_teardown(a_window_keeps_the_connection, start, end),
+		cmocka_unit_test_setup_teardown(a_window_is_kept_to, start, end),
+		cmocka_unit_test_setup_teardown(bytes_through_a_window, start, end),
+		cmocka_unit_test_setup_teardown(one_end_of_a_terminal, start, end),
 		cmocka_unit_test_setup_teardown(terminal, start, end),
 		cmocka_unit_test_setup_teardown(number_in_use, start, end),
 		cmocka_unit_test_setup_teardown(attach_without_a_workload, start, end),

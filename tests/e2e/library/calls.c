@@ -104,8 +104,12 @@ static void test_cancel(void)
 {
 	struct error err;
 	struct microagent_cancel *cancel = microagent_cancel_new(&err);
-	struct waiting waiting[2] = {{.limits = {.cancel = cancel}},
-				     {.limits = {.cancel = cancel}}};
+	/* One has much input that nobody reads: that keeps neither the cancel nor the others, who
+	 * have the same connection, from the guest. */
+	static const char much[10 << 20];
+	struct waiting waiting[2] = {
+		{.limits = {.cancel = cancel}},
+		{.limits = {.cancel = cancel, .stdin_bytes = much, .stdin_len = sizeof(much)}}};
 
 	for (int i = 0; i < 2; i++)
 		start(&waiting[i]);
