@@ -79,6 +79,9 @@
 	X(REDIALS, 12, "dials",                                                                    \
 	  "in a row for a resumable exec whose connection broke, without anything new")            \
 	X(REDIAL_MS, 20, "ms", "between two of these, and as much more each time")                 \
+	X(TELEMETRY_RECORDS, 1000, "records/s",                                                    \
+	  "of what a guest traces; the next are counted; 0: a session is not traced")              \
+	X(TELEMETRY_WRITE_BYTES, 1048576, "bytes", "smallest written file that is traced")         \
 	X(VSOCK_STREAMS, 1024, "streams", "concurrent vsock streams of one guest")                 \
 	X(VSOCK_STREAM_BYTES, 131072, "bytes", "vsock credit of a stream; a power of two")         \
 	X(VSOCK_HOST_PORTS, 64, "ports", "host ports that one guest may dial")                     \

@@ -63,11 +63,15 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 
 /* --- the config ---------------------------------------------------------------------------------- */
 
+/* When all is mounted, and nothing can run untraced. */
 static void be_ready(struct agent *agent)
 {
 	struct guest_config *config = &agent->config;
 
+	if (!agent->applied || (config->telemetry && !agent->telemetry.status))
+		return;
 	say(agent, answer_ready(NULL));
+	telemetry_tell(&agent->telemetry);
 	if (config->has_command)
 		workload_begin(&agent->server.workload, &config->workload, config->attach,
 			       config->keep);
@@ -84,11 +88,21 @@ static void on_applied(void *data, const char *error)
 {
 	struct agent *agent = data;
 
-	if (error)
+	if (error) {
 		refuse_config(agent, error);
-	else
+	} else {
+		agent->applied = true;
 		be_ready(agent);
+	}
 	apply_free(steal_ptr(&agent->apply));
+}
+
+static void on_traceable(void *data)
+{
+	struct agent *agent = data;
+
+	agent->server.context.traced = agent->telemetry.works;
+	be_ready(agent);
 }
 
 static int apply_config(struct agent *agent, struct error *err)
@@ -102,8 +116,12 @@ static int apply_config(struct agent *agent, struct error *err)
 				    agent->server.context.program_fd, err) < 0)
 		return -1;
 	agent->server.context.env = json_incref(config->env);
+	if (config->telemetry)
+		telemetry_begin(&agent->telemetry, agent->loop, &agent->control,
+				agent->machine->trace, on_traceable, agent);
 	if (json_array_size(config->disks) == 0 && json_array_size(config->shares) == 0 &&
 	    !json_object_get(config->doc, "network")) {
+		agent->applied = true;
 		be_ready(agent);
 		return 0;
 	}
@@ -174,7 +192,9 @@ static void on_control_input(void *data)
 
 static void on_control_drained(void *data)
 {
-	(void)data;
+	struct agent *agent = data;
+
+	telemetry_go_on(&agent->telemetry);
 }
 
 static void on_control_lost(void *data, const char *why)
@@ -240,6 +260,16 @@ void agent_stop(struct agent *agent)
 	set_deadline(agent, limit_get(LIMIT_POWER_GRACE_MS) * NS_PER_MS);
 }
 
+/* The tracer's last words, of which it is not known whether there are any. */
+static bool is_told(struct agent *agent)
+{
+	if (telemetry_is_over(&agent->telemetry))
+		return true;
+	agent->told_late = true;
+	telemetry_finish(&agent->telemetry);
+	return false;
+}
+
 /* Whether the last word to the host has arrived: when it closes in answer to our end. */
 static bool is_heard(struct agent *agent)
 {
@@ -261,7 +291,7 @@ void agent_settle(struct agent *agent)
 		set_deadline(agent, FAREWELL_NS);
 	}
 	workload_release(&agent->server.workload);
-	if (server_is_quiet(&agent->server) && is_heard(agent))
+	if (server_is_quiet(&agent->server) && is_told(agent) && is_heard(agent))
 		agent->done = true;
 }
 
@@ -269,6 +299,7 @@ void agent_free(struct agent *agent)
 {
 	loop_remove(agent->deadline);
 	apply_free(agent->apply);
+	telemetry_free(&agent->telemetry);
 	wire_close(&agent->control);
 	server_free(&agent->server);
 	config_free(&agent->config);

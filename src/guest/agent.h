@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "guest/config.h"
 #include "guest/server.h"
+#include "guest/telemetry.h"
 #include "guest/wire.h"
 
 struct machine {
@@ -24,6 +25,8 @@ struct machine {
 	/* Opens the config's published ports to the host. */
 	int (*publish)(struct loop *loop, const json_t *publishes, int program_fd,
 		       struct error *err);
+	/* Tells `out` what is done on the machine: tracer_run(). */
+	void (*trace)(int out);
 	/* Asks PID 1 for the end of the machine. */
 	void (*power_off)(void *data);
 	void (*log)(const char *text);
@@ -38,7 +41,9 @@ struct agent {
 	struct wire control; /* fd -1: none, or it has ended */
 	struct guest_config config;
 	bool configured;
-	struct apply *apply; /* the child that mounts */
+	struct apply *apply;	    /* the child that mounts */
+	struct telemetry telemetry; /* zeroed: the config does not ask for it */
+	bool applied;
 	bool stopping;
 	bool told_late; /* a result was sent after stopping began: wait for it to be read */
 	bool farewell;	/* all has ended or been killed: only last words are waited for */

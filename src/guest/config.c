@@ -50,6 +50,7 @@ int config_decode(json_t *doc, struct guest_config *out, struct error *err)
 	if (json_get_int(doc, "", "format", JSON_REQUIRED, FORMAT, FORMAT, &format, err) < 0 ||
 	    json_get_string(doc, "", "hostname", JSON_OPTIONAL, &config.hostname, err) < 0 ||
 	    json_get_bool(doc, "", "attach", JSON_OPTIONAL, &config.attach, err) < 0 ||
+	    json_get_bool(doc, "", "telemetry", JSON_OPTIONAL, &config.telemetry, err) < 0 ||
 	    json_get_object(doc, "", "env", JSON_OPTIONAL, &config.env, err) < 0 ||
 	    json_get_array(doc, "", "disks", JSON_OPTIONAL, &config.disks, err) < 0 ||
 	    json_get_array(doc, "", "shares", JSON_OPTIONAL, &config.shares, err) < 0 ||

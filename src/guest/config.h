@@ -19,6 +19,7 @@ struct guest_config {
 	bool has_command;
 	struct request workload; /* its doc is a reference to the same */
 	bool attach;
+	bool telemetry;		/* what is run is traced, and the host told of it */
 	json_t *env;		/* NULL: none */
 	json_t *disks, *shares; /* arrays or NULL */
 	json_t *publishes;	/* array or NULL */

@@ -26,6 +26,7 @@ static struct job *start(struct exec_context *context, const struct request *req
 	spec.envp = (const char *const *)envp;
 	spec.user = &user;
 	spec.may_block = context->may_block;
+	spec.traced = context->traced && spec.program_fd < 0;
 	job = job_start(&context->jobs, &spec, owner, data, err);
 	environ_free(envp);
 	return job;

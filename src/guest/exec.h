@@ -14,6 +14,7 @@ struct exec_context {
 	struct user_cache users;
 	json_t *env;	/* the run config's, a reference; NULL: none */
 	bool may_block; /* the machine has shares: spawn.h */
+	bool traced;	/* what is run is to be traced */
 	int program_fd; /* this program, for what it does as another user; -1: cannot */
 };
 

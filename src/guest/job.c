@@ -308,6 +308,7 @@ static int spawn(struct job *job, const struct job_spec *spec, struct child_ends
 		.cgroup_fd = job->cgroup.fd,
 		.program_fd = spec->program_fd,
 		.may_block = spec->may_block,
+		.traced = spec->traced,
 		.rlimits = spec->rlimits,
 	};
 	struct spawn_failure failure = {0};

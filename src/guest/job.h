@@ -64,7 +64,7 @@ struct job_spec {
 	uint16_t rows, columns;
 	uint64_t timeout_ms;	       /* 0: none */
 	int program_fd;		       /* -1, or the file to execute instead of argv[0] */
-	bool may_block;		       /* spawn.h */
+	bool may_block, traced;	       /* spawn.h */
 	const struct rlimits *rlimits; /* NULL: none asked for */
 };
 

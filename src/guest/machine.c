@@ -13,6 +13,7 @@
 #include "guest/console.h"
 #include "guest/publish.h"
 #include "guest/roles.h"
+#include "guest/tracer.h"
 
 /* Smaller steps do more harm to what measures time than they mend. */
 #define DRIFT_NS ((int64_t)(100 * NS_PER_MS))
@@ -55,6 +56,7 @@ const struct machine machine_real = {
 	.set_time = set_time,
 	.attach = attach_all,
 	.publish = publish_start,
+	.trace = tracer_run,
 	.power_off = ask_for_power_off,
 	.log = log_text,
 };

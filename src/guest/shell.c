@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* The shell of a terminal for which no command was named: bash where there is one, else sh. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "guest/roles.h"
+
+/* As in spawn.c, but only now: the shell is traced, and not this program that becomes it. */
+static void be_traced(void)
+{
+	autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		dprintf(fd, "%u", geteuid());
+}
 
 static void become(const char *path)
 {
@@ -19,6 +30,7 @@ int role_shell(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
+	be_traced();
 	become("/bin/bash");
 	if (errno == ENOENT || errno == ENOTDIR)
 		become("/bin/sh");

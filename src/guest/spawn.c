@@ -78,6 +78,17 @@ static int enter_session(const struct spawn_spec *spec)
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Once set, it is of all that comes of this process. A kernel without audit has no such thing. */
+static void be_traced(const struct user *user)
+{
+	autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%u", user ? user->uid : geteuid());
+
+	if (fd >= 0 && write(fd, text, (size_t)len) < 0)
+		return; /* it has one already, as in a test */
+}
+
 static int become(const struct user *user)
 {
 	if (!user || (geteuid() != 0 && user->uid == geteuid()))
@@ -156,6 +167,8 @@ static void run_child(void *data)
 	failure->step = SPAWN_RLIMIT;
 	if (child->spec->rlimits && rlimits_apply(child->spec->rlimits, &failure->resource) < 0)
 		goto fail;
+	if (child->spec->traced)
+		be_traced(child->spec->user);
 	failure->step = SPAWN_USER;
 	if (become(child->spec->user) < 0)
 		goto fail;

@@ -29,6 +29,7 @@ struct spawn_spec {
 	int cgroup_fd;		       /* -1: none */
 	int program_fd;		       /* -1: argv[0] names the program; else this file is it */
 	bool may_block;		       /* see above */
+	bool traced;		       /* gets a login uid, which kaudit_link.h goes by */
 	const struct rlimits *rlimits; /* NULL: those of every command */
 };
 

@@ -68,12 +68,11 @@ struct writer writer_begin(struct error *err)
 	return w;
 }
 
-void writer_bytes(struct writer *w, const char *key, const void *bytes, size_t len)
+static void put_quoted(struct writer *w, const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
 	size_t run;
 
-	put_key(w, key);
 	put_string(w, "\"");
 	for (size_t i = 0; i < len && !w->failed; i += run) {
 		for (run = 0; i + run < len && is_plain(p[i + run]); run++)
@@ -84,6 +83,12 @@ void writer_bytes(struct writer *w, const char *key, const void *bytes, size_t l
 			run = put_special(w, p + i, len - i);
 	}
 	put_string(w, "\"");
+}
+
+void writer_bytes(struct writer *w, const char *key, const void *bytes, size_t len)
+{
+	put_key(w, key);
+	put_quoted(w, bytes, len);
 }
 
 void writer_text(struct writer *w, const char *key, const char *text)
@@ -145,6 +150,14 @@ void writer_open_item(struct writer *w)
 void writer_close_item(struct writer *w)
 {
 	put_string(w, "}");
+	w->begun = true;
+}
+
+void writer_list_bytes(struct writer *w, const void *bytes, size_t len)
+{
+	if (w->begun)
+		put_string(w, ",");
+	put_quoted(w, bytes, len);
 	w->begun = true;
 }
 

@@ -33,10 +33,11 @@ void writer_if_true(struct writer *w, const char *key, bool value);
 void writer_base64(struct writer *w, const char *key, const void *bytes, size_t len);
 /* value is JSON already. */
 void writer_raw(struct writer *w, const char *key, const char *value);
-/* A list of objects: members put between the two of an item are the item's. */
+/* A list of objects: members put between the two of an item are the item's. Or of strings. */
 void writer_open_list(struct writer *w, const char *key);
 void writer_open_item(struct writer *w);
 void writer_close_item(struct writer *w);
+void writer_list_bytes(struct writer *w, const void *bytes, size_t len);
 void writer_close_list(struct writer *w);
 /* The object as a malloc'd string; NULL after a failure. */
 char *writer_end(struct writer *w);

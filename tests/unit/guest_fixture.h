@@ -80,6 +80,19 @@ static int stub_attach(json_t *config, struct error *err)
 	return 0;
 }
 
+/* What the host of a test is to be told: a tracer that sees one thing, and another at its end. */
+static void stub_trace(int out)
+{
+	static const char status[] = "{\"type\":\"telemetry-status\",\"format\":1,\"exec\":false}";
+	static const char first[] = "{\"type\":\"telemetry\",\"format\":1,\"records\":[{\"n\":1}]}";
+	static const char last[] = "{\"type\":\"telemetry\",\"format\":1,\"records\":[{\"n\":2}]}";
+	char byte;
+
+	if (send(out, status, strlen(status), 0) < 0 || send(out, first, strlen(first), 0) < 0 ||
+	    recv(out, &byte, 1, 0) != 0 || send(out, last, strlen(last), 0) < 0)
+		machine_say("log", "the tracer failed");
+}
+
 static void stub_power(void *data)
 {
 	machine_say("power", "off");
@@ -95,6 +108,7 @@ static const struct machine stub_machine = {
 	.set_hostname = stub_hostname,
 	.set_time = stub_time,
 	.attach = stub_attach,
+	.trace = stub_trace,
 	.power_off = stub_power,
 	.log = stub_log,
 };

@@ -278,6 +278,28 @@ static void time_is_set(void **state)
 }
 
 /* With the stop: what ignores SIGTERM is killed, the client hears the exit, the host the result. */
+static json_int_t traced(const struct fixture *f)
+{
+	json_auto_t *message = expect(f, "telemetry");
+
+	return number_of(json_array_get(json_object_get(message, "records"), 0), "n");
+}
+
+static void what_is_traced_is_told(void **state)
+{
+	struct fixture *f = *state;
+	json_auto_t *status = NULL, *result = NULL;
+
+	configure(f, ",\"telemetry\":true,\"command\":[\"sleep\",\"1000\"]");
+	status = expect(f, "telemetry-status");
+	assert_true(json_is_false(json_object_get(status, "exec")));
+	assert_int_equal(traced(f), 1);
+	send_message(f->control, "{\"type\":\"power\",\"action\":\"off\"}");
+	expect_machine(f, "power off");
+	result = expect(f, "result");
+	assert_int_equal(traced(f), 2); /* after everything else */
+}
+
 static void power_off_ends_what_runs(void **state)
 {
 	struct fixture *f = *state;
@@ -319,6 +341,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(disks_before_ready, start, end),
 		cmocka_unit_test(broken_configs),
 		cmocka_unit_test_setup_teardown(time_is_set, start, end),
+		cmocka_unit_test_setup_teardown(what_is_traced_is_told, start, end),
 		cmocka_unit_test_setup_teardown(power_off_ends_what_runs, start, end),
 	};
 	int code;

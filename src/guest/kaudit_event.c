@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/kaudit_event.h"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "guest/kaudit_text.h"
+
+/* Longest value of a record: the kernel's records are shorter than 9 KiB. */
+#define VALUE_MAX 9216
+
+/* --- pieces -------------------------------------------------------------------------------------- */
+
+static void put_decoded(struct buf *out, struct kaudit_span value, bool *truncated)
+{
+	uint8_t bytes[VALUE_MAX];
+	long n = kaudit_decode(value, bytes, sizeof(bytes));
+	size_t room = KAUDIT_PATH_BYTES - out->len;
+
+	if (n < 0)
+		return;
+	if ((size_t)n > room)
+		*truncated = true;
+	buf_append(out, bytes, (size_t)n < room ? (size_t)n : room, NULL);
+}
+
+static void put_path(struct buf *out, struct kaudit_span value, bool *truncated)
+{
+	buf_consume(out, out->len);
+	put_decoded(out, value, truncated);
+}
+
+static void put_number(struct kaudit_span value, int base, uint64_t *out)
+{
+	(void)kaudit_unsigned(value, base, out); /* keeps the 0 of what makes no sense */
+}
+
+/* --- SYSCALL ------------------------------------------------------------------------------------- */
+
+static bool set_kind(struct kaudit_event *event, struct kaudit_span key, const uint64_t args[3])
+{
+	uint8_t text[16] = "";
+	long n = kaudit_decode(key, text, sizeof(text) - 1);
+	struct kaudit_span name = {(const char *)text, n > 0 ? (size_t)n : 0};
+
+	event->kind = KAUDIT_OPEN;
+	event->dirfd = args[0];
+	if (kaudit_is(name, KAUDIT_KEY_EXEC))
+		event->kind = KAUDIT_EXEC;
+	else if (kaudit_is(name, KAUDIT_KEY_CONNECT))
+		event->kind = KAUDIT_CONNECT;
+	else if (kaudit_is(name, KAUDIT_KEY_OPEN))
+		event->flags = args[1];
+	else if (kaudit_is(name, KAUDIT_KEY_CREAT))
+		event->flags = O_WRONLY | O_CREAT | O_TRUNC;
+	else if (kaudit_is(name, KAUDIT_KEY_OPENAT))
+		event->flags = args[2];
+	else if (!kaudit_is(name, KAUDIT_KEY_OPENAT2))
+		return false;
+	event->openat = kaudit_is(name, KAUDIT_KEY_OPENAT) || kaudit_is(name, KAUDIT_KEY_OPENAT2);
+	return true;
+}
+
+static bool take_syscall(struct kaudit_event *event, struct kaudit_span fields)
+{
+	struct kaudit_span key, value, rule = {"", 0};
+	uint64_t args[3] = {0};
+
+	while (kaudit_field(&fields, &key, &value)) {
+		if (kaudit_is(key, "pid"))
+			put_number(value, 10, &event->pid);
+		else if (kaudit_is(key, "ppid"))
+			put_number(value, 10, &event->ppid);
+		else if (kaudit_is(key, "uid"))
+			put_number(value, 10, &event->uid);
+		else if (kaudit_is(key, "exit"))
+			(void)kaudit_signed(value, &event->exit);
+		else if (kaudit_is(key, "exe"))
+			put_path(&event->exe, value, &event->truncated);
+		else if (kaudit_is(key, "key"))
+			rule = value;
+		else if (key.len == 2 && key.at[0] == 'a' && key.at[1] >= '0' && key.at[1] < '3')
+			put_number(value, 16, &args[key.at[1] - '0']);
+	}
+	return set_kind(event, rule, args);
+}
+
+/* --- EXECVE -------------------------------------------------------------------------------------- */
+
+/* "a12" and "a12[3]"; else ("argc", "a12_len") false. */
+static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
+{
+	struct kaudit_span number = {key.at + 1, key.len - 1};
+	const char *bracket = memchr(key.at, '[', key.len);
+
+	*piece = 0;
+	if (key.len < 2 || key.at[0] != 'a')
+		return false;
+	if (bracket) {
+		size_t before = (size_t)(bracket - key.at);
+		struct kaudit_span inner = {bracket + 1, key.len - before - 1};
+
+		if (before < 1 || inner.len < 2 || inner.at[inner.len - 1] != ']')
+			return false;
+		inner.len--;
+		number.len = before - 1;
+		if (!kaudit_unsigned(inner, 10, piece))
+			return false;
+	}
+	return kaudit_unsigned(number, 10, word);
+}
+
+/* What the byte takes in a JSON string, or more. */
+static size_t cost_of(uint8_t byte)
+{
+	if (byte < 0x20)
+		return 6;
+	if (byte >= 0x80)
+		return 3; /* as a replacement; valid ones take less */
+	return byte == '"' || byte == '\\' ? 2 : 1;
+}
+
+static void put_word_bytes(struct kaudit_event *event, const uint8_t *bytes, size_t len)
+{
+	size_t n = 0, cost = event->argv_cost;
+
+	while (n < len && cost + cost_of(bytes[n]) <= KAUDIT_ARGV_BYTES)
+		cost += cost_of(bytes[n++]);
+	event->argv_cost = cost;
+	if (buf_append(&event->argv, bytes, n, NULL) < 0 || n < len)
+		event->truncated = true;
+}
+
+/* A piece that does not follow on what came before it: records are missing. */
+static bool follows(const struct kaudit_event *event, uint64_t word, uint64_t piece)
+{
+	if (piece > 0)
+		return word + 1 == event->words;
+	return word == event->words && event->words < KAUDIT_ARGV_WORDS;
+}
+
+static void put_word(struct kaudit_event *event, uint64_t word, uint64_t piece,
+		     struct kaudit_span value)
+{
+	uint8_t bytes[VALUE_MAX];
+	long n = kaudit_decode(value, bytes, sizeof(bytes));
+
+	if (n < 0 || !follows(event, word, piece)) {
+		event->truncated = true;
+		return;
+	}
+	if (piece == 0) {
+		event->argv_cost += 3; /* its quotes and a comma */
+		if (event->argv_cost > KAUDIT_ARGV_BYTES ||
+		    (event->words > 0 && buf_append(&event->argv, "", 1, NULL) < 0)) {
+			event->truncated = true;
+			return;
+		}
+		event->words++;
+	}
+	put_word_bytes(event, bytes, (size_t)n);
+}
+
+static void take_execve(struct kaudit_event *event, struct kaudit_span fields)
+{
+	struct kaudit_span key, value;
+	uint64_t word, piece;
+
+	while (kaudit_field(&fields, &key, &value)) {
+		if (kaudit_is(key, "argc"))
+			put_number(value, 10, &event->argc);
+		else if (!event->truncated && word_of(key, &word, &piece))
+			put_word(event, word, piece, value);
+	}
+}
+
+/* --- CWD, PATH, OPENAT2, SOCKADDR ---------------------------------------------------------------- */
+
+static void take_cwd(struct kaudit_event *event, struct kaudit_span fields)
+{
+	struct kaudit_span key, value;
+
+	while (kaudit_field(&fields, &key, &value))
+		if (kaudit_is(key, "cwd"))
+			put_path(&event->cwd, value, &event->truncated);
+}
+
+/* "fe:01" */
+static void put_device(struct kaudit_event *event, struct kaudit_span value)
+{
+	const char *colon = memchr(value.at, ':', value.len);
+	size_t before = colon ? (size_t)(colon - value.at) : 0;
+
+	if (!colon)
+		return;
+	put_number((struct kaudit_span){value.at, before}, 16, &event->major);
+	put_number((struct kaudit_span){colon + 1, value.len - before - 1}, 16, &event->minor);
+}
+
+static void take_path(struct kaudit_event *event, struct kaudit_span fields)
+{
+	struct kaudit_span key, value, all = fields, name = {"", 0};
+	bool parent = false;
+
+	while (kaudit_field(&fields, &key, &value)) {
+		if (kaudit_is(key, "nametype"))
+			parent = kaudit_is(value, "PARENT");
+		else if (kaudit_is(key, "name"))
+			name = value;
+	}
+	if (parent || name.len == 0 || kaudit_is(name, "(null)"))
+		return;
+	put_path(&event->path, name, &event->truncated);
+	event->has_path = true;
+	event->mode = event->inode = event->major = event->minor = 0;
+	while (kaudit_field(&all, &key, &value)) {
+		if (kaudit_is(key, "mode"))
+			put_number(value, 8, &event->mode);
+		else if (kaudit_is(key, "inode"))
+			put_number(value, 10, &event->inode);
+		else if (kaudit_is(key, "dev"))
+			put_device(event, value);
+	}
+}
+
+static void take_openat2(struct kaudit_event *event, struct kaudit_span fields)
+{
+	struct kaudit_span key, value;
+
+	while (kaudit_field(&fields, &key, &value))
+		if (kaudit_is(key, "oflag"))
+			put_number(value, 8, &event->flags);
+}
+
+static void take_sockaddr(struct kaudit_event *event, struct kaudit_span fields)
+{
+	struct kaudit_span key, value;
+	uint8_t bytes[128];
+
+	while (kaudit_field(&fields, &key, &value)) {
+		long n = kaudit_is(key, "saddr") ? kaudit_decode(value, bytes, sizeof(bytes)) : 0;
+
+		if (n <= 0)
+			continue;
+		event->address_len =
+			(size_t)n < sizeof(event->address) ? (size_t)n : sizeof(event->address);
+		memcpy(event->address, bytes, event->address_len);
+	}
+}
+
+/* --- events -------------------------------------------------------------------------------------- */
+
+/* A name relative to the working directory gets it in front; one relative to a directory that was
+ * given by descriptor stays as it is. */
+static void resolve(struct kaudit_event *event)
+{
+	bool relative = event->path.len == 0 || buf_bytes(&event->path)[0] != '/';
+	autobuf struct buf whole = BUF_INIT(KAUDIT_PATH_BYTES + 1);
+
+	if (!relative || event->cwd.len == 0 ||
+	    (event->openat && (int32_t)(uint32_t)event->dirfd != AT_FDCWD))
+		return;
+	if (buf_append(&whole, buf_bytes(&event->cwd), event->cwd.len, NULL) < 0 ||
+	    (event->cwd.len > 1 && buf_append(&whole, "/", 1, NULL) < 0) ||
+	    buf_append(&whole, buf_bytes(&event->path), event->path.len, NULL) < 0)
+		return;
+	buf_free(&event->path);
+	event->path = whole;
+	whole = (struct buf){0};
+}
+
+static bool is_whole(const struct kaudit_event *event)
+{
+	if (event->kind == KAUDIT_EXEC)
+		return event->words > 0;
+	if (event->kind == KAUDIT_OPEN)
+		return event->has_path;
+	return event->address_len > 0;
+}
+
+static void release(struct kaudit_event *event)
+{
+	buf_free(&event->exe);
+	buf_free(&event->argv);
+	buf_free(&event->cwd);
+	buf_free(&event->path);
+	*event = (struct kaudit_event){0};
+}
+
+static void finish(struct kaudit_events *events, struct kaudit_event *event)
+{
+	if (event->kind == KAUDIT_OPEN)
+		resolve(event);
+	if (event->kind == KAUDIT_EXEC && event->words < event->argc)
+		event->truncated = true;
+	if (is_whole(event))
+		events->done(events->data, event);
+	else
+		events->lost++;
+	release(event);
+}
+
+static struct kaudit_event *find(struct kaudit_events *events, uint64_t serial)
+{
+	for (size_t i = 0; i < KAUDIT_EVENTS; i++)
+		if (events->open[i].used && events->open[i].serial == serial)
+			return &events->open[i];
+	return NULL;
+}
+
+/* A free place, for which the oldest event goes if there is none. */
+static struct kaudit_event *find_place(struct kaudit_events *events)
+{
+	struct kaudit_event *oldest = &events->open[0];
+
+	for (size_t i = 0; i < KAUDIT_EVENTS; i++) {
+		if (!events->open[i].used)
+			return &events->open[i];
+		if (events->open[i].serial < oldest->serial)
+			oldest = &events->open[i];
+	}
+	finish(events, oldest);
+	return oldest;
+}
+
+static void begin(struct kaudit_events *events, const struct kaudit_stamp *stamp,
+		  struct kaudit_span fields)
+{
+	struct kaudit_event *event = find(events, stamp->serial);
+
+	if (event)
+		finish(events, event);
+	event = find_place(events);
+	*event = (struct kaudit_event){
+		.used = true, .serial = stamp->serial, .real_ms = stamp->real_ms};
+	if (!take_syscall(event, fields))
+		release(event); /* of no rule of ours */
+}
+
+void kaudit_events_take(struct kaudit_events *events, unsigned type, const char *text, size_t len)
+{
+	static const struct {
+		unsigned type;
+		void (*take)(struct kaudit_event *event, struct kaudit_span fields);
+	} parts[] = {{AUDIT_EXECVE, take_execve},
+		     {AUDIT_CWD, take_cwd},
+		     {AUDIT_PATH, take_path},
+		     {AUDIT_OPENAT2, take_openat2},
+		     {AUDIT_SOCKADDR, take_sockaddr}};
+	struct kaudit_stamp stamp;
+	struct kaudit_span fields;
+	struct kaudit_event *event;
+
+	if (!kaudit_header((struct kaudit_span){text, len}, &stamp, &fields))
+		return;
+	if (type == AUDIT_SYSCALL) {
+		begin(events, &stamp, fields);
+		return;
+	}
+	event = find(events, stamp.serial);
+	if (event && type == AUDIT_EOE)
+		finish(events, event);
+	for (size_t i = 0; event && i < ARRAY_SIZE(parts); i++)
+		if (parts[i].type == type)
+			parts[i].take(event, fields);
+}
+
+void kaudit_events_flush(struct kaudit_events *events)
+{
+	for (size_t i = 0; i < KAUDIT_EVENTS; i++)
+		if (events->open[i].used)
+			finish(events, &events->open[i]);
+}
+
+void kaudit_events_free(struct kaudit_events *events)
+{
+	for (size_t i = 0; i < KAUDIT_EVENTS; i++)
+		release(&events->open[i]);
+}

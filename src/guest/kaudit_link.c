@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/kaudit_link.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/netlink.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "guest/kaudit_event.h"
+
+/* Records that wait in the kernel: its memory, about a KiB each. */
+#define BACKLOG 2048
+/* Records a second that the kernel hands over; an event has about five. */
+#define RECORDS_PER_SECOND 20000
+#define RECEIVE_BYTES (1 << 20)
+#define ENABLED_AND_LOCKED 2
+#define MESSAGE_MAX 16384
+
+/* --- rules --------------------------------------------------------------------------------------- */
+
+struct rule {
+	const char *key; /* NULL: none */
+	struct audit_rule_data data;
+};
+
+static void add_field(struct rule *rule, uint32_t field, uint32_t op, uint32_t value)
+{
+	uint32_t i = rule->data.field_count++;
+
+	rule->data.fields[i] = field;
+	rule->data.fieldflags[i] = op;
+	rule->data.values[i] = value;
+}
+
+static void add_call(struct rule *rule, unsigned number)
+{
+	rule->data.mask[AUDIT_WORD(number)] |= AUDIT_BIT(number);
+}
+
+static struct rule exit_rule(uint32_t arch, const unsigned *calls, size_t count)
+{
+	struct rule rule = {.data = {.flags = AUDIT_FILTER_EXIT, .action = AUDIT_ALWAYS}};
+
+	add_field(&rule, AUDIT_ARCH, AUDIT_EQUAL, arch);
+	add_field(&rule, AUDIT_LOGINUID_SET, AUDIT_EQUAL, 1);
+	for (size_t i = 0; i < count; i++)
+		add_call(&rule, calls[i]);
+	return rule;
+}
+
+static void set_key(struct rule *rule, const char *key)
+{
+	add_field(rule, AUDIT_FILTERKEY, AUDIT_EQUAL, (uint32_t)strlen(key));
+	rule->key = key;
+}
+
+/* The system calls of a kind in one ABI; further conditions. */
+struct trace {
+	const char *key;
+	uint32_t arch;
+	unsigned calls[2];
+	size_t count;
+	uint32_t field, value; /* 0: none */
+};
+
+/* Numbers of the 32-bit calls of x86 are not in the headers of the 64-bit ones. */
+static const struct trace traces[] = {
+#if defined(__x86_64__)
+#define NATIVE AUDIT_ARCH_X86_64
+	{KAUDIT_KEY_OPEN, NATIVE, {SYS_open}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
+	{KAUDIT_KEY_CREAT, NATIVE, {SYS_creat}, 1, 0, 0},
+	{KAUDIT_KEY_EXEC, AUDIT_ARCH_I386, {11, 358}, 2, AUDIT_SUCCESS, 1},
+	{KAUDIT_KEY_OPEN, AUDIT_ARCH_I386, {5}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
+	{KAUDIT_KEY_CREAT, AUDIT_ARCH_I386, {8}, 1, 0, 0},
+	{KAUDIT_KEY_OPENAT, AUDIT_ARCH_I386, {295}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
+	{KAUDIT_KEY_OPENAT2, AUDIT_ARCH_I386, {437}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
+	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET},
+	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET6},
+#else /* the only other one that this is built for */
+#define NATIVE AUDIT_ARCH_AARCH64
+#endif
+	{KAUDIT_KEY_EXEC, NATIVE, {SYS_execve, SYS_execveat}, 2, AUDIT_SUCCESS, 1},
+	{KAUDIT_KEY_OPENAT, NATIVE, {SYS_openat}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
+	{KAUDIT_KEY_OPENAT2, NATIVE, {SYS_openat2}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
+	{KAUDIT_KEY_CONNECT, NATIVE, {SYS_connect}, 1, AUDIT_SADDR_FAM, AF_INET},
+	{KAUDIT_KEY_CONNECT, NATIVE, {SYS_connect}, 1, AUDIT_SADDR_FAM, AF_INET6},
+};
+
+/* sendto() with MSG_FASTOPEN is a connect by another name. */
+static const struct {
+	unsigned call;
+	uint32_t flags;
+} fast_opens[] = {{SYS_sendto, AUDIT_ARG3}, {SYS_sendmsg, AUDIT_ARG2}};
+
+static struct rule trace_rule(const struct trace *trace)
+{
+	struct rule rule = exit_rule(trace->arch, trace->calls, trace->count);
+
+	if (trace->field)
+		add_field(&rule, trace->field, AUDIT_EQUAL, trace->value);
+	set_key(&rule, trace->key);
+	return rule;
+}
+
+static struct rule fast_open_rule(unsigned call, uint32_t flags)
+{
+	struct rule rule = exit_rule(NATIVE, &call, 1);
+
+	add_field(&rule, flags, AUDIT_BIT_MASK, MSG_FASTOPEN);
+	set_key(&rule, KAUDIT_KEY_CONNECT);
+	return rule;
+}
+
+/* Records of these types are not made at all: what we do not read, we do not pay for. */
+static struct rule exclude_rule(uint32_t first, uint32_t last)
+{
+	struct rule rule = {.data = {.flags = AUDIT_FILTER_EXCLUDE, .action = AUDIT_NEVER}};
+
+	add_field(&rule, AUDIT_MSGTYPE, AUDIT_GREATER_THAN_OR_EQUAL, first);
+	add_field(&rule, AUDIT_MSGTYPE, AUDIT_LESS_THAN_OR_EQUAL, last);
+	memset(rule.data.mask, 0xff, sizeof(rule.data.mask));
+	return rule;
+}
+
+/* --- requests ------------------------------------------------------------------------------------ */
+
+static int post(struct kaudit_link *link, unsigned type, unsigned flags, const void *body,
+		size_t len)
+{
+	struct nlmsghdr head = {.nlmsg_len = (uint32_t)(NLMSG_HDRLEN + len),
+				.nlmsg_type = (uint16_t)type,
+				.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags)};
+	struct iovec parts[] = {{&head, sizeof(head)}, {(void *)(uintptr_t)body, len}};
+	const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+	const struct msghdr message = {.msg_name = (void *)(uintptr_t)&kernel,
+				       .msg_namelen = sizeof(kernel),
+				       .msg_iov = parts,
+				       .msg_iovlen = 2};
+
+	return sendmsg(link->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+/* The kernel answers before sendmsg() returns; records may be in front of the answer. */
+static int request(struct kaudit_link *link, const char *what, unsigned type, const void *body,
+		   size_t len, struct error *err)
+{
+	const char *text;
+	unsigned got;
+	size_t n;
+
+	if (post(link, type, NLM_F_ACK, body, len) < 0)
+		return error_errno(err, errno, "audit: %s", what);
+	while (kaudit_link_next(link, &got, &text, &n)) {
+		struct nlmsgerr answer;
+
+		if (got != NLMSG_ERROR || n < sizeof(answer))
+			continue;
+		memcpy(&answer, text, sizeof(answer));
+		return answer.error ? error_errno(err, -answer.error, "audit: %s", what) : 0;
+	}
+	return error_set(err, ERR_UNSUPPORTED, "audit: %s: the kernel does not answer", what);
+}
+
+static int set_status(struct kaudit_link *link, const char *what, struct audit_status status,
+		      struct error *err)
+{
+	return request(link, what, AUDIT_SET, &status, sizeof(status), err);
+}
+
+/* The key's text follows on the rule. */
+static int put_rule(struct kaudit_link *link, const struct rule *rule, const char *what,
+		    struct error *err)
+{
+	uint8_t body[sizeof(rule->data) + AUDIT_MAX_KEY_LEN];
+	struct audit_rule_data data = rule->data;
+
+	data.buflen = rule->key ? (uint32_t)strlen(rule->key) : 0;
+	memcpy(body, &data, sizeof(data));
+	if (rule->key)
+		memcpy(body + sizeof(data), rule->key, data.buflen);
+	return request(link, what, AUDIT_ADD_RULE, body, sizeof(data) + data.buflen, err);
+}
+
+static int put_rules(struct kaudit_link *link, struct error *err)
+{
+	static const struct {
+		uint32_t first, last;
+	} unread[] = {{0, AUDIT_SYSCALL - 1},
+		      {AUDIT_CONFIG_CHANGE, AUDIT_CONFIG_CHANGE},
+		      {AUDIT_BPRM_FCAPS, AUDIT_OPENAT2 - 1},
+		      {AUDIT_OPENAT2 + 1, UINT32_MAX}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(unread); i++) {
+		struct rule rule = exclude_rule(unread[i].first, unread[i].last);
+
+		if (put_rule(link, &rule, "unread records", err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
+		struct rule rule = trace_rule(&traces[i]);
+
+		if (put_rule(link, &rule, traces[i].key, err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(fast_opens); i++) {
+		struct rule rule = fast_open_rule(fast_opens[i].call, fast_opens[i].flags);
+
+		if (put_rule(link, &rule, "fast open", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Never in the way of a process: a full backlog drops, and silently. */
+static int begin(struct kaudit_link *link, struct error *err)
+{
+	const struct audit_status limits = {.mask = AUDIT_STATUS_FAILURE | AUDIT_STATUS_RATE_LIMIT |
+						    AUDIT_STATUS_BACKLOG_LIMIT |
+						    AUDIT_STATUS_BACKLOG_WAIT_TIME,
+					    .failure = AUDIT_FAIL_SILENT,
+					    .rate_limit = RECORDS_PER_SECOND,
+					    .backlog_limit = BACKLOG},
+				  ours = {.mask = AUDIT_STATUS_PID, .pid = (uint32_t)getpid()},
+				  on = {.mask = AUDIT_STATUS_ENABLED,
+					.enabled = ENABLED_AND_LOCKED};
+
+	if (set_status(link, "limits", limits, err) < 0 ||
+	    set_status(link, "receiver", ours, err) < 0 || put_rules(link, err) < 0)
+		return -1;
+	return set_status(link, "begin", on, err);
+}
+
+/* --- the link ------------------------------------------------------------------------------------ */
+
+int kaudit_link_open(struct kaudit_link *link, struct error *err)
+{
+	const int room = RECEIVE_BYTES;
+
+	*link = (struct kaudit_link){
+		.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_AUDIT)};
+	if (link->fd < 0)
+		return error_set(err, ERR_UNSUPPORTED, "this kernel has no audit: %s",
+				 strerror(errno));
+	if (setsockopt(link->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0 ||
+	    begin(link, err) < 0) {
+		if (!err->msg[0])
+			error_errno(err, errno, "audit");
+		kaudit_link_close(link);
+		return -1;
+	}
+	return 0;
+}
+
+void kaudit_link_close(struct kaudit_link *link)
+{
+	if (link->fd >= 0)
+		close(steal_fd(&link->fd));
+}
+
+void kaudit_link_ask(struct kaudit_link *link)
+{
+	(void)post(link, AUDIT_GET, 0, NULL, 0); /* asked again at the next time */
+}
+
+static void take_status(struct kaudit_link *link, const char *text, size_t len)
+{
+	const struct audit_status ours = {.mask = AUDIT_STATUS_PID, .pid = (uint32_t)getpid()};
+	struct audit_status status = {0};
+
+	memcpy(&status, text, len < sizeof(status) ? len : sizeof(status));
+	link->lost += status.lost - link->seen_lost;
+	link->seen_lost = status.lost;
+	if (status.pid != ours.pid)
+		(void)post(link, AUDIT_SET, 0, &ours, sizeof(ours));
+}
+
+/* Of each message the kernel says a length that is not always that of the datagram, which counts. */
+static bool receive(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
+{
+	static char message[MESSAGE_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct sockaddr_nl from = {0};
+	socklen_t from_len = sizeof(from);
+	struct nlmsghdr head;
+	ssize_t n;
+
+	do {
+		n = recvfrom(link->fd, message, sizeof(message), 0, (struct sockaddr *)&from,
+			     &from_len);
+	} while (n < 0 && (errno == EINTR || errno == ENOBUFS));
+	if (n < NLMSG_HDRLEN)
+		return false;
+	memcpy(&head, message, sizeof(head));
+	*type = from.nl_pid == 0 ? head.nlmsg_type : NLMSG_NOOP;
+	*text = message + NLMSG_HDRLEN;
+	*len = (size_t)n - NLMSG_HDRLEN;
+	return true;
+}
+
+bool kaudit_link_next(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
+{
+	while (link->fd >= 0 && receive(link, type, text, len)) {
+		if (*type != AUDIT_GET)
+			return true;
+		take_status(link, *text, *len);
+	}
+	return false;
+}

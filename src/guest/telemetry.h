@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The agent's side of the tracer: its process, and its messages on their way to the host. */
+#ifndef GUEST_TELEMETRY_H
+#define GUEST_TELEMETRY_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/proc.h"
+#include "guest/wire.h"
+
+struct telemetry {
+	struct loop *loop;
+	struct wire *control;
+	struct loop_watch *watch;
+	int fd;	      /* -1: not there, or over */
+	char *status; /* the tracer's first message, until the host is told */
+	bool works;   /* the kernel records what has a login uid */
+	bool told;    /* the status is with the host */
+	bool finishing;
+	struct proc proc;
+	/* It is known what can be traced. */
+	void (*known)(void *data);
+	void *data;
+};
+
+/* Starts run(out) in a child. Without a child what is `known`, at once or later, is that nothing is
+ * traced. */
+void telemetry_begin(struct telemetry *telemetry, struct loop *loop, struct wire *control,
+		     void (*run)(int out), void (*known)(void *data), void *data);
+/* The host is ready to be told. */
+void telemetry_tell(struct telemetry *telemetry);
+/* The control stream takes more. */
+void telemetry_go_on(struct telemetry *telemetry);
+/* Nothing of interest will happen any more: the tracer tells the rest, and is_over after that. */
+void telemetry_finish(struct telemetry *telemetry);
+bool telemetry_is_over(const struct telemetry *telemetry);
+void telemetry_free(struct telemetry *telemetry); /* accepts a zeroed one */
+
+#endif

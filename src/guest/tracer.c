@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/loop.h"
+#include "guest/console.h"
+#include "guest/kaudit_event.h"
+#include "guest/kaudit_link.h"
+#include "guest/telemetry_batch.h"
+#include "guest/written_files.h"
+
+/* What has happened is told so much later at most. */
+#define TELL_NS (100 * NS_PER_MS)
+/* The kernel is asked for what it dropped, while events come, and once more after the last. */
+#define ASK_NS NS_PER_S
+
+struct tracer {
+	struct loop *loop;
+	int out;
+	struct kaudit_link link;
+	struct kaudit_events events;
+	struct written_files files;
+	struct telemetry_batch batch;
+	struct loop_watch *tell, *ask;
+	bool quiet; /* nothing came since the kernel was asked last */
+	bool over;
+};
+
+/* One tracer is a process; most of it is the table of files. */
+static struct tracer tracer = {.link = {.fd = -1}, .files = {.fd = -1, .mounts = -1}};
+
+/* --- out ----------------------------------------------------------------------------------------- */
+
+/* An agent that is behind makes us lose records, and say so; nobody waits. */
+static void send_batch(struct tracer *t)
+{
+	uint64_t lost = t->batch.lost, count = t->batch.count;
+	autofree char *text = telemetry_batch_message(&t->batch);
+
+	if (!text || send(t->out, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		return;
+	t->batch.lost += lost + count;
+	t->over |= errno == EPIPE || errno == ECONNRESET;
+}
+
+static void add(struct tracer *t, char *record)
+{
+	if (!telemetry_batch_has_room(&t->batch, record))
+		send_batch(t);
+	telemetry_batch_add(&t->batch, record);
+}
+
+static void tell_written(struct tracer *t)
+{
+	for (size_t i = 0; i < t->files.count; i++)
+		if (written_files_is_ours(&t->files, &t->files.closed[i]))
+			add(t, telemetry_written_record(&t->files.closed[i]));
+	t->files.count = 0;
+}
+
+static void on_event(void *data, const struct kaudit_event *event)
+{
+	struct tracer *t = data;
+
+	if (!telemetry_is_of_interest(event))
+		return;
+	if (event->kind == KAUDIT_OPEN && event->exit >= 0)
+		written_files_opened(&t->files,
+				     makedev((unsigned)event->major, (unsigned)event->minor),
+				     event->inode);
+	add(t, telemetry_record(event));
+}
+
+/* --- in ------------------------------------------------------------------------------------------ */
+
+static void read_link(struct tracer *t)
+{
+	const char *text;
+	unsigned type;
+	size_t len;
+
+	while (kaudit_link_next(&t->link, &type, &text, &len)) {
+		kaudit_events_take(&t->events, type, text, len);
+		t->quiet = false;
+	}
+	t->batch.lost += t->link.lost + t->events.lost + t->files.lost;
+	t->link.lost = t->events.lost = t->files.lost = 0;
+}
+
+/* The records of an opening may come after the closing: the closings wait for the next telling. */
+static void on_tell(struct loop *loop, void *data)
+{
+	struct tracer *t = data;
+
+	(void)loop;
+	t->tell = NULL;
+	read_link(t);
+	tell_written(t);
+	send_batch(t);
+}
+
+static void on_ask(struct loop *loop, void *data);
+
+static void tell_soon(struct tracer *t)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (!t->tell)
+		t->tell = loop_add_timer(t->loop, now + TELL_NS, on_tell, t, NULL);
+	if (!t->ask)
+		t->ask = loop_add_timer(t->loop, now + ASK_NS, on_ask, t, NULL);
+}
+
+static void on_ask(struct loop *loop, void *data)
+{
+	struct tracer *t = data;
+
+	(void)loop;
+	t->ask = NULL;
+	if (t->quiet)
+		kaudit_events_flush(&t->events); /* what is missing does not come any more */
+	kaudit_link_ask(&t->link);
+	if (!t->quiet)
+		tell_soon(t);
+	t->quiet = true;
+}
+
+static void on_link(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct tracer *t = data;
+
+	(void)loop;
+	(void)fd;
+	(void)events;
+	read_link(t);
+	if (!t->quiet || t->batch.lost > 0)
+		tell_soon(t);
+}
+
+static void on_closing(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct tracer *t = data;
+
+	(void)loop;
+	(void)fd;
+	(void)events;
+	while (!written_files_read(&t->files)) {
+		read_link(t);
+		tell_written(t);
+	}
+	if (t->files.count > 0)
+		tell_soon(t);
+}
+
+static void on_mounts(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct tracer *t = data;
+
+	(void)loop;
+	(void)fd;
+	if (events & EPOLLPRI)
+		written_files_mark(&t->files);
+}
+
+static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct tracer *t = data;
+
+	(void)loop;
+	(void)fd;
+	(void)events;
+	t->over = true; /* it says nothing but its end */
+}
+
+/* --- the process --------------------------------------------------------------------------------- */
+
+static void say_status(struct tracer *t, bool syscalls, bool writes, const char *detail)
+{
+	autofree char *text = telemetry_status(syscalls, writes, detail);
+
+	if (!text || send(t->out, text, strlen(text), MSG_NOSIGNAL) < 0)
+		t->over = true;
+}
+
+static bool begin(struct tracer *t)
+{
+	struct error err = {0};
+	bool writes;
+
+	t->events.done = on_event;
+	t->events.data = t;
+	if (kaudit_link_open(&t->link, &err) < 0) {
+		say_status(t, false, false, err.msg);
+		return false;
+	}
+	writes = written_files_begin(&t->files, &err) == 0;
+	say_status(t, true, writes, err.msg);
+	return !t->over;
+}
+
+static int watch(struct tracer *t, struct error *err)
+{
+	t->loop = loop_new(err);
+	if (!t->loop || !loop_add_fd(t->loop, t->out, EPOLLIN, on_agent, t, err) ||
+	    !loop_add_fd(t->loop, t->link.fd, EPOLLIN, on_link, t, err))
+		return -1;
+	if (t->files.fd >= 0 && !loop_add_fd(t->loop, t->files.fd, EPOLLIN, on_closing, t, err))
+		return -1;
+	if (t->files.mounts >= 0 &&
+	    !loop_add_fd(t->loop, t->files.mounts, EPOLLPRI, on_mounts, t, err))
+		return -1;
+	return 0;
+}
+
+static int follow(struct tracer *t, struct error *err)
+{
+	if (watch(t, err) < 0)
+		return -1;
+	while (!t->over)
+		if (loop_once(t->loop, -1, err) < 0)
+			return -1;
+	return 0;
+}
+
+static void tell_the_rest(struct tracer *t)
+{
+	read_link(t);
+	kaudit_events_flush(&t->events);
+	(void)written_files_read(&t->files);
+	tell_written(t);
+	send_batch(t);
+}
+
+void tracer_run(int out)
+{
+	struct error err = {0};
+
+	prctl(PR_SET_NAME, "microagent-trace");
+	fd_close_others(&out, 1);
+	tracer.out = out;
+	if (!begin(&tracer))
+		return;
+	if (follow(&tracer, &err) < 0)
+		console_line("telemetry: %s", err.msg);
+	tell_the_rest(&tracer);
+}
