@@ -52,7 +52,9 @@ static json_t *publish_json(const char *word, struct error *err)
 		second ? port_of(second + 1, len - (size_t)(second + 1 - word), 65535) : -1;
 
 	if (host < 0 || guest < 0 || first == word || (slash && strcmp(slash, "/tcp") != 0)) {
-		error_set(err, ERR_INVALID, "\"%.100s\" is not [HOST:]HOSTPORT:GUESTPORT[/tcp]",
+		error_set(err, ERR_INVALID,
+			  "\"%.100s\" is not [HOST:]HOSTPORT:GUESTPORT[/tcp] with ports from 1 to "
+			  "65535",
 			  word);
 		return NULL;
 	}

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
 #include "api/api.h"
 #include "base/cleanup.h"
 
@@ -28,12 +31,36 @@ int exec_must_run(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
+/* Why the machine does not run on although it is up, which its event says; "" when it does. */
+static void why_paused(const struct workspace *ws, char *out, size_t size)
+{
+	json_auto_t *event = NULL;
+	enum state state;
+	const char *detail;
+
+	out[0] = '\0';
+	if (workspace_state(ws, &state, &event, NULL) < 0)
+		return;
+	detail = json_string_value(json_object_get(event, "detail"));
+	if (detail && strncmp(detail, "paused: ", 8) == 0)
+		snprintf(out, size, "%s", detail);
+}
+
 int exec_explain_lost(const struct workspace *ws, struct error *err)
 {
 	const struct error why = err ? *err : (struct error){0};
 
-	if (why.code != ERR_UNAVAILABLE && why.code != ERR_NOT_FOUND)
+	char paused[160];
+
+	if (why.code != ERR_UNAVAILABLE && why.code != ERR_NOT_FOUND && why.code != ERR_TIMEOUT)
 		return -1;
+	why_paused(ws, paused, sizeof(paused));
+	if (*paused)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "workspace \"%s\" is %s; it goes on when there is room again",
+				 ws->id, paused);
+	if (why.code == ERR_TIMEOUT)
+		return error_prefix(err, "workspace \"%s\"", ws->id);
 	return error_set(err, why.code,
 			 "workspace \"%s\": %s: `microagent status %s` says what became of it",
 			 ws->id, why.msg, ws->id);

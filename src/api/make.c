@@ -81,6 +81,12 @@ static int name_taken(const char *name, const struct make *make, struct error *e
 				 "there is a workspace \"%s\" in %s already: choose another name, "
 				 "or `microagent delete %s` first",
 				 name, make->dir.path, name);
+	snprintf(path, sizeof(path), "%s/" WORKSPACE_MAKING, name);
+	if (faccessat(make->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return error_set(err, ERR_CONFLICT,
+				 "a workspace \"%s\" is being made in %s just now: choose another "
+				 "name",
+				 name, make->dir.path);
 	return error_set(err, ERR_CONFLICT,
 			 "%s/%s is there already and is not a workspace of microagent: choose "
 			 "another name",

@@ -16,6 +16,15 @@ static const char *state_of(const json_t *response)
 	return state ? state : "unknown";
 }
 
+/* What a person wants to know of an end that was none in order. */
+static const char *trouble_of(const json_t *response)
+{
+	const char *detail =
+		json_string_value(json_object_get(json_object_get(response, "event"), "detail"));
+
+	return detail && strstr(detail, "unclean") ? detail : NULL;
+}
+
 static json_t *failure_json(const char *name, const struct error *why, struct error *err)
 {
 	json_auto_t *failure = json_object();
@@ -44,6 +53,8 @@ static int act(struct cli *cli, struct microagent *agent, const char *name, each
 		response = failure_json(name, &why, err);
 	} else if (!cli->json) {
 		printf("%s: %s\n", name, foretold ? foretold : state_of(response));
+		if (trouble_of(response))
+			cli_warn("%s: %s", name, trouble_of(response));
 	}
 	if (!response || json_array_append_new(list, response) < 0)
 		return response ? error_errno(err, ENOMEM, "answers") : -1;

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "store/internal.h"
 
 #define RECORD_BYTES 65536
 
@@ -49,7 +50,7 @@ static const char *env(const char *name)
 char *cache_dir(struct error *err)
 {
 	const char *dir = env("MICROAGENT_CACHE_DIR"), *xdg = env("XDG_CACHE_HOME");
-	const char *home = env("HOME");
+	autofree char *home = home_dir();
 	autofree char *path = NULL;
 
 	if (dir)
@@ -61,8 +62,8 @@ char *cache_dir(struct error *err)
 		path = path_join(home, ".cache/microagent", err);
 	} else {
 		error_set(err, ERR_NOT_FOUND,
-			  "no place for the cache: neither MICROAGENT_CACHE_DIR, XDG_CACHE_HOME "
-			  "nor HOME is set");
+			  "no place for the cache: neither MICROAGENT_CACHE_DIR nor XDG_CACHE_HOME "
+			  "is set, and there is no home directory");
 		return NULL;
 	}
 	return path ? path_absolute(path, err) : NULL;

@@ -23,4 +23,7 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
  * lease's file open, "" when none is to be seen. Returns the pid of the first, or 0. */
 pid_t lease_holders(int lease, char *out, size_t size);
 
+/* $HOME, else what the user's entry says; malloc'd. NULL: there is none. */
+char *home_dir(void);
+
 #endif

@@ -83,8 +83,7 @@ void state_dir_close(struct state_dir *dir)
 	dir->fd = -1;
 }
 
-/* Below $HOME, else below what the user's entry says; malloc'd. */
-static char *home_state_dir(struct error *err)
+char *home_dir(void)
 {
 	const char *home = getenv("HOME");
 	struct passwd entry, *found = NULL;
@@ -95,12 +94,17 @@ static char *home_state_dir(struct error *err)
 			found = NULL;
 		home = found ? found->pw_dir : NULL;
 	}
-	if (!home || *home != '/') {
-		error_set(err, ERR_NOT_FOUND,
-			  "no home directory for the state; set MICROAGENT_STATE_DIR");
-		return NULL;
-	}
-	return path_join(home, ".microagent", err);
+	return home && *home == '/' ? strdup(home) : NULL;
+}
+
+static char *home_state_dir(struct error *err)
+{
+	autofree char *home = home_dir();
+
+	if (home)
+		return path_join(home, ".microagent", err);
+	error_set(err, ERR_NOT_FOUND, "no home directory for the state; set MICROAGENT_STATE_DIR");
+	return NULL;
 }
 
 char *state_dir_default(const char *option, struct error *err)

@@ -103,8 +103,9 @@ static int lock_file(int fd, const char *path, bool read_only, struct error *err
 {
 	if (flock(fd, (read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return 0;
-	return error_set(err, ERR_CONFLICT, "%s is attached to another running workspace%s", path,
-			 read_only ? ", which writes to it" : "");
+	return error_set(err, ERR_CONFLICT,
+			 "%s is attached to a workspace that runs%s: `microagent list` shows them",
+			 path, read_only ? " and writes to it" : "");
 }
 
 static bool is_same_file(int a, int b)

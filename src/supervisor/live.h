@@ -89,6 +89,8 @@ void live_asked_by(struct live *live, const json_t *request);
 bool live_record_pending(struct live *live);
 /* Takes room on the disk for the last records; the end gives it back with the sockets. */
 void live_reserve(struct live *live);
+/* Half of it again, for what is to be recorded while the disk is full and the VM is paused. */
+void live_reserve_some_back(struct live *live);
 /* Writes runtime.json from what is known; a mark is a monotonic time under timings. */
 void live_mark(struct live *live, const char *name);
 void live_runtime_write(struct live *live);

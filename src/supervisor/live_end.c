@@ -109,7 +109,7 @@ void live_fail(struct live *live, enum error_code code, const char *text)
 	if (*tail)
 		error_set(&cause, code, "%s; serial.log ends: %s", text, tail);
 	else
-		error_set(&cause, code, "%s; serial.log is empty", text);
+		error_set(&cause, code, "%s; the guest said nothing on its serial console", text);
 	live_end(live, INTENT_FAILED, &cause);
 }
 

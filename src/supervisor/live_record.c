@@ -3,8 +3,10 @@
  * What the live supervisor writes down. A disk without room delays a record and loses none: events
  * and the result wait in memory and are tried again on the disk timer and at the end.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -130,6 +132,14 @@ void live_keep_result(struct live *live, json_t *result)
  * A disk that is full when the VM ends must not make `halted` into "ended without a word": room for
  * the last records is taken at the start and given back for them.
  */
+void live_reserve_some_back(struct live *live)
+{
+	autoclose int fd = openat(live->ws.fd, LEFTOVER_RESERVE, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && ftruncate(fd, RESERVE_BYTES / 2) < 0)
+		log_line(&live->log, "reserve: %s", strerror(errno));
+}
+
 void live_reserve(struct live *live)
 {
 	autoclose int fd = openat(live->ws.fd, LEFTOVER_RESERVE,

@@ -81,6 +81,7 @@ static void on_room_timer(struct loop *loop, void *data)
 		return;
 	}
 	live->paused = false;
+	live_reserve(live);
 	if (live->backend->resume(live->vm, &err) < 0) {
 		live_fail(live, err.code, err.msg);
 		return;
@@ -115,6 +116,7 @@ static void on_disk_full(void *data, const char *serial, const char *reason)
 	if (live->paused)
 		return;
 	live->paused = true;
+	live_reserve_some_back(live);
 	snprintf(text, sizeof(text), "paused: no space left for the guest's disk \"%.64s\": %.100s",
 		 disk_name(live, serial), reason);
 	if (live->outcome.intent == INTENT_NONE)

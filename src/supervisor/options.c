@@ -57,8 +57,8 @@ static int parse_fd(const char *name, const char *text, int *out, struct error *
 	errno = 0;
 	value = text ? strtol(text, &end, 10) : -1;
 	if (!text || end == text || *end || errno || value < 3 || value > 1 << 20)
-		return error_set(err, ERR_INVALID, "%s needs the number of an open descriptor",
-				 name);
+		return error_set(err, ERR_INVALID,
+				 "%s needs the number of an open descriptor, 3 or more", name);
 	if (fcntl((int)value, F_GETFD) < 0)
 		return error_set(err, ERR_INVALID, "%s: descriptor %ld is not open", name, value);
 	if (fd_cloexec((int)value, true, err) < 0)

@@ -70,6 +70,11 @@ int publish_listen(const json_t *forward, struct error *err)
 			"-ltnp shows it; a workspace and its clone publish the same "
 			"ports), or make the workspace with another port",
 			name);
+	if (errno == EACCES || errno == EPERM)
+		return error_set(err, ERR_DENIED,
+				 "cannot publish %s: ports below 1024 are root's; choose one from "
+				 "1024 on",
+				 name);
 	return error_errno(err, errno, "cannot publish %s", name);
 }
 

@@ -172,6 +172,11 @@ def test_every_machine(host, which):
     host("delete", "w", check=0)
 
 
+def free_bytes(path):
+    fs = os.statvfs(path)
+    return fs.f_bavail * fs.f_frsize
+
+
 def test_a_full_disk_pauses_the_machine(host):
     """The image of a further disk outgrows its file system: the guest waits, and goes on with room."""
     if os.getuid() != 0:
@@ -192,6 +197,35 @@ def test_a_full_disk_pauses_the_machine(host):
         assert writer.returncode == 0
         assert sh(host, "w", "wc -c < /data/f").strip() == str(32 << 20)
         assert host.json("status", "w")["event"]["state"] == "running"
+        host("kill", "w", check=0)
+        host("delete", "w", check=0)
+    finally:
+        host("kill", "w")
+        subprocess.run(["umount", small], check=True)
+
+
+def test_a_full_disk_below_everything_is_told(host):
+    """The workspace itself is on the disk that is full: the pause is recorded all the same, each time."""
+    if os.getuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    small = host.base / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m,mode=700", "tmpfs", small], check=True)
+    host.env["MICROAGENT_STATE_DIR"] = str(small / "state")
+    try:
+        host("create", "w", "--memory", 128, "--cpus", 1, check=0)
+        host("start", "w", check=0)
+        events = small / "state" / "w" / "events.json"
+        for times in (1, 2):
+            writer = host.popen("exec", "w", "--", "dd", "if=/dev/urandom", "of=/workspace/f", "bs=1M", "count=48", "conv=fsync")
+            wait_until(lambda: events.read_text().count("paused: no space left") == times, "the pause")
+            assert host.json("status", "w")["event"]["detail"].startswith("paused: no space left")
+            assert "w" in host("list", check=0).stdout and "paused" in host("list", check=0).stdout
+            subprocess.run(["mount", "-o", f"remount,size={100 * times}m", small], check=True)
+            writer.communicate(timeout=HANG_S)
+            assert writer.returncode == 0 and events.read_text().count("resumed") == times
+            host("exec", "w", "--", "rm", "/workspace/f", check=0)
+            subprocess.run(["fallocate", "-l", str(int(free_bytes(small)) - (18 << 20)), small / f"fill{times}"], check=True)
         host("kill", "w", check=0)
         host("delete", "w", check=0)
     finally:
