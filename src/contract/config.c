@@ -27,7 +27,7 @@ static const char *const config_keys[] = {"kernelPath",	    "initrdPath", "rootf
 					  "timeoutSeconds", "network",	  "vsockListeners",
 					  "accelerator",    "shares",	  "bundles",
 					  "mediation",	    "outputs",	  "image",
-					  "cgroup",	    NULL};
+					  "cgroup",	    "cwd",	  NULL};
 
 /* The first error in this order is the one that is told. */
 static int (*const sections[])(struct config_decode *d, struct error *err) = {
@@ -100,6 +100,7 @@ void config_bind(json_t *normalised, struct config *out)
 		.command = json_object_get(n, "command"),
 		.env = json_object_get(n, "env"),
 		.user = text_of(n, "user"),
+		.cwd = text_of(n, "cwd"),
 		.hostname = text_of(n, "hostname"),
 		.timeout_seconds = number_of(n, "timeoutSeconds"),
 		.network_allow = json_object_get(network, "allow"),

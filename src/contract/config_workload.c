@@ -11,6 +11,7 @@
 /* What the kernel takes as a host name (__NEW_UTS_LEN), and as a user name (LOGIN_NAME_MAX). */
 #define HOSTNAME_BYTES 64
 #define USER_BYTES 256
+#define CWD_BYTES 4096 /* PATH_MAX */
 /* Ten years: what the guest's agent takes. */
 #define TIMEOUT_SECONDS_MAX (INT64_C(10) * 366 * 24 * 3600)
 
@@ -84,6 +85,22 @@ static int decode_user(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "user", user, err);
 }
 
+static int decode_cwd(struct config_decode *d, struct error *err)
+{
+	const char *cwd = NULL;
+
+	if (decode_text(d->in, "config", "cwd", JSON_OPTIONAL, &cwd, err) < 0)
+		return -1;
+	if (!cwd)
+		return 0;
+	if (cwd[0] != '/' || strlen(cwd) >= CWD_BYTES)
+		return error_set(err, ERR_INVALID,
+				 "config.cwd must be an absolute path of the guest, and is "
+				 "\"%.200s\"",
+				 cwd);
+	return json_put_string(d->out, "cwd", cwd, err);
+}
+
 static bool is_hostname(const char *name)
 {
 	size_t len = strlen(name);
@@ -118,7 +135,7 @@ int decode_workload(struct config_decode *d, struct error *err)
 	int64_t timeout = 0;
 
 	if (decode_command(d, err) < 0 || decode_env(d, err) < 0 || decode_user(d, err) < 0 ||
-	    decode_hostname(d, err) < 0)
+	    decode_cwd(d, err) < 0 || decode_hostname(d, err) < 0)
 		return -1;
 	if (json_get_int(d->in, "config", "timeoutSeconds", JSON_OPTIONAL, 0, TIMEOUT_SECONDS_MAX,
 			 &timeout, err) < 0)

@@ -43,6 +43,7 @@ struct config {
 	const json_t *command;		/* array of strings or NULL: no workload */
 	const json_t *env;		/* object of strings or NULL */
 	const char *user;		/* NULL: the guest's default */
+	const char *cwd;		/* absolute, in the guest; NULL: the user's home */
 	const char *hostname;		/* NULL: derived from runtimeID */
 	int64_t timeout_seconds;	/* of the workload; 0: none */
 	const json_t *network_allow;	/* array of prefixes or NULL */

@@ -128,6 +128,8 @@ static int put_workload(json_t *message, const struct config *config, struct err
 		return -1;
 	if (config->user && json_put_string(message, "user", config->user, err) < 0)
 		return -1;
+	if (config->cwd && json_put_string(message, "cwd", config->cwd, err) < 0)
+		return -1;
 	if (config->timeout_seconds > 0)
 		return json_put(message, "timeoutSeconds", json_integer(config->timeout_seconds),
 				err);

@@ -111,6 +111,7 @@ static void everything_given(void **state)
 		LEAST
 		",\"initrdPath\":\"/i\",\"memoryMiB\":64,\"cpuCount\":4,\"accelerator\":\"kvm\","
 		"\"command\":[\"a\",\"\"],\"env\":{\"A\":\"\"},\"user\":\"u\",\"hostname\":\"h\","
+		"\"cwd\":\"/w\","
 		"\"timeoutSeconds\":9,\"cgroup\":\"/g/\",\"image\":{\"imageRef\":\"i\"},"
 		"\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}");
 	const struct config *c = &request.config;
@@ -124,6 +125,7 @@ static void everything_given(void **state)
 	assert_int_equal(json_object_size(c->env), 1);
 	assert_string_equal(c->user, "u");
 	assert_string_equal(c->hostname, "h");
+	assert_string_equal(c->cwd, "/w");
 	assert_int_equal(c->timeout_seconds, 9);
 	assert_string_equal(c->cgroup, "/g");
 	assert_int_equal(json_object_size(c->image), 1);

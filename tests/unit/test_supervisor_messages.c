@@ -145,7 +145,8 @@ static void hostnames(void **state)
 static void the_config_message(void **state)
 {
 	json_auto_t *command = json_pack("[s,s]", "sleep", "1");
-	struct config config = {.command = command, .user = "root", .timeout_seconds = 5};
+	struct config config = {
+		.command = command, .user = "root", .cwd = "/w", .timeout_seconds = 5};
 	struct error err = {0};
 	json_auto_t *with = control_config(&config, "W", true, &err);
 	json_auto_t *without = NULL;
@@ -155,6 +156,7 @@ static void the_config_message(void **state)
 	assert_true(json_is_true(json_object_get(with, "attach")));
 	assert_true(json_equal(json_object_get(with, "command"), command));
 	assert_int_equal(json_integer_value(json_object_get(with, "timeoutSeconds")), 5);
+	assert_string_equal(json_string_value(json_object_get(with, "cwd")), "/w");
 	config = (struct config){.hostname = "h"};
 	without = control_config(&config, "W", true, &err);
 	assert_string_equal(json_string_value(json_object_get(without, "hostname")), "h");
@@ -162,6 +164,7 @@ static void the_config_message(void **state)
 	assert_true(json_is_false(json_object_get(without, "attach")));
 	assert_null(json_object_get(without, "command"));
 	assert_null(json_object_get(without, "user"));
+	assert_null(json_object_get(without, "cwd"));
 	assert_null(json_object_get(without, "timeoutSeconds"));
 }
 
