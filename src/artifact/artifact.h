@@ -24,6 +24,7 @@ struct artifact_options {
 	const char *modules; /* initrd: a segment; kernel-install: a directory lib/modules/V */
 	const char *from;    /* a file instead of the package */
 	const char *name;    /* of a custom kernel */
+	const char *size;    /* image-import: MiB */
 	char *const *words;  /* what is left of the command line */
 	size_t word_count;
 };
@@ -34,7 +35,8 @@ struct artifact_options {
  */
 typedef int artifact_fn(const struct artifact_options *opts, struct error *err);
 artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_kernel_install,
-	artifact_kernel_build, artifact_kernel_refresh, artifact_image_build, artifact_bundle_build;
+	artifact_kernel_build, artifact_kernel_refresh, artifact_image_build, artifact_image_import,
+	artifact_image_remove, artifact_bundle_build;
 
 /* The path of microagent-init: --init, else beside the executable. malloc'd. */
 char *artifact_init_path(const struct artifact_options *opts, struct error *err);

@@ -49,6 +49,7 @@ static int make(const struct ext4_spec *spec, const struct environment *env, con
 		const char *file, struct error *err)
 {
 	autobuf struct buf extended = BUF_INIT(0), journal = BUF_INIT(0);
+	char inodes[24];
 	const char *argv[] = {"mke2fs", "-q",  "-F",	   "-t",    "ext4",	 "-b", "4096",
 			      "-I",	"256", "-i",	   "16384", "-m",	 "0",  "-O",
 			      features, "-U",  spec->uuid, "-L",    spec->label, "-E", NULL,
@@ -62,6 +63,11 @@ static int make(const struct ext4_spec *spec, const struct environment *env, con
 		return -1;
 	argv[20] = buf_string(&extended);
 	argv[22] = buf_string(&journal);
+	if (spec->inodes > 0) {
+		snprintf(inodes, sizeof(inodes), "%" PRIu64, spec->inodes);
+		argv[9] = "-N";
+		argv[10] = inodes;
+	}
 	return tool_run(&mke2fs, err);
 }
 
@@ -108,6 +114,58 @@ static int set_entry(struct buf *out, const struct tree_entry *entry, struct err
 	return 0;
 }
 
+/* A value can be any bytes: debugfs reads it from a file. */
+static int set_xattr(struct buf *out, const char *path, const struct tree_xattr *xattr,
+		     const char *value, struct error *err)
+{
+	autoclose int fd = open(value, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", value);
+	if (fd_write_all(fd, xattr->value, xattr->len, err) < 0 ||
+	    buf_printf(out, err, "ea_set -f ") < 0 || quote(out, value, err) < 0 ||
+	    buf_printf(out, err, " ") < 0 || quote(out, path, err) < 0 ||
+	    buf_printf(out, err, " ") < 0 || quote(out, xattr->name, err) < 0)
+		return -1;
+	return buf_printf(out, err, "\n");
+}
+
+/* "<file>.value-N": of the attribute N of all. */
+static char *value_file(const char *file, size_t n, struct error *err)
+{
+	autobuf struct buf b = BUF_INIT(0);
+
+	return buf_printf(&b, err, "%s.value-%zu", file, n) < 0 ? NULL : buf_steal_string(&b, err);
+}
+
+static int set_xattrs(struct buf *out, const struct tree *tree, const char *file, struct error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < tree->count; i++)
+		for (size_t j = 0; j < tree->entries[i].xattr_count; j++) {
+			autofree char *value = value_file(file, n++, err);
+
+			if (!value || set_xattr(out, tree->entries[i].path,
+						&tree->entries[i].xattrs[j], value, err) < 0)
+				return -1;
+		}
+	return 0;
+}
+
+static void remove_values(const struct tree *tree, const char *file)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < tree->count; i++)
+		for (size_t j = 0; j < tree->entries[i].xattr_count; j++) {
+			autofree char *value = value_file(file, n++, NULL);
+
+			if (value)
+				unlink(value);
+		}
+}
+
 /* debugfs ends with 0 whatever it met: anything on its stderr but its banner is a failure. */
 static int check_errors(struct buf *errors, struct error *err)
 {
@@ -128,6 +186,8 @@ static int set_attributes(const struct tree *tree, const struct environment *env
 	const char *argv[] = {"debugfs", "-w", "-f", "/dev/stdin", file, NULL};
 	struct tool debugfs = {.argv = argv, .env = env->vars, .errors = &errors};
 
+	if (set_xattrs(&script, tree, file, err) < 0)
+		return -1;
 	for (size_t i = 0; i < tree->count; i++)
 		if (set_entry(&script, &tree->entries[i], err) < 0)
 			return -1;
@@ -153,16 +213,20 @@ int ext4_make(const struct ext4_spec *spec, const struct tree *tree, const char 
 {
 	static const char *const tools[] = {"mke2fs", "debugfs", "e2fsck", NULL};
 	struct environment env = {0};
+	int result;
 
 	if (tool_require("making an image", tools, err) < 0 ||
 	    create_file(file, spec->size, err) < 0)
 		return -1;
 	fixed_environment(&env, spec);
 	progress_stage("making the file system");
-	if (make(spec, &env, stage, file, err) < 0 || set_attributes(tree, &env, file, err) < 0 ||
-	    check(&env, file, err) < 0) {
+	result = make(spec, &env, stage, file, err);
+	if (result == 0)
+		result = set_attributes(tree, &env, file, err);
+	if (result == 0)
+		result = check(&env, file, err);
+	remove_values(tree, file);
+	if (result < 0)
 		unlink(file);
-		return -1;
-	}
-	return 0;
+	return result;
 }

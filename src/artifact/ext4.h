@@ -16,7 +16,8 @@ struct ext4_spec {
 	const char *uuid; /* also the seed of directory hashes */
 	uint64_t size;	  /* bytes; the file is sparse */
 	unsigned journal_mib;
-	int64_t time; /* seconds since 1970, not 0 */
+	int64_t time;	 /* seconds since 1970, not 0 */
+	uint64_t inodes; /* 0: one for 16 KiB of the file system */
 };
 
 /* stage holds the tree's data. file must not exist. */

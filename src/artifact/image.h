@@ -15,7 +15,8 @@
 struct image_spec {
 	const char *name, *kind; /* of the entry */
 	struct ext4_spec ext4;
-	const char *user; /* recorded */
+	const char *user; /* recorded; NULL: none */
+	json_t *extra;	  /* further members of the record; NULL: none */
 };
 
 /* Whether the cache's entry of that name was made from this recipe. */
@@ -23,7 +24,15 @@ bool image_is_built(const char *name, const char *recipe_sha256);
 /* From the data in <scratch>/root and the tree's list to the entry. */
 int image_publish(const struct place *place, const struct image_spec *spec, const struct tree *tree,
 		  const char *recipe_sha256, struct error *err);
-int image_answer(const struct artifact_options *opts, const char *name, struct error *err);
+/* done: "is built". */
+int image_answer(const struct artifact_options *opts, const char *name, const char *done,
+		 struct error *err);
+
+/* Whether an image of the cache was made from that recipe, under whatever name. */
+bool image_has_twin(const char *recipe_sha256);
+/* Makes it an entry of that name too, which was imported from ref. */
+int image_link_twin(const struct place *place, const char *name, const char *recipe_sha256,
+		    const char *ref, struct error *err);
 
 int image_build_busybox(const struct artifact_options *opts, struct error *err);
 int image_build_debian(const struct artifact_options *opts, struct error *err);

@@ -201,7 +201,7 @@ int image_build_busybox(const struct artifact_options *opts, struct error *err)
 	if (!busybox || describe(&tree, busybox, err) < 0 || recipe_digest(&tree, recipe, err) < 0)
 		return -1;
 	if (!opts->rebuild && image_is_built(busybox_spec.name, recipe))
-		return image_answer(opts, busybox_spec.name, err);
+		return image_answer(opts, busybox_spec.name, "is built", err);
 	progress_stage("building the busybox image");
 	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0)
 		return -1;
@@ -209,5 +209,5 @@ int image_build_busybox(const struct artifact_options *opts, struct error *err)
 	if (!stage || tree_stage(&tree, stage, err) < 0 ||
 	    image_publish(&place, &busybox_spec, &tree, recipe, err) < 0)
 		return -1;
-	return image_answer(opts, busybox_spec.name, err);
+	return image_answer(opts, busybox_spec.name, "is built", err);
 }

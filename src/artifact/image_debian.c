@@ -287,12 +287,12 @@ int image_build_debian(const struct artifact_options *opts, struct error *err)
 	if (recipe_digest(recipe, err) < 0)
 		return -1;
 	if (!opts->rebuild && image_is_built(debian_spec.name, recipe))
-		return image_answer(opts, debian_spec.name, err);
+		return image_answer(opts, debian_spec.name, "is built", err);
 	if (require_tools(err) < 0 || place_open(CACHE_IMAGES, "image-debian", &place, err) < 0)
 		return -1;
 	/* Another run may have built it while we waited. */
 	if ((opts->rebuild || !image_is_built(debian_spec.name, recipe)) &&
 	    build(&place, recipe, err) < 0)
 		return -1;
-	return image_answer(opts, debian_spec.name, err);
+	return image_answer(opts, debian_spec.name, "is built", err);
 }

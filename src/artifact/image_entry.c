@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "artifact/image.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,8 +36,12 @@ static json_t *new_record(const struct image_spec *spec, const char *sha, const 
 	    json_put_string(record, "sha256", sha, err) < 0 ||
 	    json_put_string(record, "recipeSha256", recipe, err) < 0 ||
 	    json_put(record, "sizeBytes", json_integer((json_int_t)spec->ext4.size), err) < 0 ||
-	    json_put_string(record, "user", spec->user, err) < 0)
+	    (spec->user && json_put_string(record, "user", spec->user, err) < 0))
 		return NULL;
+	if (spec->extra && json_object_update(record, spec->extra) < 0) {
+		error_errno(err, ENOMEM, "image");
+		return NULL;
+	}
 	return json_incref(record);
 }
 
@@ -60,7 +65,8 @@ int image_publish(const struct place *place, const struct image_spec *spec, cons
 	return place_record(place, spec->name, record, err);
 }
 
-int image_answer(const struct artifact_options *opts, const char *name, struct error *err)
+int image_answer(const struct artifact_options *opts, const char *name, const char *done,
+		 struct error *err)
 {
 	struct cache_image image = {0};
 	json_auto_t *answer = json_object();
@@ -71,7 +77,7 @@ int image_answer(const struct artifact_options *opts, const char *name, struct e
 	if (json_put_string(answer, "name", image.name, err) == 0 &&
 	    json_put_string(answer, "path", image.path, err) == 0 &&
 	    json_put_string(answer, "sha256", image.sha256, err) == 0)
-		result = artifact_answer(opts, answer, err, "image %s is built", image.name);
+		result = artifact_answer(opts, answer, err, "image %s %s", image.name, done);
 	cache_image_free(&image);
 	return result;
 }

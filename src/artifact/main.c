@@ -38,6 +38,8 @@ static const struct artifact_option {
 	 "FILE: use this kernel, package or archive"},
 	{"name", OPTION_TEXT, offsetof(struct artifact_options, name),
 	 "NAME: of a kernel from FILE"},
+	{"size", OPTION_TEXT, offsetof(struct artifact_options, size),
+	 "MIB: of the imported image's disk (default: its contents and 1024, at most 4096)"},
 };
 
 static const struct artifact_command {
@@ -77,6 +79,12 @@ static const struct artifact_command {
 	 "make an image of that kind",
 	 artifact_image_build,
 	 {"rebuild"}},
+	{"image-import",
+	 "NAME REF",
+	 "make an image of one of the OCI or of Docker",
+	 artifact_image_import,
+	 {"size", "rebuild"}},
+	{"image-remove", "NAME", "remove an image from the cache", artifact_image_remove, {0}},
 };
 
 static int print_help(void)

@@ -51,6 +51,7 @@ static const struct {
 	{"mmdebstrap", "mmdebstrap"},
 	{"busybox", "busybox-static"},
 	{"newuidmap", "uidmap"},
+	{"skopeo", "skopeo"},
 	{"nice", "coreutils"},
 	{"gelf.h", "libelf-dev"},
 	{"strip", "binutils"},

@@ -12,11 +12,21 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
+void tree_xattrs_free(struct tree_xattr *xattrs, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(xattrs[i].name);
+		free(xattrs[i].value);
+	}
+	free(xattrs);
+}
+
 static void free_entry(struct tree_entry *entry)
 {
 	free(entry->path);
 	free(entry->data);
 	free(entry->from);
+	tree_xattrs_free(entry->xattrs, entry->xattr_count);
 }
 
 void tree_free(struct tree *tree)
@@ -113,6 +123,14 @@ int tree_add_staged(struct tree *tree, const char *path, mode_t mode, uid_t uid,
 	entry->time = time;
 	entry->staged = true;
 	return 0;
+}
+
+void tree_give_xattrs(struct tree *tree, struct tree_xattr *xattrs, size_t count)
+{
+	struct tree_entry *entry = &tree->entries[tree->count - 1];
+
+	entry->xattrs = xattrs;
+	entry->xattr_count = count;
 }
 
 static int describe(const struct tree_entry *entry, struct buf *out, struct error *err)

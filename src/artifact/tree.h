@@ -15,15 +15,25 @@
 #include "artifact/digest.h"
 #include "base/error.h"
 
+/* An extended attribute: "security.capability". */
+struct tree_xattr {
+	char *name;
+	void *value;
+	size_t len;
+};
+void tree_xattrs_free(struct tree_xattr *xattrs, size_t count);
+
 struct tree_entry {
 	char *path;  /* absolute, in the image */
-	mode_t mode; /* with the type: S_IFDIR, S_IFREG or S_IFLNK */
+	mode_t mode; /* with the type: S_IFDIR, S_IFREG or S_IFLNK; S_IFIFO only when staged */
 	uid_t uid;
 	gid_t gid;
 	int64_t time; /* of modification, in seconds */
 	char *data;   /* S_IFREG: contents, NULL when from is set; S_IFLNK: the target */
 	char *from;   /* S_IFREG: the file of the host to be copied */
 	bool staged;  /* already in the staging directory */
+	struct tree_xattr *xattrs;
+	size_t xattr_count;
 };
 
 struct tree {

@@ -8,4 +8,7 @@
 int tree_add_staged(struct tree *tree, const char *path, mode_t mode, uid_t uid, gid_t gid,
 		    int64_t time, struct error *err);
 
+/* Attributes of the entry that was added last; they are the tree's from here on. */
+void tree_give_xattrs(struct tree *tree, struct tree_xattr *xattrs, size_t count);
+
 #endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command image-import: an image of the OCI or of Docker becomes a disk. skopeo fetches it, as
+ * whoever runs this; the layers are put together in memory and listed, so that owners, modes and
+ * attributes of the image are set in the finished file system without any right to give files to
+ * others on the host.
+ *
+ * Contents are known by the digest of the image's configuration, which names all layers: what is in
+ * the cache under another name is linked, and what is there already is left.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/image.h"
+#include "artifact/layer.h"
+#include "artifact/oci_image.h"
+#include "artifact/oci_source.h"
+#include "artifact/progress.h"
+#include "artifact/rootfs.h"
+#include "artifact/tool.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+
+#define KIND "oci"
+#define MIB (UINT64_C(1) << 20)
+#define CONFIG_BYTES (4u << 20)
+#define RECORD_BYTES 60000 /* less than a reader of the cache takes */
+#define FIXED_TIME 1577836800
+/* Room beside the contents: what a file system needs for itself, and what a guest gets. */
+#define FREE_BYTES (UINT64_C(1) << 30)
+#define DEFAULT_MAX (UINT64_C(4) << 30)
+#define SIZE_MIN_MIB 128
+#define SIZE_MAX_MIB (UINT64_C(16) << 20)
+#define JOURNAL_MIB 64
+#define JOURNAL_SMALL_MIB 8
+#define BYTES_PER_INODE 16384
+#define INODE_BYTES 256
+
+struct import {
+	const char *name;
+	uint64_t size; /* bytes; 0: the default */
+	struct oci_source source;
+	struct place place;
+};
+
+static int take_name(const char *name, struct error *err)
+{
+	size_t len = strlen(name);
+
+	if (strcmp(name, "busybox") == 0 || strcmp(name, "debian") == 0)
+		return error_set(err, ERR_INVALID,
+				 "\"%s\" is the name of an image that `microagent image build` "
+				 "makes: choose another",
+				 name);
+	if (len > 64 || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len ||
+	    !path_is_safe_basename(name) || strchr("._-", name[0]))
+		return error_set(err, ERR_INVALID,
+				 "\"%.100s\" cannot be the name of an image: at most 64 small "
+				 "letters, digits, \"-\", \"_\" and \".\", a letter or digit first",
+				 name);
+	return 0;
+}
+
+static int take_size(const char *text, uint64_t *out, struct error *err)
+{
+	char *end = NULL;
+	unsigned long long mib;
+
+	*out = 0;
+	if (!text)
+		return 0;
+	errno = 0;
+	mib = strtoull(text, &end, 10);
+	if (errno || *end || !*text || *text == '-' || mib < SIZE_MIN_MIB || mib > SIZE_MAX_MIB)
+		return error_set(err, ERR_INVALID,
+				 "--size must be %d to %" PRIu64 " MiB, and is \"%.40s\"",
+				 SIZE_MIN_MIB, SIZE_MAX_MIB, text);
+	*out = mib * MIB;
+	return 0;
+}
+
+/* What decides over the bytes of the disk. */
+static int recipe_digest(const struct import *import, const char *config_sha256,
+			 char out[DIGEST_TEXT], struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(0);
+
+	if (buf_printf(&text, err, "import 1 %s %" PRIu64, config_sha256, import->size) < 0)
+		return -1;
+	return digest_bytes(buf_bytes(&text), text.len, out, err);
+}
+
+/* ---- the disk ---- */
+
+static uint64_t inodes_for(uint64_t size, uint64_t files)
+{
+	uint64_t usual = size / BYTES_PER_INODE, needed = files + files / 4 + 4096;
+
+	return needed > usual ? needed : usual;
+}
+
+/* Contents and what the file system needs besides them. */
+static uint64_t needed_bytes(const struct rootfs *fs, uint64_t size, unsigned journal_mib)
+{
+	uint64_t inodes = inodes_for(size, rootfs_count(fs));
+
+	return rootfs_bytes(fs) + rootfs_bytes(fs) / 64 + inodes * INODE_BYTES + journal_mib * MIB +
+	       size / 256 + 4 * MIB;
+}
+
+static int choose_size(const struct import *import, const struct rootfs *fs, struct ext4_spec *out,
+		       struct error *err)
+{
+	uint64_t size = import->size, needed;
+
+	if (!size) {
+		size = (rootfs_bytes(fs) + FREE_BYTES + MIB - 1) & ~(MIB - 1);
+		size = size > DEFAULT_MAX ? DEFAULT_MAX : size;
+	}
+	out->journal_mib = size < FREE_BYTES ? JOURNAL_SMALL_MIB : JOURNAL_MIB;
+	needed = needed_bytes(fs, size, out->journal_mib);
+	if (needed > size)
+		return error_set(err, ERR_INVALID,
+				 "it needs a disk of %" PRIu64 " MiB and would get one of %" PRIu64
+				 ": --size MIB makes a larger one",
+				 (needed + needed / 16) / MIB + 1, size / MIB);
+	out->size = size;
+	out->inodes = inodes_for(size, rootfs_count(fs));
+	return 0;
+}
+
+/* The image's user is where the guest's agent looks for it. */
+static int put_user(struct rootfs *fs, const char *user, struct error *err)
+{
+	struct rootfs_file *file;
+	autoclose int fd = -1;
+	autobuf struct buf line = BUF_INIT(0);
+
+	if (!user)
+		return rootfs_hide(fs, "/etc/microagent/user", err);
+	if (buf_printf(&line, err, "%s\n", user) < 0)
+		return -1;
+	file = rootfs_file_new(S_IFREG | 0644, err);
+	if (!file)
+		return -1;
+	file->time = FIXED_TIME;
+	fd = rootfs_open_data(fs, file, line.len, err);
+	if (fd < 0 || fd_write_all(fd, buf_bytes(&line), line.len, err) < 0) {
+		rootfs_drop(fs, file);
+		return -1;
+	}
+	return rootfs_put(fs, "/etc/microagent/user", file, err);
+}
+
+static int apply_layers(const struct import *import, const struct oci_image *image,
+			struct rootfs *fs, struct error *err)
+{
+	const char *cwd = json_string_value(json_object_get(image->run, "cwd"));
+	uint64_t done = 0;
+
+	progress_stage("unpacking the layers");
+	for (size_t i = 0; i < image->layer_count; i++) {
+		const struct oci_layer *layer = &image->layers[i];
+		autobuf struct buf file = BUF_INIT(0);
+
+		if (buf_printf(&file, err, "%s/" OCI_FETCHED "/%s", import->place.scratch,
+			       layer->sha256) < 0)
+			return -1;
+		if (layer_apply(fs, buf_string(&file), done, image->bytes, err) < 0)
+			return error_prefix(err, "layer %zu of %zu", i + 1, image->layer_count);
+		/* Its bytes are needed for those that follow. */
+		if (unlink(buf_string(&file)) < 0 && errno != ENOENT)
+			return error_errno(err, errno, "%s", buf_string(&file));
+		done += layer->bytes;
+	}
+	/* From here on we are the uppermost layer. */
+	rootfs_next_layer(fs);
+	if (cwd && rootfs_make_dir(fs, cwd, err) < 0)
+		return -1;
+	return put_user(fs, json_string_value(json_object_get(image->run, "user")), err);
+}
+
+/* ---- the record ---- */
+
+static json_t *new_source(const char *ref, const char *sha256, struct error *err)
+{
+	json_auto_t *source = json_object();
+	char digest[DIGEST_TEXT + 8];
+
+	snprintf(digest, sizeof(digest), "sha256:%s", sha256);
+	if (json_put_string(source, "ref", ref, err) < 0 ||
+	    json_put_string(source, "digest", digest, err) < 0)
+		return NULL;
+	return json_incref(source);
+}
+
+/* What the record says beyond that of an image of ours. */
+static json_t *new_extra(const struct import *import, const struct oci_image *image,
+			 struct error *err)
+{
+	json_auto_t *extra = json_deep_copy(image->run);
+	json_t *source = new_source(import->source.ref, image->sha256, err);
+	autofree char *text = NULL;
+
+	if (!extra || !source || json_put(extra, "source", source, err) < 0)
+		return NULL;
+	text = json_line(extra, err);
+	if (text && strlen(text) > RECORD_BYTES) {
+		error_set(err, ERR_INVALID, "its command and environment are longer than %d bytes",
+			  RECORD_BYTES);
+		return NULL;
+	}
+	return text ? json_incref(extra) : NULL;
+}
+
+static void uuid_of(const char *sha256, char out[37])
+{
+	snprintf(out, 37, "%.8s-%.4s-4%.3s-8%.3s-%.12s", sha256, sha256 + 8, sha256 + 13,
+		 sha256 + 17, sha256 + 20);
+}
+
+static int publish(const struct import *import, const struct oci_image *image, struct rootfs *fs,
+		   struct error *err)
+{
+	auto_tree struct tree tree = {.time = FIXED_TIME};
+	autofree char *stage = place_scratch(&import->place, "root", err);
+	autoclose int dir = stage ? path_open_dir(stage, err) : -1;
+	json_auto_t *extra = new_extra(import, image, err);
+	struct image_spec spec = {.name = import->name, .kind = KIND, .extra = extra};
+	char uuid[37], recipe[DIGEST_TEXT];
+
+	uuid_of(image->config_sha256, uuid);
+	spec.ext4 = (struct ext4_spec){.label = "root", .uuid = uuid, .time = FIXED_TIME};
+	if (dir < 0 || !extra || choose_size(import, fs, &spec.ext4, err) < 0 ||
+	    recipe_digest(import, image->config_sha256, recipe, err) < 0)
+		return -1;
+	progress_stage("putting the files in their places");
+	if (rootfs_stage(fs, dir, &tree, err) < 0)
+		return -1;
+	return image_publish(&import->place, &spec, &tree, recipe, err);
+}
+
+static int unpack(const struct import *import, const struct oci_image *image, struct error *err)
+{
+	autofree char *path = place_scratch(&import->place, "data", err);
+	autoclose int data = path ? path_open_dir(path, err) : -1;
+	auto_rootfs struct rootfs *fs = NULL;
+
+	if (data < 0)
+		return -1;
+	fs = rootfs_new(data, FIXED_TIME, import->size ? import->size : DEFAULT_MAX,
+			limit_get(LIMIT_IMAGE_FILES), err);
+	if (!fs || apply_layers(import, image, fs, err) < 0)
+		return -1;
+	return publish(import, image, fs, err);
+}
+
+static int fetch_and_unpack(const struct import *import, struct error *err)
+{
+	auto_oci_image struct oci_image image = {0};
+	autofree char *fetched = place_scratch(&import->place, OCI_FETCHED, err);
+
+	if (!fetched || oci_source_fetch(&import->source, import->place.scratch, err) < 0)
+		return -1;
+	if (oci_image_read(fetched, &image, err) < 0)
+		return error_prefix(err, "%s", import->source.ref);
+	if (oci_source_check_manifest(&import->source, image.sha256, err) < 0)
+		return -1;
+	return unpack(import, &image, err) < 0 ? error_prefix(err, "%s", import->source.ref) : 0;
+}
+
+static int import_new(const struct artifact_options *opts, const struct import *import,
+		      struct error *err)
+{
+	autobuf struct buf config = BUF_INIT(CONFIG_BYTES);
+	char sha256[DIGEST_TEXT], recipe[DIGEST_TEXT];
+
+	if (oci_source_link(&import->source, import->place.scratch, err) < 0 ||
+	    oci_source_config(&import->source, import->place.scratch, &config, err) < 0 ||
+	    digest_bytes(buf_bytes(&config), config.len, sha256, err) < 0 ||
+	    recipe_digest(import, sha256, recipe, err) < 0)
+		return -1;
+	if (!opts->rebuild && image_is_built(import->name, recipe))
+		return image_answer(opts, import->name, "is there already", err);
+	if (!opts->rebuild && image_has_twin(recipe)) {
+		if (image_link_twin(&import->place, import->name, recipe, import->source.ref, err) <
+		    0)
+			return -1;
+	} else if (fetch_and_unpack(import, err) < 0) {
+		return -1;
+	}
+	return image_answer(opts, import->name, "is imported", err);
+}
+
+int artifact_image_import(const struct artifact_options *opts, struct error *err)
+{
+	static const char *const tools[] = {"skopeo", "mke2fs", "debugfs", "e2fsck", NULL};
+	struct import import = {0};
+	autobuf struct buf what = BUF_INIT(0);
+	int result;
+
+	if (opts->word_count != 2)
+		return error_set(err, ERR_INVALID,
+				 "name the image to be made, and where it comes from");
+	import.name = opts->words[0];
+	if (take_name(import.name, err) < 0 || take_size(opts->size, &import.size, err) < 0 ||
+	    buf_printf(&what, err, "image-%s", import.name) < 0 ||
+	    oci_source_find(opts->words[1], &import.source, err) < 0)
+		return -1;
+	result = tool_require("image import", tools, err);
+	if (result == 0)
+		result = place_open(CACHE_IMAGES, buf_string(&what), &import.place, err);
+	if (result == 0)
+		result = import_new(opts, &import, err);
+	place_close(&import.place);
+	oci_source_free(&import.source);
+	return result;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* An image that is in the cache under another name: the same file, by a hard link. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "artifact/image.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+#define RECORD_BYTES 65536
+
+/* The name of an entry that was made from that recipe and is not `name`; NULL: there is none. */
+static char *find_twin(const char *recipe_sha256, struct error *err)
+{
+	struct cache_images list = {0};
+	char *name = NULL;
+
+	if (cache_images(&list, err) < 0)
+		return NULL;
+	for (size_t i = 0; i < list.count && !name; i++)
+		if (strcmp(list.items[i].recipe_sha256, recipe_sha256) == 0 &&
+		    access(list.items[i].path, R_OK) == 0)
+			name = strdup(list.items[i].name);
+	cache_images_free(&list);
+	return name;
+}
+
+bool image_has_twin(const char *recipe_sha256)
+{
+	autofree char *name = find_twin(recipe_sha256, NULL);
+
+	return name != NULL;
+}
+
+static json_t *read_record(const struct place *place, const char *twin, struct error *err)
+{
+	autobuf struct buf file = BUF_INIT(0), text = BUF_INIT(RECORD_BYTES);
+
+	if (buf_printf(&file, err, "%s.json", twin) < 0 ||
+	    path_read_file_at(place->dir_fd, buf_string(&file), &text, err) < 0)
+		return NULL;
+	return json_load_strict(buf_bytes(&text), text.len, err);
+}
+
+static int link_file(const struct place *place, const char *twin, struct error *err)
+{
+	autobuf struct buf file = BUF_INIT(0);
+
+	if (buf_printf(&file, err, "%s.ext4", twin) < 0)
+		return -1;
+	if (linkat(place->dir_fd, buf_string(&file), place->scratch_fd, IMAGE_FILE, 0) < 0)
+		return error_errno(err, errno, "%s/%s", place->dir, buf_string(&file));
+	return 0;
+}
+
+static int change_record(json_t *record, const char *name, const char *ref, struct error *err)
+{
+	json_t *source = NULL;
+
+	if (json_put_string(record, "name", name, err) < 0 ||
+	    json_get_object(record, "", "source", JSON_REQUIRED, &source, err) < 0)
+		return -1;
+	return json_put_string(source, "ref", ref, err);
+}
+
+int image_link_twin(const struct place *place, const char *name, const char *recipe_sha256,
+		    const char *ref, struct error *err)
+{
+	autofree char *twin = find_twin(recipe_sha256, err);
+	json_auto_t *record = twin ? read_record(place, twin, err) : NULL, *again = NULL;
+
+	if (!record || link_file(place, twin, err) < 0 || !(again = read_record(place, twin, err)))
+		return error_prefix(err, "image %s", twin ? twin : name);
+	/* Somebody has just made that name anew. */
+	if (!json_equal(record, again))
+		return error_set(err, ERR_UNAVAILABLE, "image %s is being replaced", twin);
+	if (change_record(record, name, ref, err) < 0 || place_withdraw(place, name, err) < 0 ||
+	    place_publish(place, IMAGE_FILE, name, ".ext4", err) < 0)
+		return -1;
+	return place_record(place, name, record, err);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/oci_image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+#define DOCUMENT_BYTES (4u << 20)
+#define LAYERS_MAX 1024
+#define USER_BYTES 255
+
+void oci_image_free(struct oci_image *image)
+{
+	free(image->layers);
+	json_decref(image->run);
+	*image = (struct oci_image){0};
+}
+
+/* "sha256:<64 digits>" */
+static int take_digest(const json_t *object, const char *what, char out[DIGEST_TEXT],
+		       struct error *err)
+{
+	const char *text = NULL;
+
+	if (json_get_string(object, what, "digest", JSON_REQUIRED, &text, err) < 0)
+		return -1;
+	if (strncmp(text, "sha256:", 7) != 0 || strlen(text + 7) != DIGEST_TEXT - 1 ||
+	    strspn(text + 7, "0123456789abcdef") != DIGEST_TEXT - 1)
+		return error_set(err, ERR_UNSUPPORTED, "%s.digest is no SHA-256 digest: \"%.100s\"",
+				 what, text);
+	memcpy(out, text + 7, DIGEST_TEXT);
+	return 0;
+}
+
+static json_t *read_document(int dir, const char *name, char sha256[DIGEST_TEXT], struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(DOCUMENT_BYTES);
+	json_auto_t *document = NULL;
+
+	if (path_read_file_at(dir, name, &text, err) < 0 ||
+	    digest_bytes(buf_bytes(&text), text.len, sha256, err) < 0)
+		return NULL;
+	document = json_load_strict(buf_bytes(&text), text.len, err);
+	if (document && !json_is_object(document)) {
+		error_set(err, ERR_INVALID, "not an object");
+		return NULL;
+	}
+	return document ? json_incref(document) : NULL;
+}
+
+/* Everything that Go writes may be null in place of absent. */
+static json_t *member(const json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	return json_is_null(value) ? NULL : value;
+}
+
+static bool is_c_string(const json_t *value)
+{
+	return json_is_string(value) &&
+	       strlen(json_string_value(value)) == json_string_length(value);
+}
+
+static int take_words(const json_t *config, const char *key, json_t *run, const char *as,
+		      struct error *err)
+{
+	json_t *words = member(config, key);
+
+	if (!json_array_size(words))
+		return words && !json_is_array(words)
+			       ? error_set(err, ERR_INVALID, "config.%s must be an array", key)
+			       : 0;
+	for (size_t i = 0; i < json_array_size(words); i++)
+		if (!is_c_string(json_array_get(words, i)))
+			return error_set(err, ERR_INVALID,
+					 "config.%s[%zu] must be a string without NUL", key, i);
+	return json_put(run, as, json_incref(words), err);
+}
+
+/* ["A=b"] becomes {"A":"b"}; the last of a name counts. */
+static int take_env(const json_t *config, json_t *run, struct error *err)
+{
+	json_auto_t *env = json_object();
+	json_t *list = member(config, "Env");
+
+	if (list && !json_is_array(list))
+		return error_set(err, ERR_INVALID, "config.Env must be an array");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *item = json_array_get(list, i);
+		const char *text = json_string_value(item);
+		const char *value = text ? strchr(text, '=') : NULL;
+
+		if (!is_c_string(item) || !value || value == text)
+			return error_set(err, ERR_INVALID, "config.Env[%zu] must be NAME=VALUE", i);
+		autofree char *name = strndup(text, (size_t)(value - text));
+		if (!name)
+			return error_errno(err, ENOMEM, "image");
+		if (json_put_string(env, name, value + 1, err) < 0)
+			return -1;
+	}
+	return json_object_size(env) ? json_put(run, "env", json_incref(env), err) : 0;
+}
+
+static int take_text(const json_t *config, const char *key, json_t *run, const char *as,
+		     struct error *err)
+{
+	const json_t *value = member(config, key);
+	const char *text = json_string_value(value);
+
+	if (!value || (text && !*text))
+		return 0;
+	if (!is_c_string(value) || strpbrk(text, "\n\r"))
+		return error_set(err, ERR_INVALID, "config.%s must be one line of text", key);
+	return json_put_string(run, as, text, err);
+}
+
+static int take_run(const json_t *document, struct oci_image *image, struct error *err)
+{
+	const json_t *config = member(document, "config");
+	const char *text;
+
+	image->run = json_object();
+	if (!image->run)
+		return error_errno(err, ENOMEM, "image");
+	if (config && !json_is_object(config))
+		return error_set(err, ERR_INVALID, "config must be an object");
+	if (take_words(config, "Entrypoint", image->run, "entrypoint", err) < 0 ||
+	    take_words(config, "Cmd", image->run, "cmd", err) < 0 ||
+	    take_env(config, image->run, err) < 0 ||
+	    take_text(config, "User", image->run, "user", err) < 0 ||
+	    take_text(config, "WorkingDir", image->run, "cwd", err) < 0)
+		return -1;
+	text = json_string_value(json_object_get(image->run, "user"));
+	if (text && strlen(text) > USER_BYTES)
+		return error_set(err, ERR_INVALID, "config.User is longer than %d bytes",
+				 USER_BYTES);
+	text = json_string_value(json_object_get(image->run, "cwd"));
+	if (text && *text != '/')
+		return error_set(err, ERR_INVALID, "config.WorkingDir must be an absolute path");
+	return 0;
+}
+
+/* In the words of the OCI, which are Go's. */
+static const char *this_architecture(void)
+{
+	static struct utsname host;
+
+	if (uname(&host) < 0)
+		return "";
+	if (strcmp(host.machine, "x86_64") == 0)
+		return "amd64";
+	return strcmp(host.machine, "aarch64") == 0 ? "arm64" : host.machine;
+}
+
+static int check_platform(const json_t *document, struct error *err)
+{
+	const char *architecture = this_architecture(), *os = "linux";
+
+	if (json_get_string(document, "", "architecture", JSON_OPTIONAL, &architecture, err) < 0 ||
+	    json_get_string(document, "", "os", JSON_OPTIONAL, &os, err) < 0)
+		return -1;
+	if (strcmp(os, "linux") == 0 && strcmp(architecture, this_architecture()) == 0)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED,
+			 "it is an image for %.32s on %.32s, not for linux on %s", os, architecture,
+			 this_architecture());
+}
+
+static int take_layers(const json_t *layers, struct oci_image *image, struct error *err)
+{
+	size_t count = json_array_size(layers);
+
+	if (count > LAYERS_MAX)
+		return error_set(err, ERR_INVALID, "it has more than %d layers", LAYERS_MAX);
+	image->layers = calloc(count + 1, sizeof(*image->layers));
+	if (!image->layers)
+		return error_errno(err, ENOMEM, "image");
+	image->layer_count = count;
+	for (size_t i = 0; i < count; i++)
+		if (take_digest(json_array_get(layers, i), "layers[]", image->layers[i].sha256,
+				err) < 0)
+			return -1;
+	return 0;
+}
+
+/* skopeo has compared the layers with their digests. */
+static int measure_layers(int dir, struct oci_image *image, struct error *err)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < image->layer_count; i++) {
+		if (fstatat(dir, image->layers[i].sha256, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return error_errno(err, errno, "layer %s", image->layers[i].sha256);
+		image->layers[i].bytes = (uint64_t)st.st_size;
+		image->bytes += image->layers[i].bytes;
+	}
+	return 0;
+}
+
+static int read_image(int dir, struct oci_image *image, struct error *err)
+{
+	json_auto_t *manifest = read_document(dir, "manifest.json", image->sha256, err);
+	json_auto_t *config = NULL;
+	json_t *about = NULL, *layers = NULL;
+	char actual[DIGEST_TEXT];
+
+	if (!manifest)
+		return error_prefix(err, "manifest");
+	if (json_get_object(manifest, "", "config", JSON_REQUIRED, &about, err) < 0 ||
+	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0 ||
+	    take_digest(about, "config", image->config_sha256, err) < 0 ||
+	    take_layers(layers, image, err) < 0)
+		return error_prefix(err, "manifest");
+	config = read_document(dir, image->config_sha256, actual, err);
+	if (!config)
+		return error_prefix(err, "configuration");
+	if (strcmp(actual, image->config_sha256) != 0)
+		return error_set(err, ERR_INVALID, "configuration %s is damaged: its digest is %s",
+				 image->config_sha256, actual);
+	if (check_platform(config, err) < 0)
+		return -1;
+	if (take_run(config, image, err) < 0)
+		return error_prefix(err, "configuration");
+	return measure_layers(dir, image, err);
+}
+
+int oci_image_read(const char *dir, struct oci_image *out, struct error *err)
+{
+	autoclose int fd = path_open_dir(dir, err);
+	struct oci_image image = {0};
+
+	if (fd < 0)
+		return -1;
+	if (read_image(fd, &image, err) < 0) {
+		oci_image_free(&image);
+		return -1;
+	}
+	*out = image;
+	return 0;
+}

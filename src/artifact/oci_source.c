@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/oci_source.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/layer.h"
+#include "artifact/progress.h"
+#include "artifact/tool.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define LINK "source"
+
+static const char *const transports[] = {
+	[OCI_LAYOUT] = "oci:",
+	[OCI_ARCHIVE] = "oci-archive:",
+	[DOCKER_ARCHIVE] = "docker-archive:",
+	[DOCKER_REGISTRY] = "docker://",
+};
+
+void oci_source_free(struct oci_source *source)
+{
+	free(source->ref);
+	free(source->path);
+	free(source->name);
+	*source = (struct oci_source){0};
+}
+
+/* The index of the transport that text begins with; the number of them when none. */
+static size_t transport_of(const char *text)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(transports) &&
+	       strncmp(text, transports[i], strlen(transports[i])) != 0)
+		i++;
+	return i;
+}
+
+/* The length of the path in "PATH[:TAG]": up to the first ':' before which something is there. */
+static size_t path_length(const char *text)
+{
+	size_t len = 0;
+
+	for (;;) {
+		len += strcspn(text + len, ":");
+		autofree char *path = strndup(text, len);
+		if (len > 0 && path && access(path, F_OK) == 0)
+			return len;
+		if (!text[len++])
+			return 0;
+	}
+}
+
+/* What a file or directory holds, by what is in it. */
+static int look_in(const char *path, enum oci_transport *out, struct error *err)
+{
+	autofree char *layout = path_join(path, "oci-layout", err);
+	struct stat st;
+	int got;
+
+	if (!layout)
+		return -1;
+	if (stat(path, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	*out = OCI_LAYOUT;
+	if (S_ISDIR(st.st_mode))
+		return access(layout, F_OK) == 0
+			       ? 0
+			       : error_set(err, ERR_INVALID,
+					   "%s has no file oci-layout: it is no OCI layout", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is neither a file nor a directory", path);
+	*out = OCI_ARCHIVE;
+	got = layer_has(path, "oci-layout", err);
+	if (got == 0) {
+		*out = DOCKER_ARCHIVE;
+		got = layer_has(path, "manifest.json", err);
+	}
+	if (got < 0)
+		return error_prefix(err, "%s is no archive of an image", path);
+	return got ? 0
+		   : error_set(
+			     err, ERR_INVALID,
+			     "%s has neither oci-layout nor manifest.json in it: it is no archive "
+			     "of an image",
+			     path);
+}
+
+static int put_text(char **out, struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static int put_text(char **out, struct error *err, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(out, fmt, args);
+	va_end(args);
+	if (n >= 0)
+		return 0;
+	*out = NULL;
+	return error_errno(err, ENOMEM, "image");
+}
+
+/* text: "PATH[:TAG]", len bytes of which are the path. */
+static int at_path(struct oci_source *source, const char *text, size_t len, struct error *err)
+{
+	autofree char *path = strndup(text, len);
+
+	if (!path)
+		return error_errno(err, ENOMEM, "image");
+	source->path = path_absolute(path, err);
+	if (!source->path || put_text(&source->ref, err, "%s%s%s", transports[source->transport],
+				      source->path, text + len) < 0)
+		return -1;
+	return put_text(&source->name, err, "%s" LINK "%s", transports[source->transport],
+			text + len);
+}
+
+static int in_registry(struct oci_source *source, const char *name, struct error *err)
+{
+	/* A path that is not there, or an option. */
+	if (!*name || strchr("/.~-", *name))
+		return error_set(err, ERR_NOT_FOUND,
+				 "%s is not there; the image of a registry is named as in "
+				 "\"docker.io/library/debian:12\"",
+				 *name ? name : "a file without a name");
+	source->transport = DOCKER_REGISTRY;
+	if (put_text(&source->ref, err, "docker://%s", name) < 0)
+		return -1;
+	return put_text(&source->name, err, "docker://%s", name);
+}
+
+static int find(const char *text, struct oci_source *source, struct error *err)
+{
+	size_t named = transport_of(text), len;
+	const char *rest = text + (named < ARRAY_SIZE(transports) ? strlen(transports[named]) : 0);
+	enum oci_transport found = OCI_LAYOUT;
+
+	if (named == DOCKER_REGISTRY)
+		return in_registry(source, rest, err);
+	len = path_length(rest);
+	if (len == 0 && named < ARRAY_SIZE(transports))
+		return error_set(err, ERR_NOT_FOUND, "%s is not there", rest);
+	if (len == 0)
+		return in_registry(source, rest, err);
+	autofree char *path = strndup(rest, len);
+	if (!path)
+		return error_errno(err, ENOMEM, "image");
+	if (named == ARRAY_SIZE(transports) && look_in(path, &found, err) < 0)
+		return -1;
+	source->transport = named < ARRAY_SIZE(transports) ? (enum oci_transport)named : found;
+	return at_path(source, rest, len, err);
+}
+
+int oci_source_find(const char *text, struct oci_source *out, struct error *err)
+{
+	struct oci_source source = {0};
+
+	if (find(text, &source, err) < 0) {
+		oci_source_free(&source);
+		return -1;
+	}
+	*out = source;
+	return 0;
+}
+
+/* A path with ':' in it would be cut there, in the source and in the directory alike. */
+int oci_source_link(const struct oci_source *source, const char *dir, struct error *err)
+{
+	autofree char *link = path_join(dir, LINK, err);
+
+	if (!link)
+		return -1;
+	if (source->path && symlink(source->path, link) < 0)
+		return error_errno(err, errno, "%s", link);
+	return 0;
+}
+
+static int skopeo(const struct oci_source *source, const char *dir, const char *const *argv,
+		  struct buf *out, struct error *err)
+{
+	autofree char *tmp = NULL;
+
+	/* Archives are unpacked there first. */
+	if (put_text(&tmp, err, "TMPDIR=%s", dir) < 0)
+		return -1;
+	const char *const env[] = {tmp, NULL};
+	const struct tool tool = {.argv = argv, .env = env, .cwd = dir, .out = out};
+
+	return tool_run(&tool, err) < 0 ? error_prefix(err, "%s", source->ref) : 0;
+}
+
+int oci_source_config(const struct oci_source *source, const char *dir, struct buf *out,
+		      struct error *err)
+{
+	const char *const argv[] = {"skopeo",	"--override-os", "linux",      "inspect",
+				    "--config", "--raw",	 source->name, NULL};
+
+	progress_stage("looking at %s", source->ref);
+	return skopeo(source, dir, argv, out, err);
+}
+
+int oci_source_fetch(const struct oci_source *source, const char *dir, struct error *err)
+{
+	static const char into[] = "dir:" OCI_FETCHED;
+	const char *const argv[] = {"skopeo", "--override-os", "linux", "copy", source->name, into,
+				    NULL};
+
+	progress_stage("fetching %s", source->ref);
+	return skopeo(source, dir, argv, NULL, err);
+}
+
+int oci_source_check_manifest(const struct oci_source *source, const char *sha256,
+			      struct error *err)
+{
+	char name[96];
+	int there = 1;
+
+	snprintf(name, sizeof(name), "blobs/sha256/%s", sha256);
+	if (source->transport == OCI_LAYOUT) {
+		autofree char *file = path_join(source->path, name, err);
+
+		if (!file)
+			return -1;
+		there = access(file, F_OK) == 0;
+	} else if (source->transport == OCI_ARCHIVE) {
+		there = layer_has(source->path, name, err);
+	}
+	if (there < 0)
+		return error_prefix(err, "%s", source->ref);
+	return there ? 0
+		     : error_set(err, ERR_INVALID,
+				 "%s: its manifest is damaged: there is no blob of its digest %s",
+				 source->ref, sha256);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a user has an image: what he calls it, and what skopeo does. */
+#ifndef ARTIFACT_OCI_SOURCE_H
+#define ARTIFACT_OCI_SOURCE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+enum oci_transport {
+	OCI_LAYOUT,	 /* "oci:", a directory */
+	OCI_ARCHIVE,	 /* "oci-archive:", the same as a tar archive */
+	DOCKER_ARCHIVE,	 /* "docker-archive:", of `docker save` */
+	DOCKER_REGISTRY, /* "docker://" */
+};
+
+struct oci_source {
+	enum oci_transport transport;
+	char *ref;  /* "oci:/home/me/layout:tag": whole, for the record */
+	char *path; /* absolute; NULL for a registry */
+	char *name; /* skopeo's, in the directory where oci_source_link() was called */
+};
+/*
+ * text is such a reference; or a path, which may have ":TAG" behind it; or a registry's image
+ * ("debian:12", "ghcr.io/owner/name@sha256:..."). What is there as a file is one. ERR_NOT_FOUND for
+ * a path where nothing is, ERR_INVALID for a file or directory that holds no image.
+ */
+int oci_source_find(const char *text, struct oci_source *out, struct error *err);
+void oci_source_free(struct oci_source *source); /* accepts a zeroed one */
+#define auto_source __attribute__((cleanup(oci_source_free)))
+
+/* Makes the source reachable in dir by a name that skopeo can parse. */
+int oci_source_link(const struct oci_source *source, const char *dir, struct error *err);
+/* The configuration, as its bytes. dir: of oci_source_link(); what skopeo needs to put down is put
+ * there. */
+int oci_source_config(const struct oci_source *source, const char *dir, struct buf *out,
+		      struct error *err);
+/* Manifest, configuration and layers into <dir>/OCI_FETCHED, in the form that skopeo calls "dir". */
+#define OCI_FETCHED "fetched"
+int oci_source_fetch(const struct oci_source *source, const char *dir, struct error *err);
+/* skopeo looks at no digest of a manifest that is a file: whether the source has it by this one. */
+int oci_source_check_manifest(const struct oci_source *source, const char *sha256,
+			      struct error *err);
+
+#endif

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/rootfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/rootfs_impl.h"
+#include "base/cleanup.h"
+
+#define BLOCK UINT64_C(4096)
+#define LINKS_MAX 40 /* as the kernel follows */
+
+static uint64_t blocks_of(const struct rootfs_file *file)
+{
+	return S_ISDIR(file->mode) ? BLOCK : (file->bytes + BLOCK - 1) & ~(BLOCK - 1);
+}
+
+struct rootfs_file *rootfs_file_new(mode_t mode, struct error *err)
+{
+	struct rootfs_file *file = calloc(1, sizeof(*file));
+
+	if (!file) {
+		error_errno(err, ENOMEM, "image");
+		return NULL;
+	}
+	file->mode = mode;
+	file->names = 1;
+	return file;
+}
+
+void rootfs_data_name(const struct rootfs_file *file, char out[24])
+{
+	snprintf(out, 24, "%" PRIu64, file->data);
+}
+
+void rootfs_drop(struct rootfs *fs, struct rootfs_file *file)
+{
+	char name[24];
+
+	if (!file || --file->names > 0)
+		return;
+	if (file->data && !file->staged) {
+		rootfs_data_name(file, name);
+		unlinkat(fs->data_dir, name, 0);
+	}
+	tree_xattrs_free(file->xattrs, file->xattr_count);
+	free(file->target);
+	free(file->staged);
+	free(file);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct rootfs_node *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static struct rootfs_node *child(const struct rootfs_node *dir, const char *name)
+{
+	char text[ROOTFS_NAME_MAX + 1];
+	const struct rootfs_node key = {.name = text};
+	void *found;
+
+	snprintf(text, sizeof(text), "%s", name);
+	found = tfind(&key, &dir->children, compare);
+	return found ? *(struct rootfs_node **)found : NULL;
+}
+
+struct pruning {
+	struct rootfs *fs;
+	unsigned below; /* layers from this one on stay */
+	struct rootfs_node **doomed;
+	size_t count, room;
+	bool failed;
+};
+
+static void note_child(const void *item, VISIT visit, void *data)
+{
+	struct pruning *p = data;
+
+	if (p->failed || (visit != postorder && visit != leaf))
+		return;
+	if (p->count == p->room) {
+		size_t room = p->room ? 2 * p->room : 16;
+		struct rootfs_node **more =
+			reallocarray(p->doomed, room, sizeof(struct rootfs_node *));
+
+		p->failed = more == NULL;
+		if (!more)
+			return;
+		p->doomed = more;
+		p->room = room;
+	}
+	p->doomed[p->count++] = *(struct rootfs_node *const *)item;
+}
+
+static void free_node(struct rootfs *fs, struct rootfs_node *node)
+{
+	if (node->file->names == 1)
+		fs->bytes -= blocks_of(node->file);
+	fs->count--;
+	if (node->parent)
+		tdelete(node, &node->parent->children, compare);
+	rootfs_drop(fs, node->file);
+	free(node->name);
+	free(node);
+}
+
+/* Removes what is in dir and came before that layer; what remains keeps the directories it is in. */
+static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, struct error *err)
+{
+	struct pruning p = {.fs = fs, .below = below};
+	int result = 0;
+
+	twalk_r(dir->children, note_child, &p);
+	if (p.failed)
+		result = error_errno(err, ENOMEM, "image");
+	for (size_t i = 0; i < p.count && result == 0; i++) {
+		result = prune(fs, p.doomed[i], below, err);
+		if (result == 0 && p.doomed[i]->layer < below && !p.doomed[i]->children)
+			free_node(fs, p.doomed[i]);
+	}
+	free(p.doomed);
+	return result;
+}
+
+static int remove_node(struct rootfs *fs, struct rootfs_node *node, struct error *err)
+{
+	if (prune(fs, node, UINT32_MAX, err) < 0)
+		return -1;
+	free_node(fs, node);
+	return 0;
+}
+
+struct rootfs *rootfs_new(int data_dir, int64_t time, uint64_t bytes_max, uint64_t count_max,
+			  struct error *err)
+{
+	struct rootfs *fs = calloc(1, sizeof(*fs));
+
+	if (!fs) {
+		error_errno(err, ENOMEM, "image");
+		return NULL;
+	}
+	*fs = (struct rootfs){
+		.data_dir = data_dir, .time = time, .bytes_max = bytes_max, .count_max = count_max};
+	fs->root.name = "";
+	fs->root.file = rootfs_file_new(S_IFDIR | 0755, err);
+	if (!fs->root.file) {
+		free(fs);
+		return NULL;
+	}
+	fs->root.file->time = time;
+	return fs;
+}
+
+void rootfs_free(struct rootfs *fs)
+{
+	struct error ignored;
+
+	if (!fs)
+		return;
+	(void)prune(fs, &fs->root, UINT32_MAX, &ignored);
+	rootfs_drop(fs, fs->root.file);
+	free(fs);
+}
+
+void rootfs_cleanup(struct rootfs **fs)
+{
+	rootfs_free(*fs);
+}
+
+void rootfs_next_layer(struct rootfs *fs)
+{
+	fs->layer++;
+}
+
+int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes, struct error *err)
+{
+	char name[24];
+	int fd;
+
+	if (bytes > fs->bytes_max || fs->bytes + bytes > fs->bytes_max)
+		return error_set(err, ERR_INVALID,
+				 "it unpacks to more than %" PRIu64
+				 " MiB: --size MIB makes room for more",
+				 fs->bytes_max >> 20);
+	file->data = ++fs->last_data;
+	file->bytes = bytes;
+	rootfs_data_name(file, name);
+	fd = openat(fs->data_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 ? error_errno(err, errno, "unpacking") : fd;
+}
+
+static struct rootfs_node *add_node(struct rootfs *fs, struct rootfs_node *dir, const char *name,
+				    struct rootfs_file *file, struct error *err)
+{
+	struct rootfs_node *node;
+	size_t path_len = dir->path_len + 1 + strlen(name);
+
+	if (path_len > ROOTFS_PATH_MAX) {
+		error_set(err, ERR_INVALID, "a path of more than %d bytes", ROOTFS_PATH_MAX);
+		return NULL;
+	}
+	if (fs->count >= fs->count_max) {
+		error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files", fs->count_max);
+		return NULL;
+	}
+	node = calloc(1, sizeof(*node));
+	if (!node || !(node->name = strdup(name))) {
+		free(node);
+		error_errno(err, ENOMEM, "image");
+		return NULL;
+	}
+	node->parent = dir;
+	node->file = file;
+	node->layer = fs->layer;
+	node->path_len = path_len;
+	if (!tsearch(node, &dir->children, compare)) {
+		free(node->name);
+		free(node);
+		error_errno(err, ENOMEM, "image");
+		return NULL;
+	}
+	fs->count++;
+	return node;
+}
+
+static struct rootfs_node *add_dir(struct rootfs *fs, struct rootfs_node *dir, const char *name,
+				   struct error *err)
+{
+	struct rootfs_file *file = rootfs_file_new(S_IFDIR | 0755, err);
+	struct rootfs_node *node;
+
+	if (!file)
+		return NULL;
+	file->time = fs->time;
+	node = add_node(fs, dir, name, file, err);
+	if (!node)
+		rootfs_drop(fs, file);
+	else
+		fs->bytes += BLOCK;
+	return node;
+}
+
+/* Takes the next name off the path; false at its end. "." and empty ones are passed over. */
+static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
+{
+	size_t len;
+
+	do {
+		*path += strspn(*path, "/");
+		len = strcspn(*path, "/");
+		snprintf(name, ROOTFS_NAME_MAX + 2, "%.*s", (int)len, *path);
+		*path += len;
+	} while (len == 1 && name[0] == '.');
+	return len > 0;
+}
+
+struct walk {
+	bool create; /* directories that are missing */
+	unsigned links;
+};
+
+/* From at along path to a directory; *out is NULL where there is none. in_link: the path is a link's,
+ * which may have ".." in it and leads to the root from there. */
+static int walk(struct rootfs *fs, struct rootfs_node *at, const char *path, bool in_link,
+		struct walk *how, struct rootfs_node **out, struct error *err)
+{
+	char name[ROOTFS_NAME_MAX + 2];
+	struct rootfs_node *next;
+
+	*out = NULL;
+	while (next_name(&path, name)) {
+		if (strcmp(name, "..") == 0) {
+			if (!in_link)
+				return error_set(err, ERR_INVALID, "a path with \"..\" in it");
+			at = at->parent ? at->parent : at;
+			continue;
+		}
+		if (strlen(name) > ROOTFS_NAME_MAX)
+			return error_set(err, ERR_INVALID, "a name of more than %d bytes",
+					 ROOTFS_NAME_MAX);
+		next = child(at, name);
+		if (!next && !how->create)
+			return 0;
+		if (!next && !(next = add_dir(fs, at, name, err)))
+			return -1;
+		if (S_ISLNK(next->file->mode)) {
+			const char *target = next->file->target;
+
+			if (++how->links > LINKS_MAX)
+				return error_set(err, ERR_INVALID, "too many links to directories");
+			if (walk(fs, target[0] == '/' ? &fs->root : at, target, true, how, &next,
+				 err) < 0)
+				return -1;
+			if (!next)
+				return 0;
+		} else if (!S_ISDIR(next->file->mode)) {
+			return how->create
+				       ? error_set(err, ERR_INVALID,
+						   "\"%s\" is on its way and no directory", name)
+				       : 0;
+		}
+		at = next;
+	}
+	*out = at;
+	return 0;
+}
+
+/* "a/b/" is the directory "a" and the name "b"; the root has no name. malloc'd. */
+static char *split(const char *path, char name[ROOTFS_NAME_MAX + 1], struct error *err)
+{
+	size_t end = strlen(path), start;
+
+	for (;;) {
+		while (end > 0 && path[end - 1] == '/')
+			end--;
+		start = end;
+		while (start > 0 && path[start - 1] != '/')
+			start--;
+		if (end - start != 1 || path[start] != '.')
+			break;
+		end = start;
+	}
+	if (end - start > ROOTFS_NAME_MAX) {
+		error_set(err, ERR_INVALID, "a name of more than %d bytes", ROOTFS_NAME_MAX);
+		return NULL;
+	}
+	snprintf(name, ROOTFS_NAME_MAX + 1, "%.*s", (int)(end - start), path + start);
+	if (strcmp(name, "..") == 0) {
+		error_set(err, ERR_INVALID, "a path with \"..\" in it");
+		return NULL;
+	}
+	char *dir = strndup(path, start);
+	if (!dir)
+		error_errno(err, ENOMEM, "image");
+	return dir;
+}
+
+/* The directory that path is in, and its name there; *dir is NULL where there is none. */
+static int find(struct rootfs *fs, const char *path, bool create, struct rootfs_node **dir,
+		char name[ROOTFS_NAME_MAX + 1], struct error *err)
+{
+	autofree char *parent = split(path, name, err);
+	struct walk how = {.create = create};
+
+	return parent ? walk(fs, &fs->root, parent, false, &how, dir, err) : -1;
+}
+
+static void replace_file(struct rootfs *fs, struct rootfs_node *node, struct rootfs_file *file)
+{
+	rootfs_drop(fs, node->file);
+	node->file = file;
+	node->layer = fs->layer;
+}
+
+static int put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err)
+{
+	char name[ROOTFS_NAME_MAX + 1];
+	struct rootfs_node *dir, *there;
+
+	if (find(fs, path, true, &dir, name, err) < 0)
+		return -1;
+	there = *name ? child(dir, name) : &fs->root;
+	if (!*name && !S_ISDIR(file->mode))
+		return error_set(err, ERR_INVALID, "the root is no directory");
+	if (there && S_ISDIR(there->file->mode) && S_ISDIR(file->mode)) {
+		replace_file(fs, there, file);
+		return 0;
+	}
+	if (there && remove_node(fs, there, err) < 0)
+		return -1;
+	if (!add_node(fs, dir, name, file, err))
+		return -1;
+	if (file->names == 1)
+		fs->bytes += blocks_of(file);
+	return 0;
+}
+
+int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err)
+{
+	if (put(fs, path, file, err) == 0)
+		return 0;
+	rootfs_drop(fs, file);
+	return error_prefix(err, "\"%.300s\"", path);
+}
+
+int rootfs_make_dir(struct rootfs *fs, const char *path, struct error *err)
+{
+	struct walk how = {.create = true};
+	struct rootfs_node *dir;
+
+	return walk(fs, &fs->root, path, false, &how, &dir, err) < 0
+		       ? error_prefix(err, "\"%.300s\"", path)
+		       : 0;
+}
+
+int rootfs_link(struct rootfs *fs, const char *path, const char *target, struct error *err)
+{
+	char name[ROOTFS_NAME_MAX + 1];
+	struct rootfs_node *dir, *there;
+
+	if (find(fs, target, false, &dir, name, err) < 0)
+		return error_prefix(err, "\"%.300s\"", target);
+	there = dir && *name ? child(dir, name) : NULL;
+	if (!there || S_ISDIR(there->file->mode))
+		return error_set(err, ERR_INVALID, "\"%.300s\" is a hard link to \"%.300s\", %s",
+				 path, target, there ? "a directory" : "which is not there");
+	there->file->names++;
+	return rootfs_put(fs, path, there->file, err);
+}
+
+int rootfs_hide(struct rootfs *fs, const char *path, struct error *err)
+{
+	char name[ROOTFS_NAME_MAX + 1];
+	struct rootfs_node *dir, *there;
+
+	if (find(fs, path, false, &dir, name, err) < 0)
+		return error_prefix(err, "\"%.300s\"", path);
+	there = dir && *name ? child(dir, name) : NULL;
+	if (!there)
+		return 0;
+	if (prune(fs, there, fs->layer, err) < 0)
+		return -1;
+	if (there->layer < fs->layer && !there->children)
+		free_node(fs, there);
+	return 0;
+}
+
+int rootfs_hide_below(struct rootfs *fs, const char *path, struct error *err)
+{
+	struct walk how = {0};
+	struct rootfs_node *dir;
+
+	if (walk(fs, &fs->root, path, false, &how, &dir, err) < 0)
+		return error_prefix(err, "\"%.300s\"", path);
+	return dir ? prune(fs, dir, fs->layer, err) : 0;
+}
+
+uint64_t rootfs_bytes(const struct rootfs *fs)
+{
+	return fs->bytes;
+}
+
+uint64_t rootfs_count(const struct rootfs *fs)
+{
+	return fs->count;
+}
