@@ -102,9 +102,11 @@ struct microagent_spec {
 	const char *const *allow;   /* IPv4 prefixes that nat opens, NULL-terminated; NULL: none */
 	int64_t memory_mib;	    /* MiB; 0: 512 */
 	int64_t cpus;		    /* 0: 2 */
-	const char *const *env;	    /* "KEY=VALUE" of the command, NULL-terminated */
+	const char *const *env;	    /* "KEY=VALUE" of the command, NULL-terminated; the image's
+				     * own variables are there too */
 	const char *user;	    /* of the command; NULL: the image's, else uid 1000 */
-	const char *const *command; /* argv, NULL-terminated; NULL: no workload */
+	const char *const *command; /* argv, NULL-terminated; NULL: the image's entrypoint with its
+				     * arguments, and without one no workload */
 	int64_t timeout_seconds;    /* of the command; 0: none */
 	/* TCP ports of the guest that the host listens for: words as microagent_check_publish() has
 	 * them, NULL-terminated; NULL: none. HOST is an address of this host, 127.0.0.1 by default. */
@@ -233,7 +235,8 @@ struct microagent_run_options {
 };
 
 /*
- * A machine for one command: made, booted, run, and ended again. spec->command is needed. Returns
+ * A machine for one command: made, booted, run, and ended again. Without spec->command it is the
+ * image's entrypoint and arguments, or either; ERR_INVALID without those too. Returns
  * when everything has ended, also after a cancel; if the calling process dies, however it dies, the
  * machine ends too. A command that exits with another code than 0 is no error here.
  */

@@ -46,7 +46,8 @@ struct make {
 	struct state_dir dir;
 	struct workspace ws;
 	char *rootfs;
-	int mark; /* -1: none */
+	int mark;  /* -1: none */
+	bool runs; /* once, for its command: an image that names no entrypoint still has one */
 };
 #define MAKE_NONE                                               \
 	{                                                       \
@@ -61,6 +62,9 @@ int make_empty(const struct microagent *agent, const char *name, struct make *ou
 	       struct error *err);
 /* Copies a disk to a new file; where the source's digest is known, the copy's is too. */
 int clone_with_digest(int from, int dir, const char *name, struct error *err);
+/* Whether the workspace has a command, of spec's or of the image's. An image's default arguments
+ * alone are one where `runs` is set: they are often a shell, which ends where nobody types. */
+bool make_has_command(const struct make *make, const struct microagent_spec *spec);
 /* The full config of the workspace, for prepare and run. */
 json_t *make_config(const struct microagent *agent, const struct make *make,
 		    const struct microagent_spec *spec, struct error *err);

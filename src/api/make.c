@@ -231,22 +231,56 @@ static int put_number(json_t *config, const char *key, int64_t value, struct err
 	return value ? json_put(config, key, json_integer(value), err) : 0;
 }
 
-/* What the command is and how it runs. */
-static int put_workload(json_t *config, const struct microagent_spec *spec, struct error *err)
+bool make_has_command(const struct make *make, const struct microagent_spec *spec)
 {
-	json_t *value;
+	return (spec->command && spec->command[0]) || json_array_size(make->image.entrypoint) ||
+	       (make->runs && json_array_size(make->image.cmd));
+}
 
+/* The given words are the whole command line; without any it is the image's. */
+static int put_command(json_t *config, const struct make *make, const struct microagent_spec *spec,
+		       struct error *err)
+{
+	json_auto_t *command = NULL;
+
+	if (!make_has_command(make, spec))
+		return 0;
 	if (spec->command && spec->command[0]) {
-		value = words_json(spec->command, err);
-		if (!value || json_put(config, "command", value, err) < 0)
+		command = words_json(spec->command, err);
+		return command ? json_put(config, "command", json_incref(command), err) : -1;
+	}
+	command = json_array();
+	if (!command ||
+	    (make->image.entrypoint && json_array_extend(command, make->image.entrypoint) < 0) ||
+	    (make->image.cmd && json_array_extend(command, make->image.cmd) < 0))
+		return error_errno(err, ENOMEM, "command");
+	return json_put(config, "command", json_incref(command), err);
+}
+
+/* The image's variables, and the given ones in place of those of the same name. */
+static int put_env(json_t *config, const struct make *make, const struct microagent_spec *spec,
+		   struct error *err)
+{
+	json_auto_t *env = make->image.env ? json_copy(make->image.env) : json_object();
+	json_auto_t *given = NULL;
+
+	if (spec->env) {
+		given = words_env_json(spec->env, err);
+		if (!given)
 			return -1;
 	}
-	if (spec->env && spec->env[0]) {
-		value = words_env_json(spec->env, err);
-		if (!value || json_put(config, "env", value, err) < 0)
-			return -1;
-	}
-	if (put_text(config, "user", spec->user, err) < 0)
+	if (!env || (given && json_object_update(env, given) < 0))
+		return error_errno(err, ENOMEM, "environment");
+	return json_object_size(env) ? json_put(config, "env", json_incref(env), err) : 0;
+}
+
+/* What the command is and how it runs. The image's user is known in the guest. */
+static int put_workload(json_t *config, const struct make *make, const struct microagent_spec *spec,
+			struct error *err)
+{
+	if (put_command(config, make, spec, err) < 0 || put_env(config, make, spec, err) < 0 ||
+	    put_text(config, "cwd", make->image.cwd, err) < 0 ||
+	    put_text(config, "user", spec->user, err) < 0)
 		return -1;
 	return put_number(config, "timeoutSeconds", spec->timeout_seconds, err);
 }
@@ -301,7 +335,7 @@ json_t *make_config(const struct microagent *agent, const struct make *make,
 	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
 	    put_network(config, spec, err) < 0 || channels_put(config, spec, err) < 0 ||
 	    attach_put(config, spec, err) < 0 || put_image(config, make, err) < 0 ||
-	    put_workload(config, spec, err) < 0)
+	    put_workload(config, make, spec, err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }

@@ -255,9 +255,15 @@ int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		.supervisor = SUPERVISOR_RUN_NONE,
 	};
 
-	if (!spec->command || !spec->command[0])
-		return error_set(err, ERR_INVALID, "no command given");
 	if (begin(&run, spec, made_up, err) < 0)
 		return -1;
+	run.make.runs = true;
+	if (!make_has_command(&run.make, spec)) {
+		error_set(err, ERR_INVALID, "no command given, and image %s names none",
+			  run.make.image.name ? run.make.image.name : "none");
+		make_undo(&run.make);
+		make_free(&run.make);
+		return -1;
+	}
 	return run_made(&run, spec, outcome, err);
 }

@@ -71,8 +71,10 @@ const struct cli_command cli_create = {
 	.summary = "make a workspace that stays",
 	.help = "Clones the image and records kernel, memory, processors and command; nothing "
 		"runs\n"
-		"yet. CMD is run at every start, and the machine ends with it. Without CMD the\n"
-		"machine waits for `microagent exec`.\n",
+		"yet. CMD is run at every start, and the machine ends with it. Without CMD it is "
+		"the\n"
+		"entrypoint of an imported image; without that too the machine waits for\n"
+		"`microagent exec`.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.options = create_options,
 	.values_size = sizeof(struct create_values),

@@ -9,6 +9,7 @@
 
 struct image_values {
 	bool rebuild;
+	int64_t size;
 };
 
 static json_t *describe(const struct cache_image *image, bool is_default, struct error *err)
@@ -22,6 +23,8 @@ static json_t *describe(const struct cache_image *image, bool is_default, struct
 	    json_put(entry, "sizeBytes", json_integer((json_int_t)image->size), err) < 0)
 		return NULL;
 	if (image->user && json_put_string(entry, "user", image->user, err) < 0)
+		return NULL;
+	if (image->source && json_put_string(entry, "source", image->source, err) < 0)
 		return NULL;
 	return json_incref(entry);
 }
@@ -44,7 +47,8 @@ static int print_json(const struct cache_images *list, struct error *err)
 
 static int print_table(const struct cache_images *list, struct error *err)
 {
-	static const char *const heads[] = {"NAME", "DEFAULT", "MIB", "USER", "SHA256", "PATH"};
+	static const char *const heads[] = {"NAME",   "DEFAULT", "MIB", "USER",
+					    "SHA256", "FROM",	 "PATH"};
 	auto_table struct cli_table table = {0};
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
@@ -55,8 +59,9 @@ static int print_table(const struct cache_images *list, struct error *err)
 
 		snprintf(sha, sizeof(sha), "%.12s", image->sha256);
 		snprintf(size, sizeof(size), "%" PRIu64, image->size >> 20);
-		const char *const cells[] = {image->name, i == 0 ? "*" : "", size, image->user,
-					     sha,	  image->path};
+		const char *const cells[] = {
+			image->name, i == 0 ? "*" : "", size,	    image->user,
+			sha,	     image->source,	image->path};
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;
 	}
@@ -126,6 +131,43 @@ static int run_build(struct cli *cli, const void *values, const struct cli_words
 	return artifact_become(cli, words, err);
 }
 
+static int run_import(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	const struct image_values *v = values;
+	const char *words[7] = {"image-import"};
+	char size[24];
+	size_t n = 1;
+
+	if (v->size) {
+		snprintf(size, sizeof(size), "%" PRId64, v->size);
+		words[n++] = "--size";
+		words[n++] = size;
+	}
+	if (v->rebuild)
+		words[n++] = "--rebuild";
+	words[n++] = args->items[0];
+	words[n] = args->items[1];
+	return artifact_become(cli, words, err);
+}
+
+static int run_remove(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	const char *const words[] = {"image-remove", args->items[0], NULL};
+
+	(void)values;
+	return artifact_become(cli, words, err);
+}
+
+static const struct cli_option import_options[] = {
+	{"size", 0, CLI_OPTION_INT, offsetof(struct image_values, size), "MIB",
+	 "size of the disk (default: the contents and 1024, at most 4096)", 128, INT64_C(16) << 20},
+	{"rebuild", 0, CLI_OPTION_FLAG, offsetof(struct image_values, rebuild), NULL,
+	 "import again although it is there", 0, 0},
+	{0},
+};
+
 static const struct cli_option build_options[] = {
 	{.name = "rebuild",
 	 .kind = CLI_OPTION_FLAG,
@@ -163,11 +205,35 @@ static const struct cli_command image_build = {
 	.run = run_build,
 };
 
+static const struct cli_command image_import = {
+	.name = "import",
+	.args = "NAME REF",
+	.summary = "make an image of one of the OCI or of Docker",
+	.help = "REF is an OCI layout (a directory), an archive of one or of `docker save`, each "
+		"with\n"
+		":TAG behind it where it holds several; or a registry's image, as\n"
+		"docker.io/library/debian:12. skopeo fetches it; any user may. What is there "
+		"already\n"
+		"is not fetched again.\n",
+	.options = import_options,
+	.values_size = sizeof(struct image_values),
+	.min_args = 2,
+	.max_args = 2,
+	.run = run_import,
+};
+
+static const struct cli_command image_remove = {
+	.name = "remove",
+	.args = "NAME",
+	.summary = "remove an image from the cache",
+	.help = "Workspaces have their own copies, and go on.\n",
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_remove,
+};
+
 static const struct cli_command *const image_commands[] = {
-	&image_list,
-	&image_verify,
-	&image_build,
-	NULL,
+	&image_list, &image_verify, &image_build, &image_import, &image_remove, NULL,
 };
 
 const struct cli_command cli_image = {

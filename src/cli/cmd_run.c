@@ -73,7 +73,8 @@ static int run_with(const struct cli *cli, struct microagent *agent,
 		    const struct run_values *values, const struct cli_words *args,
 		    struct progress *progress, struct error *err)
 {
-	const struct microagent_spec spec = guest_spec(&values->guest, args->items);
+	const struct microagent_spec spec =
+		guest_spec(&values->guest, args->count ? args->items : NULL);
 	const struct attend how = {.input = values->input, .timeout = values->guest.timeout};
 	struct start start = {.cli = cli, .progress = progress};
 	const struct microagent_run_options options = {
@@ -102,8 +103,11 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 	int code;
 
 	if (attend_check(cli, &how, err) < 0 || guest_check(cli, &v->guest, v->name, err) < 0 ||
-	    guest_check_command(cli, args->items[0], err) < 0)
+	    guest_check_command(cli, args->count ? args->items[0] : NULL, err) < 0)
 		return -1;
+	/* An image of the user's may name one. */
+	if (args->count == 0 && !v->guest.image)
+		return cli_usage(cli, err, "run needs a command: microagent run %s", cli_run.args);
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
@@ -115,10 +119,11 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 
 const struct cli_command cli_run = {
 	.name = "run",
-	.args = "[--] CMD [WORD...]",
+	.args = "[[--] CMD [WORD...]]",
 	.summary = "boot a machine, run a command in it, remove it",
 	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i.\n"
-		"Options of microagent come before CMD; every word after it is the command's.\n\n"
+		"Options of microagent come before CMD; every word after it is the command's. An\n"
+		"imported image may name the command to be run when there is no CMD.\n\n"
 		"The exit code is the command's: 128+N when signal N killed it, 127 not found, "
 		"126\n"
 		"not executable, 124 when --timeout passed; 125 when the failure is microagent's.\n"
@@ -127,7 +132,6 @@ const struct cli_command cli_run = {
 	.group = CLI_GROUP_RUN,
 	.options = run_options,
 	.values_size = sizeof(struct run_values),
-	.min_args = 1,
 	.max_args = SIZE_MAX,
 	.takes_command = true,
 	.guest_exit = true,

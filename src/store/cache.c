@@ -161,6 +161,26 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	return existing_path(&k->modules, dir, name, ".modules", err);
 }
 
+/* What image import records beside the rest. */
+static int fill_imported(struct cache_image *image, const json_t *record, struct error *err)
+{
+	json_t *entrypoint = NULL, *cmd = NULL, *env = NULL, *source = NULL;
+	const char *cwd = NULL, *ref = NULL;
+
+	if (json_get_array(record, "", "entrypoint", JSON_OPTIONAL, &entrypoint, err) < 0 ||
+	    json_get_array(record, "", "cmd", JSON_OPTIONAL, &cmd, err) < 0 ||
+	    json_get_object(record, "", "env", JSON_OPTIONAL, &env, err) < 0 ||
+	    json_get_string(record, "", "cwd", JSON_OPTIONAL, &cwd, err) < 0 ||
+	    json_get_object(record, "", "source", JSON_OPTIONAL, &source, err) < 0)
+		return -1;
+	if (source && json_get_string(source, "source", "ref", JSON_REQUIRED, &ref, err) < 0)
+		return -1;
+	image->entrypoint = json_incref(entrypoint);
+	image->cmd = json_incref(cmd);
+	image->env = json_incref(env);
+	return copy_text(&image->cwd, cwd, err) < 0 ? -1 : copy_text(&image->source, ref, err);
+}
+
 static int fill_image(struct cache_image *image, const char *dir, const char *name,
 		      const json_t *record, struct error *err)
 {
@@ -179,7 +199,7 @@ static int fill_image(struct cache_image *image, const char *dir, const char *na
 	image->path = entry_path(dir, name, ".ext4", err);
 	if (!image->path || copy_text(&image->name, name, err) < 0)
 		return -1;
-	return copy_text(&image->user, user, err);
+	return copy_text(&image->user, user, err) < 0 ? -1 : fill_imported(image, record, err);
 }
 
 void cache_kernel_free(struct cache_kernel *k)
@@ -197,6 +217,11 @@ void cache_image_free(struct cache_image *image)
 	free(image->name);
 	free(image->path);
 	free(image->user);
+	json_decref(image->entrypoint);
+	json_decref(image->cmd);
+	json_decref(image->env);
+	free(image->cwd);
+	free(image->source);
 	memset(image, 0, sizeof(*image));
 }
 

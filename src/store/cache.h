@@ -20,6 +20,7 @@
 #ifndef STORE_CACHE_H
 #define STORE_CACHE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,9 +57,14 @@ struct cache_kernels {
 };
 
 struct cache_image {
-	char *name;		/* "busybox" */
-	char *path;		/* absolute; always to be taken as a raw disk, never probed */
-	char *user;		/* recorded user; NULL: none */
+	char *name; /* "busybox" */
+	char *path; /* absolute; always to be taken as a raw disk, never probed */
+	char *user; /* recorded user; NULL: none */
+	/* Of an imported one: what runs in it by default, arrays of strings and an object of strings,
+	 * the working directory, and where it came from. Each NULL when not recorded. */
+	json_t *entrypoint, *cmd, *env;
+	char *cwd;
+	char *source;
 	char sha256[65];	/* recorded; "" when not */
 	char recipe_sha256[65]; /* of what it was built from; "" when not recorded */
 	uint64_t size;		/* bytes */

@@ -101,7 +101,8 @@ CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doct
        "session destroy": "cli-named", "session exec": "cli-exec",
        "kernel list": "cli-kernel-list", "image list": "cli-image-list",
        "kernel verify": "cli-verify", "image verify": "cli-verify", "kernel install": "cli-artifact",
-       "kernel build": "cli-artifact", "kernel refresh": "cli-artifact", "image build": "cli-artifact"}
+       "kernel build": "cli-artifact", "kernel refresh": "cli-artifact", "image build": "cli-artifact",
+       "image import": "cli-artifact", "image remove": "cli-artifact"}
 
 
 def validate_cli(words, document):

@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: MIT
+"""`microagent image import`: images of the OCI and of Docker become disks, whole or not at all."""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import stat
+import subprocess
+import tarfile
+
+import pytest
+
+import oci
+import schema_check
+from conftest import BIN, HANG_S, default_kernel, wait_until
+from oci import Layout, directory, file, hardlink, layer, symlink
+
+SIZE = ("--size", 128)
+RUN = ("--memory", 256, "--cpus", 1)
+# Any bytes will do, but these are UTF-8: tarfile knows no others in a header.
+CAPABILITY = b"\x01\x00\x00\x02\x00\x04" + bytes(14)
+PASSWD = b"root:x:0:0::/root:/bin/sh\nbob:x:1234:1234::/home/bob:/bin/sh\n"
+
+
+@pytest.fixture
+def cache(host):
+    """A cache with the shared kernels and no image: host.env points to it."""
+    kernel = default_kernel(host)
+    path = host.base / "cache"
+    path.mkdir()
+    (path / "kernels").symlink_to(os.path.dirname(kernel["path"]))
+    host.env["MICROAGENT_CACHE_DIR"] = str(path)
+    return path
+
+
+def disk(cache, name="box"):
+    return cache / "images" / f"{name}.ext4"
+
+
+def record(cache, name="box"):
+    document = json.loads((cache / "images" / f"{name}.json").read_text())
+    schema_check.validate("cache-image", document)
+    return document
+
+
+def debugfs(cache, request, name="box"):
+    """What a reader that is not ours finds in the disk."""
+    return subprocess.run(["debugfs", "-R", request, disk(cache, name)], capture_output=True, text=True, check=True).stdout
+
+
+def listing(cache, path="/", name="box"):
+    """{name: (inode, mode, uid, gid)}"""
+    rows = [line.split("/") for line in debugfs(cache, f"ls -p {path}", name).splitlines() if line.startswith("/")]
+    return {r[5]: (int(r[1]), int(r[2], 8), int(r[3]), int(r[4])) for r in rows if r[5] not in (".", "..", "lost+found")}
+
+
+def assert_no_image(host, cache):
+    """Neither an entry nor anything half-made."""
+    assert host.json("image", "list") == {"images": []}
+    assert not (cache / "images").exists() or not list((cache / "images").iterdir())
+    assert not (cache / "tmp").exists() or not list((cache / "tmp").iterdir())
+
+
+def refused(host, cache, ref, *words, code="invalid"):
+    answer = host.json("image", "import", *(words or SIZE), "box", ref, check=1)
+    assert answer["errorCode"] == code, answer
+    assert_no_image(host, cache)
+    return answer["error"]
+
+
+def simple(host, *entries, name="layout", config=None, packed=False):
+    layout = Layout(host.base / name)
+    layout.image([layer(*entries)], config, packed=packed)
+    return layout
+
+
+def test_an_image_is_imported_and_runs(host, cache):
+    layout = Layout(host.base / "layout")
+    lower = layer(*oci.busybox("sh", "echo", "id", "pwd"), file("etc/passwd", PASSWD),
+                  directory("home/bob", mode=0o700, uid=1234, gid=1234))
+    digest = layout.image([lower], {"Entrypoint": ["sh", "-c", 'echo "$0 $*"; id -u; pwd; echo $FOO'], "Cmd": ["a", "b"],
+                                    "Env": ["PATH=/bin", "FOO=x=y"], "User": "bob", "WorkingDir": "/home/bob/work"})
+    answer = host.json("image", "import", "box", layout.path)
+    assert answer["name"] == "box" and answer["path"] == str(disk(cache))
+    assert host.json("image", "verify", "box")["ok"]
+    assert stat.S_IMODE(disk(cache).stat().st_mode) == 0o444
+    # The contents, and a GiB.
+    assert 1 << 30 <= disk(cache).stat().st_size < (1 << 30) + (8 << 20)
+    entry = host.json("image", "list")["images"][0]
+    assert entry["source"] == f"oci:{layout.path}" and entry["user"] == "bob"
+    assert record(cache)["source"]["digest"] == f"sha256:{digest}"
+    assert f"oci:{layout.path}" in host("image", "list", check=0).stdout
+
+    done = host("run", "--image", "box", *RUN, check=0)
+    assert done.stdout == "a b\n1234\n/home/bob/work\nx=y\n"
+    # Words are the whole command line; the rest stays the image's, but for what is given.
+    done = host("run", "--image", "box", *RUN, "--env", "FOO=mine", "--", "sh", "-c", "id -u; pwd; echo $FOO", check=0)
+    assert done.stdout == "1234\n/home/bob/work\nmine\n"
+    # What is created has the entrypoint as its workload, and exec the image's user.
+    host("create", "w", "--image", "box", *RUN, check=0)
+    config = json.loads((host.state / "w" / "workspace.json").read_text())["config"]
+    assert config["command"][0] == "sh" and config["command"][-2:] == ["a", "b"]
+    assert config["cwd"] == "/home/bob/work" and config["env"] == {"PATH": "/bin", "FOO": "x=y"}
+    host("delete", "w", check=0)
+
+
+def test_arguments_without_an_entrypoint(host, cache):
+    """They are what run runs; a workspace that stays waits, since they are often a shell."""
+    ref = simple(host, *oci.busybox("sh", "id", "echo"), config={"Cmd": ["echo", "by itself"], "Env": ["PATH=/bin"]}).path
+    host("image", "import", *SIZE, "box", ref, check=0)
+    assert "user" not in record(cache)
+    assert host("run", "--image", "box", *RUN, check=0).stdout == "by itself\n"
+    host("create", "w", "--image", "box", *RUN, check=0)
+    assert "command" not in json.loads((host.state / "w" / "workspace.json").read_text())["config"]
+    host("start", "w", check=0)
+    assert host("exec", "w", "--", "/bin/id", "-u", check=0).stdout == "1000\n"
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+def test_an_image_that_names_no_command(host, cache):
+    ref = simple(host, file("f", b"x")).path
+    host("image", "import", *SIZE, "box", ref, check=0)
+    done = host("run", "--image", "box", check=125)
+    assert "image box names none" in done.stderr
+
+
+def test_everything_of_a_file_is_kept(host, cache):
+    ref = simple(
+        host, directory("d", mode=0o1770, uid=5, gid=6), file("d/plain", b"text", mode=0o4711, uid=70000, gid=80000, mtime=1234567890,
+                                                              xattrs={"security.capability": CAPABILITY, "user.note": b"kept", "user.none": b""}),
+        hardlink("d/again", "d/plain"), hardlink("./d/third", "/d/again"), symlink("link", "/d/plain", uid=7, gid=8),
+        hardlink("link2", "link"), file("pipe", kind=tarfile.FIFOTYPE, mode=0o620),
+        file("null", kind=tarfile.CHRTYPE, device=(1, 3)), file('a "quoted" näme', b"q"), file("empty"),
+        file("deep/" * 200 + "f", b"deep"), file("locked", b"x", mode=0)).path
+    host("image", "import", *SIZE, "box", ref, check=0)
+    root, below = listing(cache), listing(cache, "/d")
+    assert root["d"][1:] == (stat.S_IFDIR | 0o1770, 5, 6)
+    assert below["plain"][1:] == (stat.S_IFREG | 0o4711, 70000, 80000)
+    assert {below[n][0] for n in ("plain", "again", "third")} == {below["plain"][0]}
+    assert root["link"][1:] == (stat.S_IFLNK | 0o777, 7, 8) and root["link2"][1:] == root["link"][1:]
+    assert root["pipe"][1] == stat.S_IFIFO | 0o620
+    assert root["locked"][1] == stat.S_IFREG and debugfs(cache, "cat /locked") == "x"
+    assert 'a "quoted" näme' in root and "null" not in root
+    about = debugfs(cache, "stat /d/plain")
+    assert "Links: 3" in about and " mtime: 0x499602d2" in about
+    assert debugfs(cache, "ea_get -x /d/plain security.capability").split("= ")[1].split() == [f"{b:02x}" for b in CAPABILITY]
+    assert 'user.note (4) = "kept"' in about and "user.none (0)" in about
+    assert debugfs(cache, "cat /" + "deep/" * 200 + "f") == "deep"
+    subprocess.run(["e2fsck", "-fn", disk(cache)], check=True, capture_output=True)
+
+
+def test_layers_over_each_other(host, cache):
+    layout = Layout(host.base / "layout")
+    layout.image([
+        layer(file("gone", b"x"), file("d/gone", b"x"), file("d/stays", b"low"), file("opaque/low", b"x"), file("tree/a/b/c", b"x"),
+              symlink("lib", "usr/lib"), symlink("abs", "/etc"), symlink("up", "../../../etc"), symlink("both", "one"), file("was-file", b"x"),
+              file("was-dir/f", b"x"), file("changed", b"old"), hardlink("same", "changed"), file("own/x", b"low")),
+        layer(file(".wh.gone"), file("d/.wh.gone"), file("opaque/high", b"new"), file("opaque/.wh..wh..opq"), file(".wh..wh.plnk"), file(".wh.tree"),
+              file("lib/lib.so", b"so"), file("abs/one", b"1"), file("up/two", b"2"), directory("was-file"),
+              file("was-dir", b"new"), file("changed", b"new", mode=0o600), hardlink("d/cross", "same"),
+              file("both/f", b"through"), file("own/y", b"high"), file(".wh.own"), file(".wh.never-there"), file("no/.wh.where")),
+    ], packed=False)
+    host("image", "import", *SIZE, "box", layout.path, check=0)
+    root = listing(cache)
+    assert set(root) == {"d", "opaque", "lib", "abs", "up", "both", "one", "was-file", "was-dir", "changed", "same", "usr", "etc", "own"}
+    assert set(listing(cache, "/d")) == {"stays", "cross"}
+    assert set(listing(cache, "/opaque")) == {"high"}
+    assert set(listing(cache, "/own")) == {"y"}  # a layer hides what is below it, in whichever order it says so
+    assert set(listing(cache, "/usr/lib")) == {"lib.so"} and set(listing(cache, "/etc")) == {"one", "two"}
+    assert set(listing(cache, "/one")) == {"f"} and stat.S_ISLNK(root["both"][1])
+    assert stat.S_ISDIR(root["was-file"][1]) and debugfs(cache, "cat /was-dir") == "new"
+    assert debugfs(cache, "cat /changed") == "new" and debugfs(cache, "cat /same") == "old"
+    assert listing(cache, "/d")["cross"][0] == root["same"][0] != root["changed"][0]
+
+
+@pytest.mark.parametrize("entries,said", [
+    ([file("../outside", b"x")], '"../outside": a path with ".."'),
+    ([file("a/../../outside", b"x")], '".."'),
+    ([hardlink("passwd", "/etc/passwd")], "which is not there"),
+    ([hardlink("f", "../../etc/passwd")], '".."'),
+    ([directory("d"), hardlink("f", "d")], "a directory"),
+    ([file("f", b"x"), file("f/below", b"x")], "no directory"),
+    ([symlink("a", "b"), symlink("b", "a"), file("a/f", b"x")], "too many links"),
+    ([file("d/.wh...", b"")], "hides nothing"),
+    ([file(".wh.", b"")], "hides nothing"),
+    ([file("x", b"", xattrs={"user.big": b"v" * 5000})], "extended attributes"),
+    ([file("/".join(["d" * 200] * 25), b"x")], "a path of more than"),
+])
+def test_a_hostile_layer(host, cache, entries, said):
+    assert said in refused(host, cache, simple(host, *entries).path)
+
+
+def test_a_name_that_no_tool_takes(host, cache):
+    assert "control characters" in refused(host, cache, simple(host, file("line\nbreak", b"x")).path, code="unsupported")
+
+
+def test_links_never_lead_out(host, cache):
+    """What a layer writes through its links lands in the image, and what is on the host stays."""
+    victim = host.base / "victim"
+    victim.mkdir()
+    (victim / "f").write_text("the host's")
+    ref = simple(host, symlink("out", str(victim)), file("out/f", b"the image's"), symlink("evil", "/etc/passwd"),
+                 file("evil", b"replaced"), file("/absolute", b"x"), symlink("up", f"../../../../../../{victim}"), file("up/g", b"x")).path
+    host("image", "import", *SIZE, "box", ref, check=0)
+    assert [p.name for p in victim.iterdir()] == ["f"] and (victim / "f").read_text() == "the host's"
+    assert debugfs(cache, f"cat {victim}/f") == "the image's" and "g" in listing(cache, str(victim))
+    assert debugfs(cache, "cat /evil") == "replaced" and "absolute" in listing(cache)
+
+
+def damage(path):
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+
+def test_damaged_blobs(host, cache):
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("f", b"contents"))])
+    manifest = json.loads((layout.blobs / layout.index[0]["digest"][7:]).read_text())
+    for blob in (manifest["layers"][0], manifest["config"]):
+        file_of = layout.blobs / blob["digest"][7:]
+        whole = file_of.read_bytes()
+        damage(file_of)
+        assert "igest" in refused(host, cache, layout.path, code="io")
+        file_of.write_bytes(whole)
+    file_of = layout.blobs / layout.index[0]["digest"][7:]
+    whole = file_of.read_bytes()
+    file_of.write_bytes(whole + b" ")
+    assert "its manifest is damaged" in refused(host, cache, layout.path)
+    assert "its manifest is damaged" in refused(host, cache, layout.archive(host.base / "a.tar"))
+    file_of.write_bytes(whole)
+    (layout.blobs / manifest["layers"][0]["digest"][7:]).unlink()
+    refused(host, cache, layout.path, code="io")
+
+
+def test_a_damaged_layer_of_docker_is_known_by_its_own_digest(host, cache):
+    ref = oci.docker_archive(host.base / "d.tar", [layer(file("f", b"contents"))], damage=0)
+    assert "igest" in refused(host, cache, ref, code="io")
+
+
+def test_a_layer_that_ends_too_early(host, cache):
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("f", b"c" * 5000))[:2000]])
+    assert "layer 1 of 1" in refused(host, cache, layout.path)
+    layout = Layout(host.base / "other")
+    layout.image([b"no archive at all"])
+    assert "layer 1 of 1" in refused(host, cache, layout.path)
+
+
+@pytest.mark.parametrize("changes,code,said", [
+    ({"architecture": "s390x"}, "unsupported", "s390x"),
+    ({"config": {"Env": ["novalue"]}}, "invalid", "Env[0]"),
+    ({"config": {"Entrypoint": "sh"}}, "invalid", "Entrypoint"),
+    ({"config": {"Cmd": ["a\0b"]}}, "invalid", "NUL"),
+    ({"config": {"WorkingDir": "not/absolute"}}, "invalid", "WorkingDir"),
+    ({"config": {"User": "a\nb"}}, "invalid", "User"),
+    ({"config": {"Env": ["A=" + "x" * 70000]}}, "invalid", "60000"),
+])
+def test_a_bad_configuration(host, cache, changes, code, said):
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("f", b"x"))], **changes)
+    assert said in refused(host, cache, layout.path, code=code)
+
+
+def test_archives_and_tags(host, cache):
+    """Each form, by its path alone and by skopeo's name for it; a path with ':' in it too."""
+    layout = Layout(host.base / "lay:out")
+    layout.image([layer(file("one", b"1"))], tag="first")
+    layout.image([layer(file("two", b"2"))], tag="second")
+    archive = layout.archive(host.base / "oci.tar")
+    docker = oci.docker_archive(host.base / "docker.tar", [layer(file("three", b"3"))])
+    for ref, there in ((f"{layout.path}:first", "one"), (f"oci:{layout.path}:second", "two"),
+                       (f"oci-archive:{archive}:first", "one"), (f"{archive}:second", "two"), (docker, "three")):
+        host("image", "import", *SIZE, "box", ref, check=0)
+        assert set(listing(cache)) == {there}
+        assert "is there already" in host("image", "import", *SIZE, "box", ref, check=0).stdout
+    assert record(cache)["source"]["ref"] == f"docker-archive:{docker}"
+    host("image", "import", *SIZE, "--rebuild", "box", f"docker-archive:{docker}:test/image:1", check=0)
+    assert record(cache)["source"]["ref"] == f"docker-archive:{docker}:test/image:1"
+    # Which of them is not said.
+    assert "more than one image" in host("image", "import", *SIZE, "box", layout.path, check=1).stderr
+    assert set(listing(cache)) == {"three"}
+
+
+def test_a_registry(host, cache):
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("one", b"1"))], tag="1.0")
+    with oci.registry(layout) as (address, asked):
+        conf = host.base / ".config" / "containers" / "registries.conf"
+        conf.parent.mkdir(parents=True)
+        conf.write_text(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
+        host.env["HOME"] = str(host.base)
+        host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0)
+        assert set(listing(cache)) == {"one"} and any("/blobs/" in path for path in asked)
+        assert record(cache)["source"]["ref"] == f"docker://{address}/team/app:1.0"
+        # By the digest: no layer is fetched again, under another name neither.
+        blobs = {"/v2/team/app/blobs/" + json.loads(b)["layers"][0]["digest"] for b in [(layout.blobs / layout.index[0]["digest"][7:]).read_text()]}
+        asked.clear()
+        assert "is there already" in host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0).stdout
+        host("image", "import", *SIZE, "twin", f"docker://{address}/team/app:1.0", check=0)
+        assert asked and not blobs & set(asked)
+        assert os.path.samefile(disk(cache), disk(cache, "twin"))
+        assert record(cache, "twin")["name"] == "twin" and host.json("image", "verify")["ok"]
+        # A tag that has moved.
+        layout.index.clear()
+        layout.image([layer(file("two", b"2"))], tag="1.0")
+        host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0)
+        assert set(listing(cache)) == {"two"} and set(listing(cache, name="twin")) == {"one"}
+        assert host("image", "import", *SIZE, "other", f"{address}/team/app:none", check=1).stderr
+
+
+def test_names_that_are_none(host, cache):
+    ref = simple(host, file("f", b"x")).path
+    (host.base / "plain").mkdir()
+    (host.base / "text").write_text("no archive")
+    (host.base / "tar").write_bytes(layer(file("f", b"x")))
+    for where, said, code in ((host.base / "absent", "is not there", "not-found"), ("oci:" + str(host.base / "absent"), "is not there", "not-found"),
+                              (host.base / "plain", "oci-layout", "invalid"), (host.base / "text", "no archive", "invalid"),
+                              (host.base / "tar", "neither oci-layout nor manifest.json", "invalid"), ("", "without a name", "not-found")):
+        assert said in refused(host, cache, where, code=code)
+    for name in ("busybox", "debian", "a/b", "../x", ".hidden", "Large", "x" * 65, ""):
+        answer = host.json("image", "import", *SIZE, name, ref, check=1)
+        assert answer["errorCode"] == "invalid" and "name of an image" in answer["error"], answer
+    assert_no_image(host, cache)
+
+
+def test_sizes(host, cache):
+    layout = simple(host, file("f", bytes(120 << 20)), name="large", packed=True)
+    error = refused(host, cache, layout.path)
+    assert "--size" in error and "MiB" in error
+    host("image", "import", "--size", 256, "box", layout.path, check=0)
+    assert disk(cache).stat().st_size == 256 << 20
+    assert "--size" in refused_more(host, simple(host, file("f", bytes(130 << 20)), name="larger", packed=True).path)
+    for wrong in ("0", "127", "-1", "99999999", "x"):
+        assert host("image", "import", "--size", wrong, "box", layout.path).returncode == 2
+    # Many small files need more inodes than the size alone would give.
+    many = simple(host, *(file(f"{i % 20}/{i}", b"x") for i in range(8400)), name="many")
+    host("image", "import", *SIZE, "many", many.path, check=0)
+    assert len(listing(cache, "/7", "many")) == 420
+
+
+def refused_more(host, ref):
+    """Before it is unpacked: it says that it is larger than the disk."""
+    return host.json("image", "import", *SIZE, "more", ref, check=1)["error"]
+
+
+def test_it_is_the_same_disk_whoever_imports_it(host, cache):
+    ref = simple(host, file("f", b"x", uid=1000), directory("d", uid=33)).path
+    host("image", "import", *SIZE, "box", ref, check=0)
+    first = record(cache)["sha256"]
+    host("image", "import", *SIZE, "--rebuild", "box", ref, check=0)
+    assert record(cache)["sha256"] == first
+    if os.getuid() != 0:
+        return  # then that was an ordinary user
+    home = host.base / "home"
+    shutil.copytree(BIN, home / "bin")
+    shutil.copytree(ref, home / "layout")
+    subprocess.run(["chown", "-R", "4242:4242", home], check=True)
+    done = subprocess.run(["setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups", home / "bin" / "microagent", "image",
+                           "import", "--size", "128", "box", home / "layout"],
+                          env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(host.tmp)}, capture_output=True, text=True,
+                          timeout=HANG_S, check=False)
+    assert done.returncode == 0, done.stderr
+    theirs = home / ".cache" / "microagent"
+    assert json.loads((theirs / "images" / "box.json").read_text())["sha256"] == first
+    assert list((theirs / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_broken_off_import_leaves_nothing(host, cache, number):
+    """A FIFO in place of a layer keeps skopeo waiting."""
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("f", b"x"))], tag="1")
+    pipe = layout.blobs / json.loads((layout.blobs / layout.index[0]["digest"][7:]).read_text())["layers"][0]["digest"][7:]
+    pipe.unlink()
+    os.mkfifo(pipe)
+    ours, theirs = pty.openpty()
+    child = host.popen("image", "import", *SIZE, "box", layout.path, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    while b"fetching oci:" not in seen:  # the progress, which is there for a terminal
+        seen += os.read(ours, 4096)
+    wait_until(lambda: (cache / "tmp" / "image-box" / "fetched").exists(), "skopeo to begin")
+    child.send_signal(number)
+    child.communicate(timeout=HANG_S)
+    os.close(ours)
+    assert child.returncode == -number
+    assert_no_image(host, cache)
+
+
+def test_a_killed_import_is_swept_by_the_next(host, cache):
+    layout = simple(host, file("f", b"x"))
+    left = cache / "tmp" / "image-box" / "data"
+    left.mkdir(parents=True)
+    (left / "1").write_text("of a killed one")
+    host("image", "import", *SIZE, "box", layout.path, check=0)
+    assert list((cache / "tmp").iterdir()) == [] and set(listing(cache)) == {"f"}
+
+
+def test_a_full_disk(host, cache):
+    if os.getuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    ref = simple(host, file("f", os.urandom(8 << 20))).path
+    small = host.base / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=10m", "tmpfs", small], check=True)
+    try:
+        host.env["MICROAGENT_CACHE_DIR"] = str(small)
+        assert "space" in refused(host, small, ref, code="io")
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def test_a_missing_tool_is_named_with_its_package(host, cache):
+    ref = simple(host, file("f", b"x")).path
+    answer = host.json("image", "import", "box", ref, check=1, env={"PATH": "/nonexistent"})
+    assert answer["errorCode"] == "not-found" and "apt-get install skopeo" in answer["error"]
+
+
+def test_remove(host, cache):
+    ref = simple(host, file("f", b"x")).path
+    host("image", "import", *SIZE, "box", ref, check=0)
+    assert host.json("image", "remove", "box") == {"removed": "box"}
+    assert_no_image(host, cache)
+    assert "there is no image box" in host("image", "remove", "box", check=1).stderr
+    outside = host.base / "file"
+    outside.write_text("the user's")
+    assert host.json("image", "remove", outside, check=1)["errorCode"] == "invalid"
+    assert outside.exists()
