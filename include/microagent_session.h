@@ -37,11 +37,14 @@ enum microagent_base_line {
 struct microagent_base_spec {
 	const char *
 		image; /* name in the cache, or a path with a '/' to a raw ext4 file; NULL: busybox */
+	/* Instead of image: one of the OCI or of Docker, as `microagent image import` takes it: a layout
+	 * (a directory), an archive, or a registry's. It is imported into the cache first. */
+	const char *oci;
 	const char *kernel; /* the same for a kernel; NULL: the default */
 	int64_t memory_mib; /* what its sessions get by default; 0: 256 */
 	int64_t cpus;	    /* 0: 1 */
 
-	/* With one of the next three the base is provisioned, else it is the image as it is: a machine
+	/* With oci or one of the next three the base is provisioned, else it is the image as it is: a machine
 	 * is booted on its disk, whose file system grows to the disk's size; the user `agent` (uid
 	 * 1000) is made where there is none; the files are staged, the script is run as root; what
 	 * `agent` could write beside /workspace, /tmp and his home is taken from him; and the machine
@@ -49,7 +52,8 @@ struct microagent_base_spec {
 	const char *script;	  /* path; run by its "#!", else by sh -e; NULL: none */
 	const char *const *stage; /* paths of files that it finds in $MICROAGENT_STAGE,
 				   * NULL-terminated; NULL: none */
-	int64_t size_mib;	  /* of the disk; 0: the image's and 1 GiB, but at most 4 GiB */
+	int64_t size_mib;	  /* of the disk; 0: the image's and 1 GiB, but at most 4 GiB; of
+				   * oci: its contents' and 1 GiB, at most 4 GiB */
 
 	/* Of that machine; as of struct microagent_spec. */
 	const char *accelerator, *network, *network_interface;

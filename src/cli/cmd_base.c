@@ -9,7 +9,7 @@
 #include "microagent_session.h"
 
 struct base_values {
-	const char *image, *kernel;
+	const char *image, *oci, *kernel;
 	int64_t memory, cpus, size;
 	const char *script, *accelerator, *network, *network_interface;
 	struct cli_words stage, allow;
@@ -67,7 +67,7 @@ static int create_in(struct cli *cli, struct microagent *agent,
 
 static bool is_provisioned(const struct base_values *v)
 {
-	return v->script || v->size || v->stage.count > 0;
+	return v->script || v->oci || v->size || v->stage.count > 0;
 }
 
 /* The network is the provisioning machine's. */
@@ -76,7 +76,8 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 	if ((v->network || v->network_interface || v->allow.count || v->accelerator) &&
 	    !is_provisioned(v))
 		return cli_usage(cli, err,
-				 "nothing is booted without --provision, --stage or --size: leave "
+				 "nothing is booted without --provision, --stage, --size or "
+				 "--from-oci: leave "
 				 "out %s",
 				 v->network		? "--network"
 				 : v->network_interface ? "--network-interface"
@@ -105,6 +106,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	}
 	const struct microagent_base_spec spec = {
 		.image = v->image,
+		.oci = v->oci,
 		.kernel = v->kernel,
 		.memory_mib = v->memory,
 		.cpus = v->cpus,
@@ -274,6 +276,8 @@ static int run_delete(struct cli *cli, const void *values, const struct cli_word
 static const struct cli_option create_options[] = {
 	{"image", 0, CLI_OPTION_STRING, offsetof(struct base_values, image), "IMAGE",
 	 "name in the cache, or path of a raw ext4 file (default: busybox)", 0, 0},
+	{"from-oci", 0, CLI_OPTION_STRING, offsetof(struct base_values, oci), "REF",
+	 "import it, as `image import` does: a layout, an archive, or a registry's", 0, 0},
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct base_values, kernel), "KERNEL",
 	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
 	{"memory", 0, CLI_OPTION_INT, offsetof(struct base_values, memory), "MIB",

@@ -48,6 +48,7 @@ static int check_shape(const json_t *metadata, struct error *err)
 {
 	int64_t format = 0, version = 0, memory = 1, cpus = 1;
 	const char *name = NULL;
+	json_t *env = NULL;
 
 	if (json_get_int(metadata, "", "format", JSON_REQUIRED, 1, INT32_MAX, &format, err) < 0)
 		return -1;
@@ -57,6 +58,7 @@ static int check_shape(const json_t *metadata, struct error *err)
 				 (long long)format);
 	if (json_get_string(metadata, "", "name", JSON_REQUIRED, &name, err) < 0 ||
 	    json_get_int(metadata, "", "version", JSON_REQUIRED, 1, INT32_MAX, &version, err) < 0 ||
+	    json_get_object(metadata, "", "env", JSON_OPTIONAL, &env, err) < 0 ||
 	    json_get_int(metadata, "", "memoryMiB", JSON_OPTIONAL, 1, INT32_MAX, &memory, err) <
 		    0 ||
 	    json_get_int(metadata, "", "cpuCount", JSON_OPTIONAL, 1, INT32_MAX, &cpus, err) < 0)

@@ -103,9 +103,13 @@ static int find_parts(struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
 
+	if (spec->oci && spec->image)
+		return error_set(err, ERR_INVALID,
+				 "a base is made of image \"%.128s\" or of %.128s, not of both",
+				 spec->image, spec->oci);
 	if (cache_kernel_find(spec->kernel, &m->kernel, err) < 0 ||
-	    cache_image_find(spec->image, &m->image, err) < 0 ||
-	    kernel_check(m->kernel.path, err) < 0)
+	    kernel_check(m->kernel.path, err) < 0 ||
+	    (!spec->oci && cache_image_find(spec->image, &m->image, err) < 0))
 		return -1;
 	if (!m->kernel.initrd)
 		return error_set(err, ERR_NOT_FOUND,
@@ -115,7 +119,8 @@ static int find_parts(struct making *m, struct error *err)
 	return 0;
 }
 
-/* Of the disk; it is the guest that makes its file system as large. */
+/* Of the disk; it is the guest that makes its file system as large. An imported image was given that
+ * room when it was imported. */
 static int decide_size(const struct making *m, uint64_t image, uint64_t *size, struct error *err)
 {
 	uint64_t wanted = (uint64_t)m->spec->size_mib << 20;
@@ -128,7 +133,7 @@ static int decide_size(const struct making *m, uint64_t image, uint64_t *size, s
 	*size = image;
 	if (wanted)
 		*size = wanted;
-	else if (provision_is_asked(m->spec) && image < ROOM_MOST_BYTES)
+	else if (provision_is_asked(m->spec) && !m->image.source && image < ROOM_MOST_BYTES)
 		*size = image + ROOM_BYTES < ROOM_MOST_BYTES ? image + ROOM_BYTES : ROOM_MOST_BYTES;
 	return 0;
 }
@@ -158,7 +163,8 @@ static int copy_disk(const struct making *m, struct error *err)
 
 static int make(struct making *m, json_t **base, struct error *err)
 {
-	if (find_parts(m, err) < 0 || state_sub_open(m->agent, BASES_DIR, true, &m->dir, err) < 0 ||
+	if (find_parts(m, err) < 0 || (m->spec->oci && base_import(m, err) < 0) ||
+	    state_sub_open(m->agent, BASES_DIR, true, &m->dir, err) < 0 ||
 	    make_directory(m, err) < 0 || copy_disk(m, err) < 0)
 		return -1;
 	if (provision_is_asked(m->spec) && provision(m, err) < 0)

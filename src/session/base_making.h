@@ -20,6 +20,11 @@ struct making {
 	json_t *provisioning; /* what was done to the image; NULL: nothing */
 };
 
+/* ---- base_import.c ----------------------------------------------------------------------------- */
+
+/* m->image becomes spec->oci, as the cache has it. */
+int base_import(struct making *m, struct error *err);
+
 /* ---- base_seal.c ------------------------------------------------------------------------------- */
 
 /* Gives the directory its name. *base is the metadata with "path". */

@@ -81,16 +81,39 @@ static json_t *seal_disk(const struct making *m, struct error *err)
 
 static json_t *source_record(const struct making *m, struct error *err)
 {
+	const struct cache_image *image = &m->image;
+	const char *ref = image->source ? image->source : image->cached ? image->name : image->path;
+	json_auto_t *source = json_object();
 	char digest[80];
-	json_t *source = json_pack("{s:s,s:s}", "kind", "image", "ref",
-				   m->image.cached ? m->image.name : m->image.path);
 
-	snprintf(digest, sizeof(digest), "sha256:%s", m->image.sha256);
-	if (source && m->image.sha256[0] && json_put_string(source, "digest", digest, err) < 0) {
-		json_decref(source);
+	snprintf(digest, sizeof(digest), "sha256:%s", image->sha256);
+	if (json_put_string(source, "kind", image->source ? "oci" : "image", err) < 0 ||
+	    json_put(source, "ref", json_string_lossy(ref, strlen(ref)), err) < 0)
 		return NULL;
-	}
-	return source;
+	if (image->source_digest)
+		return json_put_string(source, "digest", image->source_digest, err) < 0
+			       ? NULL
+			       : steal_ptr(&source);
+	if (image->sha256[0] && json_put_string(source, "digest", digest, err) < 0)
+		return NULL;
+	return steal_ptr(&source);
+}
+
+/* What an image says of its programs. Its variables are those of every command of a session. */
+static int put_recorded(const struct cache_image *image, json_t *metadata, struct error *err)
+{
+	const struct {
+		const char *key;
+		json_t *value;
+	} rows[] = {{"entrypoint", image->entrypoint}, {"cmd", image->cmd}, {"env", image->env}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].value &&
+		    json_put(metadata, rows[i].key, json_incref(rows[i].value), err) < 0)
+			return -1;
+	if (image->user && json_put_string(metadata, "user", image->user, err) < 0)
+		return -1;
+	return image->cwd ? json_put_string(metadata, "cwd", image->cwd, err) : 0;
 }
 
 /* Who: "user@host". */
@@ -127,6 +150,8 @@ static json_t *describe(const struct making *m, struct error *err)
 		     err) < 0 ||
 	    json_put(metadata, "cpuCount",
 		     json_integer(spec->cpus ? spec->cpus : BASE_DEFAULT_CPUS), err) < 0)
+		return NULL;
+	if (put_recorded(&m->image, metadata, err) < 0)
 		return NULL;
 	if (m->provisioning &&
 	    json_put(metadata, "provisioning", json_incref(m->provisioning), err) < 0)

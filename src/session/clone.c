@@ -170,6 +170,7 @@ static int fill(struct microagent_session *session, const struct base *base,
 		return error_prefix(err, "session of base %s", base->name.full);
 	layered = strcmp(method, "overlay") == 0;
 	make->rootfs = workspace_path(&make->ws, layered ? LAYER : RAW, err);
+	make->image.env = json_incref(json_object_get(base->metadata, "env"));
 	if (!make->rootfs || take_kernel(files, make, err) < 0 ||
 	    write_record(session, base, &make->ws, method, err) < 0)
 		return -1;

@@ -27,7 +27,7 @@
 
 bool provision_is_asked(const struct microagent_base_spec *spec)
 {
-	return spec->script || spec->size_mib || (spec->stage && spec->stage[0]);
+	return spec->script || spec->oci || spec->size_mib || (spec->stage && spec->stage[0]);
 }
 
 static int work(struct provisioning *p, struct error *err)

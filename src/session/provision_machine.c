@@ -60,6 +60,7 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 		return NULL;
 	make.kernel.path = p->making->kernel.path;
 	make.rootfs = disk;
+	make.image.env = p->making->image.env; /* of every command; its entrypoint is not run */
 	return make_config(p->agent, &make, &spec, err);
 }
 

@@ -165,7 +165,7 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 static int fill_imported(struct cache_image *image, const json_t *record, struct error *err)
 {
 	json_t *entrypoint = NULL, *cmd = NULL, *env = NULL, *source = NULL;
-	const char *cwd = NULL, *ref = NULL;
+	const char *cwd = NULL, *ref = NULL, *digest = NULL;
 
 	if (json_get_array(record, "", "entrypoint", JSON_OPTIONAL, &entrypoint, err) < 0 ||
 	    json_get_array(record, "", "cmd", JSON_OPTIONAL, &cmd, err) < 0 ||
@@ -173,12 +173,16 @@ static int fill_imported(struct cache_image *image, const json_t *record, struct
 	    json_get_string(record, "", "cwd", JSON_OPTIONAL, &cwd, err) < 0 ||
 	    json_get_object(record, "", "source", JSON_OPTIONAL, &source, err) < 0)
 		return -1;
-	if (source && json_get_string(source, "source", "ref", JSON_REQUIRED, &ref, err) < 0)
+	if (source &&
+	    (json_get_string(source, "source", "ref", JSON_REQUIRED, &ref, err) < 0 ||
+	     json_get_string(source, "source", "digest", JSON_OPTIONAL, &digest, err) < 0))
 		return -1;
 	image->entrypoint = json_incref(entrypoint);
 	image->cmd = json_incref(cmd);
 	image->env = json_incref(env);
-	return copy_text(&image->cwd, cwd, err) < 0 ? -1 : copy_text(&image->source, ref, err);
+	if (copy_text(&image->cwd, cwd, err) < 0 || copy_text(&image->source, ref, err) < 0)
+		return -1;
+	return copy_text(&image->source_digest, digest, err);
 }
 
 static int fill_image(struct cache_image *image, const char *dir, const char *name,
@@ -222,6 +226,7 @@ void cache_image_free(struct cache_image *image)
 	json_decref(image->env);
 	free(image->cwd);
 	free(image->source);
+	free(image->source_digest);
 	memset(image, 0, sizeof(*image));
 }
 

@@ -61,14 +61,14 @@ struct cache_image {
 	char *path; /* absolute; always to be taken as a raw disk, never probed */
 	char *user; /* recorded user; NULL: none */
 	/* Of an imported one: what runs in it by default, arrays of strings and an object of strings,
-	 * the working directory, and where it came from. Each NULL when not recorded. */
+	 * the working directory, where it came from and the manifest's digest. Each NULL when not recorded. */
 	json_t *entrypoint, *cmd, *env;
 	char *cwd;
-	char *source;
-	char sha256[65];	/* recorded; "" when not */
-	char recipe_sha256[65]; /* of what it was built from; "" when not recorded */
-	uint64_t size;		/* bytes */
-	bool cached;		/* false: a path of the user's */
+	char *source, *source_digest; /* "oci:/...", "sha256:..." */
+	char sha256[65];	      /* recorded; "" when not */
+	char recipe_sha256[65];	      /* of what it was built from; "" when not recorded */
+	uint64_t size;		      /* bytes */
+	bool cached;		      /* false: a path of the user's */
 };
 struct cache_images {
 	struct cache_image *items; /* the default first */

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import schema_check
-from conftest import ROOT, image, make_host, wait_until
+from conftest import ROOT, default_kernel, image, make_host, wait_until
+from oci import Layout, busybox, directory, file, layer
 
 RECIPES = ROOT / "images" / "recipes"
 # As the user that it is run by: what of the root file system he can write, and what of it he owns.
@@ -191,6 +192,38 @@ def test_debian_with_an_agent_runtime(host, debian_image):
     assert host("session", "exec", name, "--", "sh", "-c", WRITABLE, check=0).stdout == ""
     host("session", "destroy", name, check=0)
     host("base", "delete", "agent-v1", check=0)
+
+
+def test_from_oci(host):
+    """An image that knows no user but its own and is in no cache: imported, and made a base."""
+    cache = host.base / "cache"
+    cache.mkdir()
+    (cache / "kernels").symlink_to(Path(default_kernel(host)["path"]).parent)
+    host.env["MICROAGENT_CACHE_DIR"] = str(cache)
+    layout = Layout(host.base / "layout")
+    digest = layout.image(
+        [layer(*busybox("sh", "id", "cat", "touch", "stat", "find"), directory("etc"), directory("srv", mode=0o777),
+               file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n"))],
+        {"Env": ["PATH=/bin", "COLOUR=teal"], "Entrypoint": ["/bin/sh"], "Cmd": ["-c", "exit 9"], "WorkingDir": "/srv"})
+    archive = layout.archive(host.base / "image.tar")
+    provision(host, "OCI", "--from-oci", archive, "--size", 200, "--provision",
+              script(host, "echo \"$COLOUR\" >/etc/colour\n"), check=0)
+    base = host.json("base", "show", "OCI")
+    assert base["source"] == {"kind": "oci", "ref": f"oci-archive:{archive}", "digest": f"sha256:{digest}"}
+    assert (base["entrypoint"], base["cmd"], base["cwd"]) == (["/bin/sh"], ["-c", "exit 9"], "/srv")
+    assert base["env"] == {"PATH": "/bin", "COLOUR": "teal"} and base["disk"]["bytes"] == 200 << 20
+    assert [i["name"] for i in host.json("image", "list")["images"]] == ["base-oci"]
+    name = host.json("session", "create", "--base", "OCI", "--network", "isolated")["name"]
+    said = host("session", "exec", name, "--", "sh", "-c",
+                "id -un; echo $HOME $COLOUR; cat /etc/colour; touch /workspace/a /tmp/b ~/c; touch /srv/d", check=1)
+    assert said.stdout == "agent\n/home/agent teal\nteal\n"
+    host("session", "destroy", name, check=0)
+    host("base", "delete", "OCI-v1", check=0)
+    (layout.blobs / digest).write_bytes(b"{}")
+    for ref, text in ((layout.path, f"{layout.path}: "), (host.base / "nowhere", "nowhere")):
+        assert text in provision(host, "web", "--from-oci", ref, check=1).stderr
+    assert "of image \"busybox\" or of " in provision(host, "web", "--image", "busybox", "--from-oci", archive, check=1).stderr
+    assert nothing_made(host)
 
 
 def test_a_script_that_fails(host):
