@@ -81,8 +81,8 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
 endef
-$(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson))
-$(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend channel store contract base,-ljansson))
+$(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson -lmd))
+$(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend channel store contract base,-ljansson -lmd))
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto))
@@ -102,7 +102,7 @@ LIBRARY_OBJECTS := $(foreach f,$(LIBRARY_FOLDERS),$(call objects,$(filter-out sr
 $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.map
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) $(filter-out -pie,$(HOST_LDFLAGS)) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
-		-Wl,--version-script=src/api/exported.map -o $@ $(LIBRARY_OBJECTS) -ljansson
+		-Wl,--version-script=src/api/exported.map -o $@ $(LIBRARY_OBJECTS) -ljansson -lmd
 
 # One object in which every name but the public ones is local, so that no program's own clash with them.
 $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
@@ -116,7 +116,7 @@ $(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
 # --- tests ---------------------------------------------------------------------------------------
 
 ALL_LIBS := $(foreach f,$(filter-out guest vsockd netgate,$(FOLDERS)),$(call lib,$(f)))
-LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lseccomp
+LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lmd -lseccomp
 # guest, vsockd and netgate are programs of their own, whose names may be those of other programs' parts; their
 # tests link with them and base alone.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -151,7 +151,7 @@ $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
 	$(call say,AR   )$(AR) rcsD $@ $^
 fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
-	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lseccomp
+	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lmd -lseccomp
 $(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
 	@mkdir -p $(@D)
 	$(call fuzz_link,guest)

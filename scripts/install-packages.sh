@@ -4,7 +4,7 @@
 # without a network when none is; uses sudo only when not root.
 set -eu
 
-run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev libarchive-dev libssl-dev
+run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev libmd-dev libarchive-dev libssl-dev
 	qemu-system-x86 qemu-system-common bubblewrap passt uidmap e2fsprogs busybox-static dpkg apt-utils xz-utils kmod ca-certificates
 	skopeo"
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-pytest python3-jsonschema procps

@@ -17,6 +17,18 @@
 	X(RESULT_STREAM_BYTES, 1048576, "bytes", "stdout and stderr kept in result.json, each")    \
 	X(STATE_FILE_BYTES, 33554432, "bytes", "longest state file that is read")                  \
 	X(EVENTS_KEPT, 1024, "events", "entries of events.json; older ones are dropped")           \
+	X(AUDIT_LINE_BYTES, 65536, "bytes", "longest line of an audit log")                       \
+	X(AUDIT_BYTES, 67108864, "bytes",                                                          \
+	  "audit.log; above it what a guest causes is only counted")                              \
+	X(AUDIT_GUEST_LINES, 128, "lines/s", "of an audit log that a guest causes")                \
+	X(AUDIT_SYNC_MS, 1000, "ms", "lines of an audit log that a loss of power may take")        \
+	X(AUDIT_WAITING, 256, "events", "that wait for room for the audit log")                    \
+	X(AUDIT_LOOK_MS, 5000, "ms", "between two looks at what a VMM has and started")            \
+	X(AUDIT_EXECS, 64, "execs/s", "of a guest that are reported one by one")                   \
+	X(TELEMETRY_BYTES, 16777216, "bytes", "telemetry.jsonl; what comes above it is counted")   \
+	X(TELEMETRY_DIGEST_MS, 60000, "ms", "between two digests of telemetry.jsonl")              \
+	X(PRESSURE_US, 500000, "us", "stalled for memory in two seconds: the host's pressure")     \
+	X(PRESSURE_AGAIN_MS, 60000, "ms", "until memory pressure is told again")                   \
 	X(SERIAL_LOG_BYTES, 8388608, "bytes", "serial.log; the oldest half is dropped above it")   \
 	X(SUPERVISOR_LOG_BYTES, 4194304, "bytes", "supervisor.log")                                \
 	X(BOOT_TCG_MS, 60000, "ms", "start to guest ready under TCG")                              \

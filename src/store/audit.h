@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The audit log of a session: audit.log in its directory, JSON lines
+ *
+ *   {"ts","severity","subsystem","event","session","seq","data","prev"}
+ *
+ * seq is the number of the line, from 1. prev is the SHA-256 of the exact bytes of the line before, its
+ * newline included; that of the first line is of "<session>\n<nonce>", and the nonce is in its data. A
+ * destroyed session's log ends with `audit.closed`, which has the number of lines. What is written is
+ * never changed: a line can be neither altered nor taken out nor put in without breaking the chain, and
+ * since the digest of each line also goes to <state>/logs/security-YYYY-MM-DD.log, the end cannot be
+ * cut off unnoticed either.
+ *
+ * One process writes: who holds the lease (the live supervisor), or where nobody does, who holds the
+ * command lock. Only a workspace with a session.json has such a log.
+ */
+#ifndef STORE_AUDIT_H
+#define STORE_AUDIT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "store/store.h"
+
+#define AUDIT_LOG "audit.log"
+#define AUDIT_DIGEST 32
+#define AUDIT_SESSION_ROOM 136
+
+enum audit_severity { AUDIT_INFO, AUDIT_WARNING, AUDIT_CRITICAL };
+
+struct audit_event {
+	enum audit_severity severity;
+	const char *subsystem; /* "session", "exec", "network"... */
+	const char *event;     /* "session.cloned" */
+	const json_t *data;    /* object; NULL: {} */
+	int64_t real_ns;       /* when it was; 0: now */
+};
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+struct audit {
+	int fd;
+	char *logs; /* <state>/logs */
+	char session[AUDIT_SESSION_ROOM];
+	uint64_t lines;
+	off_t end; /* of what is known to be whole */
+	uint8_t head[AUDIT_DIGEST];
+	bool closed;
+	int security_fd; /* of the day that security_day names; -1: none yet */
+	char security_day[11];
+	uint64_t heads_lost; /* of lines of this log, that the security log had no room for */
+};
+#define AUDIT_NONE                          \
+	{                                   \
+		.fd = -1, .security_fd = -1 \
+	}
+
+/* The workspace is a session. */
+bool audit_is_kept(const struct workspace *ws);
+/*
+ * Opens the log to go on with it, or begins it. Behind a line that a crash cut short it goes on with
+ * `audit.torn`, which has that line's digest, so that audit_verify() can tell a crash from a forgery.
+ */
+int audit_open(const struct workspace *ws, struct audit *out, struct error *err);
+/*
+ * Appends a line, with one write, and its digest to the security log. STORE_SYNC: both are on the disk
+ * when it returns. On failure (no room) the log is as it was. ERR_CONFLICT: the log is closed. A
+ * security log without room is no failure: heads_lost counts.
+ */
+int audit_append(struct audit *audit, const struct audit_event *event, enum store_sync sync,
+		 struct error *err);
+/* Everything that was appended is on the disk. */
+int audit_sync(struct audit *audit, struct error *err);
+/* The last line. Success when it is there already. */
+int audit_finish(struct audit *audit, struct error *err);
+void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
+#define auto_audit __attribute__((cleanup(audit_release)))
+
+/* Opens, appends one line, closes. Nothing for a workspace that is no session. */
+int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err);
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+enum audit_verdict { AUDIT_OPEN, AUDIT_CLOSED, AUDIT_TORN, AUDIT_BROKEN };
+extern const char *const audit_verdict_names[]; /* "open", ... */
+
+struct audit_report {
+	enum audit_verdict verdict;
+	uint64_t lines;	    /* that were looked at; of a broken log those before the bad one */
+	uint64_t bad_line;  /* the first, from 1; 0: none */
+	char why[256];	    /* what is wrong with it */
+	uint64_t confirmed; /* lines whose digest the security log has */
+	uint64_t lost;	    /* events that the log itself says were not written down */
+	uint64_t set_back;  /* lines that are earlier than the line before: the clock was set */
+	char head[2 * AUDIT_DIGEST + 1]; /* digest of the last line; "" without one */
+};
+
+/* What the security logs have of one session. */
+struct audit_heads {
+	uint8_t (*digests)[AUDIT_DIGEST]; /* of line i + 1 */
+	uint8_t *known; /* 0: not there; 1: once or always the same; 2: different ones */
+	size_t count, room;
+};
+/* state_path: of the state directory, not of sessions/. Without security logs it is empty. */
+int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
+		     struct error *err);
+void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed one */
+
+/* Reads the whole log from fd (a regular file). That it is bad is an answer: -1 means that it cannot be
+ * read. heads may be NULL. */
+int audit_verify(int fd, const char *session, const struct audit_heads *heads,
+		 struct audit_report *out, struct error *err);
+
+/* line: len bytes with its newline, or without where it is cut short. -1 ends the reading. */
+typedef int audit_line_fn(void *data, const char *line, size_t len, struct error *err);
+/* Lines longer than LIMIT_AUDIT_LINE_BYTES are handed over in parts of that size. */
+int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err);
+
+/* ---- after the session -------------------------------------------------------------------------- */
+
+#define ARCHIVE_DIR "archive"
+/*
+ * For who removes a session, with the command lock in hand and nothing alive: closes its log and moves
+ * audit.log, events.json and session.json to <state>/archive/<session>/. What an earlier call was
+ * killed at is gone on with. Nothing for a workspace that is no session.
+ */
+int audit_archive(const struct workspace *ws, struct error *err);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* One line of an audit log, and the files of the security log. Between writer and readers. */
+#ifndef STORE_AUDIT_LINE_H
+#define STORE_AUDIT_LINE_H
+
+#include <sha256.h>
+
+#include "store/audit.h"
+
+#define AUDIT_EVENT_OPENED "audit.opened"
+#define AUDIT_EVENT_CLOSED "audit.closed"
+#define AUDIT_EVENT_TORN "audit.torn"
+#define AUDIT_EVENT_GAP "audit.gap"
+#define AUDIT_SUBSYSTEM "audit"
+
+/* The directory of the security logs below the state directory, and how a log is called. */
+#define SECURITY_DIR "logs"
+#define SECURITY_PATTERN "security-0000-00-00.log"
+
+void audit_digest(const void *bytes, size_t len, uint8_t out[AUDIT_DIGEST]);
+void audit_hex(const uint8_t digest[AUDIT_DIGEST], char out[2 * AUDIT_DIGEST + 1]);
+bool audit_unhex(const char *hex, uint8_t out[AUDIT_DIGEST]);
+/* What the first line is chained to. */
+void audit_root(const char *session, const char *nonce, uint8_t out[AUDIT_DIGEST]);
+
+/* The workspace's id without ".bundle". */
+void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]);
+/* Of the state directory whose sessions/ the workspace is in: <state>/<name>; malloc'd. */
+char *audit_state_path(const struct workspace *ws, const char *name, struct error *err);
+
+/* Borrowed from the object. */
+struct audit_line {
+	uint64_t seq;
+	const char *ts, *event, *session, *prev;
+	json_t *data;
+};
+int audit_line_read(const json_t *object, struct audit_line *out, struct error *err);
+
+/* The line and its newline, malloc'd. A line that would be too long has its data left out. */
+char *audit_line_text(const struct audit *audit, const struct audit_event *event,
+		      const uint8_t prev[AUDIT_DIGEST], uint64_t seq, size_t *len,
+		      struct error *err);
+
+/* security_log.c: the digest of the line that was just written. */
+int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
+		       enum store_sync sync, struct error *err);
+
+#endif

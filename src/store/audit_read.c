@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading an audit log, and telling what is true of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "store/audit_line.h"
+
+#define CHUNK 65536u
+
+const char *const audit_verdict_names[] = {[AUDIT_OPEN] = "open",
+					   [AUDIT_CLOSED] = "closed",
+					   [AUDIT_TORN] = "torn",
+					   [AUDIT_BROKEN] = "broken"};
+
+/* ---- lines -------------------------------------------------------------------------------------- */
+
+/* How much there is, asked between two writes of who writes it. */
+static int whole_size(int fd, off_t *out, struct error *err)
+{
+	struct stat st;
+	int status;
+
+	(void)flock(fd, LOCK_SH);
+	status = fstat(fd, &st);
+	(void)flock(fd, LOCK_UN);
+	if (status < 0)
+		return error_errno(err, errno, "log");
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "not a regular file");
+	*out = st.st_size;
+	return 0;
+}
+
+/* The next line in buf, or what there is of a long one. */
+static size_t next_piece(const struct buf *buf, bool at_end, size_t most)
+{
+	const uint8_t *newline = memchr(buf_bytes(buf), '\n', buf->len);
+	size_t len = newline ? (size_t)(newline - buf_bytes(buf)) + 1 : 0;
+
+	if (newline && len <= most)
+		return len;
+	if (newline || buf->len >= most)
+		return most;
+	return at_end ? buf->len : 0;
+}
+
+static int hand_over(struct buf *buf, bool at_end, audit_line_fn *fn, void *data, struct error *err)
+{
+	size_t most = limit_get(LIMIT_AUDIT_LINE_BYTES), len;
+
+	while (buf->len > 0 && (len = next_piece(buf, at_end, most)) > 0) {
+		if (fn(data, (const char *)buf_bytes(buf), len, err) < 0)
+			return -1;
+		buf_consume(buf, len);
+	}
+	return 0;
+}
+
+int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err)
+{
+	autobuf struct buf buf = BUF_INIT(limit_get(LIMIT_AUDIT_LINE_BYTES) + 2 * (size_t)CHUNK);
+	off_t size = 0, at = 0;
+
+	if (whole_size(fd, &size, err) < 0)
+		return -1;
+	while (at < size) {
+		size_t want = size - at < (off_t)CHUNK ? (size_t)(size - at) : CHUNK;
+		uint8_t *room = buf_reserve(&buf, want, err);
+		ssize_t n = room ? pread(fd, room, want, at) : -1;
+
+		if (n < 0 && room && errno == EINTR)
+			continue;
+		if (n < 0)
+			return room ? error_errno(err, errno, "log") : -1;
+		if (n == 0)
+			break; /* it has become shorter meanwhile */
+		buf_commit(&buf, (size_t)n);
+		at += n;
+		if (hand_over(&buf, false, fn, data, err) < 0)
+			return -1;
+	}
+	return hand_over(&buf, true, fn, data, err);
+}
+
+/* ---- the chain ---------------------------------------------------------------------------------- */
+
+struct check {
+	const char *session;
+	const struct audit_heads *heads;
+	struct audit_report report;
+	uint8_t before[AUDIT_DIGEST]; /* of the line before */
+	char ts[32];		      /* of the line before */
+	bool over;		      /* closed, or found broken: nothing more is looked at */
+	/* The line before is wrong in itself: a crash if the next one says so, else a forgery. */
+	bool suspect;
+	char suspicion[200];
+};
+
+static int bad(struct check *check, enum audit_verdict verdict, uint64_t line, const char *why)
+{
+	struct audit_report *report = &check->report;
+
+	if (report->verdict == AUDIT_BROKEN || (report->bad_line && verdict == AUDIT_TORN))
+		return 0;
+	report->verdict = verdict;
+	report->bad_line = line;
+	snprintf(report->why, sizeof(report->why), "%s", why);
+	if (verdict == AUDIT_BROKEN)
+		check->over = true;
+	return 0;
+}
+
+static bool chains(const struct check *check, const struct audit_line *line, uint64_t number)
+{
+	const char *nonce = json_string_value(json_object_get(line->data, "nonce"));
+	uint8_t root[AUDIT_DIGEST], prev[AUDIT_DIGEST];
+
+	if (!audit_unhex(line->prev, prev))
+		return false;
+	if (number > 1)
+		return memcmp(prev, check->before, AUDIT_DIGEST) == 0;
+	if (!nonce)
+		return false;
+	audit_root(check->session, nonce, root);
+	return memcmp(prev, root, AUDIT_DIGEST) == 0;
+}
+
+static bool is_event(const struct audit_line *line, const char *event)
+{
+	return strcmp(line->event, event) == 0;
+}
+
+/* What is wrong with a line for itself and in its place, or "". */
+static void judge(const struct check *check, const struct audit_line *line, uint64_t number,
+		  char *why, size_t size)
+{
+	const json_t *count = json_object_get(line->data, "count");
+
+	*why = '\0';
+	if (strcmp(line->session, check->session) != 0)
+		snprintf(why, size, "it is of session \"%.64s\"", line->session);
+	else if (line->seq != number)
+		snprintf(why, size, "its seq is %llu", (unsigned long long)line->seq);
+	else if ((number == 1) != is_event(line, AUDIT_EVENT_OPENED))
+		snprintf(why, size,
+			 number == 1 ? "it does not open the log"
+				     : "it opens a log within the log");
+	else if (!chains(check, line, number))
+		snprintf(why, size,
+			 number == 1 ? "prev is not the digest of session and nonce"
+				     : "prev is not the digest of the line before");
+	else if (is_event(line, AUDIT_EVENT_CLOSED) &&
+		 (!json_is_integer(count) || (uint64_t)json_integer_value(count) != number))
+		snprintf(why, size, "it closes a log of another length");
+}
+
+static void compare_with_security_log(struct check *check, uint64_t number)
+{
+	const struct audit_heads *heads = check->heads;
+
+	if (!heads || number > heads->count || !heads->known[number - 1])
+		return;
+	if (heads->known[number - 1] == 2 ||
+	    memcmp(heads->digests[number - 1], check->before, AUDIT_DIGEST) != 0)
+		bad(check, AUDIT_BROKEN, number, "the security log has another line in its place");
+	else
+		check->report.confirmed++;
+}
+
+static void count_facts(struct check *check, const struct audit_line *line)
+{
+	const json_t *lost = json_object_get(line->data, "lost");
+
+	if (is_event(line, AUDIT_EVENT_GAP) && json_is_integer(lost) &&
+	    json_integer_value(lost) > 0)
+		check->report.lost += (uint64_t)json_integer_value(lost);
+	if (*check->ts && strcmp(line->ts, check->ts) < 0)
+		check->report.set_back++;
+	snprintf(check->ts, sizeof(check->ts), "%s", line->ts);
+}
+
+/* The line before is settled by this one: cut short by a crash that the writer noticed, or not. */
+static bool settle_suspect(struct check *check, const struct audit_line *line, uint64_t number,
+			   const char *why)
+{
+	bool acknowledged = line && !*why && is_event(line, AUDIT_EVENT_TORN);
+
+	if (acknowledged)
+		bad(check, AUDIT_TORN, number - 1, "it was cut short by a crash");
+	else if (check->suspect)
+		bad(check, AUDIT_BROKEN, number - 1, check->suspicion);
+	check->suspect = false;
+	return !check->over;
+}
+
+static int check_line(void *data, const char *text, size_t len, struct error *err)
+{
+	struct check *check = data;
+	uint64_t number = check->report.lines + 1;
+	struct audit_line line = {0};
+	struct error problem = {0};
+	json_auto_t *object = NULL;
+	char why[200] = "";
+	bool read;
+
+	(void)err;
+	if (check->over)
+		return 0;
+	if (check->report.verdict == AUDIT_CLOSED)
+		return bad(check, AUDIT_BROKEN, number, "it is behind the end of the log");
+	if (text[len - 1] != '\n' && len >= limit_get(LIMIT_AUDIT_LINE_BYTES))
+		return bad(check, AUDIT_BROKEN, number, "it is longer than a line can be");
+	object = json_load_strict(text, len, &problem);
+	read = object && audit_line_read(object, &line, &problem) == 0;
+	if (read)
+		judge(check, &line, number, why, sizeof(why));
+	else
+		snprintf(why, sizeof(why), "it is no line of an audit log: %.150s", problem.msg);
+	if (!settle_suspect(check, read ? &line : NULL, number, why))
+		return 0;
+	if (text[len - 1] != '\n')
+		return bad(check, AUDIT_TORN, number, "it is cut short");
+	check->suspect = *why != '\0';
+	snprintf(check->suspicion, sizeof(check->suspicion), "%s", why);
+	audit_digest(text, len, check->before);
+	check->report.lines = number;
+	compare_with_security_log(check, number);
+	if (!check->suspect && !check->over) {
+		count_facts(check, &line);
+		if (is_event(&line, AUDIT_EVENT_CLOSED) && check->report.verdict == AUDIT_OPEN)
+			check->report.verdict = AUDIT_CLOSED;
+	}
+	return 0;
+}
+
+/* Lines that the security log has and the log has not: its end was cut off. */
+static void look_behind_the_end(struct check *check)
+{
+	const struct audit_heads *heads = check->heads;
+	char why[200];
+
+	for (size_t i = check->report.lines; heads && i < heads->count; i++) {
+		if (!heads->known[i])
+			continue;
+		snprintf(why, sizeof(why), "it is missing: the security log has its digest");
+		bad(check, AUDIT_BROKEN, i + 1, why);
+		return;
+	}
+}
+
+int audit_verify(int fd, const char *session, const struct audit_heads *heads,
+		 struct audit_report *out, struct error *err)
+{
+	struct check check = {.session = session, .heads = heads};
+
+	if (audit_each_line(fd, check_line, &check, err) < 0)
+		return -1;
+	if (check.suspect)
+		bad(&check, AUDIT_BROKEN, check.report.lines, check.suspicion);
+	if (check.report.lines == 0 && check.report.verdict == AUDIT_OPEN)
+		bad(&check, AUDIT_BROKEN, 1, "it is missing: the log is empty");
+	if (!check.over)
+		look_behind_the_end(&check);
+	if (check.report.lines > 0)
+		audit_hex(check.before, check.report.head);
+	if (check.report.verdict == AUDIT_BROKEN && check.report.lines >= check.report.bad_line)
+		check.report.lines = check.report.bad_line - 1;
+	*out = check.report;
+	return 0;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "store/audit_line.h"
+
+#define SESSION_RECORD "session.json"
+#define SUFFIX ".bundle"
+
+bool audit_is_kept(const struct workspace *ws)
+{
+	return ws->fd >= 0 && faccessat(ws->fd, SESSION_RECORD, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* ---- where an earlier writer ended ------------------------------------------------------------- */
+
+struct tail {
+	uint64_t lines; /* that end with a newline */
+	bool torn;	/* bytes without one are behind them */
+	uint8_t last
+		[AUDIT_DIGEST]; /* of the last line, or of the torn one with a newline behind it */
+	bool closed;
+};
+
+/* One line, read piece by piece: its digest, and whether it may be the closing one. */
+struct tail_scan {
+	struct tail tail;
+	SHA2_CTX sha;
+	size_t len; /* of the line that is being read */
+	bool closing;
+};
+
+static int scan_part(void *data, const char *part, size_t len, struct error *err)
+{
+	struct tail_scan *scan = data;
+
+	(void)err;
+	if (scan->len == 0)
+		SHA256Init(&scan->sha);
+	scan->closing =
+		scan->len == 0 && memmem(part, len, "\"event\":\"" AUDIT_EVENT_CLOSED "\"",
+					 sizeof("\"event\":\"" AUDIT_EVENT_CLOSED "\"") - 1);
+	SHA256Update(&scan->sha, (const uint8_t *)part, len);
+	scan->len += len;
+	if (part[len - 1] != '\n')
+		return 0;
+	scan->tail.closed = scan->closing;
+	SHA256Final(scan->tail.last, &scan->sha);
+	scan->tail.lines++;
+	scan->len = 0;
+	return 0;
+}
+
+static int find_tail(int fd, struct tail *out, struct error *err)
+{
+	struct tail_scan scan = {0};
+
+	if (audit_each_line(fd, scan_part, &scan, err) < 0)
+		return -1;
+	if (scan.len > 0) {
+		SHA256Update(&scan.sha, (const uint8_t *)"\n", 1);
+		SHA256Final(scan.tail.last, &scan.sha);
+		scan.tail.torn = true;
+		scan.tail.closed = false;
+	}
+	*out = scan.tail;
+	return 0;
+}
+
+/* ---- one write ----------------------------------------------------------------------------------- */
+
+/* A reader that asks for the size just now gets it between two lines. One that has stopped is not
+ * waited for. */
+static ssize_t write_at_once(int fd, const char *text, size_t len)
+{
+	bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	ssize_t n = write(fd, text, len);
+	int errnum = errno;
+
+	if (locked)
+		flock(fd, LOCK_UN);
+	errno = errnum;
+	return n;
+}
+
+static int write_line(struct audit *audit, const char *text, size_t len, struct error *err)
+{
+	ssize_t n = write_at_once(audit->fd, text, len);
+	int errnum = n < 0 ? errno : ENOSPC;
+
+	if (n == (ssize_t)len)
+		return 0;
+	/* A part of it would be a torn line, for which there was no crash. */
+	if (n > 0 && ftruncate(audit->fd, audit->end) < 0)
+		audit->end = -1;
+	return error_errno(err, errnum, AUDIT_LOG);
+}
+
+/* text is the line, with a newline in front where it ends a torn one. */
+static int put(struct audit *audit, const char *text, size_t len, const struct audit_event *event,
+	       enum store_sync sync, struct error *err)
+{
+	size_t lead = text[0] == '\n';
+	struct error ignored;
+
+	if (write_line(audit, text, len, err) < 0)
+		return -1;
+	audit->end += (off_t)len;
+	audit->lines++;
+	audit_digest(text + lead, len - lead, audit->head);
+	if (security_log_write(audit, event, audit->lines, sync, &ignored) < 0)
+		audit->heads_lost++;
+	if (sync == STORE_SYNC && fdatasync(audit->fd) < 0)
+		return error_errno(err, errno, AUDIT_LOG);
+	return 0;
+}
+
+static int begin_chain(struct audit *audit, struct error *err)
+{
+	uint8_t bytes[AUDIT_DIGEST], root[AUDIT_DIGEST];
+	char nonce[2 * AUDIT_DIGEST + 1];
+	json_auto_t *data = NULL;
+	struct audit_event event = {.subsystem = AUDIT_SUBSYSTEM, .event = AUDIT_EVENT_OPENED};
+	autofree char *text = NULL;
+	size_t len = 0;
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return error_errno(err, errno, "getrandom");
+	audit_hex(bytes, nonce);
+	audit_root(audit->session, nonce, root);
+	data = json_pack("{s:i, s:s}", "format", 1, "nonce", nonce);
+	event.data = data;
+	text = data ? audit_line_text(audit, &event, root, 1, &len, err)
+		    : (error_errno(err, ENOMEM, AUDIT_LOG), NULL);
+	return text ? put(audit, text, len, &event, STORE_SYNC, err) : -1;
+}
+
+/* audit->head is the torn line's. */
+static int go_on_behind_torn(struct audit *audit, struct error *err)
+{
+	json_auto_t *data = json_pack("{s:I}", "line", (json_int_t)audit->lines);
+	const struct audit_event event = {.severity = AUDIT_WARNING,
+					  .subsystem = AUDIT_SUBSYSTEM,
+					  .event = AUDIT_EVENT_TORN,
+					  .data = data};
+	size_t len = 0;
+	autofree char *text =
+		audit_line_text(audit, &event, audit->head, audit->lines + 1, &len, err);
+	autofree char *both = text ? malloc(len + 1) : NULL;
+
+	if (!both)
+		return text ? error_errno(err, ENOMEM, AUDIT_LOG) : -1;
+	both[0] = '\n';
+	memcpy(both + 1, text, len);
+	return put(audit, both, len + 1, &event, STORE_SYNC, err);
+}
+
+/* ---- open ---------------------------------------------------------------------------------------- */
+
+char *audit_state_path(const struct workspace *ws, const char *name, struct error *err)
+{
+	autofree char *state = strdup(ws->dir->path);
+	char *slash = state ? strrchr(state, '/') : NULL;
+
+	if (!slash) {
+		error_errno(err, state ? EINVAL : ENOMEM, "%s", ws->dir->path);
+		return NULL;
+	}
+	*slash = '\0';
+	return path_join(*state ? state : "/", name, err);
+}
+
+void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM])
+{
+	size_t len = strlen(ws->id), suffix = sizeof(SUFFIX) - 1;
+
+	if (len > suffix && strcmp(ws->id + len - suffix, SUFFIX) == 0)
+		len -= suffix;
+	snprintf(out, AUDIT_SESSION_ROOM, "%.*s", (int)len, ws->id);
+}
+
+/* After this the log is whole and begun, or as it was. */
+static int take_up(struct audit *audit, struct error *err)
+{
+	struct tail tail = {0};
+	struct stat st;
+
+	if (fstat(audit->fd, &st) < 0 || find_tail(audit->fd, &tail, err) < 0)
+		return error_prefix(err, AUDIT_LOG);
+	audit->end = st.st_size;
+	audit->lines = tail.lines + tail.torn;
+	audit->closed = tail.closed;
+	memcpy(audit->head, tail.last, sizeof(audit->head));
+	if (audit->lines == 0)
+		return begin_chain(audit, err);
+	return tail.torn ? go_on_behind_torn(audit, err) : 0;
+}
+
+int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
+{
+	auto_audit struct audit audit = AUDIT_NONE;
+
+	audit_name_session(ws, audit.session);
+	audit.logs = audit_state_path(ws, SECURITY_DIR, err);
+	if (!audit.logs)
+		return -1;
+	audit.fd = openat(ws->fd, AUDIT_LOG,
+			  O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	if (audit.fd < 0)
+		return error_errno(err, errno, "%s/%s/" AUDIT_LOG, ws->dir->path, ws->id);
+	if (take_up(&audit, err) < 0)
+		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
+	*out = audit;
+	audit = (struct audit)AUDIT_NONE;
+	return 0;
+}
+
+void audit_release(struct audit *audit)
+{
+	cleanup_close(&audit->fd);
+	cleanup_close(&audit->security_fd);
+	free(audit->logs);
+	*audit = (struct audit)AUDIT_NONE;
+}
+
+/* ---- append -------------------------------------------------------------------------------------- */
+
+/* What somebody else has put behind our last line is chained too, and is found wrong there. */
+static int catch_up(struct audit *audit, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(audit->fd, &st) < 0)
+		return error_errno(err, errno, AUDIT_LOG);
+	if (st.st_nlink == 0)
+		return error_set(err, ERR_IO, AUDIT_LOG " was removed");
+	return st.st_size == audit->end ? 0 : take_up(audit, err);
+}
+
+int audit_append(struct audit *audit, const struct audit_event *event, enum store_sync sync,
+		 struct error *err)
+{
+	autofree char *text = NULL;
+	size_t len = 0;
+
+	if (catch_up(audit, err) < 0)
+		return -1;
+	if (audit->closed)
+		return error_set(err, ERR_CONFLICT, AUDIT_LOG " of %s is closed", audit->session);
+	text = audit_line_text(audit, event, audit->head, audit->lines + 1, &len, err);
+	return text ? put(audit, text, len, event, sync, err) : -1;
+}
+
+int audit_sync(struct audit *audit, struct error *err)
+{
+	if (audit->fd >= 0 && fdatasync(audit->fd) < 0)
+		return error_errno(err, errno, AUDIT_LOG);
+	if (audit->security_fd >= 0 && fdatasync(audit->security_fd) < 0)
+		return error_errno(err, errno, "security log");
+	return 0;
+}
+
+int audit_finish(struct audit *audit, struct error *err)
+{
+	json_auto_t *data = NULL;
+	struct audit_event event = {.subsystem = AUDIT_SUBSYSTEM, .event = AUDIT_EVENT_CLOSED};
+
+	if (catch_up(audit, err) < 0)
+		return -1;
+	if (audit->closed)
+		return 0;
+	data = json_pack("{s:I}", "count", (json_int_t)audit->lines + 1);
+	event.data = data;
+	if (!data)
+		return error_errno(err, ENOMEM, AUDIT_LOG);
+	if (audit_append(audit, &event, STORE_SYNC, err) < 0)
+		return -1;
+	audit->closed = true;
+	return 0;
+}
+
+int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err)
+{
+	auto_audit struct audit audit = AUDIT_NONE;
+
+	if (!audit_is_kept(ws))
+		return 0;
+	return audit_open(ws, &audit, err) < 0 ? -1 : audit_append(&audit, event, STORE_SYNC, err);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * <state>/logs/security-YYYY-MM-DD.log: the digests of all sessions' audit lines, a file for each day
+ * (UTC). Many processes write to it: a line is one write to a descriptor opened with O_APPEND. What is
+ * worth a warning is there with its data, of the rest only what it was.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "store/audit_line.h"
+#include "store/internal.h"
+
+/* More lines than any log of LIMIT_AUDIT_BYTES has. */
+#define HEADS_MAX (1u << 22)
+
+static int open_day(struct audit *audit, const char *day, struct error *err)
+{
+	char name[] = SECURITY_PATTERN;
+	autoclose int dir = -1;
+	int fd;
+
+	if (audit->security_fd >= 0 && strcmp(audit->security_day, day) == 0)
+		return 0;
+	memcpy(name + strlen("security-"), day, 10);
+	dir = path_open_dir_at(AT_FDCWD, audit->logs, true, 0700, err);
+	if (dir < 0 || store_check_directory(dir, audit->logs, err) < 0)
+		return -1;
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_errno(err, errno, "%s/%s", audit->logs, name);
+	if (audit->security_fd >= 0)
+		close(audit->security_fd);
+	audit->security_fd = fd;
+	snprintf(audit->security_day, sizeof(audit->security_day), "%.10s", day);
+	return 0;
+}
+
+/* From the line itself, so that both say the same. */
+static char *security_text(const struct audit *audit, const struct audit_event *event, uint64_t seq,
+			   struct error *err)
+{
+	size_t len = 0;
+	autofree char *line = audit_line_text(audit, event, audit->head, seq, &len, err);
+	json_auto_t *object = line ? json_load_strict(line, len, err) : NULL;
+	json_t *head = object ? json_incref(json_object_get(object, "prev")) : NULL;
+
+	if (!object)
+		return NULL;
+	json_object_del(object, "prev");
+	if (event->severity == AUDIT_INFO)
+		json_object_del(object, "data");
+	if (json_put(object, "head", head, err) < 0)
+		return NULL;
+	return json_line(object, err);
+}
+
+int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
+		       enum store_sync sync, struct error *err)
+{
+	autofree char *text = security_text(audit, event, seq, err);
+	char now[CLOCK_TEXT];
+	size_t len;
+	ssize_t n;
+
+	clock_rfc3339(event->real_ns ? event->real_ns : clock_real_ns(), now);
+	if (!text || open_day(audit, now, err) < 0)
+		return -1;
+	len = strlen(text);
+	text[len] = '\n';
+	n = write(audit->security_fd, text, len + 1);
+	if (n < 0 || (size_t)n != len + 1)
+		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
+				   audit->security_day);
+	return sync == STORE_SYNC && fdatasync(audit->security_fd) < 0
+		       ? error_errno(err, errno, "%s/security-%s.log", audit->logs,
+				     audit->security_day)
+		       : 0;
+}
+
+/* ---- read --------------------------------------------------------------------------------------- */
+
+static int grow(struct audit_heads *heads, size_t count, struct error *err)
+{
+	size_t room = heads->room ? heads->room : 64;
+	void *grown;
+
+	while (room < count)
+		room *= 2;
+	if (room > heads->room) {
+		grown = realloc(heads->digests, room * sizeof(*heads->digests));
+		if (!grown)
+			return error_errno(err, ENOMEM, "security log");
+		heads->digests = grown;
+		grown = realloc(heads->known, room);
+		if (!grown)
+			return error_errno(err, ENOMEM, "security log");
+		heads->known = grown;
+		memset(heads->known + heads->room, 0, room - heads->room);
+		heads->room = room;
+	}
+	if (count > heads->count)
+		heads->count = count;
+	return 0;
+}
+
+static int add(struct audit_heads *heads, uint64_t seq, const uint8_t digest[AUDIT_DIGEST],
+	       struct error *err)
+{
+	size_t i = (size_t)seq - 1;
+
+	if (seq < 1 || seq > HEADS_MAX)
+		return 0;
+	if (grow(heads, (size_t)seq, err) < 0)
+		return -1;
+	if (!heads->known[i]) {
+		memcpy(heads->digests[i], digest, AUDIT_DIGEST);
+		heads->known[i] = 1;
+	} else if (memcmp(heads->digests[i], digest, AUDIT_DIGEST) != 0) {
+		heads->known[i] = 2;
+	}
+	return 0;
+}
+
+struct search {
+	const char *session;
+	struct audit_heads *heads;
+};
+
+/* Behind a line that a full disk cut short, the next one begins without a newline. */
+static const char *last_object(const char *line, size_t len)
+{
+	static const char begins[] = "{\"ts\":";
+	const char *found = line, *next = line;
+
+	while ((next = memmem(next, len - (size_t)(next - line), begins, sizeof(begins) - 1)))
+		found = next++;
+	return found;
+}
+
+static int take_line(void *data, const char *line, size_t len, struct error *err)
+{
+	const struct search *search = data;
+	const char *begin = last_object(line, len), *session = NULL, *head = NULL;
+	uint8_t digest[AUDIT_DIGEST];
+	json_auto_t *object = NULL;
+	int64_t seq = 0;
+
+	if (!memmem(line, len, search->session, strlen(search->session)))
+		return 0;
+	object = json_load_strict(begin, len - (size_t)(begin - line), NULL);
+	/* What is not of ours is passed over: it can confirm nothing. */
+	if (!json_is_object(object) ||
+	    json_get_string(object, "", "session", JSON_REQUIRED, &session, NULL) < 0 ||
+	    json_get_string(object, "", "head", JSON_REQUIRED, &head, NULL) < 0 ||
+	    json_get_int(object, "", "seq", JSON_REQUIRED, 1, INT64_MAX, &seq, NULL) < 0 ||
+	    strcmp(session, search->session) != 0 || !audit_unhex(head, digest))
+		return 0;
+	return add(search->heads, (uint64_t)seq, digest, err);
+}
+
+static bool is_security_log(const char *name)
+{
+	static const char pattern[] = SECURITY_PATTERN;
+
+	if (strlen(name) != sizeof(pattern) - 1)
+		return false;
+	for (size_t i = 0; i < sizeof(pattern) - 1; i++)
+		if (pattern[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != pattern[i])
+			return false;
+	return true;
+}
+
+static int read_day(int dir, const char *logs, const char *name, struct search *search,
+		    struct error *err)
+{
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
+	return audit_each_line(fd, take_line, search, err);
+}
+
+int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
+		     struct error *err)
+{
+	autofree char *logs = path_join(state_path, SECURITY_DIR, err);
+	struct audit_heads heads = {0};
+	struct search search = {session, &heads};
+	const struct dirent *entry;
+	int status = 0;
+
+	if (!logs)
+		return -1;
+	autodir DIR *dir = opendir(logs);
+	if (!dir && errno != ENOENT)
+		return error_errno(err, errno, "%s", logs);
+	while (dir && status == 0 && (entry = readdir(dir)))
+		if (is_security_log(entry->d_name))
+			status = read_day(dirfd(dir), logs, entry->d_name, &search, err);
+	if (status < 0) {
+		audit_heads_free(&heads);
+		return -1;
+	}
+	*out = heads;
+	return 0;
+}
+
+void audit_heads_free(struct audit_heads *heads)
+{
+	free(heads->digests);
+	free(heads->known);
+	*heads = (struct audit_heads){0};
+}
