@@ -173,6 +173,23 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
  * whose record is damaged is listed with "error". */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 
+/* ---- audit logs ---------------------------------------------------------------------------- */
+
+/* Each session has one, from its making on; that of a destroyed session is kept in <state>/archive. */
+
+/* Hands over the lines of a session's log (schema/audit-line.json) as they are, one after the other: len
+ * bytes with their newline; the last may be cut short. -1 of fn ends the reading with its error.
+ * ERR_NOT_FOUND. */
+int microagent_audit_read(struct microagent *agent, const char *word,
+			  int (*fn)(void *data, const char *line, size_t len, struct error *err),
+			  void *data, struct error *err);
+/* Whether the log is as it was written: {"ok","verdict":"open"|"closed"|"torn"|"broken","lines",
+ * "badLine"?,"why"?,...} (schema/cli-audit-verify.json). ok: open or closed. A bad log is an answer, not
+ * an error. */
+json_t *microagent_audit_verify(struct microagent *agent, const char *word, struct error *err);
+/* {"audits":[{"session","where":"session"|"archive","path","bytes"}]}, by session. */
+json_t *microagent_audit_list(struct microagent *agent, struct error *err);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

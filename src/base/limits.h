@@ -17,9 +17,9 @@
 	X(RESULT_STREAM_BYTES, 1048576, "bytes", "stdout and stderr kept in result.json, each")    \
 	X(STATE_FILE_BYTES, 33554432, "bytes", "longest state file that is read")                  \
 	X(EVENTS_KEPT, 1024, "events", "entries of events.json; older ones are dropped")           \
-	X(AUDIT_LINE_BYTES, 65536, "bytes", "longest line of an audit log")                       \
+	X(AUDIT_LINE_BYTES, 65536, "bytes", "longest line of an audit log")                        \
 	X(AUDIT_BYTES, 67108864, "bytes",                                                          \
-	  "audit.log; above it what a guest causes is only counted")                              \
+	  "audit.log; above it what a guest causes is only counted")                               \
 	X(AUDIT_GUEST_LINES, 128, "lines/s", "of an audit log that a guest causes")                \
 	X(AUDIT_SYNC_MS, 1000, "ms", "lines of an audit log that a loss of power may take")        \
 	X(AUDIT_WAITING, 256, "events", "that wait for room for the audit log")                    \

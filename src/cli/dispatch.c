@@ -32,6 +32,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_network,
 	&cli_logs,
 	&cli_events,
+	&cli_audit,
 	&cli_doctor,
 	&cli_host,
 	&cli_profiles,

@@ -56,6 +56,7 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 				.control = {.fd = -1}};
 	if (server_init(&agent->server, loop, etc, cgroup_mount, program_fd, err) < 0)
 		return -1;
+	exec_report_begin(&agent->report, &agent->server.context.jobs, &agent->control);
 	agent->server.workload.result = on_result;
 	agent->server.workload.data = agent;
 	return 0;
@@ -72,6 +73,7 @@ static void be_ready(struct agent *agent)
 		return;
 	say(agent, answer_ready(NULL));
 	telemetry_tell(&agent->telemetry);
+	agent->report.on = config->audit;
 	if (config->has_command)
 		workload_begin(&agent->server.workload, &config->workload, config->attach,
 			       config->keep);

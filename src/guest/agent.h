@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "guest/config.h"
+#include "guest/exec_report.h"
 #include "guest/server.h"
 #include "guest/telemetry.h"
 #include "guest/wire.h"
@@ -39,6 +40,7 @@ struct agent {
 	void *machine_data;
 	struct server server;
 	struct wire control; /* fd -1: none, or it has ended */
+	struct exec_report report;
 	struct guest_config config;
 	bool configured;
 	struct apply *apply;	    /* the child that mounts */

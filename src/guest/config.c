@@ -51,6 +51,7 @@ int config_decode(json_t *doc, struct guest_config *out, struct error *err)
 	    json_get_string(doc, "", "hostname", JSON_OPTIONAL, &config.hostname, err) < 0 ||
 	    json_get_bool(doc, "", "attach", JSON_OPTIONAL, &config.attach, err) < 0 ||
 	    json_get_bool(doc, "", "telemetry", JSON_OPTIONAL, &config.telemetry, err) < 0 ||
+	    json_get_bool(doc, "", "audit", JSON_OPTIONAL, &config.audit, err) < 0 ||
 	    json_get_object(doc, "", "env", JSON_OPTIONAL, &config.env, err) < 0 ||
 	    json_get_array(doc, "", "disks", JSON_OPTIONAL, &config.disks, err) < 0 ||
 	    json_get_array(doc, "", "shares", JSON_OPTIONAL, &config.shares, err) < 0 ||

@@ -20,6 +20,7 @@ struct guest_config {
 	struct request workload; /* its doc is a reference to the same */
 	bool attach;
 	bool telemetry;		/* what is run is traced, and the host told of it */
+	bool audit;		/* the host wants to be told of commands */
 	json_t *env;		/* NULL: none */
 	json_t *disks, *shares; /* arrays or NULL */
 	json_t *publishes;	/* array or NULL */

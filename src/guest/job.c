@@ -132,6 +132,8 @@ static void on_program_exit(struct loop *loop, int fd, uint32_t events, void *da
 	job->proc.pid = 0;
 	job->state = JOB_DRAINING;
 	record_end(job, &info);
+	if (job->witnessed)
+		job->table->witness.ended(job->table->witness.data, job->witnessed, &job->end);
 	job_io_release(job);
 	for (int i = 0; i < JOB_STREAMS; i++)
 		if (!job->out[i].paused)
@@ -416,6 +418,9 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 	job->link = &table->live;
 	table->live = job;
 	table->count++;
+	table->begun++;
+	if (table->witness.began && table->witness.began(table->witness.data, table->begun, spec))
+		job->witnessed = table->begun;
 	return job;
 }
 

@@ -53,6 +53,15 @@ struct job_owner {
 	void (*ended)(void *data, const struct job_end *end);
 };
 
+struct job_spec;
+/* Told of every command of a table, whoever its owner is. */
+struct job_witness {
+	/* number: of the command in this table, from 1. Says whether its end is to be told too. */
+	bool (*began)(void *data, uint64_t number, const struct job_spec *spec);
+	void (*ended)(void *data, uint64_t number, const struct job_end *end);
+	void *data;
+};
+
 struct job_spec {
 	const char *const *argv;
 	const char *const *envp;
@@ -79,6 +88,8 @@ struct job_table {
 	struct linger *lingering;
 	size_t nlingering;
 	int null_fd;
+	struct job_witness witness; /* zeroed: none */
+	uint64_t begun;		    /* commands so far */
 };
 
 /* cgroup_mount: "/sys/fs/cgroup". */

@@ -41,7 +41,8 @@ struct job {
 	char *program, *cwd; /* for messages */
 	struct user user;
 	bool has_user;
-	uint64_t began_ns; /* monotonic */
+	uint64_t witnessed; /* its number in the table; 0: its end is not told to the witness */
+	uint64_t began_ns;  /* monotonic */
 	struct job_end end;
 };
 

@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "channel/hasher.h"
 #include "session/base.h"
+#include "store/audit.h"
 
 #define RAW "rootfs.ext4"
 #define LAYER "rootfs.qcow2"
@@ -115,6 +116,19 @@ static int write_record(struct microagent_session *session, const struct base *b
 		return -1;
 	session->record = steal_ptr(&record);
 	return 0;
+}
+
+int session_audit_begin(const struct microagent_session *session, const struct base *base,
+			const struct workspace *ws, struct error *err)
+{
+	json_auto_t *data =
+		json_pack("{s:O, s:O, s:O, s:O?}", "base", json_object_get(session->record, "base"),
+			  "clone", json_object_get(session->record, "clone"), "source",
+			  json_object_get(session->record, "source"), "baseDigest",
+			  json_object_get(json_object_get(base->metadata, "disk"), "sha256"));
+	const struct audit_event event = {AUDIT_INFO, "session", "session.cloned", data, 0};
+
+	return data ? audit_note(ws, &event, err) : error_errno(err, ENOMEM, "session");
 }
 
 /* --- the workspace ------------------------------------------------------------------------------- */

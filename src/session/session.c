@@ -95,6 +95,8 @@ static int clone_and_prepare(struct microagent_session *session, const struct ba
 		return -1;
 	session->clone_ms = ms_since(began);
 	status = request_call(session->agent, "prepare", session->id, config, NULL, err);
+	if (status == 0)
+		status = session_audit_begin(session, base, &make.ws, err);
 	if (status < 0)
 		make_undo(&make);
 	else

@@ -56,6 +56,10 @@ int session_clone(struct microagent_session *session, const struct base *base,
 		  const struct microagent_session_spec *spec, struct make *make, json_t **config,
 		  struct error *err);
 
+/* Begins the audit log of a session that has been prepared and is not yet known to anybody else. */
+int session_audit_begin(const struct microagent_session *session, const struct base *base,
+			const struct workspace *ws, struct error *err);
+
 /* A session's record in its directory; ERR_NOT_FOUND without one. */
 json_t *session_record_read(const struct workspace *ws, struct error *err);
 

@@ -23,7 +23,7 @@ static int say_destroyed(const struct workspace *ws, struct audit *audit, struct
 
 	if (audit_open(ws, audit, err) < 0)
 		return -1;
-	if (!audit->closed && audit_append(audit, &event, STORE_SYNC, err) < 0)
+	if (!audit->closed && audit_append(audit, &event, STORE_NO_SYNC, err) < 0)
 		return -1;
 	return audit_finish(audit, err);
 }

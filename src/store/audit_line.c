@@ -27,10 +27,10 @@ void audit_hex(const uint8_t digest[AUDIT_DIGEST], char out[2 * AUDIT_DIGEST + 1
 	static const char digits[] = "0123456789abcdef";
 
 	for (size_t i = 0; i < AUDIT_DIGEST; i++) {
-		out[2 * i] = digits[digest[i] >> 4];
-		out[2 * i + 1] = digits[digest[i] & 15];
+		*out++ = digits[digest[i] >> 4];
+		*out++ = digits[digest[i] & 15];
 	}
-	out[2 * AUDIT_DIGEST] = '\0';
+	*out = '\0';
 }
 
 static int digit_of(char c)

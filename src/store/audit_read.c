@@ -126,7 +126,7 @@ static bool chains(const struct check *check, const struct audit_line *line, uin
 	const char *nonce = json_string_value(json_object_get(line->data, "nonce"));
 	uint8_t root[AUDIT_DIGEST], prev[AUDIT_DIGEST];
 
-	if (!audit_unhex(line->prev, prev))
+	if (!line->prev || !audit_unhex(line->prev, prev))
 		return false;
 	if (number > 1)
 		return memcmp(prev, check->before, AUDIT_DIGEST) == 0;
@@ -236,7 +236,7 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 	audit_digest(text, len, check->before);
 	check->report.lines = number;
 	compare_with_security_log(check, number);
-	if (!check->suspect && !check->over) {
+	if (read && !check->suspect && !check->over) {
 		count_facts(check, &line);
 		if (is_event(&line, AUDIT_EVENT_CLOSED) && check->report.verdict == AUDIT_OPEN)
 			check->report.verdict = AUDIT_CLOSED;

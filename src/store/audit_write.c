@@ -142,7 +142,7 @@ static int begin_chain(struct audit *audit, struct error *err)
 	event.data = data;
 	text = data ? audit_line_text(audit, &event, root, 1, &len, err)
 		    : (error_errno(err, ENOMEM, AUDIT_LOG), NULL);
-	return text ? put(audit, text, len, &event, STORE_SYNC, err) : -1;
+	return text ? put(audit, text, len, &event, STORE_NO_SYNC, err) : -1;
 }
 
 /* audit->head is the torn line's. */

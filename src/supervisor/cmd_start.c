@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "store/audit.h"
 #include "supervisor/answer.h"
 #include "supervisor/await.h"
 #include "supervisor/cgroup.h"
@@ -135,6 +136,28 @@ static int verify_and_attach_bundles(struct start *start, const struct manifest 
 	return bundles_attach(config, &start->bundles, &start->disks, err);
 }
 
+/* The files are the recorded ones; that of a session they are not is for its audit log. Nobody of it
+ * lives here, so that this command is who writes. */
+static int require_unchanged(const struct start *start, const json_t *verification,
+			     struct error *err)
+{
+	const json_t *first = json_array_get(json_object_get(verification, "divergence"), 0);
+	const char *name = json_string_value(json_object_get(first, "artifact"));
+	struct error why = {0}, ignored;
+	json_auto_t *data = NULL;
+
+	if (verification_require(verification, &why) == 0)
+		return 0;
+	data = json_pack("{s:O?, s:s}", "divergence", first, "why", why.msg);
+	const struct audit_event event = {
+		AUDIT_CRITICAL, "base",
+		name && strcmp(name, "base") == 0 ? "base.changed" : "artifact.changed", data, 0};
+
+	if (!lease_is_held(&start->record.ws))
+		(void)audit_note(&start->record.ws, &event, &ignored);
+	return error_copy(err, &why);
+}
+
 /* The state must allow it, the config be the recorded one, the files the recorded ones. */
 static int admit(struct start *start, struct response *response, struct error *err)
 {
@@ -152,7 +175,7 @@ static int admit(struct start *start, struct response *response, struct error *e
 			boot_files_verify(&start->files, config->image, manifest.artifacts, err);
 		if (response->verification &&
 		    verify_and_attach_bundles(start, &manifest, response->verification, err) == 0)
-			status = verification_require(response->verification, err);
+			status = require_unchanged(start, response->verification, err);
 	}
 	manifest_free(&manifest);
 	return status;

@@ -9,9 +9,10 @@
 #include "base/limits.h"
 #include "contract/nat.h"
 
-/* Objects, arrays and members in one message. A message of ours has a few dozen; a frame of a
+/* Objects, arrays and members in one message. A telemetry message of ours has some
+ * thousands; a frame of a
  * million empty arrays would be small on the wire and hundreds of megabytes when decoded. */
-#define STRUCTURE_MAX 1024
+#define STRUCTURE_MAX 8192
 
 size_t control_result_max(void)
 {
@@ -24,10 +25,16 @@ size_t control_result_max(void)
 static bool is_plain(const uint8_t *payload, size_t len)
 {
 	size_t structure = 0;
+	bool text = false; /* within a string, where these bytes cost nothing */
 
-	for (size_t i = 0; i < len; i++)
-		if (payload[i] == '{' || payload[i] == '[' || payload[i] == ',')
+	for (size_t i = 0; i < len; i++) {
+		if (text && payload[i] == '\\')
+			i++;
+		else if (payload[i] == '"')
+			text = !text;
+		else if (!text && (payload[i] == '{' || payload[i] == '[' || payload[i] == ','))
 			structure++;
+	}
 	return structure <= STRUCTURE_MAX;
 }
 
@@ -36,8 +43,12 @@ static enum control_type type_of(const char *name)
 	static const struct {
 		const char *name;
 		enum control_type type;
-	} types[] = {
-		{"hello", CONTROL_HELLO}, {"ready", CONTROL_READY}, {"result", CONTROL_RESULT}};
+	} types[] = {{"hello", CONTROL_HELLO},
+		     {"ready", CONTROL_READY},
+		     {"result", CONTROL_RESULT},
+		     {"exec-started", CONTROL_EXEC_STARTED},
+		     {"exec-finished", CONTROL_EXEC_FINISHED},
+		     {"telemetry", CONTROL_TELEMETRY}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (!strcmp(types[i].name, name))

@@ -146,6 +146,15 @@ static int on_result(struct control_stream *stream, const json_t *message, struc
 	return stream->events.result(stream->events.data, message, err);
 }
 
+static int on_said(struct control_stream *stream, enum control_type type, const json_t *message,
+		   struct error *err)
+{
+	if (!control_stream_is_ready(stream))
+		return error_set(err, ERR_INVALID, "a report out of turn");
+	return stream->events.said ? stream->events.said(stream->events.data, type, message, err)
+				   : 0;
+}
+
 static int on_message(struct control_stream *stream, const uint8_t *payload, size_t len,
 		      struct error *err)
 {
@@ -161,6 +170,10 @@ static int on_message(struct control_stream *stream, const uint8_t *payload, siz
 		return on_ready(stream, err);
 	case CONTROL_RESULT:
 		return on_result(stream, message, err);
+	case CONTROL_EXEC_STARTED:
+	case CONTROL_EXEC_FINISHED:
+	case CONTROL_TELEMETRY:
+		return on_said(stream, type, message, err);
 	case CONTROL_UNKNOWN:
 		log_limited(stream->log, "control stream: a message of an unknown type");
 		break;

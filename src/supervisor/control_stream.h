@@ -27,6 +27,9 @@ struct control_stream_events {
 	/* The message, borrowed, of the right type but otherwise unchecked. -1 refuses it, which
 	 * breaks the stream. */
 	int (*result)(void *data, const json_t *message, struct error *err);
+	/* What the guest says of itself: CONTROL_EXEC_STARTED, CONTROL_EXEC_FINISHED,
+	 * CONTROL_TELEMETRY. As of result. NULL: nobody wants to know. */
+	int (*said)(void *data, enum control_type type, const json_t *message, struct error *err);
 	/* The stream has ended; why is for a person. Called once. broken: by a breach of the
 	 * protocol and not by the end of the connection. */
 	void (*lost)(void *data, bool broken, const char *why);

@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "supervisor/channels.h"
 #include "supervisor/leftover.h"
+#include "supervisor/live_audit.h"
 #include "supervisor/manifest.h"
 #include "supervisor/options.h"
 #include "supervisor/ram_root.h"
@@ -184,6 +185,8 @@ static int begin(struct live *live, struct error *err)
 	live->memory_mib = manifest.config.memory_mib;
 	status = live_cgroup_begin(live, &manifest.config, err);
 	if (status == 0)
+		status = live_audit_begin(live, err);
+	if (status == 0)
 		status = live_ask_begin(live, err);
 	if (status == 0)
 		status = serial_log_open(&live->serial, live->ws.fd, "serial.log",
@@ -192,11 +195,14 @@ static int begin(struct live *live, struct error *err)
 		status = live_console_begin(live, err);
 	if (status == 0)
 		status = boot(live, &manifest.config, err);
+	if (status == 0) {
+		live_mark(live, "vmm");
+		live_runtime_describe(live);
+		live_observe_begin(live, &manifest.config);
+	}
 	manifest_free(&manifest);
 	if (status < 0)
 		return -1;
-	live_mark(live, "vmm");
-	live_runtime_describe(live);
 	return live_time_begin(live, err);
 }
 
@@ -218,6 +224,8 @@ static void close_all(struct live *live)
 	control_stream_free(live->control);
 	console_free(live->console);
 	live->backend->free(live->vm);
+	live_observe_free(live);
+	live_audit_free(live);
 	cgroup_free(&live->cgroup);
 	serial_log_close(&live->serial);
 	loop_free(live->loop);

@@ -13,6 +13,7 @@
  *   live_balloon.c     how much memory the guest may have
  *   live_quarantine.c  every channel cut, and the VM goes on
  *   live_channels.c  published ports, mediation, listeners; readiness
+ *   live_audit.c, live_observe.c   the audit log of a session, and what goes into it
  *   live_cgroup.c  the cgroup of its own
  *   live_end.c     how it is ended, and what the end meant
  */
@@ -38,6 +39,8 @@
 #include "supervisor/ticket.h"
 
 struct channels;
+struct live_audit;
+struct live_observe;
 struct readiness;
 
 struct live {
@@ -55,7 +58,9 @@ struct live {
 	struct console *console;
 	struct channels *channels;
 	struct readiness *readiness;
-	json_t *runtime; /* runtime.json as last written */
+	struct live_audit *audit;     /* NULL: it is no session */
+	struct live_observe *observe; /* the same */
+	json_t *runtime;	      /* runtime.json as last written */
 
 	struct outcome outcome;
 	enum state state; /* last recorded, or to be recorded when there is room */

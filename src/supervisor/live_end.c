@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "supervisor/leftover.h"
 #include "supervisor/live.h"
+#include "supervisor/live_audit.h"
 #include "supervisor/readiness.h"
 #include "supervisor/report.h"
 
@@ -170,6 +171,9 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		log_line(&live->log, "%s", err.msg);
 	live_mark(live, "ended");
 	live_runtime_write(live);
+	live_observe_end(live, end, state, detail);
+	live_observe_free(live);
+	live_audit_free(live);
 	live_record(live, state, detail);
 	if (!live_record_pending(live))
 		log_line(&live->log, "the last events found no room on the disk");

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "supervisor/channels.h"
 #include "supervisor/live.h"
+#include "supervisor/live_audit.h"
 #include "supervisor/result.h"
 
 static void on_hello(void *data, const struct control_hello *hello)
@@ -86,6 +87,7 @@ static void on_ready(void *data)
 		    json_string_value(
 			    json_object_get(json_object_get(live->runtime, "network"), "detail")));
 	watch_workload(live);
+	live_observe_ready(live);
 	malloc_trim(0);
 }
 
@@ -121,6 +123,11 @@ static int on_result(void *data, const json_t *message, struct error *err)
 	return 0;
 }
 
+static int on_said(void *data, enum control_type type, const json_t *message, struct error *err)
+{
+	return live_observe_said(data, type, message, err);
+}
+
 static void on_lost_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -142,6 +149,7 @@ static void on_lost(void *data, bool broken, const char *why)
 	struct error err;
 
 	log_line(&live->log, "control stream: %s", why);
+	live_observe_lost(live, broken, why);
 	if (broken) {
 		snprintf(text, sizeof(text), "the guest broke the control protocol: %s", why);
 		live_fail(live, ERR_IO, text);
@@ -160,11 +168,13 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 	const struct control_stream_events events = {.hello = on_hello,
 						     .ready = on_ready,
 						     .result = on_result,
+						     .said = on_said,
 						     .lost = on_lost,
 						     .data = live};
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
 
-	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0) {
+	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
+	    (live->audit && json_put(message, "audit", json_true(), err) < 0)) {
 		close(listen_fd);
 		return -1;
 	}

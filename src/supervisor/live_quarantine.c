@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "supervisor/leftover.h"
 #include "supervisor/live.h"
+#include "supervisor/live_audit.h"
 
 static void note(struct live *live, const char *name)
 {
@@ -143,6 +144,8 @@ void live_severed(void *data, const json_t *names, const struct error *why)
 	live->outcome.quarantined = true;
 	describe(live, detail, sizeof(detail));
 	live_record(live, STATE_QUARANTINED, detail);
+	live_audit(live, AUDIT_WARNING, "session", "session.quarantined",
+		   json_pack("{s:O}", "severed", live->severed));
 	answer(live, NULL);
 }
 

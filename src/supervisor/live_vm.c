@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "supervisor/live.h"
+#include "supervisor/live_audit.h"
 
 static void on_serial(void *data, const uint8_t *bytes, size_t len)
 {
@@ -151,6 +152,7 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	log_line(&live->log, "%s", text);
 	if (live->over)
 		return;
+	live_observe_companion(live, text);
 	if (fatal)
 		fail_by_companion(live, text, *said != '\0');
 	else if (live->outcome.intent == INTENT_NONE)
@@ -163,6 +165,7 @@ static void on_connection(void *data, const char *line)
 	struct live *live = data;
 
 	log_line(&live->log, "network: %s", line);
+	live_observe_connection(live, line);
 }
 
 static void on_ended(void *data, enum vm_end end, const char *detail)

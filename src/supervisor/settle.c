@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "store/audit.h"
 #include "supervisor/leftover.h"
 
 static uint64_t deadline_in(enum limit limit)
@@ -43,6 +44,16 @@ bool settle_finds_life(const struct record *record)
 	return lease_wait_free(&record->ws, deadline_in(LIMIT_ENDING_MS), NULL) < 0;
 }
 
+/* A disk without room must not keep the record from being put right. */
+static void audit_loss(const struct record *record, const char *detail)
+{
+	json_auto_t *data = json_pack("{s:s}", "why", detail);
+	const struct audit_event event = {AUDIT_CRITICAL, "supervisor", "supervisor.lost", data, 0};
+	struct error ignored;
+
+	(void)audit_note(&record->ws, &event, &ignored);
+}
+
 int settle(struct record *record, struct error *err)
 {
 	const char *was;
@@ -64,6 +75,7 @@ int settle(struct record *record, struct error *err)
 	if (lease_wait_free(&record->ws, deadline_in(LIMIT_KILL_MS), err) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
+	audit_loss(record, detail);
 	return record_note(record,
 			   record->state == STATE_QUARANTINED ? STATE_QUARANTINED : STATE_FAILED,
 			   detail, err);

@@ -98,6 +98,7 @@ CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doct
        "exec": "cli-exec", "run": "cli-exec", "cp": "cli-copy", "ls": "cli-ls", "artifacts get": "cli-copy", "artifacts": "cli-artifacts",
        "base create": "cli-base", "base show": "cli-base", "base list": "cli-bases", "base verify": "cli-base-verify",
        "base delete": "cli-named", "session create": "cli-session", "session list": "cli-sessions",
+       "audit verify": "cli-audit-verify", "audit list": "cli-audit-list",
        "session destroy": "cli-named", "session exec": "cli-exec",
        "kernel list": "cli-kernel-list", "image list": "cli-image-list",
        "kernel verify": "cli-verify", "image verify": "cli-verify", "kernel install": "cli-artifact",

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "supervisor/control_stream.h"
 #include "supervisor/result.h"
+#include "supervisor/telemetry_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,6 +47,18 @@ static int on_result(void *data, const json_t *message, struct error *err)
 	if (result && (code < 0 || code > 255))
 		abort();
 	return result ? 0 : -1;
+}
+
+static int on_said(void *data, enum control_type type, const json_t *message, struct error *err)
+{
+	json_auto_t *facts = NULL;
+
+	if (!((struct told *)data)->readies)
+		abort();
+	if (type == CONTROL_TELEMETRY)
+		return telemetry_check(message, err);
+	facts = control_read_exec(message, type, err);
+	return facts ? 0 : -1;
 }
 
 static void on_lost(void *data, bool broken, const char *why)
@@ -103,7 +116,12 @@ static void feed(struct loop *loop, int guest, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct told told = {0};
-	const struct control_stream_events events = {on_hello, on_ready, on_result, on_lost, &told};
+	const struct control_stream_events events = {.hello = on_hello,
+						     .ready = on_ready,
+						     .result = on_result,
+						     .said = on_said,
+						     .lost = on_lost,
+						     .data = &told};
 	json_auto_t *config = json_pack("{s:s}", "type", "config");
 	struct error err;
 	struct log log;

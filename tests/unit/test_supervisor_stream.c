@@ -25,7 +25,7 @@ struct stage {
 	struct log log;
 	struct control_stream *stream;
 	int guest;
-	int hellos, readies, results, losses;
+	int hellos, readies, results, said, losses;
 	bool refuse_result, broken;
 	char why[256];
 };
@@ -48,6 +48,16 @@ static int on_result(void *data, const json_t *message, struct error *err)
 	assert_non_null(message);
 	stage->results++;
 	return stage->refuse_result ? error_set(err, ERR_INVALID, "a bad result") : 0;
+}
+
+static int on_said(void *data, enum control_type type, const json_t *message, struct error *err)
+{
+	struct stage *stage = data;
+	json_auto_t *facts =
+		type == CONTROL_TELEMETRY ? NULL : control_read_exec(message, type, err);
+
+	stage->said++;
+	return facts || type == CONTROL_TELEMETRY ? 0 : -1;
 }
 
 static void on_lost(void *data, bool broken, const char *why)
@@ -73,7 +83,12 @@ static void settle_down(struct stage *stage)
 
 static void open_stream(struct stage *stage, bool workload)
 {
-	const struct control_stream_events events = {on_hello, on_ready, on_result, on_lost, stage};
+	const struct control_stream_events events = {.hello = on_hello,
+						     .ready = on_ready,
+						     .result = on_result,
+						     .said = on_said,
+						     .lost = on_lost,
+						     .data = stage};
 	json_auto_t *config = json_pack("{s:s}", "type", "config");
 	struct error err = {0};
 	int listener = sock_listen_at(stage->scratch->fd, "control", 1, &err);
@@ -293,6 +308,49 @@ static void a_result_may_be_long(void **state)
 	assert_int_equal(stage->losses, 1);
 }
 
+static void what_a_guest_says_of_itself(void **state)
+{
+	static const char *const good[] = {
+		"{\"type\":\"exec-started\",\"exec\":1,\"argv\":[\"a\",\"\"],\"user\":\"u\","
+		"\"lost\":3}",
+		"{\"type\":\"exec-finished\",\"exec\":1,\"code\":255,\"elapsedMs\":0,\"new\":1}",
+		"{\"type\":\"telemetry\",\"records\":[{\"a\":[1,2]}]}",
+	};
+	struct stage *stage = *state;
+	char text[16384], commas[8192];
+
+	open_stream(stage, true);
+	say(stage, HELLO);
+	say(stage, READY);
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		say(stage, good[i]);
+	/* Within a text these bytes are no structure. */
+	memset(commas, ',', sizeof(commas));
+	snprintf(text, sizeof(text),
+		 "{\"type\":\"exec-started\",\"exec\":1,\"argv\":[\"\\\"[{%.*s\"]}", 8000, commas);
+	say(stage, text);
+	assert_int_equal(stage->said, 4);
+	assert_int_equal(stage->losses, 0);
+	say(stage, RESULT);
+	say(stage, good[1]); /* behind the result too */
+	assert_int_equal(stage->said, 5);
+	say(stage, "{\"type\":\"exec-finished\",\"exec\":1,\"code\":256,\"elapsedMs\":0}");
+	assert_int_equal(stage->losses, 1);
+	assert_true(stage->broken);
+}
+
+static void a_guest_that_says_it_too_early(void **state)
+{
+	struct stage *stage = *state;
+
+	open_stream(stage, true);
+	say(stage, HELLO);
+	say(stage, "{\"type\":\"exec-started\",\"exec\":1,\"argv\":[\"a\"]}");
+	assert_int_equal(stage->said, 0);
+	assert_int_equal(stage->losses, 1);
+	assert_non_null(strstr(stage->why, "out of turn"));
+}
+
 static void the_second_connection_is_refused(void **state)
 {
 	struct stage *stage = *state;
@@ -464,6 +522,8 @@ int main(void)
 		stage_test(a_result_that_is_refused),
 		cmocka_unit_test(frames_that_are_too_long),
 		stage_test(a_result_may_be_long),
+		stage_test(what_a_guest_says_of_itself),
+		stage_test(a_guest_that_says_it_too_early),
 		stage_test(the_second_connection_is_refused),
 		stage_test(a_guest_that_does_not_read),
 		stage_test(requests),

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* audit: what sessions did, and whether what is written of it is what was written. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/guest.h"
+#include "microagent_session.h"
+
+/* --- show --------------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "?";
+}
+
+/* A text as it is, anything else as JSON. */
+static void print_value(const json_t *value)
+{
+	if (json_is_string(value)) {
+		cli_print_safe(stdout, json_string_value(value));
+	} else {
+		autofree char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+		cli_print_safe(stdout, text ? text : "?");
+	}
+}
+
+static void print_text(const json_t *line)
+{
+	int width =
+		json_object_size(json_object_get(line, "data")) ? 18 : 0; /* no blanks behind it */
+	const char *key;
+	json_t *value;
+
+	cli_print_safe(stdout, text_of(line, "ts"));
+	printf("  %-8.8s  %-*.64s", text_of(line, "severity"), width, text_of(line, "event"));
+	json_object_foreach(json_object_get(line, "data"), key, value)
+	{
+		fputs("  ", stdout);
+		cli_print_safe(stdout, key);
+		putchar('=');
+		print_value(value);
+	}
+	putchar('\n');
+}
+
+static void print_damaged(const char *line, size_t len)
+{
+	autofree char *text = strndup(line, len < 200 ? len : 200);
+
+	if (text && len > 0 && text[strlen(text) - 1] == '\n')
+		text[strlen(text) - 1] = '\0';
+	printf("%-24s  %-8s  %-18s  ", "-", "-", "not a line of it");
+	cli_print_safe(stdout, text ? text : "");
+	putchar('\n');
+}
+
+static int show_line(void *data, const char *line, size_t len, struct error *err)
+{
+	const struct cli *cli = data;
+	json_auto_t *object = cli->json ? NULL : json_load_strict(line, len, NULL);
+
+	(void)err;
+	if (cli->json)
+		fwrite(line, 1, len, stdout);
+	else if (json_is_object(object))
+		print_text(object);
+	else
+		print_damaged(line, len);
+	return 0;
+}
+
+static int run_show(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	int status;
+
+	(void)values;
+	if (!agent)
+		return -1;
+	status = microagent_audit_read(agent, args->items[0], show_line, cli, err);
+	microagent_close(agent);
+	return status < 0 ? -1 : CLI_EXIT_OK;
+}
+
+/* --- verify ------------------------------------------------------------------------------------- */
+
+static json_int_t number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+static void print_verdict(const json_t *answer)
+{
+	const char *verdict = text_of(answer, "verdict");
+
+	printf("%s: %s", text_of(answer, "session"), verdict);
+	if (json_object_get(answer, "badLine"))
+		printf(": line %lld: %s", (long long)number_of(answer, "badLine"),
+		       text_of(answer, "why"));
+	printf("; %lld lines are whole, %lld of them confirmed by the security log\n",
+	       (long long)number_of(answer, "lines"), (long long)number_of(answer, "confirmed"));
+	if (number_of(answer, "lost") > 0)
+		printf("%lld events were not written down, as the log itself says\n",
+		       (long long)number_of(answer, "lost"));
+	if (number_of(answer, "clockSetBack") > 0)
+		printf("the host's clock was set back %lld times\n",
+		       (long long)number_of(answer, "clockSetBack"));
+}
+
+static int run_verify(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *answer = NULL;
+
+	(void)values;
+	if (!agent)
+		return -1;
+	answer = microagent_audit_verify(agent, args->items[0], err);
+	microagent_close(agent);
+	if (!answer)
+		return -1;
+	if (!cli->json)
+		print_verdict(answer);
+	else if (cli_print_json(answer, err) < 0)
+		return -1;
+	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
+/* --- list --------------------------------------------------------------------------------------- */
+
+static int print_list(const json_t *audits, struct error *err)
+{
+	static const char *const heads[] = {"SESSION", "WHERE", "BYTES", "PATH"};
+	auto_table struct cli_table table = {0};
+	const json_t *audit;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(audits, i, audit)
+	{
+		char bytes[24];
+		const char *const cells[] = {text_of(audit, "session"), text_of(audit, "where"),
+					     bytes, text_of(audit, "path")};
+
+		snprintf(bytes, sizeof(bytes), "%lld", (long long)number_of(audit, "bytes"));
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	if (json_array_size(audits) == 0)
+		cli_warn("there is no audit log: each session has one, from `microagent session "
+			 "create` on");
+	return CLI_EXIT_OK;
+}
+
+static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *answer = NULL;
+
+	(void)values;
+	(void)args;
+	if (!agent)
+		return -1;
+	answer = microagent_audit_list(agent, err);
+	microagent_close(agent);
+	if (!answer)
+		return -1;
+	return cli->json ? cli_print_json(answer, err)
+			 : print_list(json_object_get(answer, "audits"), err);
+}
+
+static const struct cli_command audit_show = {
+	.name = "show",
+	.args = "NAME",
+	.summary = "what happened in a session; with --json the log's own lines",
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_show,
+};
+
+static const struct cli_command audit_verify_command = {
+	.name = "verify",
+	.args = "NAME",
+	.summary = "whether a session's log is whole and unaltered",
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_verify,
+};
+
+static const struct cli_command audit_list = {
+	.name = "list",
+	.summary = "the logs that there are, of destroyed sessions too",
+	.run = run_list,
+};
+
+static const struct cli_command *const audit_commands[] = {
+	&audit_show,
+	&audit_verify_command,
+	&audit_list,
+	NULL,
+};
+
+const struct cli_command cli_audit = {
+	.name = "audit",
+	.args = "COMMAND",
+	.summary = "what sessions did, from logs that cannot be altered unnoticed",
+	.group = CLI_GROUP_OBSERVE,
+	.sub = audit_commands,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the host is told of the commands that it has run here, where its config asks for that: a message
+ * `exec-started` and one `exec-finished` for each, over the control stream. Bounded: of a long command
+ * line the beginning, and above LIMIT_AUDIT_EXECS a second only how many there were more.
+ */
+#ifndef GUEST_EXEC_REPORT_H
+#define GUEST_EXEC_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guest/job.h"
+#include "guest/wire.h"
+
+struct exec_report {
+	struct wire *control;
+	bool on;
+	uint64_t window_ns;
+	unsigned in_window;
+	uint64_t lost; /* not told, since the last that was */
+};
+
+/* Puts the report into table->witness. Nothing is told before on is set. */
+void exec_report_begin(struct exec_report *report, struct job_table *table, struct wire *control);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* The audit logs of sessions: of those that are there, and of those that were destroyed. */
+#include "store/audit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "session/session.h"
+
+#define WHERE_LIVE "session"
+#define WHERE_ARCHIVED "archive"
+
+/* ---- found --------------------------------------------------------------------------------------- */
+
+struct found_log {
+	char name[SESSION_NAME_ROOM];
+	const char *where;
+	char *path;
+	int fd;
+};
+
+static void found_log_free(struct found_log *found)
+{
+	free(found->path);
+	cleanup_close(&found->fd);
+}
+#define auto_found __attribute__((cleanup(found_log_free)))
+
+/* The session's log where it is said to be: its path, malloc'd. */
+static char *log_path(const struct microagent *agent, const char *where, const char *name,
+		      struct error *err)
+{
+	bool live = strcmp(where, WHERE_LIVE) == 0;
+	char *path = NULL;
+
+	if (asprintf(&path, "%s/%s/%s%s/" AUDIT_LOG, agent->state_path,
+		     live ? SESSIONS_DIR : ARCHIVE_DIR, name, live ? SESSION_SUFFIX : "") >= 0)
+		return path;
+	error_errno(err, ENOMEM, "audit");
+	return NULL;
+}
+
+/* ERR_NOT_FOUND */
+static int open_at(const struct microagent *agent, const char *where, struct found_log *found,
+		   struct error *err)
+{
+	autofree char *path = log_path(agent, where, found->name, err);
+	int fd = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return path ? error_errno(err, errno, "%s", path) : -1;
+	found->fd = fd;
+	found->where = where;
+	found->path = steal_ptr(&path);
+	return 0;
+}
+
+static int find_log(const struct microagent *agent, const char *word, struct found_log *found,
+		    struct error *err)
+{
+	struct error why = {0};
+
+	if (session_name_parse(word, found->name, err) < 0)
+		return -1;
+	/* A session that is being destroyed moves from the first place to the second. */
+	if (open_at(agent, WHERE_LIVE, found, &why) == 0)
+		return 0;
+	if (why.code == ERR_NOT_FOUND && open_at(agent, WHERE_ARCHIVED, found, &why) == 0)
+		return 0;
+	if (why.code != ERR_NOT_FOUND)
+		return error_copy(err, &why);
+	return error_set(err, ERR_NOT_FOUND,
+			 "there is no audit log of session %s in %s: `microagent audit list` shows "
+			 "those that are there",
+			 found->name, agent->state_path);
+}
+
+/* ---- the verbs ----------------------------------------------------------------------------------- */
+
+int microagent_audit_read(struct microagent *agent, const char *word,
+			  int (*fn)(void *data, const char *line, size_t len, struct error *err),
+			  void *data, struct error *err)
+{
+	auto_found struct found_log found = {.fd = -1};
+
+	if (find_log(agent, word, &found, err) < 0)
+		return -1;
+	return audit_each_line(found.fd, fn, data, err);
+}
+
+static json_t *report_json(const struct found_log *found, const struct audit_report *report)
+{
+	bool ok = report->verdict == AUDIT_OPEN || report->verdict == AUDIT_CLOSED;
+	json_t *answer =
+		json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "ok", ok, "session",
+			  found->name, "where", found->where, "path", found->path, "verdict",
+			  audit_verdict_names[report->verdict], "lines", (json_int_t)report->lines,
+			  "confirmed", (json_int_t)report->confirmed, "lost",
+			  (json_int_t)report->lost, "clockSetBack", (json_int_t)report->set_back);
+
+	if (report->bad_line) {
+		json_object_set_new(answer, "badLine", json_integer((json_int_t)report->bad_line));
+		json_object_set_new(answer, "why",
+				    json_string_lossy(report->why, strlen(report->why)));
+	}
+	if (*report->head)
+		json_object_set_new(answer, "head", json_string(report->head));
+	return answer;
+}
+
+json_t *microagent_audit_verify(struct microagent *agent, const char *word, struct error *err)
+{
+	auto_found struct found_log found = {.fd = -1};
+	struct audit_heads heads = {0};
+	struct audit_report report = {0};
+	json_t *answer = NULL;
+	int status;
+
+	/* The security log after the log would have the digests of lines that came between. */
+	if (session_name_parse(word, found.name, err) < 0 ||
+	    audit_heads_load(agent->state_path, found.name, &heads, err) < 0)
+		return NULL;
+	status = find_log(agent, word, &found, err);
+	if (status == 0)
+		status = audit_verify(found.fd, found.name, &heads, &report, err);
+	audit_heads_free(&heads);
+	if (status < 0)
+		return NULL;
+	answer = report_json(&found, &report);
+	if (!answer)
+		error_errno(err, ENOMEM, "audit");
+	return answer;
+}
+
+/* ---- the list ------------------------------------------------------------------------------------ */
+
+static int add_log(const struct microagent *agent, const char *where, const char *name,
+		   json_t *list, struct error *err)
+{
+	autofree char *path = log_path(agent, where, name, err);
+	struct stat st;
+	json_t *entry;
+
+	if (!path)
+		return -1;
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0; /* none was ever written, or it is just being moved */
+	entry = json_pack("{s:s, s:s, s:s, s:I}", "session", name, "where", where, "path", path,
+			  "bytes", (json_int_t)st.st_size);
+	if (!entry || json_array_append_new(list, entry) < 0)
+		return error_errno(err, ENOMEM, "audit");
+	return 0;
+}
+
+static int add_directory(const struct microagent *agent, const char *where, json_t *list,
+			 struct error *err)
+{
+	bool live = strcmp(where, WHERE_LIVE) == 0;
+	autofree char *path = path_join(agent->state_path, live ? SESSIONS_DIR : ARCHIVE_DIR, err);
+	char name[SESSION_NAME_ROOM];
+	const struct dirent *entry;
+
+	if (!path)
+		return -1;
+	autodir DIR *dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
+	while ((entry = readdir(dir))) {
+		bool is_one = live ? session_name_of_id(entry->d_name, name)
+				   : session_name_parse(entry->d_name, name, NULL) == 0;
+
+		if (is_one && add_log(agent, where, name, list, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int by_session(const void *a, const void *b)
+{
+	json_t *const *one = a, *const *other = b;
+
+	return strcmp(json_string_value(json_object_get(*one, "session")),
+		      json_string_value(json_object_get(*other, "session")));
+}
+
+static json_t *sorted(const json_t *list)
+{
+	size_t count = json_array_size(list);
+	autofree json_t **items = calloc(count + 1, sizeof(json_t *));
+	json_t *answer = json_array();
+
+	for (size_t i = 0; items && i < count; i++)
+		items[i] = json_array_get(list, i);
+	if (items)
+		qsort(items, count, sizeof(json_t *), by_session);
+	for (size_t i = 0; items && i < count; i++)
+		json_array_append(answer, items[i]);
+	return answer;
+}
+
+json_t *microagent_audit_list(struct microagent *agent, struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	if (add_directory(agent, WHERE_LIVE, list, err) < 0 ||
+	    add_directory(agent, WHERE_ARCHIVED, list, err) < 0)
+		return NULL;
+	return json_pack("{s:o}", "audits", sorted(list));
+}

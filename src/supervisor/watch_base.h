@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The base under a running session's layer, which must stay as it was hashed. Between two starts its
+ * digest is compared; while it runs, whether the file was replaced, written or given other rights. */
+#ifndef SUPERVISOR_WATCH_BASE_H
+#define SUPERVISOR_WATCH_BASE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+
+struct watch_base {
+	char *path;
+	bool told;
+	struct stat was;
+};
+
+int watch_base_begin(struct watch_base *watch, const char *path, struct error *err);
+/* What is different, once: "is gone", "was replaced"...; NULL: nothing. */
+const char *watch_base_look(struct watch_base *watch);
+void watch_base_end(struct watch_base *watch); /* accepts a zeroed one */
+
+#endif

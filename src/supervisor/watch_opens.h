@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Who opens the files of a session's directory: by fanotify, which needs CAP_SYS_ADMIN. Opens by our own
+ * programs are expected; each other program is told once for each file. */
+#ifndef SUPERVISOR_WATCH_OPENS_H
+#define SUPERVISOR_WATCH_OPENS_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+
+/* what: {"file","pid","exe"?}, stolen; without exe the process had ended when it was looked at. */
+typedef void watch_opens_fn(void *data, json_t *what);
+
+struct watch_opens;
+/* dir: borrowed during the call. ERR_DENIED without the right. */
+struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *fn, void *data,
+				    struct error *err);
+void watch_opens_free(struct watch_opens *watch); /* accepts NULL */
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Children and sockets that a VMM should not have, looked at from outside, in /proc. A VMM in its cell
+ * starts nothing and connects to nothing, so whatever is new there is the work of somebody who has
+ * taken it over. What it has when it is trusted (once its guest is ready) is remembered.
+ */
+#ifndef SUPERVISOR_WATCH_VMM_H
+#define SUPERVISOR_WATCH_VMM_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+#define WATCH_VMM_SOCKETS 256
+#define WATCH_VMM_CHILDREN 32
+
+struct watch_vmm {
+	pid_t pid; /* the caller's to know that it is still the VMM's */
+	unsigned long long sockets[WATCH_VMM_SOCKETS];
+	size_t socket_count;
+	pid_t children[WATCH_VMM_CHILDREN]; /* that were told */
+	size_t child_count;
+};
+
+/* What the process has now is as it should be. */
+int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err);
+/* What is new since: an array, empty or with {"what":"child","pid","exe"?} and
+ * {"what":"socket","inode"}, each told once. NULL: it cannot be known. */
+json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err);
+
+#endif

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: MIT
+"""The audit log of sessions: what is in it, what holds when it is altered, and what is kept."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import schema_check
+from conftest import make_host, wait_until
+
+
+def create(host, *words, env=None):
+    return host.json("session", "create", "--base", "web", "--network", "isolated", *words, env=env)["name"]
+
+
+def bundle(host, name):
+    return host.state / "sessions" / f"{name}.bundle"
+
+
+def archive(host, name):
+    return host.state / "archive" / name
+
+
+def lines_of(host, name):
+    """The log's lines by `audit show`, each against its schema."""
+    found = [json.loads(line) for line in host("--json", "audit", "show", name, check=0).stdout.splitlines()]
+    for line in found:
+        schema_check.validate("audit-line", line)
+    return found
+
+
+def events(host, name, event=None):
+    return [line for line in lines_of(host, name) if event in (None, line["event"])]
+
+
+def verdict(host, name):
+    answer = json.loads(host("--json", "audit", "verify", name).stdout)
+    schema_check.validate("cli-audit-verify", answer)
+    code = host("audit", "verify", name).returncode
+    assert code == (0 if answer["ok"] else 1) and answer["ok"] == (answer["verdict"] in ("open", "closed"))
+    return answer
+
+
+def destroy(host, name):
+    host("session", "destroy", name, check=0)
+
+
+def supervisor(host, name):
+    return json.loads((bundle(host, name) / "runtime.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def place():
+    """One state directory with a base for all of this file."""
+    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
+    it = make_host(base)
+    try:
+        it("base", "create", "web", check=0)
+        yield it
+        it("base", "delete", "web-v1", check=0)
+        it.assert_clean()
+    finally:
+        it.sweep()
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def test_the_trail_of_a_session(place):
+    assert place.json("audit", "list") == {"audits": []}
+    assert "there is no audit log" in place("audit", "list", check=0).stderr
+    name = create(place)
+    place("session", "exec", name, "--", "sh", "-c", "echo '{[,,]}' $0; exit 3", "\x01word", check=3)
+    place("session", "exec", name, "--", "/nothing", check=127)
+    wait_until(lambda: len(events(place, name, "exec.finished")) == 2, "the guest's word")
+    trail = events(place, name)
+    assert [line["event"] for line in trail if line["subsystem"] not in ("host",)] == [
+        "audit.opened", "session.cloned", "session.booted", "audit.coverage", "exec.started", "exec.finished",
+        "exec.started", "exec.finished"]
+    assert [line["seq"] for line in trail] == list(range(1, len(trail) + 1))
+    assert {line["session"] for line in trail} == {name}
+    first, second = events(place, name, "exec.started")
+    assert first["data"]["argv"] == ["sh", "-c", "echo '{[,,]}' $0; exit 3", "\x01word"]
+    assert first["data"]["origin"] == "guest" and first["data"]["user"] == "agent"
+    assert second["data"]["argv"] == ["/nothing"]
+    assert [line["data"]["code"] for line in events(place, name, "exec.finished")] == [3, 127]
+    coverage = events(place, name, "audit.coverage")[0]["data"]
+    told = set(coverage["observed"]) | {u["what"] for u in coverage["unobserved"]}
+    assert told >= {"exec", "network", "memory-pressure", "file-opens", "vmm"}, coverage
+    print("not observed on this host:", coverage["unobserved"])
+
+    # The chain, by hand, from the bytes of the file.
+    text = (bundle(place, name) / "audit.log").read_bytes().splitlines(keepends=True)
+    for before, line in zip(text, text[1:]):
+        assert json.loads(line)["prev"] == hashlib.sha256(before).hexdigest()
+    nonce = json.loads(text[0])["data"]["nonce"]
+    assert json.loads(text[0])["prev"] == hashlib.sha256(f"{name}\n{nonce}".encode()).hexdigest()
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["where"]) == ("open", "session") and answer["confirmed"] == answer["lines"]
+    shown = place("audit", "show", name, check=0).stdout
+    assert 'argv=["sh","-c","echo' in shown and "\x01" not in shown and shown.count("\n") >= len(text)
+    assert "open; " in place("audit", "verify", f"{name}.bundle", check=0).stdout
+
+    # A stop and another boot go on with the same log.
+    sessions = ("--state-dir", place.state / "sessions")
+    place(*sessions, "stop", f"{name}.bundle", check=0)
+    place(*sessions, "start", f"{name}.bundle", check=0)
+    assert [line["data"]["state"] for line in events(place, name, "session.ended")] == ["stopped"]
+    assert len(events(place, name, "session.booted")) == 2
+
+    with ThreadPoolExecutor(2) as two:  # at once: both find it gone, or say so
+        done = list(two.map(lambda _: place("session", "destroy", name), range(2)))
+    assert 0 in [d.returncode for d in done] and all(d.returncode == 0 or "there is no session" in d.stderr for d in done)
+    assert {p.name for p in archive(place, name).iterdir()} == {"audit.log", "events.json", "session.json"}
+    trail = events(place, name)
+    assert [line["event"] for line in trail[-2:]] == ["session.destroyed", "audit.closed"]
+    assert trail[-1]["data"]["count"] == len(trail)
+    assert [line["event"] for line in trail].count("session.destroyed") == 1
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["where"], answer["lines"]) == ("closed", "archive", len(trail))
+    listed = place.json("audit", "list")["audits"]
+    assert [(a["session"], a["where"]) for a in listed] == [(name, "archive")]
+    assert name in place("audit", "list", check=0).stdout
+    for log in (place.state / "logs").iterdir():
+        assert log.stat().st_mode & 0o777 == 0o600
+        for line in log.read_text().splitlines():
+            schema_check.validate("audit-security", json.loads(line))
+
+
+def test_an_altered_log(place):
+    name = create(place)
+    destroy(place, name)
+    log = archive(place, name) / "audit.log"
+    whole = log.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    for altered, bad in ((lines[:2] + [lines[2].replace(b"booted", b"bloated")] + lines[3:], 3),
+                         (lines[:1] + lines[2:], 2), (lines[:2] + [lines[1]] + lines[2:], 3),
+                         (lines[:2] + [lines[3], lines[2]] + lines[4:], 3),
+                         (lines[:-1], len(lines)), (lines + [b"{}\n"], len(lines) + 1), ([], 1)):
+        log.write_bytes(b"".join(altered))
+        answer = verdict(place, name)
+        assert (answer["verdict"], answer["badLine"]) == ("broken", bad), answer
+        assert f"broken: line {bad}: " in place("audit", "verify", name).stdout
+        place("audit", "show", name, check=0)
+    log.write_bytes(whole[:-1])  # the security log knows that its newline was there
+    assert verdict(place, name)["verdict"] == "broken"
+    log.write_bytes(whole)
+    assert verdict(place, name)["verdict"] == "closed"
+    for day in (place.state / "logs").iterdir():  # without them the end can be cut off unnoticed, and they say so
+        day.rename(day.with_suffix(".away"))
+    log.write_bytes(b"".join(lines[:-1]))
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["confirmed"]) == ("open", 0)
+    log.write_bytes(whole[:-1])
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["badLine"]) == ("torn", len(lines))
+    log.write_bytes(whole)
+    for day in (place.state / "logs").iterdir():
+        day.rename(day.with_suffix(".log"))
+
+
+def test_refusals(place):
+    for words, text, code in ((("verify", "../x"), "is no name of a session", 1), (("show", "x"), "is no name of a session", 1),
+                              (("verify", "session-2026-05-10T14-22-00Z-a7f3"), "there is no audit log of session", 1),
+                              (("verify",), "NAME", 2)):
+        done = place("audit", *words)
+        assert done.returncode == code and text in done.stderr, (words, done.stderr)
+
+
+def test_a_killed_supervisor(place):
+    """Its last line may be cut short; whoever comes next says so, and goes on."""
+    name = create(place)
+    os.kill(supervisor(place, name)["supervisorPid"], signal.SIGKILL)
+    log = bundle(place, name) / "audit.log"
+    before = len(log.read_bytes().splitlines())
+    with open(log, "ab") as file:
+        file.write(b'{"ts":"2026-')
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["badLine"]) == ("torn", before + 1), answer
+    place("--state-dir", place.state / "sessions", "start", f"{name}.bundle", check=0)
+    kinds = [json.loads(line)["event"] for line in log.read_bytes().splitlines()[before + 1:]]
+    assert kinds[:3] == ["audit.torn", "supervisor.lost", "session.booted"]
+    destroy(place, name)
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["badLine"]) == ("torn", before + 1) and "cut short by a crash" in answer["why"]
+
+
+def test_a_vmm_that_dies(place):
+    name = create(place)
+    os.kill(supervisor(place, name)["pid"], signal.SIGKILL)
+    wait_until(lambda: events(place, name, "session.ended"), "the end")
+    crashed, = events(place, name, "vmm.crashed")
+    assert crashed["severity"] == "CRITICAL"
+    assert verdict(place, name)["verdict"] == "open"
+    destroy(place, name)
+
+
+class Guest:
+    """Speaks as the guest: it dials the control stream before the guest, which has to boot first, can."""
+
+    def __init__(self, host, env=None):
+        known = set((host.state / "sessions").glob("*.bundle"))
+        self.starting = host.popen("session", "create", "--base", "web", "--network", "isolated", env=env)
+
+        def ear():
+            new = set((host.state / "sessions").glob("*.bundle")) - known
+            return next((path / "vsock.sock_1024" for path in new if (path / "vsock.sock_1024").exists()), None)
+
+        wait_until(ear, "the control stream")
+        self.name = ear().parent.name.removesuffix(".bundle")
+        self.stream = socket.socket(socket.AF_UNIX)
+        self.stream.settimeout(60)
+        self.stream.connect(str(ear()))
+        self.say({"type": "hello", "format": 1, "protocol": {"min": 1, "max": 1}, "version": "0", "bootId":
+                  "257cc440-b72b-4784-9d08-ae6681fb4192", "generation": 0})
+        size = struct.unpack(">I", self.stream.recv(4, socket.MSG_WAITALL))[0]
+        config = json.loads(self.stream.recv(size, socket.MSG_WAITALL))
+        schema_check.validate("control-config", config)
+        assert config["audit"] is True
+        self.say({"type": "ready", "format": 1})
+        out, err = self.starting.communicate()
+        assert self.starting.returncode == 0 and out.decode().strip() == self.name, err
+
+    def say(self, message):
+        schema_check.validate(f"control-{message['type']}", message)
+        self.raw(json.dumps(message).encode())
+
+    def raw(self, data, size=None):
+        self.stream.sendall(struct.pack(">I", len(data) if size is None else size) + data)
+
+
+def test_telemetry_and_a_guest_that_says_too_much(place):
+    guest = Guest(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_GUEST_LINES": "10",
+                              "MICROAGENT_TEST_LIMIT_TELEMETRY_DIGEST_MS": "100",
+                              "MICROAGENT_TEST_LIMIT_TELEMETRY_BYTES": "1000"})
+    records = [{"event": "exec", "pid": 7, "argv": ["true"]}, {"event": "connect", "to": "1.2.3.4:80"}]
+    guest.say({"type": "telemetry", "format": 1, "records": records, "lost": 3})
+    wait_until(lambda: events(place, guest.name, "telemetry.digest"), "a digest")
+    path = bundle(place, guest.name) / "telemetry.jsonl"
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in told:
+        schema_check.validate("audit-telemetry", line)
+    assert [line["record"] for line in told] == records
+    digest = events(place, guest.name, "telemetry.digest")[0]["data"]
+    assert digest == {"origin": "guest", "bytes": path.stat().st_size, "records": 2, "dropped": 3,
+                      "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    guest.say({"type": "telemetry", "format": 1, "records": [{"text": "x" * 1000}]})
+    wait_until(lambda: len(events(place, guest.name, "telemetry.digest")) == 2, "another digest")
+    digest = events(place, guest.name, "telemetry.digest")[1]["data"]
+    assert digest["dropped"] == 4 and digest["bytes"] == path.stat().st_size  # what is above the cap is counted
+
+    for i in range(1, 101):  # far more in a second than are listed
+        guest.say({"type": "exec-finished", "format": 1, "exec": i, "code": 0, "elapsedMs": 1})
+    wait_until(lambda: events(place, guest.name, "audit.gap"), "the gap")
+    wait_until(lambda: len(events(place, guest.name, "exec.finished"))
+               + sum(g["data"]["lost"] for g in events(place, guest.name, "audit.gap")) == 100, "all of them, listed or counted")
+    assert verdict(place, guest.name)["lost"] >= 50
+    destroy(place, guest.name)
+    assert verdict(place, guest.name)["verdict"] == "closed"
+
+
+@pytest.mark.parametrize("data, size", [
+    (b'{"type":"exec-started","format":1,"exec":1,"argv":[1]}', None),
+    (b'{"type":"exec-finished","exec":1,"code":300,"elapsedMs":1}', None),
+    (b'{"type":"telemetry","records":[1]}', None),
+    (b"", 1 << 20)], ids=["argv", "code", "telemetry", "oversize"])
+def test_a_malformed_guest_message(place, data, size):
+    guest = Guest(place)
+    guest.raw(data, size)
+    wait_until(lambda: events(place, guest.name, "session.ended"), "the end")
+    found, = events(place, guest.name, "guest.malformed")
+    assert found["severity"] == "CRITICAL"
+    security = "".join(log.read_text() for log in (place.state / "logs").iterdir())
+    assert found["data"]["why"] in security  # what is worth an alarm is there with its data
+    destroy(place, guest.name)
+
+
+def test_what_the_host_sees(place):
+    """Opens of the bundle's files, a base that is changed under a session, and sockets of the VMM."""
+    name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "100"})
+    observed = events(place, name, "audit.coverage")[0]["data"]["observed"]
+    if "file-opens" in observed:
+        with open(bundle(place, name) / "rootfs.qcow2", "rb"):
+            wait_until(lambda: events(place, name, "bundle.opened"), "the open to be told")
+        opened, = events(place, name, "bundle.opened")
+        assert opened["severity"] == "CRITICAL" and opened["data"]["file"] == "rootfs.qcow2"
+        assert opened["data"]["pid"] == os.getpid() and "python" in opened["data"]["exe"]
+    else:
+        print("no fanotify here")
+    assert not events(place, name, "vmm.unexpected") and not events(place, name, "base.changed")
+    if "base" in observed:
+        disk = place.state / "bases" / "web-v1.bundle" / "disk.img"
+        subprocess.run(["chattr", "-i", disk], check=False, stderr=subprocess.DEVNULL)
+        os.utime(disk, (1, 1))
+        wait_until(lambda: events(place, name, "base.changed"), "the base's change to be told")
+        assert events(place, name, "base.changed")[0]["severity"] == "CRITICAL"
+    destroy(place, name)
+
+
+def fill_up(directory):
+    with open(directory / "fill", "wb", buffering=0) as fill, pytest.raises(OSError):
+        while True:
+            fill.write(b"\0" * 4096)
+
+
+def test_a_disk_without_room(host):
+    """The machine goes on; what cannot be written waits, and is written when there is room."""
+    host("base", "create", "web", check=0)
+    small = host.base / "small"
+    small.mkdir()
+    place = make_host(host.base / "place")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64M,mode=700", "none", small], check=True)
+    try:
+        (small / "bases").symlink_to(host.state / "bases")
+        place.state = small
+        place.env["MICROAGENT_STATE_DIR"] = str(small)
+        name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_WAITING": "3", "MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "100"})
+        fill_up(small)
+        for _ in range(5):
+            place("session", "exec", name, "--", "true", "x" * 3000, check=0)
+        assert len(events(place, name, "exec.started")) < 5
+        (small / "fill").unlink()
+        wait_until(lambda: events(place, name, "audit.gap"), "the gap")
+        answer = verdict(place, name)
+        told = len(events(place, name, "exec.started")) + len(events(place, name, "exec.finished"))
+        assert answer["verdict"] == "open" and answer["lost"] >= 10 - told > 0, answer
+        details = [e.get("detail", "") for e in json.loads((bundle(place, name) / "events.json").read_text())]
+        assert any("audit.log cannot be written" in d for d in details) and "audit.log is written again" in details
+        fill_up(small)  # a destroy finds room for the last words all the same
+        destroy(place, name)
+        assert verdict(place, name)["verdict"] == "closed"
+    finally:
+        place.sweep()
+        wait_until(lambda: not place.processes(), "the end of all processes")
+        subprocess.run(["umount", small], check=True)
+        shutil.rmtree(host.base / "place", ignore_errors=True)
+    host("base", "delete", "web-v1", check=0)
