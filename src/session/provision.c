@@ -139,8 +139,9 @@ int provision(struct making *m, struct error *err)
 	provision_log_init(&p.log, m->spec, log);
 	if (log < 0)
 		error_errno(&why, errno, "%s", BASE_LOG);
-	else if (p.path && copy_stage(&p, &why) == 0 && work(&p, &why) == 0)
-		status = describe(&p, began_ns, &why);
+	else if (p.path && copy_stage(&p, &why) == 0)
+		status = work(&p, &why) == 0 ? describe(&p, began_ns, &why)
+					     : provision_explain_lost(&p, &why);
 	end(&p);
 	if (status == 0 && (fchmod(log, 0444) < 0 || fsync(log) < 0))
 		status = error_errno(&why, errno, "%s", BASE_LOG);

@@ -28,6 +28,8 @@ struct provisioning {
 /* ---- provision_machine.c ----------------------------------------------------------------------- */
 
 int provision_boot(struct provisioning *p, struct error *err);
+/* Where err is that the guest is gone: what became of the machine. Returns -1. */
+int provision_explain_lost(struct provisioning *p, struct error *err);
 /* Powered off by itself, or the disk is not fit to be sealed: ERR_IO. */
 int provision_shut_down(struct provisioning *p, struct error *err);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The machine: a workspace `provision` in a state directory of its own, in the foreground. */
+#include <poll.h>
 #include <string.h>
 
 #include "api/foreground.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -98,6 +100,24 @@ int provision_boot(struct provisioning *p, struct error *err)
 		p->spec->booted(p->spec->data, accelerator);
 	p->guest = microagent_connect(p->agent, MACHINE, (uint32_t)limit_get(LIMIT_DIAL_MS), err);
 	return p->guest ? 0 : -1;
+}
+
+/* A machine that died says why in a moment; one that lives on without its connection is ended. */
+int provision_explain_lost(struct provisioning *p, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_LOST_MS) * NS_PER_MS;
+	json_auto_t *answer = NULL;
+	const char *detail;
+	struct error why = {0};
+	int code = 0;
+
+	if ((err->code != ERR_UNAVAILABLE && err->code != ERR_NOT_FOUND) ||
+	    p->supervisor.proc.pid <= 0 ||
+	    fd_wait(p->supervisor.answer, POLLIN, deadline, &why) < 0)
+		return -1;
+	answer = supervisor_run_finish(&p->supervisor, NULL, &code, &why);
+	detail = json_string_value(json_object_get(json_object_get(answer, "event"), "detail"));
+	return detail ? error_set(err, ERR_IO, "the machine ended: %s", detail) : -1;
 }
 
 static int check_end(const json_t *response, struct error *err)

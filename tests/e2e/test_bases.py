@@ -251,6 +251,13 @@ BEGIN {
     assert nothing_made(host) and not host.processes()
 
 
+def test_a_machine_that_ends_early(host):
+    done = provision(host, "web", "--provision", script(host, "echo before; poweroff -f; sleep 100\n"))
+    assert done.returncode == 1 and "no base was made: the machine ended: the guest switched itself off" in done.stderr
+    assert "before\n" in log_of(host, done.stderr)
+    assert nothing_made(host) and not host.processes()
+
+
 def waiting(host, name="web"):
     """A provisioning that has come to a script that does not end."""
     child = host.popen("base", "create", name, "--network", "isolated", "--provision",
