@@ -97,6 +97,11 @@ struct microagent_session_spec {
 	const char *mediation;
 	bool mediation_optional;
 	const char *const *vsock;
+	const char
+		*share; /* as of microagent_session_share_workspace(), from the start; NULL: none */
+	const char *share_at; /* NULL: /workspace */
+	bool share_read_only;
+	bool no_share; /* none later either: a machine without a spare port, which boots faster */
 };
 
 struct microagent_session;
@@ -157,6 +162,20 @@ int microagent_session_stream_shell(struct microagent_session *session, const ch
 struct microagent_guest *microagent_session_guest(struct microagent_session *session,
 						  struct error *err);
 
+/* ---- its directory -------------------------------------------------------------------------- */
+
+/*
+ * Gives a running session a directory of this host, mounted on the path at (NULL: /workspace) with
+ * nosuid and nodev. There is one for each session, and none without a spare port (no_share). In it the
+ * session's uid and gid 1000 are yours, so what its agent writes is yours; nobody else of the host is
+ * anybody there. Which directories are refused microagent-request(5) tells. *share (may be NULL) is
+ * {"path","mountpoint","mode"}, a new reference. ERR_CONFLICT: not running, quarantined, or has one;
+ * ERR_UNAVAILABLE names the package that is missing. After an error the session goes on without it.
+ */
+int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
+				       const char *at, bool read_only, json_t **share,
+				       struct error *err);
+
 /* Ends its machine, removes all of it, and verifies that it is gone. The handle stays until
  * microagent_session_close(). One that is gone already is success. */
 int microagent_session_destroy(struct microagent_session *session, struct error *err);
@@ -166,10 +185,11 @@ void microagent_session_close(struct microagent_session *session);
 /* "session-2026-05-10T14-22-00Z-a7f3"; lives as long as the handle. */
 const char *microagent_session_name(const struct microagent_session *session);
 /* {"name","path","base","source":"new"|"pool","clone":"reflink"|"overlay","createdAt",
- * "timings":{"cloneMs"?,"bootMs"?}} (schema/session.json); timings in milliseconds, of what this handle
+ * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?}} (schema/session.json); timings in milliseconds, of what this handle
  * has done. A new reference; NULL: no memory. */
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
-/* {"sessions":[...]}: of each the above without timings, with "state" and "observedAt", by name. One
+/* {"sessions":[...]}: of each the above without timings, with "state" and "observedAt", and "share" where
+ * it has a directory, by name. One
  * whose record is damaged is listed with "error". */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 

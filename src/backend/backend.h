@@ -144,14 +144,23 @@ struct backend {
 	/* Bytes for the serial console: how many it takes now. When that is less than all of them,
 	 * `console_room` follows. */
 	size_t (*console)(struct vm *vm, const uint8_t *bytes, size_t len);
-	/* Quarantine: ends every companion by which the guest reaches the host or is reached, and
-	 * looks at what the VMM still holds; the VM goes on. `severed` follows on the loop, within
-	 * LIMIT_SEVER_MS, unless the VM ends before. */
 	/* Makes the guest as large as mib, as far as it can give memory up within LIMIT_BALLOON_MS,
 	 * and calls fn once, from the loop; never if the VM ends before. ERR_INVALID for more than
 	 * it was booted with, ERR_CONFLICT while another is under way. */
 	int (*balloon)(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data,
 		       struct error *err);
+	/* Gives a running guest a directory, if it was booted with config.hotplug and has none by this
+	 * already. What share points to is borrowed for the call. fn is called once, from the loop,
+	 * or never if vm is freed before. ERR_CONFLICT; ERR_UNAVAILABLE where something is missing on
+	 * the host. */
+	int (*share_attach)(struct vm *vm, const struct vm_share *share, vm_share_fn *fn,
+			    void *data, struct error *err);
+	/* Takes it from a guest that has not mounted it; fn as before. A guest that does not let go
+	 * of it within LIMIT_SHARE_MS keeps a device that nobody serves, and why says so. */
+	int (*share_detach)(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
+	/* Quarantine: ends every companion by which the guest reaches the host or is reached, and
+	 * looks at what the VMM still holds; the VM goes on. `severed` follows on the loop, within
+	 * LIMIT_SEVER_MS, unless the VM ends before. */
 	int (*sever)(struct vm *vm, struct error *err);
 	void (*free)(struct vm *vm); /* kills and reaps what is left; accepts NULL */
 };

@@ -44,6 +44,7 @@
 	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
 	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \
 	X(BALLOON_MS, 3000, "ms", "a guest's giving up or taking back of memory, for the answer")  \
+	X(SHARE_MS, 30000, "ms", "a running guest's mount of a directory that it was given")       \
 	X(DISK_CHECK_MS, 1000, "ms", "free space looked at while a VM waits for it")               \
 	X(COMMAND_LOCK_MS, 30000, "ms", "another command's hold of a workspace's command lock")    \
 	X(CONTROL_REQUEST_MS, 5000, "ms", "a request to a live supervisor and its answer")         \

@@ -16,6 +16,8 @@ struct session_values {
 	const char *base, *accelerator, *network, *network_interface, *mediation;
 	int64_t memory, cpus;
 	struct cli_words allow, publish, vsock;
+	const char *share, *share_at;
+	bool share_read_only, no_share;
 };
 
 static const char *text_of(const json_t *object, const char *key)
@@ -39,6 +41,10 @@ static int create_in(struct cli *cli, struct microagent *agent, const struct ses
 		.publish = v->publish.items,
 		.mediation = v->mediation,
 		.vsock = v->vsock.items,
+		.share = v->share,
+		.share_at = v->share_at,
+		.share_read_only = v->share_read_only,
+		.no_share = v->no_share,
 	};
 	struct microagent_session *session = NULL;
 	json_auto_t *described = NULL;
@@ -68,6 +74,10 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 		return cli_usage(cli, err,
 				 "--base NAME says what the session is a clone of; `microagent "
 				 "base list` shows what there is");
+	if (v->share ? v->no_share : v->share_at || v->share_read_only)
+		return cli_usage(cli, err,
+				 v->share ? "--share and --no-share exclude each other"
+					  : "--share-at and --share-ro belong to --share DIR");
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
@@ -81,7 +91,8 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 
 static int print_list(const json_t *sessions, struct error *err)
 {
-	static const char *const heads[] = {"NAME", "BASE", "STATE", "SOURCE", "CLONE", "DETAIL"};
+	static const char *const heads[] = {"NAME",  "BASE",  "STATE", "SOURCE",
+					    "CLONE", "SHARE", "DETAIL"};
 	auto_table struct cli_table table = {0};
 	const json_t *session;
 	size_t i;
@@ -90,10 +101,12 @@ static int print_list(const json_t *sessions, struct error *err)
 		return -1;
 	json_array_foreach(sessions, i, session)
 	{
+		const json_t *share = json_object_get(session, "share");
 		const char *const cells[] = {
 			text_of(session, "name"),  text_of(session, "base"),
 			text_of(session, "state"), text_of(session, "source"),
-			text_of(session, "clone"), text_of(session, "error"),
+			text_of(session, "clone"), text_of(share, "path"),
+			text_of(session, "error"),
 		};
 
 		if (cli_table_row(&table, cells, err) < 0)
@@ -248,6 +261,14 @@ static const struct cli_option create_options[] = {
 	 "vsock port that leads to the mediator", 0, 0},
 	{"vsock", 0, CLI_OPTION_LIST, OPTION(vsock), "PORT=HOST:PORT",
 	 "further vsock port of the host; may be given again", 0, 0},
+	{"share", 0, CLI_OPTION_STRING, OPTION(share), "DIR",
+	 "the one directory of this host that it has, on /workspace", 0, 0},
+	{"share-at", 0, CLI_OPTION_STRING, OPTION(share_at), "PATH",
+	 "where that is in the session (default: /workspace)", 0, 0},
+	{"share-ro", 0, CLI_OPTION_FLAG, OPTION(share_read_only), NULL,
+	 "the session cannot write to it", 0, 0},
+	{"no-share", 0, CLI_OPTION_FLAG, OPTION(no_share), NULL,
+	 "none, and none later by `session share`: it boots faster", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -301,8 +322,8 @@ static const struct cli_command session_destroy = {
 };
 
 static const struct cli_command *const session_commands[] = {
-	&session_create, &session_list,	   &session_exec, &session_stream,
-	&session_shell,	 &session_destroy, NULL,
+	&session_create, &session_list,	 &session_exec,	   &session_stream,
+	&session_shell,	 &session_share, &session_destroy, NULL,
 };
 
 const struct cli_command cli_session = {

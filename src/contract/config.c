@@ -20,14 +20,12 @@ const char *const network_mode_names[3] = {
 };
 static_assert(NETWORK_BRIDGED == 2, "a name for every mode");
 
-static const char *const config_keys[] = {"kernelPath",	    "initrdPath", "rootfsPath",
-					  "rootfsBase",	    "stateDir",	  "memoryMiB",
-					  "cpuCount",	    "command",	  "env",
-					  "user",	    "hostname",	  "disks",
-					  "timeoutSeconds", "network",	  "vsockListeners",
-					  "accelerator",    "shares",	  "bundles",
-					  "mediation",	    "outputs",	  "image",
-					  "cgroup",	    "cwd",	  NULL};
+static const char *const config_keys[] = {
+	"kernelPath",  "initrdPath", "rootfsPath",     "rootfsBase", "stateDir",
+	"memoryMiB",   "cpuCount",   "command",	       "env",	     "user",
+	"hostname",    "disks",	     "timeoutSeconds", "network",    "vsockListeners",
+	"accelerator", "shares",     "bundles",	       "mediation",  "outputs",
+	"image",       "cgroup",     "hotplug",	       "cwd",	     NULL};
 
 /* The first error in this order is the one that is told. */
 static int (*const sections[])(struct config_decode *d, struct error *err) = {
@@ -113,6 +111,7 @@ void config_bind(json_t *normalised, struct config *out)
 		.outputs = json_object_get(n, "outputs"),
 		.image = json_object_get(n, "image"),
 		.cgroup = text_of(n, "cgroup"),
+		.hotplug = json_is_true(json_object_get(n, "hotplug")),
 		.normalised = normalised,
 	};
 }

@@ -133,9 +133,19 @@ static int decode_cgroup(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "cgroup", path, err);
 }
 
+static int decode_hotplug(struct config_decode *d, struct error *err)
+{
+	bool hotplug = false;
+
+	if (json_get_bool(d->in, "config", "hotplug", JSON_OPTIONAL, &hotplug, err) < 0)
+		return -1;
+	return hotplug ? json_put(d->out, "hotplug", json_true(), err) : 0;
+}
+
 int decode_machine(struct config_decode *d, struct error *err)
 {
-	if (decode_initrd(d, err) < 0 || decode_accelerator(d, err) < 0)
+	if (decode_initrd(d, err) < 0 || decode_accelerator(d, err) < 0 ||
+	    decode_hotplug(d, err) < 0)
 		return -1;
 	return decode_cgroup(d, err);
 }

@@ -3,6 +3,7 @@
  * Disks, shared directories, input bundles and declared outputs. Whatever is mounted shares one set
  * of mountpoints, so that no two entries, of whichever kind, can hide each other.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -100,11 +101,29 @@ static int decode_share(struct config_decode *d, const json_t *item, const char 
 	return decode_mode(item, path, out, err);
 }
 
+static const char *const share_keys[] = {"tag", "path", "mountpoint", "mode", NULL};
+
 int decode_shares(struct config_decode *d, struct error *err)
 {
-	static const char *const keys[] = {"tag", "path", "mountpoint", "mode", NULL};
+	return decode_list(d, d->in, "config", "shares", share_keys, decode_share, d->out, err);
+}
 
-	return decode_list(d, d->in, "config", "shares", keys, decode_share, d->out, err);
+json_t *share_decode(const json_t *share, const char *what, struct error *err)
+{
+	json_auto_t *out = json_object();
+	json_auto_t *tags = json_object();
+	json_auto_t *mountpoints = json_object();
+	struct config_decode d = {
+		.in = share, .out = out, .strict = true, .mountpoints = mountpoints};
+
+	if (!out || !tags || !mountpoints) {
+		error_errno(err, ENOMEM, "%s", what);
+		return NULL;
+	}
+	if (json_only_keys(share, what, share_keys, err) < 0 ||
+	    decode_share(&d, share, what, tags, out, err) < 0)
+		return NULL;
+	return steal_ptr(&out);
 }
 
 static int decode_bundle(struct config_decode *d, const json_t *item, const char *path,

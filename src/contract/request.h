@@ -56,6 +56,7 @@ struct config {
 	const json_t *outputs;
 	const json_t *image; /* {imageRef, resolvedRef, imageDigest} or NULL */
 	const char *cgroup;
+	bool hotplug; /* the machine may get a shared directory while it runs */
 	/* The canonical config with every default filled in, absent options and empty lists left
 	 * out: what prepare records and start compares. {stateDir} where the command needs no more.
 	 */
@@ -88,6 +89,8 @@ void request_free(struct request *request); /* accepts a zeroed one */
  */
 int config_from_record(json_t *json, struct config *out, struct error *err);
 void config_free(struct config *config);
+/* One entry as config.shares has them, checked alone; what names it in errors. A new reference. */
+json_t *share_decode(const json_t *share, const char *what, struct error *err);
 /* ERR_CONFLICT naming the JSON path of the first field in which they differ. stateDir is not
  * compared: the record was found in it. */
 int config_compare(const struct config *given, const struct config *recorded, struct error *err);

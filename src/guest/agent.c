@@ -121,6 +121,8 @@ static int apply_config(struct agent *agent, struct error *err)
 	if (config->telemetry)
 		telemetry_begin(&agent->telemetry, agent->loop, &agent->control,
 				agent->machine->trace, on_traceable, agent);
+	if (json_array_size(config->shares) > 0)
+		agent->server.context.may_block = true;
 	if (json_array_size(config->disks) == 0 && json_array_size(config->shares) == 0 &&
 	    !json_object_get(config->doc, "network")) {
 		agent->applied = true;
@@ -142,6 +144,30 @@ static int take_config(struct agent *agent, json_t *doc, struct error *err)
 	return apply_config(agent, err);
 }
 
+/* --- a share that comes later ----------------------------------------------------------------- */
+
+static void on_mounted(void *data, const char *error)
+{
+	struct agent *agent = data;
+
+	say(agent, answer_mounted(error, NULL));
+	apply_free(steal_ptr(&agent->apply));
+}
+
+static void take_mount(struct agent *agent, json_t *doc)
+{
+	struct error err = {0};
+
+	if (agent->apply)
+		error_set(&err, ERR_CONFLICT, "the guest is mounting something else");
+	else
+		agent->apply = apply_start(agent->loop, agent->machine->attach, doc, on_mounted,
+					   agent, &err);
+	agent->server.context.may_block = true;
+	if (err.code)
+		say(agent, answer_mounted(err.msg, NULL));
+}
+
 /* --- the control stream -------------------------------------------------------------------------- */
 
 static int take_message(struct agent *agent, const uint8_t *payload, size_t len, struct error *err)
@@ -160,6 +186,8 @@ static int take_message(struct agent *agent, const uint8_t *payload, size_t len,
 		agent->machine->set_time(realtime_ns);
 	if (kind == HOST_CONFIG)
 		return take_config(agent, doc, err);
+	if (kind == HOST_MOUNT)
+		take_mount(agent, doc);
 	if (kind == HOST_POWER_OFF)
 		agent->machine->power_off(agent->machine_data);
 	return 0;

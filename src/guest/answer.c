@@ -169,6 +169,15 @@ char *answer_ready(struct error *err)
 	return writer_end(&w);
 }
 
+char *answer_mounted(const char *error, struct error *err)
+{
+	struct writer w = control_begin("mounted", err);
+
+	if (error)
+		writer_text(&w, "error", error);
+	return writer_end(&w);
+}
+
 static void put_time(struct writer *w, const char *key, int64_t real_ns)
 {
 	char text[CLOCK_TEXT];

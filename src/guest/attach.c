@@ -2,6 +2,7 @@
 #include "guest/attach.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/mount.h>
 
@@ -13,6 +14,7 @@
 #include "guest/blockdev.h"
 #include "guest/config.h"
 #include "guest/network.h"
+#include "guest/uevent.h"
 
 /* Nothing that comes from outside brings rights or devices with it. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
@@ -36,6 +38,34 @@ static int mount_disk(json_t *item, struct error *err)
 	return 0;
 }
 
+static bool is_mounted(const struct config_share *share)
+{
+	return mount(share->tag, share->mountpoint, "virtiofs",
+		     FLAGS | (share->read_only ? MS_RDONLY : 0), NULL) == 0;
+}
+
+/* A device that was just plugged in may take a moment; until then its tag is an invalid argument. */
+static int mount_when_there(const struct config_share *share, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_ROOT_DISK_MS) * NS_PER_MS;
+	struct error late;
+
+	/* Nearly always it is there already, and then no socket is needed. */
+	if (is_mounted(share))
+		return 0;
+	autoclose int events = uevent_open(err);
+	if (events < 0)
+		return -1;
+	while (!is_mounted(share)) {
+		int why = errno;
+
+		if (why != EINVAL || uevent_wait(events, deadline, &late) < 0)
+			return error_errno(err, why, "cannot mount the share \"%s\" on %s",
+					   share->tag, share->mountpoint);
+	}
+	return 0;
+}
+
 static int mount_share(json_t *item, struct error *err)
 {
 	struct config_share share;
@@ -44,11 +74,7 @@ static int mount_share(json_t *item, struct error *err)
 		return -1;
 	if (path_make_dirs(share.mountpoint, 0755, err) < 0)
 		return error_prefix(err, "share \"%s\"", share.tag);
-	if (mount(share.tag, share.mountpoint, "virtiofs",
-		  FLAGS | (share.read_only ? MS_RDONLY : 0), NULL) < 0)
-		return error_errno(err, errno, "cannot mount the share \"%s\" on %s", share.tag,
-				   share.mountpoint);
-	return 0;
+	return mount_when_there(&share, err);
 }
 
 static int each(json_t *config, const char *key, int (*fn)(json_t *item, struct error *err),

@@ -2,20 +2,14 @@
 #include "guest/blockdev.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
-
-#define UEVENT_GROUP_KERNEL 1
+#include "guest/uevent.h"
 
 static bool serial_is(int block, const char *name, const char *serial)
 {
@@ -50,26 +44,6 @@ static bool look(const char *sys, const char *serial, char name[BLOCKDEV_NAME])
 	return false;
 }
 
-static int uevent_socket(struct error *err)
-{
-	struct sockaddr_nl addr = {.nl_family = AF_NETLINK, .nl_groups = UEVENT_GROUP_KERNEL};
-	autoclose int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-				  NETLINK_KOBJECT_UEVENT);
-
-	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
-		return error_errno(err, errno, "cannot listen for devices");
-	return steal_fd(&fd);
-}
-
-/* Drops what is queued: any event is a reason to look again. */
-static void drain(int fd)
-{
-	char event[4096];
-
-	while (recv(fd, event, sizeof(event), 0) > 0 || errno == ENOBUFS)
-		;
-}
-
 int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 		  char name[BLOCKDEV_NAME], struct error *err)
 {
@@ -78,19 +52,18 @@ int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 	/* Nearly always it is there already, and then no socket is needed. */
 	if (look(sys, serial, name))
 		return 0;
-	autoclose int events = uevent_socket(err);
+	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
 	for (;;) {
 		/* Looked at after the socket is there, or the device could come in between. */
 		if (look(sys, serial, name))
 			return 0;
-		if (fd_wait(events, POLLIN, deadline_ns, &why) == 0)
-			drain(events);
-		else if (why.code == ERR_TIMEOUT)
+		if (uevent_wait(events, deadline_ns, &why) == 0)
+			continue;
+		if (why.code == ERR_TIMEOUT)
 			return error_set(err, ERR_NOT_FOUND, "no disk with the serial \"%s\"",
 					 serial);
-		else
-			return error_set(err, why.code, "%.500s", why.msg);
+		return error_set(err, why.code, "%.500s", why.msg);
 	}
 }

@@ -23,6 +23,8 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 		*kind = HOST_CONFIG;
 	} else if (strcmp(type, "time") == 0) {
 		*kind = HOST_TIME;
+	} else if (strcmp(type, "mount") == 0) {
+		*kind = HOST_MOUNT;
 	} else if (strcmp(type, "power") == 0) {
 		*kind = HOST_POWER_OFF;
 		if (json_get_string(doc, "", "action", JSON_OPTIONAL, &action, err) < 0)

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "guest/request.h"
 
-enum host_message { HOST_CONFIG, HOST_TIME, HOST_POWER_OFF, HOST_UNKNOWN };
+enum host_message { HOST_CONFIG, HOST_TIME, HOST_POWER_OFF, HOST_MOUNT, HOST_UNKNOWN };
 
 struct guest_config {
 	json_t *doc;	      /* owns what the others borrow */

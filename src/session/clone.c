@@ -102,7 +102,8 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 }
 
 static int write_record(struct microagent_session *session, const struct base *base,
-			const struct workspace *ws, const char *method, struct error *err)
+			const struct workspace *ws, const char *method, const json_t *config,
+			struct error *err)
 {
 	char now[CLOCK_TEXT];
 	json_auto_t *record = NULL;
@@ -112,7 +113,8 @@ static int write_record(struct microagent_session *session, const struct base *b
 			   base->name.full, "createdAt", now, "source", "new", "clone", method);
 	if (!record)
 		return error_errno(err, ENOMEM, "session");
-	if (workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
+	if (session_share_record(record, config, err) < 0 ||
+	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
 		return -1;
 	session->record = steal_ptr(&record);
 	return 0;
@@ -158,7 +160,8 @@ static json_t *make_session_config(const struct microagent_session *session,
 	};
 	json_auto_t *config = make_config(session->agent, make, &whole, err);
 
-	if (config && layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0)
+	if (!config || session_share_put(config, spec, err) < 0 ||
+	    (layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0))
 		return NULL;
 	return steal_ptr(&config);
 }
@@ -177,6 +180,7 @@ static int fill(struct microagent_session *session, const struct base *base,
 		const struct base_file files[BASE_FILES], struct make *make, json_t **config,
 		struct error *err)
 {
+	json_auto_t *made = NULL;
 	const char *method = NULL;
 	bool layered;
 
@@ -185,12 +189,13 @@ static int fill(struct microagent_session *session, const struct base *base,
 	layered = strcmp(method, "overlay") == 0;
 	make->rootfs = workspace_path(&make->ws, layered ? LAYER : RAW, err);
 	make->image.env = json_incref(json_object_get(base->metadata, "env"));
-	if (!make->rootfs || take_kernel(files, make, err) < 0 ||
-	    write_record(session, base, &make->ws, method, err) < 0)
+	if (!make->rootfs || take_kernel(files, make, err) < 0)
 		return -1;
-	*config =
-		make_session_config(session, base, spec, make, layered ? files[0].path : NULL, err);
-	return *config ? 0 : -1;
+	made = make_session_config(session, base, spec, make, layered ? files[0].path : NULL, err);
+	if (!made || write_record(session, base, &make->ws, method, made, err) < 0)
+		return -1;
+	*config = steal_ptr(&made);
+	return 0;
 }
 
 int session_clone(struct microagent_session *session, const struct base *base,

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "session/session.h"
 
-static const char *const record_keys[] = {"base", "source", "clone", "createdAt"};
+static const char *const record_keys[] = {"base", "source", "clone", "createdAt", "share"};
 
 static int put_record(json_t *out, const json_t *record, struct error *err)
 {
@@ -42,6 +42,20 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	return steal_ptr(&out);
 }
 
+/* One that was given to it while it runs is in the record of the run. */
+static int add_share(const struct workspace *ws, json_t *entry, struct error *err)
+{
+	const char *state = json_string_value(json_object_get(entry, "state"));
+	json_auto_t *runtime = NULL;
+	struct error ignored;
+
+	if (!state || strcmp(state, "running") != 0)
+		return 0;
+	runtime = workspace_read(ws, "runtime.json", &ignored);
+	const json_t *share = json_object_get(runtime, "share");
+	return json_is_object(share) ? json_put(entry, "share", session_share_told(share), err) : 0;
+}
+
 /* A damaged record is an entry that says so, as a damaged workspace is. */
 static int add_record(const struct state_dir *dir, const char *id, json_t *entry, struct error *err)
 {
@@ -51,6 +65,10 @@ static int add_record(const struct state_dir *dir, const char *id, json_t *entry
 
 	if (workspace_open(dir, id, false, &ws, &why) == 0) {
 		record = session_record_read(&ws, &why);
+		if (record && add_share(&ws, entry, err) < 0) {
+			workspace_close(&ws);
+			return -1;
+		}
 		workspace_close(&ws);
 	}
 	if (record)

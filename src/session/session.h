@@ -60,6 +60,16 @@ int session_clone(struct microagent_session *session, const struct base *base,
 int session_audit_begin(const struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, struct error *err);
 
+/* ---- share.c ---------------------------------------------------------------------------------- */
+
+/* The spec's shared directory, or the spare port for a later one, is put into the config. */
+int session_share_put(json_t *config, const struct microagent_session_spec *spec,
+		      struct error *err);
+/* What the config shares is put into session.json. */
+int session_share_record(json_t *record, const json_t *config, struct error *err);
+/* {path, mountpoint, mode}, what people are told of a share; a new reference. */
+json_t *session_share_told(const json_t *share);
+
 /* A session's record in its directory; ERR_NOT_FOUND without one. */
 json_t *session_record_read(const struct workspace *ws, struct error *err);
 

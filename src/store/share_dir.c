@@ -363,8 +363,8 @@ static int judge_all(const char *path, const char *state_dir, const struct spot 
 	const struct judge judge = {path, spot, mounts};
 	autofree char *above = state_dir_above(state_dir);
 
-	if (apply_fixed(&judge, err) < 0 || apply_state_dir(&judge, state_dir, err) < 0 ||
-	    (above && apply_state_dir(&judge, above, err) < 0))
+	if (apply_fixed(&judge, err) < 0 || (above && apply_state_dir(&judge, above, err) < 0) ||
+	    apply_state_dir(&judge, state_dir, err) < 0)
 		return -1;
 	return apply_homes(&judge, err);
 }

@@ -45,6 +45,7 @@ static const struct asking feature_askings[] = {
 	{"vsockListeners",
 	 ISOLATED ",\"vsockListeners\":[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]"},
 	{"cgroup", ISOLATED ",\"cgroup\":\"inherit\""},
+	{"hotplug", ISOLATED ",\"hotplug\":true"},
 };
 
 /* 1: honoured, 0: not. */

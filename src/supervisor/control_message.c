@@ -48,7 +48,8 @@ static enum control_type type_of(const char *name)
 		     {"result", CONTROL_RESULT},
 		     {"exec-started", CONTROL_EXEC_STARTED},
 		     {"exec-finished", CONTROL_EXEC_FINISHED},
-		     {"telemetry", CONTROL_TELEMETRY}};
+		     {"telemetry", CONTROL_TELEMETRY},
+		     {"mounted", CONTROL_MOUNTED}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (!strcmp(types[i].name, name))
@@ -148,13 +149,13 @@ static int put_workload(json_t *message, const struct config *config, struct err
 }
 
 /* Without the host's paths, which are no business of a guest. */
-static int put_shares(json_t *message, const struct config *config, struct error *err)
+static int put_shares(json_t *message, const json_t *given, struct error *err)
 {
 	json_auto_t *shares = json_array();
 	json_t *share;
 	size_t i;
 
-	json_array_foreach(config->shares, i, share)
+	json_array_foreach(given, i, share)
 	{
 		json_t *copy = json_deep_copy(share);
 
@@ -228,7 +229,8 @@ json_t *control_config(const struct config *config, const char *runtime_id, bool
 	    put_workload(message, config, err) < 0 || put_network(message, config, err) < 0 ||
 	    json_put(message, "attach", json_boolean(attach && config->command), err) < 0 ||
 	    json_put(message, "disks", json_array(), err) < 0 ||
-	    put_shares(message, config, err) < 0 || put_publishes(message, config, err) < 0 ||
+	    put_shares(message, config->shares, err) < 0 ||
+	    put_publishes(message, config, err) < 0 ||
 	    json_put(message, "resultStreamBytes",
 		     json_integer((json_int_t)limit_get(LIMIT_RESULT_STREAM_BYTES)), err) < 0)
 		return NULL;
@@ -252,6 +254,17 @@ json_t *control_power_off(struct error *err)
 	json_auto_t *message = new_message("power", err);
 
 	if (!message || json_put_string(message, "action", "off", err) < 0)
+		return NULL;
+	return steal_ptr(&message);
+}
+
+json_t *control_mount(const json_t *share, struct error *err)
+{
+	json_auto_t *message = new_message("mount", err);
+	json_auto_t *shares = json_array();
+
+	if (!message || json_array_append_new(shares, json_deep_copy(share)) < 0 ||
+	    put_shares(message, shares, err) < 0)
 		return NULL;
 	return steal_ptr(&message);
 }

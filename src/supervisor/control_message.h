@@ -24,6 +24,7 @@ enum control_type {
 	CONTROL_EXEC_STARTED,
 	CONTROL_EXEC_FINISHED,
 	CONTROL_TELEMETRY,
+	CONTROL_MOUNTED,
 	CONTROL_UNKNOWN, /* of a later guest: passed over */
 };
 
@@ -55,6 +56,8 @@ json_t *control_config(const struct config *config, const char *runtime_id, bool
 int control_stamp(json_t *message, struct error *err);
 json_t *control_time(struct error *err);
 json_t *control_power_off(struct error *err);
+/* share: {tag, path, mountpoint, mode}, of which the guest is not told the path. */
+json_t *control_mount(const json_t *share, struct error *err);
 
 /* Lower case, runs of anything but letters and digits become one '-', at most 63 characters;
  * "microagent" when nothing is left. out needs 64 bytes. */

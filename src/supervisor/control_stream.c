@@ -35,6 +35,7 @@ struct control_stream {
 	struct buf in, out;
 	enum phase phase;
 	bool workload;
+	bool mounting;	/* an answer to that is due */
 	json_t *config; /* until it is sent */
 	struct control_stream_events events;
 };
@@ -155,6 +156,19 @@ static int on_said(struct control_stream *stream, enum control_type type, const 
 				   : 0;
 }
 
+static int on_mounted(struct control_stream *stream, const json_t *message, struct error *err)
+{
+	const char *why = NULL;
+
+	if (!stream->mounting)
+		return error_set(err, ERR_INVALID, "a mounted out of turn");
+	if (json_get_string(message, "mounted", "error", JSON_OPTIONAL, &why, err) < 0)
+		return -1;
+	stream->mounting = false;
+	stream->events.mounted(stream->events.data, why);
+	return 0;
+}
+
 static int on_message(struct control_stream *stream, const uint8_t *payload, size_t len,
 		      struct error *err)
 {
@@ -174,6 +188,8 @@ static int on_message(struct control_stream *stream, const uint8_t *payload, siz
 	case CONTROL_EXEC_FINISHED:
 	case CONTROL_TELEMETRY:
 		return on_said(stream, type, message, err);
+	case CONTROL_MOUNTED:
+		return on_mounted(stream, message, err);
 	case CONTROL_UNKNOWN:
 		log_limited(stream->log, "control stream: a message of an unknown type");
 		break;
@@ -320,4 +336,16 @@ void control_stream_power_off(struct control_stream *stream)
 		return;
 	if (post(stream, control_power_off(&err), &err) < 0)
 		break_off(stream, &err);
+}
+
+int control_stream_mount(struct control_stream *stream, const json_t *share, struct error *err)
+{
+	if (!control_stream_is_ready(stream))
+		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+	if (stream->mounting)
+		return error_set(err, ERR_CONFLICT, "the guest is mounting already");
+	if (post(stream, control_mount(share, err), err) < 0)
+		return -1;
+	stream->mounting = true;
+	return 0;
 }

@@ -30,6 +30,8 @@ struct control_stream_events {
 	/* What the guest says of itself: CONTROL_EXEC_STARTED, CONTROL_EXEC_FINISHED,
 	 * CONTROL_TELEMETRY. As of result. NULL: nobody wants to know. */
 	int (*said)(void *data, enum control_type type, const json_t *message, struct error *err);
+	/* The answer to control_stream_mount(); why: what went wrong, in the guest's words, or NULL. */
+	void (*mounted)(void *data, const char *why);
 	/* The stream has ended; why is for a person. Called once. broken: by a breach of the
 	 * protocol and not by the end of the connection. */
 	void (*lost)(void *data, bool broken, const char *why);
@@ -48,5 +50,7 @@ bool control_stream_is_ready(const struct control_stream *stream);
 /* Both do nothing without a ready guest; a time is left out while older messages wait. */
 void control_stream_push_time(struct control_stream *stream);
 void control_stream_power_off(struct control_stream *stream);
+/* Has a ready guest mount a share; `mounted` follows, or `lost`. One at a time. */
+int control_stream_mount(struct control_stream *stream, const json_t *share, struct error *err);
 
 #endif

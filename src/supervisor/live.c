@@ -183,6 +183,8 @@ static int begin(struct live *live, struct error *err)
 		return -1;
 	live_reserve(live);
 	live->memory_mib = manifest.config.memory_mib;
+	live->share.pluggable = manifest.config.hotplug;
+	live->share.from_start = json_array_size(manifest.config.shares) > 0;
 	status = live_cgroup_begin(live, &manifest.config, err);
 	if (status == 0)
 		status = live_audit_begin(live, err);
@@ -237,6 +239,7 @@ static void close_all(struct live *live)
 	json_decref(live->result);
 	json_decref(live->pending);
 	json_decref(live->severed);
+	json_decref(live->share.given);
 	ticket_free(&live->ticket);
 	free(live->dir.path);
 	free(live->ws.id);

@@ -10,6 +10,7 @@
  *   live_guest.c   the control stream: ready, result, time
  *   live_vm.c      the VM: serial console, full disk, its end
  *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
+ *   live_share.c   a shared directory for a guest that runs
  *   live_balloon.c     how much memory the guest may have
  *   live_quarantine.c  every channel cut, and the VM goes on
  *   live_channels.c  published ports, mediation, listeners; readiness
@@ -43,6 +44,15 @@ struct live_audit;
 struct live_observe;
 struct readiness;
 
+/* A shared directory. given: NULL before one is asked for; why, while it is taken back. */
+struct live_share {
+	bool pluggable, from_start; /* what the config says */
+	json_t *given;		    /* {tag, path, mountpoint, mode} */
+	struct control_client *client;
+	struct loop_watch *timer;
+	struct error why;
+};
+
 struct live {
 	const struct backend *backend;
 	struct ticket ticket;
@@ -71,11 +81,12 @@ struct live {
 	json_t *severed;  /* names of the channels that a quarantine has cut; NULL before one */
 	struct control_client *quarantine_client; /* waits for the end of it */
 	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
-	int64_t memory_mib;			  /* that the VM was booted with */
-	bool ram_root;				  /* LIVE_ROOTFS is an initramfs */
-	bool paused;				  /* the VM waits for room on the disk */
-	bool over;				  /* the end was recorded and reported */
-	int time_fd; /* says that the wall clock was set or the host slept */
+	struct live_share share;
+	int64_t memory_mib; /* that the VM was booted with */
+	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
+	bool paused;	    /* the VM waits for room on the disk */
+	bool over;	    /* the end was recorded and reported */
+	int time_fd;	    /* says that the wall clock was set or the host slept */
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
 	struct loop_watch *time_timer, *time_watch;
@@ -120,6 +131,12 @@ control_sock_fn live_request;
 /* live_balloon.c: {"command":"balloon","memoryMiB":N} */
 int live_balloon(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
+
+/* live_share.c: {"command":"share-attach","share":{...}} */
+int live_share(struct live *live, const json_t *request, struct control_client *client,
+	       struct error *err);
+/* The guest has mounted it; said: or why it has not. */
+void live_share_mounted(struct live *live, const char *said);
 
 /* live_quarantine.c */
 /* Begins it. The client has its answer when it is proven and recorded, or has failed. */

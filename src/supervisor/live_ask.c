@@ -49,7 +49,8 @@ static int act(struct live *live, const json_t *request, struct control_client *
 	} requests[] = {{"power", ask_power},
 			{"quarantine", live_quarantine},
 			{"readiness", live_readiness},
-			{"balloon", live_balloon}};
+			{"balloon", live_balloon},
+			{"share-attach", live_share}};
 	const char *command = NULL;
 
 	if (json_get_string(request, "", "command", JSON_REQUIRED, &command, err) < 0)

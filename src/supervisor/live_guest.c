@@ -128,6 +128,11 @@ static int on_said(void *data, enum control_type type, const json_t *message, st
 	return live_observe_said(data, type, message, err);
 }
 
+static void on_mounted(void *data, const char *why)
+{
+	live_share_mounted(data, why);
+}
+
 static void on_lost_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -169,6 +174,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 						     .ready = on_ready,
 						     .result = on_result,
 						     .said = on_said,
+						     .mounted = on_mounted,
 						     .lost = on_lost,
 						     .data = live};
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);

@@ -101,6 +101,7 @@ class Host:
 
     def __init__(self, base):
         self.wrap = []  # words before each command: where it runs
+        self.bin = BIN
         self.base = Path(base)
         self.state = self.base / "state"
         self.tmp = self.base / "tmp"
@@ -113,7 +114,7 @@ class Host:
         kw.setdefault("stdout", subprocess.PIPE)
         kw.setdefault("stderr", subprocess.PIPE)
         words = isolate(list(map(str, words))) if program == "microagent" else map(str, words)
-        return subprocess.Popen([*self.wrap, str(BIN / program), *words],
+        return subprocess.Popen([*self.wrap, str(self.bin / program), *words],
                                 env={**self.env, **(env or {})}, **kw)
 
     def __call__(self, *words, input=None, check=None, timeout=HANG_S, text=True, **kw):

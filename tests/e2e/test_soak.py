@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 import growth
+import test_session_share
 from cutting_proxy import CuttingProxy
 
 pytestmark = pytest.mark.soak
@@ -143,3 +144,14 @@ def test_thirty_machines_at_once(host):
     for i, child in enumerate(children):
         out, err = child.communicate(timeout=1200)
         assert (child.returncode, out) == (0, f"{i}\n".encode()), err
+
+
+ours = test_session_share.ours
+
+
+def test_ten_thousand_files_in_a_share(ours):
+    name = test_session_share.create(ours)
+    work = test_session_share.directory(ours, "work")
+    ours("session", "share", name, work, check=0)
+    test_session_share.check_many(ours, name, work, 10000)
+    ours("session", "destroy", name, check=0)

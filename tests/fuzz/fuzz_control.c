@@ -61,6 +61,13 @@ static int on_said(void *data, enum control_type type, const json_t *message, st
 	return facts ? 0 : -1;
 }
 
+static void on_mounted(void *data, const char *why)
+{
+	(void)data;
+	(void)why;
+	abort(); /* nobody has asked for it */
+}
+
 static void on_lost(void *data, bool broken, const char *why)
 {
 	(void)broken;
@@ -120,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						     .ready = on_ready,
 						     .result = on_result,
 						     .said = on_said,
+						     .mounted = on_mounted,
 						     .lost = on_lost,
 						     .data = &told};
 	json_auto_t *config = json_pack("{s:s}", "type", "config");

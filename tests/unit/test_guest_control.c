@@ -241,6 +241,27 @@ static void disks_before_ready(void **state)
 	ready = expect(f, "ready");
 }
 
+static void a_share_that_comes_later(void **state)
+{
+	struct fixture *f = *state;
+	json_auto_t *ready = NULL;
+	json_auto_t *mounted = NULL;
+	json_auto_t *refused = NULL;
+
+	send_message(f->control, "{\"type\":\"config\",\"format\":1}");
+	ready = expect(f, "ready");
+	send_message(f->control, "{\"type\":\"mount\",\"format\":1,\"shares\":[],\"disks\":[{"
+				 "\"serial\":\"d\",\"mountpoint\":\"/data\"}]}");
+	expect_machine(f, "mount /data");
+	mounted = expect(f, "mounted");
+	assert_null(json_object_get(mounted, "error"));
+	send_message(f->control,
+		     "{\"type\":\"mount\",\"format\":1,\"disks\":[{\"serial\":\"broken\","
+		     "\"mountpoint\":\"/d\"}]}");
+	refused = expect(f, "mounted");
+	assert_non_null(json_object_get(refused, "error"));
+}
+
 static void broken_configs(void **state)
 {
 	static const char *const configs[] = {
@@ -339,6 +360,7 @@ int main(int argc, char **argv)
 						end),
 		cmocka_unit_test_setup_teardown(exec_beside_the_workload, start, end),
 		cmocka_unit_test_setup_teardown(disks_before_ready, start, end),
+		cmocka_unit_test_setup_teardown(a_share_that_comes_later, start, end),
 		cmocka_unit_test(broken_configs),
 		cmocka_unit_test_setup_teardown(time_is_set, start, end),
 		cmocka_unit_test_setup_teardown(what_is_traced_is_told, start, end),

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "backend/qemu/qmp.h"
 #include "base/clock.h"
@@ -201,6 +202,36 @@ static void an_error_is_the_commands_alone(void **state)
 	assert_string_equal(f->last_body, "{\"k\":1}");
 }
 
+static void a_command_may_carry_a_descriptor(void **state)
+{
+	struct fixture *f = *state;
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	char text[256] = "";
+	struct iovec bytes = {text, sizeof(text) - 1};
+	struct msghdr message = {.msg_iov = &bytes,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control.room)};
+	struct error err = {0};
+	struct stat sent, got;
+	int fd = -1;
+
+	assert_int_equal(qmp_send_fd(f->qmp, "getfd", NULL, 0, on_reply, f, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	negotiate(f);
+	assert_int_equal(qmp_send_fd(f->qmp, "getfd", NULL, f->peer, on_reply, f, &err), 0);
+	assert_true(recvmsg(f->peer, &message, MSG_DONTWAIT) > 0);
+	assert_non_null(strstr(text, "\"getfd\""));
+	assert_int_equal(control.header.cmsg_type, SCM_RIGHTS);
+	memcpy(&fd, CMSG_DATA(&control.header), sizeof(fd));
+	assert_int_equal(fstat(f->peer, &sent) | fstat(fd, &got), 0);
+	assert_int_equal(sent.st_ino, got.st_ino);
+	close(fd);
+}
+
 static void a_late_answer_is_dropped(void **state)
 {
 	struct fixture *f = *state;
@@ -384,6 +415,7 @@ int main(void)
 		WITH(it_negotiates_before_anything_else),
 		WITH(messages_may_come_in_pieces),
 		WITH(an_error_is_the_commands_alone),
+		WITH(a_command_may_carry_a_descriptor),
 		WITH(a_late_answer_is_dropped),
 		WITH(a_missing_greeting_is_a_timeout),
 		WITH(an_end_answers_what_is_outstanding),

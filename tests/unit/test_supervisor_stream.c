@@ -16,6 +16,7 @@
 
 #define HELLO "{\"type\":\"hello\",\"protocol\":{\"min\":1,\"max\":1}}"
 #define READY "{\"type\":\"ready\"}"
+#define MOUNTED "{\"type\":\"mounted\"}"
 #define RESULT "{\"type\":\"result\"}"
 
 /* A stream, its guest, and what the stream told. */
@@ -25,7 +26,7 @@ struct stage {
 	struct log log;
 	struct control_stream *stream;
 	int guest;
-	int hellos, readies, results, said, losses;
+	int hellos, readies, results, said, mounts, losses;
 	bool refuse_result, broken;
 	char why[256];
 };
@@ -60,6 +61,14 @@ static int on_said(void *data, enum control_type type, const json_t *message, st
 	return facts || type == CONTROL_TELEMETRY ? 0 : -1;
 }
 
+static void on_mounted(void *data, const char *why)
+{
+	struct stage *stage = data;
+
+	stage->mounts++;
+	snprintf(stage->why, sizeof(stage->why), "%s", why ? why : "");
+}
+
 static void on_lost(void *data, bool broken, const char *why)
 {
 	struct stage *stage = data;
@@ -87,6 +96,7 @@ static void open_stream(struct stage *stage, bool workload)
 						     .ready = on_ready,
 						     .result = on_result,
 						     .said = on_said,
+						     .mounted = on_mounted,
 						     .lost = on_lost,
 						     .data = stage};
 	json_auto_t *config = json_pack("{s:s}", "type", "config");
@@ -208,6 +218,38 @@ static void byte_by_byte_and_all_at_once(void **state)
 	buf_free(&out);
 }
 
+static void a_mount_and_its_answers(void **state)
+{
+	struct stage *stage = *state;
+	json_auto_t *share = json_pack("{s:s, s:s, s:s, s:s}", "tag", "t", "path", "/host",
+				       "mountpoint", "/m", "mode", "ro");
+	struct error err = {0};
+	char text[512] = "";
+
+	open_stream(stage, false);
+	say(stage, HELLO);
+	assert_int_equal(control_stream_mount(stage->stream, share, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	say(stage, READY);
+	heard(stage, text, sizeof(text));
+	memset(text, 0, sizeof(text));
+	assert_ok(control_stream_mount(stage->stream, share, &err));
+	assert_int_equal(control_stream_mount(stage->stream, share, &err), -1);
+	assert_true(heard(stage, text, sizeof(text)) > 4);
+	assert_non_null(strstr(text + 4, "\"mountpoint\":\"/m\""));
+	assert_null(strstr(text + 4, "/host")); /* no business of a guest */
+	say(stage, "{\"type\":\"mounted\",\"error\":\"no\"}");
+	assert_string_equal(stage->why, "no");
+	assert_ok(control_stream_mount(stage->stream, share, &err));
+	say(stage, MOUNTED);
+	assert_int_equal(stage->mounts, 2);
+	assert_string_equal(stage->why, "");
+	assert_int_equal(stage->losses, 0);
+	say(stage, MOUNTED);
+	assert_int_equal(stage->losses, 1);
+	assert_true(stage->broken);
+}
+
 static void out_of_turn(void **state)
 {
 	static const char *const orders[][4] = {
@@ -219,6 +261,7 @@ static void out_of_turn(void **state)
 		{HELLO, READY, HELLO},
 		{HELLO, READY, RESULT, RESULT},
 		{HELLO, READY, "[]"},
+		{HELLO, READY, MOUNTED},
 		{HELLO, READY, "{\"type\":\"result\"} {}"},
 		{"{\"type\":\"hello\",\"protocol\":{\"min\":2,\"max\":2}}"},
 	};
@@ -518,6 +561,7 @@ int main(void)
 		stage_test(in_order),
 		stage_test(byte_by_byte_and_all_at_once),
 		cmocka_unit_test(out_of_turn),
+		cmocka_unit_test_setup_teardown(a_mount_and_its_answers, stage_make, stage_drop),
 		stage_test(a_result_without_a_workload),
 		stage_test(a_result_that_is_refused),
 		cmocka_unit_test(frames_that_are_too_long),

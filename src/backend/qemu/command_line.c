@@ -45,8 +45,8 @@ struct machine_row {
 };
 
 static const char *const no_legacy_mmio[] = {"-global", "virtio-mmio.force-legacy=false", NULL};
-static const char *const spare_port[] = {"-device", "pcie-root-port,id=spare,chassis=1,slot=1",
-					 NULL};
+static const char *const spare_port[] = {
+	"-device", "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1", NULL};
 
 /* quiet keeps errors and panics on the console and drops the rest: every byte of it is an exit of
  * the VM. reboot=t: no keyboard controller is asked. */

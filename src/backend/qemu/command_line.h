@@ -83,6 +83,7 @@ struct machine {
 #define MACHINE_EXTRAS_MAX 16
 
 #define MACHINE_NETDEV "net0" /* to be removed by netdev_del */
+#define MACHINE_SPARE "spare" /* the port of PURPOSE_PLUGGABLE that device_add can use */
 
 /* Appends the command line, argv[0] first. ERR_UNSUPPORTED for a machine without a row. */
 int command_line_build(const struct machine *machine, struct argv *argv, struct error *err);

@@ -223,6 +223,64 @@ int qmp_send(struct qmp *q, const char *command, json_t *arguments, qmp_reply_fn
 	return 0;
 }
 
+/* The first of the bytes that wait carry it. */
+static int send_with_fd(struct qmp *q, int fd, struct error *err)
+{
+	struct iovec bytes = {q->out.data + q->out.start, q->out.len};
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct msghdr message = {.msg_iov = &bytes,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control.room)};
+	ssize_t n;
+
+	control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	do
+		n = sendmsg(q->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return error_errno(err, errno, "QEMU's monitor takes no descriptor");
+	buf_consume(&q->out, (size_t)n);
+	return 0;
+}
+
+static void take_back(struct qmp *q, uint64_t id)
+{
+	buf_consume(&q->out, q->out.len);
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		if (q->pending[i].id != id)
+			continue;
+		loop_remove(q->pending[i].timer);
+		q->pending[i] = (struct pending){.qmp = q};
+	}
+}
+
+int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, qmp_reply_fn *reply,
+		void *data, struct error *err)
+{
+	json_auto_t *owned = arguments;
+	uint64_t id = q->next_id;
+
+	if (q->phase == PHASE_READY)
+		flush(q, NULL);
+	if (q->phase != PHASE_READY || q->out.len > 0)
+		return error_set(err, ERR_UNAVAILABLE, "QEMU's monitor is not ready or busy");
+	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
+		return -1;
+	if (send_with_fd(q, fd, err) < 0) {
+		take_back(q, id);
+		return -1;
+	}
+	flush(q, NULL);
+	return 0;
+}
+
 /* --- receiving -------------------------------------------------------------------------------- */
 
 static void on_capabilities(void *data, const json_t *result, const struct error *why)

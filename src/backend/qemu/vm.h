@@ -47,6 +47,18 @@ struct vm_balloon {
 	struct loop_watch *timer;
 };
 
+/* A shared directory that was given to the running guest. Zeroed: none. */
+struct vm_plug {
+	struct companion *server; /* NULL: none */
+	int qemu_fd;		  /* QEMU's connection to it, until it is QEMU's own */
+	char tag[64];
+	bool attached, leaving;
+	struct error why; /* that it comes to nothing */
+	vm_share_fn *fn;
+	void *data;
+	struct loop_watch *timer;
+};
+
 struct vm {
 	struct loop *loop;
 	struct vm_events events;
@@ -59,7 +71,9 @@ struct vm {
 	int exit_code; /* once gone; 128+signal */
 	struct companions companions;
 	int64_t memory_mib; /* that it was booted with */
+	bool pluggable;	    /* it has a spare port */
 	struct vm_balloon balloon;
+	struct vm_plug plug;
 	struct vm_net net;
 
 	struct qmp *qmp;
@@ -145,6 +159,13 @@ int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err);
 /* vm_balloon.c */
 int vm_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err);
 void vm_on_balloon_change(struct vm *vm, const json_t *body);
+
+/* vm_plug.c */
+int vm_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn, void *data,
+		    struct error *err);
+int vm_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
+void vm_on_device_deleted(struct vm *vm, const json_t *body);
+void vm_plug_close(struct vm *vm);
 
 /* vm_end.c: processes and their ends. */
 int vm_watch(struct vm *vm, struct error *err);

@@ -127,6 +127,7 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 	*vm = (struct vm){.loop = loop,
 			  .events = *events,
 			  .log = boot->log,
+			  .pluggable = boot->config->hotplug && boot->use == VM_RUN,
 			  .memory_mib = boot->config->memory_mib,
 			  .cell = CELL_NONE,
 			  .companions = {.loop = loop,

@@ -207,6 +207,7 @@ void vm_free(struct vm *vm)
 	loop_remove(vm->grace_timer);
 	loop_remove(vm->balloon.timer);
 	loop_remove(vm->sever_timer);
+	vm_plug_close(vm);
 	descendants_close(&vm->severed);
 	cell_end(&vm->cell);
 	companions_free(&vm->companions);

@@ -101,6 +101,7 @@ static const struct {
 	{"GUEST_PANICKED", on_panicked},
 	{"BLOCK_IO_ERROR", on_block_error},
 	{"BALLOON_CHANGE", vm_on_balloon_change},
+	{"DEVICE_DELETED", vm_on_device_deleted},
 	{"STOP", on_stop},
 	{"RESUME", on_resume},
 };

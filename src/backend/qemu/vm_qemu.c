@@ -93,7 +93,7 @@ static int build_words(const struct vm *vm, const struct vm_boot *boot,
 	struct machine machine = {
 		.architecture = ARCHITECTURE_X86_64,
 		.accelerator = boot->accelerator,
-		.purpose = PURPOSE_PLAIN,
+		.purpose = vm->pluggable ? PURPOSE_PLUGGABLE : PURPOSE_PLAIN,
 		.binary = programs->qemu,
 		.label = boot->label,
 		.kernel = programs->bwrap ? KERNEL_IN_CELL : kernel,

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* session share: a directory of this host for a session that runs. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/guest.h"
+#include "cli/session.h"
+#include "microagent_session.h"
+
+struct share_values {
+	bool read_only;
+	const char *at;
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static int print_share(struct cli *cli, const char *name, json_t *share, struct error *err)
+{
+	json_auto_t *answer = NULL;
+
+	if (!cli->json) {
+		printf("%s: %s is on %s%s\n", name, text_of(share, "path"),
+		       text_of(share, "mountpoint"),
+		       strcmp(text_of(share, "mode"), "ro") == 0 ? ", read-only" : "");
+		return CLI_EXIT_OK;
+	}
+	answer = json_pack("{s:b, s:s, s:O}", "ok", 1, "name", name, "share", share);
+	return cli_print_json(answer, err);
+}
+
+static int share_with(struct cli *cli, struct microagent *agent, const struct share_values *v,
+		      const struct cli_words *args, struct error *err)
+{
+	struct microagent_session *session = NULL;
+	json_auto_t *share = NULL;
+	int code = -1;
+
+	if (microagent_session_open(agent, args->items[0], &session, err) < 0)
+		return -1;
+	if (microagent_session_share_workspace(session, args->items[1], v->at, v->read_only, &share,
+					       err) == 0)
+		code = print_share(cli, microagent_session_name(session), share, err);
+	microagent_session_close(session);
+	return code;
+}
+
+static int run(struct cli *cli, const void *values, const struct cli_words *args, struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct microagent *agent = guest_open(cli, &progress, err);
+	int code;
+
+	if (!agent)
+		return -1;
+	progress_start(&progress, "sharing the directory");
+	code = share_with(cli, agent, values, args, err);
+	microagent_close(agent);
+	return code;
+}
+
+static const struct cli_option options[] = {
+	{"ro", 0, CLI_OPTION_FLAG, offsetof(struct share_values, read_only), NULL,
+	 "the session cannot write to it", 0, 0},
+	{"at", 0, CLI_OPTION_STRING, offsetof(struct share_values, at), "PATH",
+	 "where in the session (default: /workspace)", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+const struct cli_command session_share = {
+	.name = "share",
+	.args = "NAME DIR",
+	.summary = "give a running session a directory of this host, the only one it gets",
+	.options = options,
+	.values_size = sizeof(struct share_values),
+	.min_args = 2,
+	.max_args = 2,
+	.run = run,
+};

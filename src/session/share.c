@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* The one directory of the host that a session may have: from the start, or given to it while it
+ * runs. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "channel/control.h"
+#include "session/session.h"
+
+#define TAG "workspace"
+#define MOUNTPOINT "/workspace"
+
+static json_t *share_json(const char *dir, const char *at, bool read_only, struct error *err)
+{
+	autofree char *path = path_absolute(dir, err);
+	json_t *share;
+
+	if (!path)
+		return NULL;
+	share = json_pack("{s:s, s:s, s:s, s:s}", "tag", TAG, "path", path, "mountpoint",
+			  at ? at : MOUNTPOINT, "mode", read_only ? "ro" : "rw");
+	if (!share)
+		error_set(err, ERR_INVALID, "%s: a path must be UTF-8", path);
+	return share;
+}
+
+int session_share_put(json_t *config, const struct microagent_session_spec *spec, struct error *err)
+{
+	json_auto_t *share = NULL;
+
+	if (!spec->share)
+		return spec->no_share ? 0 : json_put(config, "hotplug", json_true(), err);
+	if (spec->no_share)
+		return error_set(err, ERR_INVALID,
+				 "a session that is to have no shared directory cannot have %s",
+				 spec->share);
+	share = share_json(spec->share, spec->share_at, spec->share_read_only, err);
+	return share ? json_put(config, "shares", json_pack("[O]", share), err) : -1;
+}
+
+json_t *session_share_told(const json_t *share)
+{
+	json_t *told = json_deep_copy(share);
+
+	json_object_del(told, "tag");
+	return told;
+}
+
+int session_share_record(json_t *record, const json_t *config, struct error *err)
+{
+	const json_t *share = json_array_get(json_object_get(config, "shares"), 0);
+
+	return share ? json_put(record, "share", session_share_told(share), err) : 0;
+}
+
+/* --- given to one that runs --------------------------------------------------------------------- */
+
+static int ask(const struct existing *existing, const json_t *share, json_t **answer,
+	       struct error *err)
+{
+	/* The cell of what serves it, QEMU's three answers, the guest's mount, and taking all back. */
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + 2 * limit_get(LIMIT_CELL_MS) +
+			4 * limit_get(LIMIT_QMP_MS) + 2 * limit_get(LIMIT_SHARE_MS);
+	json_auto_t *request = json_pack("{s:s, s:O}", "command", "share-attach", "share", share);
+
+	if (!request)
+		return error_errno(err, ENOMEM, "share");
+	return control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, answer,
+			   err);
+}
+
+static int share_in(const struct microagent_session *session, const json_t *share, json_t **answer,
+		    struct error *err)
+{
+	struct existing existing = {0};
+	struct error why = {0};
+	int status;
+
+	if (existing_open(session->agent, session->id, &existing, err) < 0)
+		return -1;
+	status = ask(&existing, share, answer, &why);
+	existing_close(&existing);
+	if (status < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED))
+		return error_set(err, ERR_CONFLICT,
+				 "session %s is not running, and a directory is shared with one "
+				 "that does: `microagent session create --share DIR` makes another",
+				 session->name);
+	if (status == 0)
+		return 0;
+	error_prefix(&why, "session %s", session->name);
+	return error_copy(err, &why);
+}
+
+int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
+				       const char *at, bool read_only, json_t **share,
+				       struct error *err)
+{
+	json_auto_t *wanted = share_json(dir, at, read_only, err);
+	json_auto_t *answer = NULL;
+
+	if (!wanted || share_in(session, wanted, &answer, err) < 0)
+		return -1;
+	if (share)
+		*share = session_share_told(json_object_get(answer, "share"));
+	return 0;
+}

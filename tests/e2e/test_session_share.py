@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: MIT
+"""The one directory of a session: given while it runs, or from the start; as root and as an ordinary user."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import schema_check
+from conftest import BIN, default_kernel, ended, image, make_host, wait_until
+from test_messages import conversations, documents, frames
+from test_shares import NOBODY_ELSE
+
+ORDINARY = 4242
+
+
+def with_base(it):
+    """A host with a base, and after it one without."""
+    try:
+        it("base", "create", "web", check=0)
+        yield it
+        it("base", "delete", "web-v1", check=0)
+        it.assert_clean()
+    finally:
+        it.sweep()
+        shutil.rmtree(it.base, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def ours():
+    """As whoever runs the tests; as root in a mount namespace of the programs' own."""
+    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
+    it.uid = os.getuid()
+    it.wrap = ["unshare", "--mount"] if it.uid == 0 else []
+    yield from with_base(it)
+
+
+def own_cache(it):
+    """What somebody without our cache needs of it."""
+    kernel, disk = Path(default_kernel(it)["path"]), Path(image(it, "busybox")["path"])
+    for source, kind in ((kernel, "kernels"), (disk, "images")):
+        (it.base / "cache" / kind).mkdir(parents=True)
+        stem = source.name.removesuffix(".ext4")
+        for file in source.parent.iterdir():
+            if file.name == stem or file.name.startswith(stem + "."):
+                subprocess.run(["cp", "--sparse=always", "-p", file, it.base / "cache" / kind], check=True)
+    it.env["MICROAGENT_CACHE_DIR"] = str(it.base / "cache")
+
+
+@pytest.fixture(scope="module")
+def ordinary():
+    """As a user with subordinate ids, of whom only the programs' mount namespace knows."""
+    if os.getuid() != 0:
+        pytest.skip("already an ordinary user: the other tests prove it")
+    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
+    own_cache(it)
+    it.uid, it.bin = ORDINARY, it.base / "bin"
+    shutil.copytree(BIN, it.bin)
+    it.env["HOME"] = str(it.base)
+    (it.base / "passwd").write_text(f"root:x:0:0::/root:/bin/sh\nsomebody:x:{ORDINARY}:{ORDINARY}::{it.base}:/bin/sh\n")
+    (it.base / "subid").write_text("somebody:300000:65536\n")
+    subprocess.run(["chown", "-R", f"{ORDINARY}:{ORDINARY}", it.base], check=True)
+    binds = [f"mount --bind {it.base}/{ours} /etc/{theirs}" for ours, theirs in
+             (("passwd", "passwd"), ("subid", "subuid"), ("subid", "subgid"))]
+    it.wrap = ["unshare", "--mount", "sh", "-c", " && ".join(binds) + " && exec setpriv --reuid "
+               f'{ORDINARY} --regid {ORDINARY} --clear-groups "$@"', "sh"]
+    yield from with_base(it)
+
+
+def create(host, *words):
+    return host.json("session", "create", "--base", "web", "--network", "isolated", *words)["name"]
+
+
+def sh(host, name, line, user="agent", check=0):
+    return host("session", "exec", "--user", user, name, "--", "sh", "-c", line, check=check).stdout
+
+
+def directory(host, name):
+    path = host.base / name
+    path.mkdir(exist_ok=True)
+    os.chown(path, host.uid, host.uid)
+    return path
+
+
+def bundle(host, name):
+    return host.state / "sessions" / f"{name}.bundle"
+
+
+def record(host, name, file="runtime"):
+    document = json.loads((bundle(host, name) / f"{file}.json").read_text())
+    schema_check.validate(file, document)
+    return document
+
+
+def servers(host, name):
+    """Pids of the virtiofsd itself."""
+    return [int(Path(f"/proc/{c['pid']}/task/{c['pid']}/children").read_text().split()[0])
+            for c in record(host, name)["companions"] if c["name"].startswith("virtiofsd")]
+
+
+def check_gone(pid):
+    """Ended; its last parent need not have reaped it yet."""
+    def is_gone():
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
+        except FileNotFoundError:
+            return True
+    wait_until(is_gone, f"the end of virtiofsd {pid}")
+
+
+def listed(host, name):
+    return next(s for s in host.json("session", "list")["sessions"] if s["name"] == name).get("share")
+
+
+def refused(host, *words):
+    done = host("session", "share", *words)
+    assert done.returncode in (1, 75) and done.stdout == "", (words, done)
+    return done.stderr
+
+
+def hide(host, name, program):
+    """From the programs of one session, as if it were not installed. Returns what brings it back."""
+    inside = ["nsenter", "--mount", "--target", str(record(host, name)["supervisorPid"])]
+    subprocess.run([*inside, "mount", "--bind", "/dev/null", program], check=True)
+    return lambda: subprocess.run([*inside, "umount", program], check=True)
+
+
+def check_refusals(host, name):
+    """Nothing of what is refused leaves anything behind."""
+    work = directory(host, "work")
+    for words, text in (
+            (("/etc",), "/etc is in /etc, of which nothing is shared: copy what"),
+            ((host.state,), "is in the state directory"),
+            ((host.state / "bases",), f"is in the state directory {host.state}: share a directory elsewhere"),
+            ((host.base,), f"holds the state directory {host.state}"),
+            ((host.base / "none",), "does not exist: `mkdir` makes it"),
+            ((work, "--at", "here"), "share.mountpoint must be an absolute path"),
+            ((work, "--at", "/"), "share.mountpoint must not be"),
+            ((work, "--at", "/etc/passwd/x"), "the guest cannot mount it: "),
+    ):
+        said = refused(host, name, *words)
+        assert f"session {name}: " in said and text in said, (words, said)
+    if os.getuid() == 0:
+        # Root writes the map itself and needs no newuidmap.
+        for program, package in (("/usr/lib/qemu/virtiofsd", "qemu-system-common"),
+                                 *([] if host.uid == 0 else [("/usr/bin/newuidmap", "uidmap")])):
+            show = hide(host, name, program)
+            assert f"apt-get install {package}" in refused(host, name, work)
+            show()
+    assert not servers(host, name) and listed(host, name) is None
+    assert not sh(host, name, "grep virtiofs /proc/mounts || true")
+
+
+def check_owners(host, name, work):
+    """What the agent writes is its user's, who can change and remove it; owners lead nowhere else."""
+    (work / "from-host").write_text("hello\n")
+    os.chown(work / "from-host", host.uid, host.uid)
+    said = sh(host, name, "cat /workspace/from-host; id -u; stat -c %u:%g /workspace/from-host /workspace; "
+                          "mkdir -p /workspace/d/e; echo mine > /workspace/d/e/f; rm /workspace/from-host")
+    assert said == "hello\n1000\n1000:1000\n1000:1000\n"
+    made = work / "d" / "e" / "f"
+    assert (made.read_text(), made.stat().st_uid, made.stat().st_gid) == ("mine\n", host.uid, host.uid)
+    assert not (work / "from-host").exists()
+    made.write_text("changed by the host\n")
+    assert sh(host, name, "cat /workspace/d/e/f") == "changed by the host\n"
+    sh(host, name, f"echo r > /workspace/by-root; ! chown {NOBODY_ELSE} /workspace/by-root && "
+                   f"! chgrp {NOBODY_ELSE} /workspace/by-root", "root")
+    sh(host, name, "! chown 0 /workspace/d/e/f")
+    assert (work / "by-root").stat().st_uid not in (0, host.uid)
+    remove = ["rm", "-r", work / "d", work / "by-root"]
+    if os.getuid() == 0 and host.uid != 0:
+        remove = ["setpriv", "--reuid", str(host.uid), "--regid", str(host.uid), "--clear-groups", *remove]
+    subprocess.run(remove, check=True, cwd="/")
+
+
+def check_links(host, name, work):
+    """A link that the guest makes is followed by the guest, in the guest."""
+    (host.base / "secret").write_text("of the host\n")
+    sh(host, name, f"ln -s {host.base}/secret /workspace/abs; ln -s ../secret /workspace/up; ln -s /etc /workspace/etc; "
+                   "! cat /workspace/abs /workspace/up && ! ls /workspace/../secret")
+    assert "agent:" in sh(host, name, "cat /workspace/etc/passwd")
+    for link in ("abs", "up", "etc"):
+        (work / link).unlink()
+
+
+def check_descriptor(host, name, work):
+    """What was shared stays so, whatever its name becomes."""
+    moved = work.rename(host.base / "moved")
+    directory(host, "work")
+    sh(host, name, "echo here > /workspace/still")
+    assert (moved / "still").read_text() == "here\n" and not list(work.iterdir())
+    work.rmdir()
+    moved.rename(work)
+    (work / "still").unlink()
+
+
+def check_many(host, name, work, count):
+    """Small files, there and back. `make soak` has ten thousand."""
+    sh(host, name, f"mkdir /workspace/many && cd /workspace/many && seq {count} | while read i; do echo $i > $i; done")
+    made = list((work / "many").iterdir())
+    assert len(made) == count and sum(int(p.read_text()) for p in made) == count * (count + 1) // 2
+    assert {p.stat().st_uid for p in made} == {host.uid}
+    for path in made[:count // 2]:
+        path.unlink()
+    assert sh(host, name, "ls /workspace/many | wc -l").strip() == str(count // 2)
+
+
+def check_given(host):
+    name = create(host)
+    assert record(host, name, "session").get("share") is None
+    check_refusals(host, name)
+    work = directory(host, "work")
+    told = {"path": str(work), "mountpoint": "/workspace", "mode": "rw"}
+    assert host.json("session", "share", name, work)["share"] == told == listed(host, name)
+    assert record(host, name)["share"] == {**told, "tag": "workspace"} and len(servers(host, name)) == 1
+    assert "workspace /workspace virtiofs rw,nosuid,nodev" in sh(host, name, "cat /proc/mounts")
+    assert "it has its shared directory already, and gets no second one: " in refused(host, name, directory(host, "more"))
+    check_owners(host, name, work)
+    check_links(host, name, work)
+    check_descriptor(host, name, work)
+    return name, work
+
+
+def test_an_ordinary_user_gives_a_directory(ordinary):
+    name, _ = check_given(ordinary)
+    server = servers(ordinary, name)[0]
+    ordinary("session", "destroy", name, check=0)
+    check_gone(server)
+    assert not ordinary.processes()
+
+
+def test_a_directory_is_given(ours):
+    name, work = check_given(ours)
+    check_many(ours, name, work, 200)
+    # Quarantine cuts it.
+    server = servers(ours, name)[0]
+    ours("--state-dir", ours.state / "sessions", "quarantine", f"{name}.bundle", check=0)
+    check_gone(server)
+    assert listed(ours, name) is None
+    assert "virtiofsd workspace" in record(ours, name, "event")["detail"]
+    assert "it is quarantined" in refused(ours, name, work)
+    ours("session", "destroy", name, check=0)
+
+
+def test_from_the_start(ours):
+    ref = directory(ours, "ref")
+    (ref / "f").write_text("kept\n")
+    for words, text in (
+            (("--share", "/var"), "/var is in /var, of which nothing is shared"),
+            (("--share", ours.base / "none"), "does not exist: `mkdir` makes it"),
+    ):
+        done = ours("session", "create", "--base", "web", "--network", "isolated", *words)
+        assert done.returncode in (1, 2) and text in done.stderr, done.stderr
+    assert ours.json("session", "list") == {"sessions": []}
+    for words in (("--share", ref, "--no-share"), ("--share-ro",), ("--share-at", "/x")):
+        assert ours("session", "create", "--base", "web", *words).returncode == 2
+    created = ours.json("session", "create", "--base", "web", "--network", "isolated", "--share", ref, "--share-ro",
+                        "--share-at", "/ref")
+    name, told = created["name"], {"path": str(ref), "mountpoint": "/ref", "mode": "ro"}
+    assert created["share"] == told == record(ours, name, "session")["share"] == listed(ours, name)
+    # Whoever takes the mount's word away still meets the host's.
+    sh(ours, name, "! touch /ref/x; mount -o remount,rw /ref; ! touch /ref/x; ! rm /ref/f; "
+                   "mkdir /again && mount -t virtiofs workspace /again; ! touch /again/x", "root")
+    assert [p.name for p in ref.iterdir()] == ["f"]
+    assert "it has its shared directory already" in refused(ours, name, directory(ours, "more"))
+    server = servers(ours, name)[0]
+    ours("session", "destroy", name, check=0)
+    check_gone(server)
+
+
+def test_read_only_while_it_runs_and_its_end(ours):
+    ref = directory(ours, "ref2")
+    (ref / "f").write_text("kept\n")
+    name = create(ours)
+    trace, pid = ours.base / "trace", record(ours, name)["supervisorPid"]
+    tracer = subprocess.Popen(["strace", "-xx", "-s", "2000000", "-o", trace, "-e",
+                               "trace=close,read,write,recvfrom,sendto,recvmsg,sendmsg,readv,writev",
+                               "-p", str(pid)], stderr=subprocess.PIPE)
+    assert b"attached" in tracer.stderr.readline()
+    said = ours("session", "share", name, ref, "--ro", "--at", "/deep/ref", check=0).stdout
+    # What it does next is traced only after the answer has been.
+    assert "it has its shared directory already" in refused(ours, name, ref)
+    tracer.terminate()
+    tracer.communicate()
+    check_messages(trace)
+    assert said == f"{name}: {ref} is on /deep/ref, read-only\n"
+    sh(ours, name, "mount -o remount,rw /deep/ref; ! touch /deep/ref/x; ! rm /deep/ref/f", "root")
+    assert [p.name for p in ref.iterdir()] == ["f"]
+    # A share that breaks ends the machine, which would hang in it.
+    os.kill(servers(ours, name)[0], 9)
+    sessions = make_view(ours)
+    assert "virtiofsd workspace" in ended(sessions, f"{name}.bundle")["detail"]
+    wait_until(lambda: not ours.processes(), "every process to end")
+    ours("session", "destroy", name, check=0)
+
+
+def check_messages(trace):
+    """What the live supervisor said and heard while it gave the directory."""
+    met = set()
+    for (_, _, way), data in conversations(trace).items():
+        for message in frames(bytes(data)):
+            schema_check.validate(f"control-{message['type']}", message)
+            assert "path" not in json.dumps(message), "the host's paths are no business of a guest"
+            met.add((way, message["type"]))
+        for message in documents(data):
+            if message.get("command") == "share-attach":
+                schema_check.validate("control-sock-request", message)
+                met.add((way, "request"))
+            elif set(message) == {"ok", "share"}:
+                schema_check.validate("control-sock-answer", message)
+                met.add((way, "answer"))
+    assert {("in", "request"), ("out", "mount"), ("in", "mounted"), ("out", "answer")} <= met, met
+
+
+def make_view(host):
+    """The sessions as what they are, workspaces."""
+    view = object.__new__(type(host))
+    view.__dict__ = {**host.__dict__, "state": host.state / "sessions",
+                     "env": {**host.env, "MICROAGENT_STATE_DIR": str(host.state / "sessions")}}
+    return view
+
+
+def test_none(ours):
+    work = directory(ours, "work")
+    name = create(ours, "--no-share")
+    assert "hotplug" not in record(ours, name, "workspace")["config"]
+    assert "(config.hotplug, --no-share): make another one" in refused(ours, name, work)
+    ours("--state-dir", ours.state / "sessions", "kill", f"{name}.bundle", check=0)
+    assert f"session {name} is not running" in refused(ours, name, work)
+    ours("session", "destroy", name, check=0)
