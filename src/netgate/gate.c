@@ -51,16 +51,16 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor)
 	g->in.to = vm;
 }
 
-/* The host's addresses. When the supervisor has gone we go with it, by the parent-death signal. */
+/* The host's prefixes. When the supervisor has gone we go with it, by the parent-death signal. */
 static void hear_supervisor(struct gate *g)
 {
-	static uint8_t message[PREFIXES_OWN_MAX * sizeof(struct prefix_wire) + 1];
+	static uint8_t message[PREFIXES_HOST_MAX * sizeof(struct prefix_wire) + 1];
 	ssize_t n = recv(g->supervisor, message, sizeof(message), MSG_DONTWAIT);
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		g->supervisor = -1;
 	else if (n > 0)
-		prefixes_take_own(&g->screen.prefixes, message, (size_t)n);
+		prefixes_take_host(&g->screen.prefixes, message, (size_t)n);
 }
 
 static int time_to_wait(struct gate *g)

@@ -55,29 +55,41 @@ bool prefixes_open(const struct prefixes *p, uint32_t address)
 		return is_named(p, address);
 	if (covers_any(p->allow, p->nallow, address))
 		return true;
-	return !covers_any(shut, sizeof(shut) / sizeof(*shut), address);
+	return !covers_any(p->link, p->nlink, address) &&
+	       !covers_any(shut, sizeof(shut) / sizeof(*shut), address);
 }
 
-bool prefixes_take_own(struct prefixes *p, const void *message, size_t len)
+static bool is_sound(const void *message, size_t len)
 {
-	size_t count = len / sizeof(struct prefix_wire);
 	const uint8_t *at = message;
+	struct prefix_wire wire;
 
-	if (!count || len % sizeof(struct prefix_wire) || count > PREFIXES_OWN_MAX)
+	if (!len || len % sizeof(wire) || len / sizeof(wire) > PREFIXES_HOST_MAX)
 		return false;
-	for (size_t i = 0; i < count; i++) {
-		struct prefix_wire wire;
-
-		memcpy(&wire, at + i * sizeof(wire), sizeof(wire));
-		if (ntohl(wire.bits_be) > 32)
+	for (size_t i = 0; i < len; i += sizeof(wire)) {
+		memcpy(&wire, at + i, sizeof(wire));
+		if (ntohl(wire.bits_be) > 32 || ntohl(wire.kind_be) > PREFIX_ON_LINK)
 			return false;
 	}
-	for (size_t i = 0; i < count; i++) {
-		struct prefix_wire wire;
+	return true;
+}
 
-		memcpy(&wire, at + i * sizeof(wire), sizeof(wire));
-		p->own[i] = (struct prefix){ntohl(wire.address_be), ntohl(wire.bits_be)};
+bool prefixes_take_host(struct prefixes *p, const void *message, size_t len)
+{
+	const uint8_t *at = message;
+	struct prefix_wire wire;
+
+	if (!is_sound(message, len))
+		return false;
+	p->nown = p->nlink = 0;
+	for (size_t i = 0; i < len; i += sizeof(wire)) {
+		memcpy(&wire, at + i, sizeof(wire));
+		const struct prefix prefix = {ntohl(wire.address_be), ntohl(wire.bits_be)};
+
+		if (ntohl(wire.kind_be) == PREFIX_OWN)
+			p->own[p->nown++] = prefix;
+		else
+			p->link[p->nlink++] = prefix;
 	}
-	p->nown = count;
 	return true;
 }

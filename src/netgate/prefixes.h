@@ -4,6 +4,7 @@
  *
  *   an address of the host itself   only if a /32 of `allow` names it
  *   a prefix of `allow`             open
+ *   a prefix of the host's links    shut
  *   the table of what is no public  shut
  *   anything else                   open
  *
@@ -16,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PREFIXES_OWN_MAX 4096
+#define PREFIXES_HOST_MAX 4096
 #define PREFIXES_ALLOW_MAX 256
 
 struct prefix {
@@ -25,23 +26,26 @@ struct prefix {
 };
 
 struct prefixes {
-	size_t nallow, nown;
+	size_t nallow, nown, nlink;
 	struct prefix allow[PREFIXES_ALLOW_MAX];
-	struct prefix own[PREFIXES_OWN_MAX]; /* of the host, its broadcast addresses among them */
+	struct prefix own[PREFIXES_HOST_MAX];  /* of the host, its broadcast addresses among them */
+	struct prefix link[PREFIXES_HOST_MAX]; /* of its neighbours */
 };
 
 bool prefix_covers(struct prefix prefix, uint32_t address);
 bool prefixes_open(const struct prefixes *prefixes, uint32_t address);
 
 /*
- * The host's addresses come as one message each time they change: prefixes in network byte order,
- * as many as there are. More than fit are told as 0.0.0.0/0, which shuts everything. False for a
- * message of another length or with an impossible prefix, and the table is as it was.
+ * The host's prefixes come as one message each time they change: in network byte order, as many as
+ * there are. More than fit are told as an own 0.0.0.0/0, which shuts everything. False for a message
+ * of another length or with an impossible prefix, and the tables are as they were.
  */
+enum prefix_kind { PREFIX_OWN, PREFIX_ON_LINK };
 struct prefix_wire {
 	uint32_t address_be;
 	uint32_t bits_be;
+	uint32_t kind_be;
 };
-bool prefixes_take_own(struct prefixes *prefixes, const void *message, size_t len);
+bool prefixes_take_host(struct prefixes *prefixes, const void *message, size_t len);
 
 #endif

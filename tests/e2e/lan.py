@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """An internet, a LAN and a host of the tests' own, in network namespaces.
 
-    world  a machine that is everything else: an internet service, a resolver, two LANs, a metadata service
+    world  a machine that is everything else: an internet service, a resolver, LANs, a metadata service
     host   where the supervisor runs, with a link to the internet and one to each LAN, services of
-           its own on every address
+           its own on every address. A LAN is a LAN also where its addresses are public.
 
 Everything that the guest must not reach is reachable from `host`, as `probe` shows."""
 
@@ -19,6 +19,10 @@ INTERNET6 = "2001:db8:ffff::7"
 HOST_ADDRESSES = ("203.0.113.2", "192.168.77.2")
 LAN = "192.168.77.1"
 LAN_OPENED = "192.168.78.1"
+PUBLIC_LAN = ("203.0.113.1", "192.0.2.1", "192.0.2.130")  # neighbours at public addresses
+PUBLIC_LAN_OPENED = "192.0.2.129"
+PUBLIC_LAN_LATER = "198.51.100.129"
+LINE_END = "198.51.100.65"  # the other end of a point-to-point line
 OTHERS = ("169.254.169.254", "100.64.0.1", "10.9.0.1", "172.20.0.1")
 PORT = 8080
 NAME = "service.test"
@@ -96,7 +100,12 @@ class Lan:
         self.link("inet", "203.0.113.2/24", "203.0.113.1/24")
         self.link("lan", "192.168.77.2/24", LAN + "/24")
         self.link("lan2", "192.168.78.2/24", LAN_OPENED + "/24")
-        for address in (INTERNET, INTERNET_LATER_OURS, *OTHERS):
+        self.link("lan3", "192.0.2.2/24", PUBLIC_LAN[1] + "/24")
+        for address in (PUBLIC_LAN[2], PUBLIC_LAN_OPENED):
+            self.ip("world", "addr", "add", address + "/24", "dev", "lan3")
+        self.ip("host", "addr", "add", "198.51.100.66", "peer", LINE_END + "/32", "dev", "lan3")
+        self.ip("world", "route", "add", "198.51.100.66", "dev", "lan3")
+        for address in (INTERNET, INTERNET_LATER_OURS, PUBLIC_LAN_LATER, LINE_END, *OTHERS):
             self.ip("world", "addr", "add", address + "/32", "dev", "lo")
         self.ip("world", "addr", "add", INTERNET6 + "/128", "dev", "lo")
         for dev, host, world in (("inet", "2001:db8::2/64", "2001:db8::1/64"),):

@@ -50,13 +50,14 @@ def reached(net, *addresses, name="w"):
     return {line.split()[1].removeprefix("::ffff:") for line in out.splitlines() if line.startswith("reached ")}
 
 
-SHUT = (places.LAN, *places.HOST_ADDRESSES, *places.OTHERS, "10.0.2.2", "10.0.2.3")
+SHUT = (places.LAN, *places.PUBLIC_LAN, places.LINE_END, *places.HOST_ADDRESSES, *places.OTHERS, "10.0.2.2", "10.0.2.3")
 
 
 def the_guest_reaches_what_it_should(net):
-    for address in (*SHUT[:-2], places.INTERNET, places.INTERNET6, "127.0.0.1", "::1"):
+    reachable = {places.INTERNET, places.LAN_OPENED, places.PUBLIC_LAN_OPENED, places.PUBLIC_LAN_LATER}
+    for address in (*SHUT[:-2], *reachable, places.INTERNET6, "127.0.0.1", "::1"):
         assert net.lan.probe(address).startswith("reached"), address
-    assert reached(net, places.INTERNET, places.LAN_OPENED, *SHUT) == {places.INTERNET, places.LAN_OPENED}
+    assert reached(net, *reachable, *SHUT) == reachable
     answer = net("exec", "w", "--", "nslookup", places.NAME).stdout
     assert places.INTERNET in answer and "10.0.2.3" in answer
     six = (f"ip -6 addr add 2001:db8::15/64 dev eth0 nodad; ip -6 route add default dev eth0; "
@@ -87,6 +88,17 @@ def an_address_that_becomes_the_hosts_is_shut(net):
     wait_until(lambda: reached(net, later) == {later}, "the address to be the internet's again")
 
 
+def a_link_that_the_host_comes_to_be_on_is_shut(net):
+    """By an address, with its own route for the link and without."""
+    later = places.PUBLIC_LAN_LATER
+    for more in ((), ("noprefixroute",)):
+        net.lan.ip("host", "addr", "add", "198.51.100.130/26", "dev", "lan3", *more)
+        wait_until(lambda: reached(net, later) == set(), f"the new link to be shut ({more})")
+        assert reached(net, later, places.INTERNET) == {places.INTERNET}
+        net.lan.ip("host", "addr", "del", "198.51.100.130/26", "dev", "lan3")
+        wait_until(lambda: reached(net, later) == {later}, "the link's addresses to be the internet's again")
+
+
 def network_json(net):
     answer = json.loads(net("--json", "network", "w").stdout)
     places_of = answer["runtime"]
@@ -96,13 +108,15 @@ def network_json(net):
 
 
 def test_nat(net):
-    net("create", "w", *SMALL, "--allow", "192.168.78.0/24")
+    opened = ["192.168.78.0/24", f"{places.PUBLIC_LAN_OPENED}/32"]
+    net("create", "w", *SMALL, *(word for prefix in opened for word in ("--allow", prefix)))
     net("start", "w")
     the_guest_reaches_what_it_should(net)
     the_host_was_told(net)
     an_address_that_becomes_the_hosts_is_shut(net)
+    a_link_that_the_host_comes_to_be_on_is_shut(net)
     network, runtime = network_json(net)
-    assert network == {"mode": "nat", "allow": ["192.168.78.0/24"], "portForwards": []}
+    assert network == {"mode": "nat", "allow": opened, "portForwards": []}
     assert {k: runtime[k] for k in ("mode", "ip", "subnet", "gateway", "dns")} == {
         "mode": "nat", "ip": "10.0.2.15", "subnet": "10.0.2.0/24", "gateway": "10.0.2.2", "dns": ["10.0.2.3"]}
     assert "10.0.2.15" in net("network", "w").stdout

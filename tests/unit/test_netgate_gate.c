@@ -221,7 +221,7 @@ static void a_flood_is_counted(void **state)
 static void nothing_is_open_before_the_addresses_are_known(void **state)
 {
 	struct fixture *f = *state;
-	struct prefix_wire wire = {htonl(ADDRESS(9, 9, 9, 9)), htonl(32)};
+	struct prefix_wire wire = {htonl(ADDRESS(9, 9, 9, 9)), htonl(32), htonl(PREFIX_OWN)};
 
 	start(f, true, false);
 	send_frame(f->vm, tcp(PUBLIC, 1, 2));

@@ -33,6 +33,11 @@ static void own(uint32_t address, unsigned bits)
 	screen.prefixes.own[screen.prefixes.nown++] = (struct prefix){address, bits};
 }
 
+static void link_of_host(uint32_t address, unsigned bits)
+{
+	screen.prefixes.link[screen.prefixes.nlink++] = (struct prefix){address, bits};
+}
+
 /* --- destinations ------------------------------------------------------------------------------ */
 
 static void the_internet_is_open(void **state)
@@ -103,6 +108,25 @@ static void allow_opens_a_prefix(void **state)
 	assert_int_equal(judge(tcp(ADDRESS(192, 168, 8, 1), 80, 2)), VERDICT_PASS);
 }
 
+/* A LAN with public addresses is a LAN; any prefix of `allow` opens what it covers of it. */
+static void the_hosts_links_are_shut(void **state)
+{
+	(void)state;
+	link_of_host(ADDRESS(203, 0, 113, 2), 24);
+	link_of_host(ADDRESS(192, 0, 2, 9), 32);
+	own(ADDRESS(203, 0, 113, 2), 32);
+	assert_int_equal(judge(tcp(ADDRESS(203, 0, 113, 1), 80, 2)), VERDICT_REFUSE);
+	assert_int_equal(judge(udp(ADDRESS(203, 0, 113, 1), 53)), VERDICT_REFUSE);
+	assert_int_equal(judge(tcp(ADDRESS(192, 0, 2, 9), 80, 2)), VERDICT_REFUSE);
+	assert_int_equal(judge(tcp(ADDRESS(192, 0, 2, 8), 80, 2)), VERDICT_PASS);
+	assert_int_equal(judge(tcp(ADDRESS(203, 0, 114, 1), 80, 2)), VERDICT_PASS);
+	assert_int_equal(judge(udp(DNS, 53)), VERDICT_PASS);
+	allow(ADDRESS(203, 0, 113, 0), 25);
+	assert_int_equal(judge(tcp(ADDRESS(203, 0, 113, 1), 80, 2)), VERDICT_PASS);
+	assert_int_equal(judge(tcp(ADDRESS(203, 0, 113, 129), 80, 2)), VERDICT_REFUSE);
+	assert_int_equal(judge(tcp(ADDRESS(203, 0, 113, 2), 80, 2)), VERDICT_REFUSE);
+}
+
 /* Who opens a LAN has not thereby opened this host. */
 static void the_host_itself_is_opened_by_name_only(void **state)
 {
@@ -117,21 +141,32 @@ static void the_host_itself_is_opened_by_name_only(void **state)
 	assert_int_equal(judge(tcp(ADDRESS(192, 168, 7, 5), 80, 2)), VERDICT_PASS);
 }
 
-static void the_hosts_addresses_come_as_messages(void **state)
+static void the_hosts_prefixes_come_as_messages(void **state)
 {
-	struct prefix_wire wire[2] = {{htonl(ADDRESS(8, 8, 8, 8)), htonl(32)}, {0, htonl(33)}};
-	static uint8_t many[(PREFIXES_OWN_MAX + 1) * sizeof(struct prefix_wire)];
+	struct prefix_wire wire[2] = {{htonl(ADDRESS(8, 8, 8, 8)), htonl(32), htonl(PREFIX_OWN)},
+				      {0, htonl(33), htonl(PREFIX_OWN)}};
+	static uint8_t many[(PREFIXES_HOST_MAX + 1) * sizeof(struct prefix_wire)];
 
 	(void)state;
-	assert_true(prefixes_take_own(&screen.prefixes, wire, sizeof(*wire)));
+	assert_true(prefixes_take_host(&screen.prefixes, wire, sizeof(*wire)));
 	assert_int_equal(judge(tcp(PUBLIC, 80, 2)), VERDICT_REFUSE);
-	assert_false(prefixes_take_own(&screen.prefixes, wire, sizeof(wire)));
-	assert_false(prefixes_take_own(&screen.prefixes, wire, sizeof(*wire) - 1));
-	assert_false(prefixes_take_own(&screen.prefixes, wire, 0));
-	assert_false(prefixes_take_own(&screen.prefixes, many, sizeof(many)));
+	assert_false(prefixes_take_host(&screen.prefixes, wire, sizeof(wire)));
+	assert_false(prefixes_take_host(&screen.prefixes, wire, sizeof(*wire) - 1));
+	assert_false(prefixes_take_host(&screen.prefixes, wire, 0));
+	assert_false(prefixes_take_host(&screen.prefixes, many, sizeof(many)));
 	assert_int_equal(judge(tcp(PUBLIC, 80, 2)), VERDICT_REFUSE);
-	wire[0] = (struct prefix_wire){0, 0};
-	assert_true(prefixes_take_own(&screen.prefixes, wire, sizeof(*wire)));
+	wire[1] = (struct prefix_wire){0, htonl(24), htonl(PREFIX_ON_LINK + 1)};
+	assert_false(prefixes_take_host(&screen.prefixes, wire, sizeof(wire)));
+	wire[1] =
+		(struct prefix_wire){htonl(ADDRESS(9, 9, 9, 5)), htonl(24), htonl(PREFIX_ON_LINK)};
+	assert_true(prefixes_take_host(&screen.prefixes, wire, sizeof(wire)));
+	assert_int_equal(judge(tcp(PUBLIC, 80, 2)), VERDICT_REFUSE);
+	assert_int_equal(judge(tcp(ADDRESS(9, 9, 9, 9), 80, 2)), VERDICT_REFUSE);
+	assert_true(prefixes_take_host(&screen.prefixes, wire + 1, sizeof(*wire)));
+	assert_int_equal(judge(tcp(PUBLIC, 80, 2)), VERDICT_PASS);
+	assert_int_equal(judge(tcp(ADDRESS(9, 9, 9, 9), 80, 2)), VERDICT_REFUSE);
+	wire[0] = (struct prefix_wire){0, 0, htonl(PREFIX_OWN)};
+	assert_true(prefixes_take_host(&screen.prefixes, wire, sizeof(*wire)));
 	assert_int_equal(judge(tcp(ADDRESS(9, 9, 9, 9), 80, 2)), VERDICT_REFUSE);
 	assert_int_equal(judge(udp(DNS, 53)), VERDICT_PASS);
 }
@@ -284,9 +319,10 @@ int main(void)
 		cmocka_unit_test_setup(what_is_not_public_is_shut, setup),
 		cmocka_unit_test_setup(dns_is_udp_53_to_one_address, setup),
 		cmocka_unit_test_setup(the_hosts_own_addresses_are_shut, setup),
+		cmocka_unit_test_setup(the_hosts_links_are_shut, setup),
 		cmocka_unit_test_setup(allow_opens_a_prefix, setup),
 		cmocka_unit_test_setup(the_host_itself_is_opened_by_name_only, setup),
-		cmocka_unit_test_setup(the_hosts_addresses_come_as_messages, setup),
+		cmocka_unit_test_setup(the_hosts_prefixes_come_as_messages, setup),
 		cmocka_unit_test_setup(a_frame_that_is_cut_anywhere_is_dropped, setup),
 		cmocka_unit_test_setup(wrong_lengths_are_dropped, setup),
 		cmocka_unit_test_setup(options_and_other_versions_are_dropped, setup),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the host's IPv4 routing table says, by rtnetlink: the addresses that are its own, and whether
- * there is a way out. */
+/* What the host's IPv4 routes and addresses say, by rtnetlink: the addresses that are its own, the
+ * prefixes of the links that it is on, and whether there is a way out. */
 #ifndef BACKEND_QEMU_HOST_ROUTES_H
 #define BACKEND_QEMU_HOST_ROUTES_H
 
@@ -10,18 +10,22 @@
 
 #include "base/error.h"
 
-#define HOST_ROUTES_OWN_MAX 4096
+#define HOST_ROUTES_MAX 4096
 
-/* As microagent-netgate takes it: network byte order. */
+/* As microagent-netgate takes them: network byte order. */
+enum host_prefix_kind {
+	HOST_PREFIX_OWN,    /* local and broadcast addresses */
+	HOST_PREFIX_ON_LINK /* reached without a gateway: a LAN, the other end of a line */
+};
 struct host_prefix {
-	uint32_t address_be, bits_be;
+	uint32_t address_be, bits_be, kind_be;
 };
 
 struct host_routes {
 	bool has_default; /* a default route by one interface, which is what passt looks for */
 	size_t count;
-	/* Local and broadcast addresses; 0.0.0.0/0 alone when there are more. */
-	struct host_prefix own[HOST_ROUTES_OWN_MAX];
+	/* When there are more, the first is the whole of 0.0.0.0/0 as own. Host bits may be set. */
+	struct host_prefix prefixes[HOST_ROUTES_MAX];
 };
 
 int host_routes_read(struct host_routes *out, struct error *err);
@@ -29,6 +33,9 @@ int host_routes_read(struct host_routes *out, struct error *err);
 int host_routes_watch(struct error *err);
 /* Takes the messages off it. */
 void host_routes_drain(int fd);
+/* For host_routes_read(), and for tests: the rtnetlink messages of one read, aligned as they are there.
+ * 1: more is to come, 0: the list is at its end. */
+int host_routes_take(struct host_routes *routes, void *bytes, size_t len, struct error *err);
 /* The first IPv4 resolver of a resolv.conf text; false when it names none. */
 bool host_resolver(const char *resolv_conf, char out[16]);
 

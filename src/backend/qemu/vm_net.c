@@ -5,7 +5,7 @@
  *   nat       QEMU ── stream socket ── microagent-netgate ── stream socket ── passt ── the host
  *             QEMU and netgate are in empty network namespaces; passt alone can reach anything, as a
  *             user without rights, in its own sandbox. netgate hears from us which addresses are the
- *             host's, at the start and at each change, and tells us of each connection.
+ *             host's and which prefixes are on its links, at the start and at each change, and tells us of each connection.
  *   bridged   QEMU has a tap interface as a descriptor, which is on the bridge.
  *   isolated  nothing.
  *
@@ -46,10 +46,10 @@ static const char *const plain_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", 
 
 static int tell_addresses(const struct vm *vm, const struct host_routes *routes)
 {
-	size_t len = routes->count * sizeof(*routes->own);
+	size_t len = routes->count * sizeof(*routes->prefixes);
 
-	return len && send(vm->net.netgate_fd, routes->own, len, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-				       (ssize_t)len
+	return len && send(vm->net.netgate_fd, routes->prefixes, len,
+			   MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len
 		       ? 0
 		       : -1;
 }
