@@ -107,6 +107,7 @@
 	X(GUEST_DHCP_MS, 10000, "ms", "a bridged guest's wait for an address")                     \
 	X(GUEST_DHCP_TRY_MS, 1000, "ms", "answer to one DHCP message before it is said again")     \
 	X(NETGATE_LINES, 64, "lines/s", "connections of a guest that are listed one by one")       \
+	X(NETGATE_RESETS, 256, "frames/s", "refused TCP connections of a guest that are answered") \
 	X(NETGATE_FLOW_MS, 300000, "ms", "quiet after which the same ports are a new connection")  \
 	X(WORKSPACE_MEMORY_MIN_MIB, 64, "MiB", "smallest guest")                                   \
 	X(LEASE_LOOK_MS, 1000, "ms", "a reader's look at a lease, waited out by who takes it")     \

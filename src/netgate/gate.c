@@ -11,6 +11,15 @@
 
 enum { VM, PASST, SUPERVISOR, SIDES };
 
+/* A guest that asks for more than goes through is not answered. */
+static void answer_refused(struct gate *g, const uint8_t *frame, size_t len, uint64_t now)
+{
+	uint8_t reset[RESET_FRAME];
+
+	if (g->passt >= 0 && reset_answer(frame, len, reset) && resets_allow(&g->resets, now))
+		lane_insert(&g->in, reset, sizeof(reset));
+}
+
 /* One frame of the guest. A link that leads nowhere has still told where the guest wanted to. */
 static bool judge(void *data, const uint8_t *frame, size_t len)
 {
@@ -26,6 +35,8 @@ static bool judge(void *data, const uint8_t *frame, size_t len)
 
 		if (flows_note(&g->flows, &key, refused, now))
 			tell_connection(&g->teller, &key, refused, now);
+		if (refused)
+			answer_refused(g, frame, len, now);
 	}
 	return verdict == VERDICT_PASS && g->passt >= 0;
 }
@@ -41,6 +52,7 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor)
 	g->teller.fd = supervisor;
 	g->teller.guest = g->screen.guest;
 	g->teller.per_second = limit_get(LIMIT_NETGATE_LINES);
+	g->resets.per_second = limit_get(LIMIT_NETGATE_RESETS);
 	g->flows.idle_ns = limit_get(LIMIT_NETGATE_FLOW_MS) * NS_PER_MS;
 	g->out.from = vm;
 	g->out.to = passt;
@@ -49,6 +61,7 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor)
 	g->out.longest = SCREEN_FRAME_MAX;
 	g->in.from = passt;
 	g->in.to = vm;
+	g->in.longest = SCREEN_FRAME_MAX;
 }
 
 /* The host's prefixes. When the supervisor has gone we go with it, by the parent-death signal. */
@@ -99,7 +112,8 @@ int gate_run(struct gate *g, struct error *err)
 			hear_supervisor(g);
 		if (polled[VM].revents || (polled[PASST].revents & ~POLLIN))
 			out = lane_run(&g->out);
-		if (g->passt >= 0 && (polled[PASST].revents || (polled[VM].revents & ~POLLIN)))
+		if (g->passt >= 0 && (polled[PASST].revents || (polled[VM].revents & ~POLLIN) ||
+				      g->in.start < g->in.ready))
 			in = lane_run(&g->in);
 	}
 	return 0;

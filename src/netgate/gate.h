@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "netgate/flows.h"
 #include "netgate/lane.h"
+#include "netgate/reset.h"
 #include "netgate/screen.h"
 #include "netgate/tell.h"
 
@@ -17,6 +18,7 @@ struct gate {
 	struct screen screen;
 	struct flows flows;
 	struct teller teller;
+	struct resets resets;
 	struct lane out, in; /* out: of the guest */
 };
 

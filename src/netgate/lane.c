@@ -36,10 +36,6 @@ static void keep(struct lane *l, size_t len)
 
 void lane_parse(struct lane *l)
 {
-	if (!l->pass) {
-		l->parsed = l->ready = l->end;
-		return;
-	}
 	for (;;) {
 		skip(l);
 		if (l->end - l->parsed < LANE_LENGTH)
@@ -51,10 +47,25 @@ void lane_parse(struct lane *l)
 		}
 		if (l->end - l->parsed - LANE_LENGTH < len)
 			return;
-		if (l->pass(l->data, l->buf + l->parsed + LANE_LENGTH, len))
+		if (!l->pass || l->pass(l->data, l->buf + l->parsed + LANE_LENGTH, len))
 			keep(l, LANE_LENGTH + len);
 		l->parsed += LANE_LENGTH + len;
 	}
+}
+
+bool lane_insert(struct lane *l, const uint8_t *frame, size_t len)
+{
+	size_t rest = l->end - l->parsed, front = l->ready + LANE_LENGTH + len;
+
+	if (front + rest > sizeof(l->buf))
+		return false;
+	memmove(l->buf + front, l->buf + l->parsed, rest);
+	for (int i = 0; i < LANE_LENGTH; i++)
+		l->buf[l->ready + i] = (uint8_t)(len >> (24 - 8 * i));
+	memcpy(l->buf + l->ready + LANE_LENGTH, frame, len);
+	l->ready = l->parsed = front;
+	l->end = front + rest;
+	return true;
 }
 
 /* With nothing left to write, the beginning of the next frame goes to the front. */

@@ -23,7 +23,7 @@
 
 struct lane {
 	int from, to;
-	/* NULL: all pass, and nobody looks at frames. */
+	/* NULL: all pass. */
 	bool (*pass)(void *data, const uint8_t *frame, size_t len);
 	void *data;
 	size_t longest; /* longer frames are passed over */
@@ -40,6 +40,8 @@ enum lane_state {
 
 /* Judges what is in the buffer; for lane_run(), and for tests. */
 void lane_parse(struct lane *lane);
+/* Puts a frame of ours behind the last whole one; for when the lane does not run. False: no room. */
+bool lane_insert(struct lane *lane, const uint8_t *frame, size_t len);
 /* Moves what can be moved without waiting, a bounded amount of it. */
 enum lane_state lane_run(struct lane *lane);
 

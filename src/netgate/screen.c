@@ -4,47 +4,9 @@
 #include <netinet/in.h>
 #include <string.h>
 
-enum {
-	ETHERNET_HEADER = 14,
-	ETHERTYPE_OF_IPV4 = 0x0800,
-	ETHERTYPE_OF_ARP = 0x0806,
-	ARP_BYTES = 28,
-	IPV4_HEADER = 20,
-	TCP_HEADER = 20,
-	UDP_HEADER = 8,
-	ICMP_HEADER = 8,
-	ICMP_ECHO_REQUEST = 8,
-	TCP_SYN = 0x02,
-	TCP_ACK = 0x10,
-	DNS_PORT = 53
-};
+#include "netgate/bytes.h"
 
-/* A part of the frame; every byte is read through these, which know where it ends. */
-struct bytes {
-	const uint8_t *at;
-	size_t len;
-};
-
-static unsigned u8(struct bytes b, size_t offset)
-{
-	return offset < b.len ? b.at[offset] : 0;
-}
-
-static unsigned u16(struct bytes b, size_t offset)
-{
-	return u8(b, offset) << 8 | u8(b, offset + 1);
-}
-
-static uint32_t u32(struct bytes b, size_t offset)
-{
-	return (uint32_t)u16(b, offset) << 16 | u16(b, offset + 2);
-}
-
-static struct bytes behind(struct bytes b, size_t offset)
-{
-	return offset <= b.len ? (struct bytes){b.at + offset, b.len - offset}
-			       : (struct bytes){b.at, 0};
-}
+enum { ARP_BYTES = 28, UDP_HEADER = 8, ICMP_HEADER = 8, ICMP_ECHO_REQUEST = 8, DNS_PORT = 53 };
 
 static bool is_guest_mac(const struct screen *s, struct bytes b, size_t offset)
 {

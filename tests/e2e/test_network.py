@@ -58,6 +58,8 @@ def the_guest_reaches_what_it_should(net):
     for address in (*SHUT[:-2], *reachable, places.INTERNET6, "127.0.0.1", "::1"):
         assert net.lan.probe(address).startswith("reached"), address
     assert reached(net, *reachable, *SHUT) == reachable
+    refused = net("exec", "w", "--", "nc", "-w", "60", places.LAN, places.PORT, check=None)
+    assert refused.returncode == 1 and "Connection refused" in refused.stderr, refused
     answer = net("exec", "w", "--", "nslookup", places.NAME).stdout
     assert places.INTERNET in answer and "10.0.2.3" in answer
     six = (f"ip -6 addr add 2001:db8::15/64 dev eth0 nodad; ip -6 route add default dev eth0; "

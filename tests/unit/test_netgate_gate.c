@@ -190,6 +190,126 @@ static void a_connection_is_told_once(void **state)
 	expect_line(f, "icmp 10.0.2.15 -> 8.8.8.8");
 }
 
+static uint32_t number(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* What a receiver computes: 0 for a right checksum. */
+static unsigned checksum(const uint8_t *bytes, size_t len, uint32_t total)
+{
+	for (size_t i = 0; i < len; i += 2)
+		total += (uint32_t)bytes[i] << 8 | bytes[i + 1];
+	while (total >> 16)
+		total = (total & 0xffff) + (total >> 16);
+	return ~total & 0xffff;
+}
+
+static void expect_reset(int fd, struct frame syn, uint32_t acknowledged)
+{
+	struct frame reset = {.len = RESET_FRAME};
+	uint8_t bytes[LANE_LENGTH + RESET_FRAME];
+	struct error err = {0};
+	const uint8_t *at = reset.bytes;
+
+	assert_ok(fd_read_exact(fd, bytes, sizeof(bytes), &err));
+	assert_int_equal(number(bytes), RESET_FRAME);
+	memcpy(reset.bytes, bytes + LANE_LENGTH, RESET_FRAME);
+	assert_memory_equal(at, syn.bytes + 6, 6);
+	assert_memory_equal(at + 6, syn.bytes, 6);
+	assert_memory_equal(at + 12, syn.bytes + 12, 2);
+	assert_int_equal(number(at + 14) >> 16, 0x4500);
+	assert_int_equal(number(at + 14) & 0xffff, 40);
+	assert_memory_equal(at + 26, syn.bytes + 30, 4);
+	assert_memory_equal(at + 30, syn.bytes + 26, 4);
+	assert_memory_equal(at + 34, syn.bytes + 36, 2);
+	assert_memory_equal(at + 36, syn.bytes + 34, 2);
+	assert_int_equal(number(at + 38), 0);
+	assert_int_equal(number(at + 42), acknowledged);
+	assert_int_equal(number(at + 46) >> 16, 0x5014);
+	assert_int_equal(checksum(at + 14, 20, 0), 0);
+	assert_int_equal(checksum(at + 26, 28, 6 + 20), 0);
+}
+
+static struct frame shut_syn(uint32_t sequence)
+{
+	struct frame f = tcp(ADDRESS(192, 168, 1, 1), 80, 2);
+
+	put32(f.bytes + 38, sequence);
+	return f;
+}
+
+/* Between the frames of passt, never within one. */
+static void a_refused_connection_is_reset(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[2100];
+	size_t len = pack(bytes, tcp(GUEST, 1, 0x12));
+	struct frame with_data = shut_syn(1000);
+
+	start(f, true, true);
+	send_frame(f->vm, shut_syn(UINT32_MAX));
+	expect_reset(f->vm, shut_syn(UINT32_MAX), 0);
+	put(f->passt, bytes, len);
+	put(f->passt, bytes, 9);
+	expect_frame(f->vm, tcp(GUEST, 1, 0x12));
+	with_data.len += 10;
+	put16(with_data.bytes + 16, 50);
+	send_frame(f->vm, with_data);
+	expect_reset(f->vm, with_data, 1011);
+	put(f->passt, bytes + 9, len - 9);
+	expect_frame(f->vm, tcp(GUEST, 1, 0x12));
+}
+
+/* No answer to an answer, to other protocols, to what came from many, and not more than the limit. */
+static void not_all_is_reset(void **state)
+{
+	struct fixture *f = *state;
+	struct frame many = shut_syn(1);
+
+	setenv("MICROAGENT_TEST_LIMIT_NETGATE_RESETS", "1", 1);
+	start(f, true, true);
+	unsetenv("MICROAGENT_TEST_LIMIT_NETGATE_RESETS");
+	many.bytes[0] |= 1;
+	send_frame(f->vm, many);
+	for (unsigned flags = 0; flags < 64; flags++)
+		if ((flags & 0x17) != 2)
+			send_frame(f->vm, tcp(ADDRESS(192, 168, 1, 1), 80, (uint8_t)flags));
+	send_frame(f->vm, udp(ADDRESS(192, 168, 1, 1), 80));
+	send_frame(f->vm, echo_request(ADDRESS(192, 168, 1, 1)));
+	send_frame(f->vm, shut_syn(7));
+	expect_reset(f->vm, shut_syn(7), 8);
+	assert_true(resets_allow(&(struct resets){.per_second = 1, .second = 5}, 6));
+	assert_false(resets_allow(&(struct resets){.per_second = 1, .second = 5, .sent = 1}, 6));
+	assert_true(resets_allow(&(struct resets){.per_second = 1, .second = 5, .sent = 1},
+				 5 + 1000 * NS_PER_MS));
+}
+
+static void a_full_lane_takes_no_more(void **state)
+{
+	static struct lane lane;
+	uint8_t frame[RESET_FRAME] = {0};
+	size_t count = 0;
+
+	(void)state;
+	lane.longest = SCREEN_FRAME_MAX;
+	lane.end = 7; /* the beginning of a frame */
+	memcpy(lane.buf,
+	       "\0\0\0\x9"
+	       "abc",
+	       7);
+	lane_parse(&lane);
+	while (lane_insert(&lane, frame, sizeof(frame)))
+		count++;
+	assert_int_equal(count, (LANE_BYTES - 7) / (LANE_LENGTH + RESET_FRAME));
+	assert_int_equal(lane.end, lane.parsed + 7);
+	assert_memory_equal(lane.buf + lane.parsed,
+			    "\0\0\0\x9"
+			    "abc",
+			    7);
+	assert_int_equal(lane.ready, lane.parsed);
+}
+
 /* More connections than may be listed: the rest is counted, and nothing is lost of the sum. */
 static void a_flood_is_counted(void **state)
 {
@@ -323,6 +443,9 @@ int main(void)
 		WITH(frames_may_come_byte_by_byte),
 		WITH(a_frame_that_is_too_long_is_passed_over),
 		WITH(a_connection_is_told_once),
+		WITH(a_refused_connection_is_reset),
+		WITH(not_all_is_reset),
+		cmocka_unit_test(a_full_lane_takes_no_more),
 		WITH(a_flood_is_counted),
 		WITH(nothing_is_open_before_the_addresses_are_known),
 		WITH(a_link_that_leads_nowhere_swallows_frames),

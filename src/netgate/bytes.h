@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* A part of a frame; every byte is read through these, which know where it ends, and say 0 behind it. */
+#ifndef NETGATE_BYTES_H
+#define NETGATE_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	ETHERNET_HEADER = 14,
+	ETHERTYPE_OF_IPV4 = 0x0800,
+	ETHERTYPE_OF_ARP = 0x0806,
+	IPV4_HEADER = 20,
+	TCP_HEADER = 20,
+	TCP_FIN = 0x01,
+	TCP_SYN = 0x02,
+	TCP_RST = 0x04,
+	TCP_ACK = 0x10
+};
+
+struct bytes {
+	const uint8_t *at;
+	size_t len;
+};
+
+static inline unsigned u8(struct bytes b, size_t offset)
+{
+	return offset < b.len ? b.at[offset] : 0;
+}
+
+static inline unsigned u16(struct bytes b, size_t offset)
+{
+	return u8(b, offset) << 8 | u8(b, offset + 1);
+}
+
+static inline uint32_t u32(struct bytes b, size_t offset)
+{
+	return (uint32_t)u16(b, offset) << 16 | u16(b, offset + 2);
+}
+
+static inline struct bytes behind(struct bytes b, size_t offset)
+{
+	return offset <= b.len ? (struct bytes){b.at + offset, b.len - offset}
+			       : (struct bytes){b.at, 0};
+}
+
+#endif
