@@ -25,15 +25,21 @@ PUBLIC_LAN_LATER = "198.51.100.129"
 LINE_END = "198.51.100.65"  # the other end of a point-to-point line
 OTHERS = ("169.254.169.254", "100.64.0.1", "10.9.0.1", "172.20.0.1")
 PORT = 8080
+PORT_AFTER_END = 8081
 NAME = "service.test"
 CLONE_NEWNET = 0x40000000
 
-# Says its own address to whoever connects; answers every question for an A record with INTERNET.
+# Says its own address to whoever connects to PORT; at PORT_AFTER_END reads to the end before; answers every question for an A record with INTERNET.
 SERVICES = r"""
 import socket, socketserver, struct, sys, threading
 class Say(socketserver.BaseRequestHandler):
     def handle(self):
         self.request.sendall(b"reached " + self.request.getsockname()[0].encode() + b"\n")
+class SayAfterEnd(Say):
+    def handle(self):
+        while self.request.recv(4096):
+            pass
+        super().handle()
 class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     address_family = socket.AF_INET6
@@ -41,8 +47,8 @@ class Server(socketserver.ThreadingTCPServer):
         self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
     daemon_threads = True
-server = Server(("::", %d), Say)
-threading.Thread(target=server.serve_forever, daemon=True).start()
+for port, handler in (%d, Say), (%d, SayAfterEnd):
+    threading.Thread(target=Server(("::", port), handler).serve_forever, daemon=True).start()
 dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 dns.bind(("", 53))
 print("up", flush=True)
@@ -52,7 +58,7 @@ while True:
     answer = struct.pack("!HHHLH4s", 0xC00C, 1, 1, 60, 4, socket.inet_aton("%s"))
     count = int(data[end - 4:end - 2] == b"\0\1")
     dns.sendto(data[:2] + b"\x85\x80" + struct.pack("!HHHH", 1, count, 0, 0) + data[12:end] + answer * count, peer)
-""" % (PORT, INTERNET)
+""" % (PORT, PORT_AFTER_END, INTERNET)
 
 
 def sh(*words):
