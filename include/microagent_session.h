@@ -203,6 +203,12 @@ json_t *microagent_session_list(struct microagent *agent, struct error *err);
 int microagent_audit_read(struct microagent *agent, const char *word,
 			  int (*fn)(void *data, const char *line, size_t len, struct error *err),
 			  void *data, struct error *err);
+/* The same for telemetry.jsonl (schema/audit-telemetry.json), the guest's word, which goes with the session.
+ * ERR_NOT_FOUND where there is no such session, or where it has told nothing. */
+int microagent_audit_telemetry(struct microagent *agent, const char *word,
+			       int (*fn)(void *data, const char *line, size_t len,
+					 struct error *err),
+			       void *data, struct error *err);
 /* Whether the log is as it was written: {"ok","verdict":"open"|"closed"|"torn"|"broken","lines",
  * "badLine"?,"why"?,...} (schema/cli-audit-verify.json). ok: open or closed. A bad log is an answer, not
  * an error. */

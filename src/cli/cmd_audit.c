@@ -208,6 +208,7 @@ static const struct cli_command *const audit_commands[] = {
 	&audit_show,
 	&audit_verify_command,
 	&audit_list,
+	&cli_audit_telemetry,
 	NULL,
 };
 

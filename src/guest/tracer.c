@@ -246,7 +246,7 @@ void tracer_run(int out)
 {
 	struct error err = {0};
 
-	prctl(PR_SET_NAME, "microagent-trace");
+	prctl(PR_SET_NAME, "agent-tracer");
 	fd_close_others(&out, 1);
 	tracer.out = out;
 	if (!begin(&tracer))

@@ -49,7 +49,8 @@ static enum control_type type_of(const char *name)
 		     {"exec-started", CONTROL_EXEC_STARTED},
 		     {"exec-finished", CONTROL_EXEC_FINISHED},
 		     {"telemetry", CONTROL_TELEMETRY},
-		     {"mounted", CONTROL_MOUNTED}};
+		     {"mounted", CONTROL_MOUNTED},
+		     {"telemetry-status", CONTROL_TELEMETRY_STATUS}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (!strcmp(types[i].name, name))

@@ -25,6 +25,7 @@ enum control_type {
 	CONTROL_EXEC_FINISHED,
 	CONTROL_TELEMETRY,
 	CONTROL_MOUNTED,
+	CONTROL_TELEMETRY_STATUS,
 	CONTROL_UNKNOWN, /* of a later guest: passed over */
 };
 

@@ -187,6 +187,7 @@ static int on_message(struct control_stream *stream, const uint8_t *payload, siz
 	case CONTROL_EXEC_STARTED:
 	case CONTROL_EXEC_FINISHED:
 	case CONTROL_TELEMETRY:
+	case CONTROL_TELEMETRY_STATUS:
 		return on_said(stream, type, message, err);
 	case CONTROL_MOUNTED:
 		return on_mounted(stream, message, err);

@@ -28,7 +28,7 @@ struct control_stream_events {
 	 * breaks the stream. */
 	int (*result)(void *data, const json_t *message, struct error *err);
 	/* What the guest says of itself: CONTROL_EXEC_STARTED, CONTROL_EXEC_FINISHED,
-	 * CONTROL_TELEMETRY. As of result. NULL: nobody wants to know. */
+	 * CONTROL_TELEMETRY, CONTROL_TELEMETRY_STATUS. As of result. NULL: nobody wants to know. */
 	int (*said)(void *data, enum control_type type, const json_t *message, struct error *err);
 	/* The answer to control_stream_mount(); why: what went wrong, in the guest's words, or NULL. */
 	void (*mounted)(void *data, const char *why);

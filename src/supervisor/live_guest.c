@@ -167,6 +167,18 @@ static void on_lost(void *data, bool broken, const char *why)
 		log_line(&live->log, "%s", err.msg);
 }
 
+/* What goes beyond the commands of ours: whoever measures what that costs sets the rate to nothing. */
+static int ask_for_reports(const struct live *live, json_t *config, struct error *err)
+{
+	if (!live->audit)
+		return 0;
+	if (json_put(config, "audit", json_true(), err) < 0)
+		return -1;
+	return limit_get(LIMIT_TELEMETRY_RECORDS) > 0
+		       ? json_put(config, "telemetry", json_true(), err)
+		       : 0;
+}
+
 int live_control_begin(struct live *live, int listen_fd, const struct config *config,
 		       struct error *err)
 {
@@ -180,7 +192,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
 
 	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
-	    (live->audit && json_put(message, "audit", json_true(), err) < 0)) {
+	    ask_for_reports(live, message, err) < 0) {
 		close(listen_fd);
 		return -1;
 	}

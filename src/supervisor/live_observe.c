@@ -218,6 +218,19 @@ static void on_digest_timer(struct loop *loop, void *data)
 	tell_digest(live);
 }
 
+/* What cannot be traced is said once, so that its absence proves nothing. */
+static int take_status(struct live *live, const json_t *message, struct error *err)
+{
+	bool whole = false;
+	json_t *facts = telemetry_read_status(message, &whole, err);
+
+	if (!facts)
+		return -1;
+	live_audit_guest(live, whole ? AUDIT_INFO : AUDIT_WARNING, "telemetry", "telemetry.status",
+			 facts);
+	return 0;
+}
+
 int live_observe_said(struct live *live, enum control_type type, const json_t *message,
 		      struct error *err)
 {
@@ -227,6 +240,8 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 	if (type == CONTROL_TELEMETRY)
 		return live->observe ? take_telemetry(live, message, err)
 				     : telemetry_check(message, err);
+	if (type == CONTROL_TELEMETRY_STATUS)
+		return take_status(live, message, err);
 	facts = control_read_exec(message, type, err);
 	if (!facts)
 		return -1;

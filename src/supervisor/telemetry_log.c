@@ -32,6 +32,34 @@ int telemetry_check(const json_t *message, struct error *err)
 	return 0;
 }
 
+json_t *telemetry_read_status(const json_t *message, bool *whole, struct error *err)
+{
+	json_auto_t *own = json_incref((json_t *)(uintptr_t)message);
+	static const char *const keys[] = {"exec", "files", "writes", "network"};
+	json_auto_t *facts = json_pack("{s:s}", "origin", "guest");
+	const char *detail = NULL;
+
+	*whole = true;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		bool traced = false;
+
+		if (json_get_bool(own, "telemetry-status", keys[i], JSON_REQUIRED, &traced, err) <
+			    0 ||
+		    json_put(facts, keys[i], json_boolean(traced), err) < 0)
+			return NULL;
+		*whole &= traced;
+	}
+	if (json_get_string(own, "telemetry-status", "detail", JSON_OPTIONAL, &detail, err) < 0)
+		return NULL;
+	if (detail && strlen(detail) > 512) {
+		error_set(err, ERR_INVALID, "telemetry-status.detail is too long");
+		return NULL;
+	}
+	if (detail && json_put_string(facts, "detail", detail, err) < 0)
+		return NULL;
+	return steal_ptr(&facts);
+}
+
 void telemetry_open(struct telemetry_log *log, int dir)
 {
 	*log = (struct telemetry_log){.dir = dir, .fd = -1};

@@ -30,6 +30,9 @@ struct telemetry_log {
 
 /* The message is well formed: -1 and ERR_INVALID. */
 int telemetry_check(const json_t *message, struct error *err);
+/* Of a telemetry-status: what goes into the audit log, a new object marked as the guest's word, and whether
+ * everything is traced. ERR_INVALID for what is not as it must be. */
+json_t *telemetry_read_status(const json_t *message, bool *whole, struct error *err);
 /* dir: the workspace's. The file is made, or gone on with, when the first record comes. */
 void telemetry_open(struct telemetry_log *log, int dir);
 /* Takes the records of a checked message. On failure (no room) they count as dropped. */

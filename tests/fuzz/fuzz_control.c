@@ -52,12 +52,14 @@ static int on_result(void *data, const json_t *message, struct error *err)
 static int on_said(void *data, enum control_type type, const json_t *message, struct error *err)
 {
 	json_auto_t *facts = NULL;
+	bool whole;
 
 	if (!((struct told *)data)->readies)
 		abort();
 	if (type == CONTROL_TELEMETRY)
 		return telemetry_check(message, err);
-	facts = control_read_exec(message, type, err);
+	facts = type == CONTROL_TELEMETRY_STATUS ? telemetry_read_status(message, &whole, err)
+						 : control_read_exec(message, type, err);
 	return facts ? 0 : -1;
 }
 

@@ -20,10 +20,10 @@
 #include "guest/telemetry_batch.h"
 
 #define STAMP(serial) "audit(1700000000.250:" #serial "): "
-#define CALL(serial, key, more)                                                                    \
-	STAMP(serial)                                                                              \
-	"arch=c000003e syscall=59 success=yes exit=0 a0=ffffff9c a1=41 a2=241 a3=0 items=2 "       \
-	"ppid=10 pid=11 auid=1000 uid=1000 gid=1000 tty=(none) ses=1 comm=\"pid=99\" "             \
+#define CALL(serial, key, more)                                                              \
+	STAMP(serial)                                                                        \
+	"arch=c000003e syscall=59 success=yes exit=0 a0=ffffff9c a1=41 a2=241 a3=0 items=2 " \
+	"ppid=10 pid=11 auid=1000 uid=1000 gid=1000 tty=(none) ses=1 comm=\"pid=99\" "       \
 	"exe=\"/bin/thing\" " more " key=\"" key "\""
 
 /* What a row of records has become: JSON texts. */
@@ -89,8 +89,9 @@ static void an_exec_in_all_its_parts(void **state)
 	     STAMP(7) "argc=5 a0=\"sh\" a1=6120620A a2=\"\" a3_len=6 a3[0]=\"abc\" a3[1]=FF2264");
 	take(told, AUDIT_EXECVE, STAMP(7) " a4=\"last\"");
 	take(told, AUDIT_CWD, STAMP(7) "cwd=\"/home\"");
-	take(told, AUDIT_PATH, STAMP(7) "item=0 name=\"/bin/sh\" inode=1 dev=fe:00 mode=0100755 "
-					"nametype=NORMAL");
+	take(told, AUDIT_PATH,
+	     STAMP(7) "item=0 name=\"/bin/sh\" inode=1 dev=fe:00 mode=0100755 "
+		      "nametype=NORMAL");
 	assert_int_equal(json_array_size(told->records), 0);
 	take(told, AUDIT_EOE, STAMP(7));
 	assert_int_equal(json_array_size(told->records), 1);
@@ -144,8 +145,8 @@ static void a_gap_in_the_arguments(void **state)
 	take(told, AUDIT_EXECVE, STAMP(9) "argc=4 a0=\"a\"");
 	take(told, AUDIT_EXECVE, STAMP(9) " a2=\"c\" a3=\"d\"");
 	take(told, AUDIT_EOE, STAMP(9));
-	assert_int_equal(
-		json_array_size(json_object_get(json_array_get(told->records, 0), "argv")), 1);
+	assert_int_equal(json_array_size(json_object_get(json_array_get(told->records, 0), "argv")),
+			 1);
 	assert_true(json_is_true(json_object_get(json_array_get(told->records, 0), "truncated")));
 	take(told, AUDIT_SYSCALL, CALL(10, "exec", ""));
 	take(told, AUDIT_EOE, STAMP(10));
