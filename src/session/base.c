@@ -201,7 +201,7 @@ int base_files(const struct base *base, struct base_file out[BASE_FILES], struct
 {
 	static const struct {
 		const char *label, *key;
-	} rows[BASE_FILES] = {{"disk", "file"}, {"kernel", "path"}, {"initrd", "path"}};
+	} rows[BASE_FILES] = {{"disk", "file"}, {"kernel", "path"}};
 	struct base_file files[BASE_FILES] = {0};
 
 	for (size_t i = 0; i < BASE_FILES; i++) {

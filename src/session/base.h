@@ -55,13 +55,16 @@ void base_close(struct base *base); /* accepts BASE_NONE */
 /* The newest version of name in dir; 0: there is none. */
 unsigned base_newest(const struct state_dir *dir, const char *name);
 
-/* What of a base is a file, and where. */
+/*
+ * What of a base is a file, and where. The initrd is none of them: it carries this host's own software,
+ * which an upgrade replaces for bases old and new; metadata.json tells which it was at the sealing.
+ */
 struct base_file {
-	const char *label; /* "disk", "kernel", "initrd" */
+	const char *label; /* "disk", "kernel" */
 	char *path;
 	const char *sha256; /* as recorded */
 };
-#define BASE_FILES 3
+#define BASE_FILES 2
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err);
 void base_files_free(struct base_file files[BASE_FILES]);
 /* ERR_CONFLICT naming the first file whose digest is not the recorded one; ERR_IO where it cannot be

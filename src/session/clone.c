@@ -166,13 +166,12 @@ static json_t *make_session_config(const struct microagent_session *session,
 	return steal_ptr(&config);
 }
 
-/* The kernel and initrd that the base was sealed with. */
+/* The kernel that the base was sealed with. */
 static int take_kernel(const struct base_file files[BASE_FILES], struct make *make,
 		       struct error *err)
 {
 	make->kernel.path = strdup(files[1].path);
-	make->kernel.initrd = strdup(files[2].path);
-	return make->kernel.path && make->kernel.initrd ? 0 : error_errno(err, ENOMEM, "session");
+	return make->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
 }
 
 static int fill(struct microagent_session *session, const struct base *base,
