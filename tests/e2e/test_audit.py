@@ -241,6 +241,11 @@ def test_telemetry_and_a_guest_that_says_too_much(place):
     guest = Guest(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_GUEST_LINES": "10",
                               "MICROAGENT_TEST_LIMIT_TELEMETRY_DIGEST_MS": "100",
                               "MICROAGENT_TEST_LIMIT_TELEMETRY_BYTES": "1000"})
+    guest.say({"type": "telemetry-status", "format": 1, "exec": False, "files": False, "writes": True, "network": False,
+               "detail": "this kernel has no audit"})
+    wait_until(lambda: events(place, guest.name, "telemetry.status"), "what is not traced")
+    status, = events(place, guest.name, "telemetry.status")
+    assert status["severity"] == "WARNING" and status["data"]["detail"] == "this kernel has no audit"
     records = [{"event": "exec", "pid": 7, "argv": ["true"]}, {"event": "connect", "to": "1.2.3.4:80"}]
     guest.say({"type": "telemetry", "format": 1, "records": records, "lost": 3})
     wait_until(lambda: events(place, guest.name, "telemetry.digest"), "a digest")
