@@ -205,11 +205,7 @@ static const struct cli_command audit_list = {
 };
 
 static const struct cli_command *const audit_commands[] = {
-	&audit_show,
-	&audit_verify_command,
-	&audit_list,
-	&cli_audit_telemetry,
-	NULL,
+	&audit_show, &audit_verify_command, &audit_list, &cli_audit_telemetry, NULL,
 };
 
 const struct cli_command cli_audit = {

@@ -19,10 +19,10 @@ struct file_op {
 };
 
 static const struct file_op ops[REQUEST_KIND_COUNT] = {
-	[REQUEST_COPYOUT] = {ROLE_COPYOUT, answer_copyout, LIMIT_COPYOUT_BYTES},
-	[REQUEST_WRITE] = {ROLE_WRITE, answer_write, LIMIT_FRAME_BYTES},
+	[REQUEST_COPYOUT] = {ROLE_COPYOUT, answer_copyout, LIMIT_COPYOUT_BYTES, false},
+	[REQUEST_WRITE] = {ROLE_WRITE, answer_write, LIMIT_FRAME_BYTES, false},
 	[REQUEST_LIST] = {ROLE_LIST, answer_list, LIMIT_LIST_BYTES, true},
-	[REQUEST_STAT] = {ROLE_STAT, answer_stat, LIMIT_FRAME_BYTES},
+	[REQUEST_STAT] = {ROLE_STAT, answer_stat, LIMIT_FRAME_BYTES, false},
 };
 
 size_t call_file_room(const struct call *call)

@@ -98,7 +98,9 @@ static void look_at_vmm(struct live *live)
 		return;
 	}
 	json_array_foreach(found, i, item)
+	{
 		live_audit(live, AUDIT_CRITICAL, "vmm", "vmm.unexpected", json_incref(item));
+	}
 }
 
 static void on_look(struct loop *loop, void *data)

@@ -118,7 +118,7 @@ static void on_events(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct watch_opens *watch = data;
 	struct fanotify_event_metadata buffer[64];
-	const struct fanotify_event_metadata *event = buffer;
+	struct fanotify_event_metadata *event = buffer; /* the macros want it so */
 	ssize_t left = read(fd, buffer, sizeof(buffer));
 
 	(void)loop;

@@ -36,7 +36,7 @@ static void on_done(void *data, const struct kaudit_event *event)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const unsigned types[] = {AUDIT_SYSCALL, AUDIT_EXECVE,  AUDIT_CWD, AUDIT_PATH,
+	static const unsigned types[] = {AUDIT_SYSCALL, AUDIT_EXECVE,	AUDIT_CWD, AUDIT_PATH,
 					 AUDIT_OPENAT2, AUDIT_SOCKADDR, AUDIT_EOE, AUDIT_USER};
 	struct telemetry_batch batch = {0};
 	struct kaudit_events events = {.done = on_done, .data = &batch};
