@@ -146,10 +146,13 @@ void live_observe_begin(struct live *live, const struct config *config)
 	live->observe->observed = json_array();
 	live->observe->unobserved = json_array();
 	telemetry_open(&live->observe->telemetry, live->ws.fd);
-	json_array_foreach(config->shares, i, share) live_observe_share(
-		live, json_string_value(json_object_get(share, "path")),
-		json_string_value(json_object_get(share, "mountpoint")),
-		strcmp(json_string_value(json_object_get(share, "mode")) ?: "", "ro") == 0);
+	json_array_foreach(config->shares, i, share)
+	{
+		live_observe_share(
+			live, json_string_value(json_object_get(share, "path")),
+			json_string_value(json_object_get(share, "mountpoint")),
+			strcmp(json_string_value(json_object_get(share, "mode")) ?: "", "ro") == 0);
+	}
 	begin_watches(live, config);
 }
 
