@@ -45,8 +45,9 @@ struct make {
 	struct cache_image image;
 	struct state_dir dir;
 	struct workspace ws;
+	char *name;
 	char *rootfs;
-	int mark;  /* -1: none */
+	int mark;  /* that it is in the making; -1: none */
 	bool runs; /* once, for its command: an image that names no entrypoint still has one */
 };
 #define MAKE_NONE                                               \
@@ -57,7 +58,8 @@ struct make {
  * is left. */
 int make_begin(const struct microagent *agent, const char *name, const struct microagent_spec *spec,
 	       struct make *out, struct error *err);
-/* Makes <stateDir>/<name> with nothing in it. Like make_begin(), on failure nothing is left. */
+/* Makes <stateDir>/<name> with nothing in it. Like make_begin(), on failure nothing is left. What others
+ * left in the making is not looked for. */
 int make_empty(const struct microagent *agent, const char *name, struct make *out,
 	       struct error *err);
 /* Copies a disk to a new file; where the source's digest is known, the copy's is too. */
@@ -77,15 +79,28 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
 int archives_check(const json_t *config, struct error *err);
 /* The supervisor has recorded the workspace: it is no longer in the making. */
 void make_done(struct make *make);
+/* The same, but it stays marked as in the making for as long as the returned descriptor is open, and
+ * until making_unmark(). */
+int make_done_marked(struct make *make);
 /* Removes the directory again, if nothing lives in it. */
 void make_undo(struct make *make);
 void make_free(struct make *make); /* accepts MAKE_NONE */
 
 /* ---- making.c: what a killed maker left ------------------------------------------------------ */
 
-/* Marks ws as in the making for as long as the returned descriptor is open. */
-int making_mark(const struct workspace *ws, struct error *err);
-void making_unmark(const struct workspace *ws);
+/* Marks <dir>/<id>, which need not be there yet, as in the making for as long as the returned
+ * descriptor is open. ERR_CONFLICT: another process makes it just now. */
+int making_mark(const struct state_dir *dir, const char *id, struct error *err);
+void making_unmark(const struct state_dir *dir, const char *id);
+/* The second mark, in the directory: it is its maker's, and may be removed. */
+int making_own(const struct workspace *ws, struct error *err);
+void making_disown(const struct workspace *ws);
+/* Calls fn for each whose maker died, holding its mark, which goes when fn returns 0. */
+typedef int making_fn(const struct state_dir *dir, const char *id, void *data);
+void making_each_abandoned(const struct state_dir *dir, making_fn *fn, void *data);
+/* Removes what is there of one, unless it has been recorded or is not its maker's. -1: it is still
+ * there. */
+int making_remove(const struct state_dir *dir, const char *id);
 /* Removes what was in the making when its maker died. */
 void making_sweep(const struct state_dir *dir);
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,26 +20,39 @@
 
 #define ROOTFS "rootfs.ext4"
 
+/* While it is held, so that nobody's new mark of the same name goes. */
+static void drop_mark(struct make *make)
+{
+	if (make->mark < 0)
+		return;
+	making_unmark(&make->dir, make->name);
+	close(steal_fd(&make->mark));
+}
+
 void make_free(struct make *make)
 {
 	cache_kernel_free(&make->kernel);
 	cache_image_free(&make->image);
+	drop_mark(make);
 	if (make->ws.id)
 		workspace_close(&make->ws);
+	free(make->name);
 	if (make->dir.path)
 		state_dir_close(&make->dir);
 	free(make->rootfs);
-	if (make->mark >= 0)
-		close(make->mark);
 	*make = (struct make)MAKE_NONE;
 }
 
 void make_done(struct make *make)
 {
-	if (make->mark < 0)
-		return;
-	making_unmark(&make->ws);
-	close(steal_fd(&make->mark));
+	making_disown(&make->ws);
+	drop_mark(make);
+}
+
+int make_done_marked(struct make *make)
+{
+	making_disown(&make->ws);
+	return steal_fd(&make->mark);
 }
 
 void make_undo(struct make *make)
@@ -128,11 +142,13 @@ int clone_with_digest(int from, int dir, const char *name, struct error *err)
 /* Nothing lists it yet: marked as in the making. */
 static int make_marked(const char *name, struct make *make, struct error *err)
 {
-	making_sweep(&make->dir);
-	if (make_directory(name, make, err) < 0)
+	make->name = strdup(name);
+	if (!make->name)
+		return error_errno(err, ENOMEM, "%s", name);
+	make->mark = making_mark(&make->dir, name, err);
+	if (make->mark < 0 || make_directory(name, make, err) < 0)
 		return -1;
-	make->mark = making_mark(&make->ws, err);
-	return make->mark < 0 ? -1 : 0;
+	return making_own(&make->ws, err);
 }
 
 static int open_image(const struct make *make, struct error *err)
@@ -179,8 +195,10 @@ static int begin(const struct microagent *agent, const char *name,
 		if (image < 0)
 			return -1;
 	}
-	if (state_dir_open(agent->state_path, true, &make->dir, err) < 0 ||
-	    make_marked(name, make, err) < 0)
+	if (state_dir_open(agent->state_path, true, &make->dir, err) < 0)
+		return -1;
+	making_sweep(&make->dir);
+	if (make_marked(name, make, err) < 0)
 		return -1;
 	return spec->no_disk ? 0 : clone_disk(image, make, err);
 }

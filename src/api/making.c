@@ -2,9 +2,15 @@
 /*
  * Directories in the making. Between mkdir and the supervisor's first record there is a directory
  * with a clone of the image in it and nothing that lists it; a clone can take seconds, and a process
- * that is killed meanwhile cannot clean up. So its maker leaves a mark, and holds a lock on it that
- * goes when the process does. Whoever makes the next workspace removes what is marked and held by
- * nobody. Directories without the mark are never touched, whatever they hold.
+ * that is killed meanwhile cannot clean up. So its maker leaves a mark with a lock on it that goes
+ * when the process does, and whoever makes the next workspace removes what is marked and held by
+ * nobody.
+ *
+ * The locked marks are in one place, .locks/.making/<id>, each set before its directory is made: to
+ * find what is abandoned costs the same however many workspaces there are. What may be removed is
+ * said by a second mark, a file in the directory itself, because the first one may also stand for a
+ * maker that found its name taken by something else. Directories without it are never touched, whatever
+ * they hold.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,55 +22,130 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-#define MARK WORKSPACE_MAKING
-#define MARK_UNLOCKED WORKSPACE_MAKING ".new"
+#define MARKS ".locks/.making"
 
-int making_mark(const struct workspace *ws, struct error *err)
+static int open_marks(const struct state_dir *dir, struct error *err)
 {
-	autoclose int fd = openat(ws->fd, MARK_UNLOCKED,
-				  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	static const char *const levels[] = {".locks", MARKS};
+	int fd;
 
-	/* It gets its name when it is locked: a sweep in between would take it for abandoned. */
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
-	    renameat(ws->fd, MARK_UNLOCKED, ws->fd, MARK) < 0)
-		return error_errno(err, errno, "%s/%s/" MARK, ws->dir->path, ws->id);
-	return steal_fd(&fd);
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
+		if (mkdirat(dir->fd, levels[i], 0700) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "%s/%s", dir->path, levels[i]);
+	fd = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? error_errno(err, errno, "%s/" MARKS, dir->path) : fd;
 }
 
-void making_unmark(const struct workspace *ws)
+/* A lock belongs to a file and not to its name: one that lost its name meanwhile marks nothing. */
+static bool has_the_name(int fd, int marks, const char *id)
 {
-	unlinkat(ws->fd, MARK, 0);
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && fstatat(marks, id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/* Marked, and its maker is gone. A recorded workspace is one, even if the mark was left. */
-static bool is_abandoned(int fd)
+int making_mark(const struct state_dir *dir, const char *id, struct error *err)
 {
-	autoclose int mark = openat(fd, MARK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
+	for (;;) {
+		autoclose int marks = open_marks(dir, err);
+		autoclose int fd = -1;
 
-	if (mark < 0 || flock(mark, LOCK_EX | LOCK_NB) < 0)
-		return false;
-	return fstatat(fd, "workspace.json", &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT &&
-	       fstatat(fd, "lease", &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+		if (marks < 0)
+			return -1;
+		fd = openat(marks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno == ENOENT) /* the last mark went, and the directory with it */
+			continue;
+		if (fd < 0)
+			return error_errno(err, errno, "%s/" MARKS "/%s", dir->path, id);
+		if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+			return error_set(err, ERR_CONFLICT,
+					 "%s/%s is being made by another command just now: choose "
+					 "another name",
+					 dir->path, id);
+		if (has_the_name(fd, marks, id))
+			return steal_fd(&fd);
+	}
 }
 
-void making_sweep(const struct state_dir *dir)
+int making_own(const struct workspace *ws, struct error *err)
 {
-	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose int fd = openat(ws->fd, WORKSPACE_MAKING,
+				  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? error_errno(err, errno, "%s/%s/" WORKSPACE_MAKING, ws->dir->path, ws->id)
+		      : 0;
+}
+
+void making_disown(const struct workspace *ws)
+{
+	unlinkat(ws->fd, WORKSPACE_MAKING, 0);
+}
+
+void making_unmark(const struct state_dir *dir, const char *id)
+{
+	autoclose int marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (marks >= 0)
+		unlinkat(marks, id, 0);
+	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* if it was the last one */
+}
+
+/* --- what nobody makes any more ------------------------------------------------------------------- */
+
+static void look_at_mark(const struct state_dir *dir, int marks, const char *id, making_fn *fn,
+			 void *data)
+{
+	autoclose int fd = openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !has_the_name(fd, marks, id))
+		return;
+	if (fn(dir, id, data) == 0)
+		making_unmark(dir, id);
+}
+
+void making_each_abandoned(const struct state_dir *dir, making_fn *fn, void *data)
+{
+	autoclose int marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int own = marks >= 0 ? openat(marks, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
 	const struct dirent *entry;
 
 	if (own >= 0 && !entries)
 		close(own);
-	while (entries && (entry = readdir(entries))) {
-		autoclose int fd = -1;
+	while (entries && (entry = readdir(entries)))
+		if (microagent_check_name(entry->d_name, NULL) == 0)
+			look_at_mark(dir, marks, entry->d_name, fn, data);
+}
 
-		if (microagent_check_name(entry->d_name, NULL) < 0)
-			continue;
-		fd = openat(dir->fd, entry->d_name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		/* What cannot be removed now is tried again by the next one. */
-		if (fd >= 0 && is_abandoned(fd))
-			path_remove_tree_at(dir->fd, entry->d_name, NULL);
-	}
+static bool is_there(int fd, const char *file)
+{
+	struct stat st;
+
+	return fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+int making_remove(const struct state_dir *dir, const char *id)
+{
+	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	/* A recorded workspace is one, even if the mark was left. */
+	if (is_there(fd, WORKSPACE_MAKING) && !is_there(fd, "workspace.json") &&
+	    !is_there(fd, "lease"))
+		return path_remove_tree_at(dir->fd, id, NULL);
+	unlinkat(dir->fd, id, AT_REMOVEDIR); /* only if nothing came into it */
+	return 0;
+}
+
+static int remove_abandoned(const struct state_dir *dir, const char *id, void *data)
+{
+	(void)data;
+	return making_remove(dir, id);
+}
+
+void making_sweep(const struct state_dir *dir)
+{
+	making_each_abandoned(dir, remove_abandoned, NULL);
 }

@@ -59,22 +59,34 @@ static bool exists(const struct rig *rig, const char *name)
 static void killed_maker(const struct rig *rig, const char *name)
 {
 	struct workspace ws = {.fd = -1};
-	pid_t pid;
+	pid_t pid = fork();
 	int status;
 
-	assert_int_equal(workspace_open(&rig->dir, name, true, &ws, NULL), 0);
-	pid = fork();
 	if (pid == 0)
-		_exit(making_mark(&ws, NULL) < 0);
+		_exit(making_mark(&rig->dir, name, NULL) < 0 ||
+		      workspace_open(&rig->dir, name, true, &ws, NULL) < 0 ||
+		      making_own(&ws, NULL) < 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	workspace_close(&ws);
+}
+
+/* As one that finds its name taken. */
+static void killed_before_mkdir(const struct rig *rig, const char *name)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(making_mark(&rig->dir, name, NULL) < 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static void test_only_the_abandoned_goes(void **state)
 {
 	struct rig *rig = *state;
 	struct workspace mine = {.fd = -1};
+	struct error err = {0};
 	int mark;
 
 	killed_maker(rig, "dead");
@@ -85,21 +97,32 @@ static void test_only_the_abandoned_goes(void **state)
 	touch(rig, "alive/lease");
 	assert_int_equal(mkdirat(rig->dir.fd, "notes", 0700), 0);
 	touch(rig, "notes/rootfs.ext4");
-	assert_int_equal(workspace_open(&rig->dir, "making", true, &mine, NULL), 0);
-	mark = making_mark(&mine, NULL);
+	killed_before_mkdir(rig, "notes");
+	killed_before_mkdir(rig, "nothing");
+	killed_before_mkdir(rig, "empty");
+	assert_int_equal(mkdirat(rig->dir.fd, "empty", 0700), 0);
+	mark = making_mark(&rig->dir, "making", &err);
 	assert_true(mark >= 0);
+	assert_int_equal(workspace_open(&rig->dir, "making", true, &mine, NULL), 0);
+	assert_int_equal(making_own(&mine, NULL), 0);
+	assert_int_equal(making_mark(&rig->dir, "making", &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
 
 	making_sweep(&rig->dir);
 	assert_false(exists(rig, "dead"));
 	assert_true(exists(rig, "recorded/workspace.json"));
 	assert_true(exists(rig, "alive/lease"));
 	assert_true(exists(rig, "notes/rootfs.ext4"));
+	assert_false(exists(rig, "empty"));
 	assert_true(exists(rig, "making"));
+	assert_true(exists(rig, ".locks/.making/making"));
 
-	making_unmark(&mine);
+	making_disown(&mine);
+	making_unmark(&rig->dir, "making");
 	close(mark);
 	making_sweep(&rig->dir);
 	assert_true(exists(rig, "making"));
+	assert_false(exists(rig, ".locks/.making"));
 	workspace_close(&mine);
 }
 
@@ -113,6 +136,7 @@ static void test_links_are_not_followed(void **state)
 	assert_non_null(mkdtemp(target));
 	fd = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(symlinkat(target, rig->dir.fd, "link"), 0);
+	killed_before_mkdir(rig, "link");
 	close(openat(fd, ".making", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	making_sweep(&rig->dir);
 	assert_int_equal(faccessat(fd, ".making", F_OK, 0), 0);
