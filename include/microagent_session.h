@@ -113,7 +113,10 @@ int microagent_session_clone_base(struct microagent *agent,
 /* Boots it; returns when the first command would succeed. On failure the session stays as it is,
  * for microagent_session_destroy(). */
 int microagent_session_boot(struct microagent_session *session, struct error *err);
-/* Both; on failure nothing of it is left. */
+/* Both, or one that is ready: where a pool of the base is kept (microagent_pool_set()) and what spec asks
+ * for is what its sessions have, one of them is claimed. On failure nothing of it is left; also not when
+ * the caller is killed meanwhile: what it was making is removed by the next one, or by
+ * microagent_session_gc(). */
 int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
 			      struct microagent_session **out, struct error *err);
 /* One that was made before, by whomever. ERR_NOT_FOUND. */
@@ -185,13 +188,49 @@ void microagent_session_close(struct microagent_session *session);
 /* "session-2026-05-10T14-22-00Z-a7f3"; lives as long as the handle. */
 const char *microagent_session_name(const struct microagent_session *session);
 /* {"name","path","base","source":"new"|"pool","clone":"reflink"|"overlay","createdAt",
- * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?}} (schema/session.json); timings in milliseconds, of what this handle
- * has done. A new reference; NULL: no memory. */
+ * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}} (schema/session.json);
+ * timings in milliseconds, of what this handle has done. A new reference; NULL: no memory. */
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
 /* {"sessions":[...]}: of each the above without timings, with "state" and "observedAt", and "share" where
- * it has a directory, by name. One
- * whose record is damaged is listed with "error". */
+ * it has a directory, by name. One whose record is damaged is listed with "error", and one that waits in
+ * a pool with "pooled":true. */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
+/* Finds what a crash or a reboot has left, and removes it or records it as what it is now:
+ * {"removed":[{"name","why"}],"adopted":[{"name","why"}]}; names of sessions, and of bases for their
+ * pools. What a living process is making, and directories that are no sessions, are left alone. */
+json_t *microagent_session_gc(struct microagent *agent, struct error *err);
+
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+/* Start from {0}. */
+struct microagent_pool_spec {
+	const char *base;	/* required; NAME is the newest version, and stays that one */
+	int64_t size;		/* sessions that are kept ready; at least 1 */
+	int64_t memory_mib;	/* of each; 0: the base's */
+	int64_t cpus;		/* 0: the base's */
+	const char *network;	/* "nat" or "isolated"; NULL: nat */
+};
+
+/*
+ * Keeps that many sessions of a base booted and tried, for microagent_session_create() to hand out.
+ * Returns at once: a process in the background makes them one after the other, with processors and
+ * disks that nobody else wants, none within two seconds of a claim and none that the host has no room
+ * for; what it has to say is in <state>/pool/<base>/filler.log. Sessions beyond the size, and those of
+ * another kind than is asked for now, are destroyed. ERR_INVALID for more than the host can ever have.
+ */
+int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec,
+			struct error *err);
+/* {"pools":[{"base","size","ready","filling"}]}, by base; filling: a process is at work on it. */
+json_t *microagent_pool_status(struct microagent *agent, struct error *err);
+/* Keeps none any more: returns when the process in the background and every session that waited are
+ * gone. Those that were claimed stay. word: a base, NAME for all its versions; NULL: all pools.
+ * ERR_NOT_FOUND. */
+int microagent_pool_drain(struct microagent *agent, const char *word, struct error *err);
+/* What that process does, until the pool of the base NAME-vN is full; success at once where it is being
+ * filled already. The calling process becomes idle and stays so. lock_fd: -1; or the pool's lock, held
+ * already by who has started this process, and closed by this call. */
+int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd,
+			 struct error *err);
 
 /* ---- audit logs ---------------------------------------------------------------------------- */
 

@@ -154,6 +154,14 @@
 	X(RESOLVED_MS, 5000, "ms", "age at which a target's addresses are looked up anew")         \
 	X(PROBE_KEPT_MS, 1000, "ms", "readiness as observed last is answered again")               \
 	X(MEDIATION_PROBE_MS, 1000, "ms", "connection by which inspect knows mediationReady")      \
+	X(POOL_MEMBERS_PER_CPU, 8, "sessions", "in all pools together, for each processor online") \
+	X(POOL_FREE_MIB, 1024, "MiB",                                                              \
+	  "available on the host, without swap, beside the next member of a pool")                 \
+	X(POOL_OVERHEAD_MIB, 128, "MiB", "of a member beyond its guest's memory")                  \
+	X(POOL_QUIET_MS, 2000, "ms", "without a claim before a member of a pool is started")       \
+	X(POOL_ROOM_MS, 5000, "ms", "between two looks for room for the next member")              \
+	X(POOL_FAILURES, 3, "members", "in a row that fail before a pool's filler gives up")       \
+	X(POOL_LOG_BYTES, 262144, "bytes", "filler.log; it begins anew above it")                  \
 	X(STATE_FREE_BYTES, 16777216, "bytes", "free space below which start is refused")
 
 enum limit {

@@ -89,6 +89,13 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 
 /* --- list --------------------------------------------------------------------------------------- */
 
+static const char *detail_of(const json_t *session)
+{
+	if (json_is_true(json_object_get(session, "pooled")))
+		return "waits in the pool";
+	return text_of(session, "error");
+}
+
 static int print_list(const json_t *sessions, struct error *err)
 {
 	static const char *const heads[] = {"NAME",  "BASE",  "STATE", "SOURCE",
@@ -106,7 +113,7 @@ static int print_list(const json_t *sessions, struct error *err)
 			text_of(session, "name"),  text_of(session, "base"),
 			text_of(session, "state"), text_of(session, "source"),
 			text_of(session, "clone"), text_of(share, "path"),
-			text_of(session, "error"),
+			detail_of(session),
 		};
 
 		if (cli_table_row(&table, cells, err) < 0)
@@ -323,7 +330,8 @@ static const struct cli_command session_destroy = {
 
 static const struct cli_command *const session_commands[] = {
 	&session_create, &session_list,	 &session_exec,	   &session_stream,
-	&session_shell,	 &session_share, &session_destroy, NULL,
+	&session_shell,	 &session_share, &session_destroy, &session_gc,
+	NULL,
 };
 
 const struct cli_command cli_session = {

@@ -40,6 +40,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_kernel,
 	&cli_image,
 	&cli_base,
+	&cli_pool,
 	&cli_version,
 	&cli_help,
 	NULL,

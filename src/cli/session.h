@@ -5,6 +5,6 @@
 
 #include "cli/cli.h"
 
-extern const struct cli_command session_stream, session_share;
+extern const struct cli_command session_stream, session_share, session_gc;
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
-#include "session/base.h"
+#include "session/pool.h"
 
 void base_set_immutable(int dir, const char *file, bool on)
 {
@@ -164,6 +164,22 @@ json_t *microagent_base_verify(struct microagent *agent, const char *word, struc
 
 /* --- delete ------------------------------------------------------------------------------------- */
 
+/* Its sessions are in the list below, but there may be none yet. */
+static int refuse_pool(const struct microagent *agent, const struct base *base, struct error *err)
+{
+	auto_pool struct pool pool = POOL_NONE;
+	struct pool_record record;
+	struct error why = {0};
+
+	if ((pool_open(agent->state_path, base->name.full, &pool, &why) < 0 ||
+	     pool_read(&pool, &record, &why) < 0) &&
+	    why.code == ERR_NOT_FOUND)
+		return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "a pool of base %s is kept: `microagent pool drain --base %s` first",
+			 base->name.full, base->name.full);
+}
+
 /* A session that is made of the base; its record says so. */
 static int refuse_used(struct microagent *agent, const struct base *base, struct error *err)
 {
@@ -217,7 +233,7 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 				 "NAME-vN is deleted",
 				 word);
 	if (base_open(agent, word, BASE_EXCLUSIVE, &base, err) < 0 ||
-	    refuse_used(agent, &base, err) < 0 ||
+	    refuse_pool(agent, &base, err) < 0 || refuse_used(agent, &base, err) < 0 ||
 	    state_sub_open(agent, BASES_DIR, false, &dir, err) < 0)
 		return -1;
 	status = remove_bundle(&dir, &base, err);

@@ -102,7 +102,8 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 }
 
 static int write_record(struct microagent_session *session, const struct base *base,
-			const struct workspace *ws, const char *method, const json_t *config,
+			const struct workspace *ws, const char *source, const char *method,
+			const json_t *config,
 			struct error *err)
 {
 	char now[CLOCK_TEXT];
@@ -110,7 +111,7 @@ static int write_record(struct microagent_session *session, const struct base *b
 
 	clock_rfc3339(clock_real_ns(), now);
 	record = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s}", "format", 1, "name", session->name, "base",
-			   base->name.full, "createdAt", now, "source", "new", "clone", method);
+			   base->name.full, "createdAt", now, "source", source, "clone", method);
 	if (!record)
 		return error_errno(err, ENOMEM, "session");
 	if (session_share_record(record, config, err) < 0 ||
@@ -140,6 +141,16 @@ static int64_t number_of(const struct base *base, const char *key)
 	return json_integer_value(json_object_get(base->metadata, key));
 }
 
+int64_t session_memory(const struct base *base, const struct microagent_session_spec *spec)
+{
+	return spec->memory_mib ? spec->memory_mib : number_of(base, "memoryMiB");
+}
+
+int64_t session_cpus(const struct base *base, const struct microagent_session_spec *spec)
+{
+	return spec->cpus ? spec->cpus : number_of(base, "cpuCount");
+}
+
 static json_t *make_session_config(const struct microagent_session *session,
 				   const struct base *base,
 				   const struct microagent_session_spec *spec,
@@ -151,8 +162,8 @@ static json_t *make_session_config(const struct microagent_session *session,
 		.network = spec->network,
 		.network_interface = spec->network_interface,
 		.allow = spec->allow,
-		.memory_mib = spec->memory_mib ? spec->memory_mib : number_of(base, "memoryMiB"),
-		.cpus = spec->cpus ? spec->cpus : number_of(base, "cpuCount"),
+		.memory_mib = session_memory(base, spec),
+		.cpus = session_cpus(base, spec),
 		.publish = spec->publish,
 		.mediation = spec->mediation,
 		.mediation_optional = spec->mediation_optional,
@@ -175,7 +186,7 @@ static int take_kernel(const struct base_file files[BASE_FILES], struct make *ma
 }
 
 static int fill(struct microagent_session *session, const struct base *base,
-		const struct microagent_session_spec *spec,
+		const struct microagent_session_spec *spec, const char *source,
 		const struct base_file files[BASE_FILES], struct make *make, json_t **config,
 		struct error *err)
 {
@@ -191,15 +202,15 @@ static int fill(struct microagent_session *session, const struct base *base,
 	if (!make->rootfs || take_kernel(files, make, err) < 0)
 		return -1;
 	made = make_session_config(session, base, spec, make, layered ? files[0].path : NULL, err);
-	if (!made || write_record(session, base, &make->ws, method, made, err) < 0)
+	if (!made || write_record(session, base, &make->ws, source, method, made, err) < 0)
 		return -1;
 	*config = steal_ptr(&made);
 	return 0;
 }
 
 int session_clone(struct microagent_session *session, const struct base *base,
-		  const struct microagent_session_spec *spec, struct make *make, json_t **config,
-		  struct error *err)
+		  const struct microagent_session_spec *spec, const char *source, struct make *make,
+		  json_t **config, struct error *err)
 {
 	struct base_file files[BASE_FILES];
 	struct state_dir sessions;
@@ -212,7 +223,7 @@ int session_clone(struct microagent_session *session, const struct base *base,
 	if (base_check(base, err) < 0 || base_files(base, files, err) < 0)
 		return -1;
 	status = make_empty(session->agent, session->id, make, err);
-	if (status == 0 && fill(session, base, spec, files, make, config, err) < 0) {
+	if (status == 0 && fill(session, base, spec, source, files, make, config, err) < 0) {
 		make_undo(make);
 		make_free(make);
 		status = -1;

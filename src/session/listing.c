@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "session/session.h"
+#include "session/pool.h"
 
 static const char *const record_keys[] = {"base", "source", "clone", "createdAt", "share"};
 
@@ -37,7 +37,8 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	    put_record(out, session->record, err) < 0 ||
 	    json_put(out, "timings", timings, err) < 0 ||
 	    put_timing(timings, "cloneMs", session->clone_ms, err) < 0 ||
-	    put_timing(timings, "bootMs", session->boot_ms, err) < 0)
+	    put_timing(timings, "bootMs", session->boot_ms, err) < 0 ||
+	    put_timing(timings, "claimMs", session->claim_ms, err) < 0)
 		return NULL;
 	return steal_ptr(&out);
 }
@@ -56,8 +57,21 @@ static int add_share(const struct workspace *ws, json_t *entry, struct error *er
 	return json_is_object(share) ? json_put(entry, "share", session_share_told(share), err) : 0;
 }
 
+/* It waits in the pool that it was made for. */
+static bool is_pooled(const char *state, const char *id, const json_t *record)
+{
+	const char *source = json_string_value(json_object_get(record, "source"));
+	const char *base = json_string_value(json_object_get(record, "base"));
+	auto_pool struct pool pool = POOL_NONE;
+	char name[SESSION_NAME_ROOM];
+
+	return strcmp(source, SESSION_POOL) == 0 && session_name_of_id(id, name) &&
+	       pool_open(state, base, &pool, NULL) == 0 && pool_has(&pool, POOL_READY, name);
+}
+
 /* A damaged record is an entry that says so, as a damaged workspace is. */
-static int add_record(const struct state_dir *dir, const char *id, json_t *entry, struct error *err)
+static int add_record(const char *state, const struct state_dir *dir, const char *id, json_t *entry,
+		      struct error *err)
 {
 	json_auto_t *record = NULL;
 	struct error why = {0};
@@ -71,6 +85,9 @@ static int add_record(const struct state_dir *dir, const char *id, json_t *entry
 		}
 		workspace_close(&ws);
 	}
+	if (record && is_pooled(state, id, record) &&
+	    json_put(entry, "pooled", json_true(), err) < 0)
+		return -1;
 	if (record)
 		return put_record(entry, record, err);
 	if (json_object_get(entry, "error"))
@@ -79,8 +96,8 @@ static int add_record(const struct state_dir *dir, const char *id, json_t *entry
 }
 
 /* Of a workspace the part that is told of a session; foreign ones are passed over. */
-static int add_session(const struct state_dir *dir, const json_t *workspace, json_t *list,
-		       struct error *err)
+static int add_session(const char *state, const struct state_dir *dir, const json_t *workspace,
+		       json_t *list, struct error *err)
 {
 	static const char *const keys[] = {"state", "observedAt", "memoryMiB", "cpuCount", "error"};
 	const char *id = json_string_value(json_object_get(workspace, "name"));
@@ -97,12 +114,13 @@ static int add_session(const struct state_dir *dir, const json_t *workspace, jso
 		if (value && json_put(entry, keys[i], json_incref(value), err) < 0)
 			return -1;
 	}
-	if (add_record(dir, id, entry, err) < 0)
+	if (add_record(state, dir, id, entry, err) < 0)
 		return -1;
 	return json_array_append(list, entry) == 0 ? 0 : error_errno(err, ENOMEM, "sessions");
 }
 
-static int fill_list(struct microagent *sessions, json_t *list, struct error *err)
+static int fill_list(const char *state, struct microagent *sessions, json_t *list,
+		     struct error *err)
 {
 	json_auto_t *answer = microagent_list(sessions, err);
 	const json_t *workspace;
@@ -119,7 +137,7 @@ static int fill_list(struct microagent *sessions, json_t *list, struct error *er
 	json_array_foreach(json_object_get(answer, "workspaces"), i, workspace)
 	{
 		if (status == 0)
-			status = add_session(&dir, workspace, list, err);
+			status = add_session(state, &dir, workspace, list, err);
 	}
 	state_dir_close(&dir);
 	return status;
@@ -129,7 +147,7 @@ json_t *microagent_session_list(struct microagent *agent, struct error *err)
 {
 	struct microagent *sessions = sessions_agent(agent, err);
 	json_auto_t *list = json_array();
-	int status = sessions ? fill_list(sessions, list, err) : -1;
+	int status = sessions ? fill_list(agent->state_path, sessions, list, err) : -1;
 
 	microagent_close(sessions);
 	return status == 0 ? json_pack("{s:O}", "sessions", list) : NULL;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "session/session.h"
@@ -26,4 +29,14 @@ struct microagent *sessions_agent(const struct microagent *agent, struct error *
 	if (sessions)
 		microagent_on_wait(sessions, agent->wait_fn, agent->wait_data);
 	return sessions;
+}
+
+char *state_of_sessions(const struct microagent *sessions, struct error *err)
+{
+	size_t len = strlen(sessions->state_path) - strlen("/" SESSIONS_DIR);
+	char *state = strndup(sessions->state_path, len);
+
+	if (!state)
+		error_errno(err, ENOMEM, "session");
+	return state;
 }

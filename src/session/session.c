@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "session/base.h"
+#include "session/pool.h"
 
 static double ms_since(uint64_t began_ns)
 {
@@ -19,17 +19,17 @@ void microagent_session_close(struct microagent_session *session)
 	if (!session)
 		return;
 	microagent_guest_close(session->guest);
+	session_made(session);
 	microagent_close(session->agent);
 	json_decref(session->record);
 	pthread_mutex_destroy(&session->life);
 	free(session);
 }
 
-static void close_session(struct microagent_session **session)
+void session_close(struct microagent_session **session)
 {
 	microagent_session_close(*session);
 }
-#define auto_session __attribute__((cleanup(close_session)))
 
 const char *microagent_session_name(const struct microagent_session *session)
 {
@@ -44,6 +44,7 @@ static struct microagent_session *session_new(const struct microagent *agent, st
 		error_errno(err, ENOMEM, "session");
 		return NULL;
 	}
+	session->mark = -1;
 	pthread_mutex_init(&session->life, NULL);
 	session->agent = sessions_agent(agent, err);
 	if (session->agent)
@@ -58,14 +59,24 @@ static void set_name(struct microagent_session *session, const char *name)
 	snprintf(session->id, sizeof(session->id), "%s" SESSION_SUFFIX, name);
 }
 
+struct microagent_session *session_handle(const struct microagent *agent, const char *name,
+					  struct error *err)
+{
+	struct microagent_session *session = session_new(agent, err);
+
+	if (session)
+		set_name(session, name);
+	return session;
+}
+
 /* --- made ---------------------------------------------------------------------------------------- */
 
 #define NAME_ATTEMPTS 8
 
 /* Two of one second may draw the same four digits: the other one has the name, and this draws again. */
 static int clone_named(struct microagent_session *session, const struct base *base,
-		       const struct microagent_session_spec *spec, struct make *make,
-		       json_t **config, struct error *err)
+		       const struct microagent_session_spec *spec, const char *source,
+		       struct make *make, json_t **config, struct error *err)
 {
 	struct error why = {0};
 
@@ -75,7 +86,7 @@ static int clone_named(struct microagent_session *session, const struct base *ba
 		if (session_name_new(name, err) < 0)
 			return -1;
 		set_name(session, name);
-		if (session_clone(session, base, spec, make, config, &why) == 0)
+		if (session_clone(session, base, spec, source, make, config, &why) == 0)
 			return 0;
 		if (why.errnum != EEXIST && !strstr(why.msg, "choose another name"))
 			break;
@@ -84,14 +95,15 @@ static int clone_named(struct microagent_session *session, const struct base *ba
 }
 
 static int clone_and_prepare(struct microagent_session *session, const struct base *base,
-			     const struct microagent_session_spec *spec, struct error *err)
+			     const struct microagent_session_spec *spec, const char *source,
+			     struct error *err)
 {
 	uint64_t began = clock_mono_ns();
 	struct make make = MAKE_NONE;
 	json_t *config = NULL;
 	int status;
 
-	if (clone_named(session, base, spec, &make, &config, err) < 0)
+	if (clone_named(session, base, spec, source, &make, &config, err) < 0)
 		return -1;
 	session->clone_ms = ms_since(began);
 	status = request_call(session->agent, "prepare", session->id, config, NULL, err);
@@ -100,26 +112,73 @@ static int clone_and_prepare(struct microagent_session *session, const struct ba
 	if (status < 0)
 		make_undo(&make);
 	else
-		make_done(&make);
+		session->mark = make_done_marked(&make);
 	make_free(&make);
 	return status;
+}
+
+int session_make(const struct microagent *agent, const struct base *base,
+		 const struct microagent_session_spec *spec, const char *source,
+		 struct microagent_session **out, struct error *err)
+{
+	auto_session struct microagent_session *session = session_new(agent, err);
+
+	if (!session || clone_and_prepare(session, base, spec, source, err) < 0)
+		return -1;
+	*out = steal_ptr(&session);
+	return 0;
+}
+
+void session_made(struct microagent_session *session)
+{
+	struct state_dir dir;
+
+	if (session->mark < 0)
+		return;
+	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
+		making_unmark(&dir, session->id);
+		state_dir_close(&dir);
+	}
+	close(steal_fd(&session->mark));
+}
+
+int session_make_booted(const struct microagent *agent, const struct base *base,
+			const struct microagent_session_spec *spec, const char *source,
+			struct microagent_session **out, struct error *err)
+{
+	auto_session struct microagent_session *session = NULL;
+
+	if (session_make(agent, base, spec, source, &session, err) < 0)
+		return -1;
+	if (microagent_session_boot(session, err) < 0) {
+		(void)microagent_session_destroy(session, NULL);
+		return -1;
+	}
+	*out = steal_ptr(&session);
+	return 0;
+}
+
+static int open_base(struct microagent *agent, const struct microagent_session_spec *spec,
+		     struct base *base, struct error *err)
+{
+	if (!spec->base)
+		return error_set(err, ERR_INVALID, "a session needs a base");
+	if (base_open(agent, spec->base, BASE_SHARED, base, err) < 0)
+		return -1;
+	sessions_sweep(agent, NULL);
+	return 0;
 }
 
 int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,
 				  struct microagent_session **out, struct error *err)
 {
-	auto_session struct microagent_session *session = NULL;
 	auto_base struct base base = BASE_NONE;
 
-	if (!spec->base)
-		return error_set(err, ERR_INVALID, "a session needs a base");
-	if (base_open(agent, spec->base, BASE_SHARED, &base, err) < 0)
+	if (open_base(agent, spec, &base, err) < 0 ||
+	    session_make(agent, &base, spec, SESSION_NEW, out, err) < 0)
 		return -1;
-	session = session_new(agent, err);
-	if (!session || clone_and_prepare(session, &base, spec, err) < 0)
-		return -1;
-	*out = steal_ptr(&session);
+	session_made(*out);
 	return 0;
 }
 
@@ -139,38 +198,50 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
 			      struct microagent_session **out, struct error *err)
 {
-	auto_session struct microagent_session *session = NULL;
+	auto_base struct base base = BASE_NONE;
+	int claimed;
 
-	if (microagent_session_clone_base(agent, spec, &session, err) < 0)
+	if (open_base(agent, spec, &base, err) < 0)
 		return -1;
-	if (microagent_session_boot(session, err) < 0) {
-		(void)microagent_session_destroy(session, NULL);
+	claimed = pool_claim(agent, &base, spec, out, err);
+	if (claimed < 0 || (claimed == 0 && session_make_booted(agent, &base, spec, SESSION_NEW,
+								out, err) < 0))
 		return -1;
-	}
-	*out = steal_ptr(&session);
+	session_made(*out);
 	return 0;
 }
 
 /* --- found --------------------------------------------------------------------------------------- */
 
-static int read_record(struct microagent_session *session, const struct microagent *agent,
-		       struct error *err)
+static int no_such_session(const struct microagent_session *session, struct error *err)
+{
+	autofree char *state = state_of_sessions(session->agent, err);
+
+	return state ? error_set(err, ERR_NOT_FOUND,
+				 "there is no session %s in %s: `microagent session list` shows "
+				 "those that are there",
+				 session->name, state)
+		     : -1;
+}
+
+int session_read_record(struct microagent_session *session, struct error *err)
 {
 	struct existing existing = {0};
 	struct error why = {0};
 
-	if (existing_open(session->agent, session->id, &existing, &why) < 0) {
-		if (why.code != ERR_NOT_FOUND) {
-			return error_copy(err, &why);
-		}
-		return error_set(err, ERR_NOT_FOUND,
-				 "there is no session %s in %s: `microagent session list` shows "
-				 "those that are there",
-				 session->name, agent->state_path);
-	}
-	session->record = session_record_read(&existing.ws, err);
+	if (existing_open(session->agent, session->id, &existing, &why) < 0)
+		return why.code == ERR_NOT_FOUND ? no_such_session(session, err)
+						 : error_copy(err, &why);
+	session->record = session_record_read(&existing.ws, &why);
 	existing_close(&existing);
-	return session->record ? 0 : -1;
+	if (session->record)
+		return 0;
+	if (why.code != ERR_NOT_FOUND)
+		return error_copy(err, &why);
+	return error_set(err, ERR_CONFLICT,
+			 "%s/%s has no " SESSION_RECORD ": it is no session of microagent, and is "
+			 "left alone",
+			 session->agent->state_path, session->id);
 }
 
 int microagent_session_open(struct microagent *agent, const char *word,
@@ -181,11 +252,10 @@ int microagent_session_open(struct microagent *agent, const char *word,
 
 	if (session_name_parse(word, name, err) < 0)
 		return -1;
-	session = session_new(agent, err);
+	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
-	set_name(session, name);
-	if (read_record(session, agent, err) < 0)
+	if (session_read_record(session, err) < 0)
 		return -1;
 	*out = steal_ptr(&session);
 	return 0;
@@ -214,15 +284,41 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 			 session->name);
 }
 
-static int destroy(struct microagent_session *session, struct error *err)
+#define REMOVE_ATTEMPTS 4
+
+/* A start that its caller did not live to see may begin between the end of the machine and the removal,
+ * which is then refused. */
+int session_remove(struct microagent_session *session, struct error *err)
 {
 	struct error why = {0};
 
-	if (microagent_kill(session->agent, session->id, NULL, &why) < 0)
-		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
-	if (microagent_delete(session->agent, session->id, NULL, err) < 0)
-		return -1;
-	return verify_gone(session, err);
+	for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
+		struct error ended = {0};
+
+		/* One that has not been recorded yet cannot be killed, and can be deleted. */
+		(void)microagent_kill(session->agent, session->id, NULL, &ended);
+		if (microagent_delete(session->agent, session->id, NULL, &why) == 0)
+			return verify_gone(session, err);
+		if (ended.code && ended.code != ERR_NOT_FOUND)
+			why = ended;
+		if (why.code != ERR_CONFLICT)
+			break;
+	}
+	return error_copy(err, &why);
+}
+
+/* Only its own pool has a token of it, and every token is gone after it. */
+static void forget_tokens(const struct microagent_session *session)
+{
+	const char *base = json_string_value(json_object_get(session->record, "base"));
+	autofree char *state = state_of_sessions(session->agent, NULL);
+	struct pool pool;
+
+	if (!base || !state || pool_open(state, base, &pool, NULL) < 0)
+		return;
+	pool_forget(&pool, session->name);
+	pool_tidy(&pool);
+	pool_close(&pool);
 }
 
 int microagent_session_destroy(struct microagent_session *session, struct error *err)
@@ -230,7 +326,9 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 	int status;
 
 	pthread_mutex_lock(&session->life);
-	status = destroy(session, err);
+	status = session_remove(session, err);
+	if (status == 0)
+		forget_tokens(session);
 	pthread_mutex_unlock(&session->life);
 	return status;
 }

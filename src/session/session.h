@@ -21,11 +21,44 @@ struct microagent_session {
 	char name[SESSION_NAME_ROOM];
 	char id[SESSION_NAME_ROOM + 8]; /* the name with .bundle: the runtimeID */
 	json_t *record;			/* session.json; never changed once read */
-	double clone_ms, boot_ms;	/* of this handle; 0: not done by it */
+	double clone_ms, boot_ms, claim_ms; /* of this handle; 0: not done by it */
+	int mark;			    /* that it is in the making; -1: it is not, or not by us */
 	/* agent is used by one thread at a time: who boots, destroys or connects holds it. */
 	pthread_mutex_t life;
 	struct microagent_guest *guest; /* NULL: not connected yet */
 };
+
+/* ---- session.c ------------------------------------------------------------------------------- */
+
+/* A handle without a record. */
+struct microagent_session *session_handle(const struct microagent *agent, const char *name,
+					  struct error *err);
+void session_close(struct microagent_session **session);
+#define auto_session __attribute__((cleanup(session_close)))
+int session_read_record(struct microagent_session *session, struct error *err);
+
+struct base;
+/* Where it came from, as session.json says it. */
+#define SESSION_NEW "new"
+#define SESSION_POOL "pool"
+/* Cloned and prepared; marked as in the making until session_made(): if we die before, the next sweep
+ * removes it, whatever it has become by then. On failure nothing is left. */
+int session_make(const struct microagent *agent, const struct base *base,
+		 const struct microagent_session_spec *spec, const char *source,
+		 struct microagent_session **out, struct error *err);
+/* With its boot. */
+int session_make_booted(const struct microagent *agent, const struct base *base,
+			const struct microagent_session_spec *spec, const char *source,
+			struct microagent_session **out, struct error *err);
+void session_made(struct microagent_session *session);
+/* What destroying it does, for one that may have been recorded or not. */
+int session_remove(struct microagent_session *session, struct error *err);
+
+/* ---- sweep.c --------------------------------------------------------------------------------- */
+
+/* Removes what was in the making when its maker died. Each removed name is appended to removed, which
+ * may be NULL. Costs nothing where there is nothing. */
+void sessions_sweep(const struct microagent *agent, json_t *removed);
 
 /* ---- naming.c ------------------------------------------------------------------------------- */
 
@@ -46,15 +79,19 @@ int state_sub_open(const struct microagent *agent, const char *sub, bool create,
 		   struct state_dir *out, struct error *err);
 /* The handle of <state>/sessions, which need not exist. */
 struct microagent *sessions_agent(const struct microagent *agent, struct error *err);
+/* The other way: <state> of such a handle; malloc'd. */
+char *state_of_sessions(const struct microagent *sessions, struct error *err);
 
 /* ---- clone.c ---------------------------------------------------------------------------------- */
 
-struct base;
 /* <state>/sessions/<id> with the disk cloned from base and session.json in it; not prepared. *config
  * is what to prepare it with. On failure nothing is left. session->agent, name and id are given. */
 int session_clone(struct microagent_session *session, const struct base *base,
-		  const struct microagent_session_spec *spec, struct make *make, json_t **config,
-		  struct error *err);
+		  const struct microagent_session_spec *spec, const char *source, struct make *make,
+		  json_t **config, struct error *err);
+/* What of a spec a base has an answer to. */
+int64_t session_memory(const struct base *base, const struct microagent_session_spec *spec);
+int64_t session_cpus(const struct base *base, const struct microagent_session_spec *spec);
 
 /* Begins the audit log of a session that has been prepared and is not yet known to anybody else. */
 int session_audit_begin(const struct microagent_session *session, const struct base *base,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* prepare: config and digests into workspace.json; nothing is booted. */
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/cleanup.h"
 #include "supervisor/answer.h"
 #include "supervisor/cgroup.h"
@@ -87,11 +90,24 @@ static int make_ready(struct record *record, struct boot_files *files, struct bu
 	return bundles_build(config, &record->dir, bundles, err);
 }
 
+/* Under the lock: whoever deleted the workspace since its disk was opened has deleted it, and this must
+ * not make it anew, without a disk. */
+static int check_not_deleted(const struct boot_files *files, struct error *err)
+{
+	const char *path = files->file[BOOT_ROOTFS].path;
+	int fd = files->file[BOOT_ROOTFS].fd;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_nlink > 0 || access(path, F_OK) == 0)
+		return 0;
+	return error_set(err, ERR_CONFLICT, "%s was deleted meanwhile", path);
+}
+
 static int prepare(struct record *record, struct boot_files *files, struct bundle_list *bundles,
 		   struct response *response, struct error *err)
 {
 	if (make_ready(record, files, bundles, err) < 0 || record_lock(record, err) < 0 ||
-	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0 ||
+	    check_not_deleted(files, err) < 0 || settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0 ||
 	    prepare_workspace(record, files, bundles, err) < 0)
 		return -1;
 	record_unlock(record);

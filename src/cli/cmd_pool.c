@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* pool: sessions that are kept ready before they are asked for. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "cli/guest.h"
+#include "microagent_session.h"
+
+struct pool_values {
+	const char *base, *network;
+	int64_t size, memory, cpus, lock_fd;
+};
+
+static int require_base(struct cli *cli, const struct pool_values *v, struct error *err)
+{
+	return v->base ? 0
+		       : cli_usage(cli, err,
+				   "--base NAME says whose sessions; `microagent base list` shows "
+				   "what there is");
+}
+
+/* --- set ------------------------------------------------------------------------------------------ */
+
+/* With --json how the pools are now; the agent is closed. */
+static int done(const struct cli *cli, struct microagent *agent, int status, const char *base,
+		const char *what, struct error *err)
+{
+	json_auto_t *answer = NULL;
+
+	if (status == 0 && cli->json)
+		answer = microagent_pool_status(agent, err);
+	microagent_close(agent);
+	if (status < 0)
+		return -1;
+	if (cli->json)
+		return answer ? cli_print_json(answer, err) : -1;
+	printf("%s: %s\n", base ? base : "all pools", what);
+	return CLI_EXIT_OK;
+}
+
+static int run_set(struct cli *cli, const void *values, const struct cli_words *args,
+		   struct error *err)
+{
+	const struct pool_values *v = values;
+	const struct microagent_pool_spec spec = {.base = v->base,
+						  .size = v->size,
+						  .memory_mib = v->memory,
+						  .cpus = v->cpus,
+						  .network = v->network};
+	struct microagent *agent;
+
+	(void)args;
+	if (require_base(cli, v, err) < 0)
+		return -1;
+	if (!v->size)
+		return cli_usage(cli, err, "--size N says how many are kept ready");
+	agent = guest_open(cli, NULL, err);
+	if (!agent)
+		return -1;
+	return done(cli, agent, microagent_pool_set(agent, &spec, err), v->base,
+		    "being filled; `microagent pool status` shows how far it is", err);
+}
+
+/* --- status --------------------------------------------------------------------------------------- */
+
+static int print_status(const json_t *pools, struct error *err)
+{
+	static const char *const heads[] = {"BASE", "SIZE", "READY", "FILLING"};
+	auto_table struct cli_table table = {0};
+	const json_t *pool;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(pools, i, pool)
+	{
+		char size[24], ready[24];
+
+		snprintf(size, sizeof(size), "%" PRIdMAX,
+			 (intmax_t)json_integer_value(json_object_get(pool, "size")));
+		snprintf(ready, sizeof(ready), "%" PRIdMAX,
+			 (intmax_t)json_integer_value(json_object_get(pool, "ready")));
+		const char *const cells[] = {
+			json_string_value(json_object_get(pool, "base")), size, ready,
+			json_is_true(json_object_get(pool, "filling")) ? "yes" : "no"};
+
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	if (json_array_size(pools) == 0)
+		cli_warn("there is no pool: `microagent pool set --base NAME --size N` keeps one");
+	return CLI_EXIT_OK;
+}
+
+static int run_status(struct cli *cli, const void *values, const struct cli_words *args,
+		      struct error *err)
+{
+	struct microagent *agent = guest_open(cli, NULL, err);
+	json_auto_t *answer = NULL;
+
+	(void)values;
+	(void)args;
+	if (!agent)
+		return -1;
+	answer = microagent_pool_status(agent, err);
+	microagent_close(agent);
+	if (!answer)
+		return -1;
+	return cli->json ? cli_print_json(answer, err)
+			 : print_status(json_object_get(answer, "pools"), err);
+}
+
+/* --- drain ---------------------------------------------------------------------------------------- */
+
+static int run_drain(struct cli *cli, const void *values, const struct cli_words *args,
+		     struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct microagent *agent = guest_open(cli, &progress, err);
+	const struct pool_values *v = values;
+
+	(void)args;
+	if (!agent)
+		return -1;
+	progress_start(&progress, "ending the sessions that wait");
+	return done(cli, agent, microagent_pool_drain(agent, v->base, err), v->base, "drained",
+		    err);
+}
+
+/* --- fill ----------------------------------------------------------------------------------------- */
+
+/* 1: this is the process whose caller goes on. */
+static int go_to_background(struct error *err)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return error_errno(err, errno, "fork");
+	if (pid > 0)
+		return 1;
+	if (setsid() < 0)
+		return error_errno(err, errno, "setsid");
+	return 0;
+}
+
+static int run_fill(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	const struct pool_values *v = values;
+	int lock_fd = v->lock_fd ? (int)v->lock_fd : -1;
+	struct microagent *agent;
+	int status = 0;
+
+	(void)args;
+	if (require_base(cli, v, err) < 0)
+		return -1;
+	if (lock_fd >= 0 && fd_cloexec(lock_fd, true, err) < 0)
+		return error_prefix(err, "--lock-fd %d", lock_fd);
+	if (lock_fd >= 0)
+		status = go_to_background(err);
+	if (status != 0)
+		return status < 0 ? -1 : CLI_EXIT_OK;
+	agent = guest_open(cli, NULL, err);
+	if (!agent)
+		return -1;
+	return done(cli, agent, microagent_pool_fill(agent, v->base, lock_fd, err), v->base, "filled",
+		    err);
+}
+
+#define OPTION(field) offsetof(struct pool_values, field)
+#define BASE_OPTION(text) {"base", 0, CLI_OPTION_STRING, OPTION(base), "NAME", text, 0, 0}
+#define LAST_OPTION {NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0}
+
+static const struct cli_option set_options[] = {
+	BASE_OPTION("whose sessions: NAME is the newest version, NAME-vN that one"),
+	{"size", 0, CLI_OPTION_INT, OPTION(size), "N", "how many are kept ready", 1, INT32_MAX},
+	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB",
+	 "memory of each in MiB (default: the base's)", 1, INT32_MAX},
+	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N", "processors of each (default: the base's)",
+	 1, INT32_MAX},
+	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE",
+	 "nat or isolated (default: nat)", 0, 0},
+	LAST_OPTION,
+};
+
+static const struct cli_option drain_options[] = {
+	BASE_OPTION("whose pool: NAME is all its versions (default: every pool)"),
+	LAST_OPTION,
+};
+
+static const struct cli_option fill_options[] = {
+	BASE_OPTION("whose pool: NAME-vN"),
+	{"lock-fd", 0, CLI_OPTION_INT, OPTION(lock_fd), "FD",
+	 "in the background, with the pool's lock as this descriptor: for who has it already", 3,
+	 INT32_MAX},
+	LAST_OPTION,
+};
+
+static const struct cli_command pool_set = {
+	.name = "set",
+	.summary = "keep so many sessions of a base ready",
+	.help = "`microagent session create` then takes one of them where it asks for the same\n"
+		"base, memory, processors and network. They are made in the background.\n",
+	.options = set_options,
+	.values_size = sizeof(struct pool_values),
+	.run = run_set,
+};
+
+static const struct cli_command pool_status = {
+	.name = "status",
+	.summary = "the pools, and how many sessions are ready",
+	.run = run_status,
+};
+
+static const struct cli_command pool_drain = {
+	.name = "drain",
+	.summary = "keep no session ready any more; returns when they are gone",
+	.help = "Sessions that were taken from the pool stay.\n",
+	.options = drain_options,
+	.values_size = sizeof(struct pool_values),
+	.run = run_drain,
+};
+
+static const struct cli_command pool_fill = {
+	.name = "fill",
+	.summary = "make what is missing, which otherwise happens by itself",
+	.help = "`pool set` and `session create` start this in the background; here it is to be\n"
+		"seen, after a failure say. It runs at idle priority.\n",
+	.options = fill_options,
+	.values_size = sizeof(struct pool_values),
+	.run = run_fill,
+};
+
+static const struct cli_command *const pool_commands[] = {
+	&pool_set, &pool_status, &pool_drain, &pool_fill, NULL,
+};
+
+const struct cli_command cli_pool = {
+	.name = "pool",
+	.args = "COMMAND",
+	.summary = "sessions that are kept ready",
+	.group = CLI_GROUP_HOST,
+	.sub = pool_commands,
+};

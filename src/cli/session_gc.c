@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* session gc: what a crash or a reboot has left. */
+#include "base/cleanup.h"
+#include "cli/guest.h"
+#include "cli/session.h"
+#include "microagent_session.h"
+
+static int add_rows(struct cli_table *table, const json_t *list, const char *what,
+		    struct error *err)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+	{
+		const char *const cells[] = {json_string_value(json_object_get(entry, "name")),
+					     what,
+					     json_string_value(json_object_get(entry, "why"))};
+
+		if (cli_table_row(table, cells, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int print_orphans(const json_t *answer, struct error *err)
+{
+	static const char *const heads[] = {"NAME", "DONE", "WHY"};
+	const json_t *removed = json_object_get(answer, "removed");
+	const json_t *adopted = json_object_get(answer, "adopted");
+	auto_table struct cli_table table = {0};
+
+	if (json_array_size(removed) + json_array_size(adopted) == 0) {
+		printf("nothing was left behind\n");
+		return CLI_EXIT_OK;
+	}
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
+	    add_rows(&table, removed, "removed", err) < 0 ||
+	    add_rows(&table, adopted, "adopted", err) < 0)
+		return -1;
+	cli_table_print(&table, stdout);
+	return CLI_EXIT_OK;
+}
+
+static int run_gc(struct cli *cli, const void *values, const struct cli_words *args,
+		  struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct microagent *agent = guest_open(cli, &progress, err);
+	json_auto_t *answer = NULL;
+
+	(void)values;
+	(void)args;
+	if (!agent)
+		return -1;
+	progress_start(&progress, "looking for what was left behind");
+	answer = microagent_session_gc(agent, err);
+	microagent_close(agent);
+	if (!answer)
+		return -1;
+	return cli->json ? cli_print_json(answer, err) : print_orphans(answer, err);
+}
+
+const struct cli_command session_gc = {
+	.name = "gc",
+	.summary = "remove or record what a crash or a reboot has left",
+	.run = run_gc,
+};

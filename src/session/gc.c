@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Orphans: what a crash, a reboot or a hand in the state directory has left. Each is either adopted
+ * (recorded as what it is now, for its user to look at and destroy) or removed.
+ *
+ *   in the making, and its maker is gone          removed
+ *   recorded as alive, and nothing of it lives    adopted: recorded as failed
+ *   a process whose bundle is gone                removed: the process is killed
+ *   a token without a session                     removed
+ *   a member of a pool whose machine has ended    removed
+ *   a pool whose base is gone                     removed, with its members
+ *   a pool that has a gap and no filler           adopted: gets one
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "session/pool.h"
+
+struct gc {
+	struct microagent *agent;
+	json_t *removed, *adopted;
+};
+
+static int note(json_t *list, const char *name, const char *why, struct error *err)
+{
+	json_t *entry = json_pack("{s:s,s:s}", "name", name, "why", why);
+
+	return entry && json_array_append_new(list, entry) == 0
+		       ? 0
+		       : error_errno(err, ENOMEM, "orphans");
+}
+
+static int gc_making(struct gc *gc, struct error *err)
+{
+	json_auto_t *names = json_array();
+	const json_t *name;
+	size_t i;
+
+	sessions_sweep(gc->agent, names);
+	json_array_foreach(names, i, name)
+	{
+		if (note(gc->removed, json_string_value(name), "its making broke off", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- bundles without a process -------------------------------------------------------------------- */
+
+static bool should_live(const struct workspace *ws)
+{
+	enum state state = STATE_UNKNOWN;
+	json_t *event = NULL;
+	bool known = workspace_state(ws, &state, &event, NULL) == 0;
+
+	json_decref(event);
+	return known && (state == STATE_STARTING || state == STATE_RUNNING ||
+			 state == STATE_STOPPING || state == STATE_QUARANTINED);
+}
+
+/* The supervisor looks, and records what became of it. */
+static int adopt(struct gc *gc, struct microagent *sessions, const struct state_dir *dir,
+		 const char *id, struct error *err)
+{
+	char name[SESSION_NAME_ROOM];
+	struct workspace ws;
+	bool orphan;
+
+	if (!session_name_of_id(id, name) || workspace_open(dir, id, false, &ws, NULL) < 0)
+		return 0;
+	orphan = ws.fd >= 0 && should_live(&ws) && !lease_is_held(&ws);
+	workspace_close(&ws);
+	if (!orphan || microagent_status(sessions, id, NULL, NULL) < 0)
+		return 0;
+	return note(gc->adopted, name, "its machine is gone, which is recorded now", err);
+}
+
+static int adopt_all(struct gc *gc, struct microagent *sessions, struct error *err)
+{
+	json_auto_t *names = NULL;
+	struct state_dir dir;
+	int status = 0;
+	json_t *id;
+	size_t i;
+
+	if (state_dir_open(sessions->state_path, false, &dir, NULL) < 0)
+		return 0;
+	names = state_dir_list(&dir, err);
+	json_array_foreach(names, i, id)
+	{
+		if (status == 0)
+			status = adopt(gc, sessions, &dir, json_string_value(id), err);
+	}
+	state_dir_close(&dir);
+	return names ? status : -1;
+}
+
+static int gc_bundles(struct gc *gc, struct error *err)
+{
+	struct microagent *sessions = sessions_agent(gc->agent, err);
+	int status = sessions ? adopt_all(gc, sessions, err) : -1;
+
+	microagent_close(sessions);
+	return status;
+}
+
+/* --- processes without a bundle ------------------------------------------------------------------- */
+
+/* A live supervisor of ours says in its title whose it is; every other process of a session ends with
+ * it. *name: of a session below place whose directory is gone. */
+static bool is_lost(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
+{
+	static const char live[] = "-supervisor: live ";
+	autobuf struct buf title = BUF_INIT(8192);
+	char path[32];
+	const char *id;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	if (path_read_file_at(AT_FDCWD, path, &title, NULL) < 0 ||
+	    strncmp(buf_string(&title), "microagent-", 11) != 0)
+		return false;
+	id = strstr(buf_string(&title), live);
+	if (!id || strncmp(id += strlen(live), place, strlen(place)) != 0 ||
+	    id[strlen(place)] != '/')
+		return false;
+	return session_name_of_id(id + strlen(place) + 1, name) && access(id, F_OK) < 0 &&
+	       errno == ENOENT;
+}
+
+static int end_lost(struct gc *gc, pid_t pid, const char *place, struct error *err)
+{
+	autoclose int pidfd = pidfd_open(pid, 0);
+	char name[SESSION_NAME_ROOM];
+
+	/* Again: the pid may have been another's before there was a descriptor of it. */
+	if (pidfd < 0 || !is_lost(pid, place, name) ||
+	    pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0)
+		return 0;
+	if (fd_wait(pidfd, POLLIN, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS, err) < 0)
+		return error_prefix(err, "session %s", name);
+	return note(gc->removed, name, "its machine ran on without its directory", err);
+}
+
+static int gc_processes(struct gc *gc, struct error *err)
+{
+	autofree char *place = path_join(gc->agent->state_path, SESSIONS_DIR, err);
+	autodir DIR *processes = opendir("/proc");
+	const struct dirent *entry;
+	char name[SESSION_NAME_ROOM];
+
+	if (!place || !processes)
+		return place ? error_errno(err, errno, "/proc") : -1;
+	while ((entry = readdir(processes))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		if (pid > 1 && is_lost(pid, place, name) && end_lost(gc, pid, place, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- pools ---------------------------------------------------------------------------------------- */
+
+static bool session_is_there(const struct gc *gc, const char *name)
+{
+	auto_session struct microagent_session *session = session_handle(gc->agent, name, NULL);
+	struct existing existing = {0};
+	struct error why = {0};
+
+	if (!session)
+		return true;
+	if (existing_open(session->agent, session->id, &existing, &why) < 0)
+		return why.code != ERR_NOT_FOUND;
+	existing_close(&existing);
+	return true;
+}
+
+static int gc_claimed(struct gc *gc, const struct pool *pool, struct error *err)
+{
+	json_auto_t *names = pool_tokens(pool, POOL_CLAIMED, err);
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(names, i, name)
+	{
+		const char *word = json_string_value(name);
+
+		if (session_is_there(gc, word))
+			continue;
+		pool_forget(pool, word);
+		if (note(gc->removed, word, "claimed from the pool, and gone since", err) < 0)
+			return -1;
+	}
+	return names ? 0 : -1;
+}
+
+static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
+{
+	json_auto_t *names = pool_tokens(pool, POOL_READY, err);
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(names, i, name)
+	{
+		const char *word = json_string_value(name);
+		auto_session struct microagent_session *session = NULL;
+
+		if (pool_member_lives(gc->agent, word) || !pool_take(pool, word))
+			continue;
+		session = session_handle(gc->agent, word, err);
+		if (!session || session_remove(session, err) < 0)
+			return -1;
+		pool_forget(pool, word);
+		if (note(gc->removed, word, "its machine ended in the pool", err) < 0)
+			return -1;
+	}
+	return names ? 0 : -1;
+}
+
+static bool base_is_gone(struct microagent *agent, const char *name)
+{
+	auto_base struct base base = BASE_NONE;
+	struct error why = {0};
+
+	return base_open(agent, name, BASE_SHARED, &base, &why) < 0 && why.code == ERR_NOT_FOUND;
+}
+
+static int gc_pool(struct gc *gc, const char *base, struct error *err)
+{
+	auto_pool struct pool pool = POOL_NONE;
+	struct pool_record record;
+	int status;
+
+	if (base_is_gone(gc->agent, base)) {
+		status = microagent_pool_drain(gc->agent, base, err);
+		return status < 0 ? -1 : note(gc->removed, base, "a pool whose base is gone", err);
+	}
+	if (pool_open(gc->agent->state_path, base, &pool, NULL) < 0)
+		return 0;
+	if (gc_claimed(gc, &pool, err) < 0 || gc_ready(gc, &pool, err) < 0)
+		return -1;
+	pool_tidy(&pool);
+	if (pool_read(&pool, &record, NULL) == 0) {
+		json_auto_t *ready = pool_tokens(&pool, POOL_READY, err);
+
+		if (!ready)
+			return -1;
+		if ((json_int_t)json_array_size(ready) < record.size && !pool_filler(&pool))
+			return pool_filler_start(gc->agent, &pool, err) < 0
+				       ? -1
+				       : note(gc->adopted, base, "a pool without a filler", err);
+	}
+	return 0;
+}
+
+static int gc_pools(struct gc *gc, struct error *err)
+{
+	json_auto_t *bases = pool_bases(gc->agent->state_path, err);
+	const json_t *base;
+	size_t i;
+
+	json_array_foreach(bases, i, base)
+	{
+		if (gc_pool(gc, json_string_value(base), err) < 0)
+			return -1;
+	}
+	return bases ? 0 : -1;
+}
+
+json_t *microagent_session_gc(struct microagent *agent, struct error *err)
+{
+	json_auto_t *removed = json_array(), *adopted = json_array();
+	struct gc gc = {.agent = agent, .removed = removed, .adopted = adopted};
+
+	if (!removed || !adopted) {
+		error_errno(err, ENOMEM, "orphans");
+		return NULL;
+	}
+	/* Pools last: what is gone by then has no token any more. */
+	if (gc_making(&gc, err) < 0 || gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 ||
+	    gc_pools(&gc, err) < 0)
+		return NULL;
+	return json_pack("{s:O,s:O}", "removed", removed, "adopted", adopted);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* A pool's directory: its record and its tokens. */
+#include "session/pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+
+/* --- the directory -------------------------------------------------------------------------------- */
+
+static int open_at(const char *state, const char *base, bool create, struct pool *out,
+		   struct error *err)
+{
+	autofree char *root = path_join(state, POOL_DIR, err);
+	autofree char *path = root ? path_join(root, base, err) : NULL;
+	struct pool pool = POOL_NONE;
+
+	if (!path || state_dir_open(path, create, &pool.dir, err) < 0)
+		return -1;
+	snprintf(pool.base, sizeof(pool.base), "%s", base);
+	*out = pool;
+	return 0;
+}
+
+int pool_open(const char *state, const char *base, struct pool *out, struct error *err)
+{
+	return open_at(state, base, false, out, err);
+}
+
+void pool_close(struct pool *pool)
+{
+	state_dir_close(&pool->dir);
+}
+
+/* 1: it was removed since it was opened. */
+static int lock(const struct pool *pool, struct error *err)
+{
+	struct stat st;
+
+	if (flock(pool->dir.fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return error_errno(err, errno, "%s", pool->dir.path);
+		return error_set(err, ERR_CONFLICT,
+				 "the pool of %s is being set or drained by another command; wait "
+				 "for it",
+				 pool->base);
+	}
+	if (fstat(pool->dir.fd, &st) < 0)
+		return error_errno(err, errno, "%s", pool->dir.path);
+	return st.st_nlink == 0;
+}
+
+static int make_parts(const struct pool *pool, struct error *err)
+{
+	static const char *const parts[] = {POOL_READY, POOL_CLAIMED};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (mkdirat(pool->dir.fd, parts[i], 0700) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "%s/%s", pool->dir.path, parts[i]);
+	return 0;
+}
+
+int pool_open_locked(const char *state, const char *base, struct pool *out, struct error *err)
+{
+	auto_pool struct pool pool = POOL_NONE;
+	int gone;
+
+	do {
+		pool_close(&pool);
+		if (open_at(state, base, true, &pool, err) < 0)
+			return -1;
+		gone = lock(&pool, err);
+	} while (gone > 0);
+	if (gone < 0 || make_parts(&pool, err) < 0)
+		return -1;
+	*out = pool;
+	pool = (struct pool)POOL_NONE;
+	return 0;
+}
+
+static bool is_kept(const struct pool *pool)
+{
+	return faccessat(pool->dir.fd, POOL_RECORD, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Once the last token is gone the rest is nobody's. */
+void pool_tidy(const struct pool *pool)
+{
+	if (is_kept(pool) || lock(pool, NULL) != 0 || is_kept(pool) || pool_filler(pool))
+		return;
+	unlinkat(pool->dir.fd, POOL_READY, AT_REMOVEDIR);
+	if (unlinkat(pool->dir.fd, POOL_CLAIMED, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return;
+	unlinkat(pool->dir.fd, POOL_LOCK, 0);
+	unlinkat(pool->dir.fd, POOL_LOG, 0);
+	rmdir(pool->dir.path);
+}
+
+static void insert_sorted(json_t *list, const char *name)
+{
+	size_t at = json_array_size(list);
+
+	while (at > 0 && strcmp(json_string_value(json_array_get(list, at - 1)), name) > 0)
+		at--;
+	json_array_insert_new(list, at, json_string(name));
+}
+
+/* Of a directory the entries that fits() takes. */
+static json_t *list_sorted(int dir, const char *name, bool (*fits)(const char *entry),
+			   struct error *err)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autodir DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+	json_auto_t *list = json_array();
+	const struct dirent *entry;
+
+	if (fd < 0 && errno == ENOENT)
+		return steal_ptr(&list);
+	if (!entries || !list) {
+		error_errno(err, errno, "%s", name);
+		if (fd >= 0 && !entries)
+			close(fd);
+		return NULL;
+	}
+	while ((entry = readdir(entries)))
+		if (fits(entry->d_name))
+			insert_sorted(list, entry->d_name);
+	return steal_ptr(&list);
+}
+
+static bool is_version(const char *word)
+{
+	struct base_name name;
+
+	return base_name_parse(word, &name, NULL) == 0 && name.version &&
+	       strcmp(name.full, word) == 0;
+}
+
+json_t *pool_bases(const char *state, struct error *err)
+{
+	autofree char *root = path_join(state, POOL_DIR, err);
+
+	return root ? list_sorted(AT_FDCWD, root, is_version, err) : NULL;
+}
+
+/* --- the record ----------------------------------------------------------------------------------- */
+
+static int decode(const json_t *json, struct pool_record *out, struct error *err)
+{
+	struct pool_record record = {0};
+	const char *network = NULL;
+	int64_t format = 0;
+
+	if (json_get_int(json, "", "format", JSON_REQUIRED, 1, 1, &format, err) < 0 ||
+	    json_get_int(json, "", "size", JSON_REQUIRED, 1, INT32_MAX, &record.size, err) < 0 ||
+	    json_get_int(json, "", "memoryMiB", JSON_REQUIRED, 1, INT32_MAX, &record.memory_mib,
+			 err) < 0 ||
+	    json_get_int(json, "", "cpuCount", JSON_REQUIRED, 1, INT32_MAX, &record.cpus, err) <
+		    0 ||
+	    json_get_string(json, "", "network", JSON_REQUIRED, &network, err) < 0)
+		return -1;
+	if (strlen(network) >= sizeof(record.network))
+		return error_set(err, ERR_INVALID, "network is no mode");
+	snprintf(record.network, sizeof(record.network), "%s", network);
+	*out = record;
+	return 0;
+}
+
+int pool_read(const struct pool *pool, struct pool_record *out, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(limit_get(LIMIT_STATE_FILE_BYTES));
+	json_auto_t *json = NULL;
+	struct error why = {0};
+
+	if (path_read_file_at(pool->dir.fd, POOL_RECORD, &text, &why) == 0)
+		json = json_load_strict(buf_bytes(&text), text.len, &why);
+	if (json && decode(json, out, &why) == 0)
+		return 0;
+	if (why.code == ERR_NOT_FOUND)
+		return error_set(err, ERR_NOT_FOUND, "no sessions of base %s are kept ready",
+				 pool->base);
+	return error_set(err, ERR_IO,
+			 "%s/" POOL_RECORD ": %s; `microagent pool set --base %s --size N` writes "
+			 "it anew",
+			 pool->dir.path, why.msg, pool->base);
+}
+
+int pool_write(const struct pool *pool, const struct pool_record *record, struct error *err)
+{
+	json_auto_t *json =
+		json_pack("{s:i,s:s,s:I,s:I,s:I,s:s}", "format", 1, "base", pool->base, "size",
+			  (json_int_t)record->size, "memoryMiB", (json_int_t)record->memory_mib,
+			  "cpuCount", (json_int_t)record->cpus, "network", record->network);
+	autofree char *text = json ? json_pretty(json, err) : NULL;
+
+	if (!text)
+		return error_errno(err, ENOMEM, "pool");
+	if (path_replace_file_at(pool->dir.fd, POOL_RECORD, text, strlen(text), 0600, PATH_NO_SYNC,
+				 err) < 0)
+		return error_prefix(err, "%s/" POOL_RECORD, pool->dir.path);
+	return 0;
+}
+
+/* --- tokens --------------------------------------------------------------------------------------- */
+
+static bool is_session(const char *word)
+{
+	char name[SESSION_NAME_ROOM];
+
+	return session_name_parse(word, name, NULL) == 0 && strcmp(name, word) == 0;
+}
+
+json_t *pool_tokens(const struct pool *pool, const char *kind, struct error *err)
+{
+	json_t *names = list_sorted(pool->dir.fd, kind, is_session, err);
+
+	if (!names)
+		error_prefix(err, "%s", pool->dir.path);
+	return names;
+}
+
+static void token_path(const char *kind, const char *name, char out[SESSION_NAME_ROOM + 16])
+{
+	snprintf(out, SESSION_NAME_ROOM + 16, "%s/%s", kind, name);
+}
+
+bool pool_has(const struct pool *pool, const char *kind, const char *name)
+{
+	char path[SESSION_NAME_ROOM + 16];
+
+	token_path(kind, name, path);
+	return faccessat(pool->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int pool_add(const struct pool *pool, const char *name, struct error *err)
+{
+	char path[SESSION_NAME_ROOM + 16];
+	autoclose int fd = -1;
+
+	token_path(POOL_READY, name, path);
+	fd = openat(pool->dir.fd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? error_errno(err, errno, "%s/%s", pool->dir.path, path) : 0;
+}
+
+bool pool_take(const struct pool *pool, const char *name)
+{
+	char from[SESSION_NAME_ROOM + 16], to[SESSION_NAME_ROOM + 16];
+
+	token_path(POOL_READY, name, from);
+	token_path(POOL_CLAIMED, name, to);
+	return renameat(pool->dir.fd, from, pool->dir.fd, to) == 0;
+}
+
+void pool_forget(const struct pool *pool, const char *name)
+{
+	char path[SESSION_NAME_ROOM + 16];
+
+	token_path(POOL_READY, name, path);
+	unlinkat(pool->dir.fd, path, 0);
+	token_path(POOL_CLAIMED, name, path);
+	unlinkat(pool->dir.fd, path, 0);
+}
+
+void pool_touch(const struct pool *pool)
+{
+	utimensat(pool->dir.fd, POOL_CLAIMED, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t left,
+		struct error *err)
+{
+	json_auto_t *names = pool_tokens(pool, POOL_READY, err);
+	size_t count = json_array_size(names), i;
+	const json_t *name;
+
+	if (!names)
+		return -1;
+	json_array_foreach(names, i, name)
+	{
+		auto_session struct microagent_session *session = NULL;
+
+		if (count <= left)
+			break;
+		if (!pool_take(pool, json_string_value(name)))
+			continue;
+		count--;
+		session = session_handle(agent, json_string_value(name), err);
+		if (!session || session_remove(session, err) < 0)
+			return -1;
+		pool_forget(pool, json_string_value(name));
+	}
+	return 0;
+}

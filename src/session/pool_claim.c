@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Claiming a member: one rename. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "session/pool.h"
+
+static bool has_words(const char *const *words)
+{
+	return words && words[0];
+}
+
+/* Members have what every session has, and the pool's memory, processors and network. */
+static bool fits(const struct base *base, const struct microagent_session_spec *spec,
+		 const struct pool_record *record)
+{
+	const char *network = spec->network ? spec->network : "nat";
+
+	if (spec->share || spec->no_share || spec->network_interface || has_words(spec->allow) || has_words(spec->publish) ||
+	    spec->mediation || has_words(spec->vsock) ||
+	    (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
+		return false;
+	return session_memory(base, spec) == record->memory_mib &&
+	       session_cpus(base, spec) == record->cpus && strcmp(network, record->network) == 0;
+}
+
+static bool runs(const struct workspace *ws)
+{
+	enum state state = STATE_UNKNOWN;
+	json_t *event = NULL;
+	bool known = workspace_state(ws, &state, &event, NULL) == 0;
+
+	json_decref(event);
+	return known && state == STATE_RUNNING && lease_is_held(ws);
+}
+
+bool pool_member_lives(const struct microagent *agent, const char *name)
+{
+	char id[SESSION_NAME_ROOM + 8];
+	struct state_dir dir;
+	struct workspace ws;
+	bool lives = false;
+
+	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
+		return false;
+	snprintf(id, sizeof(id), "%s" SESSION_SUFFIX, name);
+	if (workspace_open(&dir, id, false, &ws, NULL) == 0) {
+		lives = ws.fd >= 0 && runs(&ws);
+		workspace_close(&ws);
+	}
+	state_dir_close(&dir);
+	return lives;
+}
+
+/* It is marked before it is taken: a claimer that dies in between leaves no session that nobody
+ * knows of. */
+static bool take(const struct pool *pool, struct microagent_session *session)
+{
+	struct state_dir dir;
+
+	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
+		return false;
+	session->mark = making_mark(&dir, session->id, NULL);
+	state_dir_close(&dir);
+	if (session->mark < 0)
+		return false; /* another claimer is at this one */
+	if (pool_take(pool, session->name))
+		return true;
+	session_made(session);
+	return false;
+}
+
+/* One whose machine has ended is of no use to anybody. */
+static int claim(const struct microagent *agent, const struct pool *pool, const char *name,
+		 struct microagent_session **out, struct error *err)
+{
+	auto_session struct microagent_session *session = session_handle(agent, name, err);
+
+	if (!session)
+		return -1;
+	if (!take(pool, session))
+		return 0;
+	if (!pool_member_lives(agent, name) || session_read_record(session, NULL) < 0) {
+		if (session_remove(session, NULL) == 0)
+			pool_forget(pool, name);
+		return 0;
+	}
+	*out = steal_ptr(&session);
+	return 1;
+}
+
+static int claim_any(const struct microagent *agent, const struct pool *pool,
+		     struct microagent_session **out, struct error *err)
+{
+	json_auto_t *names = pool_tokens(pool, POOL_READY, err);
+	const json_t *name;
+	int status = 0;
+	size_t i;
+
+	if (!names)
+		return -1;
+	json_array_foreach(names, i, name)
+	{
+		status = claim(agent, pool, json_string_value(name), out, err);
+		if (status != 0)
+			break;
+	}
+	return status;
+}
+
+int pool_claim(const struct microagent *agent, const struct base *base,
+	       const struct microagent_session_spec *spec, struct microagent_session **out,
+	       struct error *err)
+{
+	uint64_t began = clock_mono_ns();
+	auto_pool struct pool pool = POOL_NONE;
+	struct pool_record record;
+	struct error why = {0};
+	int status;
+
+	if (pool_open(agent->state_path, base->name.full, &pool, &why) < 0 ||
+	    pool_read(&pool, &record, &why) < 0)
+		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
+	pool_touch(&pool);
+	if (!fits(base, spec, &record))
+		return 0;
+	status = claim_any(agent, &pool, out, err);
+	if (status == 1)
+		(*out)->claim_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
+	/* Without a filler the pool runs dry, and sessions are made when they are wanted, as without a
+	 * pool: no reason to refuse this one. */
+	if (status >= 0)
+		(void)pool_filler_start(agent, &pool, NULL);
+	return status;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* Filling a pool: one member after the other, while nobody is claiming and the host has room. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "session/pool.h"
+
+struct filler {
+	struct microagent *agent;
+	struct pool pool;
+	struct log log;
+	int watch;	     /* inotify: of claims, and of the record */
+	int claimed;	     /* which of its events are claims */
+	uint64_t quiet_from; /* no member is started before */
+	bool raise;	     /* members are started idle */
+	bool waits;	     /* for room, which has been told */
+};
+
+/* --- waiting -------------------------------------------------------------------------------------- */
+
+static uint64_t quiet_ns(void)
+{
+	return limit_get(LIMIT_POOL_QUIET_MS) * NS_PER_MS;
+}
+
+static int watch(struct filler *f, struct error *err)
+{
+	autofree char *claimed = path_join(f->pool.dir.path, POOL_CLAIMED, err);
+	int64_t age;
+	struct stat st;
+
+	if (!claimed)
+		return -1;
+	f->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	f->claimed = inotify_add_watch(f->watch, claimed, IN_MOVED_TO | IN_ATTRIB);
+	if (f->watch < 0 || f->claimed < 0 ||
+	    inotify_add_watch(f->watch, f->pool.dir.path, IN_MOVED_TO | IN_DELETE) < 0 ||
+	    stat(claimed, &st) < 0)
+		return error_errno(err, errno, "watch %s", f->pool.dir.path);
+	/* The claim that this filler was started for; a clock that was set says nothing. */
+	age = clock_real_ns() - (st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec);
+	if (age >= 0 && (uint64_t)age < quiet_ns())
+		f->quiet_from = clock_mono_ns() + quiet_ns() - (uint64_t)age;
+	return 0;
+}
+
+/* Waits for something to happen, until then at most. */
+static void wait_for_events(struct filler *f, uint64_t until_ns)
+{
+	char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	struct timespec left;
+	struct pollfd poll = {.fd = f->watch, .events = POLLIN};
+	ssize_t got;
+
+	(void)ppoll(&poll, 1, fd_time_left(until_ns, &left), NULL);
+	while ((got = read(f->watch, bytes, sizeof(bytes))) > 0) {
+		for (const char *p = bytes; p < bytes + got;) {
+			const struct inotify_event *event = (const void *)p;
+
+			if (event->wd == f->claimed)
+				f->quiet_from = clock_mono_ns() + quiet_ns();
+			p += sizeof(*event) + event->len;
+		}
+	}
+}
+
+/* --- members -------------------------------------------------------------------------------------- */
+
+static size_t count_all(const struct filler *f)
+{
+	json_auto_t *bases = pool_bases(f->agent->state_path, NULL);
+	const json_t *base;
+	size_t count = 0, i;
+
+	json_array_foreach(bases, i, base)
+	{
+		auto_pool struct pool pool = POOL_NONE;
+		json_auto_t *names = NULL;
+
+		if (pool_open(f->agent->state_path, json_string_value(base), &pool, NULL) == 0)
+			names = pool_tokens(&pool, POOL_READY, NULL);
+		count += json_array_size(names);
+	}
+	return count;
+}
+
+/* Those whose machine has ended make room. */
+static int count_living(const struct filler *f, size_t *count, struct error *err)
+{
+	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, err);
+	const json_t *name;
+	size_t i;
+
+	if (!names)
+		return -1;
+	*count = 0;
+	json_array_foreach(names, i, name)
+	{
+		const char *word = json_string_value(name);
+		auto_session struct microagent_session *dead = NULL;
+
+		if (pool_member_lives(f->agent, word)) {
+			(*count)++;
+			continue;
+		}
+		dead = session_handle(f->agent, word, err);
+		if (!dead)
+			return -1;
+		if (pool_take(&f->pool, word) && session_remove(dead, NULL) == 0)
+			pool_forget(&f->pool, word);
+	}
+	return 0;
+}
+
+/* That commands run in it is seen by one that does; which one an image has is its own business, and that
+ * one is not there is the guest's word too. */
+static int run_command(struct microagent_session *session, struct error *err)
+{
+	static const char *const words[] = {"true", NULL};
+	const struct microagent_exec exec = {.command = words, .user = "root"};
+	const struct microagent_run_limits limits = {
+		.timeout_ms = (uint32_t)limit_get(LIMIT_AGENT_ANSWER_MS)};
+	struct microagent_result result = {0};
+
+	if (microagent_session_run(session, &exec, &limits, &result, err) < 0)
+		return -1;
+	microagent_result_free(&result);
+	return result.timed_out ? error_set(err, ERR_TIMEOUT, "its first command did not end") : 0;
+}
+
+static void raise_session(const struct microagent_session *session)
+{
+	struct existing existing = {0};
+
+	if (existing_open(session->agent, session->id, &existing, NULL) < 0)
+		return;
+	pool_raise(&existing.ws);
+	existing_close(&existing);
+}
+
+/* What is wanted may have changed while it booted. */
+static int add_member(const struct filler *f, struct microagent_session *session,
+		      struct error *err)
+{
+	struct pool_record record;
+	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, err);
+
+	if (!names)
+		return -1;
+	if (pool_read(&f->pool, &record, NULL) < 0 ||
+	    (json_int_t)json_array_size(names) >= record.size)
+		return microagent_session_destroy(session, err);
+	return pool_add(&f->pool, session->name, err);
+}
+
+static int make_member(struct filler *f, const struct pool_record *record, struct error *err)
+{
+	const struct microagent_session_spec spec = {.base = f->pool.base,
+						     .memory_mib = record->memory_mib,
+						     .cpus = record->cpus,
+						     .network = record->network};
+	auto_session struct microagent_session *session = NULL;
+	auto_base struct base base = BASE_NONE;
+	int status;
+
+	if (base_open(f->agent, spec.base, BASE_SHARED, &base, err) < 0 ||
+	    session_make_booted(f->agent, &base, &spec, SESSION_POOL, &session, err) < 0)
+		return -1;
+	status = run_command(session, err);
+	if (status == 0 && f->raise)
+		raise_session(session);
+	if (status == 0)
+		status = add_member(f, session, err);
+	if (status < 0)
+		(void)microagent_session_destroy(session, NULL);
+	else
+		log_line(&f->log, "%s is ready", session->name);
+	return status;
+}
+
+/* --- the loop ------------------------------------------------------------------------------------- */
+
+/* 1: a member may be started now. 0: look again, since something has happened. */
+static int wait_for_turn(struct filler *f, const struct pool_record *record)
+{
+	struct error why = {0};
+
+	wait_for_events(f, 0);
+	if (clock_mono_ns() < f->quiet_from) {
+		wait_for_events(f, f->quiet_from);
+		return 0;
+	}
+	if (pool_room(record, count_all(f), &why) == 0) {
+		f->waits = false;
+		return 1;
+	}
+	if (!f->waits)
+		log_line(&f->log, "waiting for room: %s", why.msg);
+	f->waits = true;
+	wait_for_events(f, clock_mono_ns() + limit_get(LIMIT_POOL_ROOM_MS) * NS_PER_MS);
+	return 0;
+}
+
+/* 1: it is full. 0: it is not kept any more. */
+static int fill(struct filler *f, struct error *err)
+{
+	uint64_t failures = 0;
+
+	for (;;) {
+		struct pool_record record;
+		struct error why = {0};
+		size_t ready = 0;
+
+		if (pool_read(&f->pool, &record, &why) < 0)
+			return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
+		if (count_living(f, &ready, err) < 0)
+			return -1;
+		if ((int64_t)ready >= record.size)
+			return pool_shrink(f->agent, &f->pool, (size_t)record.size, err) < 0 ? -1
+											     : 1;
+		if (!wait_for_turn(f, &record))
+			continue;
+		if (make_member(f, &record, &why) == 0) {
+			failures = 0;
+			continue;
+		}
+		log_line(&f->log, "a member could not be made: %s", why.msg);
+		if (++failures >= limit_get(LIMIT_POOL_FAILURES))
+			return error_copy(err, &why);
+	}
+}
+
+/* Whoever claimed between our last look and the end of our lock saw a filler, and started none. */
+static bool has_gap(const struct filler *f)
+{
+	struct pool_record record;
+	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, NULL);
+
+	return names && pool_read(&f->pool, &record, NULL) == 0 &&
+	       (json_int_t)json_array_size(names) < record.size;
+}
+
+/* lock: -1 or ours already; closed. */
+static int fill_alone(struct filler *f, int lock, struct error *err)
+{
+	int status = 0;
+
+	do {
+		struct error why = {0};
+
+		if (lock < 0)
+			lock = pool_filler_lock(&f->pool, &why);
+		if (lock < 0)
+			return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
+		status = pool_filler_sign(lock, err);
+		if (status == 0) {
+			sessions_sweep(f->agent, NULL);
+			status = fill(f, err);
+		}
+		close(steal_fd(&lock));
+	} while (status > 0 && has_gap(f));
+	return status < 0 ? -1 : 0;
+}
+
+static int open_log(struct filler *f, struct error *err)
+{
+	uint64_t cap = limit_get(LIMIT_POOL_LOG_BYTES);
+	int fd = openat(f->pool.dir.fd, POOL_LOG,
+			O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s/" POOL_LOG, f->pool.dir.path);
+	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size > cap / 2)
+		(void)!ftruncate(fd, 0);
+	log_init(&f->log, fd, cap);
+	return 0;
+}
+
+int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd,
+			 struct error *err)
+{
+	autoclose int lock = lock_fd;
+	struct filler f = {.agent = agent, .pool = POOL_NONE, .watch = -1, .log = {.fd = -1}};
+	struct base_name name;
+	int status = -1;
+
+	if (base_name_parse(word, &name, err) < 0)
+		return -1;
+	if (!name.version)
+		return error_set(err, ERR_INVALID,
+				 "which version of %s? `microagent pool status` shows them",
+				 name.name);
+	if (pool_open(agent->state_path, name.full, &f.pool, err) < 0)
+		return -1;
+	if (open_log(&f, err) == 0 && watch(&f, err) == 0) {
+		pool_go_idle(&f.raise);
+		status = fill_alone(&f, steal_fd(&lock), err);
+	}
+	if (status < 0 && err)
+		log_line(&f.log, "ended: %s", err->msg);
+	if (f.log.fd >= 0)
+		close(f.log.fd);
+	if (f.watch >= 0)
+		close(f.watch);
+	pool_close(&f.pool);
+	return status;
+}

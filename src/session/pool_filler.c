@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that fills a pool: whether there is one, its start and its end. Its lock is an open file
+ * description lock, since whether somebody holds such a lock can be asked without taking it for an
+ * instant: a filler that begins at that instant would believe that there is another.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "channel/program.h"
+#include "session/pool.h"
+
+bool pool_filler(const struct pool *pool)
+{
+	autoclose int fd =
+		openat(pool->dir.fd, POOL_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* --- its own side --------------------------------------------------------------------------------- */
+
+/* A pid means something only with its start time. */
+int pool_filler_sign(int fd, struct error *err)
+{
+	uint64_t ticks = 0;
+
+	if (proc_start_time(getpid(), &ticks, err) < 0)
+		return -1;
+	if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d %" PRIu64 "\n", (int)getpid(), ticks) < 0)
+		return error_errno(err, errno, POOL_LOCK);
+	return 0;
+}
+
+int pool_filler_lock(const struct pool *pool, struct error *err)
+{
+	autoclose int fd = openat(pool->dir.fd, POOL_LOCK,
+				  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s/" POOL_LOCK, pool->dir.path);
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+		if (errno != EAGAIN && errno != EACCES)
+			return error_errno(err, errno, "%s/" POOL_LOCK, pool->dir.path);
+		return error_set(err, ERR_CONFLICT, "the pool of %s is being filled already",
+				 pool->base);
+	}
+	return steal_fd(&fd);
+}
+
+/* --- the others' ---------------------------------------------------------------------------------- */
+
+#define LOCK_IN_CHILD 3
+
+/* The lock is taken here and handed over: from now on everybody sees that there is a filler. */
+static int start(const struct microagent *agent, const struct pool *pool, int lock,
+		 struct error *err)
+{
+	autofree char *program = program_find("microagent", err);
+	const char *const argv[] = {
+		program, "--state-dir", agent->state_path, "pool", "fill", "--lock-fd", "3",
+		"--base", pool->base, NULL};
+	const struct proc_fd fds[] = {{lock, LOCK_IN_CHILD}};
+	const struct proc_spec spec = {
+		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .cwd = "/"};
+	struct proc child = PROC_NONE;
+	int code = 0;
+
+	if (!program || proc_spawn(&spec, &child, err) < 0)
+		return -1;
+	/* What was started goes into the background and leaves no child of ours. */
+	if (proc_wait(&child, UINT64_MAX, &code, err) < 0)
+		return -1;
+	return code ? error_set(err, ERR_IO, "the filler of pool %s did not start", pool->base) : 0;
+}
+
+int pool_filler_start(const struct microagent *agent, const struct pool *pool, struct error *err)
+{
+	struct error why = {0};
+	autoclose int lock = pool_filler_lock(pool, &why);
+
+	if (lock < 0)
+		return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
+	/* Of the one before, until the new one signs. */
+	(void)!ftruncate(lock, 0);
+	return start(agent, pool, lock, err);
+}
+
+/* A pidfd of the holder; -1 without an error set: it has not said who it is, or is gone. */
+static int open_holder(const struct pool *pool)
+{
+	autobuf struct buf text = BUF_INIT(64);
+	uint64_t recorded = 0, ticks = 0;
+	autoclose int pidfd = -1;
+	int pid = 0;
+
+	if (path_read_file_at(pool->dir.fd, POOL_LOCK, &text, NULL) < 0 ||
+	    sscanf(buf_string(&text), "%d %" SCNu64, &pid, &recorded) != 2 || pid <= 1)
+		return -1;
+	pidfd = pidfd_open(pid, 0);
+	if (pidfd < 0 || proc_start_time(pid, &ticks, NULL) < 0 || ticks != recorded)
+		return -1;
+	return steal_fd(&pidfd);
+}
+
+int pool_filler_end(const struct pool *pool, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
+	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
+
+	while (pool_filler(pool)) {
+		autoclose int pidfd = open_holder(pool);
+
+		if (pidfd >= 0) {
+			pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+			if (fd_wait(pidfd, POLLIN, deadline, err) < 0)
+				return error_prefix(err, "the filler of pool %s", pool->base);
+		} else if (clock_mono_ns() > deadline) {
+			return error_set(err, ERR_TIMEOUT,
+					 "the filler of pool %s is not to be found: it may run in "
+					 "another container",
+					 pool->base);
+		} else {
+			nanosleep(&moment, NULL); /* it has its lock, and writes who it is */
+		}
+	}
+	return 0;
+}

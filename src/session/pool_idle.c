@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The priority at which a pool is filled. A member's machine inherits it from the filler that starts
+ * it, and whoever claims the member must not get an idle machine. So machines start idle only where
+ * their priority may be raised again, which needs CAP_SYS_NICE or a nice limit of 20 or more; else the
+ * filler alone is idle and the machines that it starts are not. Members waiting in the pool use next to
+ * no processor, whatever their priority.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/ioprio.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "session/pool.h"
+
+static int set_policy(pid_t thread, int policy)
+{
+	const struct sched_param none = {0};
+
+	return sched_setscheduler(thread, policy, &none);
+}
+
+static void set_io(pid_t thread, int class)
+{
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, thread, IOPRIO_PRIO_VALUE(class, 0));
+}
+
+/* Tried, in a process that can be spared. */
+static bool can_raise(void)
+{
+	pid_t pid = fork();
+	int status = 1;
+
+	if (pid == 0)
+		_exit(set_policy(0, SCHED_IDLE) < 0 || set_policy(0, SCHED_OTHER) < 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return false;
+	return status == 0;
+}
+
+void pool_go_idle(bool *raise)
+{
+	*raise = can_raise();
+	(void)set_policy(0, *raise ? SCHED_IDLE : SCHED_IDLE | SCHED_RESET_ON_FORK);
+	set_io(0, IOPRIO_CLASS_IDLE);
+}
+
+/* --- raised again --------------------------------------------------------------------------------- */
+
+static void raise_threads(pid_t pid)
+{
+	char path[32];
+	autodir DIR *threads = NULL;
+	const struct dirent *entry;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads))) {
+		pid_t thread = (pid_t)atoi(entry->d_name);
+
+		if (thread <= 0)
+			continue;
+		if (sched_getscheduler(thread) == SCHED_IDLE)
+			(void)set_policy(thread, SCHED_OTHER);
+		set_io(thread, IOPRIO_CLASS_NONE);
+	}
+}
+
+/* Field 4 of its stat, behind the name in brackets; 0: it has ended. */
+static pid_t parent_of(pid_t pid)
+{
+	autobuf struct buf stat = BUF_INIT(4096);
+	const char *field;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (path_read_file_at(AT_FDCWD, path, &stat, NULL) < 0)
+		return 0;
+	field = strrchr(buf_string(&stat), ')');
+	return field && strlen(field) > 4 ? (pid_t)atoi(field + 4) : 0;
+}
+
+#define DEPTH_MAX 16
+
+static bool is_below(pid_t pid, pid_t top)
+{
+	for (int i = 0; i < DEPTH_MAX && pid > 1; i++, pid = parent_of(pid))
+		if (pid == top)
+			return true;
+	return false;
+}
+
+void pool_raise(const struct workspace *ws)
+{
+	json_auto_t *runtime = workspace_read(ws, "runtime.json", NULL);
+	pid_t top = (pid_t)json_integer_value(json_object_get(runtime, "supervisorPid"));
+	autodir DIR *processes = top > 1 ? opendir("/proc") : NULL;
+	const struct dirent *entry;
+
+	while (processes && (entry = readdir(processes))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		if (pid > 1 && is_below(pid, top))
+			raise_threads(pid);
+	}
+}

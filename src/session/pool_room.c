@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether the host has room for one more member of a pool. Sessions that somebody asked for are not
+ * held up by this: only what is made in advance waits for room, so a pool never drives the host into
+ * its swap or takes the memory that the next task needs.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "session/pool.h"
+
+/* "MemAvailable:   123456 kB", in MiB. */
+static int meminfo_mib(const char *key, int64_t *mib, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(65536);
+	const char *line;
+
+	if (path_read_file_at(AT_FDCWD, "/proc/meminfo", &text, err) < 0)
+		return -1;
+	line = strstr(buf_string(&text), key);
+	if (!line)
+		return error_set(err, ERR_IO, "/proc/meminfo: no %s in it", key);
+	*mib = strtoll(line + strlen(key), NULL, 10) / 1024;
+	return 0;
+}
+
+static int64_t processors(void)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return online > 0 ? online : 1;
+}
+
+static int64_t members_max(void)
+{
+	return processors() * (int64_t)limit_get(LIMIT_POOL_MEMBERS_PER_CPU);
+}
+
+static int64_t member_mib(const struct pool_record *record)
+{
+	return record->memory_mib + (int64_t)limit_get(LIMIT_POOL_OVERHEAD_MIB);
+}
+
+int pool_room(const struct pool_record *record, size_t members, struct error *err)
+{
+	int64_t available = 0, wanted = member_mib(record) + (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
+
+	if (meminfo_mib("MemAvailable:", &available, err) < 0)
+		return -1;
+	if ((int64_t)members >= members_max())
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%zu sessions are kept ready, which is the most for %lld "
+				 "processors",
+				 members, (long long)processors());
+	if (available < wanted)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%lld MiB of memory are available, and the next one needs %lld",
+				 (long long)available, (long long)wanted);
+	return 0;
+}
+
+int pool_check_size(const struct pool_record *record, size_t others, struct error *err)
+{
+	int64_t total = 0, rest = members_max() - (int64_t)others;
+	int64_t kept = (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
+
+	if (meminfo_mib("MemTotal:", &total, err) < 0)
+		return -1;
+	if (record->cpus > processors())
+		return error_set(err, ERR_INVALID, "%lld processors are more than this host's %lld",
+				 (long long)record->cpus, (long long)processors());
+	if (record->size > rest)
+		return error_set(err, ERR_INVALID,
+				 "%lld sessions are more than this host keeps ready: with %lld "
+				 "processors and what other pools have, %lld",
+				 (long long)record->size, (long long)processors(),
+				 (long long)(rest > 0 ? rest : 0));
+	if (record->size > (total - kept) / member_mib(record))
+		return error_set(err, ERR_INVALID,
+				 "%lld sessions of %lld MiB do not fit into this host's %lld MiB, "
+				 "of which %lld stay free",
+				 (long long)record->size, (long long)member_mib(record),
+				 (long long)total, (long long)kept);
+	return 0;
+}

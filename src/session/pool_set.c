@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* Which pools are kept: set, told, drained. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "session/pool.h"
+
+/* --- status --------------------------------------------------------------------------------------- */
+
+static json_t *describe(const struct microagent *agent, const char *base, struct error *err)
+{
+	auto_pool struct pool pool = POOL_NONE;
+	struct pool_record record = {0};
+	json_auto_t *names = NULL;
+	struct error why = {0};
+	const json_t *name;
+	json_t *entry;
+	int ready = 0;
+	size_t i;
+
+	if (pool_open(agent->state_path, base, &pool, err) < 0)
+		return NULL;
+	/* Drained, and some of its sessions are in use. */
+	if (pool_read(&pool, &record, &why) < 0 && why.code != ERR_NOT_FOUND) {
+		error_copy(err, &why);
+		return NULL;
+	}
+	names = pool_tokens(&pool, POOL_READY, err);
+	if (!names)
+		return NULL;
+	json_array_foreach(names, i, name)
+	{
+		ready += pool_member_lives(agent, json_string_value(name));
+	}
+	entry = json_pack("{s:s,s:I,s:i,s:b}", "base", base, "size", (json_int_t)record.size,
+			  "ready", ready, "filling", (int)pool_filler(&pool));
+	if (!entry)
+		error_errno(err, ENOMEM, "pool");
+	return entry;
+}
+
+/* One that was drained is told of only while a filler or members are left. */
+static bool is_over(const json_t *entry)
+{
+	return !json_integer_value(json_object_get(entry, "size")) &&
+	       !json_integer_value(json_object_get(entry, "ready")) &&
+	       json_is_false(json_object_get(entry, "filling"));
+}
+
+json_t *microagent_pool_status(struct microagent *agent, struct error *err)
+{
+	json_auto_t *bases = pool_bases(agent->state_path, err);
+	json_auto_t *list = json_array();
+	const json_t *base;
+	size_t i;
+
+	if (!bases || !list)
+		return NULL;
+	json_array_foreach(bases, i, base)
+	{
+		struct error why = {0};
+		json_auto_t *entry = describe(agent, json_string_value(base), &why);
+
+		if (!entry && why.code != ERR_NOT_FOUND) {
+			error_copy(err, &why);
+			return NULL;
+		}
+		if (entry && !is_over(entry) && json_array_append(list, entry) < 0) {
+			error_errno(err, ENOMEM, "pools");
+			return NULL;
+		}
+	}
+	return json_pack("{s:O}", "pools", list);
+}
+
+/* --- set ------------------------------------------------------------------------------------------ */
+
+/* What other pools are to have. */
+static size_t count_others(const struct microagent *agent, const char *base)
+{
+	json_auto_t *bases = pool_bases(agent->state_path, NULL);
+	const json_t *other;
+	size_t count = 0, i;
+
+	json_array_foreach(bases, i, other)
+	{
+		auto_pool struct pool pool = POOL_NONE;
+		struct pool_record record;
+
+		if (strcmp(json_string_value(other), base) != 0 &&
+		    pool_open(agent->state_path, json_string_value(other), &pool, NULL) == 0 &&
+		    pool_read(&pool, &record, NULL) == 0)
+			count += (size_t)record.size;
+	}
+	return count;
+}
+
+static int make_record(const struct base *base, const struct microagent_pool_spec *spec,
+		       struct pool_record *out, struct error *err)
+{
+	const struct microagent_session_spec session = {.memory_mib = spec->memory_mib,
+							.cpus = spec->cpus};
+	const char *network = spec->network ? spec->network : "nat";
+
+	if (spec->size < 1 || spec->size > INT32_MAX)
+		return error_set(err, ERR_INVALID,
+				 "a pool has at least one session; `microagent pool drain` ends it");
+	if (strcmp(network, "nat") != 0 && strcmp(network, "isolated") != 0)
+		return error_set(err, ERR_INVALID,
+				 "network \"%.32s\": the sessions of a pool have nat or isolated",
+				 network);
+	*out = (struct pool_record){.size = spec->size,
+				    .memory_mib = session_memory(base, &session),
+				    .cpus = session_cpus(base, &session)};
+	strncpy(out->network, network, sizeof(out->network) - 1);
+	return 0;
+}
+
+static bool same_kind(const struct pool_record *a, const struct pool_record *b)
+{
+	return a->memory_mib == b->memory_mib && a->cpus == b->cpus &&
+	       strcmp(a->network, b->network) == 0;
+}
+
+/* Members of another kind are of no use any more. */
+static int set(const struct microagent *agent, const struct pool *pool,
+	       const struct pool_record *record, struct error *err)
+{
+	struct pool_record before;
+	bool useful = pool_read(pool, &before, NULL) == 0 && same_kind(&before, record);
+
+	if (!useful) {
+		/* What it makes just now is of the old kind. */
+		unlinkat(pool->dir.fd, POOL_RECORD, 0);
+		if (pool_filler_end(pool, err) < 0)
+			return -1;
+		sessions_sweep(agent, NULL);
+	}
+	if (pool_shrink(agent, pool, useful ? (size_t)record->size : 0, err) < 0 ||
+	    pool_write(pool, record, err) < 0)
+		return -1;
+	return pool_filler_start(agent, pool, err);
+}
+
+int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec,
+			struct error *err)
+{
+	auto_base struct base base = BASE_NONE;
+	auto_pool struct pool pool = POOL_NONE;
+	struct pool_record record;
+	int status;
+
+	if (!spec->base)
+		return error_set(err, ERR_INVALID, "a pool needs a base");
+	if (base_open(agent, spec->base, BASE_SHARED, &base, err) < 0 ||
+	    make_record(&base, spec, &record, err) < 0 ||
+	    pool_check_size(&record, count_others(agent, base.name.full), err) < 0 ||
+	    base_check(&base, err) < 0 ||
+	    pool_open_locked(agent->state_path, base.name.full, &pool, err) < 0)
+		return -1;
+	status = set(agent, &pool, &record, err);
+	pool_tidy(&pool); /* of one that could not be set */
+	return status;
+}
+
+/* --- drain ---------------------------------------------------------------------------------------- */
+
+static int drain(const struct microagent *agent, const char *base, struct error *err)
+{
+	auto_pool struct pool pool = POOL_NONE;
+
+	if (pool_open_locked(agent->state_path, base, &pool, err) < 0)
+		return -1;
+	if (unlinkat(pool.dir.fd, POOL_RECORD, 0) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "%s/" POOL_RECORD, pool.dir.path);
+	if (pool_filler_end(&pool, err) < 0)
+		return -1;
+	sessions_sweep(agent, NULL);
+	if (pool_shrink(agent, &pool, 0, err) < 0)
+		return -1;
+	pool_tidy(&pool);
+	return 0;
+}
+
+/* NAME alone: every version's. */
+static bool is_meant(const struct base_name *wanted, const char *base)
+{
+	struct base_name name;
+
+	if (wanted->version)
+		return strcmp(wanted->full, base) == 0;
+	return base_name_parse(base, &name, NULL) == 0 && strcmp(name.name, wanted->name) == 0;
+}
+
+int microagent_pool_drain(struct microagent *agent, const char *word, struct error *err)
+{
+	json_auto_t *bases = pool_bases(agent->state_path, err);
+	struct base_name wanted = {0};
+	const json_t *base;
+	bool any = false;
+	size_t i;
+
+	if (!bases || (word && base_name_parse(word, &wanted, err) < 0))
+		return -1;
+	json_array_foreach(bases, i, base)
+	{
+		if (word && !is_meant(&wanted, json_string_value(base)))
+			continue;
+		any = true;
+		if (drain(agent, json_string_value(base), err) < 0)
+			return -1;
+	}
+	if (word && !any)
+		return error_set(err, ERR_NOT_FOUND,
+				 "there is no pool of base %s: `microagent pool status` shows those "
+				 "that are there",
+				 word);
+	return 0;
+}

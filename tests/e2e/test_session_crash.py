@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""Sessions whose maker, machine or directory is lost, and what `session gc` does about it."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from conftest import held, pid_lines, wait_until
+
+NAME = "session-2026-05-10T14-22-00Z-a7f3"
+NOTHING = {"removed": [], "adopted": []}
+
+
+@pytest.fixture
+def base(host):
+    yield host.json("base", "create", "web")
+    host("base", "delete", "web-v1", check=0)
+
+
+def create(host, **kw):
+    return host.json("session", "create", "--base", "web", "--network", "isolated", **kw)["name"]
+
+
+def bundle(host, name):
+    return host.state / "sessions" / f"{name}.bundle"
+
+
+def bundles(host):
+    place = host.state / "sessions"
+    return [p for p in place.iterdir() if p.name != ".locks"] if place.exists() else []
+
+
+def gc(host, **kw):
+    return host.json("session", "gc", **kw)
+
+
+# --- a maker that is killed ---------------------------------------------------------------------------
+
+
+def stage(file):
+    return lambda host: any((bundle / file).exists() for bundle in bundles(host))
+
+
+STAGES = {
+    "mark": lambda host: list((host.state / "sessions" / ".locks").glob(".making/*")),
+    "directory": lambda host: bool(bundles(host)),
+    "disk": lambda host: any((b / "rootfs.qcow2").exists() or (b / "rootfs.ext4").exists() for b in bundles(host)),
+    "record": stage("session.json"),
+    "prepared": stage("workspace.json"),
+    "starting": stage("lease"),
+    "booting": stage("runtime.json"),
+    "control": stage("control.sock"),
+}
+
+
+def spin_until(condition, child):
+    """As closely behind the event as can be: the next stage is a millisecond away."""
+    while not condition() and child.poll() is None:
+        pass
+
+
+def kill_at(host, condition):
+    """Killed in the state that condition names; nothing of it may be left after a sweep."""
+    child = host.popen("--state-dir", host.state, "session", "create", "--base", "web", "--network", "isolated")
+    spin_until(condition, child)
+    child.kill()
+    out = child.communicate()[0].decode()
+    assert child.returncode == -signal.SIGKILL and not out
+    # A copy of it that has not become its supervisor yet holds what it held.
+    wait_until(lambda: not pid_lines(f"{host.state} session create"), "the end of the maker")
+    done = gc(host)
+    assert not done["adopted"] and all(r["why"] == "its making broke off" for r in done["removed"])
+    assert not bundles(host), (done, [[p.name for p in b.iterdir()] for b in bundles(host)])
+    assert not (host.state / "sessions" / ".locks" / ".making").exists()
+    wait_until(lambda: not host.processes(), "the end of all its processes", 20)
+    assert gc(host) == NOTHING
+
+
+def test_a_killed_maker_leaves_nothing(host, base):
+    for condition in STAGES.values():
+        kill_at(host, lambda c=condition: c(host))
+    for _ in range(4):
+        wait = random.uniform(0, 0.3)
+        end = os.times().elapsed + wait
+        kill_at(host, lambda t=end: os.times().elapsed >= t)
+
+
+def test_the_next_one_sweeps_too(host, base):
+    child = host.popen("session", "create", "--base", "web", "--network", "isolated")
+    spin_until(lambda: STAGES["booting"](host), child)
+    lost = bundles(host)[0].name
+    child.kill()
+    child.communicate()
+    name = create(host)
+    assert [b.name for b in bundles(host)] == [f"{name}.bundle"] and not pid_lines(lost)
+    # Two at once: both are done with it, and nothing of it is left.
+    with ThreadPoolExecutor(2) as threads:
+        both = list(threads.map(lambda _: host("session", "destroy", name), range(2)))
+    assert sorted(d.returncode for d in both) in ([0, 0], [0, 1]), both
+    assert all(d.returncode == 0 or f"there is no session {name}" in d.stderr for d in both), both
+    assert not bundles(host)
+
+
+# --- machines and directories that are lost -----------------------------------------------------------
+
+
+def test_a_lost_machine_and_a_lost_directory(host, base):
+    name = create(host)
+    runtime = json.loads((bundle(host, name) / "runtime.json").read_text())
+    assert gc(host) == NOTHING
+    assert host("session", "gc", check=0).stdout == "nothing was left behind\n"
+    os.kill(runtime["supervisorPid"], signal.SIGKILL)
+    wait_until(lambda: not held(host, f"sessions/{name}.bundle"), "the machine's end")
+    assert gc(host) == {"removed": [], "adopted": [{"name": name, "why": "its machine is gone, which is recorded now"}]}
+    assert [s["state"] for s in host.json("session", "list")["sessions"]] == ["failed"] and gc(host) == NOTHING
+    # What a guest or a user has put into the bundle leads nowhere when it goes.
+    outside = host.base / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    (bundle(host, name) / "link").symlink_to(outside)
+    (bundle(host, name) / "deep").mkdir()
+    (bundle(host, name) / "deep" / "up").symlink_to("../../../../outside/kept")
+    os.link(outside / "kept", bundle(host, name) / "hard")
+    host("session", "destroy", name, check=0)
+    assert (outside / "kept").read_text() == "kept" and not bundles(host)
+
+
+def preload(host):
+    """A library that sets the wall clock back by a day for whoever is started with it."""
+    source, library = host.base / "back.c", host.base / "back.so"
+    source.write_text("""
+        #define _GNU_SOURCE
+        #include <sys/syscall.h>
+        #include <time.h>
+        #include <unistd.h>
+        int clock_gettime(clockid_t clock, struct timespec *out)
+        {
+                int status = (int)syscall(SYS_clock_gettime, clock, out);
+
+                if (clock == CLOCK_REALTIME)
+                        out->tv_sec -= 86400;
+                return status;
+        }
+        """)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    return {"LD_PRELOAD": str(library)}
+
+
+def test_a_clock_set_back_and_a_process_without_directory(host, base):
+    ahead = host.json("session", "list")["sessions"]
+    name = create(host, env=preload(host))
+    day = json.loads((bundle(host, name) / "session.json").read_text())["createdAt"]
+    assert not ahead and day[:10] in name and gc(host) == NOTHING
+    assert host("session", "exec", name, "--", "echo", "here", check=0).stdout == "here\n"
+    shutil.rmtree(bundle(host, name))
+    other = gc(host)
+    assert other == {"removed": [{"name": name, "why": "its machine ran on without its directory"}], "adopted": []}
+    wait_until(lambda: not pid_lines(name), "the end of what ran without its directory", 20)
+    assert gc(host) == NOTHING
+
+
+# --- what is not ours, and what is much ---------------------------------------------------------------
+
+
+def test_a_foreign_directory_is_left_alone(host, base):
+    foreign = bundle(host, NAME)
+    foreign.mkdir(parents=True, mode=0o700)
+    host.state.chmod(0o700)
+    foreign.parent.chmod(0o700)
+    (foreign / "letter").write_text("mine")
+    (foreign.parent / "notes").mkdir()
+    making = foreign.parent / ".locks" / ".making"
+    making.mkdir(parents=True, mode=0o700)
+    (making / foreign.name).touch()  # its maker found the name taken, and was killed
+    done = host("session", "destroy", NAME)
+    assert done.returncode == 1 and "is no session of microagent, and is left alone" in done.stderr
+    assert gc(host)["adopted"] == [] and not making.exists() and host.json("session", "list") == {"sessions": []}
+    assert (foreign / "letter").read_text() == "mine" and (foreign.parent / "notes").exists()
+    shutil.rmtree(foreign)
+    (foreign.parent / "notes").rmdir()
+
+
+def made_up(host, name, count):
+    """Copies of a session at rest, as far as a list looks at them."""
+    for number in range(count):
+        copy = f"{name[:-4]}{number:04x}"
+        target = bundle(host, copy)
+        target.mkdir(mode=0o700)
+        for file in ("workspace.json", "event.json", "session.json"):
+            (target / file).write_text((bundle(host, name) / file).read_text().replace(name, copy))
+            (target / file).chmod(0o600)
+        yield copy
+
+
+def test_fifty_sessions(host, base):
+    with_one = host.popen("session", "create", "--base", "web", "--network", "isolated")
+    spin_until(lambda: STAGES["prepared"](host), with_one)
+    name = bundles(host)[0].name.removesuffix(".bundle")
+    with_one.communicate()
+    host("--state-dir", host.state / "sessions", "kill", f"{name}.bundle", check=0)
+    names = sorted({name, *made_up(host, name, 50)})
+    listed = host.json("session", "list")["sessions"]
+    assert [s["name"] for s in listed] == names and {s["state"] for s in listed} == {"stopped"}
+    assert gc(host) == NOTHING
+    refused = host("base", "delete", "web-v1")
+    assert refused.returncode == 1 and names[0] in refused.stderr
+    for one in names:
+        host("session", "destroy", one, check=0)
+    assert not bundles(host)
