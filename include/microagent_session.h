@@ -204,11 +204,11 @@ json_t *microagent_session_gc(struct microagent *agent, struct error *err);
 
 /* Start from {0}. */
 struct microagent_pool_spec {
-	const char *base;	/* required; NAME is the newest version, and stays that one */
-	int64_t size;		/* sessions that are kept ready; at least 1 */
-	int64_t memory_mib;	/* of each; 0: the base's */
-	int64_t cpus;		/* 0: the base's */
-	const char *network;	/* "nat" or "isolated"; NULL: nat */
+	const char *base;    /* required; NAME is the newest version, and stays that one */
+	int64_t size;	     /* sessions that are kept ready; at least 1 */
+	int64_t memory_mib;  /* of each; 0: the base's */
+	int64_t cpus;	     /* 0: the base's */
+	const char *network; /* "nat" or "isolated"; NULL: nat */
 };
 
 /*

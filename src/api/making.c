@@ -70,8 +70,8 @@ int making_mark(const struct state_dir *dir, const char *id, struct error *err)
 
 int making_own(const struct workspace *ws, struct error *err)
 {
-	autoclose int fd = openat(ws->fd, WORKSPACE_MAKING,
-				  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	autoclose int fd =
+		openat(ws->fd, WORKSPACE_MAKING, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	return fd < 0 ? error_errno(err, errno, "%s/%s/" WORKSPACE_MAKING, ws->dir->path, ws->id)
 		      : 0;

@@ -169,13 +169,19 @@ static int run_fill(struct cli *cli, const void *values, const struct cli_words 
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
-	return done(cli, agent, microagent_pool_fill(agent, v->base, lock_fd, err), v->base, "filled",
-		    err);
+	return done(cli, agent, microagent_pool_fill(agent, v->base, lock_fd, err), v->base,
+		    "filled", err);
 }
 
 #define OPTION(field) offsetof(struct pool_values, field)
-#define BASE_OPTION(text) {"base", 0, CLI_OPTION_STRING, OPTION(base), "NAME", text, 0, 0}
-#define LAST_OPTION {NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0}
+#define BASE_OPTION(text)                                                      \
+	{                                                                      \
+		"base", 0, CLI_OPTION_STRING, OPTION(base), "NAME", text, 0, 0 \
+	}
+#define LAST_OPTION                                           \
+	{                                                     \
+		NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0 \
+	}
 
 static const struct cli_option set_options[] = {
 	BASE_OPTION("whose sessions: NAME is the newest version, NAME-vN that one"),
@@ -184,8 +190,8 @@ static const struct cli_option set_options[] = {
 	 "memory of each in MiB (default: the base's)", 1, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N", "processors of each (default: the base's)",
 	 1, INT32_MAX},
-	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE",
-	 "nat or isolated (default: nat)", 0, 0},
+	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE", "nat or isolated (default: nat)",
+	 0, 0},
 	LAST_OPTION,
 };
 

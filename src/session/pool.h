@@ -31,9 +31,9 @@ struct pool {
 	struct state_dir dir; /* <state>/pool/<base> */
 	char base[sizeof(((struct base_name *)0)->full)];
 };
-#define POOL_NONE               \
-	{                       \
-		.dir = {.fd = -1} \
+#define POOL_NONE                  \
+	{                          \
+		.dir = {.fd = -1 } \
 	}
 
 /* The directory, which may have tokens of claimed sessions and no record. ERR_NOT_FOUND. */

@@ -151,8 +151,7 @@ static void raise_session(const struct microagent_session *session)
 }
 
 /* What is wanted may have changed while it booted. */
-static int add_member(const struct filler *f, struct microagent_session *session,
-		      struct error *err)
+static int add_member(const struct filler *f, struct microagent_session *session, struct error *err)
 {
 	struct pool_record record;
 	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, err);
@@ -289,8 +288,7 @@ static int open_log(struct filler *f, struct error *err)
 	return 0;
 }
 
-int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd,
-			 struct error *err)
+int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd, struct error *err)
 {
 	autoclose int lock = lock_fd;
 	struct filler f = {.agent = agent, .pool = POOL_NONE, .watch = -1, .log = {.fd = -1}};

@@ -74,8 +74,8 @@ static int start(const struct microagent *agent, const struct pool *pool, int lo
 {
 	autofree char *program = program_find("microagent", err);
 	const char *const argv[] = {
-		program, "--state-dir", agent->state_path, "pool", "fill", "--lock-fd", "3",
-		"--base", pool->base, NULL};
+		program,     "--state-dir", agent->state_path, "pool",	   "fill",
+		"--lock-fd", "3",	    "--base",	       pool->base, NULL};
 	const struct proc_fd fds[] = {{lock, LOCK_IN_CHILD}};
 	const struct proc_spec spec = {
 		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .cwd = "/"};

@@ -49,7 +49,8 @@ static int64_t member_mib(const struct pool_record *record)
 
 int pool_room(const struct pool_record *record, size_t members, struct error *err)
 {
-	int64_t available = 0, wanted = member_mib(record) + (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
+	int64_t available = 0,
+		wanted = member_mib(record) + (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
 
 	if (meminfo_mib("MemAvailable:", &available, err) < 0)
 		return -1;

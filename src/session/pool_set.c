@@ -106,8 +106,9 @@ static int make_record(const struct base *base, const struct microagent_pool_spe
 	const char *network = spec->network ? spec->network : "nat";
 
 	if (spec->size < 1 || spec->size > INT32_MAX)
-		return error_set(err, ERR_INVALID,
-				 "a pool has at least one session; `microagent pool drain` ends it");
+		return error_set(
+			err, ERR_INVALID,
+			"a pool has at least one session; `microagent pool drain` ends it");
 	if (strcmp(network, "nat") != 0 && strcmp(network, "isolated") != 0)
 		return error_set(err, ERR_INVALID,
 				 "network \"%.32s\": the sessions of a pool have nat or isolated",
@@ -214,9 +215,10 @@ int microagent_pool_drain(struct microagent *agent, const char *word, struct err
 			return -1;
 	}
 	if (word && !any)
-		return error_set(err, ERR_NOT_FOUND,
-				 "there is no pool of base %s: `microagent pool status` shows those "
-				 "that are there",
-				 word);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"there is no pool of base %s: `microagent pool status` shows those "
+			"that are there",
+			word);
 	return 0;
 }

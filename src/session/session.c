@@ -204,8 +204,8 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 	if (open_base(agent, spec, &base, err) < 0)
 		return -1;
 	claimed = pool_claim(agent, &base, spec, out, err);
-	if (claimed < 0 || (claimed == 0 && session_make_booted(agent, &base, spec, SESSION_NEW,
-								out, err) < 0))
+	if (claimed < 0 ||
+	    (claimed == 0 && session_make_booted(agent, &base, spec, SESSION_NEW, out, err) < 0))
 		return -1;
 	session_made(*out);
 	return 0;

@@ -19,10 +19,10 @@
 struct microagent_session {
 	struct microagent *agent; /* of <state>/sessions; our own */
 	char name[SESSION_NAME_ROOM];
-	char id[SESSION_NAME_ROOM + 8]; /* the name with .bundle: the runtimeID */
-	json_t *record;			/* session.json; never changed once read */
+	char id[SESSION_NAME_ROOM + 8];	    /* the name with .bundle: the runtimeID */
+	json_t *record;			    /* session.json; never changed once read */
 	double clone_ms, boot_ms, claim_ms; /* of this handle; 0: not done by it */
-	int mark;			    /* that it is in the making; -1: it is not, or not by us */
+	int mark; /* that it is in the making; -1: it is not, or not by us */
 	/* agent is used by one thread at a time: who boots, destroys or connects holds it. */
 	pthread_mutex_t life;
 	struct microagent_guest *guest; /* NULL: not connected yet */

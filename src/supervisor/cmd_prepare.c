@@ -107,7 +107,8 @@ static int prepare(struct record *record, struct boot_files *files, struct bundl
 		   struct response *response, struct error *err)
 {
 	if (make_ready(record, files, bundles, err) < 0 || record_lock(record, err) < 0 ||
-	    check_not_deleted(files, err) < 0 || settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0 ||
+	    check_not_deleted(files, err) < 0 || settle(record, err) < 0 ||
+	    record_allows(record, COMMAND_PREPARE, err) < 0 ||
 	    prepare_workspace(record, files, bundles, err) < 0)
 		return -1;
 	record_unlock(record);
