@@ -41,7 +41,7 @@ static bool can_raise(void)
 	int status = 1;
 
 	if (pid == 0)
-		_exit(set_policy(0, SCHED_IDLE) < 0 || set_policy(0, SCHED_OTHER) < 0);
+		_exit(set_policy(0, SCHED_IDLE) < 0 || set_policy(0, SCHED_OTHER) < 0 ? 1 : 0);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return false;
 	return status == 0;
