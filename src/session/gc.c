@@ -165,7 +165,7 @@ static int gc_processes(struct gc *gc, struct error *err)
 	if (!place || !processes)
 		return place ? error_errno(err, errno, "/proc") : -1;
 	while ((entry = readdir(processes))) {
-		pid_t pid = (pid_t)atoi(entry->d_name);
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (pid > 1 && is_lost(pid, place, name) && end_lost(gc, pid, place, err) < 0)
 			return -1;

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <time.h>
@@ -106,15 +107,19 @@ int pool_filler_start(const struct microagent *agent, const struct pool *pool, s
 static int open_holder(const struct pool *pool)
 {
 	autobuf struct buf text = BUF_INIT(64);
-	uint64_t recorded = 0, ticks = 0;
 	autoclose int pidfd = -1;
-	int pid = 0;
+	uint64_t ticks = 0;
+	char *rest = NULL;
+	long pid;
 
-	if (path_read_file_at(pool->dir.fd, POOL_LOCK, &text, NULL) < 0 ||
-	    sscanf(buf_string(&text), "%d %" SCNu64, &pid, &recorded) != 2 || pid <= 1)
+	if (path_read_file_at(pool->dir.fd, POOL_LOCK, &text, NULL) < 0)
 		return -1;
-	pidfd = pidfd_open(pid, 0);
-	if (pidfd < 0 || proc_start_time(pid, &ticks, NULL) < 0 || ticks != recorded)
+	pid = strtol(buf_string(&text), &rest, 10);
+	if (pid <= 1 || pid > INT32_MAX || *rest != ' ')
+		return -1;
+	pidfd = pidfd_open((pid_t)pid, 0);
+	if (pidfd < 0 || proc_start_time((pid_t)pid, &ticks, NULL) < 0 ||
+	    strtoull(rest, NULL, 10) != ticks)
 		return -1;
 	return steal_fd(&pidfd);
 }

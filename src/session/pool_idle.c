@@ -65,7 +65,7 @@ static void raise_threads(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	threads = opendir(path);
 	while (threads && (entry = readdir(threads))) {
-		pid_t thread = (pid_t)atoi(entry->d_name);
+		pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (thread <= 0)
 			continue;
@@ -86,7 +86,7 @@ static pid_t parent_of(pid_t pid)
 	if (path_read_file_at(AT_FDCWD, path, &stat, NULL) < 0)
 		return 0;
 	field = strrchr(buf_string(&stat), ')');
-	return field && strlen(field) > 4 ? (pid_t)atoi(field + 4) : 0;
+	return field && strlen(field) > 4 ? (pid_t)strtol(field + 4, NULL, 10) : 0;
 }
 
 #define DEPTH_MAX 16
@@ -107,7 +107,7 @@ void pool_raise(const struct workspace *ws)
 	const struct dirent *entry;
 
 	while (processes && (entry = readdir(processes))) {
-		pid_t pid = (pid_t)atoi(entry->d_name);
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (pid > 1 && is_below(pid, top))
 			raise_threads(pid);

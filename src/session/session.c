@@ -133,7 +133,7 @@ void session_made(struct microagent_session *session)
 {
 	struct state_dir dir;
 
-	if (session->mark < 0)
+	if (session->mark < 0 || !session->agent)
 		return;
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
 		making_unmark(&dir, session->id);
