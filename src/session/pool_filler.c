@@ -37,13 +37,13 @@ bool pool_filler(const struct pool *pool)
 /* --- its own side --------------------------------------------------------------------------------- */
 
 /* A pid means something only with its start time. */
-int pool_filler_sign(int fd, struct error *err)
+int pool_filler_sign(int lock, struct error *err)
 {
 	uint64_t ticks = 0;
 
 	if (proc_start_time(getpid(), &ticks, err) < 0)
 		return -1;
-	if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d %" PRIu64 "\n", (int)getpid(), ticks) < 0)
+	if (ftruncate(lock, 0) < 0 || dprintf(lock, "%d %" PRIu64 "\n", (int)getpid(), ticks) < 0)
 		return error_errno(err, errno, POOL_LOCK);
 	return 0;
 }
