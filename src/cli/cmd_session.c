@@ -329,9 +329,9 @@ static const struct cli_command session_destroy = {
 };
 
 static const struct cli_command *const session_commands[] = {
-	&session_create, &session_list,	 &session_exec,	   &session_stream,
-	&session_shell,	 &session_share, &session_destroy, &session_gc,
-	NULL,
+	&session_create,  &session_list,  &session_exec,
+	&session_stream,  &session_shell, &session_share,
+	&session_destroy, &session_gc,	  NULL,
 };
 
 const struct cli_command cli_session = {

@@ -103,8 +103,7 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 
 static int write_record(struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, const char *source, const char *method,
-			const json_t *config,
-			struct error *err)
+			const json_t *config, struct error *err)
 {
 	char now[CLOCK_TEXT];
 	json_auto_t *record = NULL;

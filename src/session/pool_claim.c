@@ -17,8 +17,8 @@ static bool fits(const struct base *base, const struct microagent_session_spec *
 {
 	const char *network = spec->network ? spec->network : "nat";
 
-	if (spec->share || spec->no_share || spec->network_interface || has_words(spec->allow) || has_words(spec->publish) ||
-	    spec->mediation || has_words(spec->vsock) ||
+	if (spec->share || spec->no_share || spec->network_interface || has_words(spec->allow) ||
+	    has_words(spec->publish) || spec->mediation || has_words(spec->vsock) ||
 	    (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
 		return false;
 	return session_memory(base, spec) == record->memory_mib &&

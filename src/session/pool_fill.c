@@ -24,7 +24,8 @@ struct filler {
 	int watch;	     /* inotify: of claims, and of the record */
 	int claimed;	     /* which of its events are claims */
 	uint64_t quiet_from; /* no member is started before */
-	bool raise;	     /* members are started idle */
+	bool idle;	     /* this process is */
+	bool raise;	     /* members are started so too */
 	bool waits;	     /* for room, which has been told */
 };
 
@@ -56,12 +57,13 @@ static int watch(struct filler *f, struct error *err)
 	return 0;
 }
 
-/* Waits for something to happen, until then at most. */
-static void wait_for_events(struct filler *f, uint64_t until_ns)
+/* Waits for something to happen, until then at most; whether it has. */
+static bool wait_for_events(struct filler *f, uint64_t until_ns)
 {
 	char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
 	struct timespec left;
 	struct pollfd poll = {.fd = f->watch, .events = POLLIN};
+	bool any = false;
 	ssize_t got;
 
 	(void)ppoll(&poll, 1, fd_time_left(until_ns, &left), NULL);
@@ -72,8 +74,10 @@ static void wait_for_events(struct filler *f, uint64_t until_ns)
 			if (event->wd == f->claimed)
 				f->quiet_from = clock_mono_ns() + quiet_ns();
 			p += sizeof(*event) + event->len;
+			any = true;
 		}
 	}
+	return any;
 }
 
 /* --- members -------------------------------------------------------------------------------------- */
@@ -196,7 +200,8 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 {
 	struct error why = {0};
 
-	wait_for_events(f, 0);
+	if (wait_for_events(f, 0))
+		return 0;
 	if (clock_mono_ns() < f->quiet_from) {
 		wait_for_events(f, f->quiet_from);
 		return 0;
@@ -263,8 +268,12 @@ static int fill_alone(struct filler *f, int lock, struct error *err)
 			lock = pool_filler_lock(&f->pool, &why);
 		if (lock < 0)
 			return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
+		/* Signed while it still has its share of the processors: who drains waits for that. */
 		status = pool_filler_sign(lock, err);
 		if (status == 0) {
+			if (!f->idle)
+				pool_go_idle(&f->raise);
+			f->idle = true;
 			sessions_sweep(f->agent, NULL);
 			status = fill(f, err);
 		}
@@ -303,10 +312,8 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 				 name.name);
 	if (pool_open(agent->state_path, name.full, &f.pool, err) < 0)
 		return -1;
-	if (open_log(&f, err) == 0 && watch(&f, err) == 0) {
-		pool_go_idle(&f.raise);
+	if (open_log(&f, err) == 0 && watch(&f, err) == 0)
 		status = fill_alone(&f, steal_fd(&lock), err);
-	}
 	if (status < 0 && err)
 		log_line(&f.log, "ended: %s", err->msg);
 	if (f.log.fd >= 0)

@@ -129,13 +129,16 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
 	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
 
-	while (pool_filler(pool)) {
+	for (;;) {
+		/* Also one that has given its lock back, and is about to end. */
 		autoclose int pidfd = open_holder(pool);
 
 		if (pidfd >= 0) {
 			pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 			if (fd_wait(pidfd, POLLIN, deadline, err) < 0)
 				return error_prefix(err, "the filler of pool %s", pool->base);
+		} else if (!pool_filler(pool)) {
+			return 0;
 		} else if (clock_mono_ns() > deadline) {
 			return error_set(err, ERR_TIMEOUT,
 					 "the filler of pool %s is not to be found: it may run in "
@@ -145,5 +148,4 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 			nanosleep(&moment, NULL); /* it has its lock, and writes who it is */
 		}
 	}
-	return 0;
 }
