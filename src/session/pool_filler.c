@@ -137,6 +137,9 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 			pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 			if (fd_wait(pidfd, POLLIN, deadline, err) < 0)
 				return error_prefix(err, "the filler of pool %s", pool->base);
+			/* Nobody may reap it: it would be found again and again. */
+			if (!pool_filler(pool))
+				return 0;
 		} else if (!pool_filler(pool)) {
 			return 0;
 		} else if (clock_mono_ns() > deadline) {
