@@ -7,10 +7,12 @@ import os
 import random
 import struct
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import growth
+import test_agent_task
 import test_session_share
 from cutting_proxy import CuttingProxy
 
@@ -155,3 +157,12 @@ def test_ten_thousand_files_in_a_share(ours):
     ours("session", "share", name, work, check=0)
     test_session_share.check_many(ours, name, work, 10000)
     ours("session", "destroy", name, check=0)
+
+
+def test_ten_agents_at_once(host, debian_image):
+    """Each with a session and a source tree of its own, all of one base."""
+    def all_ten():
+        with ThreadPoolExecutor(10) as ten:
+            list(ten.map(lambda number: test_agent_task.do_task(host, host.base / f"bzip2-{number}"), range(10)))
+
+    test_agent_task.with_base(host, debian_image, all_ten)
