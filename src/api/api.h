@@ -79,8 +79,8 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
 int archives_check(const json_t *config, struct error *err);
 /* The supervisor has recorded the workspace: it is no longer in the making. */
 void make_done(struct make *make);
-/* The same, but it stays marked as in the making for as long as the returned descriptor is open, and
- * until making_unmark(). */
+/* The same, but it stays marked as in the making, for as long as the returned descriptor is open: until
+ * making_disown() and making_unmark(). */
 int make_done_marked(struct make *make);
 /* Removes the directory again, if nothing lives in it. */
 void make_undo(struct make *make);

@@ -51,7 +51,6 @@ void make_done(struct make *make)
 
 int make_done_marked(struct make *make)
 {
-	making_disown(&make->ws);
 	return steal_fd(&make->mark);
 }
 

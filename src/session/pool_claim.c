@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Claiming a member: one rename. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -53,18 +54,42 @@ bool pool_member_lives(const struct microagent *agent, const char *name)
 	return lives;
 }
 
+/* The mark in its directory says that the session is ours to be swept: whoever only looked at it does
+ * not leave one. */
+static int own(const struct state_dir *dir, const char *id)
+{
+	struct workspace ws;
+	int status = -1;
+
+	if (workspace_open(dir, id, false, &ws, NULL) < 0)
+		return -1;
+	if (ws.fd >= 0)
+		status = making_own(&ws, NULL);
+	workspace_close(&ws);
+	return status;
+}
+
 /* It is marked before it is taken: a claimer that dies in between leaves no session that nobody
- * knows of. */
+ * knows of. While we have the mark no other claimer takes the token. */
 static bool take(const struct pool *pool, struct microagent_session *session)
 {
 	struct state_dir dir;
+	bool ours;
 
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
 		return false;
 	session->mark = making_mark(&dir, session->id, NULL);
+	ours = session->mark >= 0 && pool_has(pool, POOL_READY, session->name);
+	/* One without a directory is dead, and taken to be discarded. */
+	if (ours)
+		(void)own(&dir, session->id);
+	else if (session->mark >= 0) {
+		making_unmark(&dir, session->id);
+		close(steal_fd(&session->mark));
+	}
 	state_dir_close(&dir);
-	if (session->mark < 0)
-		return false; /* another claimer is at this one */
+	if (!ours)
+		return false; /* somebody else is at this one, or has it */
 	if (pool_take(pool, session->name))
 		return true;
 	session_made(session);

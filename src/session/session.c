@@ -136,6 +136,13 @@ void session_made(struct microagent_session *session)
 	if (session->mark < 0 || !session->agent)
 		return;
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
+		struct workspace ws;
+
+		if (workspace_open(&dir, session->id, false, &ws, NULL) == 0) {
+			if (ws.fd >= 0)
+				making_disown(&ws);
+			workspace_close(&ws);
+		}
 		making_unmark(&dir, session->id);
 		state_dir_close(&dir);
 	}

@@ -40,7 +40,19 @@ static bool has(const struct state_dir *dir, const char *id, const char *file)
 	return fd >= 0 && fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A mark may also stand for a maker that found its name taken by something else. */
+static void disown(const struct state_dir *dir, const char *id)
+{
+	struct workspace ws;
+
+	if (workspace_open(dir, id, false, &ws, NULL) < 0)
+		return;
+	if (ws.fd >= 0)
+		making_disown(&ws);
+	workspace_close(&ws);
+}
+
+/* A mark may also stand for a maker that found its name taken by something else, and for a claimer that
+ * found the session taken: then there is none in the directory, which is left alone. */
 static int remove_session(const struct microagent *agent, const struct state_dir *dir,
 			  const char *id, const char *name)
 {
@@ -48,6 +60,8 @@ static int remove_session(const struct microagent *agent, const struct state_dir
 
 	if (!has(dir, id, SESSION_RECORD) && !has(dir, id, "workspace.json"))
 		return making_remove(dir, id);
+	if (!has(dir, id, WORKSPACE_MAKING))
+		return 0;
 	session = session_handle(agent, name, NULL);
 	if (!session)
 		return -1;
@@ -62,12 +76,14 @@ static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 
 	if (!session_name_of_id(id, name))
 		return making_remove(dir, id);
-	if (is_ready(sweep->agent, name))
+	if (is_ready(sweep->agent, name)) {
+		disown(dir, id);
 		return 0;
+	}
 	/* What cannot be removed now is tried again by the next one. */
 	if (remove_session(sweep->agent, dir, id, name) < 0)
 		return -1;
-	if (sweep->removed)
+	if (sweep->removed && !has(dir, id, "."))
 		json_array_append_new(sweep->removed, json_string(name));
 	return 0;
 }
