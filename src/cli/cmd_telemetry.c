@@ -92,7 +92,7 @@ static int run_telemetry(struct cli *cli, const void *values, const struct cli_w
 const struct cli_command cli_audit_telemetry = {
 	.name = "telemetry",
 	.args = "NAME",
-	.summary = "what its guest saw of what ran in a session: programs, files, connects",
+	.summary = "what ran in a session: programs, files, connections",
 	.help = "The guest's word, in the guest's time: whoever is root in it can flood it, or get "
 		"into "
 		"its kernel.\n",
