@@ -29,7 +29,8 @@ def fetch(package, into):
         Path(own, "sources.list").write_text(f"deb-src [signed-by={KEYRING}] {archive_uri()} {SUITE} main\n")
         apt = ["apt-get", "-qq", "-o", f"Dir::State={own}/state", "-o", "Dir::State::status=/var/lib/dpkg/status",
                "-o", f"Dir::Cache={own}/cache", "-o", f"Dir::Etc::sourcelist={own}/sources.list",
-               "-o", "Dir::Etc::sourceparts=/dev/null", "-o", "APT::Sandbox::User=root"]
+               "-o", "Dir::Etc::sourceparts=/dev/null", "-o", "APT::Sandbox::User=root",
+               "-o", "APT::Update::Error-Mode=any"]
         for words in (["update"], ["source", "--download-only", package]):
             done = subprocess.run([*apt, *words], cwd=into, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"apt-get {' '.join(words)}: {done.stderr}"
