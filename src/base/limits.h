@@ -127,6 +127,8 @@
 	X(STDIN_WINDOW_BYTES, 524288, "bytes",                                                     \
 	  "of one request's stdin on their way to the command")                                    \
 	X(STDIN_ACK_BYTES, 65536, "bytes", "of stdin after which they are acknowledged")           \
+	X(STDIN_AGAIN_BYTES, 131072, "bytes",                                                      \
+	  "of a resumable exec's stdin that its client keeps to send again")                       \
 	X(ACK_BYTES, 32768, "bytes", "of an output after which they are acknowledged")             \
 	X(ENVELOPE_BYTES, 25165824, "bytes", "longest line of the envelope form")                  \
 	X(COPYOUT_BYTES, 16777216, "bytes", "longest file that copyout returns")                   \

@@ -51,6 +51,11 @@ bool agent_stream_can_resume(const struct agent_stream *stream)
 	return stream->resumption.on && !stream->ended;
 }
 
+uint64_t agent_stream_stdin_taken(const struct agent_stream *stream)
+{
+	return stream->resumption.on ? stream->resumption.kept_from : 0;
+}
+
 int agent_stream_resume(struct agent_stream *stream, struct error *err)
 {
 	buf_consume(&stream->in, stream->in.len);

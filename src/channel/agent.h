@@ -91,6 +91,8 @@ void agent_stream_free(struct agent_stream *stream); /* accepts a zeroed one */
 
 /* Whether a new connection can go on with what a broken one has begun. */
 bool agent_stream_can_resume(const struct agent_stream *stream);
+/* Bytes of stdin that the agent is known to have taken; 0 for a stream that cannot be resumed. */
+uint64_t agent_stream_stdin_taken(const struct agent_stream *stream);
 /* Goes on over a new connection, when agent_stream_next() has given all that came over the last:
  * whatever was queued or half received is dropped, and neither output nor stdin is lost by that nor
  * comes twice. Signals and sizes that were on their way may be lost. */

@@ -28,8 +28,9 @@ enum slot { SLOT_AGENT, SLOT_IN, SLOT_OUTPUT, SLOT_CANCEL, SLOT_SIGNALS, SLOT_RE
 
 struct pump {
 	int agent;
-	int own;	  /* the same if it was dialled here, else -1 */
-	unsigned dialled; /* times since there was anything new */
+	int own;	      /* the same if it was dialled here, else -1 */
+	unsigned dialled;     /* times since there was anything new */
+	uint64_t stdin_taken; /* by the agent, as of the last look */
 	struct agent_stream *stream;
 	const struct pump_fds *fds;
 	enum pump_cancel on_cancel;
@@ -159,12 +160,23 @@ static int reconnect(struct pump *p, struct error *err)
 	return p->fds->terminal && p->stream->started ? resize(p, err) : 0;
 }
 
+/* A connection that carried nothing but stdin has got somewhere too. */
+static void note_progress(struct pump *p)
+{
+	uint64_t stdin_taken = agent_stream_stdin_taken(p->stream);
+
+	if (stdin_taken > p->stdin_taken)
+		p->dialled = 0;
+	p->stdin_taken = stdin_taken;
+}
+
 /* Takes items until one has output to be written, or there are no more. */
 static int take_items(struct pump *p, struct error *err)
 {
 	while (!p->has_item && !p->done) {
 		int got = agent_stream_next(p->stream, &p->item, err);
 
+		note_progress(p);
 		if (got == 0 && p->agent_ended)
 			return reconnect(p, err);
 		if (got <= 0)

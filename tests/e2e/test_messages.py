@@ -84,12 +84,12 @@ def test_envelopes(vm):
 
 def test_buffered_frames(vm):
     agent = Frames(vm, "vm", "agent-exec-request", "agent-exec-answer")
-    requests = [{"id": "a", "cmd": ["cat"], "stdin": base64.b64encode(b"bytes").decode(), "env": {},
+    requests = [{"id": "c", "cmd": ["sleep", "99"], "timeoutSeconds": 1},
+                {"id": "a", "cmd": ["cat"], "stdin": base64.b64encode(b"bytes").decode(), "env": {},
                  "cwd": "/", "timeoutSeconds": 30},
                 {"id": "b", "cmd": ["sh", "-c", "kill -9 $$"]},
-                {"id": "c", "cmd": ["sleep", "99"], "timeoutSeconds": 1},
                 {"id": "d", "cmd": ["/none"]}]
-    for request in requests:  # all at once: the agent closes when it has nothing left to answer
+    for request in requests:  # the agent closes when it has nothing left to answer: the longest first
         agent.send(request)
     answers = {answer["id"]: answer for answer in (agent.frame() for _ in requests)}
     assert base64.b64decode(answers["a"]["stdout"]) == b"bytes"
@@ -241,6 +241,28 @@ def test_control_stream_and_control_socket(host):
                 schema_check.validate("control-sock-answer", message)
     assert types == {"in": {"hello", "ready", "result"}, "out": {"config", "time", "power"}}, types
     assert powers == 1
+
+
+def test_what_the_guest_of_a_session_tells(host):
+    """Its commands, as it says them on the control stream."""
+    host("base", "create", "web", check=0)
+    name = host.json("session", "create", "--base", "web", "--network", "isolated")["name"]
+    runtime = json.loads((host.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text())
+    trace = host.base / "trace"
+    tracer = subprocess.Popen(["strace", "-f", "-xx", "-s", "2000000", "-o", trace, "-e",
+                               "trace=close,read,recvfrom,recvmsg,readv", "-p", str(runtime["supervisorPid"])],
+                              stderr=subprocess.PIPE)
+    assert b"attached" in tracer.stderr.readline()
+    host("session", "exec", name, "--", "sh", "-c", "exit 3", check=3)
+    host("session", "destroy", name, check=0)
+    tracer.communicate()
+    messages = [m for data in conversations(trace).values() for m in frames(bytes(data)) if "type" in m]
+    for message in messages:
+        schema_check.validate(f"control-{message['type']}", message)
+    started, = [m for m in messages if m["type"] == "exec-started" and m["argv"] == ["sh", "-c", "exit 3"]]
+    finished, = [m for m in messages if m["type"] == "exec-finished" and m["exec"] == started["exec"]]
+    assert finished["code"] == 3
+    host("base", "delete", "web-v1", check=0)
 
 
 def test_small_documents_of_the_command_line(host):

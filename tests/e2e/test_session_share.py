@@ -166,7 +166,8 @@ def check_owners(host, name, work):
     assert (made.read_text(), made.stat().st_uid, made.stat().st_gid) == ("mine\n", host.uid, host.uid)
     assert not (work / "from-host").exists()
     made.write_text("changed by the host\n")
-    assert sh(host, name, "cat /workspace/d/e/f") == "changed by the host\n"
+    # The guest keeps what it knows of a file for a second.
+    wait_until(lambda: sh(host, name, "cat /workspace/d/e/f") == "changed by the host\n", "the host's change")
     sh(host, name, f"echo r > /workspace/by-root; ! chown {NOBODY_ELSE} /workspace/by-root && "
                    f"! chgrp {NOBODY_ELSE} /workspace/by-root", "root")
     sh(host, name, "! chown 0 /workspace/d/e/f")
