@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "channel/agent.h"
 
-#define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
+#define WINDOW 131072 /* STDIN_AGAIN_BYTES */
 #define ACK 32768     /* LIMIT_ACK_BYTES */
 
 static const char *const words[] = {"cat", NULL};
