@@ -154,7 +154,9 @@ def test_a_freeze_has_an_end(host):
                          env={"MICROAGENT_TEST_LIMIT_FREEZE_MS": "1"})
     assert ask(host, "prepare", config)[0] == 0
     assert ask(host, "start", config)[0] == 0
-    host("exec", "w", "--", "sh", "-c", "echo it > /workspace/report", check=0)
+    # Enough on the disk for a copy that takes longer than the millisecond.
+    host("exec", "w", "--", "sh", "-c", "echo it > /workspace/report; dd if=/dev/zero of=/workspace/much bs=1M count=128 "
+         "conv=fsync 2>&1", check=0)
 
     # Over before the copy could have begun.
     target = host.base / "report"
