@@ -644,7 +644,7 @@ def push(size, gated):
         passt = start_passt(far)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ends = [vm.fileno(), near.fileno(), theirs.fileno()]
-        ours.send(struct.pack(">II", 0x7F000000, 8))
+        ours.send(struct.pack(">III", 0x7F000000, 8, 0))  # an address of the host's own
         gate = subprocess.Popen([BIN / "microagent-netgate", "--vm-fd", str(ends[0]), "--passt-fd", str(ends[1]),
                                  "--supervisor-fd", str(ends[2]), "--guest-address", "10.0.2.15", "--guest-mac",
                                  "02:00:00:00:00:01"], pass_fds=ends)
