@@ -33,8 +33,9 @@ void live_audit_guest(struct live *live, enum audit_severity severity, const cha
 /* The VMM runs: from here on it is watched, and what cannot be is told. */
 void live_observe_begin(struct live *live, const struct config *config);
 void live_observe_free(struct live *live);
-/* What the VMM has from here on is as it should be: after boot, and after a device was added. */
-void live_observe_expect(struct live *live);
+/* Around the adding of a share's device: the sockets that the VMM gets by it are as they should be. */
+void live_observe_plugging(struct live *live);
+void live_observe_plugged(struct live *live);
 
 void live_observe_ready(struct live *live);
 int live_observe_said(struct live *live, enum control_type type, const json_t *message,
@@ -44,7 +45,8 @@ void live_observe_connection(struct live *live, const char *line);
 void live_observe_companion(struct live *live, const char *text);
 void live_observe_end(struct live *live, enum vm_end end, enum state state, const char *detail);
 /* A directory of the host is the guest's to see: of the config, or added while it runs. */
-void live_observe_share(struct live *live, const char *path, const char *mountpoint,
-			bool read_only);
+void live_observe_share(struct live *live, const json_t *share);
+/* None of them any more. */
+void live_observe_unshared(struct live *live, const char *why);
 
 #endif

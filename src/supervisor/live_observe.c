@@ -20,6 +20,9 @@
 #include "supervisor/watch_pressure.h"
 #include "supervisor/watch_vmm.h"
 
+/* What QEMU has of a virtio-fs device: the connection to its virtiofsd, and the way back. */
+#define PLUG_SOCKETS 2
+
 struct live_observe {
 	struct watch_opens *opens;
 	struct watch_pressure *pressure;
@@ -28,6 +31,7 @@ struct live_observe {
 	struct telemetry_log telemetry;
 	struct loop_watch *look_timer, *digest_timer;
 	json_t *observed, *unobserved; /* until they are told */
+	json_t *shares;		       /* that the guest has */
 };
 
 /* ---- what can be seen ---------------------------------------------------------------------------- */
@@ -146,22 +150,29 @@ void live_observe_begin(struct live *live, const struct config *config)
 	live->observe->observed = json_array();
 	live->observe->unobserved = json_array();
 	telemetry_open(&live->observe->telemetry, live->ws.fd);
+	live->observe->shares = json_array();
 	json_array_foreach(config->shares, i, share)
 	{
-		live_observe_share(
-			live, json_string_value(json_object_get(share, "path")),
-			json_string_value(json_object_get(share, "mountpoint")),
-			strcmp(json_string_value(json_object_get(share, "mode")) ?: "", "ro") == 0);
+		live_observe_share(live, share);
 	}
 	begin_watches(live, config);
 }
 
-void live_observe_expect(struct live *live)
+/* A look before, so that nothing that was there already is taken for a part of it. */
+void live_observe_plugging(struct live *live)
 {
-	struct error why = {0};
+	if (!live->observe)
+		return;
+	look_at_vmm(live);
+	live->observe->vmm.allowed = PLUG_SOCKETS;
+}
 
-	if (live->observe && watch_vmm_expect(&live->observe->vmm, vmm_pid(live), &why) < 0)
-		live->observe->vmm.pid = 0;
+void live_observe_plugged(struct live *live)
+{
+	if (!live->observe)
+		return;
+	look_at_vmm(live);
+	live->observe->vmm.allowed = 0;
 }
 
 /* ---- what happens -------------------------------------------------------------------------------- */
@@ -289,11 +300,34 @@ void live_observe_companion(struct live *live, const char *text)
 		   json_pack("{s:o}", "why", json_string_lossy(text, strlen(text))));
 }
 
-void live_observe_share(struct live *live, const char *path, const char *mountpoint, bool read_only)
+void live_observe_share(struct live *live, const json_t *share)
 {
-	live_audit_step(live, "share", "share.added",
-			json_pack("{s:s, s:s, s:s}", "path", path, "mountpoint", mountpoint, "mode",
-				  read_only ? "ro" : "rw"));
+	json_t *told;
+
+	if (!live->observe)
+		return;
+	told = json_pack("{s:O, s:O, s:O}", "path", json_object_get(share, "path"), "mountpoint",
+			 json_object_get(share, "mountpoint"), "mode",
+			 json_object_get(share, "mode"));
+	json_array_append(live->observe->shares, told);
+	live_audit_step(live, "share", "share.added", told);
+}
+
+void live_observe_unshared(struct live *live, const char *why)
+{
+	const json_t *share;
+	size_t i;
+
+	if (!live->observe)
+		return;
+	json_array_foreach(live->observe->shares, i, share)
+	{
+		live_audit_step(live, "share", "share.removed",
+				json_pack("{s:O, s:O, s:o}", "path", json_object_get(share, "path"),
+					  "mountpoint", json_object_get(share, "mountpoint"), "why",
+					  json_string_lossy(why, strlen(why))));
+	}
+	json_array_clear(live->observe->shares);
 }
 
 void live_observe_end(struct live *live, enum vm_end end, enum state state, const char *detail)
@@ -328,6 +362,7 @@ void live_observe_free(struct live *live)
 	loop_remove(observe->digest_timer);
 	json_decref(observe->observed);
 	json_decref(observe->unobserved);
+	json_decref(observe->shares);
 	free(observe);
 	live->observe = NULL;
 }

@@ -146,6 +146,7 @@ void live_severed(void *data, const json_t *names, const struct error *why)
 	live_record(live, STATE_QUARANTINED, detail);
 	live_audit(live, AUDIT_WARNING, "session", "session.quarantined",
 		   json_pack("{s:O}", "severed", live->severed));
+	live_observe_unshared(live, "quarantine");
 	answer(live, NULL);
 }
 

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "store/share_dir.h"
-#include "supervisor/live.h"
+#include "supervisor/live_audit.h"
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
@@ -48,6 +48,7 @@ static void on_detached(void *data, const struct error *why)
 
 	if (why)
 		log_line(&live->log, "share: %s", why->msg);
+	live_observe_unshared(live, live->share.why.msg);
 	finish(live, &live->share.why);
 }
 
@@ -98,10 +99,13 @@ static void on_attached(void *data, const struct error *why)
 	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_SHARE_MS) * NS_PER_MS;
 	struct error err = {0};
 
+	live_observe_plugged(live);
 	if (why) {
 		finish(live, why);
 		return;
 	}
+	/* From here on it can be read: the guest need not say that it has mounted it. */
+	live_observe_share(live, live->share.given);
 	live->share.timer = loop_add_timer(live->loop, deadline, on_timer, live, &err);
 	if (!live->share.timer || control_stream_mount(live->control, live->share.given, &err) < 0)
 		take_back(live, &err);
@@ -147,6 +151,7 @@ static int attach(struct live *live, const json_t *given, struct error *err)
 
 	if (!label)
 		return -1;
+	live_observe_plugging(live);
 	return live->backend->share_attach(live->vm, &share, on_attached, live, err);
 }
 

@@ -71,7 +71,11 @@ static int look_at_sockets(struct watch_vmm *watch, json_t *found, struct error 
 	while ((entry = readdir(dir))) {
 		unsigned long long inode = socket_inode(dirfd(dir), entry->d_name);
 
-		if (inode && note_socket(watch, inode) && found)
+		if (!inode || !note_socket(watch, inode) || !found)
+			continue;
+		if (watch->allowed > 0)
+			watch->allowed--;
+		else
 			json_array_append_new(found, json_pack("{s:s, s:I}", "what", "socket",
 							       "inode", (json_int_t)inode));
 	}

@@ -22,6 +22,7 @@ struct watch_vmm {
 	size_t socket_count;
 	pid_t children[WATCH_VMM_CHILDREN]; /* that were told */
 	size_t child_count;
+	unsigned allowed; /* sockets that may still come and are as they should be */
 };
 
 /* What the process has now is as it should be. */

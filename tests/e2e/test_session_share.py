@@ -12,6 +12,7 @@ import pytest
 
 import schema_check
 from conftest import BIN, default_kernel, ended, image, make_host, wait_until
+from test_audit import events, verdict
 from test_messages import conversations, documents, frames
 from test_shares import NOBODY_ELSE
 
@@ -71,8 +72,8 @@ def ordinary():
     yield from with_base(it)
 
 
-def create(host, *words):
-    return host.json("session", "create", "--base", "web", "--network", "isolated", *words)["name"]
+def create(host, *words, env=None):
+    return host.json("session", "create", "--base", "web", "--network", "isolated", *words, env=env)["name"]
 
 
 def sh(host, name, line, user="agent", check=0):
@@ -210,8 +211,32 @@ def check_many(host, name, work, count):
     assert sh(host, name, "ls /workspace/many | wc -l").strip() == str(count // 2)
 
 
+def told_shares(host, name):
+    return [(line["event"], line["data"]) for line in events(host, name) if line["subsystem"] == "share"]
+
+
+def check_no_alarm(host, name, given):
+    """The audit log has the directory once, in its place, and nothing that should not be: not what QEMU and the virtiofsd
+    came to have by it. What this host lets nobody of these rights see is said once."""
+    refused_by_guest = [("share.added", {**given, "mountpoint": "/etc/passwd/x"}),
+                        ("share.removed", {"path": given["path"], "mountpoint": "/etc/passwd/x"})]
+    *before, now = told_shares(host, name)
+    for (event, data), (wanted, facts) in zip(before, refused_by_guest, strict=True):
+        why = data.pop("why", None)
+        assert (event, data) == (wanted, facts) and (why is None or "the guest cannot mount it" in why)
+    assert now == ("share.added", given)
+    strange = [line for line in events(host, name) if line["event"] in ("vmm.unexpected", "vmm.unobserved", "bundle.opened")]
+    assert not [line for line in strange if "python" not in line["data"].get("exe", "")], strange  # ours are this test's
+    coverage, = events(host, name, "audit.coverage")
+    assert {"exec", "network", "vmm", "base"} <= set(coverage["data"]["observed"])
+    unseen = {u["what"]: u["why"] for u in coverage["data"]["unobserved"]}
+    assert ("file-opens" in unseen) == (host.uid != 0) and all(unseen.values()), unseen
+    if host.uid != 0:
+        assert unseen["file-opens"] == "fanotify: Operation not permitted"
+
+
 def check_given(host):
-    name = create(host)
+    name = create(host, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "20"})
     assert record(host, name, "session").get("share") is None
     check_refusals(host, name)
     work = directory(host, "work")
@@ -223,6 +248,7 @@ def check_given(host):
     check_owners(host, name, work)
     check_links(host, name, work)
     check_descriptor(host, name, work)
+    check_no_alarm(host, name, told)
     return name, work
 
 
@@ -244,7 +270,12 @@ def test_a_directory_is_given(ours):
     assert listed(ours, name) is None
     assert "virtiofsd workspace" in record(ours, name, "event")["detail"]
     assert "it is quarantined" in refused(ours, name, work)
+    assert told_shares(ours, name)[-1] == ("share.removed", {"path": str(work), "mountpoint": "/workspace", "why": "quarantine"})
+    severed, = events(ours, name, "session.quarantined")
+    assert severed["severity"] == "WARNING" and severed["data"]["severed"] == record(ours, name, "event")["severed"]
+    assert "virtiofsd workspace" in severed["data"]["severed"] and not events(ours, name, "vmm.unexpected")
     ours("session", "destroy", name, check=0)
+    assert verdict(ours, name)["verdict"] == "closed"
 
 
 def test_from_the_start(ours):
@@ -264,6 +295,7 @@ def test_from_the_start(ours):
     name, told = created["name"], {"path": str(ref), "mountpoint": "/ref", "mode": "ro"}
     assert created["share"] == told == record(ours, name, "session")["share"] == listed(ours, name)
     # Whoever takes the mount's word away still meets the host's.
+    assert told_shares(ours, name) == [("share.added", told)]
     sh(ours, name, "! touch /ref/x; mount -o remount,rw /ref; ! touch /ref/x; ! rm /ref/f; "
                    "mkdir /again && mount -t virtiofs workspace /again; ! touch /again/x", "root")
     assert [p.name for p in ref.iterdir()] == ["f"]
@@ -295,6 +327,8 @@ def test_read_only_while_it_runs_and_its_end(ours):
     os.kill(servers(ours, name)[0], 9)
     sessions = make_view(ours)
     assert "virtiofsd workspace" in ended(sessions, f"{name}.bundle")["detail"]
+    lost, = events(ours, name, "vmm.companion-lost")
+    assert lost["severity"] == "CRITICAL" and "virtiofsd workspace" in lost["data"]["why"]
     wait_until(lambda: not ours.processes(), "every process to end")
     ours("session", "destroy", name, check=0)
 
