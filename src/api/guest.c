@@ -19,8 +19,8 @@
 
 /* --- connecting --------------------------------------------------------------------------------- */
 
-static struct microagent_guest *guest_new(struct microagent *agent, const char *name,
-					  struct error *err)
+struct microagent_guest *guest_handle_open(struct microagent *agent, const char *name,
+					   struct error *err)
 {
 	struct microagent_guest *guest = calloc(1, sizeof(*guest));
 
@@ -136,7 +136,7 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 struct microagent_guest *microagent_connect(struct microagent *agent, const char *name,
 					    uint32_t timeout_ms, struct error *err)
 {
-	struct microagent_guest *guest = guest_new(agent, name, err);
+	struct microagent_guest *guest = guest_handle_open(agent, name, err);
 
 	if (!guest || wait_for_guest(guest, timeout_ms, err) == 0)
 		return guest;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/guest.h"
 #include "base/cleanup.h"
-#include "base/limits.h"
 #include "session/session.h"
 
 struct microagent_guest *microagent_session_guest(struct microagent_session *session,
@@ -15,8 +15,7 @@ struct microagent_guest *microagent_session_guest(struct microagent_session *ses
 
 	pthread_mutex_lock(&session->life);
 	if (!session->guest)
-		session->guest = microagent_connect(session->agent, session->id,
-						    (uint32_t)limit_get(LIMIT_DIAL_MS), err);
+		session->guest = guest_handle_open(session->agent, session->id, err);
 	guest = session->guest;
 	pthread_mutex_unlock(&session->life);
 	return guest;

@@ -80,18 +80,18 @@ def test_the_trail_of_a_session(place):
     name = create(place)
     place("session", "exec", name, "--", "sh", "-c", "echo '{[,,]}' $0; exit 3", "\x01word", check=3)
     place("session", "exec", name, "--", "/nothing", check=127)
-    wait_until(lambda: len(events(place, name, "exec.finished")) == 2, "the guest's word")
+    place("session", "stream", name, "--", "true", check=0)
+    wait_until(lambda: len(events(place, name, "exec.finished")) == 3, "the guest's word")
     trail = events(place, name)
     assert [line["event"] for line in trail if line["subsystem"] not in ("host", "telemetry")] == [
-        "audit.opened", "session.cloned", "session.booted", "audit.coverage", "exec.started", "exec.finished",
-        "exec.started", "exec.finished"]
+        "audit.opened", "session.cloned", "session.booted", "audit.coverage"] + 3 * ["exec.started", "exec.finished"]
     assert [line["seq"] for line in trail] == list(range(1, len(trail) + 1))
     assert {line["session"] for line in trail} == {name}
-    first, second = events(place, name, "exec.started")
+    first, second, third = events(place, name, "exec.started")
     assert first["data"]["argv"] == ["sh", "-c", "echo '{[,,]}' $0; exit 3", "\x01word"]
     assert first["data"]["origin"] == "guest" and first["data"]["user"] == "agent"
-    assert second["data"]["argv"] == ["/nothing"]
-    assert [line["data"]["code"] for line in events(place, name, "exec.finished")] == [3, 127]
+    assert second["data"]["argv"] == ["/nothing"] and third["data"]["argv"] == ["true"]
+    assert [line["data"]["code"] for line in events(place, name, "exec.finished")] == [3, 127, 0]
     coverage = events(place, name, "audit.coverage")[0]["data"]
     told = set(coverage["observed"]) | {u["what"] for u in coverage["unobserved"]}
     assert told >= {"exec", "network", "memory-pressure", "file-opens", "vmm"}, coverage
