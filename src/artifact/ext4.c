@@ -19,6 +19,9 @@ static const char features[] =
 	"none,has_journal,ext_attr,resize_inode,dir_index,filetype,extent,64bit,flex_bg,"
 	"sparse_super,large_file,huge_file,dir_nlink,extra_isize,metadata_csum";
 #define REPLY_BYTES (1u << 20)
+/* debugfs reads 8191 bytes of a line, takes what is behind them for the next command, and a command
+ * that begins with '!' for the shell's. */
+#define COMMAND_BYTES 8190
 
 static int create_file(const char *file, uint64_t size, struct error *err)
 {
@@ -71,26 +74,42 @@ static int make(const struct ext4_spec *spec, const struct environment *env, con
 	return tool_run(&mke2fs, err);
 }
 
-/* debugfs takes "x" with a quote doubled inside. */
-static int quote(struct buf *out, const char *path, struct error *err)
+/* debugfs takes "x" with a quote doubled inside. What is quoted may come from a hostile archive. */
+static int quote(struct buf *out, const char *text, struct error *err)
 {
 	if (buf_append(out, "\"", 1, err) < 0)
 		return -1;
-	for (; *path; path++) {
-		if (*path == '"' && buf_append(out, "\"", 1, err) < 0)
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			return error_set(err, ERR_UNSUPPORTED, "a name with control characters");
+		if (*text == '"' && buf_append(out, "\"", 1, err) < 0)
 			return -1;
-		if (buf_append(out, path, 1, err) < 0)
+		if (buf_append(out, text, 1, err) < 0)
 			return -1;
 	}
 	return buf_append(out, "\"", 1, err);
 }
 
+/* Ends the line that began at start. */
+static int end_command(struct buf *out, size_t start, const char *path, struct error *err)
+{
+	if (out->len - start > COMMAND_BYTES)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "a name and its attributes are longer than debugfs takes: "
+				 "\"%.100s...\"",
+				 path);
+	return buf_append(out, "\n", 1, err);
+}
+
 static int set_field(struct buf *out, const char *path, const char *field, const char *value,
 		     struct error *err)
 {
-	if (buf_printf(out, err, "sif ") < 0 || quote(out, path, err) < 0)
+	size_t start = out->len;
+
+	if (buf_printf(out, err, "sif ") < 0 || quote(out, path, err) < 0 ||
+	    buf_printf(out, err, " %s %s", field, value) < 0)
 		return -1;
-	return buf_printf(out, err, " %s %s\n", field, value);
+	return end_command(out, start, path, err);
 }
 
 static int set_entry(struct buf *out, const struct tree_entry *entry, struct error *err)
@@ -119,6 +138,7 @@ static int set_xattr(struct buf *out, const char *path, const struct tree_xattr 
 		     const char *value, struct error *err)
 {
 	autoclose int fd = open(value, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	size_t start = out->len;
 
 	if (fd < 0)
 		return error_errno(err, errno, "%s", value);
@@ -127,7 +147,7 @@ static int set_xattr(struct buf *out, const char *path, const struct tree_xattr 
 	    buf_printf(out, err, " ") < 0 || quote(out, path, err) < 0 ||
 	    buf_printf(out, err, " ") < 0 || quote(out, xattr->name, err) < 0)
 		return -1;
-	return buf_printf(out, err, "\n");
+	return end_command(out, start, path, err);
 }
 
 /* "<file>.value-N": of the attribute N of all. */

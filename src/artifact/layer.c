@@ -19,6 +19,7 @@
 #define HIDE ".wh."
 #define HIDE_ALL ".wh..wh..opq"
 #define XATTR_BYTES 4096 /* of a file in all: ext4 keeps them in one block */
+#define XATTR_NAME_BYTES 255
 
 static void free_archive(struct archive **archive)
 {
@@ -146,6 +147,10 @@ static int take_xattrs(struct archive_entry *entry, struct rootfs_file *file, st
 	while (archive_entry_xattr_next(entry, &name, &value, &len) == ARCHIVE_OK) {
 		if (!name || !is_kept(name))
 			continue;
+		if (strlen(name) > XATTR_NAME_BYTES)
+			return error_set(err, ERR_INVALID,
+					 "the name of an extended attribute of more than %d bytes",
+					 XATTR_NAME_BYTES);
 		all += strlen(name) + len;
 		if (all > XATTR_BYTES)
 			return error_set(err, ERR_INVALID,

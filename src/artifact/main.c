@@ -155,6 +155,14 @@ static int parse(const struct artifact_command *command, int argc, char **argv,
 	return 0;
 }
 
+/* A name of an archive may hold what moves a cursor. */
+static void print_safe(const char *text)
+{
+	for (; *text; text++)
+		putc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+	putc('\n', stderr);
+}
+
 static void print_error(const struct artifact_options *opts, const struct error *why)
 {
 	struct error none;
@@ -168,7 +176,8 @@ static void print_error(const struct artifact_options *opts, const struct error 
 		printf("%s\n", text ? text : "{\"ok\":false}");
 		fflush(stdout);
 	} else {
-		fprintf(stderr, "microagent: %s\n", why->msg);
+		fputs("microagent: ", stderr);
+		print_safe(why->msg);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include "artifact/rootfs.h"
 
 #define ROOTFS_NAME_MAX 255
-#define ROOTFS_PATH_MAX 4000 /* in the image: every tool takes such a path */
+#define ROOTFS_PATH_MAX TREE_PATH_MAX
 
 struct rootfs_node {
 	struct rootfs_node *parent; /* NULL: the root */

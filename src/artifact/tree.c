@@ -37,9 +37,12 @@ void tree_free(struct tree *tree)
 	memset(tree, 0, sizeof(*tree));
 }
 
-/* The debugger that sets the owners takes a path a line. */
+/* debugfs, which sets the owners, takes a path a line, and lines of a bounded length. */
 static int check_path(const char *path, struct error *err)
 {
+	if (strlen(path) > TREE_PATH_MAX)
+		return error_set(err, ERR_UNSUPPORTED, "a path of more than %d bytes: %.100s...",
+				 TREE_PATH_MAX, path);
 	for (const unsigned char *p = (const unsigned char *)path; *p; p++)
 		if (*p < 0x20 || *p == 0x7f)
 			return error_set(err, ERR_UNSUPPORTED,

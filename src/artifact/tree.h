@@ -15,6 +15,8 @@
 #include "artifact/digest.h"
 #include "base/error.h"
 
+#define TREE_PATH_MAX 4000 /* bytes, in the image: every tool takes such a path */
+
 /* An extended attribute: "security.capability". */
 struct tree_xattr {
 	char *name;

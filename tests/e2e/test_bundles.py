@@ -146,6 +146,7 @@ def test_bundles_are_disks_of_the_guest(host):
     ("hard-link-absolute", [entry("h", tarfile.LNKTYPE, link="/etc/passwd")], ""),
     ("hard-link-through-link", [entry("d", tarfile.SYMTYPE, link="/etc"), entry("h", tarfile.LNKTYPE, link="d/passwd")], ""),
     ("newline", [(entry("a\nb"), b"x")], "control characters"),
+    ("long", [(entry("/".join(["!touch escaped;#"] * 600)), b"x")], "a path of more than 4000 bytes"),
 ])
 def test_hostile_archives(host, name, entries, text):
     path = archive(host.base / f"{name}.tar", *entries)

@@ -187,14 +187,22 @@ def test_layers_over_each_other(host, cache):
     ([file("d/.wh...", b"")], "hides nothing"),
     ([file(".wh.", b"")], "hides nothing"),
     ([file("x", b"", xattrs={"user.big": b"v" * 5000})], "extended attributes"),
+    ([file("x", b"", xattrs={"user." + "n" * 251: b""})], "more than 255 bytes"),
     ([file("/".join(["d" * 200] * 25), b"x")], "a path of more than"),
 ])
 def test_a_hostile_layer(host, cache, entries, said):
     assert said in refused(host, cache, simple(host, *entries).path)
 
 
-def test_a_name_that_no_tool_takes(host, cache):
-    assert "control characters" in refused(host, cache, simple(host, file("line\nbreak", b"x")).path, code="unsupported")
+def test_names_that_no_tool_takes(host, cache):
+    ref = simple(host, file("line\n\033[2Jbreak", b"x")).path
+    assert "control characters" in refused(host, cache, ref, code="unsupported")
+    # Nor does the terminal see them.
+    assert "line??[2Jbreak" in host("image", "import", *SIZE, "box", ref, check=1).stderr
+    # With its quotes doubled and the attribute's name, a line of more than debugfs reads as one.
+    quotes = "/".join(['"' * 249] * 16)
+    ref = simple(host, file(quotes, b"x", xattrs={"user." + "!" * 250: b""}), name="quotes").path
+    assert "longer than debugfs takes" in refused(host, cache, ref, code="unsupported")
 
 
 def test_links_never_lead_out(host, cache):

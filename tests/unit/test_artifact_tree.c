@@ -9,6 +9,7 @@
 #include "artifact/ext4.h"
 #include "artifact/tool.h"
 #include "artifact/tree.h"
+#include "artifact/tree_impl.h"
 
 static const char *in(const struct scratch *s, const char *name)
 {
@@ -217,6 +218,42 @@ static void a_file_system_is_made_and_the_same_again(void **state)
 	debugfs(in(s, "a"), "stat /link", "Type: symlink");
 }
 
+static const struct ext4_spec small = {.label = "test",
+				       .uuid = "6d696372-6f61-4765-8e74-2d7465737400",
+				       .size = 16 << 20,
+				       .journal_mib = 4,
+				       .time = 1577836800};
+
+/* debugfs reads 8191 bytes as a line, takes what is behind them for the next, and a line that begins
+ * with '!' for a command of the shell. */
+static void no_name_is_taken_for_a_command(void **state)
+{
+	const struct scratch *s = *state;
+	struct error err = {0};
+	auto_tree struct tree tree = {.time = 1577836800};
+	struct tree_xattr *xattrs;
+	char command[128];
+	size_t len;
+
+	assert_int_equal(tool_extend_path(&err), 0);
+	len = (size_t)snprintf(command, sizeof(command), "!touch${IFS}%s/escaped;#", s->path);
+	assert_int_equal(tree_text(&tree, "/f", 0644, "text", &err), 0);
+	assert_int_equal(tree_stage(&tree, in(s, "root"), &err), 0);
+	/* Wherever the line is cut, the command begins behind it in one of these. */
+	xattrs = calloc(len, sizeof(*xattrs));
+	for (size_t i = 0; i < len; i++) {
+		xattrs[i] = (struct tree_xattr){.name = calloc(1, 9001), .value = strdup("")};
+		memcpy(xattrs[i].name, "user.", 5);
+		for (size_t at = 5; at < 9000; at++)
+			xattrs[i].name[at] = command[(at + i) % len];
+	}
+	tree_give_xattrs(&tree, xattrs, len);
+	assert_int_equal(ext4_make(&small, &tree, in(s, "root"), in(s, "image"), &err), -1);
+	assert_int_equal(access(in(s, "escaped"), F_OK), -1);
+	assert_code(err, ERR_UNSUPPORTED);
+	assert_int_equal(access(in(s, "image"), F_OK), -1);
+}
+
 static void what_does_not_fit_is_an_error(void **state)
 {
 	const struct ext4_spec spec = {.label = "test",
@@ -246,6 +283,7 @@ int main(void)
 		scratch_test(an_archive_is_unpacked_and_listed),
 		scratch_test(an_archive_cannot_leave_its_directory),
 		scratch_test(a_file_system_is_made_and_the_same_again),
+		scratch_test(no_name_is_taken_for_a_command),
 		scratch_test(what_does_not_fit_is_an_error),
 	};
 
