@@ -253,11 +253,13 @@ static int unpack(const struct import *import, const struct oci_image *image, st
 	autofree char *path = place_scratch(&import->place, "data", err);
 	autoclose int data = path ? path_open_dir(path, err) : -1;
 	auto_rootfs struct rootfs *fs = NULL;
+	const struct rootfs_bounds bounds = {.bytes = import->size ? import->size : DEFAULT_MAX,
+					     .count = limit_get(LIMIT_IMAGE_FILES),
+					     .text = limit_get(LIMIT_IMAGE_TEXT_BYTES)};
 
 	if (data < 0)
 		return -1;
-	fs = rootfs_new(data, FIXED_TIME, import->size ? import->size : DEFAULT_MAX,
-			limit_get(LIMIT_IMAGE_FILES), err);
+	fs = rootfs_new(data, FIXED_TIME, &bounds, err);
 	if (!fs || apply_layers(import, image, fs, err) < 0)
 		return -1;
 	return publish(import, image, fs, err);

@@ -231,8 +231,13 @@ static int take(struct rootfs *fs, struct archive *from, struct archive_entry *e
 		return error_set(err, ERR_INVALID, "an entry without a name");
 	slash = strrchr(name, '/');
 	slash = slash ? slash + 1 : name;
-	if (strncmp(slash, HIDE, strlen(HIDE)) == 0)
+	if (strncmp(slash, HIDE, strlen(HIDE)) == 0) {
+		/* Contents that go nowhere could be read for hours. */
+		if (archive_entry_size(entry) > 0)
+			return error_set(err, ERR_INVALID,
+					 "\"%.300s\" hides a name and has contents", name);
 		return hide(fs, name, slash, err);
+	}
 	if (first)
 		return rootfs_link(fs, name, first, err);
 	if (type == AE_IFREG || type == AE_IFDIR || type == AE_IFLNK || type == AE_IFIFO)

@@ -22,6 +22,42 @@ static uint64_t blocks_of(const struct rootfs_file *file)
 	return S_ISDIR(file->mode) ? BLOCK : (file->bytes + BLOCK - 1) & ~(BLOCK - 1);
 }
 
+static uint64_t text_of(const struct rootfs_file *file)
+{
+	uint64_t text = file->target ? strlen(file->target) : 0;
+
+	for (size_t i = 0; i < file->xattr_count; i++)
+		text += strlen(file->xattrs[i].name) + file->xattrs[i].len;
+	return text;
+}
+
+/* All that is kept in memory: a layer of a few MiB can be a million names of 4000 bytes. */
+static int take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
+{
+	if (bytes > fs->bounds.text - fs->text)
+		return error_set(err, ERR_INVALID,
+				 "its names, links and attributes are more than %" PRIu64
+				 " bytes together",
+				 fs->bounds.text);
+	fs->text += bytes;
+	return 0;
+}
+
+/* A file counts from its first name until its last one is gone. */
+static int count_file(struct rootfs *fs, struct rootfs_file *file, struct error *err)
+{
+	uint64_t text = text_of(file);
+
+	if (file->counted)
+		return 0;
+	if (take_text(fs, text, err) < 0)
+		return -1;
+	file->counted = true;
+	file->text = text;
+	fs->bytes += blocks_of(file);
+	return 0;
+}
+
 struct rootfs_file *rootfs_file_new(mode_t mode, struct error *err)
 {
 	struct rootfs_file *file = calloc(1, sizeof(*file));
@@ -46,6 +82,10 @@ void rootfs_drop(struct rootfs *fs, struct rootfs_file *file)
 
 	if (!file || --file->names > 0)
 		return;
+	if (file->counted) {
+		fs->bytes -= blocks_of(file);
+		fs->text -= file->text;
+	}
 	if (file->data && !file->staged) {
 		rootfs_data_name(file, name);
 		unlinkat(fs->data_dir, name, 0);
@@ -104,9 +144,8 @@ static void note_child(const void *item, VISIT visit, void *data)
 
 static void free_node(struct rootfs *fs, struct rootfs_node *node)
 {
-	if (node->file->names == 1)
-		fs->bytes -= blocks_of(node->file);
 	fs->count--;
+	fs->text -= node->path_len;
 	if (node->parent)
 		tdelete(node, &node->parent->children, compare);
 	rootfs_drop(fs, node->file);
@@ -140,7 +179,7 @@ static int remove_node(struct rootfs *fs, struct rootfs_node *node, struct error
 	return 0;
 }
 
-struct rootfs *rootfs_new(int data_dir, int64_t time, uint64_t bytes_max, uint64_t count_max,
+struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds *bounds,
 			  struct error *err)
 {
 	struct rootfs *fs = calloc(1, sizeof(*fs));
@@ -149,8 +188,7 @@ struct rootfs *rootfs_new(int data_dir, int64_t time, uint64_t bytes_max, uint64
 		error_errno(err, ENOMEM, "image");
 		return NULL;
 	}
-	*fs = (struct rootfs){
-		.data_dir = data_dir, .time = time, .bytes_max = bytes_max, .count_max = count_max};
+	*fs = (struct rootfs){.data_dir = data_dir, .time = time, .bounds = *bounds};
 	fs->root.name = "";
 	fs->root.file = rootfs_file_new(S_IFDIR | 0755, err);
 	if (!fs->root.file) {
@@ -187,11 +225,11 @@ int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes
 	char name[24];
 	int fd;
 
-	if (bytes > fs->bytes_max || fs->bytes + bytes > fs->bytes_max)
+	if (bytes > fs->bounds.bytes || fs->bytes + bytes > fs->bounds.bytes)
 		return error_set(err, ERR_INVALID,
 				 "it unpacks to more than %" PRIu64
 				 " MiB: --size MIB makes room for more",
-				 fs->bytes_max >> 20);
+				 fs->bounds.bytes >> 20);
 	file->data = ++fs->last_data;
 	file->bytes = bytes;
 	rootfs_data_name(file, name);
@@ -209,13 +247,17 @@ static struct rootfs_node *add_node(struct rootfs *fs, struct rootfs_node *dir, 
 		error_set(err, ERR_INVALID, "a path of more than %d bytes", ROOTFS_PATH_MAX);
 		return NULL;
 	}
-	if (fs->count >= fs->count_max) {
-		error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files", fs->count_max);
+	if (fs->count >= fs->bounds.count) {
+		error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files",
+			  fs->bounds.count);
 		return NULL;
 	}
+	if (count_file(fs, file, err) < 0 || take_text(fs, path_len, err) < 0)
+		return NULL;
 	node = calloc(1, sizeof(*node));
 	if (!node || !(node->name = strdup(name))) {
 		free(node);
+		fs->text -= path_len;
 		error_errno(err, ENOMEM, "image");
 		return NULL;
 	}
@@ -226,6 +268,7 @@ static struct rootfs_node *add_node(struct rootfs *fs, struct rootfs_node *dir, 
 	if (!tsearch(node, &dir->children, compare)) {
 		free(node->name);
 		free(node);
+		fs->text -= path_len;
 		error_errno(err, ENOMEM, "image");
 		return NULL;
 	}
@@ -245,8 +288,6 @@ static struct rootfs_node *add_dir(struct rootfs *fs, struct rootfs_node *dir, c
 	node = add_node(fs, dir, name, file, err);
 	if (!node)
 		rootfs_drop(fs, file);
-	else
-		fs->bytes += BLOCK;
 	return node;
 }
 
@@ -355,11 +396,15 @@ static int find(struct rootfs *fs, const char *path, bool create, struct rootfs_
 	return parent ? walk(fs, &fs->root, parent, false, &how, dir, err) : -1;
 }
 
-static void replace_file(struct rootfs *fs, struct rootfs_node *node, struct rootfs_file *file)
+static int replace_file(struct rootfs *fs, struct rootfs_node *node, struct rootfs_file *file,
+			struct error *err)
 {
+	if (count_file(fs, file, err) < 0)
+		return -1;
 	rootfs_drop(fs, node->file);
 	node->file = file;
 	node->layer = fs->layer;
+	return 0;
 }
 
 static int put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err)
@@ -372,17 +417,11 @@ static int put(struct rootfs *fs, const char *path, struct rootfs_file *file, st
 	there = *name ? child(dir, name) : &fs->root;
 	if (!*name && !S_ISDIR(file->mode))
 		return error_set(err, ERR_INVALID, "the root is no directory");
-	if (there && S_ISDIR(there->file->mode) && S_ISDIR(file->mode)) {
-		replace_file(fs, there, file);
-		return 0;
-	}
+	if (there && S_ISDIR(there->file->mode) && S_ISDIR(file->mode))
+		return replace_file(fs, there, file, err);
 	if (there && remove_node(fs, there, err) < 0)
 		return -1;
-	if (!add_node(fs, dir, name, file, err))
-		return -1;
-	if (file->names == 1)
-		fs->bytes += blocks_of(file);
-	return 0;
+	return add_node(fs, dir, name, file, err) ? 0 : -1;
 }
 
 int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err)

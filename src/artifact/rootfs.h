@@ -8,6 +8,7 @@
 #ifndef ARTIFACT_ROOTFS_H
 #define ARTIFACT_ROOTFS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -26,15 +27,25 @@ struct rootfs_file {
 	struct tree_xattr *xattrs;
 	size_t xattr_count;
 	unsigned names; /* that lead to it */
+	bool counted;	/* in the contents: it has had a name */
+	uint64_t text;	/* of its target and attributes, once it is counted */
 	char *staged;	/* the first of them, once it is staged */
 };
 /* Of one name, zeroed but for the mode; NULL. */
 struct rootfs_file *rootfs_file_new(mode_t mode, struct error *err);
 
+/* What the contents may come to. */
+struct rootfs_bounds {
+	uint64_t bytes; /* of the files, in whole blocks */
+	uint64_t count; /* of files */
+	uint64_t
+		text; /* bytes of paths, targets of links and attributes, which are kept in memory */
+};
+
 struct rootfs;
 /* data_dir stays the caller's, and empty but for our files. time is that of directories that no layer
- * lists. bytes_max and count_max bound the contents. NULL. */
-struct rootfs *rootfs_new(int data_dir, int64_t time, uint64_t bytes_max, uint64_t count_max,
+ * lists. NULL. */
+struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds *bounds,
 			  struct error *err);
 void rootfs_free(struct rootfs *fs); /* NULL is fine */
 void rootfs_cleanup(struct rootfs **fs);

@@ -22,7 +22,8 @@ struct rootfs {
 	int data_dir;
 	unsigned layer;
 	int64_t time;
-	uint64_t last_data, bytes, bytes_max, count, count_max;
+	uint64_t last_data, bytes, count, text;
+	struct rootfs_bounds bounds;
 };
 
 /* The name of its data file. */

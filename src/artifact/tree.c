@@ -136,6 +136,30 @@ void tree_give_xattrs(struct tree *tree, struct tree_xattr *xattrs, size_t count
 	entry->xattr_count = count;
 }
 
+static bool is_staged(const struct tree_entry *entry, int stage)
+{
+	const char *name = entry->path[1] ? entry->path + 1 : ".";
+	struct stat st;
+
+	if (!entry->staged)
+		return true;
+	return fstatat(stage, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (st.st_mode & S_IFMT) == (entry->mode & S_IFMT);
+}
+
+void tree_forget_replaced(struct tree *tree, int stage)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < tree->count; i++) {
+		if (is_staged(&tree->entries[i], stage))
+			tree->entries[kept++] = tree->entries[i];
+		else
+			free_entry(&tree->entries[i]);
+	}
+	tree->count = kept;
+}
+
 static int describe(const struct tree_entry *entry, struct buf *out, struct error *err)
 {
 	char digest[DIGEST_TEXT] = "";

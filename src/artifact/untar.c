@@ -76,6 +76,14 @@ static bool is_wanted(struct archive_entry *entry)
 	       type == AE_IFLNK;
 }
 
+/* libarchive would make a file of a link without a target. */
+static bool is_link(struct archive_entry *entry)
+{
+	const char *target = archive_entry_symlink(entry);
+
+	return archive_entry_hardlink(entry) || (target && *target);
+}
+
 /* A hard link is listed through its first name: it is the same inode. */
 static int list(struct tree *tree, struct archive_entry *entry, const char *path, struct error *err)
 {
@@ -112,6 +120,8 @@ static int take(struct tree *tree, struct archive *from, struct archive *to,
 
 	if (!name)
 		return error_set(err, ERR_INVALID, "an entry without a name");
+	if (archive_entry_filetype(entry) == AE_IFLNK && !is_link(entry))
+		return error_set(err, ERR_INVALID, "%s: a link to nothing", name);
 	if (!path || admit(tree, entry, err) < 0 || list(tree, entry, path, err) < 0)
 		return -1;
 	if (archive_entry_filetype(entry) != AE_IFLNK)
@@ -186,5 +196,7 @@ int tree_untar(struct tree *tree, const char *archive, const char *dir, struct e
 	result = untar_utf8(tree, from, err);
 	if (fchdir(here) < 0 && result == 0)
 		result = error_errno(err, errno, "working directory");
+	if (result == 0)
+		tree_forget_replaced(tree, target);
 	return result < 0 ? error_prefix(err, "unpacking %s", archive) : 0;
 }

@@ -73,6 +73,7 @@
 	X(BUNDLE_BYTES, 8589934592, "bytes", "what an archive of config.bundles unpacks to")       \
 	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \
 	X(IMAGE_FILES, 2000000, "files", "in an image that is imported")                           \
+	X(IMAGE_TEXT_BYTES, 268435456, "bytes", "its paths, targets of links, and attributes")     \
 	X(BUNDLE_MS, 600000, "ms", "a bundle's disk to be built")                                  \
 	X(DIGEST_SETTLED_MS, 2000, "ms", "age of a file before its digest is remembered")          \
 	X(DIGESTS_KEPT, 256, "digests", "entries of digests.json; older ones are dropped")         \

@@ -48,9 +48,9 @@ def hardlink(name, target):
     return file(name, kind=tarfile.LNKTYPE, link=target)
 
 
-def layer(*entries):
+def layer(*entries, form=tarfile.PAX_FORMAT):
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+    with tarfile.open(fileobj=out, mode="w", format=form, encoding="utf-8", errors="surrogateescape") as tar:
         for info, data in entries:
             tar.addfile(info, io.BytesIO(data))
     return out.getvalue()

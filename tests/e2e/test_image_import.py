@@ -205,6 +205,26 @@ def test_names_that_no_tool_takes(host, cache):
     assert "longer than debugfs takes" in refused(host, cache, ref, code="unsupported")
 
 
+# Each means something to a shell, to debugfs or to a terminal, or to nobody: all are bytes of a name.
+ODD_NAMES = [b"two  spaces ", b"back\\slash\\n", b'"', b'a""b"', b"'", b"-l", b"--", b"$(id)`id`", b";!id", b"!id", b"#x", b"*?[a]", b"<2>", b"~",
+             b"\xff\xfe\x80", "näme \u202e \U0001f4be".encode(), b"|&><", b"q" * 255, b'"' * 255, b"..."]
+
+
+def test_names_are_bytes_to_the_last_one(host, cache):
+    """As the guest's own kernel lists them; also where an attribute has them named a second time."""
+    odd = [(os.fsdecode(name), b"%d" % i) for i, name in enumerate(ODD_NAMES)]
+    layout = Layout(host.base / "layout")
+    layout.image([layer(*oci.busybox("sh", "find", "od", "cat")),
+                  layer(*[file(f"pax/{name}", data, xattrs={"user.note": b"x"}) for name, data in odd]),
+                  layer(*[file(f"gnu/{name}/{name}", data) for name, data in odd], form=tarfile.GNU_FORMAT)], {"Env": ["PATH=/bin"]})
+    host("image", "import", *SIZE, "box", layout.path, check=0)
+    script = 'find pax gnu -type f | od -An -v -tx1; echo = ; cd pax; for f in * ...; do cat "./$f"; echo; done'
+    names, numbers = host("run", "--image", "box", *RUN, "--", "sh", "-c", script, check=0).stdout.split("=")
+    assert sorted(bytes.fromhex(names).split(b"\n")[:-1]) == sorted(
+        [b"pax/" + name for name in ODD_NAMES] + [b"gnu/" + name + b"/" + name for name in ODD_NAMES])
+    assert sorted(map(int, numbers.split())) == list(range(len(ODD_NAMES)))
+
+
 def test_links_never_lead_out(host, cache):
     """What a layer writes through its links lands in the image, and what is on the host stays."""
     victim = host.base / "victim"

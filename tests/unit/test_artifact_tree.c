@@ -145,8 +145,7 @@ static void an_archive_is_unpacked_and_listed(void **state)
 	struct stat a, b;
 
 	write_tar(in(s, "t.tar"), members, ARRAY_SIZE(members));
-	if (tree_untar(&tree, in(s, "t.tar"), in(s, "root"), &err) < 0)
-		fail_msg("%s", err.msg);
+	assert_ok(tree_untar(&tree, in(s, "t.tar"), in(s, "root"), &err));
 	assert_int_equal(tree.count, 5);
 	assert_int_equal(entry_of(&tree, "/")->mode, S_IFDIR | 0755);
 	assert_int_equal(entry_of(&tree, "/closed/secret")->mode, S_IFREG);
@@ -175,6 +174,40 @@ static void an_archive_cannot_leave_its_directory(void **state)
 	assert_int_equal(tree_untar(&tree, in(s, "up.tar"), in(s, "a"), &err), -1);
 	assert_int_equal(tree_untar(&tree, in(s, "through.tar"), in(s, "b"), &err), -1);
 	assert_int_equal(access(in(s, "escaped"), F_OK), -1);
+}
+
+/* Its attributes would be set on what took its place. */
+static void what_was_replaced_is_not_listed(void **state)
+{
+	static const struct member members[] = {
+		{"g", NULL, NULL, S_IFREG | 0644, 1}, {"f", "g", NULL, S_IFLNK | 0777, 2},
+		{"f", NULL, "g", S_IFREG | 0644, 3},  {"d", NULL, NULL, S_IFDIR | 0755, 4},
+		{"d", NULL, NULL, S_IFREG | 0644, 5},
+	};
+	const struct scratch *s = *state;
+	auto_tree struct tree tree = {0};
+	struct error err = {0};
+	struct stat st;
+
+	write_tar(in(s, "t.tar"), members, ARRAY_SIZE(members));
+	assert_ok(tree_untar(&tree, in(s, "t.tar"), in(s, "root"), &err));
+	assert_int_equal(lstat(in(s, "root/f"), &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(tree.count, 2);
+	assert_int_equal(entry_of(&tree, "/g")->uid, 1);
+	assert_int_equal(entry_of(&tree, "/d")->uid, 5);
+}
+
+static void a_link_to_nothing_is_refused(void **state)
+{
+	static const struct member members[] = {{"l", "", NULL, S_IFLNK | 0777, 0}};
+	const struct scratch *s = *state;
+	auto_tree struct tree tree = {0};
+	struct error err = {0};
+
+	write_tar(in(s, "t.tar"), members, ARRAY_SIZE(members));
+	assert_int_equal(tree_untar(&tree, in(s, "t.tar"), in(s, "root"), &err), -1);
+	assert_code(err, ERR_INVALID);
 }
 
 static void debugfs(const char *image, const char *request, const char *expected)
@@ -282,6 +315,8 @@ int main(void)
 		scratch_test(control_characters_are_refused),
 		scratch_test(an_archive_is_unpacked_and_listed),
 		scratch_test(an_archive_cannot_leave_its_directory),
+		scratch_test(what_was_replaced_is_not_listed),
+		scratch_test(a_link_to_nothing_is_refused),
 		scratch_test(a_file_system_is_made_and_the_same_again),
 		scratch_test(no_name_is_taken_for_a_command),
 		scratch_test(what_does_not_fit_is_an_error),

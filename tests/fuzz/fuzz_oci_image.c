@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Manifest and configuration of an image as a hostile registry may have them, in the directory that
+ * skopeo leaves: read, they are whole and within their bounds, or an error says why not. The input is
+ * the manifest, a line "---", and the configuration. In the manifest CONFIG stands for the digest that
+ * the configuration has, LAYER for that of a layer which is there: else few would arrive.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "artifact/oci_image.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define LAYER_BYTES 7
+static const char layer[] = "1111111111111111111111111111111111111111111111111111111111111111";
+static char base[] = "/dev/shm/microagent-fuzz-XXXXXX";
+
+static void remove_base(void)
+{
+	(void)path_remove_tree_at(AT_FDCWD, base, NULL);
+}
+
+static int directory(void)
+{
+	static int fd = -1;
+
+	if (fd >= 0)
+		return fd;
+	if (!mkdtemp(base) || atexit(remove_base) != 0)
+		abort();
+	fd = path_open_dir(base, NULL);
+	if (fd < 0 ||
+	    path_replace_file_at(fd, layer, "a layer", LAYER_BYTES, 0600, PATH_NO_SYNC, NULL) < 0)
+		abort();
+	return fd;
+}
+
+static void append(struct buf *out, const void *data, size_t len)
+{
+	if (buf_append(out, data, len, NULL) < 0)
+		abort();
+}
+
+static void put(int dir, const char *name, const struct buf *text)
+{
+	if (path_replace_file_at(dir, name, buf_bytes(text), text->len, 0600, PATH_NO_SYNC, NULL) <
+	    0)
+		abort();
+}
+
+/* "CONFIG" and "LAYER" replaced. */
+static void fill_in(struct buf *out, const uint8_t *data, size_t size, const char *config)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (size - i >= 6 && memcmp(data + i, "CONFIG", 6) == 0) {
+			append(out, config, 64);
+			i += 5;
+		} else if (size - i >= 5 && memcmp(data + i, "LAYER", 5) == 0) {
+			append(out, layer, 64);
+			i += 4;
+		} else {
+			append(out, data + i, 1);
+		}
+	}
+}
+
+static void check_text(const json_t *run, const char *key)
+{
+	const json_t *value = json_object_get(run, key);
+
+	if (value && (!json_is_string(value) || !*json_string_value(value) ||
+		      strlen(json_string_value(value)) != json_string_length(value) ||
+		      strpbrk(json_string_value(value), "\r\n")))
+		abort();
+}
+
+static void check_words(const json_t *words)
+{
+	const json_t *word;
+	size_t i;
+
+	if (words && json_array_size(words) == 0)
+		abort();
+	json_array_foreach(words, i, word) if (!json_is_string(word) ||
+					       strlen(json_string_value(word)) !=
+						       json_string_length(word)) abort();
+}
+
+static void check(const struct oci_image *image)
+{
+	const char *name;
+	json_t *value;
+
+	if (image->layer_count > 1024 || image->bytes != LAYER_BYTES * image->layer_count ||
+	    !json_is_object(image->run))
+		abort();
+	check_words(json_object_get(image->run, "entrypoint"));
+	check_words(json_object_get(image->run, "cmd"));
+	check_text(image->run, "user");
+	check_text(image->run, "cwd");
+	json_object_foreach(json_object_get(image->run, "env"), name,
+			    value) if (!*name || strchr(name, '=') || !json_is_string(value))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char cut[] = "\n---\n";
+	const uint8_t *middle = memmem(data, size, cut, 5);
+	size_t first = middle ? (size_t)(middle - data) : size;
+	autobuf struct buf config = BUF_INIT(0), manifest = BUF_INIT(0);
+	struct oci_image image = {.layer_count = 77};
+	char sha256[DIGEST_TEXT];
+	struct error err = {0};
+	int dir = directory();
+
+	if (middle)
+		append(&config, middle + 5, size - first - 5);
+	if (digest_bytes(buf_bytes(&config), config.len, sha256, &err) < 0)
+		abort();
+	fill_in(&manifest, data, first, sha256);
+	put(dir, "manifest.json", &manifest);
+	put(dir, sha256, &config);
+	if (oci_image_read(base, &image, &err) == 0) {
+		check(&image);
+		oci_image_free(&image);
+	} else if (!err.msg[0] || image.layer_count != 77 || image.run) {
+		abort();
+	}
+	path_remove_tree_at(dir, sha256, NULL);
+	return 0;
+}

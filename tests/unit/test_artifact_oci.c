@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* What an image says of itself: manifests and configurations, hostile ones too, and what is taken. */
+#include "test_base.h"
+
+#include "artifact/oci_image.h"
+#include "base/json.h"
+
+#define LAYER "1111111111111111111111111111111111111111111111111111111111111111"
+#define ABSENT "2222222222222222222222222222222222222222222222222222222222222222"
+
+/* Puts config under its digest, or under the one that is named. */
+static void put_config(const struct scratch *s, const char *config, char digest[DIGEST_TEXT])
+{
+	struct error err = {0};
+
+	if (!*digest)
+		assert_ok(digest_bytes(config, strlen(config), digest, &err));
+	assert_ok(path_replace_file_at(s->fd, digest, config, strlen(config), 0600, PATH_NO_SYNC,
+				       &err));
+}
+
+static int read_manifest(const struct scratch *s, const char *manifest, struct oci_image *image,
+			 struct error *why)
+{
+	struct error err = {0};
+
+	assert_ok(path_replace_file_at(s->fd, "manifest.json", manifest, strlen(manifest), 0600,
+				       PATH_NO_SYNC, &err));
+	assert_ok(path_replace_file_at(s->fd, LAYER, "a layer", 7, 0600, PATH_NO_SYNC, &err));
+	return oci_image_read(s->path, image, why);
+}
+
+/* With a good manifest, of one layer. */
+static int read_config(void **state, const char *config, struct oci_image *image, struct error *err)
+{
+	char digest[DIGEST_TEXT] = "", manifest[512];
+
+	put_config(*state, config, digest);
+	snprintf(manifest, sizeof(manifest),
+		 "{\"config\":{\"digest\":\"sha256:%s\"},\"layers\":[{\"digest\":\"sha256:" LAYER
+		 "\"}]}",
+		 digest);
+	return read_manifest(*state, manifest, image, err);
+}
+
+static void refuses_config(void **state, const char *config, const char *said)
+{
+	struct oci_image image = {.layer_count = 77};
+	struct error err = {0};
+
+	assert_int_equal(read_config(state, config, &image, &err), -1);
+	assert_int_equal(image.layer_count, 77);
+	if (!strstr(err.msg, said))
+		fail_msg("\"%s\" is not in \"%s\"", said, err.msg);
+}
+
+static void refuses_manifest(void **state, const char *manifest, const char *said)
+{
+	struct oci_image image = {.layer_count = 77};
+	struct error err = {0};
+
+	assert_int_equal(read_manifest(*state, manifest, &image, &err), -1);
+	assert_int_equal(image.layer_count, 77);
+	if (!strstr(err.msg, said))
+		fail_msg("\"%s\" is not in \"%s\"", said, err.msg);
+}
+
+static const char *text_at(const struct oci_image *image, const char *key)
+{
+	return json_string_value(json_object_get(image->run, key));
+}
+
+static void what_runs_in_it_is_taken(void **state)
+{
+	struct oci_image image = {0};
+	struct error err = {0};
+	const json_t *env;
+
+	assert_ok(read_config(
+		state,
+		"{\"os\":\"linux\",\"config\":{\"Entrypoint\":[\"sh\",\"-c\"],\"Cmd\":["
+		"\"true\"],\"Env\":[\"A=b=c\",\"E=\",\"A=last\"],\"User\":\"1000:1000\","
+		"\"WorkingDir\":\"/work\",\"Volumes\":{\"/x\":{}}}}",
+		&image, &err));
+	assert_int_equal(image.layer_count, 1);
+	assert_int_equal(image.bytes, 7);
+	assert_int_equal(json_array_size(json_object_get(image.run, "entrypoint")), 2);
+	assert_int_equal(json_array_size(json_object_get(image.run, "cmd")), 1);
+	assert_string_equal(text_at(&image, "user"), "1000:1000");
+	assert_string_equal(text_at(&image, "cwd"), "/work");
+	env = json_object_get(image.run, "env");
+	assert_string_equal(json_string_value(json_object_get(env, "A")), "last");
+	assert_string_equal(json_string_value(json_object_get(env, "E")), "");
+	oci_image_free(&image);
+}
+
+static void what_is_null_or_empty_is_absent(void **state)
+{
+	struct oci_image image = {0};
+	struct error err = {0};
+
+	assert_ok(read_config(state,
+			      "{\"config\":{\"Entrypoint\":null,\"Cmd\":[],\"Env\":null,\"User\":"
+			      "\"\",\"WorkingDir\":null}}",
+			      &image, &err));
+	assert_int_equal(json_object_size(image.run), 0);
+	oci_image_free(&image);
+	assert_ok(read_config(state, "{\"config\":null}", &image, &err));
+	oci_image_free(&image);
+	assert_ok(read_config(state, "{}", &image, &err));
+	oci_image_free(&image);
+}
+
+static void a_configuration_of_other_types_is_refused(void **state)
+{
+	refuses_config(state, "[]", "not an object");
+	refuses_config(state, "", "configuration");
+	refuses_config(state, "{} {}", "configuration");
+	refuses_config(state, "{\"config\":[]}", "config must be an object");
+	refuses_config(state, "{\"config\":{\"Entrypoint\":\"sh\"}}", "config.Entrypoint");
+	refuses_config(state, "{\"config\":{\"Cmd\":[\"a\",7]}}", "config.Cmd[1]");
+	refuses_config(state, "{\"config\":{\"Cmd\":[\"a\\u0000b\"]}}", "NUL");
+	refuses_config(state, "{\"config\":{\"Env\":{}}}", "config.Env");
+	refuses_config(state, "{\"config\":{\"Env\":[\"=b\"]}}", "config.Env[0]");
+	refuses_config(state, "{\"config\":{\"Env\":[\"A=b\",\"none\"]}}", "config.Env[1]");
+	refuses_config(state, "{\"config\":{\"User\":7}}", "config.User");
+	refuses_config(state, "{\"config\":{\"User\":\"a\\nroot\"}}", "config.User");
+	refuses_config(state, "{\"config\":{\"WorkingDir\":\"rel\"}}", "config.WorkingDir");
+	refuses_config(state, "{\"os\":\"windows\"}", "windows");
+	refuses_config(state, "{\"architecture\":\"s390x\"}", "s390x");
+	refuses_config(state, "{\"architecture\":7}", "architecture");
+}
+
+static void absurd_sizes_are_refused(void **state)
+{
+	const size_t len = (4 << 20) + 2, depth = 100000;
+	autofree char *text = malloc(len + 100);
+
+	memset(text, 'u', len + 99);
+	memcpy(text, "{\"config\":{\"User\":\"", 19);
+	memcpy(text + 300, "\"}}", 4);
+	refuses_config(state, text, "config.User is longer than 255 bytes");
+	memset(text, ' ', len);
+	memcpy(text, "{}", 2);
+	text[len] = '\0';
+	refuses_config(state, text, "configuration");
+	memset(text, '[', depth);
+	text[depth] = '\0';
+	refuses_config(state, text, "configuration");
+}
+
+static void a_configuration_is_the_one_of_its_digest(void **state)
+{
+	char digest[DIGEST_TEXT] = ABSENT;
+
+	put_config(*state, "{}", digest);
+	refuses_manifest(state, "{\"config\":{\"digest\":\"sha256:" ABSENT "\"},\"layers\":[]}",
+			 "is damaged: its digest is");
+}
+
+static void a_manifest_of_other_types_is_refused(void **state)
+{
+	char digest[DIGEST_TEXT] = "", text[600];
+
+	refuses_manifest(state, "", "manifest");
+	refuses_manifest(state, "[]", "not an object");
+	refuses_manifest(state, "{}", "config");
+	refuses_manifest(state, "{\"config\":7,\"layers\":[]}", "config");
+	refuses_manifest(state, "{\"config\":{},\"layers\":[]}", "digest");
+	refuses_manifest(state, "{\"config\":{\"digest\":\"sha256:" ABSENT "\"}}", "layers");
+	refuses_manifest(state, "{\"config\":{\"digest\":\"sha256:" ABSENT "\"},\"layers\":{}}",
+			 "layers");
+	refuses_manifest(state, "{\"config\":{\"digest\":\"sha256:" ABSENT "\"},\"layers\":[]}",
+			 "configuration");
+	/* An index, nested or not, has neither. */
+	refuses_manifest(state,
+			 "{\"mediaType\":\"application/vnd.oci.image.index.v1+json\","
+			 "\"manifests\":[{\"digest\":\"sha256:" ABSENT "\"}]}",
+			 "config");
+	refuses_manifest(state, "{\"config\":{\"digest\":\"sha512:" ABSENT "\"},\"layers\":[]}",
+			 "no SHA-256 digest");
+	put_config(*state, "{}", digest);
+	snprintf(text, sizeof(text),
+		 "{\"config\":{\"digest\":\"sha256:%s\"},\"layers\":[{\"digest\":\"sha256:" ABSENT
+		 "\"}]}",
+		 digest);
+	refuses_manifest(state, text, "layer " ABSENT);
+	snprintf(text, sizeof(text),
+		 "{\"config\":{\"digest\":\"sha256:%s\"},\"layers\":[{\"digest\":\"../../etc/"
+		 "passwd\""
+		 "}]}",
+		 digest);
+	refuses_manifest(state, text, "no SHA-256 digest");
+}
+
+static void layers_are_bounded(void **state)
+{
+	autobuf struct buf text = BUF_INIT(0);
+	struct error err = {0};
+
+	assert_ok(buf_printf(&text, &err,
+			     "{\"config\":{\"digest\":\"sha256:" ABSENT "\"},\"layers\":["));
+	for (int i = 0; i < 1025; i++)
+		assert_ok(buf_printf(&text, &err, "%s{\"digest\":\"sha256:" LAYER "\"}",
+				     i ? "," : ""));
+	assert_ok(buf_printf(&text, &err, "]}"));
+	refuses_manifest(state, buf_string(&text), "more than 1024 layers");
+}
+
+#define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(what_runs_in_it_is_taken),
+		scratch_test(what_is_null_or_empty_is_absent),
+		scratch_test(a_configuration_of_other_types_is_refused),
+		scratch_test(absurd_sizes_are_refused),
+		scratch_test(a_configuration_is_the_one_of_its_digest),
+		scratch_test(a_manifest_of_other_types_is_refused),
+		scratch_test(layers_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
