@@ -331,6 +331,7 @@ static void begin(struct kaudit_events *events, const struct kaudit_stamp *stamp
 {
 	struct kaudit_event *event = find(events, stamp->serial);
 
+	kaudit_serials_saw(&events->serials, stamp->serial);
 	if (event)
 		finish(events, event);
 	event = find_place(events);
@@ -366,6 +367,11 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 	for (size_t i = 0; event && i < ARRAY_SIZE(parts); i++)
 		if (parts[i].type == type)
 			parts[i].take(event, fields);
+}
+
+void kaudit_events_settle(struct kaudit_events *events)
+{
+	events->lost += kaudit_serials_missing(&events->serials);
 }
 
 void kaudit_events_flush(struct kaudit_events *events)

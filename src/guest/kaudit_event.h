@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "guest/kaudit_serials.h"
 
 /* The keys of our rules (kaudit_link.c), by which the kernel marks the events; all but the first two name
  * a way in which open's flags are given. */
@@ -58,13 +59,17 @@ struct kaudit_event {
 
 struct kaudit_events {
 	struct kaudit_event open[KAUDIT_EVENTS];
-	uint64_t lost; /* that were begun and have not what they tell of; the owner takes it */
+	/* That were begun and have not what they tell of, or never came; the owner takes it. */
+	uint64_t lost;
+	struct kaudit_serials serials;
 	void (*done)(void *data, const struct kaudit_event *event);
 	void *data;
 };
 
 /* A record: type is its netlink message type. What is no record of ours is passed over. */
 void kaudit_events_take(struct kaudit_events *events, unsigned type, const char *text, size_t len);
+/* Counts what has not come; a second or so after the last time. */
+void kaudit_events_settle(struct kaudit_events *events);
 /* Hands on what waits for its end. */
 void kaudit_events_flush(struct kaudit_events *events);
 void kaudit_events_free(struct kaudit_events *events);

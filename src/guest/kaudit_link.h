@@ -18,8 +18,9 @@
 
 struct kaudit_link {
 	int fd;
-	uint64_t lost;	    /* records that the kernel dropped; the owner takes it */
-	uint32_t seen_lost; /* what the kernel has said last */
+	uint64_t lost;	      /* records that the kernel dropped; the owner takes it */
+	uint32_t seen_lost;   /* what the kernel has said last */
+	unsigned next, count; /* of the records that were fetched at once */
 };
 
 /* From here on it is recorded. ERR_UNSUPPORTED: this kernel has no audit, or another has taken it. */

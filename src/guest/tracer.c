@@ -22,6 +22,10 @@
 
 /* What has happened is told so much later at most. */
 #define TELL_NS (100 * NS_PER_MS)
+/* What the kernel has is fetched so much later at most, all of it at once: woken for each record, we would cost
+ * whoever makes them more than the kernel's own work on them does. It has room for ten times of what comes
+ * meanwhile, and makes one closing of those of a file that is written again and again. */
+#define FETCH_NS (20 * NS_PER_MS)
 /* The kernel is asked for what it dropped, while events come, and once more after the last. */
 #define ASK_NS NS_PER_S
 
@@ -32,7 +36,8 @@ struct tracer {
 	struct kaudit_events events;
 	struct written_files files;
 	struct telemetry_batch batch;
-	struct loop_watch *tell, *ask;
+	struct loop_watch *link_watch, *files_watch;
+	struct loop_watch *fetch, *tell, *ask;
 	bool quiet; /* nothing came since the kernel was asked last */
 	bool over;
 };
@@ -84,6 +89,12 @@ static void on_event(void *data, const struct kaudit_event *event)
 
 /* --- in ------------------------------------------------------------------------------------------ */
 
+static void count_lost(struct tracer *t)
+{
+	t->batch.lost += t->link.lost + t->events.lost + t->files.lost;
+	t->link.lost = t->events.lost = t->files.lost = 0;
+}
+
 static void read_link(struct tracer *t)
 {
 	const char *text;
@@ -94,8 +105,7 @@ static void read_link(struct tracer *t)
 		kaudit_events_take(&t->events, type, text, len);
 		t->quiet = false;
 	}
-	t->batch.lost += t->link.lost + t->events.lost + t->files.lost;
-	t->link.lost = t->events.lost = t->files.lost = 0;
+	count_lost(t);
 }
 
 /* The records of an opening may come after the closing: the closings wait for the next telling. */
@@ -130,37 +140,57 @@ static void on_ask(struct loop *loop, void *data)
 	t->ask = NULL;
 	if (t->quiet)
 		kaudit_events_flush(&t->events); /* what is missing does not come any more */
+	kaudit_events_settle(&t->events);
+	count_lost(t);
 	kaudit_link_ask(&t->link);
-	if (!t->quiet)
+	if (!t->quiet || t->batch.lost > 0)
 		tell_soon(t);
 	t->quiet = true;
 }
 
-static void on_link(struct loop *loop, int fd, uint32_t events, void *data)
+static void listen_again(struct tracer *t)
 {
-	struct tracer *t = data;
+	struct error err = {0};
 
-	(void)loop;
-	(void)fd;
-	(void)events;
-	read_link(t);
-	if (!t->quiet || t->batch.lost > 0)
-		tell_soon(t);
+	if (loop_set_events(t->link_watch, EPOLLIN, &err) == 0 &&
+	    (!t->files_watch || loop_set_events(t->files_watch, EPOLLIN, &err) == 0))
+		return;
+	console_line("telemetry: %s", err.msg);
+	t->over = true;
 }
 
-static void on_closing(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_fetch(struct loop *loop, void *data)
 {
 	struct tracer *t = data;
 
 	(void)loop;
-	(void)fd;
-	(void)events;
+	t->fetch = NULL;
+	read_link(t);
 	while (!written_files_read(&t->files)) {
 		read_link(t);
 		tell_written(t);
 	}
-	if (t->files.count > 0)
+	if (!t->quiet || t->batch.lost > 0 || t->files.count > 0)
 		tell_soon(t);
+	listen_again(t);
+}
+
+/* There is something. */
+static void on_kernel(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct tracer *t = data;
+
+	(void)fd;
+	(void)events;
+	if (!t->fetch)
+		t->fetch = loop_add_timer(loop, clock_mono_ns() + FETCH_NS, on_fetch, t, NULL);
+	if (!t->fetch) {
+		on_fetch(loop, t);
+		return;
+	}
+	(void)loop_set_events(t->link_watch, 0, NULL);
+	if (t->files_watch)
+		(void)loop_set_events(t->files_watch, 0, NULL);
 }
 
 static void on_mounts(struct loop *loop, int fd, uint32_t events, void *data)
@@ -212,10 +242,14 @@ static bool begin(struct tracer *t)
 static int watch(struct tracer *t, struct error *err)
 {
 	t->loop = loop_new(err);
-	if (!t->loop || !loop_add_fd(t->loop, t->out, EPOLLIN, on_agent, t, err) ||
-	    !loop_add_fd(t->loop, t->link.fd, EPOLLIN, on_link, t, err))
+	if (!t->loop || !loop_add_fd(t->loop, t->out, EPOLLIN, on_agent, t, err))
 		return -1;
-	if (t->files.fd >= 0 && !loop_add_fd(t->loop, t->files.fd, EPOLLIN, on_closing, t, err))
+	t->link_watch = loop_add_fd(t->loop, t->link.fd, EPOLLIN, on_kernel, t, err);
+	if (!t->link_watch)
+		return -1;
+	if (t->files.fd >= 0)
+		t->files_watch = loop_add_fd(t->loop, t->files.fd, EPOLLIN, on_kernel, t, err);
+	if (t->files.fd >= 0 && !t->files_watch)
 		return -1;
 	if (t->files.mounts >= 0 &&
 	    !loop_add_fd(t->loop, t->files.mounts, EPOLLPRI, on_mounts, t, err))
@@ -236,7 +270,10 @@ static int follow(struct tracer *t, struct error *err)
 static void tell_the_rest(struct tracer *t)
 {
 	read_link(t);
+	kaudit_events_settle(&t->events);
+	kaudit_events_settle(&t->events); /* those since the last question, too */
 	kaudit_events_flush(&t->events);
+	count_lost(t);
 	(void)written_files_read(&t->files);
 	tell_written(t);
 	send_batch(t);

@@ -260,7 +260,9 @@ def test_telemetry_and_a_guest_that_says_too_much(place):
     guest.say({"type": "telemetry", "format": 1, "records": [{"text": "x" * 1000}]})
     wait_until(lambda: len(events(place, guest.name, "telemetry.digest")) == 2, "another digest")
     digest = events(place, guest.name, "telemetry.digest")[1]["data"]
-    assert digest["dropped"] == 4 and digest["bytes"] == path.stat().st_size  # what is above the cap is counted
+    assert digest == {"origin": "guest", "bytes": path.stat().st_size, "records": 2, "dropped": 4,  # above the cap it is counted
+                      "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    assert path.stat().st_size < 1000
 
     for i in range(1, 101):  # far more in a second than are listed
         guest.say({"type": "exec-finished", "format": 1, "exec": i, "code": 0, "elapsedMs": 1})

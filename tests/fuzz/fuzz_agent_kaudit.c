@@ -51,6 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += end ? len + 1 : len;
 		size -= end ? len + 1 : len;
 	}
+	kaudit_events_settle(&events);
+	kaudit_events_settle(&events);
 	kaudit_events_flush(&events);
 	kaudit_events_free(&events);
 	telemetry_batch_free(&batch);

@@ -288,6 +288,33 @@ static void what_is_no_record(void **state)
 	assert_int_equal(told->events.lost, 1);
 }
 
+/* Numbers that are left out are events that never came, once there was time for them to. */
+static void events_that_never_come(void **state)
+{
+	static const int come[] = {70, 71, 74, 73, 80}; /* not 72, and not 75 to 79 */
+	struct told *told = *state;
+	char text[80];
+
+	for (size_t i = 0; i < ARRAY_SIZE(come); i++) {
+		snprintf(text, sizeof(text),
+			 "audit(1.000:%d): exit=0 pid=1 ppid=1 uid=0 key=\"exec\"", come[i]);
+		take(told, AUDIT_SYSCALL, text);
+	}
+	kaudit_events_settle(&told->events);
+	assert_int_equal(told->events.lost, 0); /* they may be late */
+	take(told, AUDIT_SYSCALL, "audit(1.000:79): exit=0 pid=1 ppid=1 uid=0 key=\"exec\"");
+	take(told, AUDIT_SYSCALL, "audit(1.000:82): exit=0 pid=1 ppid=1 uid=0 key=\"exec\"");
+	kaudit_events_settle(&told->events);
+	assert_int_equal(told->events.lost, 5); /* 72 and 75 to 78 */
+	kaudit_events_settle(&told->events);
+	assert_int_equal(told->events.lost, 6); /* and 81 */
+	kaudit_events_settle(&told->events);
+	take(told, AUDIT_SYSCALL, "audit(1.000:81): exit=0 pid=1 ppid=1 uid=0 key=\"exec\"");
+	kaudit_events_settle(&told->events);
+	assert_int_equal(told->events.lost, 6); /* too late to be taken back */
+	kaudit_events_flush(&told->events);
+}
+
 static void decoding(void **state)
 {
 	uint8_t out[4];
@@ -359,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(connects, start, end),
 		cmocka_unit_test_setup_teardown(events_come_mixed, start, end),
 		cmocka_unit_test_setup_teardown(what_is_no_record, start, end),
+		cmocka_unit_test_setup_teardown(events_that_never_come, start, end),
 		cmocka_unit_test(decoding),
 		cmocka_unit_test(batches_are_bounded_and_say_what_is_lost),
 	};
