@@ -46,25 +46,77 @@ static int finish(EVP_MD_CTX *ctx, char out[DIGEST_TEXT], struct error *err)
 	return 0;
 }
 
+static int update(EVP_MD_CTX *ctx, const unsigned char *bytes, size_t len, struct error *err)
+{
+	if (EVP_DigestUpdate(ctx, bytes, len) != 1)
+		return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
+	return 0;
+}
+
+/* How many bytes from at on, of at most left, are a hole and need not be read: to read them would fill
+ * the host's page cache with the zeros of a large sparse disk. */
+static uint64_t hole_at(int fd, off_t at, uint64_t left)
+{
+	off_t data = lseek(fd, at, SEEK_DATA), end;
+
+	if (data < 0 && errno == ENXIO) { /* no data behind it */
+		end = lseek(fd, 0, SEEK_END);
+		data = end > at ? end : at;
+	}
+	if (data <= at)
+		return 0;
+	return (uint64_t)(data - at) < left ? (uint64_t)(data - at) : left;
+}
+
+static int hash_zeros(EVP_MD_CTX *ctx, uint64_t count, struct error *err)
+{
+	static const unsigned char zeros[BLOCK];
+
+	while (count > 0) {
+		size_t n = count < BLOCK ? (size_t)count : BLOCK;
+
+		if (artifact_check_signal(err) < 0 || update(ctx, zeros, n, err) < 0)
+			return -1;
+		count -= n;
+	}
+	return 0;
+}
+
+/* What read() gave; 0: the end. */
+static ssize_t read_block(int fd, off_t at, size_t want, bool regular, unsigned char *block,
+			  struct error *err)
+{
+	for (;;) {
+		ssize_t n = regular ? pread(fd, block, want, at) : read(fd, block, want);
+
+		if (artifact_check_signal(err) < 0)
+			return -1;
+		if (n >= 0)
+			return n;
+		if (errno != EINTR)
+			return error_errno(err, errno, "read");
+	}
+}
+
 /* left bytes of a regular file from at on, or all of a stream. */
 static int hash_bytes(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool regular,
 		      unsigned char *block, struct error *err)
 {
 	while (left > 0) {
-		size_t want = left < BLOCK ? (size_t)left : BLOCK;
-		ssize_t n = regular ? pread(fd, block, want, at) : read(fd, block, BLOCK);
-		if (artifact_check_signal(err) < 0)
+		uint64_t hole = regular ? hole_at(fd, at, left) : 0;
+		ssize_t n;
+
+		if (hash_zeros(ctx, hole, err) < 0)
 			return -1;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_errno(err, errno, "read");
+		at += (off_t)hole;
+		left -= hole;
+		n = read_block(fd, at, left < BLOCK ? (size_t)left : BLOCK, regular, block, err);
+		if (n < 0 || update(ctx, block, (size_t)n, err) < 0)
+			return -1;
 		if (n == 0)
 			return 0;
 		at += n;
 		left -= regular ? (uint64_t)n : 0;
-		if (EVP_DigestUpdate(ctx, block, (size_t)n) != 1)
-			return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
 	}
 	return 0;
 }

@@ -59,7 +59,7 @@
 	X(CGROUP_OVERHEAD_MIB, 512, "MiB",                                                         \
 	  "memory of a workspace's cgroup beyond the guest's own: the programs around it")         \
 	X(CGROUP_PIDS, 1024, "processes", "and threads in a workspace's cgroup")                   \
-	X(DIGEST_MS, 120000, "ms", "hashing of one file")                                          \
+	X(DIGEST_MS, 900000, "ms", "hashing of one file")                                          \
 	X(FREEZE_MS, 10000, "ms", "a file system frozen to be copied")                             \
 	X(FILES_MS, 30000, "ms", "first word of the guest's program for files")                    \
 	X(TREE_LINKS, 65536, "files", "with more than one name that a copied tree keeps as such")  \
@@ -76,7 +76,7 @@
 	X(IMAGE_TEXT_BYTES, 268435456, "bytes", "its paths, targets of links, and attributes")     \
 	X(BUNDLE_MS, 600000, "ms", "a bundle's disk to be built")                                  \
 	X(DIGEST_SETTLED_MS, 2000, "ms", "age of a file before its digest is remembered")          \
-	X(DIGESTS_KEPT, 256, "digests", "entries of digests.json; older ones are dropped")         \
+	X(DIGESTS_KEPT, 1024, "digests", "remembered; those longest unused are dropped")           \
 	X(DIAL_MS, 5000, "ms", "hybrid-vsock dial to its OK line")                                 \
 	X(AGENT_IDLE_MS, 10000, "ms", "agent connection without a request in it")                  \
 	X(EXEC_ENVELOPE_MS, 30000, "ms",                                                           \
