@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/digests.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
 #include "store/cache.h"
 
-#define CACHE_FILE "digests.json"
-#define CACHE_BYTES (1u << 20)
+#define ENTRIES "digests"
+#define COUNTED_BY 32
 
 bool digest_is_valid(const char *text)
 {
@@ -57,97 +57,142 @@ bool digest_key_equal(const struct digest_key *a, const struct digest_key *b)
 	return strcmp(a->text, b->text) == 0;
 }
 
-static int open_cache(bool create, struct error *err)
+/* A file for each digest, named by its key: what it takes to find one or to add one does not depend
+ * on how many there are, and two who add theirs at the same time lose none. */
+static int open_entries(bool create)
 {
-	autofree char *dir = cache_dir(err);
+	autofree char *cache = cache_dir(NULL);
+	autofree char *path = cache ? path_join(cache, ENTRIES, NULL) : NULL;
 
-	if (!dir)
+	if (!path)
 		return -1;
-	return create ? path_open_dir(dir, err) : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return create ? path_open_dir(path, NULL) : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The entries, an object of key to digest; an empty one when nothing usable is there, since a cache
- * may be thrown away at any time. */
-static json_t *load_entries(void)
-{
-	struct error err;
-	autoclose int dir = open_cache(false, &err);
-	autobuf struct buf text = BUF_INIT(CACHE_BYTES);
-	json_auto_t *document = NULL;
-	json_t *entries;
+/* ---- the oldest go ------------------------------------------------------------------------------- */
 
-	if (dir >= 0 && path_read_file_at(dir, CACHE_FILE, &text, &err) == 0)
-		document = json_load_strict(buf_bytes(&text), text.len, &err);
-	entries = json_object_get(document, "digests");
-	if (!json_is_object(entries) ||
-	    json_integer_value(json_object_get(document, "format")) != 1)
-		return json_object();
-	return json_incref(entries);
+struct entry {
+	int64_t used_ns;
+	char name[sizeof(((struct digest_key *)NULL)->text)];
+};
+
+struct entry_list {
+	struct entry *items;
+	size_t count, room;
+};
+
+static int by_use(const void *a, const void *b)
+{
+	const struct entry *one = a, *other = b;
+
+	return (one->used_ns > other->used_ns) - (one->used_ns < other->used_ns);
 }
 
-static void store_entries(json_t *entries)
+static int add_entry(struct entry_list *list, int dir, const char *name)
 {
-	struct error err;
-	json_auto_t *document = json_object();
-	autofree char *text = NULL;
-	autoclose int dir = -1;
+	struct stat st;
 
-	while (json_object_size(entries) > limit_get(LIMIT_DIGESTS_KEPT))
-		json_object_del(entries, json_object_iter_key(json_object_iter(entries)));
-	if (json_put(document, "format", json_integer(1), &err) < 0 ||
-	    json_put(document, "digests", json_incref(entries), &err) < 0)
-		return;
-	text = json_pretty(document, &err);
-	dir = text ? open_cache(true, &err) : -1;
-	if (dir >= 0)
-		(void)path_replace_file_at(dir, CACHE_FILE, text, strlen(text), 0600, PATH_NO_SYNC,
-					   &err);
+	if (strlen(name) >= sizeof(list->items->name) ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (list->count == list->room) {
+		size_t room = list->room ? 2 * list->room : 256;
+		struct entry *grown = reallocarray(list->items, room, sizeof(*grown));
+
+		if (!grown)
+			return -1;
+		list->items = grown;
+		list->room = room;
+	}
+	list->items[list->count].used_ns = ns_of(&st.st_mtim);
+	snprintf(list->items[list->count++].name, sizeof(list->items->name), "%s", name);
+	return 0;
 }
 
-/* As the newest entry: the oldest is dropped first. */
-static int put_entry(json_t *entries, const char *key, const char *digest)
+/* Half of them at once, so that it is not to be done again soon. */
+static void drop_oldest(int entries)
 {
-	json_object_del(entries, key);
-	return json_put_string(entries, key, digest, NULL);
+	int own = openat(entries, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *dir = own >= 0 ? fdopendir(own) : NULL;
+	struct entry_list list = {0};
+	const struct dirent *found;
+
+	if (own >= 0 && !dir)
+		close(own);
+	while (dir && (found = readdir(dir)) && add_entry(&list, entries, found->d_name) == 0)
+		;
+	if (list.count > limit_get(LIMIT_DIGESTS_KEPT)) {
+		qsort(list.items, list.count, sizeof(*list.items), by_use);
+		for (size_t i = 0; i < list.count / 2; i++)
+			unlinkat(entries, list.items[i].name, 0);
+	}
+	free(list.items);
 }
 
-static bool find_entry(const json_t *entries, const char *key, char out[DIGEST_TEXT])
+/* To count them each time would cost more than all the rest: one key in so many has it done. */
+static bool has_it_counted(const char *key)
 {
-	const char *known = json_string_value(json_object_get(entries, key));
+	unsigned sum = 0;
 
-	if (!digest_is_valid(known))
+	while (*key)
+		sum += (unsigned char)*key++;
+	return sum % COUNTED_BY == 0;
+}
+
+/* ---- the entries --------------------------------------------------------------------------------- */
+
+/* Seen from the entry's times, once in a while. */
+static void note_use(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && clock_real_ns() - ns_of(&st.st_mtim) > (int64_t)NS_PER_S)
+		(void)futimens(fd, NULL);
+}
+
+static bool find_entry(const char *key, char out[DIGEST_TEXT])
+{
+	autoclose int entries = open_entries(false);
+	autoclose int fd =
+		entries >= 0 ? openat(entries, key, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+			     : -1;
+	char text[DIGEST_TEXT] = "";
+
+	if (fd < 0 || read(fd, text, DIGEST_TEXT - 1) != DIGEST_TEXT - 1 || !digest_is_valid(text))
 		return false;
-	memcpy(out, known, DIGEST_TEXT);
+	note_use(fd);
+	memcpy(out, text, DIGEST_TEXT);
 	return true;
+}
+
+static void put_entry(const char *key, const char *digest)
+{
+	autoclose int entries = open_entries(true);
+
+	if (entries < 0)
+		return;
+	(void)path_replace_file_at(entries, key, digest, strlen(digest), 0600, PATH_NO_SYNC, NULL);
+	if (has_it_counted(key))
+		drop_oldest(entries);
 }
 
 bool digest_recall(const struct digest_key *key, char out[DIGEST_TEXT])
 {
-	json_auto_t *entries = load_entries();
-
-	return find_entry(entries, key->text, out);
+	return find_entry(key->text, out);
 }
 
 void digest_remember(const struct digest_key *key, const char *digest)
 {
-	json_auto_t *entries = load_entries();
-
-	if (entries && put_entry(entries, key->text, digest) == 0)
-		store_entries(entries);
+	put_entry(key->text, digest);
 }
 
 void digest_remember_clone(const struct digest_key *before, int from_fd, int clone_fd)
 {
-	json_auto_t *entries = load_entries();
 	struct digest_key after, clone;
 	char digest[DIGEST_TEXT];
 
-	if (digest_key(from_fd, DIGEST_FILE, &after, NULL) < 0 ||
-	    !digest_key_equal(before, &after) || !find_entry(entries, before->text, digest) ||
-	    digest_key(clone_fd, DIGEST_FILE, &clone, NULL) < 0)
-		return;
-	/* The source's anew, or the clones of a busy day would drive it out. */
-	if (put_entry(entries, before->text, digest) == 0 &&
-	    put_entry(entries, clone.text, digest) == 0)
-		store_entries(entries);
+	if (digest_key(from_fd, DIGEST_FILE, &after, NULL) == 0 &&
+	    digest_key_equal(before, &after) && find_entry(before->text, digest) &&
+	    digest_key(clone_fd, DIGEST_FILE, &clone, NULL) == 0)
+		put_entry(clone.text, digest);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Digests of files, remembered: digests.json in the cache directory knows a file by device, inode,
- * size, mtime and ctime. It takes no file that changed within the last seconds, since a further
+ * Digests of files, remembered: digests/ in the cache directory knows a file by device, inode, size,
+ * mtime and ctime. It takes no file that changed within the last seconds, since a further
  * change in the same tick of the clock would go unnoticed. Nothing here hashes.
  */
 #ifndef STORE_DIGESTS_H

@@ -359,6 +359,34 @@ static size_t runs(const struct scratch *s)
 	return fstatat(s->fd, "count", &st, 0) < 0 ? 0 : (size_t)st.st_size;
 }
 
+/* However many come, the number stays bounded, and the one that is asked for again and again stays. */
+static void the_longest_unused_are_forgotten(const struct scratch *s, int fd)
+{
+	const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct digest_key used, other = {.settled = true};
+	char path[256], digest[DIGEST_TEXT];
+	size_t known = 0;
+	struct error err;
+
+	assert_ok(digest_key(fd, DIGEST_FILE, &used, &err));
+	snprintf(path, sizeof(path), "cache/digests/%s", used.text);
+	setenv("MICROAGENT_TEST_LIMIT_DIGESTS_KEPT", "16", 1);
+	for (unsigned i = 0; i < 640; i++) {
+		snprintf(other.text, sizeof(other.text), "other%u", i);
+		digest_remember(&other, A64);
+		/* As if time had passed since it was asked for. */
+		assert_int_equal(utimensat(s->fd, path, long_ago, 0), 0);
+		assert_true(digest_recall(&used, digest));
+	}
+	for (unsigned i = 0; i < 640; i++) {
+		snprintf(other.text, sizeof(other.text), "other%u", i);
+		known += digest_recall(&other, digest);
+	}
+	assert_in_range(known, 1, 16 + 16 * 32);
+	assert_true(digest_recall(&other, digest)); /* the newest */
+	unsetenv("MICROAGENT_TEST_LIMIT_DIGESTS_KEPT");
+}
+
 static void digests_are_remembered(void **state)
 {
 	const struct scratch *s = *state;
@@ -416,11 +444,14 @@ static void digests_are_remembered(void **state)
 	setenv("MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS", "0", 1);
 
 	/* A damaged cache is no cache. */
-	snprintf(text, sizeof(text), "%s", "cache/digests.json");
+	assert_ok(digest_key(fd, DIGEST_FILE, &before, &err));
+	snprintf(text, sizeof(text), "cache/digests/%s", before.text);
 	put(s, text, "{", 0600);
 	assert_ok(digest_of(fd, DIGEST_FILE, one, &err));
 	assert_string_equal(one, two);
 	assert_int_equal(runs(s), 6);
+
+	the_longest_unused_are_forgotten(s, fd);
 
 	put(s, "microagent-artifact", "#!/bin/sh\necho none\n", 0700);
 	put(s, "file", "new", 0600);
