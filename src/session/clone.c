@@ -57,13 +57,14 @@ static int reflink_disk(const struct base *base, int dir, struct error *err)
 	return 0;
 }
 
+/* So has this one the layer's: to hash it would be most of the time that a clone takes. */
 static int copy_layer(const struct base *base, int dir, struct error *err)
 {
 	autoclose int from = openat(base->fd, BASE_LAYER, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (from < 0)
 		return error_errno(err, errno, "%s/" BASE_LAYER, base->path);
-	return path_clone_file_at(from, dir, LAYER, 0600, NULL, err);
+	return clone_with_digest(from, dir, LAYER, err);
 }
 
 /* *method: "reflink" or "overlay". */
@@ -129,8 +130,13 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 			  json_object_get(session->record, "source"), "baseDigest",
 			  json_object_get(json_object_get(base->metadata, "disk"), "sha256"));
 	const struct audit_event event = {AUDIT_INFO, "session", "session.cloned", data, 0};
+	auto_audit struct audit audit = AUDIT_NONE;
 
-	return data ? audit_note(ws, &event, err) : error_errno(err, ENOMEM, "session");
+	if (!data)
+		return error_errno(err, ENOMEM, "session");
+	/* On the disk with the line that says that it booted: before that there is nothing to prove. */
+	return audit_open(ws, &audit, err) < 0 ? -1
+					       : audit_append(&audit, &event, STORE_NO_SYNC, err);
 }
 
 /* --- the workspace ------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * (recorded as what it is now, for its user to look at and destroy) or removed.
  *
  *   in the making, and its maker is gone          removed
+ *   made just before the power failed, never run  removed: its records are empty
  *   recorded as alive, and nothing of it lives    adopted: recorded as failed
  *   a process whose bundle is gone                removed: the process is killed
  *   a token without a session                     removed
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -72,24 +74,64 @@ static bool should_live(const struct workspace *ws)
 			 state == STATE_STOPPING || state == STATE_QUARANTINED);
 }
 
-/* The supervisor looks, and records what became of it. */
-static int adopt(struct gc *gc, struct microagent *sessions, const struct state_dir *dir,
-		 const char *id, struct error *err)
+/* -1: there is none. */
+static off_t size_of(const struct workspace *ws, const char *file)
 {
-	char name[SESSION_NAME_ROOM];
-	struct workspace ws;
-	bool orphan;
+	struct stat st;
 
-	if (!session_name_of_id(id, name) || workspace_open(dir, id, false, &ws, NULL) < 0)
-		return 0;
-	orphan = ws.fd >= 0 && should_live(&ws) && !lease_is_held(&ws);
-	workspace_close(&ws);
-	if (!orphan || microagent_status(sessions, id, NULL, NULL) < 0)
+	return fstatat(ws->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
+		       ? st.st_size
+		       : -1;
+}
+
+/* What is cloned is on the disk when it first starts, and before that a loss of power may leave the
+ * names of its records without what they held. */
+static bool is_lost_clone(const struct workspace *ws)
+{
+	off_t record = size_of(ws, SESSION_RECORD), manifest = size_of(ws, "workspace.json");
+
+	return record >= 0 && manifest >= 0 && (record == 0 || manifest == 0) &&
+	       size_of(ws, "supervisor.log") < 0 && size_of(ws, WORKSPACE_MAKING) < 0;
+}
+
+static int remove_lost_clone(struct gc *gc, const char *name, struct error *err)
+{
+	auto_session struct microagent_session *session = session_handle(gc->agent, name, err);
+
+	if (!session || session_remove(session, err) < 0)
+		return -1;
+	return note(gc->removed, name, "made just before the host lost power, and never run", err);
+}
+
+/* The supervisor looks, and records what became of it. */
+static int adopt(struct gc *gc, struct microagent *sessions, const char *id, const char *name,
+		 struct error *err)
+{
+	if (microagent_status(sessions, id, NULL, NULL) < 0)
 		return 0;
 	return note(gc->adopted, name, "its machine is gone, which is recorded now", err);
 }
 
-static int adopt_all(struct gc *gc, struct microagent *sessions, struct error *err)
+static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct state_dir *dir,
+		     const char *id, struct error *err)
+{
+	char name[SESSION_NAME_ROOM];
+	bool lost = false, orphan = false;
+	struct workspace ws;
+
+	if (!session_name_of_id(id, name) || workspace_open(dir, id, false, &ws, NULL) < 0)
+		return 0;
+	if (ws.fd >= 0 && !lease_is_held(&ws)) {
+		lost = is_lost_clone(&ws);
+		orphan = !lost && should_live(&ws);
+	}
+	workspace_close(&ws);
+	if (lost)
+		return remove_lost_clone(gc, name, err);
+	return orphan ? adopt(gc, sessions, id, name, err) : 0;
+}
+
+static int gc_each_bundle(struct gc *gc, struct microagent *sessions, struct error *err)
 {
 	json_auto_t *names = NULL;
 	struct state_dir dir;
@@ -103,7 +145,7 @@ static int adopt_all(struct gc *gc, struct microagent *sessions, struct error *e
 	json_array_foreach(names, i, id)
 	{
 		if (status == 0)
-			status = adopt(gc, sessions, &dir, json_string_value(id), err);
+			status = gc_bundle(gc, sessions, &dir, json_string_value(id), err);
 	}
 	state_dir_close(&dir);
 	return names ? status : -1;
@@ -112,7 +154,7 @@ static int adopt_all(struct gc *gc, struct microagent *sessions, struct error *e
 static int gc_bundles(struct gc *gc, struct error *err)
 {
 	struct microagent *sessions = sessions_agent(gc->agent, err);
-	int status = sessions ? adopt_all(gc, sessions, err) : -1;
+	int status = sessions ? gc_each_bundle(gc, sessions, err) : -1;
 
 	microagent_close(sessions);
 	return status;

@@ -73,6 +73,8 @@ int workspace_damaged(const struct workspace *ws, const char *file, const struct
 enum store_sync { STORE_NO_SYNC, STORE_SYNC };
 int workspace_write(const struct workspace *ws, const char *file, const json_t *value,
 		    enum store_sync sync, struct error *err);
+/* The document, and what else its directory has the name of, survive a loss of power from here on. */
+int workspace_sync(const struct workspace *ws, const char *file, struct error *err);
 
 /* The latest event (event.json) and its state; an absent workspace is STATE_UNKNOWN, event NULL. */
 int workspace_state(const struct workspace *ws, enum state *state, json_t **event,

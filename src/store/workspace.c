@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -190,6 +191,16 @@ int workspace_write(const struct workspace *ws, const char *file, const json_t *
 				 sync == STORE_SYNC ? PATH_SYNC : PATH_NO_SYNC, err) < 0)
 		return file_error(ws, file, err);
 	return 0;
+}
+
+int workspace_sync(const struct workspace *ws, const char *file, struct error *err)
+{
+	autoclose int fd = openat(ws->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && fsync(fd) == 0 && fsync(ws->fd) == 0)
+		return 0;
+	error_errno(err, errno, "sync");
+	return file_error(ws, file, err);
 }
 
 int workspace_remove_file(const struct workspace *ws, const char *file, struct error *err)

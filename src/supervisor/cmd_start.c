@@ -300,7 +300,7 @@ static int begin(struct start *start, struct response *response, struct error *e
 	leftover_end_cgroup(&record->ws, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS);
 	if (workspace_remove_file(&record->ws, "result.json", err) < 0 ||
 	    workspace_remove_file(&record->ws, "runtime.json", err) < 0 ||
-	    leftover_remove_files(&record->ws, err) < 0 ||
+	    leftover_remove_files(&record->ws, err) < 0 || manifest_secure(&record->ws, err) < 0 ||
 	    record_note(record, STATE_STARTING, NULL, err) < 0)
 		return -1;
 	return launch(start, lease, err);

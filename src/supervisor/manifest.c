@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "store/audit.h"
 
 #define MANIFEST_FILE "workspace.json"
 #define MANIFEST_FORMAT 1
@@ -66,6 +67,13 @@ static json_t *created_at(const struct workspace *ws, const char *now)
 	return json_is_string(created) ? json_incref(created) : json_string(now);
 }
 
+/* A session that never ran has done nothing that a loss of power could take, and to wait for the disk
+ * would be most of the time that its making takes. */
+static bool is_secured_at_start(const struct workspace *ws)
+{
+	return audit_is_kept(ws);
+}
+
 int manifest_write(const struct workspace *ws, const struct identity *identity,
 		   const struct config *config, const json_t *artifacts, struct error *err)
 {
@@ -82,5 +90,11 @@ int manifest_write(const struct workspace *ws, const struct identity *identity,
 	    json_put(document, "createdAt", created_at(ws, now), err) < 0 ||
 	    json_put_string(document, "preparedAt", now, err) < 0)
 		return -1;
-	return workspace_write(ws, MANIFEST_FILE, document, STORE_SYNC, err);
+	return workspace_write(ws, MANIFEST_FILE, document,
+			       is_secured_at_start(ws) ? STORE_NO_SYNC : STORE_SYNC, err);
+}
+
+int manifest_secure(const struct workspace *ws, struct error *err)
+{
+	return is_secured_at_start(ws) ? workspace_sync(ws, MANIFEST_FILE, err) : 0;
 }

@@ -24,5 +24,8 @@ void manifest_free(struct manifest *manifest); /* accepts a zeroed one */
 /* Replaces it; createdAt is kept from one that is there. */
 int manifest_write(const struct workspace *ws, const struct identity *identity,
 		   const struct config *config, const json_t *artifacts, struct error *err);
+/* It survives a loss of power from here on. That of a session is not on the disk before this; any
+ * other's is since manifest_write(). */
+int manifest_secure(const struct workspace *ws, struct error *err);
 
 #endif

@@ -165,6 +165,22 @@ def test_a_clock_set_back_and_a_process_without_directory(host, base):
     assert gc(host) == NOTHING
 
 
+@pytest.mark.parametrize("file", ("session.json", "workspace.json"))
+def test_a_clone_that_the_disk_never_had(host, base, file):
+    """As a loss of power leaves one that was made just before: its files have names and nothing in them."""
+    made = create(host)
+    host("--state-dir", host.state / "sessions", "kill", f"{made}.bundle", check=0)
+    name, other = made_up(host, made, 2)
+    for one in (name, other, made):
+        (bundle(host, one) / file).write_text("" if one != other else (bundle(host, one) / file).read_text())
+    assert gc(host) == {"removed": [{"name": name, "why": "made just before the host lost power, and never run"}],
+                        "adopted": []}
+    # One that has run is its user's, to look at and to destroy.
+    assert sorted(b.name for b in bundles(host)) == sorted(f"{one}.bundle" for one in (made, other))
+    host("--state-dir", host.state / "sessions", "delete", f"{made}.bundle", check=0)
+    host("session", "destroy", other, check=0)
+
+
 # --- what is not ours, and what is much ---------------------------------------------------------------
 
 
