@@ -116,6 +116,7 @@ void making_each_abandoned(const struct state_dir *dir, making_fn *fn, void *dat
 	while (entries && (entry = readdir(entries)))
 		if (microagent_check_name(entry->d_name, NULL) == 0)
 			look_at_mark(dir, marks, entry->d_name, fn, data);
+	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* what was killed between the last mark and this */
 }
 
 static bool is_there(int fd, const char *file)
@@ -134,7 +135,7 @@ int making_remove(const struct state_dir *dir, const char *id)
 	/* A recorded workspace is one, even if the mark was left. */
 	if (is_there(fd, WORKSPACE_MAKING) && !is_there(fd, "workspace.json") &&
 	    !is_there(fd, "lease"))
-		return path_remove_tree_at(dir->fd, id, NULL);
+		return gone_remove(dir, id, NULL);
 	unlinkat(dir->fd, id, AT_REMOVEDIR); /* only if nothing came into it */
 	return 0;
 }
@@ -148,4 +149,5 @@ static int remove_abandoned(const struct state_dir *dir, const char *id, void *d
 void making_sweep(const struct state_dir *dir)
 {
 	making_each_abandoned(dir, remove_abandoned, NULL);
+	gone_sweep(dir, NULL, NULL);
 }

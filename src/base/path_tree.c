@@ -123,7 +123,8 @@ static void remove_dir(struct removal *r, int dir, const char *name, int level)
 	}
 	int fd = open_to_empty(r, dir, name);
 	if (fd < 0) {
-		fail(r, errno, name);
+		if (errno != ENOENT) /* somebody else is at it too */
+			fail(r, errno, name);
 		return;
 	}
 	empty_dir(r, fd, level + 1);

@@ -87,7 +87,21 @@ int workspace_record_event(const struct workspace *ws, const json_t *event, stru
 
 /* A file or socket that may be there; a missing one is success. */
 int workspace_remove_file(const struct workspace *ws, const char *file, struct error *err);
-/* The whole directory, by descriptor, links never followed. A missing one is success. */
+/* The whole directory, by descriptor, links never followed, with what an earlier call that was killed has
+ * left of it. A missing one is success. */
 int workspace_remove(struct workspace *ws, struct error *err);
+
+/* ---- gone.c: a removal that is killed leaves nothing under the name ------------------------------- */
+
+/* dir/id and everything below, as path_remove_tree_at(). A missing one is success. */
+int gone_remove(const struct state_dir *dir, const char *id, struct error *err);
+/* What a killed gone_remove() has left of id, unless somebody is at it just now. */
+int gone_finish(const struct state_dir *dir, const char *id, struct error *err);
+bool gone_has(const struct state_dir *dir, const char *id);
+/* The same of all of them; fn (may be NULL) is told each that was removed. */
+typedef void gone_fn(const char *id, void *data);
+void gone_sweep(const struct state_dir *dir, gone_fn *fn, void *data);
+/* ERR_CONFLICT naming a mount on the workspace's directory or below it. */
+int gone_refuse_mounts(const struct workspace *ws, struct error *err);
 
 #endif

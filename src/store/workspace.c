@@ -21,9 +21,9 @@
 #include "store/internal.h"
 
 /* Any of these shows that the directory is a workspace, if perhaps an unfinished one. */
-static const char *const marks[] = {"workspace.json", "event.json",   "events.json",
-				    "runtime.json",   "result.json",  "lease",
-				    "rootfs.ext4",    "rootfs.qcow2", WORKSPACE_MAKING};
+static const char *const marks[] = {
+	"workspace.json", "event.json",	 "events.json",	 "runtime.json", "result.json",
+	"lease",	  "rootfs.ext4", "rootfs.qcow2", "session.json", WORKSPACE_MAKING};
 
 static bool is_marked(int fd)
 {
@@ -217,12 +217,11 @@ int workspace_remove(struct workspace *ws, struct error *err)
 
 	if (!path)
 		return -1;
-	if (ws->fd < 0)
-		return 0;
-	if (refuse_foreign(ws->fd, path, err) < 0 ||
-	    path_remove_tree_at(ws->dir->fd, ws->id, err) < 0)
+	if ((ws->fd >= 0 &&
+	     (refuse_foreign(ws->fd, path, err) < 0 || gone_remove(ws->dir, ws->id, err) < 0)) ||
+	    gone_finish(ws->dir, ws->id, err) < 0)
 		return error_prefix(err, "remove workspace \"%s\"", ws->id);
-	close(ws->fd);
-	ws->fd = -1;
+	if (ws->fd >= 0)
+		close(steal_fd(&ws->fd));
 	return 0;
 }

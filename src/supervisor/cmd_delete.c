@@ -13,7 +13,7 @@ static int remove_workspace(struct record *record, struct error *err)
 	struct error ignored;
 
 	if (record->ws.fd < 0)
-		return 0;
+		return record->ws.id ? workspace_remove(&record->ws, err) : 0;
 	/* The lease decides; a state that cannot be read is no reason to keep the workspace. */
 	(void)record_load(record, &ignored);
 	if (settle_finds_life(record))
@@ -23,7 +23,7 @@ static int remove_workspace(struct record *record, struct error *err)
 					 ? "quarantined; halt, stop or kill it"
 					 : "running; stop or kill it");
 	leftover_end_all(&record->ws, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS);
-	if (audit_archive(&record->ws, err) < 0)
+	if (gone_refuse_mounts(&record->ws, err) < 0 || audit_archive(&record->ws, err) < 0)
 		return -1;
 	return workspace_remove(&record->ws, err);
 }

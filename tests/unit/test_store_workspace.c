@@ -9,6 +9,8 @@
 #include "contract/response.h"
 #include "store_fixture.h"
 
+#include <sys/file.h>
+
 static void opening(void **state)
 {
 	const struct fixture *f = *state;
@@ -113,6 +115,58 @@ static void removing(void **state)
 	assert_int_equal(access(at(f, "agent-1"), F_OK), -1);
 	assert_int_equal(access(at(f, "outside"), F_OK), 0);
 	assert_int_equal(workspace_remove(&f->ws, &err), 0); /* a missing one is success */
+}
+
+static size_t told;
+
+static void tell(const char *id, void *data)
+{
+	assert_string_equal(id, data);
+	told++;
+}
+
+/* It has lost its name, and goes with the next removal of that name or the next sweep. */
+static void a_removal_that_was_killed(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	put_file(f, "agent-1/event.json", "{}");
+	assert_int_equal(mkdir(at(f, ".locks"), 0700), 0);
+	assert_int_equal(mkdir(at(f, ".locks/.gone"), 0700), 0);
+	assert_int_equal(mkdir(at(f, ".locks/.gone/agent-1"), 0700), 0);
+	put_file(f, ".locks/.gone/agent-1/rootfs.ext4", "x");
+	assert_true(gone_has(&f->dir, "agent-1"));
+	assert_int_equal(workspace_remove(&f->ws, &err), 0);
+	assert_int_equal(access(at(f, "agent-1"), F_OK), -1);
+	assert_int_equal(access(at(f, ".locks/.gone"), F_OK), -1);
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(mkdir(at(f, ".locks/.gone"), 0700), 0);
+		assert_int_equal(mkdir(at(f, ".locks/.gone/agent-1"), 0700), 0);
+		if (again)
+			gone_sweep(&f->dir, tell, "agent-1");
+		else
+			assert_int_equal(workspace_remove(&f->ws, &err), 0);
+		assert_int_equal(access(at(f, ".locks/.gone"), F_OK), -1);
+	}
+	assert_int_equal(told, 1);
+	gone_sweep(&f->dir, tell, "nothing");
+	assert_int_equal(told, 1);
+}
+
+/* Whoever removes it just now has a lock on it. */
+static void a_removal_that_goes_on(void **state)
+{
+	const struct fixture *f = *state;
+
+	assert_int_equal(mkdir(at(f, ".locks"), 0700), 0);
+	assert_int_equal(mkdir(at(f, ".locks/.gone"), 0700), 0);
+	assert_int_equal(mkdir(at(f, ".locks/.gone/agent-1"), 0700), 0);
+	autoclose int held = open(at(f, ".locks/.gone/agent-1"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(held, LOCK_EX), 0);
+	gone_sweep(&f->dir, tell, "nothing");
+	assert_int_equal(gone_finish(&f->dir, "agent-1", NULL), 0);
+	assert_true(gone_has(&f->dir, "agent-1"));
 }
 
 static void removing_a_file(void **state)
@@ -402,6 +456,8 @@ int main(void)
 		store_test(a_foreign_directory_is_left_alone),
 		store_test(an_unfinished_workspace_is_one),
 		store_test(removing),
+		store_test(a_removal_that_was_killed),
+		store_test(a_removal_that_goes_on),
 		store_test(removing_a_file),
 		store_test(paths),
 		store_test(write_and_read),
