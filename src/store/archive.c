@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept of a session that is destroyed. */
+/*
+ * What is kept of a session that is destroyed: its log, closed, and the files beside it. Each step can be
+ * killed, and is gone on with by a later call: the log is closed once, the archive has its name once it
+ * is whole, and the bundle keeps all that it has until it is removed.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,92 +17,174 @@
 #include "store/audit_line.h"
 #include "store/internal.h"
 
-/* In this order: as long as session.json is where it was, a later call goes on with the rest. */
-static const char *const kept[] = {AUDIT_LOG, "events.json", "session.json"};
+static const char *const kept[] = {AUDIT_LOG, AUDIT_TELEMETRY, "events.json", "session.json"};
 
-static int say_destroyed(const struct workspace *ws, struct audit *audit, struct error *err)
+/* ---- the last words ------------------------------------------------------------------------------ */
+
+/* Of what somebody has put into the log's place nothing is read, and nothing is written to it. */
+static int clear_log(const struct workspace *ws, struct error *err)
+{
+	struct stat st;
+
+	if (fstatat(ws->fd, AUDIT_LOG, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	return path_remove_tree_at(ws->fd, AUDIT_LOG, err);
+}
+
+static int close_log(const struct workspace *ws, struct error *err)
 {
 	static const struct audit_event event = {.subsystem = "session",
-						 .event = "session.destroyed"};
+						 .event = AUDIT_EVENT_DESTROYED};
+	auto_audit struct audit audit = AUDIT_NONE;
 
-	if (audit_open(ws, audit, err) < 0)
+	if (clear_log(ws, err) < 0 || audit_open(ws, &audit, err) < 0)
 		return -1;
-	if (!audit->closed && audit_append(audit, &event, STORE_NO_SYNC, err) < 0)
+	/* Said already by a call that was killed before it could close it. */
+	if (!audit.closed && !audit.destroyed &&
+	    audit_append(&audit, &event, STORE_NO_SYNC, err) < 0)
 		return -1;
-	return audit_finish(audit, err);
+	return audit_finish(&audit, err);
 }
 
-/* The disks go anyway; where there is no room even for the last words, they go first. */
-static int close_log(const struct workspace *ws, struct audit *audit, struct error *err)
+/* ---- the files ----------------------------------------------------------------------------------- */
+
+/* The archive may be on another file system, or on one without hard links. */
+static int copy(const struct workspace *ws, int to, const char *name, struct error *err)
 {
-	static const char *const disks[] = {"reserve", "rootfs.ext4", "rootfs.qcow2"};
-	struct error why = {0};
+	autoclose int from = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	autoclose int copied = -1;
 
-	if (say_destroyed(ws, audit, &why) == 0)
-		return 0;
-	if (why.errnum != ENOSPC && why.errnum != EDQUOT)
-		return error_copy(err, &why);
-	audit_release(audit);
-	for (size_t i = 0; i < ARRAY_SIZE(disks); i++)
-		if (workspace_remove_file(ws, disks[i], err) < 0)
-			return -1;
-	return say_destroyed(ws, audit, err);
+	if (from < 0 || path_clone_file_at(from, to, name, 0600, NULL, err) < 0)
+		return from < 0 ? error_errno(err, errno, "%s", name) : -1;
+	copied = openat(to, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	return copied >= 0 && fsync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
-static int open_archive(const struct workspace *ws, const struct audit *audit, struct error *err)
+/* What is no file of ours (somebody has put a link there) is not kept. */
+static int keep(const struct workspace *ws, int to, const char *name, struct error *err)
+{
+	struct stat st;
+
+	if (fstatat(ws->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
+	if (!S_ISREG(st.st_mode) || linkat(ws->fd, name, to, name, 0) == 0)
+		return 0;
+	if (errno == EXDEV || errno == EPERM || errno == EMLINK || errno == EOPNOTSUPP)
+		return copy(ws, to, name, err);
+	return error_errno(err, errno, "%s", name);
+}
+
+static int fill(const struct workspace *ws, int to, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (keep(ws, to, kept[i], err) < 0)
+			return -1;
+	return fsync(to) < 0 ? error_errno(err, errno, ARCHIVE_DIR) : 0;
+}
+
+/* ---- the archive --------------------------------------------------------------------------------- */
+
+static int open_archives(const struct workspace *ws, struct error *err)
 {
 	autofree char *path = audit_state_path(ws, ARCHIVE_DIR, err);
-	autoclose int archive = path ? path_open_dir_at(AT_FDCWD, path, true, 0700, err) : -1;
+	autoclose int archives = path ? path_open_dir_at(AT_FDCWD, path, true, 0700, err) : -1;
 
-	if (archive < 0 || store_check_directory(archive, path, err) < 0)
+	if (archives < 0 || store_check_directory(archives, path, err) < 0)
 		return -1;
-	return path_open_dir_at(archive, audit->session, true, 0700, err);
+	return steal_fd(&archives);
 }
 
-/* The archive may be on another file system. */
-static int copy(const struct workspace *ws, int archive, const char *name, struct error *err)
+static bool same_bytes(int a, int b)
 {
-	autoclose int from = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char one[4096], other[sizeof(one)];
+	off_t at = 0;
+	ssize_t n;
 
-	if (from < 0)
-		return error_errno(err, errno, "%s", name);
-	if (unlinkat(archive, name, 0) < 0 && errno != ENOENT)
-		return error_errno(err, errno, ARCHIVE_DIR "/%s", name);
-	if (path_clone_file_at(from, archive, name, 0600, NULL, err) < 0)
+	do {
+		n = pread(a, one, sizeof(one), at);
+		if (n < 0 || pread(b, other, sizeof(other), at) != n ||
+		    memcmp(one, other, (size_t)n) != 0)
+			return false;
+		at += n;
+	} while (n > 0);
+	return true;
+}
+
+/* The log, or a copy of it. That the bundle has none means that it was taken out. */
+static bool is_ours(const struct workspace *ws, int archive)
+{
+	autoclose int here = openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int there = openat(archive, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return there >= 0 && (here < 0 || same_bytes(here, there));
+}
+
+/* 1: an earlier call was killed after the archive had got its name. */
+static int is_archived(const struct workspace *ws, int archives, const char *session,
+		       struct error *err)
+{
+	autoclose int archive =
+		openat(archives, session, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (archive < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", session);
+	if (is_ours(ws, archive))
+		return 1;
+	return error_set(err, ERR_CONFLICT,
+			 "there is an archive of another %s: move it out of " ARCHIVE_DIR " first",
+			 session);
+}
+
+static int make_archive(const struct workspace *ws, int archives, const char *session,
+			struct error *err)
+{
+	char making[AUDIT_SESSION_ROOM + 16];
+	autoclose int to = -1;
+
+	snprintf(making, sizeof(making), ".making-%s", session);
+	if (path_remove_tree_at(archives, making, err) < 0)
 		return -1;
-	return workspace_remove_file(ws, name, err);
+	to = path_open_dir_at(archives, making, true, 0700, err);
+	if (to < 0 || fill(ws, to, err) < 0)
+		return -1;
+	if (renameat(archives, making, archives, session) < 0 || fsync(archives) < 0)
+		return error_errno(err, errno, "%s", session);
+	return 0;
 }
 
-static int keep(const struct workspace *ws, int archive, const char *name, struct error *err)
+static int archive(const struct workspace *ws, struct error *err)
 {
-	if (renameat(ws->fd, name, archive, name) == 0 || errno == ENOENT)
-		return 0;
-	return errno == EXDEV ? copy(ws, archive, name, err)
-			      : error_errno(err, errno, ARCHIVE_DIR "/%s", name);
-}
+	autoclose int archives = open_archives(ws, err);
+	char session[AUDIT_SESSION_ROOM];
+	int there;
 
-/* An earlier call was killed after it had moved the log: a new one would be a forgery of it. */
-static bool log_is_gone(const struct workspace *ws, int archive)
-{
-	return faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-	       faccessat(archive, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	audit_name_session(ws, session);
+	/* Without the log a new one would be a forgery of it. */
+	if (archives < 0 || (faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+			     is_archived(ws, archives, session, NULL) == 1))
+		return archives < 0 ? -1 : 0;
+	if (close_log(ws, err) < 0)
+		return -1;
+	there = is_archived(ws, archives, session, err);
+	return there == 0 ? make_archive(ws, archives, session, err) : there < 0 ? -1 : 0;
 }
 
 int audit_archive(const struct workspace *ws, struct error *err)
 {
-	auto_audit struct audit audit = AUDIT_NONE;
-	autoclose int archive = -1;
+	static const char *const disks[] = {"reserve", "rootfs.ext4", "rootfs.qcow2"};
+	struct error why = {0};
 
-	if (!audit_is_kept(ws))
+	if (!audit_is_kept(ws) || archive(ws, &why) == 0)
 		return 0;
-	audit_name_session(ws, audit.session);
-	archive = open_archive(ws, &audit, err);
-	if (archive < 0 || (!log_is_gone(ws, archive) && close_log(ws, &audit, err) < 0))
-		return error_prefix(err, "archive of workspace \"%s\"", ws->id);
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (keep(ws, archive, kept[i], err) < 0)
-			return error_prefix(err, "archive of workspace \"%s\"", ws->id);
-	if (fsync(archive) < 0)
-		return error_errno(err, errno, "archive of workspace \"%s\"", ws->id);
-	return 0;
+	/* The disks go anyway; where there is no room even for the last words, they go first. */
+	if (why.errnum == ENOSPC || why.errnum == EDQUOT) {
+		for (size_t i = 0; i < ARRAY_SIZE(disks); i++)
+			if (workspace_remove_file(ws, disks[i], err) < 0)
+				return -1;
+		why = (struct error){0};
+		if (archive(ws, &why) == 0)
+			return 0;
+	}
+	error_copy(err, &why);
+	return error_prefix(err, "archive of workspace \"%s\"", ws->id);
 }

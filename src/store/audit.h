@@ -26,6 +26,8 @@
 #include "store/store.h"
 
 #define AUDIT_LOG "audit.log"
+/* The guest's word beside it, whose digests are in the log. */
+#define AUDIT_TELEMETRY "telemetry.jsonl"
 #define AUDIT_DIGEST 32
 #define AUDIT_SESSION_ROOM 136
 
@@ -49,6 +51,7 @@ struct audit {
 	off_t end; /* of what is known to be whole */
 	uint8_t head[AUDIT_DIGEST];
 	bool closed;
+	bool destroyed;	 /* a line says so: all that may follow is the closing one */
 	int security_fd; /* of the day that security_day names; -1: none yet */
 	char security_day[11];
 	uint64_t heads_lost; /* of lines of this log, that the security log had no room for */
@@ -76,6 +79,10 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 int audit_sync(struct audit *audit, struct error *err);
 /* The last line. Success when it is there already. */
 int audit_finish(struct audit *audit, struct error *err);
+/* What there is no audit log for: a line of the security log alone, of the session in the state directory
+ * at state_path. */
+int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
+		      struct error *err);
 void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
 #define auto_audit __attribute__((cleanup(audit_release)))
 
@@ -123,9 +130,10 @@ int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err);
 
 #define ARCHIVE_DIR "archive"
 /*
- * For who removes a session, with the command lock in hand and nothing alive: closes its log and moves
- * audit.log, events.json and session.json to <state>/archive/<session>/. What an earlier call was
- * killed at is gone on with. Nothing for a workspace that is no session.
+ * For who removes a session, with the command lock in hand and nothing alive: closes its log, and makes
+ * <state>/archive/<session>/ of it, telemetry.jsonl, events.json and session.json, which the session's
+ * directory keeps. What an earlier call was killed at is gone on with. ERR_CONFLICT: there is an archive
+ * of that name with another log. Nothing for a workspace that is no session.
  */
 int audit_archive(const struct workspace *ws, struct error *err);
 

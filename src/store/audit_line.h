@@ -11,6 +11,7 @@
 #define AUDIT_EVENT_CLOSED "audit.closed"
 #define AUDIT_EVENT_TORN "audit.torn"
 #define AUDIT_EVENT_GAP "audit.gap"
+#define AUDIT_EVENT_DESTROYED "session.destroyed"
 #define AUDIT_SUBSYSTEM "audit"
 
 /* The directory of the security logs below the state directory, and how a log is called. */

@@ -29,16 +29,24 @@ struct tail {
 	bool torn;	/* bytes without one are behind them */
 	uint8_t last
 		[AUDIT_DIGEST]; /* of the last line, or of the torn one with a newline behind it */
-	bool closed;
+	bool closed, destroyed;
 };
 
-/* One line, read piece by piece: its digest, and whether it may be the closing one. */
+/* One line, read piece by piece: its digest, and whether it is one of the last words. */
 struct tail_scan {
 	struct tail tail;
 	SHA2_CTX sha;
 	size_t len; /* of the line that is being read */
-	bool closing;
+	bool closing, destroying;
 };
+
+static bool says(const char *part, size_t len, const char *event)
+{
+	char key[64];
+	int n = snprintf(key, sizeof(key), "\"event\":\"%s\"", event);
+
+	return memmem(part, len, key, (size_t)n) != NULL;
+}
 
 static int scan_part(void *data, const char *part, size_t len, struct error *err)
 {
@@ -47,14 +55,14 @@ static int scan_part(void *data, const char *part, size_t len, struct error *err
 	(void)err;
 	if (scan->len == 0)
 		SHA256Init(&scan->sha);
-	scan->closing =
-		scan->len == 0 && memmem(part, len, "\"event\":\"" AUDIT_EVENT_CLOSED "\"",
-					 sizeof("\"event\":\"" AUDIT_EVENT_CLOSED "\"") - 1);
+	scan->closing = scan->len == 0 && says(part, len, AUDIT_EVENT_CLOSED);
+	scan->destroying = scan->len == 0 && says(part, len, AUDIT_EVENT_DESTROYED);
 	SHA256Update(&scan->sha, (const uint8_t *)part, len);
 	scan->len += len;
 	if (part[len - 1] != '\n')
 		return 0;
 	scan->tail.closed = scan->closing;
+	scan->tail.destroyed |= scan->destroying;
 	SHA256Final(scan->tail.last, &scan->sha);
 	scan->tail.lines++;
 	scan->len = 0;
@@ -200,6 +208,7 @@ static int take_up(struct audit *audit, struct error *err)
 	audit->end = st.st_size;
 	audit->lines = tail.lines + tail.torn;
 	audit->closed = tail.closed;
+	audit->destroyed = tail.destroyed;
 	memcpy(audit->head, tail.last, sizeof(audit->head));
 	if (audit->lines == 0)
 		return begin_chain(audit, err);

@@ -64,19 +64,17 @@ static char *security_text(const struct audit *audit, const struct audit_event *
 	return json_line(object, err);
 }
 
-int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
-		       enum store_sync sync, struct error *err)
+static int write_text(struct audit *audit, const struct audit_event *event, char *text,
+		      enum store_sync sync, struct error *err)
 {
-	autofree char *text = security_text(audit, event, seq, err);
+	size_t len = strlen(text);
 	char now[CLOCK_TEXT];
-	size_t len;
 	ssize_t n;
 
 	clock_rfc3339(event->real_ns ? event->real_ns : clock_real_ns(), now);
-	if (!text || open_day(audit, now, err) < 0)
+	if (open_day(audit, now, err) < 0)
 		return -1;
-	len = strlen(text);
-	text[len] = '\n';
+	text[len] = '\n'; /* in the place of the NUL, which is not written */
 	n = write(audit->security_fd, text, len + 1);
 	if (n < 0 || (size_t)n != len + 1)
 		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
@@ -85,6 +83,42 @@ int security_log_write(struct audit *audit, const struct audit_event *event, uin
 		       ? error_errno(err, errno, "%s/security-%s.log", audit->logs,
 				     audit->security_day)
 		       : 0;
+}
+
+int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
+		       enum store_sync sync, struct error *err)
+{
+	autofree char *text = security_text(audit, event, seq, err);
+
+	return text ? write_text(audit, event, text, sync, err) : -1;
+}
+
+/* ---- without an audit log ------------------------------------------------------------------------ */
+
+static char *note_text(const struct audit *log, const struct audit_event *event, struct error *err)
+{
+	static const uint8_t none[AUDIT_DIGEST];
+	size_t len = 0;
+	autofree char *line = audit_line_text(log, event, none, 0, &len, err);
+	json_auto_t *object = line ? json_load_strict(line, len, err) : NULL;
+
+	if (!object)
+		return NULL;
+	json_object_del(object, "seq");
+	json_object_del(object, "prev");
+	return json_line(object, err);
+}
+
+int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
+		      struct error *err)
+{
+	auto_audit struct audit log = AUDIT_NONE;
+	autofree char *text = NULL;
+
+	log.logs = path_join(state_path, SECURITY_DIR, err);
+	snprintf(log.session, sizeof(log.session), "%s", session);
+	text = log.logs ? note_text(&log, event, err) : NULL;
+	return text ? write_text(&log, event, text, STORE_SYNC, err) : -1;
 }
 
 /* ---- read --------------------------------------------------------------------------------------- */

@@ -22,6 +22,20 @@ struct live_audit {
 	struct loop_watch *sync_timer, *room_timer;
 };
 
+/* Whoever destroys the session has written its last words, and may have been killed: what runs now would
+ * be in no archive. */
+static int open_log(const struct workspace *ws, struct audit *log, struct error *err)
+{
+	if (audit_open(ws, log, err) < 0)
+		return -1;
+	if (!log->closed && !log->destroyed)
+		return 0;
+	audit_release(log);
+	return error_set(err, ERR_CONFLICT,
+			 "the session is being destroyed, and its " AUDIT_LOG
+			 " says so: `microagent session gc` goes on with what broke off");
+}
+
 int live_audit_begin(struct live *live, struct error *err)
 {
 	struct live_audit *audit;
@@ -32,7 +46,7 @@ int live_audit_begin(struct live *live, struct error *err)
 	if (!audit)
 		return error_errno(err, ENOMEM, "audit");
 	audit->waiting = json_array();
-	if (!audit->waiting || audit_open(&live->ws, &audit->log, err) < 0) {
+	if (!audit->waiting || open_log(&live->ws, &audit->log, err) < 0) {
 		json_decref(audit->waiting);
 		free(audit);
 		return -1;

@@ -17,8 +17,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "store/audit.h"
 
-#define TELEMETRY_LOG "telemetry.jsonl"
+#define TELEMETRY_LOG AUDIT_TELEMETRY
 #define TELEMETRY_RECORDS 128
 
 struct telemetry_log {

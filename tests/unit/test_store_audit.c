@@ -339,27 +339,88 @@ static void without_room(void **state)
 	audit_release(&audit);
 }
 
+static const char *archive_of(struct fixture *f, const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/" ARCHIVE_DIR "/%s", f->path, name);
+	return path;
+}
+
+static void expect_archive(struct fixture *f)
+{
+	static const char *const names[] = {AUDIT_LOG, AUDIT_TELEMETRY, "events.json",
+					    "session.json"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "agent-1/%s", names[i]);
+		assert_int_equal(access(archive_of(f, path), F_OK), 0);
+		assert_int_equal(access(at(f, path), F_OK), 0);
+	}
+	assert_int_equal(access(archive_of(f, ".making-agent-1"), F_OK), -1);
+	assert_int_equal(verify(f).verdict, AUDIT_CLOSED);
+	assert_int_equal(verify(f).lines, 7); /* opened, four, destroyed, closed */
+}
+
 static void archived(void **state)
 {
 	struct fixture *f = *state;
-	char path[128];
 	struct error err = {0};
 
 	begin(f);
 	put_file(f, "agent-1/events.json", "[]");
+	put_file(f, "agent-1/" AUDIT_TELEMETRY, "{}\n");
 	assert_int_equal(audit_archive(&f->ws, &err), 0);
-	assert_false(audit_is_kept(&f->ws));
-	for (size_t i = 0; i < 3; i++) {
-		static const char *const names[] = {AUDIT_LOG, "events.json", "session.json"};
-
-		snprintf(path, sizeof(path), "%s/" ARCHIVE_DIR "/agent-1/%s", f->path, names[i]);
-		assert_int_equal(access(path, F_OK), 0);
-	}
-	/* Killed when the log was moved and the rest was not: the log is not begun anew. */
-	put_file(f, "agent-1/session.json", "{}");
+	expect_archive(f);
+	assert_int_equal(audit_archive(&f->ws, &err), 0); /* killed behind it */
+	expect_archive(f);
+	/* Killed within it: it has another name yet. */
+	assert_int_equal(rename(archive_of(f, "agent-1"), at(f, "elsewhere")), 0);
+	assert_int_equal(mkdir(archive_of(f, ".making-agent-1"), 0700), 0);
+	assert_int_equal(mkdir(archive_of(f, ".making-agent-1/" AUDIT_LOG), 0700), 0);
+	assert_int_equal(audit_archive(&f->ws, &err), 0);
+	expect_archive(f);
+	/* Somebody has taken the log out of the bundle: it is not begun anew. */
+	assert_int_equal(unlink(at(f, LOG)), 0);
 	assert_int_equal(audit_archive(&f->ws, &err), 0);
 	assert_int_equal(access(at(f, LOG), F_OK), -1);
-	assert_false(audit_is_kept(&f->ws));
+}
+
+static void an_archive_of_another(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	begin(f);
+	assert_int_equal(mkdir(archive_of(f, ""), 0700), 0);
+	assert_int_equal(mkdir(archive_of(f, "agent-1"), 0700), 0);
+	assert_int_equal(audit_archive(&f->ws, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	assert_non_null(strstr(err.msg, "there is an archive of another agent-1"));
+}
+
+/* What is no file is not written through, and not kept. */
+static void links_in_a_bundle(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+	struct stat st;
+
+	begin(f);
+	put_file(f, "outside", "mine");
+	assert_int_equal(unlink(at(f, LOG)), 0);
+	assert_int_equal(symlink("../outside", at(f, LOG)), 0);
+	assert_int_equal(symlink("../outside", at(f, "agent-1/" AUDIT_TELEMETRY)), 0);
+	assert_int_equal(audit_archive(&f->ws, &err), 0);
+	autofree char *text = get_file(f, "outside");
+	assert_string_equal(text, "mine");
+	assert_int_equal(lstat(archive_of(f, "agent-1/" AUDIT_TELEMETRY), &st), -1);
+	assert_int_equal(lstat(archive_of(f, "agent-1/" AUDIT_LOG), &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	/* The security log knows of the one that was there. */
+	assert_int_equal(verify(f).verdict, AUDIT_BROKEN);
 }
 
 int main(void)
@@ -376,6 +437,8 @@ int main(void)
 		store_test(a_long_line_loses_its_data),
 		store_test(without_room),
 		store_test(archived),
+		store_test(an_archive_of_another),
+		store_test(links_in_a_bundle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
