@@ -211,15 +211,9 @@ static int run_shell(struct cli *cli, const void *values, const struct cli_words
 static int destroy_one(struct cli *cli, struct microagent *agent, const char *name,
 		       struct error *err)
 {
-	struct microagent_session *session = NULL;
 	json_auto_t *answer = NULL;
-	int status;
 
-	if (microagent_session_open(agent, name, &session, err) < 0)
-		return -1;
-	status = microagent_session_destroy(session, err);
-	microagent_session_close(session);
-	if (status < 0)
+	if (microagent_session_destroy_named(agent, name, err) < 0)
 		return -1;
 	if (!cli->json) {
 		printf("%s: destroyed\n", name);

@@ -5,6 +5,7 @@
  *
  *   in the making, and its maker is gone          removed
  *   made just before the power failed, never run  removed: its records are empty
+ *   being destroyed, and its destroyer is gone    removed
  *   recorded as alive, and nothing of it lives    adopted: recorded as failed
  *   a process whose bundle is gone                removed: the process is killed
  *   a token without a session                     removed
@@ -30,6 +31,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "session/orphan.h"
 #include "session/pool.h"
 
 struct gc {
@@ -44,21 +46,6 @@ static int note(json_t *list, const char *name, const char *why, struct error *e
 	return entry && json_array_append_new(list, entry) == 0
 		       ? 0
 		       : error_errno(err, ENOMEM, "orphans");
-}
-
-static int gc_making(struct gc *gc, struct error *err)
-{
-	json_auto_t *names = json_array();
-	const json_t *name;
-	size_t i;
-
-	sessions_sweep(gc->agent, names);
-	json_array_foreach(names, i, name)
-	{
-		if (note(gc->removed, json_string_value(name), "its making broke off", err) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 /* --- bundles without a process -------------------------------------------------------------------- */
@@ -94,14 +81,18 @@ static bool is_lost_clone(const struct workspace *ws)
 	       size_of(ws, "supervisor.log") < 0 && size_of(ws, WORKSPACE_MAKING) < 0;
 }
 
+#define POWER_LOST "made just before the host lost power, and never run"
+
 static int remove_lost_clone(struct gc *gc, const char *name, struct error *err)
 {
 	auto_session struct microagent_session *session = session_handle(gc->agent, name, err);
 
-	if (!session || session_remove(session, err) < 0)
+	if (!session || orphan_remove(gc->agent, session, ORPHAN_HALF_MADE, POWER_LOST, err) < 0)
 		return -1;
-	return note(gc->removed, name, "made just before the host lost power, and never run", err);
+	return note(gc->removed, name, POWER_LOST, err);
 }
+
+#define MACHINE_GONE "its machine is gone, which is recorded now"
 
 /* The supervisor looks, and records what became of it. */
 static int adopt(struct gc *gc, struct microagent *sessions, const char *id, const char *name,
@@ -109,7 +100,8 @@ static int adopt(struct gc *gc, struct microagent *sessions, const char *id, con
 {
 	if (microagent_status(sessions, id, NULL, NULL) < 0)
 		return 0;
-	return note(gc->adopted, name, "its machine is gone, which is recorded now", err);
+	orphan_tell(gc->agent, name, ORPHAN_NO_PROCESS, ORPHAN_ADOPTED, MACHINE_GONE);
+	return note(gc->adopted, name, MACHINE_GONE, err);
 }
 
 static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct state_dir *dir,
@@ -183,6 +175,8 @@ static bool is_lost(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
 	       errno == ENOENT;
 }
 
+#define LOST_DIRECTORY "its machine ran on without its directory"
+
 static int end_lost(struct gc *gc, pid_t pid, const char *place, struct error *err)
 {
 	autoclose int pidfd = pidfd_open(pid, 0);
@@ -194,7 +188,8 @@ static int end_lost(struct gc *gc, pid_t pid, const char *place, struct error *e
 		return 0;
 	if (fd_wait(pidfd, POLLIN, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS, err) < 0)
 		return error_prefix(err, "session %s", name);
-	return note(gc->removed, name, "its machine ran on without its directory", err);
+	orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_REMOVED, LOST_DIRECTORY);
+	return note(gc->removed, name, LOST_DIRECTORY, err);
 }
 
 static int gc_processes(struct gc *gc, struct error *err)
@@ -264,10 +259,11 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 		if (pool_member_lives(gc->agent, word) || !pool_take(pool, word))
 			continue;
 		session = session_handle(gc->agent, word, err);
-		if (!session || session_remove(session, err) < 0)
+		if (!session || orphan_remove(gc->agent, session, ORPHAN_NO_PROCESS,
+					      POOL_MEMBER_ENDED, err) < 0)
 			return -1;
 		pool_forget(pool, word);
-		if (note(gc->removed, word, "its machine ended in the pool", err) < 0)
+		if (note(gc->removed, word, POOL_MEMBER_ENDED, err) < 0)
 			return -1;
 	}
 	return names ? 0 : -1;
@@ -332,9 +328,9 @@ json_t *microagent_session_gc(struct microagent *agent, struct error *err)
 		error_errno(err, ENOMEM, "orphans");
 		return NULL;
 	}
+	sessions_sweep(agent, removed);
 	/* Pools last: what is gone by then has no token any more. */
-	if (gc_making(&gc, err) < 0 || gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 ||
-	    gc_pools(&gc, err) < 0)
+	if (gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 || gc_pools(&gc, err) < 0)
 		return NULL;
 	return json_pack("{s:O,s:O}", "removed", removed, "adopted", adopted);
 }

@@ -26,6 +26,8 @@
 #define POOL_CLAIMED "claimed"
 #define POOL_LOCK "filler.lock"
 #define POOL_LOG "filler.log"
+/* Why a member is removed. */
+#define POOL_MEMBER_ENDED "its machine ended in the pool"
 
 struct pool {
 	struct state_dir dir; /* <state>/pool/<base> */

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "session/orphan.h"
 #include "session/pool.h"
 
 static bool has_words(const char *const *words)
@@ -107,7 +108,7 @@ static int claim(const struct microagent *agent, const struct pool *pool, const 
 	if (!take(pool, session))
 		return 0;
 	if (!pool_member_lives(agent, name) || session_read_record(session, NULL) < 0) {
-		if (session_remove(session, NULL) == 0)
+		if (orphan_remove(agent, session, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, NULL) == 0)
 			pool_forget(pool, name);
 		return 0;
 	}

@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "session/orphan.h"
 #include "session/pool.h"
 
 struct filler {
@@ -122,7 +123,8 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 		dead = session_handle(f->agent, word, err);
 		if (!dead)
 			return -1;
-		if (pool_take(&f->pool, word) && session_remove(dead, NULL) == 0)
+		if (pool_take(&f->pool, word) &&
+		    orphan_remove(f->agent, dead, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, NULL) == 0)
 			pool_forget(&f->pool, word);
 	}
 	return 0;

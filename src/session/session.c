@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A session's life: cloned, booted, destroyed. */
+/* A session's life: cloned and booted, and found again. Its end is in destroy.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "session/pool.h"
+#include "store/audit.h"
 
 static double ms_since(uint64_t began_ns)
 {
@@ -73,6 +76,16 @@ struct microagent_session *session_handle(const struct microagent *agent, const 
 
 #define NAME_ATTEMPTS 8
 
+/* The clock may have been set back to a second that has had sessions. */
+static bool is_archived(const struct microagent_session *session, const char *name)
+{
+	autofree char *state = state_of_sessions(session->agent, NULL);
+	autofree char *archives = state ? path_join(state, ARCHIVE_DIR, NULL) : NULL;
+	autofree char *path = archives ? path_join(archives, name, NULL) : NULL;
+
+	return path && access(path, F_OK) == 0;
+}
+
 /* Two of one second may draw the same four digits: the other one has the name, and this draws again. */
 static int clone_named(struct microagent_session *session, const struct base *base,
 		       const struct microagent_session_spec *spec, const char *source,
@@ -85,6 +98,8 @@ static int clone_named(struct microagent_session *session, const struct base *ba
 
 		if (session_name_new(name, err) < 0)
 			return -1;
+		if (is_archived(session, name))
+			continue;
 		set_name(session, name);
 		if (session_clone(session, base, spec, source, make, config, &why) == 0)
 			return 0;
@@ -266,76 +281,4 @@ int microagent_session_open(struct microagent *agent, const char *word,
 		return -1;
 	*out = steal_ptr(&session);
 	return 0;
-}
-
-/* --- ended --------------------------------------------------------------------------------------- */
-
-static int verify_gone(const struct microagent_session *session, struct error *err)
-{
-	struct state_dir dir;
-	struct workspace ws;
-	bool gone;
-
-	if (state_dir_open(session->agent->state_path, false, &dir, err) < 0)
-		return -1;
-	if (workspace_open(&dir, session->id, false, &ws, err) < 0) {
-		state_dir_close(&dir);
-		return -1;
-	}
-	gone = ws.fd < 0;
-	workspace_close(&ws);
-	state_dir_close(&dir);
-	if (gone)
-		return 0;
-	return error_set(err, ERR_IO, "session %s is still there after it was removed",
-			 session->name);
-}
-
-#define REMOVE_ATTEMPTS 4
-
-/* A start that its caller did not live to see may begin between the end of the machine and the removal,
- * which is then refused. */
-int session_remove(struct microagent_session *session, struct error *err)
-{
-	struct error why = {0};
-
-	for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
-		struct error ended = {0};
-
-		/* One that has not been recorded yet cannot be killed, and can be deleted. */
-		(void)microagent_kill(session->agent, session->id, NULL, &ended);
-		if (microagent_delete(session->agent, session->id, NULL, &why) == 0)
-			return verify_gone(session, err);
-		if (ended.code && ended.code != ERR_NOT_FOUND)
-			why = ended;
-		if (why.code != ERR_CONFLICT)
-			break;
-	}
-	return error_copy(err, &why);
-}
-
-/* Only its own pool has a token of it, and every token is gone after it. */
-static void forget_tokens(const struct microagent_session *session)
-{
-	const char *base = json_string_value(json_object_get(session->record, "base"));
-	autofree char *state = state_of_sessions(session->agent, NULL);
-	struct pool pool;
-
-	if (!base || !state || pool_open(state, base, &pool, NULL) < 0)
-		return;
-	pool_forget(&pool, session->name);
-	pool_tidy(&pool);
-	pool_close(&pool);
-}
-
-int microagent_session_destroy(struct microagent_session *session, struct error *err)
-{
-	int status;
-
-	pthread_mutex_lock(&session->life);
-	status = session_remove(session, err);
-	if (status == 0)
-		forget_tokens(session);
-	pthread_mutex_unlock(&session->life);
-	return status;
 }

@@ -15,11 +15,12 @@
 /* "session-2026-05-10T14-22-00Z-a7f3" and NUL. */
 #define SESSION_NAME_ROOM 40
 #define SESSION_SUFFIX ".bundle"
+#define SESSION_ID_ROOM (SESSION_NAME_ROOM + 8)
 
 struct microagent_session {
 	struct microagent *agent; /* of <state>/sessions; our own */
 	char name[SESSION_NAME_ROOM];
-	char id[SESSION_NAME_ROOM + 8];	    /* the name with .bundle: the runtimeID */
+	char id[SESSION_ID_ROOM];	    /* the name with .bundle: the runtimeID */
 	json_t *record;			    /* session.json; never changed once read */
 	double clone_ms, boot_ms, claim_ms; /* of this handle; 0: not done by it */
 	int mark; /* that it is in the making; -1: it is not, or not by us */
@@ -51,13 +52,21 @@ int session_make_booted(const struct microagent *agent, const struct base *base,
 			const struct microagent_session_spec *spec, const char *source,
 			struct microagent_session **out, struct error *err);
 void session_made(struct microagent_session *session);
-/* What destroying it does, for one that may have been recorded or not. */
+
+/* ---- destroy.c ------------------------------------------------------------------------------- */
+
+/* What destroying it does, for one that may have been recorded or not. Success where somebody else is at
+ * it just now. */
 int session_remove(struct microagent_session *session, struct error *err);
+/* The same by who holds the mark of its ending already. */
+int session_end_marked(struct microagent_session *session, struct error *err);
+/* The id of the session whose ending the mark stands for, or false. */
+bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM]);
 
 /* ---- sweep.c --------------------------------------------------------------------------------- */
 
-/* Removes what was in the making when its maker died. Each removed name is appended to removed, which
- * may be NULL. Costs nothing where there is nothing. */
+/* Removes what was in the making when its maker died, and what was being destroyed. For each
+ * {"name","why"} is appended to removed, which may be NULL. Costs nothing where there is nothing. */
 void sessions_sweep(const struct microagent *agent, json_t *removed);
 
 /* ---- naming.c ------------------------------------------------------------------------------- */

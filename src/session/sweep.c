@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What was in the making when its maker died: removed before the next session is made. */
+/* What was in the making or being destroyed when its process died: removed before the next session is
+ * made. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,12 +8,23 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "session/orphan.h"
 #include "session/pool.h"
+
+#define MAKING_BROKE_OFF "its making broke off"
+#define ENDING_BROKE_OFF "its destruction broke off"
 
 struct sweep {
 	const struct microagent *agent;
 	json_t *removed; /* NULL: nobody wants to know */
 };
+
+static void note(const struct sweep *sweep, const char *name, const char *why)
+{
+	if (sweep->removed)
+		json_array_append_new(sweep->removed,
+				      json_pack("{s:s,s:s}", "name", name, "why", why));
+}
 
 /* A member that its filler has put there, or whose claimer died before it had it. */
 static bool is_ready(const struct microagent *agent, const char *name)
@@ -51,40 +63,100 @@ static void disown(const struct state_dir *dir, const char *id)
 	workspace_close(&ws);
 }
 
+/* --- in the making -------------------------------------------------------------------------------- */
+
+/* Before its record: a directory and perhaps a disk, or what somebody else has put there. */
+static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
+		       const char *name)
+{
+	bool was = has(dir, id, "."), is;
+
+	if (making_remove(dir, id) < 0)
+		return -1;
+	is = has(dir, id, ".");
+	if (was)
+		orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, is ? ORPHAN_LEFT : ORPHAN_REMOVED,
+			    is ? "what has its name is not microagent's" : MAKING_BROKE_OFF);
+	if (was && !is)
+		note(sweep, name, MAKING_BROKE_OFF);
+	return 0;
+}
+
 /* A mark may also stand for a maker that found its name taken by something else, and for a claimer that
  * found the session taken: then there is none in the directory, which is left alone. */
-static int remove_session(const struct microagent *agent, const struct state_dir *dir,
-			  const char *id, const char *name)
+static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
+		       const char *name)
 {
 	auto_session struct microagent_session *session = NULL;
 
 	if (!has(dir, id, SESSION_RECORD) && !has(dir, id, "workspace.json"))
-		return making_remove(dir, id);
+		return remove_bare(sweep, dir, id, name);
 	if (!has(dir, id, WORKSPACE_MAKING))
 		return 0;
-	session = session_handle(agent, name, NULL);
+	session = session_handle(sweep->agent, name, NULL);
 	if (!session)
 		return -1;
 	(void)session_read_record(session, NULL); /* with it its tokens are found */
-	return microagent_session_destroy(session, NULL);
+	if (orphan_remove(sweep->agent, session, ORPHAN_HALF_MADE, MAKING_BROKE_OFF, NULL) < 0)
+		return -1;
+	note(sweep, name, MAKING_BROKE_OFF);
+	return 0;
 }
 
-static int sweep_one(const struct state_dir *dir, const char *id, void *data)
+static void keep_ready(const struct sweep *sweep, const struct state_dir *dir, const char *id,
+		       const char *name)
+{
+	if (!has(dir, id, WORKSPACE_MAKING))
+		return;
+	disown(dir, id);
+	orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, ORPHAN_ADOPTED,
+		    "whoever put it into the pool, or claimed it, was killed: it is in the pool");
+}
+
+/* --- being destroyed ------------------------------------------------------------------------------ */
+
+/* We have its mark. */
+static int end_marked(const struct sweep *sweep, const char *name)
+{
+	auto_session struct microagent_session *session = session_handle(sweep->agent, name, NULL);
+
+	if (!session)
+		return -1;
+	(void)session_read_record(session, NULL);
+	orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED, ENDING_BROKE_OFF);
+	if (session_end_marked(session, NULL) < 0)
+		return -1;
+	note(sweep, name, ENDING_BROKE_OFF);
+	return 0;
+}
+
+/* By a delete that nobody had marked. */
+static void tell_gone(const char *id, void *data)
 {
 	const struct sweep *sweep = data;
 	char name[SESSION_NAME_ROOM];
 
 	if (!session_name_of_id(id, name))
+		return;
+	orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED, ENDING_BROKE_OFF);
+	note(sweep, name, ENDING_BROKE_OFF);
+}
+
+/* --- all of them ---------------------------------------------------------------------------------- */
+
+/* What cannot be removed now is tried again by the next one. */
+static int sweep_one(const struct state_dir *dir, const char *id, void *data)
+{
+	char name[SESSION_NAME_ROOM], ending[SESSION_ID_ROOM];
+	const struct sweep *sweep = data;
+
+	if (session_ending_id(id, ending) && session_name_of_id(ending, name))
+		return end_marked(sweep, name);
+	if (!session_name_of_id(id, name))
 		return making_remove(dir, id);
-	if (is_ready(sweep->agent, name)) {
-		disown(dir, id);
-		return 0;
-	}
-	/* What cannot be removed now is tried again by the next one. */
-	if (remove_session(sweep->agent, dir, id, name) < 0)
-		return -1;
-	if (sweep->removed && !has(dir, id, "."))
-		json_array_append_new(sweep->removed, json_string(name));
+	if (!is_ready(sweep->agent, name))
+		return remove_made(sweep, dir, id, name);
+	keep_ready(sweep, dir, id, name);
 	return 0;
 }
 
@@ -96,5 +168,6 @@ void sessions_sweep(const struct microagent *agent, json_t *removed)
 	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
 		return;
 	making_each_abandoned(&dir, sweep_one, &sweep);
+	gone_sweep(&dir, tell_gone, &sweep);
 	state_dir_close(&dir);
 }

@@ -183,6 +183,10 @@ class Host:
                 yield from (p.relative_to(self.state) for p in part.iterdir() if p.name != ".locks")
             elif part.name not in (".locks", "archive", "logs"):
                 yield part.name
+        # What was half made or half removed; an empty place of theirs is swept by the next one.
+        for place in self.state.glob("**/.locks/.[gm]*"):
+            yield from (p.relative_to(self.state) for p in place.iterdir())
+        yield from (p.relative_to(self.state) for p in self.state.glob("archive/.*"))
 
     def assert_clean(self):
         """No process, socket, mount or stray file of this state directory."""

@@ -116,10 +116,14 @@ def test_the_trail_of_a_session(place):
     assert [line["data"]["state"] for line in events(place, name, "session.ended")] == ["stopped"]
     assert len(events(place, name, "session.booted")) == 2
 
-    with ThreadPoolExecutor(2) as two:  # at once: both find it gone, or say so
+    telemetry = bundle(place, name) / "telemetry.jsonl"
+    told = telemetry.read_bytes() if telemetry.exists() else None
+    with ThreadPoolExecutor(2) as two:  # at once: one has it, the other says so
         done = list(two.map(lambda _: place("session", "destroy", name), range(2)))
-    assert 0 in [d.returncode for d in done] and all(d.returncode == 0 or "there is no session" in d.stderr for d in done)
-    assert {p.name for p in archive(place, name).iterdir()} == {"audit.log", "events.json", "session.json"}
+    assert sorted(d.returncode for d in done) == [0, 1], done
+    kept = {"audit.log", "events.json", "session.json"} | ({"telemetry.jsonl"} if told is not None else set())
+    assert {p.name for p in archive(place, name).iterdir()} == kept
+    assert told is None or (archive(place, name) / "telemetry.jsonl").read_bytes() == told
     trail = events(place, name)
     assert [line["event"] for line in trail[-2:]] == ["session.destroyed", "audit.closed"]
     assert trail[-1]["data"]["count"] == len(trail)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import schema_check
 from conftest import held, pid_lines, wait_until
 
 NAME = "session-2026-05-10T14-22-00Z-a7f3"
@@ -38,6 +39,27 @@ def bundles(host):
 
 def gc(host, **kw):
     return host.json("session", "gc", **kw)
+
+
+def orphans(host, name):
+    """What the security log says of a session that was not whole: [(kind, action)]."""
+    told = []
+    for log in sorted((host.state / "logs").glob("security-*.log")):
+        for line in map(json.loads, log.read_text().splitlines()):
+            schema_check.validate("audit-security", line)
+            if line["event"] == "session.orphaned" and line["session"] == name:
+                assert line["severity"] == "WARNING" and line["data"]["why"]
+                told.append((line["data"]["kind"], line["data"]["action"]))
+    return told
+
+
+def audited(directory, event="session.orphaned"):
+    """[(kind, action)] by an audit.log."""
+    lines = map(json.loads, (directory / "audit.log").read_text().splitlines())
+    found = [line for line in lines if line["event"] == event]
+    for line in found:
+        schema_check.validate("audit-line", line)
+    return [(line["data"]["kind"], line["data"]["action"]) for line in found]
 
 
 # --- a maker that is killed ---------------------------------------------------------------------------
@@ -74,7 +96,13 @@ def kill_at(host, condition):
     assert child.returncode == -signal.SIGKILL and not out
     # A copy of it that has not become its supervisor yet holds what it held.
     wait_until(lambda: not pid_lines(f"{host.state} session create"), "the end of the maker")
+    half = [b.name.removesuffix(".bundle") for b in bundles(host)]
+    recorded = [n for n in half if (bundle(host, n) / "audit.log").exists()]
     done = gc(host)
+    for name in half:
+        assert orphans(host, name) == [("half-made", "removed")]
+    for name in recorded:
+        assert audited(host.state / "archive" / name) == [("half-made", "removed")]
     assert not done["adopted"] and all(r["why"] == "its making broke off" for r in done["removed"])
     assert not bundles(host), (done, [[p.name for p in b.iterdir()] for b in bundles(host)])
     assert not (host.state / "sessions" / ".locks" / ".making").exists()
@@ -99,11 +127,12 @@ def test_the_next_one_sweeps_too(host, base):
     child.communicate()
     name = create(host)
     assert [b.name for b in bundles(host)] == [f"{name}.bundle"] and not pid_lines(lost)
-    # Two at once: both are done with it, and nothing of it is left.
-    with ThreadPoolExecutor(2) as threads:
-        both = list(threads.map(lambda _: host("session", "destroy", name), range(2)))
-    assert sorted(d.returncode for d in both) in ([0, 0], [0, 1]), both
-    assert all(d.returncode == 0 or f"there is no session {name}" in d.stderr for d in both), both
+    # Several at once: one has it, the others say so, and nothing of it is left.
+    with ThreadPoolExecutor(4) as threads:
+        done = list(threads.map(lambda _: host("session", "destroy", name), range(4)))
+    assert sorted(d.returncode for d in done) == [0, 1, 1, 1], done
+    assert all(d.returncode == 0 or f"session {name} is being destroyed by another command just now" in d.stderr
+               or f"there is no session {name}" in d.stderr for d in done), done
     assert not bundles(host)
 
 
@@ -119,6 +148,8 @@ def test_a_lost_machine_and_a_lost_directory(host, base):
     wait_until(lambda: not held(host, f"sessions/{name}.bundle"), "the machine's end")
     assert gc(host) == {"removed": [], "adopted": [{"name": name, "why": "its machine is gone, which is recorded now"}]}
     assert [s["state"] for s in host.json("session", "list")["sessions"]] == ["failed"] and gc(host) == NOTHING
+    assert audited(bundle(host, name)) == orphans(host, name) == [("bundle-without-process", "adopted")]
+    assert "session.orphaned    kind=bundle-without-process  action=adopted" in host("audit", "show", name, check=0).stdout
     # What a guest or a user has put into the bundle leads nowhere when it goes.
     outside = host.base / "outside"
     outside.mkdir()
@@ -162,7 +193,7 @@ def test_a_clock_set_back_and_a_process_without_directory(host, base):
     other = gc(host)
     assert other == {"removed": [{"name": name, "why": "its machine ran on without its directory"}], "adopted": []}
     wait_until(lambda: not pid_lines(name), "the end of what ran without its directory", 20)
-    assert gc(host) == NOTHING
+    assert orphans(host, name) == [("process-without-bundle", "removed")] and gc(host) == NOTHING
 
 
 @pytest.mark.parametrize("file", ("session.json", "workspace.json"))
@@ -175,6 +206,7 @@ def test_a_clone_that_the_disk_never_had(host, base, file):
         (bundle(host, one) / file).write_text("" if one != other else (bundle(host, one) / file).read_text())
     assert gc(host) == {"removed": [{"name": name, "why": "made just before the host lost power, and never run"}],
                         "adopted": []}
+    assert orphans(host, name) == audited(host.state / "archive" / name) == [("half-made", "removed")]
     # One that has run is its user's, to look at and to destroy.
     assert sorted(b.name for b in bundles(host)) == sorted(f"{one}.bundle" for one in (made, other))
     host("--state-dir", host.state / "sessions", "delete", f"{made}.bundle", check=0)
@@ -196,7 +228,9 @@ def test_a_foreign_directory_is_left_alone(host, base):
     (making / foreign.name).touch()  # its maker found the name taken, and was killed
     done = host("session", "destroy", NAME)
     assert done.returncode == 1 and "is no session of microagent, and is left alone" in done.stderr
-    assert gc(host)["adopted"] == [] and not making.exists() and host.json("session", "list") == {"sessions": []}
+    assert gc(host) == NOTHING and orphans(host, NAME) == [("half-made", "left")]
+    assert gc(host) == NOTHING and len(orphans(host, NAME)) == 1  # once
+    assert not making.exists() and host.json("session", "list") == {"sessions": []}
     assert (foreign / "letter").read_text() == "mine" and (foreign.parent / "notes").exists()
     shutil.rmtree(foreign)
     (foreign.parent / "notes").rmdir()

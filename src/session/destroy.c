@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a session. Whoever ends one may be killed at any step, so what is to be ended is marked
+ * first, as <id>.end beside the marks of what is being made, with a lock that goes with the process: a
+ * mark that nobody holds is gone on with by the next sweep, or by who destroys that session again.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "session/pool.h"
+
+/* --- the mark ------------------------------------------------------------------------------------- */
+
+#define ENDING ".end"
+
+bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM])
+{
+	size_t len = strlen(mark), suffix = strlen(ENDING);
+
+	if (len <= suffix || len - suffix >= SESSION_ID_ROOM ||
+	    strcmp(mark + len - suffix, ENDING) != 0)
+		return false;
+	snprintf(id, SESSION_ID_ROOM, "%.*s", (int)(len - suffix), mark);
+	return true;
+}
+
+static void name_mark(const struct microagent_session *session, char out[SESSION_ID_ROOM + 8])
+{
+	snprintf(out, SESSION_ID_ROOM + 8, "%s" ENDING, session->id);
+}
+
+/* --- removed -------------------------------------------------------------------------------------- */
+
+static int verify_gone(const struct microagent_session *session, struct error *err)
+{
+	struct state_dir dir;
+	struct workspace ws;
+	bool gone;
+
+	if (state_dir_open(session->agent->state_path, false, &dir, err) < 0)
+		return -1;
+	if (workspace_open(&dir, session->id, false, &ws, err) < 0) {
+		state_dir_close(&dir);
+		return -1;
+	}
+	gone = ws.fd < 0 && !gone_has(&dir, session->id);
+	workspace_close(&ws);
+	state_dir_close(&dir);
+	if (gone)
+		return 0;
+	return error_set(err, ERR_IO, "session %s is still there after it was removed",
+			 session->name);
+}
+
+#define REMOVE_ATTEMPTS 4
+
+/* A start that its caller did not live to see may begin between the end of the machine and the removal,
+ * which is then refused. */
+static int remove_now(struct microagent_session *session, struct error *err)
+{
+	struct error why = {0};
+
+	for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
+		struct error ended = {0};
+
+		/* One that has not been recorded yet cannot be killed, and can be deleted. */
+		(void)microagent_kill(session->agent, session->id, NULL, &ended);
+		if (microagent_delete(session->agent, session->id, NULL, &why) == 0)
+			return verify_gone(session, err);
+		if (ended.code && ended.code != ERR_NOT_FOUND)
+			why = ended;
+		if (why.code != ERR_CONFLICT)
+			break;
+	}
+	return error_copy(err, &why);
+}
+
+static void forget_token(const struct microagent_session *session, const char *state,
+			 const char *base)
+{
+	auto_pool struct pool pool = POOL_NONE;
+
+	if (pool_open(state, base, &pool, NULL) < 0)
+		return;
+	pool_forget(&pool, session->name);
+	pool_tidy(&pool);
+}
+
+/* Only its own pool has a token of it, and every token is gone after it. Without its record it may be
+ * any pool. */
+static void forget_tokens(const struct microagent_session *session)
+{
+	const char *of = json_string_value(json_object_get(session->record, "base"));
+	autofree char *state = state_of_sessions(session->agent, NULL);
+	json_auto_t *bases = state && !of ? pool_bases(state, NULL) : NULL;
+	const json_t *base;
+	size_t i;
+
+	if (state && of)
+		forget_token(session, state, of);
+	json_array_foreach(bases, i, base)
+	{
+		forget_token(session, state, json_string_value(base));
+	}
+}
+
+int session_end_marked(struct microagent_session *session, struct error *err)
+{
+	if (remove_now(session, err) < 0)
+		return -1;
+	forget_tokens(session);
+	return 0;
+}
+
+/* --- marked --------------------------------------------------------------------------------------- */
+
+/* 1: somebody else is at it. */
+static int end_in(const struct state_dir *dir, struct microagent_session *session,
+		  struct error *err)
+{
+	char name[SESSION_ID_ROOM + 8];
+	struct error why = {0};
+	autoclose int mark = -1;
+	int status;
+
+	name_mark(session, name);
+	mark = making_mark(dir, name, &why);
+	if (mark < 0 && why.code == ERR_CONFLICT)
+		return 1;
+	/* A disk that has no room for a mark does not keep a session. */
+	status = session_end_marked(session, err);
+	if (mark >= 0)
+		making_unmark(dir, name);
+	return status;
+}
+
+static int end_session(struct microagent_session *session, struct error *err)
+{
+	struct state_dir dir;
+	int status;
+
+	if (state_dir_open(session->agent->state_path, false, &dir, err) < 0)
+		return -1;
+	status = end_in(&dir, session, err);
+	state_dir_close(&dir);
+	return status;
+}
+
+int session_remove(struct microagent_session *session, struct error *err)
+{
+	return end_session(session, err) < 0 ? -1 : 0;
+}
+
+int microagent_session_destroy(struct microagent_session *session, struct error *err)
+{
+	int status;
+
+	pthread_mutex_lock(&session->life);
+	status = end_session(session, err);
+	pthread_mutex_unlock(&session->life);
+	if (status <= 0)
+		return status;
+	return error_set(err, ERR_CONFLICT,
+			 "session %s is being destroyed by another command just now",
+			 session->name);
+}
+
+/* --- by its name ---------------------------------------------------------------------------------- */
+
+/* Its directory is gone, and an earlier call did not come to its end. */
+static bool broke_off(const struct microagent_session *session)
+{
+	char mark[SESSION_ID_ROOM + 8], path[sizeof(mark) + 24];
+	struct state_dir dir;
+	bool found;
+
+	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
+		return false;
+	name_mark(session, mark);
+	snprintf(path, sizeof(path), ".locks/.making/%s", mark);
+	found = gone_has(&dir, session->id) ||
+		faccessat(dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	state_dir_close(&dir);
+	return found;
+}
+
+int microagent_session_destroy_named(struct microagent *agent, const char *word, struct error *err)
+{
+	auto_session struct microagent_session *session = NULL;
+	char name[SESSION_NAME_ROOM];
+	struct error why = {0};
+
+	if (session_name_parse(word, name, err) < 0)
+		return -1;
+	session = session_handle(agent, name, err);
+	if (!session)
+		return -1;
+	/* One whose record is damaged is no less in the way. */
+	if (session_read_record(session, &why) < 0 && why.code != ERR_IO &&
+	    (why.code != ERR_NOT_FOUND || !broke_off(session)))
+		return error_copy(err, &why);
+	return microagent_session_destroy(session, err);
+}

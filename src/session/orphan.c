@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* What is found of a session that is not whole, and what is done about it, is told by its audit log where
+ * it has one that can still be written, and by the security log always. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "session/orphan.h"
+#include "store/audit.h"
+
+static const char *const kind_names[] = {[ORPHAN_NO_PROCESS] = "bundle-without-process",
+					 [ORPHAN_NO_BUNDLE] = "process-without-bundle",
+					 [ORPHAN_HALF_MADE] = "half-made",
+					 [ORPHAN_HALF_DESTROYED] = "half-destroyed"};
+static const char *const action_names[] = {
+	[ORPHAN_REMOVED] = "removed", [ORPHAN_ADOPTED] = "adopted", [ORPHAN_LEFT] = "left"};
+
+/* The log's one writer: a live supervisor, or without one who holds the command lock. */
+static int note_locked(const struct workspace *ws, const struct audit_event *event)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_COMMAND_LOCK_MS) * NS_PER_MS;
+	autoclose int lock = workspace_lock(ws->dir, ws->id, deadline, NULL);
+
+	if (lock < 0 || !audit_is_kept(ws) || lease_is_held(ws))
+		return -1;
+	return audit_note(ws, event, NULL);
+}
+
+/* With it the security log is told too. */
+static bool note_in_bundle(const struct microagent *agent, const char *name,
+			   const struct audit_event *event)
+{
+	char id[SESSION_ID_ROOM];
+	struct state_dir dir;
+	struct workspace ws;
+	bool noted = false;
+
+	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
+		return false;
+	snprintf(id, sizeof(id), "%s" SESSION_SUFFIX, name);
+	if (workspace_open(&dir, id, false, &ws, NULL) == 0) {
+		noted = audit_is_kept(&ws) && note_locked(&ws, event) == 0;
+		workspace_close(&ws);
+	}
+	state_dir_close(&dir);
+	return noted;
+}
+
+void orphan_tell(const struct microagent *agent, const char *name, enum orphan_kind kind,
+		 enum orphan_action action, const char *why)
+{
+	json_auto_t *data = json_pack("{s:s, s:s, s:s}", "kind", kind_names[kind], "action",
+				      action_names[action], "why", why);
+	const struct audit_event event = {AUDIT_WARNING, "session", "session.orphaned", data, 0};
+
+	/* A disk without room keeps nothing from being removed. */
+	if (data && !note_in_bundle(agent, name, &event))
+		(void)security_log_note(agent->state_path, name, &event, NULL);
+}
+
+int orphan_remove(const struct microagent *agent, struct microagent_session *session,
+		  enum orphan_kind kind, const char *why, struct error *err)
+{
+	/* What still lives of it writes the log, and ends first. */
+	(void)microagent_kill(session->agent, session->id, NULL, NULL);
+	orphan_tell(agent, session->name, kind, ORPHAN_REMOVED, why);
+	return session_remove(session, err);
+}
