@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/api.h"
+#include "api/doctor.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "channel/program.h"
@@ -19,21 +19,9 @@ int microagent_host(struct microagent *agent, json_t **response, struct error *e
 	return request_call(agent, "host", NULL, NULL, response, err);
 }
 
-enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_FAILED, VERDICT_COUNT };
 static const char *const verdict_names[VERDICT_COUNT] = {"ok", "degraded", "failed"};
 
-struct finding {
-	enum verdict verdict;
-	char detail[768];
-	char remedy[512]; /* "" when there is nothing to be mended */
-};
-
-/* host: the supervisor's host block, or {"error"} when it could not be had. */
-typedef void check_fn(const struct microagent *agent, const json_t *host, struct finding *out);
-
-static void set_detail(struct finding *out, enum verdict verdict, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void set_detail(struct finding *out, enum verdict verdict, const char *fmt, ...)
+void finding_detail(struct finding *out, enum verdict verdict, const char *fmt, ...)
 {
 	va_list args;
 
@@ -43,9 +31,17 @@ static void set_detail(struct finding *out, enum verdict verdict, const char *fm
 	va_end(args);
 }
 
-static void set_remedy(struct finding *out, const char *remedy)
+void finding_remedy(struct finding *out, const char *remedy)
 {
 	snprintf(out->remedy, sizeof(out->remedy), "%s", remedy);
+}
+
+bool doctor_in_path(const char *program)
+{
+	struct error ignored;
+	const char *const argv[] = {"/bin/sh", "-c", "command -v \"$0\" >/dev/null", program, NULL};
+
+	return proc_run(argv, NULL, UINT64_MAX, &ignored) == 0;
 }
 
 /* "" for an absent or empty text. */
@@ -64,12 +60,12 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 
 	(void)agent;
 	if (!path) {
-		set_detail(out, VERDICT_FAILED, "%s", why.msg);
-		set_remedy(out, "make, then make install");
+		finding_detail(out, VERDICT_FAILED, "%s", why.msg);
+		finding_remedy(out, "make, then make install");
 	} else if (*text_of(host, "error")) {
-		set_detail(out, VERDICT_FAILED, "%s: %s", path, text_of(host, "error"));
+		finding_detail(out, VERDICT_FAILED, "%s: %s", path, text_of(host, "error"));
 	} else {
-		set_detail(out, VERDICT_OK, "%s", path);
+		finding_detail(out, VERDICT_OK, "%s", path);
 	}
 }
 
@@ -80,13 +76,14 @@ static void check_qemu(const struct microagent *agent, const json_t *host, struc
 
 	(void)agent;
 	if (*path) {
-		set_detail(out, VERDICT_OK, "%s, version %s", path, text_of(host, "binaryVersion"));
+		finding_detail(out, VERDICT_OK, "%s, version %s", path,
+			       text_of(host, "binaryVersion"));
 		return;
 	}
-	set_detail(out, VERDICT_FAILED, "no QEMU for this machine in PATH");
-	set_remedy(out, strcmp(architecture, "arm64") == 0
-				? "sudo apt-get install qemu-system-arm"
-				: "sudo apt-get install qemu-system-x86");
+	finding_detail(out, VERDICT_FAILED, "no QEMU for this machine in PATH");
+	finding_remedy(out, strcmp(architecture, "arm64") == 0
+				    ? "sudo apt-get install qemu-system-arm"
+				    : "sudo apt-get install qemu-system-x86");
 }
 
 static void check_accelerator(const struct microagent *agent, const json_t *host,
@@ -97,28 +94,21 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 
 	(void)agent;
 	if (strcmp(name, "kvm") == 0) {
-		set_detail(out, VERDICT_OK, "kvm: %s", reason);
+		finding_detail(out, VERDICT_OK, "kvm: %s", reason);
 		return;
 	}
 	if (!*name) {
-		set_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
+		finding_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
 		return;
 	}
-	set_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary", name,
-		   reason);
+	finding_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary", name,
+		       reason);
 	if (access("/dev/kvm", F_OK) < 0)
-		set_remedy(out, "switch virtualisation on in the firmware (on a virtual machine: "
-				"nested virtualisation), then sudo modprobe kvm");
+		finding_remedy(out,
+			       "switch virtualisation on in the firmware (on a virtual machine: "
+			       "nested virtualisation), then sudo modprobe kvm");
 	else if (access("/dev/kvm", R_OK | W_OK) < 0)
-		set_remedy(out, "sudo usermod -aG kvm $(id -un), then log in again");
-}
-
-static bool in_path(const char *program)
-{
-	struct error ignored;
-	const char *const argv[] = {"/bin/sh", "-c", "command -v \"$0\" >/dev/null", program, NULL};
-
-	return proc_run(argv, NULL, UINT64_MAX, &ignored) == 0;
+		finding_remedy(out, "sudo usermod -aG kvm $(id -un), then log in again");
 }
 
 static void check_confinement(const struct microagent *agent, const json_t *host,
@@ -129,15 +119,15 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 
 	(void)agent;
 	if (strcmp(name, "cell") == 0) {
-		set_detail(out, VERDICT_OK, "cell%s%s", *reason ? ": " : "", reason);
+		finding_detail(out, VERDICT_OK, "cell%s%s", *reason ? ": " : "", reason);
 		return;
 	}
-	set_detail(out, *name ? VERDICT_DEGRADED : VERDICT_FAILED, "%s%s%s",
-		   *name ? name : "not known", *reason ? ": " : "", reason);
-	if (!in_path("bwrap"))
-		set_remedy(out, "sudo apt-get install bubblewrap");
+	finding_detail(out, *name ? VERDICT_DEGRADED : VERDICT_FAILED, "%s%s%s",
+		       *name ? name : "not known", *reason ? ": " : "", reason);
+	if (!doctor_in_path("bwrap"))
+		finding_remedy(out, "sudo apt-get install bubblewrap");
 	else if (*name)
-		set_remedy(out, "sudo sysctl -w kernel.unprivileged_userns_clone=1");
+		finding_remedy(out, "sudo sysctl -w kernel.unprivileged_userns_clone=1");
 }
 
 /* A program of ours that must stand beside the others. */
@@ -147,10 +137,10 @@ static void check_beside(const char *program, enum verdict missing, const char *
 	autofree char *path = program_find(program, NULL);
 
 	if (path) {
-		set_detail(out, VERDICT_OK, "%s", path);
+		finding_detail(out, VERDICT_OK, "%s", path);
 	} else {
-		set_detail(out, missing, "%s is missing: %s", program, what);
-		set_remedy(out, "make, then make install");
+		finding_detail(out, missing, "%s is missing: %s", program, what);
+		finding_remedy(out, "make, then make install");
 	}
 }
 
@@ -169,62 +159,6 @@ static void check_artifact(const struct microagent *agent, const json_t *host, s
 		     "no kernel or image can be installed or built", out);
 }
 
-static void check_kernel(const struct microagent *agent, const json_t *host, struct finding *out)
-{
-	struct cache_kernel kernel = {0};
-	struct error why = {0};
-
-	(void)agent;
-	(void)host;
-	if (cache_kernel_find(NULL, &kernel, &why) < 0) {
-		set_detail(out, VERDICT_FAILED, "%s", why.msg);
-		set_remedy(out, "microagent kernel install");
-		return;
-	}
-	set_detail(out, VERDICT_OK, "%s (%s), %s", kernel.name, kernel_kind_name(kernel.kind),
-		   kernel.path);
-	if (!kernel.initrd) {
-		set_detail(out, VERDICT_FAILED, "%s has no %s.initrd beside it", kernel.path,
-			   kernel.path);
-		set_remedy(out, "microagent kernel install");
-	}
-	cache_kernel_free(&kernel);
-}
-
-static void check_image(const struct microagent *agent, const json_t *host, struct finding *out)
-{
-	struct cache_image image = {0};
-	struct error why = {0};
-
-	(void)agent;
-	(void)host;
-	if (cache_image_find(NULL, &image, &why) < 0) {
-		set_detail(out, VERDICT_FAILED, "%s", why.msg);
-		set_remedy(out, "microagent image build busybox");
-		return;
-	}
-	set_detail(out, VERDICT_OK, "%s, %s", image.name, image.path);
-	cache_image_free(&image);
-}
-
-static void check_state(const struct microagent *agent, const json_t *host, struct finding *out)
-{
-	struct state_dir dir = {.fd = -1};
-	struct error why = {0};
-
-	(void)host;
-	if (state_dir_open(agent->state_path, false, &dir, &why) == 0) {
-		set_detail(out, VERDICT_OK, "%s", agent->state_path);
-		state_dir_close(&dir);
-	} else if (why.code == ERR_NOT_FOUND) {
-		set_detail(out, VERDICT_OK, "%s, made when the first workspace is",
-			   agent->state_path);
-	} else {
-		set_detail(out, VERDICT_FAILED, "%s", why.msg);
-		set_remedy(out, "chmod go-w the directory, or name another with --state-dir");
-	}
-}
-
 /* The default mode: without it every run needs --network. */
 static void check_network(const struct microagent *agent, const json_t *host, struct finding *out)
 {
@@ -232,16 +166,16 @@ static void check_network(const struct microagent *agent, const json_t *host, st
 
 	(void)agent;
 	if (json_is_true(json_object_get(host, "natAvailable"))) {
-		set_detail(out, *reason ? VERDICT_DEGRADED : VERDICT_OK, "nat%s%s%s",
-			   *reason ? ": " : "", reason,
-			   json_is_true(json_object_get(host, "bridgedAvailable")) ? ", bridged"
-										   : "");
+		finding_detail(out, *reason ? VERDICT_DEGRADED : VERDICT_OK, "nat%s%s%s",
+			       *reason ? ": " : "", reason,
+			       json_is_true(json_object_get(host, "bridgedAvailable")) ? ", bridged"
+										       : "");
 		return;
 	}
-	set_detail(out, VERDICT_DEGRADED, "isolated only: %s",
-		   *reason ? reason : "the supervisor does not say why");
-	if (!in_path("passt"))
-		set_remedy(out, "sudo apt-get install passt");
+	finding_detail(out, VERDICT_DEGRADED, "isolated only: %s",
+		       *reason ? reason : "the supervisor does not say why");
+	if (!doctor_in_path("passt"))
+		finding_remedy(out, "sudo apt-get install passt");
 }
 
 static const struct check {
@@ -254,10 +188,13 @@ static const struct check {
 	{"confinement", check_confinement},
 	{"vsock", check_vsock},
 	{"network", check_network},
-	{"kernel", check_kernel},
-	{"image", check_image},
+	{"kernel", doctor_kernel},
+	{"guest agent", doctor_guest_agent},
+	{"image", doctor_image},
 	{"artifact", check_artifact},
-	{"state directory", check_state},
+	{"image import", doctor_import},
+	{"state directory", doctor_state},
+	{"session disks", doctor_session_disks},
 };
 
 static int add_finding(json_t *list, const char *name, const struct finding *finding,

@@ -123,6 +123,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 		.data = &creating,
 	};
 
+	guest_warn_init(cli, v->kernel);
 	progress_start(&progress, "making the base");
 	code = create_in(cli, agent, &spec, args->items[0], err);
 	microagent_close(agent);

@@ -38,6 +38,8 @@ static int create_in(struct cli *cli, struct microagent *agent, const struct cre
 
 	if (microagent_create(agent, name, &spec, &response, err) < 0)
 		return -1;
+	if (!values->guest.initrd)
+		guest_warn_init(cli, values->guest.kernel);
 	warn_accelerator(cli, agent, values->guest.accelerator);
 	if (cli->json)
 		return cli_print_json(response, err);

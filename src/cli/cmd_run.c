@@ -23,6 +23,7 @@ static const struct cli_option run_options[] = {
 
 struct start {
 	const struct cli *cli;
+	const struct guest_values *values;
 	struct progress *progress;
 	char name[64]; /* of the workspace, once it runs */
 };
@@ -34,6 +35,8 @@ static void on_started(void *data, const char *name, const char *accelerator)
 
 	snprintf(start->name, sizeof(start->name), "%s", name);
 	progress_end(start->progress);
+	if (!start->values->initrd)
+		guest_warn_init(start->cli, start->values->kernel);
 	guest_warn_accelerator(start->cli, accelerator);
 }
 
@@ -76,7 +79,7 @@ static int run_with(const struct cli *cli, struct microagent *agent,
 	const struct microagent_spec spec =
 		guest_spec(&values->guest, args->count ? args->items : NULL);
 	const struct attend how = {.input = values->input, .timeout = values->guest.timeout};
-	struct start start = {.cli = cli, .progress = progress};
+	struct start start = {.cli = cli, .values = &values->guest, .progress = progress};
 	const struct microagent_run_options options = {
 		.name = values->name,
 		.keep = values->keep,

@@ -27,6 +27,16 @@ static const char *text_of(const json_t *object, const char *key)
 
 /* --- create ------------------------------------------------------------------------------------- */
 
+/* A session boots with the kernel, and so the agent, that its base names. */
+static void warn_init(const struct cli *cli, struct microagent *agent, const char *base)
+{
+	json_auto_t *shown = microagent_base_show(agent, base, NULL);
+	const char *kernel = text_of(json_object_get(shown, "kernel"), "path");
+
+	if (kernel)
+		guest_warn_init(cli, kernel);
+}
+
 static int create_in(struct cli *cli, struct microagent *agent, const struct session_values *v,
 		     struct error *err)
 {
@@ -55,6 +65,7 @@ static int create_in(struct cli *cli, struct microagent *agent, const struct ses
 	microagent_session_close(session);
 	if (!described)
 		return -1;
+	warn_init(cli, agent, text_of(described, "base"));
 	if (cli->json)
 		return cli_print_json(described, err);
 	printf("%s\n", text_of(described, "name"));

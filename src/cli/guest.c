@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "channel/guest_init.h"
 #include "cli/profile.h"
 
 struct microagent_spec guest_spec(const struct guest_values *values, const char *const *command)
@@ -173,6 +174,22 @@ void guest_warn_accelerator(const struct cli *cli, const char *accelerator)
 	if (strcmp(accelerator, "tcg") == 0)
 		guest_warn(cli, "the machine is emulated (tcg), which is no security boundary: "
 				"`microagent doctor` says why");
+}
+
+void guest_warn_init(const struct cli *cli, const char *kernel)
+{
+	struct cache_kernel found = {0};
+
+	/* A kernel that is not there is told by who needs it. */
+	if (cache_kernel_find(kernel, &found, NULL) < 0)
+		return;
+	if (guest_init_differs(&found))
+		guest_warn(
+			cli,
+			"the guest agent in %s is not of this build: `microagent kernel refresh` "
+			"puts the present one in",
+			found.initrd);
+	cache_kernel_free(&found);
 }
 
 static void draw(void *progress)

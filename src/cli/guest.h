@@ -211,6 +211,10 @@ void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((form
 /* The warning that is due at every start on an emulated machine. */
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
 
+/* The warning that is due at every making of a machine that boots another agent than this build's.
+ * kernel: as --kernel takes it, or NULL. */
+void guest_warn_init(const struct cli *cli, const char *kernel);
+
 /* A list that the library has of the state directory, and how a person sees it. */
 struct guest_list {
 	json_t *(*ask)(struct microagent *agent, struct error *err);

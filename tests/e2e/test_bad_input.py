@@ -151,22 +151,3 @@ def test_exec_on_what_is_not_there(host):
     host("create", "w", *SMALL, check=0)
     assert "start" in refused(host, "exec", "w", "--", "true", code=125)
     host("delete", "w", check=0)
-
-
-def test_doctor_and_host(host):
-    doctor = host("doctor")
-    for word in ("accelerator", "confinement", "kernel", "image"):
-        assert word in doctor.stdout.lower()
-    facts = host.json("doctor")
-    assert facts["verdict"] in ("ok", "degraded")
-    assert host.json("host")["host"]["backend"] == "qemu"
-    version = host("version", check=0).stdout
-    assert version.startswith("microagent ")
-
-
-def test_doctor_names_what_is_missing(host):
-    env = {"MICROAGENT_CACHE_DIR": str(host.base / "cache"), "MICROAGENT_QEMU": "/nonexistent/qemu"}
-    doctor = host("doctor", env=env)
-    assert doctor.returncode == 1
-    for word in ("qemu-system-x86", "microagent kernel install", "microagent image build busybox"):
-        assert word in doctor.stdout

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the files of `doctor`: one check is one function, which looks and says what mends it. */
+#ifndef API_DOCTOR_H
+#define API_DOCTOR_H
+
+#include <stdbool.h>
+
+#include "api/api.h"
+
+enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_FAILED, VERDICT_COUNT };
+
+struct finding {
+	enum verdict verdict;
+	char detail[768];
+	char remedy[512]; /* "" when there is nothing to be mended */
+};
+
+void finding_detail(struct finding *out, enum verdict verdict, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void finding_remedy(struct finding *out, const char *remedy);
+
+/* host: the supervisor's host block, or {"error"} when it could not be had. */
+typedef void check_fn(const struct microagent *agent, const json_t *host, struct finding *out);
+
+bool doctor_in_path(const char *program);
+
+/* ---- doctor_files.c: what lies in the cache and in the state directory ------------------------- */
+
+check_fn doctor_kernel, doctor_guest_agent, doctor_image, doctor_import, doctor_state,
+	doctor_session_disks;
+
+#endif

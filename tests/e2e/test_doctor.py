@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""`microagent doctor` says what this host can do, and what mends what it cannot."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from conftest import default_kernel, image
+
+SMALL = ("--memory", 256, "--cpus", 1)
+OTHER_AGENT = "is not of this build: `microagent kernel refresh` puts the present one in"
+
+
+def row(host, name, **kw):
+    return next(check for check in host.json("doctor", **kw)["checks"] if check["name"] == name)
+
+
+def test_doctor_and_host(host):
+    doctor = host("doctor")
+    for word in ("accelerator", "confinement", "kernel", "image"):
+        assert word in doctor.stdout.lower()
+    facts = host.json("doctor")
+    assert facts["verdict"] in ("ok", "degraded")
+    assert host.json("host")["host"]["backend"] == "qemu"
+    version = host("version", check=0).stdout
+    assert version.startswith("microagent ")
+
+
+def test_doctor_names_what_is_missing(host):
+    env = {"MICROAGENT_CACHE_DIR": str(host.base / "cache"), "MICROAGENT_QEMU": "/nonexistent/qemu"}
+    doctor = host("doctor", env=env)
+    assert doctor.returncode == 1
+    for word in ("qemu-system-x86", "microagent kernel install", "microagent image build busybox"):
+        assert word in doctor.stdout
+
+
+def test_a_missing_skopeo_is_named_with_its_package(host):
+    tools = host.base / "tools"
+    tools.mkdir()
+    for name in ("qemu-system-x86_64", "bwrap", "passt"):
+        (tools / name).symlink_to(shutil.which(name))
+    assert row(host, "image import") == {"name": "image import", "status": "ok", "detail": "skopeo"}
+    found = row(host, "image import", env={"PATH": str(tools)})
+    assert found["status"] == "degraded" and "`image import`" in found["detail"]
+    assert found["remedy"] == "sudo apt-get install skopeo"
+
+
+def test_the_way_of_cloning_is_tried_where_sessions_will_be(host):
+    """Also where the state directory is not made yet; nothing is left of the trial."""
+    found = row(host, "session disks")
+    assert found["status"] == "ok" and found["detail"].split(":")[0] in ("reflink", "overlay")
+    deep = host.base / "not" / "made" / "yet"
+    assert row(host, "session disks", env={"MICROAGENT_STATE_DIR": str(deep)}) == found
+    assert not deep.parent.parent.exists()
+    # A file system without reflinks, and one that takes no files.
+    found = row(host, "session disks", env={"MICROAGENT_STATE_DIR": "/dev/shm/not-made"})
+    assert found["detail"].startswith("overlay: a layer over")
+    found = row(host, "session disks", env={"MICROAGENT_STATE_DIR": "/proc/not-made"})
+    assert found["status"] == "degraded" and "cannot be tried" in found["detail"]
+
+
+@pytest.fixture
+def other_agent(host):
+    """A cache whose kernel has the agent of another build."""
+    cache, kernel = host.base / "cache", default_kernel(host)
+    (cache / "kernels").mkdir(parents=True)
+    (cache / "images").symlink_to(os.path.dirname(image(host, "busybox")["path"]))
+    for end in ("", ".initrd", ".json"):
+        shutil.copy(kernel["path"] + end, cache / "kernels")
+    if os.path.exists(kernel["path"] + ".modules"):
+        shutil.copy(kernel["path"] + ".modules", cache / "kernels")
+    path = cache / "kernels" / f"{kernel['name']}.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "initSha256": "0" * 64}))
+    host.env["MICROAGENT_CACHE_DIR"] = str(cache)
+    return cache
+
+
+def test_an_initrd_with_another_agent_is_told(host, other_agent):
+    """By doctor and at every making of a machine; what it was told to do ends it."""
+    found = row(host, "guest agent")
+    assert found["status"] == "degraded" and default_kernel(host)["name"] in found["detail"]
+    assert found["remedy"] == "microagent kernel refresh"
+    warnings = {
+        "create": host("create", "w", *SMALL, check=0).stderr,
+        "run": host("run", *SMALL, "--", "true", check=0).stderr,
+        "base": host("base", "create", "web", check=0).stderr,
+        "session": host("session", "create", "--base", "web", "--network", "isolated", check=0).stderr,
+    }
+    for what, said in warnings.items():
+        assert [line.count(OTHER_AGENT) for line in said.splitlines()].count(1) == 1, (what, said)
+    answer = host("--json", "create", "v", *SMALL, check=0)
+    assert OTHER_AGENT in [json.loads(line)["warning"] for line in answer.stderr.splitlines()][0]
+    # Nor is a kernel of the user's any business of the cache's.
+    own = host.base / "own"
+    for end in ("", ".initrd"):
+        shutil.copy(default_kernel(host)["path"] + end, f"{own}{end}")
+    assert OTHER_AGENT not in host("create", "u", *SMALL, "--kernel", own, check=0).stderr
+    session = host.json("session", "list")["sessions"][0]["name"]
+    for words in (("session", "destroy", session), ("base", "delete", "web-v1"), ("delete", "w"), ("delete", "v"), ("delete", "u")):
+        host(*words, check=0)
+
+    host("kernel", "refresh", check=0)
+    assert row(host, "guest agent")["status"] == "ok"
+    assert OTHER_AGENT not in host("create", "w", *SMALL, check=0).stderr
+    host("delete", "w", check=0)
+
+
+def test_without_a_kernel_there_is_no_agent(host):
+    found = row(host, "guest agent", env={"MICROAGENT_CACHE_DIR": str(host.base / "none")}, check=1)
+    assert (found["status"], found["detail"]) == ("ok", "comes with the kernel")
