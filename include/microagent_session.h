@@ -247,15 +247,16 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 int microagent_audit_read(struct microagent *agent, const char *word,
 			  int (*fn)(void *data, const char *line, size_t len, struct error *err),
 			  void *data, struct error *err);
-/* The same for telemetry.jsonl (schema/audit-telemetry.json), the guest's word, which goes with the session.
+/* The same for telemetry.jsonl (schema/audit-telemetry.json), the guest's word, of a destroyed session too.
  * ERR_NOT_FOUND where there is no such session, or where it has told nothing. */
 int microagent_audit_telemetry(struct microagent *agent, const char *word,
 			       int (*fn)(void *data, const char *line, size_t len,
 					 struct error *err),
 			       void *data, struct error *err);
 /* Whether the log is as it was written: {"ok","verdict":"open"|"closed"|"torn"|"broken","lines",
- * "badLine"?,"why"?,...} (schema/cli-audit-verify.json). ok: open or closed. A bad log is an answer, not
- * an error. */
+ * "badLine"?,"why"?,...,"telemetry":{"verdict":"none"|"whole"|"altered"|"missing",...}}
+ * (schema/cli-audit-verify.json). ok: open or closed, and telemetry.jsonl is what the log has the digests of.
+ * A bad log is an answer, not an error. */
 json_t *microagent_audit_verify(struct microagent *agent, const char *word, struct error *err);
 /* {"audits":[{"session","where":"session"|"archive","path","bytes"}]}, by session. */
 json_t *microagent_audit_list(struct microagent *agent, struct error *err);

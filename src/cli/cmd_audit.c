@@ -96,6 +96,23 @@ static json_int_t number_of(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
+static void print_telemetry(const json_t *telemetry)
+{
+	const char *verdict = text_of(telemetry, "verdict");
+	long long bytes = number_of(telemetry, "bytes");
+	long long confirmed = number_of(telemetry, "confirmedBytes");
+
+	if (strcmp(verdict, "altered") == 0 || strcmp(verdict, "missing") == 0)
+		printf("telemetry.jsonl is %s: it is not what line %lld has the digest of\n",
+		       verdict, (long long)number_of(telemetry, "line"));
+	else if (bytes > confirmed)
+		printf("telemetry.jsonl is whole as far as the log has its digest, and has %lld "
+		       "bytes behind that\n",
+		       bytes - confirmed);
+	else if (bytes > 0)
+		printf("telemetry.jsonl is whole\n");
+}
+
 static void print_verdict(const json_t *answer)
 {
 	const char *verdict = text_of(answer, "verdict");
@@ -112,6 +129,7 @@ static void print_verdict(const json_t *answer)
 	if (number_of(answer, "clockSetBack") > 0)
 		printf("the host's clock was set back %lld times\n",
 		       (long long)number_of(answer, "clockSetBack"));
+	print_telemetry(json_object_get(answer, "telemetry"));
 }
 
 static int run_verify(struct cli *cli, const void *values, const struct cli_words *args,

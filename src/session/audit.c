@@ -96,9 +96,23 @@ int microagent_audit_read(struct microagent *agent, const char *word,
 	return audit_each_line(found.fd, fn, data, err);
 }
 
-static json_t *report_json(const struct found_log *found, const struct audit_report *report)
+static json_t *telemetry_json(const struct audit_telemetry *telemetry)
 {
-	bool ok = report->verdict == AUDIT_OPEN || report->verdict == AUDIT_CLOSED;
+	json_t *object = json_pack(
+		"{s:s, s:I, s:I}", "verdict", audit_telemetry_names[telemetry->verdict], "bytes",
+		(json_int_t)telemetry->bytes, "confirmedBytes", (json_int_t)telemetry->confirmed);
+
+	if (telemetry->line)
+		json_object_set_new(object, "line", json_integer((json_int_t)telemetry->line));
+	return object;
+}
+
+static json_t *report_json(const struct found_log *found, const struct audit_report *report,
+			   const struct audit_telemetry *telemetry)
+{
+	bool ok = (report->verdict == AUDIT_OPEN || report->verdict == AUDIT_CLOSED) &&
+		  telemetry->verdict != AUDIT_TELEMETRY_ALTERED &&
+		  telemetry->verdict != AUDIT_TELEMETRY_MISSING;
 	json_t *answer =
 		json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "ok", ok, "session",
 			  found->name, "where", found->where, "path", found->path, "verdict",
@@ -113,7 +127,19 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 	}
 	if (*report->head)
 		json_object_set_new(answer, "head", json_string(report->head));
+	json_object_set_new(answer, "telemetry", telemetry_json(telemetry));
 	return answer;
+}
+
+/* Beside the log. One that is being destroyed has moved since the log was opened, and is not altered. */
+static int verify_telemetry(const struct microagent *agent, const struct found_log *found,
+			    struct audit_telemetry *out, struct error *err)
+{
+	autoclose int fd = -1;
+
+	if (session_telemetry_open(agent, found->name, &fd, err) < 0)
+		return -1;
+	return audit_verify_telemetry(found->fd, fd, out, err);
 }
 
 json_t *microagent_audit_verify(struct microagent *agent, const char *word, struct error *err)
@@ -121,6 +147,7 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	auto_found struct found_log found = {.fd = -1};
 	struct audit_heads heads = {0};
 	struct audit_report report = {0};
+	struct audit_telemetry telemetry = {0};
 	json_t *answer = NULL;
 	int status;
 
@@ -131,10 +158,12 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	status = find_log(agent, word, &found, err);
 	if (status == 0)
 		status = audit_verify(found.fd, found.name, &heads, &report, err);
+	if (status == 0)
+		status = verify_telemetry(agent, &found, &telemetry, err);
 	audit_heads_free(&heads);
 	if (status < 0)
 		return NULL;
-	answer = report_json(&found, &report);
+	answer = report_json(&found, &report, &telemetry);
 	if (!answer)
 		error_errno(err, ENOMEM, "audit");
 	return answer;

@@ -116,6 +116,12 @@ int session_share_record(json_t *record, const json_t *config, struct error *err
 /* {path, mountpoint, mode}, what people are told of a share; a new reference. */
 json_t *session_share_told(const json_t *share);
 
+/* ---- telemetry.c ------------------------------------------------------------------------------ */
+
+/* *fd: of the session's telemetry.jsonl, where it is or in the archive; -1: it has none. */
+int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
+			   struct error *err);
+
 /* A session's record in its directory; ERR_NOT_FOUND without one. */
 json_t *session_record_read(const struct workspace *ws, struct error *err);
 

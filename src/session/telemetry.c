@@ -8,28 +8,45 @@
 #include "session/session.h"
 #include "store/audit.h"
 
+static int open_below(const struct microagent *agent, const char *place, const char *name,
+		      const char *suffix, int *fd, struct error *err)
+{
+	autofree char *path = NULL;
+
+	if (asprintf(&path, "%s/%s/%s%s/" AUDIT_TELEMETRY, agent->state_path, place, name, suffix) <
+	    0) {
+		path = NULL;
+		return error_errno(err, ENOMEM, "telemetry");
+	}
+	*fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return *fd >= 0 || errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
+}
+
+/* One that is destroyed is in the archive before its directory goes. */
+int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
+			   struct error *err)
+{
+	if (open_below(agent, SESSIONS_DIR, name, SESSION_SUFFIX, fd, err) < 0)
+		return -1;
+	return *fd >= 0 ? 0 : open_below(agent, ARCHIVE_DIR, name, "", fd, err);
+}
+
 int microagent_audit_telemetry(struct microagent *agent, const char *word,
 			       int (*fn)(void *data, const char *line, size_t len,
 					 struct error *err),
 			       void *data, struct error *err)
 {
 	char name[SESSION_NAME_ROOM];
-	autofree char *path = NULL;
 	autoclose int fd = -1;
 
-	if (session_name_parse(word, name, err) < 0)
+	if (session_name_parse(word, name, err) < 0 ||
+	    session_telemetry_open(agent, name, &fd, err) < 0)
 		return -1;
-	if (asprintf(&path, "%s/" SESSIONS_DIR "/%s" SESSION_SUFFIX "/telemetry.jsonl",
-		     agent->state_path, name) < 0)
-		return error_errno(err, ENOMEM, "telemetry");
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT)
+	if (fd < 0)
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"there is no telemetry of session %s: it is gone, or nothing has run "
-			"in it (`microagent session list`)",
+			"there is no telemetry of session %s: there is no such session, or nothing "
+			"has run in it (`microagent audit list`)",
 			name);
-	if (fd < 0)
-		return error_errno(err, errno, "%s", path);
 	return audit_each_line(fd, fn, data, err);
 }

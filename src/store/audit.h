@@ -121,6 +121,24 @@ void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed one */
 int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		 struct audit_report *out, struct error *err);
 
+enum audit_telemetry_verdict {
+	AUDIT_TELEMETRY_NONE, /* nothing was ever told, and there is no file */
+	AUDIT_TELEMETRY_WHOLE,
+	AUDIT_TELEMETRY_ALTERED,
+	AUDIT_TELEMETRY_MISSING
+};
+extern const char *const audit_telemetry_names[]; /* "none", ... */
+
+struct audit_telemetry {
+	enum audit_telemetry_verdict verdict;
+	uint64_t bytes;	    /* of the file */
+	uint64_t confirmed; /* of them those that the log has a digest of, which is right */
+	uint64_t line; /* of the log, the first whose digest is not that of the file; 0: none */
+};
+/* Compares telemetry.jsonl (fd; -1: there is none) with what the log says of it. That it is altered or
+ * missing is an answer. What was told since the last digest is confirmed by none. */
+int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct error *err);
+
 /* line: len bytes with its newline, or without where it is cut short. -1 ends the reading. */
 typedef int audit_line_fn(void *data, const char *line, size_t len, struct error *err);
 /* Lines longer than LIMIT_AUDIT_LINE_BYTES are handed over in parts of that size. */

@@ -275,7 +275,30 @@ def test_telemetry_and_a_guest_that_says_too_much(place):
                + sum(g["data"]["lost"] for g in events(place, guest.name, "audit.gap")) == 100, "all of them, listed or counted")
     assert verdict(place, guest.name)["lost"] >= 50
     destroy(place, guest.name)
-    assert verdict(place, guest.name)["verdict"] == "closed"
+    assert place("--json", "audit", "telemetry", guest.name, check=0).stdout.count("\n") == 2
+    telemetry_is_vouched_for(place, guest.name)
+
+
+def telemetry_is_vouched_for(place, name):
+    """What the archive keeps of the guest's word is what the log has the digests of."""
+    file = archive(place, name) / "telemetry.jsonl"
+    whole = file.read_bytes()
+    line = events(place, name, "telemetry.digest")[0]["seq"]
+    for altered, what, confirmed in ((whole, "whole", len(whole)), (whole + b"{}\n", "whole", len(whole)),
+                                     (whole.replace(b"true", b"fals"), "altered", 0), (whole[:-1], "altered", 0),
+                                     (b"", "altered", 0), (None, "missing", 0)):
+        file.unlink(missing_ok=True)
+        if altered is not None:
+            file.write_bytes(altered)
+        answer = json.loads(place("--json", "audit", "verify", name, check=0 if what == "whole" else 1).stdout)
+        schema_check.validate("cli-audit-verify", answer)
+        assert answer["verdict"] == "closed" and answer["ok"] == (what == "whole")
+        assert answer["telemetry"] == {"verdict": what, "bytes": len(altered or b""), "confirmedBytes": confirmed,
+                                       **({} if what == "whole" else {"line": line})}
+        said = place("audit", "verify", name).stdout
+        assert ("telemetry.jsonl is whole" if what == "whole" else
+                f"telemetry.jsonl is {what}: it is not what line {line} has the digest of") in said
+        assert ("has 3 bytes behind that" in said) == (altered == whole + b"{}\n")
 
 
 @pytest.mark.parametrize("data, size", [

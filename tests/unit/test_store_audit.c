@@ -2,6 +2,7 @@
 /* The audit log: written, gone on with after a crash, altered in every way, and what is said of it. */
 #include "store_fixture.h"
 
+#include <sha256.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -339,6 +340,60 @@ static void without_room(void **state)
 	audit_release(&audit);
 }
 
+static void tell_digest(struct fixture *f, const char *text)
+{
+	SHA2_CTX sha;
+	char hex[SHA256_DIGEST_STRING_LENGTH];
+
+	SHA256Init(&sha);
+	SHA256Update(&sha, (const uint8_t *)text, strlen(text));
+	json_auto_t *data = json_pack("{s:I, s:s}", "bytes", (json_int_t)strlen(text), "sha256",
+				      SHA256End(&sha, hex));
+	const struct audit_event event = {
+		.subsystem = "telemetry", .event = "telemetry.digest", .data = data};
+	assert_int_equal(audit_note(&f->ws, &event, NULL), 0);
+}
+
+static void expect_telemetry(struct fixture *f, const char *text,
+			     enum audit_telemetry_verdict verdict, uint64_t confirmed,
+			     uint64_t line)
+{
+	struct audit_telemetry found;
+	struct error err = {0};
+	autoclose int log = open(at(f, LOG), O_RDONLY | O_CLOEXEC);
+
+	if (text)
+		put_file(f, "agent-1/" AUDIT_TELEMETRY, text);
+	autoclose int fd =
+		text ? open(at(f, "agent-1/" AUDIT_TELEMETRY), O_RDONLY | O_CLOEXEC) : -1;
+	assert_int_equal(audit_verify_telemetry(log, fd, &found, &err), 0);
+	assert_string_equal(audit_telemetry_names[found.verdict], audit_telemetry_names[verdict]);
+	assert_int_equal(found.confirmed, confirmed);
+	assert_int_equal(found.line, line);
+	assert_int_equal(found.bytes, text ? strlen(text) : 0);
+}
+
+/* Lines 6, 7 and 8 of the log have digests. */
+static void telemetry(void **state)
+{
+	struct fixture *f = *state;
+
+	begin(f);
+	expect_telemetry(f, NULL, AUDIT_TELEMETRY_NONE, 0, 0);
+	tell_digest(f, ""); /* all of it was dropped */
+	expect_telemetry(f, NULL, AUDIT_TELEMETRY_NONE, 0, 0);
+	tell_digest(f, "one\n");
+	tell_digest(f, "one\ntwo\n");
+	expect_telemetry(f, "one\ntwo\n", AUDIT_TELEMETRY_WHOLE, 8, 0);
+	expect_telemetry(f, "one\ntwo\nthree\n", AUDIT_TELEMETRY_WHOLE, 8, 0);
+	expect_telemetry(f, "one\nTwo\n", AUDIT_TELEMETRY_ALTERED, 4, 8);
+	expect_telemetry(f, "One\ntwo\n", AUDIT_TELEMETRY_ALTERED, 0, 7);
+	expect_telemetry(f, "one\n", AUDIT_TELEMETRY_ALTERED, 4, 8);
+	expect_telemetry(f, NULL, AUDIT_TELEMETRY_MISSING, 0, 7);
+	tell_digest(f, "one\n"); /* it has become shorter */
+	expect_telemetry(f, "one\ntwo\n", AUDIT_TELEMETRY_ALTERED, 8, 9);
+}
+
 static const char *archive_of(struct fixture *f, const char *name)
 {
 	static char path[256];
@@ -436,6 +491,7 @@ int main(void)
 		store_test(the_clock_is_set_back),
 		store_test(a_long_line_loses_its_data),
 		store_test(without_room),
+		store_test(telemetry),
 		store_test(archived),
 		store_test(an_archive_of_another),
 		store_test(links_in_a_bundle),

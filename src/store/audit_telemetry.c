@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * telemetry.jsonl beside an audit log: each `telemetry.digest` of the log has the length that the file had
+ * then and the SHA-256 of those bytes. All of them are compared in one reading of the file.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "store/audit_line.h"
+
+#define EVENT "telemetry.digest"
+
+const char *const audit_telemetry_names[] = {[AUDIT_TELEMETRY_NONE] = "none",
+					     [AUDIT_TELEMETRY_WHOLE] = "whole",
+					     [AUDIT_TELEMETRY_ALTERED] = "altered",
+					     [AUDIT_TELEMETRY_MISSING] = "missing"};
+
+/* What a line says of the file. */
+struct mark {
+	uint64_t line, bytes;
+	uint8_t digest[AUDIT_DIGEST];
+};
+
+struct marks {
+	struct mark *items;
+	size_t count, room;
+	uint64_t line;
+	bool within; /* a long line, of which a part has been read */
+};
+
+static int add(struct marks *marks, const struct mark *mark, struct error *err)
+{
+	if (marks->count == marks->room) {
+		size_t room = marks->room ? 2 * marks->room : 16;
+		struct mark *grown = reallocarray(marks->items, room, sizeof(*grown));
+
+		if (!grown)
+			return error_errno(err, ENOMEM, AUDIT_LOG);
+		marks->items = grown;
+		marks->room = room;
+	}
+	marks->items[marks->count++] = *mark;
+	return 0;
+}
+
+/* What is no such line is passed over: whether the log is whole is said by audit_verify(). */
+static int take_line(void *data, const char *text, size_t len, struct error *err)
+{
+	struct marks *marks = data;
+	bool whole = !marks->within && text[len - 1] == '\n';
+	json_auto_t *object = NULL;
+	struct audit_line line = {0};
+	const char *sha256 = NULL;
+	struct mark mark = {0};
+	int64_t bytes = 0;
+
+	marks->line += !marks->within;
+	marks->within = text[len - 1] != '\n';
+	if (!whole || !memmem(text, len, EVENT, strlen(EVENT)))
+		return 0;
+	object = json_load_strict(text, len, NULL);
+	if (!object || audit_line_read(object, &line, NULL) < 0 || strcmp(line.event, EVENT) != 0 ||
+	    json_get_int(line.data, "", "bytes", JSON_REQUIRED, 0, INT64_MAX, &bytes, NULL) < 0 ||
+	    json_get_string(line.data, "", "sha256", JSON_REQUIRED, &sha256, NULL) < 0 ||
+	    !audit_unhex(sha256, mark.digest))
+		return 0;
+	mark.line = marks->line;
+	mark.bytes = (uint64_t)bytes;
+	return add(marks, &mark, err);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------ */
+
+struct reading {
+	int fd;
+	uint64_t at;
+	SHA2_CTX sha;
+};
+
+/* 1: the file ends before. */
+static int read_to(struct reading *reading, uint64_t end, struct error *err)
+{
+	uint8_t chunk[16384];
+
+	while (reading->at < end) {
+		uint64_t rest = end - reading->at;
+		ssize_t n = pread(reading->fd, chunk, rest < sizeof(chunk) ? rest : sizeof(chunk),
+				  (off_t)reading->at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0 ? 1 : error_errno(err, errno, AUDIT_TELEMETRY);
+		SHA256Update(&reading->sha, chunk, (size_t)n);
+		reading->at += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* 1: it is not what the mark says. A file that has become shorter has been altered. */
+static int compare(struct reading *reading, const struct mark *mark, struct error *err)
+{
+	uint8_t digest[AUDIT_DIGEST];
+	SHA2_CTX sha;
+	int status = mark->bytes < reading->at ? 1 : read_to(reading, mark->bytes, err);
+
+	if (status != 0)
+		return status;
+	sha = reading->sha;
+	SHA256Final(digest, &sha);
+	return memcmp(digest, mark->digest, sizeof(digest)) != 0;
+}
+
+static int compare_all(const struct marks *marks, int fd, struct audit_telemetry *out,
+		       struct error *err)
+{
+	struct reading reading = {.fd = fd};
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, AUDIT_TELEMETRY);
+	SHA256Init(&reading.sha);
+	out->verdict = S_ISREG(st.st_mode) ? AUDIT_TELEMETRY_WHOLE : AUDIT_TELEMETRY_ALTERED;
+	for (size_t i = 0; i < marks->count && out->verdict == AUDIT_TELEMETRY_WHOLE; i++) {
+		int status = compare(&reading, &marks->items[i], err);
+
+		if (status < 0)
+			return -1;
+		if (status > 0) {
+			out->verdict = AUDIT_TELEMETRY_ALTERED;
+			out->line = marks->items[i].line;
+		} else {
+			out->confirmed = reading.at;
+		}
+	}
+	out->bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int judge(const struct marks *marks, int fd, struct audit_telemetry *out, struct error *err)
+{
+	if (fd >= 0)
+		return compare_all(marks, fd, out, err);
+	/* All that was told may have been dropped: then there was never a file. */
+	for (size_t i = 0; i < marks->count && !out->line; i++)
+		if (marks->items[i].bytes > 0)
+			out->line = marks->items[i].line;
+	out->verdict = out->line ? AUDIT_TELEMETRY_MISSING : AUDIT_TELEMETRY_NONE;
+	return 0;
+}
+
+int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct error *err)
+{
+	struct audit_telemetry found = {0};
+	struct marks marks = {0};
+	int status = audit_each_line(log, take_line, &marks, err);
+
+	if (status == 0)
+		status = judge(&marks, fd, &found, err);
+	free(marks.items);
+	if (status == 0)
+		*out = found;
+	return status;
+}
