@@ -9,6 +9,9 @@
 #include "cli/guest.h"
 #include "microagent_session.h"
 
+/* Of the longest name of an event. */
+#define EVENT_WIDTH 20
+
 /* --- show --------------------------------------------------------------------------------------- */
 
 static const char *text_of(const json_t *object, const char *key)
@@ -18,10 +21,24 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "?";
 }
 
-/* A text as it is, anything else as JSON. */
+/* Could not be taken for the end of the value, or for another field. */
+static bool is_plain(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len == 0 || text[0] == ' ' || text[len - 1] == ' ')
+		return false;
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == '"' || *c == '\\' ||
+		    (*c == ' ' && c[1] == ' '))
+			return false;
+	return true;
+}
+
+/* A plain text as it is, anything else as JSON. */
 static void print_value(const json_t *value)
 {
-	if (json_is_string(value)) {
+	if (json_is_string(value) && is_plain(json_string_value(value))) {
 		cli_print_safe(stdout, json_string_value(value));
 	} else {
 		autofree char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -30,15 +47,37 @@ static void print_value(const json_t *value)
 	}
 }
 
+/* Who can write the log can write anything into it. */
+static void print_padded(const char *text, int width)
+{
+	cli_print_safe(stdout, text);
+	printf("%*s", (int)strlen(text) < width ? width - (int)strlen(text) : 0, "");
+}
+
+/* Eight columns, whatever colour they have. */
+static void print_severity(const char *severity)
+{
+	bool alarm = strcmp(severity, "CRITICAL") == 0;
+
+	if ((alarm || strcmp(severity, "WARNING") == 0) && cli_colour(stdout))
+		printf("\033[%dm%s\033[0m%*s", alarm ? 31 : 33, severity, 8 - (int)strlen(severity),
+		       "");
+	else
+		print_padded(severity, 8);
+}
+
 static void print_text(const json_t *line)
 {
-	int width =
-		json_object_size(json_object_get(line, "data")) ? 18 : 0; /* no blanks behind it */
+	int width = json_object_size(json_object_get(line, "data")) ? EVENT_WIDTH
+								    : 0; /* no blanks behind it */
 	const char *key;
 	json_t *value;
 
 	cli_print_safe(stdout, text_of(line, "ts"));
-	printf("  %-8.8s  %-*.64s", text_of(line, "severity"), width, text_of(line, "event"));
+	printf("  ");
+	print_severity(text_of(line, "severity"));
+	printf("  ");
+	print_padded(text_of(line, "event"), width);
 	json_object_foreach(json_object_get(line, "data"), key, value)
 	{
 		fputs("  ", stdout);
@@ -51,12 +90,13 @@ static void print_text(const json_t *line)
 
 static void print_damaged(const char *line, size_t len)
 {
-	autofree char *text = strndup(line, len < 200 ? len : 200);
+	json_auto_t *text = NULL;
 
-	if (text && len > 0 && text[strlen(text) - 1] == '\n')
-		text[strlen(text) - 1] = '\0';
-	printf("%-24s  %-8s  %-18s  ", "-", "-", "not a line of it");
-	cli_print_safe(stdout, text ? text : "");
+	if (len > 0 && line[len - 1] == '\n')
+		len--;
+	text = json_string_lossy(line, len < 200 ? len : 200);
+	printf("%-24s  %-8s  %-*s  ", "-", "-", EVENT_WIDTH, "not a line of it");
+	cli_print_safe(stdout, text ? json_string_value(text) : "");
 	putchar('\n');
 }
 
@@ -118,9 +158,10 @@ static void print_verdict(const json_t *answer)
 	const char *verdict = text_of(answer, "verdict");
 
 	printf("%s: %s", text_of(answer, "session"), verdict);
-	if (json_object_get(answer, "badLine"))
-		printf(": line %lld: %s", (long long)number_of(answer, "badLine"),
-		       text_of(answer, "why"));
+	if (json_object_get(answer, "badLine")) {
+		printf(": line %lld: ", (long long)number_of(answer, "badLine"));
+		cli_print_safe(stdout, text_of(answer, "why"));
+	}
 	printf("; %lld lines are whole, %lld of them confirmed by the security log\n",
 	       (long long)number_of(answer, "lines"), (long long)number_of(answer, "confirmed"));
 	if (number_of(answer, "lost") > 0)

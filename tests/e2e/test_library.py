@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import BUILD, ROOT, ended
+from test_audit import events, verdict
 
 SANITIZE = ["-fsanitize=address,undefined"] if os.environ.get("SANITIZE") else []
 SOURCES = Path(__file__).parent / "library"
@@ -144,6 +145,11 @@ def test_the_session_example(compiler, host, kind):
     code, out, err = run(program, "web", "echo one; echo two >&2; exit 7", env=env)
     assert (code, out) == (7, "one\n"), err
     assert re.fullmatch(r"session-\S+Z-[0-9a-f]{4}: Linux \S+\ntwo\n", err), err
+    name = err.split(":")[0]
+    assert [line["data"]["argv"] for line in events(host, name, "exec.started")] == [
+        ["sh", "-c", "uname -sr"], ["sh", "-c", "echo one; echo two >&2; exit 7"]]
+    assert [line["data"]["code"] for line in events(host, name, "exec.finished")] == [0, 7]
+    assert verdict(host, name)["verdict"] == "closed"
     assert host.json("session", "list") == {"sessions": []}
     host("base", "delete", "web-v1", check=0)
 

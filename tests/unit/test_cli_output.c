@@ -44,6 +44,23 @@ static void test_columns_line_up(void **state)
 	cli_table_free(&table);
 }
 
+/* Not those of ASCII alone: U+009B begins what ESC [ begins, U+202E writes backwards. */
+static void test_control_characters_of_more_bytes(void **state)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	assert_non_null(out);
+	cli_print_safe(out,
+		       "a\xc2\x9b"
+		       "31m\xe2\x80\xae\xe2\x81\xa6 caf\xc3\xa9 \xe2\x82\xac\xe2\x80\x93 \xc2");
+	fclose(out);
+	assert_string_equal(text, "a?31m?? caf\xc3\xa9 \xe2\x82\xac\xe2\x80\x93 \xc2");
+	free(text);
+}
+
 static void test_control_bytes_are_shown_as_marks(void **state)
 {
 	static const char *const heads[] = {"A"};
@@ -120,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_columns_line_up),
 		cmocka_unit_test(test_control_bytes_are_shown_as_marks),
+		cmocka_unit_test(test_control_characters_of_more_bytes),
 		cmocka_unit_test(test_many_rows),
 		cmocka_unit_test(test_no_colour_into_a_file),
 		cmocka_unit_test(test_progress_is_silent_without_a_terminal),
