@@ -99,8 +99,8 @@ static ssize_t read_block(int fd, off_t at, size_t want, bool regular, unsigned 
 }
 
 /* left bytes of a regular file from at on, or all of a stream. */
-static int hash_bytes(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool regular,
-		      unsigned char *block, struct error *err)
+static int hash_from(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool regular,
+		     unsigned char *block, struct error *err)
 {
 	while (left > 0) {
 		uint64_t hole = regular ? hole_at(fd, at, left) : 0;
@@ -119,6 +119,18 @@ static int hash_bytes(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool reg
 		left -= regular ? (uint64_t)n : 0;
 	}
 	return 0;
+}
+
+/* The descriptor's offset is its owner's, who may be another process. */
+static int hash_bytes(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool regular,
+		      unsigned char *block, struct error *err)
+{
+	off_t before = regular ? lseek(fd, 0, SEEK_CUR) : -1;
+	int result = hash_from(ctx, fd, at, left, regular, block, err);
+
+	if (before >= 0)
+		lseek(fd, before, SEEK_SET);
+	return result;
 }
 
 int digest_range(int fd, uint64_t at, uint64_t size, char out[DIGEST_TEXT], struct error *err)
