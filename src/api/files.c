@@ -353,6 +353,15 @@ json_t *listing_sorted(const json_t *entries, struct error *err)
 	return steal_ptr(&list);
 }
 
+json_t *listing_only(const json_t *entries, struct error *err)
+{
+	if (json_array_size(entries) != 1) {
+		error_set(err, ERR_IO, "bad listing from the guest");
+		return NULL;
+	}
+	return json_incref(json_array_get(entries, 0));
+}
+
 json_t *microagent_list_files(struct microagent *agent, const char *name, const char *path,
 			      const char *user, struct error *err)
 {
@@ -374,13 +383,7 @@ json_t *microagent_stat_file(struct microagent *agent, const char *name, const c
 {
 	json_auto_t *entries = ask_listing(agent, name, path, user, "stat", err);
 
-	if (!entries)
-		return NULL;
-	if (json_array_size(entries) != 1) {
-		error_set(err, ERR_IO, "bad listing from the guest");
-		return NULL;
-	}
-	return json_incref(json_array_get(entries, 0));
+	return entries ? listing_only(entries, err) : NULL;
 }
 
 /* --- artifacts ---------------------------------------------------------------------------------- */

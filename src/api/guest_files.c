@@ -82,9 +82,12 @@ static int conclude(struct ending *ending, int status, struct error *err)
 	return status;
 }
 
-int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
-			      const char *host_path, const struct microagent_copy *options,
-			      const struct microagent_run_limits *limits, struct error *err)
+typedef int copy_fn(struct microagent *agent, const char *name, const char *from, const char *to,
+		    const struct microagent_copy *options, struct error *err);
+
+static int copy(struct microagent_guest *guest, copy_fn *fn, const char *from, const char *to,
+		const struct microagent_copy *options, const struct microagent_run_limits *limits,
+		struct error *err)
 {
 	struct microagent agent = {.state_path = guest->existing.dir.path};
 	struct microagent_copy mine = options ? *options : (struct microagent_copy){0};
@@ -94,24 +97,21 @@ int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
 	if (exec_must_run(ws, err) < 0 || ending_open(&ending, limits, mine.cancel, err) < 0)
 		return -1;
 	mine.cancel = ending.any;
-	return conclude(&ending, microagent_copy_out(&agent, ws->id, path, host_path, &mine, err),
-			err);
+	return conclude(&ending, fn(&agent, ws->id, from, to, &mine, err), err);
+}
+
+int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
+			      const char *host_path, const struct microagent_copy *options,
+			      const struct microagent_run_limits *limits, struct error *err)
+{
+	return copy(guest, microagent_copy_out, path, host_path, options, limits, err);
 }
 
 int microagent_guest_copy_in(struct microagent_guest *guest, const char *host_path,
 			     const char *path, const struct microagent_copy *options,
 			     const struct microagent_run_limits *limits, struct error *err)
 {
-	struct microagent agent = {.state_path = guest->existing.dir.path};
-	struct microagent_copy mine = options ? *options : (struct microagent_copy){0};
-	const struct workspace *ws = &guest->existing.ws;
-	struct ending ending;
-
-	if (exec_must_run(ws, err) < 0 || ending_open(&ending, limits, mine.cancel, err) < 0)
-		return -1;
-	mine.cancel = ending.any;
-	return conclude(&ending, microagent_copy_in(&agent, ws->id, host_path, path, &mine, err),
-			err);
+	return copy(guest, microagent_copy_in, host_path, path, options, limits, err);
 }
 
 static json_t *ask(struct microagent_guest *guest, const char *verb, const char *path,
@@ -150,11 +150,5 @@ json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, 
 {
 	json_auto_t *entries = ask(guest, "stat", path, user, limits, err);
 
-	if (!entries)
-		return NULL;
-	if (json_array_size(entries) != 1) {
-		error_set(err, ERR_IO, "bad listing from the guest");
-		return NULL;
-	}
-	return json_incref(json_array_get(entries, 0));
+	return entries ? listing_only(entries, err) : NULL;
 }

@@ -25,6 +25,8 @@ int transfer_listing(const struct transfer *transfer, const char *verb, const ch
 		     json_t *entries, struct error *err);
 /* files.c: the entries by name, a new array. */
 json_t *listing_sorted(const json_t *entries, struct error *err);
+/* The entry of a listing of one file; a new reference. */
+json_t *listing_only(const json_t *entries, struct error *err);
 /* Freezes the file system that path of the guest is on for as long as work() takes. */
 int transfer_frozen(const struct transfer *transfer, const char *path,
 		    int (*work)(void *data, struct error *err), void *data, struct error *err);

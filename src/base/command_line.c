@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -83,6 +84,13 @@ int option_text(void *field, const char *value, struct error *err)
 {
 	(void)err;
 	*(const char **)field = value;
+	return 0;
+}
+
+int option_given(void *field, const char *value, struct error *err)
+{
+	(void)value, (void)err;
+	*(bool *)field = true;
 	return 0;
 }
 

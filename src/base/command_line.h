@@ -36,8 +36,9 @@ int command_line_number(const char *text, uint64_t min, uint64_t max, uint64_t *
 
 /* --- what rows take ----------------------------------------------------------------------------- */
 
-int option_fd(void *field, const char *value, struct error *err);   /* int */
-int option_text(void *field, const char *value, struct error *err); /* const char * */
+int option_fd(void *field, const char *value, struct error *err);    /* int */
+int option_text(void *field, const char *value, struct error *err);  /* const char * */
+int option_given(void *field, const char *value, struct error *err); /* bool; takes no value */
 int option_ignore(void *field, const char *value,
 		  struct error *err); /* for people who look at ps */
 /* struct isolate_identity: its user, its group. */

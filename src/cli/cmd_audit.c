@@ -224,19 +224,11 @@ static int print_list(const json_t *audits, struct error *err)
 static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)
 {
-	struct microagent *agent = guest_open(cli, NULL, err);
-	json_auto_t *answer = NULL;
+	const struct guest_list list = {microagent_audit_list, "audits", print_list};
 
 	(void)values;
 	(void)args;
-	if (!agent)
-		return -1;
-	answer = microagent_audit_list(agent, err);
-	microagent_close(agent);
-	if (!answer)
-		return -1;
-	return cli->json ? cli_print_json(answer, err)
-			 : print_list(json_object_get(answer, "audits"), err);
+	return guest_print_list(cli, &list, err);
 }
 
 static const struct cli_command audit_show = {

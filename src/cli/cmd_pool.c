@@ -101,19 +101,11 @@ static int print_status(const json_t *pools, struct error *err)
 static int run_status(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
-	struct microagent *agent = guest_open(cli, NULL, err);
-	json_auto_t *answer = NULL;
+	const struct guest_list list = {microagent_pool_status, "pools", print_status};
 
 	(void)values;
 	(void)args;
-	if (!agent)
-		return -1;
-	answer = microagent_pool_status(agent, err);
-	microagent_close(agent);
-	if (!answer)
-		return -1;
-	return cli->json ? cli_print_json(answer, err)
-			 : print_status(json_object_get(answer, "pools"), err);
+	return guest_print_list(cli, &list, err);
 }
 
 /* --- drain ---------------------------------------------------------------------------------------- */

@@ -83,17 +83,13 @@ static int serve(const struct settings *s, struct error *err)
 
 static int act(const struct settings *s, struct error *err)
 {
-	switch (s->action) {
-	case SETTINGS_HELP:
+	if (s->help)
 		settings_help();
-		return 0;
-	case SETTINGS_VERSION:
+	else if (s->version)
 		puts(PROGRAM " " MICROAGENT_VERSION);
-		return 0;
-	case SETTINGS_SERVE:
+	else
 		return serve(s, err);
-	}
-	return error_set(err, ERR_INTERNAL, "no action");
+	return 0;
 }
 
 int main(int argc, char **argv)

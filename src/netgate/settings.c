@@ -80,20 +80,6 @@ static int add_allow(void *field, const char *value, struct error *err)
 	return 0;
 }
 
-static int set_help(void *field, const char *value, struct error *err)
-{
-	(void)value, (void)err;
-	*(enum settings_action *)field = SETTINGS_HELP;
-	return 0;
-}
-
-static int set_version(void *field, const char *value, struct error *err)
-{
-	(void)value, (void)err;
-	*(enum settings_action *)field = SETTINGS_VERSION;
-	return 0;
-}
-
 #define AT(field) offsetof(struct settings, field)
 
 static const struct option_row rows[] = {
@@ -110,8 +96,8 @@ static const struct option_row rows[] = {
 	{"gid", "N", option_gid, AT(identity), "become this group, if root"},
 	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},
 	{"label", "TEXT", option_ignore, 0, "ignored; to be seen in ps"},
-	{"help", NULL, set_help, AT(action), "print this"},
-	{"version", NULL, set_version, AT(action), "print the version"},
+	{"help", NULL, option_given, AT(help), "print this"},
+	{"version", NULL, option_given, AT(version), "print the version"},
 };
 
 void settings_help(void)
@@ -127,7 +113,7 @@ static int check_complete(const struct settings *s, struct error *err)
 {
 	static const uint8_t none[6];
 
-	if (s->action != SETTINGS_SERVE)
+	if (s->help || s->version)
 		return 0;
 	if (s->vm_fd < 0 || s->supervisor_fd < 0 || !s->screen->guest ||
 	    memcmp(s->screen->guest_mac, none, sizeof(none)) == 0)

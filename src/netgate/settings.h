@@ -3,14 +3,14 @@
 #ifndef NETGATE_SETTINGS_H
 #define NETGATE_SETTINGS_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "base/isolate.h"
 #include "netgate/screen.h"
 
-enum settings_action { SETTINGS_SERVE, SETTINGS_HELP, SETTINGS_VERSION };
-
 struct settings {
-	enum settings_action action;
+	bool help, version;			      /* to be told: nothing else is to be done */
 	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* -1: not given */
 	struct isolate_identity identity;
 	struct screen *screen; /* the guest's addresses and `allow` are filled in */

@@ -145,20 +145,15 @@ static int serve(const struct options *o, struct error *err)
 
 static int act(const struct options *o, struct error *err)
 {
-	switch (o->action) {
-	case ACTION_HELP:
+	if (o->help)
 		options_help();
-		return 0;
-	case ACTION_VERSION:
+	else if (o->version)
 		puts(PROGRAM " " MICROAGENT_VERSION);
-		return 0;
-	case ACTION_CAPABILITIES:
+	else if (o->capabilities)
 		puts(capabilities);
-		return 0;
-	case ACTION_SERVE:
+	else
 		return serve(o, err);
-	}
-	return error_set(err, ERR_INTERNAL, "no action");
+	return 0;
 }
 
 int main(int argc, char **argv)

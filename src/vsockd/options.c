@@ -44,27 +44,6 @@ static int add_host_port(void *field, const char *value, struct error *err)
 	return 0;
 }
 
-static int set_help(void *field, const char *value, struct error *err)
-{
-	(void)value, (void)err;
-	*(enum option_action *)field = ACTION_HELP;
-	return 0;
-}
-
-static int set_version(void *field, const char *value, struct error *err)
-{
-	(void)value, (void)err;
-	*(enum option_action *)field = ACTION_VERSION;
-	return 0;
-}
-
-static int set_capabilities(void *field, const char *value, struct error *err)
-{
-	(void)value, (void)err;
-	*(enum option_action *)field = ACTION_CAPABILITIES;
-	return 0;
-}
-
 #define AT(field) offsetof(struct options, field)
 
 static const struct option_row rows[] = {
@@ -80,10 +59,10 @@ static const struct option_row rows[] = {
 	{"gid", "N", option_gid, AT(identity), "become this group, if root"},
 	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},
 	{"label", "TEXT", option_ignore, 0, "ignored; to be seen in ps"},
-	{"print-capabilities", NULL, set_capabilities, AT(action),
+	{"print-capabilities", NULL, option_given, AT(capabilities),
 	 "print what this program can do, as JSON"},
-	{"help", NULL, set_help, AT(action), "print this"},
-	{"version", NULL, set_version, AT(action), "print the version"},
+	{"help", NULL, option_given, AT(help), "print this"},
+	{"version", NULL, option_given, AT(version), "print the version"},
 };
 
 void options_help(void)
@@ -115,7 +94,7 @@ static int fill_targets(struct options *o, struct error *err)
 
 static int check_complete(struct options *o, struct error *err)
 {
-	if (o->action != ACTION_SERVE)
+	if (o->help || o->version || o->capabilities)
 		return 0;
 	if (!o->vhost_socket == (o->vhost_fd < 0))
 		return error_set(err, ERR_INVALID, "give one of --vhost-socket and --vhost-fd");

@@ -3,18 +3,17 @@
 #ifndef VSOCKD_OPTIONS_H
 #define VSOCKD_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "base/isolate.h"
 #include "vsockd/core.h"
 
-enum option_action { ACTION_SERVE, ACTION_HELP, ACTION_VERSION, ACTION_CAPABILITIES };
-
 struct options {
-	enum option_action action;
-	const char *vhost_socket; /* NULL: vhost_fd */
-	int vhost_fd;		  /* -1: none */
+	bool help, version, capabilities; /* to be told: nothing else is to be done */
+	const char *vhost_socket;	  /* NULL: vhost_fd */
+	int vhost_fd;			  /* -1: none */
 	const char *vsock_socket;
 	int vsock_fd;
 	int lease_fd;

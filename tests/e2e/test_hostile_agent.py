@@ -3,14 +3,13 @@
 host a bounded amount of memory and ends in an error that says so."""
 
 import json
-import os
 import re
-import socket
 import struct
-import threading
 from pathlib import Path
 
 import pytest
+
+from vsock_standin import VsockStandIn
 
 START = {"event": "start", "request": 1, "id": "1", "pid": 7}
 EXIT = {"event": "exit", "request": 1, "id": "1", "exitCode": 5, "killed": False, "elapsedMs": 1}
@@ -25,41 +24,14 @@ def output(size, request=1, kind=b"\2"):
     return frame(kind + struct.pack(">Q", request) + b"x" * size)
 
 
-class StandIn:
-    """Answers every connection to vsock.sock in the guest's place, by serve(stream)."""
+class StandIn(VsockStandIn):
+    """Answers every connection in the guest's place, by serve(stream)."""
 
     def __init__(self, directory, serve, line=b"OK 1\n"):
-        self.path, self.real = directory / "vsock.sock", directory / "vsock.sock-behind"
-        self.serve, self.line, self.count, self.threads = serve, line, 0, []
+        super().__init__(directory)
+        self.serve, self.line = serve, line
 
-    def __enter__(self):
-        os.rename(self.path, self.real)
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(str(self.path))
-        self.listener.listen(64)
-        self.accepting = threading.Thread(target=self.accept)
-        self.accepting.start()
-        return self
-
-    def __exit__(self, *_):
-        os.rename(self.real, self.path)
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.accepting.join()
-        self.listener.close()
-        for thread in self.threads:
-            thread.join()
-
-    def accept(self):
-        while True:
-            try:
-                stream = self.listener.accept()[0]
-            except OSError:
-                return
-            self.count += 1
-            self.threads.append(threading.Thread(target=self.converse, args=(stream,)))
-            self.threads[-1].start()
-
-    def converse(self, stream):
+    def handle(self, stream, plan):
         with stream:
             try:
                 while not stream.recv(1) in (b"\n", b""):

@@ -13,16 +13,6 @@
 #include "artifact/elf.h"
 #include "artifact/initrd.h"
 
-static const char *in(const struct scratch *s, const char *name)
-{
-	static char path[4][256];
-	static unsigned turn;
-
-	turn = (turn + 1) % 4;
-	snprintf(path[turn], sizeof(path[0]), "%s/%s", s->path, name);
-	return path[turn];
-}
-
 /* An ELF program with one segment of that type. */
 static void put_program(const struct scratch *s, const char *name, uint32_t type)
 {
@@ -48,7 +38,7 @@ static void write_initrd(const struct scratch *s, const char *name, const char *
 	autoclose int fd = openat(s->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
-	if (initrd_write(fd, in(s, "init"), modules, &err) < 0)
+	if (initrd_write(fd, scratch_path(s, "init"), modules, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
@@ -76,8 +66,9 @@ static void holds_init_and_what_it_mounts_on(void **state)
 
 	put_program(s, "init", PT_LOAD);
 	write_initrd(s, "a", NULL);
-	assert_names(in(s, "a"), (const char *const[]){"dev", "init", "init", "mnt", "proc", "root",
-						       "run", "sys", "tmp", NULL});
+	assert_names(scratch_path(s, "a"),
+		     (const char *const[]){"dev", "init", "init", "mnt", "proc", "root", "run",
+					   "sys", "tmp", NULL});
 }
 
 static void is_the_same_bytes_each_time(void **state)
@@ -92,8 +83,8 @@ static void is_the_same_bytes_each_time(void **state)
 	assert_int_equal(utimensat(s->fd, "init", times, 0), 0);
 	assert_int_equal(fchmodat(s->fd, "init", 0755, 0), 0);
 	write_initrd(s, "b", NULL);
-	assert_int_equal(digest_file(in(s, "a"), a, &err), 0);
-	assert_int_equal(digest_file(in(s, "b"), b, &err), 0);
+	assert_int_equal(digest_file(scratch_path(s, "a"), a, &err), 0);
+	assert_int_equal(digest_file(scratch_path(s, "b"), b, &err), 0);
 	assert_string_equal(a, b);
 }
 
@@ -113,10 +104,10 @@ static void modules_come_first_and_aligned(void **state)
 		assert_int_equal(cpio_bytes(cpio, "modules.list", 0644, "x", 1, &err), 0);
 		assert_int_equal(cpio_close(cpio, &err), 0);
 	}
-	assert_names(in(s, "modules"), (const char *const[]){"modules.list", NULL});
+	assert_names(scratch_path(s, "modules"), (const char *const[]){"modules.list", NULL});
 	assert_int_equal(fstatat(s->fd, "modules", &st, 0), 0);
 	assert_int_equal(st.st_size % 4, 0);
-	write_initrd(s, "both", in(s, "modules"));
+	write_initrd(s, "both", scratch_path(s, "modules"));
 	autoclose int both = openat(s->fd, "both", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(pread(both, head, 6, st.st_size), 6);
 	assert_memory_equal(head, "070701", 6);
@@ -129,7 +120,7 @@ static void a_dynamic_init_is_refused(void **state)
 
 	put_program(s, "init", PT_INTERP);
 	autoclose int fd = openat(s->fd, "out", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(initrd_write(fd, in(s, "init"), NULL, &err), -1);
+	assert_int_equal(initrd_write(fd, scratch_path(s, "init"), NULL, &err), -1);
 	assert_int_equal(err.code, ERR_INVALID);
 	assert_non_null(strstr(err.msg, "statically"));
 }
@@ -144,15 +135,15 @@ static void what_is_no_program_is_refused(void **state)
 		assert_int_equal(path_replace_file_at(s->fd, "init", texts[i], strlen(texts[i]),
 						      0600, PATH_NO_SYNC, &err),
 				 0);
-		assert_int_equal(elf_require_static(in(s, "init"), &err), -1);
+		assert_int_equal(elf_require_static(scratch_path(s, "init"), &err), -1);
 		assert_int_equal(err.code, ERR_INVALID);
 	}
-	assert_int_equal(elf_require_static(in(s, "absent"), &err), -1);
+	assert_int_equal(elf_require_static(scratch_path(s, "absent"), &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	/* More segments than the file has bytes. */
 	put_program(s, "init", PT_LOAD);
-	assert_int_equal(truncate(in(s, "init"), sizeof(Elf64_Ehdr) + 3), 0);
-	assert_int_equal(elf_require_static(in(s, "init"), &err), -1);
+	assert_int_equal(truncate(scratch_path(s, "init"), sizeof(Elf64_Ehdr) + 3), 0);
+	assert_int_equal(elf_require_static(scratch_path(s, "init"), &err), -1);
 	assert_non_null(strstr(err.msg, "truncated"));
 }
 
@@ -195,11 +186,11 @@ static void init_is_found_behind_modules(void **state)
 	write_initrd(s, "modules", NULL); /* a segment like any other, with another init in it */
 	assert_int_equal(
 		path_replace_file_at(s->fd, "pad", "\0\0\0\0", 4, 0600, PATH_NO_SYNC, &err), 0);
-	write_initrd(s, "a", in(s, "modules"));
+	write_initrd(s, "a", scratch_path(s, "modules"));
 	fd = openat(s->fd, "a", O_RDWR | O_CLOEXEC);
 	assert_int_equal(cpio_find(fd, "init", &at, &size, &err), 0);
 	assert_int_equal(digest_range(fd, at, size, part, &err), 0);
-	assert_int_equal(digest_file(in(s, "init"), whole, &err), 0);
+	assert_int_equal(digest_file(scratch_path(s, "init"), whole, &err), 0);
 	assert_string_equal(part, whole);
 	assert_true(at > (uint64_t)lseek(fd, 0, SEEK_END) / 2);	      /* the last one */
 	assert_int_equal(cpio_find(fd, "dev", &at, &size, &err), -1); /* no file */

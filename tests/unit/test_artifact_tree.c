@@ -11,16 +11,6 @@
 #include "artifact/tree.h"
 #include "artifact/tree_impl.h"
 
-static const char *in(const struct scratch *s, const char *name)
-{
-	static char path[4][256];
-	static unsigned turn;
-
-	turn = (turn + 1) % 4;
-	snprintf(path[turn], sizeof(path[0]), "%s/%s", s->path, name);
-	return path[turn];
-}
-
 static const struct tree_entry *entry_of(const struct tree *tree, const char *path)
 {
 	for (size_t i = 0; i < tree->count; i++)
@@ -50,13 +40,13 @@ static void entries_are_staged_for_their_maker(void **state)
 	struct stat st;
 
 	fill(&tree);
-	if (tree_stage(&tree, in(s, "root"), &err) < 0)
+	if (tree_stage(&tree, scratch_path(s, "root"), &err) < 0)
 		fail_msg("%s", err.msg);
-	assert_int_equal(lstat(in(s, "root/home/a \"b\""), &st), 0);
+	assert_int_equal(lstat(scratch_path(s, "root/home/a \"b\""), &st), 0);
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
-	assert_int_equal(lstat(in(s, "root/passwd"), &st), 0);
+	assert_int_equal(lstat(scratch_path(s, "root/passwd"), &st), 0);
 	assert_true(st.st_size > 0);
-	assert_int_equal(readlink(in(s, "root/link"), target, sizeof(target)), 5);
+	assert_int_equal(readlink(scratch_path(s, "root/link"), target, sizeof(target)), 5);
 	assert_string_equal(target, "/home");
 	assert_int_equal(entry_of(&tree, "/home")->uid, 1000);
 	assert_int_equal(entry_of(&tree, "/passwd")->time, 1000);
@@ -144,8 +134,8 @@ static void an_archive_is_unpacked_and_listed(void **state)
 	struct error err = {0};
 	struct stat a, b;
 
-	write_tar(in(s, "t.tar"), members, ARRAY_SIZE(members));
-	assert_ok(tree_untar(&tree, in(s, "t.tar"), in(s, "root"), &err));
+	write_tar(scratch_path(s, "t.tar"), members, ARRAY_SIZE(members));
+	assert_ok(tree_untar(&tree, scratch_path(s, "t.tar"), scratch_path(s, "root"), &err));
 	assert_int_equal(tree.count, 5);
 	assert_int_equal(entry_of(&tree, "/")->mode, S_IFDIR | 0755);
 	assert_int_equal(entry_of(&tree, "/closed/secret")->mode, S_IFREG);
@@ -153,11 +143,11 @@ static void an_archive_is_unpacked_and_listed(void **state)
 	assert_int_equal(entry_of(&tree, "/closed/secret")->gid, 7);
 	assert_int_equal(entry_of(&tree, "/F\303\266tan\303\272")->mode, S_IFREG | 04755);
 	assert_int_equal(entry_of(&tree, "/link")->time, 5000);
-	assert_int_equal(stat(in(s, "root/hard"), &a), 0);
-	assert_int_equal(stat(in(s, "root/closed/secret"), &b), 0);
+	assert_int_equal(stat(scratch_path(s, "root/hard"), &a), 0);
+	assert_int_equal(stat(scratch_path(s, "root/closed/secret"), &b), 0);
 	assert_int_equal(a.st_ino, b.st_ino);
 	assert_int_equal(a.st_size, 4);
-	assert_int_equal(access(in(s, "root/null"), F_OK), -1);
+	assert_int_equal(access(scratch_path(s, "root/null"), F_OK), -1);
 }
 
 static void an_archive_cannot_leave_its_directory(void **state)
@@ -169,11 +159,13 @@ static void an_archive_cannot_leave_its_directory(void **state)
 	auto_tree struct tree tree = {0};
 	struct error err = {0};
 
-	write_tar(in(s, "up.tar"), up, ARRAY_SIZE(up));
-	write_tar(in(s, "through.tar"), through, ARRAY_SIZE(through));
-	assert_int_equal(tree_untar(&tree, in(s, "up.tar"), in(s, "a"), &err), -1);
-	assert_int_equal(tree_untar(&tree, in(s, "through.tar"), in(s, "b"), &err), -1);
-	assert_int_equal(access(in(s, "escaped"), F_OK), -1);
+	write_tar(scratch_path(s, "up.tar"), up, ARRAY_SIZE(up));
+	write_tar(scratch_path(s, "through.tar"), through, ARRAY_SIZE(through));
+	assert_int_equal(tree_untar(&tree, scratch_path(s, "up.tar"), scratch_path(s, "a"), &err),
+			 -1);
+	assert_int_equal(
+		tree_untar(&tree, scratch_path(s, "through.tar"), scratch_path(s, "b"), &err), -1);
+	assert_int_equal(access(scratch_path(s, "escaped"), F_OK), -1);
 }
 
 /* Its attributes would be set on what took its place. */
@@ -189,9 +181,9 @@ static void what_was_replaced_is_not_listed(void **state)
 	struct error err = {0};
 	struct stat st;
 
-	write_tar(in(s, "t.tar"), members, ARRAY_SIZE(members));
-	assert_ok(tree_untar(&tree, in(s, "t.tar"), in(s, "root"), &err));
-	assert_int_equal(lstat(in(s, "root/f"), &st), 0);
+	write_tar(scratch_path(s, "t.tar"), members, ARRAY_SIZE(members));
+	assert_ok(tree_untar(&tree, scratch_path(s, "t.tar"), scratch_path(s, "root"), &err));
+	assert_int_equal(lstat(scratch_path(s, "root/f"), &st), 0);
 	assert_true(S_ISREG(st.st_mode));
 	assert_int_equal(tree.count, 2);
 	assert_int_equal(entry_of(&tree, "/g")->uid, 1);
@@ -205,8 +197,9 @@ static void a_link_to_nothing_is_refused(void **state)
 	auto_tree struct tree tree = {0};
 	struct error err = {0};
 
-	write_tar(in(s, "t.tar"), members, ARRAY_SIZE(members));
-	assert_int_equal(tree_untar(&tree, in(s, "t.tar"), in(s, "root"), &err), -1);
+	write_tar(scratch_path(s, "t.tar"), members, ARRAY_SIZE(members));
+	assert_int_equal(tree_untar(&tree, scratch_path(s, "t.tar"), scratch_path(s, "root"), &err),
+			 -1);
 	assert_code(err, ERR_INVALID);
 }
 
@@ -237,18 +230,18 @@ static void a_file_system_is_made_and_the_same_again(void **state)
 
 	assert_int_equal(tool_extend_path(&err), 0);
 	fill(&tree);
-	assert_int_equal(tree_stage(&tree, in(s, "one"), &err), 0);
-	assert_int_equal(tree_stage(&tree, in(s, "two"), &err), 0);
-	if (ext4_make(&spec, &tree, in(s, "one"), in(s, "a"), &err) < 0 ||
-	    ext4_make(&spec, &tree, in(s, "two"), in(s, "b"), &err) < 0)
+	assert_int_equal(tree_stage(&tree, scratch_path(s, "one"), &err), 0);
+	assert_int_equal(tree_stage(&tree, scratch_path(s, "two"), &err), 0);
+	if (ext4_make(&spec, &tree, scratch_path(s, "one"), scratch_path(s, "a"), &err) < 0 ||
+	    ext4_make(&spec, &tree, scratch_path(s, "two"), scratch_path(s, "b"), &err) < 0)
 		fail_msg("%s", err.msg);
-	assert_int_equal(digest_file(in(s, "a"), a, &err), 0);
-	assert_int_equal(digest_file(in(s, "b"), b, &err), 0);
+	assert_int_equal(digest_file(scratch_path(s, "a"), a, &err), 0);
+	assert_int_equal(digest_file(scratch_path(s, "b"), b, &err), 0);
 	assert_string_equal(a, b);
-	debugfs(in(s, "a"), "stat \"/home/a \"\"b\"\"\"", "Mode:  04711");
-	debugfs(in(s, "a"), "stat /home", "User:  1000   Group:  1000");
-	debugfs(in(s, "a"), "stat /passwd", "Mode:  0000");
-	debugfs(in(s, "a"), "stat /link", "Type: symlink");
+	debugfs(scratch_path(s, "a"), "stat \"/home/a \"\"b\"\"\"", "Mode:  04711");
+	debugfs(scratch_path(s, "a"), "stat /home", "User:  1000   Group:  1000");
+	debugfs(scratch_path(s, "a"), "stat /passwd", "Mode:  0000");
+	debugfs(scratch_path(s, "a"), "stat /link", "Type: symlink");
 }
 
 static const struct ext4_spec small = {.label = "test",
@@ -271,7 +264,7 @@ static void no_name_is_taken_for_a_command(void **state)
 	assert_int_equal(tool_extend_path(&err), 0);
 	len = (size_t)snprintf(command, sizeof(command), "!touch${IFS}%s/escaped;#", s->path);
 	assert_int_equal(tree_text(&tree, "/f", 0644, "text", &err), 0);
-	assert_int_equal(tree_stage(&tree, in(s, "root"), &err), 0);
+	assert_int_equal(tree_stage(&tree, scratch_path(s, "root"), &err), 0);
 	/* Wherever the line is cut, the command begins behind it in one of these. */
 	xattrs = calloc(len, sizeof(*xattrs));
 	for (size_t i = 0; i < len; i++) {
@@ -281,10 +274,12 @@ static void no_name_is_taken_for_a_command(void **state)
 			xattrs[i].name[at] = command[(at + i) % len];
 	}
 	tree_give_xattrs(&tree, xattrs, len);
-	assert_int_equal(ext4_make(&small, &tree, in(s, "root"), in(s, "image"), &err), -1);
-	assert_int_equal(access(in(s, "escaped"), F_OK), -1);
+	assert_int_equal(
+		ext4_make(&small, &tree, scratch_path(s, "root"), scratch_path(s, "image"), &err),
+		-1);
+	assert_int_equal(access(scratch_path(s, "escaped"), F_OK), -1);
 	assert_code(err, ERR_UNSUPPORTED);
-	assert_int_equal(access(in(s, "image"), F_OK), -1);
+	assert_int_equal(access(scratch_path(s, "image"), F_OK), -1);
 }
 
 static void what_does_not_fit_is_an_error(void **state)
@@ -299,10 +294,11 @@ static void what_does_not_fit_is_an_error(void **state)
 	struct error err = {0};
 
 	fill(&tree);
-	assert_int_equal(tree_stage(&tree, in(s, "one"), &err), 0);
-	assert_int_equal(ext4_make(&spec, &tree, in(s, "one"), in(s, "a"), &err), -1);
+	assert_int_equal(tree_stage(&tree, scratch_path(s, "one"), &err), 0);
+	assert_int_equal(
+		ext4_make(&spec, &tree, scratch_path(s, "one"), scratch_path(s, "a"), &err), -1);
 	assert_int_equal(err.code, ERR_IO);
-	assert_int_equal(access(in(s, "a"), F_OK), -1);
+	assert_int_equal(access(scratch_path(s, "a"), F_OK), -1);
 }
 
 #define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)

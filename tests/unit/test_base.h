@@ -49,6 +49,17 @@ static inline int scratch_remove(void **state)
 	return rc;
 }
 
+/* Of a file in it; good for the next three calls too. */
+static inline const char *scratch_path(const struct scratch *s, const char *name)
+{
+	static char path[4][256];
+	static unsigned turn;
+
+	turn = (turn + 1) % 4;
+	snprintf(path[turn], sizeof(path[0]), "%s/%s", s->path, name);
+	return path[turn];
+}
+
 static inline int open_descriptors(void)
 {
 	int n = 0;

@@ -10,6 +10,7 @@ struct target {
 	const char *text;
 	struct isolate_identity identity;
 	unsigned flags;
+	bool given;
 };
 
 static int count_flag(void *field, const char *value, struct error *err)
@@ -29,6 +30,7 @@ static const struct option_row rows[] = {
 	{"gid", "N", option_gid, AT(identity), "a group"},
 	{"an-option-with-a-long-name", "TEXT", option_ignore, 0, "nothing"},
 	{"flag", NULL, count_flag, AT(flags), "a flag"},
+	{"given", NULL, option_given, AT(given), "a word"},
 };
 
 #define WORDS 8
@@ -48,8 +50,8 @@ static int parse(struct target *t, const char *const *words, struct error *err)
 
 static void values_reach_their_fields(void **state)
 {
-	static const char *const words[] = {"--fd=7", "--text", "--flag", "--flag",
-					    "--uid",  "1000",	NULL};
+	static const char *const words[] = {"--fd=7", "--text", "--flag",  "--flag",
+					    "--uid",  "1000",	"--given", NULL};
 	static const char *const others[] = {"--gid",
 					     "4294967294",
 					     "--fd",
@@ -66,11 +68,13 @@ static void values_reach_their_fields(void **state)
 	assert_int_equal(t.fd, 7);
 	assert_string_equal(t.text, "--flag"); /* a value, whatever it looks like */
 	assert_int_equal(t.flags, 1);
+	assert_true(t.given);
 	assert_true(t.identity.set_uid && t.identity.uid == 1000 && !t.identity.set_gid);
 	assert_ok(parse(&t, others, &err));
 	assert_int_equal(t.fd, INT32_MAX); /* the last one wins */
 	assert_true(t.identity.set_gid && t.identity.gid == UINT32_MAX - 1 && !t.identity.set_uid);
 	assert_null(t.text);
+	assert_false(t.given);
 }
 
 static void no_words_at_all(void **state)
@@ -165,7 +169,8 @@ static void the_help_is_aligned(void **state)
 				  "  --uid N                a user\n"
 				  "  --gid N                a group\n"
 				  "  --an-option-with-a-long-name TEXT nothing\n"
-				  "  --flag                 a flag\n");
+				  "  --flag                 a flag\n"
+				  "  --given                a word\n");
 }
 
 int main(void)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Takes the place of a workspace's vsock.sock."""
+
+import os
+import socket
+import threading
+
+
+class VsockStandIn:
+    """Used as a context manager: inside, <directory>/vsock.sock is ours and the real one is at
+    self.real. Each connection is handled in a thread of its own; count of them."""
+
+    def __init__(self, directory):
+        self.path, self.real = directory / "vsock.sock", directory / "vsock.sock-behind"
+        self.count, self.threads = 0, []
+
+    def plan(self, number):
+        """What handle() is to be given for the connection of that number, from 0; asked in their order."""
+
+    def handle(self, stream, plan):
+        raise NotImplementedError
+
+    def __enter__(self):
+        os.rename(self.path, self.real)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.path))
+        self.listener.listen(64)
+        self.accepting = threading.Thread(target=self.accept)
+        self.accepting.start()
+        return self
+
+    def __exit__(self, *_):
+        os.rename(self.real, self.path)
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.accepting.join()
+        self.listener.close()
+        for thread in self.threads:
+            thread.join()
+
+    def accept(self):
+        while True:
+            try:
+                stream = self.listener.accept()[0]
+            except OSError:
+                return
+            self.threads.append(threading.Thread(target=self.handle, args=(stream, self.plan(self.count))))
+            self.count += 1
+            self.threads[-1].start()
