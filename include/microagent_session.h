@@ -102,6 +102,8 @@ struct microagent_session_spec {
 	const char *share_at; /* NULL: /workspace */
 	bool share_read_only;
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */
+	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's disk, and
+				 * at most 16 GiB */
 };
 
 struct microagent_session;
@@ -179,6 +181,19 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 				       const char *at, bool read_only, json_t **share,
 				       struct error *err);
 
+/* ---- its disk -------------------------------------------------------------------------------- */
+
+/*
+ * Lets the session's disk have up to mib MiB of the host's disk for itself, beside the base that it is a
+ * clone of. At its quota a session is paused, its commands with it: its event says so, its audit log has
+ * a CRITICAL line, what is asked of it is ERR_UNAVAILABLE. It goes on when it is given more, and not by
+ * itself; it may be destroyed as it is. While it runs the quota can be raised alone, and not be less than
+ * what it has grown to at any time. *disk (may be NULL) is {"quotaBytes","grownBytes"}, a new reference.
+ * ERR_CONFLICT: less, or it is neither running nor ended; ERR_INVALID.
+ */
+int microagent_session_set_quota(struct microagent_session *session, int64_t mib, json_t **disk,
+				 struct error *err);
+
 /* Ends its machine, removes all of it, and verifies that it is gone. The handle stays until
  * microagent_session_close(). One that is gone already is success. If this process is killed meanwhile,
  * the next session that is made, microagent_session_gc() or another call for this one goes on with it.
@@ -192,12 +207,12 @@ void microagent_session_close(struct microagent_session *session);
 
 /* "session-2026-05-10T14-22-00Z-a7f3"; lives as long as the handle. */
 const char *microagent_session_name(const struct microagent_session *session);
-/* {"name","path","base","source":"new"|"pool","clone":"reflink"|"overlay","createdAt",
+/* {"name","path","base","source":"new"|"pool","clone":"reflink"|"overlay","createdAt","quotaBytes",
  * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}} (schema/session.json);
  * timings in milliseconds, of what this handle has done. A new reference; NULL: no memory. */
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
-/* {"sessions":[...]}: of each the above without timings, with "state" and "observedAt", and "share" where
- * it has a directory, by name. One whose record is damaged is listed with "error", and one that waits in
+/* {"sessions":[...]}: of each the above without timings, with "state", "detail" of that and "observedAt",
+ * "grownBytes" of its disk, and "share" where it has a directory, by name. One whose record is damaged is listed with "error", and one that waits in
  * a pool with "pooled":true. */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 /* Finds what a crash or a reboot has left, and removes it or records it as what it is now:

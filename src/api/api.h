@@ -143,6 +143,9 @@ int exec_must_run(const struct workspace *ws, struct error *err);
 /* The machine has gone from under a command: names the workspace, which is what the caller can look
  * at. Returns -1. */
 int exec_explain_lost(const struct workspace *ws, struct error *err);
+/* A guest that does not answer may be paused: -1 where that is what err says now, and what would make it
+ * go on, or where err is about something else. */
+int exec_explain_paused(const struct workspace *ws, struct error *err);
 
 /* ---- stream.c: a command in the guest -------------------------------------------------------- */
 

@@ -42,23 +42,47 @@ static void why_paused(const struct workspace *ws, char *out, size_t size)
 	if (workspace_state(ws, &state, &event, NULL) < 0)
 		return;
 	detail = json_string_value(json_object_get(event, "detail"));
-	if (detail && strncmp(detail, "paused: ", 8) == 0)
+	if (detail && strncmp(detail, PAUSED, strlen(PAUSED)) == 0)
 		snprintf(out, size, "%s", detail);
+}
+
+/* Of a session, which commands take without what its directory has behind it. */
+static int name_length(const struct workspace *ws)
+{
+	return (int)strcspn(ws->id, ".");
+}
+
+static bool is_silence(const struct error *why)
+{
+	return why->code == ERR_UNAVAILABLE || why->code == ERR_NOT_FOUND ||
+	       why->code == ERR_TIMEOUT;
+}
+
+int exec_explain_paused(const struct workspace *ws, struct error *err)
+{
+	char paused[160];
+
+	if (!err || !is_silence(err))
+		return -1;
+	why_paused(ws, paused, sizeof(paused));
+	if (strncmp(paused, PAUSED_AT_QUOTA, strlen(PAUSED_AT_QUOTA)) == 0)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "session %.*s is %s: `microagent session quota %.*s MIB` raises "
+				 "it, and the session goes on",
+				 name_length(ws), ws->id, paused, name_length(ws), ws->id);
+	if (*paused)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "workspace \"%s\" is %s; it goes on when there is room again",
+				 ws->id, paused);
+	return 0;
 }
 
 int exec_explain_lost(const struct workspace *ws, struct error *err)
 {
 	const struct error why = err ? *err : (struct error){0};
 
-	char paused[160];
-
-	if (why.code != ERR_UNAVAILABLE && why.code != ERR_NOT_FOUND && why.code != ERR_TIMEOUT)
+	if (exec_explain_paused(ws, err) < 0)
 		return -1;
-	why_paused(ws, paused, sizeof(paused));
-	if (*paused)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "workspace \"%s\" is %s; it goes on when there is room again",
-				 ws->id, paused);
 	if (why.code == ERR_TIMEOUT)
 		return error_prefix(err, "workspace \"%s\"", ws->id);
 	return error_set(err, why.code,

@@ -82,10 +82,16 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 	autoclose int fd = stream_dial(transfer->ws, err);
 	uint8_t first;
 
-	if (fd < 0 || send_request(fd, transfer, command, err) < 0)
+	if (fd < 0) {
+		(void)exec_explain_paused(transfer->ws, err);
+		return -1;
+	}
+	if (send_request(fd, transfer, command, err) < 0)
 		return -1;
 	if (fd_wait(fd, POLLIN, deadline, err) < 0)
-		return error_prefix(err, "the guest's program for files");
+		return exec_explain_paused(transfer->ws, err) < 0
+			       ? -1
+			       : error_prefix(err, "the guest's program for files");
 	if (fd_read_exact(fd, &first, 1, err) < 0)
 		return error_set(err, ERR_UNAVAILABLE, "the guest has no program for files now");
 	if (first != FILES_GREETING[0])

@@ -78,6 +78,9 @@ struct vm_boot {
 	enum vm_use use;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw */
+	/* How many bytes of its file a layer may use: what it would write beyond them finds no room, and
+	 * disk_full follows. The file is to be as long, at least (a hole will do). 0: no bound. */
+	uint64_t layer_room;
 	const struct vm_disk *disks;
 	size_t disk_count;
 	const int *share_fds;	    /* the directories of config->shares, in its order */
@@ -119,6 +122,9 @@ struct backend_host {
 /* How large the guest is now, in MiB; or why that is not known. */
 typedef void vm_balloon_fn(void *data, int64_t actual_mib, const struct error *why);
 
+/* It is done; or why it is not. */
+typedef void vm_done_fn(void *data, const struct error *why);
+
 struct backend {
 	const char *name; /* identity.backend: "qemu" */
 	int (*host)(struct backend_host *out, struct error *err);
@@ -140,7 +146,13 @@ struct backend {
 	int (*power_button)(struct vm *vm, struct error *err);
 	/* At once; `ended` follows on the loop. Accepts NULL; may be repeated. */
 	void (*kill)(struct vm *vm);
-	int (*resume)(struct vm *vm, struct error *err); /* after disk_full */
+	int (*resume)(struct vm *vm, struct error *err); /* after disk_full or pause */
+	/* Between two instructions of the guest; what it has written before is on its way. */
+	int (*pause)(struct vm *vm, struct error *err);
+	/* Moves layer_room, up and no further than the file reached at the boot; fn is called once, from
+	 * the loop, or never if vm is freed before. */
+	int (*layer_room)(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data,
+			  struct error *err);
 	/* Bytes for the serial console: how many it takes now. When that is less than all of them,
 	 * `console_room` follows. */
 	size_t (*console)(struct vm *vm, const uint8_t *bytes, size_t len);

@@ -165,6 +165,11 @@
 	X(POOL_ROOM_MS, 5000, "ms", "between two looks for room for the next member")              \
 	X(POOL_FAILURES, 3, "members", "in a row that fail before a pool's filler gives up")       \
 	X(POOL_LOG_BYTES, 262144, "bytes", "filler.log; it begins anew above it")                  \
+	X(DISK_QUOTA_BYTES, 17179869184, "bytes",                                                  \
+	  "growth of a session's disk where none is asked for: its base's size, and at most this") \
+	X(DISK_QUOTA_MIB_MAX, 16777216, "MiB", "largest quota of a session's disk")                \
+	X(DISK_QUOTA_LOOK_MS, 250, "ms",                                                           \
+	  "between two looks at the growth of a session's disk that is a reflink")                 \
 	X(STATE_FREE_BYTES, 16777216, "bytes", "free space below which start is refused")
 
 enum limit {

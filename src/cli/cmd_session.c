@@ -14,7 +14,7 @@
 
 struct session_values {
 	const char *base, *accelerator, *network, *network_interface, *mediation;
-	int64_t memory, cpus;
+	int64_t memory, cpus, disk_quota;
 	struct cli_words allow, publish, vsock;
 	const char *share, *share_at;
 	bool share_read_only, no_share;
@@ -55,6 +55,7 @@ static int create_in(struct cli *cli, struct microagent *agent, const struct ses
 		.share_at = v->share_at,
 		.share_read_only = v->share_read_only,
 		.no_share = v->no_share,
+		.disk_quota_mib = v->disk_quota,
 	};
 	struct microagent_session *session = NULL;
 	json_auto_t *described = NULL;
@@ -104,7 +105,9 @@ static const char *detail_of(const json_t *session)
 {
 	if (json_is_true(json_object_get(session, "pooled")))
 		return "waits in the pool";
-	return text_of(session, "error");
+	if (text_of(session, "error"))
+		return text_of(session, "error");
+	return text_of(session, "detail");
 }
 
 static int print_list(const json_t *sessions, struct error *err)
@@ -259,6 +262,8 @@ static const struct cli_option create_options[] = {
 	 1, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N", "processors (default: the base's)", 1,
 	 INT32_MAX},
+	{"disk-quota", 0, CLI_OPTION_INT, OPTION(disk_quota), "MIB",
+	 "how much its disk may grow on this host (default: as large as the base's)", 1, INT32_MAX},
 	{"accelerator", 0, CLI_OPTION_STRING, OPTION(accelerator), "NAME",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
 	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE",
@@ -334,9 +339,8 @@ static const struct cli_command session_destroy = {
 };
 
 static const struct cli_command *const session_commands[] = {
-	&session_create,  &session_list,  &session_exec,
-	&session_stream,  &session_shell, &session_share,
-	&session_destroy, &session_gc,	  NULL,
+	&session_create, &session_list,	 &session_exec,	   &session_stream, &session_shell,
+	&session_share,	 &session_quota, &session_destroy, &session_gc,	    NULL,
 };
 
 const struct cli_command cli_session = {

@@ -5,6 +5,6 @@
 
 #include "cli/cli.h"
 
-extern const struct cli_command session_stream, session_share, session_gc;
+extern const struct cli_command session_stream, session_share, session_quota, session_gc;
 
 #endif

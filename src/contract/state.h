@@ -18,6 +18,10 @@ enum state {
 	STATE_COUNT
 };
 
+/* How the detail of a running machine's event begins while the machine does not run on. */
+#define PAUSED "paused: "
+#define PAUSED_AT_QUOTA PAUSED "its disk has grown to its quota"
+
 enum command {
 	COMMAND_HOST,
 	COMMAND_CHECK,

@@ -19,9 +19,6 @@
 #include "session/base.h"
 #include "store/audit.h"
 
-#define RAW "rootfs.ext4"
-#define LAYER "rootfs.qcow2"
-
 /* ERR_UNSUPPORTED where the file system has no reflinks, or the two are on different ones. */
 static int reflink(int from, int dir, const char *name, struct error *err)
 {
@@ -49,9 +46,10 @@ static int reflink_disk(const struct base *base, int dir, struct error *err)
 
 	if (from < 0)
 		return error_errno(err, errno, "%s/" BASE_DISK, base->path);
-	if (digest_key(from, DIGEST_FILE, &before, err) < 0 || reflink(from, dir, RAW, err) < 0)
+	if (digest_key(from, DIGEST_FILE, &before, err) < 0 ||
+	    reflink(from, dir, SESSION_RAW, err) < 0)
 		return -1;
-	clone = openat(dir, RAW, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	clone = openat(dir, SESSION_RAW, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (clone >= 0)
 		digest_remember_clone(&before, from, clone);
 	return 0;
@@ -64,7 +62,7 @@ static int copy_layer(const struct base *base, int dir, struct error *err)
 
 	if (from < 0)
 		return error_errno(err, errno, "%s/" BASE_LAYER, base->path);
-	return clone_with_digest(from, dir, LAYER, err);
+	return clone_with_digest(from, dir, SESSION_LAYER, err);
 }
 
 /* *method: "reflink" or "overlay". */
@@ -89,6 +87,7 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 	json_auto_t *record = workspace_read(ws, SESSION_RECORD, err);
 	const char *text = NULL;
 	struct error why = {0};
+	int64_t quota = 0;
 
 	if (!record)
 		return NULL;
@@ -96,7 +95,8 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 	    json_get_string(record, "", "base", JSON_REQUIRED, &text, &why) == 0 &&
 	    json_get_string(record, "", "clone", JSON_REQUIRED, &text, &why) == 0 &&
 	    json_get_string(record, "", "source", JSON_REQUIRED, &text, &why) == 0 &&
-	    json_get_string(record, "", "createdAt", JSON_REQUIRED, &text, &why) == 0)
+	    json_get_string(record, "", "createdAt", JSON_REQUIRED, &text, &why) == 0 &&
+	    json_get_int(record, "", "quotaBytes", JSON_OPTIONAL, 1, INT64_MAX, &quota, &why) == 0)
 		return steal_ptr(&record);
 	workspace_damaged(ws, SESSION_RECORD, &why, err);
 	return NULL;
@@ -110,8 +110,9 @@ static int write_record(struct microagent_session *session, const struct base *b
 	json_auto_t *record = NULL;
 
 	clock_rfc3339(clock_real_ns(), now);
-	record = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s}", "format", 1, "name", session->name, "base",
-			   base->name.full, "createdAt", now, "source", source, "clone", method);
+	record = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:I}", "format", 1, "name", session->name,
+			   "base", base->name.full, "createdAt", now, "source", source, "clone",
+			   method, "quotaBytes", (json_int_t)session->quota_bytes);
 	if (!record)
 		return error_errno(err, ENOMEM, "session");
 	if (session_share_record(record, config, err) < 0 ||
@@ -197,12 +198,16 @@ static int fill(struct microagent_session *session, const struct base *base,
 {
 	json_auto_t *made = NULL;
 	const char *method = NULL;
+	int64_t quota = 0;
 	bool layered;
 
+	if (session_quota_of(base, spec, &quota, err) < 0)
+		return -1;
+	session->quota_bytes = quota;
 	if (clone_disk(base, make->ws.fd, &method, err) < 0)
 		return error_prefix(err, "session of base %s", base->name.full);
 	layered = strcmp(method, "overlay") == 0;
-	make->rootfs = workspace_path(&make->ws, layered ? LAYER : RAW, err);
+	make->rootfs = workspace_path(&make->ws, layered ? SESSION_LAYER : SESSION_RAW, err);
 	make->image.env = json_incref(json_object_get(base->metadata, "env"));
 	if (!make->rootfs || take_kernel(files, make, err) < 0)
 		return -1;

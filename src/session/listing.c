@@ -31,10 +31,12 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	autofree char *path = path_join(session->agent->state_path, session->id, err);
 	json_auto_t *out = json_object();
 	json_t *timings = json_object();
+	int64_t quota = session->quota_bytes;
 
 	if (!path || json_put_string(out, "name", session->name, err) < 0 ||
 	    json_put_string(out, "path", path, err) < 0 ||
 	    put_record(out, session->record, err) < 0 ||
+	    (quota && json_put(out, "quotaBytes", json_integer((json_int_t)quota), err) < 0) ||
 	    json_put(out, "timings", timings, err) < 0 ||
 	    put_timing(timings, "cloneMs", session->clone_ms, err) < 0 ||
 	    put_timing(timings, "bootMs", session->boot_ms, err) < 0 ||
@@ -79,7 +81,8 @@ static int add_record(const char *state, const struct state_dir *dir, const char
 
 	if (workspace_open(dir, id, false, &ws, &why) == 0) {
 		record = session_record_read(&ws, &why);
-		if (record && add_share(&ws, entry, err) < 0) {
+		if (record && (add_share(&ws, entry, err) < 0 ||
+			       session_quota_told(&ws, record, entry, err) < 0)) {
 			workspace_close(&ws);
 			return -1;
 		}
@@ -99,7 +102,8 @@ static int add_record(const char *state, const struct state_dir *dir, const char
 static int add_session(const char *state, const struct state_dir *dir, const json_t *workspace,
 		       json_t *list, struct error *err)
 {
-	static const char *const keys[] = {"state", "observedAt", "memoryMiB", "cpuCount", "error"};
+	static const char *const keys[] = {"state",	"observedAt", "detail",
+					   "memoryMiB", "cpuCount",   "error"};
 	const char *id = json_string_value(json_object_get(workspace, "name"));
 	json_auto_t *entry = json_object();
 	char name[SESSION_NAME_ROOM];

@@ -13,6 +13,16 @@ static bool has_words(const char *const *words)
 	return words && words[0];
 }
 
+/* Than its members, which have the default: a quota can be raised while they run, and not lowered. */
+static bool has_more(const struct base *base, const struct microagent_session_spec *spec)
+{
+	const struct microagent_session_spec plain = {0};
+	int64_t wanted = 0, theirs = 0;
+
+	return session_quota_of(base, spec, &wanted, NULL) == 0 &&
+	       session_quota_of(base, &plain, &theirs, NULL) == 0 && wanted >= theirs;
+}
+
 /* Members have what every session has, and the pool's memory, processors and network. */
 static bool fits(const struct base *base, const struct microagent_session_spec *spec,
 		 const struct pool_record *record)
@@ -22,6 +32,8 @@ static bool fits(const struct base *base, const struct microagent_session_spec *
 	if (spec->share || spec->no_share || spec->network_interface || has_words(spec->allow) ||
 	    has_words(spec->publish) || spec->mediation || has_words(spec->vsock) ||
 	    (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
+		return false;
+	if (spec->disk_quota_mib && !has_more(base, spec))
 		return false;
 	return session_memory(base, spec) == record->memory_mib &&
 	       session_cpus(base, spec) == record->cpus && strcmp(network, record->network) == 0;
@@ -135,12 +147,24 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 	return status;
 }
 
+/* The member is ours, and nobody else knows of it. */
+static int take_quota(struct microagent_session *session,
+		      const struct microagent_session_spec *spec, struct error *err)
+{
+	if (!spec->disk_quota_mib ||
+	    microagent_session_set_quota(session, spec->disk_quota_mib, NULL, err) == 0)
+		return 0;
+	(void)microagent_session_destroy(session, NULL);
+	return -1;
+}
+
 int pool_claim(const struct microagent *agent, const struct base *base,
 	       const struct microagent_session_spec *spec, struct microagent_session **out,
 	       struct error *err)
 {
 	uint64_t began = clock_mono_ns();
 	auto_pool struct pool pool = POOL_NONE;
+	auto_session struct microagent_session *session = NULL;
 	struct pool_record record;
 	struct error why = {0};
 	int status;
@@ -151,7 +175,11 @@ int pool_claim(const struct microagent *agent, const struct base *base,
 	pool_touch(&pool);
 	if (!fits(base, spec, &record))
 		return 0;
-	status = claim_any(agent, &pool, out, err);
+	status = claim_any(agent, &pool, &session, err);
+	if (status == 1 && take_quota(session, spec, err) < 0)
+		return -1;
+	if (status == 1)
+		*out = steal_ptr(&session);
 	if (status == 1)
 		(*out)->claim_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
 	/* Without a filler the pool runs dry, and sessions are made when they are wanted, as without a

@@ -256,6 +256,7 @@ int session_read_record(struct microagent_session *session, struct error *err)
 						 : error_copy(err, &why);
 	session->record = session_record_read(&existing.ws, &why);
 	existing_close(&existing);
+	session->quota_bytes = json_integer_value(json_object_get(session->record, "quotaBytes"));
 	if (session->record)
 		return 0;
 	if (why.code != ERR_NOT_FOUND)

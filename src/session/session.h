@@ -12,6 +12,9 @@
 #include "microagent_session.h"
 
 #define SESSION_RECORD "session.json"
+/* Its disk, by the way in which it is cloned: "reflink" or "overlay". */
+#define SESSION_RAW "rootfs.ext4"
+#define SESSION_LAYER "rootfs.qcow2"
 /* "session-2026-05-10T14-22-00Z-a7f3" and NUL. */
 #define SESSION_NAME_ROOM 40
 #define SESSION_SUFFIX ".bundle"
@@ -22,6 +25,7 @@ struct microagent_session {
 	char name[SESSION_NAME_ROOM];
 	char id[SESSION_ID_ROOM];	    /* the name with .bundle: the runtimeID */
 	json_t *record;			    /* session.json; never changed once read */
+	_Atomic int64_t quota_bytes;	    /* of its disk, as recorded; 0: none */
 	double clone_ms, boot_ms, claim_ms; /* of this handle; 0: not done by it */
 	int mark; /* that it is in the making; -1: it is not, or not by us */
 	/* agent is used by one thread at a time: who boots, destroys or connects holds it. */
@@ -105,6 +109,16 @@ int64_t session_cpus(const struct base *base, const struct microagent_session_sp
 /* Begins the audit log of a session that has been prepared and is not yet known to anybody else. */
 int session_audit_begin(const struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, struct error *err);
+
+/* ---- quota.c ---------------------------------------------------------------------------------- */
+
+struct existing;
+/* What a session of the base gets. ERR_INVALID for what no disk can have. */
+int session_quota_of(const struct base *base, const struct microagent_session_spec *spec,
+		     int64_t *bytes, struct error *err);
+/* "quotaBytes" and "grownBytes" of a session that is there, as far as they are known. */
+int session_quota_told(const struct workspace *ws, const json_t *record, json_t *entry,
+		       struct error *err);
 
 /* ---- share.c ---------------------------------------------------------------------------------- */
 

@@ -87,10 +87,59 @@ static int write_tables(int fd, uint64_t clusters, struct error *err)
 	return 0;
 }
 
+static uint64_t l1_entries_of(uint64_t size)
+{
+	return (in_sectors(size) + L1_REACH - 1) / L1_REACH;
+}
+
+/* The header and every table but those of the second level. */
+static uint64_t least_clusters(uint64_t size)
+{
+	return L1_TABLE + (l1_entries_of(size) * 8 + CLUSTER - 1) / CLUSTER;
+}
+
+uint64_t layer_least(uint64_t size)
+{
+	return least_clusters(size) * CLUSTER;
+}
+
+uint64_t layer_most(uint64_t size)
+{
+	/* A table of the second level for each entry of the first, the disk, and of both the counts. */
+	uint64_t clusters = l1_entries_of(size) + (size + CLUSTER - 1) / CLUSTER;
+
+	return 2 * (least_clusters(size) + clusters + clusters / CLUSTERS_MAX + 1) * CLUSTER;
+}
+
+static bool has_data_from(int fd, off_t at)
+{
+	return lseek(fd, at, SEEK_DATA) >= 0 || errno != ENXIO;
+}
+
+int layer_end(int fd, uint64_t *out, struct error *err)
+{
+	off_t low = 0, high = lseek(fd, 0, SEEK_END);
+
+	if (high < 0)
+		return error_errno(err, errno, "layer");
+	high = (high + (off_t)CLUSTER - 1) / (off_t)CLUSTER;
+	/* There is data from low - 1 on, and none from high. */
+	while (low < high) {
+		off_t middle = low + (high - low) / 2;
+
+		if (has_data_from(fd, middle * (off_t)CLUSTER))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*out = (uint64_t)high * CLUSTER;
+	return 0;
+}
+
 int layer_write(int fd, uint64_t size, struct error *err)
 {
-	uint64_t l1_entries = (in_sectors(size) + L1_REACH - 1) / L1_REACH;
-	uint64_t clusters = L1_TABLE + (l1_entries * 8 + CLUSTER - 1) / CLUSTER;
+	uint64_t l1_entries = l1_entries_of(size);
+	uint64_t clusters = least_clusters(size);
 	uint8_t header[HEADER];
 
 	if (size == 0 || clusters > CLUSTERS_MAX)

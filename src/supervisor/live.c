@@ -154,8 +154,10 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		spec.initrd_fd = joined;
 		spec.rootfs_fd = -1;
 	}
-	if (shared_open(config, &shared, err) < 0)
+	if ((!live->ram_root && live_quota_begin(live, err) < 0) ||
+	    shared_open(config, &shared, err) < 0)
 		return -1;
+	spec.layer_room = live->quota.room;
 	spec.share_fds = shared.fds;
 	if (vsock < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
 		return -1;

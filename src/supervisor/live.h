@@ -11,6 +11,7 @@
  *   live_vm.c      the VM: serial console, full disk, its end
  *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
  *   live_share.c   a shared directory for a guest that runs
+ *   live_quota.c   how much a session's disk may grow
  *   live_balloon.c     how much memory the guest may have
  *   live_quarantine.c  every channel cut, and the VM goes on
  *   live_channels.c  published ports, mediation, listeners; readiness
@@ -53,6 +54,18 @@ struct live_share {
 	struct error why;
 };
 
+/* How much the disk may grow: in bytes of the host's disk that are its own, all. */
+struct live_quota {
+	uint64_t bytes;	 /* 0: there is no quota */
+	uint64_t disk;	 /* of the disk, as the guest sees it */
+	uint64_t length; /* of a layer's file; 0: it is no layer */
+	uint64_t room;	 /* of that, what the backend lets the layer use */
+	bool reached;	 /* and so paused */
+	uint64_t wanted; /* by client, which waits for it */
+	struct control_client *client;
+	struct loop_watch *timer;
+};
+
 struct live {
 	const struct backend *backend;
 	struct ticket ticket;
@@ -82,9 +95,10 @@ struct live {
 	struct control_client *quarantine_client; /* waits for the end of it */
 	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
 	struct live_share share;
+	struct live_quota quota;
 	int64_t memory_mib; /* that the VM was booted with */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
-	bool paused;	    /* the VM waits for room on the disk */
+	bool paused;	    /* the VM waits for room on the disk, or in its quota */
 	bool over;	    /* the end was recorded and reported */
 	int time_fd;	    /* says that the wall clock was set or the host slept */
 
@@ -132,6 +146,19 @@ control_sock_fn live_request;
 int live_balloon(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
 
+/* live_quota.c */
+/* The quota of session.json, before the boot. Nothing for a workspace that is no session. */
+int live_quota_begin(struct live *live, struct error *err);
+/* What has no room on this disk, while the host has some, has none in the quota. */
+bool live_quota_is_met(const struct live *live, const char *serial);
+/* The machine is paused for it. */
+void live_quota_reached(struct live *live);
+/* Once the VM has ended. */
+void live_quota_end(struct live *live);
+/* {"command":"disk-quota","bytes":N} */
+int live_quota(struct live *live, const json_t *request, struct control_client *client,
+	       struct error *err);
+
 /* live_share.c: {"command":"share-attach","share":{...}} */
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
@@ -166,6 +193,8 @@ void live_cgroup_end(struct live *live);
 void live_end(struct live *live, enum intent intent, const struct error *cause);
 /* The end by a failure, the serial log's last lines behind the text. */
 void live_fail(struct live *live, enum error_code code, const char *text);
+/* A paused guest is killed where another one would be asked to switch itself off. */
+void live_cannot_power_off(struct live *live);
 /* The workload's result is there. */
 void live_done(struct live *live);
 /* Records how it ended, tells the waiting command, removes what must go, stops the loop. */

@@ -46,11 +46,9 @@ static int act(struct live *live, const json_t *request, struct control_client *
 		const char *command;
 		int (*fn)(struct live *live, const json_t *request, struct control_client *client,
 			  struct error *err);
-	} requests[] = {{"power", ask_power},
-			{"quarantine", live_quarantine},
-			{"readiness", live_readiness},
-			{"balloon", live_balloon},
-			{"share-attach", live_share}};
+	} requests[] = {{"power", ask_power},	       {"quarantine", live_quarantine},
+			{"readiness", live_readiness}, {"balloon", live_balloon},
+			{"share-attach", live_share},  {"disk-quota", live_quota}};
 	const char *command = NULL;
 
 	if (json_get_string(request, "", "command", JSON_REQUIRED, &command, err) < 0)

@@ -44,6 +44,12 @@ static void kill_vm(struct live *live)
 	live->backend->kill(live->vm);
 }
 
+void live_cannot_power_off(struct live *live)
+{
+	log_line(&live->log, "the guest is paused, and cannot switch itself off");
+	kill_vm(live);
+}
+
 static void on_halt_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -60,6 +66,11 @@ static void ask_for_power_off(struct live *live)
 {
 	struct error err;
 
+	/* Paused for as long as nobody raises it. */
+	if (live->quota.reached) {
+		live_cannot_power_off(live);
+		return;
+	}
 	set_end_timer(live, LIMIT_HALT_MS, on_halt_timer);
 	if (control_stream_is_ready(live->control))
 		control_stream_power_off(live->control);
@@ -167,6 +178,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		log_line(&live->log, "%llu bytes of the serial console found no room on the disk",
 			 (unsigned long long)live->serial.lost);
 	live_cgroup_end(live);
+	live_quota_end(live);
 	if (leftover_remove_files(&live->ws, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
 	live_mark(live, "ended");

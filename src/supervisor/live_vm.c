@@ -116,9 +116,13 @@ static void on_disk_full(void *data, const char *serial, const char *reason)
 
 	if (live->paused)
 		return;
+	if (live_quota_is_met(live, serial) && disks_have_room(live)) {
+		live_quota_reached(live);
+		return;
+	}
 	live->paused = true;
 	live_reserve_some_back(live);
-	snprintf(text, sizeof(text), "paused: no space left for the guest's disk \"%.64s\": %.100s",
+	snprintf(text, sizeof(text), PAUSED "no space left for the guest's disk \"%.64s\": %.100s",
 		 disk_name(live, serial), reason);
 	if (live->outcome.intent == INTENT_NONE)
 		live_record(live, live->state, text);

@@ -185,8 +185,17 @@ static void a_layer_is_pinned(void **state)
 				      "filename=/dev/fdset/2,discard=unmap\n"
 				      "-blockdev\ndriver=qcow2,node-name=rootfs,file=rootfs-file,"
 				      "backing=base,discard=unmap\n"));
+	/* What it may use of its file is a node between the two; a reader uses nothing of it. */
+	m.layer_room = 1 << 20;
+	autofree char *bounded = built(&m);
+	assert_non_null(strstr(bounded,
+			       "-blockdev\ndriver=raw,node-name=" MACHINE_LAYER_ROOM
+			       ",file=" MACHINE_LAYER_FILE ",size=1048576,discard=unmap\n"
+			       "-blockdev\ndriver=qcow2,node-name=rootfs,"
+			       "file=" MACHINE_LAYER_ROOM ",backing=base,discard=unmap\n"));
 	m.overlay = true;
 	autofree char *reader = built(&m);
+	assert_null(strstr(reader, MACHINE_LAYER_ROOM));
 	assert_non_null(strstr(reader, "-blockdev\ndriver=qcow2,node-name=below,file=below-file,"
 				       "backing=base,read-only=on\n"));
 	assert_non_null(strstr(reader, ",set=3,opaque=rootfs\n"));

@@ -36,6 +36,37 @@ static void layers(void **state)
 	}
 }
 
+/* From the tables that an empty one has to the end of what is written, whatever the file's length. */
+static void the_end_is_that_of_the_data(void **state)
+{
+	static const uint64_t size = UINT64_C(1) << 30;
+	static const struct {
+		off_t at;
+		uint64_t end;
+	} rows[] = {{5 << 16, 6 << 16}, {(9 << 16) - 1, 9 << 16}, {(40 << 16) + 1, 41 << 16}};
+	autoclose int fd = memfd_create("layer", MFD_CLOEXEC);
+	struct error err = {0};
+	uint64_t end = 0;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(layer_end(fd, &end, &err), 0);
+	assert_int_equal(end, 0);
+	assert_int_equal(layer_write(fd, size, &err), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, layer_least(size));
+	assert_true(layer_most(size) > size + layer_least(size));
+	assert_int_equal(ftruncate(fd, (off_t)layer_most(size)), 0);
+	assert_int_equal(layer_end(fd, &end, &err), 0);
+	assert_true(end <= layer_least(size));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(pwrite(fd, "x", 1, rows[i].at), 1);
+		assert_int_equal(layer_end(fd, &end, &err), 0);
+		assert_int_equal(end, rows[i].end);
+	}
+	assert_int_equal(layer_end(-1, &end, &err), -1);
+}
+
 /* What is no layer of ours, byte by byte of its header. */
 static void foreign_files_are_refused(void **state)
 {
@@ -72,6 +103,7 @@ static void foreign_files_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(layers),
+					   cmocka_unit_test(the_end_is_that_of_the_data),
 					   cmocka_unit_test(foreign_files_are_refused)};
 
 	return cmocka_run_group_tests_name("layers", tests, NULL, NULL);

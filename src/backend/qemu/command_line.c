@@ -215,7 +215,20 @@ struct block_node {
 	int fd;
 	bool read_only;
 	const char *below; /* a layer over that node; NULL: raw */
+	uint64_t room;	   /* of the file, for a layer; 0: all that it asks for */
 };
+
+/*
+ * What a layer may use of its file. Each write beyond it fails as on a disk without room, before
+ * anything of it is written, so that the VM is paused by QEMU itself (werror), and tries again when it
+ * goes on. vm_room.c moves the bound.
+ */
+static void add_room(struct argv *argv, const struct block_node *node)
+{
+	argv_add(argv, "-blockdev");
+	argv_addf(argv, "driver=raw,node-name=%s-room,file=%s-file,size=%llu,discard=unmap",
+		  node->name, node->name, (unsigned long long)node->room);
+}
 
 /* set: the next free fdset. */
 static void add_node(struct argv *argv, const struct block_node *node, size_t *set)
@@ -227,10 +240,12 @@ static void add_node(struct argv *argv, const struct block_node *node, size_t *s
 	argv_add(argv, "-blockdev");
 	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s", node->name,
 		  (*set)++, access);
+	if (node->room)
+		add_room(argv, node);
 	argv_add(argv, "-blockdev");
 	if (node->below)
-		argv_addf(argv, "driver=qcow2,node-name=%s,file=%s-file,backing=%s%s", node->name,
-			  node->name, node->below, access);
+		argv_addf(argv, "driver=qcow2,node-name=%s,file=%s-%s,backing=%s%s", node->name,
+			  node->name, node->room ? "room" : "file", node->below, access);
 	else
 		argv_addf(argv, "driver=raw,node-name=%s,file=%s-file%s", node->name, node->name,
 			  access);
@@ -241,10 +256,11 @@ static void add_node(struct argv *argv, const struct block_node *node, size_t *s
 static void add_rootfs(struct argv *argv, const struct machine *m, const struct machine_row *row,
 		       size_t *set)
 {
-	const struct block_node base = {"base", QEMU_FD_BASE, true, NULL};
+	const struct block_node base = {"base", QEMU_FD_BASE, true, NULL, 0};
 	const struct block_node disk = {m->overlay ? "below" : "rootfs", QEMU_FD_ROOTFS, m->overlay,
-					m->layer ? base.name : NULL};
-	const struct block_node overlay = {"rootfs", QEMU_FD_OVERLAY, false, disk.name};
+					m->layer ? base.name : NULL,
+					m->layer && !m->overlay ? m->layer_room : 0};
+	const struct block_node overlay = {"rootfs", QEMU_FD_OVERLAY, false, disk.name, 0};
 
 	if (m->layer)
 		add_node(argv, &base, set);
@@ -262,7 +278,7 @@ static void add_disks(struct argv *argv, const struct machine *m, const struct m
 		add_rootfs(argv, m, row, &set);
 	for (size_t i = 0; i < m->disk_count; i++) {
 		const struct block_node disk = {m->disks[i].serial, m->disks[i].fd,
-						m->disks[i].read_only, NULL};
+						m->disks[i].read_only, NULL, 0};
 
 		add_node(argv, &disk, &set);
 		add_device(argv, row, disk.name);

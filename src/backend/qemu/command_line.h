@@ -71,9 +71,10 @@ struct machine {
 	size_t disk_count;
 	const struct machine_share *shares;
 	size_t share_count;
-	bool reader;  /* the guest's init mounts the root disk and runs nothing of it */
-	bool overlay; /* what is written to the root disk goes to QEMU_FD_OVERLAY */
-	bool layer;   /* the root disk is a qcow2 layer over QEMU_FD_BASE */
+	bool reader;	     /* the guest's init mounts the root disk and runs nothing of it */
+	bool overlay;	     /* what is written to the root disk goes to QEMU_FD_OVERLAY */
+	bool layer;	     /* the root disk is a qcow2 layer over QEMU_FD_BASE */
+	uint64_t layer_room; /* bytes of its file that the layer can use; 0: no bound */
 	int64_t memory_mib;
 	int64_t cpu_count;
 	uint32_t tsc_khz; /* of the host's time-stamp counter; 0: not known */
@@ -82,6 +83,9 @@ struct machine {
 /* Disks beside the root and shared directories together: microvm has 24 places for devices. */
 #define MACHINE_EXTRAS_MAX 16
 
+/* Between a layer and its file, where layer_room is given; MACHINE_LAYER_FILE is the file's node. */
+#define MACHINE_LAYER_ROOM "rootfs-room"
+#define MACHINE_LAYER_FILE "rootfs-file"
 #define MACHINE_NETDEV "net0" /* to be removed by netdev_del */
 #define MACHINE_SPARE "spare" /* the port of PURPOSE_PLUGGABLE that device_add can use */
 

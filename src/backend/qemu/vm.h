@@ -59,6 +59,12 @@ struct vm_plug {
 	struct loop_watch *timer;
 };
 
+/* Whoever waits for a new bound of the layer. Zeroed: nobody. */
+struct vm_room {
+	vm_done_fn *fn;
+	void *data;
+};
+
 struct vm {
 	struct loop *loop;
 	struct vm_events events;
@@ -74,6 +80,7 @@ struct vm {
 	bool pluggable;	    /* it has a spare port */
 	struct vm_balloon balloon;
 	struct vm_plug plug;
+	struct vm_room room;
 	struct vm_net net;
 
 	struct qmp *qmp;
@@ -87,7 +94,7 @@ struct vm {
 	bool monitored;	 /* QMP has been ready */
 	bool killing;	 /* vm_kill() was called */
 	bool severing;	 /* vm_sever() was called */
-	bool paused;	 /* a disk is full */
+	bool paused;	 /* a disk is full, or vm_pause() was called */
 	bool overdue;	 /* said how it ends long ago, and has not */
 	bool end_told;	 /* QMP said how it ends: */
 	enum vm_end end; /* ... this way */
@@ -143,6 +150,10 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 extern const struct qmp_events vm_monitor_events; /* data is to be the vm */
 int vm_power_button(struct vm *vm, struct error *err);
 int vm_resume(struct vm *vm, struct error *err);
+
+/* vm_room.c */
+int vm_pause(struct vm *vm, struct error *err);
+int vm_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, struct error *err);
 
 /* vm_serial.c */
 /* theirs: QEMU's ends */

@@ -110,6 +110,7 @@ static int build_words(const struct vm *vm, const struct vm_boot *boot,
 		.reader = boot->use != VM_RUN,
 		.overlay = boot->use == VM_READ,
 		.layer = boot->base_fd >= 0,
+		.layer_room = boot->layer_room,
 		.memory_mib = boot->config->memory_mib,
 		.cpu_count = boot->config->cpu_count,
 	};

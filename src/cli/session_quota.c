@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* session quota: how much the disk of a session may grow. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "cli/guest.h"
+#include "cli/session.h"
+#include "microagent_session.h"
+
+#define MIB (1 << 20)
+
+static int read_mib(struct cli *cli, const char *word, int64_t *out, struct error *err)
+{
+	char *end;
+
+	errno = 0;
+	long long value = strtoll(word, &end, 10);
+	if (errno || end == word || *end || value < 1)
+		return cli_usage(cli, err, "MIB must be a number of MiB, and is \"%s\"", word);
+	*out = value;
+	return 0;
+}
+
+/* Rounded up: what has grown at all is more than nothing. */
+static long long mib_of(const json_t *disk, const char *key)
+{
+	return (json_integer_value(json_object_get(disk, key)) + MIB - 1) / MIB;
+}
+
+static int print_disk(struct cli *cli, const char *name, json_t *disk, struct error *err)
+{
+	json_auto_t *answer = NULL;
+
+	if (!cli->json) {
+		printf("%s: its disk has grown to %lld of %lld MiB\n", name,
+		       mib_of(disk, "grownBytes"), mib_of(disk, "quotaBytes"));
+		return CLI_EXIT_OK;
+	}
+	answer = json_pack("{s:b, s:s, s:O}", "ok", 1, "name", name, "disk", disk);
+	return cli_print_json(answer, err);
+}
+
+static int set(struct cli *cli, struct microagent *agent, const char *name, int64_t mib,
+	       struct error *err)
+{
+	struct microagent_session *session = NULL;
+	json_auto_t *disk = NULL;
+	int code = -1;
+
+	if (microagent_session_open(agent, name, &session, err) < 0)
+		return -1;
+	if (microagent_session_set_quota(session, mib, &disk, err) == 0)
+		code = print_disk(cli, microagent_session_name(session), disk, err);
+	microagent_session_close(session);
+	return code;
+}
+
+static int run(struct cli *cli, const void *values, const struct cli_words *args, struct error *err)
+{
+	struct microagent *agent;
+	int64_t mib = 0;
+	int code;
+
+	(void)values;
+	if (read_mib(cli, args->items[1], &mib, err) < 0)
+		return -1;
+	agent = guest_open(cli, NULL, err);
+	if (!agent)
+		return -1;
+	code = set(cli, agent, args->items[0], mib, err);
+	microagent_close(agent);
+	return code;
+}
+
+const struct cli_command session_quota = {
+	.name = "quota",
+	.args = "NAME MIB",
+	.summary = "let a session's disk grow to so much of this host's; it goes on if it waits "
+		   "for that",
+	.min_args = 2,
+	.max_args = 2,
+	.run = run,
+};

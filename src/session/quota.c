@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* How much a session's disk may grow: recorded in session.json, kept by the live supervisor. */
+#include "store/quota.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "channel/control.h"
+#include "session/base.h"
+#include "store/audit.h"
+
+#define MIB (INT64_C(1) << 20)
+
+static int check_mib(int64_t mib, struct error *err)
+{
+	int64_t most = (int64_t)limit_get(LIMIT_DISK_QUOTA_MIB_MAX);
+
+	if (mib >= 1 && mib <= most)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "the quota of a disk must be between 1 and %lld MiB, and is %lld",
+			 (long long)most, (long long)mib);
+}
+
+int session_quota_of(const struct base *base, const struct microagent_session_spec *spec,
+		     int64_t *bytes, struct error *err)
+{
+	const json_t *disk = json_object_get(base->metadata, "disk");
+	int64_t size = json_integer_value(json_object_get(disk, "bytes"));
+	int64_t most = (int64_t)limit_get(LIMIT_DISK_QUOTA_BYTES);
+
+	if (spec->disk_quota_mib && check_mib(spec->disk_quota_mib, err) < 0)
+		return -1;
+	*bytes = spec->disk_quota_mib ? spec->disk_quota_mib * MIB : size < most ? size : most;
+	return 0;
+}
+
+/* --- told --------------------------------------------------------------------------------------- */
+
+static int open_disk(const struct workspace *ws, const json_t *record)
+{
+	const char *clone = json_string_value(json_object_get(record, "clone"));
+	const char *name = strcmp(clone, "overlay") == 0 ? SESSION_LAYER : SESSION_RAW;
+
+	return openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+int session_quota_told(const struct workspace *ws, const json_t *record, json_t *entry,
+		       struct error *err)
+{
+	json_t *quota = json_object_get(record, "quotaBytes");
+	autoclose int disk = open_disk(ws, record);
+	uint64_t grown = 0;
+
+	if (quota && json_put(entry, "quotaBytes", json_incref(quota), err) < 0)
+		return -1;
+	if (disk < 0 || quota_grown(disk, &grown, NULL) < 0)
+		return 0;
+	return json_put(entry, "grownBytes", json_integer((json_int_t)grown), err);
+}
+
+/* --- set ---------------------------------------------------------------------------------------- */
+
+static int ask(const struct existing *existing, int64_t bytes, json_t **answer, struct error *err)
+{
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_QMP_MS);
+	json_auto_t *request =
+		json_pack("{s:s, s:I}", "command", "disk-quota", "bytes", (json_int_t)bytes);
+
+	if (!request)
+		return error_errno(err, ENOMEM, "quota");
+	return control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, answer,
+			   err);
+}
+
+static int note_set(const struct workspace *ws, int64_t bytes, uint64_t before, struct error *err)
+{
+	json_auto_t *data = json_pack("{s:I, s:I}", "quotaBytes", (json_int_t)bytes, "before",
+				      (json_int_t)before);
+	const struct audit_event event = {AUDIT_INFO, "session", "session.quota-set", data, 0};
+
+	return data ? audit_note(ws, &event, err) : error_errno(err, ENOMEM, "quota");
+}
+
+/* Where nothing lives and nothing can begin to. */
+static int record(const struct workspace *ws, int64_t bytes, json_t **answer, struct error *err)
+{
+	json_auto_t *session = session_record_read(ws, err);
+	autoclose int disk = session ? open_disk(ws, session) : -1;
+	uint64_t before = 0, grown = 0;
+
+	if (!session || quota_read(ws, &before, err) < 0)
+		return -1;
+	if (disk < 0 || quota_grown(disk, &grown, NULL) < 0)
+		grown = 0;
+	if ((uint64_t)bytes < grown)
+		return error_set(err, ERR_CONFLICT, "its disk has grown to %llu bytes already",
+				 (unsigned long long)grown);
+	if (quota_write(ws, (uint64_t)bytes, err) < 0 || note_set(ws, bytes, before, err) < 0)
+		return -1;
+	*answer = json_pack("{s:b, s:{s:I, s:I}}", "ok", 1, "disk", "quotaBytes", (json_int_t)bytes,
+			    "grownBytes", (json_int_t)grown);
+	return *answer ? 0 : error_errno(err, ENOMEM, "quota");
+}
+
+#define ATTEMPTS 8
+
+/* Who runs is asked, else it is recorded under the command lock, with which nothing starts. */
+static int set_in(const struct existing *existing, int64_t bytes, json_t **answer,
+		  struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_COMMAND_LOCK_MS) * NS_PER_MS;
+	struct error why = {0};
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		autoclose int lock = -1;
+
+		if (ask(existing, bytes, answer, &why) == 0)
+			return 0;
+		if (why.errnum != ENOENT && why.errnum != ECONNREFUSED)
+			break;
+		lock = workspace_lock(&existing->dir, existing->ws.id, deadline, err);
+		if (lock < 0)
+			return -1;
+		if (!lease_is_held(&existing->ws))
+			return record(&existing->ws, bytes, answer, err);
+		/* It has been started meanwhile, or has not quite ended. */
+		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
+	}
+	return error_copy(err, &why);
+}
+
+int microagent_session_set_quota(struct microagent_session *session, int64_t mib, json_t **disk,
+				 struct error *err)
+{
+	struct existing existing = {0};
+	json_auto_t *answer = NULL;
+	struct error why = {0};
+	int status;
+
+	if (check_mib(mib, err) < 0 ||
+	    existing_open(session->agent, session->id, &existing, err) < 0)
+		return -1;
+	status = set_in(&existing, mib * MIB, &answer, &why);
+	existing_close(&existing);
+	if (status < 0) {
+		error_prefix(&why, "session %s", session->name);
+		return error_copy(err, &why);
+	}
+	session->quota_bytes = mib * MIB;
+	if (disk)
+		*disk = json_incref(json_object_get(answer, "disk"));
+	return 0;
+}

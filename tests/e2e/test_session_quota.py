@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""How much the disk of a session may grow: a machine that reaches its quota waits for a higher one."""
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+import schema_check
+from conftest import HANG_S, held, wait_until
+from test_pool import LATER, wait_full
+from test_session_share import make_view
+from test_sessions import bundle
+
+MIB = 1 << 20
+
+
+def create(host, *words, **kw):
+    return host.json("session", "create", "--base", "web", "--network", "isolated", *words, **kw)
+
+
+def directory(host, name):
+    return host.state / "sessions" / f"{name}.bundle"
+
+
+def record(host, name):
+    document = json.loads((directory(host, name) / "session.json").read_text())
+    schema_check.validate("session", document)
+    return document
+
+
+def listed(host, name):
+    return next(s for s in host.json("session", "list")["sessions"] if s["name"] == name)
+
+
+def paused(host, name):
+    """The details of the events that tell of a pause."""
+    events = json.loads((directory(host, name) / "events.json").read_text())
+    schema_check.validate("events", events)
+    return [e["detail"] for e in events if e.get("detail", "").startswith("paused: ")]
+
+
+def audited(host, name, event):
+    lines = [json.loads(line) for line in host("--json", "audit", "show", name, check=0).stdout.splitlines()]
+    for line in lines:
+        schema_check.validate("audit-line", line)
+    return [(line["severity"], line["data"]) for line in lines if line["event"] == event]
+
+
+def write(host, name, source, target):
+    """A command that writes what a file of the host has; it waits while the machine does."""
+    return host.popen("session", "exec", "--user", "root", "--stdin", source, name, "--",
+                      "sh", "-c", f"cat > {target} && sync")
+
+
+def finish(writer):
+    _, err = writer.communicate(timeout=HANG_S)
+    assert writer.returncode == 0, err
+
+
+def digest_in(host, name, path):
+    """As the disk has it, not the guest's memory."""
+    line = f"echo 3 > /proc/sys/vm/drop_caches; sha256sum {path}"
+    return host("session", "exec", "--user", "root", name, "--", "sh", "-c", line, check=0).stdout.split()[0]
+
+
+def random_file(host, mib):
+    path = host.base / "random"
+    path.write_bytes(os.urandom(mib * MIB))
+    return path, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def ask(host, name, document, valid=True):
+    """A request of control.sock, by hand."""
+    if valid:
+        schema_check.validate("control-sock-request", document)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(directory(host, name) / "control.sock"))
+        client.sendall(json.dumps(document).encode() + b"\n")
+        answer = json.loads(client.makefile().readline())
+    schema_check.validate("control-sock-answer", answer)
+    return answer
+
+
+def check_requests(host, name, quota):
+    """The same again changes nothing; less, or what is no number, is refused."""
+    answer = ask(host, name, {"command": "disk-quota", "bytes": quota})
+    assert answer == {"ok": True, "disk": {"quotaBytes": quota, "grownBytes": answer["disk"]["grownBytes"]}}
+    assert ask(host, name, {"command": "disk-quota", "bytes": quota - 1})["errorCode"] == "conflict"
+    for bad in (0, -1, "1", None):
+        assert ask(host, name, {"command": "disk-quota", "bytes": bad}, False)["errorCode"] == "invalid"
+    for mib in ("0", "-1", "x", "16777217"):
+        done = host("session", "quota", "--", name, mib)
+        assert done.returncode in (1, 2) and "MiB" in done.stderr, done.stderr
+    assert record(host, name)["quotaBytes"] == quota
+
+
+def check_waiting(host, name, quota, times):
+    """Paused, told once, and of no use until it may have more."""
+    said = f"paused: its disk has grown to its quota of {quota * MIB} bytes"
+    assert paused(host, name).count(said) == 1 and len(paused(host, name)) == times
+    told = listed(host, name)
+    assert (told["state"], told["detail"], told["quotaBytes"]) == ("running", said, quota * MIB)
+    assert "paused: its disk" in host("session", "list", check=0).stdout
+    reached = audited(host, name, "session.quota-reached")
+    assert len(reached) == times and reached[-1] == (
+        "CRITICAL", {"grownBytes": reached[-1][1]["grownBytes"], "quotaBytes": quota * MIB})
+    logs = "".join(log.read_text() for log in (host.state / "logs").glob("security-*.log"))
+    alarms = [json.loads(line) for line in logs.splitlines() if "session.quota-reached" in line and name in line]
+    assert len(alarms) == times and alarms[-1]["data"]["quotaBytes"] == quota * MIB
+    for words in (("session", "exec", name, "--", "true"),
+                  ("--state-dir", host.state / "sessions", "cp", f"{name}.bundle:/etc/passwd", host.base)):
+        done = host(*words, env={"MICROAGENT_TEST_LIMIT_DIAL_MS": "300"})
+        assert done.returncode in (75, 125), done
+        assert f"{said}: `microagent session quota {name} MIB` raises it" in done.stderr, done.stderr
+    done = host("session", "quota", name, quota - 1)
+    assert done.returncode == 1 and "can only be raised until it is stopped" in done.stderr
+    return told["grownBytes"]
+
+
+def test_a_layer_is_kept_to_its_quota(host):
+    host("base", "create", "web", check=0)
+    source, digest = random_file(host, 32)
+    made = create(host, "--disk-quota", 24)
+    name = made["name"]
+    assert made["clone"] == "overlay" and made["quotaBytes"] == record(host, name)["quotaBytes"] == 24 * MIB
+    check_requests(host, name, 24 * MIB)
+    writer = write(host, name, source, "/root/f")
+    wait_until(lambda: paused(host, name), "the pause")
+    # Not one byte more, and nearly all of it.
+    assert 20 * MIB < check_waiting(host, name, 24, 1) <= 24 * MIB
+    answer = host.json("session", "quota", name, 40)
+    assert answer["disk"]["quotaBytes"] == record(host, name)["quotaBytes"] == 40 * MIB
+    assert audited(host, name, "session.quota-set") == [
+        ("INFO", {"quotaBytes": to * MIB, "before": 24 * MIB}) for to in (24, 40)]
+    finish(writer)
+    assert listed(host, name)["detail"] == f"resumed: its disk may grow to {40 * MIB} bytes"
+    assert digest_in(host, name, "/root/f") == digest
+
+    # In quarantine too; and what is asked for once more is met once more.
+    writer = write(host, name, source, "/root/g")
+    wait_until(lambda: len(paused(host, name)) == 2, "the second pause")
+    assert check_waiting(host, name, 40, 2) <= 40 * MIB
+    host("--state-dir", host.state / "sessions", "quarantine", f"{name}.bundle", check=0)
+    writer.communicate(timeout=HANG_S)
+    assert "of 41 MiB" in host("session", "quota", name, 41, check=0).stdout
+    wait_until(lambda: len(paused(host, name)) == 3, "the third pause")
+    check_stopped(host, name, digest)
+    host("base", "delete", "web-v1", check=0)
+
+
+def check_stopped(host, name, digest):
+    """A machine that waits cannot switch itself off: it is not asked. Then it boots with another quota."""
+    sessions = make_view(host)
+    long = {"MICROAGENT_TEST_LIMIT_HALT_MS": "3600000"}
+    assert host("--state-dir", sessions.state, "stop", f"{name}.bundle", env=long, timeout=60, check=0)
+    event = json.loads((directory(host, name) / "event.json").read_text())
+    assert (event["state"], event["detail"]) == ("stopped", "unclean: the guest did not end in order")
+    layer = directory(host, name) / "rootfs.qcow2"
+    assert layer.stat().st_size <= 41 * MIB  # the hole at its end is gone
+    done = host("session", "quota", name, 4)
+    assert done.returncode == 1 and "its disk has grown to 4" in done.stderr
+    assert host.json("session", "quota", name, 64)["disk"]["quotaBytes"] == 64 * MIB
+    assert audited(host, name, "session.quota-set")[-1] == ("INFO", {"quotaBytes": 64 * MIB, "before": 41 * MIB})
+    host("--state-dir", sessions.state, "start", f"{name}.bundle", check=0)
+    assert digest_in(host, name, "/root/f") == digest
+    # Space that is given back is used again: this is more than the quota has, in all.
+    line = "rm -f /root/g; for i in 1 2 3 4; do dd if=/dev/urandom of=/root/h bs=1M count=12 && sync && rm /root/h && sync && fstrim / || exit; done"
+    host("session", "exec", "--user", "root", name, "--", "sh", "-c", line, check=0)
+    host("session", "exec", "--user", "root", name, "--", "sh", "-c", "dd if=/dev/zero of=/root/i bs=1M >/dev/null 2>&1 &", check=0)
+    wait_until(lambda: paused(host, name)[-1].endswith(f"of {64 * MIB} bytes"), "the last pause")
+    boot_without_room(host, name)
+    assert audited(host, name, "session.quota-reached") and host.json("audit", "verify", name)["ok"]
+    host("session", "destroy", name, check=0)
+    assert not (host.state / "sessions" / f"{name}.bundle").exists()
+
+
+def boot_without_room(host, name):
+    """A boot that has to write and cannot ends at once, and says what would help."""
+    sessions = make_view(host)
+    host("--state-dir", sessions.state, "kill", f"{name}.bundle", check=0)
+    wait_until(lambda: not held(sessions, f"{name}.bundle"), "the end")
+    shutil.copyfile(bundle(host) / "overlay.qcow2", directory(host, name) / "rootfs.qcow2")
+    (directory(host, name) / "session.json").write_text(json.dumps({**record(host, name), "quotaBytes": 1}))
+    done = host("--state-dir", sessions.state, "start", f"{name}.bundle")
+    assert done.returncode == 75 and "at its quota of 1 bytes, and it cannot boot: `microagent session quota`" in done.stderr
+    (directory(host, name) / "session.json").write_text(json.dumps({**record(host, name), "quotaBytes": 64 * MIB}))
+    host("--state-dir", sessions.state, "start", f"{name}.bundle", check=0)
+    writer = host.popen("session", "exec", "--user", "root", name, "--", "sh", "-c", "dd if=/dev/zero of=/root/i bs=1M")
+    before = len(paused(host, name))
+    wait_until(lambda: len(paused(host, name)) > before, "the pause that it is destroyed in")
+    writer.kill()
+    writer.communicate()
+
+
+def test_members_of_a_pool(host):
+    """They have the default, which a claim can raise; for less than that a session is made."""
+    size = host.json("base", "create", "web")["disk"]["bytes"]
+    host("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
+    wait_full(host, 1)
+    member = host.json("session", "list")["sessions"][0]
+    assert member["pooled"] and member["quotaBytes"] == size and member["grownBytes"] < size
+    made = create(host, "--disk-quota", 64, env=LATER)
+    assert made["source"] == "new" and made["quotaBytes"] == 64 * MIB
+    claimed = create(host, "--disk-quota", 1024, env=LATER)
+    assert (claimed["name"], claimed["source"]) == (member["name"], "pool")
+    assert claimed["quotaBytes"] == record(host, claimed["name"])["quotaBytes"] == 1024 * MIB
+    assert host("session", "exec", claimed["name"], "--", "echo", "up", check=0).stdout == "up\n"
+    host("pool", "drain", check=0)
+    for session in (made, claimed):
+        host("session", "destroy", session["name"], check=0)
+    host("base", "delete", "web-v1", check=0)
+
+
+@pytest.fixture
+def reflinks(host):
+    """The state directory on a file system that has them."""
+    if os.getuid() != 0 or not shutil.which("mkfs.xfs") or not os.path.exists("/dev/loop-control"):
+        pytest.skip("a file system with reflinks is made by root, mkfs.xfs (package xfsprogs) and a loop device")
+    place, file = host.base / "xfs", host.base / "xfs.img"
+    place.mkdir()
+    with open(file, "wb") as image:
+        image.truncate(1 << 30)
+    subprocess.run(["mkfs.xfs", "-q", file], check=True)
+    subprocess.run(["mount", "-o", "loop", file, place], check=True)
+    place.chmod(0o700)
+    host.state = place / "state"
+    host.env["MICROAGENT_STATE_DIR"] = str(host.state)
+    try:
+        yield host
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def test_a_reflink_is_kept_to_its_quota(reflinks):
+    """What it shares with its base is not counted; the bound is met within a look and what the disk takes in it."""
+    host = reflinks
+    base = host.json("base", "create", "web")
+    source, digest = random_file(host, 48)
+    made = create(host, "--disk-quota", 16)
+    name = made["name"]
+    assert made["clone"] == "reflink" and listed(host, name)["grownBytes"] < 16 * MIB < base["disk"]["bytes"]
+    writer = write(host, name, source, "/root/f")
+    wait_until(lambda: paused(host, name), "the pause")
+    assert check_waiting(host, name, 16, 1) >= 16 * MIB
+    host("session", "quota", name, base["disk"]["bytes"] // MIB, check=0)
+    finish(writer)
+    assert digest_in(host, name, "/root/f") == digest and listed(host, name)["grownBytes"] >= 48 * MIB
+    assert audited(host, name, "session.quota-set") and host.json("audit", "verify", name)["ok"]
+    host("session", "destroy", name, check=0)
+    host("base", "delete", "web-v1", check=0)
+    left = [p for p in host.state.iterdir() if p.name not in (".locks", "archive", "logs", "bases", "sessions", "pool")]
+    assert not left and not [p for part in ("bases", "sessions") for p in (host.state / part).iterdir() if p.name != ".locks"]
