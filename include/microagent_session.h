@@ -112,11 +112,12 @@ struct microagent_session;
 int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,
 				  struct microagent_session **out, struct error *err);
-/* Boots it; returns when the first command would succeed. On failure the session stays as it is,
+/* Boots it, and gives a member of a pool the directory again that it was created with; returns when the
+ * first command would succeed. On failure the session stays as it is,
  * for microagent_session_destroy(). */
 int microagent_session_boot(struct microagent_session *session, struct error *err);
 /* Both, or one that is ready: where a pool of the base is kept (microagent_pool_set()) and what spec asks
- * for is what its sessions have, one of them is claimed. On failure nothing of it is left; also not when
+ * for is what its sessions have, one of them is claimed; share is given to it then. On failure nothing of it is left; also not when
  * the caller is killed meanwhile: what it was making is removed by the next one, or by
  * microagent_session_gc(). */
 int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,

@@ -160,6 +160,9 @@
 	X(POOL_MEMBERS_PER_CPU, 8, "sessions", "in all pools together, for each processor online") \
 	X(POOL_FREE_MIB, 1024, "MiB",                                                              \
 	  "available on the host, without swap, beside the next member of a pool")                 \
+	X(POOL_FREE_DISK_MIB, 64, "MiB",                                                           \
+	  "free where the state directory is, before a member of a pool is started")               \
+	X(POOL_LOCK_MS, 60000, "ms", "wait for another command that sets or drains the same pool") \
 	X(POOL_OVERHEAD_MIB, 128, "MiB", "of a member beyond its guest's memory")                  \
 	X(POOL_QUIET_MS, 2000, "ms", "without a claim before a member of a pool is started")       \
 	X(POOL_ROOM_MS, 5000, "ms", "between two looks for room for the next member")              \

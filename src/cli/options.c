@@ -33,6 +33,7 @@ static const struct {
 	{"config.network.portForwards", "publish", "--publish"},
 	{"config.outputs", "output", "--output"},
 	{"config.rootfsPath", "image", "--image"},
+	{"config.shares[0].mountpoint", "share-at", "--share-at"},
 	{"config.shares", "share", "--share"},
 	{"config.stateDir", NULL, "--state-dir"},
 	{"config.timeoutSeconds", "timeout", "--timeout"},
@@ -41,6 +42,7 @@ static const struct {
 	{"mode \"bridged\"", "network", "--network bridged"},
 	{"mode \"nat\"", "network", "--network nat"},
 	{"mode is", "network", "--network is"},
+	{"share.mountpoint", "at", "--at"},
 	{"memoryMiB", NULL, "MIB"}, /* of `balloon` */
 };
 
@@ -106,6 +108,19 @@ static size_t given_word(const char *text, const struct cli_option *option, cons
 	return (size_t)(end + 1 - text);
 }
 
+/* The same for an option that is given once: its path is all that the caller has typed. */
+static size_t only_word(const char *text, const struct cli_option *option, const void *values,
+			const char **word)
+{
+	static const char path[] = "[0].path";
+
+	if (!option || !values || option->kind != CLI_OPTION_STRING ||
+	    strncmp(text, path, strlen(path)) != 0)
+		return 0;
+	*word = *(const char *const *)(const void *)((const char *)values + option->offset);
+	return strlen(path);
+}
+
 /* ".hostPort" as "the host port of ", into out. Returns how much of text that was. */
 static size_t member_words(const char *text, char *out, size_t size)
 {
@@ -134,6 +149,7 @@ static char *name_option(struct error *err, char *at, size_t row, const struct c
 	size_t len = strlen(fields[row].field);
 
 	len += given_word(at + len, option, values, &word);
+	len += only_word(at + len, option, values, &word);
 	/* Members of env are the caller's own names. */
 	if (option && option->kind == CLI_OPTION_LIST && strcmp(option->name, "env") == 0 &&
 	    at[len] == '.') {

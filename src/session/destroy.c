@@ -149,6 +149,18 @@ static int end_session(struct microagent_session *session, struct error *err)
 	return status;
 }
 
+/* Nobody claims what is being destroyed. */
+static void end_token(const struct microagent_session *session)
+{
+	const char *base = json_string_value(json_object_get(session->record, "base"));
+	autofree char *state = state_of_sessions(session->agent, NULL);
+	auto_pool struct pool pool = POOL_NONE;
+
+	if (base && state && pool_open(state, base, &pool, NULL) == 0 &&
+	    pool_has(&pool, POOL_READY, session->name))
+		(void)pool_end(&pool, session->name, NULL);
+}
+
 int session_remove(struct microagent_session *session, struct error *err)
 {
 	return end_session(session, err) < 0 ? -1 : 0;
@@ -159,6 +171,7 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 	int status;
 
 	pthread_mutex_lock(&session->life);
+	end_token(session);
 	status = end_session(session, err);
 	pthread_mutex_unlock(&session->life);
 	if (status <= 0)

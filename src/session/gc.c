@@ -10,7 +10,9 @@
  *   a process whose bundle is gone                removed: the process is killed
  *   a token without a session                     removed
  *   a member of a pool whose machine has ended    removed
+ *   a member whose destruction broke off          removed
  *   a pool whose base is gone                     removed, with its members
+ *   the members of a pool that is not kept        removed
  *   a pool that has a gap and no filler           adopted: gets one
  */
 #include <dirent.h>
@@ -254,19 +256,56 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 	json_array_foreach(names, i, name)
 	{
 		const char *word = json_string_value(name);
-		auto_session struct microagent_session *session = NULL;
+		int done = pool_member_lives(gc->agent, word)
+				   ? 0
+				   : pool_discard(gc->agent, pool, word, err);
 
-		if (pool_member_lives(gc->agent, word) || !pool_take(pool, word))
-			continue;
-		session = session_handle(gc->agent, word, err);
-		if (!session || orphan_remove(gc->agent, session, ORPHAN_NO_PROCESS,
-					      POOL_MEMBER_ENDED, err) < 0)
-			return -1;
-		pool_forget(pool, word);
-		if (note(gc->removed, word, POOL_MEMBER_ENDED, err) < 0)
+		if (done < 0 || (done > 0 && note(gc->removed, word, POOL_MEMBER_ENDED, err) < 0))
 			return -1;
 	}
 	return names ? 0 : -1;
+}
+
+#define ENDING_BROKE_OFF "its destruction broke off"
+
+/* Nobody else is at work on the pool: whoever began it is gone. */
+static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
+{
+	json_auto_t *names = pool_tokens(pool, POOL_ENDING, err);
+	const json_t *name;
+	size_t i;
+
+	if (!names)
+		return -1;
+	if (json_array_size(names) == 0 || !pool_try_lock(pool) || pool_filler(pool))
+		return 0;
+	json_array_foreach(names, i, name)
+	{
+		const char *word = json_string_value(name);
+
+		orphan_tell(gc->agent, word, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
+			    ENDING_BROKE_OFF);
+		if (note(gc->removed, word, ENDING_BROKE_OFF, err) < 0)
+			return -1;
+	}
+	return pool_finish(gc->agent, pool, err);
+}
+
+/* Set or drained by who was killed over it; a record that is damaged is left for its user. */
+static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
+{
+	json_auto_t *names = pool_tokens(pool, POOL_READY, err);
+	struct pool_record record;
+	struct error why = {0};
+
+	if (!names)
+		return -1;
+	if (json_array_size(names) == 0 || !pool_try_lock(pool) ||
+	    pool_read(pool, &record, &why) == 0 || why.code != ERR_NOT_FOUND)
+		return 0;
+	if (pool_drain(gc->agent, pool, err) < 0)
+		return -1;
+	return note(gc->removed, pool->base, "members of a pool that is not kept", err);
 }
 
 static bool base_is_gone(struct microagent *agent, const char *name)
@@ -289,7 +328,8 @@ static int gc_pool(struct gc *gc, const char *base, struct error *err)
 	}
 	if (pool_open(gc->agent->state_path, base, &pool, NULL) < 0)
 		return 0;
-	if (gc_claimed(gc, &pool, err) < 0 || gc_ready(gc, &pool, err) < 0)
+	if (gc_claimed(gc, &pool, err) < 0 || gc_ready(gc, &pool, err) < 0 ||
+	    gc_ending(gc, &pool, err) < 0 || gc_unkept(gc, &pool, err) < 0)
 		return -1;
 	pool_tidy(&pool);
 	if (pool_read(&pool, &record, NULL) == 0) {

@@ -68,7 +68,8 @@ static bool is_pooled(const char *state, const char *id, const json_t *record)
 	char name[SESSION_NAME_ROOM];
 
 	return strcmp(source, SESSION_POOL) == 0 && session_name_of_id(id, name) &&
-	       pool_open(state, base, &pool, NULL) == 0 && pool_has(&pool, POOL_READY, name);
+	       pool_open(state, base, &pool, NULL) == 0 &&
+	       (pool_has(&pool, POOL_READY, name) || pool_has(&pool, POOL_ENDING, name));
 }
 
 /* A damaged record is an entry that says so, as a damaged workspace is. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -41,27 +42,35 @@ void pool_close(struct pool *pool)
 	state_dir_close(&pool->dir);
 }
 
-/* 1: it was removed since it was opened. */
-static int lock(const struct pool *pool, struct error *err)
+static bool is_removed(const struct pool *pool)
 {
 	struct stat st;
 
-	if (flock(pool->dir.fd, LOCK_EX | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK)
-			return error_errno(err, errno, "%s", pool->dir.path);
-		return error_set(err, ERR_CONFLICT,
-				 "the pool of %s is being set or drained by another command; wait "
-				 "for it",
-				 pool->base);
-	}
-	if (fstat(pool->dir.fd, &st) < 0)
-		return error_errno(err, errno, "%s", pool->dir.path);
-	return st.st_nlink == 0;
+	return fstat(pool->dir.fd, &st) < 0 || st.st_nlink == 0;
+}
+
+bool pool_try_lock(const struct pool *pool)
+{
+	return flock(pool->dir.fd, LOCK_EX | LOCK_NB) == 0 && !is_removed(pool);
+}
+
+static int lock(const struct pool *pool, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_POOL_LOCK_MS) * NS_PER_MS;
+	struct error why = {0};
+
+	if (flock_until(pool->dir.fd, LOCK_EX, deadline, pool->dir.path, &why) == 0)
+		return 0;
+	if (why.code != ERR_TIMEOUT)
+		return error_copy(err, &why);
+	return error_set(err, ERR_CONFLICT,
+			 "the pool of %s is being set or drained by another command; wait for it",
+			 pool->base);
 }
 
 static int make_parts(const struct pool *pool, struct error *err)
 {
-	static const char *const parts[] = {POOL_READY, POOL_CLAIMED};
+	static const char *const parts[] = {POOL_READY, POOL_CLAIMED, POOL_ENDING};
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (mkdirat(pool->dir.fd, parts[i], 0700) < 0 && errno != EEXIST)
@@ -72,15 +81,13 @@ static int make_parts(const struct pool *pool, struct error *err)
 int pool_open_locked(const char *state, const char *base, struct pool *out, struct error *err)
 {
 	auto_pool struct pool pool = POOL_NONE;
-	int gone;
 
 	do {
 		pool_close(&pool);
-		if (open_at(state, base, true, &pool, err) < 0)
+		if (open_at(state, base, true, &pool, err) < 0 || lock(&pool, err) < 0)
 			return -1;
-		gone = lock(&pool, err);
-	} while (gone > 0);
-	if (gone < 0 || make_parts(&pool, err) < 0)
+	} while (is_removed(&pool));
+	if (make_parts(&pool, err) < 0)
 		return -1;
 	*out = pool;
 	pool = (struct pool)POOL_NONE;
@@ -95,11 +102,13 @@ static bool is_kept(const struct pool *pool)
 /* Once the last token is gone the rest is nobody's. */
 void pool_tidy(const struct pool *pool)
 {
-	if (is_kept(pool) || lock(pool, NULL) != 0 || is_kept(pool) || pool_filler(pool))
+	static const char *const parts[] = {POOL_ENDING, POOL_READY, POOL_CLAIMED};
+
+	if (is_kept(pool) || !pool_try_lock(pool) || is_kept(pool) || pool_filler(pool))
 		return;
-	unlinkat(pool->dir.fd, POOL_READY, AT_REMOVEDIR);
-	if (unlinkat(pool->dir.fd, POOL_CLAIMED, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		return;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (unlinkat(pool->dir.fd, parts[i], AT_REMOVEDIR) < 0 && errno != ENOENT)
+			return;
 	unlinkat(pool->dir.fd, POOL_LOCK, 0);
 	unlinkat(pool->dir.fd, POOL_LOG, 0);
 	rmdir(pool->dir.path);
@@ -260,43 +269,36 @@ bool pool_take(const struct pool *pool, const char *name)
 	return renameat(pool->dir.fd, from, pool->dir.fd, to) == 0;
 }
 
+int pool_end(const struct pool *pool, const char *name, struct error *err)
+{
+	char from[SESSION_NAME_ROOM + 16], to[SESSION_NAME_ROOM + 16];
+
+	token_path(POOL_READY, name, from);
+	token_path(POOL_ENDING, name, to);
+	while (renameat(pool->dir.fd, from, pool->dir.fd, to) < 0) {
+		if (errno != ENOENT)
+			return error_errno(err, errno, "%s/%s", pool->dir.path, from);
+		if (!pool_has(pool, POOL_READY, name))
+			return 0;
+		if (mkdirat(pool->dir.fd, POOL_ENDING, 0700) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "%s/" POOL_ENDING, pool->dir.path);
+	}
+	return 1;
+}
+
 void pool_forget(const struct pool *pool, const char *name)
 {
+	static const char *const kinds[] = {POOL_READY, POOL_CLAIMED, POOL_ENDING};
 	char path[SESSION_NAME_ROOM + 16];
 
-	token_path(POOL_READY, name, path);
-	unlinkat(pool->dir.fd, path, 0);
-	token_path(POOL_CLAIMED, name, path);
-	unlinkat(pool->dir.fd, path, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		token_path(kinds[i], name, path);
+		unlinkat(pool->dir.fd, path, 0);
+	}
 }
 
 void pool_touch(const struct pool *pool)
 {
 	utimensat(pool->dir.fd, POOL_CLAIMED, NULL, AT_SYMLINK_NOFOLLOW);
-}
-
-int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t left,
-		struct error *err)
-{
-	json_auto_t *names = pool_tokens(pool, POOL_READY, err);
-	size_t count = json_array_size(names), i;
-	const json_t *name;
-
-	if (!names)
-		return -1;
-	json_array_foreach(names, i, name)
-	{
-		auto_session struct microagent_session *session = NULL;
-
-		if (count <= left)
-			break;
-		if (!pool_take(pool, json_string_value(name)))
-			continue;
-		count--;
-		session = session_handle(agent, json_string_value(name), err);
-		if (!session || session_remove(session, err) < 0)
-			return -1;
-		pool_forget(pool, json_string_value(name));
-	}
-	return 0;
+	utimensat(pool->dir.fd, "..", NULL, 0);
 }

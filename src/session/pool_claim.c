@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "session/orphan.h"
 #include "session/pool.h"
 
 static bool has_words(const char *const *words)
@@ -23,13 +22,14 @@ static bool has_more(const struct base *base, const struct microagent_session_sp
 	       session_quota_of(base, &plain, &theirs, NULL) == 0 && wanted >= theirs;
 }
 
-/* Members have what every session has, and the pool's memory, processors and network. */
+/* Members have what every session has, and the pool's memory, processors and network; and a directory can
+ * be given to them. */
 static bool fits(const struct base *base, const struct microagent_session_spec *spec,
 		 const struct pool_record *record)
 {
 	const char *network = spec->network ? spec->network : "nat";
 
-	if (spec->share || spec->no_share || spec->network_interface || has_words(spec->allow) ||
+	if (spec->no_share || spec->network_interface || has_words(spec->allow) ||
 	    has_words(spec->publish) || spec->mediation || has_words(spec->vsock) ||
 	    (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
 		return false;
@@ -69,59 +69,58 @@ bool pool_member_lives(const struct microagent *agent, const char *name)
 
 /* The mark in its directory says that the session is ours to be swept: whoever only looked at it does
  * not leave one. */
-static int own(const struct state_dir *dir, const char *id)
+static bool own(const struct state_dir *dir, const char *id)
 {
 	struct workspace ws;
-	int status = -1;
+	bool owned;
 
 	if (workspace_open(dir, id, false, &ws, NULL) < 0)
-		return -1;
-	if (ws.fd >= 0)
-		status = making_own(&ws, NULL);
+		return false;
+	owned = ws.fd >= 0 && making_own(&ws, NULL) == 0;
 	workspace_close(&ws);
-	return status;
+	return owned;
 }
 
 /* It is marked before it is taken: a claimer that dies in between leaves no session that nobody
  * knows of. While we have the mark no other claimer takes the token. */
-static bool take(const struct pool *pool, struct microagent_session *session)
+static bool mark(const struct pool *pool, struct microagent_session *session)
 {
 	struct state_dir dir;
-	bool ours;
+	bool ours = false;
 
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
 		return false;
 	session->mark = making_mark(&dir, session->id, NULL);
-	ours = session->mark >= 0 && pool_has(pool, POOL_READY, session->name);
-	/* One without a directory is dead, and taken to be discarded. */
-	if (ours)
-		(void)own(&dir, session->id);
-	else if (session->mark >= 0) {
-		making_unmark(&dir, session->id);
-		close(steal_fd(&session->mark));
+	if (session->mark >= 0) {
+		ours = pool_has(pool, POOL_READY, session->name) && own(&dir, session->id);
+		/* Somebody else has it: what is in its directory is not ours. */
+		if (!ours) {
+			making_unmark(&dir, session->id);
+			close(steal_fd(&session->mark));
+		}
 	}
 	state_dir_close(&dir);
-	if (!ours)
-		return false; /* somebody else is at this one, or has it */
-	if (pool_take(pool, session->name))
-		return true;
-	session_made(session);
-	return false;
+	return ours;
 }
 
 /* One whose machine has ended is of no use to anybody. */
 static int claim(const struct microagent *agent, const struct pool *pool, const char *name,
 		 struct microagent_session **out, struct error *err)
 {
-	auto_session struct microagent_session *session = session_handle(agent, name, err);
+	auto_session struct microagent_session *session = NULL;
 
+	if (!pool_member_lives(agent, name)) {
+		(void)pool_discard(agent, pool, name, NULL);
+		return 0;
+	}
+	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
-	if (!take(pool, session))
+	if (!mark(pool, session) || !pool_take(pool, name))
 		return 0;
 	if (!pool_member_lives(agent, name) || session_read_record(session, NULL) < 0) {
-		if (orphan_remove(agent, session, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, NULL) == 0)
-			pool_forget(pool, name);
+		session_unmake(session);
+		pool_forget(pool, name);
 		return 0;
 	}
 	*out = steal_ptr(&session);
@@ -147,14 +146,25 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 	return status;
 }
 
-/* The member is ours, and nobody else knows of it. */
-static int take_quota(struct microagent_session *session,
-		      const struct microagent_session_spec *spec, struct error *err)
+/* What is refused costs no member. */
+static int check(const struct microagent *agent, const struct base *base,
+		 const struct microagent_session_spec *spec, const struct pool *pool,
+		 struct error *err)
 {
-	if (!spec->disk_quota_mib ||
-	    microagent_session_set_quota(session, spec->disk_quota_mib, NULL, err) == 0)
+	if (base_check(base, err) < 0)
+		return -1;
+	return spec->share ? pool_check_share(agent, pool, spec, err) : 0;
+}
+
+/* What members have not, or not as much of. The member is ours, and nobody else knows of it. */
+static int furnish(struct microagent_session *session, const struct microagent_session_spec *spec,
+		   struct error *err)
+{
+	if ((!spec->disk_quota_mib ||
+	     microagent_session_set_quota(session, spec->disk_quota_mib, NULL, err) == 0) &&
+	    (!spec->share || session_share_claimed(session, spec, err) == 0))
 		return 0;
-	(void)microagent_session_destroy(session, NULL);
+	session_unmake(session);
 	return -1;
 }
 
@@ -163,8 +173,8 @@ int pool_claim(const struct microagent *agent, const struct base *base,
 	       struct error *err)
 {
 	uint64_t began = clock_mono_ns();
-	auto_pool struct pool pool = POOL_NONE;
 	auto_session struct microagent_session *session = NULL;
+	auto_pool struct pool pool = POOL_NONE;
 	struct pool_record record;
 	struct error why = {0};
 	int status;
@@ -175,16 +185,17 @@ int pool_claim(const struct microagent *agent, const struct base *base,
 	pool_touch(&pool);
 	if (!fits(base, spec, &record))
 		return 0;
-	status = claim_any(agent, &pool, &session, err);
-	if (status == 1 && take_quota(session, spec, err) < 0)
+	if (check(agent, base, spec, &pool, err) < 0)
 		return -1;
-	if (status == 1)
-		*out = steal_ptr(&session);
-	if (status == 1)
-		(*out)->claim_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
+	status = claim_any(agent, &pool, &session, err);
+	if (status == 1) {
+		session->claim_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
+		status = furnish(session, spec, err) < 0 ? -1 : 1;
+	}
 	/* Without a filler the pool runs dry, and sessions are made when they are wanted, as without a
 	 * pool: no reason to refuse this one. */
-	if (status >= 0)
-		(void)pool_filler_start(agent, &pool, NULL);
+	(void)pool_filler_start(agent, &pool, NULL);
+	if (status == 1)
+		*out = steal_ptr(&session);
 	return status;
 }

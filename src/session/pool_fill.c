@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +16,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "session/orphan.h"
 #include "session/pool.h"
 
 struct filler {
@@ -23,7 +23,8 @@ struct filler {
 	struct pool pool;
 	struct log log;
 	int watch;	     /* inotify: of claims, and of the record */
-	int claimed;	     /* which of its events are claims */
+	int claimed, all;    /* which of its events are claims: here, and in any pool */
+	int turn;	     /* <state>/pool: who has it locked makes a member */
 	uint64_t quiet_from; /* no member is started before */
 	bool idle;	     /* this process is */
 	bool raise;	     /* members are started so too */
@@ -40,14 +41,17 @@ static uint64_t quiet_ns(void)
 static int watch(struct filler *f, struct error *err)
 {
 	autofree char *claimed = path_join(f->pool.dir.path, POOL_CLAIMED, err);
+	autofree char *pools = path_join(f->agent->state_path, POOL_DIR, err);
 	int64_t age;
 	struct stat st;
 
-	if (!claimed)
+	if (!claimed || !pools)
 		return -1;
+	f->turn = open(pools, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	f->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	f->claimed = inotify_add_watch(f->watch, claimed, IN_MOVED_TO | IN_ATTRIB);
-	if (f->watch < 0 || f->claimed < 0 ||
+	f->all = inotify_add_watch(f->watch, pools, IN_ATTRIB);
+	if (f->turn < 0 || f->watch < 0 || f->claimed < 0 || f->all < 0 ||
 	    inotify_add_watch(f->watch, f->pool.dir.path, IN_MOVED_TO | IN_DELETE) < 0 ||
 	    stat(claimed, &st) < 0)
 		return error_errno(err, errno, "watch %s", f->pool.dir.path);
@@ -72,7 +76,7 @@ static bool wait_for_events(struct filler *f, uint64_t until_ns)
 		for (const char *p = bytes; p < bytes + got;) {
 			const struct inotify_event *event = (const void *)p;
 
-			if (event->wd == f->claimed)
+			if (event->wd == f->claimed || event->wd == f->all)
 				f->quiet_from = clock_mono_ns() + quiet_ns();
 			p += sizeof(*event) + event->len;
 			any = true;
@@ -114,18 +118,11 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 	json_array_foreach(names, i, name)
 	{
 		const char *word = json_string_value(name);
-		auto_session struct microagent_session *dead = NULL;
 
-		if (pool_member_lives(f->agent, word)) {
+		if (pool_member_lives(f->agent, word))
 			(*count)++;
-			continue;
-		}
-		dead = session_handle(f->agent, word, err);
-		if (!dead)
-			return -1;
-		if (pool_take(&f->pool, word) &&
-		    orphan_remove(f->agent, dead, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, NULL) == 0)
-			pool_forget(&f->pool, word);
+		else
+			(void)pool_discard(f->agent, &f->pool, word, NULL);
 	}
 	return 0;
 }
@@ -189,7 +186,7 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	if (status == 0)
 		status = add_member(f, session, err);
 	if (status < 0)
-		(void)microagent_session_destroy(session, NULL);
+		session_unmake(session);
 	else
 		log_line(&f->log, "%s is ready", session->name);
 	return status;
@@ -197,21 +194,39 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 
 /* --- the loop ------------------------------------------------------------------------------------- */
 
-/* 1: a member may be started now. 0: look again, since something has happened. */
+static bool is_quiet(struct filler *f)
+{
+	if (wait_for_events(f, 0))
+		return false;
+	if (clock_mono_ns() >= f->quiet_from)
+		return true;
+	wait_for_events(f, f->quiet_from);
+	return false;
+}
+
+static void end_turn(const struct filler *f)
+{
+	(void)flock(f->turn, LOCK_UN);
+}
+
+/* 1: a member may be started now, until end_turn(). 0: look again, since something has happened. Of the
+ * fillers of all pools one at a time is at it: the room that one finds is not found by two. */
 static int wait_for_turn(struct filler *f, const struct pool_record *record)
 {
 	struct error why = {0};
 
-	if (wait_for_events(f, 0))
+	if (!is_quiet(f) || flock(f->turn, LOCK_EX) < 0)
 		return 0;
-	if (clock_mono_ns() < f->quiet_from) {
-		wait_for_events(f, f->quiet_from);
+	/* It may have been long. */
+	if (!is_quiet(f)) {
+		end_turn(f);
 		return 0;
 	}
-	if (pool_room(record, count_all(f), &why) == 0) {
+	if (pool_room(&f->pool, record, count_all(f), &why) == 0) {
 		f->waits = false;
 		return 1;
 	}
+	end_turn(f);
 	if (!f->waits)
 		log_line(&f->log, "waiting for room: %s", why.msg);
 	f->waits = true;
@@ -224,10 +239,13 @@ static int fill(struct filler *f, struct error *err)
 {
 	uint64_t failures = 0;
 
+	/* Of a filler that was killed over it. */
+	(void)pool_finish(f->agent, &f->pool, NULL);
 	for (;;) {
 		struct pool_record record;
 		struct error why = {0};
 		size_t ready = 0;
+		int status;
 
 		if (pool_read(&f->pool, &record, &why) < 0)
 			return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
@@ -238,7 +256,9 @@ static int fill(struct filler *f, struct error *err)
 											     : 1;
 		if (!wait_for_turn(f, &record))
 			continue;
-		if (make_member(f, &record, &why) == 0) {
+		status = make_member(f, &record, &why);
+		end_turn(f);
+		if (status == 0) {
 			failures = 0;
 			continue;
 		}
@@ -302,7 +322,8 @@ static int open_log(struct filler *f, struct error *err)
 int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd, struct error *err)
 {
 	autoclose int lock = lock_fd;
-	struct filler f = {.agent = agent, .pool = POOL_NONE, .watch = -1, .log = {.fd = -1}};
+	struct filler f = {
+		.agent = agent, .pool = POOL_NONE, .watch = -1, .turn = -1, .log = {.fd = -1}};
 	struct base_name name;
 	int status = -1;
 
@@ -322,6 +343,9 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 		close(f.log.fd);
 	if (f.watch >= 0)
 		close(f.watch);
+	if (f.turn >= 0)
+		close(f.turn);
+	pool_tidy(&f.pool); /* it was not done while there was a filler */
 	pool_close(&f.pool);
 	return status;
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -47,12 +48,37 @@ static int64_t member_mib(const struct pool_record *record)
 	return record->memory_mib + (int64_t)limit_get(LIMIT_POOL_OVERHEAD_MIB);
 }
 
-int pool_room(const struct pool_record *record, size_t members, struct error *err)
+int64_t pool_mib(const struct pool_record *record)
+{
+	int64_t all;
+
+	return __builtin_mul_overflow(record->size, member_mib(record), &all) ? INT64_MAX / 2 : all;
+}
+
+/* A disk that is full pauses the sessions that are in use. */
+static int disk_room(const struct pool *pool, struct error *err)
+{
+	uint64_t wanted = limit_get(LIMIT_POOL_FREE_DISK_MIB), available;
+	struct statvfs fs;
+
+	if (fstatvfs(pool->dir.fd, &fs) < 0)
+		return error_errno(err, errno, "%s", pool->dir.path);
+	available = (uint64_t)fs.f_bavail * fs.f_frsize >> 20;
+	if (available >= wanted)
+		return 0;
+	return error_set(err, ERR_UNAVAILABLE,
+			 "%llu MiB of disk are free where the state directory is, and %llu are to "
+			 "stay so",
+			 (unsigned long long)available, (unsigned long long)wanted);
+}
+
+int pool_room(const struct pool *pool, const struct pool_record *record, size_t members,
+	      struct error *err)
 {
 	int64_t available = 0,
 		wanted = member_mib(record) + (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
 
-	if (meminfo_mib("MemAvailable:", &available, err) < 0)
+	if (meminfo_mib("MemAvailable:", &available, err) < 0 || disk_room(pool, err) < 0)
 		return -1;
 	if ((int64_t)members >= members_max())
 		return error_set(err, ERR_UNAVAILABLE,
@@ -66,7 +92,8 @@ int pool_room(const struct pool_record *record, size_t members, struct error *er
 	return 0;
 }
 
-int pool_check_size(const struct pool_record *record, size_t others, struct error *err)
+int pool_check_size(const struct pool_record *record, size_t others, int64_t others_mib,
+		    struct error *err)
 {
 	int64_t total = 0, rest = members_max() - (int64_t)others;
 	int64_t kept = (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
@@ -82,11 +109,11 @@ int pool_check_size(const struct pool_record *record, size_t others, struct erro
 				 "processors and what other pools have, %lld",
 				 (long long)record->size, (long long)processors(),
 				 (long long)(rest > 0 ? rest : 0));
-	if (record->size > (total - kept) / member_mib(record))
+	if (pool_mib(record) > total - kept - others_mib)
 		return error_set(err, ERR_INVALID,
 				 "%lld sessions of %lld MiB do not fit into this host's %lld MiB, "
-				 "of which %lld stay free",
+				 "of which %lld stay free and other pools have %lld",
 				 (long long)record->size, (long long)member_mib(record),
-				 (long long)total, (long long)kept);
+				 (long long)total, (long long)kept, (long long)others_mib);
 	return 0;
 }

@@ -78,12 +78,14 @@ json_t *microagent_pool_status(struct microagent *agent, struct error *err)
 
 /* --- set ------------------------------------------------------------------------------------------ */
 
-/* What other pools are to have. */
-static size_t count_others(const struct microagent *agent, const char *base)
+/* With what other pools are to have. */
+static int check_size(const struct microagent *agent, const char *base,
+		      const struct pool_record *wanted, struct error *err)
 {
 	json_auto_t *bases = pool_bases(agent->state_path, NULL);
 	const json_t *other;
 	size_t count = 0, i;
+	int64_t mib = 0;
 
 	json_array_foreach(bases, i, other)
 	{
@@ -92,10 +94,12 @@ static size_t count_others(const struct microagent *agent, const char *base)
 
 		if (strcmp(json_string_value(other), base) != 0 &&
 		    pool_open(agent->state_path, json_string_value(other), &pool, NULL) == 0 &&
-		    pool_read(&pool, &record, NULL) == 0)
+		    pool_read(&pool, &record, NULL) == 0) {
 			count += (size_t)record.size;
+			mib += pool_mib(&record);
+		}
 	}
-	return count;
+	return pool_check_size(wanted, count, mib, err);
 }
 
 static int make_record(const struct base *base, const struct microagent_pool_spec *spec,
@@ -140,8 +144,11 @@ static int set(const struct microagent *agent, const struct pool *pool,
 			return -1;
 		sessions_sweep(agent, NULL);
 	}
-	if (pool_shrink(agent, pool, useful ? (size_t)record->size : 0, err) < 0 ||
-	    pool_write(pool, record, err) < 0)
+	/* Those of the old kind go before there is a record by which they would be claimed; those that
+	 * are too many after it, so that the filler makes no more of them. */
+	if ((!useful && pool_shrink(agent, pool, 0, err) < 0) ||
+	    pool_write(pool, record, err) < 0 ||
+	    pool_shrink(agent, pool, (size_t)record->size, err) < 0)
 		return -1;
 	return pool_filler_start(agent, pool, err);
 }
@@ -158,8 +165,7 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 		return error_set(err, ERR_INVALID, "a pool needs a base");
 	if (base_open(agent, spec->base, BASE_SHARED, &base, err) < 0 ||
 	    make_record(&base, spec, &record, err) < 0 ||
-	    pool_check_size(&record, count_others(agent, base.name.full), err) < 0 ||
-	    base_check(&base, err) < 0 ||
+	    check_size(agent, base.name.full, &record, err) < 0 || base_check(&base, err) < 0 ||
 	    pool_open_locked(agent->state_path, base.name.full, &pool, err) < 0)
 		return -1;
 	status = set(agent, &pool, &record, err);
@@ -175,15 +181,7 @@ static int drain(const struct microagent *agent, const char *base, struct error 
 
 	if (pool_open_locked(agent->state_path, base, &pool, err) < 0)
 		return -1;
-	if (unlinkat(pool.dir.fd, POOL_RECORD, 0) < 0 && errno != ENOENT)
-		return error_errno(err, errno, "%s/" POOL_RECORD, pool.dir.path);
-	if (pool_filler_end(&pool, err) < 0)
-		return -1;
-	sessions_sweep(agent, NULL);
-	if (pool_shrink(agent, &pool, 0, err) < 0)
-		return -1;
-	pool_tidy(&pool);
-	return 0;
+	return pool_drain(agent, &pool, err);
 }
 
 /* NAME alone: every version's. */

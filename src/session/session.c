@@ -164,6 +164,12 @@ void session_made(struct microagent_session *session)
 	close(steal_fd(&session->mark));
 }
 
+void session_unmake(struct microagent_session *session)
+{
+	if (microagent_session_destroy(session, NULL) < 0 && session->mark >= 0)
+		close(steal_fd(&session->mark));
+}
+
 int session_make_booted(const struct microagent *agent, const struct base *base,
 			const struct microagent_session_spec *spec, const char *source,
 			struct microagent_session **out, struct error *err)
@@ -173,7 +179,7 @@ int session_make_booted(const struct microagent *agent, const struct base *base,
 	if (session_make(agent, base, spec, source, &session, err) < 0)
 		return -1;
 	if (microagent_session_boot(session, err) < 0) {
-		(void)microagent_session_destroy(session, NULL);
+		session_unmake(session);
 		return -1;
 	}
 	*out = steal_ptr(&session);
@@ -211,6 +217,10 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 
 	pthread_mutex_lock(&session->life);
 	status = microagent_start(session->agent, session->id, NULL, err);
+	if (status == 0 && session_share_again(session, err) < 0) {
+		(void)microagent_kill(session->agent, session->id, NULL, NULL);
+		status = -1;
+	}
 	if (status == 0)
 		session->boot_ms = ms_since(began);
 	pthread_mutex_unlock(&session->life);

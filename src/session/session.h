@@ -56,6 +56,8 @@ int session_make_booted(const struct microagent *agent, const struct base *base,
 			const struct microagent_session_spec *spec, const char *source,
 			struct microagent_session **out, struct error *err);
 void session_made(struct microagent_session *session);
+/* Destroys it instead. If that fails it stays marked, for the next sweep. */
+void session_unmake(struct microagent_session *session);
 
 /* ---- destroy.c ------------------------------------------------------------------------------- */
 
@@ -129,6 +131,12 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 int session_share_record(json_t *record, const json_t *config, struct error *err);
 /* {path, mountpoint, mode}, what people are told of a share; a new reference. */
 json_t *session_share_told(const json_t *share);
+/* The spec's directory is given to a member of a pool, which was made without one, and recorded as its own
+ * from the start. */
+int session_share_claimed(struct microagent_session *session,
+			  const struct microagent_session_spec *spec, struct error *err);
+/* Given again to one that starts again: its config does not have it. */
+int session_share_again(const struct microagent_session *session, struct error *err);
 
 /* ---- telemetry.c ------------------------------------------------------------------------------ */
 

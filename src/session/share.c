@@ -109,3 +109,49 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 		*share = session_share_told(json_object_get(answer, "share"));
 	return 0;
 }
+
+/* --- given to a member of a pool ----------------------------------------------------------------- */
+
+static int record_share(struct microagent_session *session, json_t *told, struct error *err)
+{
+	json_auto_t *record = json_deep_copy(session->record);
+	struct existing existing = {0};
+	int status;
+
+	if (!record)
+		return error_errno(err, ENOMEM, "session");
+	if (json_put(record, "share", json_incref(told), err) < 0 ||
+	    existing_open(session->agent, session->id, &existing, err) < 0)
+		return -1;
+	status = workspace_write(&existing.ws, SESSION_RECORD, record, STORE_NO_SYNC, err);
+	existing_close(&existing);
+	if (status < 0)
+		return -1;
+	json_decref(session->record);
+	session->record = steal_ptr(&record);
+	return 0;
+}
+
+int session_share_claimed(struct microagent_session *session,
+			  const struct microagent_session_spec *spec, struct error *err)
+{
+	json_auto_t *told = NULL;
+
+	if (microagent_session_share_workspace(session, spec->share, spec->share_at,
+					       spec->share_read_only, &told, err) < 0)
+		return -1;
+	return record_share(session, told, err);
+}
+
+int session_share_again(const struct microagent_session *session, struct error *err)
+{
+	const json_t *source = json_object_get(session->record, "source");
+	const json_t *told = json_object_get(session->record, "share");
+	json_auto_t *share = told ? json_deep_copy(told) : NULL;
+
+	if (!share || strcmp(json_string_value(source), SESSION_POOL) != 0)
+		return 0;
+	if (json_put_string(share, "tag", TAG, err) < 0)
+		return -1;
+	return share_in(session, share, NULL, err);
+}

@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "store/internal.h"
+#include "store/store.h"
 
 /* Only system calls here: the caller may have threads, whose locks the copy holds for ever. */
 static void wait_for_lock(int fd, int operation, pid_t parent) __attribute__((noreturn));

@@ -31,6 +31,12 @@ char *state_dir_default(const char *option, struct error *err);
  * and reserved names are passed over. A JSON array of strings. */
 json_t *state_dir_list(const struct state_dir *dir, struct error *err);
 bool runtime_id_is_reserved(const char *id); /* bases sessions pool archive logs .locks */
+/*
+ * flock(fd, operation), waiting until the deadline (monotonic; UINT64_MAX for none). ERR_TIMEOUT
+ * when it passes; what is in the message names the thing locked. The lock belongs to fd's open
+ * description, as always with flock.
+ */
+int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, struct error *err);
 
 struct workspace {
 	const struct state_dir *dir;

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Pools: sessions that are kept ready, and are claimed by one rename."""
 
+import contextlib
 import json
 import os
+import random
+import shutil
 import signal
+import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import schema_check
-from conftest import pid_lines, wait_until
+from conftest import default_kernel, pid_lines, wait_until
+from made import made
 
 SIZE, CLAIMERS = 3, 8
 LATER = {"MICROAGENT_TEST_LIMIT_POOL_QUIET_MS": "3600000"}  # a filler that waits for quiet, and makes nothing
@@ -30,7 +36,10 @@ def wait_full(host, size):
 
 
 def tokens(host, kind):
-    return sorted(p.name for p in (host.state / "pool" / "web-v1" / kind).iterdir())
+    try:
+        return sorted(os.listdir(host.state / "pool" / "web-v1" / kind))
+    except FileNotFoundError:
+        return []
 
 
 def marks(host):
@@ -133,6 +142,207 @@ def test_the_life_of_a_pool(host):
         host("session", "destroy", name, check=0)
     assert not list((host.state / "pool").iterdir())
     host("base", "delete", "web-v1", check=0)
+
+
+NOT_NEW = {**LATER, "MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": str(1 << 60)}  # refuses to start one; a claim starts none
+ODD = (("--memory", 192), ("--cpus", 2), ("--accelerator", "tcg"), ("--network", "isolated"), ("--no-share",),
+       ("--allow", "192.0.2.0/24"), ("--disk-quota", 64), ("--publish", "127.0.0.1:47119:80"), ("--mediation", "2048=127.0.0.1:9"),
+       ("--vsock", "5000=127.0.0.1:9"), ("--network", "bridged", "--network-interface", "lo"))
+
+
+def check_odd(host):
+    """Who asks for what members have not never gets one; and what is refused costs none."""
+    before = tokens(host, "ready")
+    for words in ODD:
+        done = host("session", "create", "--base", "web", *words, env=NOT_NEW)
+        assert done.returncode in (1, 2, 75), (words, done)
+        assert "no space left where the state directory is" in done.stderr or words[1:2] == ("bridged",), (words, done)
+        assert tokens(host, "ready") == before and not tokens(host, "claimed"), words
+    # A base that was changed since is refused, though members of it are there.
+    kernel = host.base / "kernel"
+    whole = kernel.read_bytes()
+    kernel.write_bytes(whole + b"x")
+    done = host("session", "create", "--base", "web", env=NOT_NEW)
+    assert done.returncode == 1 and "base web-v1 is damaged: its kernel" in done.stderr, done
+    assert tokens(host, "ready") == before and not tokens(host, "claimed")
+    kernel.write_bytes(whole)
+    refused = (((host.base / "none",), "--share %s: %s does not exist: `mkdir` makes it"),
+               (("/var",), "--share %s: %s is in /var, of which nothing is shared: copy what"),
+               ((host.state,), "--share %s: %s is in the state directory"),
+               ((host.tmp, "--share-at", "here"), "--share-at must be an absolute path"),
+               ((host.tmp, "--share-at", "/"), "--share-at must not be"))
+    for (path, *words), text in refused:
+        done = host("session", "create", "--base", "web", "--share", path, *words, env=NOT_NEW)
+        assert done.returncode in (1, 2) and text.replace("%s", str(path)) in done.stderr, (path, words, done)
+        assert tokens(host, "ready") == before and not tokens(host, "claimed"), (path, words)
+    assert [s["name"] for s in host.json("session", "list")["sessions"]] == before
+
+
+SEEN = "workspace /work virtiofs ro,nosuid,nodev,relatime 0 0\nhere\n"
+
+
+def look(host, name):
+    return host("session", "exec", name, "--", "sh", "-c", "grep ' /work ' /proc/mounts; cat /work/f; ! echo x > /work/g",
+                check=0).stdout
+
+
+def check_claimed_with(host, work):
+    """As from the start: recorded, mounted, the only one, and there again after another boot."""
+    told = {"path": str(work), "mountpoint": "/work", "mode": "ro"}
+    new = host.json("session", "create", "--base", "web", "--share", work, "--share-at", "/work", "--share-ro",
+                    "--memory", 256, "--cpus", 1, "--accelerator", "auto", "--network", "nat", env=NOT_NEW)
+    name = new["name"]
+    assert (new["source"], new["share"]) == ("pool", told) and "bootMs" not in new["timings"]
+    record = json.loads((host.state / "sessions" / f"{name}.bundle" / "session.json").read_text())
+    schema_check.validate("session", record)
+    listed = next(s for s in host.json("session", "list")["sessions"] if s["name"] == name)
+    assert record["share"] == listed["share"] == told and "pooled" not in listed
+    assert look(host, name) == SEEN
+    done = host("session", "share", name, host.tmp)
+    assert done.returncode == 1 and "it has its shared directory already" in done.stderr
+    assert "share.added" in host("audit", "show", name, check=0).stdout
+    host("--state-dir", host.state / "sessions", "kill", f"{name}.bundle", check=0)
+    assert made(host, "boot", name) == f"{name}\n" and look(host, name) == SEEN
+    host("session", "destroy", name, check=0)
+
+
+def test_a_member_is_given_a_directory(host):
+    kernel = host.base / "kernel"
+    for end in ("", ".initrd"):
+        shutil.copy(default_kernel(host)["path"] + end, f"{kernel}{end}")
+    host("base", "create", "web", "--kernel", kernel, check=0)
+    host("pool", "set", "--base", "web", "--size", 3, check=0)
+    wait_full(host, 3)
+    check_odd(host)
+    work = host.base / "work"
+    work.mkdir()
+    (work / "f").write_text("here\n")
+    # Nothing of a member that it cannot be given to is left.
+    done = host("session", "create", "--base", "web", "--share", work, "--share-at", "/etc/passwd/x", env=LATER)
+    assert done.returncode == 1 and "the guest cannot mount it: " in done.stderr, done
+    waiting = tokens(host, "ready")
+    assert len(waiting) == 2 and not tokens(host, "claimed") and not marks(host)
+    assert [s["name"] for s in host.json("session", "list")["sessions"]] == waiting
+    check_claimed_with(host, work)
+    assert "does not exist: `mkdir`" in made(host, "share", "web", host.base / "none", check=1, env=NOT_NEW)
+    name, source = made(host, "share", "web", work, env=NOT_NEW).split()
+    assert source == "pool" and tokens(host, "claimed") == [name] and not tokens(host, "ready")
+    assert host("session", "exec", name, "--", "cat", "/workspace/f", check=0).stdout == "here\n"
+    host("session", "destroy", name, check=0)
+    host("pool", "drain", check=0)
+    assert not list((host.state / "pool").iterdir())
+    host("base", "delete", "web-v1", check=0)
+
+
+# --- claimers, and who takes members away ---------------------------------------------------------------
+
+
+def kill_at(host, condition, *words, sig=signal.SIGKILL):
+    """As closely behind condition as can be; whether it was still there."""
+    child = host.popen("--state-dir", host.state, *words, env=NOT_NEW)
+    while not condition() and child.poll() is None:
+        pass
+    child.send_signal(sig)
+    child.communicate()
+    wait_until(lambda: not pid_lines(f"{host.state} {words[0]} {words[1]}"), "its end")  # and that of its copies
+    return child.returncode == -sig
+
+
+def gone(host):
+    """Nothing of any pool is left, nor of any session."""
+    assert host.json("session", "list") == {"sessions": []} and not marks(host)
+    assert not list((host.state / "pool").iterdir())
+
+
+def test_a_claimer_and_a_drain_that_are_killed(host):
+    host("base", "create", "web", check=0)
+    host("pool", "set", "--base", "web", "--size", 3, "--network", "isolated", check=0)
+    wait_full(host, 3)
+    # A claimer that has its member, and has told nobody.
+    assert kill_at(host, lambda: tokens(host, "claimed"), "session", "create", "--base", "web", "--network", "isolated",
+                   "--share", host.tmp)
+    lost = tokens(host, "claimed")
+    done = host.json("session", "gc", env=LATER)
+    assert {"name": lost[0], "why": "its making broke off"} in done["removed"] and not tokens(host, "claimed")
+    waiting = tokens(host, "ready")
+    assert [s["name"] for s in host.json("session", "list")["sessions"]] == waiting and len(waiting) == 2 and not marks(host)
+    # A drain over its first member: those that it has not come to are nobody's either.
+    assert kill_at(host, lambda: tokens(host, "ending"), "pool", "drain", sig=signal.SIGTERM)
+    assert create_refused(host)
+    done = {r["name"]: r["why"] for r in host.json("session", "gc")["removed"]}
+    assert set(done) <= {*waiting, "web-v1"} and set(done.values()) <= {
+        "its destruction broke off", "members of a pool that is not kept"}
+    gone(host)
+    host("base", "delete", "web-v1", check=0)
+
+
+def create_refused(host):
+    """Nothing is there to be claimed."""
+    done = host("session", "create", "--base", "web", "--network", "isolated", env=NOT_NEW)
+    return done.returncode == 75 and "no space left where the state directory is" in done.stderr
+
+
+def race(host, size, claimers, kills=()):
+    """All at once; a claim that succeeds is a session that answers, whoever takes members away meanwhile. kills:
+    after so many seconds each a claimer and a drain are killed, of which nothing may stay."""
+    host("pool", "set", "--base", "web", "--size", size, "--network", "isolated", check=0, env=NOW)
+    wait_full(host, size)
+    first = threading.Event()
+
+    def claim():
+        done = host("--json", "session", "create", "--base", "web", "--network", "isolated", env=NOT_NEW)
+        first.set()
+        if done.returncode:
+            assert "no space left where the state directory is" in done.stdout, done
+            return 0
+        session = json.loads(done.stdout)
+        assert session["source"] == "pool", session
+        assert host("session", "exec", session["name"], "--", "echo", "mine", check=0).stdout == "mine\n"
+        host("session", "destroy", session["name"], check=0)
+        return 1
+
+    def away(*words):
+        first.wait(60)
+        done = host(*words, env=LATER)
+        assert done.returncode == 0, done
+        return 0
+
+    jobs = [claim] * claimers + [lambda words=words: away(*words) for words in (
+        ("pool", "set", "--base", "web", "--size", 1, "--network", "isolated"), ("pool", "drain"), ("session", "gc"),
+        ("session", "gc"), ("pool", "drain"))]
+    def killed(wait, *words):
+        child = host.popen("--state-dir", host.state, *words, env=NOT_NEW)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(wait)
+        child.kill()
+        name = child.communicate()[0].decode().strip()
+        if child.returncode == 0 and words[0] == "session":
+            host("session", "destroy", name, check=0)
+        return 0
+
+    for wait in kills:
+        jobs += [lambda wait=wait: killed(wait, "session", "create", "--base", "web", "--network", "isolated"),
+                 lambda wait=wait: killed(wait, "pool", "drain")]
+    random.shuffle(jobs)
+    with ThreadPoolExecutor(len(jobs)) as threads:
+        claims = sum(threads.map(lambda job: job(), jobs))
+    for words in ("session create", "pool drain"):  # of those that were killed a copy may still be at it
+        wait_until(lambda: not pid_lines(f"{host.state} {words}"), "their end")
+    host("pool", "drain", check=0)
+    host("session", "gc", check=0)
+    gone(host)
+    assert claims <= size + claimers  # what a filler makes meanwhile is claimed too
+    return claims
+
+
+def test_claims_against_all_that_takes_members_away(host):
+    """A small one; `make soak` has many."""
+    host("base", "create", "web", check=0)
+    race(host, 2, 4)
+    host("base", "delete", "web-v1", check=0)
+
+
+# --- limits ---------------------------------------------------------------------------------------------
 
 
 def test_a_pool_waits_for_room(host):

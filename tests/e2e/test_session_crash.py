@@ -7,12 +7,14 @@ import random
 import shutil
 import signal
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import schema_check
 from conftest import held, pid_lines, wait_until
+from killing import cloner
 
 NAME = "session-2026-05-10T14-22-00Z-a7f3"
 NOTHING = {"removed": [], "adopted": []}
@@ -236,30 +238,49 @@ def test_a_foreign_directory_is_left_alone(host, base):
     (foreign.parent / "notes").rmdir()
 
 
-def made_up(host, name, count):
-    """Copies of a session at rest, as far as a list looks at them."""
-    for number in range(count):
-        copy = f"{name[:-4]}{number:04x}"
-        target = bundle(host, copy)
-        target.mkdir(mode=0o700)
-        for file in ("workspace.json", "event.json", "session.json"):
-            (target / file).write_text((bundle(host, name) / file).read_text().replace(name, copy))
-            (target / file).chmod(0o600)
-        yield copy
+def check_many(host, count):
+    """That many sessions at rest: listed, looked at, swept, and destroyed. How long each took, in seconds."""
+    seconds = {}
+
+    def timed(what, do):
+        began = time.monotonic()
+        result = do()
+        seconds[what] = round(time.monotonic() - began, 2)
+        return result
+
+    clone = cloner(host)
+    names = sorted(timed("clone", lambda: clone(count)))
+    assert len(set(names)) == count and sorted(b.name for b in bundles(host)) == [f"{n}.bundle" for n in names]
+    listed = timed("list --json", lambda: host.json("session", "list"))["sessions"]
+    assert [s["name"] for s in listed] == names
+    assert {(s["state"], s["base"], s["source"], s["memoryMiB"]) for s in listed} == {("prepared", "web-v1", "new", 256)}
+    lines = timed("list", lambda: host("session", "list", check=0).stdout).splitlines()
+    assert [line.split()[:4] for line in lines[1:]] == [[name, "web-v1", "prepared", "new"] for name in names]
+    some = names[::max(1, count // 20)]
+    for name in timed("status of 20", lambda: [
+            host("--state-dir", host.state / "sessions", "--json", "status", f"{name}.bundle", check=0) for name in some]):
+        assert json.loads(name.stdout)["event"]["state"] == "prepared"
+    assert timed("gc", lambda: gc(host)) == NOTHING
+    refused = timed("base delete", lambda: host("base", "delete", "web-v1"))
+    assert refused.returncode == 1 and names[0] in refused.stderr
+    # Of some the machine is gone, and the making of another broke off.
+    for name in names[:3]:
+        event = bundle(host, name) / "event.json"
+        event.write_text(event.read_text().replace('"prepared"', '"running"'))
+    (host.state / "sessions" / ".locks" / ".making").mkdir()
+    (host.state / "sessions" / ".locks" / ".making" / f"{names[3]}.bundle").touch()
+    (bundle(host, names[3]) / ".making").touch()
+    found = timed("gc that finds some", lambda: gc(host))
+    assert sorted(a["name"] for a in found["adopted"]) == names[:3] and [r["name"] for r in found["removed"]] == [names[3]]
+    del names[3]
+    states = {s["name"]: s["state"] for s in host.json("session", "list")["sessions"]}
+    assert states == {name: "failed" if name in names[:3] else "prepared" for name in names}
+    with ThreadPoolExecutor(2) as threads:
+        timed("destroy", lambda: list(threads.map(lambda name: host("session", "destroy", name, check=0), names)))
+    assert not bundles(host) and gc(host) == NOTHING and host.json("session", "list") == {"sessions": []}
+    return seconds
 
 
 def test_fifty_sessions(host, base):
-    with_one = host.popen("session", "create", "--base", "web", "--network", "isolated")
-    spin_until(lambda: STAGES["prepared"](host), with_one)
-    name = bundles(host)[0].name.removesuffix(".bundle")
-    with_one.communicate()
-    host("--state-dir", host.state / "sessions", "kill", f"{name}.bundle", check=0)
-    names = sorted({name, *made_up(host, name, 50)})
-    listed = host.json("session", "list")["sessions"]
-    assert [s["name"] for s in listed] == names and {s["state"] for s in listed} == {"stopped"}
-    assert gc(host) == NOTHING
-    refused = host("base", "delete", "web-v1")
-    assert refused.returncode == 1 and names[0] in refused.stderr
-    for one in names:
-        host("session", "destroy", one, check=0)
-    assert not bundles(host)
+    """`make soak` has a thousand."""
+    check_many(host, 50)

@@ -139,8 +139,8 @@ def check_refusals(host, name):
             ((host.state / "bases",), f"is in the state directory {host.state}: share a directory elsewhere"),
             ((host.base,), f"holds the state directory {host.state}"),
             ((host.base / "none",), "does not exist: `mkdir` makes it"),
-            ((work, "--at", "here"), "share.mountpoint must be an absolute path"),
-            ((work, "--at", "/"), "share.mountpoint must not be"),
+            ((work, "--at", "here"), "--at must be an absolute path"),
+            ((work, "--at", "/"), "--at must not be"),
             ((work, "--at", "/etc/passwd/x"), "the guest cannot mount it: "),
     ):
         said = refused(host, name, *words)
@@ -282,8 +282,8 @@ def test_from_the_start(ours):
     ref = directory(ours, "ref")
     (ref / "f").write_text("kept\n")
     for words, text in (
-            (("--share", "/var"), "/var is in /var, of which nothing is shared"),
-            (("--share", ours.base / "none"), "does not exist: `mkdir` makes it"),
+            (("--share", "/var"), "--share /var: /var is in /var, of which nothing is shared"),
+            (("--share", ours.base / "none"), f"--share {ours.base}/none: {ours.base}/none does not exist: `mkdir` makes it"),
     ):
         done = ours("session", "create", "--base", "web", "--network", "isolated", *words)
         assert done.returncode in (1, 2) and text in done.stderr, done.stderr

@@ -13,6 +13,8 @@ import pytest
 
 import growth
 import test_agent_task
+import test_pool
+import test_session_crash
 import test_session_share
 from cutting_proxy import CuttingProxy
 
@@ -166,3 +168,22 @@ def test_ten_agents_at_once(host, debian_image):
             list(ten.map(lambda number: test_agent_task.do_task(host, host.base / f"bzip2-{number}"), range(10)))
 
     test_agent_task.with_base(host, debian_image, all_ten)
+
+
+def test_a_thousand_sessions(host):
+    """Of one base, at rest; its figures are shown by pytest -rP."""
+    host("base", "create", "web", check=0)
+    for what, seconds in test_session_crash.check_many(host, 1000).items():
+        print(f"1000 sessions: {what}: {seconds} s")
+    host("base", "delete", "web-v1", check=0)
+
+
+def test_claims_against_all_that_takes_members_away(host):
+    """And in each round a claimer and a drain that are killed, at any moment."""
+    host("base", "create", "web", check=0)
+    claims = 0
+    for number in range(12):
+        chance = random.Random(number)
+        claims += test_pool.race(host, 6, 10, [chance.uniform(0, 0.5) for _ in range(4)])
+    assert claims > 12, claims
+    host("base", "delete", "web-v1", check=0)

@@ -80,6 +80,29 @@ static void test_values_are_named(void **state)
 	assert_false(cli_name_options(&command, &values, &err));
 }
 
+static void test_an_option_that_is_given_once(void **state)
+{
+	static const struct cli_option share[] = {
+		{"share", 0, CLI_OPTION_STRING, 0, "DIR", "directory", 0, 0},
+		{"share-at", 0, CLI_OPTION_STRING, sizeof(char *), "PATH", "where", 0, 0},
+		{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+	};
+	static const struct cli_command command = {.name = "create", .options = share};
+	const char *values[] = {"../etc", "here"};
+	struct error err;
+
+	(void)state;
+	error_set(&err, ERR_INVALID, "config.shares[0].path: /etc is in /etc");
+	assert_true(cli_name_options(&command, values, &err));
+	assert_string_equal(err.msg, "--share ../etc: /etc is in /etc");
+	error_set(&err, ERR_INVALID, "config.shares[0].mountpoint must be an absolute path");
+	assert_true(cli_name_options(&command, values, &err));
+	assert_string_equal(err.msg, "--share-at must be an absolute path");
+	error_set(&err, ERR_UNAVAILABLE, "config.shares: no virtiofsd");
+	assert_false(cli_name_options(&command, values, &err));
+	assert_string_equal(err.msg, "--share: no virtiofsd");
+}
+
 /* A name that is longer than the field pushes the end of a full message out. */
 static void test_a_full_message(void **state)
 {
@@ -106,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields_become_options),
 		cmocka_unit_test(test_values_are_named),
+		cmocka_unit_test(test_an_option_that_is_given_once),
 		cmocka_unit_test(test_a_full_message),
 	};
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of members that nobody has claimed. Their tokens go to ending/ first, by the rename that a claimer
+ * would do: either gets a member, never both. What is in ending/ is destroyed by whoever comes by, any
+ * number of them at once, so it does not matter who began it and whether he is still there.
+ */
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "session/orphan.h"
+#include "session/pool.h"
+
+static bool is_there(const struct microagent_session *session)
+{
+	struct existing existing = {0};
+	struct error why = {0};
+
+	if (existing_open(session->agent, session->id, &existing, &why) < 0)
+		return why.code != ERR_NOT_FOUND;
+	existing_close(&existing);
+	return true;
+}
+
+/* Another who is at it is waited for; if he dies over it, we go on with it. */
+static int destroy(struct microagent_session *session, struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_POOL_LOCK_MS) * NS_PER_MS;
+	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
+
+	while (session_remove(session, err) == 0) {
+		if (!is_there(session))
+			return 0;
+		if (clock_mono_ns() > deadline)
+			return error_set(err, ERR_TIMEOUT,
+					 "session %s is being destroyed by another command, which "
+					 "does not come to its end",
+					 session->name);
+		nanosleep(&moment, NULL);
+	}
+	return -1;
+}
+
+int pool_discard(const struct microagent *agent, const struct pool *pool, const char *name,
+		 struct error *err)
+{
+	auto_session struct microagent_session *session = session_handle(agent, name, err);
+	int status = session ? pool_end(pool, name, err) : -1;
+
+	if (status <= 0)
+		return status;
+	if (orphan_remove(agent, session, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, err) < 0)
+		return -1;
+	pool_forget(pool, name);
+	return 1;
+}
+
+int pool_finish(const struct microagent *agent, const struct pool *pool, struct error *err)
+{
+	json_auto_t *names = pool_tokens(pool, POOL_ENDING, err);
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(names, i, name)
+	{
+		const char *word = json_string_value(name);
+		auto_session struct microagent_session *session = session_handle(agent, word, err);
+
+		if (!session || destroy(session, err) < 0)
+			return -1;
+		pool_forget(pool, word);
+	}
+	return names ? 0 : -1;
+}
+
+int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t left,
+		struct error *err)
+{
+	json_auto_t *names = pool_tokens(pool, POOL_READY, err);
+	size_t count = json_array_size(names), i;
+	const json_t *name;
+
+	if (!names)
+		return -1;
+	json_array_foreach(names, i, name)
+	{
+		if (count <= left)
+			break;
+		/* Also one that somebody has claimed meanwhile is not there any more. */
+		if (pool_end(pool, json_string_value(name), err) < 0)
+			return -1;
+		count--;
+	}
+	return pool_finish(agent, pool, err);
+}
+
+int pool_drain(const struct microagent *agent, const struct pool *pool, struct error *err)
+{
+	if (unlinkat(pool->dir.fd, POOL_RECORD, 0) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "%s/" POOL_RECORD, pool->dir.path);
+	if (pool_filler_end(pool, err) < 0)
+		return -1;
+	sessions_sweep(agent, NULL);
+	if (pool_shrink(agent, pool, 0, err) < 0)
+		return -1;
+	pool_tidy(pool);
+	return 0;
+}
