@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""A system call made in another process, as whoever has taken it over would make it: by ptrace, x86-64 only."""
+
+import ctypes
+import os
+import platform
+
+import pytest
+
+PTRACE_PEEKTEXT, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETREGS, PTRACE_ATTACH, PTRACE_DETACH = 1, 9, 12, 13, 16, 17
+WALL = 0x40000000
+SYSCALL = 0x050F  # the instruction's bytes
+SOCKET = 41
+
+
+class Registers(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_ulonglong) for name in (
+        "r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base ds es fs gs").split()]
+
+
+def system_call(pid, number, *args):
+    """Its answer. The process's first thread must be one that waits in a system call now and then."""
+    if platform.machine() != "x86_64":
+        pytest.skip("no injection of system calls for this processor")
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.restype, libc.ptrace.argtypes = ctypes.c_long, [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+
+    def ptrace(what, address=None, data=None):
+        ctypes.set_errno(0)
+        answer = libc.ptrace(what, pid, address, data)
+        assert not ctypes.get_errno(), os.strerror(ctypes.get_errno())
+        return answer
+
+    def attach():
+        """Stopped behind a system call; its registers."""
+        while True:
+            ptrace(PTRACE_ATTACH)
+            os.waitpid(pid, WALL)
+            was = Registers()
+            ptrace(PTRACE_GETREGS, None, ctypes.addressof(was))
+            if ptrace(PTRACE_PEEKTEXT, was.rip - 2) & 0xFFFF == SYSCALL:
+                return was
+            ptrace(PTRACE_DETACH)
+
+    was = attach()
+    now = Registers.from_buffer_copy(was)
+    now.rip, now.rax, now.orig_rax = was.rip - 2, number, 2 ** 64 - 1
+    now.rdi, now.rsi, now.rdx = (*args, 0, 0, 0)[:3]
+    try:
+        ptrace(PTRACE_SETREGS, None, ctypes.addressof(now))
+        ptrace(PTRACE_SINGLESTEP)
+        os.waitpid(pid, WALL)
+        ptrace(PTRACE_GETREGS, None, ctypes.addressof(now))
+        ptrace(PTRACE_SETREGS, None, ctypes.addressof(was))
+    finally:
+        ptrace(PTRACE_DETACH)
+    return ctypes.c_longlong(now.rax).value

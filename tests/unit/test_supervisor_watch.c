@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* What is looked at from outside: the children and sockets of a process, here one of our own, and a base. */
+#include "test_base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/watch_base.h"
+#include "supervisor/watch_vmm.h"
+
+/* A process that does what it is told by a byte, and says when it has. */
+struct puppet {
+	pid_t pid;
+	int fd;
+};
+
+static void obey(int fd)
+{
+	char order;
+
+	while (read(fd, &order, 1) == 1) {
+		if (order == 's' && socket(AF_UNIX, SOCK_STREAM, 0) < 0)
+			_exit(1);
+		if (order == 'f' && fork() == 0) {
+			pause();
+			_exit(0);
+		}
+		if (write(fd, &order, 1) != 1)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static int begin(void **state)
+{
+	static struct puppet puppet;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+		return -1;
+	puppet.pid = fork();
+	if (puppet.pid == 0) {
+		setpgid(0, 0);
+		close(ends[0]);
+		obey(ends[1]);
+	}
+	setpgid(puppet.pid, puppet.pid);
+	close(ends[1]);
+	puppet.fd = ends[0];
+	*state = &puppet;
+	return puppet.pid < 0 ? -1 : 0;
+}
+
+static int finish(void **state)
+{
+	struct puppet *puppet = *state;
+
+	kill(-puppet->pid, SIGKILL);
+	while (waitpid(puppet->pid, NULL, 0) < 0)
+		if (errno != EINTR)
+			break;
+	close(puppet->fd);
+	return 0;
+}
+
+static void order(const struct puppet *puppet, char what)
+{
+	char done = 0;
+
+	assert_int_equal(write(puppet->fd, &what, 1), 1);
+	assert_int_equal(read(puppet->fd, &done, 1), 1);
+	assert_int_equal(done, what);
+}
+
+/* What is new, as "socket" and "child" in one text. */
+static void expect_news(struct watch_vmm *watch, const char *wanted)
+{
+	struct error err = {0};
+	json_auto_t *found = watch_vmm_look(watch, &err);
+	char text[256] = "";
+	const json_t *item;
+	size_t i;
+
+	assert_non_null(found);
+	json_array_foreach(found, i, item)
+	{
+		size_t used = strlen(text);
+
+		snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
+			 json_string_value(json_object_get(item, "what")));
+	}
+	assert_string_equal(text, wanted);
+}
+
+static void what_a_vmm_should_not_have(void **state)
+{
+	const struct puppet *puppet = *state;
+	struct watch_vmm watch = {0};
+	struct error err = {0};
+
+	order(puppet, 's'); /* it has them when it is trusted */
+	order(puppet, 'f');
+	assert_int_equal(watch_vmm_expect(&watch, puppet->pid, &err), 0);
+	expect_news(&watch, "");
+	order(puppet, 's');
+	order(puppet, 'f');
+	expect_news(&watch, "socket child");
+	expect_news(&watch, ""); /* each once */
+	order(puppet, 'f');
+	order(puppet, 'f');
+	expect_news(&watch, "child child");
+}
+
+/* So many sockets may come by a device; one more, and any child, is news. */
+static void what_it_gets_by_a_device(void **state)
+{
+	const struct puppet *puppet = *state;
+	struct watch_vmm watch = {0};
+	struct error err = {0};
+
+	assert_int_equal(watch_vmm_expect(&watch, puppet->pid, &err), 0);
+	watch.allowed = 2;
+	order(puppet, 's');
+	order(puppet, 'f');
+	expect_news(&watch, "child");
+	order(puppet, 's');
+	order(puppet, 's');
+	expect_news(&watch, "socket");
+	assert_int_equal(watch.allowed, 0);
+	watch.allowed = 2;
+	order(puppet, 's');
+	expect_news(&watch, "");
+	watch.allowed = 0; /* over: what was not used is not kept */
+	order(puppet, 's');
+	expect_news(&watch, "socket");
+}
+
+static void one_that_is_gone(void **state)
+{
+	const struct puppet *puppet = *state;
+	struct watch_vmm watch = {0};
+	struct error err = {0};
+	json_auto_t *found = NULL;
+
+	assert_int_equal(watch_vmm_expect(&watch, puppet->pid, &err), 0);
+	kill(-puppet->pid, SIGKILL);
+	assert_int_equal(waitpid(puppet->pid, NULL, 0), puppet->pid);
+	found = watch_vmm_look(&watch, &err);
+	assert_null(found);
+	assert_non_null(strstr(err.msg, "/proc/"));
+}
+
+static void a_base_that_changes(void **state)
+{
+	static const struct timespec earlier[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	char path[] = "/tmp/microagent-watch-XXXXXX", other[64];
+	int fd = mkstemp(path);
+	struct error err = {0};
+	struct watch_base watch = {0};
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(watch_base_begin(&watch, path, &err), 0);
+	assert_null(watch_base_look(&watch));
+	assert_int_equal(futimens(fd, earlier), 0);
+	assert_string_equal(watch_base_look(&watch), "was written");
+	assert_null(watch_base_look(&watch)); /* once */
+	watch_base_end(&watch);
+	assert_int_equal(watch_base_begin(&watch, path, &err), 0);
+	assert_int_equal(ftruncate(fd, 1), 0);
+	assert_string_equal(watch_base_look(&watch), "was written");
+	watch_base_end(&watch);
+	assert_int_equal(watch_base_begin(&watch, path, &err), 0);
+	snprintf(other, sizeof(other), "%s.new", path);
+	close(open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	assert_int_equal(rename(other, path), 0);
+	assert_string_equal(watch_base_look(&watch), "was replaced");
+	watch_base_end(&watch);
+	assert_int_equal(watch_base_begin(&watch, path, &err), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_string_equal(watch_base_look(&watch), "is gone");
+	watch_base_end(&watch);
+	assert_int_equal(watch_base_begin(&watch, path, &err), -1);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_a_vmm_should_not_have, begin, finish),
+		cmocka_unit_test_setup_teardown(what_it_gets_by_a_device, begin, finish),
+		cmocka_unit_test_setup_teardown(one_that_is_gone, begin, finish),
+		cmocka_unit_test(a_base_that_changes),
+	};
+
+	return cmocka_run_group_tests_name("supervisor watch", tests, NULL, NULL);
+}
