@@ -4,6 +4,7 @@
 # make setup      what a fresh machine needs: Debian packages, the default kernel, the busybox image
 # make run        boot a microVM and run a command in it
 # make test       unit, fuzz (10 s a target) and end-to-end tests
+# make install uninstall   below PREFIX (/usr/local)
 # make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
 # make soak bench long tests, and the figures
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
@@ -214,11 +215,22 @@ install: all man
 	install -m 644 $(filter %.3,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 $(filter %.5,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man5
 
+# With the PREFIX, LIBDIR and DESTDIR of the installation. Directories that hold others' files stay.
+INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS)) \
+	$(addprefix $(LIBDIR)/,$(notdir $(LIBRARIES)) $(SONAME) libmicroagent.so pkgconfig/microagent.pc) \
+	$(addprefix $(PREFIX)/include/,microagent.h microagent_session.h microagent/error.h) \
+	$(foreach d,$(notdir $(DOCS)),$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $(d)))/$(d)) \
+	$(addprefix $(PREFIX)/share/microagent/recipes/,$(notdir $(wildcard images/recipes/*.sh)))
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	-rmdir $(addprefix $(DESTDIR)$(PREFIX)/,share/microagent/recipes share/microagent include/microagent)
+
 clean:
 	rm -rf $(BUILD)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all setup packages run unit fuzz test soak bench lint man install clean
+.PHONY: all setup packages run unit fuzz test soak bench lint man install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:

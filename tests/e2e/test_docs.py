@@ -99,6 +99,9 @@ def test_states_in_which_a_command_may_act(host):
     host.supervisor(request("delete", sparse(host)))
 
 
+WORD = r"^  ([a-z]+) +[a-zA-Z]"  # of a command, in a list of them
+
+
 def page(name):
     return (ROOT / "docs" / name).read_text()
 
@@ -126,10 +129,55 @@ def test_manual_pages_name_everything(host):
         for option in set(re.findall(r"--[a-z-]+", text)):
             assert f"*{option}*" in page(f"{program}.1.scd"), (program, option)
     overview = host("--help", check=0).stdout
-    listed = set(re.findall(r"^  ([a-z]+)  ", overview, re.M))
+    listed = set(re.findall(WORD, overview, re.M))
     assert len(listed) > 10
     for command in listed:
         assert re.search(rf"^.*\*{command}\b", page("microagent.1.scd"), re.M), command
+
+
+# Whose options an entry refers to instead of naming them again.
+REFERS = {"run": "create", "session create": "create", "session exec": "exec", "session stream": "exec", "session shell": "connect",
+          "ls": "cp"}
+
+
+def entries_of_the_manual():
+    """{"session create": its text}, the heading first."""
+    entries, names = {}, []
+    for line in page("microagent.1.scd").split("\n"):
+        if re.match(r"\*[a-z]", line):
+            names = re.findall(r"(?:^|, )\*([a-z]+(?: [a-z]+)?)\*", line)
+        elif line.startswith("#"):
+            names = []
+        for name in names:
+            entries[name] = entries.get(name, "") + line + "\n"
+    return entries
+
+
+def commands(host):
+    """{"session create": its options}, of every command and subcommand."""
+    found = {}
+    for command in re.findall(WORD, host("--help", check=0).stdout, re.M):
+        text = host(command, "--help", check=0).stdout
+        below = re.search(r"^Commands:\n(.*?)\n\n", text, re.M | re.S)
+        names = [f"{command} {name}" for name in re.findall(WORD, below[1], re.M)] if below else [command]
+        for name in names:
+            own = host(*name.split(), "--help", check=0).stdout.split("\nGlobal options")[0]
+            found[name] = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", own, re.M))
+    return found
+
+
+def test_options_are_in_the_manual_and_the_other_way_round(host):
+    entries, found = entries_of_the_manual(), commands(host)
+    assert len(found) > 45
+    for name, options in found.items():
+        said = set(re.findall(r"\*(--[a-z-]+)\*", entries[name]))
+        there = said | set(re.findall(r"\*(--[a-z-]+)\*", entries.get(REFERS.get(name), "")))
+        assert options <= there, (name, options - there)
+        # In the heading, and at the head of a paragraph on an option, are its own alone.
+        own = set(re.findall(r"\*(--[a-z-]+)\*", entries[name].split("\n")[0]))
+        own |= set(re.findall(r"(?<=\n\n)\t(?:\*-\w\*, )?\*(--[a-z-]+)\*(?: _[A-Z=]+_)?(?:, \*|:|$)", entries[name], re.M))
+        assert own <= options, (name, own - options)
+    assert set(entries) - set(found) == {"artifacts get", "microagent"}
 
 
 def test_manual_pages_are_well_formed():

@@ -26,12 +26,15 @@ def command(*words, env=None, **kw):
     return done.stdout
 
 
+def make(*words):
+    command("make", "-s", "-C", ROOT, *words, f"BUILD={BUILD}", f"SANITIZE={os.environ.get('SANITIZE', '')}")
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """What `make install` puts into a PREFIX."""
     prefix = tmp_path_factory.mktemp("installed")
-    command("make", "-s", "-C", ROOT, "install", f"PREFIX={prefix}", f"BUILD={BUILD}",
-            f"SANITIZE={os.environ.get('SANITIZE', '')}")
+    make("install", f"PREFIX={prefix}")
     return prefix
 
 
@@ -83,6 +86,16 @@ def run(program, *words, env, cwd=None):
 
 
 # --- what is installed --------------------------------------------------------------------------------
+
+
+def test_uninstall_takes_away_what_install_brought(tmp_path):
+    words = ("PREFIX=/usr", "LIBDIR=/usr/lib/somewhere", f"DESTDIR={tmp_path}")
+    make("install", *words)
+    assert (tmp_path / "usr/lib/somewhere/libmicroagent.so").is_symlink() and (tmp_path / "usr/share/man/man5/microagent-state.5").exists()
+    others = tmp_path / "usr" / "bin" / "others"
+    others.write_text("not ours")
+    make("uninstall", *words)
+    assert [p for p in tmp_path.rglob("*") if not p.is_dir() or "microagent" in p.name] == [others]
 
 
 def test_only_public_symbols_are_exported(installed):
