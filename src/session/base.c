@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -65,6 +66,8 @@ static int check_shape(const json_t *metadata, struct error *err)
 		return -1;
 	if (check_file(metadata, "disk", "file", err) < 0 ||
 	    check_file(metadata, "kernel", "path", err) < 0)
+		return -1;
+	if (json_object_get(metadata, "layer") && check_file(metadata, "layer", "file", err) < 0)
 		return -1;
 	return check_file(metadata, "initrd", "path", err);
 }
@@ -149,11 +152,24 @@ static int lock(const struct base *base, enum base_use use, struct error *err)
 			 base->name.full);
 }
 
+/* What was locked may have been deleted between its opening and that. */
+static int check_there(const struct state_dir *dir, const struct base *base, const char *word,
+		       struct error *err)
+{
+	struct stat locked, named;
+
+	if (fstat(base->fd, &locked) == 0 &&
+	    fstatat(dir->fd, strrchr(base->path, '/') + 1, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    locked.st_dev == named.st_dev && locked.st_ino == named.st_ino)
+		return 0;
+	return not_found(word, dir->path, err);
+}
+
 static int open_in(const struct state_dir *dir, const char *word, enum base_use use,
 		   struct base *base, struct error *err)
 {
 	if (base_name_parse(word, &base->name, err) < 0 || find_bundle(dir, word, base, err) < 0 ||
-	    lock(base, use, err) < 0)
+	    lock(base, use, err) < 0 || check_there(dir, base, word, err) < 0)
 		return -1;
 	if (use == BASE_EXCLUSIVE)
 		return 0;
@@ -201,15 +217,18 @@ int base_files(const struct base *base, struct base_file out[BASE_FILES], struct
 {
 	static const struct {
 		const char *label, *key;
-	} rows[BASE_FILES] = {{"disk", "file"}, {"kernel", "path"}};
+	} rows[BASE_FILES] = {[BASE_FILE_DISK] = {"disk", "file"},
+			      [BASE_FILE_KERNEL] = {"kernel", "path"},
+			      [BASE_FILE_LAYER] = {"layer", "file"}};
 	struct base_file files[BASE_FILES] = {0};
 
 	for (size_t i = 0; i < BASE_FILES; i++) {
 		files[i].label = rows[i].label;
 		files[i].sha256 = text_of(base->metadata, rows[i].label, "sha256");
+		const char *path = text_of(base->metadata, rows[i].label, rows[i].key);
+
 		/* The disk's is relative to the bundle, which may have been moved with it. */
-		files[i].path = path_join(base->path,
-					  text_of(base->metadata, rows[i].label, rows[i].key), err);
+		files[i].path = path_join(base->path, path ? path : BASE_LAYER, err);
 		if (!files[i].path) {
 			base_files_free(files);
 			return -1;
@@ -224,8 +243,11 @@ static int check_digest(const struct base *base, const struct base_file *file, s
 	autoclose int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char now[DIGEST_TEXT];
 
+	if (!file->sha256)
+		return 0;
 	if (fd < 0)
-		return error_errno(err, errno, "base %s: %s", base->name.full, file->path);
+		return error_errno(err, errno, "base %s is damaged: its %s, %s", base->name.full,
+				   file->label, file->path);
 	if (digest_of(fd, DIGEST_FILE, now, err) < 0)
 		return error_prefix(err, "base %s: %s", base->name.full, file->path);
 	if (strcmp(now, file->sha256) == 0)

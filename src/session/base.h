@@ -60,11 +60,12 @@ unsigned base_newest(const struct state_dir *dir, const char *name);
  * which an upgrade replaces for bases old and new; metadata.json tells which it was at the sealing.
  */
 struct base_file {
-	const char *label; /* "disk", "kernel" */
+	const char *label; /* "disk", "kernel", "layer" */
 	char *path;
-	const char *sha256; /* as recorded */
+	const char *sha256; /* as recorded; NULL: by a version that recorded none of it */
 };
-#define BASE_FILES 2
+enum { BASE_FILE_DISK, BASE_FILE_KERNEL, BASE_FILE_LAYER };
+#define BASE_FILES 3
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err);
 void base_files_free(struct base_file files[BASE_FILES]);
 /* ERR_CONFLICT naming the first file whose digest is not the recorded one; ERR_IO where it cannot be
@@ -73,6 +74,11 @@ int base_check(const struct base *base, struct error *err);
 
 /* Sets or clears the flag that lets nobody change a file, where there is such a flag and we may. */
 void base_set_immutable(int dir, const char *file, bool on);
+void base_clear_immutable(int dir); /* of all that a bundle has */
+
+/* What was being made or deleted when its process died is removed. Each name is appended to removed, which
+ * may be NULL. */
+void bases_sweep(const struct microagent *agent, json_t *removed);
 
 /* metadata.json of a bundle; an error names the file. */
 json_t *base_metadata_read(int fd, const char *path, struct error *err);

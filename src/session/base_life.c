@@ -26,6 +26,14 @@ void base_set_immutable(int dir, const char *file, bool on)
 	(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
+void base_clear_immutable(int dir)
+{
+	static const char *const files[] = {BASE_DISK, BASE_LAYER, BASE_METADATA, BASE_LOG};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		base_set_immutable(dir, files[i], false);
+}
+
 json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err)
 {
 	auto_base struct base base = BASE_NONE;
@@ -149,8 +157,11 @@ json_t *microagent_base_verify(struct microagent *agent, const char *word, struc
 	    base_files(&base, files, err) < 0)
 		return NULL;
 	for (size_t i = 0; i < BASE_FILES; i++) {
-		json_t *check = verify_file(&files[i]);
+		json_t *check;
 
+		if (!files[i].sha256)
+			continue;
+		check = verify_file(&files[i]);
 		ok = ok && json_is_true(json_object_get(check, "ok"));
 		complete = complete && json_array_append_new(checks, check) == 0;
 	}
@@ -180,6 +191,15 @@ static int refuse_pool(const struct microagent *agent, const struct base *base, 
 			 base->name.full, base->name.full);
 }
 
+/* It has a record that cannot be read, and may be made of any base. */
+static bool is_unreadable(const struct microagent *agent, const char *name)
+{
+	auto_session struct microagent_session *session = session_handle(agent, name, NULL);
+	struct error why = {0};
+
+	return !session || (session_read_record(session, &why) < 0 && why.code == ERR_IO);
+}
+
 /* A session that is made of the base; its record says so. */
 static int refuse_used(struct microagent *agent, const struct base *base, struct error *err)
 {
@@ -199,6 +219,11 @@ static int refuse_used(struct microagent *agent, const struct base *base, struct
 					 "session %s is made of base %s: `microagent session "
 					 "destroy %s` first",
 					 name, base->name.full, name);
+		if (!of && is_unreadable(agent, name))
+			return error_set(err, ERR_CONFLICT,
+					 "session %s may be made of base %s, its " SESSION_RECORD
+					 " cannot be read: `microagent session destroy %s` first",
+					 name, base->name.full, name);
 	}
 	return 0;
 }
@@ -206,15 +231,13 @@ static int refuse_used(struct microagent *agent, const struct base *base, struct
 /* It loses its name first: a bundle under its name is whole. */
 static int remove_bundle(const struct state_dir *dir, const struct base *base, struct error *err)
 {
-	static const char *const files[] = {BASE_DISK, BASE_LAYER, BASE_METADATA, BASE_LOG};
 	char file[sizeof(base->name.full) + 8], gone[sizeof(file) + 16];
 
 	snprintf(file, sizeof(file), "%s" SESSION_SUFFIX, base->name.full);
 	snprintf(gone, sizeof(gone), ".making-%s", file);
 	if (renameat(dir->fd, file, dir->fd, gone) < 0)
 		return error_errno(err, errno, "%s", base->path);
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		base_set_immutable(base->fd, files[i], false);
+	base_clear_immutable(base->fd);
 	return path_remove_tree_at(dir->fd, gone, err);
 }
 
@@ -232,6 +255,7 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 				 "which version of %s? `microagent base list` shows them, and "
 				 "NAME-vN is deleted",
 				 word);
+	bases_sweep(agent, NULL);
 	if (base_open(agent, word, BASE_EXCLUSIVE, &base, err) < 0 ||
 	    refuse_pool(agent, &base, err) < 0 || refuse_used(agent, &base, err) < 0 ||
 	    state_sub_open(agent, BASES_DIR, false, &dir, err) < 0)

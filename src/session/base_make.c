@@ -29,19 +29,20 @@
 
 /* --- the directory ------------------------------------------------------------------------------ */
 
-static void remove_abandoned(const struct state_dir *dir, const char *name)
+static bool remove_abandoned(const struct state_dir *dir, const char *name)
 {
 	autoclose int fd = openat(dir->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
 	autofree char *path = path_join(dir->path, name, NULL);
 
 	if (fd < 0 || !path || flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return;
+		return false;
 	provision_wait_gone(path);
-	path_remove_tree_at(dir->fd, name, NULL);
+	base_clear_immutable(fd);
+	return path_remove_tree_at(dir->fd, name, NULL) == 0;
 }
 
-static void sweep(const struct state_dir *dir)
+/* bases is locked. */
+static void sweep(const struct state_dir *dir, json_t *removed)
 {
 	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
@@ -50,8 +51,30 @@ static void sweep(const struct state_dir *dir)
 	if (own >= 0 && !entries)
 		close(own);
 	while (entries && (entry = readdir(entries)))
-		if (strncmp(entry->d_name, MAKING, strlen(MAKING)) == 0)
-			remove_abandoned(dir, entry->d_name);
+		if (strncmp(entry->d_name, MAKING, strlen(MAKING)) == 0 &&
+		    remove_abandoned(dir, entry->d_name) && removed)
+			json_array_append_new(removed, json_string(entry->d_name));
+}
+
+static int lock_bases(const struct state_dir *dir, struct error *err)
+{
+	autoclose int bases = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (bases < 0 || flock(bases, LOCK_EX) < 0)
+		return error_errno(err, errno, "%s", dir->path);
+	return steal_fd(&bases);
+}
+
+void bases_sweep(const struct microagent *agent, json_t *removed)
+{
+	struct state_dir dir;
+
+	if (state_sub_open(agent, BASES_DIR, false, &dir, NULL) < 0)
+		return;
+	autoclose int lock = lock_bases(&dir, NULL);
+	if (lock >= 0)
+		sweep(&dir, removed);
+	state_dir_close(&dir);
 }
 
 static int make_locked(struct making *m, struct error *err)
@@ -74,11 +97,11 @@ static int make_locked(struct making *m, struct error *err)
 /* bases itself is locked meanwhile: nobody sees a directory that is not locked yet. */
 static int make_directory(struct making *m, struct error *err)
 {
-	autoclose int bases = openat(m->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose int lock = lock_bases(&m->dir, err);
 
-	if (bases < 0 || flock(bases, LOCK_EX) < 0)
-		return error_errno(err, errno, "%s", m->dir.path);
-	sweep(&m->dir);
+	if (lock < 0)
+		return -1;
+	sweep(&m->dir, NULL);
 	return make_locked(m, err);
 }
 

@@ -17,18 +17,27 @@
 #include "session/base_making.h"
 #include "store/layer.h"
 
-static int write_layer(const struct making *m, uint64_t size, struct error *err)
+static json_t *write_layer(const struct making *m, uint64_t size, struct error *err)
 {
 	autoclose int fd =
 		openat(m->fd, BASE_LAYER, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char digest[DIGEST_TEXT];
 
-	if (fd < 0)
-		return error_errno(err, errno, "%s", BASE_LAYER);
+	if (fd < 0) {
+		error_errno(err, errno, "%s", BASE_LAYER);
+		return NULL;
+	}
 	if (layer_write(fd, size, err) < 0)
-		return -1;
-	if (fchmod(fd, 0444) < 0 || fsync(fd) < 0)
-		return error_errno(err, errno, "%s", BASE_LAYER);
-	return 0;
+		return NULL;
+	if (fchmod(fd, 0444) < 0 || fsync(fd) < 0) {
+		error_errno(err, errno, "%s", BASE_LAYER);
+		return NULL;
+	}
+	if (digest_of(fd, DIGEST_FILE, digest, err) < 0) {
+		error_prefix(err, "%s", BASE_LAYER);
+		return NULL;
+	}
+	return json_pack("{s:s,s:s}", "file", BASE_LAYER, "sha256", digest);
 }
 
 static json_t *file_record(const char *path, struct error *err)
@@ -60,7 +69,7 @@ static json_t *init_record(const char *initrd, struct error *err)
 }
 
 /* 0444 first: the digest is remembered with the times that it has from then on. */
-static json_t *seal_disk(const struct making *m, struct error *err)
+static json_t *seal_disk(const struct making *m, uint64_t *size, struct error *err)
 {
 	autoclose int fd = openat(m->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char digest[DIGEST_TEXT];
@@ -70,11 +79,11 @@ static json_t *seal_disk(const struct making *m, struct error *err)
 		error_errno(err, errno, "%s", BASE_DISK);
 		return NULL;
 	}
-	if (digest_of(fd, DIGEST_FILE, digest, err) < 0 ||
-	    write_layer(m, (uint64_t)st.st_size, err) < 0) {
+	if (digest_of(fd, DIGEST_FILE, digest, err) < 0) {
 		error_prefix(err, "%s", BASE_DISK);
 		return NULL;
 	}
+	*size = (uint64_t)st.st_size;
 	return json_pack("{s:s,s:s,s:I,s:I}", "file", BASE_DISK, "sha256", digest, "bytes",
 			 (json_int_t)st.st_size, "allocatedBytes", (json_int_t)st.st_blocks * 512);
 }
@@ -162,10 +171,13 @@ static json_t *describe(const struct making *m, struct error *err)
 /* Digests of all that a session is made of. */
 static int add_files(const struct making *m, json_t *metadata, struct error *err)
 {
+	uint64_t size = 0;
+	json_t *disk = seal_disk(m, &size, err);
 	const struct {
 		const char *key;
 		json_t *record;
-	} files[] = {{"disk", seal_disk(m, err)},
+	} files[] = {{"disk", disk},
+		     {"layer", disk ? write_layer(m, size, err) : NULL},
 		     {"kernel", file_record(m->kernel.path, err)},
 		     {"initrd", file_record(m->kernel.initrd, err)},
 		     {"init", init_record(m->kernel.initrd, err)}};
@@ -200,16 +212,17 @@ static void make_immutable(const struct making *m, bool on)
 		base_set_immutable(m->fd, files[i], on);
 }
 
-/* No one but us has had the sealed disk, so its digest holds although the file is young. */
-static void remember_disk(const struct making *m, const json_t *metadata)
+/* No one but us has had what was sealed, so its digest holds although the file is young. */
+static void remember(const struct making *m, const json_t *metadata, const char *key,
+		     const char *file)
 {
-	autoclose int fd = openat(m->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd = openat(m->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	const char *digest =
-		json_string_value(json_object_get(json_object_get(metadata, "disk"), "sha256"));
-	struct digest_key key;
+		json_string_value(json_object_get(json_object_get(metadata, key), "sha256"));
+	struct digest_key found;
 
-	if (fd >= 0 && digest && digest_key(fd, DIGEST_FILE, &key, NULL) == 0)
-		digest_remember(&key, digest);
+	if (fd >= 0 && digest && digest_key(fd, DIGEST_FILE, &found, NULL) == 0)
+		digest_remember(&found, digest);
 }
 
 static int put_path(const struct making *m, json_t *metadata, struct error *err)
@@ -253,7 +266,8 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		    write_metadata(m, metadata, err) < 0)
 			return -1;
 		make_immutable(m, true);
-		remember_disk(m, metadata);
+		remember(m, metadata, "disk", BASE_DISK);
+		remember(m, metadata, "layer", BASE_LAYER);
 		status = publish(m, err);
 		if (status == 0) {
 			status = put_path(m, metadata, err);

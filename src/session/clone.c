@@ -187,7 +187,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 static int take_kernel(const struct base_file files[BASE_FILES], struct make *make,
 		       struct error *err)
 {
-	make->kernel.path = strdup(files[1].path);
+	make->kernel.path = strdup(files[BASE_FILE_KERNEL].path);
 	return make->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
 }
 
@@ -211,7 +211,8 @@ static int fill(struct microagent_session *session, const struct base *base,
 	make->image.env = json_incref(json_object_get(base->metadata, "env"));
 	if (!make->rootfs || take_kernel(files, make, err) < 0)
 		return -1;
-	made = make_session_config(session, base, spec, make, layered ? files[0].path : NULL, err);
+	made = make_session_config(session, base, spec, make,
+				   layered ? files[BASE_FILE_DISK].path : NULL, err);
 	if (!made || write_record(session, base, &make->ws, source, method, made, err) < 0)
 		return -1;
 	*config = steal_ptr(&made);

@@ -7,6 +7,7 @@
  *   made just before the power failed, never run  removed: its records are empty
  *   being destroyed, and its destroyer is gone    removed
  *   recorded as alive, and nothing of it lives    adopted: recorded as failed
+ *   a base being made or deleted, by nobody       removed
  *   a process whose bundle is gone                removed: the process is killed
  *   a token without a session                     removed
  *   a member of a pool whose machine has ended    removed
@@ -48,6 +49,22 @@ static int note(json_t *list, const char *name, const char *why, struct error *e
 	return entry && json_array_append_new(list, entry) == 0
 		       ? 0
 		       : error_errno(err, ENOMEM, "orphans");
+}
+
+static int gc_bases(struct gc *gc, struct error *err)
+{
+	json_auto_t *names = json_array();
+	const json_t *name;
+	size_t i;
+
+	bases_sweep(gc->agent, names);
+	json_array_foreach(names, i, name)
+	{
+		if (note(gc->removed, json_string_value(name),
+			 "a base whose making or deletion broke off", err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* --- bundles without a process -------------------------------------------------------------------- */
@@ -369,6 +386,8 @@ json_t *microagent_session_gc(struct microagent *agent, struct error *err)
 		return NULL;
 	}
 	sessions_sweep(agent, removed);
+	if (gc_bases(&gc, err) < 0)
+		return NULL;
 	/* Pools last: what is gone by then has no token any more. */
 	if (gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 || gc_pools(&gc, err) < 0)
 		return NULL;

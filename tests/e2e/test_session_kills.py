@@ -4,7 +4,9 @@
 import json
 import os
 import shutil
+import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,123 @@ def test_a_pool_that_was_left(place):
     assert [(d["kind"], d["action"]) for d in told] == [("half-made", "adopted"), ("bundle-without-process", "removed")]
     assert place.json("session", "gc") == NOTHING
     shutil.rmtree(place.state / "archive" / name)
+
+
+# --- bases --------------------------------------------------------------------------------------------
+
+
+def bases(host, but=("web-v1",)):
+    """The bases that are told of, each whole, and what else is in their place."""
+    told = [b["name"] for b in host.json("base", "list")["bases"] if b["name"] not in but]
+    assert all(host.json("base", "verify", name)["ok"] for name in told)
+    there = [f for f in names(host.state / "bases") if f.removesuffix(".bundle") not in but]
+    return told, [f for f in there if f.removesuffix(".bundle") not in told]
+
+
+def test_a_base_create_and_delete_killed_at_each_step(place):
+    """Under its name it is whole, immutable files and all; the rest goes with the next command."""
+    ends = {"create": set(), "delete": set()}
+    for step in range(1, 1000):
+        killed = place.killer.at(step, "base", "create", "other")
+        told, rest = bases(place)
+        ends["create"].add((len(told), len(rest)))
+        done = place.json("session", "gc") if rest else NOTHING
+        assert [r["name"] for r in done["removed"]] == rest and bases(place) == (told, [])
+        if told:
+            place("base", "delete", "other-v1", check=0)
+        if not killed:
+            break
+    for step in range(1, 1000):
+        place("base", "create", "other", check=0)
+        killed = place.killer.at(step, "base", "delete", "other-v1")
+        told, rest = bases(place)
+        ends["delete"].add((len(told), len(rest)))
+        again = place("base", "delete", "other-v1")
+        assert again.returncode == (0 if told else 1) and (told or 'no base "other-v1"' in again.stderr)
+        assert bases(place) == ([], [])
+        if not killed:
+            break
+    assert ends == {"create": {(0, 0), (0, 1), (1, 0)}, "delete": {(1, 0), (0, 1), (0, 0)}}
+
+
+def test_a_base_is_deleted_while_it_is_used(place):
+    """Each session that was made has its base whole; each base that went had no session."""
+    def race(number):
+        if number % 4:
+            return place("session", "create", "--base", "other", "--network", "isolated")
+        return place("base", "delete", "other-v1")
+
+    place("base", "create", "other", check=0)
+    with ThreadPoolExecutor(8) as threads:
+        done = list(threads.map(race, range(8)))
+    made = [d.stdout.strip() for n, d in enumerate(done) if n % 4 and d.returncode == 0]
+    deleted = [d for n, d in enumerate(done) if n % 4 == 0 and d.returncode == 0]
+    assert len(deleted) <= 1 and bool(made) != bool(deleted), done
+    for d in done:
+        assert d.returncode == 0 or any(text in d.stderr for text in (
+            "is being deleted", 'no base "other', "is made of base other-v1", "is being made of base other-v1")), d
+    for name in made:
+        place("session", "exec", name, "--", "true", check=0)
+        place("session", "destroy", name, check=0)
+    if not deleted:
+        place("base", "delete", "other-v1", check=0)
+    assert bases(place) == ([], []) and place.json("session", "gc") == NOTHING
+
+
+def test_a_session_that_hides_its_base(place):
+    name, = place.clone()
+    record = bundle(place, name) / "session.json"
+    record.write_text("{")
+    refused = place("base", "delete", "web-v1")
+    assert refused.returncode == 1 and f"session {name} may be made of base web-v1" in refused.stderr
+    place("session", "destroy", name, check=0)  # and is no less destroyed
+    assert not bundle(place, name).exists()
+
+
+# --- what somebody has put into a bundle --------------------------------------------------------------
+
+
+def test_links_and_mounts_lead_nowhere(place):
+    outside = place.base / "outside"
+    for part in ("file", "directory/file"):
+        (outside / part).parent.mkdir(parents=True, exist_ok=True)
+        (outside / part).write_text("kept")
+    kept = {p: p.stat().st_mode for p in outside.rglob("*")}
+    name, = place.clone()
+    for file in list(bundle(place, name).iterdir()):
+        if file.name != "session.json":
+            file.unlink()
+            file.symlink_to(outside / "file" if "json" in file.name else outside)
+    (bundle(place, name) / "directory").symlink_to(outside / "directory")
+    (bundle(place, name) / "telemetry.jsonl").symlink_to(outside / "file")
+    place("session", "destroy", name, check=0)
+    assert not bundle(place, name).exists() and {p: p.stat().st_mode for p in outside.rglob("*")} == kept
+    assert all(p.read_text() == "kept" for p in outside.rglob("file"))
+    assert not [p for p in (place.state / "archive" / name).iterdir() if p.is_symlink()]
+    answer = json.loads(place("--json", "audit", "verify", name, check=1).stdout)
+    assert answer["verdict"] == "broken"  # the security log knows the log that was there
+
+    # Its very directory as a link: not ours, and not followed.
+    bundle(place, name).symlink_to(outside)
+    refused = place("session", "destroy", name)
+    assert refused.returncode == 1 and str(bundle(place, name)) in refused.stderr, refused.stderr
+    assert place.json("session", "gc") == NOTHING and bundle(place, name).is_symlink()
+    bundle(place, name).unlink()
+
+    for over in ("directory", "rootfs.qcow2", "."):  # a directory, a file, the bundle itself
+        name, = place.clone()
+        target = bundle(place, name) / over
+        if over == "directory":
+            target.mkdir()
+        what = outside / "file" if target.is_file() else outside
+        before = names(bundle(place, name))
+        subprocess.run(["mount", "--bind", bundle(place, name) if over == "." else what, target], check=True)
+        try:
+            refused = place("session", "destroy", name)
+            assert refused.returncode == 1 and f"{target} is a mount point: unmount it first" in refused.stderr
+            assert names(bundle(place, name)) == before
+        finally:
+            subprocess.run(["umount", target], check=True)
+        place("session", "destroy", name, check=0)
+        assert not bundle(place, name).exists() and (outside / "file").read_text() == "kept"
+    shutil.rmtree(outside)

@@ -107,7 +107,17 @@ def test_a_damaged_base_is_not_cloned(host, base):
     damage(bundle(host) / "disk.img")
     assert "base web-v1 is damaged: its disk" in refused(host, "session", "create", "--base", "web")
     answer = host.json("base", "verify", "web", check=1)
-    assert [c["ok"] for c in answer["checks"]] == [False, True] and "disk.img" in answer["checks"][0]["error"]
+    assert [c["ok"] for c in answer["checks"]] == [False, True, True] and "disk.img" in answer["checks"][0]["error"]
+    host("base", "create", "web", check=0)
+    damage(bundle(host, "web-v2") / "overlay.qcow2")
+    said = refused(host, "session", "create", "--base", "web")
+    assert f"base web-v2 is damaged: its layer, {bundle(host, 'web-v2')}/overlay.qcow2, is not what was sealed" in said
+    assert [c["ok"] for c in host.json("base", "verify", "web", check=1)["checks"]] == [True, True, False]
+    damage(bundle(host, "web-v2") / "disk.img")
+    (bundle(host, "web-v2") / "disk.img").unlink()
+    said = refused(host, "session", "create", "--base", "web")
+    assert f"base web-v2 is damaged: its disk, {bundle(host, 'web-v2')}/disk.img: No such file" in said
+    host("base", "delete", "web-v2", check=0)
     assert host.json("session", "list") == {"sessions": []}
     metadata = bundle(host) / "metadata.json"
     subprocess.run(["chattr", "-i", metadata], check=False, stderr=subprocess.DEVNULL)
@@ -170,4 +180,36 @@ def test_a_full_disk_leaves_no_session(host, base):
         assert not [p for p in (small / "sessions").iterdir() if p.name != ".locks"]
     finally:
         subprocess.run(["umount", small], check=True)
+    host("base", "delete", "web-v1", check=0)
+
+
+@pytest.fixture
+def xfs(host):
+    """A file system with reflinks for the state directory."""
+    disk, place = host.base / "xfs.img", host.base / "state"
+    if not shutil.which("mkfs.xfs") or not any("xfs" in f for f in open("/proc/filesystems")):
+        pytest.skip("there is no xfs here, or no mkfs.xfs (xfsprogs)")
+    with open(disk, "wb") as file:
+        file.truncate(512 << 20)
+    subprocess.run(["mkfs.xfs", "-q", disk], check=True)
+    place.mkdir(mode=0o700)
+    if subprocess.run(["mount", "-o", "loop", disk, place], check=False).returncode:
+        pytest.skip("no loop device can be mounted here")
+    place.chmod(0o700)
+    yield
+    host.sweep()
+    subprocess.run(["umount", "-l", place], check=True)
+    place.rmdir()
+
+
+def test_clones_where_there_are_reflinks(host, xfs):
+    base = host.json("base", "create", "web")
+    session = create(host, "--base", "web")
+    assert session["clone"] == "reflink"
+    disk = host.state / "sessions" / f"{session['name']}.bundle" / "rootfs.ext4"
+    assert disk.stat().st_size == base["disk"]["bytes"]
+    host("session", "exec", session["name"], "--", "sh", "-c", "echo mine > /workspace/f; sync", check=0)
+    host("--state-dir", host.state / "sessions", "stop", f"{session['name']}.bundle", check=0)
+    assert sha256(disk) != base["disk"]["sha256"] == sha256(bundle(host) / "disk.img")
+    host("session", "destroy", session["name"], check=0)
     host("base", "delete", "web-v1", check=0)
