@@ -18,7 +18,10 @@
 #include "store/cache.h"
 
 #define ENTRIES "digests"
+#define INIT_PREFIX "init:"
 #define COUNTED_BY 32
+#define WORTH_NS_PER_BYTE 1000
+#define WORTH_MOST_BYTES ((uint64_t)1 << 40)
 
 bool digest_is_valid(const char *text)
 {
@@ -46,7 +49,7 @@ int digest_key(int fd, enum digest_part part, struct digest_key *out, struct err
 		return error_errno(err, errno, "cannot be examined");
 	snprintf(out->text, sizeof(out->text),
 		 "%s%" PRIu64 ":%" PRIu64 ":%" PRId64 ":%" PRId64 ":%" PRId64,
-		 part == DIGEST_INIT ? "init:" : "", (uint64_t)st.st_dev, (uint64_t)st.st_ino,
+		 part == DIGEST_INIT ? INIT_PREFIX : "", (uint64_t)st.st_dev, (uint64_t)st.st_ino,
 		 (int64_t)st.st_size, ns_of(&st.st_mtim), ns_of(&st.st_ctim));
 	out->settled = is_settled(&st);
 	return 0;
@@ -72,7 +75,7 @@ static int open_entries(bool create)
 /* ---- the oldest go ------------------------------------------------------------------------------- */
 
 struct entry {
-	int64_t used_ns;
+	int64_t worth; /* when it was last used, in ns; later for what would take long to hash anew */
 	char name[sizeof(((struct digest_key *)NULL)->text)];
 };
 
@@ -81,11 +84,28 @@ struct entry_list {
 	size_t count, room;
 };
 
-static int by_use(const void *a, const void *b)
+static int by_worth(const void *a, const void *b)
 {
 	const struct entry *one = a, *other = b;
 
-	return (one->used_ns > other->used_ns) - (one->used_ns < other->used_ns);
+	return (one->worth > other->worth) - (one->worth < other->worth);
+}
+
+/* A thousand clones of a small layer do not drive out the digest of a large base, which is worth 17
+ * minutes for each GB. */
+static int64_t worth_of_size(const char *key)
+{
+	uint64_t size;
+
+	if (strncmp(key, INIT_PREFIX, strlen(INIT_PREFIX)) == 0)
+		key += strlen(INIT_PREFIX);
+	for (int i = 0; i < 2; i++) { /* device and inode are in front of it */
+		key = strchr(key, ':');
+		if (!key++)
+			return 0;
+	}
+	size = strtoull(key, NULL, 10);
+	return (int64_t)(size < WORTH_MOST_BYTES ? size : WORTH_MOST_BYTES) * WORTH_NS_PER_BYTE;
 }
 
 static int add_entry(struct entry_list *list, int dir, const char *name)
@@ -104,7 +124,7 @@ static int add_entry(struct entry_list *list, int dir, const char *name)
 		list->items = grown;
 		list->room = room;
 	}
-	list->items[list->count].used_ns = ns_of(&st.st_mtim);
+	list->items[list->count].worth = ns_of(&st.st_mtim) + worth_of_size(name);
 	snprintf(list->items[list->count++].name, sizeof(list->items->name), "%s", name);
 	return 0;
 }
@@ -122,7 +142,7 @@ static void drop_oldest(int entries)
 	while (dir && (found = readdir(dir)) && add_entry(&list, entries, found->d_name) == 0)
 		;
 	if (list.count > limit_get(LIMIT_DIGESTS_KEPT)) {
-		qsort(list.items, list.count, sizeof(*list.items), by_use);
+		qsort(list.items, list.count, sizeof(*list.items), by_worth);
 		for (size_t i = 0; i < list.count / 2; i++)
 			unlinkat(entries, list.items[i].name, 0);
 	}
@@ -132,11 +152,11 @@ static void drop_oldest(int entries)
 /* To count them each time would cost more than all the rest: one key in so many has it done. */
 static bool has_it_counted(const char *key)
 {
-	unsigned sum = 0;
+	uint32_t hash = 2166136261u; /* FNV-1a */
 
 	while (*key)
-		sum += (unsigned char)*key++;
-	return sum % COUNTED_BY == 0;
+		hash = (hash ^ (unsigned char)*key++) * 16777619u;
+	return (hash >> 16) % COUNTED_BY == 0;
 }
 
 /* ---- the entries --------------------------------------------------------------------------------- */

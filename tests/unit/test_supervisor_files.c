@@ -363,7 +363,7 @@ static size_t runs(const struct scratch *s)
 static void the_longest_unused_are_forgotten(const struct scratch *s, int fd)
 {
 	const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
-	struct digest_key used, other = {.settled = true};
+	struct digest_key used, other = {.settled = true}, large = {"8:99:64424509440:1:1", true};
 	char path[256], digest[DIGEST_TEXT];
 	size_t known = 0;
 	struct error err;
@@ -371,19 +371,21 @@ static void the_longest_unused_are_forgotten(const struct scratch *s, int fd)
 	assert_ok(digest_key(fd, DIGEST_FILE, &used, &err));
 	snprintf(path, sizeof(path), "cache/digests/%s", used.text);
 	setenv("MICROAGENT_TEST_LIMIT_DIGESTS_KEPT", "16", 1);
+	digest_remember(&large, A64);
 	for (unsigned i = 0; i < 640; i++) {
-		snprintf(other.text, sizeof(other.text), "other%u", i);
+		snprintf(other.text, sizeof(other.text), "8:%u:3:1:1", i);
 		digest_remember(&other, A64);
 		/* As if time had passed since it was asked for. */
 		assert_int_equal(utimensat(s->fd, path, long_ago, 0), 0);
 		assert_true(digest_recall(&used, digest));
 	}
 	for (unsigned i = 0; i < 640; i++) {
-		snprintf(other.text, sizeof(other.text), "other%u", i);
+		snprintf(other.text, sizeof(other.text), "8:%u:3:1:1", i);
 		known += digest_recall(&other, digest);
 	}
 	assert_in_range(known, 1, 16 + 16 * 32);
 	assert_true(digest_recall(&other, digest)); /* the newest */
+	assert_true(digest_recall(&large, digest)); /* which would take long to hash anew */
 	unsetenv("MICROAGENT_TEST_LIMIT_DIGESTS_KEPT");
 }
 
