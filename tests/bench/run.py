@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """The figures, as ratios measured in one run on one machine; raw samples go to build/bench.
-Usage: run.py [boot] [ready] [oneshot] [echo] [publish] [exec] [ssh] [memory] [cell] [nat] [rerun]   (all without words)"""
+Usage: run.py [boot] [ready] [oneshot] [echo] [publish] [exec] [ssh] [memory] [cell] [nat] [rerun]
+[clone] [destroy] [claim] [share] [density]   (all without words; `sessions` means those of the second line)"""
 
 import contextlib
 import json
 import os
-import re
-import select
 import shutil
 import signal
 import socket
@@ -19,147 +18,21 @@ import tempfile
 import time
 from pathlib import Path
 
+import sessions
 import sshguest
+from harness import (BIN, HANG_S, OUT, ROOT, ROUNDS, Cli, bare_initrd, bare_words, guest_program, kernel, our_qemu_words,
+                     pss_kib, raw, record, running, save, timed, until, wait_for)
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
-BIN = BUILD / "bin"
-OUT = BUILD / "bench"
-ROUNDS = int(os.environ.get("ROUNDS", "10"))
 ECHO, SINK, SOURCE = 7000, 7001, 7002
 BULK_MIB = 256
 COPY_MIB = int(os.environ.get("COPY_MIB", "256"))
 PUBLISH_MIB = 64
-HANG_S = 120  # bounds a hang on a busy machine, and measures nothing
-
-rows = []
-raw = {}
-
-
-def record(name, ours, against, other, unit, goal, ratio=True):
-    """One line of the table; ours and other are lists of samples."""
-    raw[name] = {"ours": ours, "against": against, "other": other, "unit": unit}
-    mine = statistics.median(ours)
-    theirs = statistics.median(other) if other else None
-    figure = (mine / theirs if ratio else mine - theirs) if theirs is not None else mine
-    rows.append((name, f"{mine:.3g} {unit}", against, f"{theirs:.3g} {unit}" if other else "",
-                 f"{figure:.2f}{'x' if other and ratio else ' ' + unit}", goal))
-    print(f"{name}: {rows[-1][1]}, {against}: {rows[-1][3]}, {rows[-1][4]} (goal {goal})", flush=True)
-
-
-class Cli:
-    """The command line on a state directory of its own, of which nothing stays, whatever happens."""
-
-    def __init__(self):
-        self.base = Path(tempfile.mkdtemp(prefix="microagent-bench-"))
-        self.env = dict(os.environ, MICROAGENT_STATE_DIR=str(self.base / "state"))
-
-    def __call__(self, *words, **kw):
-        done = subprocess.run([BIN / "microagent", *map(str, words)], env=self.env, check=False,
-                              capture_output=True, **kw)
-        if done.returncode:
-            raise SystemExit(f"microagent {words}: exit {done.returncode}\n{done.stderr.decode()}")
-        return done.stdout
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        state = self.base / "state"
-        names = [p.name for p in state.iterdir() if p.name != ".locks"] if state.exists() else []
-        for name in names:
-            for verb in ("kill", "delete"):
-                subprocess.run([BIN / "microagent", verb, name], env=self.env, check=False,
-                               capture_output=True)
-        shutil.rmtree(self.base, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def running(words, **kw):
-    """A process that is ended with the stage, however that ends."""
-    child = subprocess.Popen(words, **kw)
-    try:
-        yield child
-    finally:
-        child.kill()
-        child.wait()
-
-
-def wait_for(condition, what):
-    """Waits for what somebody else makes and tells nobody of."""
-    end = time.monotonic() + HANG_S
-    while not condition():
-        if time.monotonic() > end:
-            raise SystemExit(f"still waiting for {what}")
-        time.sleep(0.01)
-
-
-def kernel():
-    listed = json.loads(subprocess.run([BIN / "microagent", "--json", "kernel", "list"],
-                                       capture_output=True, check=True).stdout)
-    return listed["kernels"][0]
-
-
-def guest_program():
-    OUT.mkdir(parents=True, exist_ok=True)
-    program = OUT / "guest_bench"
-    subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-static", "-o", program,
-                    ROOT / "tests/bench/guest_bench.c"], check=True)
-    return program
-
-
-def bare_initrd(with_modules=False):
-    tree = OUT / "initrd"
-    shutil.rmtree(tree, ignore_errors=True)
-    (tree / "dev").mkdir(parents=True)
-    shutil.copy(guest_program(), tree / "init")
-    # PID 1 of an initramfs has no standard streams without this node.
-    os.mknod(tree / "dev/console", 0o600 | 0o020000, os.makedev(5, 1))
-    target = OUT / "bench.initrd"
-    modules = Path(kernel()["path"] + ".modules")
-    with open(target, "wb") as out:
-        if with_modules and modules.exists():
-            out.write(modules.read_bytes())
-            out.flush()
-        names = subprocess.run(["find", "."], cwd=tree, capture_output=True, check=True).stdout
-        subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=tree, input=names, stdout=out, check=True)
-    return target
-
-
-def our_qemu_words(cli, name):
-    """The command line of the running workspace's QEMU."""
-    facts = json.loads((cli.base / "state" / name / "runtime.json").read_text())
-    return Path("/proc", str(facts["pid"]), "cmdline").read_bytes().decode().split("\0")[:-1]
-
-
-def bare_words(ours, initrd):
-    """The same machine, processor, memory, kernel command line; nothing but a console on it."""
-    def after(option):
-        return ours[ours.index(option) + 1]
-    machine = after("-machine" if "-machine" in ours else "-M")
-    machine = re.sub(r",memory-backend=[^,]*", "", machine)
-    words = ["qemu-system-x86_64", "-machine", machine, "-accel", after("-accel"), "-cpu", after("-cpu"),
-             "-smp", after("-smp"), "-m", re.sub(r"^size=", "", after("-m")), "-nodefaults", "-no-user-config",
-             "-display", "none", "-no-reboot", "-kernel", kernel()["path"], "-initrd", str(initrd),
-             "-append", after("-append"), "-serial", "stdio"]
-    return words
 
 
 def tsc_khz():
     """The kernel's own calibration may never end under TCG."""
     line = next(l for l in Path("/proc/cpuinfo").read_text().splitlines() if l.startswith("cpu MHz"))
     return int(float(line.split(":")[1]) * 1000)
-
-
-def until(stream, word):
-    seen, end = b"", time.monotonic() + HANG_S
-    while word not in seen:
-        if not select.select([stream], [], [], max(0, end - time.monotonic()))[0]:
-            raise SystemExit(f"no {word} from QEMU: {seen[-500:]}")
-        chunk = os.read(stream.fileno(), 4096)
-        if not chunk:
-            raise SystemExit(f"QEMU ended before {word}: {seen[-500:]}")
-        seen += chunk
 
 
 def bench_boot():
@@ -464,12 +337,6 @@ def bench_exec():
         record("exec of /bin/true", took, "fork+exec in the guest", inside, "ms", "at most +1 ms", ratio=False)
 
 
-def timed(fn, *words):
-    began = time.perf_counter()
-    fn(*words)
-    return (time.perf_counter() - began) * 1e3
-
-
 def streamed(workspace, mebibytes=BULK_MIB):
     """MiB a second of a command's stdout, by the agent's binary frames."""
     stream, got = dial(workspace / "vsock.sock", 2222), 0
@@ -567,10 +434,6 @@ def bench_ssh():
     record(f"cp of {COPY_MIB} MiB into the guest", took["copy"], "scp", took["scp"], "s", "<= 0.5x")
     failed = max(took["hundred ssh failed"])
     record("100 execs at once", took["hundred"], "100 ssh sessions" + (f" ({failed} of them failed)" if failed else ""), took["hundred ssh"], "s", "-")
-
-
-def pss_kib(pid):
-    return int(re.search(r"^Pss:\s+(\d+)", Path("/proc", str(pid), "smaps_rollup").read_text(), re.M).group(1))
 
 
 def bench_memory():
@@ -694,23 +557,15 @@ def bench_rerun():
 
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that stages end what they began
-    stages = {name[6:]: fn for name, fn in globals().items() if name.startswith("bench_")}
+    of_sessions = {name[6:]: fn for name, fn in vars(sessions).items() if name.startswith("bench_")}
+    stages = {name[6:]: fn for name, fn in globals().items() if name.startswith("bench_")} | of_sessions
     OUT.mkdir(parents=True, exist_ok=True)
-    wanted = sys.argv[1:] or list(stages)
+    wanted = [stage for word in sys.argv[1:] or stages for stage in (of_sessions if word == "sessions" else [word])]
     used = kernel()
     print(f"kernel {used['name']}, {ROUNDS} rounds, load {os.getloadavg()[0]:.1f}")
     for name in wanted:
         stages[name]()
-    if not rows:
-        print("nothing was measured")
-        return
-    widths = [max(len(row[i]) for row in rows) for i in range(6)]
-    print()
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)))
-    target = OUT / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
-    target.write_text(json.dumps({"kernel": used["name"], "rows": rows, "raw": raw}, indent=1))
-    print(f"\nraw data: {os.path.relpath(target, ROOT)}")
+    save(used)
 
 
 if __name__ == "__main__":
