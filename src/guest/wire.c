@@ -34,7 +34,8 @@ static void update_events(struct wire *wire)
 	if (wire->fd < 0)
 		return;
 	events |= is_paused(wire) ? EPOLLET | EPOLLOUT : EPOLLIN;
-	if (wire->out.len > 0)
+	/* Also once a send of the owner's own has emptied a full queue: it is the loop that tells. */
+	if (wire->out.len > 0 || wire->full)
 		events |= EPOLLOUT;
 	if (events != wire->events && loop_set_events(wire->watch, events, NULL) == 0)
 		wire->events = events;
@@ -105,6 +106,7 @@ static void on_writable(struct wire *wire)
 		return;
 	if (wire->out.len <= limit_get(LIMIT_AGENT_QUEUE_BYTES) / 2)
 		wire->full = false;
+	update_events(wire);
 	if (wire->out.len == 0 || (was_full && !wire->full))
 		wire->owner->drained(wire->data);
 }
@@ -142,7 +144,7 @@ static void on_event(struct loop *loop, int fd, uint32_t events, void *data)
 		lose(wire, "the peer closed the connection");
 		return;
 	}
-	if (events & EPOLLOUT && wire->out.len > 0)
+	if (events & EPOLLOUT && (wire->out.len > 0 || wire->full))
 		on_writable(wire);
 	if (wire->fd >= 0 && events & (EPOLLIN | EPOLLRDHUP) && wire->reading && !wire->ended)
 		on_readable(wire);
