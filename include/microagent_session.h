@@ -241,7 +241,8 @@ struct microagent_pool_spec {
  */
 int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec,
 			struct error *err);
-/* {"pools":[{"base","size","ready","filling"}]}, by base; filling: a process is at work on it. */
+/* {"pools":[{"base","size","ready","filling","detail"?}]}, by base; filling: a process is at work on it; detail:
+ * why fewer wait than should, unless they are on their way. */
 json_t *microagent_pool_status(struct microagent *agent, struct error *err);
 /* Keeps none any more: returns when the process in the background and every session that waited are
  * gone. Those that were claimed stay. word: a base, NAME for all its versions; NULL: all pools.

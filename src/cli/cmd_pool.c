@@ -70,7 +70,7 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 
 static int print_status(const json_t *pools, struct error *err)
 {
-	static const char *const heads[] = {"BASE", "SIZE", "READY", "FILLING"};
+	static const char *const heads[] = {"BASE", "SIZE", "READY", "FILLING", "DETAIL"};
 	auto_table struct cli_table table = {0};
 	const json_t *pool;
 	size_t i;
@@ -87,7 +87,8 @@ static int print_status(const json_t *pools, struct error *err)
 			 (intmax_t)json_integer_value(json_object_get(pool, "ready")));
 		const char *const cells[] = {
 			json_string_value(json_object_get(pool, "base")), size, ready,
-			json_is_true(json_object_get(pool, "filling")) ? "yes" : "no"};
+			json_is_true(json_object_get(pool, "filling")) ? "yes" : "no",
+			json_string_value(json_object_get(pool, "detail"))};
 
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;

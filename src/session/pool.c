@@ -161,6 +161,24 @@ json_t *pool_bases(const char *state, struct error *err)
 	return root ? list_sorted(AT_FDCWD, root, is_version, err) : NULL;
 }
 
+size_t pool_count_ready(const struct microagent *agent)
+{
+	json_auto_t *bases = pool_bases(agent->state_path, NULL);
+	const json_t *base;
+	size_t count = 0, i;
+
+	json_array_foreach(bases, i, base)
+	{
+		auto_pool struct pool pool = POOL_NONE;
+		json_auto_t *names = NULL;
+
+		if (pool_open(agent->state_path, json_string_value(base), &pool, NULL) == 0)
+			names = pool_tokens(&pool, POOL_READY, NULL);
+		count += json_array_size(names);
+	}
+	return count;
+}
+
 /* --- the record ----------------------------------------------------------------------------------- */
 
 static int decode(const json_t *json, struct pool_record *out, struct error *err)

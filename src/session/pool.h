@@ -53,6 +53,8 @@ void pool_close(struct pool *pool); /* accepts POOL_NONE */
 #define auto_pool __attribute__((cleanup(pool_close)))
 /* The bases whose pools are below state, sorted; [] without any. */
 json_t *pool_bases(const char *state, struct error *err);
+/* Members that wait, in all pools together. */
+size_t pool_count_ready(const struct microagent *agent);
 /* Removes what is empty, unless it is kept or somebody is at work on it. */
 void pool_tidy(const struct pool *pool);
 
@@ -108,6 +110,10 @@ bool pool_member_lives(const struct microagent *agent, const char *name);
  * made with it: what is refused is refused before anything is claimed. */
 int pool_check_share(const struct microagent *agent, const struct pool *pool,
 		     const struct microagent_session_spec *spec, struct error *err);
+
+/* What filler.log says, which pool_status.c looks for. */
+#define POOL_FAILED "a member could not be made: "
+#define POOL_ENDED "ended: "
 
 /* ---- pool_filler.c: the process that fills ---------------------------------------------------- */
 

@@ -87,24 +87,6 @@ static bool wait_for_events(struct filler *f, uint64_t until_ns)
 
 /* --- members -------------------------------------------------------------------------------------- */
 
-static size_t count_all(const struct filler *f)
-{
-	json_auto_t *bases = pool_bases(f->agent->state_path, NULL);
-	const json_t *base;
-	size_t count = 0, i;
-
-	json_array_foreach(bases, i, base)
-	{
-		auto_pool struct pool pool = POOL_NONE;
-		json_auto_t *names = NULL;
-
-		if (pool_open(f->agent->state_path, json_string_value(base), &pool, NULL) == 0)
-			names = pool_tokens(&pool, POOL_READY, NULL);
-		count += json_array_size(names);
-	}
-	return count;
-}
-
 /* Those whose machine has ended make room. */
 static int count_living(const struct filler *f, size_t *count, struct error *err)
 {
@@ -222,7 +204,7 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 		end_turn(f);
 		return 0;
 	}
-	if (pool_room(&f->pool, record, count_all(f), &why) == 0) {
+	if (pool_room(&f->pool, record, pool_count_ready(f->agent), &why) == 0) {
 		f->waits = false;
 		return 1;
 	}
@@ -262,7 +244,7 @@ static int fill(struct filler *f, struct error *err)
 			failures = 0;
 			continue;
 		}
-		log_line(&f->log, "a member could not be made: %s", why.msg);
+		log_line(&f->log, POOL_FAILED "%s", why.msg);
 		if (++failures >= limit_get(LIMIT_POOL_FAILURES))
 			return error_copy(err, &why);
 	}
@@ -324,6 +306,7 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 	autoclose int lock = lock_fd;
 	struct filler f = {
 		.agent = agent, .pool = POOL_NONE, .watch = -1, .turn = -1, .log = {.fd = -1}};
+	struct error why = {0};
 	struct base_name name;
 	int status = -1;
 
@@ -333,12 +316,18 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 		return error_set(err, ERR_INVALID,
 				 "which version of %s? `microagent pool status` shows them",
 				 name.name);
-	if (pool_open(agent->state_path, name.full, &f.pool, err) < 0)
-		return -1;
+	if (pool_open(agent->state_path, name.full, &f.pool, &why) < 0) {
+		if (why.code != ERR_NOT_FOUND)
+			return error_copy(err, &why);
+		return error_set(err, ERR_NOT_FOUND,
+				 "there is no pool of base %s: `microagent pool set --base %s "
+				 "--size N` keeps one",
+				 name.full, name.full);
+	}
 	if (open_log(&f, err) == 0 && watch(&f, err) == 0)
 		status = fill_alone(&f, steal_fd(&lock), err);
 	if (status < 0 && err)
-		log_line(&f.log, "ended: %s", err->msg);
+		log_line(&f.log, POOL_ENDED "%s", err->msg);
 	if (f.log.fd >= 0)
 		close(f.log.fd);
 	if (f.watch >= 0)

@@ -96,10 +96,15 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 		    struct error *err)
 {
 	int64_t total = 0, rest = members_max() - (int64_t)others;
-	int64_t kept = (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
+	int64_t kept = (int64_t)limit_get(LIMIT_POOL_FREE_MIB),
+		least = (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB);
 
 	if (meminfo_mib("MemTotal:", &total, err) < 0)
 		return -1;
+	if (record->memory_mib < least)
+		return error_set(err, ERR_INVALID,
+				 "config.memoryMiB must be at least %lld MiB, and is %lld",
+				 (long long)least, (long long)record->memory_mib);
 	if (record->cpus > processors())
 		return error_set(err, ERR_INVALID, "%lld processors are more than this host's %lld",
 				 (long long)record->cpus, (long long)processors());
@@ -110,10 +115,11 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 				 (long long)record->size, (long long)processors(),
 				 (long long)(rest > 0 ? rest : 0));
 	if (pool_mib(record) > total - kept - others_mib)
-		return error_set(err, ERR_INVALID,
-				 "%lld sessions of %lld MiB do not fit into this host's %lld MiB, "
-				 "of which %lld stay free and other pools have %lld",
-				 (long long)record->size, (long long)member_mib(record),
-				 (long long)total, (long long)kept, (long long)others_mib);
+		return error_set(
+			err, ERR_INVALID,
+			"%lld times %lld MiB do not fit into this host's %lld MiB, of which "
+			"%lld stay free and other pools have %lld",
+			(long long)record->size, (long long)member_mib(record), (long long)total,
+			(long long)kept, (long long)others_mib);
 	return 0;
 }

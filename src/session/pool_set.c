@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which pools are kept: set, told, drained. */
+/* Which pools are kept: set and drained. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,74 +7,6 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "session/pool.h"
-
-/* --- status --------------------------------------------------------------------------------------- */
-
-static json_t *describe(const struct microagent *agent, const char *base, struct error *err)
-{
-	auto_pool struct pool pool = POOL_NONE;
-	struct pool_record record = {0};
-	json_auto_t *names = NULL;
-	struct error why = {0};
-	const json_t *name;
-	json_t *entry;
-	int ready = 0;
-	size_t i;
-
-	if (pool_open(agent->state_path, base, &pool, err) < 0)
-		return NULL;
-	/* Drained, and some of its sessions are in use. */
-	if (pool_read(&pool, &record, &why) < 0 && why.code != ERR_NOT_FOUND) {
-		error_copy(err, &why);
-		return NULL;
-	}
-	names = pool_tokens(&pool, POOL_READY, err);
-	if (!names)
-		return NULL;
-	json_array_foreach(names, i, name)
-	{
-		ready += pool_member_lives(agent, json_string_value(name));
-	}
-	entry = json_pack("{s:s,s:I,s:i,s:b}", "base", base, "size", (json_int_t)record.size,
-			  "ready", ready, "filling", (int)pool_filler(&pool));
-	if (!entry)
-		error_errno(err, ENOMEM, "pool");
-	return entry;
-}
-
-/* One that was drained is told of only while a filler or members are left. */
-static bool is_over(const json_t *entry)
-{
-	return !json_integer_value(json_object_get(entry, "size")) &&
-	       !json_integer_value(json_object_get(entry, "ready")) &&
-	       json_is_false(json_object_get(entry, "filling"));
-}
-
-json_t *microagent_pool_status(struct microagent *agent, struct error *err)
-{
-	json_auto_t *bases = pool_bases(agent->state_path, err);
-	json_auto_t *list = json_array();
-	const json_t *base;
-	size_t i;
-
-	if (!bases || !list)
-		return NULL;
-	json_array_foreach(bases, i, base)
-	{
-		struct error why = {0};
-		json_auto_t *entry = describe(agent, json_string_value(base), &why);
-
-		if (!entry && why.code != ERR_NOT_FOUND) {
-			error_copy(err, &why);
-			return NULL;
-		}
-		if (entry && !is_over(entry) && json_array_append(list, entry) < 0) {
-			error_errno(err, ENOMEM, "pools");
-			return NULL;
-		}
-	}
-	return json_pack("{s:O}", "pools", list);
-}
 
 /* --- set ------------------------------------------------------------------------------------------ */
 

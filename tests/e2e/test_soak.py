@@ -184,6 +184,7 @@ def test_claims_against_all_that_takes_members_away(host):
     claims = 0
     for number in range(12):
         chance = random.Random(number)
+        test_pool.fill_up(host, 6)
         claims += test_pool.race(host, 6, 10, [chance.uniform(0, 0.5) for _ in range(4)])
     assert claims > 12, claims
     host("base", "delete", "web-v1", check=0)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of pools. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "session/pool.h"
+
+/* --- why there are not as many as there should be ------------------------------------------------ */
+
+#define LAST_BYTES 2048
+
+/* Of the filler; "" without any. Without the time, which says little later. */
+static void last_words(const struct pool *pool, char out[LAST_BYTES])
+{
+	autoclose int fd =
+		openat(pool->dir.fd, POOL_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char text[LAST_BYTES];
+	const char *line;
+	ssize_t got = -1;
+	off_t end;
+
+	*out = '\0';
+	if (fd < 0 || (end = lseek(fd, 0, SEEK_END)) <= 0)
+		return;
+	got = pread(fd, text, sizeof(text) - 1, end > LAST_BYTES - 1 ? end - (LAST_BYTES - 1) : 0);
+	if (got <= 1)
+		return;
+	text[got - 1] = '\0'; /* its newline */
+	line = strrchr(text, '\n');
+	line = strchr(line ? line + 1 : text, ' ');
+	if (line)
+		snprintf(out, LAST_BYTES, "%s", line + 1);
+}
+
+static json_t *text(const char *what, const char *why)
+{
+	autobuf struct buf line = BUF_INIT(2UL * LAST_BYTES);
+
+	if (buf_printf(&line, NULL, "%s%s", what, why) < 0)
+		return NULL;
+	return json_string_lossy(buf_string(&line), line.len);
+}
+
+/* NULL: it is on its way. */
+static json_t *gap(const struct microagent *agent, const struct pool *pool,
+		   const struct pool_record *record, bool filling)
+{
+	char words[LAST_BYTES];
+	struct error why = {0};
+
+	if (filling && pool_room(pool, record, pool_count_ready(agent), &why) < 0)
+		return text("waits for room: ", why.msg);
+	last_words(pool, words);
+	if (filling)
+		return strncmp(words, POOL_FAILED, strlen(POOL_FAILED)) == 0 ? text("", words)
+									     : NULL;
+	if (strncmp(words, POOL_ENDED, strlen(POOL_ENDED)) == 0)
+		return text("given up; `microagent session gc` tries again: ",
+			    words + strlen(POOL_ENDED));
+	return text("nobody fills it: `microagent session gc` goes on", "");
+}
+
+/* --- all of it ------------------------------------------------------------------------------------ */
+
+static json_t *describe(const struct microagent *agent, const char *base, struct error *err)
+{
+	auto_pool struct pool pool = POOL_NONE;
+	struct pool_record record = {0};
+	json_auto_t *names = NULL;
+	struct error why = {0};
+	const json_t *name;
+	json_t *entry, *detail;
+	int ready = 0;
+	bool filling;
+	size_t i;
+
+	if (pool_open(agent->state_path, base, &pool, err) < 0)
+		return NULL;
+	/* Drained, and some of its sessions are in use. */
+	if (pool_read(&pool, &record, &why) < 0 && why.code != ERR_NOT_FOUND) {
+		error_copy(err, &why);
+		return NULL;
+	}
+	names = pool_tokens(&pool, POOL_READY, err);
+	if (!names)
+		return NULL;
+	json_array_foreach(names, i, name)
+	{
+		ready += pool_member_lives(agent, json_string_value(name));
+	}
+	filling = pool_filler(&pool);
+	detail = ready < record.size ? gap(agent, &pool, &record, filling) : NULL;
+	entry = json_pack("{s:s,s:I,s:i,s:b,s:o*}", "base", base, "size", (json_int_t)record.size,
+			  "ready", ready, "filling", (int)filling, "detail", detail);
+	if (!entry)
+		error_errno(err, ENOMEM, "pool");
+	return entry;
+}
+
+/* One that was drained is told of only while a filler or members are left. */
+static bool is_over(const json_t *entry)
+{
+	return !json_integer_value(json_object_get(entry, "size")) &&
+	       !json_integer_value(json_object_get(entry, "ready")) &&
+	       json_is_false(json_object_get(entry, "filling"));
+}
+
+json_t *microagent_pool_status(struct microagent *agent, struct error *err)
+{
+	json_auto_t *bases = pool_bases(agent->state_path, err);
+	json_auto_t *list = json_array();
+	const json_t *base;
+	size_t i;
+
+	if (!bases || !list)
+		return NULL;
+	json_array_foreach(bases, i, base)
+	{
+		struct error why = {0};
+		json_auto_t *entry = describe(agent, json_string_value(base), &why);
+
+		if (!entry && why.code != ERR_NOT_FOUND) {
+			error_copy(err, &why);
+			return NULL;
+		}
+		if (entry && !is_over(entry) && json_array_append(list, entry) < 0) {
+			error_errno(err, ENOMEM, "pools");
+			return NULL;
+		}
+	}
+	return json_pack("{s:O}", "pools", list);
+}
