@@ -142,12 +142,32 @@ static int verify_telemetry(const struct microagent *agent, const struct found_l
 	return audit_verify_telemetry(found->fd, fd, out, err);
 }
 
+/* Of a log that is nowhere and of which the security log has lines: whoever removed it is found out. */
+static int verify_removed(const struct microagent *agent, struct found_log *found, size_t lines,
+			  struct audit_report *out, struct error *err)
+{
+	autofree char *live = log_path(agent, WHERE_LIVE, found->name, err);
+
+	if (!live)
+		return -1;
+	*strrchr(live, '/') = '\0';
+	found->where = access(live, F_OK) == 0 ? WHERE_LIVE : WHERE_ARCHIVED;
+	found->path = log_path(agent, found->where, found->name, err);
+	if (!found->path)
+		return -1;
+	*out = (struct audit_report){.verdict = AUDIT_BROKEN, .bad_line = 1};
+	snprintf(out->why, sizeof(out->why),
+		 "the log is gone, and the security log knows of %zu lines of it", lines);
+	return 0;
+}
+
 json_t *microagent_audit_verify(struct microagent *agent, const char *word, struct error *err)
 {
 	auto_found struct found_log found = {.fd = -1};
 	struct audit_heads heads = {0};
 	struct audit_report report = {0};
 	struct audit_telemetry telemetry = {0};
+	struct error why = {0};
 	json_t *answer = NULL;
 	int status;
 
@@ -155,11 +175,15 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	if (session_name_parse(word, found.name, err) < 0 ||
 	    audit_heads_load(agent->state_path, found.name, &heads, err) < 0)
 		return NULL;
-	status = find_log(agent, word, &found, err);
-	if (status == 0)
-		status = audit_verify(found.fd, found.name, &heads, &report, err);
-	if (status == 0)
-		status = verify_telemetry(agent, &found, &telemetry, err);
+	status = find_log(agent, word, &found, &why);
+	if (status < 0 && why.code == ERR_NOT_FOUND && heads.count > 0)
+		status = verify_removed(agent, &found, heads.count, &report, err);
+	else if (status < 0)
+		error_copy(err, &why);
+	else
+		status = audit_verify(found.fd, found.name, &heads, &report, err) < 0
+				 ? -1
+				 : verify_telemetry(agent, &found, &telemetry, err);
 	audit_heads_free(&heads);
 	if (status < 0)
 		return NULL;

@@ -154,6 +154,11 @@ def test_an_altered_log(place):
         assert (answer["verdict"], answer["badLine"]) == ("broken", bad), answer
         assert f"broken: line {bad}: " in place("audit", "verify", name).stdout
         place("audit", "show", name, check=0)
+    log.rename(log.with_suffix(".away"))
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["badLine"], answer["where"], answer["path"]) == ("broken", 1, "archive", str(log))
+    assert f"the log is gone, and the security log knows of {len(lines)} lines" in place("audit", "verify", name).stdout
+    log.with_suffix(".away").rename(log)
     log.write_bytes(whole[:-1])  # the security log knows that its newline was there
     assert verdict(place, name)["verdict"] == "broken"
     log.write_bytes(whole)
