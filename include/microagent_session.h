@@ -217,8 +217,8 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
  * a pool with "pooled":true. */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 /* Finds what a crash or a reboot has left, and removes it or records it as what it is now:
- * {"removed":[{"name","why"}],"adopted":[{"name","why"}]}; names of sessions, and of bases for their
- * pools. What a living process is making, and directories that are no sessions, are left alone. */
+ * {"removed":[{"name","why"}],"adopted":[{"name","why"}],"left"?:[{"name","why"}]}; names of sessions, and of
+ * bases for their pools. left: what cannot be removed, and why not. What a living process is making, and directories that are no sessions, are left alone. */
 json_t *microagent_session_gc(struct microagent *agent, struct error *err);
 
 /* ---- pools ----------------------------------------------------------------------------------- */

@@ -28,18 +28,20 @@ static int print_orphans(const json_t *answer, struct error *err)
 	static const char *const heads[] = {"NAME", "DONE", "WHY"};
 	const json_t *removed = json_object_get(answer, "removed");
 	const json_t *adopted = json_object_get(answer, "adopted");
+	const json_t *left = json_object_get(answer, "left");
 	auto_table struct cli_table table = {0};
 
-	if (json_array_size(removed) + json_array_size(adopted) == 0) {
+	if (json_array_size(removed) + json_array_size(adopted) + json_array_size(left) == 0) {
 		printf("nothing was left behind\n");
-		return CLI_EXIT_OK;
+		return 0;
 	}
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
 	    add_rows(&table, removed, "removed", err) < 0 ||
-	    add_rows(&table, adopted, "adopted", err) < 0)
+	    add_rows(&table, adopted, "adopted", err) < 0 ||
+	    add_rows(&table, left, "left", err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);
-	return CLI_EXIT_OK;
+	return 0;
 }
 
 static int run_gc(struct cli *cli, const void *values, const struct cli_words *args,
@@ -58,7 +60,9 @@ static int run_gc(struct cli *cli, const void *values, const struct cli_words *a
 	microagent_close(agent);
 	if (!answer)
 		return -1;
-	return cli->json ? cli_print_json(answer, err) : print_orphans(answer, err);
+	if ((cli->json ? cli_print_json(answer, err) : print_orphans(answer, err)) < 0)
+		return -1;
+	return json_object_get(answer, "left") ? CLI_EXIT_FAILED : CLI_EXIT_OK;
 }
 
 const struct cli_command session_gc = {

@@ -378,18 +378,18 @@ static int gc_pools(struct gc *gc, struct error *err)
 
 json_t *microagent_session_gc(struct microagent *agent, struct error *err)
 {
-	json_auto_t *removed = json_array(), *adopted = json_array();
+	json_auto_t *removed = json_array(), *adopted = json_array(), *left = json_array();
 	struct gc gc = {.agent = agent, .removed = removed, .adopted = adopted};
 
-	if (!removed || !adopted) {
+	if (!removed || !adopted || !left) {
 		error_errno(err, ENOMEM, "orphans");
 		return NULL;
 	}
-	sessions_sweep(agent, removed);
-	if (gc_bases(&gc, err) < 0)
-		return NULL;
+	sessions_sweep(agent, removed, left);
 	/* Pools last: what is gone by then has no token any more. */
-	if (gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 || gc_pools(&gc, err) < 0)
+	if (gc_bases(&gc, err) < 0 || gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 ||
+	    gc_pools(&gc, err) < 0)
 		return NULL;
-	return json_pack("{s:O,s:O}", "removed", removed, "adopted", adopted);
+	return json_pack("{s:O,s:O,s:O*}", "removed", removed, "adopted", adopted, "left",
+			 json_array_size(left) ? left : NULL);
 }

@@ -104,7 +104,7 @@ int pool_drain(const struct microagent *agent, const struct pool *pool, struct e
 		return error_errno(err, errno, "%s/" POOL_RECORD, pool->dir.path);
 	if (pool_filler_end(pool, err) < 0)
 		return -1;
-	sessions_sweep(agent, NULL);
+	sessions_sweep(agent, NULL, NULL);
 	if (pool_shrink(agent, pool, 0, err) < 0)
 		return -1;
 	pool_tidy(pool);

@@ -278,7 +278,7 @@ static int fill_alone(struct filler *f, int lock, struct error *err)
 			if (!f->idle)
 				pool_go_idle(&f->raise);
 			f->idle = true;
-			sessions_sweep(f->agent, NULL);
+			sessions_sweep(f->agent, NULL, NULL);
 			status = fill(f, err);
 		}
 		close(steal_fd(&lock));

@@ -74,7 +74,7 @@ static int set(const struct microagent *agent, const struct pool *pool,
 		unlinkat(pool->dir.fd, POOL_RECORD, 0);
 		if (pool_filler_end(pool, err) < 0)
 			return -1;
-		sessions_sweep(agent, NULL);
+		sessions_sweep(agent, NULL, NULL);
 	}
 	/* Those of the old kind go before there is a record by which they would be claimed; those that
 	 * are too many after it, so that the filler makes no more of them. */

@@ -193,7 +193,7 @@ static int open_base(struct microagent *agent, const struct microagent_session_s
 		return error_set(err, ERR_INVALID, "a session needs a base");
 	if (base_open(agent, spec->base, BASE_SHARED, base, err) < 0)
 		return -1;
-	sessions_sweep(agent, NULL);
+	sessions_sweep(agent, NULL, NULL);
 	return 0;
 }
 

@@ -71,9 +71,10 @@ bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM]);
 
 /* ---- sweep.c --------------------------------------------------------------------------------- */
 
-/* Removes what was in the making when its maker died, and what was being destroyed. For each
- * {"name","why"} is appended to removed, which may be NULL. Costs nothing where there is nothing. */
-void sessions_sweep(const struct microagent *agent, json_t *removed);
+/* Removes what was in the making when its maker died, and what was being destroyed. For each {"name","why"} is
+ * appended to removed, or to left where it cannot be removed; both may be NULL. Costs nothing where there is
+ * nothing. */
+void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *left);
 
 /* ---- naming.c ------------------------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
 /* What was in the making or being destroyed when its process died: removed before the next session is
  * made. */
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,14 +18,31 @@
 
 struct sweep {
 	const struct microagent *agent;
-	json_t *removed; /* NULL: nobody wants to know */
+	json_t *removed, *left; /* NULL: nobody wants to know */
 };
 
-static void note(const struct sweep *sweep, const char *name, const char *why)
+static void note(json_t *list, const char *name, const char *why)
 {
-	if (sweep->removed)
-		json_array_append_new(sweep->removed,
-				      json_pack("{s:s,s:s}", "name", name, "why", why));
+	if (list)
+		json_array_append_new(list, json_pack("{s:s,s:o}", "name", name, "why",
+						      json_string_lossy(why, strlen(why))));
+}
+
+/* What cannot be removed is met by each sweep, and told by its first one: the mark is not empty then. */
+static bool is_told(const struct state_dir *dir, const char *mark)
+{
+	autofree char *path = NULL;
+	autoclose int fd = -1;
+	struct stat st;
+
+	if (asprintf(&path, ".locks/.making/%s", mark) < 0) {
+		path = NULL;
+		return false;
+	}
+	fd = openat(dir->fd, path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	return st.st_size > 0 || write(fd, "!", 1) < 0;
 }
 
 /* A member that its filler has put there, or whose claimer died before it had it. */
@@ -67,40 +86,43 @@ static void disown(const struct state_dir *dir, const char *id)
 
 /* Before its record: a directory and perhaps a disk, or what somebody else has put there. */
 static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
-		       const char *name)
+		       const char *name, struct error *err)
 {
 	bool was = has(dir, id, "."), is;
 
 	if (making_remove(dir, id) < 0)
-		return -1;
+		return error_set(err, ERR_IO, "what its making left cannot be removed");
 	is = has(dir, id, ".");
 	if (was)
 		orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, is ? ORPHAN_LEFT : ORPHAN_REMOVED,
 			    is ? "what has its name is not microagent's" : MAKING_BROKE_OFF);
 	if (was && !is)
-		note(sweep, name, MAKING_BROKE_OFF);
+		note(sweep->removed, name, MAKING_BROKE_OFF);
 	return 0;
 }
 
 /* A mark may also stand for a maker that found its name taken by something else, and for a claimer that
  * found the session taken: then there is none in the directory, which is left alone. */
 static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
-		       const char *name)
+		       const char *name, struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
+	int status;
 
 	if (!has(dir, id, SESSION_RECORD) && !has(dir, id, "workspace.json"))
-		return remove_bare(sweep, dir, id, name);
+		return remove_bare(sweep, dir, id, name, err);
 	if (!has(dir, id, WORKSPACE_MAKING))
 		return 0;
-	session = session_handle(sweep->agent, name, NULL);
+	session = session_handle(sweep->agent, name, err);
 	if (!session)
 		return -1;
 	(void)session_read_record(session, NULL); /* with it its tokens are found */
-	if (orphan_remove(sweep->agent, session, ORPHAN_HALF_MADE, MAKING_BROKE_OFF, NULL) < 0)
-		return -1;
-	note(sweep, name, MAKING_BROKE_OFF);
-	return 0;
+	status = is_told(dir, id) ? session_remove(session, err)
+				  : orphan_remove(sweep->agent, session, ORPHAN_HALF_MADE,
+						  MAKING_BROKE_OFF, err);
+	if (status == 0)
+		note(sweep->removed, name, MAKING_BROKE_OFF);
+	return status;
 }
 
 static void keep_ready(const struct sweep *sweep, const struct state_dir *dir, const char *id,
@@ -116,53 +138,72 @@ static void keep_ready(const struct sweep *sweep, const struct state_dir *dir, c
 /* --- being destroyed ------------------------------------------------------------------------------ */
 
 /* We have its mark. */
-static int end_marked(const struct sweep *sweep, const char *name)
+static int end_marked(const struct sweep *sweep, const struct state_dir *dir, const char *mark,
+		      const char *name, struct error *err)
 {
-	auto_session struct microagent_session *session = session_handle(sweep->agent, name, NULL);
+	auto_session struct microagent_session *session = session_handle(sweep->agent, name, err);
 
 	if (!session)
 		return -1;
 	(void)session_read_record(session, NULL);
-	orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED, ENDING_BROKE_OFF);
-	if (session_end_marked(session, NULL) < 0)
+	if (!is_told(dir, mark))
+		orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
+			    ENDING_BROKE_OFF);
+	if (session_end_marked(session, err) < 0)
 		return -1;
-	note(sweep, name, ENDING_BROKE_OFF);
+	note(sweep->removed, name, ENDING_BROKE_OFF);
 	return 0;
 }
 
 /* By a delete that nobody had marked. */
-static void tell_gone(const char *id, void *data)
+static void tell_gone(const char *id, const struct error *why, void *data)
 {
 	const struct sweep *sweep = data;
 	char name[SESSION_NAME_ROOM];
 
 	if (!session_name_of_id(id, name))
 		return;
+	if (why) {
+		note(sweep->left, name, why->msg);
+		return;
+	}
 	orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED, ENDING_BROKE_OFF);
-	note(sweep, name, ENDING_BROKE_OFF);
+	note(sweep->removed, name, ENDING_BROKE_OFF);
 }
 
 /* --- all of them ---------------------------------------------------------------------------------- */
+
+static int sweep_session(const struct sweep *sweep, const struct state_dir *dir, const char *id,
+			 const char *name, struct error *err)
+{
+	if (!is_ready(sweep->agent, name))
+		return remove_made(sweep, dir, id, name, err);
+	keep_ready(sweep, dir, id, name);
+	return 0;
+}
 
 /* What cannot be removed now is tried again by the next one. */
 static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 {
 	char name[SESSION_NAME_ROOM], ending[SESSION_ID_ROOM];
 	const struct sweep *sweep = data;
+	struct error why = {0};
+	int status;
 
 	if (session_ending_id(id, ending) && session_name_of_id(ending, name))
-		return end_marked(sweep, name);
-	if (!session_name_of_id(id, name))
+		status = end_marked(sweep, dir, id, name, &why);
+	else if (session_name_of_id(id, name))
+		status = sweep_session(sweep, dir, id, name, &why);
+	else
 		return making_remove(dir, id);
-	if (!is_ready(sweep->agent, name))
-		return remove_made(sweep, dir, id, name);
-	keep_ready(sweep, dir, id, name);
-	return 0;
+	if (status < 0)
+		note(sweep->left, name, why.msg);
+	return status;
 }
 
-void sessions_sweep(const struct microagent *agent, json_t *removed)
+void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *left)
 {
-	struct sweep sweep = {.agent = agent, .removed = removed};
+	struct sweep sweep = {.agent = agent, .removed = removed, .left = left};
 	struct state_dir dir;
 
 	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)

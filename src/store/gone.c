@@ -126,11 +126,13 @@ int gone_remove(const struct state_dir *dir, const char *id, struct error *err)
 	return errno == ENOENT ? 0 : path_remove_tree_at(dir->fd, id, err);
 }
 
-/* 1: somebody is at it just now. */
+/* 1: somebody is at it just now, or has done it. */
 static int take_up(const struct state_dir *dir, int gone, const char *id, struct error *err)
 {
 	autoclose int own = openat(gone, id, DIR_FLAGS);
 
+	if (own < 0 && errno == ENOENT)
+		return 1;
 	if (own >= 0 && flock(own, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return 1;
 	return empty(dir, gone, id, err);
@@ -160,10 +162,14 @@ void gone_sweep(const struct state_dir *dir, gone_fn *fn, void *data)
 	if (own >= 0 && !entries)
 		close(own);
 	while (entries && (entry = readdir(entries))) {
+		struct error why = {0};
+		int status;
+
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (take_up(dir, gone, entry->d_name, NULL) == 0 && fn)
-			fn(entry->d_name, data);
+		status = take_up(dir, gone, entry->d_name, &why);
+		if (status <= 0 && fn)
+			fn(entry->d_name, status < 0 ? &why : NULL, data);
 	}
 	drop_gone(dir);
 }

@@ -104,8 +104,8 @@ int gone_remove(const struct state_dir *dir, const char *id, struct error *err);
 /* What a killed gone_remove() has left of id, unless somebody is at it just now. */
 int gone_finish(const struct state_dir *dir, const char *id, struct error *err);
 bool gone_has(const struct state_dir *dir, const char *id);
-/* The same of all of them; fn (may be NULL) is told each that was removed. */
-typedef void gone_fn(const char *id, void *data);
+/* The same of all of them; fn (may be NULL) is told each that was removed, or why it was not. */
+typedef void gone_fn(const char *id, const struct error *why, void *data);
 void gone_sweep(const struct state_dir *dir, gone_fn *fn, void *data);
 /* ERR_CONFLICT naming a mount on the workspace's directory or below it. */
 int gone_refuse_mounts(const struct workspace *ws, struct error *err);

@@ -30,10 +30,12 @@ static int open_log(const struct workspace *ws, struct audit *log, struct error 
 		return -1;
 	if (!log->closed && !log->destroyed)
 		return 0;
+	error_set(err, ERR_CONFLICT,
+		  "the session is being destroyed, its " AUDIT_LOG
+		  " says so: `microagent session destroy %s` goes on with it",
+		  log->session);
 	audit_release(log);
-	return error_set(err, ERR_CONFLICT,
-			 "the session is being destroyed, and its " AUDIT_LOG
-			 " says so: `microagent session gc` goes on with what broke off");
+	return -1;
 }
 
 int live_audit_begin(struct live *live, struct error *err)

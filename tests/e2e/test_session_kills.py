@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
-from conftest import make_host
+from conftest import make_host, pid_lines, wait_until
 from killing import Killer, cloner
 from test_session_crash import orphans
 
@@ -115,6 +115,76 @@ def test_a_pool_that_was_left(place):
     shutil.rmtree(place.state / "archive" / name)
 
 
+def killed_at(place, condition, *words):
+    """Killed at the first step after which the condition is true; the condition's value."""
+    for step in range(1, 1000):
+        assert place.killer.at(step, *words), "it came to its end"
+        found = condition()
+        if found:
+            return found
+
+
+def test_what_cannot_be_removed_is_told_once(place):
+    name, = place.clone()
+    directory = bundle(place, name) / "directory"
+    directory.mkdir()
+    mark = place.state / "sessions" / ".locks" / ".making" / f"{name}.bundle.end"
+    killed_at(place, mark.exists, "session", "destroy", name)
+    subprocess.run(["mount", "-t", "tmpfs", "none", directory], check=True)
+    try:
+        for _ in range(2):
+            left = place.json("session", "gc", check=1)["left"]
+            assert left == [{"name": name, "why": f"{directory} is a mount point: unmount it first; nothing was removed"}]
+            assert orphans(place, name) == [("half-destroyed", "removed")]
+        assert f"{name}  left " in place("session", "gc", check=1).stdout
+    finally:
+        subprocess.run(["umount", directory], check=True)
+    assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its destruction broke off"}]
+    assert trail(place, name).count("session.orphaned") == 1 and place.json("session", "gc") == NOTHING
+    shutil.rmtree(place.state / "archive" / name)
+
+
+def test_a_running_session_killed_while_it_is_destroyed(place):
+    """Its machine may run on, or be gone; the next command ends it."""
+    seen = set()
+    name = place.json("session", "create", "--base", "web", "--network", "isolated")["name"]
+    for step in range(1, 1000):
+        place.killer.at(step, "session", "destroy", name)
+        running = pid_lines(f"{name}.bundle")
+        seen.add(bool(running))
+        if not running:
+            break
+    assert seen == {True, False}
+    assert bundle(place, name).exists()
+    assert [r["name"] for r in place.json("session", "gc")["removed"]] == [name]
+    wait_until(lambda: not place.processes(), "the end of all its processes", 20)
+    events = trail(place, name)
+    assert [events.count(e) for e in ("audit.opened", "session.destroyed", "audit.closed")] == [1, 1, 1], events
+    assert place.json("session", "gc") == NOTHING and not bundle(place, name).exists()
+
+
+def test_a_destroyed_session_is_not_started(place):
+    name, = place.clone()
+    killed_at(place, lambda: "session.destroyed" in (bundle(place, name) / "audit.log").read_text(), "session", "destroy", name)
+    refused = place("--state-dir", place.state / "sessions", "start", f"{name}.bundle")
+    assert refused.returncode == 1 and f"`microagent session destroy {name}` goes on with it" in refused.stderr
+    place("session", "destroy", name, check=0)
+    assert place.json("session", "gc") == NOTHING
+
+
+def test_a_workspace_that_is_deleted(place):
+    for step in range(1, 1000, 3):
+        place("create", "w", check=0)
+        killed = place.killer.at(step, "delete", "w")
+        if (place.state / "w").exists():
+            assert "workspace.json" in names(place.state / "w")
+            assert [w["state"] for w in place.json("list")["workspaces"]] == ["prepared"]
+        place("delete", "w", check=0)
+        assert not (place.state / "w").exists() and not (place.state / ".locks" / ".gone").exists()
+        if not killed:
+            break
+
+
 # --- bases --------------------------------------------------------------------------------------------
 
 
@@ -174,6 +244,22 @@ def test_a_base_is_deleted_while_it_is_used(place):
     if not deleted:
         place("base", "delete", "other-v1", check=0)
     assert bases(place) == ([], []) and place.json("session", "gc") == NOTHING
+
+
+def test_a_base_of_a_pool(place):
+    """Nothing of the pool has been made yet, and it is kept all the same."""
+    pool = place.state / "pool" / "web-v1"
+    for part in (pool / "ready", pool / "claimed"):
+        part.mkdir(parents=True)
+    for part in (pool.parent, pool, *pool.iterdir()):
+        part.chmod(0o700)
+    record = {"format": 1, "base": "web-v1", "size": 1, "memoryMiB": 256, "cpuCount": 1, "network": "isolated"}
+    schema_check.validate("pool", record)
+    (pool / "pool.json").write_text(json.dumps(record))
+    refused = place("base", "delete", "web-v1")
+    assert refused.returncode == 1
+    assert "a pool of base web-v1 is kept: `microagent pool drain --base web-v1` first" in refused.stderr
+    place("pool", "drain", "--base", "web-v1", check=0)
 
 
 def test_a_session_that_hides_its_base(place):

@@ -119,8 +119,9 @@ static void removing(void **state)
 
 static size_t told;
 
-static void tell(const char *id, void *data)
+static void tell(const char *id, const struct error *why, void *data)
 {
+	assert_null(why);
 	assert_string_equal(id, data);
 	told++;
 }
