@@ -114,7 +114,8 @@ static int write_line(struct audit *audit, const char *text, size_t len, struct 
 	return error_errno(err, errnum, AUDIT_LOG);
 }
 
-/* text is the line, with a newline in front where it ends a torn one. */
+/* text is the line, with a newline in front where it ends a torn one. The line is on the disk before its
+ * digest is: the digest of a line that a loss of power took would make a forgery of the crash. */
 static int put(struct audit *audit, const char *text, size_t len, const struct audit_event *event,
 	       enum store_sync sync, struct error *err)
 {
@@ -126,10 +127,10 @@ static int put(struct audit *audit, const char *text, size_t len, const struct a
 	audit->end += (off_t)len;
 	audit->lines++;
 	audit_digest(text + lead, len - lead, audit->head);
-	if (security_log_write(audit, event, audit->lines, sync, &ignored) < 0)
-		audit->heads_lost++;
 	if (sync == STORE_SYNC && fdatasync(audit->fd) < 0)
 		return error_errno(err, errno, AUDIT_LOG);
+	if (security_log_write(audit, event, audit->lines, sync, &ignored) < 0)
+		audit->heads_lost++;
 	return 0;
 }
 
