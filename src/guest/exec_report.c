@@ -12,6 +12,40 @@
 #define WORDS_MAX 64
 #define TEXT_MAX 4096 /* bytes of a command line in all */
 
+static bool tell(struct exec_report *report, json_t *message)
+{
+	autofree char *text = message ? json_line(message, NULL) : NULL;
+
+	return text && report->control->fd >= 0 &&
+	       wire_send_frame(report->control, text, NULL) == 0;
+}
+
+static void on_lost_timer(struct loop *loop, void *data);
+
+static void count_lost(struct exec_report *report)
+{
+	report->lost++;
+	if (!report->lost_timer)
+		report->lost_timer = loop_add_timer(report->loop, clock_mono_ns() + NS_PER_S,
+						    on_lost_timer, report, NULL);
+}
+
+static void on_lost_timer(struct loop *loop, void *data)
+{
+	struct exec_report *report = data;
+	json_auto_t *message = json_pack("{s:s, s:i, s:I}", "type", "exec-lost", "format", 1,
+					 "lost", (json_int_t)report->lost);
+
+	report->lost_timer = NULL;
+	if (report->control->fd < 0)
+		return;
+	if (!wire_is_full(report->control) && tell(report, message))
+		report->lost = 0;
+	else
+		report->lost_timer = loop_add_timer(loop, clock_mono_ns() + NS_PER_S, on_lost_timer,
+						    report, NULL);
+}
+
 /* Above the limit, or when the host does not read, it is counted only. */
 static bool may_tell(struct exec_report *report)
 {
@@ -28,16 +62,8 @@ static bool may_tell(struct exec_report *report)
 		report->in_window++;
 		return true;
 	}
-	report->lost++;
+	count_lost(report);
 	return false;
-}
-
-static bool tell(struct exec_report *report, json_t *message)
-{
-	autofree char *text = message ? json_line(message, NULL) : NULL;
-
-	return text && report->control->fd >= 0 &&
-	       wire_send_frame(report->control, text, NULL) == 0;
 }
 
 /* As much of the command line as is told; *cut: not all of it. */
@@ -87,14 +113,10 @@ static bool on_began(void *data, uint64_t number, const struct job_spec *spec)
 		json_object_set_new(message, "truncated", json_true());
 	if (spec->terminal)
 		json_object_set_new(message, "terminal", json_true());
-	if (report->lost)
-		json_object_set_new(message, "lost", json_integer((json_int_t)report->lost));
-	if (!tell(report, message)) {
-		report->lost++;
-		return false;
-	}
-	report->lost = 0;
-	return true;
+	if (tell(report, message))
+		return true;
+	count_lost(report);
+	return false;
 }
 
 static void on_ended(void *data, uint64_t number, const struct job_end *end)
@@ -113,6 +135,6 @@ static void on_ended(void *data, uint64_t number, const struct job_end *end)
 
 void exec_report_begin(struct exec_report *report, struct job_table *table, struct wire *control)
 {
-	*report = (struct exec_report){.control = control};
+	*report = (struct exec_report){.control = control, .loop = table->loop};
 	table->witness = (struct job_witness){on_began, on_ended, report};
 }

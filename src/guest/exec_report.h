@@ -2,7 +2,8 @@
 /*
  * What the host is told of the commands that it has run here, where its config asks for that: a message
  * `exec-started` and one `exec-finished` for each, over the control stream. Bounded: of a long command
- * line the beginning, and above LIMIT_AUDIT_EXECS a second only how many there were more.
+ * line the beginning, and above LIMIT_AUDIT_EXECS a second only how many there were more, in a message
+ * `exec-lost` within a second or so.
  */
 #ifndef GUEST_EXEC_REPORT_H
 #define GUEST_EXEC_REPORT_H
@@ -18,7 +19,9 @@ struct exec_report {
 	bool on;
 	uint64_t window_ns;
 	unsigned in_window;
-	uint64_t lost; /* not told, since the last that was */
+	uint64_t lost; /* not told, since it was said how many */
+	struct loop *loop;
+	struct loop_watch *lost_timer;
 };
 
 /* Puts the report into table->witness. Nothing is told before on is set. */

@@ -74,7 +74,7 @@ static int read_started(json_t *message, json_t *facts, struct error *err)
 	    take_flag(message, "truncated", facts, err) < 0 ||
 	    take_flag(message, "terminal", facts, err) < 0)
 		return -1;
-	return take_number(message, "lost", JSON_OPTIONAL, INT64_MAX, facts, err);
+	return 0;
 }
 
 static int read_finished(json_t *message, json_t *facts, struct error *err)
@@ -100,6 +100,21 @@ json_t *control_read_exec(const json_t *message, enum control_type type, struct 
 		return NULL;
 	if (type == CONTROL_EXEC_STARTED ? read_started(own, facts, err) < 0
 					 : read_finished(own, facts, err) < 0)
+		return NULL;
+	return steal_ptr(&facts);
+}
+
+json_t *control_read_lost(const json_t *message, struct error *err)
+{
+	json_auto_t *facts = json_pack("{s:s, s:s}", "origin", "guest", "why",
+				       "more commands in a second than the guest tells one by one");
+	json_auto_t *own = json_incref((json_t *)(uintptr_t)message);
+
+	if (!facts) {
+		error_errno(err, ENOMEM, "exec-lost");
+		return NULL;
+	}
+	if (take_number(own, "lost", JSON_REQUIRED, UINT32_MAX, facts, err) < 0)
 		return NULL;
 	return steal_ptr(&facts);
 }

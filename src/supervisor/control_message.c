@@ -48,6 +48,7 @@ static enum control_type type_of(const char *name)
 		     {"result", CONTROL_RESULT},
 		     {"exec-started", CONTROL_EXEC_STARTED},
 		     {"exec-finished", CONTROL_EXEC_FINISHED},
+		     {"exec-lost", CONTROL_EXEC_LOST},
 		     {"telemetry", CONTROL_TELEMETRY},
 		     {"mounted", CONTROL_MOUNTED},
 		     {"telemetry-status", CONTROL_TELEMETRY_STATUS}};

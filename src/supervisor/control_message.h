@@ -23,6 +23,7 @@ enum control_type {
 	CONTROL_RESULT,
 	CONTROL_EXEC_STARTED,
 	CONTROL_EXEC_FINISHED,
+	CONTROL_EXEC_LOST,
 	CONTROL_TELEMETRY,
 	CONTROL_MOUNTED,
 	CONTROL_TELEMETRY_STATUS,
@@ -49,6 +50,8 @@ int control_read_hello(const json_t *message, struct control_hello *out, struct 
 /* Of exec-started and exec-finished: what goes into the audit log, a new object marked as the guest's
  * word. ERR_INVALID for what is not as it must be, or too long. */
 json_t *control_read_exec(const json_t *message, enum control_type type, struct error *err);
+/* Of exec-lost: the same, for an audit.gap. */
+json_t *control_read_lost(const json_t *message, struct error *err);
 
 /* The run config, without the time, which control_stamp() puts in. hostname is derived from runtime_id when the config has none. */
 json_t *control_config(const struct config *config, const char *runtime_id, bool attach,

@@ -186,6 +186,7 @@ static int on_message(struct control_stream *stream, const uint8_t *payload, siz
 		return on_result(stream, message, err);
 	case CONTROL_EXEC_STARTED:
 	case CONTROL_EXEC_FINISHED:
+	case CONTROL_EXEC_LOST:
 	case CONTROL_TELEMETRY:
 	case CONTROL_TELEMETRY_STATUS:
 		return on_said(stream, type, message, err);

@@ -247,6 +247,16 @@ static int take_status(struct live *live, const json_t *message, struct error *e
 	return 0;
 }
 
+static int take_lost(struct live *live, const json_t *message, struct error *err)
+{
+	json_t *facts = control_read_lost(message, err);
+
+	if (!facts)
+		return -1;
+	live_audit_guest(live, AUDIT_WARNING, "audit", "audit.gap", facts);
+	return 0;
+}
+
 int live_observe_said(struct live *live, enum control_type type, const json_t *message,
 		      struct error *err)
 {
@@ -258,6 +268,8 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 				     : telemetry_check(message, err);
 	if (type == CONTROL_TELEMETRY_STATUS)
 		return take_status(live, message, err);
+	if (type == CONTROL_EXEC_LOST)
+		return take_lost(live, message, err);
 	facts = control_read_exec(message, type, err);
 	if (!facts)
 		return -1;

@@ -247,7 +247,8 @@ def test_a_guest_that_lies(place):
         lie(type=kind, event="session.destroyed", data={"origin": "host"})
     lie(type="telemetry", records=[{"kind": "audit", "event": "session.destroyed", "origin": "host", "text": "\n" + forged}])
     lie(type="exec-finished", exec=1, code=0, elapsedMs=1, origin="host", startError=forged)
-    wait_until(lambda: events(place, guest.name, "exec.finished"), "the last lie")
+    guest.say({"type": "exec-lost", "format": 1, "lost": 7})
+    wait_until(lambda: events(place, guest.name, "audit.gap"), "the last lie")
     new = lines_of(place, guest.name)[before:]
     assert [line["event"] for line in new if line["subsystem"] == "exec"] == ["exec.started", "exec.finished"]
     assert not [line for line in new if line["event"] in ("session.destroyed", "audit.closed", "share.added")]
@@ -255,4 +256,5 @@ def test_a_guest_that_lies(place):
     assert {line["session"] for line in new} == {guest.name}
     destroy(place, guest.name)
     answer = verdict(place, guest.name)
-    assert answer["verdict"] == "closed" and answer["confirmed"] == answer["lines"]
+    assert answer["verdict"] == "closed" and answer["confirmed"] == answer["lines"] and answer["lost"] == 7
+    assert events(place, guest.name, "audit.gap")[0]["data"]["origin"] == "guest"

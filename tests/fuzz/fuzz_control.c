@@ -58,8 +58,12 @@ static int on_said(void *data, enum control_type type, const json_t *message, st
 		abort();
 	if (type == CONTROL_TELEMETRY)
 		return telemetry_check(message, err);
-	facts = type == CONTROL_TELEMETRY_STATUS ? telemetry_read_status(message, &whole, err)
-						 : control_read_exec(message, type, err);
+	if (type == CONTROL_TELEMETRY_STATUS)
+		facts = telemetry_read_status(message, &whole, err);
+	else if (type == CONTROL_EXEC_LOST)
+		facts = control_read_lost(message, err);
+	else
+		facts = control_read_exec(message, type, err);
 	return facts ? 0 : -1;
 }
 

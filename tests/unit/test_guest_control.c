@@ -321,6 +321,39 @@ static void what_is_traced_is_told(void **state)
 	assert_int_equal(traced(f), 2); /* after everything else */
 }
 
+/* An agent that tells of two commands a second one by one. */
+static int start_terse(void **state)
+{
+	int got;
+
+	setenv("MICROAGENT_TEST_LIMIT_AUDIT_EXECS", "2", 1);
+	got = start(state);
+	unsetenv("MICROAGENT_TEST_LIMIT_AUDIT_EXECS");
+	return got;
+}
+
+/* Told, or counted; of none that was counted it is told how it ended. */
+static void too_many_commands_are_counted(void **state)
+{
+	struct fixture *f = *state;
+	int64_t begun = 0, ended = 0, lost = 0;
+
+	configure(f, ",\"audit\":true");
+	for (int i = 0; i < 7; i++)
+		free(ask_envelope(f, "{\"op\":\"exec\",\"payload\":{\"command\":[\"true\"]}}\n"));
+	while (begun + lost < 7 || ended < begun) {
+		json_auto_t *message = read_message(f->control);
+		const char *type = json_string_value(json_object_get(message, "type"));
+
+		begun += strcmp(type, "exec-started") == 0;
+		ended += strcmp(type, "exec-finished") == 0;
+		if (strcmp(type, "exec-lost") == 0)
+			lost += number_of(message, "lost");
+	}
+	assert_int_equal(begun + lost, 7);
+	assert_int_equal(ended, begun);
+}
+
 static void power_off_ends_what_runs(void **state)
 {
 	struct fixture *f = *state;
@@ -364,6 +397,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(broken_configs),
 		cmocka_unit_test_setup_teardown(time_is_set, start, end),
 		cmocka_unit_test_setup_teardown(what_is_traced_is_told, start, end),
+		cmocka_unit_test_setup_teardown(too_many_commands_are_counted, start_terse, end),
 		cmocka_unit_test_setup_teardown(power_off_ends_what_runs, start, end),
 	};
 	int code;

@@ -54,8 +54,9 @@ static int on_result(void *data, const json_t *message, struct error *err)
 static int on_said(void *data, enum control_type type, const json_t *message, struct error *err)
 {
 	struct stage *stage = data;
-	json_auto_t *facts =
-		type == CONTROL_TELEMETRY ? NULL : control_read_exec(message, type, err);
+	json_auto_t *facts = type == CONTROL_TELEMETRY	 ? NULL
+			     : type == CONTROL_EXEC_LOST ? control_read_lost(message, err)
+							 : control_read_exec(message, type, err);
 
 	stage->said++;
 	return facts || type == CONTROL_TELEMETRY ? 0 : -1;
@@ -354,10 +355,10 @@ static void a_result_may_be_long(void **state)
 static void what_a_guest_says_of_itself(void **state)
 {
 	static const char *const good[] = {
-		"{\"type\":\"exec-started\",\"exec\":1,\"argv\":[\"a\",\"\"],\"user\":\"u\","
-		"\"lost\":3}",
+		"{\"type\":\"exec-started\",\"exec\":1,\"argv\":[\"a\",\"\"],\"user\":\"u\"}",
 		"{\"type\":\"exec-finished\",\"exec\":1,\"code\":255,\"elapsedMs\":0,\"new\":1}",
 		"{\"type\":\"telemetry\",\"records\":[{\"a\":[1,2]}]}",
+		"{\"type\":\"exec-lost\",\"lost\":3}",
 	};
 	struct stage *stage = *state;
 	char text[16384], commas[8192];
@@ -372,11 +373,11 @@ static void what_a_guest_says_of_itself(void **state)
 	snprintf(text, sizeof(text),
 		 "{\"type\":\"exec-started\",\"exec\":1,\"argv\":[\"\\\"[{%.*s\"]}", 8000, commas);
 	say(stage, text);
-	assert_int_equal(stage->said, 4);
+	assert_int_equal(stage->said, 5);
 	assert_int_equal(stage->losses, 0);
 	say(stage, RESULT);
 	say(stage, good[1]); /* behind the result too */
-	assert_int_equal(stage->said, 5);
+	assert_int_equal(stage->said, 6);
 	say(stage, "{\"type\":\"exec-finished\",\"exec\":1,\"code\":256,\"elapsedMs\":0}");
 	assert_int_equal(stage->losses, 1);
 	assert_true(stage->broken);
