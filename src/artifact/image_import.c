@@ -25,6 +25,7 @@
 #include "artifact/tool.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/isolate.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -160,6 +161,15 @@ static int put_user(struct rootfs *fs, const char *user, struct error *err)
 	return rootfs_put(fs, "/etc/microagent/user", file, err);
 }
 
+/* The same layer may come again: each step of a builder that changes nothing is one. */
+static bool comes_again(const struct oci_image *image, size_t i)
+{
+	for (size_t j = i + 1; j < image->layer_count; j++)
+		if (strcmp(image->layers[i].sha256, image->layers[j].sha256) == 0)
+			return true;
+	return false;
+}
+
 static int apply_layers(const struct import *import, const struct oci_image *image,
 			struct rootfs *fs, struct error *err)
 {
@@ -177,7 +187,7 @@ static int apply_layers(const struct import *import, const struct oci_image *ima
 		if (layer_apply(fs, buf_string(&file), done, image->bytes, err) < 0)
 			return error_prefix(err, "layer %zu of %zu", i + 1, image->layer_count);
 		/* Its bytes are needed for those that follow. */
-		if (unlink(buf_string(&file)) < 0 && errno != ENOENT)
+		if (!comes_again(image, i) && unlink(buf_string(&file)) < 0)
 			return error_errno(err, errno, "%s", buf_string(&file));
 		done += layer->bytes;
 	}
@@ -279,6 +289,16 @@ static int fetch_and_unpack(const struct import *import, struct error *err)
 	return unpack(import, &image, err) < 0 ? error_prefix(err, "%s", import->source.ref) : 0;
 }
 
+/* A manifest may name addresses that a layer is to be fetched from, on this host's own network say.
+ * What is here already needs none. Where namespaces are not to be had it stays as it is. */
+static void shut_network(const struct oci_source *source)
+{
+	struct error ignored;
+
+	if (source->transport != DOCKER_REGISTRY && isolate_namespaces(false, &ignored) < 0)
+		(void)isolate_namespaces(true, &ignored);
+}
+
 static int import_new(const struct artifact_options *opts, const struct import *import,
 		      struct error *err)
 {
@@ -320,8 +340,10 @@ int artifact_image_import(const struct artifact_options *opts, struct error *err
 	result = tool_require("image import", tools, err);
 	if (result == 0)
 		result = place_open(CACHE_IMAGES, buf_string(&what), &import.place, err);
-	if (result == 0)
+	if (result == 0) {
+		shut_network(&import.source);
 		result = import_new(opts, &import, err);
+	}
 	place_close(&import.place);
 	oci_source_free(&import.source);
 	return result;

@@ -83,19 +83,29 @@ class Layout:
         (self.blobs / sha256(data)).write_bytes(data)
         return {"mediaType": kind, "digest": "sha256:" + sha256(data), "size": len(data)}
 
-    def image(self, layers, config=None, tag=None, packed=True, **changes):
-        """The digest of its manifest, without its "sha256:"."""
+    def image(self, layers, config=None, tag=None, packed=True, of_layers=None, **changes):
+        """The digest of its manifest, without its "sha256:". of_layers: what its layers' descriptors say more."""
         stored = [self.blob(gzip.compress(data, mtime=0) if packed else data, LAYER + "+gzip" * packed)
                   for data in layers]
-        document = {"schemaVersion": 2, "mediaType": MANIFEST, "layers": stored,
+        document = {"schemaVersion": 2, "mediaType": MANIFEST, "layers": [{**one, **(of_layers or {})} for one in stored],
                     "config": self.blob(configuration(layers, config, **changes),
                                         "application/vnd.oci.image.config.v1+json")}
         manifest = self.blob(json.dumps(document).encode(), MANIFEST)
         if tag:
             manifest["annotations"] = {"org.opencontainers.image.ref.name": tag}
         self.index.append(manifest)
-        (self.path / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": self.index}))
+        self.put_index(*self.index)
         return manifest["digest"][7:]
+
+    def index_of(self, manifests, architecture=ARCHITECTURE):
+        """The descriptor of a further index, for what index.json is to have in place of manifests."""
+        kind = "application/vnd.oci.image.index.v1+json"
+        platform = {"os": "linux", "architecture": architecture}
+        document = {"schemaVersion": 2, "mediaType": kind, "manifests": [{**one, "platform": platform} for one in manifests]}
+        return self.blob(json.dumps(document).encode(), kind)
+
+    def put_index(self, *manifests):
+        (self.path / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": manifests}))
 
     def archive(self, path):
         with tarfile.open(path, "w") as tar:

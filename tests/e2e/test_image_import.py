@@ -263,6 +263,26 @@ def test_damaged_blobs(host, cache):
     refused(host, cache, layout.path, code="io")
 
 
+def test_a_layer_that_is_there_twice(host, cache):
+    """As many a builder makes them: each empty step is the same layer."""
+    layout = Layout(host.base / "layout")
+    twice = layer(file("f", b"lower"))
+    layout.image([twice, layer(file("f", b"between"), file("g", b"x")), twice])
+    host("image", "import", *SIZE, "box", layout.path, check=0)
+    assert set(listing(cache)) == {"f", "g"} and debugfs(cache, "cat /f") == "lower"
+
+
+def test_an_archive_has_nothing_fetched(host, cache):
+    """A layer may name addresses that it is to be fetched from: of this host's own network, say."""
+    layout = Layout(host.base / "layout")
+    with oci.registry(layout) as (address, asked):
+        layout.image([layer(file("f", b"x"))], of_layers={
+            "mediaType": "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip", "urls": [f"http://{address}/v2/x/blobs/y"]})
+        refused(host, cache, layout.path, code="io")
+        refused(host, cache, layout.archive(host.base / "a.tar"), code="io")
+        assert asked == []
+
+
 def test_a_damaged_layer_of_docker_is_known_by_its_own_digest(host, cache):
     ref = oci.docker_archive(host.base / "d.tar", [layer(file("f", b"contents"))], damage=0)
     assert "igest" in refused(host, cache, ref, code="io")
@@ -290,6 +310,19 @@ def test_a_bad_configuration(host, cache, changes, code, said):
     layout = Layout(host.base / "layout")
     layout.image([layer(file("f", b"x"))], **changes)
     assert said in refused(host, cache, layout.path, code=code)
+
+
+def test_indexes(host, cache):
+    """Of several platforms; one in another is none."""
+    layout = simple(host, file("f", b"x"))
+    whole = layout.index_of(layout.index)
+    layout.put_index(layout.index_of(layout.index, "s390x"))
+    assert "no image found" in refused(host, cache, layout.path, code="io")
+    layout.put_index(layout.index_of([whole]))
+    assert "manifest list" in refused(host, cache, layout.path, code="io")
+    layout.put_index(whole)
+    host("image", "import", *SIZE, "box", layout.path, check=0)
+    assert set(listing(cache)) == {"f"}
 
 
 def test_archives_and_tags(host, cache):
