@@ -67,6 +67,8 @@ def test_a_session_writes_to_its_own_disk(host, how, clone, disk):
         bundle = host.state / "sessions" / f"{made['name']}.bundle"
         config = json.loads((bundle / "workspace.json").read_text())["config"]
         assert made["clone"] == clone and config["rootfsPath"] == str(bundle / disk)
+        told = next(check for check in host.json("doctor")["checks"] if check["name"] == "session disks")
+        assert (told["status"], told["detail"].split(":")[0]) == ("ok", clone)
         assert config.get("rootfsBase") == (str(base) if clone == "overlay" else None)
 
         before = (bundle / disk).stat().st_blocks
