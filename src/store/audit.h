@@ -89,6 +89,9 @@ void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
 /* Opens, appends one line, closes. Nothing for a workspace that is no session. */
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err);
 
+/* The digest of telemetry.jsonl as it is, if there is one: for who finds that nobody writes it any more. */
+int audit_note_telemetry(const struct workspace *ws, struct error *err);
+
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 enum audit_verdict { AUDIT_OPEN, AUDIT_CLOSED, AUDIT_TORN, AUDIT_BROKEN };

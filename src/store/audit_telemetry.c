@@ -4,6 +4,7 @@
  * then and the SHA-256 of those bytes. All of them are compared in one reading of the file.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,6 +73,47 @@ static int take_line(void *data, const char *text, size_t len, struct error *err
 	mark.line = marks->line;
 	mark.bytes = (uint64_t)bytes;
 	return add(marks, &mark, err);
+}
+
+/* ---- of one whose supervisor was killed ---------------------------------------------------------- */
+
+static json_t *digest_of_file(int fd, struct error *err)
+{
+	uint64_t bytes = 0, records = 0;
+	uint8_t chunk[16384], digest[AUDIT_DIGEST];
+	char hex[2 * AUDIT_DIGEST + 1];
+	SHA2_CTX sha;
+	ssize_t n;
+
+	SHA256Init(&sha);
+	while ((n = pread(fd, chunk, sizeof(chunk), (off_t)bytes)) > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			records += chunk[i] == '\n';
+		SHA256Update(&sha, chunk, (size_t)n);
+		bytes += (uint64_t)n;
+	}
+	if (n < 0) {
+		error_errno(err, errno, AUDIT_TELEMETRY);
+		return NULL;
+	}
+	SHA256Final(digest, &sha);
+	audit_hex(digest, hex);
+	return json_pack("{s:s, s:I, s:s, s:I}", "origin", "guest", "bytes", (json_int_t)bytes,
+			 "sha256", hex, "records", (json_int_t)records);
+}
+
+int audit_note_telemetry(const struct workspace *ws, struct error *err)
+{
+	autoclose int fd =
+		openat(ws->fd, AUDIT_TELEMETRY, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	json_auto_t *data = NULL;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	data = digest_of_file(fd, err);
+	const struct audit_event event = {.subsystem = "telemetry", .event = EVENT, .data = data};
+	return data ? audit_note(ws, &event, err) : -1;
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */

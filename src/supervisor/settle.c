@@ -52,6 +52,8 @@ static void audit_loss(const struct record *record, const char *detail)
 	struct error ignored;
 
 	(void)audit_note(&record->ws, &event, &ignored);
+	if (audit_is_kept(&record->ws))
+		(void)audit_note_telemetry(&record->ws, &ignored);
 }
 
 int settle(struct record *record, struct error *err)

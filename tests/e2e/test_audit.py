@@ -211,10 +211,16 @@ def test_a_killed_supervisor(place):
         file.write(b'{"ts":"2026-')
     answer = verdict(place, name)
     assert (answer["verdict"], answer["badLine"]) == ("torn", before + 1), answer
+    told = (bundle(place, name) / "telemetry.jsonl").read_bytes()
     place("--state-dir", place.state / "sessions", "start", f"{name}.bundle", check=0)
     later = [json.loads(line) for line in log.read_bytes().splitlines()[before + 1:]]
     # Others' opens, and pressure that this host really has, may be told at any time.
-    assert [line["event"] for line in later if line["subsystem"] != "host"][:3] == ["audit.torn", "supervisor.lost", "session.booted"]
+    assert [line["event"] for line in later if line["subsystem"] not in ("host", "telemetry")][:3] == [
+        "audit.torn", "supervisor.lost", "session.booted"]
+    # What the guest had told since the last digest has one from whoever noticed.
+    found = next(line for line in later if line["event"] == "telemetry.digest")["data"]
+    assert "dropped" not in found and found["bytes"] == len(told) and found["records"] == told.count(b"\n")
+    assert found["sha256"] == hashlib.sha256(told).hexdigest()
     destroy(place, name)
     answer = verdict(place, name)
     assert (answer["verdict"], answer["badLine"]) == ("torn", before + 1) and "cut short by a crash" in answer["why"]
