@@ -110,10 +110,11 @@ static int64_t worth_of_size(const char *key)
 
 static int add_entry(struct entry_list *list, int dir, const char *name)
 {
+	size_t len = strlen(name);
 	struct stat st;
 
-	if (strlen(name) >= sizeof(list->items->name) ||
-	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+	if (len >= sizeof(list->items->name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(st.st_mode))
 		return 0;
 	if (list->count == list->room) {
 		size_t room = list->room ? 2 * list->room : 256;
@@ -125,7 +126,7 @@ static int add_entry(struct entry_list *list, int dir, const char *name)
 		list->room = room;
 	}
 	list->items[list->count].worth = ns_of(&st.st_mtim) + worth_of_size(name);
-	snprintf(list->items[list->count++].name, sizeof(list->items->name), "%s", name);
+	memcpy(list->items[list->count++].name, name, len + 1);
 	return 0;
 }
 
