@@ -20,6 +20,8 @@ import schema_check
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"
+# Some tests preload a library of theirs; and some look at memory, of which what was freed must be no part.
+SANITIZER = "verify_asan_link_order=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
 # Under TCG on a busy two-core machine a boot takes seconds; this only bounds a hang.
 HANG_S = 300
 
@@ -108,6 +110,8 @@ class Host:
         self.tmp.mkdir()
         self.env = dict(os.environ, MICROAGENT_STATE_DIR=str(self.state), TMPDIR=str(self.tmp),
                         NO_COLOR="1")
+        if os.environ.get("SANITIZE"):
+            self.env["ASAN_OPTIONS"] = SANITIZER
 
     def popen(self, *words, program="microagent", env=None, **kw):
         kw.setdefault("stdin", subprocess.DEVNULL)
