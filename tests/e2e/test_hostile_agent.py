@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import growth
 from vsock_standin import VsockStandIn
 
 START = {"event": "start", "request": 1, "id": "1", "pid": 7}
@@ -148,7 +149,7 @@ def test_floods_cost_no_memory(vm, resume):
         child.append(vm.popen("exec", *resume, "vm", "--", "true", stdout=-3))
         assert child[0].wait(timeout=120) == 5, child[0].stderr.read()
     child[0].stderr.close()
-    assert all(peak <= peaks["little"] + 2048 for peak in peaks.values()), peaks
+    assert all(peak <= peaks["little"] + growth.SLACK_KIB for peak in peaks.values()), peaks
 
 
 # ---- resumable execs ----------------------------------------------------------------------------
