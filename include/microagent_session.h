@@ -213,8 +213,9 @@ const char *microagent_session_name(const struct microagent_session *session);
  * timings in milliseconds, of what this handle has done. A new reference; NULL: no memory. */
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
 /* {"sessions":[...]}: of each the above without timings, with "state", "detail" of that and "observedAt",
- * "grownBytes" of its disk, and "share" where it has a directory, by name. One whose record is damaged is listed with "error", and one that waits in
- * a pool with "pooled":true. */
+ * "grownBytes" of its disk (but not of a reflink that is in use), and "share" where it has a directory,
+ * by name. One whose record is damaged is listed with "error", and one that waits in a pool with
+ * "pooled":true. */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 /* Finds what a crash or a reboot has left, and removes it or records it as what it is now:
  * {"removed":[{"name","why"}],"adopted":[{"name","why"}],"left"?:[{"name","why"}]}; names of sessions, and of

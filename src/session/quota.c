@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -43,24 +43,38 @@ int session_quota_of(const struct base *base, const struct microagent_session_sp
 
 /* --- told --------------------------------------------------------------------------------------- */
 
-static int open_disk(const struct workspace *ws, const json_t *record)
+/*
+ * A running session's disk is not to be opened by anybody else, and its audit log tells of each who does:
+ * a layer shares nothing, so that what it has is seen without, and of a reflink only the live supervisor
+ * knows. False: it is not known.
+ */
+static bool find_grown(const struct workspace *ws, const json_t *record, uint64_t *bytes)
 {
 	const char *clone = json_string_value(json_object_get(record, "clone"));
-	const char *name = strcmp(clone, "overlay") == 0 ? SESSION_LAYER : SESSION_RAW;
+	autoclose int disk = -1;
+	struct stat st;
 
-	return openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (strcmp(clone, "overlay") == 0) {
+		if (fstatat(ws->fd, SESSION_LAYER, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return false;
+		*bytes = (uint64_t)st.st_blocks * 512;
+		return true;
+	}
+	if (lease_is_held(ws))
+		return false;
+	disk = openat(ws->fd, SESSION_RAW, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return disk >= 0 && quota_grown(disk, bytes, NULL) == 0;
 }
 
 int session_quota_told(const struct workspace *ws, const json_t *record, json_t *entry,
 		       struct error *err)
 {
 	json_t *quota = json_object_get(record, "quotaBytes");
-	autoclose int disk = open_disk(ws, record);
 	uint64_t grown = 0;
 
 	if (quota && json_put(entry, "quotaBytes", json_incref(quota), err) < 0)
 		return -1;
-	if (disk < 0 || quota_grown(disk, &grown, NULL) < 0)
+	if (!find_grown(ws, record, &grown))
 		return 0;
 	return json_put(entry, "grownBytes", json_integer((json_int_t)grown), err);
 }
@@ -92,14 +106,11 @@ static int note_set(const struct workspace *ws, int64_t bytes, uint64_t before, 
 static int record(const struct workspace *ws, int64_t bytes, json_t **answer, struct error *err)
 {
 	json_auto_t *session = session_record_read(ws, err);
-	autoclose int disk = session ? open_disk(ws, session) : -1;
 	uint64_t before = 0, grown = 0;
 
 	if (!session || quota_read(ws, &before, err) < 0)
 		return -1;
-	if (disk < 0 || quota_grown(disk, &grown, NULL) < 0)
-		grown = 0;
-	if ((uint64_t)bytes < grown)
+	if (find_grown(ws, session, &grown) && (uint64_t)bytes < grown)
 		return error_set(err, ERR_CONFLICT, "its disk has grown to %llu bytes already",
 				 (unsigned long long)grown);
 	if (quota_write(ws, (uint64_t)bytes, err) < 0 || note_set(ws, bytes, before, err) < 0)

@@ -42,8 +42,10 @@ static int add_one(struct descendants *all, pid_t pid, struct error *err)
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0 && errno != ESRCH)
 		return error_errno(err, errno, "process %d", (int)pid);
-	if (fd >= 0)
+	if (fd >= 0) {
+		all->pids[all->count] = pid;
 		all->fds[all->count++] = fd;
+	}
 	return descendants_add(all, pid, err);
 }
 
@@ -85,14 +87,52 @@ void descendants_kill(const struct descendants *all)
 		syscall(SYS_pidfd_send_signal, all->fds[i], SIGKILL, NULL, 0);
 }
 
+static bool has_ended(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* Of a thread; "0 0 0 ..." without any. */
+static bool has_memory(int tasks, const char *thread)
+{
+	char path[32], text[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%.20s/statm", thread);
+	autoclose int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (n < 0)
+		return errno != ENOENT && errno != ESRCH; /* ended since it was listed */
+	text[n] = '\0';
+	return strtoull(text, NULL, 10) > 0;
+}
+
+/* That cannot be listed, it may have. */
+static bool runs_on(pid_t pid)
+{
+	char path[32];
+	struct dirent *entry;
+	bool runs = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	autodir DIR *dir = opendir(path);
+	errno = 0;
+	while (dir && !runs && (entry = readdir(dir))) {
+		runs = *entry->d_name != '.' && has_memory(dirfd(dir), entry->d_name);
+		errno = 0;
+	}
+	return runs || !dir || errno;
+}
+
+/* No thread is born to a process that is being killed, so one look at each is enough; and the pid is
+ * its own as long as the pidfd says that it has not ended. */
 bool descendants_gone(const struct descendants *all)
 {
-	for (size_t i = 0; i < all->count; i++) {
-		struct pollfd p = {.fd = all->fds[i], .events = POLLIN};
-
-		if (poll(&p, 1, 0) != 1)
+	for (size_t i = 0; i < all->count; i++)
+		if (!has_ended(all->fds[i]) && runs_on(all->pids[i]) && !has_ended(all->fds[i]))
 			return false;
-	}
 	return true;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Quarantine: every channel of the VM is cut, and nobody's word is taken for it. The companions are
- * killed and reaped, what they had started (a program in its cell) by pidfd; then QEMU's own descriptors are listed from outside, in /proc, until no socket
- * is among them but those of its monitor and its two consoles. QEMU closes its ends of dead
- * connections by itself and tells nobody, so the list is looked at every few milliseconds. A list
- * that cannot be read proves nothing and fails the quarantine.
+ * killed and reaped, and what they had started (a program in its cell) by pidfd, until it has ended or
+ * has no memory to run in any more; then QEMU's own descriptors are listed from outside, in /proc,
+ * until no socket is among them but those of its monitor and its two consoles. Each other one that is
+ * found is shut down from here. QEMU closes its ends of dead connections by itself and tells nobody, so
+ * the list is looked at every few milliseconds. A list that cannot be read proves nothing and fails the
+ * quarantine.
  *
  * QEMU cannot open a new socket that leads anywhere: its network namespace is empty, and no path of
  * the host is in its cell.
@@ -16,7 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backend/qemu/command_line.h"
@@ -36,6 +40,22 @@ static unsigned long long socket_inode(const char *target)
 	return strtoull(target + sizeof(prefix) - 1, NULL, 10);
 }
 
+/*
+ * Shuts a socket of QEMU's down, for both sides and by our own hand: its other end may lie in a
+ * companion that is dead and takes long to close what it had open. QEMU sees the end of it and closes.
+ * Where we are not given a copy of the descriptor, QEMU has to be told by the other end.
+ */
+static void hang_up(const struct vm *vm, const char *name, unsigned long long inode)
+{
+	int number = (int)strtol(name, NULL, 10);
+	autoclose int fd = (int)syscall(SYS_pidfd_getfd, vm->cell.pidfd, number, 0);
+	struct stat st;
+
+	/* Of that number there may be another one by now. */
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_ino == inode)
+		shutdown(fd, SHUT_RDWR);
+}
+
 static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, struct error *err)
 {
 	char target[PATH_MAX];
@@ -51,8 +71,12 @@ static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, 
 	if (strcmp(target, "/dev/net/tun") == 0)
 		return true; /* a tap: the network of a bridged guest is no socket */
 	inode = socket_inode(target);
-	return inode && inode != vm->qmp_inode && inode != vm->serial_inode &&
-	       inode != vm->console_inode;
+	if (!inode || inode == vm->qmp_inode || inode == vm->serial_inode ||
+	    inode == vm->console_inode)
+		return false;
+	if (vm->severing)
+		hang_up(vm, name, inode);
+	return true;
 }
 
 int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err)
