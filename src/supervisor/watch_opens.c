@@ -84,7 +84,8 @@ static bool is_ours(const struct watch_opens *watch, const char *exe)
 /* What our own commands read and are done with before they can be looked at. */
 static bool is_read_by_commands(const char *file)
 {
-	static const char *const names[] = {"lease", "serial.log", "supervisor.log", "audit.log"};
+	static const char *const names[] = {"lease", "serial.log", "supervisor.log", "audit.log",
+					    "telemetry.jsonl"};
 	const char *dot = strrchr(file, '.');
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

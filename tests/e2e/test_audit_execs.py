@@ -7,6 +7,7 @@ import pty
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -229,6 +230,14 @@ def test_colours_are_for_terminals(place, session):
         [line for line in lines_of(place, session) if line["severity"] == "CRITICAL"])
     assert b"\x1b" not in b"".join(line for line in seen.splitlines() if b"  INFO " in line)
     assert b"\x1b" not in place("audit", "show", session, check=0, text=False, env=dict(env, TERM="xterm", NO_COLOR="")).stdout
+
+
+def test_our_own_looks_are_no_alarm(place, session):
+    """Our commands read the session's files and are gone before anybody can see whose opens these were."""
+    with ThreadPoolExecutor(4) as many:
+        list(many.map(lambda n: place("audit", ("verify", "telemetry", "show")[n % 3], session, check=0), range(24)))
+    opened = events(place, session, "bundle.opened")
+    assert not [line for line in opened if "python" not in line["data"].get("exe", "")], opened
 
 
 def test_a_guest_that_lies(place):
