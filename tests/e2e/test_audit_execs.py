@@ -236,6 +236,7 @@ def test_our_own_looks_are_no_alarm(place, session):
     """Our commands read the session's files and are gone before anybody can see whose opens these were."""
     with ThreadPoolExecutor(4) as many:
         list(many.map(lambda n: place("audit", ("verify", "telemetry", "show")[n % 3], session, check=0), range(24)))
+        list(many.map(lambda words: place(*words, check=0), 4 * [("session", "list"), ("session", "gc"), ("audit", "list")]))
     opened = events(place, session, "bundle.opened")
     assert not [line for line in opened if "python" not in line["data"].get("exe", "")], opened
 
