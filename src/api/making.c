@@ -45,6 +45,32 @@ static bool has_the_name(int fd, int marks, const char *id)
 	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
+/* With the lock on it before it has its name: a sweep that comes in between would take it for abandoned. */
+static int link_locked(int marks, const char *id)
+{
+	autoclose int fd = openat(marks, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char self[32];
+
+	/* A file system without such files has that moment. */
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return openat(marks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, self, marks, id, AT_SYMLINK_FOLLOW) < 0 ? -1 : steal_fd(&fd);
+}
+
+/* The mark that is there, or a new one. -1 with errno. */
+static int open_mark(int marks, const char *id)
+{
+	int fd;
+
+	do {
+		fd = openat(marks, id, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 && errno == ENOENT)
+			fd = link_locked(marks, id);
+	} while (fd < 0 && errno == EEXIST);
+	return fd;
+}
+
 int making_mark(const struct state_dir *dir, const char *id, struct error *err)
 {
 	for (;;) {
@@ -53,7 +79,7 @@ int making_mark(const struct state_dir *dir, const char *id, struct error *err)
 
 		if (marks < 0)
 			return -1;
-		fd = openat(marks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		fd = open_mark(marks, id);
 		if (fd < 0 && errno == ENOENT) /* the last mark went, and the directory with it */
 			continue;
 		if (fd < 0)

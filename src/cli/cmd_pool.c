@@ -63,7 +63,7 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 	if (!agent)
 		return -1;
 	return done(cli, agent, microagent_pool_set(agent, &spec, err), v->base,
-		    "being filled; `microagent pool status` shows how far it is", err);
+		    "kept ready from now on; `microagent pool status` shows how far it is", err);
 }
 
 /* --- status --------------------------------------------------------------------------------------- */

@@ -103,8 +103,27 @@ static bool mark(const struct pool *pool, struct microagent_session *session)
 	return ours;
 }
 
+/* The record may have been replaced, and the pool filled anew, since we looked at it. What a member is does
+ * not change. */
+static bool is_of_kind(const struct microagent_session *session, const struct pool_record *record)
+{
+	struct existing existing = {0};
+	json_auto_t *config = NULL;
+
+	if (existing_open(session->agent, session->id, &existing, NULL) < 0)
+		return false;
+	config = existing_config(&existing, NULL);
+	existing_close(&existing);
+	const json_t *network = json_object_get(json_object_get(config, "network"), "mode");
+	return config &&
+	       json_integer_value(json_object_get(config, "memoryMiB")) == record->memory_mib &&
+	       json_integer_value(json_object_get(config, "cpuCount")) == record->cpus &&
+	       json_is_string(network) && strcmp(json_string_value(network), record->network) == 0;
+}
+
 /* One whose machine has ended is of no use to anybody. */
-static int claim(const struct microagent *agent, const struct pool *pool, const char *name,
+static int claim(const struct microagent *agent, const struct pool *pool,
+		 const struct pool_record *record, const char *name,
 		 struct microagent_session **out, struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
@@ -116,7 +135,7 @@ static int claim(const struct microagent *agent, const struct pool *pool, const 
 	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
-	if (!mark(pool, session) || !pool_take(pool, name))
+	if (!is_of_kind(session, record) || !mark(pool, session) || !pool_take(pool, name))
 		return 0;
 	if (!pool_member_lives(agent, name) || session_read_record(session, NULL) < 0) {
 		session_unmake(session);
@@ -128,7 +147,8 @@ static int claim(const struct microagent *agent, const struct pool *pool, const 
 }
 
 static int claim_any(const struct microagent *agent, const struct pool *pool,
-		     struct microagent_session **out, struct error *err)
+		     const struct pool_record *record, struct microagent_session **out,
+		     struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_READY, err);
 	const json_t *name;
@@ -139,7 +159,7 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 		return -1;
 	json_array_foreach(names, i, name)
 	{
-		status = claim(agent, pool, json_string_value(name), out, err);
+		status = claim(agent, pool, record, json_string_value(name), out, err);
 		if (status != 0)
 			break;
 	}
@@ -187,7 +207,7 @@ int pool_claim(const struct microagent *agent, const struct base *base,
 		return 0;
 	if (check(agent, base, spec, &pool, err) < 0)
 		return -1;
-	status = claim_any(agent, &pool, &session, err);
+	status = claim_any(agent, &pool, &record, &session, err);
 	if (status == 1) {
 		session->claim_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
 		status = furnish(session, spec, err) < 0 ? -1 : 1;

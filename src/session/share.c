@@ -123,7 +123,8 @@ static int record_share(struct microagent_session *session, json_t *told, struct
 	if (json_put(record, "share", json_incref(told), err) < 0 ||
 	    existing_open(session->agent, session->id, &existing, err) < 0)
 		return -1;
-	status = workspace_write(&existing.ws, SESSION_RECORD, record, STORE_NO_SYNC, err);
+	/* It was on the disk when the machine was started, and is again. */
+	status = workspace_write(&existing.ws, SESSION_RECORD, record, STORE_SYNC, err);
 	existing_close(&existing);
 	if (status < 0)
 		return -1;

@@ -4,6 +4,7 @@
 import contextlib
 import datetime
 import fcntl
+import functools
 import json
 import os
 import random
@@ -11,7 +12,6 @@ import re
 import shutil
 import signal
 import subprocess
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -166,6 +166,16 @@ def check_odd(host):
         assert done.returncode in (1, 2, 75), (words, done)
         assert "no space left where the state directory is" in done.stderr or words[1:2] == ("bridged",), (words, done)
         assert tokens(host, "ready") == before and not tokens(host, "claimed"), words
+    # Members of another kind than the record has become.
+    record = host.state / "pool" / "web-v1" / "pool.json"
+    kept = record.read_text()
+    for key, value, words in (("memoryMiB", 192, ("--memory", 192)), ("cpuCount", 2, ("--cpus", 2)),
+                              ("network", "isolated", ("--network", "isolated"))):
+        record.write_text(json.dumps({**json.loads(kept), key: value}))
+        done = host("session", "create", "--base", "web", *words, env=NOT_NEW)
+        assert "no space left where the state directory is" in done.stderr, (words, done)
+        assert tokens(host, "ready") == before and not tokens(host, "claimed"), words
+    record.write_text(kept)
     # A base that was changed since is refused, though members of it are there.
     kernel = host.base / "kernel"
     whole = kernel.read_bytes()
@@ -291,54 +301,54 @@ def create_refused(host, base="web", env=None):
     return done.returncode == 75 and "no space left where the state directory is" in done.stderr
 
 
-def race(host, size, claimers, kills=()):
-    """All at once, on a pool of that size; a claim that succeeds is a session that answers, whoever takes members away meanwhile. kills:
-    after so many seconds each a claimer and a drain are killed, of which nothing may stay."""
-    first = threading.Event()
+def claim_one(host, tried):
+    """It succeeds, and is a session that answers, or there was none."""
+    done = host("--json", "session", "create", "--base", "web", "--network", "isolated", env=NOT_NEW)
+    tried.append(done.returncode)
+    if done.returncode:
+        assert "no space left where the state directory is" in done.stdout, done
+        return 0
+    session = json.loads(done.stdout)
+    assert session["source"] == "pool", session
+    assert host("session", "exec", session["name"], "--", "echo", "mine", check=0).stdout == "mine\n"
+    host("session", "destroy", session["name"], check=0)
+    return 1
 
-    def claim():
-        done = host("--json", "session", "create", "--base", "web", "--network", "isolated", env=NOT_NEW)
-        first.set()
-        if done.returncode:
-            assert "no space left where the state directory is" in done.stdout, done
-            return 0
-        session = json.loads(done.stdout)
-        assert session["source"] == "pool", session
-        assert host("session", "exec", session["name"], "--", "echo", "mine", check=0).stdout == "mine\n"
-        host("session", "destroy", session["name"], check=0)
-        return 1
 
-    def away(*words):
-        first.wait(60)
-        done = host(*words, env=LATER)
-        assert done.returncode == 0, done
+def kill_after(host, seconds, *words):
+    child = host.popen("--state-dir", host.state, *words, env=NOT_NEW)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(seconds)
+    child.kill()
+    name = child.communicate()[0].decode().strip()
+    if words[0] == "session" and name:  # it has told of it
+        host("session", "destroy", name, check=0)
+
+
+def race(host, claimers, after=1, kills=()):
+    """Claimers, and after so many claims whatever takes members away. kills: after so many
+    seconds each a claimer and a drain are killed, of which nothing may stay."""
+    tried = []
+
+    def later(do, *words, **kw):
+        wait_until(lambda: len(tried) >= after, "the first claims")
+        do(*words, **kw)
         return 0
 
-    jobs = [claim] * claimers + [lambda words=words: away(*words) for words in (
-        ("pool", "set", "--base", "web", "--size", 1, "--network", "isolated"), ("pool", "drain"), ("session", "gc"),
-        ("session", "gc"), ("pool", "drain"))]
-    def killed(wait, *words):
-        child = host.popen("--state-dir", host.state, *words, env=NOT_NEW)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(wait)
-        child.kill()
-        name = child.communicate()[0].decode().strip()
-        if child.returncode == 0 and words[0] == "session":
-            host("session", "destroy", name, check=0)
-        return 0
-
-    for wait in kills:
-        jobs += [lambda wait=wait: killed(wait, "session", "create", "--base", "web", "--network", "isolated"),
-                 lambda wait=wait: killed(wait, "pool", "drain")]
+    create, drain, gc = ("session", "create", "--base", "web", "--network", "isolated"), ("pool", "drain"), ("session", "gc")
+    less = ("pool", "set", "--base", "web", "--size", 1, "--network", "isolated")
+    jobs = [functools.partial(claim_one, host, tried)] * claimers
+    jobs += [functools.partial(later, host, *words, check=0, env=LATER) for words in (less, drain, gc, gc, drain)]
+    jobs += [functools.partial(later, kill_after, host, wait, *words) for wait in kills for words in (create, drain)]
     random.shuffle(jobs)
     with ThreadPoolExecutor(len(jobs)) as threads:
         claims = sum(threads.map(lambda job: job(), jobs))
-    for words in ("session create", "pool drain"):  # of those that were killed a copy may still be at it
-        wait_until(lambda: not pid_lines(f"{host.state} {words}"), "their end")
+    for words in (create, drain):  # of those that were killed a copy may still be at it
+        wait_until(lambda: not pid_lines(f"{host.state} {words[0]} {words[1]}"), "their end")
     host("pool", "drain", check=0)
     host("session", "gc", check=0)
     gone(host)
-    assert claims <= size + claimers  # what a filler makes meanwhile is claimed too
+    assert claims
     return claims
 
 
@@ -347,7 +357,7 @@ def test_claims_against_all_that_takes_members_away(host):
     host("base", "create", "web", check=0)
     fill_up(host, 3)
     kill_a_claimer(host)
-    race(host, 3, 4)
+    race(host, 4)
     host("base", "delete", "web-v1", check=0)
 
 
