@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "fuzz_directory.h"
 #include "tar_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,29 +25,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define LAYERS_MAX 8
 
 static const struct rootfs_bounds bounds = {.bytes = 1 << 20, .count = 300, .text = 20000};
-
-/* In memory: each input makes files. */
-static char base[] = "/dev/shm/microagent-fuzz-XXXXXX";
-
-static void remove_base(void)
-{
-	(void)path_remove_tree_at(AT_FDCWD, base, NULL);
-}
-
-/* BASE/outside is what must stay as it is. */
-static int directory(void)
-{
-	static int fd = -1;
-
-	if (fd >= 0)
-		return fd;
-	if (!mkdtemp(base) || atexit(remove_base) != 0)
-		abort();
-	fd = path_open_dir(base, NULL);
-	if (fd < 0 || path_replace_file_at(fd, "outside", "same", 4, 0600, PATH_NO_SYNC, NULL) < 0)
-		abort();
-	return fd;
-}
 
 static int make_dir(int at, const char *name)
 {
@@ -150,8 +128,7 @@ static void stage(struct rootfs *fs, int top, int data)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tar_input in = {data, data + size};
-	int top = directory();
-	autobuf struct buf same = BUF_INIT(64);
+	int top = fuzz_directory();
 	struct error err;
 	bool whole = true;
 
@@ -175,8 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	path_remove_tree_at(top, "data", NULL);
 	path_remove_tree_at(top, "stage", NULL);
-	if (entries_of(top) != 1 || path_read_file_at(top, "outside", &same, &err) < 0 ||
-	    same.len != 4 || memcmp(buf_bytes(&same), "same", 4) != 0)
+	if (entries_of(top) != 1 || !fuzz_outside_is_same(top))
 		abort();
 	return 0;
 }

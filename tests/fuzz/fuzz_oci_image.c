@@ -15,33 +15,12 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "fuzz_directory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define LAYER_BYTES 7
 static const char layer[] = "1111111111111111111111111111111111111111111111111111111111111111";
-static char base[] = "/dev/shm/microagent-fuzz-XXXXXX";
-
-static void remove_base(void)
-{
-	(void)path_remove_tree_at(AT_FDCWD, base, NULL);
-}
-
-static int directory(void)
-{
-	static int fd = -1;
-
-	if (fd >= 0)
-		return fd;
-	if (!mkdtemp(base) || atexit(remove_base) != 0)
-		abort();
-	fd = path_open_dir(base, NULL);
-	if (fd < 0 ||
-	    path_replace_file_at(fd, layer, "a layer", LAYER_BYTES, 0600, PATH_NO_SYNC, NULL) < 0)
-		abort();
-	return fd;
-}
-
 static void append(struct buf *out, const void *data, size_t len)
 {
 	if (buf_append(out, data, len, NULL) < 0)
@@ -119,8 +98,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct oci_image image = {.layer_count = 77};
 	char sha256[DIGEST_TEXT];
 	struct error err = {0};
-	int dir = directory();
+	int dir = fuzz_directory();
 
+	if (path_replace_file_at(dir, layer, "a layer", LAYER_BYTES, 0600, PATH_NO_SYNC, NULL) < 0)
+		abort();
 	if (middle)
 		append(&config, middle + 5, size - first - 5);
 	if (digest_bytes(buf_bytes(&config), config.len, sha256, &err) < 0)
@@ -128,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fill_in(&manifest, data, first, sha256);
 	put(dir, "manifest.json", &manifest);
 	put(dir, sha256, &config);
-	if (oci_image_read(base, &image, &err) == 0) {
+	if (oci_image_read(fuzz_base, &image, &err) == 0) {
 		check(&image);
 		oci_image_free(&image);
 	} else if (!err.msg[0] || image.layer_count != 77 || image.run) {

@@ -20,31 +20,19 @@
 #include "base/path.h"
 #include "base/tree_stream.h"
 #include "base/tree_wire.h"
+#include "fuzz_directory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char base[] = "/tmp/microagent-fuzz-XXXXXX";
-
-static void remove_base(void)
-{
-	(void)path_remove_tree_at(AT_FDCWD, base, NULL);
-}
-
-/* BASE/outside is what must stay as it is, BASE/in where it is received. */
+/* A hole is as long as it says. */
 static int directory(void)
 {
-	const struct rlimit most = {1 << 20, 1 << 20}; /* a hole is as long as it says */
-	static int fd = -1;
+	const struct rlimit most = {1 << 20, 1 << 20};
 
-	if (fd >= 0)
-		return fd;
 	signal(SIGXFSZ, SIG_IGN);
-	if (!mkdtemp(base) || atexit(remove_base) != 0 || setrlimit(RLIMIT_FSIZE, &most) < 0)
+	if (setrlimit(RLIMIT_FSIZE, &most) < 0)
 		abort();
-	fd = path_open_dir(base, NULL);
-	if (fd < 0 || path_replace_file_at(fd, "outside", "same", 4, 0600, PATH_NO_SYNC, NULL) < 0)
-		abort();
-	return fd;
+	return fuzz_directory();
 }
 
 /* A link must resolve, if at all, to something below the target. */
@@ -85,11 +73,10 @@ static void check_tree(int fd, const char *top)
 
 static void check_outside(int dir)
 {
-	autobuf struct buf text = BUF_INIT(16);
 	autodir DIR *list = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	int entries = 0;
 
-	if (path_read_file_at(dir, "outside", &text, NULL) < 0 || text.len != 4)
+	if (!fuzz_outside_is_same(dir))
 		abort();
 	while (list && readdir(list))
 		entries++;
@@ -175,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_outside(dir);
 	if (count_in(dir) != (status == 0 ? 1 : 0))
 		abort();
-	snprintf(top, sizeof(top), "%s/in/got", base);
+	snprintf(top, sizeof(top), "%s/in/got", fuzz_base);
 	if (status == 0)
 		check_tree(openat(dir, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC), top);
 	if (path_remove_tree_at(dir, "in", &err) < 0)

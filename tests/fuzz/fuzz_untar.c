@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "fuzz_directory.h"
 #include "tar_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,28 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BYTES_MAX (1u << 20)
 #define COUNT_MAX 300
 #define BLOCK 4096
-
-static char base[] = "/dev/shm/microagent-fuzz-XXXXXX";
-
-static void remove_base(void)
-{
-	(void)path_remove_tree_at(AT_FDCWD, base, NULL);
-}
-
-/* BASE/outside is what must stay as it is, BASE/in where it is unpacked. */
-static int directory(void)
-{
-	static int fd = -1;
-
-	if (fd >= 0)
-		return fd;
-	if (!mkdtemp(base) || atexit(remove_base) != 0)
-		abort();
-	fd = path_open_dir(base, NULL);
-	if (fd < 0 || path_replace_file_at(fd, "outside", "same", 4, 0600, PATH_NO_SYNC, NULL) < 0)
-		abort();
-	return fd;
-}
 
 /* No link is on the way to what is listed, and it is what the list says. */
 static void check_entry(const struct tree_entry *entry, int stage)
@@ -73,11 +52,11 @@ static void check_list(const struct tree *tree, const char *into)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tar_input in = {data, data + size};
-	autobuf struct buf archive = BUF_INIT(0), same = BUF_INIT(64);
+	autobuf struct buf archive = BUF_INIT(0);
 	auto_tree struct tree tree = {.bytes_max = BYTES_MAX, .count_max = COUNT_MAX};
-	char name[32], into[sizeof(base) + 4];
+	char name[32], into[sizeof(fuzz_base) + 4];
 	struct error err = {0};
-	int top = directory();
+	int top = fuzz_directory();
 	struct stat st;
 
 	tar_build(&in, &archive);
@@ -85,17 +64,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || mkdirat(top, "in", 0700) < 0)
 		abort();
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	snprintf(into, sizeof(into), "%s/in", base);
+	snprintf(into, sizeof(into), "%s/in", fuzz_base);
 	if (tree_untar(&tree, name, into, &err) == 0)
 		check_list(&tree, into);
 	else if (!err.msg[0])
 		abort();
 	if (path_remove_tree_at(top, "in", NULL) < 0)
 		abort();
-	/* Two links, "." and base's own name, when no directory is beside it any more. */
-	if (fstat(top, &st) < 0 || st.st_nlink != 2 ||
-	    path_read_file_at(top, "outside", &same, &err) < 0 || same.len != 4 ||
-	    memcmp(buf_bytes(&same), "same", 4) != 0)
+	/* Two links, "." and its own name, when no directory is in it any more. */
+	if (fstat(top, &st) < 0 || st.st_nlink != 2 || !fuzz_outside_is_same(top))
 		abort();
 	return 0;
 }

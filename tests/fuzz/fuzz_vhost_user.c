@@ -18,17 +18,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "fuzz_input.h"
 #include "vsockd/device.h"
 #include "vsockd/vhost_link.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-#define HOLDS(condition)          \
-	do {                      \
-		if (!(condition)) \
-			abort();  \
-	} while (0)
 #define RAM 0x40000u
 #define NUM 16
 #define GUEST 0x100000u
@@ -54,35 +50,6 @@ static struct log nolog;
 static int memfd = -1, event = -1, epfd = -1, ends[2];
 static uint8_t *ram;
 static unsigned lowest_fd; /* the first descriptor that is free when nothing is open */
-
-struct input {
-	const uint8_t *data;
-	size_t left;
-};
-
-static uint8_t next(struct input *in)
-{
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->data++;
-}
-
-static uint16_t next16(struct input *in)
-{
-	uint16_t v = next(in);
-
-	return (uint16_t)(v | next(in) << 8);
-}
-
-static uint64_t next64(struct input *in)
-{
-	uint64_t v = 0;
-
-	for (int i = 0; i < 8; i++)
-		v |= (uint64_t)next(in) << 8 * i;
-	return v;
-}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {

@@ -18,16 +18,12 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "fuzz_input.h"
 #include "vsockd/core.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-#define HOLDS(condition)          \
-	do {                      \
-		if (!(condition)) \
-			abort();  \
-	} while (0)
 #define STREAMS 8
 #define SOCKETS 8 /* of the host's side: clients and accepted connections */
 #define SLOTS 4
@@ -40,28 +36,6 @@ static int dir_fd = -1, listener = -1, epfd = -1;
 static int sockets[SOCKETS];
 static unsigned nsockets;
 static uint32_t last_host_port; /* of the last REQUEST of ours */
-
-struct input {
-	const uint8_t *data;
-	size_t left;
-};
-
-static uint8_t next(struct input *in)
-{
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->data++;
-}
-
-static uint32_t next32(struct input *in)
-{
-	uint32_t v = next(in);
-
-	v |= (uint32_t)next(in) << 8;
-	v |= (uint32_t)next(in) << 16;
-	return v | (uint32_t)next(in) << 24;
-}
 
 static char dir[] = "/tmp/microagent-fuzz-XXXXXX";
 
