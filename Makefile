@@ -83,7 +83,7 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
 endef
 $(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson -lmd))
-$(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend channel store contract base,-ljansson -lmd))
+$(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend channel store contract base,-ljansson -lmd -lseccomp))
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto))

@@ -13,6 +13,7 @@ import pytest
 
 import schema_check
 from conftest import BIN, default_kernel, ended, image, make_host, wait_until
+from modes import check_modes
 from test_audit import events, verdict
 from test_messages import conversations, documents, frames
 from test_shares import NOBODY_ELSE
@@ -247,6 +248,7 @@ def check_given(host):
     assert "workspace /workspace virtiofs rw,nosuid,nodev" in sh(host, name, "cat /proc/mounts")
     assert "it has its shared directory already, and gets no second one: " in refused(host, name, directory(host, "more"))
     check_owners(host, name, work)
+    check_modes(lambda line, user: sh(host, name, line, user), work, "/workspace", host.uid)
     check_links(host, name, work)
     check_descriptor(host, name, work)
     check_no_alarm(host, name, told)

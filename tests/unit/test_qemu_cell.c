@@ -68,7 +68,8 @@ static void a_share_is_one_directory(void **state)
 				 .program = "/usr/lib/qemu/virtiofsd",
 				 .argv = words,
 				 .capabilities = capabilities,
-				 .share = &share};
+				 .share = &share,
+				 .filter = 5};
 	autoargv struct argv argv = ARGV_INIT;
 	autoargv struct argv read_only = ARGV_INIT;
 
@@ -76,6 +77,7 @@ static void a_share_is_one_directory(void **state)
 	cell_arguments(&spec, &argv);
 	assert_words(&argv, "--cap-drop", "ALL", "--cap-add", "CAP_CHOWN", "--cap-add",
 		     "CAP_SETUID", "--as-pid-1");
+	assert_words(&argv, "--seccomp", "5");
 	assert_words(&argv, "--proc", "/proc", "--bind", "/home/u/work", "/share/s/w",
 		     "--remount-ro", "/");
 	for (size_t i = 0; i < argv.count; i++) {

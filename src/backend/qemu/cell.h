@@ -53,6 +53,7 @@ struct cell_spec {
 	/* For a program in a user namespace that was made before: */
 	const char *const *capabilities; /* that its root keeps; not NULL: there is such a one */
 	const struct cell_share *share;	 /* a directory to be seen, and /proc; or NULL */
+	int filter; /* bwrap's descriptor of a compiled system call filter; 0: none but its own */
 };
 
 struct cell {

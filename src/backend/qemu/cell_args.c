@@ -107,6 +107,10 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 		argv_add(argv, "--block-fd");
 		argv_addf(argv, "%d", numbers.hold);
 	}
+	if (spec->filter) {
+		argv_add(argv, "--seccomp");
+		argv_addf(argv, "%d", spec->filter);
+	}
 	add_root(argv, spec);
 	if (spec->share)
 		add_share(argv, spec->share);

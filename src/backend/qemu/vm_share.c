@@ -2,7 +2,8 @@
 /*
  * Shared directories: a virtiofsd each, in a cell, in a user namespace of its own (idmap.h). It can
  * see the one directory, read-only if so asked, and it has the rights over files that its few ids
- * give it and no others: what is ours, and what a guest's root made before.
+ * give it and no others: what is ours, and what a guest's root made before. It can make no file
+ * set-user-ID or set-group-ID (mode_filter.h).
  *
  * Its listening socket is made, connected to and unlinked here, so that there is never a name by
  * which anybody else could come first. A directory's place in the cell carries the workspace's
@@ -18,6 +19,7 @@
 #include "backend/qemu/cell_args.h"
 #include "backend/qemu/confinement.h"
 #include "backend/qemu/idmap.h"
+#include "backend/qemu/mode_filter.h"
 #include "backend/qemu/programs.h"
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
@@ -30,7 +32,7 @@
 /* A descriptor for every file that the guest knows of. */
 #define FILES_MAX 1000000u
 
-enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
+enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE, BWRAP_FD_FILTER };
 
 /* Its work: it acts as the guest's users and changes owners, among the mapped ids. */
 static const char *const capabilities[] = {
@@ -92,9 +94,14 @@ static int start_in(struct companion *companion, const struct cell_spec *cell,
 		    struct error *err)
 {
 	autoargv struct argv words = ARGV_INIT;
+	autoclose int filter = -1;
+
+	if (mode_filter_open(&filter, err) < 0)
+		return -1;
 	const struct proc_fd fds[] = {
 		{ends->listen, VIRTIOFSD_FD_LISTEN},
 		{share->lease_fd, VIRTIOFSD_FD_LEASE},
+		{filter, BWRAP_FD_FILTER},
 	};
 
 	cell_arguments(cell, &words);
@@ -143,6 +150,7 @@ static struct companion *start_cell(struct vm *vm, const struct vm_share *share,
 		.argv = argv_finish(&words, err),
 		.capabilities = capabilities,
 		.share = &seen,
+		.filter = BWRAP_FD_FILTER,
 	};
 	snprintf(name, sizeof(name), VIRTIOFSD_NAME " %s", share->tag);
 	struct companion *companion =
