@@ -178,6 +178,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 	json_auto_t *config = make_config(session->agent, make, &whole, err);
 
 	if (!config || session_share_put(config, spec, err) < 0 ||
+	    json_put_string(config, "hostname", session->name, err) < 0 ||
 	    (layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0))
 		return NULL;
 	return steal_ptr(&config);

@@ -57,6 +57,7 @@ def test_the_life_of_a_session(host, base):
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\nagent\n", "err\n")
     assert host("session", "exec", f"{name}.bundle", "--", "cat", "/workspace/f", check=0).stdout == "mine\n"
     assert host("session", "exec", name, "--", "/nowhere").returncode == 127
+    assert host("session", "exec", name, "--", "hostname", check=0).stdout == f"{name}\n"
 
     done = host("session", "stream", name, "--shell", "echo one; printf two; echo three >&2; exit 4")
     assert (done.returncode, done.stdout, done.stderr) == (4, "one\ntwo", "three\n")
