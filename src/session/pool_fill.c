@@ -38,12 +38,28 @@ static uint64_t quiet_ns(void)
 	return limit_get(LIMIT_POOL_QUIET_MS) * NS_PER_MS;
 }
 
+/* Of what was claimed before we looked, here or elsewhere: pool_touch(). A clock that was set says nothing. */
+static int look_back(struct filler *f, const char *touched, struct error *err)
+{
+	uint64_t quiet_from;
+	struct stat st;
+	int64_t age;
+
+	if (stat(touched, &st) < 0)
+		return error_errno(err, errno, "%s", touched);
+	age = clock_real_ns() - (st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec);
+	if (age < 0 || (uint64_t)age >= quiet_ns())
+		return 0;
+	quiet_from = clock_mono_ns() + quiet_ns() - (uint64_t)age;
+	if (quiet_from > f->quiet_from)
+		f->quiet_from = quiet_from;
+	return 0;
+}
+
 static int watch(struct filler *f, struct error *err)
 {
 	autofree char *claimed = path_join(f->pool.dir.path, POOL_CLAIMED, err);
 	autofree char *pools = path_join(f->agent->state_path, POOL_DIR, err);
-	int64_t age;
-	struct stat st;
 
 	if (!claimed || !pools)
 		return -1;
@@ -52,14 +68,9 @@ static int watch(struct filler *f, struct error *err)
 	f->claimed = inotify_add_watch(f->watch, claimed, IN_MOVED_TO | IN_ATTRIB);
 	f->all = inotify_add_watch(f->watch, pools, IN_ATTRIB);
 	if (f->turn < 0 || f->watch < 0 || f->claimed < 0 || f->all < 0 ||
-	    inotify_add_watch(f->watch, f->pool.dir.path, IN_MOVED_TO | IN_DELETE) < 0 ||
-	    stat(claimed, &st) < 0)
+	    inotify_add_watch(f->watch, f->pool.dir.path, IN_MOVED_TO | IN_DELETE) < 0)
 		return error_errno(err, errno, "watch %s", f->pool.dir.path);
-	/* The claim that this filler was started for; a clock that was set says nothing. */
-	age = clock_real_ns() - (st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec);
-	if (age >= 0 && (uint64_t)age < quiet_ns())
-		f->quiet_from = clock_mono_ns() + quiet_ns() - (uint64_t)age;
-	return 0;
+	return look_back(f, claimed, err) < 0 ? -1 : look_back(f, pools, err);
 }
 
 /* Waits for something to happen, until then at most; whether it has. */

@@ -373,8 +373,18 @@ def kept_by_nobody(host, base, size=1, **kw):
     host("pool", "set", "--base", base, "--size", size, "--network", "isolated", check=0, env=LATER, **kw)
     lock = host.state / "pool" / f"{base}-v1" / "filler.lock"
     wait_until(lock.read_text, "the filler's name")
-    os.kill(int(lock.read_text().split()[0]), signal.SIGKILL)
-    wait_until(lambda: not any(p["filling"] for p in host.json("pool", "status")["pools"]), "the filler's end")
+    os.kill(int(lock.read_text().split()[0]), signal.SIGKILL)  # it waits, and is there
+    wait_filler_ended(host, base)
+
+
+def wait_filler_ended(host, base):
+    wait_until(lambda: not any(p["filling"] for p in host.json("pool", "status")["pools"] if p["base"] == f"{base}-v1"),
+               "the filler's end")
+
+
+def first_words(host):
+    """When the first line of a filler was said."""
+    return datetime.datetime.fromisoformat(filler_log(host).split()[0].replace("Z", "+00:00")).timestamp()
 
 
 def detail(host):
@@ -421,8 +431,14 @@ def test_nothing_is_made_within_two_seconds_of_a_claim(host):
     assert create_refused(host, "other", {**FULL, **LATER})
     last = (host.state / "pool" / "other-v1" / "claimed").stat().st_mtime
     wait_until(lambda: "could not be made" in filler_log(host), "its first member")
-    began = datetime.datetime.fromisoformat(filler_log(host).split()[0].replace("Z", "+00:00"))
-    assert began.timestamp() - last >= 2.0, (filler_log(host), last)
+    assert first_words(host) - last >= 2.0, (filler_log(host), last)
+    # Nor by one that begins only now.
+    wait_filler_ended(host, "web")
+    (host.state / "pool" / "web-v1" / "filler.log").unlink()
+    assert create_refused(host, "other", {**FULL, **LATER})
+    last = (host.state / "pool" / "other-v1" / "claimed").stat().st_mtime
+    assert host("pool", "fill", "--base", "web-v1", env=FULL).returncode == 75
+    assert first_words(host) - last >= 2.0, (filler_log(host), last)
     host("pool", "drain", check=0)
     for base in ("web", "other"):
         host("base", "delete", f"{base}-v1", check=0)

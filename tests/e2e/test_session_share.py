@@ -274,6 +274,19 @@ def sockets_of(pid):
     return [copy for copy in copies if copy >= 0]
 
 
+def test_an_ordinary_user_claims_with_a_directory(ordinary):
+    """From the pool: the same owners."""
+    ordinary("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
+    full = {"base": "web-v1", "size": 1, "ready": 1, "filling": False}
+    wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the member", 120)
+    work = directory(ordinary, "work")
+    made = ordinary.json("session", "create", "--base", "web", "--network", "isolated", "--share", work)
+    assert made["source"] == "pool" and made["share"]["path"] == str(work) == listed(ordinary, made["name"])["path"]
+    check_owners(ordinary, made["name"], work)
+    ordinary("pool", "drain", check=0)
+    ordinary("session", "destroy", made["name"], check=0)
+
+
 def test_a_directory_is_given(ours):
     name, work = check_given(ours)
     check_many(ours, name, work, 200)
