@@ -19,6 +19,7 @@ struct live_audit {
 	unsigned in_window;
 	bool full;	   /* longer than LIMIT_AUDIT_BYTES, and said so */
 	bool without_room; /* the last attempt failed, and said so */
+	bool unconfirmed;  /* the security log has no room, and it was said so */
 	struct loop_watch *sync_timer, *room_timer;
 };
 
@@ -117,21 +118,33 @@ static int tell_gap(struct live *live, uint64_t *lost, const char *why, struct e
 	return 0;
 }
 
-static int tell_lost_heads(struct live *live, struct error *err)
+static void tell_lost_heads(struct live *live)
 {
-	struct audit *log = &live->audit->log;
-	json_auto_t *item = NULL;
-	uint64_t lost = log->heads_lost;
+	json_auto_t *item = item_json(
+		AUDIT_WARNING, "audit", "audit.unconfirmed",
+		json_pack("{s:I}", "lines", (json_int_t)live->audit->log.heads_lost), true);
+	struct error why = {0};
 
-	if (lost == 0)
-		return 0;
-	item = item_json(AUDIT_WARNING, "audit", "audit.unconfirmed",
-			 json_pack("{s:I}", "lines", (json_int_t)lost), true);
-	log->heads_lost = 0;
-	if (item && write_one(live, item, err) == 0 && log->heads_lost == 0)
-		return 0;
-	log->heads_lost = lost; /* its own is one more, and is not counted, or there were no end */
-	return 0;
+	if (item && write_one(live, item, &why) < 0)
+		log_limited(&live->log, "audit: %s", why.msg);
+}
+
+/* Once when the security log has no more room, and when it has again, how many lines it was. before: those
+ * that were lost before the last lines were written. */
+static void look_at_lost_heads(struct live *live, uint64_t before)
+{
+	struct live_audit *audit = live->audit;
+
+	if (audit->log.heads_lost == 0)
+		return;
+	if (!audit->unconfirmed) {
+		audit->unconfirmed = true;
+		tell_lost_heads(live);
+	} else if (audit->log.heads_lost == before) {
+		tell_lost_heads(live);
+		audit->unconfirmed = false;
+		audit->log.heads_lost = 0;
+	}
 }
 
 static int write_waiting(struct live *live, struct error *err)
@@ -192,7 +205,7 @@ static void on_room_timer(struct loop *loop, void *data)
 static void put(struct live *live, json_t *item)
 {
 	struct live_audit *audit = live->audit;
-	struct error why = {0};
+	uint64_t lost_heads = audit->log.heads_lost;
 
 	if (item && json_array_size(audit->waiting) < limit_get(LIMIT_AUDIT_WAITING) &&
 	    json_array_append_new(audit->waiting, item) == 0)
@@ -203,8 +216,8 @@ static void put(struct live *live, json_t *item)
 	/* While there is no room it is the timer that tries, not each event. */
 	if (!audit->without_room)
 		flush(live);
-	if (!audit->without_room && audit->log.heads_lost > 0)
-		(void)tell_lost_heads(live, &why);
+	if (!audit->without_room)
+		look_at_lost_heads(live, lost_heads);
 }
 
 void live_audit(struct live *live, enum audit_severity severity, const char *subsystem,
@@ -305,6 +318,8 @@ void live_audit_free(struct live *live)
 			 json_array_size(audit->waiting), (unsigned long long)audit->lost, err.msg);
 	loop_remove(audit->sync_timer);
 	loop_remove(audit->room_timer);
+	if (audit->unconfirmed)
+		tell_lost_heads(live);
 	if (audit_sync(&audit->log, &err) < 0)
 		log_line(&live->log, "audit: %s", err.msg);
 	audit_release(&audit->log);

@@ -346,6 +346,56 @@ def test_a_malformed_guest_message(place, data, size):
     destroy(place, guest.name)
 
 
+def test_a_log_that_is_as_long_as_it_may_be(place):
+    """What the guest causes is only counted from there on; what the host sees is told on."""
+    guest = Guest(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_BYTES": "6000", "MICROAGENT_TEST_LIMIT_AUDIT_GUEST_LINES": "1000"})
+    for i in range(1, 101):
+        guest.say({"type": "exec-finished", "format": 1, "exec": i, "code": 0, "elapsedMs": 1})
+    guest.stream.close()
+    wait_until(lambda: events(place, guest.name, "guest.agent-lost"), "the host's word that nothing more is told")
+    assert events(place, guest.name, "guest.agent-lost")[0]["severity"] == "WARNING"
+    full, = events(place, guest.name, "audit.full")
+    assert full["severity"] == "CRITICAL" and full["data"]["bytes"] >= 6000
+    destroy(place, guest.name)
+    told = len(events(place, guest.name, "exec.finished"))
+    answer = verdict(place, guest.name)
+    assert answer["verdict"] == "closed" and 0 < told < 100 and answer["lost"] == 100 - told
+
+
+def test_a_guest_that_reboots(place):
+    name = create(place)
+    place("session", "exec", "--user", "root", name, "--", "reboot", "-f")
+    wait_until(lambda: events(place, name, "session.ended"), "the end")
+    reset, = events(place, name, "guest.reset")
+    assert reset["severity"] == "WARNING" and not events(place, name, "vmm.crashed")
+    assert events(place, name, "session.ended")[0]["data"]["state"] == "failed"
+    destroy(place, name)
+
+
+def test_a_security_log_without_room(place):
+    """The audit log goes on, says how many of its lines nobody else vouches for, and verify agrees."""
+    logs = place.state / "logs"
+    logs.mkdir(mode=0o700, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k,mode=700", "none", logs], check=True)
+    try:
+        fill_up(logs)
+        guest = Guest(place)
+        assert verdict(place, guest.name)["confirmed"] == 0
+        (logs / "fill").unlink()
+        guest.say({"type": "exec-finished", "format": 1, "exec": 1, "code": 0, "elapsedMs": 1})
+        wait_until(lambda: events(place, guest.name, "audit.unconfirmed"), "how many lines it has not")
+        wait_until(lambda: len(events(place, guest.name, "audit.unconfirmed")) == 2, "and how many it was until there was room")
+        at_first, later = (line["data"]["lines"] for line in events(place, guest.name, "audit.unconfirmed"))
+        assert 0 < at_first < later and {line["severity"] for line in events(place, guest.name, "audit.unconfirmed")} == {"WARNING"}
+        destroy(place, guest.name)
+        answer = verdict(place, guest.name)
+        # The first lines are of the commands that made it, which have nobody to tell.
+        assert answer["verdict"] == "closed" and 0 < answer["confirmed"] <= answer["lines"] - later
+    finally:
+        wait_until(lambda: not place.processes(), "the end of all processes")
+        subprocess.run(["umount", logs], check=True)
+
+
 def test_what_the_host_sees(place):
     """Opens of the bundle's files, a base that is changed under a session, and sockets of the VMM."""
     name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "100"})
