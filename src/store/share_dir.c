@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "store/cache.h"
 #include "store/mountinfo.h"
 
 /* Numbers of people's accounts; those between are services, whose "homes" are parts of the system. */
@@ -30,11 +31,51 @@ static const struct {
 	const char *path;
 	enum reach reach;
 } never[] = {
-	{"/", REACH_ITSELF},	  {"/Users", REACH_ITSELF}, {"/Volumes", REACH_ITSELF},
-	{"/home", REACH_ITSELF},  {"/root", REACH_ITSELF},  {"/mnt", REACH_ITSELF},
-	{"/media", REACH_ITSELF}, {"/etc", REACH_BELOW},    {"/proc", REACH_BELOW},
-	{"/sys", REACH_BELOW},	  {"/dev", REACH_BELOW},    {"/run", REACH_BELOW},
-	{"/var", REACH_BELOW},	  {"/boot", REACH_BELOW},
+	{"/", REACH_ITSELF},
+	{"/Users", REACH_ITSELF},
+	{"/Volumes", REACH_ITSELF},
+	{"/home", REACH_ITSELF},
+	{"/root", REACH_ITSELF},
+	{"/mnt", REACH_ITSELF},
+	{"/media", REACH_ITSELF},
+	{"/etc", REACH_BELOW},
+	{"/proc", REACH_BELOW},
+	{"/sys", REACH_BELOW},
+	{"/dev", REACH_BELOW},
+	{"/run", REACH_BELOW},
+	{"/var", REACH_BELOW},
+	{"/boot", REACH_BELOW},
+	/* Root's own, which every user of the host runs and trusts. /tmp has everybody's files. */
+	{"/usr", REACH_ITSELF},
+	{"/usr/local", REACH_ITSELF},
+	{"/opt", REACH_ITSELF},
+	{"/srv", REACH_ITSELF},
+	{"/tmp", REACH_ITSELF},
+	{"/usr/bin", REACH_BELOW},
+	{"/usr/sbin", REACH_BELOW},
+	{"/usr/lib", REACH_BELOW},
+	{"/usr/lib32", REACH_BELOW},
+	{"/usr/lib64", REACH_BELOW},
+	{"/usr/libx32", REACH_BELOW},
+	{"/usr/libexec", REACH_BELOW},
+	{"/usr/include", REACH_BELOW},
+	{"/usr/share", REACH_BELOW},
+	{"/usr/games", REACH_BELOW},
+	{"/usr/local/bin", REACH_BELOW},
+	{"/usr/local/sbin", REACH_BELOW},
+	{"/usr/local/lib", REACH_BELOW},
+	{"/usr/local/libexec", REACH_BELOW},
+	{"/usr/local/include", REACH_BELOW},
+	{"/usr/local/share", REACH_BELOW},
+	{"/usr/local/etc", REACH_BELOW},
+	{"/usr/local/games", REACH_BELOW},
+	/* Links into /usr, or directories of their own on an unmerged system. */
+	{"/bin", REACH_BELOW},
+	{"/sbin", REACH_BELOW},
+	{"/lib", REACH_BELOW},
+	{"/lib32", REACH_BELOW},
+	{"/lib64", REACH_BELOW},
+	{"/libx32", REACH_BELOW},
 };
 
 /* A directory as it can be told from every other. */
@@ -265,34 +306,44 @@ static void cut_to_existing(char *path)
 		path[1] = '\0';
 }
 
-static int apply_state_dir(const struct judge *judge, const char *state_dir, struct error *err)
+/* One of ours, which need not be there yet. what: "state directory". */
+static int apply_own_dir(const struct judge *judge, const char *dir, const char *what,
+			 struct error *err)
 {
 	auto_spot struct spot rule = SPOT_NONE;
-	autofree char *there = strdup(state_dir);
+	autofree char *there = strdup(dir);
 	int found;
 
 	if (!there)
-		return error_errno(err, ENOMEM, "state directory");
+		return error_errno(err, ENOMEM, "%s", what);
 	cut_to_existing(there);
 	found = find_rule(judge, there, &rule, err);
 	if (found <= 0)
 		return found;
-	bool made = strcmp(there, state_dir) == 0;
+	bool made = strcmp(there, dir) == 0;
 	if (made && is_reached(judge->spot, &rule, REACH_BELOW))
 		return error_set(err, ERR_INVALID,
-				 "%s is in the state directory %s: share a directory elsewhere",
-				 judge->path, state_dir);
+				 "%s is in the %s %s: share a directory elsewhere", judge->path,
+				 what, dir);
 	if (is_reached(judge->spot, &rule, REACH_ABOVE) ||
 	    (!made && is_same(judge->spot, &rule.st)))
-		return error_set(err, ERR_INVALID, "%s holds the state directory %s: " NEXT_STEP,
-				 judge->path, state_dir);
+		return error_set(err, ERR_INVALID, "%s holds the %s %s: " NEXT_STEP, judge->path,
+				 what, dir);
 	const struct mount_row *row = mounted_below(judge->mounts, judge->spot, &rule, REACH_BELOW);
 	if (!row || !made)
 		return 0;
 	return error_set(err, ERR_INVALID,
-			 "%s has the state directory %s mounted in it, on %s: unmount that or "
-			 "share another directory",
-			 judge->path, state_dir, row->point);
+			 "%s has the %s %s mounted in it, on %s: unmount that or share another "
+			 "directory",
+			 judge->path, what, dir, row->point);
+}
+
+/* Kernels and images of every machine to come. No cache: nothing to be kept from anybody. */
+static int apply_cache_dir(const struct judge *judge, struct error *err)
+{
+	autofree char *dir = cache_dir(NULL);
+
+	return dir ? apply_own_dir(judge, dir, "cache directory", err) : 0;
 }
 
 /* Sessions have a state directory of their own in the user's, beside the bases. */
@@ -361,12 +412,14 @@ static int judge_all(const char *path, const char *state_dir, const struct spot 
 		     const struct mountinfo *mounts, struct error *err)
 {
 	const struct judge judge = {path, spot, mounts};
+	static const char state[] = "state directory";
 	autofree char *above = state_dir_above(state_dir);
 
-	if (apply_fixed(&judge, err) < 0 || (above && apply_state_dir(&judge, above, err) < 0) ||
-	    apply_state_dir(&judge, state_dir, err) < 0)
+	if (apply_fixed(&judge, err) < 0 ||
+	    (above && apply_own_dir(&judge, above, state, err) < 0) ||
+	    apply_own_dir(&judge, state_dir, state, err) < 0 || apply_homes(&judge, err) < 0)
 		return -1;
-	return apply_homes(&judge, err);
+	return apply_cache_dir(&judge, err);
 }
 
 int share_dir_open(const char *path, const char *state_dir, bool read_only, struct error *err)

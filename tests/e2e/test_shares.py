@@ -134,12 +134,16 @@ def refused_shares(host):
         ("read-only", "denied", 'mode "ro"', share(fixed, "/a")),
     ]
     cases += [(path, "invalid", f"{path} is {path}, which is never shared: {the_one}", share(Path(path), "/a"))
-              for path in ("/Users", "/Volumes", "/home", "/root", "/mnt", "/media") if Path(path).is_dir()]
+              for path in ("/Users", "/Volumes", "/home", "/root", "/mnt", "/media", "/usr", "/usr/local", "/opt", "/srv", "/tmp")
+              if Path(path).is_dir()]
     cases += [(path, "invalid", f"{path} is in {path}, of which nothing is shared", share(Path(path), "/a"))
-              for path in ("/etc", "/proc", "/sys", "/dev", "/run", "/var", "/boot") if Path(path).is_dir()]
+              for path in ("/etc", "/proc", "/sys", "/dev", "/run", "/var", "/boot", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec",
+                           "/usr/include", "/usr/share", "/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/usr/local/etc")
+              if Path(path).is_dir()]
     cases += [(path, "invalid", f"{path} is in {top}, of which nothing is shared", share(Path(path), "/a"))
               for path, top in (("/etc/init.d", "/etc"), ("/proc/self", "/proc"), ("/dev/shm", "/dev"),
-                                ("/var/tmp", "/var")) if Path(path).is_dir() and not Path(path).is_symlink()]
+                                ("/var/tmp", "/var"), ("/usr/share/doc", "/usr/share"),
+                                ("/usr/lib/qemu", "/usr/lib"), ("/lib/qemu", "/usr/lib")) if Path(path).is_dir() and not Path(path).is_symlink()]
     if os.getuid() == 0:
         theirs.mkdir()
         os.chown(theirs, NOBODY_ELSE, NOBODY_ELSE)
@@ -166,15 +170,49 @@ def refused_shares(host):
     return cases
 
 
-def test_refusals(host):
-    for what, error_code, words, item, *wrap in refused_shares(host):
+def check_refused(host, cases, env=None):
+    for what, error_code, words, item, *wrap in cases:
         host.wrap = wrap[0] if wrap else []
         for command in ("check", "prepare", "run"):
-            code, answer, _ = host.supervisor(request(command, host.config(shares=[item])))
+            code, answer, _ = host.supervisor(request(command, host.config(shares=[item])), env=env)
             assert code == 1 and answer["errorCode"] == error_code, (what, command, answer)
             assert words in answer["error"] and "config.shares[0].path" in answer["error"], (what, answer)
             assert not (host.state / "agent-1").exists(), what
     host.wrap = []
+
+
+def test_the_cache_is_not_shared(host):
+    """The kernels and images of every machine to come."""
+    above, beside, below = host.base / "caches", host.base / "beside", host.base / "beside" / "deep"
+    cache = above / "microagent"
+    holds, inside = f"holds the cache directory {cache}: share the one", f"is in the cache directory {cache}: share a directory elsewhere"
+    for path in (above, below):
+        path.mkdir(parents=True)
+    # Not yet there; the one that this guest would make is the one that is used.
+    check_refused(host, [("before it is there", "invalid", holds, share(above, "/a"))], {"XDG_CACHE_HOME": str(above), "MICROAGENT_CACHE_DIR": ""})
+    (cache / "kernels").mkdir(parents=True)
+    cases = [
+        ("itself", "invalid", inside, share(cache, "/a")),
+        ("below", "invalid", inside, share(cache / "kernels", "/a")),
+        ("read-only", "invalid", inside, share(cache / "kernels", "/a", "ro")),
+        ("above", "invalid", holds, share(above, "/a")),
+    ]
+    if os.getuid() == 0:
+        cases += [
+            ("bind mount of a part", "invalid", inside, share(beside, "/a"), bind(host, cache / "kernels", beside)),
+            ("bind mount of what holds it", "invalid", holds, share(beside, "/a"), bind(host, above, beside)),
+            ("mounted below", "invalid", f"has the cache directory {cache} mounted in it, on {below}: unmount that", share(beside, "/a"),
+             bind(host, cache, below)),
+        ]
+    check_refused(host, cases, {"MICROAGENT_CACHE_DIR": str(cache)})
+    check_refused(host, cases, {"XDG_CACHE_HOME": str(above), "MICROAGENT_CACHE_DIR": ""})
+    code, answer, _ = host.supervisor(request("check", host.config(shares=[share(below, "/a")])), env={"MICROAGENT_CACHE_DIR": str(cache)})
+    assert code == 0, answer
+    host.supervisor(request("inspect", sparse(host)))
+
+
+def test_refusals(host):
+    check_refused(host, refused_shares(host))
     # Whoever calls is not a person that this host knows of, but has a home.
     home = host.base / "homes" / "me"
     home.mkdir(parents=True)
