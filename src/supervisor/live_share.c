@@ -100,6 +100,8 @@ static void on_attached(void *data, const struct error *why)
 	struct error err = {0};
 
 	live_observe_plugged(live);
+	if (live->severed)
+		return; /* who asked knows */
 	if (why) {
 		finish(live, why);
 		return;
@@ -109,6 +111,16 @@ static void on_attached(void *data, const struct error *why)
 	live->share.timer = loop_add_timer(live->loop, deadline, on_timer, live, &err);
 	if (!live->share.timer || control_stream_mount(live->control, live->share.given, &err) < 0)
 		take_back(live, &err);
+}
+
+void live_share_severed(struct live *live)
+{
+	struct error why;
+
+	if (!live->share.client)
+		return;
+	error_set(&why, ERR_CONFLICT, "it was quarantined before it had the directory");
+	finish(live, &why);
 }
 
 static int may_share(const struct live *live, struct error *err)

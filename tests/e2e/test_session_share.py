@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
-from conftest import BIN, default_kernel, ended, image, make_host, wait_until
+from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until
 from modes import check_modes
 from test_audit import events, verdict
 from test_messages import conversations, documents, frames
@@ -396,4 +397,37 @@ def test_none(ours):
     assert "(config.hotplug, --no-share): make another one" in refused(ours, name, work)
     ours("--state-dir", ours.state / "sessions", "kill", f"{name}.bundle", check=0)
     assert f"session {name} is not running" in refused(ours, name, work)
+    ours("session", "destroy", name, check=0)
+
+
+def server_of(host, name):
+    """The pid of a virtiofsd that is being started, without the record of the run; 0: not yet."""
+    found = [pid for pid, line in pid_lines(name).items() if line.startswith("/usr/lib/qemu/virtiofsd")]
+    return found[0] if found else 0
+
+
+@pytest.mark.parametrize("slow", ["QEMU", "virtiofsd"])
+def test_quarantine_in_the_middle_of_it(ours, slow):
+    """Whichever step it meets: nothing is left that serves, and who waits for the directory hears of it at once."""
+    work = directory(ours, "work")
+    name = create(ours)
+    machine = record(ours, name)["pid"]
+    if slow == "QEMU":
+        os.kill(machine, signal.SIGSTOP)
+    sharer = ours.popen("session", "share", name, work)
+    wait_until(lambda: server_of(ours, name), "a virtiofsd")
+    server = server_of(ours, name)
+    if slow != "QEMU":
+        os.kill(server, signal.SIGSTOP)
+    cut = ours.popen("--state-dir", ours.state / "sessions", "quarantine", f"{name}.bundle")
+    out, err = sharer.communicate(timeout=20)
+    check_gone(server)
+    if slow == "QEMU":
+        os.kill(machine, signal.SIGCONT)
+    assert cut.communicate(timeout=60) and cut.returncode == 0
+    assert sharer.returncode in (0, 1), err
+    assert sharer.returncode == 0 or b"it was quarantined before it had the directory" in err, err
+    assert record(ours, name, "event")["state"] == "quarantined" and not server_of(ours, name)
+    sockets = [fd for fd in Path(f"/proc/{machine}/fd").iterdir() if os.readlink(fd).startswith("socket:")]
+    assert len(sockets) == 3 and listed(ours, name) is None
     ours("session", "destroy", name, check=0)

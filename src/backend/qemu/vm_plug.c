@@ -90,6 +90,14 @@ void vm_plug_close(struct vm *vm)
 
 /* --- attaching -------------------------------------------------------------------------------- */
 
+/* A quarantine came between two steps: QEMU is to give back what it got, which leads nowhere now. */
+static bool is_cut(const struct vm *vm, struct error *why)
+{
+	if (vm->severing)
+		error_set(why, ERR_CONFLICT, "the VM is severed");
+	return vm->severing;
+}
+
 static void on_device(void *data, const json_t *result, const struct error *why)
 {
 	struct vm *vm = data;
@@ -125,6 +133,10 @@ static void on_chardev(void *data, const json_t *result, const struct error *why
 		give_up(vm, why, "closefd", "fdname", FD_NAME);
 		return;
 	}
+	if (is_cut(vm, &err)) {
+		give_up(vm, &err, "chardev-remove", "id", CHARDEV);
+		return;
+	}
 	if (qmp_send(vm->qmp, "device_add",
 		     json_pack("{s:s, s:s, s:s, s:s, s:s}", "driver", "vhost-user-fs-pci", "id",
 			       DEVICE, "chardev", CHARDEV, "tag", vm->plug.tag, "bus",
@@ -143,6 +155,10 @@ static void on_descriptor(void *data, const json_t *result, const struct error *
 	vm->plug.qemu_fd = -1;
 	if (why) {
 		give_up(vm, why, NULL, NULL, NULL);
+		return;
+	}
+	if (is_cut(vm, &err)) {
+		give_up(vm, &err, "closefd", "fdname", FD_NAME);
 		return;
 	}
 	if (qmp_send(vm->qmp, "chardev-add",
