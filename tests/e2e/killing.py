@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 
-from conftest import BIN, BUILD, ROOT
+from conftest import BIN, BUILD, HANG_S, ROOT
 
 SOURCE = r"""
 #define _GNU_SOURCE
@@ -83,10 +83,11 @@ class Killer:
     def at(self, step, *words):
         """True: killed before that step; False: it came to its end first."""
         self.steps.unlink(missing_ok=True)
+        asan = "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")
         child = self.host.popen(*words, start_new_session=True,
-                                env={"LD_PRELOAD": str(self.library), "KILLING_STEPS": str(self.steps),
+                                env={"LD_PRELOAD": str(self.library), "ASAN_OPTIONS": asan, "KILLING_STEPS": str(self.steps),
                                      "KILLING_AT": str(step), "MICROAGENT_STATE_DIR": str(self.host.state)})
-        out, err = child.communicate()
+        out, err = child.communicate(timeout=HANG_S)
         assert child.returncode in (0, -signal.SIGKILL), (child.returncode, out, err)
         return child.returncode != 0
 
