@@ -20,6 +20,8 @@ struct microagent {
 	char *state_path; /* absolute */
 	void (*wait_fn)(void *data);
 	void *wait_data;
+	int cancel; /* readable: what the supervisor is asked is given up; -1: never */
+	bool apart; /* what it is asked is not ended by Ctrl-C, which is for who uses cancel */
 };
 
 /* ---- request.c: what is said to the supervisor ---------------------------------------------- */
@@ -101,6 +103,9 @@ void making_each_abandoned(const struct state_dir *dir, making_fn *fn, void *dat
 /* Removes what is there of one, unless it has been recorded or is not its maker's. -1: it is still
  * there. */
 int making_remove(const struct state_dir *dir, const char *id);
+enum making_state { MAKING_NOT, MAKING_NOW, MAKING_BROKE_OFF };
+/* Whether <dir>/<id> belongs to a maker, and whether that one lives. */
+enum making_state making_of(const struct state_dir *dir, const char *id);
 /* Removes what was in the making when its maker died. */
 void making_sweep(const struct state_dir *dir);
 

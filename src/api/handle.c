@@ -29,6 +29,7 @@ struct microagent *microagent_open(const char *state_dir, struct error *err)
 		return NULL;
 	}
 	agent->state_path = steal_ptr(&path);
+	agent->cancel = -1;
 	return agent;
 }
 

@@ -152,6 +152,21 @@ static bool is_there(int fd, const char *file)
 	return fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
+/* The first mark goes after the second one: without it the making has just come to its end. */
+enum making_state making_of(const struct state_dir *dir, const char *id)
+{
+	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int marks = -1, mark = -1;
+
+	if (fd < 0 || !is_there(fd, WORKSPACE_MAKING))
+		return MAKING_NOT;
+	marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	mark = marks >= 0 ? openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	if (mark < 0)
+		return MAKING_NOT;
+	return flock(mark, LOCK_SH | LOCK_NB) < 0 ? MAKING_NOW : MAKING_BROKE_OFF;
+}
+
 int making_remove(const struct state_dir *dir, const char *id)
 {
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

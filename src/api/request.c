@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "api/api.h"
@@ -68,7 +69,14 @@ int request_call(const struct microagent *agent, const char *command, const char
 int request_call_with(const struct microagent *agent, const char *option, const char *command,
 		      const char *name, json_t *config, json_t **response, struct error *err)
 {
-	const struct supervisor_wait wait = {agent->wait_fn, agent->wait_data, -1};
+	const struct supervisor_wait wait = {
+		.fn = agent->wait_fn,
+		.data = agent->wait_data,
+		.cancel = agent->cancel,
+		.apart = agent->apart,
+		/* What hashes for long, and is of use to nobody when we are killed. */
+		.bound = strcmp(command, "prepare") == 0,
+	};
 	json_auto_t *request = request_new(command, name, config, err);
 	json_auto_t *answer = NULL;
 	autofree char *path = NULL;

@@ -160,8 +160,8 @@ static void wait_lost(struct run *run)
 /* Waits until the machine has ended and everything is put away. */
 static int finish(struct run *run, struct error *err)
 {
-	const struct supervisor_wait wait = {run->agent->wait_fn, run->agent->wait_data,
-					     cancel_fd(run)};
+	const struct supervisor_wait wait = {
+		.fn = run->agent->wait_fn, .data = run->agent->wait_data, .cancel = cancel_fd(run)};
 	json_auto_t *answer = NULL;
 	struct error why = {0};
 	int code;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,13 +32,40 @@ char *hasher_program(struct error *err)
 	return path;
 }
 
+/* Of the thread and not of each call: what hashes is far below what may be cancelled. */
+static _Thread_local int cancel_fd = -1;
+
+int digest_cancel_by(int fd)
+{
+	int before = cancel_fd;
+
+	cancel_fd = fd;
+	return before;
+}
+
+/* A large file takes minutes. */
+static int wait_answer(int from, struct error *err)
+{
+	struct pollfd slots[2] = {{.fd = from, .events = POLLIN},
+				  {.fd = cancel_fd, .events = POLLIN}};
+	int got;
+
+	do
+		got = poll(slots, ARRAY_SIZE(slots), -1);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return error_errno(err, errno, "poll");
+	return slots[0].revents ? 0 : error_set(err, ERR_UNAVAILABLE, "cancelled");
+}
+
 /* Reads the child's answer to its end and reaps it. */
 static int collect(struct proc *child, int from, struct buf *answer, struct error *err)
 {
 	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_DIGEST_MS) * NS_PER_MS;
 	int code = 0;
 
-	if (fd_read_to_end(from, answer, err) < 0 || proc_wait(child, deadline, &code, err) < 0)
+	if (wait_answer(from, err) < 0 || fd_read_to_end(from, answer, err) < 0 ||
+	    proc_wait(child, deadline, &code, err) < 0)
 		return -1;
 	if (code != 0)
 		return error_set(err, ERR_IO, "microagent-artifact could not hash it (code %d)",

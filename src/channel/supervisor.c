@@ -144,13 +144,21 @@ json_t *supervisor_call(const char *path, const char *option, const json_t *requ
 	struct proc proc = PROC_NONE;
 	const char *const argv[] = {path, option, NULL};
 	const struct proc_fd fds[] = {{in, 0}, {child_out, 1}, {notes, 2}};
-	const struct proc_spec spec = {.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds)};
+	const struct proc_spec spec = {.argv = argv,
+				       .fds = fds,
+				       .nfds = ARRAY_SIZE(fds),
+				       .new_session = wait && wait->apart,
+				       .die_with_parent = wait && wait->bound};
+	int got;
 
 	if (proc_spawn(&spec, &proc, err) < 0)
 		return NULL;
 	close(steal_fd(&child_out));
-	if (wait_answer(out, wait, err) >= 0)
+	got = wait_answer(out, wait, err);
+	if (got > 0)
 		answer = take_answer(out, notes, &proc, exit_code, err);
+	else if (got == 0)
+		error_set(err, ERR_UNAVAILABLE, "cancelled");
 	proc_end(&proc);
 	return answer;
 }

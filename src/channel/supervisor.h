@@ -20,7 +20,11 @@ char *supervisor_find(const char *backend, struct error *err);
 struct supervisor_wait {
 	void (*fn)(void *data); /* NULL: nothing */
 	void *data;
-	int cancel; /* finish: readable cuts the lifeline; -1: none */
+	/* Readable: a call is given up, its supervisor killed, ERR_UNAVAILABLE; finish: the lifeline is
+	 * cut. -1: none. */
+	int cancel;
+	bool apart; /* call: Ctrl-C on our terminal is for us alone, who then give the call up */
+	bool bound; /* call: the supervisor ends with the calling thread, however that comes about */
 };
 
 /* Runs it with the request (and an option; NULL: none) and waits for the answer. Returns the response document (also one with

@@ -35,6 +35,7 @@ struct cli {
 	const char *state_dir_option; /* --state-dir, NULL when not given */
 	char words[64];		      /* the command's own words: "kernel list" */
 	bool stdout_closed;	      /* there was none when we were started */
+	int stdout_errnum;	      /* why something was not written to it; 0: nothing told yet */
 	bool usage_error;	      /* the error at hand is the caller's: exit 2 */
 };
 

@@ -10,6 +10,7 @@
 #include "cli/exec.h"
 #include "cli/guest.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 #include "microagent_session.h"
 
 struct session_values {
@@ -37,8 +38,41 @@ static void warn_init(const struct cli *cli, struct microagent *agent, const cha
 		guest_warn_init(cli, kernel);
 }
 
+static int print_session(const struct cli *cli, const json_t *described, struct error *err)
+{
+	if (cli->json)
+		return cli_print_json(described, err);
+	return printf("%s\n", text_of(described, "name")) >= 0 && fflush(stdout) == 0
+		       ? 0
+		       : error_errno(err, errno, "cannot write to stdout");
+}
+
+/* A session whose name nobody has got is of use to nobody. Why it could not be written main tells. */
+static int hand_out(struct cli *cli, struct microagent *agent, struct microagent_session *session,
+		    struct signals *signals, struct error *err)
+{
+	json_auto_t *described = microagent_session_describe(session, err);
+	struct error why = {0};
+
+	if (!described)
+		return -1;
+	warn_init(cli, agent, text_of(described, "base"));
+	if (signals_next(signals) > 0)
+		return microagent_session_destroy(session, err) < 0
+			       ? -1
+			       : error_set(err, ERR_UNAVAILABLE, "cancelled");
+	if (print_session(cli, described, &why) == 0)
+		return CLI_EXIT_OK;
+	cli->stdout_errnum = why.errnum;
+	if (microagent_session_destroy(session, err) < 0)
+		return -1;
+	guest_warn(cli, "session %s was destroyed again: its name could not be told",
+		   text_of(described, "name"));
+	return CLI_EXIT_OK;
+}
+
 static int create_in(struct cli *cli, struct microagent *agent, const struct session_values *v,
-		     struct error *err)
+		     struct signals *signals, struct error *err)
 {
 	const struct microagent_session_spec spec = {
 		.base = v->base,
@@ -56,21 +90,27 @@ static int create_in(struct cli *cli, struct microagent *agent, const struct ses
 		.share_read_only = v->share_read_only,
 		.no_share = v->no_share,
 		.disk_quota_mib = v->disk_quota,
+		.cancel = signals->fd,
 	};
 	struct microagent_session *session = NULL;
-	json_auto_t *described = NULL;
+	int code;
 
 	if (microagent_session_create(agent, &spec, &session, err) < 0)
 		return -1;
-	described = microagent_session_describe(session, err);
+	code = hand_out(cli, agent, session, signals, err);
 	microagent_session_close(session);
-	if (!described)
-		return -1;
-	warn_init(cli, agent, text_of(described, "base"));
-	if (cli->json)
-		return cli_print_json(described, err);
-	printf("%s\n", text_of(described, "name"));
-	return CLI_EXIT_OK;
+	return code;
+}
+
+/* What ended the making, if it was a signal: then that is our end too. */
+static int end_by_signal(struct signals *signals, int code, const struct error *err)
+{
+	if (code < 0 && (signals->last || signals_next(signals) > 0)) {
+		cli_warn("no session was made: %s", err->msg);
+		code = 128 + signals_that_came(signals);
+	}
+	signals_close(signals);
+	return code;
 }
 
 static int run_create(struct cli *cli, const void *values, const struct cli_words *args,
@@ -78,6 +118,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct session_values *v = values;
+	struct signals signals = SIGNALS_NONE;
 	struct microagent *agent;
 	int code;
 
@@ -91,12 +132,16 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 				 v->share ? "--share and --no-share exclude each other"
 					  : "--share-at and --share-ro belong to --share DIR");
 	agent = guest_open(cli, &progress, err);
-	if (!agent)
+	/* A machine is to be ended, and its disk removed, before we are. */
+	if (!agent || signals_open_ending(&signals, err) < 0) {
+		microagent_close(agent);
 		return -1;
+	}
 	progress_start(&progress, "booting the session");
-	code = create_in(cli, agent, v, err);
+	code = create_in(cli, agent, v, &signals, err);
 	microagent_close(agent);
-	return code;
+	progress_end(&progress);
+	return end_by_signal(&signals, code, err);
 }
 
 /* --- list --------------------------------------------------------------------------------------- */

@@ -48,6 +48,8 @@ static int end_stdout(const struct cli *cli, int code)
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
+	if (cli->stdout_errnum) /* what failed earlier is not tried again */
+		errno = cli->stdout_errnum;
 	if (errno == EPIPE || code == OUT_CLOSED)
 		return code == CLI_EXIT_OK ? OUT_CLOSED : code;
 	error_errno(&err, errno ? errno : EIO, "cannot write to stdout");

@@ -47,16 +47,10 @@ int decode_required_paths(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "stateDir", state_dir, err);
 }
 
-/* most is what the host has; 0 where it has no say. The default is never beyond it: a host with one
- * CPU can run a guest whose config leaves the number open. */
-static int decode_size(struct config_decode *d, const char *key, const char *unit, int64_t fallback,
-		       int64_t least, int64_t most, struct error *err)
+/* most is what the host has; 0 where it has no say. */
+static int check_size(const char *key, const char *unit, int64_t value, int64_t least, int64_t most,
+		      struct error *err)
 {
-	int64_t value = most > 0 && most < fallback ? most : fallback;
-
-	if (json_get_int(d->in, "config", key, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &value, err) <
-	    0)
-		return -1;
 	if (value < least)
 		return error_set(err, ERR_INVALID,
 				 "config.%s must be at least %" PRId64 "%s, and is %" PRId64, key,
@@ -69,7 +63,33 @@ static int decode_size(struct config_decode *d, const char *key, const char *uni
 	if (value > INT32_MAX)
 		return error_set(err, ERR_INVALID, "config.%s is too large: %" PRId64 "%s", key,
 				 value, unit);
+	return 0;
+}
+
+/* The default is never beyond what the host has: a host with one CPU can run a guest whose config
+ * leaves the number open. */
+static int decode_size(struct config_decode *d, const char *key, const char *unit, int64_t fallback,
+		       int64_t least, int64_t most, struct error *err)
+{
+	int64_t value = most > 0 && most < fallback ? most : fallback;
+
+	if (json_get_int(d->in, "config", key, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &value, err) <
+		    0 ||
+	    check_size(key, unit, value, least, most, err) < 0)
+		return -1;
 	return put_int(d->out, key, value, err);
+}
+
+int config_check_memory(int64_t mib, const struct host_bounds *bounds, struct error *err)
+{
+	return check_size("memoryMiB", " MiB", mib,
+			  (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB),
+			  bounds ? bounds->memory_mib : 0, err);
+}
+
+int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct error *err)
+{
+	return check_size("cpuCount", "", cpus, 1, bounds ? bounds->cpus : 0, err);
 }
 
 int decode_sizes(struct config_decode *d, struct error *err)

@@ -74,6 +74,11 @@ struct host_bounds {
 	int64_t memory_mib; /* most a guest may have */
 	int64_t cpus;
 };
+/* Those of this host, as the system tells of it now. */
+struct host_bounds host_bounds(void);
+/* What decoding a config says of the two, for who has no config yet. bounds as there. */
+int config_check_memory(int64_t mib, const struct host_bounds *bounds, struct error *err);
+int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct error *err);
 
 /*
  * Decodes one request (len bytes). backend is the executable's own name: another identity.backend

@@ -15,6 +15,8 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "channel/hasher.h"
+#include "contract/request.h"
 #include "session/base_making.h"
 
 #define MAKING ".making-"
@@ -161,11 +163,34 @@ static int decide_size(const struct making *m, uint64_t image, uint64_t *size, s
 	return 0;
 }
 
-static int enlarge(const struct making *m, uint64_t size, struct error *err)
+/* No interface tells how large a file may be here; a file that is about to be removed can try. */
+static uint64_t largest_mib(int fd, uint64_t fits, uint64_t does_not)
+{
+	while (does_not - fits > 1) {
+		uint64_t middle = fits + (does_not - fits) / 2;
+
+		if (ftruncate(fd, (off_t)(middle << 20)) == 0)
+			fits = middle;
+		else
+			does_not = middle;
+	}
+	return fits;
+}
+
+static int enlarge(const struct making *m, uint64_t image, uint64_t size, struct error *err)
 {
 	autoclose int fd = openat(m->fd, BASE_DISK, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 
-	return fd >= 0 && ftruncate(fd, (off_t)size) == 0 ? 0 : error_errno(err, errno, BASE_DISK);
+	if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
+		return 0;
+	if (fd < 0 || errno != EFBIG)
+		return error_errno(err, errno, BASE_DISK);
+	return error_set(
+		err, ERR_INVALID,
+		"a disk of %llu MiB is too large: a file in %s has at most %llu MiB; choose a "
+		"smaller size",
+		(unsigned long long)size >> 20, m->dir.path,
+		(unsigned long long)largest_mib(fd, image >> 20, size >> 20));
 }
 
 static int copy_disk(const struct making *m, struct error *err)
@@ -181,7 +206,7 @@ static int copy_disk(const struct making *m, struct error *err)
 		return -1;
 	if (clone_with_digest(image, m->fd, BASE_DISK, err) < 0)
 		return error_prefix(err, "cannot copy image %s", m->image.path);
-	return size > (uint64_t)st.st_size ? enlarge(m, size, err) : 0;
+	return size > (uint64_t)st.st_size ? enlarge(m, (uint64_t)st.st_size, size, err) : 0;
 }
 
 static int make(struct making *m, json_t **base, struct error *err)
@@ -195,12 +220,22 @@ static int make(struct making *m, json_t **base, struct error *err)
 	return base_seal(m, base, err);
 }
 
+/* A base is sealed for good: what none of its sessions could have is refused before. */
+static int check_sizes(const struct microagent_base_spec *spec, struct error *err)
+{
+	const struct host_bounds bounds = host_bounds();
+
+	if (spec->memory_mib && config_check_memory(spec->memory_mib, &bounds, err) < 0)
+		return -1;
+	return spec->cpus ? config_check_cpus(spec->cpus, &bounds, err) : 0;
+}
+
 int microagent_base_create(struct microagent *agent, const char *word,
 			   const struct microagent_base_spec *spec, json_t **base,
 			   struct error *err)
 {
 	struct making m = MAKING_NONE;
-	int status;
+	int status, before;
 
 	if (base_name_parse(word, &m.base, err) < 0)
 		return -1;
@@ -208,9 +243,13 @@ int microagent_base_create(struct microagent *agent, const char *word,
 		return error_set(err, ERR_INVALID,
 				 "\"%s\": the version is given by microagent; name it %s", word,
 				 m.base.name);
+	if (check_sizes(spec, err) < 0)
+		return -1;
 	m.agent = agent;
 	m.spec = spec;
+	before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
 	status = make(&m, base, err);
+	digest_cancel_by(before);
 	making_end(&m);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "channel/hasher.h"
 #include "session/pool.h"
 #include "store/audit.h"
 
@@ -132,13 +133,23 @@ static int clone_and_prepare(struct microagent_session *session, const struct ba
 	return status;
 }
 
+/* The descriptor is the caller's, and lent for the making alone. */
+static void cancel_by(struct microagent_session *session, int fd)
+{
+	session->agent->cancel = fd > 0 ? fd : -1;
+	session->agent->apart = fd > 0;
+}
+
 int session_make(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const char *source,
 		 struct microagent_session **out, struct error *err)
 {
 	auto_session struct microagent_session *session = session_new(agent, err);
 
-	if (!session || clone_and_prepare(session, base, spec, source, err) < 0)
+	if (!session)
+		return -1;
+	cancel_by(session, spec->cancel);
+	if (clone_and_prepare(session, base, spec, source, err) < 0)
 		return -1;
 	*out = steal_ptr(&session);
 	return 0;
@@ -150,6 +161,7 @@ void session_made(struct microagent_session *session)
 
 	if (session->mark < 0 || !session->agent)
 		return;
+	cancel_by(session, -1);
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
 		struct workspace ws;
 
@@ -166,6 +178,7 @@ void session_made(struct microagent_session *session)
 
 void session_unmake(struct microagent_session *session)
 {
+	session->agent->cancel = -1;
 	if (microagent_session_destroy(session, NULL) < 0 && session->mark >= 0)
 		close(steal_fd(&session->mark));
 }
@@ -227,8 +240,8 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 	return status;
 }
 
-int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
-			      struct microagent_session **out, struct error *err)
+static int create(struct microagent *agent, const struct microagent_session_spec *spec,
+		  struct microagent_session **out, struct error *err)
 {
 	auto_base struct base base = BASE_NONE;
 	int claimed;
@@ -241,6 +254,16 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 		return -1;
 	session_made(*out);
 	return 0;
+}
+
+int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
+			      struct microagent_session **out, struct error *err)
+{
+	int before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
+	int status = create(agent, spec, out, err);
+
+	digest_cancel_by(before);
+	return status;
 }
 
 /* --- found --------------------------------------------------------------------------------------- */
@@ -277,6 +300,35 @@ int session_read_record(struct microagent_session *session, struct error *err)
 			 session->agent->state_path, session->id);
 }
 
+static enum making_state making_of_session(const struct microagent_session *session)
+{
+	enum making_state making = MAKING_NOT;
+	struct state_dir dir;
+
+	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
+		return MAKING_NOT;
+	making = making_of(&dir, session->id);
+	state_dir_close(&dir);
+	return making;
+}
+
+/* What the next sweep takes away is for nobody to work in. */
+static int refuse_unfinished(const struct microagent_session *session, struct error *err)
+{
+	switch (making_of_session(session)) {
+	case MAKING_NOW:
+		return error_set(err, ERR_CONFLICT,
+				 "session %s is being made by another command just now",
+				 session->name);
+	case MAKING_BROKE_OFF:
+		return error_set(err, ERR_CONFLICT, "session %s is " SESSION_UNFINISHED,
+				 session->name);
+	case MAKING_NOT:
+		break;
+	}
+	return 0;
+}
+
 int microagent_session_open(struct microagent *agent, const char *word,
 			    struct microagent_session **out, struct error *err)
 {
@@ -288,7 +340,7 @@ int microagent_session_open(struct microagent *agent, const char *word,
 	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
-	if (session_read_record(session, err) < 0)
+	if (session_read_record(session, err) < 0 || refuse_unfinished(session, err) < 0)
 		return -1;
 	*out = steal_ptr(&session);
 	return 0;

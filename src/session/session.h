@@ -59,6 +59,9 @@ void session_made(struct microagent_session *session);
 /* Destroys it instead. If that fails it stays marked, for the next sweep. */
 void session_unmake(struct microagent_session *session);
 
+/* What is said of one whose maker was killed. */
+#define SESSION_UNFINISHED "unfinished: its maker was killed; `microagent session gc` removes it"
+
 /* ---- destroy.c ------------------------------------------------------------------------------- */
 
 /* What destroying it does, for one that may have been recorded or not. Success where somebody else is at

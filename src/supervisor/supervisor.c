@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "channel/hasher.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/live.h"
 
@@ -34,23 +35,10 @@ static command_fn *const command_functions[COMMAND_COUNT] = {
 };
 static_assert(ARRAY_SIZE(command_functions) == COMMAND_COUNT, "a place for every command");
 
-static struct host_bounds bounds_of_host(void)
-{
-	const int64_t mib = INT64_C(1) << 20;
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct host_bounds bounds = {
-		.memory_mib = pages > 0 && page > 0 ? (int64_t)pages * page / mib : 1024,
-		.cpus = cpus > 0 ? cpus : 1,
-	};
-
-	return bounds;
-}
-
 /* A document above the limit is refused without being read to its end. */
 static int read_request(const struct backend *backend, struct request *out, struct error *err)
 {
-	const struct host_bounds bounds = bounds_of_host();
+	const struct host_bounds bounds = host_bounds();
 	autobuf struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES));
 
 	if (fd_read_to_end(STDIN_FILENO, &document, err) < 0)
@@ -136,6 +124,8 @@ static int serve_request(const struct backend *backend, const struct options *op
 	struct error err = {0};
 	int status, code;
 
+	/* Before there is a VM that the lifeline could end, it is the hashing that takes long. */
+	digest_cancel_by(options->lifeline_fd);
 	status = read_request(backend, &request, &err);
 	if (status == 0)
 		status = dispatch(&call, &response, &err);

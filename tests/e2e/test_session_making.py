@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""`session create` that is broken off: by a signal, by the end of who would have read its answer, and by kill -9."""
+
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conftest import make_host, wait_until
+from test_session_crash import STAGES, bundles, spin_until
+
+
+@pytest.fixture(scope="module")
+def place():
+    """A state directory with a base."""
+    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
+    it = make_host(base)
+    try:
+        it("base", "create", "web", check=0)
+        yield it
+        it("base", "delete", "web-v1", check=0)
+        it.assert_clean()
+    finally:
+        it.sweep()
+        shutil.rmtree(base, ignore_errors=True)
+
+
+CREATE = ("session", "create", "--base", "web", "--network", "isolated")
+
+
+def assert_nothing(host):
+    assert not bundles(host) and host.json("session", "list") == {"sessions": []}
+    assert not (host.state / "sessions" / ".locks" / ".making").exists()
+    wait_until(lambda: not host.processes(), "the end of all its processes", 20)
+
+
+@pytest.mark.parametrize("number, code", ((signal.SIGTERM, 143), (signal.SIGINT, 130)))
+@pytest.mark.parametrize("stage", ("record", "starting", "booting"))
+def test_a_signal_ends_what_was_being_made(place, stage, number, code):
+    child = place.popen(*CREATE)
+    spin_until(lambda: STAGES[stage](place), child)
+    child.send_signal(number)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (code, b"") and b"no session was made: cancelled" in err, err
+    assert_nothing(place)
+
+
+def test_ctrl_c_at_a_terminal(place):
+    """It comes to the whole group: what is at work for us goes on until we end it."""
+    child = place.popen(*CREATE, start_new_session=True)
+    spin_until(lambda: STAGES["booting"](place), child)
+    os.killpg(child.pid, signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (130, b"") and b"no session was made: cancelled" in err, err
+    assert_nothing(place)
+
+
+def test_an_answer_that_cannot_be_written(place):
+    """Nobody knows its name: it is not left running."""
+    for words in (CREATE, ("--json", *CREATE)):
+        with open("/dev/full", "wb") as full:
+            done = place.popen(*words, stdout=full)
+            err = done.communicate(timeout=120)[1].decode()
+        assert done.returncode == 1 and "cannot write to stdout: No space left on device" in err, err
+        assert err.count("cannot write") == 1 and "was destroyed again: its name could not be told" in err
+        assert_nothing(place)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = place.popen(*CREATE, stdout=writer)
+    os.close(writer)
+    err = done.communicate(timeout=120)[1].decode()
+    assert done.returncode == 128 + signal.SIGPIPE and "was destroyed again" in err, err
+    assert_nothing(place)
+
+
+def test_one_that_was_left_unfinished_says_so(place):
+    child = place.popen(*CREATE)
+    spin_until(lambda: STAGES["starting"](place), child)
+    child.send_signal(signal.SIGSTOP)
+    name = bundles(place)[0].name.removesuffix(".bundle")
+    listed, = place.json("session", "list")["sessions"]
+    assert (listed["name"], listed["detail"]) == (name, "in the making")
+    done = place("session", "exec", name, "--", "true")
+    assert done.returncode == 125 and f"session {name} is being made by another command just now" in done.stderr
+    child.kill()
+    child.communicate()
+    why = "unfinished: its maker was killed; `microagent session gc` removes it"
+    assert [s["detail"] for s in place.json("session", "list")["sessions"]] == [why]
+    assert why in place("session", "list", check=0).stdout
+    for words in (("exec", name, "--", "true"), ("stream", name, "--", "true"), ("shell", name)):
+        done = place("session", *words)
+        assert done.returncode == 125 and f"session {name} is {why}" in done.stderr, words
+    assert [r["name"] for r in place.json("session", "gc")["removed"]] == [name]
+    assert_nothing(place)
+
+
+# --- bases ---------------------------------------------------------------------------------------------
+
+
+def hasher_of(host):
+    """The pid of a process that hashes a disk of this host's, or None."""
+    for entry in Path("/proc").iterdir():
+        try:
+            if (b"microagent-artifact\0sha256" in (entry / "cmdline").read_bytes()
+                    and str(host.base) in os.readlink(entry / "fd" / "3")):
+                return int(entry.name)
+        except OSError:
+            continue
+    return None
+
+
+@pytest.mark.parametrize("number, code", ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)))
+def test_a_disk_that_takes_minutes_to_hash(host, number, code):
+    """What hashes it ends with who waits for it, however that one ends."""
+    child = host.popen("base", "create", "z", "--size", 300000, "--network", "isolated")
+    wait_until(lambda: hasher_of(host) or child.poll() is not None, "the hashing of the disk")
+    child.send_signal(number)
+    err = child.communicate(timeout=60)[1]
+    assert child.returncode == code and (code < 0 or b"cancelled" in err), err
+    wait_until(lambda: not hasher_of(host) and not host.processes(), "the end of what hashes")
+    assert host.json("base", "list") == {"bases": []}
+    host("session", "gc", check=0)
+    assert not list((host.state / "bases").iterdir())
+
+
+def test_bases_that_no_session_could_be_made_of(host):
+    for words, text, code in (
+            (("--memory", 1), "--memory must be at least 64 MiB, and is 1", 2),
+            (("--memory", 2000000000), "--memory is 2000000000 MiB, and this host has room for", 2),
+            (("--cpus", 1000), "--cpus is 1000, and this host has room for", 2),
+            (("--size", 999999999), "a disk of 999999999 MiB is too large: a file in ", 1)):
+        done = host("base", "create", "web", *words)
+        assert done.returncode == code and text in done.stderr, done.stderr
+    assert host.json("base", "list") == {"bases": []}
