@@ -135,7 +135,7 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 
 	if (!data)
 		return error_errno(err, ENOMEM, "session");
-	/* On the disk with the line that says that it booted: before that there is nothing to prove. */
+	/* On the disk with the lines of its boot: before that there is nothing to prove. */
 	return audit_open(ws, &audit, err) < 0 ? -1
 					       : audit_append(&audit, &event, STORE_NO_SYNC, err);
 }
