@@ -3,6 +3,7 @@
 file systems mounted from a file and runc."""
 
 import contextlib
+import functools
 import json
 import os
 import random
@@ -75,10 +76,14 @@ def compiled(name, *words):
     return OUT / name
 
 
+@functools.cache
 def session_program():
-    if not (OUT / "session_bench").exists():
-        compiled("session_bench", f"-I{ROOT}/include", BUILD / "lib/libmicroagent.a", "-ljansson", "-lmd", "-lxxhash")
-    return OUT / "session_bench"
+    return compiled("session_bench", f"-I{ROOT}/include", BUILD / "lib/libmicroagent.a", "-ljansson", "-lmd", "-lxxhash")
+
+
+def own_file_system():
+    """Of build/."""
+    return subprocess.run(["findmnt", "-no", "FSTYPE", "-T", OUT], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def column(lines, number):
@@ -159,13 +164,12 @@ def bench_clone():
     """What a caller of microagent_session_clone_base() waits for: name, directory, disk, records, audit log."""
     if not is_root("clone"):
         return
-    own = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", OUT], capture_output=True, text=True, check=True).stdout.strip()
     with xfs() as mounted, Place(OUT) as here, Place(mounted) as there:
         image = large_image(here)
         try:
             with ThreadPoolExecutor(2) as threads:  # most of it is SHA-256 of the whole disk
                 list(threads.map(lambda cli: large_base(cli, image), (here, there)))
-            measure_clone(here, own)
+            measure_clone(here, own_file_system())
             measure_clone(there, "XFS")
         finally:
             image.unlink()
@@ -389,6 +393,6 @@ def bench_density():
     with xfs() as mounted, Place(OUT) as here, Place(mounted) as there:
         for cli in (here, there):
             cli("base", "create", "web")
-        measure_unique(here, "the host's own")
+        measure_unique(here, own_file_system())
         measure_unique(there, "XFS")
         measure_memory(here)
