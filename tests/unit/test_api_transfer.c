@@ -68,7 +68,8 @@ static void end_guest(const struct guest *g)
 static int list(const struct scratch *s, const char *answer, size_t len, size_t *count,
 		struct error *err)
 {
-	const struct workspace ws = {.fd = s->fd};
+	const struct state_dir dir = {.fd = -1, .path = (char *)(uintptr_t)s->path};
+	const struct workspace ws = {.dir = &dir, .id = (char *)(uintptr_t) "w", .fd = s->fd};
 	const struct transfer transfer = {.ws = &ws, .root = "/"};
 	json_auto_t *entries = json_array();
 	struct guest guest;
