@@ -188,11 +188,15 @@ def boot_without_room(host, name):
     sessions = make_view(host)
     host("--state-dir", sessions.state, "kill", f"{name}.bundle", check=0)
     wait_until(lambda: not held(sessions, f"{name}.bundle"), "the end")
+    whole = record(host, name)
+    (directory(host, name) / "session.json").write_text(json.dumps({**whole, "quotaBytes": "64"}))
+    done = host("--state-dir", sessions.state, "start", f"{name}.bundle")
+    assert done.returncode == 1 and "session.json: quotaBytes must be" in done.stderr, done.stderr
     shutil.copyfile(bundle(host) / "overlay.qcow2", directory(host, name) / "rootfs.qcow2")
-    (directory(host, name) / "session.json").write_text(json.dumps({**record(host, name), "quotaBytes": 1}))
+    (directory(host, name) / "session.json").write_text(json.dumps({**whole, "quotaBytes": 1}))
     done = host("--state-dir", sessions.state, "start", f"{name}.bundle")
     assert done.returncode == 75 and "at its quota of 1 bytes, and it cannot boot: `microagent session quota`" in done.stderr
-    (directory(host, name) / "session.json").write_text(json.dumps({**record(host, name), "quotaBytes": 64 * MIB}))
+    (directory(host, name) / "session.json").write_text(json.dumps({**whole, "quotaBytes": 64 * MIB}))
     host("--state-dir", sessions.state, "start", f"{name}.bundle", check=0)
     writer = host.popen("session", "exec", "--user", "root", name, "--", "sh", "-c", "dd if=/dev/zero of=/root/i bs=1M")
     before = len(paused(host, name))
