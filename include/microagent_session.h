@@ -175,7 +175,8 @@ struct microagent_guest *microagent_session_guest(struct microagent_session *ses
  * Gives a running session a directory of this host, mounted on the path at (NULL: /workspace) with
  * nosuid and nodev. There is one for each session, and none without a spare port (no_share). In it the
  * session's uid and gid 1000 are yours, so what its agent writes is yours; nobody else of the host is
- * anybody there. Which directories are refused microagent-request(5) tells. *share (may be NULL) is
+ * anybody there. A base with a "user" of its own (microagent_base_show()) runs commands as that one by
+ * default, who cannot write there unless he is uid 1000: microagent_exec.user "1000" can. Which directories are refused microagent-request(5) tells. *share (may be NULL) is
  * {"path","mountpoint","mode"}, a new reference. ERR_CONFLICT: not running, quarantined, or has one;
  * ERR_UNAVAILABLE names the package that is missing. After an error the session goes on without it.
  */

@@ -28,14 +28,16 @@ static const char *text_of(const json_t *object, const char *key)
 
 /* --- create ------------------------------------------------------------------------------------- */
 
-/* A session boots with the kernel, and so the agent, that its base names. */
-static void warn_init(const struct cli *cli, struct microagent *agent, const char *base)
+/* A session boots with the kernel, and so the agent, that its base names; and has its base's user. */
+static void warn(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
-	json_auto_t *shown = microagent_base_show(agent, base, NULL);
-	const char *kernel = text_of(json_object_get(shown, "kernel"), "path");
+	json_auto_t *base = microagent_base_show(agent, text_of(session, "base"), NULL);
+	const char *kernel = text_of(json_object_get(base, "kernel"), "path");
 
 	if (kernel)
 		guest_warn_init(cli, kernel);
+	if (json_object_get(session, "share"))
+		session_warn_user(cli, base);
 }
 
 static int print_session(const struct cli *cli, const json_t *described, struct error *err)
@@ -56,7 +58,7 @@ static int hand_out(struct cli *cli, struct microagent *agent, struct microagent
 
 	if (!described)
 		return -1;
-	warn_init(cli, agent, text_of(described, "base"));
+	warn(cli, agent, described);
 	if (signals_next(signals) > 0)
 		return microagent_session_destroy(session, err) < 0
 			       ? -1

@@ -7,4 +7,8 @@
 
 extern const struct cli_command session_stream, session_share, session_quota, session_gc;
 
+/* A session of base has a shared directory: says who its programs are there, when they are not the
+ * owner by default. base: its recorded metadata, or NULL. */
+void session_warn_user(const struct cli *cli, const json_t *base);
+
 #endif

@@ -31,6 +31,38 @@ static int print_share(struct cli *cli, const char *name, json_t *share, struct 
 	return cli_print_json(answer, err);
 }
 
+/* "bob", "1000:1000"; the guest's uid 1000 may have other names there, of which the host knows nothing. */
+static bool is_agent(const char *user)
+{
+	size_t len = strcspn(user, ":");
+
+	return (len == 4 && strncmp(user, "1000", len) == 0) ||
+	       (len == 5 && strncmp(user, "agent", len) == 0);
+}
+
+void session_warn_user(const struct cli *cli, const json_t *base)
+{
+	const char *user = text_of(base, "user");
+
+	if (user && !is_agent(user))
+		guest_warn(
+			cli,
+			"commands of base %.100s run as its user \"%.100s\", and in the shared "
+			"directory you are uid 1000 alone: `microagent session exec --user 1000` "
+			"runs those that work there",
+			text_of(base, "name"), user);
+}
+
+static void warn_user_of(const struct cli *cli, struct microagent *agent,
+			 const struct microagent_session *session)
+{
+	json_auto_t *described = microagent_session_describe(session, NULL);
+	json_auto_t *base =
+		described ? microagent_base_show(agent, text_of(described, "base"), NULL) : NULL;
+
+	session_warn_user(cli, base);
+}
+
 static int share_with(struct cli *cli, struct microagent *agent, const struct share_values *v,
 		      const struct cli_words *args, struct error *err)
 {
@@ -41,8 +73,10 @@ static int share_with(struct cli *cli, struct microagent *agent, const struct sh
 	if (microagent_session_open(agent, args->items[0], &session, err) < 0)
 		return -1;
 	if (microagent_session_share_workspace(session, args->items[1], v->at, v->read_only, &share,
-					       err) == 0)
+					       err) == 0) {
+		warn_user_of(cli, agent, session);
 		code = print_share(cli, microagent_session_name(session), share, err);
+	}
 	microagent_session_close(session);
 	return code;
 }
