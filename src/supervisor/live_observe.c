@@ -20,8 +20,9 @@
 #include "supervisor/watch_pressure.h"
 #include "supervisor/watch_vmm.h"
 
-/* What QEMU has of a virtio-fs device: the connection to its virtiofsd, and the way back. */
-#define PLUG_SOCKETS 2
+/* What QEMU has of a virtio-fs device: the connection to its virtiofsd, and the way back, of which it has
+ * both ends until the virtiofsd has one. */
+#define PLUG_SOCKETS 3
 
 struct live_observe {
 	struct watch_opens *opens;

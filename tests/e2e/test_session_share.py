@@ -246,7 +246,7 @@ def check_no_alarm(host, name, given):
 
 
 def check_given(host):
-    name = create(host, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "20"})
+    name = create(host, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "5"})
     assert record(host, name, "session").get("share") is None
     check_refusals(host, name)
     work = directory(host, "work")
