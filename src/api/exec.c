@@ -5,6 +5,44 @@
 #include "api/api.h"
 #include "base/cleanup.h"
 
+/* Of a session, which commands take without what its directory has behind it. */
+static int name_length(const struct workspace *ws)
+{
+	return (int)strcspn(ws->id, ".");
+}
+
+/* What people call it: sessions have commands of their own, which those of workspaces do not replace. */
+static bool is_session(const struct workspace *ws)
+{
+	size_t len = strlen(ws->id), suffix = strlen(".bundle");
+
+	return strncmp(ws->id, "session-", 8) == 0 && len > suffix &&
+	       strcmp(ws->id + len - suffix, ".bundle") == 0;
+}
+
+static int session_must_run(const struct workspace *ws, const char *is, struct error *err)
+{
+	return error_set(err, ERR_CONFLICT,
+			 "session %.*s is %s: `microagent session destroy %.*s` removes it, and "
+			 "`session create` makes another; `microagent --state-dir %s start %s` "
+			 "boots this one again",
+			 name_length(ws), ws->id, is, name_length(ws), ws->id, ws->dir->path,
+			 ws->id);
+}
+
+static int refuse_quarantined(const struct workspace *ws, struct error *err)
+{
+	if (is_session(ws))
+		return error_set(err, ERR_CONFLICT,
+				 "session %.*s is quarantined and nothing reaches it: `microagent "
+				 "session destroy %.*s` ends it",
+				 name_length(ws), ws->id, name_length(ws), ws->id);
+	return error_set(err, ERR_CONFLICT,
+			 "workspace \"%s\" is quarantined and nothing reaches it: `microagent "
+			 "halt %s` (or stop, or kill) ends that",
+			 ws->id, ws->id);
+}
+
 int exec_must_run(const struct workspace *ws, struct error *err)
 {
 	enum state state;
@@ -13,22 +51,22 @@ int exec_must_run(const struct workspace *ws, struct error *err)
 	if (workspace_state(ws, &state, &event, err) < 0)
 		return -1;
 	if (state == STATE_QUARANTINED)
-		return error_set(
-			err, ERR_CONFLICT,
-			"workspace \"%s\" is quarantined and nothing reaches it: `microagent "
-			"halt %s` (or stop, or kill) ends that",
-			ws->id, ws->id);
+		return refuse_quarantined(ws, err);
+	if (state == STATE_RUNNING && lease_is_held(ws))
+		return 0;
+	if (is_session(ws))
+		return session_must_run(ws,
+					state == STATE_RUNNING ? "failed, its machine has ended"
+							       : state_names[state],
+					err);
 	if (state != STATE_RUNNING)
 		return error_set(err, ERR_CONFLICT,
 				 "workspace \"%s\" is %s, not running: `microagent start %s` first",
 				 ws->id, state_names[state], ws->id);
-	if (!lease_is_held(ws))
-		return error_set(
-			err, ERR_CONFLICT,
-			"the machine of workspace \"%s\" has ended: `microagent status %s` "
-			"says how, `microagent start %s` boots it again",
-			ws->id, ws->id, ws->id);
-	return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "the machine of workspace \"%s\" has ended: `microagent status %s` "
+			 "says how, `microagent start %s` boots it again",
+			 ws->id, ws->id, ws->id);
 }
 
 /* Why the machine does not run on although it is up, which its event says; "" when it does. */
@@ -44,12 +82,6 @@ static void why_paused(const struct workspace *ws, char *out, size_t size)
 	detail = json_string_value(json_object_get(event, "detail"));
 	if (detail && strncmp(detail, PAUSED, strlen(PAUSED)) == 0)
 		snprintf(out, size, "%s", detail);
-}
-
-/* Of a session, which commands take without what its directory has behind it. */
-static int name_length(const struct workspace *ws)
-{
-	return (int)strcspn(ws->id, ".");
 }
 
 static bool is_silence(const struct error *why)
@@ -70,6 +102,10 @@ int exec_explain_paused(const struct workspace *ws, struct error *err)
 				 "session %.*s is %s: `microagent session quota %.*s MIB` raises "
 				 "it, and the session goes on",
 				 name_length(ws), ws->id, paused, name_length(ws), ws->id);
+	if (*paused && is_session(ws))
+		return error_set(err, ERR_UNAVAILABLE,
+				 "session %.*s is %s; it goes on when there is room again",
+				 name_length(ws), ws->id, paused);
 	if (*paused)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "workspace \"%s\" is %s; it goes on when there is room again",
@@ -85,6 +121,11 @@ int exec_explain_lost(const struct workspace *ws, struct error *err)
 		return -1;
 	if (why.code == ERR_TIMEOUT)
 		return error_prefix(err, "workspace \"%s\"", ws->id);
+	if (is_session(ws))
+		return error_set(
+			err, why.code,
+			"session %.*s: %s: `microagent session list` says what became of it",
+			name_length(ws), ws->id, why.msg);
 	return error_set(err, why.code,
 			 "workspace \"%s\": %s: `microagent status %s` says what became of it",
 			 ws->id, why.msg, ws->id);

@@ -25,6 +25,7 @@
 	X(AUDIT_WAITING, 256, "events", "that wait for room for the audit log")                    \
 	X(AUDIT_LOOK_MS, 5000, "ms", "between two looks at what a VMM has and started")            \
 	X(AUDIT_EXECS, 64, "execs/s", "of a guest that are reported one by one")                   \
+	X(DIRECTORY_LOOK_MS, 5000, "ms", "between two looks at whether a VM's directory is there") \
 	X(TELEMETRY_BYTES, 16777216, "bytes", "telemetry.jsonl; what comes above it is counted")   \
 	X(TELEMETRY_DIGEST_MS, 60000, "ms", "between two digests of telemetry.jsonl")              \
 	X(PRESSURE_US, 500000, "us", "stalled for memory in two seconds: the host's pressure")     \

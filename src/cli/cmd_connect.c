@@ -175,9 +175,12 @@ static int connect_in(struct connect *connect, struct error *err)
 	return code;
 }
 
+/* called: what the caller named it by. */
 static int check_words(struct cli *cli, const struct connect_values *v, const char *name,
-		       struct error *err)
+		       const char *called, struct error *err)
 {
+	bool is_session = called != name;
+
 	if (v->serial && (v->send || v->user))
 		return cli_usage(cli, err, "--serial is nobody's shell: no --send and no --user");
 	if (v->timeout && !v->send)
@@ -187,22 +190,21 @@ static int check_words(struct cli *cli, const struct connect_values *v, const ch
 	if (guest_check_name(cli, name, err) < 0)
 		return -1;
 	if (!v->serial && !v->send && isatty(STDIN_FILENO) != 1)
-		return cli_usage(
-			cli, err,
-			"stdin is no terminal: `microagent connect %s --send LINE` runs one "
-			"line, `microagent exec %s` a command",
-			name, name);
+		return cli_usage(cli, err,
+				 "stdin is no terminal: `microagent %s %s --send LINE` runs one "
+				 "line, `microagent %s %s` a command",
+				 cli->words, called, is_session ? "session exec" : "exec", called);
 	return 0;
 }
 
 int connect_run(struct cli *cli, const struct connect_values *values, const char *name,
-		struct error *err)
+		const char *called, struct error *err)
 {
 	struct connect connect = {
 		.cli = cli, .values = values, .name = name, .signals = SIGNALS_NONE};
 	int code;
 
-	if (check_words(cli, values, connect.name, err) < 0)
+	if (check_words(cli, values, connect.name, called, err) < 0)
 		return -1;
 	connect.agent = guest_open(cli, NULL, err);
 	if (!connect.agent)
@@ -215,7 +217,7 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 static int run_connect(struct cli *cli, const void *values, const struct cli_words *args,
 		       struct error *err)
 {
-	return connect_run(cli, values, args->items[0], err);
+	return connect_run(cli, values, args->items[0], args->items[0], err);
 }
 
 const struct cli_command cli_connect = {

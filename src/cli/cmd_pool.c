@@ -58,7 +58,10 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 	if (require_base(cli, v, err) < 0)
 		return -1;
 	if (!v->size)
-		return cli_usage(cli, err, "--size N says how many are kept ready");
+		return cli_usage(
+			cli, err,
+			"--size N says how many are kept ready, at least 1; `microagent pool "
+			"drain` keeps none");
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
@@ -178,7 +181,7 @@ static int run_fill(struct cli *cli, const void *values, const struct cli_words 
 
 static const struct cli_option set_options[] = {
 	BASE_OPTION("whose sessions: NAME is the newest version, NAME-vN that one"),
-	{"size", 0, CLI_OPTION_INT, OPTION(size), "N", "how many are kept ready", 1, INT32_MAX},
+	{"size", 0, CLI_OPTION_INT, OPTION(size), "N", "how many are kept ready", 0, INT32_MAX},
 	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB",
 	 "memory of each in MiB (default: the base's)", 1, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N", "processors of each (default: the base's)",

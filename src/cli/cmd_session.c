@@ -262,7 +262,7 @@ static int run_shell(struct cli *cli, const void *values, const struct cli_words
 	if (find_place(cli, args->items[0], &place, err) < 0)
 		return -1;
 	cli->state_dir_option = place.state_dir;
-	code = connect_run(cli, values, place.id, err);
+	code = connect_run(cli, values, place.id, args->items[0], err);
 	cli->state_dir_option = before;
 	return code;
 }

@@ -12,7 +12,8 @@ struct connect_values {
 };
 extern const struct cli_option connect_options[];
 
+/* called: what a session is called by its commands; of a workspace it is name itself. */
 int connect_run(struct cli *cli, const struct connect_values *values, const char *name,
-		struct error *err);
+		const char *called, struct error *err);
 
 #endif

@@ -108,8 +108,18 @@ unsigned base_newest(const struct state_dir *dir, const char *name)
 	return newest;
 }
 
+/* A version is made by its number's turn, and not by name. */
 static int not_found(const char *word, const char *dir, struct error *err)
 {
+	struct base_name name = {0};
+
+	if (base_name_parse(word, &name, NULL) == 0 && name.version)
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"there is no base \"%s\" in %s: `microagent base list` shows those "
+			"that are there, `microagent base create %s` makes the next version "
+			"of %s",
+			word, dir, name.name, name.name);
 	return error_set(err, ERR_NOT_FOUND,
 			 "there is no base \"%s\" in %s: `microagent base list` shows those that "
 			 "are there, `microagent base create %s` makes one",

@@ -207,7 +207,7 @@ static int begin(struct live *live, struct error *err)
 	manifest_free(&manifest);
 	if (status < 0)
 		return -1;
-	return live_time_begin(live, err);
+	return live_directory_begin(live, err) < 0 ? -1 : live_time_begin(live, err);
 }
 
 /* Without the loop: the failure is recorded like any end. */

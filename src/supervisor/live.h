@@ -17,6 +17,7 @@
  *   live_channels.c  published ports, mediation, listeners; readiness
  *   live_audit.c, live_observe.c   the audit log of a session, and what goes into it
  *   live_cgroup.c  the cgroup of its own
+ *   live_directory.c  the end of a machine whose directory is gone
  *   live_end.c     how it is ended, and what the end meant
  */
 #ifndef SUPERVISOR_LIVE_H
@@ -103,7 +104,7 @@ struct live {
 	int time_fd;	    /* says that the wall clock was set or the host slept */
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
-	struct loop_watch *time_timer, *time_watch;
+	struct loop_watch *time_timer, *time_watch, *directory_timer;
 	struct loop_watch *lifelines[2];
 };
 
@@ -158,6 +159,9 @@ void live_quota_end(struct live *live);
 /* {"command":"disk-quota","bytes":N} */
 int live_quota(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
+
+/* live_directory.c */
+int live_directory_begin(struct live *live, struct error *err);
 
 /* live_share.c: {"command":"share-attach","share":{...}} */
 int live_share(struct live *live, const json_t *request, struct control_client *client,

@@ -4,6 +4,7 @@
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -135,3 +136,30 @@ def test_bases_that_no_session_could_be_made_of(host):
         done = host("base", "create", "web", *words)
         assert done.returncode == code and text in done.stderr, done.stderr
     assert host.json("base", "list") == {"bases": []}
+
+
+def test_a_directory_that_is_removed_while_its_machine_runs(host):
+    """No command finds the machine any more: it ends with its directory, and makes none anew."""
+    host("base", "create", "web", check=0)
+    host.json(*CREATE, env={"MICROAGENT_TEST_LIMIT_DIRECTORY_LOOK_MS": "50"})
+    assert host.processes()
+    subprocess.run(["chattr", "-R", "-i", host.state / "bases"], check=False, stderr=subprocess.DEVNULL)
+    shutil.rmtree(host.state)
+    wait_until(lambda: not host.processes(), "the machine's end")
+    assert not host.state.exists()
+
+
+def test_the_next_steps_that_messages_name_are_those_of_sessions(place):
+    name = place.json(*CREATE)["name"]
+    done = place("session", "shell", name)
+    assert f"`microagent session shell {name} --send LINE` runs one line, `microagent session exec {name}` a command" in done.stderr
+    place("--state-dir", place.state / "sessions", "kill", f"{name}.bundle", check=0)
+    for words in (("exec", name, "--", "true"), ("stream", name, "--", "true"), ("shell", name, "--send", "true")):
+        said = place("session", *words, check=125).stderr
+        assert f"session {name} is stopped: `microagent session destroy {name}` removes it" in said, said
+        assert f"`microagent --state-dir {place.state}/sessions start {name}.bundle` boots this one again" in said
+    place("session", "destroy", name, check=0)
+    for words in (("base", "show", "web-v99"), ("base", "delete", "web-v99"), ("base", "verify", "web-v99"),
+                  ("session", "create", "--base", "web-v99")):
+        assert "`microagent base create web` makes the next version of web" in place(*words, check=1).stderr, words
+    assert "`microagent pool drain` keeps none" in place("pool", "set", "--base", "web", "--size", 0, check=2).stderr
