@@ -108,6 +108,7 @@ def kill_the_filler_at_work(host):
         {"name": "web-v1", "why": "a pool without a filler"}]}
     wait_until(lambda: any((host.state / "sessions" / id / "lease").exists() for id in marks(host)), "a member in the making")
     half_made = marks(host)[0]
+    wait_until(lambda: pid_lines(half_made), "a process that has its name")  # it has the lease first
     if os.geteuid() == 0:  # it can be raised again once it is ready: check_members
         policies = {pid: os.sched_getscheduler(pid) for pid in pid_lines(half_made)}
         assert policies and set(policies.values()) == {os.SCHED_IDLE}, policies
