@@ -76,8 +76,7 @@ static int run(struct cli *cli, const void *values, const struct cli_words *args
 const struct cli_command session_quota = {
 	.name = "quota",
 	.args = "NAME MIB",
-	.summary = "let a session's disk grow to so much of this host's; it goes on if it waits "
-		   "for that",
+	.summary = "let a session's disk grow to so much; it goes on if it waits",
 	.min_args = 2,
 	.max_args = 2,
 	.run = run,
