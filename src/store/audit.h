@@ -54,6 +54,7 @@ struct audit {
 	bool destroyed;	 /* a line says so: all that may follow is the closing one */
 	int security_fd; /* of the day that security_day names; -1: none yet */
 	char security_day[11];
+	bool unsynced;	     /* lines were written that may not be on the disk yet */
 	uint64_t heads_lost; /* of lines of this log, that the security log had no room for */
 };
 #define AUDIT_NONE                          \

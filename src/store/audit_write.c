@@ -131,6 +131,7 @@ static int put(struct audit *audit, const char *text, size_t len, const struct a
 		return error_errno(err, errno, AUDIT_LOG);
 	if (security_log_write(audit, event, audit->lines, sync, &ignored) < 0)
 		audit->heads_lost++;
+	audit->unsynced = sync != STORE_SYNC;
 	return 0;
 }
 
@@ -273,10 +274,13 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 
 int audit_sync(struct audit *audit, struct error *err)
 {
+	if (!audit->unsynced)
+		return 0;
 	if (audit->fd >= 0 && fdatasync(audit->fd) < 0)
 		return error_errno(err, errno, AUDIT_LOG);
 	if (audit->security_fd >= 0 && fdatasync(audit->security_fd) < 0)
 		return error_errno(err, errno, "security log");
+	audit->unsynced = false;
 	return 0;
 }
 
