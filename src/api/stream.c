@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "api/api.h"
+#include "api/pause.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -52,6 +52,8 @@ int stream_run_on(const struct workspace *ws, int agent, struct agent_stream *st
 	const struct pump_sink their_sink =
 		sink ? (struct pump_sink){sink->take, sink->data} : (struct pump_sink){0};
 	const struct pump_redial again = {redial, (void *)(uintptr_t)ws};
+	struct pause pause;
+	struct pump_pause still = {-1, pause_look, &pause};
 	const struct pump_fds fds = {
 		.in = streams->in,
 		.out = streams->out,
@@ -61,12 +63,18 @@ int stream_run_on(const struct workspace *ws, int agent, struct agent_stream *st
 		.signals = signals ? &their_signals : NULL,
 		.sink = sink ? &their_sink : NULL,
 		.redial = &again,
+		.pause = &still,
 	};
 	struct agent_exit exit = {0};
 	enum pump_end end;
+	int result;
 
-	if (pump_run(agent, stream, &fds, whole_guest ? PUMP_CANCEL_RETURN : PUMP_CANCEL_KILL, &end,
-		     &exit, err) < 0)
+	pause_begin(&pause, ws, streams);
+	still.fd = pause.fd;
+	result = pump_run(agent, stream, &fds, whole_guest ? PUMP_CANCEL_RETURN : PUMP_CANCEL_KILL,
+			  &end, &exit, err);
+	pause_end(&pause);
+	if (result < 0)
 		return -1;
 	*outcome = (struct microagent_outcome){
 		.end = ends[end],

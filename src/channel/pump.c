@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,7 +25,16 @@
 
 #define CHUNK 65536
 
-enum slot { SLOT_AGENT, SLOT_IN, SLOT_OUTPUT, SLOT_CANCEL, SLOT_SIGNALS, SLOT_RESIZED, SLOT_COUNT };
+enum slot {
+	SLOT_AGENT,
+	SLOT_IN,
+	SLOT_OUTPUT,
+	SLOT_CANCEL,
+	SLOT_SIGNALS,
+	SLOT_RESIZED,
+	SLOT_PAUSE,
+	SLOT_COUNT
+};
 
 struct pump {
 	int agent;
@@ -69,6 +79,11 @@ static ssize_t write_some(int fd, const void *bytes, size_t len)
 	return write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
+static bool is_paused(const struct pump *p)
+{
+	return p->fds->pause && p->fds->pause->look(p->fds->pause->data);
+}
+
 /* Ends the command early: at once, or by asking the agent and waiting for the exit. */
 static int stop(struct pump *p, enum pump_end why, struct error *err)
 {
@@ -76,7 +91,7 @@ static int stop(struct pump *p, enum pump_end why, struct error *err)
 		return 0;
 	p->end = why;
 	p->cancelled = true;
-	if (p->on_cancel == PUMP_CANCEL_RETURN) {
+	if (p->on_cancel == PUMP_CANCEL_RETURN || is_paused(p)) {
 		p->done = true;
 		return 0;
 	}
@@ -85,11 +100,16 @@ static int stop(struct pump *p, enum pump_end why, struct error *err)
 	return agent_stream_cancel(p->stream, err);
 }
 
+static bool asks_to_end(int signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+}
+
 static int pass_signal(struct pump *p, struct error *err)
 {
 	int signal = p->fds->signals->next(p->fds->signals->data);
 
-	if (signal == PUMP_SIGNAL_CANCEL)
+	if (signal == PUMP_SIGNAL_CANCEL || (asks_to_end(signal) && is_paused(p)))
 		return stop(p, PUMP_CANCELLED, err);
 	return signal > 0 ? agent_stream_signal(p->stream, signal, err) : 0;
 }
@@ -290,6 +310,8 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 	slots[SLOT_RESIZED] = (struct pollfd){
 		.fd = p->fds->terminal && p->stream->started ? p->fds->terminal->resized : -1,
 		.events = POLLIN};
+	slots[SLOT_PAUSE] =
+		(struct pollfd){.fd = p->fds->pause ? p->fds->pause->fd : -1, .events = POLLIN};
 }
 
 /* A guest that was asked and says nothing is not waited for, but one whose words wait for our own
@@ -363,6 +385,8 @@ static int round_once(struct pump *p, struct error *err)
 	if (wait_slots(p, slots, err) < 0)
 		return -1;
 	agent = slots[SLOT_AGENT].revents;
+	if (slots[SLOT_PAUSE].revents)
+		(void)is_paused(p);
 	if (slots[SLOT_CANCEL].revents && stop(p, PUMP_CANCELLED, err) < 0)
 		return -1;
 	if (slots[SLOT_SIGNALS].revents && pass_signal(p, err) < 0)

@@ -40,6 +40,13 @@ struct pump_redial {
 	void *data;
 };
 
+/* Whether the guest stands still, so that nobody in it answers. */
+struct pump_pause {
+	int fd;			  /* readable: it may be otherwise now; -1: that is not told */
+	bool (*look)(void *data); /* takes what is readable there */
+	void *data;
+};
+
 /*
  * The caller's descriptors may be of any kind: terminals, pipes, files, sockets. Their flags are
  * left alone, since they may be shared with other programs. SIGPIPE must be ignored.
@@ -53,6 +60,7 @@ struct pump_fds {
 	const struct pump_signals *signals;   /* NULL: none */
 	const struct pump_sink *sink;	      /* instead of out and err; NULL: none */
 	const struct pump_redial *redial;     /* NULL: a broken connection is the end */
+	const struct pump_pause *pause;	      /* NULL: it never does */
 };
 
 enum pump_end {
@@ -65,7 +73,9 @@ enum pump_end {
 /* What is to happen when the caller stops first. */
 enum pump_cancel {
 	PUMP_CANCEL_RETURN, /* return at once: the caller ends the whole guest */
-	PUMP_CANCEL_KILL    /* have the agent kill the command and wait for that, LIMIT_CANCEL_MS */
+	/* Have the agent kill the command and wait for that, LIMIT_CANCEL_MS; not where it is paused: the
+	 * end of the connection ends the command too, as soon as it goes on. */
+	PUMP_CANCEL_KILL
 };
 
 /*

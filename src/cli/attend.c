@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "cli/capture.h"
+#include "cli/guest.h"
 #include "cli/terminal.h"
 
 /* As a shell has them. */
@@ -97,6 +98,13 @@ struct session {
 	struct capture capture;
 };
 
+static void tell_paused(void *data, const char *why)
+{
+	const struct session *s = data;
+
+	guest_warn(s->cli, "%s", why ? why : "the machine goes on");
+}
+
 static int call(struct session *s, const struct microagent_terminal *terminal,
 		struct microagent_outcome *outcome, struct error *err)
 {
@@ -109,6 +117,8 @@ static int call(struct session *s, const struct microagent_terminal *terminal,
 		.cancel = -1,
 		.signals = &signals,
 		.sink = s->cli->json ? &sink : NULL,
+		.paused = tell_paused,
+		.paused_data = s,
 	};
 
 	return s->fn(s->data, &streams, terminal, outcome, err);

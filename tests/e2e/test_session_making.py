@@ -163,3 +163,21 @@ def test_the_next_steps_that_messages_name_are_those_of_sessions(place):
                   ("session", "create", "--base", "web-v99")):
         assert "`microagent base create web` makes the next version of web" in place(*words, check=1).stderr, words
     assert "`microagent pool drain` keeps none" in place("pool", "set", "--base", "web", "--size", 0, check=2).stderr
+
+
+def test_a_command_whose_machine_is_paused(place):
+    """Who waits for it is told; a signal, which nobody in the guest could take, ends the waiting at once."""
+    name = place.json(*CREATE, "--disk-quota", 24)["name"]
+    write = ("dd", "if=/dev/urandom", "bs=1M", "count=20", "conv=fsync")
+    first, second = (place.popen("session", "exec", "--user", "root", name, "--", *write, f"of=/root/{n}") for n in (1, 2))
+    said = f"session {name} is paused: its disk has grown to its quota of {24 << 20} bytes: `microagent session quota {name} MIB`"
+    for child in (first, second):
+        assert said in child.stderr.readline().decode()
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(timeout=30) == 143
+    place("session", "quota", name, 200, check=0)
+    assert "the machine goes on" in second.stderr.readline().decode()
+    assert second.wait(timeout=120) == 0
+    for child in (first, second):
+        child.communicate()
+    place("session", "destroy", name, check=0)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef API_PAUSE_H
+#define API_PAUSE_H
+
+#include "api/api.h"
+
+struct pause {
+	const struct workspace *ws;
+	const struct microagent_streams *streams;
+	int fd;	 /* readable: there may be a new event; -1: it cannot be watched for */
+	bool is; /* as it was told last */
+};
+
+/* Both are borrowed until pause_end(). */
+void pause_begin(struct pause *pause, const struct workspace *ws,
+		 const struct microagent_streams *streams);
+void pause_end(struct pause *pause);
+/* data is the struct pause: as pump_pause.look. Tells the streams' owner of a change. */
+bool pause_look(void *data);
+
+#endif
