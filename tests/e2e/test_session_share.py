@@ -138,7 +138,10 @@ def hide(host, name, program):
 def check_refusals(host, name):
     """Nothing of what is refused leaves anything behind."""
     work = directory(host, "work")
+    cache = Path(host.env.get("MICROAGENT_CACHE_DIR") or Path.home() / ".cache" / "microagent")
     for words, text in (
+            ((cache / "images", "--ro"), f"is in the cache directory {cache}: share a directory elsewhere"),
+            (("/usr/share",), "/usr/share is in /usr/share, of which nothing is shared: copy what"),
             (("/etc",), "/etc is in /etc, of which nothing is shared: copy what"),
             ((host.state,), "is in the state directory"),
             ((host.state / "bases",), f"is in the state directory {host.state}: share a directory elsewhere"),
