@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/print_safe.h"
 
 /* Exit codes as those of the CLI, which runs us in its place. */
 enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_RETRY = 75 };
@@ -155,14 +156,6 @@ static int parse(const struct artifact_command *command, int argc, char **argv,
 	return 0;
 }
 
-/* A name of an archive may hold what moves a cursor. */
-static void print_safe(const char *text)
-{
-	for (; *text; text++)
-		putc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
-	putc('\n', stderr);
-}
-
 static void print_error(const struct artifact_options *opts, const struct error *why)
 {
 	struct error none;
@@ -177,7 +170,9 @@ static void print_error(const struct artifact_options *opts, const struct error 
 		fflush(stdout);
 	} else {
 		fputs("microagent: ", stderr);
-		print_safe(why->msg);
+		/* A name of an archive may hold what moves a cursor. */
+		print_safe(stderr, why->msg);
+		putc('\n', stderr);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/print_safe.h"
 
 #define REDRAW_NS (250 * NS_PER_MS)
 #define PATIENCE_NS NS_PER_S
@@ -54,8 +55,9 @@ void progress_draw(void)
 	if (line.total)
 		snprintf(share, sizeof(share), " %zu %%",
 			 line.done >= line.total ? (size_t)99 : line.done * 100 / line.total);
-	fprintf(stderr, "\r\033[K%s%s (%u:%02u)", line.text, share, (unsigned)(seconds / 60),
-		(unsigned)(seconds % 60));
+	fputs("\r\033[K", stderr);
+	print_safe(stderr, line.text); /* it may have a name of the user's in it */
+	fprintf(stderr, "%s (%u:%02u)", share, (unsigned)(seconds / 60), (unsigned)(seconds % 60));
 	fflush(stderr);
 	line.drawn = now;
 	line.shown = true;

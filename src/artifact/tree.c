@@ -46,7 +46,9 @@ static int check_path(const char *path, struct error *err)
 	for (const unsigned char *p = (const unsigned char *)path; *p; p++)
 		if (*p < 0x20 || *p == 0x7f)
 			return error_set(err, ERR_UNSUPPORTED,
-					 "a file name with control characters: %s", path);
+					 "a file name with control characters, which the "
+					 "tool that sets owners cannot take: \"%.300s\"",
+					 path);
 	return 0;
 }
 

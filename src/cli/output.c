@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/print_safe.h"
 #include "cli/cli.h"
 
 int cli_usage(struct cli *cli, struct error *err, const char *fmt, ...)
@@ -33,31 +34,9 @@ int cli_print_json(const json_t *value, struct error *err)
 	return 0;
 }
 
-/* Bytes at text that are no text: controls, those of two bytes too (U+0080 to U+009F, which terminals obey
- * as well), and what turns the order of writing around (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069). */
-static size_t control_at(const char *text)
-{
-	const unsigned char *c = (const unsigned char *)text;
-
-	if (c[0] < 0x20 || c[0] == 0x7f)
-		return 1;
-	if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
-		return 2;
-	if (c[0] != 0xe2)
-		return 0;
-	if (c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xaa && c[2] <= 0xae)))
-		return 3;
-	return c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0;
-}
-
 void cli_print_safe(FILE *out, const char *text)
 {
-	while (*text) {
-		size_t control = control_at(text);
-
-		putc(control ? '?' : *text, out);
-		text += control ? control : 1;
-	}
+	print_safe(out, text);
 }
 
 static void print_error_json(const struct error *err, FILE *out)

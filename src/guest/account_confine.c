@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/print_safe.h"
 #include "guest/account.h"
 #include "guest/users.h"
 
@@ -50,8 +51,10 @@ static bool is_of_his_groups(gid_t gid)
 
 static void list(const char *path)
 {
-	if (walk.listed++ < LISTED_MAX)
-		printf("%s\n", path);
+	if (walk.listed++ >= LISTED_MAX)
+		return;
+	print_safe(stdout, path); /* a newline in it would begin a line of its own making */
+	putchar('\n');
 }
 
 static int confine(const char *path, const struct stat *st)

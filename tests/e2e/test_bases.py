@@ -76,6 +76,8 @@ echo "### what lies about"
 touch /opt/his /opt/suid; chown agent /opt/his /opt/suid; chmod 4755 /opt/suid
 mkdir -p /srv/open; chmod 777 /srv/open
 touch /srv/group; chgrp agent /srv/group; chmod 664 /srv/group
+touch "/srv/new
+==> line"; chmod 666 /srv/new*
 mkdir -p /home/agent/.config; chown agent /home/agent/.config
 rm -rf /workspace
 echo to stderr >&2
@@ -131,6 +133,7 @@ def test_what_is_shown(made):
     assert int(next(line for line in lines if line.startswith("disk ")).split()[1]) > 1200
     for path in ("/var/tmp", "/opt/his", "/opt/suid", "/srv/open", "/srv/group"):
         assert path in log  # taken from the user
+    assert "/srv/new?==> line" in log and "/srv/new?==> line" in lines and "==> line" not in lines
     assert made.said.stdout.startswith("web-v1: sealed")
 
 

@@ -195,10 +195,11 @@ def test_a_hostile_layer(host, cache, entries, said):
 
 
 def test_names_that_no_tool_takes(host, cache):
-    ref = simple(host, file("line\n\033[2Jbreak", b"x")).path
+    ref = simple(host, file("d/line\n\033[2J\u009b \u202ebreak", b"x")).path
     assert "control characters" in refused(host, cache, ref, code="unsupported")
-    # Nor does the terminal see them.
-    assert "line??[2Jbreak" in host("image", "import", *SIZE, "box", ref, check=1).stderr
+    # Nor does the terminal see them: it is told which file it was.
+    said = host("image", "import", *SIZE, "box", ref, check=1).stderr
+    assert 'cannot take: "/d/line??[2J? ?break"' in said and said.count("\n") == 1
     # With its quotes doubled and the attribute's name, a line of more than debugfs reads as one.
     quotes = "/".join(['"' * 249] * 16)
     ref = simple(host, file(quotes, b"x", xattrs={"user." + "!" * 250: b""}), name="quotes").path
