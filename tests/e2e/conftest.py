@@ -241,6 +241,23 @@ def make_host(path):
     return Host(path)
 
 
+def with_base(it, *words):
+    """The host with a base called web, for all of a file; at the end nothing else may be left of it."""
+    try:
+        it("base", "create", "web", *words, check=0)
+        yield it
+        it("base", "delete", "web-v1", check=0)
+        it.assert_clean()
+    finally:
+        it.sweep()
+        shutil.rmtree(it.base, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def place():
+    yield from with_base(make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-"))))
+
+
 @pytest.fixture
 def host():
     """A fresh state directory; at the end nothing of it may be left but what was deleted."""

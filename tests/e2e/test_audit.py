@@ -9,9 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -57,21 +55,6 @@ def destroy(host, name):
 
 def supervisor(host, name):
     return json.loads((bundle(host, name) / "runtime.json").read_text())
-
-
-@pytest.fixture(scope="module")
-def place():
-    """One state directory with a base for all of this file."""
-    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
-    it = make_host(base)
-    try:
-        it("base", "create", "web", check=0)
-        yield it
-        it("base", "delete", "web-v1", check=0)
-        it.assert_clean()
-    finally:
-        it.sweep()
-        shutil.rmtree(base, ignore_errors=True)
 
 
 def test_the_trail_of_a_session(place):

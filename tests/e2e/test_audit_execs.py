@@ -4,33 +4,17 @@
 import json
 import os
 import pty
-import shutil
 import subprocess
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
-from conftest import BIN, make_host, wait_until
+from conftest import BIN, wait_until
 from cutting_proxy import CuttingProxy
 from test_audit import Guest, create, destroy, events, lines_of, verdict
 from test_envelope import Client
 from test_messages import Frames
 from test_session_share import make_view
-
-
-@pytest.fixture(scope="module")
-def place():
-    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
-    try:
-        it("base", "create", "web", check=0)
-        yield it
-        it("base", "delete", "web-v1", check=0)
-        it.assert_clean()
-    finally:
-        it.sweep()
-        shutil.rmtree(it.base, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ and a kernel that were changed."""
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -14,7 +13,7 @@ import pytest
 
 import inject
 import lan as places
-from conftest import make_host, wait_until
+from conftest import make_host, wait_until, with_base
 from test_audit import bundle, destroy, events, supervisor, verdict
 from test_session_share import own_cache
 
@@ -30,14 +29,9 @@ def place():
     try:
         lan.build()
         it.wrap = lan.inside()
-        it("base", "create", "web", check=0)
-        yield it
-        it("base", "delete", "web-v1", check=0)
-        it.assert_clean()
+        yield from with_base(it)
     finally:
-        it.sweep()
         lan.remove()
-        shutil.rmtree(it.base, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

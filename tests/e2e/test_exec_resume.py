@@ -2,7 +2,6 @@
 """`microagent exec --resume`: the connection to the guest breaks, at any byte, and nobody notices."""
 
 import hashlib
-import os
 import random
 
 import pytest

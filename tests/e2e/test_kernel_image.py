@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
-from conftest import BIN, default_kernel, wait_until
+from conftest import BIN, wait_until
 
 STATIC = shutil.which("busybox")
 

@@ -525,7 +525,7 @@ def test_refusals(host):
             (("set", "--base", "web"), "--size N", 2),
             (("set", "--base", "web", "--size", 0), "size", 2),
             (("set", "--base", "nothing", "--size", 1), "there is no base \"nothing\"", 1),
-            (("set", "--base", "web", "--size", most + 1), f"are more than this host keeps ready: with", 1),
+            (("set", "--base", "web", "--size", most + 1), "are more than this host keeps ready: with", 1),
             (("set", "--base", "web", "--size", 1, "--memory", 100000000), "do not fit into this host's", 1),
             (("set", "--base", "web", "--size", 1, "--memory", 8), "--memory must be at least 64 MiB, and is 8", 2),
             (("fill", "--base", "web-v1"), "there is no pool of base web-v1: `microagent pool set", 1),

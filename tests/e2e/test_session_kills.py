@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
-from conftest import make_host, pid_lines, wait_until
+from conftest import make_host, pid_lines, wait_until, with_base
 from killing import Killer, cloner
 from test_session_crash import orphans
 
@@ -23,18 +23,10 @@ KEPT = {"audit.log", "events.json", "session.json", "telemetry.jsonl"}
 @pytest.fixture(scope="module")
 def place():
     """A state directory with a base, what makes sessions of it, and what kills commands."""
-    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
-    it = make_host(base)
-    try:
-        it("base", "create", "web", check=0)
-        it.clone = cloner(it)
-        it.killer = Killer(it)
-        yield it
-        it("base", "delete", "web-v1", check=0)
-        it.assert_clean()
-    finally:
-        it.sweep()
-        shutil.rmtree(base, ignore_errors=True)
+    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
+    it.clone = cloner(it)
+    it.killer = Killer(it)
+    yield from with_base(it)
 
 
 def bundle(host, name):

@@ -5,28 +5,12 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from conftest import make_host, wait_until
+from conftest import wait_until
 from test_session_crash import STAGES, bundles, spin_until
-
-
-@pytest.fixture(scope="module")
-def place():
-    """A state directory with a base."""
-    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
-    it = make_host(base)
-    try:
-        it("base", "create", "web", check=0)
-        yield it
-        it("base", "delete", "web-v1", check=0)
-        it.assert_clean()
-    finally:
-        it.sweep()
-        shutil.rmtree(base, ignore_errors=True)
 
 
 CREATE = ("session", "create", "--base", "web", "--network", "isolated")

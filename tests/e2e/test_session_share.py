@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
-from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until
+from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
 from modes import check_modes
 from oci import Layout, busybox, layer
 from oci import file as oci_file
@@ -22,18 +22,6 @@ from test_messages import conversations, documents, frames
 from test_shares import NOBODY_ELSE
 
 ORDINARY = 4242
-
-
-def with_base(it):
-    """A host with a base, and after it one without."""
-    try:
-        it("base", "create", "web", check=0)
-        yield it
-        it("base", "delete", "web-v1", check=0)
-        it.assert_clean()
-    finally:
-        it.sweep()
-        shutil.rmtree(it.base, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

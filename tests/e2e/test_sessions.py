@@ -127,7 +127,7 @@ def test_a_damaged_base_is_not_cloned(host, base):
     assert "metadata.json: name is required" in refused(host, "session", "create", "--base", "web")
     listed = host.json("base", "list")["bases"]
     assert listed[0]["name"] == "web-v1" and "metadata.json" in listed[0]["error"]
-    assert f"web-v1" in host("base", "list", check=0).stdout
+    assert "web-v1" in host("base", "list", check=0).stdout
     refused(host, "base", "show", "web")
     host("base", "delete", "web-v1", check=0)
 
