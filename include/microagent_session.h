@@ -26,6 +26,9 @@ extern "C" {
 /* A base is named NAME-vN ("web-v3"); NAME alone is its newest version. NAME: a letter or digit, then
  * letters, digits, '.', '_' and '-', at most 32 in all. */
 
+/* ERR_INVALID for a word that can name no base. */
+int microagent_base_check_name(const char *word, struct error *err);
+
 /* What is said while a base is provisioned, line by line. */
 enum microagent_base_line {
 	MICROAGENT_BASE_DOING,	/* what is done now: "booting" */
@@ -109,6 +112,8 @@ struct microagent_session_spec {
 
 struct microagent_session;
 
+/* ERR_INVALID for a word that can name no session; one with ".bundle" behind the name can. */
+int microagent_session_check_name(const char *word, struct error *err);
 /* The session's disk, cloned, and its workspace, prepared; nothing runs yet. */
 int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,

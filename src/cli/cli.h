@@ -98,7 +98,10 @@ struct cli_command {
 	bool takes_command;
 	size_t plain_args;
 	bool guest_exit; /* run, exec: errors of ours are 125 and go to stderr also with --json */
-	cli_run_fn *run; /* NULL where sub is set */
+	/* Whether the first word can be a name of its kind; what cannot is wrong use (exit 2). NULL: it is
+	 * looked at by run, or no name. */
+	int (*check_name)(const char *word, struct error *err);
+	cli_run_fn *run;		      /* NULL where sub is set */
 	const struct cli_command *const *sub; /* `kernel list`...: ends with NULL */
 };
 

@@ -237,6 +237,7 @@ static const struct cli_command audit_show = {
 	.summary = "what happened in a session; with --json the log's own lines",
 	.min_args = 1,
 	.max_args = 1,
+	.check_name = microagent_session_check_name,
 	.run = run_show,
 };
 
@@ -246,6 +247,7 @@ static const struct cli_command audit_verify_command = {
 	.summary = "whether a session's log is whole and unaltered",
 	.min_args = 1,
 	.max_args = 1,
+	.check_name = microagent_session_check_name,
 	.run = run_verify,
 };
 

@@ -318,6 +318,7 @@ static const struct cli_command base_create = {
 	.values_size = sizeof(struct base_values),
 	.min_args = 1,
 	.max_args = 1,
+	.check_name = microagent_base_check_name,
 	.run = run_create,
 };
 
@@ -333,6 +334,7 @@ static const struct cli_command base_show = {
 	.summary = "what is recorded of a base",
 	.min_args = 1,
 	.max_args = 1,
+	.check_name = microagent_base_check_name,
 	.run = run_show,
 };
 
@@ -343,6 +345,7 @@ static const struct cli_command base_verify = {
 	.help = "Ends with 1 when a file differs or is missing.\n",
 	.min_args = 1,
 	.max_args = 1,
+	.check_name = microagent_base_check_name,
 	.run = run_verify,
 };
 
@@ -352,6 +355,7 @@ static const struct cli_command base_delete = {
 	.summary = "remove a base of which no session is made",
 	.min_args = 1,
 	.max_args = 1,
+	.check_name = microagent_base_check_name,
 	.run = run_delete,
 };
 

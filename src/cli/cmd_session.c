@@ -361,6 +361,7 @@ static const struct cli_command session_exec = {
 	.takes_command = true,
 	.plain_args = 1,
 	.guest_exit = true,
+	.check_name = microagent_session_check_name,
 	.run = run_exec,
 };
 
@@ -373,6 +374,7 @@ static const struct cli_command session_shell = {
 	.min_args = 1,
 	.max_args = 1,
 	.guest_exit = true,
+	.check_name = microagent_session_check_name,
 	.run = run_shell,
 };
 
@@ -382,6 +384,7 @@ static const struct cli_command session_destroy = {
 	.summary = "end a session and remove all of it",
 	.min_args = 1,
 	.max_args = 1,
+	.check_name = microagent_session_check_name,
 	.run = run_destroy,
 };
 

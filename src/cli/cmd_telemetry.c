@@ -98,5 +98,6 @@ const struct cli_command cli_audit_telemetry = {
 		"its kernel.\n",
 	.min_args = 1,
 	.max_args = 1,
+	.check_name = microagent_session_check_name,
 	.run = run_telemetry,
 };

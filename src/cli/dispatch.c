@@ -72,6 +72,7 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 		       const char *const *words, size_t count, struct error *err)
 {
 	struct cli_words args = {0};
+	struct error why = {0};
 	bool help = false;
 	int code = 0;
 	autofree void *values = calloc(1, command->values_size ? command->values_size : 1);
@@ -84,6 +85,9 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 		return -1;
 	if (help)
 		cli_print_help(stdout, *parent ? parent : NULL, command);
+	else if (args.count > 0 && command->check_name &&
+		 command->check_name(args.items[0], &why) < 0)
+		code = cli_usage(cli, err, "%s", why.msg);
 	else if (command->guest_exit && cli->stdout_closed)
 		code = error_set(err, ERR_INVALID,
 				 "stdout is closed, and the command's output would be lost: open "

@@ -79,5 +79,6 @@ const struct cli_command session_quota = {
 	.summary = "let a session's disk grow to so much; it goes on if it waits",
 	.min_args = 2,
 	.max_args = 2,
+	.check_name = microagent_session_check_name,
 	.run = run,
 };

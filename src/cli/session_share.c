@@ -76,6 +76,9 @@ static int share_with(struct cli *cli, struct microagent *agent, const struct sh
 					       err) == 0) {
 		warn_user_of(cli, agent, session);
 		code = print_share(cli, microagent_session_name(session), share, err);
+	} else if (err && err->code == ERR_INVALID) {
+		cli->usage_error =
+			true; /* as for --share: no such directory is shared on this host */
 	}
 	microagent_session_close(session);
 	return code;
@@ -111,5 +114,6 @@ const struct cli_command session_share = {
 	.values_size = sizeof(struct share_values),
 	.min_args = 2,
 	.max_args = 2,
+	.check_name = microagent_session_check_name,
 	.run = run,
 };

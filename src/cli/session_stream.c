@@ -143,5 +143,6 @@ const struct cli_command session_stream = {
 	.takes_command = true,
 	.plain_args = 1,
 	.guest_exit = true,
+	.check_name = microagent_session_check_name,
 	.run = run_stream,
 };

@@ -68,6 +68,13 @@ int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct err
 	return 0;
 }
 
+int microagent_session_check_name(const char *word, struct error *err)
+{
+	char name[SESSION_NAME_ROOM];
+
+	return session_name_parse(word, name, err);
+}
+
 bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM])
 {
 	size_t len = without_suffix(id);
@@ -116,6 +123,13 @@ int base_name_parse(const char *word, struct base_name *out, struct error *err)
 			 "\"%.128s\" cannot be a base's name: a letter or digit, then letters, "
 			 "digits, '.', '_' and '-', at most %d in all, and perhaps -vN behind it",
 			 word, BASE_NAME_MAX);
+}
+
+int microagent_base_check_name(const char *word, struct error *err)
+{
+	struct base_name name;
+
+	return base_name_parse(word, &name, err);
 }
 
 bool base_name_of_bundle(const char *file, struct base_name *out)

@@ -166,7 +166,7 @@ def test_an_altered_log(place):
 
 
 def test_refusals(place):
-    for words, text, code in ((("verify", "../x"), "is no name of a session", 1), (("show", "x"), "is no name of a session", 1),
+    for words, text, code in ((("verify", "../x"), "is no name of a session", 2), (("show", "x"), "is no name of a session", 2),
                               (("verify", "session-2026-05-10T14-22-00Z-a7f3"), "there is no audit log of session", 1),
                               (("verify",), "NAME", 2)):
         done = place("audit", *words)

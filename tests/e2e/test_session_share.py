@@ -112,7 +112,7 @@ def listed(host, name):
 
 def refused(host, *words):
     done = host("session", "share", *words)
-    assert done.returncode in (1, 75) and done.stdout == "", (words, done)
+    assert done.returncode in (1, 2, 75) and done.stdout == "", (words, done)
     return done.stderr
 
 
@@ -141,6 +141,7 @@ def check_refusals(host, name):
     ):
         said = refused(host, name, *words)
         assert f"session {name}: " in said and text in said, (words, said)
+    assert host("session", "share", name, "/etc").returncode == 2 and host("session", "share", name, host.base / "none").returncode == 1
     if os.getuid() == 0:
         # Root writes the map itself and needs no newuidmap.
         for program, package in (("/usr/lib/qemu/virtiofsd", "qemu-system-common"),
