@@ -321,3 +321,22 @@ int layer_has(const char *archive, const char *name, struct error *err)
 
 	return from ? look_for(from, name, err) : -1;
 }
+
+int layer_read(const char *archive, const char *name, struct buf *out, struct error *err)
+{
+	auto_archive struct archive *from = open_tar(archive, err);
+	int there = from ? look_for(from, name, err) : -1;
+	const void *block;
+	size_t len;
+	la_int64_t at;
+	int got = ARCHIVE_EOF;
+
+	if (there == 0)
+		return error_set(err, ERR_NOT_FOUND, "%s has no %s", archive, name);
+	if (there < 0)
+		return -1;
+	while ((got = archive_read_data_block(from, &block, &len, &at)) == ARCHIVE_OK)
+		if (buf_append(out, block, len, err) < 0)
+			return -1;
+	return got == ARCHIVE_EOF ? 0 : failed(from, err);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "artifact/oci_source.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "artifact/layer.h"
+#include "artifact/oci_complaint.h"
 #include "artifact/progress.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
@@ -124,6 +126,46 @@ static int at_path(struct oci_source *source, const char *text, size_t len, stru
 			text + len);
 }
 
+/* A file that was mistyped is asked of no registry. */
+static bool is_called_archive(const char *name)
+{
+	static const char *const ends[] = {".tar",     ".tar.gz", ".tgz",
+					   ".tar.bz2", ".tar.xz", ".tar.zst"};
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (len >= strlen(ends[i]) && strcmp(name + len - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
+/* "dir:/tmp", "https://...": what no tag and no port of a registry is follows the first ':'; and what
+ * else skopeo could read from. */
+static bool is_of_other_transport(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	if (strncmp(name, "docker-daemon:", 14) == 0 ||
+	    strncmp(name, "containers-storage:", 19) == 0)
+		return true;
+	return colon && !memchr(name, '@', (size_t)(colon - name)) &&
+	       !isalnum((unsigned char)colon[1]) && colon[1] != '_';
+}
+
+/* name: without a transport before it. */
+static int check_registry_name(const char *name, struct error *err)
+{
+	if (is_called_archive(name))
+		return error_set(err, ERR_NOT_FOUND, "%s is not there", name);
+	if (is_of_other_transport(name))
+		return error_set(err, ERR_INVALID,
+				 "%s: images are imported from a path, from one after \"oci:\", "
+				 "\"oci-archive:\" or \"docker-archive:\", and from a registry "
+				 "(\"docker://\")",
+				 name);
+	return 0;
+}
+
 static int in_registry(struct oci_source *source, const char *name, struct error *err)
 {
 	/* A path that is not there, or an option. */
@@ -150,7 +192,7 @@ static int find(const char *text, struct oci_source *source, struct error *err)
 	if (len == 0 && named < ARRAY_SIZE(transports))
 		return error_set(err, ERR_NOT_FOUND, "%s is not there", rest);
 	if (len == 0)
-		return in_registry(source, rest, err);
+		return check_registry_name(rest, err) < 0 ? -1 : in_registry(source, rest, err);
 	autofree char *path = strndup(rest, len);
 	if (!path)
 		return error_errno(err, ENOMEM, "image");
@@ -195,7 +237,7 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 	const char *const env[] = {tmp, NULL};
 	const struct tool tool = {.argv = argv, .env = env, .cwd = dir, .out = out};
 
-	return tool_run(&tool, err) < 0 ? error_prefix(err, "%s", source->ref) : 0;
+	return tool_run(&tool, err) < 0 ? oci_complain(source, err) : 0;
 }
 
 int oci_source_config(const struct oci_source *source, const char *dir, struct buf *out,

@@ -341,8 +341,14 @@ def test_archives_and_tags(host, cache):
     assert record(cache)["source"]["ref"] == f"docker-archive:{docker}"
     host("image", "import", *SIZE, "--rebuild", "box", f"docker-archive:{docker}:test/image:1", check=0)
     assert record(cache)["source"]["ref"] == f"docker-archive:{docker}:test/image:1"
-    # Which of them is not said.
-    assert "more than one image" in host("image", "import", *SIZE, "box", layout.path, check=1).stderr
+    # Which of them is not said, or wrongly.
+    for ref in (layout.path, archive):
+        said = host("image", "import", *SIZE, "box", ref, check=1).stderr
+        assert said == f"microagent: {ref} has 2 images in it: name one, as {ref}:first; they are first, second\n"
+    said = host("image", "import", *SIZE, "box", f"oci:{layout.path}:third", check=1).stderr
+    assert said == f'microagent: {layout.path} has no image "third" in it, but first, second\n'
+    said = host("image", "import", *SIZE, "box", f"{docker}:test/image:2", check=1).stderr
+    assert said == f'microagent: {docker} has no image "test/image:2" in it, but test/image:1\n'
     assert set(listing(cache)) == {"three"}
 
 
@@ -371,6 +377,28 @@ def test_a_registry(host, cache):
         host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0)
         assert set(listing(cache)) == {"two"} and set(listing(cache, name="twin")) == {"one"}
         assert host("image", "import", *SIZE, "other", f"{address}/team/app:none", check=1).stderr
+
+
+@pytest.mark.parametrize("ref,said,code", [
+    *[(f"nosuch{end}", f"nosuch{end} is not there", "not-found") for end in (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst")],
+    ("./nosuch", "./nosuch is not there", "not-found"), ("../nosuch", "../nosuch is not there", "not-found"),
+    *[(ref, f"{ref}: images are imported from a path", "invalid")
+      for ref in ("dir:/tmp", "https://localhost:1/x", "docker-daemon:debian:12", "containers-storage:x")],
+])
+def test_what_no_registry_is_asked_for(host, cache, ref, said, code):
+    assert refused(host, cache, ref, code=code).startswith(said)
+
+
+def test_what_skopeo_says_is_told_of_the_users_image(host, cache):
+    """Its time, its level and the name that it was called by are no matter of the user's."""
+    host.env["HOME"] = str(host.base)
+    said = host("image", "import", *SIZE, "box", "localhost:1/team/app:1", check=1).stderr
+    assert said.startswith("microagent: docker://localhost:1/team/app:1: pinging container registry localhost:1: ")
+    layout = simple(host, file("f", b"x"))
+    (layout.path / "index.json").write_text("{")
+    for ref in (layout.path, layout.archive(host.base / "a.tar")):
+        error = refused(host, cache, ref, code="io")
+        assert f"{ref}" in error and "level=" not in error and "source" not in error and "\\" not in error, error
 
 
 def test_names_that_are_none(host, cache):

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/oci_complaint.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "artifact/layer.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+#define INDEX_BYTES (4u << 20)
+#define LISTED_MAX 20
+#define TAG "org.opencontainers.image.ref.name"
+
+/* ---- the images of a layout or an archive ---- */
+
+struct listed {
+	struct buf text; /* "one, two" */
+	const char *asked;
+	size_t images, tags;
+	char first[256];
+	bool found;
+};
+
+static int add_tag(struct listed *l, const char *tag, struct error *err)
+{
+	l->found = l->found || strcmp(tag, l->asked) == 0;
+	if (l->tags == 0)
+		snprintf(l->first, sizeof(l->first), "%s", tag);
+	if (l->tags++ >= LISTED_MAX)
+		return 0;
+	return buf_printf(&l->text, err, "%s%.100s", l->tags > 1 ? ", " : "", tag);
+}
+
+/* index.json of a layout. */
+static int list_oci(struct listed *l, const json_t *index, struct error *err)
+{
+	const json_t *images = json_object_get(index, "manifests"), *image;
+	size_t i;
+
+	l->images = json_array_size(images);
+	json_array_foreach(images, i, image)
+	{
+		const char *tag = json_string_value(
+			json_object_get(json_object_get(image, "annotations"), TAG));
+
+		if (tag && add_tag(l, tag, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* manifest.json of `docker save`. */
+static int list_docker(struct listed *l, const json_t *images, struct error *err)
+{
+	const json_t *image, *tag;
+	size_t i, j;
+
+	l->images = json_array_size(images);
+	json_array_foreach(images, i, image)
+	{
+		json_array_foreach(json_object_get(image, "RepoTags"), j, tag)
+		{
+			const char *text = json_string_value(tag);
+
+			if (text && add_tag(l, text, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int read_index(const struct oci_source *source, struct buf *out, struct error *err)
+{
+	const char *name = source->transport == DOCKER_ARCHIVE ? "manifest.json" : "index.json";
+
+	if (source->transport != OCI_LAYOUT)
+		return layer_read(source->path, name, out, err);
+	autoclose int dir = path_open_dir(source->path, err);
+	return dir < 0 ? -1 : path_read_file_at(dir, name, out, err);
+}
+
+static int list_images(const struct oci_source *source, struct listed *l, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(INDEX_BYTES);
+	json_auto_t *index = NULL;
+
+	if (read_index(source, &text, err) < 0)
+		return -1;
+	index = json_load_strict(buf_bytes(&text), text.len, err);
+	if (!index)
+		return -1;
+	return source->transport == DOCKER_ARCHIVE ? list_docker(l, index, err)
+						   : list_oci(l, index, err);
+}
+
+/* Behind the path; "" when none was named. */
+static const char *tag_of(const struct oci_source *source)
+{
+	const char *at = strstr(source->ref, source->path);
+	const char *tag = at ? at + strlen(source->path) : "";
+
+	return *tag == ':' ? tag + 1 : tag;
+}
+
+/* Whether the choice among the images is what was wrong; then err says so. */
+static bool complain_of_choice(const struct oci_source *source, struct error *err)
+{
+	struct listed l = {.text = BUF_INIT(0), .asked = tag_of(source)};
+	struct error unread;
+	bool wrong = list_images(source, &l, &unread) == 0 &&
+		     (*l.asked ? !l.found && l.tags > 0 && *l.asked != '@' : l.images > 1);
+	const char *more = l.tags > LISTED_MAX ? " and more" : "";
+
+	if (wrong && *l.asked)
+		error_set(err, ERR_NOT_FOUND, "%s has no image \"%s\" in it, but %s%s",
+			  source->path, l.asked, buf_string(&l.text), more);
+	else if (wrong && l.tags > 0)
+		error_set(err, ERR_INVALID,
+			  "%s has %zu images in it: name one, as %s:%s; they are %s%s",
+			  source->path, l.images, source->path, l.first, buf_string(&l.text), more);
+	else if (wrong)
+		error_set(err, ERR_INVALID,
+			  "%s has %zu images in it, and none has a tag to name it by", source->path,
+			  l.images);
+	buf_free(&l.text);
+	return wrong;
+}
+
+/* ---- its words ---- */
+
+/* Of `time="..." level=fatal msg="..."`, at the value of msg: the text without its quotes; NULL. */
+static char *unquote(const char *value)
+{
+	char *out = strdup(value), *to = out;
+	bool quoted = *value == '"';
+
+	if (!out)
+		return NULL;
+	for (value += quoted; *value && *value != (quoted ? '"' : ' '); value++) {
+		bool escaped = quoted && value[0] == '\\' && value[1];
+
+		value += escaped;
+		/* What was escaped as a letter is a newline or the like. */
+		*to++ = escaped && isalpha((unsigned char)*value) ? ' ' : *value;
+	}
+	*to = '\0';
+	return out;
+}
+
+static char *fatal_message(const char *text)
+{
+	static const char mark[] = "level=fatal msg=";
+	const char *at = strstr(text, mark), *next;
+
+	while (at && (next = strstr(at + 1, mark)))
+		at = next;
+	return at ? unquote(at + strlen(mark)) : NULL;
+}
+
+/* The name by which skopeo was called is nobody else's. */
+static int put_ref(const struct oci_source *source, const char *message, struct buf *out,
+		   struct error *err)
+{
+	size_t len = strlen(source->name);
+	const char *at;
+
+	while ((at = strstr(message, source->name))) {
+		if (buf_append(out, message, (size_t)(at - message), err) < 0 ||
+		    buf_printf(out, err, "%s", source->ref) < 0)
+			return -1;
+		message = at + len;
+	}
+	return buf_printf(out, err, "%s", message);
+}
+
+/* `Error parsing image name "REF": ` says no more than the REF that stands before it. */
+static const char *without_name(const struct oci_source *source, const char *message)
+{
+	static const char before[] = "Error parsing image name \"";
+	size_t len = strlen(source->name);
+
+	if (strncmp(message, before, strlen(before)) == 0 &&
+	    strncmp(message + strlen(before), source->name, len) == 0 &&
+	    strncmp(message + strlen(before) + len, "\": ", 3) == 0)
+		return message + strlen(before) + len + 3;
+	return message;
+}
+
+int oci_complain(const struct oci_source *source, struct error *err)
+{
+	autofree char *message = NULL;
+	autobuf struct buf text = BUF_INIT(0);
+
+	if (err && source->path && complain_of_choice(source, err))
+		return -1;
+	message = err ? fatal_message(err->msg) : NULL;
+	if (message && put_ref(source, without_name(source, message), &text, err) == 0)
+		error_set(err, err->code, "%s", buf_string(&text));
+	return error_prefix(err, "%s", source->ref);
+}
