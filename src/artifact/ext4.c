@@ -199,12 +199,37 @@ static int check_errors(struct buf *errors, struct error *err)
 	return error_set(err, ERR_IO, "debugfs: %.*s", (int)strcspn(rest, "\n"), rest);
 }
 
+/* It echoes each command before it does it. */
+struct doing {
+	size_t done, total;
+};
+
+static void on_echo(void *data, const char *line)
+{
+	struct doing *doing = data;
+
+	(void)line;
+	progress_count(++doing->done, doing->total);
+}
+
+static size_t count_lines(const struct buf *text)
+{
+	const char *at = (const char *)buf_bytes(text), *end = at + text->len;
+	size_t n = 0;
+
+	for (; at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+		n++;
+	return n;
+}
+
 static int set_attributes(const struct tree *tree, const struct environment *env, const char *file,
 			  struct error *err)
 {
 	autobuf struct buf script = BUF_INIT(0), errors = BUF_INIT(REPLY_BYTES);
 	const char *argv[] = {"debugfs", "-w", "-f", "/dev/stdin", file, NULL};
-	struct tool debugfs = {.argv = argv, .env = env->vars, .errors = &errors};
+	struct doing doing = {0};
+	struct tool debugfs = {
+		.argv = argv, .env = env->vars, .errors = &errors, .line = on_echo, .data = &doing};
 
 	if (set_xattrs(&script, tree, file, err) < 0)
 		return -1;
@@ -215,6 +240,8 @@ static int set_attributes(const struct tree *tree, const struct environment *env
 	if (fd < 0)
 		return -1;
 	debugfs.stdin_fd = fd;
+	doing.total = count_lines(&script);
+	progress_stage("setting owners and modes");
 	if (tool_run(&debugfs, err) < 0)
 		return -1;
 	return check_errors(&errors, err);
@@ -225,6 +252,7 @@ static int check(const struct environment *env, const char *file, struct error *
 	const char *argv[] = {"e2fsck", "-fn", file, NULL};
 	const struct tool e2fsck = {.argv = argv, .env = env->vars};
 
+	progress_stage("checking the file system");
 	return tool_run(&e2fsck, err);
 }
 

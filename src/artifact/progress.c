@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,7 +17,7 @@
 /* There is one terminal, hence one line. */
 static struct {
 	char text[160];
-	uint64_t since, drawn;
+	uint64_t began, since, drawn; /* the first stage, this one, and when it was last shown */
 	size_t done, total;
 	bool shown;
 } line;
@@ -31,8 +32,9 @@ void progress_stage(const char *fmt, ...)
 	line.since = clock_mono_ns();
 	line.done = line.total = 0;
 	line.drawn = 0;
-	if (line.shown)
-		progress_draw();
+	if (!line.began)
+		line.began = line.since;
+	progress_draw();
 }
 
 void progress_count(size_t done, size_t total)
@@ -42,6 +44,28 @@ void progress_count(size_t done, size_t total)
 	progress_draw();
 }
 
+/* Columns of the terminal, less one so that the cursor never wraps. */
+static int room(void)
+{
+	struct winsize size = {0};
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
+		return 79;
+	return size.ws_col - 1;
+}
+
+static void show(const char *share, unsigned seconds)
+{
+	char behind[64], text[sizeof(line.text)];
+	int n = snprintf(behind, sizeof(behind), "%s (%u:%02u)", share, seconds / 60, seconds % 60);
+
+	snprintf(text, sizeof(text), "%.*s", n < room() ? room() - n : 0, line.text);
+	fputs("\r\033[K", stderr);
+	print_safe(stderr, text); /* it may have a name of the user's in it */
+	fputs(behind, stderr);
+	fflush(stderr);
+}
+
 void progress_draw(void)
 {
 	uint64_t now = clock_mono_ns(), seconds = (now - line.since) / NS_PER_S;
@@ -49,16 +73,13 @@ void progress_draw(void)
 
 	if (!line.text[0] || !isatty(STDERR_FILENO) || now - line.drawn < REDRAW_NS)
 		return;
-	if (!line.shown && now - line.since < PATIENCE_NS)
+	if (now - line.began < PATIENCE_NS)
 		return;
 	/* The total is an estimate: 100 % is left to the end of the work itself. */
 	if (line.total)
 		snprintf(share, sizeof(share), " %zu %%",
 			 line.done >= line.total ? (size_t)99 : line.done * 100 / line.total);
-	fputs("\r\033[K", stderr);
-	print_safe(stderr, line.text); /* it may have a name of the user's in it */
-	fprintf(stderr, "%s (%u:%02u)", share, (unsigned)(seconds / 60), (unsigned)(seconds % 60));
-	fflush(stderr);
+	show(share, (unsigned)seconds);
 	line.drawn = now;
 	line.shown = true;
 }
@@ -70,4 +91,5 @@ void progress_clear(void)
 	fflush(stderr);
 	line.shown = false;
 	line.text[0] = '\0';
+	line.began = 0;
 }

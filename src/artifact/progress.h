@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One line on stderr that says what is being waited for and since when, redrawn at most four times
- * a second, shown from the second second on, and only where stderr is a terminal: elsewhere nothing
- * at all is written.
+ * a second, shown from the second second of all stages on and cut to the terminal's width, and only
+ * where stderr is a terminal: elsewhere nothing at all is written.
  */
 #ifndef ARTIFACT_PROGRESS_H
 #define ARTIFACT_PROGRESS_H

@@ -21,9 +21,15 @@ static size_t control_at(const char *text)
 void print_safe(FILE *out, const char *text)
 {
 	while (*text) {
-		size_t control = control_at(text);
+		size_t clean = 0;
 
-		putc(control ? '?' : *text, out);
-		text += control ? control : 1;
+		while (text[clean] && !control_at(text + clean))
+			clean++;
+		fwrite(text, 1, clean, out);
+		text += clean;
+		if (*text) {
+			putc('?', out);
+			text += control_at(text);
+		}
 	}
 }

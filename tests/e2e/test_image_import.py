@@ -480,6 +480,31 @@ def test_a_broken_off_import_leaves_nothing(host, cache, number):
     assert_no_image(host, cache)
 
 
+STEPS = {"mke2fs": b"making the file system", "debugfs": b"setting owners and modes", "e2fsck": b"checking the file system"}
+
+
+def test_each_step_is_shown(host, cache):
+    """On a terminal, once it takes longer than a second: each tool waits until its step was seen."""
+    tools = host.base / "tools"
+    tools.mkdir()
+    for tool in STEPS:
+        real = shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+        os.mkfifo(tools / f"{tool}.go")
+        (tools / tool).write_text(f'#!/bin/sh\nread go <"{tools}/{tool}.go"\nexec {real} "$@"\n')
+        (tools / tool).chmod(0o755)
+    host.env["PATH"] = f"{tools}:{os.environ['PATH']}"
+    ours, theirs = pty.openpty()
+    child = host.popen("image", "import", *SIZE, "box", simple(host, file("f", b"x")).path, stderr=theirs)
+    os.close(theirs)
+    for tool, step in STEPS.items():
+        seen = b""
+        while step not in seen:
+            seen += os.read(ours, 4096)
+        (tools / f"{tool}.go").write_text("go\n")
+    assert child.communicate(timeout=HANG_S)[0] == b"image box is imported\n" and child.returncode == 0
+    os.close(ours)
+
+
 def test_a_killed_import_is_swept_by_the_next(host, cache):
     layout = simple(host, file("f", b"x"))
     left = cache / "tmp" / "image-box" / "data"
