@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/print_safe.h"
 
 char *artifact_init_path(const struct artifact_options *opts, struct error *err)
 {
@@ -55,7 +56,9 @@ int artifact_answer(const struct artifact_options *opts, const json_t *object, s
 	}
 	if (!text)
 		return -1;
-	if (printf("%s\n", text) < 0 || fflush(stdout) != 0)
+	/* What an image or its record says is in it; JSON has it escaped. */
+	print_safe(stdout, text);
+	if (putchar('\n') < 0 || fflush(stdout) != 0 || ferror(stdout))
 		return error_errno(err, errno, "standard output");
 	return 0;
 }

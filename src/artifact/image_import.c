@@ -29,6 +29,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "store/cache.h"
 
 #define KIND "oci"
 #define MIB (UINT64_C(1) << 20)
@@ -299,6 +300,44 @@ static void shut_network(const struct oci_source *source)
 		(void)isolate_namespaces(true, &ignored);
 }
 
+/* "is imported", and what of that name is gone for it: the image `before`, where there was one. */
+static int answer(const struct artifact_options *opts, const struct import *import,
+		  const struct cache_image *before, struct error *err)
+{
+	autobuf struct buf done = BUF_INIT(0);
+	struct cache_image now = {0};
+	bool other;
+
+	if (cache_image_find(import->name, &now, err) < 0)
+		return -1;
+	other = *before->sha256 && strcmp(before->sha256, now.sha256) != 0;
+	cache_image_free(&now);
+	if (buf_printf(&done, err, "is imported") < 0)
+		return -1;
+	if (other && buf_printf(&done, err, "; it replaces another of that name, from %s (%.12s)",
+				before->source ? before->source : "elsewhere", before->sha256) < 0)
+		return -1;
+	return image_answer(opts, import->name, buf_string(&done), err);
+}
+
+static int import_over(const struct artifact_options *opts, const struct import *import,
+		       const char *recipe, struct error *err)
+{
+	struct cache_image before = {0};
+	int result;
+
+	(void)cache_image_find(import->name, &before, NULL);
+	if (!opts->rebuild && image_has_twin(recipe))
+		result = image_link_twin(&import->place, import->name, recipe, import->source.ref,
+					 err);
+	else
+		result = fetch_and_unpack(import, err);
+	if (result == 0)
+		result = answer(opts, import, &before, err);
+	cache_image_free(&before);
+	return result;
+}
+
 static int import_new(const struct artifact_options *opts, const struct import *import,
 		      struct error *err)
 {
@@ -312,14 +351,7 @@ static int import_new(const struct artifact_options *opts, const struct import *
 		return -1;
 	if (!opts->rebuild && image_is_built(import->name, recipe))
 		return image_answer(opts, import->name, "is there already", err);
-	if (!opts->rebuild && image_has_twin(recipe)) {
-		if (image_link_twin(&import->place, import->name, recipe, import->source.ref, err) <
-		    0)
-			return -1;
-	} else if (fetch_and_unpack(import, err) < 0) {
-		return -1;
-	}
-	return image_answer(opts, import->name, "is imported", err);
+	return import_over(opts, import, recipe, err);
 }
 
 int artifact_image_import(const struct artifact_options *opts, struct error *err)

@@ -45,10 +45,11 @@ int artifact_become(struct cli *cli, const char *const *words, struct error *err
 
 	if (!program)
 		return -1;
-	while (*words && n <= ARTIFACT_WORDS)
-		argv[n++] = *words++;
-	if (cli->json)
+	argv[n++] = *words++;
+	if (cli->json) /* before a "--" among the words */
 		argv[n++] = "--json";
+	while (*words && n < ARTIFACT_WORDS + 2)
+		argv[n++] = *words++;
 	fflush(stdout);
 	become(program, argv);
 	return error_errno(err, errno, "%s", program);

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "cli/artifact.h"
 
+#define SIZE_MIN_MIB 128
+
 struct image_values {
 	bool rebuild;
 	int64_t size;
@@ -125,20 +127,25 @@ static int run_build(struct cli *cli, const void *values, const struct cli_words
 		     struct error *err)
 {
 	const struct image_values *v = values;
-	const char *const words[] = {"image-build", args->items[0], v->rebuild ? "--rebuild" : NULL,
-				     NULL};
+	const char *const build[] = {"image-build", "--", args->items[0], NULL};
+	const char *const rebuild[] = {"image-build", "--rebuild", "--", args->items[0], NULL};
 
-	return artifact_become(cli, words, err);
+	return artifact_become(cli, v->rebuild ? rebuild : build, err);
 }
 
 static int run_import(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
 	const struct image_values *v = values;
-	const char *words[7] = {"image-import"};
+	const char *words[8] = {"image-import"};
 	char size[24];
 	size_t n = 1;
 
+	if (v->size && v->size < SIZE_MIN_MIB)
+		return cli_usage(cli, err,
+				 "--size is %" PRId64 " MiB, and the least is %d: the file system "
+				 "needs some of it for itself",
+				 v->size, SIZE_MIN_MIB);
 	if (v->size) {
 		snprintf(size, sizeof(size), "%" PRId64, v->size);
 		words[n++] = "--size";
@@ -146,6 +153,7 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 	}
 	if (v->rebuild)
 		words[n++] = "--rebuild";
+	words[n++] = "--"; /* what begins with one is a name, or is none */
 	words[n++] = args->items[0];
 	words[n] = args->items[1];
 	return artifact_become(cli, words, err);
@@ -154,7 +162,7 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 static int run_remove(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
-	const char *const words[] = {"image-remove", args->items[0], NULL};
+	const char *const words[] = {"image-remove", "--", args->items[0], NULL};
 
 	(void)values;
 	return artifact_become(cli, words, err);
@@ -162,7 +170,7 @@ static int run_remove(struct cli *cli, const void *values, const struct cli_word
 
 static const struct cli_option import_options[] = {
 	{"size", 0, CLI_OPTION_INT, offsetof(struct image_values, size), "MIB",
-	 "size of the disk (default: the contents and 1024, at most 4096)", 128, INT64_C(16) << 20},
+	 "size of the disk (default: the contents and 1024, at most 4096)", 1, INT64_C(16) << 20},
 	{"rebuild", 0, CLI_OPTION_FLAG, offsetof(struct image_values, rebuild), NULL,
 	 "import again although it is there", 0, 0},
 	{0},

@@ -110,10 +110,19 @@ static int run(const struct making *m, const char *const *argv, struct error *er
 	return status == 0 ? judge(&answer, code, err) : -1;
 }
 
+static void tell(const struct microagent_base_spec *spec)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "importing %s", spec->oci);
+	if (spec->said)
+		spec->said(spec->data, MICROAGENT_BASE_DOING, text);
+}
+
 int base_import(struct making *m, struct error *err)
 {
 	autofree char *program = hasher_program(err);
-	const char *argv[8] = {program, "image-import", "--json"};
+	const char *argv[9] = {program, "image-import", "--json"};
 	char name[BASE_NAME_MAX + 8], size[24];
 	size_t n = 3;
 
@@ -125,8 +134,10 @@ int base_import(struct making *m, struct error *err)
 		argv[n++] = "--size";
 		argv[n++] = size;
 	}
+	argv[n++] = "--";
 	argv[n++] = name;
 	argv[n] = m->spec->oci;
+	tell(m->spec);
 	if (run(m, argv, err) < 0)
 		return error_prefix(err, "%s", m->spec->oci);
 	return cache_image_find(name, &m->image, err);

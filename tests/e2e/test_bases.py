@@ -209,8 +209,9 @@ def test_from_oci(host):
                file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n"))],
         {"Env": ["PATH=/bin", "COLOUR=teal"], "Entrypoint": ["/bin/sh"], "Cmd": ["-c", "exit 9"], "WorkingDir": "/srv"})
     archive = layout.archive(host.base / "image.tar")
-    provision(host, "OCI", "--from-oci", archive, "--size", 200, "--provision",
-              script(host, "echo \"$COLOUR\" >/etc/colour\n"), check=0)
+    said = provision(host, "OCI", "--from-oci", archive, "--size", 200, "--provision",
+                     script(host, "echo \"$COLOUR\" >/etc/colour\n"), check=0).stderr.splitlines()
+    assert said.index(f"==> importing {archive}") < said.index("==> running script.sh")
     base = host.json("base", "show", "OCI")
     assert base["source"] == {"kind": "oci", "ref": f"oci-archive:{archive}", "digest": f"sha256:{digest}"}
     assert (base["entrypoint"], base["cmd"], base["cwd"]) == (["/bin/sh"], ["-c", "exit 9"], "/srv")

@@ -363,6 +363,7 @@ def test_a_registry(host, cache):
         host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0)
         assert set(listing(cache)) == {"one"} and any("/blobs/" in path for path in asked)
         assert record(cache)["source"]["ref"] == f"docker://{address}/team/app:1.0"
+        before = record(cache)["sha256"]
         # By the digest: no layer is fetched again, under another name neither.
         blobs = {"/v2/team/app/blobs/" + json.loads(b)["layers"][0]["digest"] for b in [(layout.blobs / layout.index[0]["digest"][7:]).read_text()]}
         asked.clear()
@@ -374,7 +375,9 @@ def test_a_registry(host, cache):
         # A tag that has moved.
         layout.index.clear()
         layout.image([layer(file("two", b"2"))], tag="1.0")
-        host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0)
+        said = host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0).stdout
+        assert said == (f"image box is imported; it replaces another of that name, from docker://{address}/team/app:1.0 "
+                        f"({before[:12]})\n")
         assert set(listing(cache)) == {"two"} and set(listing(cache, name="twin")) == {"one"}
         assert host("image", "import", *SIZE, "other", f"{address}/team/app:none", check=1).stderr
 
@@ -410,8 +413,11 @@ def test_names_that_are_none(host, cache):
                               (host.base / "plain", "oci-layout", "invalid"), (host.base / "text", "no archive", "invalid"),
                               (host.base / "tar", "neither oci-layout nor manifest.json", "invalid"), ("", "without a name", "not-found")):
         assert said in refused(host, cache, where, code=code)
-    for name in ("busybox", "debian", "a/b", "../x", ".hidden", "Large", "x" * 65, ""):
-        answer = host.json("image", "import", *SIZE, name, ref, check=1)
+    # Words behind "--" are names, whatever they look like.
+    for word in ("--help", "--json", "--rebuild", "-h"):
+        assert host("image", "import", *SIZE, "--", "box", word, check=1).stderr.startswith(f"microagent: {word} is not there")
+    for name in ("busybox", "debian", "a/b", "../x", ".hidden", "Large", "x" * 65, "", "--help"):
+        answer = host.json("image", "import", *SIZE, "--", name, ref, check=1)
         assert answer["errorCode"] == "invalid" and "name of an image" in answer["error"], answer
     assert_no_image(host, cache)
 
@@ -423,6 +429,8 @@ def test_sizes(host, cache):
     host("image", "import", "--size", 256, "box", layout.path, check=0)
     assert disk(cache).stat().st_size == 256 << 20
     assert "--size" in refused_more(host, simple(host, file("f", bytes(130 << 20)), name="larger", packed=True).path)
+    said = host("image", "import", "--size", 1, "box", layout.path, check=2).stderr
+    assert said == "microagent: --size is 1 MiB, and the least is 128: the file system needs some of it for itself\n"
     for wrong in ("0", "127", "-1", "99999999", "x"):
         assert host("image", "import", "--size", wrong, "box", layout.path).returncode == 2
     # Many small files need more inodes than the size alone would give.
