@@ -60,6 +60,14 @@ static int copy(const struct workspace *ws, int to, const char *name, struct err
 	return copied >= 0 && fsync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
+/* The archive is whole when it has its name, also after a loss of power. */
+static int sync_file(const struct workspace *ws, const char *name, struct error *err)
+{
+	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return fd >= 0 && fsync(fd) == 0 ? 0 : error_errno(err, errno, "%s", name);
+}
+
 /* What is no file of ours (somebody has put a link there) is not kept. */
 static int keep(const struct workspace *ws, int to, const char *name, struct error *err)
 {
@@ -67,7 +75,11 @@ static int keep(const struct workspace *ws, int to, const char *name, struct err
 
 	if (fstatat(ws->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
-	if (!S_ISREG(st.st_mode) || linkat(ws->fd, name, to, name, 0) == 0)
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (sync_file(ws, name, err) < 0)
+		return -1;
+	if (linkat(ws->fd, name, to, name, 0) == 0)
 		return 0;
 	if (errno == EXDEV || errno == EPERM || errno == EMLINK || errno == EOPNOTSUPP)
 		return copy(ws, to, name, err);

@@ -111,6 +111,9 @@ int audit_note_telemetry(const struct workspace *ws, struct error *err)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
+	/* On the disk before its digest is, or a loss of power would look like a forgery. */
+	if (fdatasync(fd) < 0)
+		return error_errno(err, errno, AUDIT_TELEMETRY);
 	data = digest_of_file(fd, err);
 	const struct audit_event event = {.subsystem = "telemetry", .event = EVENT, .data = data};
 	return data ? audit_note(ws, &event, err) : -1;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "store/audit_line.h"
@@ -114,8 +115,9 @@ static int write_line(struct audit *audit, const char *text, size_t len, struct 
 	return error_errno(err, errnum, AUDIT_LOG);
 }
 
-/* text is the line, with a newline in front where it ends a torn one. The line is on the disk before its
- * digest is: the digest of a line that a loss of power took would make a forgery of the crash. */
+/* text is the line, with a newline in front where it ends a torn one. One that is to be synced is on the disk
+ * before its digest is: the digest of a line that a loss of power took would make a forgery of the crash.
+ * Of the others the security log may have more on the disk; docs/audit.md says how that looks. */
 static int put(struct audit *audit, const char *text, size_t len, const struct audit_event *event,
 	       enum store_sync sync, struct error *err)
 {
@@ -140,7 +142,9 @@ static int begin_chain(struct audit *audit, struct error *err)
 	uint8_t bytes[AUDIT_DIGEST], root[AUDIT_DIGEST];
 	char nonce[2 * AUDIT_DIGEST + 1];
 	json_auto_t *data = NULL;
-	struct audit_event event = {.subsystem = AUDIT_SUBSYSTEM, .event = AUDIT_EVENT_OPENED};
+	struct audit_event event = {.subsystem = AUDIT_SUBSYSTEM,
+				    .event = AUDIT_EVENT_OPENED,
+				    .real_ns = clock_real_ns()};
 	autofree char *text = NULL;
 	size_t len = 0;
 
@@ -162,7 +166,8 @@ static int go_on_behind_torn(struct audit *audit, struct error *err)
 	const struct audit_event event = {.severity = AUDIT_WARNING,
 					  .subsystem = AUDIT_SUBSYSTEM,
 					  .event = AUDIT_EVENT_TORN,
-					  .data = data};
+					  .data = data,
+					  .real_ns = clock_real_ns()};
 	size_t len = 0;
 	autofree char *text =
 		audit_line_text(audit, &event, audit->head, audit->lines + 1, &len, err);
@@ -261,15 +266,18 @@ static int catch_up(struct audit *audit, struct error *err)
 int audit_append(struct audit *audit, const struct audit_event *event, enum store_sync sync,
 		 struct error *err)
 {
+	struct audit_event at = *event;
 	autofree char *text = NULL;
 	size_t len = 0;
 
 	if (catch_up(audit, err) < 0)
 		return -1;
-	if (audit->closed)
+	if (audit->closed || (audit->destroyed && strcmp(event->event, AUDIT_EVENT_CLOSED) != 0))
 		return error_set(err, ERR_CONFLICT, AUDIT_LOG " of %s is closed", audit->session);
-	text = audit_line_text(audit, event, audit->head, audit->lines + 1, &len, err);
-	return text ? put(audit, text, len, event, sync, err) : -1;
+	if (!at.real_ns)
+		at.real_ns = clock_real_ns(); /* once, for both logs */
+	text = audit_line_text(audit, &at, audit->head, audit->lines + 1, &len, err);
+	return text ? put(audit, text, len, &at, sync, err) : -1;
 }
 
 int audit_sync(struct audit *audit, struct error *err)

@@ -71,7 +71,7 @@ static int write_text(struct audit *audit, const struct audit_event *event, char
 	char now[CLOCK_TEXT];
 	ssize_t n;
 
-	clock_rfc3339(event->real_ns ? event->real_ns : clock_real_ns(), now);
+	clock_rfc3339(event->real_ns, now);
 	if (open_day(audit, now, err) < 0)
 		return -1;
 	text[len] = '\n'; /* in the place of the NUL, which is not written */
@@ -113,12 +113,15 @@ int security_log_note(const char *state_path, const char *session, const struct 
 		      struct error *err)
 {
 	auto_audit struct audit log = AUDIT_NONE;
+	struct audit_event at = *event;
 	autofree char *text = NULL;
 
+	if (!at.real_ns)
+		at.real_ns = clock_real_ns();
 	log.logs = path_join(state_path, SECURITY_DIR, err);
 	snprintf(log.session, sizeof(log.session), "%s", session);
-	text = log.logs ? note_text(&log, event, err) : NULL;
-	return text ? write_text(&log, event, text, STORE_SYNC, err) : -1;
+	text = log.logs ? note_text(&log, &at, err) : NULL;
+	return text ? write_text(&log, &at, text, STORE_SYNC, err) : -1;
 }
 
 /* ---- read --------------------------------------------------------------------------------------- */

@@ -165,6 +165,9 @@ json_t *telemetry_digest(struct telemetry_log *log)
 
 	if (!log->changed)
 		return NULL;
+	/* On the disk before its digest is, or a loss of power would look like a forgery. */
+	if (log->fd >= 0)
+		(void)fdatasync(log->fd);
 	log->changed = false;
 	if (log->bytes == 0)
 		SHA256Init(&sha);
