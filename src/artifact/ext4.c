@@ -6,12 +6,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "artifact/progress.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 /* Named one by one, since the defaults are the distribution's. Every kernel since 4.4 and all of
  * ours have these. */
@@ -112,23 +114,43 @@ static int set_field(struct buf *out, const char *path, const char *field, const
 	return end_command(out, start, path, err);
 }
 
-static int set_entry(struct buf *out, const struct tree_entry *entry, struct error *err)
+/* What mke2fs has taken from the staging directory; the root is none of it, and has no type. */
+static struct stat staged(int stage, const struct tree_entry *entry)
 {
-	static const char *const times[] = {"atime", "mtime", "ctime", "crtime"};
-	char value[32];
+	struct stat st = {0};
 
-	snprintf(value, sizeof(value), "0%o", entry->mode);
-	if (set_field(out, entry->path, "mode", value, err) < 0)
-		return -1;
-	snprintf(value, sizeof(value), "%u", entry->uid);
-	if (set_field(out, entry->path, "uid", value, err) < 0)
-		return -1;
-	snprintf(value, sizeof(value), "%u", entry->gid);
-	if (set_field(out, entry->path, "gid", value, err) < 0)
-		return -1;
-	snprintf(value, sizeof(value), "@%" PRId64, entry->time);
-	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-		if (set_field(out, entry->path, times[i], value, err) < 0)
+	if (!entry->path[1] || fstatat(stage, entry->path + 1, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return (struct stat){0};
+	return st;
+}
+
+/* Each command has debugfs look through the whole directory of the file: those are left out that would
+ * change nothing. Not of atime, which whoever reads the staged file changes. */
+static int set_entry(struct buf *out, int stage, const struct tree_entry *entry, struct error *err)
+{
+	const struct stat st = staged(stage, entry);
+	const bool there = st.st_mode != 0;
+	char mode[32], uid[32], gid[32], time[32];
+	const struct {
+		const char *field, *value;
+		bool is_so;
+	} fields[] = {
+		{"mode", mode, there && st.st_mode == entry->mode},
+		{"uid", uid, there && st.st_uid == entry->uid},
+		{"gid", gid, there && st.st_gid == entry->gid},
+		{"atime", time, false},
+		{"mtime", time, there && st.st_mtime == entry->time},
+		{"ctime", time, false},
+		{"crtime", time, false},
+	};
+
+	snprintf(mode, sizeof(mode), "0%o", entry->mode);
+	snprintf(uid, sizeof(uid), "%u", entry->uid);
+	snprintf(gid, sizeof(gid), "%u", entry->gid);
+	snprintf(time, sizeof(time), "@%" PRId64, entry->time);
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (!fields[i].is_so &&
+		    set_field(out, entry->path, fields[i].field, fields[i].value, err) < 0)
 			return -1;
 	return 0;
 }
@@ -222,19 +244,22 @@ static size_t count_lines(const struct buf *text)
 	return n;
 }
 
-static int set_attributes(const struct tree *tree, const struct environment *env, const char *file,
-			  struct error *err)
+static int set_attributes(const struct tree *tree, const struct environment *env, const char *stage,
+			  const char *file, struct error *err)
 {
+	autoclose int dir = path_open_dir(stage, err);
 	autobuf struct buf script = BUF_INIT(0), errors = BUF_INIT(REPLY_BYTES);
 	const char *argv[] = {"debugfs", "-w", "-f", "/dev/stdin", file, NULL};
 	struct doing doing = {0};
 	struct tool debugfs = {
 		.argv = argv, .env = env->vars, .errors = &errors, .line = on_echo, .data = &doing};
 
-	if (set_xattrs(&script, tree, file, err) < 0)
+	/* How much has been written depends on who stages; at 0 it is not counted. */
+	if (dir < 0 || buf_printf(&script, err, "ssv kbytes_written 0\n") < 0 ||
+	    set_xattrs(&script, tree, file, err) < 0)
 		return -1;
 	for (size_t i = 0; i < tree->count; i++)
-		if (set_entry(&script, &tree->entries[i], err) < 0)
+		if (set_entry(&script, dir, &tree->entries[i], err) < 0)
 			return -1;
 	autoclose int fd = fd_memfd("debugfs", buf_bytes(&script), script.len, err);
 	if (fd < 0)
@@ -270,7 +295,7 @@ int ext4_make(const struct ext4_spec *spec, const struct tree *tree, const char 
 	progress_stage("making the file system");
 	result = make(spec, &env, stage, file, err);
 	if (result == 0)
-		result = set_attributes(tree, &env, file, err);
+		result = set_attributes(tree, &env, stage, file, err);
 	if (result == 0)
 		result = check(&env, file, err);
 	remove_values(tree, file);

@@ -2,7 +2,7 @@
 /*
  * From the tree in memory to a directory that mke2fs copies. Every directory on the way to a name is
  * one that was made here, so that no link of the image is followed. What is staged is ours to read
- * and write; owner, mode, time and attributes are listed, for debugfs to set.
+ * and write; owner, mode, time and attributes are listed, for debugfs to set what could not be staged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +58,20 @@ static int list(struct staging *s, struct rootfs_file *file)
 	return 0;
 }
 
+/* What mke2fs copies need not be set again, one command a field: modes that we can work with, and
+ * times. Where this fails, debugfs does it. */
+static void settle(const struct staging *s, const struct rootfs_file *file)
+{
+	const char *name = s->len ? s->path + 1 : ".";
+	const struct timespec times[] = {{.tv_sec = file->time}, {.tv_sec = file->time}};
+	mode_t ours = S_ISDIR(file->mode) ? 0700 : 0600;
+
+	if (!S_ISLNK(file->mode) && (file->mode & 07000) == 0 && (file->mode & ours) == ours &&
+	    fchmodat(s->stage, name, file->mode & 0777, 0) < 0)
+		return;
+	(void)utimensat(s->stage, name, times, AT_SYMLINK_NOFOLLOW);
+}
+
 static int stage_node(struct staging *s, struct rootfs_node *node);
 
 static void on_child(const void *item, VISIT visit, void *data)
@@ -81,6 +95,7 @@ static int stage_dir(struct staging *s, struct rootfs_node *node)
 	if (list(s, node->file) < 0)
 		return -1;
 	twalk_r(node->children, on_child, s);
+	settle(s, node->file);
 	return s->result;
 }
 
@@ -100,6 +115,7 @@ static int stage_node(struct staging *s, struct rootfs_node *node)
 		return 0;
 	if (!file->staged && !(file->staged = strdup(s->path)))
 		return error_errno(s->err, ENOMEM, "image");
+	settle(s, file);
 	return list(s, file);
 }
 
