@@ -43,18 +43,22 @@ int digest_cancel_by(int fd)
 	return before;
 }
 
-/* A large file takes minutes. */
-static int wait_answer(int from, struct error *err)
+/* A large file takes minutes, and one on a file system that hangs for ever. */
+static int wait_answer(int from, uint64_t deadline, struct error *err)
 {
 	struct pollfd slots[2] = {{.fd = from, .events = POLLIN},
 				  {.fd = cancel_fd, .events = POLLIN}};
+	struct timespec left;
 	int got;
 
 	do
-		got = poll(slots, ARRAY_SIZE(slots), -1);
+		got = ppoll(slots, ARRAY_SIZE(slots), fd_time_left(deadline, &left), NULL);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return error_errno(err, errno, "poll");
+	if (got == 0)
+		return error_set(err, ERR_TIMEOUT, "it was not hashed within %llu ms",
+				 (unsigned long long)limit_get(LIMIT_DIGEST_MS));
 	return slots[0].revents ? 0 : error_set(err, ERR_UNAVAILABLE, "cancelled");
 }
 
@@ -64,7 +68,7 @@ static int collect(struct proc *child, int from, struct buf *answer, struct erro
 	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_DIGEST_MS) * NS_PER_MS;
 	int code = 0;
 
-	if (wait_answer(from, err) < 0 || fd_read_to_end(from, answer, err) < 0 ||
+	if (wait_answer(from, deadline, err) < 0 || fd_read_to_end(from, answer, err) < 0 ||
 	    proc_wait(child, deadline, &code, err) < 0)
 		return -1;
 	if (code != 0)

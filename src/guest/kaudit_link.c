@@ -355,10 +355,14 @@ static bool receive(struct kaudit_link *link, unsigned *type, const char **text,
 		return false;
 	i = link->next++;
 	message = messages[i];
-	if (fetched[i].msg_len < NLMSG_HDRLEN)
-		return false;
+	*type = NLMSG_NOOP;
+	*text = "";
+	*len = 0;
+	/* Not the kernel's, but behind it there may be what is. */
+	if (senders[i].nl_pid != 0 || fetched[i].msg_len < NLMSG_HDRLEN)
+		return true;
 	memcpy(&head, message, sizeof(head));
-	*type = senders[i].nl_pid == 0 ? head.nlmsg_type : NLMSG_NOOP;
+	*type = head.nlmsg_type;
 	*text = message + NLMSG_HDRLEN;
 	*len = fetched[i].msg_len - NLMSG_HDRLEN;
 	return true;

@@ -169,8 +169,8 @@ int live_share(struct live *live, const json_t *request, struct control_client *
 /* The guest has mounted it; said: or why it has not. */
 void live_share_mounted(struct live *live, const char *said);
 
-/* Whoever waits for a directory waits in vain: it is quarantined, and what serves it is dead. */
-void live_share_severed(struct live *live);
+/* Whoever waits for a directory waits in vain. how: what became of the machine ("was quarantined"). */
+void live_share_cut(struct live *live, const char *how);
 
 /* live_quarantine.c */
 /* Begins it. The client has its answer when it is proven and recorded, or has failed. */

@@ -45,7 +45,7 @@ static int close_channels(struct live *live, struct error *err)
 	if (live->console)
 		note(live, "console");
 	console_free(steal_ptr(&live->console));
-	live_share_severed(live);
+	live_share_cut(live, "was quarantined");
 	note(live, "control");
 	control_stream_free(steal_ptr(&live->control));
 	return live_channels_sever(live, live->severed, err);

@@ -81,8 +81,9 @@ void live_share_mounted(struct live *live, const char *said)
 {
 	struct error why;
 
-	if (!live->share.client)
-		return; /* too late */
+	/* Not asked yet, or too late: it is being taken back. */
+	if (!live->share.client || !live->share.timer)
+		return;
 	loop_remove(steal_ptr(&live->share.timer));
 	if (!said) {
 		record(live);
@@ -100,7 +101,7 @@ static void on_attached(void *data, const struct error *why)
 	struct error err = {0};
 
 	live_observe_plugged(live);
-	if (live->severed)
+	if (live->severed || live->over)
 		return; /* who asked knows */
 	if (why) {
 		finish(live, why);
@@ -113,13 +114,13 @@ static void on_attached(void *data, const struct error *why)
 		take_back(live, &err);
 }
 
-void live_share_severed(struct live *live)
+void live_share_cut(struct live *live, const char *how)
 {
 	struct error why;
 
 	if (!live->share.client)
 		return;
-	error_set(&why, ERR_CONFLICT, "it was quarantined before it had the directory");
+	error_set(&why, ERR_CONFLICT, "it %s before it had the directory", how);
 	finish(live, &why);
 }
 
@@ -164,7 +165,10 @@ static int attach(struct live *live, const json_t *given, struct error *err)
 	if (!label)
 		return -1;
 	live_observe_plugging(live);
-	return live->backend->share_attach(live->vm, &share, on_attached, live, err);
+	if (live->backend->share_attach(live->vm, &share, on_attached, live, err) == 0)
+		return 0;
+	live_observe_plugged(live);
+	return -1;
 }
 
 int live_share(struct live *live, const json_t *request, struct control_client *client,
