@@ -228,9 +228,7 @@ def test_names_that_no_kernel_may_have(host, cache, name):
 
 
 def default_kernel_path():
-    env = {k: v for k, v in os.environ.items() if k != "MICROAGENT_CACHE_DIR"}
-    out = subprocess.run([BIN / "microagent", "--json", "kernel", "list"], env=env,
-                         capture_output=True, check=True).stdout
+    out = subprocess.run([BIN / "microagent", "--json", "kernel", "list"], capture_output=True, check=True).stdout
     return json.loads(out)["kernels"][0]["path"]
 
 
