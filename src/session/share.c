@@ -112,24 +112,32 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 
 /* --- given to a member of a pool ----------------------------------------------------------------- */
 
+/* What is there is read again: the live supervisor may have recorded another quota meanwhile. */
+static json_t *write_share(const struct workspace *ws, json_t *told, struct error *err)
+{
+	json_auto_t *record = session_record_read(ws, err);
+
+	if (!record || json_put(record, "share", json_incref(told), err) < 0)
+		return NULL;
+	/* It was on the disk when the machine was started, and is again. */
+	if (workspace_write(ws, SESSION_RECORD, record, STORE_SYNC, err) < 0)
+		return NULL;
+	return steal_ptr(&record);
+}
+
 static int record_share(struct microagent_session *session, json_t *told, struct error *err)
 {
-	json_auto_t *record = json_deep_copy(session->record);
 	struct existing existing = {0};
-	int status;
+	json_t *record;
 
-	if (!record)
-		return error_errno(err, ENOMEM, "session");
-	if (json_put(record, "share", json_incref(told), err) < 0 ||
-	    existing_open(session->agent, session->id, &existing, err) < 0)
+	if (existing_open(session->agent, session->id, &existing, err) < 0)
 		return -1;
-	/* It was on the disk when the machine was started, and is again. */
-	status = workspace_write(&existing.ws, SESSION_RECORD, record, STORE_SYNC, err);
+	record = write_share(&existing.ws, told, err);
 	existing_close(&existing);
-	if (status < 0)
+	if (!record)
 		return -1;
 	json_decref(session->record);
-	session->record = steal_ptr(&record);
+	session->record = record;
 	return 0;
 }
 

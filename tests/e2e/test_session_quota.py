@@ -214,10 +214,15 @@ def test_members_of_a_pool(host):
     assert member["pooled"] and member["quotaBytes"] == size and member["grownBytes"] < size
     made = create(host, "--disk-quota", 64, env=LATER)
     assert made["source"] == "new" and made["quotaBytes"] == 64 * MIB
-    claimed = create(host, "--disk-quota", 1024, env=LATER)
+    shared = host.base / "shared"
+    shared.mkdir()
+    (shared / "file").write_text("up\n")
+    claimed = create(host, "--disk-quota", 1024, "--share", shared, env=LATER)
     assert (claimed["name"], claimed["source"]) == (member["name"], "pool")
-    assert claimed["quotaBytes"] == record(host, claimed["name"])["quotaBytes"] == 1024 * MIB
-    assert host("session", "exec", claimed["name"], "--", "echo", "up", check=0).stdout == "up\n"
+    recorded = record(host, claimed["name"])  # neither is lost over the other
+    assert claimed["quotaBytes"] == recorded["quotaBytes"] == 1024 * MIB
+    assert claimed["share"] == recorded["share"] and recorded["share"]["path"] == str(shared)
+    assert host("session", "exec", claimed["name"], "--", "cat", "/workspace/file", check=0).stdout == "up\n"
     host("pool", "drain", check=0)
     for session in (made, claimed):
         host("session", "destroy", session["name"], check=0)
