@@ -101,8 +101,8 @@ int pool_drain(const struct microagent *agent, const struct pool *pool, struct e
 int pool_claim(const struct microagent *agent, const struct base *base,
 	       const struct microagent_session_spec *spec, struct microagent_session **out,
 	       struct error *err);
-/* That its machine runs. */
-bool pool_member_lives(const struct microagent *agent, const char *name);
+/* 1: its machine runs. 0: it has ended, or there is none. -1: that cannot be seen now. */
+int pool_member_lives(const struct microagent *agent, const char *name);
 
 /* ---- pool_share.c ----------------------------------------------------------------------------- */
 

@@ -39,28 +39,29 @@ static bool fits(const struct base *base, const struct microagent_session_spec *
 	       session_cpus(base, spec) == record->cpus && strcmp(network, record->network) == 0;
 }
 
-static bool runs(const struct workspace *ws)
+/* A lease that is known to be free says enough, whatever its event is like. */
+static int runs(const struct workspace *ws)
 {
 	enum state state = STATE_UNKNOWN;
-	json_t *event = NULL;
-	bool known = workspace_state(ws, &state, &event, NULL) == 0;
 
-	json_decref(event);
-	return known && state == STATE_RUNNING && lease_is_held(ws);
+	if (ws->fd < 0 || !lease_is_held(ws))
+		return 0;
+	return workspace_state(ws, &state, NULL, NULL) < 0 ? -1 : state == STATE_RUNNING;
 }
 
-bool pool_member_lives(const struct microagent *agent, const char *name)
+int pool_member_lives(const struct microagent *agent, const char *name)
 {
 	char id[SESSION_NAME_ROOM + 8];
+	struct error why = {0};
 	struct state_dir dir;
 	struct workspace ws;
-	bool lives = false;
+	int lives = -1;
 
-	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
-		return false;
+	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, &why) < 0)
+		return why.code == ERR_NOT_FOUND ? 0 : -1;
 	snprintf(id, sizeof(id), "%s" SESSION_SUFFIX, name);
 	if (workspace_open(&dir, id, false, &ws, NULL) == 0) {
-		lives = ws.fd >= 0 && runs(&ws);
+		lives = runs(&ws);
 		workspace_close(&ws);
 	}
 	state_dir_close(&dir);
@@ -121,29 +122,41 @@ static bool is_of_kind(const struct microagent_session *session, const struct po
 	       json_is_string(network) && strcmp(json_string_value(network), record->network) == 0;
 }
 
-/* One whose machine has ended is of no use to anybody. */
+/* One that is ours by now. Where the fault is ours and not the member's, the next one would have it too. */
+static int read_taken(const struct microagent *agent, const struct pool *pool,
+		      struct microagent_session *session, struct error *err)
+{
+	struct error why = {0};
+
+	if (pool_member_lives(agent, session->name) != 0 && session_read_record(session, &why) == 0)
+		return 1;
+	session_unmake(session);
+	pool_forget(pool, session->name);
+	return why.errnum ? error_copy(err, &why) : 0;
+}
+
+/* One whose machine has ended is of no use to anybody; one that cannot be looked at is left alone. */
 static int claim(const struct microagent *agent, const struct pool *pool,
 		 const struct pool_record *record, const char *name,
 		 struct microagent_session **out, struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
+	int lives = pool_member_lives(agent, name);
+	int status;
 
-	if (!pool_member_lives(agent, name)) {
+	if (lives == 0)
 		(void)pool_discard(agent, pool, name, NULL);
+	if (lives <= 0)
 		return 0;
-	}
 	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
 	if (!is_of_kind(session, record) || !mark(pool, session) || !pool_take(pool, name))
 		return 0;
-	if (!pool_member_lives(agent, name) || session_read_record(session, NULL) < 0) {
-		session_unmake(session);
-		pool_forget(pool, name);
-		return 0;
-	}
-	*out = steal_ptr(&session);
-	return 1;
+	status = read_taken(agent, pool, session, err);
+	if (status == 1)
+		*out = steal_ptr(&session);
+	return status;
 }
 
 static int claim_any(const struct microagent *agent, const struct pool *pool,

@@ -98,7 +98,7 @@ static bool wait_for_events(struct filler *f, uint64_t until_ns)
 
 /* --- members -------------------------------------------------------------------------------------- */
 
-/* Those whose machine has ended make room. */
+/* Those whose machine has ended make room, and no others. */
 static int count_living(const struct filler *f, size_t *count, struct error *err)
 {
 	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, err);
@@ -112,7 +112,7 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 	{
 		const char *word = json_string_value(name);
 
-		if (pool_member_lives(f->agent, word))
+		if (pool_member_lives(f->agent, word) != 0)
 			(*count)++;
 		else
 			(void)pool_discard(f->agent, &f->pool, word, NULL);

@@ -164,6 +164,19 @@ ODD = (("--memory", 192), ("--cpus", 2), ("--accelerator", "tcg"), ("--network",
        ("--vsock", "5000=127.0.0.1:9"), ("--network", "bridged", "--network-interface", "lo"))
 
 
+def check_unseen(host, members):
+    """Of which it cannot be told whether they run: nobody gets those, and nobody takes them away."""
+    events = [host.state / "sessions" / f"{name}.bundle" / "event.json" for name in members]
+    whole = [event.read_bytes() for event in events]
+    for event in events:
+        event.write_text("{")
+    assert create_refused(host, words=())
+    assert not {r["name"] for r in host.json("session", "gc", env=NOT_NEW)["removed"]} & set(members)
+    assert tokens(host, "ready") == members and not tokens(host, "claimed")
+    for event, text in zip(events, whole):
+        event.write_bytes(text)
+
+
 def check_odd(host):
     """Who asks for what members have not never gets one; and what is refused costs none."""
     before = tokens(host, "ready")
@@ -182,6 +195,7 @@ def check_odd(host):
         assert "no space left where the state directory is" in done.stderr, (words, done)
         assert tokens(host, "ready") == before and not tokens(host, "claimed"), words
     record.write_text(kept)
+    check_unseen(host, before)
     # A base that was changed since is refused, though members of it are there.
     kernel = host.base / "kernel"
     whole = kernel.read_bytes()
@@ -301,9 +315,9 @@ def kill_a_drain(host):
     gone(host)
 
 
-def create_refused(host, base="web", env=None):
+def create_refused(host, base="web", env=None, words=("--network", "isolated")):
     """Nothing is there to be claimed."""
-    done = host("session", "create", "--base", base, "--network", "isolated", env=env or NOT_NEW)
+    done = host("session", "create", "--base", base, *words, env=env or NOT_NEW)
     return done.returncode == 75 and "no space left where the state directory is" in done.stderr
 
 
