@@ -199,6 +199,10 @@ int session_make_booted(const struct microagent *agent, const struct base *base,
 	return 0;
 }
 
+typedef int from_base(struct microagent *agent, const struct base *base,
+		      const struct microagent_session_spec *spec, struct microagent_session **out,
+		      struct error *err);
+
 static int open_base(struct microagent *agent, const struct microagent_session_spec *spec,
 		     struct base *base, struct error *err)
 {
@@ -210,17 +214,34 @@ static int open_base(struct microagent *agent, const struct microagent_session_s
 	return 0;
 }
 
+/* Made by fn. Hashing the base is what may take long before there is a machine. */
+static int make_with(struct microagent *agent, const struct microagent_session_spec *spec,
+		     from_base *fn, struct microagent_session **out, struct error *err)
+{
+	int before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
+	auto_base struct base base = BASE_NONE;
+	int status = -1;
+
+	if (open_base(agent, spec, &base, err) == 0)
+		status = fn(agent, &base, spec, out, err);
+	if (status == 0)
+		session_made(*out);
+	digest_cancel_by(before);
+	return status;
+}
+
+static int clone_only(struct microagent *agent, const struct base *base,
+		      const struct microagent_session_spec *spec, struct microagent_session **out,
+		      struct error *err)
+{
+	return session_make(agent, base, spec, SESSION_NEW, out, err);
+}
+
 int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,
 				  struct microagent_session **out, struct error *err)
 {
-	auto_base struct base base = BASE_NONE;
-
-	if (open_base(agent, spec, &base, err) < 0 ||
-	    session_make(agent, &base, spec, SESSION_NEW, out, err) < 0)
-		return -1;
-	session_made(*out);
-	return 0;
+	return make_with(agent, spec, clone_only, out, err);
 }
 
 int microagent_session_boot(struct microagent_session *session, struct error *err)
@@ -240,30 +261,21 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 	return status;
 }
 
-static int create(struct microagent *agent, const struct microagent_session_spec *spec,
-		  struct microagent_session **out, struct error *err)
+static int claim_or_make(struct microagent *agent, const struct base *base,
+			 const struct microagent_session_spec *spec,
+			 struct microagent_session **out, struct error *err)
 {
-	auto_base struct base base = BASE_NONE;
-	int claimed;
+	int claimed = pool_claim(agent, base, spec, out, err);
 
-	if (open_base(agent, spec, &base, err) < 0)
-		return -1;
-	claimed = pool_claim(agent, &base, spec, out, err);
-	if (claimed < 0 ||
-	    (claimed == 0 && session_make_booted(agent, &base, spec, SESSION_NEW, out, err) < 0))
-		return -1;
-	session_made(*out);
-	return 0;
+	if (claimed != 0)
+		return claimed < 0 ? -1 : 0;
+	return session_make_booted(agent, base, spec, SESSION_NEW, out, err);
 }
 
 int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
 			      struct microagent_session **out, struct error *err)
 {
-	int before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
-	int status = create(agent, spec, out, err);
-
-	digest_cancel_by(before);
-	return status;
+	return make_with(agent, spec, claim_or_make, out, err);
 }
 
 /* --- found --------------------------------------------------------------------------------------- */
