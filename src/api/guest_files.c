@@ -89,7 +89,7 @@ static int copy(struct microagent_guest *guest, copy_fn *fn, const char *from, c
 		const struct microagent_copy *options, const struct microagent_run_limits *limits,
 		struct error *err)
 {
-	struct microagent agent = {.state_path = guest->existing.dir.path};
+	struct microagent agent = {.state_path = guest->existing.dir.path, .cancel = -1};
 	struct microagent_copy mine = options ? *options : (struct microagent_copy){0};
 	const struct workspace *ws = &guest->existing.ws;
 	struct ending ending;
