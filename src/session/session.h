@@ -23,11 +23,12 @@
 struct microagent_session {
 	struct microagent *agent; /* of <state>/sessions; our own */
 	char name[SESSION_NAME_ROOM];
-	char id[SESSION_ID_ROOM];	    /* the name with .bundle: the runtimeID */
-	json_t *record;			    /* session.json; fixed once handed out */
-	_Atomic int64_t quota_bytes;	    /* of its disk, as recorded; 0: none */
-	double clone_ms, boot_ms, claim_ms; /* of this handle; 0: not done by it */
-	int mark; /* that it is in the making; -1: it is not, or not by us */
+	char id[SESSION_ID_ROOM];    /* the name with .bundle: the runtimeID */
+	json_t *record;		     /* session.json; fixed once handed out */
+	_Atomic int64_t quota_bytes; /* of its disk, as recorded; 0: none */
+	double clone_ms, claim_ms;   /* of this handle; 0: not done by it */
+	_Atomic double boot_ms;	     /* the same; told while another thread boots */
+	int mark;		     /* that it is in the making; -1: it is not, or not by us */
 	/* agent is used by one thread at a time: who boots, destroys or connects holds it. */
 	pthread_mutex_t life;
 	struct microagent_guest *guest; /* NULL: not connected yet */
