@@ -45,6 +45,17 @@ static int check_file(const json_t *metadata, const char *section, const char *k
 	return 0;
 }
 
+/* How large it is is what its sessions' disks may grow to. */
+static int check_disk(const json_t *metadata, struct error *err)
+{
+	int64_t bytes = 0;
+
+	return check_file(metadata, "disk", "file", err) < 0
+		       ? -1
+		       : json_get_int(json_object_get(metadata, "disk"), "disk", "bytes",
+				      JSON_REQUIRED, 1, INT64_MAX, &bytes, err);
+}
+
 static int check_shape(const json_t *metadata, struct error *err)
 {
 	int64_t format = 0, version = 0, memory = 1, cpus = 1;
@@ -64,8 +75,7 @@ static int check_shape(const json_t *metadata, struct error *err)
 		    0 ||
 	    json_get_int(metadata, "", "cpuCount", JSON_OPTIONAL, 1, INT32_MAX, &cpus, err) < 0)
 		return -1;
-	if (check_file(metadata, "disk", "file", err) < 0 ||
-	    check_file(metadata, "kernel", "path", err) < 0)
+	if (check_disk(metadata, err) < 0 || check_file(metadata, "kernel", "path", err) < 0)
 		return -1;
 	if (json_object_get(metadata, "layer") && check_file(metadata, "layer", "file", err) < 0)
 		return -1;

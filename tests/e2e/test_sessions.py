@@ -123,6 +123,11 @@ def test_a_damaged_base_is_not_cloned(host, base):
     metadata = bundle(host) / "metadata.json"
     subprocess.run(["chattr", "-i", metadata], check=False, stderr=subprocess.DEVNULL)
     metadata.chmod(0o644)
+    whole = json.loads(metadata.read_text())
+    for size, text in ((None, "disk.bytes is required"), (0, "disk.bytes must be")):
+        disk = {k: v for k, v in {**whole["disk"], "bytes": size}.items() if v is not None}
+        metadata.write_text(json.dumps({**whole, "disk": disk}))
+        assert text in refused(host, "session", "create", "--base", "web")
     metadata.write_text('{"format":1}')
     assert "metadata.json: name is required" in refused(host, "session", "create", "--base", "web")
     listed = host.json("base", "list")["bases"]
