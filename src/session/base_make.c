@@ -225,6 +225,10 @@ static int check_sizes(const struct microagent_base_spec *spec, struct error *er
 {
 	const struct host_bounds bounds = host_bounds();
 
+	if (spec->size_mib < 0 || spec->size_mib > INT64_MAX >> 20)
+		return error_set(err, ERR_INVALID,
+				 "the size of a disk must be between 1 and %lld MiB, and is %lld",
+				 (long long)(INT64_MAX >> 20), (long long)spec->size_mib);
 	if (spec->memory_mib && config_check_memory(spec->memory_mib, &bounds, err) < 0)
 		return -1;
 	return spec->cpus ? config_check_cpus(spec->cpus, &bounds, err) : 0;

@@ -97,6 +97,21 @@ static void lines(void)
 	expect(seen.lines == 0);
 }
 
+/* Of bytes there would be too many to count, or fewer than none. */
+static void refuse_sizes(struct microagent *agent)
+{
+	static const int64_t sizes[] = {-1, INT64_MIN, INT64_C(1) << 43, INT64_C(1) << 44};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		const struct microagent_base_spec spec = {.size_mib = sizes[i]};
+		struct error err = {0};
+		json_t *base;
+
+		expect(microagent_base_create(agent, "odd", &spec, &base, &err) < 0);
+		expect(err.code == ERR_INVALID && strstr(err.msg, "the size of a disk must be"));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct microagent_session_spec spec = {.base = argc > 1 ? argv[1] : NULL,
@@ -111,6 +126,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}
+	refuse_sizes(agent);
 	for (int i = 0; i < THREADS; i++) {
 		numbers[i] = i;
 		expect(pthread_create(&threads[i], NULL, run_many, &numbers[i]) == 0);
