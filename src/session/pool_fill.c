@@ -56,6 +56,18 @@ static int look_back(struct filler *f, const char *touched, struct error *err)
 	return 0;
 }
 
+static int add_watch(const struct filler *f, const char *path, uint32_t mask, int *out,
+		     struct error *err)
+{
+	int wd = inotify_add_watch(f->watch, path, mask);
+
+	if (wd < 0)
+		return error_errno(err, errno, "watch %s", path);
+	if (out)
+		*out = wd;
+	return 0;
+}
+
 static int watch(struct filler *f, struct error *err)
 {
 	autofree char *claimed = path_join(f->pool.dir.path, POOL_CLAIMED, err);
@@ -64,12 +76,15 @@ static int watch(struct filler *f, struct error *err)
 	if (!claimed || !pools)
 		return -1;
 	f->turn = open(pools, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (f->turn < 0)
+		return error_errno(err, errno, "%s", pools);
 	f->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	f->claimed = inotify_add_watch(f->watch, claimed, IN_MOVED_TO | IN_ATTRIB);
-	f->all = inotify_add_watch(f->watch, pools, IN_ATTRIB);
-	if (f->turn < 0 || f->watch < 0 || f->claimed < 0 || f->all < 0 ||
-	    inotify_add_watch(f->watch, f->pool.dir.path, IN_MOVED_TO | IN_DELETE) < 0)
-		return error_errno(err, errno, "watch %s", f->pool.dir.path);
+	if (f->watch < 0)
+		return error_errno(err, errno, "inotify");
+	if (add_watch(f, claimed, IN_MOVED_TO | IN_ATTRIB, &f->claimed, err) < 0 ||
+	    add_watch(f, pools, IN_ATTRIB, &f->all, err) < 0 ||
+	    add_watch(f, f->pool.dir.path, IN_MOVED_TO | IN_DELETE, NULL, err) < 0)
+		return -1;
 	return look_back(f, claimed, err) < 0 ? -1 : look_back(f, pools, err);
 }
 
@@ -147,7 +162,7 @@ static void raise_session(const struct microagent_session *session)
 	existing_close(&existing);
 }
 
-/* What is wanted may have changed while it booted. */
+/* What is wanted may have changed while it booted: 1, it is destroyed then. 0: it is a member. */
 static int add_member(const struct filler *f, struct microagent_session *session, struct error *err)
 {
 	struct pool_record record;
@@ -157,7 +172,7 @@ static int add_member(const struct filler *f, struct microagent_session *session
 		return -1;
 	if (pool_read(&f->pool, &record, NULL) < 0 ||
 	    (json_int_t)json_array_size(names) >= record.size)
-		return microagent_session_destroy(session, err);
+		return microagent_session_destroy(session, err) < 0 ? -1 : 1;
 	return pool_add(&f->pool, session->name, err);
 }
 
@@ -182,8 +197,9 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	if (status < 0)
 		session_unmake(session);
 	else
-		log_line(&f->log, "%s is ready", session->name);
-	return status;
+		log_line(&f->log, status == 0 ? "%s is ready" : "%s is not wanted any more",
+			 session->name);
+	return status < 0 ? -1 : 0;
 }
 
 /* --- the loop ------------------------------------------------------------------------------------- */
