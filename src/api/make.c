@@ -84,7 +84,7 @@ static int select_parts(const struct microagent_spec *spec, struct make *make, s
 }
 
 /* Why name cannot be made: a workspace of ours, which may be deleted, or what is not ours to touch. */
-static int name_taken(const char *name, const struct make *make, struct error *err)
+static int explain_taken(const char *name, const struct make *make, struct error *err)
 {
 	char path[NAME_ROOM + 32];
 
@@ -104,6 +104,15 @@ static int name_taken(const char *name, const struct make *make, struct error *e
 			 "%s/%s is there already and is not a workspace of microagent: choose "
 			 "another name",
 			 make->dir.path, name);
+}
+
+/* ERR_CONFLICT with EEXIST: for who can choose another name. */
+static int name_taken(const char *name, const struct make *make, struct error *err)
+{
+	explain_taken(name, make, err);
+	if (err)
+		err->errnum = EEXIST;
+	return -1;
 }
 
 /* Exclusive: of two that make the same name, one is told so. */

@@ -104,7 +104,7 @@ static int clone_named(struct microagent_session *session, const struct base *ba
 		set_name(session, name);
 		if (session_clone(session, base, spec, source, make, config, &why) == 0)
 			return 0;
-		if (why.errnum != EEXIST && !strstr(why.msg, "choose another name"))
+		if (why.code != ERR_CONFLICT || why.errnum != EEXIST)
 			break;
 	}
 	return error_copy(err, &why);
