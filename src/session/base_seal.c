@@ -236,7 +236,8 @@ static int put_path(const struct making *m, json_t *metadata, struct error *err)
 	return json_put_string(metadata, "path", path, err);
 }
 
-/* The name is taken by whoever renames first; the other takes the next version. */
+/* The name is taken by whoever renames first; the other takes the next version. What fails is not
+ * published: while we have its directory locked nobody opens it, so it can be taken back. */
 static int publish(struct making *m, struct error *err)
 {
 	char file[sizeof(m->base.full) + 8];
@@ -244,9 +245,13 @@ static int publish(struct making *m, struct error *err)
 	snprintf(file, sizeof(file), "%s" SESSION_SUFFIX, m->base.full);
 	if (renameat2(m->dir.fd, m->name, m->dir.fd, file, RENAME_NOREPLACE) < 0)
 		return errno == EEXIST ? 1 : error_errno(err, errno, "%s/%s", m->dir.path, file);
+	if (fsync(m->dir.fd) < 0) {
+		error_errno(err, errno, "%s", m->dir.path);
+		if (renameat2(m->dir.fd, file, m->dir.fd, m->name, RENAME_NOREPLACE) < 0)
+			m->name[0] = '\0'; /* there it stays, and whole */
+		return -1;
+	}
 	m->name[0] = '\0';
-	if (fsync(m->dir.fd) < 0)
-		return error_errno(err, errno, "%s", m->dir.path);
 	return 0;
 }
 
@@ -263,18 +268,18 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		metadata = describe(m, err);
 		(void)unlinkat(m->fd, BASE_LAYER, 0); /* of a name that somebody else took */
 		if (!metadata || add_files(m, metadata, err) < 0 ||
-		    write_metadata(m, metadata, err) < 0)
+		    write_metadata(m, metadata, err) < 0 || put_path(m, metadata, err) < 0)
 			return -1;
 		make_immutable(m, true);
 		remember(m, metadata, "disk", BASE_DISK);
 		remember(m, metadata, "layer", BASE_LAYER);
 		status = publish(m, err);
 		if (status == 0) {
-			status = put_path(m, metadata, err);
-			*base = status == 0 ? steal_ptr(&metadata) : NULL;
-			return status;
+			*base = steal_ptr(&metadata);
+			return 0;
 		}
-		make_immutable(m, false);
+		if (m->name[0])
+			make_immutable(m, false);
 		if (status < 0)
 			return -1;
 	}
