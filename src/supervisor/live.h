@@ -62,6 +62,8 @@ struct live_quota {
 	uint64_t length; /* of a layer's file; 0: it is no layer */
 	uint64_t room;	 /* of that, what the backend lets the layer use */
 	bool reached;	 /* and so paused */
+	bool in_doubt;	 /* paused, and it may have been for want of room on the host */
+	uint64_t at;	 /* what it had grown to when that was last so; 0: never */
 	uint64_t wanted; /* by client, which waits for it */
 	struct control_client *client;
 	struct loop_watch *timer;
@@ -150,8 +152,13 @@ int live_balloon(struct live *live, const json_t *request, struct control_client
 /* live_quota.c */
 /* The quota of session.json, before the boot. Nothing for a workspace that is no session. */
 int live_quota_begin(struct live *live, struct error *err);
-/* What has no room on this disk, while the host has some, has none in the quota. */
-bool live_quota_is_met(const struct live *live, const char *serial);
+/* Whether this disk is one that can be without room while the host has some. */
+bool live_quota_bounds(const struct live *live, const char *serial);
+/* Whether it has grown as far as it may. */
+bool live_quota_is_met(struct live *live);
+/* It has no room, the host has, and the quota is not met: true when it was so before, and the disk has
+ * not grown since. */
+bool live_quota_is_met_again(struct live *live);
 /* The machine is paused for it. */
 void live_quota_reached(struct live *live);
 /* Once the VM has ended. */

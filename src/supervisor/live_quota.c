@@ -20,8 +20,11 @@
  * machine can get beyond its quota by what the host's disk takes in that time. Where the quota is
  * that of the disk or more, which is the default, there is nothing to look at.
  *
- * What a layer met was no room: whether the host's or the quota's is not said, so it was the quota's if
- * the host has some. Either way the machine is made to go on by a request for the quota that it has.
+ * What a layer met was no room: whether the host's or the quota's is not said. It was the quota's if the
+ * host has some and the layer ends where its room does, nearly: what is under way may not be written
+ * yet, and a write that has no room leaves all of its own. In doubt it is looked at once more after
+ * LIMIT_DISK_CHECK_MS, and the machine goes on if it still does not end there; if that was of no use,
+ * it was the quota's. Either way the machine is made to go on by a request for the quota that it has.
  *
  * A guest can bring its machine to a pause once for each time that somebody raises the quota, and so
  * it cannot fill the logs with that.
@@ -60,7 +63,7 @@ static bool is_layer(const struct live *live)
 static uint64_t grown(struct live *live)
 {
 	uint64_t bytes = 0;
-	struct error err;
+	struct error err = {0};
 
 	if (quota_grown(LIVE_ROOTFS, &bytes, &err) < 0)
 		log_limited(&live->log, "disk: %s", err.msg);
@@ -69,9 +72,29 @@ static uint64_t grown(struct live *live)
 
 /* --- reached ------------------------------------------------------------------------------------ */
 
-bool live_quota_is_met(const struct live *live, const char *serial)
+bool live_quota_bounds(const struct live *live, const char *serial)
 {
 	return live->quota.bytes && is_layer(live) && strcmp(serial, "rootfs") == 0;
+}
+
+bool live_quota_is_met(struct live *live)
+{
+	uint64_t end = 0;
+	struct error err;
+
+	if (layer_end(LIVE_ROOTFS, &end, &err) < 0) {
+		log_limited(&live->log, "%s", err.msg);
+		return true;
+	}
+	return end + limit_get(LIMIT_DISK_QUOTA_NEAR_BYTES) >= live->quota.room;
+}
+
+bool live_quota_is_met_again(struct live *live)
+{
+	uint64_t before = live->quota.at;
+
+	live->quota.at = grown(live);
+	return before && before == live->quota.at;
 }
 
 void live_quota_reached(struct live *live)
@@ -81,6 +104,7 @@ void live_quota_reached(struct live *live)
 
 	live->paused = true;
 	live->quota.reached = true;
+	live->quota.at = 0;
 	snprintf(text, sizeof(text), PAUSED_AT_QUOTA " of %llu bytes",
 		 (unsigned long long)live->quota.bytes);
 	live_audit(live, AUDIT_CRITICAL, "session", "session.quota-reached",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the VM tells the live supervisor: its serial console, a full disk, its end. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -69,27 +70,64 @@ static bool disks_have_room(const struct live *live)
 	return true;
 }
 
-static void on_room_timer(struct loop *loop, void *data)
+static void on_room_timer(struct loop *loop, void *data);
+
+static void look_for_room_later(struct live *live)
 {
-	struct live *live = data;
 	struct error err;
 
-	if (!disks_have_room(live)) {
-		if (!loop_add_timer(loop,
-				    clock_mono_ns() + limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS,
-				    on_room_timer, live, &err))
-			log_line(&live->log, "%s", err.msg);
-		return;
-	}
+	if (!loop_add_timer(live->loop,
+			    clock_mono_ns() + limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS,
+			    on_room_timer, live, &err))
+		live_fail(live, ERR_INTERNAL, err.msg);
+}
+
+static void go_on(struct live *live)
+{
+	bool was_told = !live->quota.in_doubt;
+	struct error err;
+
 	live->paused = false;
+	live->quota.in_doubt = false;
 	live_reserve(live);
 	if (live->backend->resume(live->vm, &err) < 0) {
 		live_fail(live, err.code, err.msg);
 		return;
 	}
-	if (live->outcome.intent == INTENT_NONE)
+	if (was_told && live->outcome.intent == INTENT_NONE)
 		live_record(live, live->state, "resumed: there is room on the disk again");
 	control_stream_push_time(live->control);
+}
+
+static void tell_no_room(struct live *live, const char *disk, const char *reason)
+{
+	char text[256];
+
+	live->quota.in_doubt = false;
+	live_reserve_some_back(live);
+	snprintf(text, sizeof(text), PAUSED "no space left for the guest's disk \"%.64s\": %.100s",
+		 disk, reason);
+	if (live->outcome.intent == INTENT_NONE)
+		live_record(live, live->state, text);
+}
+
+static void on_room_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	if (live->over)
+		return;
+	if (!disks_have_room(live)) {
+		if (live->quota.in_doubt)
+			tell_no_room(live, "rootfs", strerror(ENOSPC));
+		look_for_room_later(live);
+	} else if (live->quota.in_doubt && live_quota_is_met(live)) {
+		live->quota.in_doubt = false;
+		live_quota_reached(live);
+	} else {
+		go_on(live);
+	}
 }
 
 /* The name by which people know the disk. */
@@ -111,25 +149,21 @@ static const char *disk_name(const struct live *live, const char *serial)
 static void on_disk_full(void *data, const char *serial, const char *reason)
 {
 	struct live *live = data;
-	char text[256];
-	struct error err;
 
 	if (live->paused)
 		return;
-	if (live_quota_is_met(live, serial) && disks_have_room(live)) {
+	live->paused = true;
+	live->quota.in_doubt = live_quota_bounds(live, serial) && disks_have_room(live);
+	if (!live->quota.in_doubt) {
+		tell_no_room(live, disk_name(live, serial), reason);
+	} else if (live_quota_is_met(live) || live_quota_is_met_again(live)) {
+		live->quota.in_doubt = false;
 		live_quota_reached(live);
 		return;
+	} else {
+		log_limited(&live->log, "the disk had no room, below its quota");
 	}
-	live->paused = true;
-	live_reserve_some_back(live);
-	snprintf(text, sizeof(text), PAUSED "no space left for the guest's disk \"%.64s\": %.100s",
-		 disk_name(live, serial), reason);
-	if (live->outcome.intent == INTENT_NONE)
-		live_record(live, live->state, text);
-	if (!loop_add_timer(live->loop,
-			    clock_mono_ns() + limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS,
-			    on_room_timer, live, &err))
-		live_fail(live, ERR_INTERNAL, err.msg);
+	look_for_room_later(live);
 }
 
 /* Its own last word tells more than the guest's, which knows nothing of it. */

@@ -229,16 +229,15 @@ def test_members_of_a_pool(host):
     host("base", "delete", "web-v1", check=0)
 
 
-@pytest.fixture
-def reflinks(host):
-    """The state directory on a file system that has them."""
-    if os.getuid() != 0 or not shutil.which("mkfs.xfs") or not os.path.exists("/dev/loop-control"):
-        pytest.skip("a file system with reflinks is made by root, mkfs.xfs (package xfsprogs) and a loop device")
-    place, file = host.base / "xfs", host.base / "xfs.img"
+def mounted(host, kind, package):
+    """The state directory on a file system of its own."""
+    if os.getuid() != 0 or not shutil.which(f"mkfs.{kind}") or not os.path.exists("/dev/loop-control"):
+        pytest.skip(f"a file system is made by root, mkfs.{kind} (package {package}) and a loop device")
+    place, file = host.base / kind, host.base / f"{kind}.img"
     place.mkdir()
     with open(file, "wb") as image:
         image.truncate(1 << 30)
-    subprocess.run(["mkfs.xfs", "-q", file], check=True)
+    subprocess.run([f"mkfs.{kind}", "-q", file], check=True)
     subprocess.run(["mount", "-o", "loop", file, place], check=True)
     place.chmod(0o700)
     host.state = place / "state"
@@ -247,6 +246,42 @@ def reflinks(host):
         yield host
     finally:
         subprocess.run(["umount", place], check=True)
+
+
+@pytest.fixture
+def reflinks(host):
+    yield from mounted(host, "xfs", "xfsprogs")
+
+
+@pytest.fixture
+def no_reflinks(host):
+    yield from mounted(host, "ext4", "e2fsprogs")
+
+
+def free_bytes(path):
+    fs = os.statvfs(path)
+    return fs.f_bavail * fs.f_frsize
+
+
+def test_a_full_host_is_not_the_quota(no_reflinks):
+    """Another took what there was and has given it back before the supervisor looks: the machine goes on."""
+    host = no_reflinks
+    host("base", "create", "web", check=0)
+    # Whatever is free is room enough, so that it looks as if the other had given it back already.
+    made = create(host, "--disk-quota", 512, env={"MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": "0",
+                                                  "MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "5000"})
+    name, log = made["name"], directory(host, made["name"]) / "supervisor.log"
+    source, digest = random_file(host, 48)
+    fill = host.state / "fill"
+    subprocess.run(["fallocate", "-l", str(free_bytes(host.state) - 24 * MIB), fill], check=True)
+    writer = write(host, name, source, "/root/f")
+    wait_until(lambda: "the disk had no room, below its quota" in log.read_text(), "the pause")
+    fill.unlink()
+    finish(writer)
+    assert digest_in(host, name, "/root/f") == digest
+    assert paused(host, name) == [] and audited(host, name, "session.quota-reached") == []
+    host("session", "destroy", name, check=0)
+    host("base", "delete", "web-v1", check=0)
 
 
 def test_a_reflink_is_kept_to_its_quota(reflinks):
