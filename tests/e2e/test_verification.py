@@ -147,6 +147,8 @@ def test_a_clone_of_an_image_is_not_hashed(host):
     (spy / "microagent-artifact").unlink()
     (spy / "microagent-artifact").write_text(f'#!/bin/sh\necho "$@" >>{hashed}\nexec {BIN}/microagent-artifact "$@"\n')
     (spy / "microagent-artifact").chmod(0o755)
+    (spy / "microagent-init").unlink()  # a copy would be too young for its digest to be remembered
+    (spy / "microagent-init").symlink_to(BIN / "microagent-init")
 
     def run(*words):
         done = subprocess.run([spy / "microagent", "--json", *words], env=host.env, capture_output=True,

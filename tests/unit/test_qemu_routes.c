@@ -180,7 +180,7 @@ static void a_way_out_is_no_link(void **state)
 
 static void too_many_shut_everything(void **state)
 {
-	char text[16];
+	char text[32];
 
 	(void)state;
 	table.count = 0;
