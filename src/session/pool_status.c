@@ -91,7 +91,7 @@ static json_t *describe(const struct microagent *agent, const char *base, struct
 		return NULL;
 	json_array_foreach(names, i, name)
 	{
-		ready += pool_member_lives(agent, json_string_value(name));
+		ready += pool_member_lives(agent, json_string_value(name)) == 1;
 	}
 	filling = pool_filler(&pool);
 	detail = ready < record.size ? gap(agent, &pool, &record, filling) : NULL;
