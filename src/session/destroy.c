@@ -163,7 +163,7 @@ static void end_token(const struct microagent_session *session)
 
 int session_remove(struct microagent_session *session, struct error *err)
 {
-	return end_session(session, err) < 0 ? -1 : 0;
+	return end_session(session, err);
 }
 
 int microagent_session_destroy(struct microagent_session *session, struct error *err)

@@ -105,10 +105,10 @@ static bool is_lost_clone(const struct workspace *ws)
 static int remove_lost_clone(struct gc *gc, const char *name, struct error *err)
 {
 	auto_session struct microagent_session *session = session_handle(gc->agent, name, err);
+	int status = session ? orphan_remove(gc->agent, session, ORPHAN_HALF_MADE, POWER_LOST, err)
+			     : -1;
 
-	if (!session || orphan_remove(gc->agent, session, ORPHAN_HALF_MADE, POWER_LOST, err) < 0)
-		return -1;
-	return note(gc->removed, name, POWER_LOST, err);
+	return status == 0 ? note(gc->removed, name, POWER_LOST, err) : status < 0 ? -1 : 0;
 }
 
 #define MACHINE_GONE "its machine is gone, which is recorded now"

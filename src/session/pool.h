@@ -84,7 +84,8 @@ void pool_touch(const struct pool *pool);
 
 /* ---- pool_end.c: members that nobody gets ----------------------------------------------------- */
 
-/* Ends a member whose machine has ended, and destroys it: 1. 0: somebody else was first. */
+/* Ends a member whose machine has ended, and destroys it: 1. 0: somebody else was first; if he was so with
+ * its destruction alone, it stays in POOL_ENDING. */
 int pool_discard(const struct microagent *agent, const struct pool *pool, const char *name,
 		 struct error *err);
 /* Destroys those that are ending, and returns when they are gone. */

@@ -32,7 +32,7 @@ static int destroy(struct microagent_session *session, struct error *err)
 	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_POOL_LOCK_MS) * NS_PER_MS;
 	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
 
-	while (session_remove(session, err) == 0) {
+	while (session_remove(session, err) >= 0) {
 		if (!is_there(session))
 			return 0;
 		if (clock_mono_ns() > deadline)
@@ -53,8 +53,9 @@ int pool_discard(const struct microagent *agent, const struct pool *pool, const 
 
 	if (status <= 0)
 		return status;
-	if (orphan_remove(agent, session, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, err) < 0)
-		return -1;
+	status = orphan_remove(agent, session, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, err);
+	if (status != 0)
+		return status < 0 ? -1 : 0;
 	pool_forget(pool, name);
 	return 1;
 }

@@ -65,8 +65,8 @@ void session_unmake(struct microagent_session *session);
 
 /* ---- destroy.c ------------------------------------------------------------------------------- */
 
-/* What destroying it does, for one that may have been recorded or not. Success where somebody else is at
- * it just now. */
+/* What destroying it does, for one that may have been recorded or not. 1: somebody else is at it just now,
+ * and may fail: what tells of it is kept until it is gone. */
 int session_remove(struct microagent_session *session, struct error *err);
 /* The same by who holds the mark of its ending already. */
 int session_end_marked(struct microagent_session *session, struct error *err);

@@ -102,7 +102,8 @@ static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, c
 }
 
 /* A mark may also stand for a maker that found its name taken by something else, and for a claimer that
- * found the session taken: then there is none in the directory, which is left alone. */
+ * found the session taken: then there is none in the directory, which is left alone. 1: somebody destroys
+ * it just now, and may fail, so the mark stays. */
 static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
