@@ -51,8 +51,9 @@ static bool note_in_bundle(const struct microagent *agent, const char *name,
 void orphan_tell(const struct microagent *agent, const char *name, enum orphan_kind kind,
 		 enum orphan_action action, const char *why)
 {
-	json_auto_t *data = json_pack("{s:s, s:s, s:s}", "kind", kind_names[kind], "action",
-				      action_names[action], "why", why);
+	json_auto_t *data =
+		json_pack("{s:s, s:s, s:o}", "kind", kind_names[kind], "action",
+			  action_names[action], "why", json_string_lossy(why, strlen(why)));
 	const struct audit_event event = {AUDIT_WARNING, "session", "session.orphaned", data, 0};
 
 	/* A disk without room keeps nothing from being removed. */
@@ -63,8 +64,15 @@ void orphan_tell(const struct microagent *agent, const char *name, enum orphan_k
 int orphan_remove(const struct microagent *agent, struct microagent_session *session,
 		  enum orphan_kind kind, const char *why, struct error *err)
 {
+	struct error failed = {0};
+	int status;
+
 	/* What still lives of it writes the log, and ends first. */
 	(void)microagent_kill(session->agent, session->id, NULL, NULL);
 	orphan_tell(agent, session->name, kind, ORPHAN_REMOVED, why);
-	return session_remove(session, err);
+	status = session_remove(session, &failed);
+	if (status >= 0)
+		return status;
+	orphan_tell(agent, session->name, kind, ORPHAN_LEFT, failed.msg);
+	return error_copy(err, &failed);
 }

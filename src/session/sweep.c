@@ -143,15 +143,22 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 		      const char *name, struct error *err)
 {
 	auto_session struct microagent_session *session = session_handle(sweep->agent, name, err);
+	struct error why = {0};
+	bool told;
 
 	if (!session)
 		return -1;
 	(void)session_read_record(session, NULL);
-	if (!is_told(dir, mark))
+	told = is_told(dir, mark);
+	if (!told)
 		orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
 			    ENDING_BROKE_OFF);
-	if (session_end_marked(session, err) < 0)
-		return -1;
+	if (session_end_marked(session, &why) < 0) {
+		if (!told)
+			orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_LEFT,
+				    why.msg);
+		return error_copy(err, &why);
+	}
 	note(sweep->removed, name, ENDING_BROKE_OFF);
 	return 0;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Commands that end sessions and bases, killed at each of their steps: what is there afterwards is whole or gone."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -127,13 +128,74 @@ def test_what_cannot_be_removed_is_told_once(place):
         for _ in range(2):
             left = place.json("session", "gc", check=1)["left"]
             assert left == [{"name": name, "why": f"{directory} is a mount point: unmount it first; nothing was removed"}]
-            assert orphans(place, name) == [("half-destroyed", "removed")]
+            assert orphans(place, name) == [("half-destroyed", "removed"), ("half-destroyed", "left")]
         assert f"{name}  left " in place("session", "gc", check=1).stdout
     finally:
         subprocess.run(["umount", directory], check=True)
     assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its destruction broke off"}]
-    assert trail(place, name).count("session.orphaned") == 1 and place.json("session", "gc") == NOTHING
+    assert trail(place, name).count("session.orphaned") == 2 and place.json("session", "gc") == NOTHING
     shutil.rmtree(place.state / "archive" / name)
+
+
+def flocked(path):
+    path.parent.mkdir(0o700, parents=True, exist_ok=True)
+    file = open(path, "w", opener=lambda p, flags: os.open(p, flags, 0o600))
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def half_made(place, name):
+    """What its maker leaves who is killed."""
+    (bundle(place, name) / ".making").touch(0o600)
+    mark = place.state / "sessions" / ".locks" / ".making" / f"{name}.bundle"
+    mark.parent.mkdir(0o700, exist_ok=True)
+    mark.touch(0o600)
+    return mark
+
+
+def test_a_destroy_that_fails_leaves_the_trace_of_others(place):
+    """While it is at work nobody else is, and what they know it by stays until it is gone."""
+    name, = place.clone()
+    mark = half_made(place, name)
+    ending = mark.with_name(f"{name}.bundle.end")
+    with flocked(ending):
+        assert place.json("session", "gc") == NOTHING and mark.exists()
+        ending.unlink()
+    assert place.json("session", "gc") == {"removed": [{"name": name, "why": "its making broke off"}], "adopted": []}
+    assert names(place.state / "sessions") == [".locks"] and names(place.state / "sessions" / ".locks") == []
+    shutil.rmtree(place.state / "archive" / name)
+
+
+def test_one_member_that_cannot_be_removed_keeps_no_other(place):
+    busy, stuck, free = place.clone(3)
+    pool = place.state / "pool" / "web-v1"
+    for kind, name in (("ready", busy), ("ready", stuck), ("ready", free)):
+        (pool / kind).mkdir(0o700, parents=True, exist_ok=True)
+        (pool / kind / name).touch(0o600)
+    (pool / "claimed").mkdir(0o700)
+    for path in (pool.parent, pool):
+        path.chmod(0o700)
+    directory = bundle(place, stuck) / "directory"
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", directory], check=True)
+    why = f"{directory} is a mount point: unmount it first; nothing was removed"
+    try:
+        with flocked(place.state / "sessions" / ".locks" / ".making" / f"{busy}.bundle.end") as mark:
+            done = place.json("session", "gc", check=1)
+            assert {"name": free, "why": "its machine ended in the pool"} in done["removed"]
+            assert {r["name"] for r in done["removed"]} == {free}
+            assert done["left"] == [{"name": stuck, "why": why}]
+            assert orphans(place, stuck) == [("bundle-without-process", "removed"), ("bundle-without-process", "left")]
+            assert names(pool / "ending") == sorted((busy, stuck)) and names(pool / "ready") == []
+            assert ("half-destroyed", "removed") not in orphans(place, busy)
+            os.unlink(mark.name)
+    finally:
+        subprocess.run(["umount", directory], check=True)
+    done = place.json("session", "gc")
+    assert {(r["name"], r["why"]) for r in done["removed"]} == {(n, "its destruction broke off") for n in (busy, stuck)}
+    assert place.json("session", "gc") == NOTHING and names(place.state / "sessions") == [".locks"]
+    for name in (busy, stuck, free):
+        shutil.rmtree(place.state / "archive" / name)
 
 
 def test_a_running_session_killed_while_it_is_destroyed(place):
