@@ -27,9 +27,9 @@ bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM])
 	return true;
 }
 
-static void name_mark(const struct microagent_session *session, char out[SESSION_ID_ROOM + 8])
+void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 {
-	snprintf(out, SESSION_ID_ROOM + 8, "%s" ENDING, session->id);
+	snprintf(out, SESSION_MARK_ROOM, "%s" SESSION_SUFFIX ENDING, name);
 }
 
 /* --- removed -------------------------------------------------------------------------------------- */
@@ -121,12 +121,12 @@ int session_end_marked(struct microagent_session *session, struct error *err)
 static int end_in(const struct state_dir *dir, struct microagent_session *session,
 		  struct error *err)
 {
-	char name[SESSION_ID_ROOM + 8];
+	char name[SESSION_MARK_ROOM];
 	struct error why = {0};
 	autoclose int mark = -1;
 	int status;
 
-	name_mark(session, name);
+	session_ending_mark(session->name, name);
 	mark = making_mark(dir, name, &why);
 	if (mark < 0 && why.code == ERR_CONFLICT)
 		return 1;
@@ -186,13 +186,13 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 /* Its directory is gone, and an earlier call did not come to its end. */
 static bool broke_off(const struct microagent_session *session)
 {
-	char mark[SESSION_ID_ROOM + 8], path[sizeof(mark) + 24];
+	char mark[SESSION_MARK_ROOM], path[sizeof(mark) + 24];
 	struct state_dir dir;
 	bool found;
 
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
 		return false;
-	name_mark(session, mark);
+	session_ending_mark(session->name, mark);
 	snprintf(path, sizeof(path), ".locks/.making/%s", mark);
 	found = gone_has(&dir, session->id) ||
 		faccessat(dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;

@@ -39,7 +39,7 @@
 
 struct gc {
 	struct microagent *agent;
-	json_t *removed, *adopted;
+	json_t *removed, *adopted, *left;
 };
 
 static int note(json_t *list, const char *name, const char *why, struct error *err)
@@ -49,6 +49,31 @@ static int note(json_t *list, const char *name, const char *why, struct error *e
 	return entry && json_array_append_new(list, entry) == 0
 		       ? 0
 		       : error_errno(err, ENOMEM, "orphans");
+}
+
+/* What cannot be removed keeps nothing else from being so. The message may have a name in it that is not
+ * UTF-8. */
+static int leave(struct gc *gc, const char *name, const struct error *why, struct error *err)
+{
+	json_t *entry = json_pack("{s:s,s:o}", "name", name, "why",
+				  json_string_lossy(why->msg, strlen(why->msg)));
+
+	return entry && json_array_append_new(gc->left, entry) == 0
+		       ? 0
+		       : error_errno(err, ENOMEM, "orphans");
+}
+
+static bool is_in(const json_t *list, const char *name)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+	{
+		if (strcmp(json_string_value(json_object_get(entry, "name")), name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static int gc_bases(struct gc *gc, struct error *err)
@@ -69,15 +94,24 @@ static int gc_bases(struct gc *gc, struct error *err)
 
 /* --- bundles without a process -------------------------------------------------------------------- */
 
-static bool should_live(const struct workspace *ws)
+static enum state state_of(const struct workspace *ws)
 {
 	enum state state = STATE_UNKNOWN;
 	json_t *event = NULL;
 	bool known = workspace_state(ws, &state, &event, NULL) == 0;
 
 	json_decref(event);
-	return known && (state == STATE_STARTING || state == STATE_RUNNING ||
-			 state == STATE_STOPPING || state == STATE_QUARANTINED);
+	return known ? state : STATE_UNKNOWN;
+}
+
+static bool should_live(const struct workspace *ws)
+{
+	enum state state = state_of(ws);
+
+	/* Quarantined without a machine is fine, unless there was one that did not come to clean up. */
+	if (state == STATE_QUARANTINED)
+		return faccessat(ws->fd, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
 }
 
 /* -1: there is none. */
@@ -105,19 +139,39 @@ static bool is_lost_clone(const struct workspace *ws)
 static int remove_lost_clone(struct gc *gc, const char *name, struct error *err)
 {
 	auto_session struct microagent_session *session = session_handle(gc->agent, name, err);
-	int status = session ? orphan_remove(gc->agent, session, ORPHAN_HALF_MADE, POWER_LOST, err)
-			     : -1;
+	struct error why = {0};
+	int status;
 
-	return status == 0 ? note(gc->removed, name, POWER_LOST, err) : status < 0 ? -1 : 0;
+	if (!session)
+		return -1;
+	status = orphan_remove(gc->agent, session, ORPHAN_HALF_MADE, POWER_LOST, &why);
+	if (status < 0)
+		return leave(gc, name, &why, err);
+	return status == 0 ? note(gc->removed, name, POWER_LOST, err) : 0;
 }
 
 #define MACHINE_GONE "its machine is gone, which is recorded now"
 
-/* The supervisor looks, and records what became of it. */
-static int adopt(struct gc *gc, struct microagent *sessions, const char *id, const char *name,
-		 struct error *err)
+/* As it is now; meanwhile it may have been started anew, or have been ended by its user. */
+static bool is_adopted(const struct state_dir *dir, const char *id)
 {
-	if (microagent_status(sessions, id, NULL, NULL) < 0)
+	struct workspace ws;
+	enum state state;
+	bool dead;
+
+	if (workspace_open(dir, id, false, &ws, NULL) < 0)
+		return false;
+	state = ws.fd >= 0 ? state_of(&ws) : STATE_UNKNOWN;
+	dead = (state == STATE_FAILED || state == STATE_QUARANTINED) && !lease_is_held(&ws);
+	workspace_close(&ws);
+	return dead;
+}
+
+/* The supervisor looks, and records what became of it. */
+static int adopt(struct gc *gc, struct microagent *sessions, const struct state_dir *dir,
+		 const char *id, const char *name, struct error *err)
+{
+	if (microagent_status(sessions, id, NULL, NULL) < 0 || !is_adopted(dir, id))
 		return 0;
 	orphan_tell(gc->agent, name, ORPHAN_NO_PROCESS, ORPHAN_ADOPTED, MACHINE_GONE);
 	return note(gc->adopted, name, MACHINE_GONE, err);
@@ -132,14 +186,17 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 
 	if (!session_name_of_id(id, name) || workspace_open(dir, id, false, &ws, NULL) < 0)
 		return 0;
-	if (ws.fd >= 0 && !lease_is_held(&ws)) {
+	/* The lease last: whoever starts it takes that first, and then says so in its state. */
+	if (ws.fd >= 0) {
 		lost = is_lost_clone(&ws);
 		orphan = !lost && should_live(&ws);
+		if ((lost || orphan) && lease_is_held(&ws))
+			lost = orphan = false;
 	}
 	workspace_close(&ws);
 	if (lost)
 		return remove_lost_clone(gc, name, err);
-	return orphan ? adopt(gc, sessions, id, name, err) : 0;
+	return orphan ? adopt(gc, sessions, dir, id, name, err) : 0;
 }
 
 static int gc_each_bundle(struct gc *gc, struct microagent *sessions, struct error *err)
@@ -200,13 +257,17 @@ static int end_lost(struct gc *gc, pid_t pid, const char *place, struct error *e
 {
 	autoclose int pidfd = pidfd_open(pid, 0);
 	char name[SESSION_NAME_ROOM];
+	struct error why = {0};
 
 	/* Again: the pid may have been another's before there was a descriptor of it. */
 	if (pidfd < 0 || !is_lost(pid, place, name) ||
 	    pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0)
 		return 0;
-	if (fd_wait(pidfd, POLLIN, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS, err) < 0)
-		return error_prefix(err, "session %s", name);
+	if (fd_wait(pidfd, POLLIN, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS, &why) <
+	    0) {
+		orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_LEFT, why.msg);
+		return leave(gc, name, &why, err);
+	}
 	orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_REMOVED, LOST_DIRECTORY);
 	return note(gc->removed, name, LOST_DIRECTORY, err);
 }
@@ -273,11 +334,13 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 	json_array_foreach(names, i, name)
 	{
 		const char *word = json_string_value(name);
+		struct error why = {0};
 		int done = pool_member_lives(gc->agent, word)
 				   ? 0
-				   : pool_discard(gc->agent, pool, word, err);
+				   : pool_discard(gc->agent, pool, word, &why);
 
-		if (done < 0 || (done > 0 && note(gc->removed, word, POOL_MEMBER_ENDED, err) < 0))
+		if (done < 0 ? leave(gc, word, &why, err) < 0
+			     : done > 0 && note(gc->removed, word, POOL_MEMBER_ENDED, err) < 0)
 			return -1;
 	}
 	return names ? 0 : -1;
@@ -285,7 +348,39 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define ENDING_BROKE_OFF "its destruction broke off"
 
-/* Nobody else is at work on the pool: whoever began it is gone. */
+/* Whoever destroys a member by its name, or finds it dead, is at work on it without the pool's lock, and
+ * has its mark. Under it there is a token only of what was left. */
+static bool is_left_ending(const struct gc *gc, const struct pool *pool, const char *name)
+{
+	char mark[SESSION_MARK_ROOM];
+	struct error why = {0};
+	autoclose int fd = -1;
+	struct state_dir dir;
+	bool left;
+
+	if (state_sub_open(gc->agent, SESSIONS_DIR, false, &dir, NULL) < 0)
+		return true;
+	session_ending_mark(name, mark);
+	fd = making_mark(&dir, mark, &why);
+	left = fd >= 0 ? pool_has(pool, POOL_ENDING, name) : why.code != ERR_CONFLICT;
+	if (fd >= 0)
+		making_unmark(&dir, mark);
+	state_dir_close(&dir);
+	return left;
+}
+
+static int end_left(struct gc *gc, const struct pool *pool, const char *name, struct error *err)
+{
+	struct error why = {0};
+
+	orphan_tell(gc->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED, ENDING_BROKE_OFF);
+	if (pool_finish_one(gc->agent, pool, name, &why) == 0)
+		return note(gc->removed, name, ENDING_BROKE_OFF, err);
+	orphan_tell(gc->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_LEFT, why.msg);
+	return leave(gc, name, &why, err);
+}
+
+/* Nobody who has the pool's lock is at work on it. */
 static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_ENDING, err);
@@ -300,12 +395,12 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 	{
 		const char *word = json_string_value(name);
 
-		orphan_tell(gc->agent, word, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
-			    ENDING_BROKE_OFF);
-		if (note(gc->removed, word, ENDING_BROKE_OFF, err) < 0)
+		/* What has just been tried is not tried again. */
+		if (!is_in(gc->left, word) && is_left_ending(gc, pool, word) &&
+		    end_left(gc, pool, word, err) < 0)
 			return -1;
 	}
-	return pool_finish(gc->agent, pool, err);
+	return 0;
 }
 
 /* Set or drained by who was killed over it; a record that is damaged is left for its user. */
@@ -320,8 +415,8 @@ static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 	if (json_array_size(names) == 0 || !pool_try_lock(pool) ||
 	    pool_read(pool, &record, &why) == 0 || why.code != ERR_NOT_FOUND)
 		return 0;
-	if (pool_drain(gc->agent, pool, err) < 0)
-		return -1;
+	if (pool_drain(gc->agent, pool, &why) < 0)
+		return leave(gc, pool->base, &why, err);
 	return note(gc->removed, pool->base, "members of a pool that is not kept", err);
 }
 
@@ -337,11 +432,12 @@ static int gc_pool(struct gc *gc, const char *base, struct error *err)
 {
 	auto_pool struct pool pool = POOL_NONE;
 	struct pool_record record;
-	int status;
+	struct error why = {0};
 
 	if (base_is_gone(gc->agent, base)) {
-		status = microagent_pool_drain(gc->agent, base, err);
-		return status < 0 ? -1 : note(gc->removed, base, "a pool whose base is gone", err);
+		return microagent_pool_drain(gc->agent, base, &why) < 0
+			       ? leave(gc, base, &why, err)
+			       : note(gc->removed, base, "a pool whose base is gone", err);
 	}
 	if (pool_open(gc->agent->state_path, base, &pool, NULL) < 0)
 		return 0;
@@ -370,7 +466,10 @@ static int gc_pools(struct gc *gc, struct error *err)
 
 	json_array_foreach(bases, i, base)
 	{
-		if (gc_pool(gc, json_string_value(base), err) < 0)
+		const char *word = json_string_value(base);
+		struct error why = {0};
+
+		if (gc_pool(gc, word, &why) < 0 && leave(gc, word, &why, err) < 0)
 			return -1;
 	}
 	return bases ? 0 : -1;
@@ -379,7 +478,7 @@ static int gc_pools(struct gc *gc, struct error *err)
 json_t *microagent_session_gc(struct microagent *agent, struct error *err)
 {
 	json_auto_t *removed = json_array(), *adopted = json_array(), *left = json_array();
-	struct gc gc = {.agent = agent, .removed = removed, .adopted = adopted};
+	struct gc gc = {.agent = agent, .removed = removed, .adopted = adopted, .left = left};
 
 	if (!removed || !adopted || !left) {
 		error_errno(err, ENOMEM, "orphans");

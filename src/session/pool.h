@@ -88,7 +88,10 @@ void pool_touch(const struct pool *pool);
  * its destruction alone, it stays in POOL_ENDING. */
 int pool_discard(const struct microagent *agent, const struct pool *pool, const char *name,
 		 struct error *err);
-/* Destroys those that are ending, and returns when they are gone. */
+/* Destroys one that is ending, and returns when it is gone; who else is at it is waited for. */
+int pool_finish_one(const struct microagent *agent, const struct pool *pool, const char *name,
+		    struct error *err);
+/* The same of all of them. On failure those that can be are gone. */
 int pool_finish(const struct microagent *agent, const struct pool *pool, struct error *err);
 /* Ends members until left are there, and destroys them. */
 int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t left,

@@ -60,22 +60,32 @@ int pool_discard(const struct microagent *agent, const struct pool *pool, const 
 	return 1;
 }
 
+int pool_finish_one(const struct microagent *agent, const struct pool *pool, const char *name,
+		    struct error *err)
+{
+	auto_session struct microagent_session *session = session_handle(agent, name, err);
+
+	if (!session || destroy(session, err) < 0)
+		return -1;
+	pool_forget(pool, name);
+	return 0;
+}
+
 int pool_finish(const struct microagent *agent, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_ENDING, err);
 	const json_t *name;
+	int status = 0;
 	size_t i;
 
+	/* One that cannot be removed keeps no other. */
 	json_array_foreach(names, i, name)
 	{
-		const char *word = json_string_value(name);
-		auto_session struct microagent_session *session = session_handle(agent, word, err);
-
-		if (!session || destroy(session, err) < 0)
-			return -1;
-		pool_forget(pool, word);
+		if (pool_finish_one(agent, pool, json_string_value(name),
+				    status == 0 ? err : NULL) < 0)
+			status = -1;
 	}
-	return names ? 0 : -1;
+	return names ? status : -1;
 }
 
 int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t left,

@@ -70,6 +70,9 @@ void session_unmake(struct microagent_session *session);
 int session_remove(struct microagent_session *session, struct error *err);
 /* The same by who holds the mark of its ending already. */
 int session_end_marked(struct microagent_session *session, struct error *err);
+/* The mark, for making_mark(), that stands for the ending of the session of that name. */
+#define SESSION_MARK_ROOM (SESSION_ID_ROOM + 8)
+void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM]);
 /* The id of the session whose ending the mark stands for, or false. */
 bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM]);
 
