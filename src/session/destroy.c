@@ -149,16 +149,23 @@ static int end_session(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* Nobody claims what is being destroyed. */
-static void end_token(const struct microagent_session *session)
+/* Nobody claims what is being destroyed, and what was claimed before that is its claimer's. */
+static int end_token(const struct microagent_session *session, struct error *err)
 {
 	const char *base = json_string_value(json_object_get(session->record, "base"));
 	autofree char *state = state_of_sessions(session->agent, NULL);
 	auto_pool struct pool pool = POOL_NONE;
 
-	if (base && state && pool_open(state, base, &pool, NULL) == 0 &&
-	    pool_has(&pool, POOL_READY, session->name))
-		(void)pool_end(&pool, session->name, NULL);
+	if (!base || !state || pool_open(state, base, &pool, NULL) < 0 ||
+	    !pool_has(&pool, POOL_READY, session->name) ||
+	    pool_end(&pool, session->name, NULL) != 0 ||
+	    !pool_has(&pool, POOL_CLAIMED, session->name))
+		return 0;
+	return error_set(
+		err, ERR_CONFLICT,
+		"session %s has just been claimed from its pool by another command, and is "
+		"that one's now",
+		session->name);
 }
 
 int session_remove(struct microagent_session *session, struct error *err)
@@ -171,8 +178,9 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 	int status;
 
 	pthread_mutex_lock(&session->life);
-	end_token(session);
-	status = end_session(session, err);
+	status = end_token(session, err);
+	if (status == 0)
+		status = end_session(session, err);
 	pthread_mutex_unlock(&session->life);
 	if (status <= 0)
 		return status;
