@@ -101,7 +101,7 @@ void making_disown(const struct workspace *ws);
 typedef int making_fn(const struct state_dir *dir, const char *id, void *data);
 void making_each_abandoned(const struct state_dir *dir, making_fn *fn, void *data);
 /* Removes what is there of one, unless it has been recorded or is not its maker's. -1: it is still
- * there. */
+ * there, or that cannot be told now. */
 int making_remove(const struct state_dir *dir, const char *id);
 enum making_state { MAKING_NOT, MAKING_NOW, MAKING_BROKE_OFF };
 /* Whether <dir>/<id> belongs to a maker, and whether that one lives. */

@@ -145,11 +145,14 @@ void making_each_abandoned(const struct state_dir *dir, making_fn *fn, void *dat
 	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* what was killed between the last mark and this */
 }
 
-static bool is_there(int fd, const char *file)
+/* -1: that cannot be told now. */
+static int has(int fd, const char *file)
 {
 	struct stat st;
 
-	return fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+	if (fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : -1;
 }
 
 /* The first mark goes after the second one: without it the making has just come to its end. */
@@ -158,7 +161,7 @@ enum making_state making_of(const struct state_dir *dir, const char *id)
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	autoclose int marks = -1, mark = -1;
 
-	if (fd < 0 || !is_there(fd, WORKSPACE_MAKING))
+	if (fd < 0 || !has(fd, WORKSPACE_MAKING))
 		return MAKING_NOT;
 	marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	mark = marks >= 0 ? openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
@@ -170,12 +173,18 @@ enum making_state making_of(const struct state_dir *dir, const char *id)
 int making_remove(const struct state_dir *dir, const char *id)
 {
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int own, manifest, lease;
 
+	/* What cannot be opened now is looked at by the next one. */
 	if (fd < 0)
-		return 0;
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
+	own = has(fd, WORKSPACE_MAKING);
+	manifest = has(fd, "workspace.json");
+	lease = has(fd, "lease");
+	if (own < 0 || manifest < 0 || lease < 0)
+		return -1;
 	/* A recorded workspace is one, even if the mark was left. */
-	if (is_there(fd, WORKSPACE_MAKING) && !is_there(fd, "workspace.json") &&
-	    !is_there(fd, "lease"))
+	if (own && !manifest && !lease)
 		return gone_remove(dir, id, NULL);
 	unlinkat(dir->fd, id, AT_REMOVEDIR); /* only if nothing came into it */
 	return 0;

@@ -34,11 +34,12 @@ void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 
 /* --- removed -------------------------------------------------------------------------------------- */
 
+/* 1: somebody else, who is not at its end, empties what has no name any more. */
 static int verify_gone(const struct microagent_session *session, struct error *err)
 {
 	struct state_dir dir;
 	struct workspace ws;
-	bool gone;
+	bool is, rest;
 
 	if (state_dir_open(session->agent->state_path, false, &dir, err) < 0)
 		return -1;
@@ -46,11 +47,12 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 		state_dir_close(&dir);
 		return -1;
 	}
-	gone = ws.fd < 0 && !gone_has(&dir, session->id);
+	is = ws.fd >= 0;
+	rest = gone_has(&dir, session->id);
 	workspace_close(&ws);
 	state_dir_close(&dir);
-	if (gone)
-		return 0;
+	if (!is)
+		return rest ? 1 : 0;
 	return error_set(err, ERR_IO, "session %s is still there after it was removed",
 			 session->name);
 }
@@ -109,10 +111,11 @@ static void forget_tokens(const struct microagent_session *session)
 
 int session_end_marked(struct microagent_session *session, struct error *err)
 {
-	if (remove_now(session, err) < 0)
-		return -1;
-	forget_tokens(session);
-	return 0;
+	int status = remove_now(session, err);
+
+	if (status >= 0)
+		forget_tokens(session);
+	return status;
 }
 
 /* --- marked --------------------------------------------------------------------------------------- */
@@ -140,10 +143,16 @@ static int end_in(const struct state_dir *dir, struct microagent_session *sessio
 static int end_session(struct microagent_session *session, struct error *err)
 {
 	struct state_dir dir;
+	struct error why = {0};
 	int status;
 
-	if (state_dir_open(session->agent->state_path, false, &dir, err) < 0)
-		return -1;
+	if (state_dir_open(session->agent->state_path, false, &dir, &why) < 0) {
+		if (why.code != ERR_NOT_FOUND)
+			return error_copy(err, &why);
+		/* Removed by hand, with all of the sessions. */
+		forget_tokens(session);
+		return 0;
+	}
 	status = end_in(&dir, session, err);
 	state_dir_close(&dir);
 	return status;

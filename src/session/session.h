@@ -68,7 +68,7 @@ void session_unmake(struct microagent_session *session);
 /* What destroying it does, for one that may have been recorded or not. 1: somebody else is at it just now,
  * and may fail: what tells of it is kept until it is gone. */
 int session_remove(struct microagent_session *session, struct error *err);
-/* The same by who holds the mark of its ending already. */
+/* The same by who holds the mark of its ending already. 1: somebody else empties the rest of it. */
 int session_end_marked(struct microagent_session *session, struct error *err);
 /* The mark, for making_mark(), that stands for the ending of the session of that name. */
 #define SESSION_MARK_ROOM (SESSION_ID_ROOM + 8)

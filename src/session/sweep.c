@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was in the making or being destroyed when its process died: removed before the next session is
  * made. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,30 +46,40 @@ static bool is_told(const struct state_dir *dir, const char *mark)
 	return st.st_size > 0 || write(fd, "!", 1) < 0;
 }
 
-/* A member that its filler has put there, or whose claimer died before it had it. */
-static bool is_ready(const struct microagent *agent, const char *name)
+/* A member that its filler has put there, or whose claimer died before it had it. -1: that cannot be told. */
+static int is_ready(const struct microagent *agent, const char *name, struct error *err)
 {
-	json_auto_t *bases = pool_bases(agent->state_path, NULL);
-	bool ready = false;
+	json_auto_t *bases = pool_bases(agent->state_path, err);
 	const json_t *base;
 	size_t i;
 
 	json_array_foreach(bases, i, base)
 	{
 		auto_pool struct pool pool = POOL_NONE;
+		struct error why = {0};
 
-		if (pool_open(agent->state_path, json_string_value(base), &pool, NULL) == 0)
-			ready = ready || pool_has(&pool, POOL_READY, name);
+		if (pool_open(agent->state_path, json_string_value(base), &pool, &why) < 0) {
+			if (why.code != ERR_NOT_FOUND)
+				return error_copy(err, &why);
+		} else if (pool_has(&pool, POOL_READY, name)) {
+			return 1;
+		}
 	}
-	return ready;
+	return bases ? 0 : -1;
 }
 
-static bool has(const struct state_dir *dir, const char *id, const char *file)
+/* -1: that cannot be told, so nothing is done about it. */
+static int has(const struct state_dir *dir, const char *id, const char *file, struct error *err)
 {
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	return fd >= 0 && fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (fd >= 0 && fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	/* A link, or a file, is nothing that a maker has left. */
+	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
+		return 0;
+	return error_errno(err, errno, "%s/%s/%s", dir->path, id, file);
 }
 
 static void disown(const struct state_dir *dir, const char *id)
@@ -88,11 +99,13 @@ static void disown(const struct state_dir *dir, const char *id)
 static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
-	bool was = has(dir, id, "."), is;
+	int was = has(dir, id, ".", err), is;
 
+	if (was < 0)
+		return -1;
 	if (making_remove(dir, id) < 0)
 		return error_set(err, ERR_IO, "what its making left cannot be removed");
-	is = has(dir, id, ".");
+	is = has(dir, id, ".", NULL) != 0;
 	if (was)
 		orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, is ? ORPHAN_LEFT : ORPHAN_REMOVED,
 			    is ? "what has its name is not microagent's" : MAKING_BROKE_OFF);
@@ -108,11 +121,16 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 		       const char *name, struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
+	int record = has(dir, id, SESSION_RECORD, err);
+	int manifest = record < 0 ? -1 : has(dir, id, "workspace.json", err);
+	int mark = manifest < 0 ? -1 : has(dir, id, WORKSPACE_MAKING, err);
 	int status;
 
-	if (!has(dir, id, SESSION_RECORD) && !has(dir, id, "workspace.json"))
+	if (mark < 0)
+		return -1;
+	if (!record && !manifest)
 		return remove_bare(sweep, dir, id, name, err);
-	if (!has(dir, id, WORKSPACE_MAKING))
+	if (!mark)
 		return 0;
 	session = session_handle(sweep->agent, name, err);
 	if (!session)
@@ -126,14 +144,17 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 	return status;
 }
 
-static void keep_ready(const struct sweep *sweep, const struct state_dir *dir, const char *id,
-		       const char *name)
+static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, const char *id,
+		      const char *name, struct error *err)
 {
-	if (!has(dir, id, WORKSPACE_MAKING))
-		return;
+	int mark = has(dir, id, WORKSPACE_MAKING, err);
+
+	if (mark <= 0)
+		return mark;
 	disown(dir, id);
 	orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, ORPHAN_ADOPTED,
 		    "whoever put it into the pool, or claimed it, was killed: it is in the pool");
+	return 0;
 }
 
 /* --- being destroyed ------------------------------------------------------------------------------ */
@@ -144,6 +165,7 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 {
 	auto_session struct microagent_session *session = session_handle(sweep->agent, name, err);
 	struct error why = {0};
+	int status;
 	bool told;
 
 	if (!session)
@@ -153,7 +175,10 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 	if (!told)
 		orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
 			    ENDING_BROKE_OFF);
-	if (session_end_marked(session, &why) < 0) {
+	status = session_end_marked(session, &why);
+	if (status > 0)
+		return status;
+	if (status < 0) {
 		if (!told)
 			orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_LEFT,
 				    why.msg);
@@ -184,10 +209,12 @@ static void tell_gone(const char *id, const struct error *why, void *data)
 static int sweep_session(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 			 const char *name, struct error *err)
 {
-	if (!is_ready(sweep->agent, name))
-		return remove_made(sweep, dir, id, name, err);
-	keep_ready(sweep, dir, id, name);
-	return 0;
+	int ready = is_ready(sweep->agent, name, err);
+
+	if (ready < 0)
+		return -1;
+	return ready ? keep_ready(sweep, dir, id, name, err)
+		     : remove_made(sweep, dir, id, name, err);
 }
 
 /* What cannot be removed now is tried again by the next one. */
