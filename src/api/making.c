@@ -71,9 +71,12 @@ static int open_mark(int marks, const char *id)
 	return fd;
 }
 
+/* Each is lost to somebody who came to his end meanwhile; more are only where no mark can be. */
+#define ATTEMPTS 1000
+
 int making_mark(const struct state_dir *dir, const char *id, struct error *err)
 {
-	for (;;) {
+	for (int i = 0; i < ATTEMPTS; i++) {
 		autoclose int marks = open_marks(dir, err);
 		autoclose int fd = -1;
 
@@ -92,6 +95,7 @@ int making_mark(const struct state_dir *dir, const char *id, struct error *err)
 		if (has_the_name(fd, marks, id))
 			return steal_fd(&fd);
 	}
+	return error_set(err, ERR_IO, "%s/" MARKS "/%s: no mark can be made there", dir->path, id);
 }
 
 int making_own(const struct workspace *ws, struct error *err)

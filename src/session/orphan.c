@@ -21,7 +21,7 @@ static const char *const action_names[] = {
 static int note_locked(const struct workspace *ws, const struct audit_event *event)
 {
 	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_COMMAND_LOCK_MS) * NS_PER_MS;
-	autoclose int lock = workspace_lock(ws->dir, ws->id, deadline, NULL);
+	autoclose int lock = workspace_lock_opened(ws, deadline, NULL);
 
 	if (lock < 0 || !audit_is_kept(ws) || lease_is_held(ws))
 		return -1;

@@ -136,7 +136,7 @@ static int set_in(const struct existing *existing, int64_t bytes, json_t **answe
 			return 0;
 		if (why.errnum != ENOENT && why.errnum != ECONNREFUSED)
 			break;
-		lock = workspace_lock(&existing->dir, existing->ws.id, deadline, err);
+		lock = workspace_lock_opened(&existing->ws, deadline, err);
 		if (lock < 0)
 			return -1;
 		if (!lease_is_held(&existing->ws))

@@ -89,26 +89,44 @@ static int empty(const struct state_dir *dir, int gone, const char *id, struct e
 
 /* ---- removed ------------------------------------------------------------------------------------- */
 
-/* A descriptor of the place it is in now; -1 with errno. */
-static int move_away(const struct state_dir *dir, const char *id)
+/* Each is lost to somebody who came to his end meanwhile; more are only where no place can be. */
+#define ATTEMPTS 1000
+
+enum away {
+	AWAY_FAILED = -1,
+	AWAY_DONE,
+	AWAY_NOT_THERE, /* somebody else has */
+	AWAY_STUCK	/* no room for a directory, a mount point */
+};
+
+/* AWAY_DONE: *place is a descriptor of where it is now. */
+static enum away move_away(const struct state_dir *dir, const char *id, int *place,
+			   struct error *err)
 {
-	for (;;) {
+	for (int i = 0; i < ATTEMPTS; i++) {
 		autoclose int gone = make_gone(dir);
 		struct stat st;
 
 		if (gone < 0 && errno != ENOENT)
-			return -1;
-		if (gone >= 0 && renameat(dir->fd, id, gone, id) == 0)
-			return steal_fd(&gone);
+			return AWAY_STUCK;
+		if (gone >= 0 && renameat(dir->fd, id, gone, id) == 0) {
+			*place = steal_fd(&gone);
+			return AWAY_DONE;
+		}
 		/* What an earlier removal of that name has left. */
 		if (errno == EEXIST || errno == ENOTEMPTY) {
-			if (path_remove_tree_at(gone, id, NULL) < 0)
-				return -1;
-		} else if (errno != ENOENT || fstatat(dir->fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-			return -1;
+			if (path_remove_tree_at(gone, id, err) < 0) {
+				error_prefix(err, "%s/" GONE, dir->path);
+				return AWAY_FAILED;
+			}
+		} else if (errno != ENOENT) {
+			return AWAY_STUCK;
+		} else if (fstatat(dir->fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			return errno == ENOENT ? AWAY_NOT_THERE : AWAY_STUCK;
 		}
 		/* Else the last one went out of it, and the place with it. */
 	}
+	return AWAY_STUCK;
 }
 
 int gone_remove(const struct state_dir *dir, const char *id, struct error *err)
@@ -119,11 +137,16 @@ int gone_remove(const struct state_dir *dir, const char *id, struct error *err)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", dir->path, id);
 	/* A sweep keeps off. */
 	(void)flock(own, LOCK_EX | LOCK_NB);
-	gone = move_away(dir, id);
-	if (gone >= 0)
+	switch (move_away(dir, id, &gone, err)) {
+	case AWAY_DONE:
 		return empty(dir, gone, id, err);
-	/* It cannot be moved: no room for a directory, a mount point. Somebody else has: ENOENT. */
-	return errno == ENOENT ? 0 : path_remove_tree_at(dir->fd, id, err);
+	case AWAY_NOT_THERE:
+		return 0;
+	case AWAY_STUCK:
+		return path_remove_tree_at(dir->fd, id, err);
+	default:
+		return -1;
+	}
 }
 
 /* 1: somebody is at it just now, or has done it. */

@@ -65,6 +65,18 @@ int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadlin
 	}
 }
 
+int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err)
+{
+	autoclose int lock = workspace_lock(ws->dir, ws->id, deadline_ns, err);
+
+	if (lock < 0 || has_the_name(ws->fd, ws->dir->fd, ws->id))
+		return steal_fd(&lock);
+	/* With it went the lock's file, which this has made anew. */
+	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		workspace_lock_remove(ws->dir, ws->id);
+	return error_set(err, ERR_NOT_FOUND, "workspace \"%s\" has just been removed", ws->id);
+}
+
 void workspace_lock_remove(const struct state_dir *dir, const char *id)
 {
 	autoclose int locks = path_open_dir_at(dir->fd, LOCKS, false, 0700, NULL);

@@ -56,6 +56,9 @@ char *workspace_path(const struct workspace *ws, const char *file, struct error 
  */
 int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
 		   struct error *err);
+/* The same of a workspace that was opened without it: ERR_NOT_FOUND where that has been removed since, and
+ * nothing of the lock is left then. */
+int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
 /* Removes the lock's file. Only by who holds the lock, and as the last thing before giving it back:
  * from here on somebody else may hold a new one. What fails leaves an empty file behind. */
 void workspace_lock_remove(const struct state_dir *dir, const char *id);
