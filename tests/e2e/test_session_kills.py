@@ -166,6 +166,32 @@ def test_a_destroy_that_fails_leaves_the_trace_of_others(place):
     shutil.rmtree(place.state / "archive" / name)
 
 
+def test_a_destroy_while_another_empties_it(place):
+    name, = place.clone()
+    gone = place.state / "sessions" / ".locks" / ".gone" / f"{name}.bundle"
+    gone.parent.mkdir(0o700)
+    bundle(place, name).rename(gone)
+    held = os.open(gone, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    said = place("session", "destroy", name, check=1).stderr
+    assert f"session {name} is being destroyed by another command just now" in said, said
+    os.close(held)
+    assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its destruction broke off"}]
+    assert place.json("session", "gc") == NOTHING and names(place.state / "archive") == []
+
+
+def test_a_pool_whose_sessions_were_removed_by_hand(place):
+    name, = place.clone()
+    tokens = place.state / "pool" / "web-v1" / "ready"
+    tokens.mkdir(0o700, parents=True)
+    for path in (tokens.parent.parent, tokens.parent):
+        path.chmod(0o700)
+    (tokens / name).touch(0o600)
+    shutil.rmtree(place.state / "sessions")
+    assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its machine ended in the pool"}]
+    assert place.json("session", "gc") == NOTHING and not names(tokens)
+
+
 def test_one_member_that_cannot_be_removed_keeps_no_other(place):
     busy, stuck, free = place.clone(3)
     pool = place.state / "pool" / "web-v1"

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,11 +145,32 @@ static void test_links_are_not_followed(void **state)
 	path_remove_tree_at(AT_FDCWD, target, NULL);
 }
 
+/* A sweep of a process that may open nothing more removes nothing, and forgets nothing. */
+static void test_what_cannot_be_looked_at_stays(void **state)
+{
+	struct rig *rig = *state;
+	struct rlimit before, none;
+
+	killed_maker(rig, "dead");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(making_remove(&rig->dir, "dead"), -1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(exists(rig, "dead"));
+	assert_int_equal(making_remove(&rig->dir, "dead"), 0);
+	assert_false(exists(rig, "dead"));
+	assert_int_equal(making_remove(&rig->dir, "dead"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_only_the_abandoned_goes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_links_are_not_followed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_cannot_be_looked_at_stays, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,33 @@ static void a_removal_that_goes_on(void **state)
 	assert_true(gone_has(&f->dir, "agent-1"));
 }
 
+static void a_removal_without_a_place_for_it(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	put_file(f, "agent-1/event.json", "{}");
+	assert_int_equal(symlink("nowhere", at(f, ".locks")), 0);
+	assert_int_equal(gone_remove(&f->dir, "agent-1", &err), 0);
+	assert_int_equal(access(at(f, "agent-1"), F_OK), -1);
+	assert_int_equal(access(at(f, "nowhere"), F_OK), -1);
+}
+
+static void a_lock_of_what_was_removed(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+	autoclose int lock = workspace_lock_opened(&f->ws, 0, &err);
+
+	assert_true(lock >= 0);
+	assert_int_equal(access(at(f, ".locks/agent-1"), F_OK), 0);
+	close(steal_fd(&lock));
+	assert_int_equal(rmdir(at(f, "agent-1")), 0);
+	assert_int_equal(workspace_lock_opened(&f->ws, 0, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_int_equal(access(at(f, ".locks/agent-1"), F_OK), -1);
+}
+
 static void removing_a_file(void **state)
 {
 	const struct fixture *f = *state;
@@ -459,6 +486,8 @@ int main(void)
 		store_test(removing),
 		store_test(a_removal_that_was_killed),
 		store_test(a_removal_that_goes_on),
+		store_test(a_removal_without_a_place_for_it),
+		store_test(a_lock_of_what_was_removed),
 		store_test(removing_a_file),
 		store_test(paths),
 		store_test(write_and_read),
