@@ -60,7 +60,7 @@ struct live_quota {
 	uint64_t bytes;	 /* 0: there is no quota */
 	uint64_t disk;	 /* of the disk, as the guest sees it */
 	uint64_t length; /* of a layer's file; 0: it is no layer */
-	uint64_t room;	 /* of that, what the backend lets the layer use */
+	uint64_t room;	 /* of that, what the backend lets the layer use, or may let it yet */
 	bool reached;	 /* and so paused */
 	bool in_doubt;	 /* paused, and it may have been for want of room on the host */
 	uint64_t at;	 /* what it had grown to when that was last so; 0: never */

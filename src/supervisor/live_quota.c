@@ -266,20 +266,22 @@ static void on_room(void *data, const struct error *why)
 	uint64_t before = live->quota.bytes, bytes = live->quota.wanted;
 	struct error err;
 
-	if (why) {
+	if (why && why->code != ERR_TIMEOUT) {
 		if (quota_write(&live->ws, before, &err) < 0)
 			log_line(&live->log, "quota: %s", err.msg);
 		answer(live, why);
 		return;
 	}
+	/* What has had no answer may be done yet: the layer is never given less room than that. */
 	live->quota.bytes = bytes;
 	if (live->quota.length)
 		live->quota.room = most(live->quota.room, least(bytes, live->quota.length));
 	live_audit_step(live, "session", "session.quota-set",
 			json_pack("{s:I, s:I}", "quotaBytes", (json_int_t)bytes, "before",
 				  (json_int_t)before));
-	go_on(live);
-	answer(live, NULL);
+	if (!why)
+		go_on(live);
+	answer(live, why);
 }
 
 static int may_set(const struct live *live, uint64_t bytes, struct error *err)
