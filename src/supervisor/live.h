@@ -116,6 +116,9 @@ int live_main(const struct backend *backend, char *argv0, const char *label);
 
 /* live_record.c */
 void live_record(struct live *live, enum state state, const char *detail);
+/* What a person should know of a machine and its state does not change with. While the VM is paused it is
+ * a line of the log alone: its last event says that it is, and why. */
+void live_remark(struct live *live, const char *text);
 /* What is recorded from now on was asked for by this request of control.sock, if it says whose it is. */
 void live_asked_by(struct live *live, const json_t *request);
 /* Once more what could not be written for want of room. True when nothing waits any more. */

@@ -170,10 +170,7 @@ static void say_without_room(struct live *live, const struct error *why)
 		return;
 	live->audit->without_room = true;
 	snprintf(text, sizeof(text), "audit.log cannot be written, events wait: %.150s", why->msg);
-	if (!live->over && live->outcome.intent == INTENT_NONE)
-		live_record(live, live->state, text);
-	else
-		log_line(&live->log, "%s", text);
+	live_remark(live, text);
 	live->audit->room_timer = loop_add_interval(
 		live->loop, limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS, on_room_timer, live, &err);
 	if (!live->audit->room_timer)
@@ -192,8 +189,7 @@ static void flush(struct live *live)
 		return;
 	live->audit->without_room = false;
 	loop_remove(steal_ptr(&live->audit->room_timer));
-	if (!live->over && live->outcome.intent == INTENT_NONE)
-		live_record(live, live->state, "audit.log is written again");
+	live_remark(live, "audit.log is written again");
 }
 
 static void on_room_timer(struct loop *loop, void *data)

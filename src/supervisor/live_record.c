@@ -118,6 +118,14 @@ void live_record(struct live *live, enum state state, const char *detail)
 	live->last_event = steal_ptr(&event);
 }
 
+void live_remark(struct live *live, const char *text)
+{
+	if (live->over || live->paused || live->outcome.intent != INTENT_NONE)
+		log_line(&live->log, "%s", text);
+	else
+		live_record(live, live->state, text);
+}
+
 void live_keep_result(struct live *live, json_t *result)
 {
 	json_decref(live->result);

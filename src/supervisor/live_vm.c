@@ -187,14 +187,15 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	snprintf(how, sizeof(how), code > 128 ? "died by signal %d" : "ended with code %d",
 		 code > 128 ? code - 128 : code);
 	snprintf(text, sizeof(text), "%.64s %s%s%.150s", name, how, *said ? ": " : "", said);
-	log_line(&live->log, "%s", text);
+	if (!fatal)
+		live_remark(live, text);
+	else
+		log_line(&live->log, "%s", text);
 	if (live->over)
 		return;
 	live_observe_companion(live, text);
 	if (fatal)
 		fail_by_companion(live, text, *said != '\0');
-	else if (live->outcome.intent == INTENT_NONE)
-		live_record(live, live->state, text);
 }
 
 /* Where the guest's connections go is what a person looks for afterwards. */

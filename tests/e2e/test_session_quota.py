@@ -283,8 +283,8 @@ def test_a_full_host_is_not_the_quota(no_reflinks):
     host = no_reflinks
     host("base", "create", "web", check=0)
     # Whatever is free is room enough, so that it looks as if the other had given it back already.
-    made = create(host, "--disk-quota", 512, env={"MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": "0",
-                                                  "MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "5000"})
+    made = create(host, "--disk-quota", 80, env={"MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": "0",
+                                                 "MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "5000"})
     name, log = made["name"], directory(host, made["name"]) / "supervisor.log"
     source, digest = random_file(host, 48)
     fill = host.state / "fill"
