@@ -53,10 +53,9 @@ static void test_control_characters_of_more_bytes(void **state)
 
 	(void)state;
 	assert_non_null(out);
-	cli_print_safe(out,
-		       "a\xc2\x9b"
-		       "31m\xe2\x80\xae\xe2\x81\xa6 caf\xc3\xa9 \xe2\x82\xac\xe2\x80\x93 \x9b"
-		       "31m \xd8\x9c \xc2");
+	cli_print_safe(out, "a\xc2\x9b"
+			    "31m\xe2\x80\xae\xe2\x81\xa6 caf\xc3\xa9 \xe2\x82\xac\xe2\x80\x93 \x9b"
+			    "31m \xd8\x9c \xc2");
 	fclose(out);
 	assert_string_equal(text, "a?31m?? caf\xc3\xa9 \xe2\x82\xac\xe2\x80\x93 ?31m ? ?");
 	free(text);
