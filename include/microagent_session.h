@@ -205,7 +205,7 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
 /* Ends its machine, removes all of it, and verifies that it is gone. The handle stays until
  * microagent_session_close(). One that is gone already is success. If this process is killed meanwhile,
  * the next session that is made, microagent_session_gc() or another call for this one goes on with it.
- * ERR_CONFLICT: somebody else destroys it just now. */
+ * ERR_CONFLICT: somebody else destroys it just now, or has just claimed it from its pool. */
 int microagent_session_destroy(struct microagent_session *session, struct error *err);
 /* The same by its name, also of what a killed call has left of it. ERR_NOT_FOUND; ERR_CONFLICT also for a
  * directory that is no session. */
