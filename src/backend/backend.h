@@ -147,8 +147,9 @@ struct backend {
 	/* At once; `ended` follows on the loop. Accepts NULL; may be repeated. */
 	void (*kill)(struct vm *vm);
 	int (*resume)(struct vm *vm, struct error *err); /* after disk_full or pause */
-	/* Between two instructions of the guest; what it has written before is on its way. */
-	int (*pause)(struct vm *vm, struct error *err);
+	/* Between two instructions of the guest; what it has written before is on its way. fn is called
+	 * once, from the loop, or never if vm is freed before. After ERR_TIMEOUT it may be paused yet. */
+	int (*pause)(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 	/* Moves layer_room, up and no further than the file reached at the boot; fn is called once, from
 	 * the loop, or never if vm is freed before. */
 	int (*layer_room)(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data,

@@ -62,6 +62,7 @@ struct live_quota {
 	uint64_t length; /* of a layer's file; 0: it is no layer */
 	uint64_t room;	 /* of that, what the backend lets the layer use, or may let it yet */
 	bool reached;	 /* and so paused */
+	bool pausing;	 /* a reflink's; the VM has not answered yet */
 	bool in_doubt;	 /* paused, and it may have been for want of room on the host */
 	uint64_t at;	 /* what it had grown to when that was last so; 0: never */
 	uint64_t wanted; /* by client, which waits for it */

@@ -136,16 +136,28 @@ static int look_later(struct live *live, uint64_t took_ns, struct error *err)
 	return live->quota.timer ? 0 : -1;
 }
 
+/* Without success the next look tries again. Paused for want of room meanwhile, it is so after that. */
+static void on_paused(void *data, const struct error *why)
+{
+	struct live *live = data;
+
+	live->quota.pausing = false;
+	if (why)
+		log_limited(&live->log, "quota: %s", why->msg);
+	else if (!live->paused && !live->over)
+		live_quota_reached(live);
+}
+
 static void look(struct live *live)
 {
 	struct error err;
 
-	if (live->paused || live->over || grown(live) < live->quota.bytes)
+	if (live->paused || live->quota.pausing || live->over || grown(live) < live->quota.bytes)
 		return;
-	if (live->backend->pause(live->vm, &err) < 0)
+	if (live->backend->pause(live->vm, on_paused, live, &err) < 0)
 		log_limited(&live->log, "quota: %s", err.msg);
 	else
-		live_quota_reached(live);
+		live->quota.pausing = true;
 }
 
 static void on_look(struct loop *loop, void *data)

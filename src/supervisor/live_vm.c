@@ -118,7 +118,8 @@ static void on_room_timer(struct loop *loop, void *data)
 	(void)loop;
 	if (live->over)
 		return;
-	if (!disks_have_room(live)) {
+	/* What goes on while it is being paused would be taken for paused. */
+	if (live->quota.pausing || !disks_have_room(live)) {
 		if (live->quota.in_doubt)
 			tell_no_room(live, "rootfs", strerror(ENOSPC));
 		look_for_room_later(live);

@@ -358,6 +358,36 @@ static void a_full_disk_is_told(void **state)
 	assert_string_equal(f->full, "disk rootfs: full");
 }
 
+static void on_done(void *data, const struct error *why)
+{
+	struct fixture *f = data;
+
+	snprintf(f->detail, sizeof(f->detail), "%.100s", why ? why->msg : "paused");
+	loop_stop(f->loop);
+}
+
+/* One that QEMU refuses is none, and can be asked for again. */
+static void a_pause_is_one_when_qemu_says_so(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	booted(f,
+	       SPEAKS "read line <&3; id=${line##*:}; "
+		      "echo \"{\\\"error\\\": {\\\"desc\\\": \\\"not now\\\"}, \\\"id\\\": $id\" "
+		      ">&3; read line <&3; id=${line##*:}; "
+		      "echo \"{\\\"return\\\": {}, \\\"id\\\": $id\" >&3; " FOREVER,
+	       SERVES);
+	assert_ok(backend_qemu.pause(f->vm, on_done, f, &err));
+	assert_int_equal(backend_qemu.pause(f->vm, on_done, f, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	run(f);
+	assert_string_equal(f->detail, "QEMU: not now");
+	assert_ok(backend_qemu.pause(f->vm, on_done, f, &err));
+	run(f);
+	assert_string_equal(f->detail, "paused");
+}
+
 /* Without a cell, kernel and initrd are copies that QEMU's user can open by their numbers. */
 static void a_bare_qemu_can_read_its_kernel(void **state)
 {
@@ -452,6 +482,7 @@ int main(void)
 		WITH(a_breach_of_the_monitor_ends_qemu),
 		WITH(commands_reach_the_monitor),
 		WITH(a_full_disk_is_told),
+		WITH(a_pause_is_one_when_qemu_says_so),
 		WITH(a_bare_qemu_can_read_its_kernel),
 		WITH(vsockd_is_told_what_it_serves),
 		WITH(a_missing_vsockd_starts_nothing),

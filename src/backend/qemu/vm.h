@@ -59,7 +59,7 @@ struct vm_plug {
 	struct loop_watch *timer;
 };
 
-/* Whoever waits for a new bound of the layer. Zeroed: nobody. */
+/* Whoever waits for a new bound of the layer, or for the pause. Zeroed: nobody. */
 struct vm_room {
 	vm_done_fn *fn;
 	void *data;
@@ -80,7 +80,7 @@ struct vm {
 	bool pluggable;	    /* it has a spare port */
 	struct vm_balloon balloon;
 	struct vm_plug plug;
-	struct vm_room room;
+	struct vm_room room, pausing;
 	struct vm_net net;
 
 	struct qmp *qmp;
@@ -152,7 +152,7 @@ int vm_power_button(struct vm *vm, struct error *err);
 int vm_resume(struct vm *vm, struct error *err);
 
 /* vm_room.c */
-int vm_pause(struct vm *vm, struct error *err);
+int vm_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 int vm_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, struct error *err);
 
 /* vm_serial.c */

@@ -10,17 +10,22 @@
 static void on_paused(void *data, const json_t *result, const struct error *why)
 {
 	struct vm *vm = data;
+	struct vm_room waiting = vm->pausing;
 
 	(void)result;
-	if (why && vm->log)
-		log_line(vm->log, "pause: %s", why->msg);
+	vm->pausing = (struct vm_room){0};
+	if (!why)
+		vm->paused = true;
+	waiting.fn(waiting.data, why);
 }
 
-int vm_pause(struct vm *vm, struct error *err)
+int vm_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 {
+	if (vm->pausing.fn)
+		return error_set(err, ERR_CONFLICT, "it is being paused");
 	if (qmp_send(vm->qmp, "stop", NULL, on_paused, vm, err) < 0)
 		return -1;
-	vm->paused = true;
+	vm->pausing = (struct vm_room){fn, data};
 	return 0;
 }
 
