@@ -174,6 +174,8 @@
 	X(DISK_QUOTA_MIB_MAX, 16777216, "MiB", "largest quota of a session's disk")                \
 	X(DISK_QUOTA_LOOK_MS, 250, "ms",                                                           \
 	  "between two looks at the growth of a session's disk that is a reflink")                 \
+	X(DISK_QUOTA_LOOK_CALLS, 16, "calls",                                                      \
+	  "by which the extents of a session's disk are counted before other work is done")        \
 	X(DISK_QUOTA_NEAR_BYTES, 4194304, "bytes",                                                 \
 	  "below its room a layer ends that has none left: a write that is not made")              \
 	X(STATE_FREE_BYTES, 16777216, "bytes", "free space below which start is refused")

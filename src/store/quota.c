@@ -64,16 +64,15 @@ static int add_shared(int fd, struct fiemap *map, uint64_t *at, uint64_t *shared
 	return map->fm_mapped_extents > 0;
 }
 
-static int count_shared(int fd, uint64_t *shared, struct error *err)
+static int count_shared(int fd, struct quota_count *count, uint64_t calls, struct error *err)
 {
 	autofree struct fiemap *map = malloc(sizeof(*map) + EXTENTS * sizeof(struct fiemap_extent));
-	uint64_t at = 0;
 	int more = 1;
 
 	if (!map)
 		return error_errno(err, ENOMEM, "extents");
-	while (more > 0)
-		more = add_shared(fd, map, &at, shared, err);
+	for (uint64_t i = 0; i < calls && more > 0; i++)
+		more = add_shared(fd, map, &count->at, &count->shared, err);
 	return more;
 }
 
@@ -81,18 +80,32 @@ static int count_shared(int fd, uint64_t *shared, struct error *err)
  * Blocks that were written and are not on the disk yet count as allocated, and the extent that they
  * will replace still counts as shared: nothing waits for the disk here, and nothing is missed.
  */
-int quota_grown(int fd, uint64_t *bytes, struct error *err)
+int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
+		struct error *err)
 {
-	uint64_t shared = 0, allocated;
+	uint64_t shared, allocated;
 	struct error why = {0};
 	struct stat st;
+	int more;
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "disk");
 	allocated = (uint64_t)st.st_blocks * 512;
+	more = count_shared(fd, count, calls, &why);
+	if (more > 0)
+		return 0;
+	shared = count->shared;
+	*count = (struct quota_count){0};
 	/* A file system that cannot tell its extents shares none. */
-	if (count_shared(fd, &shared, &why) < 0 && why.errnum != EOPNOTSUPP && why.errnum != ENOTTY)
+	if (more < 0 && why.errnum != EOPNOTSUPP && why.errnum != ENOTTY)
 		return error_copy(err, &why);
 	*bytes = allocated > shared ? allocated - shared : 0;
-	return 0;
+	return 1;
+}
+
+int quota_grown(int fd, uint64_t *bytes, struct error *err)
+{
+	struct quota_count count = {0};
+
+	return quota_count(fd, &count, UINT64_MAX, bytes, err) < 0 ? -1 : 0;
 }

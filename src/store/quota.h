@@ -16,8 +16,20 @@ int quota_read(const struct workspace *ws, uint64_t *bytes, struct error *err);
 /* For who holds the lease, or the command lock where nobody does. ERR_NOT_FOUND: it is no session. */
 int quota_write(const struct workspace *ws, uint64_t bytes, struct error *err);
 
-/* What a file has allocated and shares with no other. It takes a time that grows with the number of
- * its extents where the file system shares blocks between files, and no time elsewhere. */
+/* A count of what a file shares, on its way. Zeroed: from the beginning of the file. */
+struct quota_count {
+	uint64_t at, shared; /* bytes */
+};
+
+/*
+ * What a file has allocated and shares with no other, by at most so many calls of the kernel, of some
+ * hundred extents each. 1: *bytes is that, and the count begins anew; 0: to be gone on with. What is
+ * written meanwhile to the part that was counted is missed.
+ */
+int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
+		struct error *err);
+/* The same at once. It takes a time that grows with the number of its extents where the file system
+ * shares blocks between files, and no time elsewhere. */
 int quota_grown(int fd, uint64_t *bytes, struct error *err);
 
 #endif

@@ -32,6 +32,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "contract/state.h"
+#include "store/quota.h"
 #include "store/store.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/console.h"
@@ -68,6 +69,9 @@ struct live_quota {
 	uint64_t wanted; /* by client, which waits for it */
 	struct control_client *client;
 	struct loop_watch *timer;
+	struct quota_count count; /* a reflink's, on its way */
+	uint64_t grown;		  /* as it was counted last */
+	bool answering;		  /* the client is to know that, and nothing else */
 };
 
 struct live {

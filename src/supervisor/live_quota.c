@@ -17,8 +17,9 @@
  *
  * A reflink. The file is as long as the disk from the beginning, and what grows is what it no longer
  * shares. Nothing tells when that happens, so it is looked at every LIMIT_DISK_QUOTA_LOOK_MS, and the
- * machine can get beyond its quota by what the host's disk takes in that time. Where the quota is
- * that of the disk or more, which is the default, there is nothing to look at.
+ * machine can get beyond its quota by what the host's disk takes in that time, and in the time that a
+ * look takes, which is longer where the disk is of very many extents. Where the quota is that of the
+ * disk or more, which is the default, there is nothing to look at.
  *
  * What a layer met was no room: whether the host's or the quota's is not said. It was the quota's if the
  * host has some and the layer ends where its room does, nearly: what is under way may not be written
@@ -59,15 +60,14 @@ static bool is_layer(const struct live *live)
 	return live->ticket.layered;
 }
 
-/* For people; 0 where it cannot be told. */
-static uint64_t grown(struct live *live)
+/* A layer shares nothing. Of a reflink: as it was counted last. 0 where it cannot be told. */
+static uint64_t grown(const struct live *live)
 {
-	uint64_t bytes = 0;
-	struct error err = {0};
+	struct stat st;
 
-	if (quota_grown(LIVE_ROOTFS, &bytes, &err) < 0)
-		log_limited(&live->log, "disk: %s", err.msg);
-	return bytes;
+	if (!is_layer(live))
+		return live->quota.grown;
+	return fstat(LIVE_ROOTFS, &st) < 0 ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
 /* --- reached ------------------------------------------------------------------------------------ */
@@ -126,26 +126,44 @@ void live_quota_reached(struct live *live)
 /* --- a reflink ---------------------------------------------------------------------------------- */
 
 static void on_look(struct loop *loop, void *data);
+static void answer(struct live *live, const struct error *why);
 
-/* A disk of very many extents takes long to look at: at most a twentieth of the time goes into it. */
-static int look_later(struct live *live, uint64_t took_ns, struct error *err)
+static int look_in(struct live *live, uint64_t wait_ns, struct error *err)
 {
-	uint64_t wait = most(limit_get(LIMIT_DISK_QUOTA_LOOK_MS) * NS_PER_MS, 19 * took_ns);
-
-	live->quota.timer = loop_add_timer(live->loop, clock_mono_ns() + wait, on_look, live, err);
+	loop_remove(steal_ptr(&live->quota.timer));
+	live->quota.timer =
+		loop_add_timer(live->loop, clock_mono_ns() + wait_ns, on_look, live, err);
 	return live->quota.timer ? 0 : -1;
+}
+
+/*
+ * A disk of very many extents takes long to look at, and is so in rounds, between which the loop does
+ * what else there is. At most a twentieth of the time goes into it, unless somebody waits for it.
+ */
+static int look_later(struct live *live, bool whole, uint64_t took_ns, struct error *err)
+{
+	uint64_t pause = whole ? limit_get(LIMIT_DISK_QUOTA_LOOK_MS) * NS_PER_MS : 0;
+
+	if (whole && live->quota.bytes >= live->quota.disk)
+		return 0;
+	return look_in(live, live->quota.answering ? 0 : most(pause, 19 * took_ns), err);
 }
 
 /* Without success the next look tries again. Paused for want of room meanwhile, it is so after that. */
 static void on_paused(void *data, const struct error *why)
 {
 	struct live *live = data;
+	struct error err;
 
 	live->quota.pausing = false;
 	if (why)
 		log_limited(&live->log, "quota: %s", why->msg);
-	else if (!live->paused && !live->over)
+	else if (live->paused || live->over)
+		return;
+	else if (grown(live) >= live->quota.bytes)
 		live_quota_reached(live);
+	else if (live->backend->resume(live->vm, &err) < 0) /* it was raised meanwhile */
+		live_fail(live, err.code, err.msg);
 }
 
 static void look(struct live *live)
@@ -164,12 +182,19 @@ static void on_look(struct loop *loop, void *data)
 {
 	struct live *live = data;
 	uint64_t began = clock_mono_ns();
-	struct error err;
+	struct error err = {0};
+	int whole = quota_count(LIVE_ROOTFS, &live->quota.count,
+				limit_get(LIMIT_DISK_QUOTA_LOOK_CALLS), &live->quota.grown, &err);
 
 	(void)loop;
 	live->quota.timer = NULL;
-	look(live);
-	if (look_later(live, clock_mono_ns() - began, &err) < 0)
+	if (whole < 0)
+		log_limited(&live->log, "disk: %s", err.msg);
+	if (whole && live->quota.answering)
+		answer(live, NULL);
+	if (whole > 0)
+		look(live);
+	if (look_later(live, whole != 0, clock_mono_ns() - began, &err) < 0)
 		live_fail(live, ERR_INTERNAL, err.msg);
 }
 
@@ -220,7 +245,7 @@ int live_quota_begin(struct live *live, struct error *err)
 	live->quota.disk = (uint64_t)st.st_size;
 	if (is_layer(live))
 		return begin_layer(live, err);
-	return live->quota.bytes < live->quota.disk ? look_later(live, 0, err) : 0;
+	return look_later(live, true, 0, err);
 }
 
 void live_quota_end(struct live *live)
@@ -267,6 +292,7 @@ static void answer(struct live *live, const struct error *why)
 					    (json_int_t)live->quota.bytes, "grownBytes",
 					    (json_int_t)grown(live));
 
+	live->quota.answering = false;
 	/* Without a server the client has gone with it. */
 	if (live->requests)
 		control_sock_answer(client, text);
@@ -293,7 +319,10 @@ static void on_room(void *data, const struct error *why)
 				  (json_int_t)before));
 	if (!why)
 		go_on(live);
-	answer(live, why);
+	live->quota.answering = !why && !is_layer(live);
+	live->quota.count = (struct quota_count){0};
+	if (!live->quota.answering || look_in(live, 0, &err) < 0)
+		answer(live, why);
 }
 
 static int may_set(const struct live *live, uint64_t bytes, struct error *err)

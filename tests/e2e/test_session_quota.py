@@ -304,7 +304,7 @@ def test_a_reflink_is_kept_to_its_quota(reflinks):
     host = reflinks
     base = host.json("base", "create", "web")
     source, digest = random_file(host, 48)
-    made = create(host, "--disk-quota", 16)
+    made = create(host, "--disk-quota", 16, env={"MICROAGENT_TEST_LIMIT_DISK_QUOTA_LOOK_CALLS": "1"})
     name = made["name"]
     assert made["clone"] == "reflink"
     answer = host.json("session", "quota", name, 16)
