@@ -77,14 +77,15 @@ static int open_mark(int marks, const char *id)
 int making_mark(const struct state_dir *dir, const char *id, struct error *err)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
-		autoclose int marks = open_marks(dir, err);
-		autoclose int fd = -1;
+		struct error why = {0};
+		autoclose int marks = open_marks(dir, &why);
+		autoclose int fd = marks < 0 ? -1 : open_mark(marks, id);
 
-		if (marks < 0)
-			return -1;
-		fd = open_mark(marks, id);
-		if (fd < 0 && errno == ENOENT) /* the last mark went, and the directory with it */
+		/* The last mark went, and the directory with it. */
+		if (marks < 0 ? why.errnum == ENOENT : fd < 0 && errno == ENOENT)
 			continue;
+		if (marks < 0)
+			return error_copy(err, &why);
 		if (fd < 0)
 			return error_errno(err, errno, "%s/" MARKS "/%s", dir->path, id);
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0)
