@@ -102,23 +102,31 @@ def memory_kib(pid):
     raise AssertionError(f"process {pid} has no memory")
 
 
-def look(host, name):
-    """{what: number} of everything that is to stay as it is."""
-    workspace = host.state / name
-    warm(workspace)
+def look_at_host(workspace):
     seen = {}
     for who, pid in host_processes(workspace).items():
         seen[f"{who} descriptors"] = len(os.listdir(f"/proc/{pid}/fd"))
         seen[f"{who} KiB"] = memory_kib(pid)
+    return seen
+
+
+def look_into_guest(host, name):
+    """Its processes too, zombies among them; the kernel's own threads come and go."""
     script = ('for p in 1 $(cat /proc/1/task/1/children); do '
               'echo $p $(ls /proc/$p/fd | wc -l) $(awk "/^Anonymous/ {print \\$2}" /proc/$p/smaps_rollup); done; '
-              'echo total $(ls -d /proc/[0-9]* | wc -l) 0')
-    text = host("exec", "--user", "root", name, "--", "sh", "-c", script, check=0).stdout
-    for line in text.splitlines():
+              "echo total $(cat /proc/[0-9]*/stat 2>/dev/null | sed 's/.*) //' | awk '$2 != 2' | wc -l) 0")
+    seen = {}
+    for line in host("exec", "--user", "root", name, "--", "sh", "-c", script, check=0).stdout.splitlines():
         who, descriptors, kib = line.split()
         seen[f"guest {who} descriptors"] = int(descriptors)
         seen[f"guest {who} KiB"] = int(kib)
     return seen
+
+
+def look(host, name):
+    """{what: number} of everything that is to stay as it is."""
+    warm(host.state / name)
+    return {**look_at_host(host.state / name), **look_into_guest(host, name)}
 
 
 # What the allocator of the agent keeps of one busy moment for the next: a few of a connection's queues
@@ -135,14 +143,23 @@ def growth(before, after):
 
 
 def assert_no_growth(host, name, before):
-    """A connection that was just closed is open for a moment more; a leak stays."""
-    grown = []
+    """A connection that was just closed is open for a moment more; a leak stays. None is made while the host is
+    looked at."""
+    workspace = host.state / name
+    warm(workspace)
 
-    def gone():
-        grown[:] = growth(before, look(host, name))
-        return not grown
+    def wait_for(look_again, what):
+        grown = []
 
-    try:
-        wait_until(gone, "nothing to have grown", seconds=10)
-    except AssertionError:
-        raise AssertionError(f"grown: {grown}, before: {before}") from None
+        def gone():
+            after = look_again()
+            grown[:] = growth({key: before[key] for key in after}, after)
+            return not grown
+
+        try:
+            wait_until(gone, what, seconds=10)
+        except AssertionError:
+            raise AssertionError(f"grown: {grown}, before: {before}") from None
+
+    wait_for(lambda: look_at_host(workspace), "the host's side not to have grown")
+    wait_for(lambda: look_into_guest(host, name), "the guest's side not to have grown")
