@@ -1,22 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* balloon: memory of a running machine, back to the host. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/cleanup.h"
 #include "cli/guest.h"
-
-static int read_mib(struct cli *cli, const char *word, int64_t *out, struct error *err)
-{
-	char *end;
-
-	errno = 0;
-	long long value = strtoll(word, &end, 10);
-	if (errno || end == word || *end || value < 1)
-		return cli_usage(cli, err, "MIB must be a number of MiB, and is \"%s\"", word);
-	*out = value;
-	return 0;
-}
 
 static long long number(const json_t *response, const char *key)
 {
@@ -31,7 +16,8 @@ static int run_balloon(struct cli *cli, const void *values, const struct cli_wor
 	int64_t mib = 0;
 
 	(void)values;
-	if (guest_check_name(cli, name, err) < 0 || read_mib(cli, args->items[1], &mib, err) < 0)
+	if (guest_check_name(cli, name, err) < 0 ||
+	    guest_read_mib(cli, args->items[1], &mib, err) < 0)
 		return -1;
 	struct microagent *agent = guest_open(cli, NULL, err);
 	if (!agent)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/guest.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -217,4 +219,16 @@ int guest_print_list(struct cli *cli, const struct guest_list *list, struct erro
 	if (cli->json)
 		return cli_print_json(answer, err);
 	return list->print(json_object_get(answer, list->key), err);
+}
+
+int guest_read_mib(struct cli *cli, const char *word, int64_t *out, struct error *err)
+{
+	char *end;
+
+	errno = 0;
+	long long value = strtoll(word, &end, 10);
+	if (errno || end == word || *end || value < 1)
+		return cli_usage(cli, err, "MIB must be a number of MiB, and is \"%s\"", word);
+	*out = value;
+	return 0;
 }

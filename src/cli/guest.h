@@ -226,4 +226,7 @@ int guest_print_list(struct cli *cli, const struct guest_list *list, struct erro
 /* A handle whose waits draw progress. */
 struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);
 
+/* A word that is a number of MiB, 1 or more. */
+int guest_read_mib(struct cli *cli, const char *word, int64_t *out, struct error *err);
+
 #endif

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* session quota: how much the disk of a session may grow. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/cleanup.h"
 #include "cli/guest.h"
 #include "cli/session.h"
 #include "microagent_session.h"
 
 #define MIB (1 << 20)
-
-static int read_mib(struct cli *cli, const char *word, int64_t *out, struct error *err)
-{
-	char *end;
-
-	errno = 0;
-	long long value = strtoll(word, &end, 10);
-	if (errno || end == word || *end || value < 1)
-		return cli_usage(cli, err, "MIB must be a number of MiB, and is \"%s\"", word);
-	*out = value;
-	return 0;
-}
 
 /* Rounded up: what has grown at all is more than nothing. */
 static long long mib_of(const json_t *disk, const char *key)
@@ -63,7 +48,7 @@ static int run(struct cli *cli, const void *values, const struct cli_words *args
 	int code;
 
 	(void)values;
-	if (read_mib(cli, args->items[1], &mib, err) < 0)
+	if (guest_read_mib(cli, args->items[1], &mib, err) < 0)
 		return -1;
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
