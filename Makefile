@@ -31,7 +31,7 @@ OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address$(,)undefi
 BASE_CFLAGS := -std=gnu17 -g $(WARNINGS) -fstack-protector-strong -fvisibility=hidden
 # What the library is made of can stand anywhere; programs are made of it too.
 LIBRARY_FOLDERS := base contract store channel api session
-HOST_CFLAGS = $(BASE_CFLAGS) $(OPT) $(if $(filter $(LIBRARY_FOLDERS),$(notdir $(@D))),-fPIC,-fPIE)
+HOST_CFLAGS = $(BASE_CFLAGS) $(OPT) $(if $(filter $(LIBRARY_FOLDERS),$(firstword $(subst /, ,$(patsubst $(BUILD)/obj/%,%,$@)))),-fPIC,-fPIE)
 HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize=address$(,)undefined)
 # The guest's binary is static and runs as PID 1, where no sanitizer runtime can live.
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
@@ -39,7 +39,9 @@ GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
 FOLDERS := base contract store channel backend backend/qemu supervisor vsockd netgate artifact guest api session cli
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
-sources = $(filter-out %/main.c,$(wildcard src/$(1)/*.c))
+# A room with its wings; backend's VMMs are programs' choices and archives of their own.
+wings = $(if $(filter backend,$(1)),src/$(1),src/$(1) $(patsubst %/,%,$(wildcard src/$(1)/*/)))
+sources = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1)))))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
 
 PROGRAMS := microagent microagent-qemu-supervisor microagent-vsockd microagent-netgate \
@@ -66,7 +68,7 @@ define archive
 $(call lib,$(1)): $(call objects,$(call sources,$(1)))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(call say,AR   )$$(AR) rcsD $$@ $$^
+	$$(call say,AR   )$$(AR) qcsD $$@ $$^
 endef
 $(foreach f,$(FOLDERS),$(eval $(call archive,$(f))))
 
@@ -89,7 +91,7 @@ $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto))
 
 # Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
-GUEST_SOURCES := $(filter-out src/base/isolate%.c,$(wildcard src/guest/*.c src/base/*.c))
+GUEST_SOURCES := $(filter-out src/base/isolate%.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
 GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(GUEST_SOURCES))
 $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
@@ -112,7 +114,7 @@ $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
 	@objcopy --localize-hidden $@
 $(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
 	@rm -f $@
-	$(call say,AR   )$(AR) rcsD $@ $^
+	$(call say,AR   )$(AR) qcsD $@ $^
 
 # --- tests ---------------------------------------------------------------------------------------
 
@@ -150,7 +152,7 @@ $(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest,$(FOLDERS)))
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
 $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
-	$(call say,AR   )$(AR) rcsD $@ $^
+	$(call say,AR   )$(AR) qcsD $@ $^
 fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
 	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lmd -lseccomp
 $(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a

@@ -4,7 +4,7 @@
 #define API_TRANSFER_H
 
 #include "api/api.h"
-#include "base/tree_stream.h"
+#include "base/tree/tree_stream.h"
 
 struct transfer {
 	const struct workspace *ws;	       /* whose vsock.sock is dialled */

@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/tree_stream.h"
+#include "base/tree/tree_stream.h"
 #include "guest/account.h"
 #include "guest/freeze.h"
 #include "guest/grow.h"

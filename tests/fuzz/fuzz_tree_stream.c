@@ -18,8 +18,8 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/tree_stream.h"
-#include "base/tree_wire.h"
+#include "base/tree/tree_stream.h"
+#include "base/tree/tree_wire.h"
 #include "fuzz_directory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

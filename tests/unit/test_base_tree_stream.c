@@ -6,8 +6,8 @@
 
 #include "base/fd.h"
 #include "base/frame.h"
-#include "base/tree_stream.h"
-#include "base/tree_wire.h"
+#include "base/tree/tree_stream.h"
+#include "base/tree/tree_wire.h"
 
 static void put_file(const struct scratch *s, const char *name, const char *text)
 {

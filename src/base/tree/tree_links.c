@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/tree_links.h"
+#include "base/tree/tree_links.h"
 
 #include <errno.h>
 #include <search.h>

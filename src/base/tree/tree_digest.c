@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/tree_digest.h"
+#include "base/tree/tree_digest.h"
 
 #include <stdlib.h>
 

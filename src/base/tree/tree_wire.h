@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/tree_digest.h"
-#include "base/tree_stream.h"
+#include "base/tree/tree_digest.h"
+#include "base/tree/tree_stream.h"
 
 enum tree_type {
 	TREE_FILE = 'f',

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/tree_stream.h"
+#include "base/tree/tree_stream.h"
 
 static int open_dir(int root_fd, const char *path, bool confined)
 {

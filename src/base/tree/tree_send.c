@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/tree_links.h"
-#include "base/tree_stream.h"
-#include "base/tree_wire.h"
+#include "base/tree/tree_links.h"
+#include "base/tree/tree_stream.h"
+#include "base/tree/tree_wire.h"
 
 struct sender {
 	const struct tree_line *line;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/tree_wire.h"
+#include "base/tree/tree_wire.h"
 
 /*
  * root: the absolute path of the tree where it comes from; path: the link's, below it. An absolute

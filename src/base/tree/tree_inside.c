@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/tree_inside.h"
+#include "base/tree/tree_inside.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -17,9 +17,9 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/tree_inside.h"
-#include "base/tree_stream.h"
-#include "base/tree_wire.h"
+#include "base/tree/tree_inside.h"
+#include "base/tree/tree_stream.h"
+#include "base/tree/tree_wire.h"
 
 struct receiver {
 	const struct tree_line *line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/tree_wire.h"
+#include "base/tree/tree_wire.h"
 
 #include <errno.h>
 #include <poll.h>
