@@ -11,10 +11,10 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
-#include "guest/blockdev.h"
 #include "guest/config.h"
+#include "guest/init/blockdev.h"
+#include "guest/init/uevent.h"
 #include "guest/network.h"
-#include "guest/uevent.h"
 
 /* Nothing that comes from outside brings rights or devices with it. */
 #define FLAGS (MS_NOSUID | MS_NODEV)

@@ -16,9 +16,9 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "guest/acpi.h"
-#include "guest/blockdev.h"
-#include "guest/mounts.h"
+#include "guest/init/acpi.h"
+#include "guest/init/blockdev.h"
+#include "guest/init/mounts.h"
 
 static void make_disk(const char *sys, const char *name, const char *serial)
 {

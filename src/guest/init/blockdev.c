@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/blockdev.h"
+#include "guest/init/blockdev.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "guest/uevent.h"
+#include "guest/init/uevent.h"
 
 static bool serial_is(int block, const char *name, const char *serial)
 {

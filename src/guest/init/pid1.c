@@ -9,7 +9,7 @@
  * to its commands (it ends them after LIMIT_POWER_GRACE_MS), says the last words to the host and
  * exits. What is left a second later is killed.
  */
-#include "guest/pid1.h"
+#include "guest/init/pid1.h"
 
 #include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
 
@@ -35,9 +35,9 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/loop.h"
-#include "guest/acpi.h"
 #include "guest/console.h"
-#include "guest/power.h"
+#include "guest/init/acpi.h"
+#include "guest/init/power.h"
 #include "guest/roles.h"
 
 #define AGENT_PORT 2222

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "guest/initramfs.h"
-#include "guest/pid1.h"
-#include "guest/power.h"
+#include "guest/init/initramfs.h"
+#include "guest/init/pid1.h"
+#include "guest/init/power.h"
 #include "guest/roles.h"
 
 /* As a reader it stays in the initramfs, which is then the root for good. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/mounts.h"
+#include "guest/init/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
  * If the kernel's command line says so, the initramfs itself is the root: the host has put somebody
  * else's in front of ours. What is ours and has done its work goes, since it takes memory.
  */
-#include "guest/initramfs.h"
+#include "guest/init/initramfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "guest/blockdev.h"
-#include "guest/modules.h"
-#include "guest/mounts.h"
+#include "guest/init/blockdev.h"
+#include "guest/init/modules.h"
+#include "guest/init/mounts.h"
 #include "guest/roles.h"
 
 #define ROOT_SERIAL "rootfs"

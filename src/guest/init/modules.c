@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/modules.h"
+#include "guest/init/modules.h"
 
 #include <errno.h>
 #include <fcntl.h>

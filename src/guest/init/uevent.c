@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/uevent.h"
+#include "guest/init/uevent.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/power.h"
+#include "guest/init/power.h"
 
 #include <sys/reboot.h>
 #include <unistd.h>
 
 #include "guest/console.h"
-#include "guest/mounts.h"
+#include "guest/init/mounts.h"
 
 static void end(int how) __attribute__((noreturn));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/acpi.h"
+#include "guest/init/acpi.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>
