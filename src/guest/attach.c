@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
-#include "guest/config.h"
+#include "guest/agent/config.h"
 #include "guest/init/blockdev.h"
 #include "guest/init/uevent.h"
 #include "guest/network.h"

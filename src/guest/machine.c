@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "guest/agent.h"
+#include "guest/agent/agent.h"
 #include "guest/attach.h"
 #include "guest/console.h"
 #include "guest/publish.h"

@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/proc.h"
-#include "guest/config.h"
+#include "guest/agent/config.h"
 #include "guest/console.h"
 #include "guest/roles.h"
 

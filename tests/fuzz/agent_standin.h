@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/frame.h"
-#include "guest/server.h"
+#include "guest/agent/server.h"
 
 struct job {
 	struct job *next, **link;

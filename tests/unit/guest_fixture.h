@@ -32,7 +32,7 @@
 #include "base/fd.h"
 #include "base/frame.h"
 #include "base/json.h"
-#include "guest/agent.h"
+#include "guest/agent/agent.h"
 #include "guest/roles.h"
 
 struct fixture {

@@ -3,7 +3,7 @@
 #include "guest_fixture.h"
 
 #include "base/limits.h"
-#include "guest/answer_file.h"
+#include "guest/agent/answer_file.h"
 #include "guest/file_record.h"
 
 /* A directory in which the user of the fixture may write. */

@@ -4,7 +4,7 @@
 
 #include "guest_fixture.h"
 
-#include "guest/pty_event.h"
+#include "guest/agent/pty_event.h"
 
 static int start(void **state)
 {

@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "guest/answer.h"
-#include "guest/answer_file.h"
-#include "guest/request.h"
+#include "guest/agent/answer.h"
+#include "guest/agent/answer_file.h"
+#include "guest/agent/request.h"
 
 static int envelope(const char *text, struct request *out, struct error *err)
 {

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/agent/agent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/proc.h"
+#include "guest/agent/answer.h"
+#include "guest/agent/apply.h"
+
+/* For the last bytes to be read, when all that ran has ended. */
+#define FAREWELL_NS (500 * NS_PER_MS)
+
+static void report(struct agent *agent, const char *what, const char *why)
+{
+	char text[700];
+
+	snprintf(text, sizeof(text), "%.100s: %.500s", what, why);
+	agent->machine->log(text);
+}
+
+/* Takes over text. */
+static void say(struct agent *agent, char *text)
+{
+	struct error err = {0};
+
+	if (!text)
+		agent->machine->log("out of memory: a message to the host is lost");
+	else if (agent->control.fd >= 0 && wire_send_frame(&agent->control, text, &err) < 0)
+		report(agent, "a message to the host is lost", err.msg);
+	free(text);
+}
+
+static void on_result(void *data, char *text)
+{
+	struct agent *agent = data;
+
+	agent->told_late = agent->stopping;
+	say(agent, text);
+}
+
+int agent_init(struct agent *agent, struct loop *loop, const struct machine *machine,
+	       void *machine_data, const char *etc, const char *cgroup_mount, int program_fd,
+	       struct error *err)
+{
+	*agent = (struct agent){.loop = loop,
+				.machine = machine,
+				.machine_data = machine_data,
+				.control = {.fd = -1}};
+	if (server_init(&agent->server, loop, etc, cgroup_mount, program_fd, err) < 0)
+		return -1;
+	exec_report_begin(&agent->report, &agent->server.context.jobs, &agent->control);
+	agent->server.workload.result = on_result;
+	agent->server.workload.data = agent;
+	return 0;
+}
+
+/* --- the config ---------------------------------------------------------------------------------- */
+
+/* When all is mounted, and nothing can run untraced. */
+static void be_ready(struct agent *agent)
+{
+	struct guest_config *config = &agent->config;
+
+	if (!agent->applied || (config->telemetry && !agent->telemetry.status))
+		return;
+	say(agent, answer_ready(NULL));
+	telemetry_tell(&agent->telemetry);
+	agent->report.on = config->audit;
+	if (config->has_command)
+		workload_begin(&agent->server.workload, &config->workload, config->attach,
+			       config->keep);
+}
+
+/* A machine that is not as it was ordered is of no use: without a ready the host ends it. */
+static void refuse_config(struct agent *agent, const char *why)
+{
+	report(agent, "the run config cannot be applied", why);
+	wire_close(&agent->control);
+}
+
+static void on_applied(void *data, const char *error)
+{
+	struct agent *agent = data;
+
+	if (error) {
+		refuse_config(agent, error);
+	} else {
+		agent->applied = true;
+		be_ready(agent);
+	}
+	apply_free(steal_ptr(&agent->apply));
+}
+
+static void on_traceable(void *data)
+{
+	struct agent *agent = data;
+
+	agent->server.context.traced = agent->telemetry.works;
+	be_ready(agent);
+}
+
+static int apply_config(struct agent *agent, struct error *err)
+{
+	struct guest_config *config = &agent->config;
+
+	if (config->hostname && agent->machine->set_hostname(config->hostname, err) < 0)
+		return -1;
+	if (json_array_size(config->publishes) > 0 &&
+	    agent->machine->publish(agent->loop, config->publishes,
+				    agent->server.context.program_fd, err) < 0)
+		return -1;
+	agent->server.context.env = json_incref(config->env);
+	if (config->telemetry)
+		telemetry_begin(&agent->telemetry, agent->loop, &agent->control,
+				agent->machine->trace, on_traceable, agent);
+	if (json_array_size(config->shares) > 0)
+		agent->server.context.may_block = true;
+	if (json_array_size(config->disks) == 0 && json_array_size(config->shares) == 0 &&
+	    !json_object_get(config->doc, "network")) {
+		agent->applied = true;
+		be_ready(agent);
+		return 0;
+	}
+	agent->apply = apply_start(agent->loop, agent->machine->attach, config->doc, on_applied,
+				   agent, err);
+	return agent->apply ? 0 : -1;
+}
+
+static int take_config(struct agent *agent, json_t *doc, struct error *err)
+{
+	if (agent->configured)
+		return error_set(err, ERR_CONFLICT, "a second config");
+	if (config_decode(doc, &agent->config, err) < 0)
+		return -1;
+	agent->configured = true;
+	return apply_config(agent, err);
+}
+
+/* --- a share that comes later ----------------------------------------------------------------- */
+
+static void on_mounted(void *data, const char *error)
+{
+	struct agent *agent = data;
+
+	say(agent, answer_mounted(error, NULL));
+	apply_free(steal_ptr(&agent->apply));
+}
+
+static void take_mount(struct agent *agent, json_t *doc)
+{
+	struct error err = {0};
+
+	if (agent->apply)
+		error_set(&err, ERR_CONFLICT, "the guest is mounting something else");
+	else
+		agent->apply = apply_start(agent->loop, agent->machine->attach, doc, on_mounted,
+					   agent, &err);
+	agent->server.context.may_block = true;
+	if (err.code)
+		say(agent, answer_mounted(err.msg, NULL));
+}
+
+/* --- the control stream -------------------------------------------------------------------------- */
+
+static int take_message(struct agent *agent, const uint8_t *payload, size_t len, struct error *err)
+{
+	json_auto_t *doc = json_load_strict(payload, len, err);
+	enum host_message kind;
+	int64_t realtime_ns = 0;
+
+	if (!doc)
+		return -1;
+	if (!json_is_object(doc))
+		return error_set(err, ERR_INVALID, "a message is no object");
+	if (config_message_kind(doc, &kind, &realtime_ns, err) < 0)
+		return -1;
+	if (realtime_ns > 0)
+		agent->machine->set_time(realtime_ns);
+	if (kind == HOST_CONFIG)
+		return take_config(agent, doc, err);
+	if (kind == HOST_MOUNT)
+		take_mount(agent, doc);
+	if (kind == HOST_POWER_OFF)
+		agent->machine->power_off(agent->machine_data);
+	return 0;
+}
+
+static void on_control_input(void *data)
+{
+	struct agent *agent = data;
+	struct wire *wire = &agent->control;
+	const uint8_t *payload;
+	struct error err = {0};
+	size_t len;
+	int got = 0;
+
+	while (wire->fd >= 0) {
+		got = frame_peek(&wire->in, (size_t)limit_get(LIMIT_FRAME_BYTES), &payload, &len,
+				 &err);
+		if (got <= 0)
+			break;
+		if (take_message(agent, payload, len, &err) < 0) {
+			got = -1;
+			break;
+		}
+		if (wire->fd >= 0)
+			buf_consume(&wire->in, FRAME_HEADER + len);
+	}
+	if (got < 0)
+		refuse_config(agent, err.msg);
+	else if (wire->fd >= 0 && wire->ended)
+		wire_close(wire);
+}
+
+static void on_control_drained(void *data)
+{
+	struct agent *agent = data;
+
+	telemetry_go_on(&agent->telemetry);
+}
+
+static void on_control_lost(void *data, const char *why)
+{
+	struct agent *agent = data;
+
+	if (!agent->stopping)
+		report(agent, "the control stream to the host has ended", why);
+}
+
+static const struct wire_owner control_owner = {
+	.input = on_control_input,
+	.drained = on_control_drained,
+	.lost = on_control_lost,
+};
+
+int agent_control(struct agent *agent, int fd, struct error *err)
+{
+	char boot_id[37] = "";
+
+	proc_boot_id(boot_id, NULL);
+	if (wire_open(&agent->control, agent->loop, fd, &control_owner, agent, err) < 0)
+		return -1;
+	say(agent, answer_hello(boot_id, err));
+	return 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------------- */
+
+static void set_deadline(struct agent *agent, uint64_t from_now_ns);
+
+/* First what still runs is killed, then nobody is waited for any more. */
+static void on_deadline(struct loop *loop, void *data)
+{
+	struct agent *agent = data;
+
+	(void)loop;
+	agent->deadline = NULL;
+	if (agent->farewell) {
+		agent->done = true;
+		return;
+	}
+	job_table_kill(&agent->server.context.jobs);
+	agent->farewell = true;
+	set_deadline(agent, FAREWELL_NS);
+}
+
+static void set_deadline(struct agent *agent, uint64_t from_now_ns)
+{
+	loop_remove(agent->deadline);
+	agent->deadline = loop_add_timer(agent->loop, clock_mono_ns() + from_now_ns, on_deadline,
+					 agent, NULL);
+	agent->done = !agent->deadline;
+}
+
+void agent_stop(struct agent *agent)
+{
+	if (agent->stopping)
+		return;
+	agent->stopping = true;
+	server_stop_listening(&agent->server);
+	job_table_hang_up(&agent->server.context.jobs);
+	set_deadline(agent, limit_get(LIMIT_POWER_GRACE_MS) * NS_PER_MS);
+}
+
+/* The tracer's last words, of which it is not known whether there are any. */
+static bool is_told(struct agent *agent)
+{
+	if (telemetry_is_over(&agent->telemetry))
+		return true;
+	agent->told_late = true;
+	telemetry_finish(&agent->telemetry);
+	return false;
+}
+
+/* Whether the last word to the host has arrived: when it closes in answer to our end. */
+static bool is_heard(struct agent *agent)
+{
+	if (!agent->told_late || agent->control.fd < 0)
+		return true;
+	if (agent->control.out.len > 0)
+		return false;
+	shutdown(agent->control.fd, SHUT_WR);
+	return agent->control.ended;
+}
+
+void agent_settle(struct agent *agent)
+{
+	server_sweep(&agent->server);
+	if (!agent->stopping || agent->done || agent->server.context.jobs.count > 0)
+		return;
+	if (!agent->farewell) {
+		agent->farewell = true;
+		set_deadline(agent, FAREWELL_NS);
+	}
+	workload_release(&agent->server.workload);
+	if (server_is_quiet(&agent->server) && is_told(agent) && is_heard(agent))
+		agent->done = true;
+}
+
+void agent_free(struct agent *agent)
+{
+	loop_remove(agent->deadline);
+	apply_free(agent->apply);
+	telemetry_free(&agent->telemetry);
+	wire_close(&agent->control);
+	server_free(&agent->server);
+	config_free(&agent->config);
+}

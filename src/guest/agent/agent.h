@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The agent: the control stream to the host, the server on port 2222, and the order of things.
+ * Where it touches the machine it goes through struct machine, so that tests run the very agent on a
+ * stream of their own.
+ */
+#ifndef GUEST_AGENT_H
+#define GUEST_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "guest/agent/config.h"
+#include "guest/agent/exec_report.h"
+#include "guest/agent/server.h"
+#include "guest/agent/telemetry.h"
+#include "guest/wire.h"
+
+struct machine {
+	int (*set_hostname)(const char *name, struct error *err);
+	void (*set_time)(int64_t realtime_ns);
+	/* Mounts what the config has; may block, so it is called in a child of its own. */
+	int (*attach)(json_t *config, struct error *err);
+	/* Opens the config's published ports to the host. */
+	int (*publish)(struct loop *loop, const json_t *publishes, int program_fd,
+		       struct error *err);
+	/* Tells `out` what is done on the machine: tracer_run(). */
+	void (*trace)(int out);
+	/* Asks PID 1 for the end of the machine. */
+	void (*power_off)(void *data);
+	void (*log)(const char *text);
+};
+extern const struct machine machine_real;
+
+struct agent {
+	struct loop *loop;
+	const struct machine *machine;
+	void *machine_data;
+	struct server server;
+	struct wire control; /* fd -1: none, or it has ended */
+	struct exec_report report;
+	struct guest_config config;
+	bool configured;
+	struct apply *apply;	    /* the child that mounts */
+	struct telemetry telemetry; /* zeroed: the config does not ask for it */
+	bool applied;
+	bool stopping;
+	bool told_late; /* a result was sent after stopping began: wait for it to be read */
+	bool farewell;	/* all has ended or been killed: only last words are waited for */
+	struct loop_watch *deadline;
+	bool done;
+};
+
+int agent_init(struct agent *agent, struct loop *loop, const struct machine *machine,
+	       void *machine_data, const char *etc, const char *cgroup_mount, int program_fd,
+	       struct error *err);
+/* fd: connected to the host; taken over. Says hello. */
+int agent_control(struct agent *agent, int fd, struct error *err);
+/* All processes have had their SIGTERM: ends what runs, within the grace, then sets done. */
+void agent_stop(struct agent *agent);
+/* After every round of the loop. */
+void agent_settle(struct agent *agent);
+void agent_free(struct agent *agent);
+
+#endif

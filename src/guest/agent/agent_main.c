@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* The process around the agent: descriptors from PID 1, signals, the dial to the host. */
+#include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
+
+#include <linux/vm_sockets.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "guest/agent/agent.h"
+#include "guest/console.h"
+#include "guest/roles.h"
+
+#define CONTROL_PORT 1024
+
+static int init_fd = AGENT_FD_INIT;
+
+struct dial {
+	struct agent *agent;
+	int fd;
+	struct loop_watch *watch;
+};
+
+static void dial_ended(struct dial *dial, int errnum)
+{
+	struct error err = {0};
+
+	loop_remove(steal_ptr(&dial->watch));
+	if (errnum) {
+		/* A second agent of one boot is refused; commands can be run all the same. */
+		console_line("no control stream to the host: %s", strerror(errnum));
+		close(steal_fd(&dial->fd));
+	} else if (agent_control(dial->agent, steal_fd(&dial->fd), &err) < 0) {
+		console_line("%s", err.msg);
+	}
+}
+
+static void on_dialled(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	int errnum = 0;
+	socklen_t len = sizeof(errnum);
+
+	(void)loop;
+	(void)events;
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0)
+		errnum = errno;
+	dial_ended(data, errnum);
+}
+
+/* The one connection that the guest makes by itself, before any workload can. */
+static void dial_host(struct dial *dial)
+{
+	struct sockaddr_vm addr = {
+		.svm_family = AF_VSOCK, .svm_cid = VMADDR_CID_HOST, .svm_port = CONTROL_PORT};
+
+	dial->fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (dial->fd < 0) {
+		console_line("no vsock: %s", strerror(errno));
+		return;
+	}
+	if (connect(dial->fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
+		dial_ended(dial, 0);
+	else if (errno != EINPROGRESS)
+		dial_ended(dial, errno);
+	else
+		dial->watch =
+			loop_add_fd(dial->agent->loop, dial->fd, EPOLLOUT, on_dialled, dial, NULL);
+}
+
+static void on_init_byte(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct agent *agent = data;
+	char byte = 0;
+	ssize_t n = read(fd, &byte, 1);
+
+	(void)loop;
+	(void)events;
+	if (n == 1 && byte == INIT_STOPPING)
+		agent_stop(agent);
+	else if (n == 0)
+		agent->done = true; /* PID 1 cannot end: it has let go of us */
+}
+
+/* Default dispositions, so that commands inherit nothing, and then: a pipe without a reader is an
+ * error and no end, and the SIGTERM that PID 1 sends to all is not meant for us. */
+static void set_signals(void)
+{
+	sigset_t blocked;
+
+	for (int i = 1; i < SIGRTMIN; i++)
+		signal(i, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	sigaddset(&blocked, SIGINT);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+}
+
+static void raise_file_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max < 65536 ? files.rlim_max : 65536;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/*
+ * The agent does not interrupt the command whose pipe it reads: on a busy processor it gets its turn
+ * when the command waits or its time slice is over, and takes in one go what has been written until
+ * then. On an idle one nothing changes.
+ */
+static void let_writers_finish(void)
+{
+	struct sched_param none = {0};
+
+	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
+		console_line("the agent stays at the ordinary scheduling policy: %s",
+			     strerror(errno));
+}
+
+/* A line or a file of megabytes is memory of its own, given back when it is done with; by itself malloc
+ * would learn from it to keep as much for ever. */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 131072);
+}
+
+static int take_descriptors(struct error *err)
+{
+	const int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
+		if (fd_cloexec(keep[i], true, err) < 0)
+			return -1;
+	fd_close_others(keep, ARRAY_SIZE(keep));
+	return fd_fill_standard(err);
+}
+
+static int serve(struct agent *agent, struct loop *loop, struct error *err)
+{
+	const char *etc = getenv(READER_ENVIRONMENT) ? READER_ROOT "/etc" : "/etc";
+	struct dial dial = {.agent = agent, .fd = -1};
+
+	if (agent_init(agent, loop, &machine_real, &init_fd, etc, "/sys/fs/cgroup",
+		       AGENT_FD_PROGRAM, err) < 0)
+		return -1;
+	dial_host(&dial);
+	if (server_listen(&agent->server, AGENT_FD_LISTEN, err) < 0 ||
+	    !loop_add_fd(loop, AGENT_FD_INIT, EPOLLIN, on_init_byte, agent, err))
+		return -1;
+	while (!agent->done) {
+		if (loop_once(loop, -1, err) < 0)
+			return -1;
+		agent_settle(agent);
+	}
+	return 0;
+}
+
+int role_agent(int argc, char **argv)
+{
+	struct error err = {0};
+	struct agent agent;
+	struct loop *loop;
+
+	(void)argc;
+	(void)argv;
+	prctl(PR_SET_NAME, "microagent"); /* or ps would name us after a descriptor */
+	set_signals();
+	raise_file_limit();
+	let_writers_finish();
+	give_memory_back();
+	loop = take_descriptors(&err) == 0 ? loop_new(&err) : NULL;
+	if (loop && serve(&agent, loop, &err) == 0)
+		return 0;
+	console_line("the agent cannot go on: %s", err.msg);
+	return 125;
+}

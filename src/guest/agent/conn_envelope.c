@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* The envelope form: a line a request, one after the other, since answers carry no id. While a
+ * terminal is open the client's lines are events for it. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "guest/agent/call_impl.h"
+#include "guest/agent/conn_impl.h"
+#include "guest/agent/pty_event.h"
+
+/* More of an empty queue's memory than this is given back. */
+#define KEPT_BYTES 262144
+
+static struct call *open_terminal(const struct conn *conn)
+{
+	return conn->calls && conn->calls->kind == CALL_PTY ? conn->calls : NULL;
+}
+
+static void envelope_error(struct conn *conn, struct error *err)
+{
+	error_prefix(err, "decode envelope");
+	conn_refuse(conn, answer_envelope_error(err->msg, NULL));
+}
+
+static int serve(struct conn *conn, struct request *request, struct error *err)
+{
+	char text[128] = "unknown op: ";
+
+	conn_asked(conn);
+	switch (request->kind) {
+	case REQUEST_EXEC:
+		return call_exec(conn, request, err);
+	case REQUEST_COPYOUT:
+	case REQUEST_WRITE:
+	case REQUEST_LIST:
+	case REQUEST_STAT:
+		return call_file(conn, request, err);
+	case REQUEST_PTY:
+		return call_pty(conn, request, err);
+	default:
+		strncat(text, request->op, 64);
+		conn_say(conn, answer_envelope_error(text, NULL));
+		return 0;
+	}
+}
+
+/* The first value has been dealt with. */
+static void drop_value(struct conn *conn, size_t len)
+{
+	struct buf *in = &conn->wire.in;
+
+	conn->scan = (struct envelope_scan){0};
+	buf_consume(in, len);
+	if (in->len == 0 && in->cap > KEPT_BYTES)
+		buf_free(in);
+}
+
+/* An event that crossed the end of its terminal on the way. */
+static bool is_late_event(const struct conn *conn, size_t len)
+{
+	struct pty_event event = {0};
+	bool late;
+
+	if (!conn->streaming || pty_event_decode(buf_bytes(&conn->wire.in), len, &event, NULL) < 0)
+		return false;
+	late = event.kind != PTY_EVENT_ENVELOPE;
+	pty_event_free(&event);
+	return late;
+}
+
+static bool take_request(struct conn *conn, size_t len)
+{
+	struct request request = {0};
+	struct error err = {0};
+	int got;
+
+	if (is_late_event(conn, len)) {
+		drop_value(conn, len);
+		return true;
+	}
+	got = request_decode_envelope(buf_bytes(&conn->wire.in), len, &request, &err);
+	drop_value(conn, len);
+	if (got == 0)
+		got = serve(conn, &request, &err);
+	request_free(&request);
+	if (got < 0)
+		envelope_error(conn, &err);
+	return got == 0;
+}
+
+static bool take_event(struct conn *conn, struct call *call, size_t len)
+{
+	struct pty_event event = {0};
+	struct error err = {0};
+
+	if (pty_event_decode(buf_bytes(&conn->wire.in), len, &event, &err) < 0) {
+		conn_refuse(conn, pty_event_breach(err.msg, NULL));
+		return false;
+	}
+	conn->held = event.kind == PTY_EVENT_ENVELOPE;
+	if (conn->held) {
+		conn->scan = (struct envelope_scan){0};
+		return false; /* its turn comes when the terminal has ended */
+	}
+	drop_value(conn, len);
+	call_pty_event(call, &event);
+	pty_event_free(&event);
+	return true;
+}
+
+static void too_long(struct conn *conn)
+{
+	struct error err = {0};
+
+	error_set(&err, ERR_INVALID, "longer than %llu bytes",
+		  (unsigned long long)limit_get(LIMIT_ENVELOPE_BYTES));
+	if (open_terminal(conn))
+		conn_refuse(conn, pty_event_breach(err.msg, NULL));
+	else
+		envelope_error(conn, &err);
+}
+
+bool conn_step_envelope(struct conn *conn)
+{
+	struct buf *in = &conn->wire.in;
+	struct call *terminal = open_terminal(conn);
+	size_t len;
+
+	if (!conn_takes_envelopes(conn))
+		return false;
+	conn->held = false;
+	while (in->len > 0 && conn->scan.at == 0 && isspace(*buf_bytes(in)))
+		buf_consume(in, 1);
+	len = envelope_scan(&conn->scan, buf_bytes(in), in->len);
+	if (len > limit_get(LIMIT_ENVELOPE_BYTES) ||
+	    (len == 0 && in->len > limit_get(LIMIT_ENVELOPE_BYTES))) {
+		too_long(conn);
+		return false;
+	}
+	if (len == 0 && conn->wire.ended)
+		len = in->len; /* a last value without its newline */
+	if (len == 0)
+		return false;
+	return terminal ? take_event(conn, terminal, len) : take_request(conn, len);
+}
+
+bool conn_takes_envelopes(const struct conn *conn)
+{
+	if (conn->waiting)
+		return false;
+	return conn->ncalls == 0 || (open_terminal(conn) && !conn->held);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/agent/server.h"
+
+#include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
+
+#include <linux/vm_sockets.h>
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+int server_init(struct server *server, struct loop *loop, const char *etc, const char *cgroup_mount,
+		int program_fd, struct error *err)
+{
+	*server = (struct server){.loop = loop, .listen_fd = -1};
+	if (job_table_init(&server->context.jobs, loop, cgroup_mount, err) < 0)
+		return -1;
+	server->context.etc = etc;
+	server->context.program_fd = program_fd;
+	server->workload.context = &server->context;
+	server->resumables.context = &server->context;
+	return 0;
+}
+
+int server_adopt(struct server *server, int fd, struct error *err)
+{
+	if (server->count >= limit_get(LIMIT_AGENT_CONNECTIONS)) {
+		close(fd);
+		return error_set(err, ERR_UNAVAILABLE, "too many connections");
+	}
+	if (!conn_new(server, fd, err)) {
+		close(fd);
+		return -1;
+	}
+	return 0;
+}
+
+/* A program in the guest that gets at our port through some loopback is no client of ours. */
+static void on_connection(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct server *server = data;
+	struct sockaddr_vm peer = {0};
+	socklen_t len = sizeof(peer);
+	int accepted = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)loop;
+	(void)events;
+	if (accepted < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+		server->full = true;
+		server->full_jobs = server->context.jobs.count;
+		loop_set_events(server->listen_watch, 0, NULL);
+	}
+	if (accepted < 0)
+		return;
+	if (peer.svm_family == AF_VSOCK && peer.svm_cid == VMADDR_CID_HOST)
+		server_adopt(server, accepted, NULL);
+	else
+		close(accepted);
+}
+
+int server_listen(struct server *server, int fd, struct error *err)
+{
+	server->listen_watch = loop_add_fd(server->loop, fd, EPOLLIN, on_connection, server, err);
+	if (!server->listen_watch)
+		return -1;
+	server->listen_fd = fd;
+	return 0;
+}
+
+void server_stop_listening(struct server *server)
+{
+	loop_remove(steal_ptr(&server->listen_watch));
+}
+
+void server_sweep(struct server *server)
+{
+	bool ended = server->dead || server->context.jobs.count < server->full_jobs;
+
+	while (server->dead) {
+		struct conn *conn = server->dead;
+
+		server->dead = conn->next;
+		conn_free(conn);
+	}
+	resumables_sweep(&server->resumables);
+	job_table_sweep(&server->context.jobs);
+	/* Not before that: waiting connections would make the loop spin. */
+	if (ended && server->full && server->listen_watch) {
+		server->full = false;
+		loop_set_events(server->listen_watch, EPOLLIN, NULL);
+	}
+}
+
+bool server_is_quiet(const struct server *server)
+{
+	for (const struct conn *conn = server->live; conn; conn = conn->next)
+		if (conn->wire.out.len > 0)
+			return false;
+	return true;
+}
+
+void server_free(struct server *server)
+{
+	server_stop_listening(server);
+	while (server->live)
+		conn_end(server->live);
+	resumables_free(&server->resumables);
+	job_table_free(&server->context.jobs);
+	workload_free(&server->workload);
+	json_decref(server->context.env);
+	server_sweep(server);
+}

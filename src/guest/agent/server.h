@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The agent's side of port 2222: accepts, keeps count, and owns what its connections share. */
+#ifndef GUEST_SERVER_H
+#define GUEST_SERVER_H
+
+#include "base/loop.h"
+#include "guest/agent/conn.h"
+#include "guest/agent/exec.h"
+#include "guest/agent/resumable.h"
+#include "guest/agent/workload.h"
+
+struct server {
+	struct loop *loop;
+	struct exec_context context;
+	struct workload workload;
+	struct resumables resumables;
+	int listen_fd; /* -1: none */
+	struct loop_watch *listen_watch;
+	bool full;	  /* no descriptor for another connection: until something has ended */
+	size_t full_jobs; /* commands that lived then */
+	struct conn *live, *dead;
+	size_t count;
+};
+
+int server_init(struct server *server, struct loop *loop, const char *etc, const char *cgroup_mount,
+		int program_fd, struct error *err);
+/* fd: a listening vsock socket, non-blocking; stays the caller's. Only the host may connect. */
+int server_listen(struct server *server, int fd, struct error *err);
+/* Serves an accepted stream socket, whichever way it came; takes over fd. */
+int server_adopt(struct server *server, int fd, struct error *err);
+/* Frees what has ended; between rounds of the loop. */
+void server_sweep(struct server *server);
+/* Whether everything that was said has been sent. */
+bool server_is_quiet(const struct server *server);
+void server_stop_listening(struct server *server);
+void server_free(struct server *server);
+
+#endif
