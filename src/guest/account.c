@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "guest/account_lines.h"
-#include "guest/users.h"
+#include "guest/job/users.h"
 
 #define DATABASE_MAX (1u << 20)
 #define HOME "home/" USER_DEFAULT_NAME

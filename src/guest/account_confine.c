@@ -17,7 +17,7 @@
 #include "base/path.h"
 #include "base/print_safe.h"
 #include "guest/account.h"
-#include "guest/users.h"
+#include "guest/job/users.h"
 
 #define OPEN_DIRECTORIES 32
 #define LISTED_MAX 200

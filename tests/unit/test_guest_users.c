@@ -2,9 +2,9 @@
 /* Users and groups from hostile and from ordinary files, and the environment made of them. */
 #include "guest_fixture.h"
 
-#include "guest/environ.h"
-#include "guest/user_cache.h"
-#include "guest/users.h"
+#include "guest/job/environ.h"
+#include "guest/job/user_cache.h"
+#include "guest/job/users.h"
 
 static const char passwd[] = "root:x:0:0:root:/root:/bin/bash\n"
 			     "# a comment\n"

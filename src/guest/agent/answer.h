@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "guest/agent/stdin_window.h"
-#include "guest/job.h"
+#include "guest/job/job.h"
 
 /* One buffered command's output. */
 struct captured {

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "guest/environ.h"
+#include "guest/job/environ.h"
 
 #define FORMAT 1
 

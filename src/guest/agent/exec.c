@@ -5,9 +5,9 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "guest/environ.h"
+#include "guest/job/environ.h"
+#include "guest/job/user_cache.h"
 #include "guest/roles.h"
-#include "guest/user_cache.h"
 
 static struct job *start(struct exec_context *context, const struct request *request,
 			 const struct job_spec *wanted, json_t *env, const struct job_owner *owner,

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "guest/agent/request.h"
-#include "guest/job.h"
-#include "guest/user_cache.h"
+#include "guest/job/job.h"
+#include "guest/job/user_cache.h"
 
 struct exec_context {
 	struct job_table jobs;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "guest/job.h"
+#include "guest/job/job.h"
 #include "guest/wire.h"
 
 struct exec_report {

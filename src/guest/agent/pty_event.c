@@ -6,7 +6,7 @@
 #include "base/base64.h"
 #include "base/frame.h"
 #include "base/json.h"
-#include "guest/pty.h"
+#include "guest/job/pty.h"
 #include "guest/writer.h"
 
 void pty_event_free(struct pty_event *event)

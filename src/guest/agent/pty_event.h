@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "guest/job.h"
+#include "guest/job/job.h"
 
 enum pty_event_kind {
 	PTY_EVENT_STDIN,

@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "guest/agent/request_impl.h"
-#include "guest/environ.h"
-#include "guest/pty.h"
+#include "guest/job/environ.h"
+#include "guest/job/pty.h"
 
 #define TIMEOUT_SECONDS_MAX (10ll * 366 * 24 * 3600)
 #define SIGNAL_MAX 64

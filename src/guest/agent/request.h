@@ -18,7 +18,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "guest/rlimits.h"
+#include "guest/job/rlimits.h"
 
 enum request_kind {
 	REQUEST_EXEC,	 /* either form */

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "guest/agent/request_impl.h"
-#include "guest/pty.h"
+#include "guest/job/pty.h"
 #include "guest/roles.h"
 
 /* What exec and pty have in common beside the command. */

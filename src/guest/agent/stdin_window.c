@@ -2,7 +2,7 @@
 #include "guest/agent/stdin_window.h"
 
 #include "base/limits.h"
-#include "guest/job.h"
+#include "guest/job/job.h"
 
 void stdin_window_open(struct stdin_window *window)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/rlimits.h"
+#include "guest/job/rlimits.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/users.h"
+#include "guest/job/users.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "guest/users.h"
+#include "guest/job/users.h"
 
 #define USER_FILES 3
 

@@ -7,7 +7,7 @@
 #ifndef GUEST_LINGER_H
 #define GUEST_LINGER_H
 
-#include "guest/job.h"
+#include "guest/job/job.h"
 
 /* Takes over fd (non-blocking). Above LIMIT_AGENT_LINGERING it is closed instead. */
 void linger_add(struct job_table *table, int fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/clone.h"
+#include "guest/job/clone.h"
 
 #include <errno.h>
 #include <linux/sched.h>

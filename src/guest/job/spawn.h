@@ -16,8 +16,8 @@
 
 #include "base/error.h"
 #include "base/proc.h"
-#include "guest/rlimits.h"
-#include "guest/users.h"
+#include "guest/job/rlimits.h"
+#include "guest/job/users.h"
 
 struct spawn_spec {
 	const char *const *argv; /* argv[0] without '/' is looked up in envp's PATH */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/linger.h"
+#include "guest/job/linger.h"
 
 #include <errno.h>
 #include <stdlib.h>

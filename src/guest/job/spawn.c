@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/spawn.h"
+#include "guest/job/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "guest/clone.h"
-#include "guest/environ.h"
+#include "guest/job/clone.h"
+#include "guest/job/environ.h"
 
 /* What login sessions get elsewhere; the agent itself runs with more. */
 #define COMMAND_FDS_SOFT 1024

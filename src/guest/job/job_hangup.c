@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "guest/job_impl.h"
+#include "guest/job/job_impl.h"
 
 static void on_late(struct loop *loop, void *data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/pty.h"
+#include "guest/job/pty.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "guest/job_impl.h"
-#include "guest/linger.h"
-#include "guest/pty.h"
+#include "guest/job/job_impl.h"
+#include "guest/job/linger.h"
+#include "guest/job/pty.h"
 
 /* Reads in a row before other descriptors get their turn. */
 #define READS_PER_TURN 8

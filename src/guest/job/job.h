@@ -23,9 +23,9 @@
 
 #include "base/error.h"
 #include "base/loop.h"
-#include "guest/cgroup.h"
-#include "guest/rlimits.h"
-#include "guest/users.h"
+#include "guest/job/cgroup.h"
+#include "guest/job/rlimits.h"
+#include "guest/job/users.h"
 
 enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/user_cache.h"
+#include "guest/job/user_cache.h"
 
 #include <stdio.h>
 #include <string.h>

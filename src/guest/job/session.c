@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/session.h"
+#include "guest/job/session.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/job.h"
+#include "guest/job/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
-#include "guest/job_impl.h"
-#include "guest/linger.h"
-#include "guest/pty.h"
-#include "guest/spawn.h"
+#include "guest/job/job_impl.h"
+#include "guest/job/linger.h"
+#include "guest/job/pty.h"
+#include "guest/job/spawn.h"
 
 #define EXIT_TIMED_OUT 124
 

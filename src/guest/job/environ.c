@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/environ.h"
+#include "guest/job/environ.h"
 
 #include <errno.h>
 #include <stdio.h>

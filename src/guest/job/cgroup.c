@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/cgroup.h"
+#include "guest/job/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "guest/session.h"
+#include "guest/job/session.h"
 
 #define TREE_NAME "microagent"
 /* Old cgroups looked at again per command that ends. */

@@ -4,7 +4,7 @@
 #define GUEST_JOB_IMPL_H
 
 #include "base/proc.h"
-#include "guest/job.h"
+#include "guest/job/job.h"
 
 enum job_state { JOB_STARTING, JOB_RUNNING, JOB_DRAINING, JOB_ENDED };
 
