@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "guest/account.h"
-#include "guest/account_lines.h"
+#include "guest/files/account.h"
+#include "guest/files/account_lines.h"
 
 static const struct account_line passwd = {"agent", "agent:x:1000:1000::/home/agent:/bin/sh", 1000};
 static const struct account_line shadow = {"agent", "agent:*:1::::::", ACCOUNT_NO_ID};

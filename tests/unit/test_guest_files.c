@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "guest/agent/answer_file.h"
-#include "guest/file_record.h"
+#include "guest/files/file_record.h"
 
 /* A directory in which the user of the fixture may write. */
 struct place {

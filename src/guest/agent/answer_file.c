@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "guest/file_record.h"
+#include "guest/files/file_record.h"
 #include "guest/writer.h"
 
 char *answer_copyout(const struct file_end *end, struct error *err)

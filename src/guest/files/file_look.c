@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "guest/file_record.h"
+#include "guest/files/file_record.h"
 #include "guest/roles.h"
 
 #define FLUSH_BYTES 65536

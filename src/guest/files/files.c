@@ -20,10 +20,10 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/tree/tree_stream.h"
-#include "guest/account.h"
-#include "guest/freeze.h"
-#include "guest/grow.h"
-#include "guest/listing.h"
+#include "guest/files/account.h"
+#include "guest/files/freeze.h"
+#include "guest/files/grow.h"
+#include "guest/files/listing.h"
 #include "guest/roles.h"
 
 static int open_root(const char *path, struct error *err)

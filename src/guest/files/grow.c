@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/grow.h"
+#include "guest/files/grow.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * have killed: it thaws at the end of the pipe from us, and when its time is over. It runs from
  * memory and touches no file.
  */
-#include "guest/freeze.h"
+#include "guest/files/freeze.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/listing.h"
+#include "guest/files/listing.h"
 
 #include <errno.h>
 #include <fcntl.h>

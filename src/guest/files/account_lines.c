@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/account_lines.h"
+#include "guest/files/account_lines.h"
 
 #include <stdbool.h>
 #include <stddef.h>

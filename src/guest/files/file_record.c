@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/file_record.h"
+#include "guest/files/file_record.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Making the user. The files are edited as text: an image need not have a program for it. */
-#include "guest/account.h"
+#include "guest/files/account.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "guest/account_lines.h"
+#include "guest/files/account_lines.h"
 #include "guest/job/users.h"
 
 #define DATABASE_MAX (1u << 20)

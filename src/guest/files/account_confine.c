@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/print_safe.h"
-#include "guest/account.h"
+#include "guest/files/account.h"
 #include "guest/job/users.h"
 
 #define OPEN_DIRECTORIES 32
