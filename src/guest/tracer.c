@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/loop.h"
-#include "guest/console.h"
 #include "guest/kaudit_event.h"
 #include "guest/kaudit_link.h"
+#include "guest/machine/console.h"
 #include "guest/telemetry_batch.h"
 #include "guest/written_files.h"
 

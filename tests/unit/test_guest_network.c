@@ -5,8 +5,8 @@
 #include <arpa/inet.h>
 #include <jansson.h>
 
-#include "guest/dhcp.h"
-#include "guest/network.h"
+#include "guest/machine/dhcp.h"
+#include "guest/machine/network.h"
 
 #define TRANSACTION 0x12345678u
 

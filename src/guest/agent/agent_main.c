@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "guest/agent/agent.h"
-#include "guest/console.h"
+#include "guest/machine/console.h"
 #include "guest/roles.h"
 
 #define CONTROL_PORT 1024

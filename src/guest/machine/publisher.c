@@ -18,8 +18,8 @@
 #include "base/fd.h"
 #include "base/forward.h"
 #include "base/limits.h"
-#include "guest/console.h"
-#include "guest/publish.h"
+#include "guest/machine/console.h"
+#include "guest/machine/publish.h"
 #include "guest/roles.h"
 
 /* Two descriptors for each connection, and some. */

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "guest/agent/agent.h"
-#include "guest/attach.h"
-#include "guest/console.h"
-#include "guest/publish.h"
+#include "guest/machine/attach.h"
+#include "guest/machine/console.h"
+#include "guest/machine/publish.h"
 #include "guest/roles.h"
 #include "guest/tracer.h"
 

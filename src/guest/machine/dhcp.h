@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "guest/network.h"
+#include "guest/machine/network.h"
 
 #define DHCP_MESSAGE_MAX 1500
 

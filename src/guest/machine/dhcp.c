@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/dhcp.h"
+#include "guest/machine/dhcp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/network.h"
+#include "guest/machine/network.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -19,8 +19,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "guest/console.h"
-#include "guest/dhcp.h"
+#include "guest/machine/console.h"
+#include "guest/machine/dhcp.h"
 
 #define RESOLV_CONF "/etc/resolv.conf"
 #define OWN_DIR "/run/microagent"

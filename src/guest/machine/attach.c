@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/attach.h"
+#include "guest/machine/attach.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "guest/agent/config.h"
 #include "guest/init/blockdev.h"
 #include "guest/init/uevent.h"
-#include "guest/network.h"
+#include "guest/machine/network.h"
 
 /* Nothing that comes from outside brings rights or devices with it. */
 #define FLAGS (MS_NOSUID | MS_NODEV)

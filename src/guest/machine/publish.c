@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/publish.h"
+#include "guest/machine/publish.h"
 
 #include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
 
@@ -18,7 +18,7 @@
 #include "base/limits.h"
 #include "base/proc.h"
 #include "guest/agent/config.h"
-#include "guest/console.h"
+#include "guest/machine/console.h"
 #include "guest/roles.h"
 
 struct publish {
