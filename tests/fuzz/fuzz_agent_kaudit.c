@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "guest/kaudit_event.h"
-#include "guest/telemetry_batch.h"
+#include "guest/trace/kaudit_event.h"
+#include "guest/trace/telemetry_batch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,9 +15,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "guest/kaudit_event.h"
-#include "guest/kaudit_text.h"
-#include "guest/telemetry_batch.h"
+#include "guest/trace/kaudit_event.h"
+#include "guest/trace/kaudit_text.h"
+#include "guest/trace/telemetry_batch.h"
 
 #define STAMP(serial) "audit(1700000000.250:" #serial "): "
 #define CALL(serial, key, more)                                                              \

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
-#include "guest/telemetry_batch.h"
+#include "guest/trace/telemetry_batch.h"
 
 static void stop_listening(struct telemetry *t)
 {

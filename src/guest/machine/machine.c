@@ -13,7 +13,7 @@
 #include "guest/machine/console.h"
 #include "guest/machine/publish.h"
 #include "guest/roles.h"
-#include "guest/tracer.h"
+#include "guest/trace/tracer.h"
 
 /* Smaller steps do more harm to what measures time than they mend. */
 #define DRIFT_NS ((int64_t)(100 * NS_PER_MS))

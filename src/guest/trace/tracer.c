@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/tracer.h"
+#include "guest/trace/tracer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/loop.h"
-#include "guest/kaudit_event.h"
-#include "guest/kaudit_link.h"
 #include "guest/machine/console.h"
-#include "guest/telemetry_batch.h"
-#include "guest/written_files.h"
+#include "guest/trace/kaudit_event.h"
+#include "guest/trace/kaudit_link.h"
+#include "guest/trace/telemetry_batch.h"
+#include "guest/trace/written_files.h"
 
 /* What has happened is told so much later at most. */
 #define TELL_NS (100 * NS_PER_MS)

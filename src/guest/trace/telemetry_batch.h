@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "guest/kaudit_event.h"
-#include "guest/written_files.h"
+#include "guest/trace/kaudit_event.h"
+#include "guest/trace/written_files.h"
 
 /* What the host takes at once. */
 #define TELEMETRY_BATCH_RECORDS 128

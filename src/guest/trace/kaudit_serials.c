@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/kaudit_serials.h"
+#include "guest/trace/kaudit_serials.h"
 
 void kaudit_serials_saw(struct kaudit_serials *serials, uint64_t serial)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/telemetry_batch.h"
+#include "guest/trace/telemetry_batch.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

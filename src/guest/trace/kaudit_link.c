@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/kaudit_link.h"
+#include "guest/trace/kaudit_link.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "guest/kaudit_event.h"
+#include "guest/trace/kaudit_event.h"
 
 /* Records that wait in the kernel: its memory, about a KiB each. */
 #define BACKLOG 2048

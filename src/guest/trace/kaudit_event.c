@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/kaudit_event.h"
+#include "guest/trace/kaudit_event.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "guest/kaudit_text.h"
+#include "guest/trace/kaudit_text.h"
 
 /* Longest value of a record: the kernel's records are shorter than 9 KiB. */
 #define VALUE_MAX 9216

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "guest/kaudit_serials.h"
+#include "guest/trace/kaudit_serials.h"
 
 /* The keys of our rules (kaudit_link.c), by which the kernel marks the events; all but the first two name
  * a way in which open's flags are given. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/kaudit_text.h"
+#include "guest/trace/kaudit_text.h"
 
 #include <string.h>
 

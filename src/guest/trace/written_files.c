@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/written_files.h"
+#include "guest/trace/written_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
