@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/settle.h"
+#include "supervisor/commands/settle.h"
 
 #include <stdio.h>
 

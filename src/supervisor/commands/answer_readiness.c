@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "supervisor/answer.h"
+#include "supervisor/commands/answer.h"
 #include "supervisor/control_sock.h"
 
 static bool is_live(enum state state)

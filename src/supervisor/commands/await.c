@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/await.h"
+#include "supervisor/commands/await.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "supervisor/answer.h"
+#include "supervisor/commands/answer.h"
+#include "supervisor/commands/settle.h"
 #include "supervisor/report.h"
-#include "supervisor/settle.h"
 
 #define REPORT_LINE_MAX (64u << 20) /* a result of two streams, every byte of them escaped */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/earlier.h"
+#include "supervisor/commands/earlier.h"
 
 #include <errno.h>
 #include <fcntl.h>

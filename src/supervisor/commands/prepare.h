@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "supervisor/boot_files.h"
 #include "supervisor/bundles.h"
-#include "supervisor/record.h"
+#include "supervisor/commands/record.h"
 
 /* Makes the workspace's directory with the bundles in it, records the config and the digests, forgets an earlier run, and
  * records `prepared`. Under the command lock, in a state that allows prepare. */

@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "supervisor/commands/settle.h"
 #include "supervisor/control_sock.h"
 #include "supervisor/leftover.h"
-#include "supervisor/settle.h"
 
 static enum state wanted_state(enum command command)
 {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "supervisor/record.h"
+#include "supervisor/commands/record.h"
 
 /* The state is one of a living VM, and the lease is free or held only by what is about to die with
  * its supervisor. */

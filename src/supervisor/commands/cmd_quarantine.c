@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "supervisor/commands/settle.h"
 #include "supervisor/control_sock.h"
 #include "supervisor/leftover.h"
-#include "supervisor/settle.h"
 
 static uint64_t deadline_in(uint64_t ms)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* check: the request against this host and these files. Records nothing, makes no directory. */
 #include "base/cleanup.h"
-#include "supervisor/answer.h"
 #include "supervisor/boot_files.h"
 #include "supervisor/bundles.h"
 #include "supervisor/cgroup.h"
+#include "supervisor/commands/answer.h"
+#include "supervisor/commands/record.h"
 #include "supervisor/disks.h"
 #include "supervisor/manifest.h"
-#include "supervisor/record.h"
 #include "supervisor/rootfs_digest.h"
 #include "supervisor/shares.h"
 

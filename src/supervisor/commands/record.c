@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/record.h"
+#include "supervisor/commands/record.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/answer.h"
+#include "supervisor/commands/answer.h"
 
 #include "base/cleanup.h"
 #include "base/json.h"

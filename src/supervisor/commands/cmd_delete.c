@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "store/audit.h"
+#include "supervisor/commands/settle.h"
 #include "supervisor/leftover.h"
-#include "supervisor/settle.h"
 
 static int remove_workspace(struct record *record, struct error *err)
 {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "contract/request.h"
 #include "contract/response.h"
-#include "supervisor/record.h"
+#include "supervisor/commands/record.h"
 
 /* mediation, artifacts and network, as far as the config declares them. */
 int answer_declared(const struct config *config, struct response *response, struct error *err);

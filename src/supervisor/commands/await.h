@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "contract/response.h"
-#include "supervisor/record.h"
+#include "supervisor/commands/record.h"
 
 /*
  * Reads the live supervisor's report from the descriptor `report`. start: until `running`; run:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* console: where the serial console of a running workspace is to be had. Records nothing. */
 #include "base/cleanup.h"
+#include "supervisor/commands/settle.h"
 #include "supervisor/console.h"
 #include "supervisor/manifest.h"
-#include "supervisor/settle.h"
 
 static int load(struct record *record, struct error *err)
 {

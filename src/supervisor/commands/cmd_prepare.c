@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "supervisor/answer.h"
 #include "supervisor/cgroup.h"
+#include "supervisor/commands/answer.h"
+#include "supervisor/commands/earlier.h"
+#include "supervisor/commands/prepare.h"
+#include "supervisor/commands/settle.h"
 #include "supervisor/disks.h"
-#include "supervisor/earlier.h"
 #include "supervisor/manifest.h"
-#include "supervisor/prepare.h"
-#include "supervisor/settle.h"
 #include "supervisor/shares.h"
 
 /* Manifest and event, or neither: without room for both the old ones remain. */
