@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/proc.h"
 #include "contract/request.h"
-#include "supervisor/disks.h"
+#include "supervisor/inputs/disks.h"
 
 /* 2 is supervisor.log. */
 enum live_fd {

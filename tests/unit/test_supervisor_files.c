@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
-#include "supervisor/boot_files.h"
+#include "supervisor/inputs/boot_files.h"
+#include "supervisor/inputs/rootfs.h"
 #include "supervisor/options.h"
-#include "supervisor/rootfs.h"
 #include "supervisor/serial_log.h"
 
 /* --- serial.log ------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "supervisor/ram_root.h"
+#include "supervisor/inputs/ram_root.h"
 
 static int file_of(const char *bytes, size_t len, off_t size)
 {

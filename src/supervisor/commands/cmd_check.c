@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* check: the request against this host and these files. Records nothing, makes no directory. */
 #include "base/cleanup.h"
-#include "supervisor/boot_files.h"
-#include "supervisor/bundles.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/record.h"
-#include "supervisor/disks.h"
-#include "supervisor/manifest.h"
-#include "supervisor/rootfs_digest.h"
-#include "supervisor/shares.h"
+#include "supervisor/inputs/boot_files.h"
+#include "supervisor/inputs/bundles.h"
+#include "supervisor/inputs/disks.h"
+#include "supervisor/inputs/manifest.h"
+#include "supervisor/inputs/rootfs_digest.h"
+#include "supervisor/inputs/shares.h"
 
 /* The disks that prepare made of the bundles of this config, if it did. */
 static int verify_bundles(const struct record *record, const struct config *config,

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/console.h"
-#include "supervisor/manifest.h"
+#include "supervisor/inputs/manifest.h"
 
 static int load(struct record *record, struct error *err)
 {

@@ -2,12 +2,12 @@
 /* inspect: what is recorded and what can be observed now. Takes no lock, unless the record is stale
  * and has to be put right. */
 #include "base/cleanup.h"
-#include "supervisor/boot_files.h"
-#include "supervisor/bundles.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/settle.h"
-#include "supervisor/manifest.h"
-#include "supervisor/rootfs_digest.h"
+#include "supervisor/inputs/boot_files.h"
+#include "supervisor/inputs/bundles.h"
+#include "supervisor/inputs/manifest.h"
+#include "supervisor/inputs/rootfs_digest.h"
 
 static int load(struct record *record, struct error *err)
 {

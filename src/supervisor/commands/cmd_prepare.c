@@ -9,9 +9,9 @@
 #include "supervisor/commands/earlier.h"
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
-#include "supervisor/disks.h"
-#include "supervisor/manifest.h"
-#include "supervisor/shares.h"
+#include "supervisor/inputs/disks.h"
+#include "supervisor/inputs/manifest.h"
+#include "supervisor/inputs/shares.h"
 
 /* Manifest and event, or neither: without room for both the old ones remain. */
 static int record_both(struct record *record, const json_t *artifacts, struct error *err)

@@ -24,12 +24,12 @@
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/control_sock.h"
-#include "supervisor/disks.h"
+#include "supervisor/inputs/disks.h"
+#include "supervisor/inputs/manifest.h"
+#include "supervisor/inputs/rootfs_digest.h"
+#include "supervisor/inputs/shares.h"
 #include "supervisor/leftover.h"
-#include "supervisor/manifest.h"
 #include "supervisor/publish.h"
-#include "supervisor/rootfs_digest.h"
-#include "supervisor/shares.h"
 #include "supervisor/ticket.h"
 
 struct start {

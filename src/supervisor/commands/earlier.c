@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "supervisor/manifest.h"
+#include "supervisor/inputs/manifest.h"
 
 #define MANIFEST "workspace.json"
 #define KEPT "workspace.json.before"

@@ -4,9 +4,9 @@
 #define SUPERVISOR_PREPARE_H
 
 #include "base/error.h"
-#include "supervisor/boot_files.h"
-#include "supervisor/bundles.h"
 #include "supervisor/commands/record.h"
+#include "supervisor/inputs/boot_files.h"
+#include "supervisor/inputs/bundles.h"
 
 /* Makes the workspace's directory with the bundles in it, records the config and the digests, forgets an earlier run, and
  * records `prepared`. Under the command lock, in a state that allows prepare. */

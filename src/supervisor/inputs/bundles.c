@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/bundles.h"
+#include "supervisor/inputs/bundles.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/boot_files.h"
+#include "supervisor/inputs/boot_files.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "store/layer.h"
-#include "supervisor/ram_root.h"
-#include "supervisor/rootfs.h"
+#include "supervisor/inputs/ram_root.h"
+#include "supervisor/inputs/rootfs.h"
 
 static const char *const file_fields[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "config.kernelPath", [BOOT_INITRD] = "config.initrdPath",

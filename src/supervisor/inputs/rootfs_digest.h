@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #include "contract/state.h"
-#include "supervisor/boot_files.h"
-#include "supervisor/manifest.h"
+#include "supervisor/inputs/boot_files.h"
+#include "supervisor/inputs/manifest.h"
 
 /* Whether the root file system must be as it was recorded. */
 bool rootfs_is_enforced(enum state state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/disks.h"
+#include "supervisor/inputs/disks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "supervisor/rootfs.h"
+#include "supervisor/inputs/rootfs.h"
 
 #define FIELD_BYTES 48
 

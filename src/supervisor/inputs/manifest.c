@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/manifest.h"
+#include "supervisor/inputs/manifest.h"
 
 #include <string.h>
 

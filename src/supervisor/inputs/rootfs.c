@@ -4,7 +4,7 @@
  * are read here only tell a person about a truncated download before the guest's kernel does it in
  * its own words.
  */
-#include "supervisor/rootfs.h"
+#include "supervisor/inputs/rootfs.h"
 
 #include <errno.h>
 #include <string.h>

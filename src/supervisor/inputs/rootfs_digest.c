@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/rootfs_digest.h"
+#include "supervisor/inputs/rootfs_digest.h"
 
 #include <stdio.h>
 #include <string.h>

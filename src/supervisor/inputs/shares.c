@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/shares.h"
+#include "supervisor/inputs/shares.h"
 
 #include <string.h>
 

@@ -17,7 +17,7 @@
 #include "contract/request.h"
 #include "store/digests.h"
 #include "store/store.h"
-#include "supervisor/disks.h"
+#include "supervisor/inputs/disks.h"
 
 struct bundle {
 	int fd;			   /* of the disk; -1: see error */

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "supervisor/boot_files.h"
+#include "supervisor/inputs/boot_files.h"
 
 static const char *const artifact_names[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "kernel", [BOOT_INITRD] = "initrd", [BOOT_INIT] = "init",

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "supervisor/boot_files.h"
-#include "supervisor/bundles.h"
+#include "supervisor/inputs/boot_files.h"
+#include "supervisor/inputs/bundles.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {

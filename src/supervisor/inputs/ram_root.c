@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/ram_root.h"
+#include "supervisor/inputs/ram_root.h"
 
 #include <errno.h>
 #include <stdbool.h>
