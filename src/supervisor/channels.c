@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "channel/dialling.h"
 #include "supervisor/control_message.h"
-#include "supervisor/publish.h"
+#include "supervisor/handover/publish.h"
 
 #define BACKLOG 128
 /* Enough for every connection that the limits allow to some ports, and far from what a host has. */

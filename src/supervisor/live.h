@@ -34,13 +34,13 @@
 #include "contract/state.h"
 #include "store/quota.h"
 #include "store/store.h"
-#include "supervisor/cgroup.h"
 #include "supervisor/console.h"
 #include "supervisor/control_sock.h"
 #include "supervisor/control_stream.h"
+#include "supervisor/handover/cgroup.h"
+#include "supervisor/handover/ticket.h"
 #include "supervisor/outcome.h"
 #include "supervisor/serial_log.h"
-#include "supervisor/ticket.h"
 
 struct channels;
 struct live_audit;

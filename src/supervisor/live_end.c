@@ -10,11 +10,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "supervisor/leftover.h"
+#include "supervisor/handover/leftover.h"
+#include "supervisor/handover/report.h"
 #include "supervisor/live.h"
 #include "supervisor/live_audit.h"
 #include "supervisor/readiness.h"
-#include "supervisor/report.h"
 
 /* Forced, and still not over: the VMM or a companion is stuck. Our death is theirs too. */
 static void on_kill_timer(struct loop *loop, void *data)

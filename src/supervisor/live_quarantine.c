@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "supervisor/leftover.h"
+#include "supervisor/handover/leftover.h"
 #include "supervisor/live.h"
 #include "supervisor/live_audit.h"
 

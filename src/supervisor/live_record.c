@@ -14,9 +14,9 @@
 #include "base/limits.h"
 #include "base/proc.h"
 #include "contract/response.h"
-#include "supervisor/leftover.h"
+#include "supervisor/handover/leftover.h"
+#include "supervisor/handover/report.h"
 #include "supervisor/live.h"
-#include "supervisor/report.h"
 
 #define RESERVE_BYTES (1 << 20) /* a full events.json twice over, and a result of usual size */
 #define PENDING_MAX 64		/* events that wait for room; a flapping disk makes no more */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "supervisor/cgroup.h"
+#include "supervisor/handover/cgroup.h"
 
 static char dir_path[] = "/tmp/microagent-cgroup-XXXXXX";
 

@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/settle.h"
-#include "supervisor/report.h"
+#include "supervisor/handover/report.h"
 
 #define REPORT_LINE_MAX (64u << 20) /* a result of two streams, every byte of them escaped */
 

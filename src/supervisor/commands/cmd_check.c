@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* check: the request against this host and these files. Records nothing, makes no directory. */
 #include "base/cleanup.h"
-#include "supervisor/cgroup.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/record.h"
+#include "supervisor/handover/cgroup.h"
 #include "supervisor/inputs/boot_files.h"
 #include "supervisor/inputs/bundles.h"
 #include "supervisor/inputs/disks.h"

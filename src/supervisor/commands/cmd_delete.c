@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "store/audit.h"
 #include "supervisor/commands/settle.h"
-#include "supervisor/leftover.h"
+#include "supervisor/handover/leftover.h"
 
 static int remove_workspace(struct record *record, struct error *err)
 {

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "supervisor/cgroup.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/earlier.h"
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
+#include "supervisor/handover/cgroup.h"
 #include "supervisor/inputs/disks.h"
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/shares.h"

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/control_sock.h"
-#include "supervisor/leftover.h"
+#include "supervisor/handover/leftover.h"
 
 static uint64_t deadline_in(uint64_t ms)
 {

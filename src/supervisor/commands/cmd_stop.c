@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/control_sock.h"
-#include "supervisor/leftover.h"
+#include "supervisor/handover/leftover.h"
 
 static enum state wanted_state(enum command command)
 {

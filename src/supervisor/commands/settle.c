@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "store/audit.h"
-#include "supervisor/leftover.h"
+#include "supervisor/handover/leftover.h"
 
 static uint64_t deadline_in(enum limit limit)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/leftover.h"
+#include "supervisor/handover/leftover.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/proc.h"
-#include "supervisor/cgroup.h"
+#include "supervisor/handover/cgroup.h"
 
 #define PF_EXITING 0x4u /* the kernel's, of linux/sched.h, and stable in /proc */
 

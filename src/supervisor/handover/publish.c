@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/publish.h"
+#include "supervisor/handover/publish.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/report.h"
+#include "supervisor/handover/report.h"
 
 #include <errno.h>
 #include <poll.h>

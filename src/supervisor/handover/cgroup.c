@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/cgroup.h"
+#include "supervisor/handover/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>

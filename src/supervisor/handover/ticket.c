@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/ticket.h"
+#include "supervisor/handover/ticket.h"
 
 #include <stdio.h>
 #include <stdlib.h>
