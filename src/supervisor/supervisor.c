@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "channel/hasher.h"
 #include "supervisor/capabilities.h"
-#include "supervisor/live.h"
+#include "supervisor/live/live.h"
 
 static command_fn *const command_functions[COMMAND_COUNT] = {
 	[COMMAND_HOST] = cmd_host,

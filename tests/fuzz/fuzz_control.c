@@ -13,9 +13,9 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "supervisor/control_stream.h"
-#include "supervisor/result.h"
-#include "supervisor/telemetry_log.h"
+#include "supervisor/live/control_stream.h"
+#include "supervisor/live/result.h"
+#include "supervisor/live/telemetry_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "supervisor/inputs/boot_files.h"
 #include "supervisor/inputs/rootfs.h"
+#include "supervisor/live/serial_log.h"
 #include "supervisor/options.h"
-#include "supervisor/serial_log.h"
 
 /* --- serial.log ------------------------------------------------------------------------------- */
 

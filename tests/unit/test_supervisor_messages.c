@@ -14,8 +14,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "supervisor/control_message.h"
-#include "supervisor/result.h"
+#include "supervisor/live/control_message.h"
+#include "supervisor/live/result.h"
 
 static json_t *decode(const char *text, enum control_type *type, struct error *err)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "supervisor/outcome.h"
+#include "supervisor/live/outcome.h"
 
 static void the_first_force_stands(void **state)
 {

@@ -11,8 +11,8 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "supervisor/control_sock.h"
-#include "supervisor/readiness.h"
+#include "supervisor/live/control_sock.h"
+#include "supervisor/live/readiness.h"
 
 #define BEGUN (1000 * NS_PER_S)
 #define READY_AT "2026-05-02T00:00:00.000Z"

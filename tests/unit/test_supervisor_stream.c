@@ -11,8 +11,8 @@
 #include "base/frame.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "supervisor/control_sock.h"
-#include "supervisor/control_stream.h"
+#include "supervisor/live/control_sock.h"
+#include "supervisor/live/control_stream.h"
 
 #define HELLO "{\"type\":\"hello\",\"protocol\":{\"min\":1,\"max\":1}}"
 #define READY "{\"type\":\"ready\"}"

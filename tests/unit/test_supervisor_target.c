@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "supervisor/target.h"
+#include "supervisor/live/target.h"
 
 #define BEGUN (1000 * NS_PER_S)
 #define DEADLINE (BEGUN + 60 * NS_PER_S)

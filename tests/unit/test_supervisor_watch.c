@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "supervisor/watch_base.h"
-#include "supervisor/watch_vmm.h"
+#include "supervisor/live/watch_base.h"
+#include "supervisor/live/watch_vmm.h"
 
 /* A process that does what it is told by a byte, and says when it has. */
 struct puppet {

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "supervisor/commands/answer.h"
-#include "supervisor/control_sock.h"
+#include "supervisor/live/control_sock.h"
 
 static bool is_live(enum state state)
 {

@@ -2,8 +2,8 @@
 /* console: where the serial console of a running workspace is to be had. Records nothing. */
 #include "base/cleanup.h"
 #include "supervisor/commands/settle.h"
-#include "supervisor/console.h"
 #include "supervisor/inputs/manifest.h"
+#include "supervisor/live/console.h"
 
 static int load(struct record *record, struct error *err)
 {

@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "supervisor/commands/settle.h"
-#include "supervisor/control_sock.h"
 #include "supervisor/handover/leftover.h"
+#include "supervisor/live/control_sock.h"
 
 static uint64_t deadline_in(uint64_t ms)
 {

@@ -22,7 +22,6 @@
 #include "supervisor/commands/earlier.h"
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
-#include "supervisor/control_sock.h"
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/handover/publish.h"
@@ -31,6 +30,7 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/rootfs_digest.h"
 #include "supervisor/inputs/shares.h"
+#include "supervisor/live/control_sock.h"
 
 struct start {
 	struct record record;

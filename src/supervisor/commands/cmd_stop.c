@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "supervisor/commands/settle.h"
-#include "supervisor/control_sock.h"
 #include "supervisor/handover/leftover.h"
+#include "supervisor/live/control_sock.h"
 
 static enum state wanted_state(enum command command)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "supervisor/control_sock.h"
+#include "supervisor/live/control_sock.h"
 
 int control_sock_power(int workspace_fd, const char *action, const char *request_id,
 		       uint64_t deadline_ns, struct error *err)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/console.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define INPUT_MAX 4096u
+
+struct console {
+	struct loop *loop;
+	struct log *log;
+	int listen_fd, fd; /* fd -1: no client */
+	struct loop_watch *listen_watch, *watch;
+	console_input_fn *input;
+	void *data;
+	struct buf out;	       /* for the client */
+	uint64_t lost;	       /* bytes that it did not read in time */
+	uint8_t in[INPUT_MAX]; /* for the guest: what it did not take yet */
+	size_t in_at, in_len;
+	bool in_ended; /* the client has said all it will; it may go on reading */
+	bool waiting;  /* for console_room() */
+};
+
+static void drop_client(struct console *console)
+{
+	if (console->fd < 0)
+		return;
+	loop_remove(console->watch);
+	console->watch = NULL;
+	close(console->fd);
+	console->fd = -1;
+	if (console->lost > 0)
+		log_line(console->log,
+			 "console: the client did not read %llu bytes, which are lost",
+			 (unsigned long long)console->lost);
+	buf_free(&console->out);
+	console->lost = 0;
+	console->in_at = console->in_len = 0;
+	console->in_ended = console->waiting = false;
+}
+
+/* EPOLLPRI never comes; with it the end of a client is told also while nothing else is waited for. */
+static void set_events(struct console *console)
+{
+	bool more = !console->in_ended && console->in_len == 0;
+	uint32_t events = EPOLLPRI | (more ? EPOLLIN : 0) | (console->out.len > 0 ? EPOLLOUT : 0);
+	struct error err;
+
+	if (loop_set_events(console->watch, events, &err) == 0)
+		return;
+	log_line(console->log, "console: %s", err.msg);
+	drop_client(console);
+}
+
+/* -1: the client is gone. */
+static int flush(struct console *console)
+{
+	while (console->out.len > 0) {
+		ssize_t n = send(console->fd, buf_bytes(&console->out), console->out.len,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -1;
+		buf_consume(&console->out, (size_t)n);
+	}
+	buf_free(&console->out);
+	return 0;
+}
+
+static void push_input(struct console *console)
+{
+	size_t n = console->input(console->data, console->in + console->in_at, console->in_len);
+
+	console->in_at += n;
+	console->in_len -= n;
+	console->waiting = console->in_len > 0;
+}
+
+/* Everything that is there, while the guest takes it. -1: the client is gone. */
+static int receive(struct console *console)
+{
+	while (console->in_len == 0 && !console->in_ended) {
+		ssize_t n = recv(console->fd, console->in, sizeof(console->in), MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -1;
+		console->in_ended = n == 0;
+		console->in_at = 0;
+		console->in_len = (size_t)n;
+		if (n > 0)
+			push_input(console);
+	}
+	return 0;
+}
+
+static void on_client(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct console *console = data;
+
+	(void)loop;
+	(void)fd;
+	if (flush(console) < 0 || receive(console) < 0 || events & (EPOLLHUP | EPOLLERR))
+		drop_client(console);
+	else
+		set_events(console);
+}
+
+static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct console *console = data;
+	struct error err = {0};
+	autoclose int peer = sock_accept(fd, &err);
+
+	(void)events;
+	if (peer < 0 || console->fd >= 0)
+		return; /* taken: closed */
+	console->watch = loop_add_fd(loop, peer, EPOLLIN, on_client, console, &err);
+	if (!console->watch) {
+		log_line(console->log, "console: %s", err.msg);
+		return;
+	}
+	console->fd = steal_fd(&peer);
+	console->out = (struct buf)BUF_INIT(limit_get(LIMIT_CONSOLE_BYTES));
+	log_line(console->log, "console: a client is connected");
+}
+
+struct console *console_new(struct loop *loop, int listen_fd, console_input_fn *input, void *data,
+			    struct log *log, struct error *err)
+{
+	struct console *console = calloc(1, sizeof(*console));
+
+	if (!console) {
+		close(listen_fd);
+		error_set(err, ERR_IO, "out of memory");
+		return NULL;
+	}
+	*console = (struct console){.loop = loop,
+				    .log = log,
+				    .listen_fd = listen_fd,
+				    .fd = -1,
+				    .input = input,
+				    .data = data};
+	console->listen_watch = loop_add_fd(loop, listen_fd, EPOLLIN, on_listener, console, err);
+	if (console->listen_watch)
+		return console;
+	console_free(console);
+	return NULL;
+}
+
+void console_output(struct console *console, const uint8_t *bytes, size_t len)
+{
+	struct error ignored;
+	size_t room;
+
+	if (!console || console->fd < 0)
+		return;
+	room = console->out.limit - console->out.len;
+	if (len > room || buf_append(&console->out, bytes, len, &ignored) < 0) {
+		size_t kept = len > room && buf_append(&console->out, bytes, room, &ignored) == 0
+				      ? room
+				      : 0;
+
+		console->lost += len - kept;
+	}
+	if (flush(console) < 0)
+		drop_client(console);
+	else
+		set_events(console);
+}
+
+void console_room(struct console *console)
+{
+	if (!console || console->fd < 0 || !console->waiting)
+		return;
+	push_input(console);
+	set_events(console);
+}
+
+void console_free(struct console *console)
+{
+	if (!console)
+		return;
+	/* In this order: who sees its end and is refused at the door knows that the console is no
+	 * more, and not that somebody else has it. */
+	loop_remove(console->listen_watch);
+	close(console->listen_fd);
+	drop_client(console);
+	free(console);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/control_message.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "contract/nat.h"
+
+/* Objects, arrays and members in one message. A telemetry message of ours has some
+ * thousands; a frame of a
+ * million empty arrays would be small on the wire and hundreds of megabytes when decoded. */
+#define STRUCTURE_MAX 8192
+
+size_t control_result_max(void)
+{
+	size_t encoded = (limit_get(LIMIT_RESULT_STREAM_BYTES) + 2) / 3 * 4;
+	size_t bound = 2 * encoded + CONTROL_SMALL_MAX;
+
+	return bound < limit_get(LIMIT_RESULT_BYTES) ? bound : limit_get(LIMIT_RESULT_BYTES);
+}
+
+static bool is_plain(const uint8_t *payload, size_t len)
+{
+	size_t structure = 0;
+	bool text = false; /* within a string, where these bytes cost nothing */
+
+	for (size_t i = 0; i < len; i++) {
+		if (text && payload[i] == '\\')
+			i++;
+		else if (payload[i] == '"')
+			text = !text;
+		else if (!text && (payload[i] == '{' || payload[i] == '[' || payload[i] == ','))
+			structure++;
+	}
+	return structure <= STRUCTURE_MAX;
+}
+
+static enum control_type type_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum control_type type;
+	} types[] = {{"hello", CONTROL_HELLO},
+		     {"ready", CONTROL_READY},
+		     {"result", CONTROL_RESULT},
+		     {"exec-started", CONTROL_EXEC_STARTED},
+		     {"exec-finished", CONTROL_EXEC_FINISHED},
+		     {"exec-lost", CONTROL_EXEC_LOST},
+		     {"telemetry", CONTROL_TELEMETRY},
+		     {"mounted", CONTROL_MOUNTED},
+		     {"telemetry-status", CONTROL_TELEMETRY_STATUS}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strcmp(types[i].name, name))
+			return types[i].type;
+	return CONTROL_UNKNOWN;
+}
+
+json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *type,
+		       struct error *err)
+{
+	json_auto_t *message = NULL;
+	const char *name = NULL;
+
+	if (!is_plain(payload, len)) {
+		error_set(err, ERR_INVALID, "a message has too many members");
+		return NULL;
+	}
+	message = json_load_strict(payload, len, err);
+	if (!message)
+		return NULL;
+	if (!json_is_object(message)) {
+		error_set(err, ERR_INVALID, "a message is no object");
+		return NULL;
+	}
+	if (json_get_string(message, "", "type", JSON_REQUIRED, &name, err) < 0)
+		return NULL;
+	*type = type_of(name);
+	return steal_ptr(&message);
+}
+
+int control_read_hello(const json_t *message, struct control_hello *out, struct error *err)
+{
+	struct control_hello hello = {.version = "", .boot_id = ""};
+	json_t *protocol = NULL;
+	int64_t min = 0, max = 0;
+
+	if (json_get_object(message, "hello", "protocol", JSON_REQUIRED, &protocol, err) < 0 ||
+	    json_get_int(protocol, "hello.protocol", "min", JSON_REQUIRED, 1, 1000000, &min, err) <
+		    0 ||
+	    json_get_int(protocol, "hello.protocol", "max", JSON_REQUIRED, 1, 1000000, &max, err) <
+		    0 ||
+	    json_get_string(message, "hello", "version", JSON_OPTIONAL, &hello.version, err) < 0 ||
+	    json_get_string(message, "hello", "bootId", JSON_OPTIONAL, &hello.boot_id, err) < 0 ||
+	    json_get_int(message, "hello", "generation", JSON_OPTIONAL, 0, INT64_MAX,
+			 &hello.generation, err) < 0)
+		return -1;
+	if (strlen(hello.version) > 64 || strlen(hello.boot_id) > 64)
+		return error_set(err, ERR_INVALID, "hello: version or bootId is too long");
+	if (min > CONTROL_PROTOCOL || max < CONTROL_PROTOCOL)
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the guest speaks control protocol %lld to %lld and this supervisor "
+			"%d: install the kernel's initrd anew (microagent kernel install)",
+			(long long)min, (long long)max, CONTROL_PROTOCOL);
+	*out = hello;
+	return 0;
+}
+
+void control_hostname(const char *runtime_id, char out[64])
+{
+	size_t n = 0;
+
+	for (const char *p = runtime_id; *p && n < 63; p++) {
+		char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+
+		if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+			out[n++] = c;
+		else if (n > 0 && out[n - 1] != '-')
+			out[n++] = '-';
+	}
+	while (n > 0 && out[n - 1] == '-')
+		n--;
+	out[n] = '\0';
+	if (n == 0)
+		memcpy(out, "microagent", sizeof("microagent"));
+}
+
+/* A copy of a part of the config, where the config has it. */
+static int put_copy(json_t *message, const char *key, const json_t *value, struct error *err)
+{
+	return value ? json_put(message, key, json_deep_copy(value), err) : 0;
+}
+
+static int put_workload(json_t *message, const struct config *config, struct error *err)
+{
+	if (put_copy(message, "command", config->command, err) < 0 ||
+	    put_copy(message, "env", config->env, err) < 0)
+		return -1;
+	if (config->user && json_put_string(message, "user", config->user, err) < 0)
+		return -1;
+	if (config->cwd && json_put_string(message, "cwd", config->cwd, err) < 0)
+		return -1;
+	if (config->timeout_seconds > 0)
+		return json_put(message, "timeoutSeconds", json_integer(config->timeout_seconds),
+				err);
+	return 0;
+}
+
+/* Without the host's paths, which are no business of a guest. */
+static int put_shares(json_t *message, const json_t *given, struct error *err)
+{
+	json_auto_t *shares = json_array();
+	json_t *share;
+	size_t i;
+
+	json_array_foreach(given, i, share)
+	{
+		json_t *copy = json_deep_copy(share);
+
+		json_object_del(copy, "path");
+		if (json_array_append_new(shares, copy) < 0)
+			return error_set(err, ERR_IO, "out of memory");
+	}
+	return json_array_size(shares) ? json_put(message, "shares", json_incref(shares), err) : 0;
+}
+
+static json_t *new_message(const char *type, struct error *err)
+{
+	json_auto_t *message = json_object();
+
+	if (!message) {
+		error_set(err, ERR_IO, "out of memory");
+		return NULL;
+	}
+	if (json_put_string(message, "type", type, err) < 0 ||
+	    json_put(message, "format", json_integer(1), err) < 0)
+		return NULL;
+	return steal_ptr(&message);
+}
+
+/* The guest's side of each published port. */
+static int put_publishes(json_t *message, const struct config *config, struct error *err)
+{
+	json_auto_t *list = json_array();
+	const json_t *forward;
+	size_t i;
+
+	json_array_foreach(config->port_forwards, i, forward)
+	{
+		json_auto_t *item = json_object();
+
+		if (json_put(item, "guestPort", json_incref(json_object_get(forward, "guestPort")),
+			     err) < 0 ||
+		    json_array_append(list, item) < 0)
+			return -1;
+	}
+	return json_put(message, "publishes", json_incref(list), err);
+}
+
+/* isolated has none. The guest's side of a bridge is known to whoever answers DHCP there. */
+static json_t *network_json(enum network_mode mode)
+{
+	if (mode == NETWORK_BRIDGED)
+		return json_pack("{s:b}", "dhcp", 1);
+	return json_pack("{s:s, s:i, s:s, s:[s], s:i}", "address", NAT_GUEST, "prefixLength",
+			 NAT_PREFIX_LENGTH, "gateway", NAT_GATEWAY, "dns", NAT_DNS, "mtu", NAT_MTU);
+}
+
+static int put_network(json_t *message, const struct config *config, struct error *err)
+{
+	if (config->network_mode == NETWORK_ISOLATED)
+		return 0;
+	return json_put(message, "network", network_json(config->network_mode), err);
+}
+
+json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
+		       struct error *err)
+{
+	json_auto_t *message = new_message("config", err);
+	char hostname[64];
+
+	if (!message)
+		return NULL;
+	control_hostname(runtime_id, hostname);
+	if (json_put_string(message, "hostname", config->hostname ? config->hostname : hostname,
+			    err) < 0 ||
+	    put_workload(message, config, err) < 0 || put_network(message, config, err) < 0 ||
+	    json_put(message, "attach", json_boolean(attach && config->command), err) < 0 ||
+	    json_put(message, "disks", json_array(), err) < 0 ||
+	    put_shares(message, config->shares, err) < 0 ||
+	    put_publishes(message, config, err) < 0 ||
+	    json_put(message, "resultStreamBytes",
+		     json_integer((json_int_t)limit_get(LIMIT_RESULT_STREAM_BYTES)), err) < 0)
+		return NULL;
+	return steal_ptr(&message);
+}
+
+int control_stamp(json_t *message, struct error *err)
+{
+	return json_put(message, "realtimeNs", json_integer(clock_real_ns()), err);
+}
+
+json_t *control_time(struct error *err)
+{
+	json_auto_t *message = new_message("time", err);
+
+	return message && control_stamp(message, err) == 0 ? steal_ptr(&message) : NULL;
+}
+
+json_t *control_power_off(struct error *err)
+{
+	json_auto_t *message = new_message("power", err);
+
+	if (!message || json_put_string(message, "action", "off", err) < 0)
+		return NULL;
+	return steal_ptr(&message);
+}
+
+json_t *control_mount(const json_t *share, struct error *err)
+{
+	json_auto_t *message = new_message("mount", err);
+	json_auto_t *shares = json_array();
+
+	if (!message || json_array_append_new(shares, json_deep_copy(share)) < 0 ||
+	    put_shares(message, shares, err) < 0)
+		return NULL;
+	return steal_ptr(&message);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/control_sock.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#define CLIENTS_MAX CONTROL_SOCK_CLIENTS
+#define REQUEST_MAX 65536u
+#define READ_CHUNK 4096u
+
+struct control_client {
+	struct control_sock *server;
+	int fd; /* -1: a free place */
+	struct loop_watch *watch, *timer;
+	struct buf in;
+	bool deferred; /* the answer comes later; the place is kept until then */
+};
+
+struct control_sock {
+	struct loop *loop;
+	struct log *log;
+	int listen_fd;
+	struct loop_watch *watch;
+	control_sock_fn *fn;
+	void *data;
+	struct control_client clients[CLIENTS_MAX];
+};
+
+/* While every place is taken nobody is accepted: the kernel's queue holds the next ones. */
+static void listen_if_room(struct control_sock *server)
+{
+	bool room = false;
+	struct error err;
+
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		room = room || server->clients[i].fd < 0;
+	if (loop_set_events(server->watch, room ? EPOLLIN : 0, &err) < 0)
+		log_line(server->log, "control.sock: %s", err.msg);
+}
+
+static void drop_client(struct control_client *client)
+{
+	loop_remove(client->watch);
+	loop_remove(client->timer);
+	client->watch = client->timer = NULL;
+	if (client->fd >= 0)
+		close(client->fd);
+	client->fd = -1;
+	client->deferred = false;
+	buf_free(&client->in);
+}
+
+static void end_client(struct control_client *client)
+{
+	drop_client(client);
+	listen_if_room(client->server);
+}
+
+/* An answer is small and the socket's buffer is empty: what does not fit at once is lost on a
+ * client that asked for trouble. */
+static void send_answer(int fd, const json_t *answer)
+{
+	autofree char *text = answer ? json_line(answer, NULL) : NULL;
+
+	if (!text)
+		return;
+	if (send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+		(void)!send(fd, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+json_t *control_sock_refusal(const struct error *error)
+{
+	json_auto_t *answer = json_object();
+
+	if (!answer || json_put(answer, "ok", json_false(), NULL) < 0 ||
+	    json_put(answer, "error", json_string_lossy(error->msg, strlen(error->msg)), NULL) <
+		    0 ||
+	    json_put_string(answer, "errorCode", error_code_name(error->code), NULL) < 0)
+		return NULL;
+	return steal_ptr(&answer);
+}
+
+static void serve(struct control_client *client, size_t len)
+{
+	struct error err = {0};
+	json_auto_t *request = json_load_strict(buf_bytes(&client->in), len, &err);
+	json_auto_t *answer = NULL;
+
+	if (request && !json_is_object(request))
+		error_set(&err, ERR_INVALID, "the request is no object");
+	answer = err.code ? control_sock_refusal(&err)
+			  : client->server->fn(client->server->data, request, client);
+	if (client->deferred || client->fd < 0)
+		return; /* answered later, or just now */
+	send_answer(client->fd, answer);
+	end_client(client);
+}
+
+/* Nothing is listened for meanwhile: neither more bytes nor the end of who asked. */
+void control_sock_defer(struct control_client *client)
+{
+	loop_remove(client->watch);
+	loop_remove(client->timer);
+	client->watch = client->timer = NULL;
+	client->deferred = true;
+}
+
+void control_sock_answer(struct control_client *client, const json_t *answer)
+{
+	send_answer(client->fd, answer);
+	end_client(client);
+}
+
+static void on_client(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct control_client *client = data;
+	struct error err;
+	uint8_t *room = buf_reserve(&client->in, READ_CHUNK, &err), *end;
+	ssize_t n;
+
+	(void)loop;
+	(void)events;
+	n = room ? recv(fd, room, READ_CHUNK, MSG_DONTWAIT) : 0;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		buf_commit(&client->in, (size_t)n);
+	end = memchr(buf_bytes(&client->in), '\n', client->in.len);
+	if (end)
+		serve(client, (size_t)(end - buf_bytes(&client->in)));
+	else if (n == 0 && room && client->in.len > 0)
+		serve(client, client->in.len);
+	else if (n <= 0)
+		end_client(client);
+}
+
+static void on_client_timer(struct loop *loop, void *data)
+{
+	struct control_client *client = data;
+
+	(void)loop;
+	client->timer = NULL;
+	end_client(client);
+}
+
+static int admit(struct control_sock *server, struct control_client *client, int fd,
+		 struct error *err)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+
+	client->server = server;
+	client->fd = fd;
+	client->in = (struct buf)BUF_INIT(REQUEST_MAX);
+	client->watch = loop_add_fd(server->loop, fd, EPOLLIN, on_client, client, err);
+	client->timer = loop_add_timer(server->loop, deadline, on_client_timer, client, err);
+	if (client->watch && client->timer)
+		return 0;
+	drop_client(client);
+	return -1;
+}
+
+static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct control_sock *server = data;
+	struct error err = {0};
+	int peer = sock_accept(fd, &err);
+
+	(void)loop;
+	(void)events;
+	if (peer < 0)
+		return;
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		if (server->clients[i].fd >= 0)
+			continue;
+		if (admit(server, &server->clients[i], peer, &err) < 0)
+			log_line(server->log, "control.sock: %s", err.msg);
+		listen_if_room(server);
+		return;
+	}
+	close(peer);
+}
+
+struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_sock_fn *fn,
+				      void *data, struct log *log, struct error *err)
+{
+	struct control_sock *server = calloc(1, sizeof(*server));
+
+	if (!server) {
+		close(listen_fd);
+		error_set(err, ERR_IO, "out of memory");
+		return NULL;
+	}
+	server->loop = loop;
+	server->log = log;
+	server->listen_fd = listen_fd;
+	server->fn = fn;
+	server->data = data;
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		server->clients[i].fd = -1;
+	server->watch = loop_add_fd(loop, listen_fd, EPOLLIN, on_listener, server, err);
+	if (!server->watch) {
+		control_sock_free(server);
+		return NULL;
+	}
+	return server;
+}
+
+void control_sock_free(struct control_sock *server)
+{
+	if (!server)
+		return;
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		drop_client(&server->clients[i]);
+	loop_remove(server->watch);
+	close(server->listen_fd);
+	free(server);
+}

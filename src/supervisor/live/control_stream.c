@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/control_stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#define READ_CHUNK 65536u
+
+/* What may come next. */
+enum phase {
+	PHASE_LISTENING,  /* the guest's connection */
+	PHASE_HELLO,	  /* its hello */
+	PHASE_CONFIGURED, /* ready */
+	PHASE_READY,	  /* the result, where there is a workload */
+	PHASE_DONE,	  /* nothing more of ours */
+	PHASE_LOST	  /* nothing */
+};
+
+struct control_stream {
+	struct loop *loop;
+	struct log *log;
+	int listen_fd, fd;
+	struct loop_watch *watch; /* of listen_fd, then of fd */
+	struct buf in, out;
+	enum phase phase;
+	bool workload;
+	bool mounting;	/* an answer to that is due */
+	json_t *config; /* until it is sent */
+	struct control_stream_events events;
+};
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void lose(struct control_stream *stream, bool broken, const char *why)
+{
+	if (stream->phase == PHASE_LOST)
+		return;
+	stream->phase = PHASE_LOST;
+	loop_remove(stream->watch);
+	stream->watch = NULL;
+	close_fd(&stream->fd);
+	close_fd(&stream->listen_fd);
+	buf_free(&stream->in);
+	buf_free(&stream->out);
+	stream->events.lost(stream->events.data, broken, why);
+}
+
+static void break_off(struct control_stream *stream, const struct error *err)
+{
+	lose(stream, true, err->msg);
+}
+
+/* --- to the guest -------------------------------------------------------------------------- */
+
+static void flush(struct control_stream *stream)
+{
+	struct error err;
+
+	while (stream->out.len > 0) {
+		ssize_t n = send(stream->fd, buf_bytes(&stream->out), stream->out.len,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		/* The reading side learns of a peer that is gone, after what it still said. */
+		if (n < 0) {
+			buf_consume(&stream->out, stream->out.len);
+			break;
+		}
+		buf_consume(&stream->out, (size_t)n);
+	}
+	if (stream->out.len == 0)
+		buf_free(&stream->out);
+	if (stream->watch &&
+	    loop_set_events(stream->watch, EPOLLIN | (stream->out.len > 0 ? EPOLLOUT : 0), &err) <
+		    0)
+		break_off(stream, &err);
+}
+
+/* Queues a message, of which the reference is taken, and sends what can be sent. */
+static int post(struct control_stream *stream, json_t *message, struct error *err)
+{
+	json_auto_t *owned = message;
+	autofree char *text = owned ? json_line(owned, err) : NULL;
+
+	if (!text || frame_append(&stream->out, text, strlen(text), err) < 0)
+		return -1;
+	flush(stream);
+	return 0;
+}
+
+/* --- from the guest ------------------------------------------------------------------------ */
+
+static size_t frame_limit(const struct control_stream *stream)
+{
+	return stream->phase == PHASE_READY && stream->workload ? control_result_max()
+								: CONTROL_SMALL_MAX;
+}
+
+static int on_hello(struct control_stream *stream, const json_t *message, struct error *err)
+{
+	struct control_hello hello;
+
+	if (stream->phase != PHASE_HELLO)
+		return error_set(err, ERR_INVALID, "a hello out of turn");
+	if (control_read_hello(message, &hello, err) < 0)
+		return -1;
+	stream->phase = PHASE_CONFIGURED;
+	stream->events.hello(stream->events.data, &hello);
+	if (control_stamp(stream->config, err) < 0)
+		return -1;
+	return post(stream, steal_ptr(&stream->config), err);
+}
+
+static int on_ready(struct control_stream *stream, struct error *err)
+{
+	if (stream->phase != PHASE_CONFIGURED)
+		return error_set(err, ERR_INVALID, "a ready out of turn");
+	stream->phase = PHASE_READY;
+	stream->events.ready(stream->events.data);
+	return 0;
+}
+
+static int on_result(struct control_stream *stream, const json_t *message, struct error *err)
+{
+	if (stream->phase != PHASE_READY || !stream->workload)
+		return error_set(err, ERR_INVALID, "a result out of turn");
+	stream->phase = PHASE_DONE;
+	return stream->events.result(stream->events.data, message, err);
+}
+
+static int on_said(struct control_stream *stream, enum control_type type, const json_t *message,
+		   struct error *err)
+{
+	if (!control_stream_is_ready(stream))
+		return error_set(err, ERR_INVALID, "a report out of turn");
+	return stream->events.said ? stream->events.said(stream->events.data, type, message, err)
+				   : 0;
+}
+
+static int on_mounted(struct control_stream *stream, const json_t *message, struct error *err)
+{
+	const char *why = NULL;
+
+	if (!stream->mounting)
+		return error_set(err, ERR_INVALID, "a mounted out of turn");
+	if (json_get_string(message, "mounted", "error", JSON_OPTIONAL, &why, err) < 0)
+		return -1;
+	stream->mounting = false;
+	stream->events.mounted(stream->events.data, why);
+	return 0;
+}
+
+static int on_message(struct control_stream *stream, const uint8_t *payload, size_t len,
+		      struct error *err)
+{
+	enum control_type type;
+	json_auto_t *message = control_decode(payload, len, &type, err);
+
+	if (!message)
+		return -1;
+	switch (type) {
+	case CONTROL_HELLO:
+		return on_hello(stream, message, err);
+	case CONTROL_READY:
+		return on_ready(stream, err);
+	case CONTROL_RESULT:
+		return on_result(stream, message, err);
+	case CONTROL_EXEC_STARTED:
+	case CONTROL_EXEC_FINISHED:
+	case CONTROL_EXEC_LOST:
+	case CONTROL_TELEMETRY:
+	case CONTROL_TELEMETRY_STATUS:
+		return on_said(stream, type, message, err);
+	case CONTROL_MOUNTED:
+		return on_mounted(stream, message, err);
+	case CONTROL_UNKNOWN:
+		log_limited(stream->log, "control stream: a message of an unknown type");
+		break;
+	}
+	return 0;
+}
+
+static void take_frames(struct control_stream *stream)
+{
+	struct error err = {0};
+
+	while (stream->phase != PHASE_LOST) {
+		const uint8_t *payload;
+		size_t len;
+		int got = frame_peek(&stream->in, frame_limit(stream), &payload, &len, &err);
+
+		if (got == 0)
+			break;
+		if (got < 0 || on_message(stream, payload, len, &err) < 0) {
+			break_off(stream, &err);
+			return;
+		}
+		if (stream->phase != PHASE_LOST)
+			buf_consume(&stream->in, FRAME_HEADER + len);
+	}
+	/* A result may have made it megabytes long. */
+	if (stream->in.len == 0)
+		buf_free(&stream->in);
+}
+
+static void on_connection(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct control_stream *stream = data;
+	struct error err = {0};
+	uint8_t *room;
+	ssize_t n;
+
+	(void)loop;
+	if (events & EPOLLOUT)
+		flush(stream);
+	if (stream->phase == PHASE_LOST || !(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+		return;
+	stream->in.limit = FRAME_HEADER + frame_limit(stream) + READ_CHUNK;
+	room = buf_reserve(&stream->in, READ_CHUNK, &err);
+	if (!room) {
+		break_off(stream, &err);
+		return;
+	}
+	n = recv(fd, room, READ_CHUNK, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		lose(stream, false, n == 0 ? "the connection ended" : strerror(errno));
+		return;
+	}
+	buf_commit(&stream->in, (size_t)n);
+	take_frames(stream);
+}
+
+/* The first connection is the guest's; with it listening ends for this boot. */
+static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct control_stream *stream = data;
+	struct error err = {0};
+	int peer = sock_accept(fd, &err);
+
+	(void)events;
+	if (peer < 0) {
+		if (err.code != ERR_UNAVAILABLE)
+			break_off(stream, &err);
+		return;
+	}
+	loop_remove(stream->watch);
+	close_fd(&stream->listen_fd);
+	stream->fd = peer;
+	stream->phase = PHASE_HELLO;
+	stream->watch = loop_add_fd(loop, peer, EPOLLIN, on_connection, stream, &err);
+	if (!stream->watch)
+		break_off(stream, &err);
+}
+
+/* --- the stream's life --------------------------------------------------------------------- */
+
+struct control_stream *control_stream_new(struct loop *loop, int listen_fd, const json_t *config,
+					  bool workload, const struct control_stream_events *events,
+					  struct log *log, struct error *err)
+{
+	struct control_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream) {
+		close(listen_fd);
+		error_set(err, ERR_IO, "out of memory");
+		return NULL;
+	}
+	stream->loop = loop;
+	stream->log = log;
+	stream->listen_fd = listen_fd;
+	stream->fd = -1;
+	stream->workload = workload;
+	stream->config = json_deep_copy(config);
+	stream->events = *events;
+	stream->watch = loop_add_fd(loop, listen_fd, EPOLLIN, on_listener, stream, err);
+	if (!stream->watch) {
+		control_stream_free(stream);
+		return NULL;
+	}
+	return stream;
+}
+
+void control_stream_free(struct control_stream *stream)
+{
+	if (!stream)
+		return;
+	loop_remove(stream->watch);
+	close_fd(&stream->fd);
+	close_fd(&stream->listen_fd);
+	buf_free(&stream->in);
+	buf_free(&stream->out);
+	json_decref(stream->config);
+	free(stream);
+}
+
+bool control_stream_is_ready(const struct control_stream *stream)
+{
+	return stream && (stream->phase == PHASE_READY || stream->phase == PHASE_DONE);
+}
+
+void control_stream_push_time(struct control_stream *stream)
+{
+	struct error err = {0};
+
+	/* A guest that does not read gets no queue of old times. */
+	if (!control_stream_is_ready(stream) || stream->out.len > 0)
+		return;
+	if (post(stream, control_time(&err), &err) < 0)
+		break_off(stream, &err);
+}
+
+void control_stream_power_off(struct control_stream *stream)
+{
+	struct error err = {0};
+
+	if (!control_stream_is_ready(stream))
+		return;
+	if (post(stream, control_power_off(&err), &err) < 0)
+		break_off(stream, &err);
+}
+
+int control_stream_mount(struct control_stream *stream, const json_t *share, struct error *err)
+{
+	if (!control_stream_is_ready(stream))
+		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+	if (stream->mounting)
+		return error_set(err, ERR_CONFLICT, "the guest is mounting already");
+	if (post(stream, control_mount(share, err), err) < 0)
+		return -1;
+	stream->mounting = true;
+	return 0;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/live.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "supervisor/handover/leftover.h"
+#include "supervisor/inputs/manifest.h"
+#include "supervisor/inputs/ram_root.h"
+#include "supervisor/inputs/shares.h"
+#include "supervisor/live/channels.h"
+#include "supervisor/live/live_audit.h"
+#include "supervisor/live/readiness.h"
+#include "supervisor/options.h"
+
+#define VSOCK_NAME "vsock.sock"
+#define VSOCK_CONTROL_NAME "vsock.sock_1024"
+
+/*
+ * What ps shows: "microagent-qemu-supervisor: live <stateDir>/<id>". It always fits, since it is
+ * shorter than the words that were executed: /proc/self/exe and the option with the same label.
+ */
+static void set_title(const struct backend *backend, char *argv0, const char *label)
+{
+	size_t room = strlen(argv0) + 1 + strlen(options_live_prefix) + strlen(label) + 1;
+	autofree char *title = NULL;
+
+	if (asprintf(&title, "microagent-%s-supervisor: live %s", backend->name, label) < 0)
+		return;
+	memset(argv0, 0, room);
+	strncpy(argv0, title, room - 1);
+	prctl(PR_SET_NAME, "microagent-live");
+}
+
+/* The log goes on from earlier boots, until it has become long. */
+static void open_log(struct live *live)
+{
+	uint64_t cap = limit_get(LIMIT_SUPERVISOR_LOG_BYTES);
+	struct stat st;
+
+	log_init(&live->log, STDERR_FILENO, cap);
+	if (fstat(STDERR_FILENO, &st) < 0)
+		return;
+	if ((uint64_t)st.st_size > cap / 2)
+		(void)!ftruncate(STDERR_FILENO, 0);
+	else
+		live->log.written = (uint64_t)st.st_size;
+}
+
+static int open_workspace(struct live *live, struct error *err)
+{
+	live->dir.fd = LIVE_STATE_DIR;
+	live->dir.path = strdup(live->ticket.state_dir);
+	live->ws.dir = &live->dir;
+	live->ws.fd = LIVE_WORKSPACE;
+	live->ws.id = strdup(live->ticket.id);
+	live->pending = json_array();
+	if (!live->dir.path || !live->ws.id || !live->pending)
+		return error_set(err, ERR_IO, "out of memory");
+	return fd_nonblock(LIVE_REPORT, true, err);
+}
+
+/* The ticket's disks with their descriptors; malloc'd. */
+static struct vm_disk *list_disks(const struct live *live, struct error *err)
+{
+	size_t count = json_array_size(live->ticket.disks);
+	struct vm_disk *disks = calloc(count + 1, sizeof(*disks));
+
+	if (!disks)
+		error_set(err, ERR_IO, "out of memory");
+	for (size_t i = 0; disks && i < count; i++) {
+		const json_t *disk = json_array_get(live->ticket.disks, i);
+		const char *mode = json_string_value(json_object_get(disk, "mode"));
+
+		disks[i] = (struct vm_disk){
+			.serial = json_string_value(json_object_get(disk, "serial")),
+			.fd = LIVE_DISKS + (int)i,
+			.read_only = mode && strcmp(mode, "ro") == 0,
+		};
+	}
+	return disks;
+}
+
+/* config.shares by descriptor, and how many. */
+struct shared {
+	int *fds;
+	size_t count;
+};
+
+static void shared_close(struct shared *shared)
+{
+	for (size_t i = 0; i < shared->count; i++)
+		cleanup_close(&shared->fds[i]);
+	free(shared->fds);
+}
+
+static int shared_open(const struct config *config, struct shared *out, struct error *err)
+{
+	size_t count = json_array_size(config->shares);
+
+	out->fds = malloc((count + 1) * sizeof(*out->fds));
+	if (!out->fds)
+		return error_set(err, ERR_IO, "out of memory");
+	out->count = count;
+	for (size_t i = 0; i < count; i++)
+		out->fds[i] = -1;
+	return shares_open(config, out->fds, err);
+}
+
+/* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
+static int boot(struct live *live, const struct config *config, struct error *err)
+{
+	autoclose int control = sock_listen_at(live->ws.fd, VSOCK_CONTROL_NAME, 1, err);
+	autoclose int vsock = control >= 0 ? sock_listen_at(live->ws.fd, VSOCK_NAME, 128, err) : -1;
+	autofree char *label = workspace_path(&live->ws, NULL, err);
+	autofree struct vm_disk *disks = list_disks(live, err);
+	__attribute__((cleanup(shared_close))) struct shared shared = {0};
+	autoclose int joined = -1;
+	struct vm_events events = live_vm_events;
+	struct vm_boot spec = {
+		.config = config,
+		.label = label,
+		.accelerator = live->ticket.accelerator,
+		.kernel_fd = LIVE_KERNEL,
+		.initrd_fd = LIVE_INITRD,
+		.use = live->ticket.reader   ? VM_READ
+		       : live->ticket.writer ? VM_WRITE
+					     : VM_RUN,
+		.rootfs_fd = LIVE_ROOTFS,
+		.base_fd = live->ticket.layered ? LIVE_BASE : -1,
+		.disks = disks,
+		.disk_count = json_array_size(live->ticket.disks),
+		.workspace_fd = live->ws.fd,
+		.lease_fd = LIVE_LEASE,
+		.vsock_listen_fd = vsock,
+		.log = &live->log,
+	};
+
+	live->ram_root = !config->rootfs_path;
+	if (live->ram_root) {
+		joined = ram_root_join(LIVE_ROOTFS, LIVE_INITRD, err);
+		if (joined < 0)
+			return -1;
+		spec.initrd_fd = joined;
+		spec.rootfs_fd = -1;
+	}
+	if ((!live->ram_root && live_quota_begin(live, err) < 0) ||
+	    shared_open(config, &shared, err) < 0)
+		return -1;
+	spec.layer_room = live->quota.room;
+	spec.share_fds = shared.fds;
+	if (vsock < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
+		return -1;
+	spec.host_ports = channels_host_ports(live->channels, &spec.host_port_count);
+	if (live_control_begin(live, steal_fd(&control), config, err) < 0)
+		return -1;
+	events.data = live;
+	live->vm = live->backend->boot(live->loop, &spec, &events, err);
+	if (!live->vm)
+		return -1;
+	/* The VMM has them now; the root's descriptor goes on telling of the room on its disk. */
+	close(LIVE_KERNEL);
+	close(LIVE_INITRD);
+	if (live->ticket.layered)
+		close(LIVE_BASE);
+	return 0;
+}
+
+static int begin(struct live *live, struct error *err)
+{
+	struct manifest manifest = {0};
+	int status;
+
+	if (live_runtime_begin(live, err) < 0 || manifest_read(&live->ws, &manifest, err) < 0)
+		return -1;
+	live_reserve(live);
+	live->memory_mib = manifest.config.memory_mib;
+	live->share.pluggable = manifest.config.hotplug;
+	live->share.from_start = json_array_size(manifest.config.shares) > 0;
+	status = live_cgroup_begin(live, &manifest.config, err);
+	if (status == 0)
+		status = live_audit_begin(live, err);
+	if (status == 0)
+		status = live_ask_begin(live, err);
+	if (status == 0)
+		status = serial_log_open(&live->serial, live->ws.fd, "serial.log",
+					 limit_get(LIMIT_SERIAL_LOG_BYTES), err);
+	if (status == 0 && live->backend->console)
+		status = live_console_begin(live, err);
+	if (status == 0)
+		status = boot(live, &manifest.config, err);
+	if (status == 0) {
+		live_mark(live, "vmm");
+		live_runtime_describe(live);
+		live_observe_begin(live, &manifest.config);
+	}
+	manifest_free(&manifest);
+	if (status < 0)
+		return -1;
+	return live_directory_begin(live, err) < 0 ? -1 : live_time_begin(live, err);
+}
+
+/* Without the loop: the failure is recorded like any end. */
+static void fail_without_loop(struct live *live, const struct error *cause)
+{
+	live->outcome.intent = INTENT_FAILED;
+	live->outcome.cause = *cause;
+	live->backend->free(live->vm);
+	live->vm = NULL;
+	live_over(live, VM_END_KILLED, NULL);
+}
+
+static void close_all(struct live *live)
+{
+	control_sock_free(live->requests);
+	readiness_free(live->readiness);
+	channels_free(live->channels);
+	control_stream_free(live->control);
+	console_free(live->console);
+	live->backend->free(live->vm);
+	live_observe_free(live);
+	live_audit_free(live);
+	cgroup_free(&live->cgroup);
+	serial_log_close(&live->serial);
+	loop_free(live->loop);
+	if (live->time_fd >= 0)
+		close(live->time_fd);
+	json_decref(live->runtime);
+	json_decref(live->last_event);
+	json_decref(live->asked_by);
+	json_decref(live->result);
+	json_decref(live->pending);
+	json_decref(live->severed);
+	json_decref(live->share.given);
+	ticket_free(&live->ticket);
+	free(live->dir.path);
+	free(live->ws.id);
+}
+
+static int run(struct live *live, struct error *err)
+{
+	live->loop = loop_new(err);
+	if (!live->loop)
+		return -1;
+	live->requests =
+		control_sock_new(live->loop, LIVE_CONTROL, live_request, live, &live->log, err);
+	if (!live->requests)
+		return -1;
+	if (begin(live, err) == 0) {
+		malloc_trim(0);
+		if (loop_run(live->loop, err) == 0)
+			return 0;
+	}
+	fail_without_loop(live, err);
+	return -1;
+}
+
+int live_main(const struct backend *backend, char *argv0, const char *label)
+{
+	struct live live = {.backend = backend,
+			    .time_fd = -1,
+			    .state = STATE_STARTING,
+			    .serial.fd = -1,
+			    .cgroup = CGROUP_NONE,
+			    .log.fd = -1};
+	autofree char *own_label = strdup(label);
+	struct error err = {0};
+	int status;
+
+	open_log(&live);
+	if (own_label)
+		set_title(backend, argv0, own_label);
+	signal(SIGHUP, SIG_IGN);
+	status = ticket_receive(&live.ticket, &err);
+	if (status == 0)
+		status = open_workspace(&live, &err);
+	if (status == 0) {
+		log_line(&live.log, "start of %s, request %s", own_label ? own_label : "?",
+			 json_string_value(json_object_get(live.ticket.identity, "requestID")));
+		status = run(&live, &err);
+	}
+	if (status < 0)
+		log_line(&live.log, "%s", err.msg);
+	close_all(&live);
+	return status < 0 ? 1 : 0;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The live supervisor: one process per running workspace, started by start and run, owner of one
+ * VM. One loop, one thread. It alone records events while it lives; what it knows is in the
+ * workspace's files. It ends when the VM and every companion have ended, and the lease with it; if
+ * it dies, they die.
+ *
+ *   live.c         from the ticket to the loop, and out of it
+ *   live_record.c  events, runtime.json, reports, and what a full disk holds back
+ *   live_guest.c   the control stream: ready, result, time
+ *   live_vm.c      the VM: serial console, full disk, its end
+ *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
+ *   live_share.c   a shared directory for a guest that runs
+ *   live_quota.c   how much a session's disk may grow
+ *   live_balloon.c     how much memory the guest may have
+ *   live_quarantine.c  every channel cut, and the VM goes on
+ *   live_channels.c  published ports, mediation, listeners; readiness
+ *   live_audit.c, live_observe.c   the audit log of a session, and what goes into it
+ *   live_cgroup.c  the cgroup of its own
+ *   live_directory.c  the end of a machine whose directory is gone
+ *   live_end.c     how it is ended, and what the end meant
+ */
+#ifndef SUPERVISOR_LIVE_H
+#define SUPERVISOR_LIVE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "contract/state.h"
+#include "store/quota.h"
+#include "store/store.h"
+#include "supervisor/handover/cgroup.h"
+#include "supervisor/handover/ticket.h"
+#include "supervisor/live/console.h"
+#include "supervisor/live/control_sock.h"
+#include "supervisor/live/control_stream.h"
+#include "supervisor/live/outcome.h"
+#include "supervisor/live/serial_log.h"
+
+struct channels;
+struct live_audit;
+struct live_observe;
+struct readiness;
+
+/* A shared directory. given: NULL before one is asked for; why, while it is taken back. */
+struct live_share {
+	bool pluggable, from_start; /* what the config says */
+	json_t *given;		    /* {tag, path, mountpoint, mode} */
+	struct control_client *client;
+	struct loop_watch *timer;
+	struct error why;
+};
+
+/* How much the disk may grow: in bytes of the host's disk that are its own, all. */
+struct live_quota {
+	uint64_t bytes;	 /* 0: there is no quota */
+	uint64_t disk;	 /* of the disk, as the guest sees it */
+	uint64_t length; /* of a layer's file; 0: it is no layer */
+	uint64_t room;	 /* of that, what the backend lets the layer use, or may let it yet */
+	bool reached;	 /* and so paused */
+	bool pausing;	 /* a reflink's; the VM has not answered yet */
+	bool in_doubt;	 /* paused, and it may have been for want of room on the host */
+	uint64_t at;	 /* what it had grown to when that was last so; 0: never */
+	uint64_t wanted; /* by client, which waits for it */
+	struct control_client *client;
+	struct loop_watch *timer;
+	struct quota_count count; /* a reflink's, on its way */
+	uint64_t grown;		  /* as it was counted last */
+	bool answering;		  /* the client is to know that, and nothing else */
+};
+
+struct live {
+	const struct backend *backend;
+	struct ticket ticket;
+	struct state_dir dir;
+	struct workspace ws;
+	struct log log;
+	struct loop *loop;
+	struct vm *vm;
+	struct control_stream *control;
+	struct control_sock *requests;
+	struct serial_log serial;
+	struct cgroup cgroup;
+	struct console *console;
+	struct channels *channels;
+	struct readiness *readiness;
+	struct live_audit *audit;     /* NULL: it is no session */
+	struct live_observe *observe; /* the same */
+	json_t *runtime;	      /* runtime.json as last written */
+
+	struct outcome outcome;
+	enum state state; /* last recorded, or to be recorded when there is room */
+	json_t *last_event;
+	json_t *asked_by; /* requestID of who asked for what happens now; NULL: the start's */
+	json_t *result;	  /* until it is in result.json */
+	json_t *pending;  /* events that the disk had no room for, oldest first */
+	json_t *severed;  /* names of the channels that a quarantine has cut; NULL before one */
+	struct control_client *quarantine_client; /* waits for the end of it */
+	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
+	struct live_share share;
+	struct live_quota quota;
+	int64_t memory_mib; /* that the VM was booted with */
+	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
+	bool paused;	    /* the VM waits for room on the disk, or in its quota */
+	bool over;	    /* the end was recorded and reported */
+	int time_fd;	    /* says that the wall clock was set or the host slept */
+
+	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
+	struct loop_watch *time_timer, *time_watch, *directory_timer;
+	struct loop_watch *lifelines[2];
+};
+
+/* The whole life of the process. label: <stateDir>/<runtimeID>; argv0 is where the command line
+ * lies, which then shows it. Returns the exit code. */
+int live_main(const struct backend *backend, char *argv0, const char *label);
+
+/* live_record.c */
+void live_record(struct live *live, enum state state, const char *detail);
+/* What a person should know of a machine and its state does not change with. While the VM is paused it is
+ * a line of the log alone: its last event says that it is, and why. */
+void live_remark(struct live *live, const char *text);
+/* What is recorded from now on was asked for by this request of control.sock, if it says whose it is. */
+void live_asked_by(struct live *live, const json_t *request);
+/* Once more what could not be written for want of room. True when nothing waits any more. */
+bool live_record_pending(struct live *live);
+/* Takes room on the disk for the last records; the end gives it back with the sockets. */
+void live_reserve(struct live *live);
+/* Half of it again, for what is to be recorded while the disk is full and the VM is paused. */
+void live_reserve_some_back(struct live *live);
+/* Writes runtime.json from what is known; a mark is a monotonic time under timings. */
+void live_mark(struct live *live, const char *name);
+void live_runtime_write(struct live *live);
+int live_runtime_begin(struct live *live, struct error *err);
+/* Takes the VM's own facts over; start times are added to what has only a pid. */
+void live_runtime_describe(struct live *live);
+void live_keep_result(struct live *live, json_t *result);
+
+/* live_guest.c */
+int live_control_begin(struct live *live, int listen_fd, const struct config *config,
+		       struct error *err);
+int live_time_begin(struct live *live, struct error *err);
+
+/* live_vm.c */
+int live_console_begin(struct live *live, struct error *err);
+extern const struct vm_events live_vm_events; /* data is set by the user of it */
+
+/* live_ask.c */
+int live_ask_begin(struct live *live, struct error *err);
+control_sock_fn live_request;
+
+/* live_balloon.c: {"command":"balloon","memoryMiB":N} */
+int live_balloon(struct live *live, const json_t *request, struct control_client *client,
+		 struct error *err);
+
+/* live_quota.c */
+/* The quota of session.json, before the boot. Nothing for a workspace that is no session. */
+int live_quota_begin(struct live *live, struct error *err);
+/* Whether this disk is one that can be without room while the host has some. */
+bool live_quota_bounds(const struct live *live, const char *serial);
+/* Whether it has grown as far as it may. */
+bool live_quota_is_met(struct live *live);
+/* It has no room, the host has, and the quota is not met: true when it was so before, and the disk has
+ * not grown since. */
+bool live_quota_is_met_again(struct live *live);
+/* The machine is paused for it. */
+void live_quota_reached(struct live *live);
+/* Once the VM has ended. */
+void live_quota_end(struct live *live);
+/* {"command":"disk-quota","bytes":N} */
+int live_quota(struct live *live, const json_t *request, struct control_client *client,
+	       struct error *err);
+
+/* live_directory.c */
+int live_directory_begin(struct live *live, struct error *err);
+
+/* live_share.c: {"command":"share-attach","share":{...}} */
+int live_share(struct live *live, const json_t *request, struct control_client *client,
+	       struct error *err);
+/* The guest has mounted it; said: or why it has not. */
+void live_share_mounted(struct live *live, const char *said);
+
+/* Whoever waits for a directory waits in vain. how: what became of the machine ("was quarantined"). */
+void live_share_cut(struct live *live, const char *how);
+
+/* live_quarantine.c */
+/* Begins it. The client has its answer when it is proven and recorded, or has failed. */
+int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
+		    struct error *err);
+void live_severed(void *data, const json_t *names, const struct error *why); /* a VM's event */
+/* What the end of the VM means for a quarantine that is under way. */
+void live_quarantine_over(struct live *live);
+
+/* live_channels.c */
+int live_channels_begin(struct live *live, const struct config *config, struct error *err);
+/* The request "readiness" of control.sock: the answer is deferred. */
+int live_readiness(struct live *live, const json_t *request, struct control_client *client,
+		   struct error *err);
+/* Closes published ports, mediation and listeners with their connections, for good, and appends a
+ * text about each to the array `severed`. Nothing when there are none. */
+int live_channels_sever(struct live *live, json_t *severed, struct error *err);
+
+/* live_cgroup.c: everything of the workspace is in it, this process until the end. */
+int live_cgroup_begin(struct live *live, const struct config *config, struct error *err);
+/* Kills what is left in it, and removes it; what cannot be is a line of the log, and done by the
+ * next command. */
+void live_cgroup_end(struct live *live);
+
+/* live_end.c */
+/* Asks for the end or forces it, by what stands then. cause: for INTENT_FAILED, else NULL. */
+void live_end(struct live *live, enum intent intent, const struct error *cause);
+/* The end by a failure, the serial log's last lines behind the text. */
+void live_fail(struct live *live, enum error_code code, const char *text);
+/* A paused guest is killed where another one would be asked to switch itself off. */
+void live_cannot_power_off(struct live *live);
+/* The workload's result is there. */
+void live_done(struct live *live);
+/* Records how it ended, tells the waiting command, removes what must go, stops the loop. */
+void live_over(struct live *live, enum vm_end end, const char *detail);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* What is wanted of a live supervisor: requests on control.sock; and who else may want its VM to
+ * end: a lifeline, SIGTERM, the boot deadline. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/live/live.h"
+
+static int ask_power(struct live *live, const json_t *request, struct control_client *client,
+		     struct error *err)
+{
+	static const struct {
+		const char *action;
+		enum intent intent;
+	} actions[] = {{"halt", INTENT_HALT}, {"stop", INTENT_STOP}, {"kill", INTENT_KILL}};
+	const char *action = NULL;
+
+	(void)client;
+	if (json_get_string(request, "", "action", JSON_REQUIRED, &action, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (strcmp(actions[i].action, action) != 0)
+			continue;
+		log_line(&live->log, "asked to %s by control.sock", action);
+		/* A halt that comes after a kill changes nothing of what is under way. */
+		if (intent_after(live->outcome.intent, actions[i].intent) != live->outcome.intent)
+			live_asked_by(live, request);
+		live_end(live, actions[i].intent, NULL);
+		return 0;
+	}
+	return error_set(err, ERR_INVALID, "action must be halt, stop or kill");
+}
+
+/* 0: done, or the answer is deferred. */
+static int act(struct live *live, const json_t *request, struct control_client *client,
+	       struct error *err)
+{
+	static const struct {
+		const char *command;
+		int (*fn)(struct live *live, const json_t *request, struct control_client *client,
+			  struct error *err);
+	} requests[] = {{"power", ask_power},	       {"quarantine", live_quarantine},
+			{"readiness", live_readiness}, {"balloon", live_balloon},
+			{"share-attach", live_share},  {"disk-quota", live_quota}};
+	const char *command = NULL;
+
+	if (json_get_string(request, "", "command", JSON_REQUIRED, &command, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+		if (strcmp(requests[i].command, command) == 0)
+			return requests[i].fn(live, request, client, err);
+	return error_set(err, ERR_UNSUPPORTED, "%.32s is not a request of control.sock", command);
+}
+
+json_t *live_request(void *data, const json_t *request, struct control_client *client)
+{
+	struct error err = {0};
+
+	if (act(data, request, client, &err) < 0)
+		return control_sock_refusal(&err);
+	return json_pack("{s:b}", "ok", 1);
+}
+
+/* --- lifelines, signals, the boot deadline ------------------------------------------------- */
+
+static void on_lifeline(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct live *live = data;
+	char bytes[256];
+	ssize_t n = read(fd, bytes, sizeof(bytes));
+
+	(void)loop;
+	(void)events;
+	if (n > 0)
+		return; /* what is said on it means nothing */
+	log_line(&live->log, "a lifeline ended");
+	for (size_t i = 0; i < ARRAY_SIZE(live->lifelines); i++) {
+		loop_remove(live->lifelines[i]);
+		live->lifelines[i] = NULL;
+	}
+	live_end(live, INTENT_CALLER_GONE, NULL);
+}
+
+static void on_signal(struct loop *loop, int signal, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	log_line(&live->log, "signal %d", signal);
+	live_end(live, INTENT_SIGNAL, NULL);
+}
+
+static void on_boot_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+	bool kvm = live->ticket.accelerator == ACCELERATOR_KVM;
+	char text[160];
+
+	(void)loop;
+	live->boot_timer = NULL;
+	if (live->outcome.intent != INTENT_NONE)
+		return;
+	snprintf(text, sizeof(text),
+		 "the boot deadline passed: the guest was not ready within %llu ms "
+		 "(%s)",
+		 (unsigned long long)limit_get(kvm ? LIMIT_BOOT_KVM_MS : LIMIT_BOOT_TCG_MS),
+		 accelerator_names[live->ticket.accelerator]);
+	live_fail(live, ERR_TIMEOUT, text);
+}
+
+static int watch_lifelines(struct live *live, struct error *err)
+{
+	const struct {
+		int fd;
+		bool given;
+	} lines[] = {{LIVE_COMMAND, live->ticket.foreground},
+		     {LIVE_CALLER, live->ticket.has_lifeline}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		if (!lines[i].given)
+			continue;
+		live->lifelines[i] =
+			loop_add_fd(live->loop, lines[i].fd, EPOLLIN, on_lifeline, live, err);
+		if (!live->lifelines[i])
+			return -1;
+	}
+	return 0;
+}
+
+int live_ask_begin(struct live *live, struct error *err)
+{
+	bool kvm = live->ticket.accelerator == ACCELERATOR_KVM;
+	uint64_t boot = limit_get(kvm ? LIMIT_BOOT_KVM_MS : LIMIT_BOOT_TCG_MS);
+
+	if (!loop_add_signal(live->loop, SIGTERM, on_signal, live, err) ||
+	    !loop_add_signal(live->loop, SIGINT, on_signal, live, err) ||
+	    watch_lifelines(live, err) < 0)
+		return -1;
+	live->boot_timer = loop_add_timer(live->loop, clock_mono_ns() + boot * NS_PER_MS,
+					  on_boot_timer, live, err);
+	return live->boot_timer ? 0 : -1;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/live_audit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+struct live_audit {
+	struct audit log;
+	json_t *waiting;     /* events without room, oldest first */
+	uint64_t lost;	     /* that could not wait, since the last gap was told */
+	uint64_t suppressed; /* of the guest's, the same */
+	uint64_t window_ns;
+	unsigned in_window;
+	bool full;	   /* longer than LIMIT_AUDIT_BYTES, and said so */
+	bool without_room; /* the last attempt failed, and said so */
+	bool unconfirmed;  /* the security log has no room, and it was said so */
+	struct loop_watch *sync_timer, *room_timer;
+};
+
+/* Whoever destroys the session has written its last words, and may have been killed: what runs now would
+ * be in no archive. */
+static int open_log(const struct workspace *ws, struct audit *log, struct error *err)
+{
+	if (audit_open(ws, log, err) < 0)
+		return -1;
+	if (!log->closed && !log->destroyed)
+		return 0;
+	error_set(err, ERR_CONFLICT,
+		  "the session is being destroyed, its " AUDIT_LOG
+		  " says so: `microagent session destroy %s` goes on with it",
+		  log->session);
+	audit_release(log);
+	return -1;
+}
+
+int live_audit_begin(struct live *live, struct error *err)
+{
+	struct live_audit *audit;
+
+	if (!audit_is_kept(&live->ws))
+		return 0;
+	audit = calloc(1, sizeof(*audit));
+	if (!audit)
+		return error_errno(err, ENOMEM, "audit");
+	audit->waiting = json_array();
+	if (!audit->waiting || open_log(&live->ws, &audit->log, err) < 0) {
+		json_decref(audit->waiting);
+		free(audit);
+		return -1;
+	}
+	live->audit = audit;
+	return 0;
+}
+
+/* ---- written ------------------------------------------------------------------------------------- */
+
+static void on_sync_timer(struct loop *loop, void *data);
+
+static void sync_later(struct live *live)
+{
+	struct error err;
+
+	if (live->audit->sync_timer)
+		return;
+	live->audit->sync_timer = loop_add_timer(
+		live->loop, clock_mono_ns() + limit_get(LIMIT_AUDIT_SYNC_MS) * NS_PER_MS,
+		on_sync_timer, live, &err);
+	if (!live->audit->sync_timer)
+		log_line(&live->log, "audit: %s", err.msg);
+}
+
+/* {"severity","subsystem","event","data","at","sync"}, as in `waiting`. */
+static int write_one(struct live *live, const json_t *item, struct error *err)
+{
+	bool sync = json_is_true(json_object_get(item, "sync"));
+	const struct audit_event event = {
+		.severity =
+			(enum audit_severity)json_integer_value(json_object_get(item, "severity")),
+		.subsystem = json_string_value(json_object_get(item, "subsystem")),
+		.event = json_string_value(json_object_get(item, "event")),
+		.data = json_object_get(item, "data"),
+		.real_ns = json_integer_value(json_object_get(item, "at")),
+	};
+
+	if (audit_append(&live->audit->log, &event, sync ? STORE_SYNC : STORE_NO_SYNC, err) < 0)
+		return -1;
+	if (!sync)
+		sync_later(live);
+	return 0;
+}
+
+static json_t *item_json(enum audit_severity severity, const char *subsystem, const char *event,
+			 json_t *data, bool sync)
+{
+	return json_pack("{s:i, s:s, s:s, s:o, s:I, s:b}", "severity", (int)severity, "subsystem",
+			 subsystem, "event", event, "data", data ? data : json_object(), "at",
+			 (json_int_t)clock_real_ns(), "sync", sync);
+}
+
+/* What was not written is told by the log itself, as soon as that is possible. */
+static int tell_gap(struct live *live, uint64_t *lost, const char *why, struct error *err)
+{
+	json_auto_t *item = NULL;
+
+	if (*lost == 0)
+		return 0;
+	item = item_json(AUDIT_WARNING, "audit", "audit.gap",
+			 json_pack("{s:I, s:s}", "lost", (json_int_t)*lost, "why", why), true);
+	if (!item || write_one(live, item, err) < 0)
+		return -1;
+	*lost = 0;
+	return 0;
+}
+
+static void tell_lost_heads(struct live *live)
+{
+	json_auto_t *item = item_json(
+		AUDIT_WARNING, "audit", "audit.unconfirmed",
+		json_pack("{s:I}", "lines", (json_int_t)live->audit->log.heads_lost), true);
+	struct error why = {0};
+
+	if (item && write_one(live, item, &why) < 0)
+		log_limited(&live->log, "audit: %s", why.msg);
+}
+
+/* Once when the security log has no more room, and when it has again, how many lines it was. before: those
+ * that were lost before the last lines were written. */
+static void look_at_lost_heads(struct live *live, uint64_t before)
+{
+	struct live_audit *audit = live->audit;
+
+	if (audit->log.heads_lost == 0)
+		return;
+	if (!audit->unconfirmed) {
+		audit->unconfirmed = true;
+		tell_lost_heads(live);
+	} else if (audit->log.heads_lost == before) {
+		tell_lost_heads(live);
+		audit->unconfirmed = false;
+		audit->log.heads_lost = 0;
+	}
+}
+
+static int write_waiting(struct live *live, struct error *err)
+{
+	struct live_audit *audit = live->audit;
+
+	while (json_array_size(audit->waiting) > 0) {
+		if (write_one(live, json_array_get(audit->waiting, 0), err) < 0)
+			return -1;
+		json_array_remove(audit->waiting, 0);
+	}
+	return tell_gap(live, &audit->lost, "there was no room on the disk", err);
+}
+
+static void on_room_timer(struct loop *loop, void *data);
+
+static void say_without_room(struct live *live, const struct error *why)
+{
+	char text[256];
+	struct error err;
+
+	if (live->audit->without_room)
+		return;
+	live->audit->without_room = true;
+	snprintf(text, sizeof(text), "audit.log cannot be written, events wait: %.150s", why->msg);
+	live_remark(live, text);
+	live->audit->room_timer = loop_add_interval(
+		live->loop, limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS, on_room_timer, live, &err);
+	if (!live->audit->room_timer)
+		log_line(&live->log, "audit: %s", err.msg);
+}
+
+static void flush(struct live *live)
+{
+	struct error why = {0};
+
+	if (write_waiting(live, &why) < 0) {
+		say_without_room(live, &why);
+		return;
+	}
+	if (!live->audit->without_room)
+		return;
+	live->audit->without_room = false;
+	loop_remove(steal_ptr(&live->audit->room_timer));
+	live_remark(live, "audit.log is written again");
+}
+
+static void on_room_timer(struct loop *loop, void *data)
+{
+	(void)loop;
+	flush(data);
+}
+
+static void put(struct live *live, json_t *item)
+{
+	struct live_audit *audit = live->audit;
+	uint64_t lost_heads = audit->log.heads_lost;
+
+	if (item && json_array_size(audit->waiting) < limit_get(LIMIT_AUDIT_WAITING) &&
+	    json_array_append_new(audit->waiting, item) == 0)
+		item = NULL;
+	else
+		audit->lost++;
+	json_decref(item);
+	/* While there is no room it is the timer that tries, not each event. */
+	if (!audit->without_room)
+		flush(live);
+	if (!audit->without_room)
+		look_at_lost_heads(live, lost_heads);
+}
+
+void live_audit(struct live *live, enum audit_severity severity, const char *subsystem,
+		const char *event, json_t *data)
+{
+	if (live->audit)
+		put(live, item_json(severity, subsystem, event, data, severity != AUDIT_INFO));
+	else
+		json_decref(data);
+}
+
+void live_audit_step(struct live *live, const char *subsystem, const char *event, json_t *data)
+{
+	if (live->audit)
+		put(live, item_json(AUDIT_INFO, subsystem, event, data, true));
+	else
+		json_decref(data);
+}
+
+/* ---- what a guest causes ------------------------------------------------------------------------- */
+
+static void tell_suppressed(struct live *live)
+{
+	struct error why = {0};
+
+	if (!live->audit->without_room)
+		(void)tell_gap(live, &live->audit->suppressed,
+			       live->audit->full ? "the log is as long as a guest may make it"
+						 : "the guest caused more than is listed in a "
+						   "second",
+			       &why);
+}
+
+static void on_sync_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+	struct error err;
+
+	(void)loop;
+	live->audit->sync_timer = NULL;
+	if (!live->audit->full)
+		tell_suppressed(live);
+	if (audit_sync(&live->audit->log, &err) < 0)
+		log_limited(&live->log, "audit: %s", err.msg);
+}
+
+static bool is_full(struct live *live)
+{
+	struct live_audit *audit = live->audit;
+
+	if ((uint64_t)audit->log.end < limit_get(LIMIT_AUDIT_BYTES))
+		return false;
+	if (!audit->full) {
+		audit->full = true;
+		live_audit(live, AUDIT_CRITICAL, "audit", "audit.full",
+			   json_pack("{s:I}", "bytes", (json_int_t)audit->log.end));
+	}
+	return true;
+}
+
+static bool is_too_much(struct live_audit *audit)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (now - audit->window_ns >= NS_PER_S) {
+		audit->window_ns = now;
+		audit->in_window = 0;
+	}
+	return ++audit->in_window > limit_get(LIMIT_AUDIT_GUEST_LINES);
+}
+
+void live_audit_guest(struct live *live, enum audit_severity severity, const char *subsystem,
+		      const char *event, json_t *data)
+{
+	if (!live->audit) {
+		json_decref(data);
+		return;
+	}
+	if (!is_full(live) && !is_too_much(live->audit)) {
+		put(live, item_json(severity, subsystem, event, data, severity == AUDIT_CRITICAL));
+		return;
+	}
+	json_decref(data);
+	live->audit->suppressed++;
+	sync_later(live);
+}
+
+void live_audit_free(struct live *live)
+{
+	struct live_audit *audit = live->audit;
+	struct error err = {0};
+
+	if (!audit)
+		return;
+	tell_suppressed(live);
+	if (write_waiting(live, &err) < 0)
+		log_line(&live->log, "audit: %zu events and %llu more are lost: %s",
+			 json_array_size(audit->waiting), (unsigned long long)audit->lost, err.msg);
+	loop_remove(audit->sync_timer);
+	loop_remove(audit->room_timer);
+	if (audit->unconfirmed)
+		tell_lost_heads(live);
+	if (audit_sync(&audit->log, &err) < 0)
+		log_line(&live->log, "audit: %s", err.msg);
+	audit_release(&audit->log);
+	json_decref(audit->waiting);
+	free(audit);
+	live->audit = NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The audit log of a live session, and what is watched for it. All calls do nothing for a workspace
+ * that is no session. A disk without room never harms the VM: events wait for it, and what cannot wait
+ * any more is counted in an `audit.gap`; an event of the workspace tells of both.
+ *
+ *   live_audit.c    writes: waiting, gaps, the rate of what a guest causes
+ *   live_observe.c  from what happens to events; the slow look at what nobody tells
+ */
+#ifndef SUPERVISOR_LIVE_AUDIT_H
+#define SUPERVISOR_LIVE_AUDIT_H
+
+#include "store/audit.h"
+#include "supervisor/live/live.h"
+
+/* The log is open, or the session must not start. */
+int live_audit_begin(struct live *live, struct error *err);
+/* Closes the files. What still waits has had its last try. */
+void live_audit_free(struct live *live);
+
+/* data is stolen; NULL: none. Infos are on the disk within LIMIT_AUDIT_SYNC_MS, others at once. */
+void live_audit(struct live *live, enum audit_severity severity, const char *subsystem,
+		const char *event, json_t *data);
+/* The same for the steps of a session's life, which are on the disk at once too. */
+void live_audit_step(struct live *live, const char *subsystem, const char *event, json_t *data);
+/* The same for what a guest can cause at will: above LIMIT_AUDIT_GUEST_LINES a second, and when the
+ * log is longer than LIMIT_AUDIT_BYTES, it is counted. */
+void live_audit_guest(struct live *live, enum audit_severity severity, const char *subsystem,
+		      const char *event, json_t *data);
+
+/* ---- live_observe.c ------------------------------------------------------------------------------ */
+
+/* The VMM runs: from here on it is watched, and what cannot be is told. */
+void live_observe_begin(struct live *live, const struct config *config);
+void live_observe_free(struct live *live);
+/* Around the adding of a share's device: the sockets that the VMM gets by it are as they should be. */
+void live_observe_plugging(struct live *live);
+void live_observe_plugged(struct live *live);
+
+void live_observe_ready(struct live *live);
+int live_observe_said(struct live *live, enum control_type type, const json_t *message,
+		      struct error *err);
+void live_observe_lost(struct live *live, bool broken, const char *why);
+void live_observe_connection(struct live *live, const char *line);
+void live_observe_companion(struct live *live, const char *text);
+void live_observe_end(struct live *live, enum vm_end end, enum state state, const char *detail);
+/* A directory of the host is the guest's to see: of the config, or added while it runs. */
+void live_observe_share(struct live *live, const json_t *share);
+/* None of them any more. */
+void live_observe_unshared(struct live *live, const char *why);
+
+#endif

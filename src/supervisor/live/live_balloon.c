@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* How much of its memory a running guest may have. */
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/live/live.h"
+
+static void on_set(void *data, int64_t actual_mib, const struct error *why)
+{
+	struct live *live = data;
+	struct control_client *client = steal_ptr(&live->balloon_client);
+	json_auto_t *answer =
+		why ? control_sock_refusal(why)
+		    : json_pack("{s:b, s:{s:I, s:I}}", "ok", 1, "balloon", "memoryMiB",
+				(json_int_t)live->memory_mib, "actualMiB", (json_int_t)actual_mib);
+
+	if (!why)
+		log_line(&live->log, "balloon: the guest has %lld MiB", (long long)actual_mib);
+	/* Without a server the client has gone with it. */
+	if (live->requests)
+		control_sock_answer(client, answer);
+}
+
+static int may_set(const struct live *live, int64_t mib, struct error *err)
+{
+	int64_t least = (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB);
+
+	if (!live->backend->balloon)
+		return error_set(err, ERR_UNSUPPORTED, "backend %s has no memory balloon",
+				 live->backend->name);
+	if (mib < least || mib > live->memory_mib)
+		return error_set(
+			err, ERR_INVALID,
+			"memoryMiB must be between %lld and the %lld that the machine has, "
+			"and is %lld",
+			(long long)least, (long long)live->memory_mib, (long long)mib);
+	if (live->severed)
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is quarantined; halt, stop or kill it, and start it "
+				 "again, before its balloon is set",
+				 live->ws.id);
+	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
+		return error_set(err, ERR_CONFLICT, "workspace %s is ending or not yet running",
+				 live->ws.id);
+	return 0;
+}
+
+int live_balloon(struct live *live, const json_t *request, struct control_client *client,
+		 struct error *err)
+{
+	int64_t mib = 0;
+
+	if (json_get_int(request, "", "memoryMiB", JSON_REQUIRED, INT64_MIN, INT64_MAX, &mib, err) <
+		    0 ||
+	    may_set(live, mib, err) < 0 ||
+	    live->backend->balloon(live->vm, mib, on_set, live, err) < 0)
+		return -1;
+	live->balloon_client = client;
+	control_sock_defer(client);
+	return 0;
+}

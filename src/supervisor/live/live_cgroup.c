@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The cgroup of a running workspace: what it may hold, and that runtime.json knows of it, by which
+ * whoever comes after a crash ends and removes it. */
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/live/live.h"
+
+/* A root in memory is in three places while QEMU starts: joined with ours, in the cell, in QEMU. */
+static uint64_t memory_of(const struct config *config)
+{
+	uint64_t mib = (uint64_t)config->memory_mib + limit_get(LIMIT_CGROUP_OVERHEAD_MIB);
+	uint64_t root = 0;
+	struct stat st;
+
+	if (!config->rootfs_path && fstat(LIVE_ROOTFS, &st) == 0)
+		root = 3 * (uint64_t)st.st_size;
+	return (mib << 20) + root;
+}
+
+int live_cgroup_begin(struct live *live, const struct config *config, struct error *err)
+{
+	if (cgroup_enter(config, live->ws.id, memory_of(config), &live->cgroup, &live->log, err) <
+	    0)
+		return -1;
+	if (!live->cgroup.path)
+		return 0;
+	if (json_put_string(live->runtime, "cgroup", live->cgroup.path, err) < 0)
+		return -1;
+	live_runtime_write(live);
+	return 0;
+}
+
+void live_cgroup_end(struct live *live)
+{
+	struct error err = {0};
+
+	if (!live->cgroup.path)
+		return;
+	if (cgroup_leave(&live->cgroup, &err) < 0)
+		log_line(&live->log, "cgroup: %s", err.msg);
+	else
+		json_object_del(live->runtime, "cgroup");
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a live supervisor's VM comes to its end. Whoever wants it to end says so by live_end(); what
+ * stands of several wishes is intent_after()'s business; the VM's own `ended` comes to live_over(),
+ * the one place where the outcome is decided, recorded and reported.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "supervisor/handover/leftover.h"
+#include "supervisor/handover/report.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+#include "supervisor/live/readiness.h"
+
+/* Forced, and still not over: the VMM or a companion is stuck. Our death is theirs too. */
+static void on_kill_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	live->end_timer = NULL;
+	log_line(&live->log, "processes of the VM did not end after a kill");
+	live_over(live, VM_END_KILLED, "processes of the VM did not end after a kill");
+}
+
+static void set_end_timer(struct live *live, enum limit limit, loop_timer_fn *fn)
+{
+	struct error err;
+
+	loop_remove(live->end_timer);
+	live->end_timer = loop_add_timer(live->loop, clock_mono_ns() + limit_get(limit) * NS_PER_MS,
+					 fn, live, &err);
+	if (!live->end_timer)
+		log_line(&live->log, "%s", err.msg);
+}
+
+static void kill_vm(struct live *live)
+{
+	set_end_timer(live, LIMIT_KILL_MS, on_kill_timer);
+	live->backend->kill(live->vm);
+}
+
+void live_cannot_power_off(struct live *live)
+{
+	log_line(&live->log, "the guest is paused, and cannot switch itself off");
+	kill_vm(live);
+}
+
+static void on_halt_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	live->end_timer = NULL;
+	log_line(&live->log, "the guest did not switch itself off in time");
+	live->outcome.overdue = true;
+	kill_vm(live);
+}
+
+/* The agent is asked; without one the power button is pressed. */
+static void ask_for_power_off(struct live *live)
+{
+	struct error err;
+
+	/* Paused for as long as nobody raises it. */
+	if (live->quota.reached) {
+		live_cannot_power_off(live);
+		return;
+	}
+	set_end_timer(live, LIMIT_HALT_MS, on_halt_timer);
+	if (control_stream_is_ready(live->control))
+		control_stream_power_off(live->control);
+	else if (live->backend->power_button && live->backend->power_button(live->vm, &err) < 0)
+		log_line(&live->log, "power button: %s", err.msg);
+}
+
+static bool is_ending(const struct live *live)
+{
+	return live->outcome.intent != INTENT_NONE;
+}
+
+void live_end(struct live *live, enum intent intent, const struct error *cause)
+{
+	bool was_ending = is_ending(live), was_forced = intent_is_forced(live->outcome.intent);
+	enum intent now = intent_after(live->outcome.intent, intent);
+
+	if (live->over)
+		return;
+	if (now == INTENT_FAILED && live->outcome.intent != INTENT_FAILED && cause)
+		live->outcome.cause = *cause;
+	live->outcome.intent = now;
+	if ((now == INTENT_HALT || now == INTENT_STOP) && live->state != STATE_STOPPING)
+		live_record(live, STATE_STOPPING, NULL);
+	/* A done workload whose caller is gone keeps its outcome, but nobody waits for a clean
+	 * end any more. */
+	if (intent_is_forced(intent) || (now == INTENT_DONE && live->ticket.remove)) {
+		if (!was_forced)
+			kill_vm(live);
+	} else if (!was_ending) {
+		ask_for_power_off(live);
+	}
+}
+
+void live_done(struct live *live)
+{
+	/* Asked to stop already: the result came on the way, the power-off is under way. */
+	if (!is_ending(live))
+		live_end(live, INTENT_DONE, NULL);
+}
+
+void live_fail(struct live *live, enum error_code code, const char *text)
+{
+	struct error cause = {0};
+	char tail[640];
+
+	serial_log_tail(&live->serial, tail, sizeof(tail));
+	if (*tail)
+		error_set(&cause, code, "%s; serial.log ends: %s", text, tail);
+	else
+		error_set(&cause, code, "%s; the guest said nothing on its serial console", text);
+	live_end(live, INTENT_FAILED, &cause);
+}
+
+/* The outcome; a VM that broke gets the serial log's last lines behind what is said of it. */
+static enum state decide(struct live *live, enum vm_end end, const char *vm_detail, char *detail,
+			 size_t size, struct error *failure)
+{
+	enum state state = outcome_state(&live->outcome, end, vm_detail, detail, size, failure);
+	char tail[640];
+
+	if (failure->code == ERR_NONE || live->outcome.intent == INTENT_FAILED)
+		return state;
+	serial_log_tail(&live->serial, tail, sizeof(tail));
+	if (*tail) {
+		size_t used = strlen(failure->msg);
+
+		snprintf(failure->msg + used, sizeof(failure->msg) - used, "; serial.log ends: %s",
+			 tail);
+		snprintf(detail, size, "%s", failure->msg);
+	}
+	return state;
+}
+
+/* Under the command lock, so that nobody prepares the directory anew while it goes. */
+static void remove_workspace(struct live *live)
+{
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+	struct error err = {0};
+	autoclose int lock = workspace_lock(&live->dir, live->ws.id, deadline, &err);
+
+	if (lock < 0 || workspace_remove(&live->ws, &err) < 0)
+		log_line(&live->log, "%s", err.msg);
+	else
+		workspace_lock_remove(&live->dir, live->ws.id);
+}
+
+void live_over(struct live *live, enum vm_end end, const char *vm_detail)
+{
+	char detail[1024] = "";
+	struct error failure = {0}, err = {0};
+	json_auto_t *line = NULL;
+	enum state state;
+
+	if (live->over)
+		return;
+	state = decide(live, end, vm_detail, detail, sizeof(detail), &failure);
+	live->over = true;
+	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */
+	live_quarantine_over(live);
+	live_share_cut(live, "ended");
+	readiness_forget(live->readiness);
+	control_sock_free(live->requests);
+	live->requests = NULL;
+	if (live->serial.lost > 0)
+		log_line(&live->log, "%llu bytes of the serial console found no room on the disk",
+			 (unsigned long long)live->serial.lost);
+	live_cgroup_end(live);
+	live_quota_end(live);
+	if (leftover_remove_files(&live->ws, &err) < 0)
+		log_line(&live->log, "%s", err.msg);
+	live_mark(live, "ended");
+	live_runtime_write(live);
+	live_observe_end(live, end, state, detail);
+	live_observe_free(live);
+	live_audit_free(live);
+	live_record(live, state, detail);
+	if (!live_record_pending(live))
+		log_line(&live->log, "the last events found no room on the disk");
+	/* What was quarantined is kept, whatever its run was told before. */
+	if (live->ticket.remove && !live->outcome.quarantined)
+		remove_workspace(live);
+	line = report_final(live->last_event, live->ticket.remove ? live->result : NULL, &failure);
+	report_send(LIVE_REPORT, line);
+	loop_stop(live->loop);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* The live supervisor and its guest: what comes and goes over the control stream. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/live/channels.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+#include "supervisor/live/result.h"
+
+static void on_hello(void *data, const struct control_hello *hello)
+{
+	struct live *live = data;
+	json_auto_t *guest = json_object();
+
+	live_mark(live, "hello");
+	log_line(&live->log, "guest %s says hello", hello->version);
+	if (json_put(guest, "version", json_string_lossy(hello->version, strlen(hello->version)),
+		     NULL) < 0 ||
+	    json_put(guest, "bootId", json_string_lossy(hello->boot_id, strlen(hello->boot_id)),
+		     NULL) < 0 ||
+	    json_put(guest, "generation", json_integer(hello->generation), NULL) < 0)
+		return;
+	json_object_set(live->runtime, "guest", guest);
+}
+
+/* The guest watches its workload's time itself; this is for a guest that does not. */
+static void on_workload_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	live->workload_timer = NULL;
+	if (!live->outcome.has_result)
+		live_fail(live, ERR_TIMEOUT,
+			  "the command's timeout passed and the guest did not report its end");
+}
+
+static void watch_workload(struct live *live)
+{
+	uint64_t grace = limit_get(LIMIT_WORKLOAD_GRACE_MS) * NS_PER_MS;
+	struct error err;
+
+	if (!live->outcome.workload || live->outcome.timeout_seconds <= 0)
+		return;
+	live->workload_timer = loop_add_timer(
+		live->loop,
+		clock_mono_ns() + (uint64_t)live->outcome.timeout_seconds * NS_PER_S + grace,
+		on_workload_timer, live, &err);
+	if (!live->workload_timer)
+		log_line(&live->log, "%s", err.msg);
+}
+
+static void on_ready(void *data)
+{
+	struct live *live = data;
+	char now[CLOCK_TEXT];
+	struct error err;
+
+	live->outcome.ready = true;
+	loop_remove(live->boot_timer);
+	live->boot_timer = NULL;
+	live_mark(live, "ready");
+	clock_rfc3339(clock_real_ns(), now);
+	json_object_set_new(live->runtime, "readyAt", json_string(now));
+	live_runtime_write(live);
+	control_stream_push_time(live->control);
+	/* A halt or stop came while it was booting: now it can be asked properly. */
+	if (live->outcome.intent != INTENT_NONE) {
+		control_stream_power_off(live->control);
+		return;
+	}
+	if (channels_open(live->channels, &err) < 0) {
+		live_fail(live, err.code, err.msg);
+		return;
+	}
+	live_record(live, STATE_RUNNING,
+		    json_string_value(
+			    json_object_get(json_object_get(live->runtime, "network"), "detail")));
+	watch_workload(live);
+	live_observe_ready(live);
+	malloc_trim(0);
+}
+
+static void take_outcome(struct outcome *outcome, const json_t *result, int exit_code)
+{
+	const char *why = json_string_value(json_object_get(result, "startError"));
+
+	outcome->has_result = true;
+	outcome->exit_code = exit_code;
+	outcome->timed_out = json_is_true(json_object_get(result, "timedOut"));
+	snprintf(outcome->start_error, sizeof(outcome->start_error), "%s", why ? why : "");
+}
+
+static int on_result(void *data, const json_t *message, struct error *err)
+{
+	struct live *live = data;
+	autofree char *path = workspace_path(&live->ws, "result.json", err);
+	int exit_code = 0;
+	json_t *result;
+
+	if (!path)
+		return -1;
+	result = result_from_message(message, live->ticket.identity, live->backend->name, path,
+				     &exit_code, err);
+	if (!result)
+		return -1;
+	live_mark(live, "result");
+	log_line(&live->log, "the command ended with exit code %d", exit_code);
+	take_outcome(&live->outcome, result, exit_code);
+	live_keep_result(live, result);
+	live_done(live);
+	malloc_trim(0);
+	return 0;
+}
+
+static int on_said(void *data, enum control_type type, const json_t *message, struct error *err)
+{
+	return live_observe_said(data, type, message, err);
+}
+
+static void on_mounted(void *data, const char *why)
+{
+	live_share_mounted(data, why);
+}
+
+static void on_lost_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	live->lost_timer = NULL;
+	live_fail(live, ERR_IO, "the guest's agent is lost: its control stream ended");
+}
+
+/*
+ * The end of the stream is part of every power-off and panic, of which the VMM tells shortly. Only
+ * a VM that goes on without its agent, with a workload whose result can never come, is ended.
+ */
+static void on_lost(void *data, bool broken, const char *why)
+{
+	struct live *live = data;
+	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_AGENT_LOST_MS) * NS_PER_MS;
+	char text[512];
+	struct error err;
+
+	log_line(&live->log, "control stream: %s", why);
+	live_observe_lost(live, broken, why);
+	if (broken) {
+		snprintf(text, sizeof(text), "the guest broke the control protocol: %s", why);
+		live_fail(live, ERR_IO, text);
+		return;
+	}
+	if (live->outcome.intent != INTENT_NONE || (live->outcome.ready && !live->outcome.workload))
+		return;
+	live->lost_timer = loop_add_timer(live->loop, deadline, on_lost_timer, live, &err);
+	if (!live->lost_timer)
+		log_line(&live->log, "%s", err.msg);
+}
+
+/* What goes beyond the commands of ours: whoever measures what that costs sets the rate to nothing. */
+static int ask_for_reports(const struct live *live, json_t *config, struct error *err)
+{
+	if (!live->audit)
+		return 0;
+	if (json_put(config, "audit", json_true(), err) < 0)
+		return -1;
+	return limit_get(LIMIT_TELEMETRY_RECORDS) > 0
+		       ? json_put(config, "telemetry", json_true(), err)
+		       : 0;
+}
+
+int live_control_begin(struct live *live, int listen_fd, const struct config *config,
+		       struct error *err)
+{
+	const struct control_stream_events events = {.hello = on_hello,
+						     .ready = on_ready,
+						     .result = on_result,
+						     .said = on_said,
+						     .mounted = on_mounted,
+						     .lost = on_lost,
+						     .data = live};
+	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
+
+	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
+	    ask_for_reports(live, message, err) < 0) {
+		close(listen_fd);
+		return -1;
+	}
+	live->outcome.workload = config->command != NULL;
+	live->outcome.timeout_seconds = config->timeout_seconds;
+	live->control = control_stream_new(live->loop, listen_fd, message, live->outcome.workload,
+					   &events, &live->log, err);
+	return live->control ? 0 : -1;
+}
+
+/* --- wall time ----------------------------------------------------------------------------- */
+
+/* A timer far away that is cancelled when the wall clock is set, which also waking up does. */
+static int arm_time_fd(int fd, struct error *err)
+{
+	const struct itimerspec far = {.it_value.tv_sec = INT32_MAX};
+
+	if (timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL) < 0)
+		return error_errno(err, errno, "timerfd");
+	return 0;
+}
+
+static void on_clock_set(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct live *live = data;
+	uint64_t count;
+	struct error err;
+
+	(void)loop;
+	(void)events;
+	if (read(fd, &count, sizeof(count)) < 0 && errno == EAGAIN)
+		return;
+	control_stream_push_time(live->control);
+	if (arm_time_fd(fd, &err) == 0)
+		return;
+	log_line(&live->log, "%s", err.msg);
+	loop_remove(live->time_watch);
+	live->time_watch = NULL;
+}
+
+static void on_time_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	control_stream_push_time(live->control);
+}
+
+int live_time_begin(struct live *live, struct error *err)
+{
+	live->time_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (live->time_fd < 0)
+		return error_errno(err, errno, "timerfd");
+	if (arm_time_fd(live->time_fd, err) < 0)
+		return -1;
+	live->time_watch = loop_add_fd(live->loop, live->time_fd, EPOLLIN, on_clock_set, live, err);
+	live->time_timer = loop_add_interval(live->loop, limit_get(LIMIT_TIME_PUSH_MS) * NS_PER_MS,
+					     on_time_timer, live, err);
+	return live->time_watch && live->time_timer ? 0 : -1;
+}

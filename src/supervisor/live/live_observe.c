@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From what happens to a session to the events of its audit log. What the host sees by itself is told as
+ * it is; what the guest says is marked as its word ("origin":"guest"). What this host gives no means to
+ * see is said once, in `audit.coverage`, so that its absence from the log proves nothing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/live/live_audit.h"
+#include "supervisor/live/telemetry_log.h"
+#include "supervisor/live/watch_base.h"
+#include "supervisor/live/watch_opens.h"
+#include "supervisor/live/watch_pressure.h"
+#include "supervisor/live/watch_vmm.h"
+
+/* What QEMU has of a virtio-fs device: the connection to its virtiofsd, and the way back, of which it has
+ * both ends until the virtiofsd has one. */
+#define PLUG_SOCKETS 3
+
+struct live_observe {
+	struct watch_opens *opens;
+	struct watch_pressure *pressure;
+	struct watch_base base;
+	struct watch_vmm vmm; /* pid 0: not yet, or no longer */
+	struct telemetry_log telemetry;
+	struct loop_watch *look_timer, *digest_timer;
+	json_t *observed, *unobserved; /* until they are told */
+	json_t *shares;		       /* that the guest has */
+};
+
+/* ---- what can be seen ---------------------------------------------------------------------------- */
+
+static void can_see(struct live *live, const char *what, bool can, const struct error *why)
+{
+	struct live_observe *observe = live->observe;
+
+	if (can)
+		json_array_append_new(observe->observed, json_string(what));
+	else
+		json_array_append_new(observe->unobserved,
+				      json_pack("{s:s, s:s}", "what", what, "why", why->msg));
+}
+
+static void tell_coverage(struct live *live)
+{
+	struct live_observe *observe = live->observe;
+
+	if (!observe->observed)
+		return;
+	live_audit(live, AUDIT_INFO, "audit", "audit.coverage",
+		   json_pack("{s:o, s:o}", "observed", steal_ptr(&observe->observed), "unobserved",
+			     steal_ptr(&observe->unobserved)));
+}
+
+static void on_open(void *data, json_t *what)
+{
+	bool known = json_object_get(what, "exe") != NULL;
+
+	live_audit(data, known ? AUDIT_CRITICAL : AUDIT_WARNING, "host", "bundle.opened", what);
+}
+
+static void on_pressure(void *data, json_t *what)
+{
+	live_audit(data, AUDIT_CRITICAL, "host", "host.memory-pressure", what);
+}
+
+static pid_t vmm_pid(const struct live *live)
+{
+	return (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
+}
+
+static void look_at_base(struct live *live)
+{
+	const char *what = watch_base_look(&live->observe->base);
+
+	if (what)
+		live_audit(live, AUDIT_CRITICAL, "base", "base.changed",
+			   json_pack("{s:s, s:s}", "path", live->observe->base.path, "how", what));
+}
+
+static void look_at_vmm(struct live *live)
+{
+	struct watch_vmm *vmm = &live->observe->vmm;
+	json_auto_t *found = NULL;
+	json_t *item;
+	struct error why = {0};
+	size_t i;
+
+	if (vmm->pid == 0)
+		return;
+	found = watch_vmm_look(vmm, &why);
+	if (!found) {
+		vmm->pid = 0;
+		live_audit(live, AUDIT_WARNING, "vmm", "vmm.unobserved",
+			   json_pack("{s:s}", "why", why.msg));
+		return;
+	}
+	json_array_foreach(found, i, item)
+	{
+		live_audit(live, AUDIT_CRITICAL, "vmm", "vmm.unexpected", json_incref(item));
+	}
+}
+
+static void on_look(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	look_at_base(live);
+	if (!live->over && !intent_is_forced(live->outcome.intent))
+		look_at_vmm(live);
+}
+
+static void begin_watches(struct live *live, const struct config *config)
+{
+	struct live_observe *observe = live->observe;
+	struct error why = {0};
+
+	can_see(live, "exec", true, NULL);
+	if (config->network_mode == NETWORK_BRIDGED)
+		error_set(&why, ERR_UNSUPPORTED, "a bridged network has no filter of ours");
+	can_see(live, "network", config->network_mode != NETWORK_BRIDGED, &why);
+	observe->pressure = watch_pressure_new(live->loop, on_pressure, live, &why);
+	can_see(live, "memory-pressure", observe->pressure != NULL, &why);
+	observe->opens = watch_opens_new(live->loop, live->ws.fd, on_open, live, &why);
+	can_see(live, "file-opens", observe->opens != NULL, &why);
+	if (config->rootfs_base)
+		can_see(live, "base",
+			watch_base_begin(&observe->base, config->rootfs_base, &why) == 0, &why);
+	observe->look_timer = loop_add_interval(
+		live->loop, limit_get(LIMIT_AUDIT_LOOK_MS) * NS_PER_MS, on_look, live, &why);
+}
+
+void live_observe_begin(struct live *live, const struct config *config)
+{
+	const json_t *share;
+	size_t i;
+
+	if (!live->audit)
+		return;
+	live->observe = calloc(1, sizeof(*live->observe));
+	if (!live->observe)
+		return;
+	live->observe->observed = json_array();
+	live->observe->unobserved = json_array();
+	telemetry_open(&live->observe->telemetry, live->ws.fd);
+	live->observe->shares = json_array();
+	json_array_foreach(config->shares, i, share)
+	{
+		live_observe_share(live, share);
+	}
+	begin_watches(live, config);
+}
+
+/* A look before, so that nothing that was there already is taken for a part of it. */
+void live_observe_plugging(struct live *live)
+{
+	if (!live->observe)
+		return;
+	look_at_vmm(live);
+	live->observe->vmm.allowed = PLUG_SOCKETS;
+}
+
+void live_observe_plugged(struct live *live)
+{
+	if (!live->observe)
+		return;
+	look_at_vmm(live);
+	live->observe->vmm.allowed = 0;
+}
+
+/* ---- what happens -------------------------------------------------------------------------------- */
+
+void live_observe_ready(struct live *live)
+{
+	const json_t *timings = json_object_get(live->runtime, "timings");
+	json_int_t begun = json_integer_value(json_object_get(timings, "begun"));
+	struct error why = {0};
+	bool watched;
+
+	if (!live->observe)
+		return;
+	watched = watch_vmm_expect(&live->observe->vmm, vmm_pid(live), &why) == 0;
+	if (live->observe->observed)
+		can_see(live, "vmm", watched, &why);
+	live_audit(live, AUDIT_INFO, "session", "session.booted",
+		   json_pack("{s:O?, s:O?, s:O?, s:I}", "accelerator",
+			     json_object_get(live->runtime, "accelerator"), "isolation",
+			     json_object_get(live->runtime, "isolation"), "guest",
+			     json_object_get(live->runtime, "guest"), "bootMs",
+			     (json_int_t)((clock_mono_ns() - (uint64_t)begun) / NS_PER_MS)));
+	tell_coverage(live);
+}
+
+static void on_digest_timer(struct loop *loop, void *data);
+
+static void tell_digest(struct live *live)
+{
+	json_t *digest = telemetry_digest(&live->observe->telemetry);
+
+	if (digest)
+		live_audit(live, AUDIT_INFO, "telemetry", "telemetry.digest", digest);
+}
+
+static int take_telemetry(struct live *live, const json_t *message, struct error *err)
+{
+	struct live_observe *observe = live->observe;
+	struct error why = {0};
+
+	if (telemetry_check(message, err) < 0)
+		return -1;
+	if (telemetry_take(&observe->telemetry, message, &why) < 0)
+		log_limited(&live->log, "telemetry: %s", why.msg);
+	if (!observe->digest_timer)
+		observe->digest_timer = loop_add_timer(
+			live->loop,
+			clock_mono_ns() + limit_get(LIMIT_TELEMETRY_DIGEST_MS) * NS_PER_MS,
+			on_digest_timer, live, &why);
+	return 0;
+}
+
+static void on_digest_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	live->observe->digest_timer = NULL;
+	tell_digest(live);
+}
+
+/* What cannot be traced is said once, so that its absence proves nothing. */
+static int take_status(struct live *live, const json_t *message, struct error *err)
+{
+	bool whole = false;
+	json_t *facts = telemetry_read_status(message, &whole, err);
+
+	if (!facts)
+		return -1;
+	live_audit_guest(live, whole ? AUDIT_INFO : AUDIT_WARNING, "telemetry", "telemetry.status",
+			 facts);
+	return 0;
+}
+
+static int take_lost(struct live *live, const json_t *message, struct error *err)
+{
+	json_t *facts = control_read_lost(message, err);
+
+	if (!facts)
+		return -1;
+	live_audit_guest(live, AUDIT_WARNING, "audit", "audit.gap", facts);
+	return 0;
+}
+
+int live_observe_said(struct live *live, enum control_type type, const json_t *message,
+		      struct error *err)
+{
+	json_t *facts;
+
+	/* Of a workspace that is no session nobody wants to know it; a breach it is all the same. */
+	if (type == CONTROL_TELEMETRY)
+		return live->observe ? take_telemetry(live, message, err)
+				     : telemetry_check(message, err);
+	if (type == CONTROL_TELEMETRY_STATUS)
+		return take_status(live, message, err);
+	if (type == CONTROL_EXEC_LOST)
+		return take_lost(live, message, err);
+	facts = control_read_exec(message, type, err);
+	if (!facts)
+		return -1;
+	live_audit_guest(live, AUDIT_INFO, "exec",
+			 type == CONTROL_EXEC_STARTED ? "exec.started" : "exec.finished", facts);
+	return 0;
+}
+
+void live_observe_lost(struct live *live, bool broken, const char *why)
+{
+	if (broken)
+		live_audit(live, AUDIT_CRITICAL, "guest", "guest.malformed",
+			   json_pack("{s:s}", "why", why));
+	else if (live->outcome.intent == INTENT_NONE && !live->severed)
+		live_audit(live, AUDIT_WARNING, "guest", "guest.agent-lost",
+			   json_pack("{s:s}", "why", why));
+}
+
+/* "tcp 10.0.2.15:40000 -> 1.2.3.4:80", " refused" behind it or not; anything else is told as it is. */
+void live_observe_connection(struct live *live, const char *line)
+{
+	char protocol[8], from[32], to[32], verdict[16] = "";
+	int got = sscanf(line, "%7s %31s -> %31s %15s", protocol, from, to, verdict);
+
+	if (!live->audit)
+		return;
+	if (got < 3)
+		live_audit_guest(live, AUDIT_WARNING, "network", "net.unlisted",
+				 json_pack("{s:o}", "line", json_string_lossy(line, strlen(line))));
+	else
+		live_audit_guest(
+			live, *verdict ? AUDIT_WARNING : AUDIT_INFO, "network",
+			*verdict ? "net.refused" : "net.connect",
+			json_pack("{s:s, s:s, s:s}", "protocol", protocol, "from", from, "to", to));
+}
+
+void live_observe_companion(struct live *live, const char *text)
+{
+	live_audit(live, AUDIT_CRITICAL, "vmm", "vmm.companion-lost",
+		   json_pack("{s:o}", "why", json_string_lossy(text, strlen(text))));
+}
+
+void live_observe_share(struct live *live, const json_t *share)
+{
+	json_t *told;
+
+	if (!live->observe)
+		return;
+	told = json_pack("{s:O, s:O, s:O}", "path", json_object_get(share, "path"), "mountpoint",
+			 json_object_get(share, "mountpoint"), "mode",
+			 json_object_get(share, "mode"));
+	json_array_append(live->observe->shares, told);
+	live_audit_step(live, "share", "share.added", told);
+}
+
+void live_observe_unshared(struct live *live, const char *why)
+{
+	const json_t *share;
+	size_t i;
+
+	if (!live->observe)
+		return;
+	json_array_foreach(live->observe->shares, i, share)
+	{
+		live_audit_step(live, "share", "share.removed",
+				json_pack("{s:O, s:O, s:o}", "path", json_object_get(share, "path"),
+					  "mountpoint", json_object_get(share, "mountpoint"), "why",
+					  json_string_lossy(why, strlen(why))));
+	}
+	json_array_clear(live->observe->shares);
+}
+
+void live_observe_end(struct live *live, enum vm_end end, enum state state, const char *detail)
+{
+	bool asked = live->outcome.intent != INTENT_NONE;
+
+	if (!live->audit)
+		return;
+	if (live->observe)
+		tell_digest(live);
+	if (end == VM_END_CRASHED)
+		live_audit(live, AUDIT_CRITICAL, "vmm", "vmm.crashed",
+			   json_pack("{s:s}", "why", detail));
+	else if (end == VM_END_RESET && !asked)
+		live_audit(live, AUDIT_WARNING, "guest", "guest.reset",
+			   json_pack("{s:s}", "why", detail));
+	live_audit_step(live, "session", "session.ended",
+			json_pack("{s:s, s:s}", "state", state_names[state], "detail", detail));
+}
+
+void live_observe_free(struct live *live)
+{
+	struct live_observe *observe = live->observe;
+
+	if (!observe)
+		return;
+	watch_opens_free(observe->opens);
+	watch_pressure_free(observe->pressure);
+	watch_base_end(&observe->base);
+	telemetry_close(&observe->telemetry);
+	loop_remove(observe->look_timer);
+	loop_remove(observe->digest_timer);
+	json_decref(observe->observed);
+	json_decref(observe->unobserved);
+	json_decref(observe->shares);
+	free(observe);
+	live->observe = NULL;
+}

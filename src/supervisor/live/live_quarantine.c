@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quarantine: the VM goes on, with its disks and its serial log, and nothing of it reaches out or is
+ * reached. In this order: our own listeners and their connections are closed, the backend kills the
+ * companions, the sockets are unlinked; the backend proves that nothing is left; only then is
+ * `quarantined` recorded and the command answered. A quarantine that cannot be proven ends the VM:
+ * no VM that might still talk is left behind.
+ *
+ * control.sock stays, or nobody could end the VM in order; no byte of a guest ever comes near it.
+ * The caller of a foreground run no longer decides about the VM: it has lost its connection, and
+ * what is in quarantine stays until it is halted, stopped or killed.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "supervisor/handover/leftover.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+
+static void note(struct live *live, const char *name)
+{
+	json_array_append_new(live->severed, json_string(name));
+}
+
+static void drop_watch(struct loop_watch **watch)
+{
+	loop_remove(*watch);
+	*watch = NULL;
+}
+
+/* Nobody hears of the workload any more, nor waits for it. */
+static void forget_workload(struct live *live)
+{
+	drop_watch(&live->workload_timer);
+	drop_watch(&live->lost_timer);
+	for (size_t i = 0; i < ARRAY_SIZE(live->lifelines); i++)
+		drop_watch(&live->lifelines[i]);
+}
+
+/* What this process itself listens on or is connected to. */
+static int close_channels(struct live *live, struct error *err)
+{
+	if (live->console)
+		note(live, "console");
+	console_free(steal_ptr(&live->console));
+	live_share_cut(live, "was quarantined");
+	note(live, "control");
+	control_stream_free(steal_ptr(&live->control));
+	return live_channels_sever(live, live->severed, err);
+}
+
+static int may_begin(const struct live *live, struct error *err)
+{
+	if (!live->backend->sever)
+		return error_set(err, ERR_UNSUPPORTED, "quarantine is not supported by backend %s",
+				 live->backend->name);
+	if (live->severed)
+		return error_set(err, ERR_CONFLICT, "workspace %s is in quarantine or on the way",
+				 live->ws.id);
+	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
+		return error_set(err, ERR_CONFLICT, "workspace %s is ending or not yet running",
+				 live->ws.id);
+	return 0;
+}
+
+static void answer(struct live *live, const struct error *why)
+{
+	struct control_client *client = steal_ptr(&live->quarantine_client);
+	json_auto_t *text = why ? control_sock_refusal(why)
+				: json_pack("{s:b, s:O}", "ok", 1, "event", live->last_event);
+
+	if (client)
+		control_sock_answer(client, text);
+}
+
+static void fail(struct live *live, const struct error *why)
+{
+	struct error cause = *why;
+
+	error_prefix(&cause, "quarantine failed and the machine was killed");
+	log_line(&live->log, "%s", cause.msg);
+	live_end(live, INTENT_FAILED, &cause);
+	answer(live, &cause);
+}
+
+int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
+		    struct error *err)
+{
+	struct error why = {0};
+
+	if (may_begin(live, err) < 0)
+		return -1;
+	live->severed = json_array();
+	if (!live->severed)
+		return error_set(err, ERR_IO, "out of memory");
+	live_asked_by(live, request);
+	log_line(&live->log, "quarantine");
+	control_sock_defer(client);
+	live->quarantine_client = client;
+	forget_workload(live);
+	/* The companions first: a vsockd that is dead tells the guest nothing of what ends here. */
+	if (live->backend->sever(live->vm, &why) < 0) {
+		fail(live, &why);
+		return 0;
+	}
+	if (close_channels(live, &why) < 0 || leftover_remove_channels(&live->ws, &why) < 0)
+		fail(live, &why);
+	return 0;
+}
+
+/* "severed: console, control, vsock" */
+static void describe(const struct live *live, char *out, size_t size)
+{
+	const json_t *name;
+	size_t i, used = (size_t)snprintf(out, size, "severed:");
+
+	json_array_foreach(live->severed, i, name)
+	{
+		if (used >= size)
+			return;
+		used += (size_t)snprintf(out + used, size - used, "%s %s", i ? "," : "",
+					 json_string_value(name));
+	}
+}
+
+void live_severed(void *data, const json_t *names, const struct error *why)
+{
+	struct live *live = data;
+	char detail[512];
+
+	if (live->over)
+		return;
+	if (why) {
+		fail(live, why);
+		return;
+	}
+	if (live->outcome.intent != INTENT_NONE) {
+		live_quarantine_over(live);
+		return;
+	}
+	for (size_t i = 0; i < json_array_size(names); i++)
+		json_array_append(live->severed, json_array_get(names, i));
+	live->outcome.quarantined = true;
+	describe(live, detail, sizeof(detail));
+	live_record(live, STATE_QUARANTINED, detail);
+	live_audit(live, AUDIT_WARNING, "session", "session.quarantined",
+		   json_pack("{s:O}", "severed", live->severed));
+	live_observe_unshared(live, "quarantine");
+	answer(live, NULL);
+}
+
+void live_quarantine_over(struct live *live)
+{
+	struct error why;
+
+	if (!live->quarantine_client)
+		return;
+	error_set(&why, ERR_CONFLICT, "workspace %s ended before the quarantine was complete",
+		  live->ws.id);
+	answer(live, &why);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The quota of a session's disk: how many bytes of the host's disk the clone of the base may have for
+ * itself. At the quota the machine is paused, as it is on a disk without room, and stays so until it
+ * may have more (the request "disk-quota") or is ended; it cannot end itself, since it does not run.
+ *
+ * A layer. Its file only grows at its end, and a cluster that the guest discards is used again, so the
+ * end of the file is the measure. The bound is QEMU's own, a node between qcow2 and the file
+ * (command_line.c): the write that would go beyond it is not made, the VM is paused by QEMU in the same
+ * instant, and what was not written is written when it goes on. There is no race to lose, and the
+ * guest gets not one byte more, however slow this process is. (Of the alternatives: the event
+ * BLOCK_WRITE_THRESHOLD tells of a write and does not hold it back; RLIMIT_FSIZE is EFBIG, on which
+ * QEMU does not pause, and would count the memory file of the guest as well; a project quota is not
+ * every file system's and root's alone.) QEMU goes by the length that the file has at the boot, and
+ * so that the bound can be moved later the file is given a hole at its end, as long as a full layer.
+ * The hole is cut off at the end of the life, or at that of the next one.
+ *
+ * A reflink. The file is as long as the disk from the beginning, and what grows is what it no longer
+ * shares. Nothing tells when that happens, so it is looked at every LIMIT_DISK_QUOTA_LOOK_MS, and the
+ * machine can get beyond its quota by what the host's disk takes in that time, and in the time that a
+ * look takes, which is longer where the disk is of very many extents. Where the quota is that of the
+ * disk or more, which is the default, there is nothing to look at.
+ *
+ * What a layer met was no room: whether the host's or the quota's is not said. It was the quota's if the
+ * host has some and the layer ends where its room does, nearly: what is under way may not be written
+ * yet, and a write that has no room leaves all of its own. In doubt it is looked at once more after
+ * LIMIT_DISK_CHECK_MS, and the machine goes on if it still does not end there; if that was of no use,
+ * it was the quota's. Either way the machine is made to go on by a request for the quota that it has.
+ *
+ * A guest can bring its machine to a pause once for each time that somebody raises the quota, and so
+ * it cannot fill the logs with that.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "store/layer.h"
+#include "store/quota.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool is_layer(const struct live *live)
+{
+	return live->ticket.layered;
+}
+
+/* A layer shares nothing. Of a reflink: as it was counted last. 0 where it cannot be told. */
+static uint64_t grown(const struct live *live)
+{
+	struct stat st;
+
+	if (!is_layer(live))
+		return live->quota.grown;
+	return fstat(LIVE_ROOTFS, &st) < 0 ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
+/* --- reached ------------------------------------------------------------------------------------ */
+
+bool live_quota_bounds(const struct live *live, const char *serial)
+{
+	return live->quota.bytes && is_layer(live) && strcmp(serial, "rootfs") == 0;
+}
+
+bool live_quota_is_met(struct live *live)
+{
+	uint64_t end = 0;
+	struct error err;
+
+	if (layer_end(LIVE_ROOTFS, &end, &err) < 0) {
+		log_limited(&live->log, "%s", err.msg);
+		return true;
+	}
+	return end + limit_get(LIMIT_DISK_QUOTA_NEAR_BYTES) >= live->quota.room;
+}
+
+bool live_quota_is_met_again(struct live *live)
+{
+	uint64_t before = live->quota.at;
+
+	live->quota.at = grown(live);
+	return before && before == live->quota.at;
+}
+
+void live_quota_reached(struct live *live)
+{
+	uint64_t bytes = grown(live);
+	char text[192];
+
+	live->paused = true;
+	live->quota.reached = true;
+	live->quota.at = 0;
+	snprintf(text, sizeof(text), PAUSED_AT_QUOTA " of %llu bytes",
+		 (unsigned long long)live->quota.bytes);
+	live_audit(live, AUDIT_CRITICAL, "session", "session.quota-reached",
+		   json_pack("{s:I, s:I}", "grownBytes", (json_int_t)bytes, "quotaBytes",
+			     (json_int_t)live->quota.bytes));
+	if (live->outcome.intent != INTENT_NONE) {
+		live_cannot_power_off(live);
+	} else if (live->state == STATE_STARTING) {
+		snprintf(text, sizeof(text),
+			 "its disk is at its quota of %llu bytes, and it cannot boot: `microagent "
+			 "session quota` raises it",
+			 (unsigned long long)live->quota.bytes);
+		live_fail(live, ERR_UNAVAILABLE, text);
+	} else {
+		live_record(live, live->state, text);
+	}
+}
+
+/* --- a reflink ---------------------------------------------------------------------------------- */
+
+static void on_look(struct loop *loop, void *data);
+static void answer(struct live *live, const struct error *why);
+
+static int look_in(struct live *live, uint64_t wait_ns, struct error *err)
+{
+	loop_remove(steal_ptr(&live->quota.timer));
+	live->quota.timer =
+		loop_add_timer(live->loop, clock_mono_ns() + wait_ns, on_look, live, err);
+	return live->quota.timer ? 0 : -1;
+}
+
+/*
+ * A disk of very many extents takes long to look at, and is so in rounds, between which the loop does
+ * what else there is. At most a twentieth of the time goes into it, unless somebody waits for it.
+ */
+static int look_later(struct live *live, bool whole, uint64_t took_ns, struct error *err)
+{
+	uint64_t pause = whole ? limit_get(LIMIT_DISK_QUOTA_LOOK_MS) * NS_PER_MS : 0;
+
+	if (whole && live->quota.bytes >= live->quota.disk)
+		return 0;
+	return look_in(live, live->quota.answering ? 0 : most(pause, 19 * took_ns), err);
+}
+
+/* Without success the next look tries again. Paused for want of room meanwhile, it is so after that. */
+static void on_paused(void *data, const struct error *why)
+{
+	struct live *live = data;
+	struct error err;
+
+	live->quota.pausing = false;
+	if (why)
+		log_limited(&live->log, "quota: %s", why->msg);
+	else if (live->paused || live->over)
+		return;
+	else if (grown(live) >= live->quota.bytes)
+		live_quota_reached(live);
+	else if (live->backend->resume(live->vm, &err) < 0) /* it was raised meanwhile */
+		live_fail(live, err.code, err.msg);
+}
+
+static void look(struct live *live)
+{
+	struct error err;
+
+	if (live->paused || live->quota.pausing || live->over || grown(live) < live->quota.bytes)
+		return;
+	if (live->backend->pause(live->vm, on_paused, live, &err) < 0)
+		log_limited(&live->log, "quota: %s", err.msg);
+	else
+		live->quota.pausing = true;
+}
+
+static void on_look(struct loop *loop, void *data)
+{
+	struct live *live = data;
+	uint64_t began = clock_mono_ns();
+	struct error err = {0};
+	int whole = quota_count(LIVE_ROOTFS, &live->quota.count,
+				limit_get(LIMIT_DISK_QUOTA_LOOK_CALLS), &live->quota.grown, &err);
+
+	(void)loop;
+	live->quota.timer = NULL;
+	if (whole < 0)
+		log_limited(&live->log, "disk: %s", err.msg);
+	if (whole && live->quota.answering)
+		answer(live, NULL);
+	if (whole > 0)
+		look(live);
+	if (look_later(live, whole != 0, clock_mono_ns() - began, &err) < 0)
+		live_fail(live, ERR_INTERNAL, err.msg);
+}
+
+/* --- from the beginning to the end -------------------------------------------------------------- */
+
+/* Where the file system has no files as long as a full layer could be, the quota cannot be raised
+ * further than to the length that the file has. */
+static int make_long(struct live *live, uint64_t length, uint64_t room, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(LIVE_ROOTFS, &st) < 0)
+		return error_errno(err, errno, "layer");
+	if ((uint64_t)st.st_size < length && ftruncate(LIVE_ROOTFS, (off_t)length) < 0) {
+		length = most(room, (uint64_t)st.st_size);
+		if (ftruncate(LIVE_ROOTFS, (off_t)length) < 0)
+			return error_errno(err, errno, "layer");
+	}
+	live->quota.length = most(length, (uint64_t)st.st_size);
+	return 0;
+}
+
+static int begin_layer(struct live *live, struct error *err)
+{
+	uint64_t end = 0;
+
+	if (layer_end(LIVE_ROOTFS, &end, err) < 0)
+		return -1;
+	live->quota.room = most(live->quota.bytes, end);
+	return make_long(live, most(layer_most(live->quota.disk), live->quota.room),
+			 live->quota.room, err);
+}
+
+int live_quota_begin(struct live *live, struct error *err)
+{
+	const struct backend *backend = live->backend;
+	struct stat st;
+
+	if (quota_read(&live->ws, &live->quota.bytes, err) < 0)
+		return -1;
+	if (live->quota.bytes == 0)
+		return 0;
+	if (!backend->pause || !backend->layer_room)
+		return error_set(err, ERR_UNSUPPORTED, "backend %s keeps no quota of a disk",
+				 backend->name);
+	if (fstat(is_layer(live) ? LIVE_BASE : LIVE_ROOTFS, &st) < 0)
+		return error_errno(err, errno, "disk");
+	live->quota.disk = (uint64_t)st.st_size;
+	if (is_layer(live))
+		return begin_layer(live, err);
+	return look_later(live, true, 0, err);
+}
+
+void live_quota_end(struct live *live)
+{
+	struct error err;
+	uint64_t end = 0;
+
+	loop_remove(steal_ptr(&live->quota.timer));
+	if (live->quota.length == 0)
+		return;
+	if (layer_end(LIVE_ROOTFS, &end, &err) < 0)
+		log_line(&live->log, "%s", err.msg);
+	else if (ftruncate(LIVE_ROOTFS, (off_t)most(end, layer_least(live->quota.disk))) < 0)
+		log_line(&live->log, "layer: %s", strerror(errno));
+}
+
+/* --- raised ------------------------------------------------------------------------------------- */
+
+static void go_on(struct live *live)
+{
+	char text[96];
+	struct error err;
+
+	if (!live->quota.reached)
+		return;
+	live->quota.reached = false;
+	live->paused = false;
+	if (live->backend->resume(live->vm, &err) < 0) {
+		live_fail(live, err.code, err.msg);
+		return;
+	}
+	snprintf(text, sizeof(text), "resumed: its disk may grow to %llu bytes",
+		 (unsigned long long)live->quota.bytes);
+	if (live->outcome.intent == INTENT_NONE)
+		live_record(live, live->state, text);
+	control_stream_push_time(live->control);
+}
+
+static void answer(struct live *live, const struct error *why)
+{
+	struct control_client *client = steal_ptr(&live->quota.client);
+	json_auto_t *text = why ? control_sock_refusal(why)
+				: json_pack("{s:b, s:{s:I, s:I}}", "ok", 1, "disk", "quotaBytes",
+					    (json_int_t)live->quota.bytes, "grownBytes",
+					    (json_int_t)grown(live));
+
+	live->quota.answering = false;
+	/* Without a server the client has gone with it. */
+	if (live->requests)
+		control_sock_answer(client, text);
+}
+
+static void on_room(void *data, const struct error *why)
+{
+	struct live *live = data;
+	uint64_t before = live->quota.bytes, bytes = live->quota.wanted;
+	struct error err;
+
+	if (why && why->code != ERR_TIMEOUT) {
+		if (quota_write(&live->ws, before, &err) < 0)
+			log_line(&live->log, "quota: %s", err.msg);
+		answer(live, why);
+		return;
+	}
+	/* What has had no answer may be done yet: the layer is never given less room than that. */
+	live->quota.bytes = bytes;
+	if (live->quota.length)
+		live->quota.room = most(live->quota.room, least(bytes, live->quota.length));
+	live_audit_step(live, "session", "session.quota-set",
+			json_pack("{s:I, s:I}", "quotaBytes", (json_int_t)bytes, "before",
+				  (json_int_t)before));
+	if (!why)
+		go_on(live);
+	live->quota.answering = !why && !is_layer(live);
+	live->quota.count = (struct quota_count){0};
+	if (!live->quota.answering || look_in(live, 0, &err) < 0)
+		answer(live, why);
+}
+
+static int may_set(const struct live *live, uint64_t bytes, struct error *err)
+{
+	if (live->quota.bytes == 0)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "workspace %s was started without a quota of its disk, which "
+				 "sessions have",
+				 live->ws.id);
+	if (bytes < live->quota.bytes)
+		return error_set(err, ERR_CONFLICT,
+				 "its disk may grow to %llu bytes as it runs, and that can only "
+				 "be raised until it is stopped",
+				 (unsigned long long)live->quota.bytes);
+	if ((live->state != STATE_RUNNING && live->state != STATE_QUARANTINED) ||
+	    live->outcome.intent != INTENT_NONE)
+		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");
+	if (live->quota.client)
+		return error_set(err, ERR_CONFLICT, "its quota is being set by another request");
+	return 0;
+}
+
+/* Recorded first: what is in force is never more than what a person finds in session.json. */
+int live_quota(struct live *live, const json_t *request, struct control_client *client,
+	       struct error *err)
+{
+	uint64_t room;
+	int64_t bytes = 0;
+
+	if (json_get_int(request, "", "bytes", JSON_REQUIRED, 1, INT64_MAX, &bytes, err) < 0 ||
+	    may_set(live, (uint64_t)bytes, err) < 0 ||
+	    quota_write(&live->ws, (uint64_t)bytes, err) < 0)
+		return -1;
+	live->quota.wanted = (uint64_t)bytes;
+	room = most(live->quota.room, least((uint64_t)bytes, live->quota.length));
+	if (is_layer(live) && live->backend->layer_room(live->vm, room, on_room, live, err) < 0) {
+		(void)quota_write(&live->ws, live->quota.bytes, NULL);
+		return -1;
+	}
+	live->quota.client = client;
+	control_sock_defer(client);
+	if (!is_layer(live))
+		on_room(live, NULL);
+	return 0;
+}

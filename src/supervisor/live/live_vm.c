@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* What the VM tells the live supervisor: its serial console, a full disk, its end. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+
+static void on_serial(void *data, const uint8_t *bytes, size_t len)
+{
+	struct live *live = data;
+
+	serial_log_write(&live->serial, bytes, len);
+	console_output(live->console, bytes, len);
+}
+
+static void on_console_room(void *data)
+{
+	struct live *live = data;
+
+	console_room(live->console);
+}
+
+static size_t console_input(void *data, const uint8_t *bytes, size_t len)
+{
+	struct live *live = data;
+
+	return live->vm && live->backend->console ? live->backend->console(live->vm, bytes, len)
+						  : len;
+}
+
+int live_console_begin(struct live *live, struct error *err)
+{
+	int fd = sock_listen_at(live->ws.fd, CONSOLE_SOCK_NAME, 8, err);
+
+	if (fd < 0)
+		return -1;
+	live->console = console_new(live->loop, fd, console_input, live, &live->log, err);
+	return live->console ? 0 : -1;
+}
+
+static bool has_room(int fd)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) == 0 &&
+	       (uint64_t)fs.f_bavail * fs.f_frsize >= limit_get(LIMIT_STATE_FREE_BYTES);
+}
+
+/* Wherever the guest may write: which disk was full is only known by its name. */
+static bool disks_have_room(const struct live *live)
+{
+	size_t i;
+	json_t *disk;
+
+	if (!live->ram_root && !has_room(LIVE_ROOTFS))
+		return false;
+	json_array_foreach(live->ticket.disks, i, disk)
+	{
+		const char *mode = json_string_value(json_object_get(disk, "mode"));
+
+		if (mode && strcmp(mode, "rw") == 0 && !has_room(LIVE_DISKS + (int)i))
+			return false;
+	}
+	return true;
+}
+
+static void on_room_timer(struct loop *loop, void *data);
+
+static void look_for_room_later(struct live *live)
+{
+	struct error err;
+
+	if (!loop_add_timer(live->loop,
+			    clock_mono_ns() + limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS,
+			    on_room_timer, live, &err))
+		live_fail(live, ERR_INTERNAL, err.msg);
+}
+
+static void go_on(struct live *live)
+{
+	bool was_told = !live->quota.in_doubt;
+	struct error err;
+
+	live->paused = false;
+	live->quota.in_doubt = false;
+	live_reserve(live);
+	if (live->backend->resume(live->vm, &err) < 0) {
+		live_fail(live, err.code, err.msg);
+		return;
+	}
+	if (was_told && live->outcome.intent == INTENT_NONE)
+		live_record(live, live->state, "resumed: there is room on the disk again");
+	control_stream_push_time(live->control);
+}
+
+static void tell_no_room(struct live *live, const char *disk, const char *reason)
+{
+	char text[256];
+
+	live->quota.in_doubt = false;
+	live_reserve_some_back(live);
+	snprintf(text, sizeof(text), PAUSED "no space left for the guest's disk \"%.64s\": %.100s",
+		 disk, reason);
+	if (live->outcome.intent == INTENT_NONE)
+		live_record(live, live->state, text);
+}
+
+static void on_room_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	if (live->over)
+		return;
+	/* What goes on while it is being paused would be taken for paused. */
+	if (live->quota.pausing || !disks_have_room(live)) {
+		if (live->quota.in_doubt)
+			tell_no_room(live, "rootfs", strerror(ENOSPC));
+		look_for_room_later(live);
+	} else if (live->quota.in_doubt && live_quota_is_met(live)) {
+		live->quota.in_doubt = false;
+		live_quota_reached(live);
+	} else {
+		go_on(live);
+	}
+}
+
+/* The name by which people know the disk. */
+static const char *disk_name(const struct live *live, const char *serial)
+{
+	size_t i;
+	json_t *disk;
+
+	json_array_foreach(live->ticket.disks, i, disk)
+	{
+		const char *own = json_string_value(json_object_get(disk, "serial"));
+
+		if (own && strcmp(own, serial) == 0)
+			return json_string_value(json_object_get(disk, "name"));
+	}
+	return serial;
+}
+
+static void on_disk_full(void *data, const char *serial, const char *reason)
+{
+	struct live *live = data;
+
+	if (live->paused)
+		return;
+	live->paused = true;
+	live->quota.in_doubt = live_quota_bounds(live, serial) && disks_have_room(live);
+	if (!live->quota.in_doubt) {
+		tell_no_room(live, disk_name(live, serial), reason);
+	} else if (live_quota_is_met(live) || live_quota_is_met_again(live)) {
+		live->quota.in_doubt = false;
+		live_quota_reached(live);
+		return;
+	} else {
+		log_limited(&live->log, "the disk had no room, below its quota");
+	}
+	look_for_room_later(live);
+}
+
+/* Its own last word tells more than the guest's, which knows nothing of it. */
+static void fail_by_companion(struct live *live, const char *text, bool spoke)
+{
+	struct error cause = {0};
+
+	if (!spoke) {
+		live_fail(live, ERR_IO, text);
+		return;
+	}
+	error_set(&cause, ERR_IO, "%s", text);
+	live_end(live, INTENT_FAILED, &cause);
+}
+
+static void on_companion_lost(void *data, const char *name, int code, const char *said, bool fatal)
+{
+	struct live *live = data;
+	char how[32], text[256];
+
+	snprintf(how, sizeof(how), code > 128 ? "died by signal %d" : "ended with code %d",
+		 code > 128 ? code - 128 : code);
+	snprintf(text, sizeof(text), "%.64s %s%s%.150s", name, how, *said ? ": " : "", said);
+	if (!fatal)
+		live_remark(live, text);
+	else
+		log_line(&live->log, "%s", text);
+	if (live->over)
+		return;
+	live_observe_companion(live, text);
+	if (fatal)
+		fail_by_companion(live, text, *said != '\0');
+}
+
+/* Where the guest's connections go is what a person looks for afterwards. */
+static void on_connection(void *data, const char *line)
+{
+	struct live *live = data;
+
+	log_line(&live->log, "network: %s", line);
+	live_observe_connection(live, line);
+}
+
+static void on_ended(void *data, enum vm_end end, const char *detail)
+{
+	live_over(data, end, detail);
+}
+
+const struct vm_events live_vm_events = {
+	.serial = on_serial,
+	.disk_full = on_disk_full,
+	.ended = on_ended,
+	.companion_lost = on_companion_lost,
+	.connection = on_connection,
+	.severed = live_severed,
+	.console_room = on_console_room,
+};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/outcome.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+bool intent_is_forced(enum intent intent)
+{
+	return intent >= INTENT_KILL;
+}
+
+enum intent intent_after(enum intent present, enum intent next)
+{
+	if (present == INTENT_FAILED)
+		return present;
+	/* The workload is over and told its result: who loses interest in it now changes nothing
+	 * about how it ended. */
+	if (present == INTENT_DONE && (next == INTENT_CALLER_GONE || next == INTENT_SIGNAL))
+		return present;
+	if (intent_is_forced(present) && !intent_is_forced(next))
+		return present;
+	return next;
+}
+
+/* How the VM ended when nobody had asked for it. */
+static void describe_own_end(const struct outcome *outcome, enum vm_end end, const char *end_detail,
+			     struct error *failure)
+{
+	const char *when = outcome->ready ? "" : " before it was ready";
+
+	switch (end) {
+	case VM_END_POWERED_OFF:
+		if (!outcome->ready)
+			error_set(failure, ERR_IO, "the guest switched itself off%s", when);
+		else if (outcome->workload)
+			error_set(failure, ERR_IO,
+				  "the guest switched itself off before its command had ended");
+		break;
+	case VM_END_RESET:
+		error_set(failure, ERR_IO, "the guest panicked or rebooted%s", when);
+		break;
+	case VM_END_KILLED:
+	case VM_END_CRASHED:
+		error_set(failure, ERR_IO, "the virtual machine monitor died%s%s%s", when,
+			  end_detail && *end_detail ? ": " : "", end_detail ? end_detail : "");
+		break;
+	}
+}
+
+static enum state state_of_result(const struct outcome *outcome, char *detail, size_t detail_size)
+{
+	/* A command that handles its end signal may well exit with 0 afterwards. */
+	if (outcome->exit_code == 0 && !outcome->timed_out && !*outcome->start_error) {
+		snprintf(detail, detail_size, "the command ended with exit code 0%s",
+			 outcome->overdue ? "; unclean: the guest did not switch itself off" : "");
+		return STATE_STOPPED;
+	}
+	if (*outcome->start_error)
+		snprintf(detail, detail_size, "the command did not start: %s",
+			 outcome->start_error);
+	else if (outcome->timed_out && outcome->timeout_seconds > 0)
+		snprintf(detail, detail_size,
+			 "the command was ended: its timeout of %" PRId64 " s passed",
+			 outcome->timeout_seconds);
+	else if (outcome->timed_out)
+		snprintf(detail, detail_size, "the command was ended: its timeout passed");
+	else
+		snprintf(detail, detail_size, "the command ended with exit code %d",
+			 outcome->exit_code);
+	return STATE_FAILED;
+}
+
+static enum state state_of_own_end(const struct outcome *outcome, enum vm_end end,
+				   const char *end_detail, char *detail, size_t detail_size,
+				   struct error *failure)
+{
+	if (outcome->has_result)
+		return state_of_result(outcome, detail, detail_size);
+	describe_own_end(outcome, end, end_detail, failure);
+	if (failure->code == ERR_NONE) {
+		snprintf(detail, detail_size, "the guest switched itself off");
+		return STATE_STOPPED;
+	}
+	snprintf(detail, detail_size, "%s", failure->msg);
+	return STATE_FAILED;
+}
+
+/* Asked to halt or stop: a guest that did not do it itself was cut off, which is told. */
+static void describe_graceful_end(const struct outcome *outcome, enum vm_end end, char *detail,
+				  size_t detail_size)
+{
+	if (end == VM_END_POWERED_OFF && !outcome->overdue)
+		snprintf(detail, detail_size, "the guest switched itself off when asked");
+	else if (outcome->overdue)
+		snprintf(detail, detail_size,
+			 "unclean: the guest did not switch itself off in time");
+	else
+		snprintf(detail, detail_size, "unclean: the guest did not end in order");
+}
+
+/* Who is in quarantine leaves it by halt, stop or kill alone: any other end is noted, and the
+ * workspace stays quarantined. */
+static enum state state_of_quarantined_end(const struct outcome *outcome, enum vm_end end,
+					   const char *end_detail, char *detail, size_t detail_size,
+					   struct error *failure)
+{
+	struct outcome plain = *outcome;
+	char how[256] = "";
+
+	plain.quarantined = false;
+	/* Its result, had there been one, could not have come. */
+	plain.has_result = plain.workload = false;
+	outcome_state(&plain, end, end_detail, how, sizeof(how), failure);
+	snprintf(detail, detail_size, "the machine ended in quarantine: %s", how);
+	*failure = (struct error){0};
+	return STATE_QUARANTINED;
+}
+
+static bool is_released(enum intent intent)
+{
+	return intent == INTENT_HALT || intent == INTENT_STOP || intent == INTENT_KILL;
+}
+
+enum state outcome_state(const struct outcome *outcome, enum vm_end end, const char *end_detail,
+			 char *detail, size_t detail_size, struct error *failure)
+{
+	static const char *const forced[INTENT_COUNT] = {
+		[INTENT_KILL] = "killed",
+		[INTENT_CALLER_GONE] = "killed: the caller of run went away",
+		[INTENT_SIGNAL] = "killed: the live supervisor was told to end",
+	};
+	static_assert(ARRAY_SIZE(forced) == INTENT_COUNT, "a place for every intent");
+
+	*failure = (struct error){0};
+	if (outcome->quarantined && !is_released(outcome->intent))
+		return state_of_quarantined_end(outcome, end, end_detail, detail, detail_size,
+						failure);
+	switch (outcome->intent) {
+	case INTENT_NONE:
+	case INTENT_DONE:
+		return state_of_own_end(outcome, end, end_detail, detail, detail_size, failure);
+	case INTENT_HALT:
+	case INTENT_STOP:
+		describe_graceful_end(outcome, end, detail, detail_size);
+		return outcome->intent == INTENT_HALT ? STATE_HALTED : STATE_STOPPED;
+	case INTENT_FAILED:
+		*failure = outcome->cause;
+		snprintf(detail, detail_size, "%s", failure->msg);
+		return STATE_FAILED;
+	default:
+		snprintf(detail, detail_size, "%s", forced[outcome->intent]);
+		return STATE_STOPPED;
+	}
+}

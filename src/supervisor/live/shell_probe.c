@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/shell_probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "channel/agent.h"
+#include "channel/dialling.h"
+
+/* An envelope that asks for nothing: any agent answers it, with a refusal. */
+static const char request[] = "{\"op\":\"ping\",\"payload\":{}}\n";
+
+struct shell_probe {
+	struct loop *loop;
+	struct dialling *dialling;
+	int fd;
+	struct loop_watch *watch, *timer;
+	uint64_t deadline_ns;
+	shell_probed_fn *done;
+	void *data;
+};
+
+void shell_probe_free(struct shell_probe *probe)
+{
+	if (!probe)
+		return;
+	dialling_free(probe->dialling);
+	loop_remove(probe->watch);
+	loop_remove(probe->timer);
+	if (probe->fd >= 0)
+		close(probe->fd);
+	free(probe);
+}
+
+static void finish(struct shell_probe *probe, const struct error *why)
+{
+	shell_probed_fn *done = probe->done;
+	void *data = probe->data;
+
+	shell_probe_free(probe);
+	done(data, why);
+}
+
+/* A line, whatever it says: the agent is there and reads. */
+static void on_answer(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct shell_probe *probe = data;
+	char bytes[512];
+	ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	struct error err;
+
+	(void)loop;
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0 && !memchr(bytes, '\n', (size_t)n))
+		return;
+	if (n <= 0)
+		error_set(&err, ERR_UNAVAILABLE, "the agent closed the connection");
+	finish(probe, n > 0 ? NULL : &err);
+}
+
+static void on_late(struct loop *loop, void *data)
+{
+	struct shell_probe *probe = data;
+	struct error err;
+
+	(void)loop;
+	probe->timer = NULL;
+	error_set(&err, ERR_TIMEOUT, "the agent does not answer");
+	finish(probe, &err);
+}
+
+static int ask(struct shell_probe *probe, struct error *err)
+{
+	if (send(probe->fd, request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return error_errno(err, errno, "vsock.sock");
+	probe->watch = loop_add_fd(probe->loop, probe->fd, EPOLLIN, on_answer, probe, err);
+	probe->timer = loop_add_timer(probe->loop, probe->deadline_ns, on_late, probe, err);
+	return probe->watch && probe->timer ? 0 : -1;
+}
+
+static void on_reached(void *data, int fd, const struct error *why)
+{
+	struct shell_probe *probe = data;
+	struct error err;
+
+	probe->dialling = NULL;
+	probe->fd = fd;
+	if (fd >= 0 && ask(probe, &err) == 0)
+		return;
+	finish(probe, why ? why : &err);
+}
+
+struct shell_probe *shell_probe_new(struct loop *loop, int workspace_fd, uint64_t deadline_ns,
+				    shell_probed_fn *done, void *data, struct error *err)
+{
+	struct shell_probe *probe = calloc(1, sizeof(*probe));
+
+	if (!probe) {
+		error_errno(err, ENOMEM, "memory");
+		return NULL;
+	}
+	*probe = (struct shell_probe){
+		.loop = loop, .fd = -1, .deadline_ns = deadline_ns, .done = done, .data = data};
+	probe->dialling =
+		dialling_new(loop, workspace_fd, AGENT_PORT, deadline_ns, on_reached, probe, err);
+	if (!probe->dialling) {
+		free(probe);
+		return NULL;
+	}
+	return probe;
+}

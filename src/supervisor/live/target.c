@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/proc.h"
+
+#define ANSWER_MAX 16384u /* of getent; a host of more addresses than that is none of ours */
+#define READ_CHUNK 4096u
+
+struct target {
+	struct loop *loop;
+	char *text, *host;
+	uint16_t port;
+	bool literal;
+	struct addresses list;
+	uint64_t resolved_ns; /* 0: never */
+	struct proc lookup;   /* that runs */
+	struct loop_watch *answer, *late;
+	int answer_fd;
+	struct buf bytes;
+	struct target_attempt *waiting; /* for the look-up */
+};
+
+struct target_attempt {
+	struct target *target;
+	struct target_attempt *next, **link; /* while it waits for the look-up; link NULL: not */
+	struct connecting *connecting;
+	uint64_t deadline_ns;
+	reached_fn *done;
+	void *data;
+};
+
+/* --- attempts ------------------------------------------------------------------------------ */
+
+static void stop_waiting(struct target_attempt *attempt)
+{
+	if (!attempt->link)
+		return;
+	*attempt->link = attempt->next;
+	if (attempt->next)
+		attempt->next->link = attempt->link;
+	attempt->link = NULL;
+}
+
+static void finish(struct target_attempt *attempt, int fd, const struct error *why)
+{
+	reached_fn *done = attempt->done;
+	void *data = attempt->data;
+	struct error named = {0};
+
+	if (fd < 0) {
+		named = *why;
+		error_prefix(&named, "%s", attempt->target->text);
+	}
+	free(attempt);
+	done(data, fd, fd < 0 ? &named : NULL);
+}
+
+static void on_connected(void *data, int fd, const struct error *why)
+{
+	finish(data, fd, why);
+}
+
+static int begin_connecting(struct target_attempt *attempt, struct error *err)
+{
+	struct target *target = attempt->target;
+
+	attempt->connecting = connecting_new(target->loop, &target->list, attempt->deadline_ns,
+					     on_connected, attempt, err);
+	return attempt->connecting ? 0 : -1;
+}
+
+void target_give_up(struct target_attempt *attempt)
+{
+	if (!attempt)
+		return;
+	stop_waiting(attempt);
+	connecting_free(attempt->connecting);
+	free(attempt);
+}
+
+/* --- the look-up --------------------------------------------------------------------------- */
+
+static void end_lookup(struct target *target)
+{
+	loop_remove(steal_ptr(&target->answer));
+	loop_remove(steal_ptr(&target->late));
+	if (target->answer_fd >= 0)
+		close(steal_fd(&target->answer_fd));
+	proc_end(&target->lookup);
+	buf_free(&target->bytes);
+}
+
+/* Lines of "ADDRESS STREAM NAME", and the same for other kinds of sockets. */
+static void read_addresses(struct target *target)
+{
+	autofree char *text = strdup(buf_string(&target->bytes));
+	char *lines = NULL;
+
+	target->list.count = 0;
+	for (char *line = text ? strtok_r(text, "\n", &lines) : NULL; line;
+	     line = strtok_r(NULL, "\n", &lines)) {
+		line[strcspn(line, " \t")] = '\0';
+		addresses_add_text(&target->list, line, target->port);
+	}
+}
+
+static void resolved(struct target *target, const struct error *why)
+{
+	end_lookup(target);
+	target->resolved_ns = why ? 0 : clock_mono_ns();
+	while (target->waiting) {
+		struct target_attempt *attempt = target->waiting;
+		struct error err = {0};
+
+		stop_waiting(attempt);
+		if (why || begin_connecting(attempt, &err) < 0)
+			finish(attempt, -1, why ? why : &err);
+	}
+}
+
+static void on_late(struct loop *loop, void *data)
+{
+	struct target *target = data;
+	struct error err;
+
+	(void)loop;
+	target->late = NULL;
+	error_set(&err, ERR_TIMEOUT, "the look-up of its name takes too long");
+	resolved(target, &err);
+}
+
+static void on_answer(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct target *target = data;
+	struct error err = {0};
+	uint8_t *room = buf_reserve(&target->bytes, READ_CHUNK, &err);
+	ssize_t n = room ? read(fd, room, READ_CHUNK) : 0;
+
+	(void)loop;
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0) {
+		buf_commit(&target->bytes, (size_t)n);
+		return;
+	}
+	read_addresses(target);
+	if (target->list.count == 0)
+		error_set(&err, ERR_NOT_FOUND, "no address is known for its name");
+	resolved(target, target->list.count == 0 ? &err : NULL);
+}
+
+static int begin_lookup(struct target *target, struct error *err)
+{
+	uint64_t late = clock_mono_ns() + limit_get(LIMIT_RESOLVE_MS) * NS_PER_MS;
+	const char *const argv[] = {"getent", "ahosts", "--", target->host, NULL};
+	int ends[2];
+
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	target->answer_fd = ends[0];
+	autoclose int theirs = ends[1];
+	const struct proc_fd fds[] = {{theirs, STDOUT_FILENO}};
+	const struct proc_spec spec = {.argv = argv,
+				       .fds = fds,
+				       .nfds = ARRAY_SIZE(fds),
+				       .die_with_parent = true,
+				       .cwd = "/"};
+
+	target->answer = loop_add_fd(target->loop, ends[0], EPOLLIN, on_answer, target, err);
+	target->late = loop_add_timer(target->loop, late, on_late, target, err);
+	if (target->answer && target->late && proc_spawn(&spec, &target->lookup, err) == 0)
+		return 0;
+	end_lookup(target);
+	return error_prefix(err, "cannot look up %s", target->host);
+}
+
+static bool is_known(const struct target *target)
+{
+	uint64_t kept = limit_get(LIMIT_RESOLVED_MS) * NS_PER_MS;
+
+	return target->literal ||
+	       (target->resolved_ns && clock_mono_ns() - target->resolved_ns < kept);
+}
+
+static int await_lookup(struct target_attempt *attempt, struct error *err)
+{
+	struct target *target = attempt->target;
+
+	if (target->answer_fd < 0 && begin_lookup(target, err) < 0)
+		return -1;
+	attempt->next = target->waiting;
+	attempt->link = &target->waiting;
+	if (attempt->next)
+		attempt->next->link = &attempt->next;
+	target->waiting = attempt;
+	return 0;
+}
+
+struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns, reached_fn *done,
+				    void *data, struct error *err)
+{
+	struct target_attempt *attempt = calloc(1, sizeof(*attempt));
+	int status;
+
+	if (!attempt) {
+		error_errno(err, ENOMEM, "memory");
+		return NULL;
+	}
+	*attempt = (struct target_attempt){
+		.target = target, .deadline_ns = deadline_ns, .done = done, .data = data};
+	status = is_known(target) ? begin_connecting(attempt, err) : await_lookup(attempt, err);
+	if (status == 0)
+		return attempt;
+	free(attempt);
+	return NULL;
+}
+
+/* --- the target ---------------------------------------------------------------------------- */
+
+static int split(struct target *target, const char *text, struct error *err)
+{
+	const char *colon = strrchr(text, ':');
+	bool bracketed = colon && text[0] == '[' && colon - text > 2;
+	size_t len = colon ? (size_t)(colon - text) - (bracketed ? 2 : 0) : 0;
+	unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+
+	if (len == 0 || port == 0 || port > UINT16_MAX)
+		return error_set(err, ERR_INVALID, "%.200s is no host:port", text);
+	target->port = (uint16_t)port;
+	target->text = strdup(text);
+	target->host = strndup(text + (bracketed ? 1 : 0), len);
+	if (!target->text || !target->host)
+		return error_errno(err, ENOMEM, "memory");
+	target->literal = addresses_add_text(&target->list, target->host, target->port);
+	return 0;
+}
+
+struct target *target_new(struct loop *loop, const char *text, struct error *err)
+{
+	struct target *target = calloc(1, sizeof(*target));
+
+	if (!target) {
+		error_errno(err, ENOMEM, "memory");
+		return NULL;
+	}
+	*target = (struct target){
+		.loop = loop, .lookup = PROC_NONE, .answer_fd = -1, .bytes = BUF_INIT(ANSWER_MAX)};
+	if (split(target, text, err) < 0) {
+		target_free(target);
+		return NULL;
+	}
+	return target;
+}
+
+const char *target_text(const struct target *target)
+{
+	return target->text;
+}
+
+void target_free(struct target *target)
+{
+	if (!target)
+		return;
+	end_lookup(target);
+	free(target->text);
+	free(target->host);
+	free(target);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/live/watch_vmm.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+#define CHILDREN_TEXT 4096
+
+static bool knows_socket(const struct watch_vmm *watch, unsigned long long inode)
+{
+	for (size_t i = 0; i < watch->socket_count; i++)
+		if (watch->sockets[i] == inode)
+			return true;
+	return false;
+}
+
+/* From now on it is known; false: it was, or there is no room for so many. */
+static bool note_socket(struct watch_vmm *watch, unsigned long long inode)
+{
+	if (knows_socket(watch, inode) || watch->socket_count == WATCH_VMM_SOCKETS)
+		return false;
+	watch->sockets[watch->socket_count++] = inode;
+	return true;
+}
+
+static bool note_child(struct watch_vmm *watch, pid_t pid)
+{
+	for (size_t i = 0; i < watch->child_count; i++)
+		if (watch->children[i] == pid)
+			return false;
+	if (watch->child_count == WATCH_VMM_CHILDREN)
+		return false;
+	watch->children[watch->child_count++] = pid;
+	return true;
+}
+
+static unsigned long long socket_inode(int dir, const char *name)
+{
+	static const char prefix[] = "socket:[";
+	char target[64];
+	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return 0;
+	target[n] = '\0';
+	return strncmp(target, prefix, sizeof(prefix) - 1) == 0
+		       ? strtoull(target + sizeof(prefix) - 1, NULL, 10)
+		       : 0;
+}
+
+/* found: NULL to take all of them as known. */
+static int look_at_sockets(struct watch_vmm *watch, json_t *found, struct error *err)
+{
+	const struct dirent *entry;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)watch->pid);
+	autodir DIR *dir = opendir(path);
+	if (!dir)
+		return error_errno(err, errno, "%s", path);
+	while ((entry = readdir(dir))) {
+		unsigned long long inode = socket_inode(dirfd(dir), entry->d_name);
+
+		if (!inode || !note_socket(watch, inode) || !found)
+			continue;
+		if (watch->allowed > 0)
+			watch->allowed--;
+		else
+			json_array_append_new(found, json_pack("{s:s, s:I}", "what", "socket",
+							       "inode", (json_int_t)inode));
+	}
+	return 0;
+}
+
+static json_t *child_json(pid_t pid)
+{
+	char path[32], exe[PATH_MAX];
+	json_t *child = json_pack("{s:s, s:I}", "what", "child", "pid", (json_int_t)pid);
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, exe, sizeof(exe));
+	if (n > 0)
+		json_object_set_new(child, "exe", json_string_lossy(exe, (size_t)n));
+	return child;
+}
+
+/* The children of one thread; a thread that has ended has none. */
+static int look_at_thread(struct watch_vmm *watch, const char *thread, json_t *found,
+			  struct error *err)
+{
+	char path[64], text[CHILDREN_TEXT], *end;
+	autoclose int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)watch->pid, thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (n < 0)
+		return errno == ENOENT || errno == ESRCH ? 0 : error_errno(err, errno, "%s", path);
+	text[n] = '\0';
+	for (char *at = text;; at = end) {
+		long pid = strtol(at, &end, 10);
+
+		if (end == at)
+			return 0;
+		if (note_child(watch, (pid_t)pid) && found)
+			json_array_append_new(found, child_json((pid_t)pid));
+	}
+}
+
+static int look_at_children(struct watch_vmm *watch, json_t *found, struct error *err)
+{
+	const struct dirent *entry;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)watch->pid);
+	autodir DIR *dir = opendir(path);
+	if (!dir)
+		return error_errno(err, errno, "%s", path);
+	while ((entry = readdir(dir)))
+		if (*entry->d_name != '.' && look_at_thread(watch, entry->d_name, found, err) < 0)
+			return -1;
+	return 0;
+}
+
+int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err)
+{
+	struct watch_vmm now = {.pid = pid};
+
+	if (look_at_sockets(&now, NULL, err) < 0 || look_at_children(&now, NULL, err) < 0)
+		return -1;
+	*watch = now;
+	return 0;
+}
+
+json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err)
+{
+	json_auto_t *found = json_array();
+
+	if (look_at_sockets(watch, found, err) < 0 || look_at_children(watch, found, err) < 0)
+		return NULL;
+	return steal_ptr(&found);
+}
