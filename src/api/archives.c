@@ -5,6 +5,8 @@
 
 #include "api/api.h"
 
+#include "base/json.h"
+
 int archives_check(const json_t *config, struct error *err)
 {
 	const json_t *bundle;
@@ -12,8 +14,8 @@ int archives_check(const json_t *config, struct error *err)
 
 	json_array_foreach(json_object_get(config, "bundles"), i, bundle)
 	{
-		const char *path = json_string_value(json_object_get(bundle, "path"));
-		const char *name = json_string_value(json_object_get(bundle, "name"));
+		const char *path = json_text(bundle, "path", NULL);
+		const char *name = json_text(bundle, "name", NULL);
 
 		if (!path || access(path, R_OK) == 0)
 			continue;

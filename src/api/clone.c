@@ -10,18 +10,11 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 /* Copies the file that object[key] names into the new directory and has it name the copy. */
 static int copy_disk(struct make *make, json_t *object, const char *key, const char *file,
 		     struct error *err)
 {
-	const char *path = text_of(object, key);
+	const char *path = json_text(object, key, "");
 	autoclose int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	autofree char *copy = workspace_path(&make->ws, file, err);
 
@@ -38,17 +31,18 @@ static int copy_disks(struct make *make, json_t *config, struct error *err)
 	json_t *disk;
 	size_t i;
 
-	const char *root = *text_of(config, "rootfsBase") ? "rootfs.qcow2" : "rootfs.ext4";
+	const char *root = *json_text(config, "rootfsBase", "") ? "rootfs.qcow2" : "rootfs.ext4";
 
 	/* A root in memory is never written to. */
-	if (*text_of(config, "rootfsPath") && copy_disk(make, config, "rootfsPath", root, err) < 0)
+	if (*json_text(config, "rootfsPath", "") &&
+	    copy_disk(make, config, "rootfsPath", root, err) < 0)
 		return -1;
 	json_array_foreach(json_object_get(config, "disks"), i, disk)
 	{
 		char file[32];
 
 		snprintf(file, sizeof(file), "disk-%zu.img", i);
-		if (strcmp(text_of(disk, "mode"), "rw") == 0 &&
+		if (strcmp(json_text(disk, "mode", ""), "rw") == 0 &&
 		    copy_disk(make, disk, "path", file, err) < 0)
 			return -1;
 	}

@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 
 /* Of a session, which commands take without what its directory has behind it. */
 static int name_length(const struct workspace *ws)
@@ -79,7 +80,7 @@ static void why_paused(const struct workspace *ws, char *out, size_t size)
 	out[0] = '\0';
 	if (workspace_state(ws, &state, &event, NULL) < 0)
 		return;
-	detail = json_string_value(json_object_get(event, "detail"));
+	detail = json_text(event, "detail", NULL);
 	if (detail && strncmp(detail, PAUSED, strlen(PAUSED)) == 0)
 		snprintf(out, size, "%s", detail);
 }

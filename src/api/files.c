@@ -327,8 +327,7 @@ static int by_name(const void *a, const void *b)
 {
 	json_t *const *x = a, *const *y = b;
 
-	return strcmp(json_string_value(json_object_get(*x, "name")),
-		      json_string_value(json_object_get(*y, "name")));
+	return strcmp(json_text(*x, "name", NULL), json_text(*y, "name", NULL));
 }
 
 json_t *listing_sorted(const json_t *entries, struct error *err)
@@ -435,10 +434,10 @@ static const char *output_path(const json_t *config, const char *artifact)
 
 	json_array_foreach(outputs, i, item)
 	{
-		const char *name = json_string_value(json_object_get(item, "name"));
+		const char *name = json_text(item, "name", NULL);
 
 		if (name && strcmp(name, artifact) == 0)
-			return json_string_value(json_object_get(item, "path"));
+			return json_text(item, "path", NULL);
 	}
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 
 #define TICK_MS 200
 
@@ -46,7 +47,7 @@ static int wait_running(const struct microagent *agent, struct supervisor_run *r
 	for (;;) {
 		json_auto_t *event = NULL;
 		int got = supervisor_run_event(run, &event, err);
-		const char *state = json_string_value(json_object_get(event, "state"));
+		const char *state = json_text(event, "state", NULL);
 
 		if (got < 0)
 			return explain(run, err);

@@ -11,7 +11,6 @@
 
 #include "api/transfer.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
 
@@ -90,7 +89,7 @@ static void *freeze(void *data)
 /* The helper's word, or its end. */
 static int wait_frozen(int said, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_FREEZE_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_FREEZE_MS);
 	char word[7];
 
 	if (fd_wait(said, POLLIN, deadline, err) < 0)

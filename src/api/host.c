@@ -45,13 +45,6 @@ bool doctor_in_path(const char *program)
 }
 
 /* "" for an absent or empty text. */
-static const char *text_of(const json_t *host, const char *key)
-{
-	const char *text = json_string_value(json_object_get(host, key));
-
-	return text ? text : "";
-}
-
 static void check_supervisor(const struct microagent *agent, const json_t *host,
 			     struct finding *out)
 {
@@ -62,8 +55,8 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 	if (!path) {
 		finding_detail(out, VERDICT_FAILED, "%s", why.msg);
 		finding_remedy(out, "make, then make install");
-	} else if (*text_of(host, "error")) {
-		finding_detail(out, VERDICT_FAILED, "%s: %s", path, text_of(host, "error"));
+	} else if (*json_text(host, "error", "")) {
+		finding_detail(out, VERDICT_FAILED, "%s: %s", path, json_text(host, "error", ""));
 	} else {
 		finding_detail(out, VERDICT_OK, "%s", path);
 	}
@@ -71,13 +64,13 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 
 static void check_qemu(const struct microagent *agent, const json_t *host, struct finding *out)
 {
-	const char *path = text_of(host, "binaryPath");
-	const char *architecture = text_of(host, "architecture");
+	const char *path = json_text(host, "binaryPath", "");
+	const char *architecture = json_text(host, "architecture", "");
 
 	(void)agent;
 	if (*path) {
 		finding_detail(out, VERDICT_OK, "%s, version %s", path,
-			       text_of(host, "binaryVersion"));
+			       json_text(host, "binaryVersion", ""));
 		return;
 	}
 	finding_detail(out, VERDICT_FAILED, "no QEMU for this machine in PATH");
@@ -89,8 +82,8 @@ static void check_qemu(const struct microagent *agent, const json_t *host, struc
 static void check_accelerator(const struct microagent *agent, const json_t *host,
 			      struct finding *out)
 {
-	const char *name = text_of(host, "accelerator"),
-		   *reason = text_of(host, "acceleratorReason");
+	const char *name = json_text(host, "accelerator", ""),
+		   *reason = json_text(host, "acceleratorReason", "");
 
 	(void)agent;
 	if (strcmp(name, "kvm") == 0) {
@@ -114,8 +107,8 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 static void check_confinement(const struct microagent *agent, const json_t *host,
 			      struct finding *out)
 {
-	const char *name = text_of(host, "confinement");
-	const char *reason = text_of(host, "confinementReason");
+	const char *name = json_text(host, "confinement", "");
+	const char *reason = json_text(host, "confinementReason", "");
 
 	(void)agent;
 	if (strcmp(name, "cell") == 0) {
@@ -162,7 +155,7 @@ static void check_artifact(const struct microagent *agent, const json_t *host, s
 /* The default mode: without it every run needs --network. */
 static void check_network(const struct microagent *agent, const json_t *host, struct finding *out)
 {
-	const char *reason = text_of(host, "natReason");
+	const char *reason = json_text(host, "natReason", "");
 
 	(void)agent;
 	if (json_is_true(json_object_get(host, "natAvailable"))) {

@@ -20,6 +20,7 @@
 
 #include "api/api.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/path.h"
 
 #define MARKS ".locks/.making"
@@ -34,15 +35,6 @@ static int open_marks(const struct state_dir *dir, struct error *err)
 			return error_errno(err, errno, "%s/%s", dir->path, levels[i]);
 	fd = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? error_errno(err, errno, "%s/" MARKS, dir->path) : fd;
-}
-
-/* A lock belongs to a file and not to its name: one that lost its name meanwhile marks nothing. */
-static bool has_the_name(int fd, int marks, const char *id)
-{
-	struct stat held, named;
-
-	return fstat(fd, &held) == 0 && fstatat(marks, id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 /* With the lock on it before it has its name: a sweep that comes in between would take it for abandoned. */
@@ -93,7 +85,7 @@ int making_mark(const struct state_dir *dir, const char *id, struct error *err)
 					 "%s/%s is being made by another command just now: choose "
 					 "another name",
 					 dir->path, id);
-		if (has_the_name(fd, marks, id))
+		if (fd_has_name(fd, marks, id))
 			return steal_fd(&fd);
 	}
 	return error_set(err, ERR_IO, "%s/" MARKS "/%s: no mark can be made there", dir->path, id);
@@ -129,7 +121,7 @@ static void look_at_mark(const struct state_dir *dir, int marks, const char *id,
 {
 	autoclose int fd = openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !has_the_name(fd, marks, id))
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !fd_has_name(fd, marks, id))
 		return;
 	if (fn(dir, id, data) == 0)
 		making_unmark(dir, id);

@@ -50,8 +50,7 @@ static int put_runtime(const struct workspace *ws, json_t *out, struct error *er
 /* In quarantine the machine lives, but nothing is reached at the addresses that it had. */
 static bool is_in_use(const struct workspace *ws, const json_t *response)
 {
-	const char *state =
-		json_string_value(json_object_get(json_object_get(response, "event"), "state"));
+	const char *state = json_text(json_object_get(response, "event"), "state", NULL);
 
 	return lease_is_held(ws) && state && strcmp(state, "quarantined") != 0;
 }

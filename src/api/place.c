@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/path.h"
 
 /* What may be mounted in a guest, by the lists of the config. */
@@ -17,13 +18,6 @@ struct found {
 	const json_t *item; /* NULL: the root disk */
 	size_t len;	    /* of its mountpoint */
 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
 
 void place_free(struct place *place)
 {
@@ -48,7 +42,7 @@ static void look_in(const json_t *list, enum mount_kind kind, const char *path, 
 
 	json_array_foreach(list, i, item)
 	{
-		const char *mountpoint = text_of(item, "mountpoint");
+		const char *mountpoint = json_text(item, "mountpoint", "");
 		size_t len = strlen(mountpoint);
 
 		if (len > found->len && is_below(path, mountpoint, len))
@@ -73,17 +67,17 @@ static char *disk_of(const struct workspace *ws, const json_t *config, const str
 {
 	char file[200];
 
-	if (!found->item && !*text_of(config, "rootfsPath")) {
+	if (!found->item && !*json_text(config, "rootfsPath", "")) {
 		error_set(err, ERR_UNSUPPORTED,
 			  "the root of this workspace is memory and on no disk: while it runs "
 			  "microagent cp reaches it");
 		return NULL;
 	}
 	if (!found->item)
-		return path_join(".", text_of(config, "rootfsPath"), err);
+		return path_join(".", json_text(config, "rootfsPath", ""), err);
 	if (found->kind == MOUNT_DISK)
-		return path_join(".", text_of(found->item, "path"), err);
-	snprintf(file, sizeof(file), "bundle-%s.ext4", text_of(found->item, "name"));
+		return path_join(".", json_text(found->item, "path", ""), err);
+	snprintf(file, sizeof(file), "bundle-%s.ext4", json_text(found->item, "name", ""));
 	return workspace_path(ws, file, err);
 }
 
@@ -92,19 +86,19 @@ static int fill(const struct workspace *ws, const json_t *config, const char *cl
 {
 	struct place place = {.changes = !found->item ||
 					 (found->kind == MOUNT_DISK &&
-					  !strcmp(text_of(found->item, "mode"), "rw"))};
+					  !strcmp(json_text(found->item, "mode", ""), "rw"))};
 
 	place.disk = disk_of(ws, config, found, err);
 	if (!place.disk)
 		return -1;
-	if (!found->item && *text_of(config, "rootfsBase")) {
-		place.base = path_join(".", text_of(config, "rootfsBase"), err);
+	if (!found->item && *json_text(config, "rootfsBase", "")) {
+		place.base = path_join(".", json_text(config, "rootfsBase", ""), err);
 		if (!place.base) {
 			place_free(&place);
 			return -1;
 		}
 	}
-	place.mountpoint = strdup(found->item ? text_of(found->item, "mountpoint") : "/");
+	place.mountpoint = strdup(found->item ? json_text(found->item, "mountpoint", "") : "/");
 	place.within = strdup(clean[found->len] ? clean + found->len : "/");
 	if (place.mountpoint && place.within) {
 		*out = place;
@@ -133,7 +127,7 @@ int place_find(const struct workspace *ws, const json_t *config, const char *pat
 			err, ERR_INVALID,
 			"%.300s is on the shared directory %.300s: it is %.300s%.300s of the "
 			"host",
-			path, text_of(found.item, "mountpoint"), text_of(found.item, "path"),
-			clean + found.len);
+			path, json_text(found.item, "mountpoint", ""),
+			json_text(found.item, "path", ""), clean + found.len);
 	return fill(ws, config, clean, &found, out, err);
 }

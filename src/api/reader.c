@@ -6,7 +6,6 @@
 
 #include "api/foreground.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -16,11 +15,6 @@
 #define MEMORY_MIB 160
 
 /* --- the directory ------------------------------------------------------------------------------ */
-
-static uint64_t killed_by(void)
-{
-	return clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
-}
 
 /* What a reader that was killed left. Its machine ends with it; that may take a moment. */
 static int remove_earlier(struct reader *reader, struct error *err)
@@ -34,7 +28,7 @@ static int remove_earlier(struct reader *reader, struct error *err)
 		workspace_close(&earlier);
 		return 0;
 	}
-	status = lease_wait_free(&earlier, killed_by(), err);
+	status = lease_wait_free(&earlier, limit_deadline(LIMIT_KILL_MS), err);
 	workspace_close(&earlier);
 	return status < 0 ? -1 : path_remove_tree_at(reader->dir.fd, READER_NAME, err);
 }
@@ -42,7 +36,7 @@ static int remove_earlier(struct reader *reader, struct error *err)
 int reader_begin(const struct microagent *agent, const struct existing *existing,
 		 struct reader *out, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_READER_LOCK_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_READER_LOCK_MS);
 	autofree char *path = workspace_path(&existing->ws, NULL, err);
 
 	out->agent = agent;
@@ -56,7 +50,7 @@ int reader_begin(const struct microagent *agent, const struct existing *existing
 
 int reader_hold(struct reader *reader, const struct existing *existing, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_ENDING_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_ENDING_MS);
 	autoclose int lease = -1;
 
 	/* An earlier reader's machine may still be ending; lease_take() has the word about the rest. */
@@ -76,7 +70,7 @@ void reader_end(struct reader *reader)
 	/* The machine's last process may end a moment after its report: whoever comes next must not
 	 * meet it. */
 	if (reader->held)
-		(void)lease_wait_free(reader->held, killed_by(), NULL);
+		(void)lease_wait_free(reader->held, limit_deadline(LIMIT_KILL_MS), NULL);
 	if (reader->ws.id) {
 		workspace_close(&reader->ws);
 		(void)path_remove_tree_at(reader->dir.fd, READER_NAME, NULL);

@@ -15,7 +15,6 @@
 
 #include "api/api.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -138,7 +137,7 @@ static int explain(const json_t *answer, struct error *err)
 {
 	struct error why = {0};
 	const json_t *event = json_object_get(answer, "event");
-	const char *detail = json_string_value(json_object_get(event, "detail"));
+	const char *detail = json_text(event, "detail", NULL);
 
 	if (!err || !is_lost(err))
 		return -1;
@@ -152,7 +151,7 @@ static int explain(const json_t *answer, struct error *err)
 /* A machine that died says why in a moment; one that lives on without its connection is ended. */
 static void wait_lost(struct run *run)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_LOST_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_LOST_MS);
 
 	fd_wait(run->supervisor.answer, POLLIN, deadline, NULL);
 }

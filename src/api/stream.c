@@ -3,7 +3,6 @@
 
 #include "api/pause.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "channel/dial.h"
 #include "channel/pump.h"
@@ -19,7 +18,7 @@ static const enum microagent_end ends[] = {
 
 int stream_dial(const struct workspace *ws, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_DIAL_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_DIAL_MS);
 
 	return dial_guest(ws->fd, AGENT_PORT, deadline, err);
 }

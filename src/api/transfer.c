@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -78,7 +77,7 @@ static int hear_agent(int fd, uint8_t first, uint64_t deadline, struct error *er
 static int call_helper(const struct transfer *transfer, const char *const *command,
 		       struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_FILES_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_FILES_MS);
 	autoclose int fd = stream_dial(transfer->ws, err);
 	uint8_t first;
 

@@ -174,7 +174,7 @@ static bool comes_again(const struct oci_image *image, size_t i)
 static int apply_layers(const struct import *import, const struct oci_image *image,
 			struct rootfs *fs, struct error *err)
 {
-	const char *cwd = json_string_value(json_object_get(image->run, "cwd"));
+	const char *cwd = json_text(image->run, "cwd", NULL);
 	uint64_t done = 0;
 
 	progress_stage("unpacking the layers");
@@ -196,7 +196,7 @@ static int apply_layers(const struct import *import, const struct oci_image *ima
 	rootfs_next_layer(fs);
 	if (cwd && rootfs_make_dir(fs, cwd, err) < 0)
 		return -1;
-	return put_user(fs, json_string_value(json_object_get(image->run, "user")), err);
+	return put_user(fs, json_text(image->run, "user", NULL), err);
 }
 
 /* ---- the record ---- */

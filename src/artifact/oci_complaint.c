@@ -44,8 +44,7 @@ static int list_oci(struct listed *l, const json_t *index, struct error *err)
 	l->images = json_array_size(images);
 	json_array_foreach(images, i, image)
 	{
-		const char *tag = json_string_value(
-			json_object_get(json_object_get(image, "annotations"), TAG));
+		const char *tag = json_text(json_object_get(image, "annotations"), TAG, NULL);
 
 		if (tag && add_tag(l, tag, err) < 0)
 			return -1;

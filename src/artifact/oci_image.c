@@ -139,11 +139,11 @@ static int take_run(const json_t *document, struct oci_image *image, struct erro
 	    take_text(config, "User", image->run, "user", err) < 0 ||
 	    take_text(config, "WorkingDir", image->run, "cwd", err) < 0)
 		return -1;
-	text = json_string_value(json_object_get(image->run, "user"));
+	text = json_text(image->run, "user", NULL);
 	if (text && strlen(text) > USER_BYTES)
 		return error_set(err, ERR_INVALID, "config.User is longer than %d bytes",
 				 USER_BYTES);
-	text = json_string_value(json_object_get(image->run, "cwd"));
+	text = json_text(image->run, "cwd", NULL);
 	if (text && *text != '/')
 		return error_set(err, ERR_INVALID, "config.WorkingDir must be an absolute path");
 	return 0;

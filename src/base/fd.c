@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -177,6 +178,14 @@ int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err)
 	if (n == 0)
 		return error_set(err, ERR_TIMEOUT, "the deadline passed");
 	return 0;
+}
+
+bool fd_has_name(int fd, int dirfd, const char *name)
+{
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && fstatat(dirfd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 static void close_span(unsigned first, unsigned last)

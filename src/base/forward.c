@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "base/relay.h"
 
@@ -127,9 +126,8 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 
 	(void)events;
 	if (accepted < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-		f->again = loop_add_timer(
-			loop, clock_mono_ns() + limit_get(LIMIT_ACCEPT_AGAIN_MS) * NS_PER_MS,
-			on_again, f, NULL);
+		f->again = loop_add_timer(loop, limit_deadline(LIMIT_ACCEPT_AGAIN_MS), on_again, f,
+					  NULL);
 	if (accepted >= 0 &&
 	    (f->count >= f->spec.most || (f->spec.admits && !f->spec.admits(&peer))))
 		close(accepted);

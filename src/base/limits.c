@@ -3,10 +3,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 const struct limit_row limit_table[LIMIT_COUNT] = {
 #define LIMIT_ROW(name, value, unit, text) [LIMIT_##name] = {#name, value, unit, text},
@@ -29,7 +31,10 @@ static uint64_t parse_or(const char *text, uint64_t otherwise)
 	return errno || *end ? otherwise : value;
 }
 
-uint64_t limit_get(enum limit which)
+/* Each value in force plus one; 0: not read yet. Threads that read one at the same time store the same. */
+static _Atomic uint64_t known[LIMIT_COUNT];
+
+static uint64_t read_environment(enum limit which)
 {
 	const struct limit_row *row = &limit_table[which];
 	char name[96];
@@ -37,4 +42,30 @@ uint64_t limit_get(enum limit which)
 	/* secure_getenv(): nobody shortens a limit of a program that has more rights than he. */
 	snprintf(name, sizeof(name), "MICROAGENT_TEST_LIMIT_%s", row->name);
 	return parse_or(secure_getenv(name), row->value);
+}
+
+uint64_t limit_get(enum limit which)
+{
+	uint64_t value = atomic_load_explicit(&known[which], memory_order_relaxed);
+
+	if (value)
+		return value - 1;
+	value = read_environment(which);
+	limit_set(which, value);
+	return value;
+}
+
+uint64_t limit_deadline(enum limit which)
+{
+	return clock_mono_ns() + limit_get(which) * NS_PER_MS;
+}
+
+void limit_set(enum limit which, uint64_t value)
+{
+	atomic_store_explicit(&known[which], value + 1, memory_order_relaxed);
+}
+
+void limit_reset(enum limit which)
+{
+	atomic_store_explicit(&known[which], 0, memory_order_relaxed);
 }

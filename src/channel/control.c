@@ -50,8 +50,8 @@ static int read_answer(const struct buf *in, json_t **out, struct error *err)
 			*out = steal_ptr(&answer);
 		return 0;
 	}
-	text = json_string_value(json_object_get(answer, "error"));
-	code = json_string_value(json_object_get(answer, "errorCode"));
+	text = json_text(answer, "error", NULL);
+	code = json_text(answer, "errorCode", NULL);
 	return error_set(err, error_code_from_name(code ? code : ""), "%s",
 			 text ? text : "the live supervisor refused");
 }

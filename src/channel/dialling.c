@@ -109,7 +109,7 @@ static int set_timer(struct dialling *d, uint64_t deadline_ns, loop_timer_fn *fn
 
 static int begin(struct dialling *d, struct error *err)
 {
-	uint64_t again = clock_mono_ns() + limit_get(LIMIT_ACCEPT_AGAIN_MS) * NS_PER_MS;
+	uint64_t again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
 	char line[LINE_MAX];
 	int len = snprintf(line, sizeof(line), "CONNECT %u\n", d->port);
 

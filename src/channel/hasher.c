@@ -11,7 +11,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -65,7 +64,7 @@ static int wait_answer(int from, uint64_t deadline, struct error *err)
 /* Reads the child's answer to its end and reaps it. */
 static int collect(struct proc *child, int from, struct buf *answer, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_DIGEST_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_DIGEST_MS);
 	int code = 0;
 
 	if (wait_answer(from, deadline, err) < 0 || fd_read_to_end(from, answer, err) < 0 ||

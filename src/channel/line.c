@@ -61,7 +61,7 @@ struct line *line_new(int dirfd, struct error *err)
 	}
 	pthread_mutex_init(&line->lock, NULL);
 	line->fd = steal_fd(&fd);
-	line->dial_deadline_ns = clock_mono_ns() + limit_get(LIMIT_DIAL_MS) * NS_PER_MS;
+	line->dial_deadline_ns = limit_deadline(LIMIT_DIAL_MS);
 	return line;
 }
 
@@ -227,7 +227,7 @@ static void stop(struct line *line, struct waiter *w, bool *why)
 	w->stopping = true;
 	/* Nothing runs where nobody was asked. */
 	w->given_up = w->request->hasty || !line->calls.reached;
-	w->deadline_ns = clock_mono_ns() + limit_get(LIMIT_CANCEL_MS) * NS_PER_MS;
+	w->deadline_ns = limit_deadline(LIMIT_CANCEL_MS);
 	if (w->given_up)
 		return;
 	if (calls_cancel(&line->calls, &w->call, &err) < 0)

@@ -96,7 +96,7 @@ static int stop(struct pump *p, enum pump_end why, struct error *err)
 		return 0;
 	}
 	p->in_open = false;
-	p->deadline_ns = clock_mono_ns() + limit_get(LIMIT_CANCEL_MS) * NS_PER_MS;
+	p->deadline_ns = limit_deadline(LIMIT_CANCEL_MS);
 	return agent_stream_cancel(p->stream, err);
 }
 

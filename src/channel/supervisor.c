@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -167,7 +166,7 @@ json_t *supervisor_capabilities(const char *path, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(limit_get(LIMIT_STATE_FILE_BYTES));
 	const char *const argv[] = {path, "--print-capabilities", NULL};
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CAPABILITIES_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_CAPABILITIES_MS);
 
 	if (proc_run(argv, &text, deadline, err) < 0)
 		return NULL;

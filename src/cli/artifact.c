@@ -122,7 +122,7 @@ static json_t *entry_object(json_t *list, const char *name, struct error *err)
 {
 	json_t *last = json_array_get(list, json_array_size(list) - 1);
 
-	if (last && strcmp(json_string_value(json_object_get(last, "name")), name) == 0)
+	if (last && strcmp(json_text(last, "name", NULL), name) == 0)
 		return last;
 	last = json_object();
 	if (!last || json_array_append_new(list, last) < 0) {

@@ -3,15 +3,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/copy.h"
 #include "cli/guest.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
 
 static int add_rows(struct cli_table *table, const json_t *list, const char *where,
 		    struct error *err)
@@ -21,8 +15,9 @@ static int add_rows(struct cli_table *table, const json_t *list, const char *whe
 
 	json_array_foreach(list, i, item)
 	{
-		const char *const cells[] = {text_of(item, "name"), text_of(item, "kind"),
-					     text_of(item, where)};
+		const char *const cells[] = {json_text(item, "name", ""),
+					     json_text(item, "kind", ""),
+					     json_text(item, where, "")};
 
 		if (cli_table_row(table, cells, err) < 0)
 			return -1;

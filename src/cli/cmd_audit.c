@@ -14,13 +14,6 @@
 
 /* --- show --------------------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "?";
-}
-
 /* Could not be taken for the end of the value, or for another field. */
 static bool is_plain(const char *text)
 {
@@ -73,11 +66,11 @@ static void print_text(const json_t *line)
 	const char *key;
 	json_t *value;
 
-	cli_print_safe(stdout, text_of(line, "ts"));
+	cli_print_safe(stdout, json_text(line, "ts", "?"));
 	printf("  ");
-	print_severity(text_of(line, "severity"));
+	print_severity(json_text(line, "severity", "?"));
 	printf("  ");
-	print_padded(text_of(line, "event"), width);
+	print_padded(json_text(line, "event", "?"), width);
 	json_object_foreach(json_object_get(line, "data"), key, value)
 	{
 		fputs("  ", stdout);
@@ -138,7 +131,7 @@ static json_int_t number_of(const json_t *object, const char *key)
 
 static void print_telemetry(const json_t *telemetry)
 {
-	const char *verdict = text_of(telemetry, "verdict");
+	const char *verdict = json_text(telemetry, "verdict", "?");
 	long long bytes = number_of(telemetry, "bytes");
 	long long confirmed = number_of(telemetry, "confirmedBytes");
 
@@ -155,12 +148,12 @@ static void print_telemetry(const json_t *telemetry)
 
 static void print_verdict(const json_t *answer)
 {
-	const char *verdict = text_of(answer, "verdict");
+	const char *verdict = json_text(answer, "verdict", "?");
 
-	printf("%s: %s", text_of(answer, "session"), verdict);
+	printf("%s: %s", json_text(answer, "session", "?"), verdict);
 	if (json_object_get(answer, "badLine")) {
 		printf(": line %lld: ", (long long)number_of(answer, "badLine"));
-		cli_print_safe(stdout, text_of(answer, "why"));
+		cli_print_safe(stdout, json_text(answer, "why", "?"));
 	}
 	printf("; %lld lines are whole, %lld of them confirmed by the security log\n",
 	       (long long)number_of(answer, "lines"), (long long)number_of(answer, "confirmed"));
@@ -207,8 +200,9 @@ static int print_list(const json_t *audits, struct error *err)
 	json_array_foreach(audits, i, audit)
 	{
 		char bytes[24];
-		const char *const cells[] = {text_of(audit, "session"), text_of(audit, "where"),
-					     bytes, text_of(audit, "path")};
+		const char *const cells[] = {json_text(audit, "session", "?"),
+					     json_text(audit, "where", "?"), bytes,
+					     json_text(audit, "path", "?")};
 
 		snprintf(bytes, sizeof(bytes), "%lld", (long long)number_of(audit, "bytes"));
 		if (cli_table_row(&table, cells, err) < 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/guest.h"
 #include "cli/signals.h"
 #include "microagent_session.h"
@@ -14,11 +15,6 @@ struct base_values {
 	const char *script, *accelerator, *network, *network_interface;
 	struct cli_words stage, allow;
 };
-
-static const char *text_of(const json_t *base, const char *key)
-{
-	return json_string_value(json_object_get(base, key));
-}
 
 /* --- create ------------------------------------------------------------------------------------- */
 
@@ -61,7 +57,7 @@ static int create_in(struct cli *cli, struct microagent *agent,
 	if (cli->json)
 		return cli_print_json(base, err);
 	printf("%s: sealed; `microagent session create --base %s` makes a session of it\n",
-	       text_of(base, "name"), name);
+	       json_text(base, "name", NULL), name);
 	return CLI_EXIT_OK;
 }
 
@@ -141,7 +137,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 static int add_row(struct cli_table *table, const json_t *base, struct error *err)
 {
 	const json_t *disk = json_object_get(base, "disk");
-	const char *sha256 = text_of(disk, "sha256");
+	const char *sha256 = json_text(disk, "sha256", NULL);
 	char mib[24] = "", digest[13] = "";
 
 	if (disk)
@@ -150,12 +146,12 @@ static int add_row(struct cli_table *table, const json_t *base, struct error *er
 	if (sha256)
 		snprintf(digest, sizeof(digest), "%.12s", sha256);
 	const char *const cells[] = {
-		text_of(base, "name"),
-		text_of(base, "createdAt"),
+		json_text(base, "name", NULL),
+		json_text(base, "createdAt", NULL),
 		mib[0] ? mib : NULL,
 		digest[0] ? digest : NULL,
-		text_of(json_object_get(base, "source"), "ref"),
-		text_of(base, "error"),
+		json_text(json_object_get(base, "source"), "ref", NULL),
+		json_text(base, "error", NULL),
 	};
 
 	return cli_table_row(table, cells, err);
@@ -223,10 +219,10 @@ static int print_checks(const json_t *answer)
 
 	json_array_foreach(checks, i, check)
 	{
-		const char *error = text_of(check, "error");
+		const char *error = json_text(check, "error", NULL);
 
 		fputs(error ? "DIFFERS  " : "ok       ", stdout);
-		cli_print_safe(stdout, error ? error : text_of(check, "file"));
+		cli_print_safe(stdout, error ? error : json_text(check, "file", NULL));
 		fputc('\n', stdout);
 	}
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;

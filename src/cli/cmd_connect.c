@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/attend.h"
 #include "cli/connect.h"
 #include "cli/guest.h"
@@ -108,7 +109,7 @@ static int explain_closed(const struct connect *connect, bool heard, struct erro
 
 	if (microagent_status(connect->agent, connect->name, &response, NULL) < 0)
 		return CLI_EXIT_OK;
-	state = json_string_value(json_object_get(json_object_get(response, "event"), "state"));
+	state = json_text(json_object_get(response, "event"), "state", NULL);
 	if (!heard && state && strcmp(state, "running") == 0 && is_there_still(connect))
 		return error_set(
 			err, ERR_UNAVAILABLE,

@@ -8,11 +8,6 @@
 #include "base/json.h"
 #include "cli/guest.h"
 
-static const char *text_of(const json_t *item, const char *key)
-{
-	return json_string_value(json_object_get(item, key));
-}
-
 /* "nat, isolated"; NULL, which a table prints as "-", for an empty list. */
 static char *joined(const json_t *names, struct error *err)
 {
@@ -36,7 +31,8 @@ static int print_described(const char *head, const json_t *items, struct error *
 		return -1;
 	json_array_foreach(items, i, item)
 	{
-		const char *const cells[] = {text_of(item, "name"), text_of(item, "description")};
+		const char *const cells[] = {json_text(item, "name", NULL),
+					     json_text(item, "description", NULL)};
 
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;
@@ -115,10 +111,10 @@ static int print_mediation(const json_t *mediation, struct error *err)
 {
 	autofree char *fields = joined(json_object_get(mediation, "fields"), err);
 	const struct contract_row rows[] = {
-		{"primitive", text_of(mediation, "primitive")},
+		{"primitive", json_text(mediation, "primitive", NULL)},
 		{"fields", fields},
-		{"requiredMode", text_of(mediation, "requiredMode")},
-		{"breakMode", text_of(mediation, "breakMode")},
+		{"requiredMode", json_text(mediation, "requiredMode", NULL)},
+		{"breakMode", json_text(mediation, "breakMode", NULL)},
 	};
 
 	return print_rows("MEDIATION", rows, ARRAY_SIZE(rows), err);
@@ -126,8 +122,8 @@ static int print_mediation(const json_t *mediation, struct error *err)
 
 static int print_verification(const json_t *verification, struct error *err)
 {
-	const struct contract_row row = {text_of(verification, "name"),
-					 text_of(verification, "description")};
+	const struct contract_row row = {json_text(verification, "name", NULL),
+					 json_text(verification, "description", NULL)};
 
 	return print_rows("VERIFICATION", &row, 1, err);
 }
@@ -137,7 +133,7 @@ static int print_verification(const json_t *verification, struct error *err)
 /* The rules have no names: each is a line. */
 static int print_parity(const json_t *parity, struct error *err)
 {
-	struct contract_row rows[1 + PARITY_RULES] = {{"scope", text_of(parity, "scope")}};
+	struct contract_row rows[1 + PARITY_RULES] = {{"scope", json_text(parity, "scope", NULL)}};
 	const json_t *rule;
 	size_t i, count = 1;
 
@@ -162,8 +158,9 @@ static int print_limits(const json_t *limits, struct error *err)
 	json_array_foreach(limits, i, item)
 	{
 		char value[24];
-		const char *const cells[] = {text_of(item, "name"), value, text_of(item, "unit"),
-					     text_of(item, "description")};
+		const char *const cells[] = {json_text(item, "name", NULL), value,
+					     json_text(item, "unit", NULL),
+					     json_text(item, "description", NULL)};
 
 		snprintf(value, sizeof(value), "%" JSON_INTEGER_FORMAT,
 			 json_integer_value(json_object_get(item, "value")));
@@ -184,7 +181,7 @@ static int print_contract(const json_t *contract, struct error *err)
 		{"artifactChannels", "ARTIFACTS"},
 	};
 
-	printf("%s\n\n", text_of(contract, "version"));
+	printf("%s\n\n", json_text(contract, "version", NULL));
 	if (print_backends(contract, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)

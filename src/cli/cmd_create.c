@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/guest.h"
 
 struct create_values {
@@ -22,8 +23,7 @@ static void warn_accelerator(const struct cli *cli, struct microagent *agent, co
 
 	if ((!wanted || strcmp(wanted, "auto") == 0) &&
 	    microagent_host(agent, &response, NULL) == 0)
-		name = json_string_value(
-			json_object_get(json_object_get(response, "host"), "accelerator"));
+		name = json_text(json_object_get(response, "host"), "accelerator", NULL);
 	if (name)
 		guest_warn_accelerator(cli, name);
 }

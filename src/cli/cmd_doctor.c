@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/guest.h"
 
 static const char *text(const json_t *object, const char *key)
 {
-	const char *value = json_string_value(json_object_get(object, key));
+	const char *value = json_text(object, key, NULL);
 
 	return value ? value : "";
 }

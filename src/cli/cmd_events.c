@@ -30,12 +30,11 @@ struct events {
 
 static void print_text(const json_t *event)
 {
-	const char *detail = json_string_value(json_object_get(event, "detail"));
+	const char *detail = json_text(event, "detail", NULL);
 
 	/* No blanks at the end of a line. */
-	printf(detail ? "%s  %-11s  " : "%s  %s",
-	       json_string_value(json_object_get(event, "observedAt")),
-	       json_string_value(json_object_get(event, "state")));
+	printf(detail ? "%s  %-11s  " : "%s  %s", json_text(event, "observedAt", NULL),
+	       json_text(event, "state", NULL));
 	if (detail)
 		cli_print_safe(stdout, detail);
 	putchar('\n');

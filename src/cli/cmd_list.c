@@ -30,8 +30,8 @@ static void join_command(const json_t *command, char out[COMMAND_SHOWN])
 
 static int add_row(struct cli_table *table, const json_t *entry, struct error *err)
 {
-	const char *error = json_string_value(json_object_get(entry, "error"));
-	const char *detail = json_string_value(json_object_get(entry, "detail"));
+	const char *error = json_text(entry, "error", NULL);
+	const char *detail = json_text(entry, "detail", NULL);
 	char memory[24] = "", cpus[24] = "", command[COMMAND_SHOWN];
 
 	snprintf(memory, sizeof(memory), "%" PRIdMAX,
@@ -40,9 +40,9 @@ static int add_row(struct cli_table *table, const json_t *entry, struct error *e
 		 (intmax_t)json_integer_value(json_object_get(entry, "cpuCount")));
 	join_command(json_object_get(entry, "command"), command);
 	const char *const cells[] = {
-		json_string_value(json_object_get(entry, "name")),
-		json_string_value(json_object_get(entry, "state")),
-		json_string_value(json_object_get(entry, "observedAt")),
+		json_text(entry, "name", NULL),
+		json_text(entry, "state", NULL),
+		json_text(entry, "observedAt", NULL),
 		memory,
 		cpus,
 		command[0] ? command : NULL,

@@ -24,13 +24,6 @@ static const struct cli_option ls_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-static const char *text_of(const json_t *entry, const char *key)
-{
-	const char *text = json_string_value(json_object_get(entry, key));
-
-	return text ? text : "";
-}
-
 static int64_t number_of(const json_t *entry, const char *key)
 {
 	return json_integer_value(json_object_get(entry, key));
@@ -49,7 +42,7 @@ static const struct type_row {
 static const struct type_row *type_of(const json_t *entry)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (strcmp(types[i].name, text_of(entry, "type")) == 0)
+		if (strcmp(types[i].name, json_text(entry, "type", "")) == 0)
 			return &types[i];
 	return &types[ARRAY_SIZE(types) - 1];
 }
@@ -98,7 +91,7 @@ static int size_width(const json_t *entries)
 static int add_long(struct cli_table *table, const json_t *entry, int width, struct error *err)
 {
 	char mode[11], owner[48], size[24], when[32], name[8300];
-	const char *target = text_of(entry, "target");
+	const char *target = json_text(entry, "target", "");
 	const char *const cells[] = {mode, owner, size, when, name};
 
 	fill_mode(entry, mode);
@@ -106,7 +99,7 @@ static int add_long(struct cli_table *table, const json_t *entry, int width, str
 	snprintf(owner, sizeof(owner), "%" PRId64 ":%" PRId64, number_of(entry, "uid"),
 		 number_of(entry, "gid"));
 	snprintf(size, sizeof(size), "%*" PRId64, width, number_of(entry, "size"));
-	snprintf(name, sizeof(name), "%s%s%s", text_of(entry, "name"), *target ? " -> " : "",
+	snprintf(name, sizeof(name), "%s%s%s", json_text(entry, "name", ""), *target ? " -> " : "",
 		 target);
 	return cli_table_row(table, cells, err);
 }
@@ -137,7 +130,7 @@ static int print_short(const json_t *entries)
 
 	json_array_foreach(entries, i, entry)
 	{
-		cli_print_safe(stdout, text_of(entry, "name"));
+		cli_print_safe(stdout, json_text(entry, "name", ""));
 		printf("%s\n", type_of(entry)->mark);
 	}
 	return CLI_EXIT_OK;

@@ -2,12 +2,8 @@
 /* network: what a workspace can reach, and at which addresses it is. */
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/guest.h"
-
-static const char *text(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
 
 static int row(struct cli_table *table, const char *name, const char *value, struct error *err)
 {
@@ -42,7 +38,7 @@ static int publish_rows(struct cli_table *table, const json_t *forwards, bool ru
 	{
 		char line[128];
 
-		snprintf(line, sizeof(line), "%s:%d to port %d", text(f, "host"),
+		snprintf(line, sizeof(line), "%s:%d to port %d", json_text(f, "host", NULL),
 			 (int)json_integer_value(json_object_get(f, "hostPort")),
 			 (int)json_integer_value(json_object_get(f, "guestPort")));
 		if (row(table, running ? "published" : "to publish", line, err) < 0)
@@ -55,20 +51,20 @@ static int print_network(const json_t *answer, struct error *err)
 {
 	const json_t *network = json_object_get(answer, "network");
 	const json_t *runtime = json_object_get(answer, "runtime");
-	const char *const heads[] = {"workspace", text(answer, "workspace")};
+	const char *const heads[] = {"workspace", json_text(answer, "workspace", NULL)};
 	auto_table struct cli_table table = {0};
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
-	    row(&table, "state", text(answer, "state"), err) < 0 ||
-	    row(&table, "mode", text(network, "mode"), err) < 0 ||
-	    row(&table, "interface", text(network, "interface"), err) < 0 ||
+	    row(&table, "state", json_text(answer, "state", NULL), err) < 0 ||
+	    row(&table, "mode", json_text(network, "mode", NULL), err) < 0 ||
+	    row(&table, "interface", json_text(network, "interface", NULL), err) < 0 ||
 	    list_row(&table, "allow", json_object_get(network, "allow"), err) < 0 ||
 	    publish_rows(&table, json_object_get(network, "portForwards"), runtime != NULL, err) <
 		    0 ||
-	    row(&table, "detail", text(answer, "detail"), err) < 0 ||
-	    row(&table, "address", text(runtime, "ip"), err) < 0 ||
-	    row(&table, "subnet", text(runtime, "subnet"), err) < 0 ||
-	    row(&table, "gateway", text(runtime, "gateway"), err) < 0 ||
+	    row(&table, "detail", json_text(answer, "detail", NULL), err) < 0 ||
+	    row(&table, "address", json_text(runtime, "ip", NULL), err) < 0 ||
+	    row(&table, "subnet", json_text(runtime, "subnet", NULL), err) < 0 ||
+	    row(&table, "gateway", json_text(runtime, "gateway", NULL), err) < 0 ||
 	    list_row(&table, "dns", json_object_get(runtime, "dns"), err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "cli/guest.h"
 #include "microagent_session.h"
 
@@ -88,10 +89,10 @@ static int print_status(const json_t *pools, struct error *err)
 			 (intmax_t)json_integer_value(json_object_get(pool, "size")));
 		snprintf(ready, sizeof(ready), "%" PRIdMAX,
 			 (intmax_t)json_integer_value(json_object_get(pool, "ready")));
-		const char *const cells[] = {
-			json_string_value(json_object_get(pool, "base")), size, ready,
-			json_is_true(json_object_get(pool, "filling")) ? "yes" : "no",
-			json_string_value(json_object_get(pool, "detail"))};
+		const char *const cells[] = {json_text(pool, "base", NULL), size, ready,
+					     json_is_true(json_object_get(pool, "filling")) ? "yes"
+											    : "no",
+					     json_text(pool, "detail", NULL)};
 
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/guest.h"
 
 static int row(struct cli_table *table, const char *name, const char *value, struct error *err)
@@ -11,11 +12,6 @@ static int row(struct cli_table *table, const char *name, const char *value, str
 	const char *const cells[] = {name, value};
 
 	return value ? cli_table_row(table, cells, err) : 0;
-}
-
-static const char *text_of(const json_t *result, const char *key)
-{
-	return json_string_value(json_object_get(result, key));
 }
 
 /* The text as it is into a file or pipe, made harmless for a terminal. */
@@ -48,10 +44,10 @@ static int print_result(const char *name, const json_t *result, struct error *er
 		 (intmax_t)json_integer_value(json_object_get(result, "exitCode")));
 	if (cli_table_init(&table, ARRAY_SIZE(heading), heading, err) < 0 ||
 	    row(&table, "exit code", code, err) < 0 ||
-	    row(&table, "error", text_of(result, "error"), err) < 0 ||
-	    row(&table, "started", text_of(result, "startedAt"), err) < 0 ||
-	    row(&table, "completed", text_of(result, "completedAt"), err) < 0 ||
-	    row(&table, "file", text_of(result, "resultPath"), err) < 0)
+	    row(&table, "error", json_text(result, "error", NULL), err) < 0 ||
+	    row(&table, "started", json_text(result, "startedAt", NULL), err) < 0 ||
+	    row(&table, "completed", json_text(result, "completedAt", NULL), err) < 0 ||
+	    row(&table, "file", json_text(result, "resultPath", NULL), err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);
 	print_stream(result, "stdout");

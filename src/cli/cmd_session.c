@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/connect.h"
 #include "cli/exec.h"
 #include "cli/guest.h"
@@ -21,18 +22,13 @@ struct session_values {
 	bool share_read_only, no_share;
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 /* --- create ------------------------------------------------------------------------------------- */
 
 /* A session boots with the kernel, and so the agent, that its base names; and has its base's user. */
 static void warn(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
-	json_auto_t *base = microagent_base_show(agent, text_of(session, "base"), NULL);
-	const char *kernel = text_of(json_object_get(base, "kernel"), "path");
+	json_auto_t *base = microagent_base_show(agent, json_text(session, "base", NULL), NULL);
+	const char *kernel = json_text(json_object_get(base, "kernel"), "path", NULL);
 
 	if (kernel)
 		guest_warn_init(cli, kernel);
@@ -44,7 +40,7 @@ static int print_session(const struct cli *cli, const json_t *described, struct 
 {
 	if (cli->json)
 		return cli_print_json(described, err);
-	return printf("%s\n", text_of(described, "name")) >= 0 && fflush(stdout) == 0
+	return printf("%s\n", json_text(described, "name", NULL)) >= 0 && fflush(stdout) == 0
 		       ? 0
 		       : error_errno(err, errno, "cannot write to stdout");
 }
@@ -69,7 +65,7 @@ static int hand_out(struct cli *cli, struct microagent *agent, struct microagent
 	if (microagent_session_destroy(session, err) < 0)
 		return -1;
 	guest_warn(cli, "session %s was destroyed again: its name could not be told",
-		   text_of(described, "name"));
+		   json_text(described, "name", NULL));
 	return CLI_EXIT_OK;
 }
 
@@ -152,9 +148,9 @@ static const char *detail_of(const json_t *session)
 {
 	if (json_is_true(json_object_get(session, "pooled")))
 		return "waits in the pool";
-	if (text_of(session, "error"))
-		return text_of(session, "error");
-	return text_of(session, "detail");
+	if (json_text(session, "error", NULL))
+		return json_text(session, "error", NULL);
+	return json_text(session, "detail", NULL);
 }
 
 static int print_list(const json_t *sessions, struct error *err)
@@ -171,9 +167,12 @@ static int print_list(const json_t *sessions, struct error *err)
 	{
 		const json_t *share = json_object_get(session, "share");
 		const char *const cells[] = {
-			text_of(session, "name"),  text_of(session, "base"),
-			text_of(session, "state"), text_of(session, "source"),
-			text_of(session, "clone"), text_of(share, "path"),
+			json_text(session, "name", NULL),
+			json_text(session, "base", NULL),
+			json_text(session, "state", NULL),
+			json_text(session, "source", NULL),
+			json_text(session, "clone", NULL),
+			json_text(share, "path", NULL),
 			detail_of(session),
 		};
 

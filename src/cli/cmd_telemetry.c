@@ -8,13 +8,6 @@
 #include "cli/guest.h"
 #include "microagent_session.h"
 
-static const char *text_of(const json_t *record, const char *key)
-{
-	const char *text = json_string_value(json_object_get(record, key));
-
-	return text ? text : "?";
-}
-
 /* Words as one would type them, or nearly: those that hold more than plain characters as JSON. */
 static void print_argv(const json_t *argv)
 {
@@ -40,11 +33,11 @@ static void print_what(const char *kind, const json_t *record)
 	if (strcmp(kind, "exec") == 0) {
 		print_argv(json_object_get(record, "argv"));
 	} else if (strcmp(kind, "connect") == 0) {
-		cli_print_safe(stdout, text_of(record, "address"));
+		cli_print_safe(stdout, json_text(record, "address", "?"));
 		printf(" port %lld",
 		       (long long)json_integer_value(json_object_get(record, "port")));
 	} else {
-		cli_print_safe(stdout, text_of(record, "path"));
+		cli_print_safe(stdout, json_text(record, "path", "?"));
 	}
 	if (strcmp(kind, "write") == 0)
 		printf(" (%lld bytes)",
@@ -61,13 +54,13 @@ static int show_line(void *data, const char *line, size_t len, struct error *err
 	const struct cli *cli = data;
 	json_auto_t *object = json_load_strict(line, len, NULL);
 	const json_t *record = json_object_get(object, "record");
-	const char *kind = text_of(record, "kind");
+	const char *kind = json_text(record, "kind", "?");
 
 	(void)err;
 	if (cli->json) {
 		fwrite(line, 1, len, stdout);
 	} else if (record) {
-		cli_print_safe(stdout, text_of(record, "at"));
+		cli_print_safe(stdout, json_text(record, "at", "?"));
 		printf("  %6lld  %-8.8s",
 		       (long long)json_integer_value(json_object_get(record, "pid")), kind);
 		print_what(kind, record);

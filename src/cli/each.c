@@ -10,8 +10,7 @@
 
 static const char *state_of(const json_t *response)
 {
-	const char *state =
-		json_string_value(json_object_get(json_object_get(response, "event"), "state"));
+	const char *state = json_text(json_object_get(response, "event"), "state", NULL);
 
 	return state ? state : "unknown";
 }
@@ -19,8 +18,7 @@ static const char *state_of(const json_t *response)
 /* What a person wants to know of an end that was none in order. */
 static const char *trouble_of(const json_t *response)
 {
-	const char *detail =
-		json_string_value(json_object_get(json_object_get(response, "event"), "detail"));
+	const char *detail = json_text(json_object_get(response, "event"), "detail", NULL);
 
 	return detail && strstr(detail, "unclean") ? detail : NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session gc: what a crash or a reboot has left. */
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/guest.h"
 #include "cli/session.h"
 #include "microagent_session.h"
@@ -13,9 +14,8 @@ static int add_rows(struct cli_table *table, const json_t *list, const char *wha
 
 	json_array_foreach(list, i, entry)
 	{
-		const char *const cells[] = {json_string_value(json_object_get(entry, "name")),
-					     what,
-					     json_string_value(json_object_get(entry, "why"))};
+		const char *const cells[] = {json_text(entry, "name", NULL), what,
+					     json_text(entry, "why", NULL)};
 
 		if (cli_table_row(table, cells, err) < 0)
 			return -1;

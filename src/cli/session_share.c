@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/guest.h"
 #include "cli/session.h"
 #include "microagent_session.h"
@@ -12,19 +13,14 @@ struct share_values {
 	const char *at;
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 static int print_share(struct cli *cli, const char *name, json_t *share, struct error *err)
 {
 	json_auto_t *answer = NULL;
 
 	if (!cli->json) {
-		printf("%s: %s is on %s%s\n", name, text_of(share, "path"),
-		       text_of(share, "mountpoint"),
-		       strcmp(text_of(share, "mode"), "ro") == 0 ? ", read-only" : "");
+		printf("%s: %s is on %s%s\n", name, json_text(share, "path", NULL),
+		       json_text(share, "mountpoint", NULL),
+		       strcmp(json_text(share, "mode", NULL), "ro") == 0 ? ", read-only" : "");
 		return CLI_EXIT_OK;
 	}
 	answer = json_pack("{s:b, s:s, s:O}", "ok", 1, "name", name, "share", share);
@@ -42,7 +38,7 @@ static bool is_agent(const char *user)
 
 void session_warn_user(const struct cli *cli, const json_t *base)
 {
-	const char *user = text_of(base, "user");
+	const char *user = json_text(base, "user", NULL);
 
 	if (user && !is_agent(user))
 		guest_warn(
@@ -50,7 +46,7 @@ void session_warn_user(const struct cli *cli, const json_t *base)
 			"commands of base %.100s run as its user \"%.100s\", and in the shared "
 			"directory you are uid 1000 alone: `microagent session exec --user 1000` "
 			"runs those that work there",
-			text_of(base, "name"), user);
+			json_text(base, "name", NULL), user);
 }
 
 static void warn_user_of(const struct cli *cli, struct microagent *agent,
@@ -58,7 +54,8 @@ static void warn_user_of(const struct cli *cli, struct microagent *agent,
 {
 	json_auto_t *described = microagent_session_describe(session, NULL);
 	json_auto_t *base =
-		described ? microagent_base_show(agent, text_of(described, "base"), NULL) : NULL;
+		described ? microagent_base_show(agent, json_text(described, "base", NULL), NULL)
+			  : NULL;
 
 	session_warn_user(cli, base);
 }

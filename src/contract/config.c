@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "contract/decode.h"
 
 const char *const accelerator_names[3] = {
@@ -59,11 +60,6 @@ int config_normalise(const json_t *in, bool strict, const struct host_bounds *bo
 	return 0;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 static int64_t number_of(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
@@ -85,21 +81,21 @@ void config_bind(json_t *normalised, struct config *out)
 	const json_t *network = json_object_get(n, "network");
 
 	*out = (struct config){
-		.kernel_path = text_of(n, "kernelPath"),
-		.initrd_path = text_of(n, "initrdPath"),
-		.rootfs_path = text_of(n, "rootfsPath"),
-		.rootfs_base = text_of(n, "rootfsBase"),
-		.state_dir = text_of(n, "stateDir"),
+		.kernel_path = json_text(n, "kernelPath", NULL),
+		.initrd_path = json_text(n, "initrdPath", NULL),
+		.rootfs_path = json_text(n, "rootfsPath", NULL),
+		.rootfs_base = json_text(n, "rootfsBase", NULL),
+		.state_dir = json_text(n, "stateDir", NULL),
 		.memory_mib = number_of(n, "memoryMiB"),
 		.cpu_count = number_of(n, "cpuCount"),
-		.accelerator = index_of(text_of(n, "accelerator"), accelerator_names, 3),
-		.network_mode = index_of(text_of(network, "mode"), network_mode_names, 3),
-		.network_interface = text_of(network, "interface"),
+		.accelerator = index_of(json_text(n, "accelerator", NULL), accelerator_names, 3),
+		.network_mode = index_of(json_text(network, "mode", NULL), network_mode_names, 3),
+		.network_interface = json_text(network, "interface", NULL),
 		.command = json_object_get(n, "command"),
 		.env = json_object_get(n, "env"),
-		.user = text_of(n, "user"),
-		.cwd = text_of(n, "cwd"),
-		.hostname = text_of(n, "hostname"),
+		.user = json_text(n, "user", NULL),
+		.cwd = json_text(n, "cwd", NULL),
+		.hostname = json_text(n, "hostname", NULL),
 		.timeout_seconds = number_of(n, "timeoutSeconds"),
 		.network_allow = json_object_get(network, "allow"),
 		.port_forwards = json_object_get(network, "portForwards"),
@@ -110,7 +106,7 @@ void config_bind(json_t *normalised, struct config *out)
 		.bundles = json_object_get(n, "bundles"),
 		.outputs = json_object_get(n, "outputs"),
 		.image = json_object_get(n, "image"),
-		.cgroup = text_of(n, "cgroup"),
+		.cgroup = json_text(n, "cgroup", NULL),
 		.hotplug = json_is_true(json_object_get(n, "hotplug")),
 		.normalised = normalised,
 	};

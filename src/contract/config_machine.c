@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "contract/decode.h"
 
@@ -106,7 +107,7 @@ int decode_sizes(struct config_decode *d, struct error *err)
 /* Every kernel file K has K.initrd beside it. */
 static int decode_initrd(struct config_decode *d, struct error *err)
 {
-	const char *kernel = json_string_value(json_object_get(d->out, "kernelPath"));
+	const char *kernel = json_text(d->out, "kernelPath", NULL);
 	const char *given = NULL;
 	autofree char *beside = NULL;
 

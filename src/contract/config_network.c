@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "contract/decode.h"
 
 #define PATH "config.network"
@@ -66,8 +67,7 @@ static int decode_forward(struct config_decode *d, const json_t *item, const cha
 		    json_put(out, ports[i], json_integer(port), err) < 0)
 			return -1;
 	}
-	snprintf(key, sizeof(key), "%s/%s/%d", protocols[protocol],
-		 json_string_value(json_object_get(out, "host")),
+	snprintf(key, sizeof(key), "%s/%s/%d", protocols[protocol], json_text(out, "host", NULL),
 		 (int)json_integer_value(json_object_get(out, "hostPort")));
 	return decode_unique(seen, key, path, "host port", err);
 }

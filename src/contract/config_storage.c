@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "contract/decode.h"
 
@@ -56,7 +57,7 @@ static int decode_disk(struct config_decode *d, const json_t *item, const char *
 {
 	if (decode_name(item, path, "name", seen, out, err) < 0)
 		return -1;
-	if (!strcmp(json_string_value(json_object_get(out, "name")), "rootfs"))
+	if (!strcmp(json_text(out, "name", NULL), "rootfs"))
 		return error_set(err, ERR_INVALID, "%s.name must not be \"rootfs\", the root disk",
 				 path);
 	if (decode_host_path(item, path, out, err) < 0 ||

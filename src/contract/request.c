@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "contract/decode.h"
 
@@ -44,7 +45,7 @@ static int decode_state_dir(const json_t *json, struct config *out, struct error
 	if (!state_dir || json_put_string(normalised, "stateDir", state_dir, err) < 0)
 		return -1;
 	*out = (struct config){
-		.state_dir = json_string_value(json_object_get(normalised, "stateDir")),
+		.state_dir = json_text(normalised, "stateDir", NULL),
 		.normalised = steal_ptr(&normalised),
 	};
 	return 0;

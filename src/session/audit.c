@@ -240,8 +240,7 @@ static int by_session(const void *a, const void *b)
 {
 	json_t *const *one = a, *const *other = b;
 
-	return strcmp(json_string_value(json_object_get(*one, "session")),
-		      json_string_value(json_object_get(*other, "session")));
+	return strcmp(json_text(*one, "session", NULL), json_text(*other, "session", NULL));
 }
 
 static json_t *sorted(const json_t *list)

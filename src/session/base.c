@@ -224,7 +224,7 @@ int base_open(const struct microagent *agent, const char *word, enum base_use us
 
 static const char *text_of(const json_t *metadata, const char *section, const char *key)
 {
-	return json_string_value(json_object_get(json_object_get(metadata, section), key));
+	return json_text(json_object_get(metadata, section), key, NULL);
 }
 
 void base_files_free(struct base_file files[BASE_FILES])

@@ -74,8 +74,8 @@ static int hear(const struct making *m, const struct proc *child, int from, stru
 static int judge(const struct buf *answer, int code, struct error *err)
 {
 	json_auto_t *document = json_load_strict(buf_bytes(answer), answer->len, NULL);
-	const char *text = json_string_value(json_object_get(document, "error"));
-	const char *name = json_string_value(json_object_get(document, "errorCode"));
+	const char *text = json_text(document, "error", NULL);
+	const char *name = json_text(document, "errorCode", NULL);
 
 	if (code == 0)
 		return 0;

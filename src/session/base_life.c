@@ -211,8 +211,8 @@ static int refuse_used(struct microagent *agent, const struct base *base, struct
 		return -1;
 	json_array_foreach(json_object_get(answer, "sessions"), i, session)
 	{
-		const char *of = json_string_value(json_object_get(session, "base"));
-		const char *name = json_string_value(json_object_get(session, "name"));
+		const char *of = json_text(session, "base", NULL);
+		const char *name = json_text(session, "name", NULL);
 
 		if (of && strcmp(of, base->name.full) == 0)
 			return error_set(err, ERR_CONFLICT,

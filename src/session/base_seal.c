@@ -217,8 +217,7 @@ static void remember(const struct making *m, const json_t *metadata, const char 
 		     const char *file)
 {
 	autoclose int fd = openat(m->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	const char *digest =
-		json_string_value(json_object_get(json_object_get(metadata, key), "sha256"));
+	const char *digest = json_text(json_object_get(metadata, key), "sha256", NULL);
 	struct digest_key found;
 
 	if (fd >= 0 && digest && digest_key(fd, DIGEST_FILE, &found, NULL) == 0)

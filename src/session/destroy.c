@@ -95,7 +95,7 @@ static void forget_token(const struct microagent_session *session, const char *s
  * any pool. */
 static void forget_tokens(const struct microagent_session *session)
 {
-	const char *of = json_string_value(json_object_get(session->record, "base"));
+	const char *of = json_text(session->record, "base", NULL);
 	autofree char *state = state_of_sessions(session->agent, NULL);
 	json_auto_t *bases = state && !of ? pool_bases(state, NULL) : NULL;
 	const json_t *base;
@@ -161,7 +161,7 @@ static int end_session(struct microagent_session *session, struct error *err)
 /* Nobody claims what is being destroyed, and what was claimed before that is its claimer's. */
 static int end_token(const struct microagent_session *session, struct error *err)
 {
-	const char *base = json_string_value(json_object_get(session->record, "base"));
+	const char *base = json_text(session->record, "base", NULL);
 	autofree char *state = state_of_sessions(session->agent, NULL);
 	auto_pool struct pool pool = POOL_NONE;
 

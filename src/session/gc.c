@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -70,7 +69,7 @@ static bool is_in(const json_t *list, const char *name)
 
 	json_array_foreach(list, i, entry)
 	{
-		if (strcmp(json_string_value(json_object_get(entry, "name")), name) == 0)
+		if (strcmp(json_text(entry, "name", NULL), name) == 0)
 			return true;
 	}
 	return false;
@@ -263,8 +262,7 @@ static int end_lost(struct gc *gc, pid_t pid, const char *place, struct error *e
 	if (pidfd < 0 || !is_lost(pid, place, name) ||
 	    pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0)
 		return 0;
-	if (fd_wait(pidfd, POLLIN, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS, &why) <
-	    0) {
+	if (fd_wait(pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &why) < 0) {
 		orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_LEFT, why.msg);
 		return leave(gc, name, &why, err);
 	}

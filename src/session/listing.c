@@ -48,7 +48,7 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 /* One that was given to it while it runs is in the record of the run. */
 static int add_share(const struct workspace *ws, json_t *entry, struct error *err)
 {
-	const char *state = json_string_value(json_object_get(entry, "state"));
+	const char *state = json_text(entry, "state", NULL);
 	json_auto_t *runtime = NULL;
 	struct error ignored;
 
@@ -62,8 +62,8 @@ static int add_share(const struct workspace *ws, json_t *entry, struct error *er
 /* It waits in the pool that it was made for. */
 static bool is_pooled(const char *state, const char *id, const json_t *record)
 {
-	const char *source = json_string_value(json_object_get(record, "source"));
-	const char *base = json_string_value(json_object_get(record, "base"));
+	const char *source = json_text(record, "source", NULL);
+	const char *base = json_text(record, "base", NULL);
 	auto_pool struct pool pool = POOL_NONE;
 	char name[SESSION_NAME_ROOM];
 
@@ -119,7 +119,7 @@ static int add_session(const char *state, const struct state_dir *dir, const jso
 {
 	static const char *const keys[] = {"state",	"observedAt", "detail",
 					   "memoryMiB", "cpuCount",   "error"};
-	const char *id = json_string_value(json_object_get(workspace, "name"));
+	const char *id = json_text(workspace, "name", NULL);
 	json_auto_t *entry = json_object();
 	char name[SESSION_NAME_ROOM];
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "session/orphan.h"
@@ -20,7 +19,7 @@ static const char *const action_names[] = {
 /* The log's one writer: a live supervisor, or without one who holds the command lock. */
 static int note_locked(const struct workspace *ws, const struct audit_event *event)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_COMMAND_LOCK_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
 	autoclose int lock = workspace_lock_opened(ws, deadline, NULL);
 
 	if (lock < 0 || !audit_is_kept(ws) || lease_is_held(ws))

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -56,7 +55,7 @@ bool pool_try_lock(const struct pool *pool)
 
 static int lock(const struct pool *pool, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_POOL_LOCK_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_POOL_LOCK_MS);
 	struct error why = {0};
 
 	if (flock_until(pool->dir.fd, LOCK_EX, deadline, pool->dir.path, &why) == 0)

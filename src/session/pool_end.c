@@ -29,7 +29,7 @@ static bool is_there(const struct microagent_session *session)
 /* Another who is at it is waited for; if he dies over it, we go on with it. */
 static int destroy(struct microagent_session *session, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_POOL_LOCK_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_POOL_LOCK_MS);
 	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
 
 	while (session_remove(session, err) >= 0) {

@@ -240,7 +240,7 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 	if (!f->waits)
 		log_line(&f->log, "waiting for room: %s", why.msg);
 	f->waits = true;
-	wait_for_events(f, clock_mono_ns() + limit_get(LIMIT_POOL_ROOM_MS) * NS_PER_MS);
+	wait_for_events(f, limit_deadline(LIMIT_POOL_ROOM_MS));
 	return 0;
 }
 

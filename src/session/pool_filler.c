@@ -126,7 +126,7 @@ static int open_holder(const struct pool *pool)
 
 int pool_filler_end(const struct pool *pool, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
 
 	for (;;) {

@@ -89,7 +89,7 @@ static int on_output(void *data, enum microagent_output stream, const void *byte
 static int judge_script(const struct provisioning *p, const struct microagent_result *result,
 			struct error *err)
 {
-	const char *name = json_string_value(json_object_get(p->stage.script, "name"));
+	const char *name = json_text(p->stage.script, "name", NULL);
 	const char *step = p->log.step;
 
 	if (p->log.failed.code)
@@ -124,8 +124,7 @@ int provision_run_script(struct provisioning *p, struct error *err)
 	struct microagent_result result;
 	int status;
 
-	provision_log_doing(&p->log, "running %s",
-			    json_string_value(json_object_get(p->stage.script, "name")));
+	provision_log_doing(&p->log, "running %s", json_text(p->stage.script, "name", NULL));
 	if (microagent_guest_stream(p->guest, &exec, &callbacks, &limits, &result, err) < 0)
 		return -1;
 	provision_log_flush(&p->log);

@@ -5,7 +5,6 @@
 
 #include "api/foreground.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -13,11 +12,6 @@
 #include "session/provision.h"
 
 #define MACHINE "provision"
-
-static uint64_t killed_by(void)
-{
-	return clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
-}
 
 void provision_wait_gone(const char *dir)
 {
@@ -29,7 +23,7 @@ void provision_wait_gone(const char *dir)
 		return;
 	if (workspace_open(&state, MACHINE, false, &ws, NULL) == 0) {
 		if (ws.fd >= 0)
-			(void)lease_wait_free(&ws, killed_by(), NULL);
+			(void)lease_wait_free(&ws, limit_deadline(LIMIT_KILL_MS), NULL);
 		workspace_close(&ws);
 	}
 	state_dir_close(&state);
@@ -105,7 +99,7 @@ int provision_boot(struct provisioning *p, struct error *err)
 /* A machine that died says why in a moment; one that lives on without its connection is ended. */
 int provision_explain_lost(struct provisioning *p, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_LOST_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_LOST_MS);
 	json_auto_t *answer = NULL;
 	const char *detail;
 	struct error why = {0};
@@ -116,15 +110,15 @@ int provision_explain_lost(struct provisioning *p, struct error *err)
 	    fd_wait(p->supervisor.answer, POLLIN, deadline, &why) < 0)
 		return -1;
 	answer = supervisor_run_finish(&p->supervisor, NULL, &code, &why);
-	detail = json_string_value(json_object_get(json_object_get(answer, "event"), "detail"));
+	detail = json_text(json_object_get(answer, "event"), "detail", NULL);
 	return detail ? error_set(err, ERR_IO, "the machine ended: %s", detail) : -1;
 }
 
 static int check_end(const json_t *response, struct error *err)
 {
 	const json_t *event = json_object_get(response, "event");
-	const char *state = json_string_value(json_object_get(event, "state"));
-	const char *detail = json_string_value(json_object_get(event, "detail"));
+	const char *state = json_text(event, "state", NULL);
+	const char *detail = json_text(event, "detail", NULL);
 
 	if (state && strcmp(state, state_names[STATE_STOPPED]) == 0 &&
 	    (!detail || !strstr(detail, "unclean")))

@@ -50,7 +50,7 @@ int session_quota_of(const struct base *base, const struct microagent_session_sp
  */
 static bool find_grown(const struct workspace *ws, const json_t *record, uint64_t *bytes)
 {
-	const char *clone = json_string_value(json_object_get(record, "clone"));
+	const char *clone = json_text(record, "clone", NULL);
 	autoclose int disk = -1;
 	struct stat st;
 
@@ -126,7 +126,7 @@ static int record(const struct workspace *ws, int64_t bytes, json_t **answer, st
 static int set_in(const struct existing *existing, int64_t bytes, json_t **answer,
 		  struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_COMMAND_LOCK_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
 	struct error why = {0};
 
 	for (int i = 0; i < ATTEMPTS; i++) {

@@ -123,7 +123,7 @@ static int bad(struct check *check, enum audit_verdict verdict, uint64_t line, c
 
 static bool chains(const struct check *check, const struct audit_line *line, uint64_t number)
 {
-	const char *nonce = json_string_value(json_object_get(line->data, "nonce"));
+	const char *nonce = json_text(line->data, "nonce", NULL);
 	uint8_t root[AUDIT_DIGEST], prev[AUDIT_DIGEST];
 
 	if (!line->prev || !audit_unhex(line->prev, prev))

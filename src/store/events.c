@@ -63,7 +63,7 @@ static json_t *read_events(const struct workspace *ws, struct error *err)
 /* Being cut off from the world must survive a loss of power; other states follow from the lease. */
 static enum store_sync sync_of(const json_t *event)
 {
-	const char *state = json_string_value(json_object_get(event, "state"));
+	const char *state = json_text(event, "state", NULL);
 
 	return state && !strcmp(state, state_names[STATE_QUARANTINED]) ? STORE_SYNC : STORE_NO_SYNC;
 }

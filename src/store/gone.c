@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "store/internal.h"
 #include "store/mountinfo.h"
@@ -149,15 +150,6 @@ int gone_remove(const struct state_dir *dir, const char *id, struct error *err)
 	}
 }
 
-/* A lock belongs to a directory and not to its name. */
-static bool has_the_name(int own, int gone, const char *id)
-{
-	struct stat held, named;
-
-	return fstat(own, &held) == 0 && fstatat(gone, id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
-}
-
 /* 1: somebody is at it just now, or has done it. */
 static int take_up(const struct state_dir *dir, int gone, const char *id, struct error *err)
 {
@@ -167,7 +159,7 @@ static int take_up(const struct state_dir *dir, int gone, const char *id, struct
 		return 1;
 	if (own >= 0 && flock(own, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return 1;
-	if (own >= 0 && !has_the_name(own, gone, id))
+	if (own >= 0 && !fd_has_name(own, gone, id))
 		return 1; /* it was done between our look and our lock */
 	return empty(dir, gone, id, err);
 }

@@ -18,25 +18,17 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
 #include "contract/runtime_id.h"
 #include "store/internal.h"
 
 #define LOCKS ".locks"
-
-static bool has_the_name(int fd, int dirfd, const char *name)
-{
-	struct stat held, named;
-
-	return fstat(fd, &held) == 0 && fstatat(dirfd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
-}
 
 int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
 		   struct error *err)
@@ -58,7 +50,7 @@ int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadlin
 			return error_errno(err, errno, "%s/" LOCKS "/%s", dir->path, id);
 		if (flock_until(fd, LOCK_EX, deadline_ns, what, err) < 0)
 			return -1;
-		if (has_the_name(fd, locks, id))
+		if (fd_has_name(fd, locks, id))
 			return steal_fd(&fd);
 		if (clock_mono_ns() >= deadline_ns)
 			return error_set(err, ERR_TIMEOUT, "%s is in use", what);
@@ -69,7 +61,7 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 {
 	autoclose int lock = workspace_lock(ws->dir, ws->id, deadline_ns, err);
 
-	if (lock < 0 || has_the_name(ws->fd, ws->dir->fd, ws->id))
+	if (lock < 0 || fd_has_name(ws->fd, ws->dir->fd, ws->id))
 		return steal_fd(&lock);
 	/* With it went the lock's file, which this has made anew. */
 	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
@@ -118,8 +110,7 @@ int lease_take(const struct workspace *ws, struct error *err)
 	/* A shared lock is to be had only where no exclusive one is: somebody is just looking. */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return lease_busy(ws, fd, err);
-	if (flock_until(fd, LOCK_EX, clock_mono_ns() + limit_get(LIMIT_LEASE_LOOK_MS) * NS_PER_MS,
-			"the lease", NULL) < 0)
+	if (flock_until(fd, LOCK_EX, limit_deadline(LIMIT_LEASE_LOOK_MS), "the lease", NULL) < 0)
 		return lease_busy(ws, fd, err);
 	return steal_fd(&fd);
 }

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/frame.h"
 #include "base/json.h"
+#include "base/limits.h"
 
 #define ENTRY(type, mode)                                                                 \
 	"{\"name\":\"n\",\"type\":\"" type "\",\"mode\":" mode ",\"size\":1,\"mtime\":0," \
@@ -140,10 +141,10 @@ static void nothing_is_said(void **state)
 	struct error err;
 	size_t count;
 
-	setenv("MICROAGENT_TEST_LIMIT_FILES_MS", "20", 1);
+	limit_set(LIMIT_FILES_MS, 20);
 	assert_int_equal(list(*state, "", 0, &count, &err), -1);
 	assert_code(err, ERR_TIMEOUT);
-	unsetenv("MICROAGENT_TEST_LIMIT_FILES_MS");
+	limit_reset(LIMIT_FILES_MS);
 }
 
 /* A file is refused by its receiver at once, and half of one is made by no sender. */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/limits.h"
 
 static void assert_cloexec(int fd)
 {
@@ -353,10 +354,10 @@ static void stuck_listener_times_out(void **state)
 
 	autoclose int listener = sock_listen_at(s->fd, "stuck", 1, &err);
 	assert_true(listener >= 0);
-	setenv("MICROAGENT_TEST_LIMIT_DIAL_MS", "1", 1);
+	limit_set(LIMIT_DIAL_MS, 1);
 	while (n < 16 && (clients[n] = sock_connect_at(s->fd, "stuck", &err)) >= 0)
 		n++;
-	unsetenv("MICROAGENT_TEST_LIMIT_DIAL_MS");
+	limit_reset(LIMIT_DIAL_MS);
 	assert_in_range(n, 1, 15);
 	assert_code(err, ERR_TIMEOUT);
 	for (int i = 0; i < n; i++)

@@ -250,27 +250,55 @@ static void limits_have_distinct_names_units_and_texts(void **state)
 	assert_string_equal(limit_table[LIMIT_HALT_MS].name, "HALT_MS");
 }
 
+#define HALT_IN_ENVIRONMENT "MICROAGENT_TEST_LIMIT_HALT_MS"
+
+/* What a process that is started with that value has; NULL: without. */
+static uint64_t limit_in_environment(const char *value)
+{
+	if (value)
+		setenv(HALT_IN_ENVIRONMENT, value, 1);
+	else
+		unsetenv(HALT_IN_ENVIRONMENT);
+	limit_reset(LIMIT_HALT_MS);
+	return limit_get(LIMIT_HALT_MS);
+}
+
 static void tests_may_change_a_limit(void **state)
 {
 	static const char *const bad[] = {
 		"", "x", "5x", "-1", "+1", " 5", "5 ", "0x10", "18446744073709551616", "1.5"};
-	static const char name[] = "MICROAGENT_TEST_LIMIT_HALT_MS";
 	uint64_t ordinary = limit_table[LIMIT_HALT_MS].value;
 
 	(void)state;
-	setenv(name, "7", 1);
-	assert_true(limit_get(LIMIT_HALT_MS) == 7);
+	assert_true(limit_in_environment("7") == 7);
 	assert_true(limit_get(LIMIT_KILL_MS) == limit_table[LIMIT_KILL_MS].value);
-	setenv(name, "0", 1);
-	assert_true(limit_get(LIMIT_HALT_MS) == 0);
-	setenv(name, "18446744073709551615", 1);
-	assert_true(limit_get(LIMIT_HALT_MS) == UINT64_MAX);
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		setenv(name, bad[i], 1);
-		assert_true(limit_get(LIMIT_HALT_MS) == ordinary);
-	}
-	unsetenv(name);
-	assert_true(limit_get(LIMIT_HALT_MS) == ordinary);
+	assert_true(limit_in_environment("0") == 0);
+	assert_true(limit_in_environment("18446744073709551615") == UINT64_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_true(limit_in_environment(bad[i]) == ordinary);
+	assert_true(limit_in_environment(NULL) == ordinary);
+}
+
+static void the_environment_is_read_once(void **state)
+{
+	(void)state;
+	assert_true(limit_in_environment("7") == 7);
+	setenv(HALT_IN_ENVIRONMENT, "8", 1);
+	assert_true(limit_get(LIMIT_HALT_MS) == 7);
+	limit_set(LIMIT_HALT_MS, 9);
+	assert_true(limit_get(LIMIT_HALT_MS) == 9);
+	limit_reset(LIMIT_HALT_MS);
+	assert_true(limit_get(LIMIT_HALT_MS) == 8);
+	assert_true(limit_in_environment(NULL) == limit_table[LIMIT_HALT_MS].value);
+}
+
+static void a_deadline_is_a_limit_from_now(void **state)
+{
+	(void)state;
+	clock_set_virtual(5);
+	limit_set(LIMIT_HALT_MS, 3);
+	assert_true(limit_deadline(LIMIT_HALT_MS) == 5 + 3 * NS_PER_MS);
+	limit_reset(LIMIT_HALT_MS);
 }
 
 int main(void)
@@ -287,6 +315,8 @@ int main(void)
 		cmocka_unit_test(dates_agree_with_gmtime),
 		cmocka_unit_test(limits_have_distinct_names_units_and_texts),
 		cmocka_unit_test(tests_may_change_a_limit),
+		cmocka_unit_test(the_environment_is_read_once),
+		cmocka_unit_test(a_deadline_is_a_limit_from_now),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/frame.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "channel/lines.h"
 
@@ -412,7 +413,7 @@ static void test_an_agent_that_never_answers(void **state)
 
 	(void)state;
 	set_mute(true);
-	setenv("MICROAGENT_TEST_LIMIT_CANCEL_MS", "500", 1);
+	limit_set(LIMIT_CANCEL_MS, 500);
 	lines_init(&lines, guest.dirfd);
 	other = client_of(&lines, "hang");
 	other.cancel = cancel;
@@ -434,7 +435,7 @@ static void test_an_agent_that_never_answers(void **state)
 	assert_int_equal(other.status, 0);
 	assert_true(other.outcome.cancelled);
 	line_outcome_free(&other.outcome);
-	unsetenv("MICROAGENT_TEST_LIMIT_CANCEL_MS");
+	limit_reset(LIMIT_CANCEL_MS);
 	close(cancel);
 	lines_free(&lines);
 }
@@ -447,7 +448,7 @@ static void test_a_guest_that_is_never_reached(void **state)
 	(void)state;
 	guest.deaf = true;
 	lines_init(&lines, guest.dirfd);
-	setenv("MICROAGENT_TEST_LIMIT_DIAL_MS", "100", 1);
+	limit_set(LIMIT_DIAL_MS, 100);
 	for (int i = 0; i < 4; i++) {
 		clients[i] = client_of(&lines, "echo");
 		clients[i].timeout_ms = i == 3 ? 20 : 0;
@@ -459,7 +460,7 @@ static void test_a_guest_that_is_never_reached(void **state)
 		assert_int_equal(clients[i].err.code, ERR_TIMEOUT);
 		assert_non_null(strstr(clients[i].err.msg, "the guest does not answer"));
 	}
-	unsetenv("MICROAGENT_TEST_LIMIT_DIAL_MS");
+	limit_reset(LIMIT_DIAL_MS);
 	lines_free(&lines);
 }
 

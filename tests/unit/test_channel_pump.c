@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/frame.h"
+#include "base/limits.h"
 #include "channel/pump.h"
 
 #define BIG (3u * 1024 * 1024 + 17)
@@ -555,6 +556,6 @@ int main(void)
 
 	signal(SIGPIPE, SIG_IGN);
 	/* The one deadline here is waited out in full. */
-	setenv("MICROAGENT_TEST_LIMIT_CANCEL_MS", "300", 1);
+	limit_set(LIMIT_CANCEL_MS, 300);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

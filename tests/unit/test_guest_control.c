@@ -5,6 +5,7 @@
 #include "guest_fixture.h"
 
 #include "base/buf.h"
+#include "base/limits.h"
 
 static int start(void **state)
 {
@@ -326,9 +327,9 @@ static int start_terse(void **state)
 {
 	int got;
 
-	setenv("MICROAGENT_TEST_LIMIT_AUDIT_EXECS", "2", 1);
+	limit_set(LIMIT_AUDIT_EXECS, 2);
 	got = start(state);
-	unsetenv("MICROAGENT_TEST_LIMIT_AUDIT_EXECS");
+	limit_reset(LIMIT_AUDIT_EXECS);
 	return got;
 }
 

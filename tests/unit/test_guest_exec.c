@@ -20,9 +20,9 @@ static int start_impatient(void **state)
 {
 	int got;
 
-	setenv("MICROAGENT_TEST_LIMIT_AGENT_IDLE_MS", "300", 1);
+	limit_set(LIMIT_AGENT_IDLE_MS, 300);
 	got = start(state);
-	unsetenv("MICROAGENT_TEST_LIMIT_AGENT_IDLE_MS");
+	limit_reset(LIMIT_AGENT_IDLE_MS);
 	return got;
 }
 

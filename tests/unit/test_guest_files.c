@@ -317,13 +317,13 @@ static void longest_list(void **state)
 	assert_null(json_object_get(answer, "truncated"));
 	/* Above the length of an answer the rest is left out too. */
 	free(text);
-	setenv("MICROAGENT_TEST_LIMIT_LIST_BYTES", "1000", 1);
+	limit_set(LIMIT_LIST_BYTES, 1000);
 	struct buf records = {0};
 	const struct stat st = {0};
 	for (size_t i = 0; i < 100; i++)
 		assert_int_equal(file_record_put(&records, "name", &st, NULL), 0);
 	text = answer_list(&(struct file_end){.output = &records, .error = ""}, NULL);
-	unsetenv("MICROAGENT_TEST_LIMIT_LIST_BYTES");
+	limit_reset(LIMIT_LIST_BYTES);
 	assert_true(strlen(text) < 1200);
 	assert_non_null(strstr(text, "}],\"error\":\"\",\"truncated\":true}"));
 	buf_free(&records);
@@ -333,9 +333,9 @@ static int start_short_lists(void **state)
 {
 	int got;
 
-	setenv("MICROAGENT_TEST_LIMIT_LIST_ENTRIES", "5", 1);
+	limit_set(LIMIT_LIST_ENTRIES, 5);
 	got = start(state);
-	unsetenv("MICROAGENT_TEST_LIMIT_LIST_ENTRIES");
+	limit_reset(LIMIT_LIST_ENTRIES);
 	return got;
 }
 

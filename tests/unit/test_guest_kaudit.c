@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "guest/trace/kaudit_event.h"
 #include "guest/trace/kaudit_text.h"
 #include "guest/trace/telemetry_batch.h"
@@ -345,7 +346,7 @@ static void batches_are_bounded_and_say_what_is_lost(void **state)
 	size_t most = 0;
 
 	(void)state;
-	setenv("MICROAGENT_TEST_LIMIT_TELEMETRY_RECORDS", "150", 1);
+	limit_set(LIMIT_TELEMETRY_RECORDS, 150);
 	clock_set_virtual(NS_PER_S);
 	assert_null(telemetry_batch_message(&batch));
 	while (telemetry_batch_has_room(&batch, "{}")) {
@@ -372,7 +373,7 @@ static void batches_are_bounded_and_say_what_is_lost(void **state)
 			 30 - (150 - most) + 1);
 	assert_true(telemetry_batch_has_room(&batch, big));
 	telemetry_batch_free(&batch);
-	unsetenv("MICROAGENT_TEST_LIMIT_TELEMETRY_RECORDS");
+	limit_reset(LIMIT_TELEMETRY_RECORDS);
 }
 
 int main(void)

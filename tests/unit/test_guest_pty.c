@@ -4,6 +4,7 @@
 
 #include "guest_fixture.h"
 
+#include "base/limits.h"
 #include "guest/agent/pty_event.h"
 
 static int start(void **state)
@@ -309,9 +310,9 @@ static int start_without_patience(void **state)
 {
 	int got;
 
-	setenv("MICROAGENT_TEST_LIMIT_HANG_UP_MS", "200", 1);
+	limit_set(LIMIT_HANG_UP_MS, 200);
 	got = start(state);
-	unsetenv("MICROAGENT_TEST_LIMIT_HANG_UP_MS");
+	limit_reset(LIMIT_HANG_UP_MS);
 	return got;
 }
 

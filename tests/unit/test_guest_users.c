@@ -2,6 +2,7 @@
 /* Users and groups from hostile and from ordinary files, and the environment made of them. */
 #include "guest_fixture.h"
 
+#include "base/limits.h"
 #include "guest/job/environ.h"
 #include "guest/job/user_cache.h"
 #include "guest/job/users.h"
@@ -172,7 +173,7 @@ static void the_default_user_is_remembered_until_a_file_changes(void **state)
 	struct user user;
 	char path[64];
 
-	setenv("MICROAGENT_TEST_LIMIT_USER_SETTLED_MS", "0", 1);
+	limit_set(LIMIT_USER_SETTLED_MS, 0);
 	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
 	assert_int_equal(user.uid, 1000);
 	assert_true(cache.filled);
@@ -189,11 +190,11 @@ static void the_default_user_is_remembered_until_a_file_changes(void **state)
 	assert_string_equal(user.name, "other");
 
 	/* A file changed a moment ago could change again unseen: nothing is remembered of it. */
-	setenv("MICROAGENT_TEST_LIMIT_USER_SETTLED_MS", "1000000", 1);
+	limit_set(LIMIT_USER_SETTLED_MS, 1000000);
 	record(state, "other");
 	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
 	assert_false(cache.filled);
-	unsetenv("MICROAGENT_TEST_LIMIT_USER_SETTLED_MS");
+	limit_reset(LIMIT_USER_SETTLED_MS);
 	write_file(f->etc, "passwd", "other:x:1001:1001::/:/bin/sh\n");
 	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
 	assert_int_equal(user.uid, 1001);

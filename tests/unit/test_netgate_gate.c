@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "netgate/gate.h"
 
 struct fixture {
@@ -267,9 +268,9 @@ static void not_all_is_reset(void **state)
 	struct fixture *f = *state;
 	struct frame many = shut_syn(1);
 
-	setenv("MICROAGENT_TEST_LIMIT_NETGATE_RESETS", "1", 1);
+	limit_set(LIMIT_NETGATE_RESETS, 1);
 	start(f, true, true);
-	unsetenv("MICROAGENT_TEST_LIMIT_NETGATE_RESETS");
+	limit_reset(LIMIT_NETGATE_RESETS);
 	many.bytes[0] |= 1;
 	send_frame(f->vm, many);
 	for (unsigned flags = 0; flags < 64; flags++)
@@ -317,9 +318,9 @@ static void a_flood_is_counted(void **state)
 	unsigned listed = 0, unlisted = 0, more;
 	char line[256];
 
-	setenv("MICROAGENT_TEST_LIMIT_NETGATE_LINES", "5", 1);
+	limit_set(LIMIT_NETGATE_LINES, 5);
 	start(f, true, true);
-	unsetenv("MICROAGENT_TEST_LIMIT_NETGATE_LINES");
+	limit_reset(LIMIT_NETGATE_LINES);
 	for (unsigned i = 0; i < 500; i++) {
 		send_frame(f->vm, tcp(ADDRESS(8, 8, i >> 8, i), 80, 2));
 		expect_frame(f->passt, tcp(ADDRESS(8, 8, i >> 8, i), 80, 2));

@@ -14,6 +14,7 @@
 #include "backend/backend.h"
 #include "backend/qemu/cell.h"
 #include "base/fd.h"
+#include "base/limits.h"
 
 /* Answers the monitor's negotiation; what follows is each test's. */
 #define SPEAKS                                                      \
@@ -142,7 +143,7 @@ static int teardown(void **state)
 	close(f->listening);
 	unsetenv("MICROAGENT_QEMU");
 	unsetenv("MICROAGENT_CACHE_DIR");
-	unsetenv("MICROAGENT_TEST_LIMIT_VMM_END_MS");
+	limit_reset(LIMIT_VMM_END_MS);
 	free(f);
 	/* Whatever happened, no child is left behind. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -282,7 +283,7 @@ static void a_vsockd_that_leaves_is_lost_too(void **state)
 {
 	struct fixture *f = *state;
 
-	setenv("MICROAGENT_TEST_LIMIT_VMM_END_MS", "20", 1);
+	limit_set(LIMIT_VMM_END_MS, 20);
 	f->kill_when_lost = true;
 	runs_to_its_end(f, SPEAKS FOREVER, "exit 0");
 	assert_int_equal(f->losses, 1);
@@ -293,7 +294,7 @@ static void a_vsockd_that_stays_is_killed(void **state)
 {
 	struct fixture *f = *state;
 
-	setenv("MICROAGENT_TEST_LIMIT_VMM_END_MS", "20", 1);
+	limit_set(LIMIT_VMM_END_MS, 20);
 	runs_to_its_end(f, SPEAKS SAYS_OFF "exit 0", FOREVER);
 	assert_int_equal(f->end, VM_END_POWERED_OFF);
 	assert_int_equal(f->losses, 0);
@@ -304,7 +305,7 @@ static void an_end_that_was_told_may_take_longer(void **state)
 {
 	struct fixture *f = *state;
 
-	setenv("MICROAGENT_TEST_LIMIT_VMM_END_MS", "1", 1);
+	limit_set(LIMIT_VMM_END_MS, 1);
 	/* 6 is QEMU's end of the connection at whose end vsockd leaves. */
 	runs_to_its_end(f, SPEAKS SAYS_OFF "exec 6>&-; /bin/sleep 0.2; exit 0", SERVES);
 	assert_int_equal(f->end, VM_END_POWERED_OFF);
@@ -315,7 +316,7 @@ static void a_qemu_without_its_monitor_is_ended(void **state)
 {
 	struct fixture *f = *state;
 
-	setenv("MICROAGENT_TEST_LIMIT_VMM_END_MS", "20", 1);
+	limit_set(LIMIT_VMM_END_MS, 20);
 	runs_to_its_end(f, SPEAKS "exec 3>&-; " FOREVER, FOREVER);
 	assert_int_equal(f->end, VM_END_CRASHED);
 	assert_string_equal(f->detail, "QEMU closed its monitor and went on");

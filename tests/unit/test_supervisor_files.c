@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
+#include "base/limits.h"
 #include "supervisor/inputs/boot_files.h"
 #include "supervisor/inputs/rootfs.h"
 #include "supervisor/live/serial_log.h"
@@ -370,7 +371,7 @@ static void the_longest_unused_are_forgotten(const struct scratch *s, int fd)
 
 	assert_ok(digest_key(fd, DIGEST_FILE, &used, &err));
 	snprintf(path, sizeof(path), "cache/digests/%s", used.text);
-	setenv("MICROAGENT_TEST_LIMIT_DIGESTS_KEPT", "16", 1);
+	limit_set(LIMIT_DIGESTS_KEPT, 16);
 	digest_remember(&large, A64);
 	for (unsigned i = 0; i < 640; i++) {
 		snprintf(other.text, sizeof(other.text), "8:%u:3:1:1", i);
@@ -386,7 +387,7 @@ static void the_longest_unused_are_forgotten(const struct scratch *s, int fd)
 	assert_in_range(known, 1, 16 + 16 * 32);
 	assert_true(digest_recall(&other, digest)); /* the newest */
 	assert_true(digest_recall(&large, digest)); /* which would take long to hash anew */
-	unsetenv("MICROAGENT_TEST_LIMIT_DIGESTS_KEPT");
+	limit_reset(LIMIT_DIGESTS_KEPT);
 }
 
 static void digests_are_remembered(void **state)
@@ -413,7 +414,7 @@ static void digests_are_remembered(void **state)
 	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
 	assert_int_equal(runs(s), 2);
 
-	setenv("MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS", "0", 1);
+	limit_set(LIMIT_DIGEST_SETTLED_MS, 0);
 	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
 	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
 	assert_string_equal(one, two);
@@ -427,7 +428,7 @@ static void digests_are_remembered(void **state)
 	assert_int_equal(runs(s), 4);
 
 	/* A copy made by its owner is known by its source, though it is young. */
-	unsetenv("MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS");
+	limit_reset(LIMIT_DIGEST_SETTLED_MS);
 	struct digest_key before;
 	assert_ok(digest_key(fd, DIGEST_FILE, &before, &err));
 	put(s, "clone", "abd", 0600);
@@ -443,7 +444,7 @@ static void digests_are_remembered(void **state)
 	assert_ok(digest_of(clone, DIGEST_FILE, one, &err));
 	assert_string_not_equal(one, two);
 	assert_int_equal(runs(s), 5);
-	setenv("MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS", "0", 1);
+	limit_set(LIMIT_DIGEST_SETTLED_MS, 0);
 
 	/* A damaged cache is no cache. */
 	assert_ok(digest_key(fd, DIGEST_FILE, &before, &err));
@@ -459,7 +460,7 @@ static void digests_are_remembered(void **state)
 	put(s, "file", "new", 0600);
 	assert_int_equal(digest_of(fd, DIGEST_FILE, one, &err), -1);
 	assert_string_equal(one, two);
-	unsetenv("MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS");
+	limit_reset(LIMIT_DIGEST_SETTLED_MS);
 	close(fd);
 }
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "store/store.h"
@@ -273,8 +274,8 @@ static int life_make(void **state)
 	setenv("MICROAGENT_CACHE_DIR", path, 1);
 	setenv("STANDIN", "1", 1);
 	unsetenv("STANDIN_NO_BOOT");
-	unsetenv("MICROAGENT_TEST_LIMIT_BOOT_TCG_MS");
-	unsetenv("MICROAGENT_TEST_LIMIT_HALT_MS");
+	limit_reset(LIMIT_BOOT_TCG_MS);
+	limit_reset(LIMIT_HALT_MS);
 	*state = life;
 	return 0;
 }
@@ -416,11 +417,11 @@ static void a_shell_that_is_late_is_not_held_against_it(void **state)
 	struct life *life = *state;
 	json_auto_t *first = NULL, *second = NULL, *third = NULL;
 
-	setenv("MICROAGENT_TEST_LIMIT_PROBE_KEPT_MS", "600000", 1);
+	limit_set(LIMIT_PROBE_KEPT_MS, 600000);
 	life->command = "[\"coy\"]";
 	expect(life, "prepare", "prepared");
 	first = ask(life, "start");
-	unsetenv("MICROAGENT_TEST_LIMIT_PROBE_KEPT_MS");
+	limit_reset(LIMIT_PROBE_KEPT_MS);
 	assert_string_equal(text_in(first, "event", "state"), "running");
 	assert_false(is_shell_ready(first));
 	second = ask(life, "inspect");
@@ -450,14 +451,14 @@ static void guests_that_end_in_their_own_way(void **state)
 {
 	struct life *life = *state;
 
-	setenv("MICROAGENT_TEST_LIMIT_AGENT_LOST_MS", "20", 1);
+	limit_set(LIMIT_AGENT_LOST_MS, 20);
 	ended(life, "[\"exit\",\"0\"]", "stopped", "exit code 0");
 	ended(life, "[\"panic\"]", "failed", "panicked");
 	ended(life, "[\"garbage\"]", "failed", "broke the control protocol");
 	ended(life, "[\"twice\"]", "failed", "broke the control protocol");
 	ended(life, "[\"lost\"]", "failed", "agent is lost");
 	ended(life, "[\"off\"]", "failed", "switched itself off");
-	unsetenv("MICROAGENT_TEST_LIMIT_AGENT_LOST_MS");
+	limit_reset(LIMIT_AGENT_LOST_MS);
 }
 
 static void the_boot_deadline(void **state)
@@ -466,7 +467,7 @@ static void the_boot_deadline(void **state)
 	json_auto_t *answer = NULL;
 
 	life->command = "[\"mute\"]";
-	setenv("MICROAGENT_TEST_LIMIT_BOOT_TCG_MS", "50", 1);
+	limit_set(LIMIT_BOOT_TCG_MS, 50);
 	expect(life, "prepare", "prepared");
 	answer = ask(life, "start");
 	assert_string_equal(json_string_value(json_object_get(answer, "errorCode")), "timeout");
@@ -482,7 +483,7 @@ static void a_guest_that_does_not_switch_itself_off(void **state)
 	json_auto_t *answer = NULL;
 
 	life->command = "[\"deaf\"]";
-	setenv("MICROAGENT_TEST_LIMIT_HALT_MS", "50", 1);
+	limit_set(LIMIT_HALT_MS, 50);
 	expect(life, "prepare", "prepared");
 	expect(life, "start", "running");
 	answer = ask(life, "halt");
@@ -560,8 +561,8 @@ static void a_quarantine_that_fails_kills(void **state)
 
 	life->command = "[\"deaf\"]"; /* goes on without its control stream, as a guest does */
 	expect(life, "prepare", "prepared");
-	setenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS", "300", 1);
-	setenv("MICROAGENT_TEST_LIMIT_SEVER_MS", "300", 1);
+	limit_set(LIMIT_CONTROL_REQUEST_MS, 300);
+	limit_set(LIMIT_SEVER_MS, 300);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_auto_t *answer = NULL;
 
@@ -577,8 +578,8 @@ static void a_quarantine_that_fails_kills(void **state)
 		expect_nothing_left(life);
 	}
 	unsetenv("STANDIN_SEVER");
-	unsetenv("MICROAGENT_TEST_LIMIT_SEVER_MS");
-	unsetenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS");
+	limit_reset(LIMIT_SEVER_MS);
+	limit_reset(LIMIT_CONTROL_REQUEST_MS);
 }
 
 /* A foreground run ends with it, the machine and its directory stay, whatever run was told. */
@@ -633,11 +634,11 @@ static void a_live_supervisor_that_does_not_answer_is_killed(void **state)
 	expect(life, "prepare", "prepared");
 	expect(life, "start", "running");
 	assert_int_equal(kill(pid_in_runtime(life, "supervisorPid"), SIGSTOP), 0);
-	setenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS", "50", 1);
-	setenv("MICROAGENT_TEST_LIMIT_ENDING_MS", "50", 1);
+	limit_set(LIMIT_CONTROL_REQUEST_MS, 50);
+	limit_set(LIMIT_ENDING_MS, 50);
 	expect(life, "stop", "stopped");
-	unsetenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS");
-	unsetenv("MICROAGENT_TEST_LIMIT_ENDING_MS");
+	limit_reset(LIMIT_CONTROL_REQUEST_MS);
+	limit_reset(LIMIT_ENDING_MS);
 	wait_for_end(life);
 	expect_nothing_left(life);
 }

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "supervisor/live/control_message.h"
 #include "supervisor/live/result.h"
 
@@ -281,11 +282,11 @@ static void a_stream_above_its_limit(void **state)
 	int code;
 
 	(void)state;
-	setenv("MICROAGENT_TEST_LIMIT_RESULT_STREAM_BYTES", "3", 1);
+	limit_set(LIMIT_RESULT_STREAM_BYTES, 3);
 	json_decref(result(TIMES ",\"exitCode\":0,\"stdout\":\"YWJj\"", &code, &err));
 	assert_int_equal(err.code, ERR_NONE);
 	assert_null(result(TIMES ",\"exitCode\":0,\"stdout\":\"YWJjZA==\"", &code, &err));
-	unsetenv("MICROAGENT_TEST_LIMIT_RESULT_STREAM_BYTES");
+	limit_reset(LIMIT_RESULT_STREAM_BYTES);
 }
 
 int main(void)

@@ -525,7 +525,7 @@ static void silent_clients(void **state)
 	struct error err = {0};
 	char byte;
 
-	setenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS", "20", 1);
+	limit_set(LIMIT_CONTROL_REQUEST_MS, 20);
 	server = open_sock(stage, &count);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		fds[i] = dial(stage);
@@ -536,7 +536,7 @@ static void silent_clients(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		close(fds[i]);
 	control_sock_free(server);
-	unsetenv("MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS");
+	limit_reset(LIMIT_CONTROL_REQUEST_MS);
 }
 
 static void nobody_there(void **state)

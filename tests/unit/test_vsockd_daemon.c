@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/limits.h"
 #include "vsockd/daemon.h"
 #include "vsockd/isolate.h"
 #include "vsockd/listener.h"
@@ -126,10 +127,10 @@ static void too_many_ports(void **state)
 	struct error err;
 
 	(void)state;
-	setenv("MICROAGENT_TEST_LIMIT_VSOCK_HOST_PORTS", "2", 1);
+	limit_set(LIMIT_VSOCK_HOST_PORTS, 2);
 	assert_int_equal(parse(&o, args, &err), -1);
 	assert_non_null(strstr(err.msg, "more than 2"));
-	unsetenv("MICROAGENT_TEST_LIMIT_VSOCK_HOST_PORTS");
+	limit_reset(LIMIT_VSOCK_HOST_PORTS);
 }
 
 /* --- listeners -------------------------------------------------------------------------------- */

@@ -128,7 +128,7 @@ static void hear_child(int from, pid_t pid, struct accel_facts *facts)
 {
 	struct accel_facts heard;
 	struct error why;
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_PROBE_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_PROBE_MS);
 
 	if (fd_wait(from, POLLIN, deadline, &why) == 0 &&
 	    fd_read_exact(from, &heard, sizeof(heard), &why) == 0) {
@@ -147,8 +147,7 @@ static void reap(pid_t pid)
 	autoclose int pidfd = pidfd_open(pid, 0);
 
 	if (pidfd >= 0)
-		fd_wait(pidfd, POLLIN, clock_mono_ns() + limit_get(LIMIT_PROBE_MS) * NS_PER_MS,
-			&ignored);
+		fd_wait(pidfd, POLLIN, limit_deadline(LIMIT_PROBE_MS), &ignored);
 	waitpid(pid, NULL, WNOHANG);
 }
 

@@ -25,7 +25,6 @@
 #include "backend/qemu/cell_args.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -187,7 +186,7 @@ int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err
 static int read_info(int fd, pid_t *pid, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(4096);
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CELL_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
 	int64_t value;
 
 	while (!memchr(buf_bytes(&text), '}', text.len)) {
@@ -264,7 +263,7 @@ void cell_kill(const struct cell *cell)
 
 void cell_end(struct cell *cell)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 	struct error ignored;
 	int code;
 

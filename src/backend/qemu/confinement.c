@@ -12,14 +12,13 @@
 #include "backend/qemu/programs.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
 
 /* Runs it to its end; *said is what it wrote to stderr. */
 static int run_cell(const struct cell_spec *spec, struct cell *cell, int *code, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CELL_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
 
 	if (cell_spawn(spec, cell, err) < 0)
 		return -1;
@@ -34,8 +33,7 @@ static void hear(int fd, char *line, size_t size)
 	ssize_t n = 0;
 	struct error ignored;
 
-	if (fd_wait(fd, POLLIN, clock_mono_ns() + limit_get(LIMIT_CELL_MS) * NS_PER_MS, &ignored) ==
-	    0)
+	if (fd_wait(fd, POLLIN, limit_deadline(LIMIT_CELL_MS), &ignored) == 0)
 		n = read(fd, line, size - 1);
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\n")] = '\0';

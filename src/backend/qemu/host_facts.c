@@ -54,7 +54,7 @@ static int read_own_file(struct buf *text)
 /* obj[key] into out when it is a string that fits; "" otherwise. */
 static void take_text(const json_t *obj, const char *key, char *out, size_t size)
 {
-	const char *text = json_string_value(json_object_get(obj, key));
+	const char *text = json_text(obj, key, NULL);
 
 	snprintf(out, size, "%s", text && strlen(text) < size ? text : "");
 }

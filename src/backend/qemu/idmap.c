@@ -18,7 +18,6 @@
 #include "backend/qemu/cell.h"
 #include "backend/qemu/programs.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -143,7 +142,7 @@ static int write_map(pid_t pid, const char *file, unsigned root, unsigned agent,
 static int run_newidmap(const char *name, pid_t pid, unsigned root, unsigned agent,
 			struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CELL_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
 	autofree char *program = program_newidmap(name, err);
 	char words[3][16];
 	const char *const argv[] = {program, words[0], "0", words[1], "1",
@@ -172,7 +171,7 @@ static int map_ids(pid_t pid, const struct idmap *map, struct error *err)
 
 static int open_namespace(pid_t pid, int heard, const struct idmap *map, int *fd, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CELL_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
 	char failed = 0, path[64];
 
 	if (fd_wait(heard, POLLIN, deadline, err) < 0)

@@ -16,7 +16,6 @@
 #include "backend/qemu/vm.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/limits.h"
 
 /* "QEMU emulator version 7.2.22 (Debian ...)" without its first words; NULL when it does not say. */
@@ -25,7 +24,7 @@ static char *version_of(const char *binary)
 	static const char before[] = "version ";
 	autobuf struct buf out = BUF_INIT(65536);
 	const char *const argv[] = {binary, "--version", NULL};
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_QMP_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_QMP_MS);
 	struct error ignored;
 
 	if (proc_run(argv, &out, deadline, &ignored) < 0)

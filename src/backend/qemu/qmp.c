@@ -22,7 +22,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -166,11 +165,6 @@ static struct pending *free_slot(struct qmp *q)
 	return NULL;
 }
 
-static uint64_t deadline(enum limit limit)
-{
-	return clock_mono_ns() + limit_get(limit) * NS_PER_MS;
-}
-
 static char *command_text(uint64_t id, const char *command, json_t *arguments, struct error *err)
 {
 	json_auto_t *doc = json_pack("{s:s, s:I}", "execute", command, "id", (json_int_t)id);
@@ -195,7 +189,7 @@ static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t
 	if (!text)
 		return -1;
 	struct loop_watch *timer =
-		loop_add_timer(q->loop, deadline(LIMIT_QMP_MS), on_deadline, p, err);
+		loop_add_timer(q->loop, limit_deadline(LIMIT_QMP_MS), on_deadline, p, err);
 	if (!timer)
 		return -1;
 	if (buf_printf(queue, err, "%s\n", text) < 0) {
@@ -341,7 +335,7 @@ static int take_answer(struct qmp *q, const json_t *doc, struct error *err)
 	if (!json_is_integer(id) || json_integer_value(id) <= 0)
 		return result ? 0 : error_set(err, ERR_IO, "an error without a command");
 	if (!result) {
-		const char *text = json_string_value(json_object_get(failure, "desc"));
+		const char *text = json_text(failure, "desc", NULL);
 		error_set(&why, ERR_IO, "QEMU: %.400s", text ? text : "unnamed error");
 	}
 	for (size_t i = 0; i < PENDING_MAX; i++) {
@@ -470,8 +464,8 @@ struct qmp *qmp_new(struct loop *loop, int fd, const struct qmp_events *events, 
 		q->pending[i].qmp = q;
 	if (fd_nonblock(fd, true, err) == 0 &&
 	    (q->watch = loop_add_fd(loop, fd, EPOLLIN, on_socket, q, err)) &&
-	    (q->greeting_timer =
-		     loop_add_timer(loop, deadline(LIMIT_QMP_GREETING_MS), on_no_greeting, q, err)))
+	    (q->greeting_timer = loop_add_timer(loop, limit_deadline(LIMIT_QMP_GREETING_MS),
+						on_no_greeting, q, err)))
 		return q;
 	destroy(q);
 	return NULL;

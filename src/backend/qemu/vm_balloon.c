@@ -9,7 +9,6 @@
 
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/limits.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -65,8 +64,7 @@ static void on_first_look(void *data, const json_t *result, const struct error *
 		return;
 	}
 	vm->balloon.timer =
-		loop_add_timer(vm->loop, clock_mono_ns() + limit_get(LIMIT_BALLOON_MS) * NS_PER_MS,
-			       on_timer, vm, &err);
+		loop_add_timer(vm->loop, limit_deadline(LIMIT_BALLOON_MS), on_timer, vm, &err);
 	if (!vm->balloon.timer)
 		finish(vm, &err);
 }

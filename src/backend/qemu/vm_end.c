@@ -16,7 +16,6 @@
 #include "backend/qemu/confinement.h"
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/limits.h"
 
 bool vm_is_alive(const struct vm *vm)
@@ -80,7 +79,7 @@ static void on_grace_over(struct loop *loop, void *data);
 static void arm_grace(struct vm *vm, enum limit limit)
 {
 	struct error ignored;
-	uint64_t deadline = clock_mono_ns() + limit_get(limit) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(limit);
 
 	vm->grace_timer = loop_add_timer(vm->loop, deadline, on_grace_over, vm, &ignored);
 	if (!vm->grace_timer) {

@@ -7,6 +7,7 @@
 
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 
 /* --- the end as QEMU tells it ----------------------------------------------------------------- */
 
@@ -37,7 +38,7 @@ static void tell_end(struct vm *vm, enum vm_end end, const char *detail)
 
 static void on_shutdown(struct vm *vm, const json_t *body)
 {
-	const char *reason = json_string_value(json_object_get(body, "reason"));
+	const char *reason = json_text(body, "reason", NULL);
 	char unknown[96];
 
 	for (size_t i = 0; reason && i < ARRAY_SIZE(shutdown_table); i++) {
@@ -62,8 +63,8 @@ static void on_panicked(struct vm *vm, const json_t *body)
 /* Only a full disk stops the VM (werror=enospc); every request in flight reports it once more. */
 static void on_block_error(struct vm *vm, const json_t *body)
 {
-	const char *node = json_string_value(json_object_get(body, "node-name"));
-	const char *reason = json_string_value(json_object_get(body, "reason"));
+	const char *node = json_text(body, "node-name", NULL);
+	const char *reason = json_text(body, "reason", NULL);
 
 	if (!json_is_true(json_object_get(body, "nospace"))) {
 		if (vm->log)

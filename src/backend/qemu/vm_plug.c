@@ -13,7 +13,7 @@
 
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/json.h"
 #include "base/limits.h"
 
 #define FD_NAME "plug"
@@ -222,7 +222,7 @@ int vm_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn
 
 void vm_on_device_deleted(struct vm *vm, const json_t *body)
 {
-	const char *device = json_string_value(json_object_get(body, "device"));
+	const char *device = json_text(body, "device", NULL);
 	struct error none = {0};
 
 	if (vm->plug.leaving && device && strcmp(device, DEVICE) == 0)
@@ -254,7 +254,7 @@ static void on_asked(void *data, const json_t *result, const struct error *why)
 
 int vm_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_SHARE_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_SHARE_MS);
 
 	if (!vm->plug.attached || vm->plug.leaving || !vm->plug.server)
 		return error_set(err, ERR_CONFLICT, "there is no directory to be taken away");

@@ -14,6 +14,7 @@
 #include "backend/qemu/programs.h"
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "store/layer.h"
 
 #define KERNEL_IN_CELL "/kernel"
@@ -121,8 +122,7 @@ static int build_words(const struct vm *vm, const struct vm_boot *boot,
 						 .read_only = boot->disks[i].read_only};
 	for (size_t i = 0; i < machine.share_count; i++)
 		shares[i] = (struct machine_share){
-			.tag = json_string_value(
-				json_object_get(json_array_get(boot->config->shares, i), "tag")),
+			.tag = json_text(json_array_get(boot->config->shares, i), "tag", NULL),
 			.fd = FIRST_DISK_FD + (int)(boot->disk_count + i)};
 	snprintf(kernel, sizeof(kernel), "/proc/self/fd/%d", KERNEL_FD);
 	snprintf(initrd, sizeof(initrd), "/proc/self/fd/%d", INITRD_FD);

@@ -190,7 +190,7 @@ int vm_sever(struct vm *vm, struct error *err)
 		return -1;
 	}
 	vm->severing = true;
-	vm->sever_deadline_ns = clock_mono_ns() + limit_get(LIMIT_SEVER_MS) * NS_PER_MS;
+	vm->sever_deadline_ns = limit_deadline(LIMIT_SEVER_MS);
 	/* Once a companion is dead its children can no longer be found. */
 	for (const struct companion *c = vm->companions.first; c; c = c->next)
 		if (!c->gone && descendants_add(&vm->severed, c->proc.pid, err) < 0)

@@ -24,6 +24,7 @@
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/json.h"
 
 #define SOCKET_NAME "share.sock"
 /* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over a
@@ -181,9 +182,9 @@ int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *e
 
 	json_array_foreach(boot->config->shares, i, item)
 	{
-		const char *mode = json_string_value(json_object_get(item, "mode"));
+		const char *mode = json_text(item, "mode", NULL);
 		const struct vm_share share = {
-			.tag = json_string_value(json_object_get(item, "tag")),
+			.tag = json_text(item, "tag", NULL),
 			.dir_fd = boot->share_fds[i],
 			.read_only = strcmp(mode, "ro") == 0,
 			.label = boot->label,

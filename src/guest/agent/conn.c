@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/frame.h"
 #include "base/limits.h"
 #include "guest/agent/conn_impl.h"
@@ -302,7 +301,7 @@ static void on_idle(struct loop *loop, void *data)
 
 static int wait_for_request(struct conn *conn, struct error *err)
 {
-	uint64_t until = clock_mono_ns() + limit_get(LIMIT_AGENT_IDLE_MS) * NS_PER_MS;
+	uint64_t until = limit_deadline(LIMIT_AGENT_IDLE_MS);
 
 	loop_remove(conn->idle);
 	conn->idle = loop_add_timer(conn->server->loop, until, on_idle, conn, err);

@@ -34,7 +34,7 @@ static void on_held_long(struct loop *loop, void *data)
 
 static void ended(struct workload *w, const struct job_end *end)
 {
-	uint64_t until = clock_mono_ns() + limit_get(LIMIT_ATTACH_CLOSE_MS) * NS_PER_MS;
+	uint64_t until = limit_deadline(LIMIT_ATTACH_CLOSE_MS);
 	struct call *client = w->client;
 
 	w->end = *end;

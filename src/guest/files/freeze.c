@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
 
@@ -50,7 +49,7 @@ static void keep(int fs, int told, int tell)
 	setsid();
 	leave_cgroup();
 	mlockall(MCL_CURRENT);
-	deadline = clock_mono_ns() + limit_get(LIMIT_FREEZE_MS) * NS_PER_MS;
+	deadline = limit_deadline(LIMIT_FREEZE_MS);
 	if (ioctl(fs, FIFREEZE, 0) < 0) {
 		say(tell, KEEPER_FAILED);
 		_exit(1);

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "guest/init/blockdev.h"
 #include "guest/init/modules.h"
@@ -35,7 +34,7 @@
 static int mount_disk(const char *where, unsigned long flags, const char *options,
 		      struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_ROOT_DISK_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
 
 	if (blockdev_find("/sys", ROOT_SERIAL, deadline, name, err) < 0)

@@ -119,7 +119,7 @@ static void on_program_exit(struct loop *loop, int fd, uint32_t events, void *da
 {
 	struct job *job = data;
 	siginfo_t info = {0};
-	uint64_t drain = clock_mono_ns() + limit_get(LIMIT_EXEC_DRAIN_MS) * NS_PER_MS;
+	uint64_t drain = limit_deadline(LIMIT_EXEC_DRAIN_MS);
 
 	(void)events;
 	if (waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/limits.h"
 #include "guest/job/job_impl.h"
 
@@ -16,7 +15,7 @@ static void on_late(struct loop *loop, void *data)
 
 void job_hang_up(struct job *job)
 {
-	uint64_t until = clock_mono_ns() + limit_get(LIMIT_HANG_UP_MS) * NS_PER_MS;
+	uint64_t until = limit_deadline(LIMIT_HANG_UP_MS);
 
 	/* Before the program runs there is nobody at the terminal who could take the hint. */
 	if (!job->terminal || !job_is_running(job)) {

@@ -7,7 +7,6 @@
 #include <sys/mount.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -21,7 +20,7 @@
 
 static int mount_disk(json_t *item, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_ROOT_DISK_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
 	struct config_disk disk;
 
@@ -47,7 +46,7 @@ static bool is_mounted(const struct config_share *share)
 /* A device that was just plugged in may take a moment; until then its tag is an invalid argument. */
 static int mount_when_there(const struct config_share *share, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_ROOT_DISK_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	struct error late;
 
 	/* Nearly always it is there already, and then no socket is needed. */

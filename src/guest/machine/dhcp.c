@@ -175,7 +175,7 @@ static int open_exchange(struct exchange *x, const char *interface, struct error
 	    getrandom(&x->transaction, sizeof(x->transaction), 0) < 0)
 		return error_errno(err, errno, "DHCP on %s", interface);
 	memcpy(x->mac, r.ifr_hwaddr.sa_data, 6);
-	x->deadline = clock_mono_ns() + limit_get(LIMIT_GUEST_DHCP_MS) * NS_PER_MS;
+	x->deadline = limit_deadline(LIMIT_GUEST_DHCP_MS);
 	return 0;
 }
 
@@ -209,7 +209,7 @@ static int hear(struct exchange *x, uint64_t until, struct dhcp_answer *out)
 
 static uint64_t next_try(const struct exchange *x)
 {
-	uint64_t next = clock_mono_ns() + limit_get(LIMIT_GUEST_DHCP_TRY_MS) * NS_PER_MS;
+	uint64_t next = limit_deadline(LIMIT_GUEST_DHCP_TRY_MS);
 
 	return next < x->deadline ? next : x->deadline;
 }

@@ -29,7 +29,7 @@ static json_t *not_live(const struct record *record, const char *error)
 /* Of the live supervisor: what it observes. NULL with the reason. */
 static json_t *ask_live(const struct record *record, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
 	json_auto_t *request = json_object();
 	json_auto_t *answer = NULL;
 

@@ -31,7 +31,7 @@ static bool is_run(const struct await *await)
 
 static enum state state_of(const json_t *event)
 {
-	return state_from_name(json_string_value(json_object_get(event, "state")));
+	return state_from_name(json_text(event, "state", NULL));
 }
 
 /* A caller that stopped reading its events loses them, nothing else. */
@@ -99,8 +99,7 @@ static int mend(struct await *await, struct error *err)
 	struct error ignored;
 	int status;
 
-	if (lease_wait_free(&record->ws, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS,
-			    err) < 0 ||
+	if (lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err) < 0 ||
 	    record_lock(record, err) < 0)
 		return -1;
 	status = settle(record, err);
@@ -121,7 +120,7 @@ static int mend(struct await *await, struct error *err)
 /* Without an error of its own: a start that somebody else ended. */
 static void explain(const struct await *await, struct error *err)
 {
-	const char *detail = json_string_value(json_object_get(await->event, "detail"));
+	const char *detail = json_text(await->event, "detail", NULL);
 
 	if (await->failure.code)
 		*err = await->failure;
@@ -139,7 +138,7 @@ static void explain(const struct await *await, struct error *err)
 /* The result that came with the report: after --remove no file tells of it. */
 static void answer_reported(struct await *await, struct response *response)
 {
-	const char *at = json_string_value(json_object_get(await->result, "completedAt"));
+	const char *at = json_text(await->result, "completedAt", NULL);
 
 	json_decref(response->result);
 	response->result = steal_ptr(&await->result);
@@ -177,8 +176,7 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 		return -1;
 	/* Its report ends with it, and its lease at the same moment or just after. */
 	if (await->final &&
-	    lease_wait_free(&await->record->ws,
-			    clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS, err) < 0)
+	    lease_wait_free(&await->record->ws, limit_deadline(LIMIT_KILL_MS), err) < 0)
 		return -1;
 	return conclude(await, response, err);
 }

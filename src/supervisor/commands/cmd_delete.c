@@ -2,7 +2,6 @@
 /* delete: removes the workspace's directory, in which nothing may be alive. One that is not there
  * is already what was asked for. What is kept of a session is moved away first. */
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "store/audit.h"
 #include "supervisor/commands/settle.h"
@@ -22,7 +21,7 @@ static int remove_workspace(struct record *record, struct error *err)
 				 record->state == STATE_QUARANTINED
 					 ? "quarantined; halt, stop or kill it"
 					 : "running; stop or kill it");
-	leftover_end_all(&record->ws, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS);
+	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (gone_refuse_mounts(&record->ws, err) < 0 || audit_archive(&record->ws, err) < 0)
 		return -1;
 	return workspace_remove(&record->ws, err);

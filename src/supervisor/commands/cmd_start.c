@@ -142,7 +142,7 @@ static int require_unchanged(const struct start *start, const json_t *verificati
 			     struct error *err)
 {
 	const json_t *first = json_array_get(json_object_get(verification, "divergence"), 0);
-	const char *name = json_string_value(json_object_get(first, "artifact"));
+	const char *name = json_text(first, "artifact", NULL);
 	struct error why = {0}, ignored;
 	json_auto_t *data = NULL;
 
@@ -297,7 +297,7 @@ static int begin(struct start *start, struct response *response, struct error *e
 	/* Nobody of ours is left who could hold the host's ports. */
 	if (lease < 0 || publish_require_free(&record->call->request->config, err) < 0)
 		return -1;
-	leftover_end_cgroup(&record->ws, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS);
+	leftover_end_cgroup(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (workspace_remove_file(&record->ws, "result.json", err) < 0 ||
 	    workspace_remove_file(&record->ws, "runtime.json", err) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0 || manifest_secure(&record->ws, err) < 0 ||

@@ -61,7 +61,7 @@ void record_close(struct record *record)
 
 int record_lock(struct record *record, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_COMMAND_LOCK_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
 
 	if (record->dir.fd < 0)
 		return 0;

@@ -3,15 +3,9 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/limits.h"
 #include "store/audit.h"
 #include "supervisor/handover/leftover.h"
-
-static uint64_t deadline_in(enum limit limit)
-{
-	return clock_mono_ns() + limit_get(limit) * NS_PER_MS;
-}
 
 static bool is_live_state(enum state state)
 {
@@ -38,10 +32,10 @@ bool settle_finds_life(const struct record *record)
 	if (!lease_is_held(&record->ws))
 		return false;
 	if (leftover_supervisor_is_gone(&record->ws))
-		leftover_end_all(&record->ws, deadline_in(LIMIT_KILL_MS));
+		leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	else if (is_live_state(record->state) || record->state == STATE_QUARANTINED)
 		return true;
-	return lease_wait_free(&record->ws, deadline_in(LIMIT_ENDING_MS), NULL) < 0;
+	return lease_wait_free(&record->ws, limit_deadline(LIMIT_ENDING_MS), NULL) < 0;
 }
 
 /* A disk without room must not keep the record from being put right. */
@@ -73,8 +67,8 @@ int settle(struct record *record, struct error *err)
 		snprintf(detail, sizeof(detail),
 			 "the live supervisor ended without a word while the workspace was %s",
 			 was);
-	leftover_end_all(&record->ws, deadline_in(LIMIT_KILL_MS));
-	if (lease_wait_free(&record->ws, deadline_in(LIMIT_KILL_MS), err) < 0 ||
+	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
+	if (lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
 	audit_loss(record, detail);

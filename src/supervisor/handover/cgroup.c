@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
 
@@ -222,8 +221,7 @@ int cgroup_leave(struct cgroup *group, struct error *err)
 	if (!group->path)
 		return 0;
 	if (go_home(group, err) < 0 ||
-	    cgroup_remove(group->path, clock_mono_ns() + limit_get(LIMIT_VMM_END_MS) * NS_PER_MS,
-			  err) < 0)
+	    cgroup_remove(group->path, limit_deadline(LIMIT_VMM_END_MS), err) < 0)
 		return -1;
 	cgroup_free(group);
 	return 0;

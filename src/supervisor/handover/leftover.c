@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -30,7 +29,7 @@ static json_t *read_runtime(const struct workspace *ws)
 
 static bool is_of_this_boot(const json_t *runtime)
 {
-	const char *recorded = json_string_value(json_object_get(runtime, "bootId"));
+	const char *recorded = json_text(runtime, "bootId", NULL);
 	char present[37];
 	struct error err;
 
@@ -89,7 +88,7 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 {
 	json_auto_t *runtime = read_runtime(ws);
 	const json_t *pid = json_object_get(runtime, "supervisorPid");
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 	autoclose int fd = -1;
 	struct error err;
 
@@ -113,7 +112,7 @@ static void end_recorded(const json_t *pid, const json_t *start_time, uint64_t d
 	if (fd < 0 || fd_wait(fd, POLLIN, deadline_ns, &err) == 0)
 		return;
 	syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-	(void)fd_wait(fd, POLLIN, clock_mono_ns() + limit_get(LIMIT_KILL_MS) * NS_PER_MS, &err);
+	(void)fd_wait(fd, POLLIN, limit_deadline(LIMIT_KILL_MS), &err);
 }
 
 void leftover_kill_supervisor(const struct workspace *ws)
@@ -128,7 +127,7 @@ void leftover_kill_supervisor(const struct workspace *ws)
 /* What its supervisor could not remove; whatever is in it goes with it. */
 static void end_cgroup(const json_t *runtime, uint64_t deadline_ns)
 {
-	const char *path = json_string_value(json_object_get(runtime, "cgroup"));
+	const char *path = json_text(runtime, "cgroup", NULL);
 	struct error ignored;
 
 	if (path)

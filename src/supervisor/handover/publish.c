@@ -10,10 +10,11 @@
 
 #include "base/cleanup.h"
 #include "base/connecting.h"
+#include "base/json.h"
 
 static const char *host_of(const json_t *forward)
 {
-	return json_string_value(json_object_get(forward, "host"));
+	return json_text(forward, "host", NULL);
 }
 
 static uint16_t port_of(const json_t *forward, const char *key)

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -16,7 +15,7 @@
 
 static void send_bytes(int fd, const char *text, size_t len)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
 	struct error err;
 
 	while (len > 0) {
@@ -114,8 +113,8 @@ int report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **lin
 
 void report_error(const json_t *line, struct error *out)
 {
-	const char *text = json_string_value(json_object_get(line, "error"));
-	const char *code = json_string_value(json_object_get(line, "errorCode"));
+	const char *text = json_text(line, "error", NULL);
+	const char *code = json_text(line, "errorCode", NULL);
 
 	*out = (struct error){0};
 	if (text)

@@ -12,7 +12,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -25,14 +24,9 @@
 #define CHILD_FILE_FD 3
 #define ANSWER_BYTES 65536
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 void bundle_file_name(const json_t *bundle, char out[BUNDLE_FILE_NAME])
 {
-	snprintf(out, BUNDLE_FILE_NAME, PREFIX "%s" SUFFIX, text_of(bundle, "name"));
+	snprintf(out, BUNDLE_FILE_NAME, PREFIX "%s" SUFFIX, json_text(bundle, "name", NULL));
 }
 
 void bundles_close(struct bundle_list *list)
@@ -66,7 +60,7 @@ int bundles_check(const struct config *config, struct error *err)
 
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		autoclose int fd = open_archive(text_of(bundle, "path"), err);
+		autoclose int fd = open_archive(json_text(bundle, "path", NULL), err);
 
 		if (fd < 0)
 			return error_prefix(err, "config.bundles[%zu].path", i);
@@ -78,7 +72,8 @@ int bundles_check(const struct config *config, struct error *err)
 static int take_error(const struct buf *answer, int code, struct error *err)
 {
 	json_auto_t *document = json_load_strict(buf_bytes(answer), answer->len, NULL);
-	const char *text = text_of(document, "error"), *name = text_of(document, "errorCode");
+	const char *text = json_text(document, "error", NULL),
+		   *name = json_text(document, "errorCode", NULL);
 
 	if (code == 0)
 		return 0;
@@ -89,7 +84,7 @@ static int take_error(const struct buf *answer, int code, struct error *err)
 
 static int run_builder(const char *path, int to, struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_BUNDLE_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_BUNDLE_MS);
 	autofree char *program = hasher_program(err);
 	const char *const argv[] = {program, "bundle-build", "--json", "--from",
 				    path,    "--fd",	     "3",      NULL};
@@ -141,7 +136,7 @@ static int build_one(const json_t *json, const struct state_dir *dir, struct bun
 
 	if (bundle.fd < 0)
 		return error_errno(err, errno, "%s", dir->path);
-	if (unpack(text_of(json, "path"), &bundle, err) < 0) {
+	if (unpack(json_text(json, "path", NULL), &bundle, err) < 0) {
 		close(bundle.fd);
 		return -1;
 	}
@@ -282,8 +277,9 @@ int bundles_attach(const struct config *config, struct bundle_list *list, struct
 			return error_prefix(err, "config.bundles[%zu]", i);
 		}
 		snprintf(serial, sizeof(serial), "bundle-%u", (unsigned)i);
-		if (disks_add(disks, serial, text_of(json, "name"), text_of(json, "mountpoint"),
-			      true, steal_fd(&bundle->fd), err) < 0)
+		if (disks_add(disks, serial, json_text(json, "name", NULL),
+			      json_text(json, "mountpoint", NULL), true, steal_fd(&bundle->fd),
+			      err) < 0)
 			return -1;
 	}
 	return 0;

@@ -9,11 +9,6 @@
 #include "supervisor/inputs/boot_files.h"
 #include "supervisor/inputs/bundles.h"
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 int bundles_record(const struct config *config, const struct bundle_list *list, json_t *artifacts,
 		   struct error *err)
 {
@@ -48,10 +43,10 @@ static const char *recorded_digest(const json_t *artifacts, const char *name)
 
 	json_array_foreach(json_object_get(artifacts, "bundles"), i, entry)
 	{
-		const char *of = text_of(entry, "name");
+		const char *of = json_text(entry, "name", NULL);
 
 		if (of && strcmp(of, name) == 0)
-			return text_of(entry, "diskSHA256");
+			return json_text(entry, "diskSHA256", NULL);
 	}
 	return NULL;
 }
@@ -68,7 +63,7 @@ static int verify_one(const json_t *json, const struct bundle *bundle, const str
 		path = NULL;
 		return error_errno(err, ENOMEM, "bundles");
 	}
-	if (json_put_string(entry, "name", text_of(json, "name"), err) < 0 ||
+	if (json_put_string(entry, "name", json_text(json, "name", NULL), err) < 0 ||
 	    json_put(entry, "path", json_string_lossy(path, strlen(path)), err) < 0)
 		return -1;
 	if (*bundle->disk && json_put_string(entry, "sha256", bundle->disk, err) < 0)
@@ -93,12 +88,12 @@ int bundles_verify(const struct config *config, const struct bundle_list *list,
 	json_array_foreach(config->bundles, i, json)
 	{
 		const struct bundle *bundle = i < list->count ? &list->items[i] : NULL;
-		const char *then = recorded_digest(artifacts, text_of(json, "name"));
+		const char *then = recorded_digest(artifacts, json_text(json, "name", NULL));
 		char artifact[BUNDLE_FILE_NAME];
 
 		if (!then || !bundle)
 			continue;
-		snprintf(artifact, sizeof(artifact), "bundle:%s", text_of(json, "name"));
+		snprintf(artifact, sizeof(artifact), "bundle:%s", json_text(json, "name", NULL));
 		if (verify_one(json, bundle, ws, then, array, err) < 0)
 			return -1;
 		if ((bundle->error.code || strcmp(bundle->disk, then) != 0) &&

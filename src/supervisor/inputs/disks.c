@@ -16,11 +16,6 @@
 
 #define FIELD_BYTES 48
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 void disks_close(struct disk_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -137,8 +132,8 @@ static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, boo
 static int open_one(const json_t *item, size_t index, int rootfs_fd, enum disk_use use,
 		    struct disk_list *list, struct error *err)
 {
-	const char *path = text_of(item, "path");
-	bool read_only = strcmp(text_of(item, "mode"), "ro") == 0;
+	const char *path = json_text(item, "path", NULL);
+	bool read_only = strcmp(json_text(item, "mode", NULL), "ro") == 0;
 	autoclose int fd = open_file(path, read_only, use, err);
 	char serial[VM_SERIAL_SIZE];
 
@@ -147,8 +142,8 @@ static int open_one(const json_t *item, size_t index, int rootfs_fd, enum disk_u
 	if (use == DISK_BOOT && lock_file(fd, path, read_only, err) < 0)
 		return -1;
 	snprintf(serial, sizeof(serial), "disk-%u", (unsigned)index);
-	return disks_add(list, serial, text_of(item, "name"), text_of(item, "mountpoint"),
-			 read_only, steal_fd(&fd), err);
+	return disks_add(list, serial, json_text(item, "name", NULL),
+			 json_text(item, "mountpoint", NULL), read_only, steal_fd(&fd), err);
 }
 
 int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, struct disk_list *out,

@@ -37,8 +37,8 @@ static int read_last(const json_t *last, struct boot_files *files, struct error 
 static void recall_prepared(const struct manifest *manifest, struct boot_files *files)
 {
 	const json_t *rootfs = json_object_get(manifest->artifacts, "rootfs");
-	const char *sha256 = json_string_value(json_object_get(rootfs, "sha256"));
-	const char *when = json_string_value(json_object_get(manifest->document, "preparedAt"));
+	const char *sha256 = json_text(rootfs, "sha256", NULL);
+	const char *when = json_text(manifest->document, "preparedAt", NULL);
 
 	set_last(files, digest_is_valid(sha256) ? sha256 : "", when ? when : "");
 }

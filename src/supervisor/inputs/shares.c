@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "store/share_dir.h"
 
 int shares_open(const struct config *config, int *fds, struct error *err)
@@ -13,8 +14,8 @@ int shares_open(const struct config *config, int *fds, struct error *err)
 
 	json_array_foreach(config->shares, i, share)
 	{
-		const char *path = json_string_value(json_object_get(share, "path"));
-		const char *mode = json_string_value(json_object_get(share, "mode"));
+		const char *path = json_text(share, "path", NULL);
+		const char *mode = json_text(share, "mode", NULL);
 		autoclose int fd =
 			share_dir_open(path, config->state_dir, strcmp(mode, "ro") == 0, err);
 

@@ -81,8 +81,7 @@ static int verify_file(const struct boot_files *files, enum boot_file which, con
 		       json_t *block, json_t *divergence, struct error *err)
 {
 	const char *name = artifact_names[which], *now = files->file[which].sha256;
-	const char *then =
-		json_string_value(json_object_get(json_object_get(recorded, name), "sha256"));
+	const char *then = json_text(json_object_get(recorded, name), "sha256", NULL);
 	const struct error *error = &files->file[which].error;
 	json_t *artifact = json_object();
 
@@ -143,13 +142,6 @@ int verification_add_divergence(json_t *verification, const char *artifact, cons
 	return json_put(verification, "ok", json_false(), err);
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 /* The divergence of that artifact, or NULL. */
 static const json_t *find_divergence(const json_t *list, const char *name)
 {
@@ -158,7 +150,7 @@ static const json_t *find_divergence(const json_t *list, const char *name)
 
 	json_array_foreach(list, i, entry)
 	{
-		if (strcmp(text_of(entry, "artifact"), name) == 0)
+		if (strcmp(json_text(entry, "artifact", ""), name) == 0)
 			return entry;
 	}
 	return NULL;
@@ -171,7 +163,7 @@ static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 			 "the guest's init in %s is not the one that prepare recorded (%.12s now, "
 			 "%.12s then), as after an upgrade of microagent; prepare again to go on "
 			 "with it (microagent start --prepare does)",
-			 path, text_of(init, "actual"), text_of(init, "expected"));
+			 path, json_text(init, "actual", ""), json_text(init, "expected", ""));
 }
 
 /* Nobody but prepare writes to it, so the way out is to have it made anew. */
@@ -181,7 +173,7 @@ static int tell_bundle(const json_t *entry, const char *name, struct error *err)
 			 "the disk of bundle \"%s\" is not the one that prepare made (%.12s now, "
 			 "%.12s then); prepare again to make it anew of its archive (microagent "
 			 "start --prepare does)",
-			 name, text_of(entry, "actual"), text_of(entry, "expected"));
+			 name, json_text(entry, "actual", ""), json_text(entry, "expected", ""));
 }
 
 int verification_require(const json_t *verification, struct error *err)
@@ -189,23 +181,24 @@ int verification_require(const json_t *verification, struct error *err)
 	const json_t *list = json_object_get(verification, "divergence");
 	const json_t *init = find_divergence(list, artifact_names[BOOT_INIT]);
 	const json_t *first = json_array_get(list, 0);
-	const char *name = text_of(first, "artifact");
-	const char *path = text_of(json_object_get(verification, name), "path");
+	const char *name = json_text(first, "artifact", "");
+	const char *path = json_text(json_object_get(verification, name), "path", "");
 
 	if (!first)
 		return 0;
 	if (init && !json_object_get(init, "error") &&
 	    !find_divergence(list, artifact_names[BOOT_KERNEL]))
-		return tell_upgrade(init, text_of(json_object_get(verification, "init"), "path"),
-				    err);
+		return tell_upgrade(
+			init, json_text(json_object_get(verification, "init"), "path", ""), err);
 	if (json_object_get(first, "error"))
 		return error_set(err, ERR_CONFLICT,
 				 "the %s diverges from what prepare recorded: %s", name,
-				 text_of(first, "error"));
+				 json_text(first, "error", ""));
 	if (strncmp(name, "bundle:", 7) == 0)
 		return tell_bundle(first, name + 7, err);
 	return error_set(err, ERR_CONFLICT,
 			 "the %s %s is not the one that prepare recorded (%.12s now, %.12s then); "
 			 "prepare again if that is intended (microagent start --prepare does)",
-			 name, path, text_of(first, "actual"), text_of(first, "expected"));
+			 name, path, json_text(first, "actual", ""),
+			 json_text(first, "expected", ""));
 }

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/forward.h"
 #include "base/json.h"
@@ -43,17 +42,12 @@ struct channels {
 
 /* --- how the far side is reached ----------------------------------------------------------- */
 
-static uint64_t reach_deadline(void)
-{
-	return clock_mono_ns() + limit_get(LIMIT_REACH_MS) * NS_PER_MS;
-}
-
 static void *reach_guest(void *data, reached_fn *done, void *done_data, struct error *err)
 {
 	const struct channel *c = data;
 
-	return dialling_new(c->all->loop, c->all->workspace_fd, c->port, reach_deadline(), done,
-			    done_data, err);
+	return dialling_new(c->all->loop, c->all->workspace_fd, c->port,
+			    limit_deadline(LIMIT_REACH_MS), done, done_data, err);
 }
 
 static void give_up_guest(void *attempt)
@@ -65,7 +59,7 @@ static void *reach_target(void *data, reached_fn *done, void *done_data, struct 
 {
 	const struct channel *c = data;
 
-	return target_reach(c->target, reach_deadline(), done, done_data, err);
+	return target_reach(c->target, limit_deadline(LIMIT_REACH_MS), done, done_data, err);
 }
 
 static void give_up_target(void *attempt)
@@ -130,8 +124,7 @@ static int add_listener(struct channels *all, const char *kind, const json_t *de
 	c->port = (uint32_t)json_integer_value(json_object_get(declared, "port"));
 	snprintf(c->name, sizeof(c->name), "%s on port %u", kind, c->port);
 	snprintf(name, sizeof(name), "vsock.sock_%u", c->port);
-	c->target =
-		target_new(all->loop, json_string_value(json_object_get(declared, "target")), err);
+	c->target = target_new(all->loop, json_text(declared, "target", NULL), err);
 	spec.listen_fd = c->target ? sock_listen_at(all->workspace_fd, name, BACKLOG, err) : -1;
 	if (spec.listen_fd < 0)
 		return -1;

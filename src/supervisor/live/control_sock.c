@@ -11,7 +11,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -158,7 +157,7 @@ static void on_client_timer(struct loop *loop, void *data)
 static int admit(struct control_sock *server, struct control_client *client, int fd,
 		 struct error *err)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
 
 	client->server = server;
 	client->fd = fd;

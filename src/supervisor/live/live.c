@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/inputs/manifest.h"
@@ -80,10 +80,10 @@ static struct vm_disk *list_disks(const struct live *live, struct error *err)
 		error_set(err, ERR_IO, "out of memory");
 	for (size_t i = 0; disks && i < count; i++) {
 		const json_t *disk = json_array_get(live->ticket.disks, i);
-		const char *mode = json_string_value(json_object_get(disk, "mode"));
+		const char *mode = json_text(disk, "mode", NULL);
 
 		disks[i] = (struct vm_disk){
-			.serial = json_string_value(json_object_get(disk, "serial")),
+			.serial = json_text(disk, "serial", NULL),
 			.fd = LIVE_DISKS + (int)i,
 			.read_only = mode && strcmp(mode, "ro") == 0,
 		};
@@ -286,7 +286,7 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 		status = open_workspace(&live, &err);
 	if (status == 0) {
 		log_line(&live.log, "start of %s, request %s", own_label ? own_label : "?",
-			 json_string_value(json_object_get(live.ticket.identity, "requestID")));
+			 json_text(live.ticket.identity, "requestID", NULL));
 		status = run(&live, &err);
 	}
 	if (status < 0)

@@ -68,9 +68,8 @@ static void sync_later(struct live *live)
 
 	if (live->audit->sync_timer)
 		return;
-	live->audit->sync_timer = loop_add_timer(
-		live->loop, clock_mono_ns() + limit_get(LIMIT_AUDIT_SYNC_MS) * NS_PER_MS,
-		on_sync_timer, live, &err);
+	live->audit->sync_timer = loop_add_timer(live->loop, limit_deadline(LIMIT_AUDIT_SYNC_MS),
+						 on_sync_timer, live, &err);
 	if (!live->audit->sync_timer)
 		log_line(&live->log, "audit: %s", err.msg);
 }
@@ -82,8 +81,8 @@ static int write_one(struct live *live, const json_t *item, struct error *err)
 	const struct audit_event event = {
 		.severity =
 			(enum audit_severity)json_integer_value(json_object_get(item, "severity")),
-		.subsystem = json_string_value(json_object_get(item, "subsystem")),
-		.event = json_string_value(json_object_get(item, "event")),
+		.subsystem = json_text(item, "subsystem", NULL),
+		.event = json_text(item, "event", NULL),
 		.data = json_object_get(item, "data"),
 		.real_ns = json_integer_value(json_object_get(item, "at")),
 	};

@@ -18,7 +18,7 @@ int live_channels_begin(struct live *live, const struct config *config, struct e
 int live_readiness(struct live *live, const json_t *request, struct control_client *client,
 		   struct error *err)
 {
-	const char *ready_at = json_string_value(json_object_get(live->runtime, "readyAt"));
+	const char *ready_at = json_text(live->runtime, "readyAt", NULL);
 
 	(void)request;
 	return readiness_ask(live->readiness, ready_at, channels_mediation(live->channels), client,

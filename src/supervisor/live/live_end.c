@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/handover/report.h"
@@ -32,8 +31,7 @@ static void set_end_timer(struct live *live, enum limit limit, loop_timer_fn *fn
 	struct error err;
 
 	loop_remove(live->end_timer);
-	live->end_timer = loop_add_timer(live->loop, clock_mono_ns() + limit_get(limit) * NS_PER_MS,
-					 fn, live, &err);
+	live->end_timer = loop_add_timer(live->loop, limit_deadline(limit), fn, live, &err);
 	if (!live->end_timer)
 		log_line(&live->log, "%s", err.msg);
 }
@@ -148,7 +146,7 @@ static enum state decide(struct live *live, enum vm_end end, const char *vm_deta
 /* Under the command lock, so that nobody prepares the directory anew while it goes. */
 static void remove_workspace(struct live *live)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
 	struct error err = {0};
 	autoclose int lock = workspace_lock(&live->dir, live->ws.id, deadline, &err);
 

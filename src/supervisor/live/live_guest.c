@@ -84,8 +84,7 @@ static void on_ready(void *data)
 		return;
 	}
 	live_record(live, STATE_RUNNING,
-		    json_string_value(
-			    json_object_get(json_object_get(live->runtime, "network"), "detail")));
+		    json_text(json_object_get(live->runtime, "network"), "detail", NULL));
 	watch_workload(live);
 	live_observe_ready(live);
 	malloc_trim(0);
@@ -93,7 +92,7 @@ static void on_ready(void *data)
 
 static void take_outcome(struct outcome *outcome, const json_t *result, int exit_code)
 {
-	const char *why = json_string_value(json_object_get(result, "startError"));
+	const char *why = json_text(result, "startError", NULL);
 
 	outcome->has_result = true;
 	outcome->exit_code = exit_code;
@@ -149,7 +148,7 @@ static void on_lost_timer(struct loop *loop, void *data)
 static void on_lost(void *data, bool broken, const char *why)
 {
 	struct live *live = data;
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_AGENT_LOST_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_AGENT_LOST_MS);
 	char text[512];
 	struct error err;
 

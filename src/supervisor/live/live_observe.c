@@ -219,10 +219,9 @@ static int take_telemetry(struct live *live, const json_t *message, struct error
 	if (telemetry_take(&observe->telemetry, message, &why) < 0)
 		log_limited(&live->log, "telemetry: %s", why.msg);
 	if (!observe->digest_timer)
-		observe->digest_timer = loop_add_timer(
-			live->loop,
-			clock_mono_ns() + limit_get(LIMIT_TELEMETRY_DIGEST_MS) * NS_PER_MS,
-			on_digest_timer, live, &why);
+		observe->digest_timer =
+			loop_add_timer(live->loop, limit_deadline(LIMIT_TELEMETRY_DIGEST_MS),
+				       on_digest_timer, live, &why);
 	return 0;
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "store/share_dir.h"
@@ -34,10 +33,9 @@ static void record(struct live *live)
 {
 	json_object_set(live->runtime, "share", live->share.given);
 	live_runtime_describe(live); /* its virtiofsd is among the companions */
-	log_line(&live->log, "share: %s is on %s (%s)",
-		 json_string_value(json_object_get(live->share.given, "path")),
-		 json_string_value(json_object_get(live->share.given, "mountpoint")),
-		 json_string_value(json_object_get(live->share.given, "mode")));
+	log_line(&live->log, "share: %s is on %s (%s)", json_text(live->share.given, "path", NULL),
+		 json_text(live->share.given, "mountpoint", NULL),
+		 json_text(live->share.given, "mode", NULL));
 }
 
 /* --- taken back ------------------------------------------------------------------------------- */
@@ -97,7 +95,7 @@ void live_share_mounted(struct live *live, const char *said)
 static void on_attached(void *data, const struct error *why)
 {
 	struct live *live = data;
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_SHARE_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_SHARE_MS);
 	struct error err = {0};
 
 	live_observe_plugged(live);
@@ -149,12 +147,12 @@ static int may_share(const struct live *live, struct error *err)
 
 static int attach(struct live *live, const json_t *given, struct error *err)
 {
-	const char *path = json_string_value(json_object_get(given, "path"));
-	bool read_only = strcmp(json_string_value(json_object_get(given, "mode")), "ro") == 0;
+	const char *path = json_text(given, "path", NULL);
+	bool read_only = strcmp(json_text(given, "mode", NULL), "ro") == 0;
 	autoclose int dir = share_dir_open(path, live->dir.path, read_only, err);
 	autofree char *label = dir < 0 ? NULL : workspace_path(&live->ws, NULL, err);
 	const struct vm_share share = {
-		.tag = json_string_value(json_object_get(given, "tag")),
+		.tag = json_text(given, "tag", NULL),
 		.dir_fd = dir,
 		.read_only = read_only,
 		.label = label,

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
@@ -62,7 +62,7 @@ static bool disks_have_room(const struct live *live)
 		return false;
 	json_array_foreach(live->ticket.disks, i, disk)
 	{
-		const char *mode = json_string_value(json_object_get(disk, "mode"));
+		const char *mode = json_text(disk, "mode", NULL);
 
 		if (mode && strcmp(mode, "rw") == 0 && !has_room(LIVE_DISKS + (int)i))
 			return false;
@@ -76,9 +76,8 @@ static void look_for_room_later(struct live *live)
 {
 	struct error err;
 
-	if (!loop_add_timer(live->loop,
-			    clock_mono_ns() + limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS,
-			    on_room_timer, live, &err))
+	if (!loop_add_timer(live->loop, limit_deadline(LIMIT_DISK_CHECK_MS), on_room_timer, live,
+			    &err))
 		live_fail(live, ERR_INTERNAL, err.msg);
 }
 
@@ -139,10 +138,10 @@ static const char *disk_name(const struct live *live, const char *serial)
 
 	json_array_foreach(live->ticket.disks, i, disk)
 	{
-		const char *own = json_string_value(json_object_get(disk, "serial"));
+		const char *own = json_text(disk, "serial", NULL);
 
 		if (own && strcmp(own, serial) == 0)
-			return json_string_value(json_object_get(disk, "name"));
+			return json_text(disk, "name", NULL);
 	}
 	return serial;
 }

@@ -134,7 +134,7 @@ static bool is_due(struct probe *probe)
 
 static void probe_shell(struct readiness *r)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_SHELL_PROBE_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_SHELL_PROBE_MS);
 	struct error err = {0};
 
 	if (!*r->ready_at || !is_due(&r->shell))
@@ -146,7 +146,7 @@ static void probe_shell(struct readiness *r)
 
 static void probe_target(struct readiness *r)
 {
-	uint64_t deadline = clock_mono_ns() + limit_get(LIMIT_MEDIATION_PROBE_MS) * NS_PER_MS;
+	uint64_t deadline = limit_deadline(LIMIT_MEDIATION_PROBE_MS);
 	struct error err = {0};
 
 	if (!r->mediation || !is_due(&r->target))

@@ -163,7 +163,7 @@ static void on_answer(struct loop *loop, int fd, uint32_t events, void *data)
 
 static int begin_lookup(struct target *target, struct error *err)
 {
-	uint64_t late = clock_mono_ns() + limit_get(LIMIT_RESOLVE_MS) * NS_PER_MS;
+	uint64_t late = limit_deadline(LIMIT_RESOLVE_MS);
 	const char *const argv[] = {"getent", "ahosts", "--", target->host, NULL};
 	int ends[2];
 
