@@ -17,12 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/agent_wire.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "channel/resumption.h"
 #include "channel/stdin_credit.h"
-
-#define AGENT_PORT 2222u
 
 struct agent_size {
 	uint16_t rows, columns; /* of a terminal; at least 1 */

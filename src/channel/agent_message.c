@@ -4,19 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/frame.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "channel/words.h"
 
-enum frame_type { FRAME_STDIN = 1, FRAME_STDOUT = 2, FRAME_STDERR = 3 };
-#define DATA_HEADER 9 /* type and request number */
-_Static_assert(AGENT_DATA_FRONT == FRAME_HEADER + DATA_HEADER, "what is in front of data");
-
 size_t agent_message_limit(void)
 {
-	return (size_t)limit_get(LIMIT_STREAM_FRAME_BYTES) + DATA_HEADER;
+	return (size_t)limit_get(LIMIT_STREAM_FRAME_BYTES) + AGENT_DATA_HEADER;
 }
 
 int agent_message_queue(struct buf *out, const json_t *value, struct error *err)
@@ -124,9 +121,7 @@ int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, si
 
 	if (len > AGENT_STDIN_CHUNK)
 		return error_set(err, ERR_INTERNAL, "more than one frame of stdin at once");
-	be32_put(header, (uint32_t)(DATA_HEADER + len));
-	header[FRAME_HEADER] = FRAME_STDIN;
-	be64_put(header + FRAME_HEADER + 1, request);
+	agent_data_front(header, AGENT_FRAME_STDIN, request, len);
 	if (!buf_reserve(out, sizeof(header) + len, err))
 		return -1;
 	if (buf_append(out, header, sizeof(header), err) < 0)
@@ -137,12 +132,12 @@ int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, si
 static int take_data(const uint8_t *payload, size_t len, struct agent_message *out,
 		     struct error *err)
 {
-	if (len < DATA_HEADER || payload[0] == FRAME_STDIN)
+	if (len < AGENT_DATA_HEADER || payload[0] == AGENT_FRAME_STDIN)
 		return error_set(err, ERR_IO, "the guest sent a data frame that is none");
 	out->request = be64_get(payload + 1);
-	out->kind = payload[0] == FRAME_STDOUT ? AGENT_MESSAGE_STDOUT : AGENT_MESSAGE_STDERR;
-	out->bytes = payload + DATA_HEADER;
-	out->len = len - DATA_HEADER;
+	out->kind = payload[0] == AGENT_FRAME_STDOUT ? AGENT_MESSAGE_STDOUT : AGENT_MESSAGE_STDERR;
+	out->bytes = payload + AGENT_DATA_HEADER;
+	out->len = len - AGENT_DATA_HEADER;
 	return 1;
 }
 
@@ -270,7 +265,7 @@ int agent_message_peek(const struct buf *in, struct agent_message *out, struct e
 	if (got == 0)
 		return 0;
 	*out = (struct agent_message){.taken = FRAME_HEADER + len};
-	if (payload[0] >= FRAME_STDIN && payload[0] <= FRAME_STDERR)
+	if (payload[0] >= AGENT_FRAME_STDIN && payload[0] <= AGENT_FRAME_STDERR)
 		return take_data(payload, len, out, err);
 	return take_json(payload, len, out, err);
 }

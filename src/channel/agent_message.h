@@ -17,7 +17,6 @@
 /* Bytes of stdin in one frame, at most. */
 #define AGENT_STDIN_CHUNK ((size_t)65536)
 /* What a data frame has in front of its bytes: length, type and request number. */
-#define AGENT_DATA_FRONT ((size_t)13)
 
 enum agent_message_kind {
 	AGENT_MESSAGE_START,

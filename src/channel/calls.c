@@ -28,7 +28,7 @@ int calls_init(struct calls *calls, struct error *err)
 		.in = BUF_INIT(2 * (FRAME_HEADER + agent_message_limit())),
 		.next = 1,
 	};
-	return buf_printf(&calls->out, err, "CONNECT %u\n", AGENT_PORT);
+	return buf_printf(&calls->out, err, "CONNECT %d\n", AGENT_PORT);
 }
 
 void calls_free(struct calls *calls)

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "contract/decode.h"
 #include "contract/fields.h"
 
-#define CONTROL_PORT 1024
 #define PORT_MAX INT64_C(4294967294) /* 2^32-1 is VMADDR_PORT_ANY */
 
 static int decode_port(const json_t *object, const char *path, enum json_need need, int64_t *port,

@@ -10,13 +10,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool feed_framed(struct standin *s, const uint8_t *payload, size_t len)
 {
-	uint8_t head[FRAME_HEADER + FRAME_DATA_HEADER] = {0};
+	uint8_t head[AGENT_DATA_FRONT] = {0};
 	size_t extra = 0;
 
 	if (len >= 2 && payload[0] == 'I') {
-		head[FRAME_HEADER] = FRAME_STDIN;
+		head[FRAME_HEADER] = AGENT_FRAME_STDIN;
 		be64_put(head + FRAME_HEADER + 1, payload[1]);
-		extra = FRAME_DATA_HEADER;
+		extra = AGENT_DATA_HEADER;
 		payload += 2;
 		len -= 2;
 	}

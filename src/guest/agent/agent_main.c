@@ -17,13 +17,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "guest/agent/agent.h"
 #include "guest/machine/console.h"
 #include "guest/roles.h"
-
-#define CONTROL_PORT 1024
 
 static int init_fd = AGENT_FD_INIT;
 

@@ -230,25 +230,24 @@ uint8_t *call_space(struct call *call, enum job_stream stream, size_t *room)
 	(void)stream;
 	if (wire_is_full(wire))
 		return NULL;
-	space = buf_reserve(&wire->out, CALL_FRAME_HEADER + most, NULL);
+	space = buf_reserve(&wire->out, AGENT_DATA_FRONT + most, NULL);
 	*room = most;
-	return space ? space + CALL_FRAME_HEADER : NULL;
+	return space ? space + AGENT_DATA_FRONT : NULL;
 }
 
-void call_frame_header(uint8_t *frame, enum job_stream stream, uint64_t number, size_t len)
+void call_frame_front(uint8_t *frame, enum job_stream stream, uint64_t number, size_t len)
 {
-	be32_put(frame, (uint32_t)(FRAME_DATA_HEADER + len));
-	frame[FRAME_HEADER] = stream == JOB_STDOUT ? FRAME_STDOUT : FRAME_STDERR;
-	be64_put(frame + FRAME_HEADER + 1, number);
+	agent_data_front(frame, stream == JOB_STDOUT ? AGENT_FRAME_STDOUT : AGENT_FRAME_STDERR,
+			 number, len);
 }
 
 void call_output(struct call *call, enum job_stream stream, size_t len)
 {
 	struct wire *wire = &call->conn->wire;
-	size_t whole = CALL_FRAME_HEADER + len;
+	size_t whole = AGENT_DATA_FRONT + len;
 	uint8_t *frame = buf_reserve(&wire->out, whole, NULL); /* where call_space() pointed */
 
-	call_frame_header(frame, stream, call->number, len);
+	call_frame_front(frame, stream, call->number, len);
 	buf_commit(&wire->out, whole);
 	wire_flush(wire);
 }

@@ -8,7 +8,7 @@
 #ifndef GUEST_CALL_H
 #define GUEST_CALL_H
 
-#include "base/frame.h"
+#include "base/agent_wire.h"
 #include "guest/agent/answer.h"
 #include "guest/agent/exec.h"
 #include "guest/agent/request.h"
@@ -18,10 +18,6 @@ struct conn;
 struct file_op;
 struct pty_event;
 struct resumable;
-
-/* First byte of a binary frame; a request number of 8 bytes, big-endian, and raw bytes follow. */
-enum frame_type { FRAME_STDIN = 1, FRAME_STDOUT = 2, FRAME_STDERR = 3 };
-#define FRAME_DATA_HEADER 9
 
 enum call_kind {
 	CALL_ENVELOPE,
@@ -85,8 +81,7 @@ void call_drained(struct call *call);
 bool call_is_open(const struct call *call);
 
 /* In front of output on the wire. */
-#define CALL_FRAME_HEADER (FRAME_HEADER + FRAME_DATA_HEADER)
-void call_frame_header(uint8_t *frame, enum job_stream stream, uint64_t number, size_t len);
+void call_frame_front(uint8_t *frame, enum job_stream stream, uint64_t number, size_t len);
 
 /* For the workload's job. */
 uint8_t *call_space(struct call *call, enum job_stream stream, size_t *room);

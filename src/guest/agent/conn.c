@@ -195,10 +195,10 @@ static bool take_stdin(struct conn *conn, struct call *call, const uint8_t *byte
 static int serve_stdin(struct conn *conn, const uint8_t *payload, size_t len, struct error *err)
 {
 	struct call *call = find_call(conn, be64_get(payload + 1));
-	const uint8_t *bytes = payload + FRAME_DATA_HEADER;
+	const uint8_t *bytes = payload + AGENT_DATA_HEADER;
 	int got;
 
-	len -= FRAME_DATA_HEADER;
+	len -= AGENT_DATA_HEADER;
 	if (call && call->resumable)
 		got = resumable_stdin(call->resumable, bytes, len, err);
 	else if (call && call->input.on)
@@ -214,7 +214,7 @@ static int serve_frame(struct conn *conn, const uint8_t *payload, size_t len, ui
 {
 	if (payload[0] == '{')
 		return serve_message(conn, payload, len, number, err) < 0 ? -1 : 1;
-	if (payload[0] == FRAME_STDIN && len >= FRAME_DATA_HEADER)
+	if (payload[0] == AGENT_FRAME_STDIN && len >= AGENT_DATA_HEADER)
 		return serve_stdin(conn, payload, len, err);
 	return error_set(err, ERR_INVALID, "a frame that is neither JSON nor stdin");
 }

@@ -97,14 +97,14 @@ static bool send_frame(struct resumable *r, enum job_stream stream)
 	if (len == 0 || wire_is_full(&conn->wire))
 		return false;
 	len = len < most ? len : most;
-	frame = buf_reserve(out, CALL_FRAME_HEADER + len, NULL);
+	frame = buf_reserve(out, AGENT_DATA_FRONT + len, NULL);
 	if (!frame) {
 		conn_end(conn);
 		return false;
 	}
-	call_frame_header(frame, stream, r->call->number, len);
-	memcpy(frame + CALL_FRAME_HEADER, bytes, len);
-	buf_commit(out, CALL_FRAME_HEADER + len);
+	call_frame_front(frame, stream, r->call->number, len);
+	memcpy(frame + AGENT_DATA_FRONT, bytes, len);
+	buf_commit(out, AGENT_DATA_FRONT + len);
 	r->sent[stream] += len;
 	wire_flush(&conn->wire);
 	return true;

@@ -30,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -40,7 +41,6 @@
 #include "guest/machine/console.h"
 #include "guest/roles.h"
 
-#define AGENT_PORT 2222
 #define OOM_SPARED "-999"
 /* Restarts are counted within this time. */
 #define RESTART_WINDOW_NS (60 * NS_PER_S)

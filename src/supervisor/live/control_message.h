@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/agent_wire.h"
 #include "base/error.h"
 #include "contract/request.h"
 
-#define CONTROL_PORT 1024u
 #define CONTROL_PROTOCOL 1 /* the one version spoken here */
 
 enum control_type {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -191,7 +192,7 @@ static int put_own_process(json_t *runtime, struct error *err)
 static int put_machine(json_t *runtime, const struct ticket *ticket, struct error *err)
 {
 	bool kvm = ticket->accelerator == ACCELERATOR_KVM;
-	json_auto_t *ports = json_pack("{s:i, s:i}", "agent", 2222, "control", CONTROL_PORT);
+	json_auto_t *ports = json_pack("{s:i, s:i}", "agent", AGENT_PORT, "control", CONTROL_PORT);
 
 	if (json_put_string(runtime, "accelerator", accelerator_names[ticket->accelerator], err) <
 		    0 ||

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wire between host and guest, as far as both sides must agree on it: the ports, and the binary frames
+ * of streaming mode. A frame (base/frame.h) whose first byte is '{' is JSON; any other begins with
+ *
+ *   type (1 byte), request number (8 bytes, big-endian), raw bytes up to the frame's end
+ *
+ * docs/agent-protocol.md has the JSON and the order of things.
+ */
+#ifndef BASE_AGENT_WIRE_H
+#define BASE_AGENT_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/frame.h"
+
+#define AGENT_PORT 2222	  /* in the guest: its agent, bound before any workload runs */
+#define CONTROL_PORT 1024 /* on the host: the control stream, accepted once a boot */
+
+enum agent_frame { AGENT_FRAME_STDIN = 1, AGENT_FRAME_STDOUT = 2, AGENT_FRAME_STDERR = 3 };
+/* Of a frame's payload, before the raw bytes. */
+#define AGENT_DATA_HEADER 9
+/* The same with the frame's length. */
+#define AGENT_DATA_FRONT (FRAME_HEADER + AGENT_DATA_HEADER)
+
+/* What stands before len raw bytes; len is at most FRAME_MAX - AGENT_DATA_HEADER. */
+static inline void agent_data_front(uint8_t front[AGENT_DATA_FRONT], enum agent_frame type,
+				    uint64_t request, size_t len)
+{
+	be32_put(front, (uint32_t)(AGENT_DATA_HEADER + len));
+	front[FRAME_HEADER] = (uint8_t)type;
+	be64_put(front + FRAME_HEADER + 1, request);
+}
+
+#endif
