@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session for one task: session BASE LINE. Clones the base, boots it, runs a line of the shell in it,
- * streams what it says, and destroys it.
+ * A session for one task: session BASE LINE. Clones the base, boots it, runs a line of the shell in
+ * it, streams what it says, and destroys it.
  *
  *     cc -o session session.c $(pkg-config --cflags --libs microagent)
  */

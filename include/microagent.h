@@ -20,11 +20,11 @@
  *   ERR_INTERNAL     a bug of ours
  * Nothing is ever printed, logged or asked, and no function exits.
  *
- * Threads. A `struct microagent` may be used by one thread at a time, a `struct microagent_guest` and
- * a `struct microagent_cancel` by any number of threads at once; different handles are independent.
- * Every function blocks until its work is done; microagent_on_wait() says how to hear of time passing.
- * The library starts child processes and reaps those alone. It changes no signal's disposition, but
- * SIGPIPE must be ignored while microagent_run() or microagent_exec() is at work.
+ * Threads. A `struct microagent` may be used by one thread at a time, a `struct microagent_guest`
+ * and a `struct microagent_cancel` by any number of threads at once; different handles are
+ * independent. Every function blocks until its work is done; microagent_on_wait() says how to hear
+ * of time passing. The library starts child processes and reaps those alone. It changes no signal's
+ * disposition, but SIGPIPE must be ignored while microagent_run() or microagent_exec() is at work.
  *
  * JSON. Documents are jansson values; what the caller gets is a new reference. The response of a
  * workspace function is the supervisor protocol's (schema/), always with "ok": true: a response
@@ -64,17 +64,18 @@ const char *microagent_state_dir(const struct microagent *agent);
  * machine (a boot, a power-off); never while bytes are being streamed. NULL: not at all. */
 void microagent_on_wait(struct microagent *agent, void (*fn)(void *data), void *data);
 
-/* ---- workspaces ---------------------------------------------------------------------------- */
+/* --- workspaces ------------------------------------------------------------------------------ */
 
 /* A letter or digit, then letters, digits, '.', '_' and '-', at most 63 in all, and none of the
  * names that a state directory keeps for itself. ERR_INVALID says what is wrong. */
 int microagent_check_name(const char *name, struct error *err);
 
-/* Whether word is "KEY=VALUE" with a name that a variable can have; ERR_INVALID says what is wrong. */
+/* Whether word is "KEY=VALUE" with a name that a variable can have; ERR_INVALID says what is wrong.
+ */
 int microagent_check_env(const char *word, struct error *err);
 
-/* Whether word is "[HOST:]HOSTPORT:GUESTPORT[/tcp]", or "PORT=HOST:PORT"; ERR_INVALID. Whether such a
- * port can be had is another matter. */
+/* Whether word is "[HOST:]HOSTPORT:GUESTPORT[/tcp]", or "PORT=HOST:PORT"; ERR_INVALID. Whether such
+ * a port can be had is another matter. */
 int microagent_check_publish(const char *word, struct error *err);
 int microagent_check_listener(const char *word, struct error *err);
 
@@ -109,18 +110,19 @@ struct microagent_spec {
 				     * arguments, and without one no workload */
 	int64_t timeout_seconds;    /* of the command; 0: none */
 	/* TCP ports of the guest that the host listens for: words as microagent_check_publish() has
-	 * them, NULL-terminated; NULL: none. HOST is an address of this host, 127.0.0.1 by default. */
+	 * them, NULL-terminated; NULL: none. HOST is an address of this host, 127.0.0.1 by default.
+	 */
 	const char *const *publish;
-	/* Ports of the host that the guest may connect to by vsock, as microagent_check_listener() has
-	 * them: the mediation channel, and further ones, NULL-terminated. */
+	/* Ports of the host that the guest may connect to by vsock, as microagent_check_listener()
+	 * has them: the mediation channel, and further ones, NULL-terminated. */
 	const char *mediation;
 	bool mediation_optional; /* the workspace may do without it */
 	const char *const *vsock;
 	/* Further disks and shared directories, as microagent_check_disk() and _share() have them,
 	 * NULL-terminated; NULL: none. */
 	const char *const *disks, *const *shares;
-	/* Archives that the guest has unpacked and read-only, and what microagent_artifact_get() may
-	 * fetch, as microagent_check_bundle() and _output() have them; NULL: none. */
+	/* Archives that the guest has unpacked and read-only, and what microagent_artifact_get()
+	 * may fetch, as microagent_check_bundle() and _output() have them; NULL: none. */
 	const char *const *bundles, *const *outputs;
 };
 
@@ -128,8 +130,8 @@ struct microagent_spec {
  * that name. On failure nothing is left behind. */
 int microagent_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, json_t **response, struct error *err);
-/* Records kernel, guest init and disk of a workspace at rest as they are now, with the config it has:
- * what differs from an earlier record is accepted. */
+/* Records kernel, guest init and disk of a workspace at rest as they are now, with the config it
+ * has: what differs from an earlier record is accepted. */
 int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
 		       struct error *err);
 /* Boots it; answers when the guest is ready for microagent_exec(). A recorded command then runs. */
@@ -154,7 +156,8 @@ int microagent_quarantine(struct microagent *agent, const char *name, json_t **r
 /* Ends the machine at once. */
 int microagent_kill(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err);
-/* Sets how much of its memory a running guest may have, in MiB; what it gives up the host has again.
+/* Sets how much of its memory a running guest may have, in MiB; what it gives up the host has
+ * again.
  * {"ok","balloon":{"memoryMiB","actualMiB"}}: what it was booted with, and what it has when this
  * returns, which may be more: a guest gives what it can spare. ERR_INVALID out of range,
  * ERR_CONFLICT when it is not running. */
@@ -166,16 +169,17 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 /* {"workspaces":[{"name","state","observedAt","detail"?,"memoryMiB","cpuCount","command"?}]},
  * sorted by name. One whose files are damaged is listed with state "unknown" and "error". */
 json_t *microagent_list(struct microagent *agent, struct error *err);
-/* {"workspace","state","backend","network":{"mode","allow","portForwards"}} as prepared; while it runs
- * also "runtime":{"mode","ip","subnet","gateway","dns","routes"}, as far as the host knows them, and
- * "detail" where something is to be known about it. ERR_NOT_FOUND for an absent workspace. */
+/* {"workspace","state","backend","network":{"mode","allow","portForwards"}} as prepared; while it
+ * runs also "runtime":{"mode","ip","subnet","gateway","dns","routes"}, as far as the host knows
+ * them, and "detail" where something is to be known about it. ERR_NOT_FOUND for an absent
+ * workspace. */
 json_t *microagent_network(struct microagent *agent, const char *name, struct error *err);
 /* What a running workspace runs on: "kvm" or "tcg" ("" when not recorded). TCG is emulation and
  * no security boundary; a user interface says so at every start. */
 int microagent_accelerator(struct microagent *agent, const char *name, char out[8],
 			   struct error *err);
 
-/* ---- commands in the guest ----------------------------------------------------------------- */
+/* --- commands in the guest ------------------------------------------------------------------- */
 
 /* Signals that are handed on to the command. */
 struct microagent_signals {
@@ -206,9 +210,10 @@ struct microagent_streams {
 	/* NULL: none. Until the machine of microagent_run() is up, whatever comes is a cancel. */
 	const struct microagent_signals *signals;
 	const struct microagent_sink *sink; /* instead of out and err; NULL: none */
-	/* Called while the command runs: its machine is paused for want of room on a disk, and why; NULL: it
-	 * goes on. NULL: not told. While it is paused nobody in it takes a signal: SIGINT, SIGTERM and SIGHUP
-	 * have the command ended then as by `cancel`, and neither is waited for. */
+	/* Called while the command runs: its machine is paused for want of room on a disk, and why;
+	 * NULL: it goes on. NULL: not told. While it is paused nobody in it takes a signal: SIGINT,
+	 * SIGTERM and SIGHUP have the command ended then as by `cancel`, and neither is waited for.
+	 */
 	void (*paused)(void *data, const char *why);
 	void *paused_data;
 };
@@ -272,9 +277,9 @@ struct microagent_exec {
 	 * made anew, and no byte is lost or comes twice; the command is killed when that does not
 	 * come about within this time, so also when the caller dies. */
 	int64_t resume_seconds;
-	/* {"nofile":{"soft":N,"hard":N},...} of setrlimit(2), set before the program begins; a number
-	 * may be "unlimited", either may be absent. Borrowed; NULL: none asked for. What the guest
-	 * refuses is exit code 125 with a start_error. */
+	/* {"nofile":{"soft":N,"hard":N},...} of setrlimit(2), set before the program begins; a
+	 * number may be "unlimited", either may be absent. Borrowed; NULL: none asked for. What the
+	 * guest refuses is exit code 125 with a start_error. */
 	json_t *rlimits;
 	/* On a terminal of the guest's, stderr then being part of `out`; NULL: on pipes. */
 	const struct microagent_terminal *terminal;
@@ -288,7 +293,7 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 /* A connection to the serial console of a running workspace: raw bytes both ways, from now on.
  * There is one at a time: a second one is closed at once. */
 int microagent_console_open(struct microagent *agent, const char *name, struct error *err);
-/* ---- a guest that many threads use ---------------------------------------------------------- */
+/* --- a guest that many threads use ----------------------------------------------------------- */
 
 /*
  * A handle for commands and files of one running workspace, for ANY NUMBER OF THREADS at once. It
@@ -300,31 +305,31 @@ int microagent_console_open(struct microagent *agent, const char *name, struct e
  * (timeout_ms), and a cancel. Each kills the command's whole tree of processes in the guest. The
  * host's limit and the cancel hold also when the guest never answers: its word that the command has
  * ended is waited for for 5 s (CANCEL_MS of `microagent contract`), then the call is ERR_TIMEOUT,
- * "the guest does not answer: ...", and the command is killed when its connection is closed. Reaching
- * the guest's agent takes 5 s at most (DIAL_MS) with or without a limit.
+ * "the guest does not answer: ...", and the command is killed when its connection is closed.
+ * Reaching the guest's agent takes 5 s at most (DIAL_MS) with or without a limit.
  *
- * A guest that breaks the protocol, and a machine that ends, end the connection: every call on it is
- * an error (ERR_IO, ERR_UNAVAILABLE) and the next call dials again.
+ * A guest that breaks the protocol, and a machine that ends, end the connection: every call on it
+ * is an error (ERR_IO, ERR_UNAVAILABLE) and the next call dials again.
  */
 struct microagent_guest;
 
 /* Waits until a command can be run in it, timeout_ms at most (0: looks once). ERR_NOT_FOUND without
- * the workspace and ERR_CONFLICT for one in quarantine at once; at the end of the time the reason why
- * not. The agent may be closed before the guest is. */
+ * the workspace and ERR_CONFLICT for one in quarantine at once; at the end of the time the reason
+ * why not. The agent may be closed before the guest is. */
 struct microagent_guest *microagent_connect(struct microagent *agent, const char *name,
 					    uint32_t timeout_ms, struct error *err);
 /* No call may be under way. What still runs in the guest for it is killed. Accepts NULL. */
 void microagent_guest_close(struct microagent_guest *guest);
 
 /* A switch that ends calls from another thread, or from a signal handler. It may be given to any
- * number of calls at once, and must outlive them. Once thrown it stays so: later calls that are given
- * it are ended too. */
+ * number of calls at once, and must outlive them. Once thrown it stays so: later calls that are
+ * given it are ended too. */
 struct microagent_cancel;
 struct microagent_cancel *microagent_cancel_new(struct error *err);
 void microagent_cancel_fire(struct microagent_cancel *cancel); /* async-signal-safe */
 void microagent_cancel_free(struct microagent_cancel *cancel); /* accepts NULL */
-/* A descriptor that is readable once it has been thrown, for microagent_streams and poll(). It is the
- * switch's: nothing is read from it and it is not closed. */
+/* A descriptor that is readable once it has been thrown, for microagent_streams and poll(). It is
+ * the switch's: nothing is read from it and it is not closed. */
 int microagent_cancel_fd(const struct microagent_cancel *cancel);
 
 /* What a call on a guest may take. Zero and NULL are the defaults, so start from {0}. */
@@ -369,8 +374,8 @@ int microagent_guest_run(struct microagent_guest *guest, const struct microagent
 
 enum microagent_output { MICROAGENT_STDOUT, MICROAGENT_STDERR };
 
-/* Called on the thread that waits for the command; data is the caller's own. They may call functions
- * of the library, for the same guest too, but not close it. */
+/* Called on the thread that waits for the command; data is the caller's own. They may call
+ * functions of the library, for the same guest too, but not close it. */
 struct microagent_callbacks {
 	/* len bytes, at least 1, valid until it returns. While it is at work nothing more is read
 	 * from this command, whose writes then wait; others are not held up. Other than 0 ends the
@@ -381,14 +386,14 @@ struct microagent_callbacks {
 	void *data;
 };
 
-/* The same with the output as it comes, without limit, on a connection of its own: a few are kept for
- * the next. The time that callbacks take counts, and limits are looked at between them. */
+/* The same with the output as it comes, without limit, on a connection of its own: a few are kept
+ * for the next. The time that callbacks take counts, and limits are looked at between them. */
 int microagent_guest_stream(struct microagent_guest *guest, const struct microagent_exec *exec,
 			    const struct microagent_callbacks *callbacks,
 			    const struct microagent_run_limits *limits,
 			    struct microagent_result *out, struct error *err);
 
-/* ---- files --------------------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------------------------- */
 
 struct microagent_copy {
 	const char *user; /* of the guest, with whose rights; NULL: the image's, else uid 1000 */
@@ -396,21 +401,21 @@ struct microagent_copy {
 	 * told. */
 	void (*skipped)(void *data, const char *path, const char *why);
 	void *data;
-	/* Bytes of files' contents that were copied so far, and the path at hand, relative to what is
-	 * copied; called for every chunk. NULL: not told. */
+	/* Bytes of files' contents that were copied so far, and the path at hand, relative to what
+	 * is copied; called for every chunk. NULL: not told. */
 	void (*progress)(void *data, uint64_t bytes, const char *path);
-	/* When readable the copy ends, ERR_UNAVAILABLE, and leaves nothing; 0: never. Nothing is read
-	 * from it. */
+	/* When readable the copy ends, ERR_UNAVAILABLE, and leaves nothing; 0: never. Nothing is
+	 * read from it. */
 	int cancel;
 };
 
 /*
  * A file, or a directory with all that is in it. path is absolute, in the guest; host_path is a new
  * name, a file to be replaced, or a directory to put it in; a symbolic link is not written through.
- * Contents, permissions, times of modification, holes and hard links arrive as they are, verified by
- * a digest; owners are whoever receives. Under its name there is all of it or nothing.
- * A running workspace is asked through its agent; for one at rest a machine is booted that has its
- * disk and runs nothing of it. options may be NULL.
+ * Contents, permissions, times of modification, holes and hard links arrive as they are, verified
+ * by a digest; owners are whoever receives. Under its name there is all of it or nothing. A running
+ * workspace is asked through its agent; for one at rest a machine is booted that has its disk and
+ * runs nothing of it. options may be NULL.
  */
 int microagent_copy_out(struct microagent *agent, const char *name, const char *path,
 			const char *host_path, const struct microagent_copy *options,
@@ -419,19 +424,21 @@ int microagent_copy_in(struct microagent *agent, const char *name, const char *h
 		       const char *path, const struct microagent_copy *options, struct error *err);
 /*
  * What path of the guest names, by the same ways: {"path","entries":[{"name","type","mode","size",
- * "mtime","mtimeNs","uid","gid","links","target"?}]}, for a directory its entries sorted by name, else
- * the one thing; and the entry alone, of a link itself. type: "file", "directory", "link", "fifo",
- * "socket", "block" or "char"; mode: the permission bits; mtime: seconds since 1970, mtimeNs what is
- * left. In a name that is no UTF-8 the bad bytes are U+FFFD. user as in struct microagent_copy.
+ * "mtime","mtimeNs","uid","gid","links","target"?}]}, for a directory its entries sorted by name,
+ * else the one thing; and the entry alone, of a link itself. type: "file", "directory", "link",
+ * "fifo", "socket", "block" or "char"; mode: the permission bits; mtime: seconds since 1970,
+ * mtimeNs what is left. In a name that is no UTF-8 the bad bytes are U+FFFD. user as in struct
+ * microagent_copy.
  */
 json_t *microagent_list_files(struct microagent *agent, const char *name, const char *path,
 			      const char *user, struct error *err);
 json_t *microagent_stat_file(struct microagent *agent, const char *name, const char *path,
 			     const char *user, struct error *err);
 
-/* The same for a guest handle, which must be running, from any thread. Of limits timeout_ms and cancel
- * count, and may be NULL; options->cancel counts too. ERR_TIMEOUT when the time is over and
- * ERR_UNAVAILABLE for what was cancelled, a few seconds later at most; nothing is left half-copied. */
+/* The same for a guest handle, which must be running, from any thread. Of limits timeout_ms and
+ * cancel count, and may be NULL; options->cancel counts too. ERR_TIMEOUT when the time is over and
+ * ERR_UNAVAILABLE for what was cancelled, a few seconds later at most; nothing is left half-copied.
+ */
 int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
 			      const char *host_path, const struct microagent_copy *options,
 			      const struct microagent_run_limits *limits, struct error *err);
@@ -455,7 +462,7 @@ int microagent_artifact_get(struct microagent *agent, const char *name, const ch
 int microagent_clone(struct microagent *agent, const char *source, const char *target,
 		     json_t **response, struct error *err);
 
-/* ---- logs ---------------------------------------------------------------------------------- */
+/* --- logs ------------------------------------------------------------------------------------ */
 
 /* The serial console's log, opened for reading; ERR_NOT_FOUND without workspace, and an empty log
  * when it was never started. */
@@ -474,7 +481,7 @@ int microagent_log_watch(struct microagent *agent, const char *name, struct erro
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
 			bool *running, struct error *err);
 
-/* ---- the host ------------------------------------------------------------------------------ */
+/* --- the host -------------------------------------------------------------------------------- */
 
 /* The supervisor's answer to `host`: {"ok":true,"backend","host":{...},"kernel"?}. */
 int microagent_host(struct microagent *agent, json_t **response, struct error *err);

@@ -3,9 +3,9 @@
  * Sessions of libmicroagent: for each task of an agent a machine that is cloned from a base, used,
  * and destroyed.
  *
- * A base is a disk that was provisioned once, verified and sealed; nothing ever writes to it again. A
- * session is a workspace in <state>/sessions whose disk is a copy-on-write clone of its base, so what
- * microagent.h says of workspaces (states, events, errors, who is alive) is true of sessions.
+ * A base is a disk that was provisioned once, verified and sealed; nothing ever writes to it again.
+ * A session is a workspace in <state>/sessions whose disk is a copy-on-write clone of its base, so
+ * what microagent.h says of workspaces (states, events, errors, who is alive) is true of sessions.
  *
  * Errors are as microagent.h has them. Threads: a `struct microagent *` is used by one thread at a
  * time; a `struct microagent_session *` by any number of threads at once. Every function blocks
@@ -21,10 +21,10 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* ---- bases --------------------------------------------------------------------------------- */
+/* --- bases ----------------------------------------------------------------------------------- */
 
-/* A base is named NAME-vN ("web-v3"); NAME alone is its newest version. NAME: a letter or digit, then
- * letters, digits, '.', '_' and '-', at most 32 in all. */
+/* A base is named NAME-vN ("web-v3"); NAME alone is its newest version. NAME: a letter or digit,
+ * then letters, digits, '.', '_' and '-', at most 32 in all. */
 
 /* ERR_INVALID for a word that can name no base. */
 int microagent_base_check_name(const char *word, struct error *err);
@@ -38,20 +38,21 @@ enum microagent_base_line {
 
 /* Zero and NULL are the defaults, so start from {0}. Strings are borrowed for the call. */
 struct microagent_base_spec {
-	const char *
-		image; /* name in the cache, or a path with a '/' to a raw ext4 file; NULL: busybox */
-	/* Instead of image: one of the OCI or of Docker, as `microagent image import` takes it: a layout
-	 * (a directory), an archive, or a registry's. It is imported into the cache first. */
+	const char *image; /* name in the cache, or a path with a '/' to a raw ext4 file; NULL:
+			      busybox */
+	/* Instead of image: one of the OCI or of Docker, as `microagent image import` takes it: a
+	 * layout (a directory), an archive, or a registry's. It is imported into the cache first.
+	 */
 	const char *oci;
 	const char *kernel; /* the same for a kernel; NULL: the default */
 	int64_t memory_mib; /* what its sessions get by default; 0: 256 */
 	int64_t cpus;	    /* 0: 1 */
 
-	/* With oci or one of the next three the base is provisioned, else it is the image as it is: a machine
-	 * is booted on its disk, whose file system grows to the disk's size; the user `agent` (uid
-	 * 1000) is made where there is none; the files are staged, the script is run as root; what
-	 * `agent` could write beside /workspace, /tmp and his home is taken from him; and the machine
-	 * is switched off. */
+	/* With oci or one of the next three the base is provisioned, else it is the image as it is:
+	 * a machine is booted on its disk, whose file system grows to the disk's size; the user
+	 * `agent` (uid 1000) is made where there is none; the files are staged, the script is run
+	 * as root; what `agent` could write beside /workspace, /tmp and his home is taken from him;
+	 * and the machine is switched off. */
 	const char *script;	  /* path; run by its "#!", else by sh -e; NULL: none */
 	const char *const *stage; /* paths of files that it finds in $MICROAGENT_STAGE,
 				   * NULL-terminated; NULL: none */
@@ -64,20 +65,20 @@ struct microagent_base_spec {
 	int cancel; /* when readable it ends, ERR_UNAVAILABLE, and no base is made; 0: never */
 	/* The machine is up, on "kvm" or "tcg". NULL: not told. */
 	void (*booted)(void *data, const char *accelerator);
-	/* text has a NUL behind it, and no newline; it is the guest's, so not for a terminal as it is.
-	 * NULL: not told. */
+	/* text has a NUL behind it, and no newline; it is the guest's, so not for a terminal as it
+	 * is. NULL: not told. */
 	void (*said)(void *data, enum microagent_base_line kind, const char *text);
 	void *data;
 };
 
-/* Makes the next version of the base called word and seals it. *base is what microagent_base_show() tells of it; a new
- * reference. On failure there is no base of it; where provisioning failed the message names its log,
- * <state>/logs/base-NAME-TIME.log. */
+/* Makes the next version of the base called word and seals it. *base is what microagent_base_show()
+ * tells of it; a new reference. On failure there is no base of it; where provisioning failed the
+ * message names its log, <state>/logs/base-NAME-TIME.log. */
 int microagent_base_create(struct microagent *agent, const char *word,
 			   const struct microagent_base_spec *spec, json_t **base,
 			   struct error *err);
-/* {"bases":[...]}: the metadata of each (schema/base.json), by name and version. One whose metadata is
- * damaged is listed with "name" and "error". */
+/* {"bases":[...]}: the metadata of each (schema/base.json), by name and version. One whose metadata
+ * is damaged is listed with "name" and "error". */
 json_t *microagent_base_list(struct microagent *agent, struct error *err);
 /* metadata.json of a base (schema/base.json) with "path", its bundle. */
 json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err);
@@ -87,7 +88,7 @@ json_t *microagent_base_verify(struct microagent *agent, const char *word, struc
 /* ERR_CONFLICT, naming one, when a session is made of it. */
 int microagent_base_delete(struct microagent *agent, const char *word, struct error *err);
 
-/* ---- sessions ------------------------------------------------------------------------------ */
+/* --- sessions -------------------------------------------------------------------------------- */
 
 /* Zero and NULL are the defaults, so start from {0}. Strings are borrowed for the call. */
 struct microagent_session_spec {
@@ -105,9 +106,10 @@ struct microagent_session_spec {
 	const char *share_at; /* NULL: /workspace */
 	bool share_read_only;
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */
-	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's disk, and
-				 * at most 16 GiB */
-	int cancel; /* when readable the making ends, ERR_UNAVAILABLE, and nothing of it is left; 0: never */
+	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's
+				 * disk, and at most 16 GiB */
+	int cancel; /* when readable the making ends, ERR_UNAVAILABLE, and nothing of it is left; 0:
+		       never */
 };
 
 struct microagent_session;
@@ -118,20 +120,20 @@ int microagent_session_check_name(const char *word, struct error *err);
 int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,
 				  struct microagent_session **out, struct error *err);
-/* Boots it, and gives a member of a pool the directory again that it was created with; returns when the
- * first command would succeed. On failure the session stays as it is,
- * for microagent_session_destroy(). */
+/* Boots it, and gives a member of a pool the directory again that it was created with; returns when
+ * the first command would succeed. On failure the session stays as it is, for
+ * microagent_session_destroy(). */
 int microagent_session_boot(struct microagent_session *session, struct error *err);
-/* Both, or one that is ready: where a pool of the base is kept (microagent_pool_set()) and what spec asks
- * for is what its sessions have, one of them is claimed; share is given to it then. On failure nothing of it is left; also not when
- * the caller is killed meanwhile: what it was making is removed by the next one, or by
- * microagent_session_gc(). */
+/* Both, or one that is ready: where a pool of the base is kept (microagent_pool_set()) and what
+ * spec asks for is what its sessions have, one of them is claimed; share is given to it then. On
+ * failure nothing of it is left; also not when the caller is killed meanwhile: what it was making
+ * is removed by the next one, or by microagent_session_gc(). */
 int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
 			      struct microagent_session **out, struct error *err);
 /* One that was made before, by whomever. ERR_NOT_FOUND. */
 int microagent_session_open(struct microagent *agent, const char *word,
 			    struct microagent_session **out, struct error *err);
-/* ---- commands in a session ------------------------------------------------------------------ */
+/* --- commands in a session ------------------------------------------------------------------- */
 
 /*
  * As microagent_guest_run(), which has limits, results and errors. The first one connects, and all
@@ -149,15 +151,15 @@ int microagent_session_run_shell(struct microagent_session *session, const char 
 				 struct microagent_result *out, struct error *err);
 
 enum microagent_pieces {
-	/* Whole lines with their newline; the last one of a stream may lack it, and one of more than
-	 * MICROAGENT_LINE_MAX bytes comes in several. */
+	/* Whole lines with their newline; the last one of a stream may lack it, and one of more
+	 * than MICROAGENT_LINE_MAX bytes comes in several. */
 	MICROAGENT_LINES,
 	MICROAGENT_CHUNKS /* as they arrive */
 };
 #define MICROAGENT_LINE_MAX 65536
 
-/* As microagent_guest_stream(), on a connection of its own, so that a slow callback holds up its own
- * command alone. */
+/* As microagent_guest_stream(), on a connection of its own, so that a slow callback holds up its
+ * own command alone. */
 int microagent_session_stream(struct microagent_session *session,
 			      const struct microagent_exec *exec, enum microagent_pieces pieces,
 			      const struct microagent_callbacks *callbacks,
@@ -169,46 +171,50 @@ int microagent_session_stream_shell(struct microagent_session *session, const ch
 				    const struct microagent_callbacks *callbacks,
 				    const struct microagent_run_limits *limits,
 				    struct microagent_result *out, struct error *err);
-/* The guest of a session that has been booted, for files and the rest of microagent.h. It belongs to
- * the session and must not be closed. */
+/* The guest of a session that has been booted, for files and the rest of microagent.h. It belongs
+ * to the session and must not be closed. */
 struct microagent_guest *microagent_session_guest(struct microagent_session *session,
 						  struct error *err);
 
-/* ---- its directory -------------------------------------------------------------------------- */
+/* --- its directory --------------------------------------------------------------------------- */
 
 /*
  * Gives a running session a directory of this host, mounted on the path at (NULL: /workspace) with
- * nosuid and nodev. There is one for each session, and none without a spare port (no_share). In it the
- * session's uid and gid 1000 are yours, so what its agent writes is yours; nobody else of the host is
- * anybody there. A base with a "user" of its own (microagent_base_show()) runs commands as that one by
- * default, who cannot write there unless he is uid 1000: microagent_exec.user "1000" can. Which directories are refused microagent-request(5) tells. *share (may be NULL) is
- * {"path","mountpoint","mode"}, a new reference. ERR_CONFLICT: not running, quarantined, or has one;
- * ERR_UNAVAILABLE names the package that is missing. After an error the session goes on without it.
+ * nosuid and nodev. There is one for each session, and none without a spare port (no_share). In it
+ * the session's uid and gid 1000 are yours, so what its agent writes is yours; nobody else of the
+ * host is anybody there. A base with a "user" of its own (microagent_base_show()) runs commands as
+ * that one by default, who cannot write there unless he is uid 1000: microagent_exec.user "1000"
+ * can. Which directories are refused microagent-request(5) tells. *share (may be NULL) is
+ * {"path","mountpoint","mode"}, a new reference. ERR_CONFLICT: not running, quarantined, or has
+ * one; ERR_UNAVAILABLE names the package that is missing. After an error the session goes on
+ * without it.
  */
 int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
 				       const char *at, bool read_only, json_t **share,
 				       struct error *err);
 
-/* ---- its disk -------------------------------------------------------------------------------- */
+/* --- its disk -------------------------------------------------------------------------------- */
 
 /*
- * Lets the session's disk have up to mib MiB of the host's disk for itself, beside the base that it is a
- * clone of. At its quota a session is paused, its commands with it: its event says so, its audit log has
- * a CRITICAL line, what is asked of it is ERR_UNAVAILABLE. It goes on when it is given more, and not by
- * itself; it may be destroyed as it is. While it runs the quota can be raised alone, and not be less than
- * what it has grown to at any time. *disk (may be NULL) is {"quotaBytes","grownBytes"}, a new reference.
- * ERR_CONFLICT: less, or it is neither running nor ended; ERR_INVALID.
+ * Lets the session's disk have up to mib MiB of the host's disk for itself, beside the base that it
+ * is a clone of. At its quota a session is paused, its commands with it: its event says so, its
+ * audit log has a CRITICAL line, what is asked of it is ERR_UNAVAILABLE. It goes on when it is
+ * given more, and not by itself; it may be destroyed as it is. While it runs the quota can be
+ * raised alone, and not be less than what it has grown to at any time. *disk (may be NULL) is
+ * {"quotaBytes","grownBytes"}, a new reference. ERR_CONFLICT: less, or it is neither running nor
+ * ended; ERR_INVALID.
  */
 int microagent_session_set_quota(struct microagent_session *session, int64_t mib, json_t **disk,
 				 struct error *err);
 
 /* Ends its machine, removes all of it, and verifies that it is gone. The handle stays until
- * microagent_session_close(). One that is gone already is success. If this process is killed meanwhile,
- * the next session that is made, microagent_session_gc() or another call for this one goes on with it.
- * ERR_CONFLICT: somebody else destroys it just now, or has just claimed it from its pool. */
+ * microagent_session_close(). One that is gone already is success. If this process is killed
+ * meanwhile, the next session that is made, microagent_session_gc() or another call for this one
+ * goes on with it. ERR_CONFLICT: somebody else destroys it just now, or has just claimed it from
+ * its pool. */
 int microagent_session_destroy(struct microagent_session *session, struct error *err);
-/* The same by its name, also of what a killed call has left of it. ERR_NOT_FOUND; ERR_CONFLICT also for a
- * directory that is no session. */
+/* The same by its name, also of what a killed call has left of it. ERR_NOT_FOUND; ERR_CONFLICT also
+ * for a directory that is no session. */
 int microagent_session_destroy_named(struct microagent *agent, const char *word, struct error *err);
 /* Forgets the handle; the session goes on. Accepts NULL. No other call may be at work on it. */
 void microagent_session_close(struct microagent_session *session);
@@ -216,20 +222,22 @@ void microagent_session_close(struct microagent_session *session);
 /* "session-2026-05-10T14-22-00Z-a7f3"; lives as long as the handle. */
 const char *microagent_session_name(const struct microagent_session *session);
 /* {"name","path","base","source":"new"|"pool","clone":"reflink"|"overlay","createdAt","quotaBytes",
- * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}} (schema/session.json);
- * timings in milliseconds, of what this handle has done. A new reference; NULL: no memory. */
+ * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}
+ * (schema/session.json); timings in milliseconds, of what this handle has done. A new reference;
+ * NULL: no memory. */
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
-/* {"sessions":[...]}: of each the above without timings, with "state", "detail" of that and "observedAt",
- * "grownBytes" of its disk (but not of a reflink that is in use), and "share" where it has a directory,
- * by name. One whose record is damaged is listed with "error", and one that waits in a pool with
- * "pooled":true. */
+/* {"sessions":[...]}: of each the above without timings, with "state", "detail" of that and
+ * "observedAt", "grownBytes" of its disk (but not of a reflink that is in use), and "share" where
+ * it has a directory, by name. One whose record is damaged is listed with "error", and one that
+ * waits in a pool with "pooled":true. */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 /* Finds what a crash or a reboot has left, and removes it or records it as what it is now:
- * {"removed":[{"name","why"}],"adopted":[{"name","why"}],"left"?:[{"name","why"}]}; names of sessions, and of
- * bases for their pools. left: what cannot be removed, and why not. What a living process is making, and directories that are no sessions, are left alone. */
+ * {"removed":[{"name","why"}],"adopted":[{"name","why"}],"left"?:[{"name","why"}]}; names of
+ * sessions, and of bases for their pools. left: what cannot be removed, and why not. What a living
+ * process is making, and directories that are no sessions, are left alone. */
 json_t *microagent_session_gc(struct microagent *agent, struct error *err);
 
-/* ---- pools ----------------------------------------------------------------------------------- */
+/* --- pools ----------------------------------------------------------------------------------- */
 
 /* Start from {0}. */
 struct microagent_pool_spec {
@@ -243,45 +251,47 @@ struct microagent_pool_spec {
 /*
  * Keeps that many sessions of a base booted and tried, for microagent_session_create() to hand out.
  * Returns at once: a process in the background makes them one after the other, with processors and
- * disks that nobody else wants, none within two seconds of a claim and none that the host has no room
- * for; what it has to say is in <state>/pool/<base>/filler.log. Sessions beyond the size, and those of
- * another kind than is asked for now, are destroyed. ERR_INVALID for more than the host can ever have.
+ * disks that nobody else wants, none within two seconds of a claim and none that the host has no
+ * room for; what it has to say is in <state>/pool/<base>/filler.log. Sessions beyond the size, and
+ * those of another kind than is asked for now, are destroyed. ERR_INVALID for more than the host
+ * can ever have.
  */
 int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec,
 			struct error *err);
-/* {"pools":[{"base","size","ready","filling","detail"?}]}, by base; filling: a process is at work on it; detail:
- * why fewer wait than should, unless they are on their way. */
+/* {"pools":[{"base","size","ready","filling","detail"?}]}, by base; filling: a process is at work
+ * on it; detail: why fewer wait than should, unless they are on their way. */
 json_t *microagent_pool_status(struct microagent *agent, struct error *err);
 /* Keeps none any more: returns when the process in the background and every session that waited are
  * gone. Those that were claimed stay. word: a base, NAME for all its versions; NULL: all pools.
  * ERR_NOT_FOUND. */
 int microagent_pool_drain(struct microagent *agent, const char *word, struct error *err);
-/* What that process does, until the pool of the base NAME-vN is full; success at once where it is being
- * filled already. The calling process becomes idle and stays so. lock_fd: -1; or the pool's lock, held
- * already by who has started this process, and closed by this call. */
+/* What that process does, until the pool of the base NAME-vN is full; success at once where it is
+ * being filled already. The calling process becomes idle and stays so. lock_fd: -1; or the pool's
+ * lock, held already by who has started this process, and closed by this call. */
 int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd,
 			 struct error *err);
 
-/* ---- audit logs ---------------------------------------------------------------------------- */
+/* --- audit logs ------------------------------------------------------------------------------ */
 
-/* Each session has one, from its making on; that of a destroyed session is kept in <state>/archive. */
+/* Each session has one, from its making on; that of a destroyed session is kept in <state>/archive.
+ */
 
-/* Hands over the lines of a session's log (schema/audit-line.json) as they are, one after the other: len
- * bytes with their newline; the last may be cut short. -1 of fn ends the reading with its error.
- * ERR_NOT_FOUND. */
+/* Hands over the lines of a session's log (schema/audit-line.json) as they are, one after the
+ * other: len bytes with their newline; the last may be cut short. -1 of fn ends the reading with
+ * its error. ERR_NOT_FOUND. */
 int microagent_audit_read(struct microagent *agent, const char *word,
 			  int (*fn)(void *data, const char *line, size_t len, struct error *err),
 			  void *data, struct error *err);
-/* The same for telemetry.jsonl (schema/audit-telemetry.json), the guest's word, of a destroyed session too.
- * ERR_NOT_FOUND where there is no such session, or where it has told nothing. */
+/* The same for telemetry.jsonl (schema/audit-telemetry.json), the guest's word, of a destroyed
+ * session too. ERR_NOT_FOUND where there is no such session, or where it has told nothing. */
 int microagent_audit_telemetry(struct microagent *agent, const char *word,
 			       int (*fn)(void *data, const char *line, size_t len,
 					 struct error *err),
 			       void *data, struct error *err);
 /* Whether the log is as it was written: {"ok","verdict":"open"|"closed"|"torn"|"broken","lines",
  * "badLine"?,"why"?,...,"telemetry":{"verdict":"none"|"whole"|"altered"|"missing",...}}
- * (schema/cli-audit-verify.json). ok: open or closed, and telemetry.jsonl is what the log has the digests of.
- * A bad log is an answer, not an error. */
+ * (schema/cli-audit-verify.json). ok: open or closed, and telemetry.jsonl is what the log has the
+ * digests of. A bad log is an answer, not an error. */
 json_t *microagent_audit_verify(struct microagent *agent, const char *word, struct error *err);
 /* {"audits":[{"session","where":"session"|"archive","path","bytes"}]}, by session. */
 json_t *microagent_audit_list(struct microagent *agent, struct error *err);

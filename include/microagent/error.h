@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What went wrong. The object is the caller's: nothing to free, and it works when memory is gone. */
+/* What went wrong. The object is the caller's: nothing to free, and it works when memory is gone.
+ */
 #ifndef MICROAGENT_ERROR_H
 #define MICROAGENT_ERROR_H
 

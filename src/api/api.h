@@ -24,7 +24,7 @@ struct microagent {
 	bool apart; /* what it is asked is not ended by Ctrl-C, which is for who uses cancel */
 };
 
-/* ---- request.c: what is said to the supervisor ---------------------------------------------- */
+/* --- request.c: what is said to the supervisor ----------------------------------------------- */
 
 /* {"command","identity","config"}; config is stolen, also on failure. */
 json_t *request_new(const char *command, const char *name, json_t *config, struct error *err);
@@ -39,7 +39,7 @@ int request_call(const struct microagent *agent, const char *command, const char
 int request_call_with(const struct microagent *agent, const char *option, const char *command,
 		      const char *name, json_t *config, json_t **response, struct error *err);
 
-/* ---- make.c: a workspace's directory and what goes into its config --------------------------- */
+/* --- make.c: a workspace's directory and what goes into its config --------------------------- */
 
 /* Kernel and image as found, and the directory while it is being made. */
 struct make {
@@ -60,8 +60,8 @@ struct make {
  * is left. */
 int make_begin(const struct microagent *agent, const char *name, const struct microagent_spec *spec,
 	       struct make *out, struct error *err);
-/* Makes <stateDir>/<name> with nothing in it. Like make_begin(), on failure nothing is left. What others
- * left in the making is not looked for. */
+/* Makes <stateDir>/<name> with nothing in it. Like make_begin(), on failure nothing is left. What
+ * others left in the making is not looked for. */
 int make_empty(const struct microagent *agent, const char *name, struct make *out,
 	       struct error *err);
 /* Copies a disk to a new file; where the source's digest is known, the copy's is too. */
@@ -81,14 +81,14 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
 int archives_check(const json_t *config, struct error *err);
 /* The supervisor has recorded the workspace: it is no longer in the making. */
 void make_done(struct make *make);
-/* The same, but it stays marked as in the making, for as long as the returned descriptor is open: until
- * making_disown() and making_unmark(). */
+/* The same, but it stays marked as in the making, for as long as the returned descriptor is open:
+ * until making_disown() and making_unmark(). */
 int make_done_marked(struct make *make);
 /* Removes the directory again, if nothing lives in it. */
 void make_undo(struct make *make);
 void make_free(struct make *make); /* accepts MAKE_NONE */
 
-/* ---- making.c: what a killed maker left ------------------------------------------------------ */
+/* --- making.c: what a killed maker left ------------------------------------------------------ */
 
 /* Marks <dir>/<id>, which need not be there yet, as in the making for as long as the returned
  * descriptor is open. ERR_CONFLICT: another process makes it just now. */
@@ -109,7 +109,7 @@ enum making_state making_of(const struct state_dir *dir, const char *id);
 /* Removes what was in the making when its maker died. */
 void making_sweep(const struct state_dir *dir);
 
-/* ---- ext4.c ---------------------------------------------------------------------------------- */
+/* --- ext4.c ---------------------------------------------------------------------------------- */
 
 /*
  * Refuses (ERR_INVALID, naming path) a file that is not a raw ext4 file system, or is shorter than
@@ -118,12 +118,12 @@ void making_sweep(const struct state_dir *dir);
  */
 int ext4_check(int fd, const char *path, struct error *err);
 
-/* ---- kernel.c -------------------------------------------------------------------------------- */
+/* --- kernel.c -------------------------------------------------------------------------------- */
 
 /* Refuses (ERR_INVALID, naming path) a file that does not begin as a kernel does. */
 int kernel_check(const char *path, struct error *err);
 
-/* ---- existing.c: a workspace that must be there ---------------------------------------------- */
+/* --- existing.c: a workspace that must be there ---------------------------------------------- */
 
 struct existing {
 	struct state_dir dir;
@@ -141,18 +141,18 @@ json_t *existing_config(const struct existing *existing, struct error *err);
 int existing_refuse_alive(const struct existing *existing, struct error *err);
 int existing_accelerator(const struct existing *existing, char out[8], struct error *err);
 
-/* ---- exec.c: a running workspace ------------------------------------------------------------- */
+/* --- exec.c: a running workspace ------------------------------------------------------------- */
 
 /* -1: ERR_CONFLICT with what it is instead, and how to change that. */
 int exec_must_run(const struct workspace *ws, struct error *err);
 /* The machine has gone from under a command: names the workspace, which is what the caller can look
  * at. Returns -1. */
 int exec_explain_lost(const struct workspace *ws, struct error *err);
-/* A guest that does not answer may be paused: -1 where that is what err says now, and what would make it
- * go on, or where err is about something else. */
+/* A guest that does not answer may be paused: -1 where that is what err says now, and what would
+ * make it go on, or where err is about something else. */
 int exec_explain_paused(const struct workspace *ws, struct error *err);
 
-/* ---- stream.c: a command in the guest -------------------------------------------------------- */
+/* --- stream.c: a command in the guest -------------------------------------------------------- */
 
 /* Sends what is queued in stream to the guest of ws and moves bytes until the end. whole_guest: a
  * cancel ends the guest, so there is nothing to be said to the agent. terminal may be NULL. */

@@ -24,7 +24,7 @@ typedef void check_fn(const struct microagent *agent, const json_t *host, struct
 
 bool doctor_in_path(const char *program);
 
-/* ---- doctor_files.c: what lies in the cache and in the state directory ------------------------- */
+/* --- doctor_files.c: what lies in the cache and in the state directory ----------------------- */
 
 check_fn doctor_kernel, doctor_guest_agent, doctor_image, doctor_import, doctor_state,
 	doctor_session_disks;

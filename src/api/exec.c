@@ -12,7 +12,8 @@ static int name_length(const struct workspace *ws)
 	return (int)strcspn(ws->id, ".");
 }
 
-/* What people call it: sessions have commands of their own, which those of workspaces do not replace. */
+/* What people call it: sessions have commands of their own, which those of workspaces do not
+ * replace. */
 static bool is_session(const struct workspace *ws)
 {
 	size_t len = strlen(ws->id), suffix = strlen(".bundle");

@@ -80,7 +80,8 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	return -1;
 }
 
-/* --- a disk at rest, or a copy of it -------------------------------------------------------------- */
+/* --- a disk at rest, or a copy of it
+ * -------------------------------------------------------------- */
 
 struct copying {
 	const char *from;
@@ -179,7 +180,7 @@ static int read_subject(struct microagent *agent, const struct subject *s,
 			  : read_disk(agent, s, reading, err);
 }
 
-/* --- copying ------------------------------------------------------------------------------------ */
+/* --- copying --------------------------------------------------------------------------------- */
 
 static int check_path(const char *path, struct error *err)
 {
@@ -295,7 +296,7 @@ int microagent_copy_in(struct microagent *agent, const char *name, const char *h
 	return status;
 }
 
-/* --- listings ----------------------------------------------------------------------------------- */
+/* --- listings -------------------------------------------------------------------------------- */
 
 static int read_listing(const struct reading *r, const struct transfer *transfer,
 			const char *within, struct error *err)
@@ -385,7 +386,7 @@ json_t *microagent_stat_file(struct microagent *agent, const char *name, const c
 	return entries ? listing_only(entries, err) : NULL;
 }
 
-/* --- artifacts ---------------------------------------------------------------------------------- */
+/* --- artifacts ------------------------------------------------------------------------------- */
 
 static int put_list(json_t *answer, const char *key, const json_t *declared, const char *kind,
 		    bool read_only, struct error *err)

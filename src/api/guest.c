@@ -17,7 +17,7 @@
 
 #define TIMED_OUT 124
 
-/* --- connecting --------------------------------------------------------------------------------- */
+/* --- connecting ------------------------------------------------------------------------------ */
 
 struct microagent_guest *guest_handle_open(struct microagent *agent, const char *name,
 					   struct error *err)
@@ -144,7 +144,7 @@ struct microagent_guest *microagent_connect(struct microagent *agent, const char
 	return NULL;
 }
 
-/* --- commands ----------------------------------------------------------------------------------- */
+/* --- commands -------------------------------------------------------------------------------- */
 
 void microagent_result_free(struct microagent_result *result)
 {

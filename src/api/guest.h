@@ -11,8 +11,8 @@ struct microagent_guest {
 	struct lines lines;
 };
 
-/* microagent_connect() without the command by which that one sees that the guest answers: the first call
- * on the handle says why it does not. */
+/* microagent_connect() without the command by which that one sees that the guest answers: the first
+ * call on the handle says why it does not. */
 struct microagent_guest *guest_handle_open(struct microagent *agent, const char *name,
 					   struct error *err);
 

@@ -83,7 +83,8 @@ static int select_parts(const struct microagent_spec *spec, struct make *make, s
 	return 0;
 }
 
-/* Why name cannot be made: a workspace of ours, which may be deleted, or what is not ours to touch. */
+/* Why name cannot be made: a workspace of ours, which may be deleted, or what is not ours to touch.
+ */
 static int explain_taken(const char *name, const struct make *make, struct error *err)
 {
 	char path[NAME_ROOM + 32];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Directories in the making. Between mkdir and the supervisor's first record there is a directory
- * with a clone of the image in it and nothing that lists it; a clone can take seconds, and a process
- * that is killed meanwhile cannot clean up. So its maker leaves a mark with a lock on it that goes
- * when the process does, and whoever makes the next workspace removes what is marked and held by
- * nobody.
+ * with a clone of the image in it and nothing that lists it; a clone can take seconds, and a
+ * process that is killed meanwhile cannot clean up. So its maker leaves a mark with a lock on it
+ * that goes when the process does, and whoever makes the next workspace removes what is marked and
+ * held by nobody.
  *
  * The locked marks are in one place, .locks/.making/<id>, each set before its directory is made: to
  * find what is abandoned costs the same however many workspaces there are. What may be removed is
  * said by a second mark, a file in the directory itself, because the first one may also stand for a
- * maker that found its name taken by something else. Directories without it are never touched, whatever
- * they hold.
+ * maker that found its name taken by something else. Directories without it are never touched,
+ * whatever they hold.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,8 @@ static int open_marks(const struct state_dir *dir, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s/" MARKS, dir->path) : fd;
 }
 
-/* With the lock on it before it has its name: a sweep that comes in between would take it for abandoned. */
+/* With the lock on it before it has its name: a sweep that comes in between would take it for
+ * abandoned. */
 static int link_locked(int marks, const char *id)
 {
 	autoclose int fd = openat(marks, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -114,7 +115,8 @@ void making_unmark(const struct state_dir *dir, const char *id)
 	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* if it was the last one */
 }
 
-/* --- what nobody makes any more ------------------------------------------------------------------- */
+/* --- what nobody makes any more
+ * ------------------------------------------------------------------- */
 
 static void look_at_mark(const struct state_dir *dir, int marks, const char *id, making_fn *fn,
 			 void *data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the machine that a command runs in is paused, told to who waits for the command. It is in the
- * workspace's event, which is replaced each time that there is a new one.
+ * Whether the machine that a command runs in is paused, told to who waits for the command. It is in
+ * the workspace's event, which is replaced each time that there is a new one.
  */
 #include <sys/inotify.h>
 #include <unistd.h>

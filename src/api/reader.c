@@ -14,7 +14,7 @@
 #define LOCK_NAME "reading"
 #define MEMORY_MIB 160
 
-/* --- the directory ------------------------------------------------------------------------------ */
+/* --- the directory --------------------------------------------------------------------------- */
 
 /* What a reader that was killed left. Its machine ends with it; that may take a moment. */
 static int remove_earlier(struct reader *reader, struct error *err)
@@ -53,7 +53,8 @@ int reader_hold(struct reader *reader, const struct existing *existing, struct e
 	uint64_t deadline = limit_deadline(LIMIT_ENDING_MS);
 	autoclose int lease = -1;
 
-	/* An earlier reader's machine may still be ending; lease_take() has the word about the rest. */
+	/* An earlier reader's machine may still be ending; lease_take() has the word about the
+	 * rest. */
 	(void)lease_wait_free(&existing->ws, deadline, NULL);
 	lease = lease_take(&existing->ws, err);
 	if (lease < 0)
@@ -84,7 +85,7 @@ void reader_end(struct reader *reader)
 	*reader = (struct reader)READER_NONE;
 }
 
-/* --- the machine -------------------------------------------------------------------------------- */
+/* --- the machine ----------------------------------------------------------------------------- */
 
 /* The host's newest, whose init is ours of today; else what the workspace itself boots from. */
 static int put_kernel(json_t *config, const json_t *recorded, struct error *err)

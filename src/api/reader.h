@@ -3,9 +3,9 @@
  * A machine that reads (or writes) the disk of a workspace from outside: our kernel and init, no
  * network, and nothing of the disk is run. The host itself parses no file system of a guest.
  *
- * It is a workspace in the directory of the one that it reads, <workspace>/reader, and ends with us.
- * While it has the disk of a workspace at rest, its lease is that workspace's own (one file, two
- * names): nobody can start or delete it as long as anything of the reader lives.
+ * It is a workspace in the directory of the one that it reads, <workspace>/reader, and ends with
+ * us. While it has the disk of a workspace at rest, its lease is that workspace's own (one file,
+ * two names): nobody can start or delete it as long as anything of the reader lives.
  */
 #ifndef API_READER_H
 #define API_READER_H

@@ -19,7 +19,7 @@
 
 #define HELPER "microagent-files"
 
-/* --- a connection of the helper's own ----------------------------------------------------------- */
+/* --- a connection of the helper's own -------------------------------------------------------- */
 
 static int send_request(int fd, const struct transfer *transfer, const char *const *command,
 			struct error *err)
@@ -132,7 +132,7 @@ int transfer_in(const struct transfer *transfer, const char *from, const char *p
 	return fd < 0 ? -1 : tree_send(AT_FDCWD, from, false, &line, err);
 }
 
-/* --- listings ----------------------------------------------------------------------------------- */
+/* --- listings -------------------------------------------------------------------------------- */
 
 static int check_type(const char *type, struct error *err)
 {

@@ -13,8 +13,8 @@ struct transfer {
 	const struct microagent_copy *options; /* of copies; of listings `cancel` alone, or NULL */
 };
 
-/* path of the guest to a target of the host. links_within: the same path as the guest itself has it,
- * see tree_receive(). */
+/* path of the guest to a target of the host. links_within: the same path as the guest itself has
+ * it, see tree_receive(). */
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err);
 /* from of the host to path of the guest; in a directory it is called name. */

@@ -47,8 +47,8 @@ int artifact_answer(const struct artifact_options *opts, const json_t *object, s
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * SIGINT, SIGTERM and SIGHUP are noted. Long work looks at it, cleans up and returns an error; main()
- * then ends by that signal, so that the one who runs us sees it.
+ * SIGINT, SIGTERM and SIGHUP are noted. Long work looks at it, cleans up and returns an error;
+ * main() then ends by that signal, so that the one who runs us sees it.
  */
 void artifact_catch_signals(void);
 /* ERR_UNAVAILABLE "interrupted" when a signal has come. */

@@ -2,8 +2,8 @@
 /*
  * The command bundle-build: a tar archive as an ext4 file system, which the guest mounts read-only.
  * Owners, modes, times and links are the archive's; nodes of devices, FIFOs and sockets are left
- * out. The archive may be hostile: names that lead out of it are refused, and how much it unpacks to
- * is bounded.
+ * out. The archive may be hostile: names that lead out of it are refused, and how much it unpacks
+ * to is bounded.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* newc: the magic, then 13 numbers of 8 hex digits; the name follows, then the contents, each padded
- * to a multiple of 4. */
+/* newc: the magic, then 13 numbers of 8 hex digits; the name follows, then the contents, each
+ * padded to a multiple of 4. */
 enum { HEADER = 110, MAGIC = 6, DIGITS = 8, FIELD_MODE = 1, FIELD_SIZE = 6, FIELD_NAME_SIZE = 11 };
 #define NAME_ROOM 256
 

@@ -53,8 +53,8 @@ static int update(EVP_MD_CTX *ctx, const unsigned char *bytes, size_t len, struc
 	return 0;
 }
 
-/* How many bytes from at on, of at most left, are a hole and need not be read: to read them would fill
- * the host's page cache with the zeros of a large sparse disk. */
+/* How many bytes from at on, of at most left, are a hole and need not be read: to read them would
+ * fill the host's page cache with the zeros of a large sparse disk. */
 static uint64_t hole_at(int fd, off_t at, uint64_t left)
 {
 	off_t data = lseek(fd, at, SEEK_DATA), end;

@@ -124,8 +124,8 @@ static struct stat staged(int stage, const struct tree_entry *entry)
 	return st;
 }
 
-/* Each command has debugfs look through the whole directory of the file: those are left out that would
- * change nothing. Not of atime, which whoever reads the staged file changes. */
+/* Each command has debugfs look through the whole directory of the file: those are left out that
+ * would change nothing. Not of atime, which whoever reads the staged file changes. */
 static int set_entry(struct buf *out, int stage, const struct tree_entry *entry, struct error *err)
 {
 	const struct stat st = staged(stage, entry);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A raw ext4 file system from a tree, without root. mke2fs fills it from the staging directory and
- * takes owners and times from there; debugfs then sets what the tree says. Identifiers, hash seed and
- * times are fixed, so that the same tree is the same bytes whoever builds it and wherever.
+ * takes owners and times from there; debugfs then sets what the tree says. Identifiers, hash seed
+ * and times are fixed, so that the same tree is the same bytes whoever builds it and wherever.
  */
 #ifndef ARTIFACT_EXT4_H
 #define ARTIFACT_EXT4_H

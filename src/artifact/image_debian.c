@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debian with a compiler and an interpreter, by mmdebstrap: as root, or as an ordinary user in a user
- * namespace with a range of /etc/subuid. Packages come from the Debian archives that apt is
+ * Debian with a compiler and an interpreter, by mmdebstrap: as root, or as an ordinary user in a
+ * user namespace with a range of /etc/subuid. Packages come from the Debian archives that apt is
  * configured with. Documentation is left out.
  */
 #include <errno.h>
@@ -156,9 +156,9 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 {
 	autobuf struct buf packages = BUF_INIT(0);
 
-	/* As root it mounts and starts processes in the host's namespaces, and killed it would leave
-	 * both behind. In its own they go with it. (As the first of its pid namespace it would
-	 * not even hear a SIGTERM before it has a handler.) */
+	/* As root it mounts and starts processes in the host's namespaces, and killed it would
+	 * leave both behind. In its own they go with it. (As the first of its pid namespace it
+	 * would not even hear a SIGTERM before it has a handler.) */
 	if (geteuid() == 0)
 		for (size_t i = 0; i < ARRAY_SIZE(own_namespaces); i++)
 			a->argv[a->count++] = own_namespaces[i];
@@ -243,8 +243,8 @@ static int require_tools(struct error *err)
 }
 
 /*
- * Root's working directory is ours, so that the next run finds and removes what a killed one left. A
- * user's must be one that the users of his range can enter: the system's.
+ * Root's working directory is ours, so that the next run finds and removes what a killed one left.
+ * A user's must be one that the users of his range can enter: the system's.
  */
 static int debootstrap(const struct place *place, const char *tar, struct error *err)
 {

@@ -100,7 +100,7 @@ static int recipe_digest(const struct import *import, const char *config_sha256,
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-/* ---- the disk ---- */
+/* --- the disk -------------------------------------------------------------------------------- */
 
 static uint64_t inodes_for(uint64_t size, uint64_t files)
 {
@@ -199,7 +199,7 @@ static int apply_layers(const struct import *import, const struct oci_image *ima
 	return put_user(fs, json_text(image->run, "user", NULL), err);
 }
 
-/* ---- the record ---- */
+/* --- the record ------------------------------------------------------------------------------ */
 
 static json_t *new_source(const char *ref, const char *sha256, struct error *err)
 {

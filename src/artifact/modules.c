@@ -156,7 +156,8 @@ static int add_dirs(struct cpio *cpio, const char *name, const char *before, str
 	return 0;
 }
 
-/* What lies below lib/modules of root, in /modules of the initramfs: it leaves it once it is loaded. */
+/* What lies below lib/modules of root, in /modules of the initramfs: it leaves it once it is
+ * loaded. */
 static int add_modules(struct cpio *cpio, const char *root, const char *version,
 		       const struct module_list *list, struct error *err)
 {

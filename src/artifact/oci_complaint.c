@@ -15,7 +15,7 @@
 #define LISTED_MAX 20
 #define TAG "org.opencontainers.image.ref.name"
 
-/* ---- the images of a layout or an archive ---- */
+/* --- the images of a layout or an archive ---------------------------------------------------- */
 
 struct listed {
 	struct buf text; /* "one, two" */
@@ -129,7 +129,7 @@ static bool complain_of_choice(const struct oci_source *source, struct error *er
 	return wrong;
 }
 
-/* ---- its words ---- */
+/* --- its words ------------------------------------------------------------------------------- */
 
 /* Of `time="..." level=fatal msg="..."`, at the value of msg: the text without its quotes; NULL. */
 static char *unquote(const char *value)

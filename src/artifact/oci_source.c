@@ -139,8 +139,8 @@ static bool is_called_archive(const char *name)
 	return false;
 }
 
-/* "dir:/tmp", "https://...": what no tag and no port of a registry is follows the first ':'; and what
- * else skopeo could read from. */
+/* "dir:/tmp", "https://...": what no tag and no port of a registry is follows the first ':'; and
+ * what else skopeo could read from. */
 static bool is_of_other_transport(const char *name)
 {
 	const char *colon = strchr(name, ':');

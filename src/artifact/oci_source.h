@@ -34,7 +34,8 @@ int oci_source_link(const struct oci_source *source, const char *dir, struct err
  * there. */
 int oci_source_config(const struct oci_source *source, const char *dir, struct buf *out,
 		      struct error *err);
-/* Manifest, configuration and layers into <dir>/OCI_FETCHED, in the form that skopeo calls "dir". */
+/* Manifest, configuration and layers into <dir>/OCI_FETCHED, in the form that skopeo calls "dir".
+ */
 #define OCI_FETCHED "fetched"
 int oci_source_fetch(const struct oci_source *source, const char *dir, struct error *err);
 /* skopeo looks at no digest of a manifest that is a file: whether the source has it by this one. */

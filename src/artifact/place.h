@@ -43,8 +43,8 @@ int place_require_space(const struct place *place, uint64_t bytes, struct error 
  * one.
  */
 int place_withdraw(const struct place *place, const char *name, struct error *err);
-/* scratch/<file> becomes <dir>/<name><suffix>, read-only as every workspace shares it, and is on the
- * disk before. */
+/* scratch/<file> becomes <dir>/<name><suffix>, read-only as every workspace shares it, and is on
+ * the disk before. */
 int place_publish(const struct place *place, const char *file, const char *name, const char *suffix,
 		  struct error *err);
 int place_record(const struct place *place, const char *name, const json_t *record,

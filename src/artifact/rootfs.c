@@ -153,7 +153,8 @@ static void free_node(struct rootfs *fs, struct rootfs_node *node)
 	free(node);
 }
 
-/* Removes what is in dir and came before that layer; what remains keeps the directories it is in. */
+/* Removes what is in dir and came before that layer; what remains keeps the directories it is in.
+ */
 static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, struct error *err)
 {
 	struct pruning p = {.fs = fs, .below = below};
@@ -310,8 +311,8 @@ struct walk {
 	unsigned links;
 };
 
-/* From at along path to a directory; *out is NULL where there is none. in_link: the path is a link's,
- * which may have ".." in it and leads to the root from there. */
+/* From at along path to a directory; *out is NULL where there is none. in_link: the path is a
+ * link's, which may have ".." in it and leads to the root from there. */
 static int walk(struct rootfs *fs, struct rootfs_node *at, const char *path, bool in_link,
 		struct walk *how, struct rootfs_node **out, struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A root file system being put together from the layers of an image, one over the other. It is a tree
- * in memory; only the bytes of regular files are on disk, each in a numbered file of its own. No name
- * or link of a layer is ever followed on the host: links to directories are resolved in the tree, in
- * which there is nothing above the root.
+ * A root file system being put together from the layers of an image, one over the other. It is a
+ * tree in memory; only the bytes of regular files are on disk, each in a numbered file of its own.
+ * No name or link of a layer is ever followed on the host: links to directories are resolved in the
+ * tree, in which there is nothing above the root.
  */
 #ifndef ARTIFACT_ROOTFS_H
 #define ARTIFACT_ROOTFS_H
@@ -38,13 +38,13 @@ struct rootfs_file *rootfs_file_new(mode_t mode, struct error *err);
 struct rootfs_bounds {
 	uint64_t bytes; /* of the files, in whole blocks */
 	uint64_t count; /* of files */
-	uint64_t
-		text; /* bytes of paths, targets of links and attributes, which are kept in memory */
+	uint64_t text;	/* bytes of paths, targets of links and attributes, which are kept in memory
+			 */
 };
 
 struct rootfs;
-/* data_dir stays the caller's, and empty but for our files. time is that of directories that no layer
- * lists. NULL. */
+/* data_dir stays the caller's, and empty but for our files. time is that of directories that no
+ * layer lists. NULL. */
 struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds *bounds,
 			  struct error *err);
 void rootfs_free(struct rootfs *fs); /* NULL is fine */
@@ -65,8 +65,8 @@ void rootfs_drop(struct rootfs *fs, struct rootfs_file *file);
  * Paths are those of an archive: "./usr/bin/", "/usr/bin" and "usr/bin" are the same. One with ".."
  * in it is ERR_INVALID.
  */
-/* Gives file its name, in place of what had it; a directory keeps what is in it. Missing directories
- * on the way are made. Takes file in any case. */
+/* Gives file its name, in place of what had it; a directory keeps what is in it. Missing
+ * directories on the way are made. Takes file in any case. */
 int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err);
 /* A further name of target, which must be there and no directory. */
 int rootfs_link(struct rootfs *fs, const char *path, const char *target, struct error *err);

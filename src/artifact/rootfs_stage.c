@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the tree in memory to a directory that mke2fs copies. Every directory on the way to a name is
- * one that was made here, so that no link of the image is followed. What is staged is ours to read
- * and write; owner, mode, time and attributes are listed, for debugfs to set what could not be staged.
+ * From the tree in memory to a directory that mke2fs copies. Every directory on the way to a name
+ * is one that was made here, so that no link of the image is followed. What is staged is ours to
+ * read and write; owner, mode, time and attributes are listed, for debugfs to set what could not be
+ * staged.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -309,9 +309,9 @@ static bool all_ended(struct running *r, uint64_t deadline_ns)
 }
 
 /*
- * Ends the tool's whole group, as a terminal's Ctrl-C would: mmdebstrap and apt leave their children
- * to it. First so that they can clean up behind themselves. The group has its leader's number, which
- * is not anybody else's before the leader is reaped.
+ * Ends the tool's whole group, as a terminal's Ctrl-C would: mmdebstrap and apt leave their
+ * children to it. First so that they can clean up behind themselves. The group has its leader's
+ * number, which is not anybody else's before the leader is reaped.
  */
 static void end(struct running *r)
 {

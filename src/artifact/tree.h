@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contents of an image, put together by a user who may own nothing in it: the data are staged in
- * a directory of ours, while type, mode, owner and time of each path are kept in a list, from which
- * ext4_make() sets them in the finished file system.
+ * The contents of an image, put together by a user who may own nothing in it: the data are staged
+ * in a directory of ours, while type, mode, owner and time of each path are kept in a list, from
+ * which ext4_make() sets them in the finished file system.
  */
 #ifndef ARTIFACT_TREE_H
 #define ARTIFACT_TREE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A backend: one const struct of functions, chosen once by the executable that links it. An absent
- * function means unsupported. Backends know how a VM is made, driven and ended; they know nothing of
- * states, files of the workspace, or the guest's protocols.
+ * function means unsupported. Backends know how a VM is made, driven and ended; they know nothing
+ * of states, files of the workspace, or the guest's protocols.
  */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
@@ -30,7 +30,8 @@ enum vm_end {
 struct vm_events {
 	/* Bytes of the serial console. */
 	void (*serial)(void *data, const uint8_t *bytes, size_t len);
-	/* A disk ("rootfs" or one of vm_boot's) has no room: the VM is paused and goes on after vm_resume. */
+	/* A disk ("rootfs" or one of vm_boot's) has no room: the VM is paused and goes on after
+	 * vm_resume. */
 	void (*disk_full)(void *data, const char *serial, const char *reason);
 	/* The VM and every companion of it have ended and been reaped. Called once, last, from the
 	 * loop; the owner may free the VM in it, and in no other of these callbacks. */
@@ -63,8 +64,9 @@ struct vm_disk {
 
 /* What is to become of the root disk. */
 enum vm_use {
-	VM_RUN,	 /* it is booted */
-	VM_READ, /* looked at from outside: nothing of it runs, and what is written is thrown away */
+	VM_RUN,	  /* it is booted */
+	VM_READ,  /* looked at from outside: nothing of it runs, and what is written is thrown away
+		   */
 	VM_WRITE, /* files are put on it from outside: nothing of it runs */
 };
 
@@ -77,9 +79,11 @@ struct vm_boot {
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed */
 	enum vm_use use;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
-	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw */
-	/* How many bytes of its file a layer may use: what it would write beyond them finds no room, and
-	 * disk_full follows. The file is to be as long, at least (a hole will do). 0: no bound. */
+	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw
+		      */
+	/* How many bytes of its file a layer may use: what it would write beyond them finds no
+	 * room, and disk_full follows. The file is to be as long, at least (a hole will do). 0: no
+	 * bound. */
 	uint64_t layer_room;
 	const struct vm_disk *disks;
 	size_t disk_count;
@@ -115,7 +119,8 @@ struct backend_host {
 	bool kvm_available; /* only if the probe passed */
 	bool vsock_available;
 	bool nat_available, bridged_available;
-	/* Why not; of nat also what it lacks where it is to be had. "" when there is nothing to say. */
+	/* Why not; of nat also what it lacks where it is to be had. "" when there is nothing to
+	 * say. */
 	char nat_reason[256], bridged_reason[256];
 };
 
@@ -130,11 +135,13 @@ struct backend {
 	int (*host)(struct backend_host *out, struct error *err);
 	void (*host_free)(struct backend_host *host);
 	/* The part of check that looks at the config alone: ERR_UNSUPPORTED for a field that this
-	 * backend has no way to honour on any host. What it lets pass, --print-capabilities prints. */
+	 * backend has no way to honour on any host. What it lets pass, --print-capabilities prints.
+	 */
 	int (*honours)(const struct config *config, struct error *err);
 	/* Refuses what this backend or host cannot honour, naming the field. Touches nothing. */
 	int (*check)(const struct config *config, struct error *err);
-	/* ACCELERATOR_AUTO resolved; KVM asked for and not usable is ERR_UNAVAILABLE with the reason. */
+	/* ACCELERATOR_AUTO resolved; KVM asked for and not usable is ERR_UNAVAILABLE with the
+	 * reason. */
 	int (*accelerator)(enum accelerator wanted, enum accelerator *out, char reason[256],
 			   struct error *err);
 	/* Starts the VMM and companions; returns when they run, before the guest does anything
@@ -147,11 +154,12 @@ struct backend {
 	/* At once; `ended` follows on the loop. Accepts NULL; may be repeated. */
 	void (*kill)(struct vm *vm);
 	int (*resume)(struct vm *vm, struct error *err); /* after disk_full or pause */
-	/* Between two instructions of the guest; what it has written before is on its way. fn is called
-	 * once, from the loop, or never if vm is freed before. After ERR_TIMEOUT it may be paused yet. */
+	/* Between two instructions of the guest; what it has written before is on its way. fn is
+	 * called once, from the loop, or never if vm is freed before. After ERR_TIMEOUT it may be
+	 * paused yet. */
 	int (*pause)(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
-	/* Moves layer_room, up and no further than the file reached at the boot; fn is called once, from
-	 * the loop, or never if vm is freed before. */
+	/* Moves layer_room, up and no further than the file reached at the boot; fn is called once,
+	 * from the loop, or never if vm is freed before. */
 	int (*layer_room)(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data,
 			  struct error *err);
 	/* Bytes for the serial console: how many it takes now. When that is less than all of them,
@@ -162,10 +170,10 @@ struct backend {
 	 * it was booted with, ERR_CONFLICT while another is under way. */
 	int (*balloon)(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data,
 		       struct error *err);
-	/* Gives a running guest a directory, if it was booted with config.hotplug and has none by this
-	 * already. What share points to is borrowed for the call. fn is called once, from the loop,
-	 * or never if vm is freed before. ERR_CONFLICT; ERR_UNAVAILABLE where something is missing on
-	 * the host. */
+	/* Gives a running guest a directory, if it was booted with config.hotplug and has none by
+	 * this already. What share points to is borrowed for the call. fn is called once, from the
+	 * loop, or never if vm is freed before. ERR_CONFLICT; ERR_UNAVAILABLE where something is
+	 * missing on the host. */
 	int (*share_attach)(struct vm *vm, const struct vm_share *share, vm_share_fn *fn,
 			    void *data, struct error *err);
 	/* Takes it from a guest that has not mounted it; fn as before. A guest that does not let go

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wire between host and guest, as far as both sides must agree on it: the ports, and the binary frames
- * of streaming mode. A frame (base/frame.h) whose first byte is '{' is JSON; any other begins with
+ * The wire between host and guest, as far as both sides must agree on it: the ports, and the binary
+ * frames of streaming mode. A frame (base/frame.h) whose first byte is '{' is JSON; any other
+ * begins with
  *
  *   type (1 byte), request number (8 bytes, big-endian), raw bytes up to the frame's end
  *

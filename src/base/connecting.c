@@ -25,7 +25,7 @@ struct connecting {
 	void *data;
 };
 
-/* --- addresses ----------------------------------------------------------------------------- */
+/* --- addresses ------------------------------------------------------------------------------- */
 
 socklen_t address_length(const struct sockaddr_storage *address)
 {
@@ -68,7 +68,7 @@ bool addresses_add_text(struct addresses *list, const char *text, uint16_t port)
 	return true;
 }
 
-/* --- the attempt --------------------------------------------------------------------------- */
+/* --- the attempt ----------------------------------------------------------------------------- */
 
 static void try_next(struct connecting *c);
 

@@ -24,7 +24,8 @@ int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(
 /* Makes *err the other one, where err is not NULL. Returns -1. */
 int error_copy(struct error *err, const struct error *other);
 
-#ifdef __clang_analyzer__ /* it looks at one file at a time and would think that they may return 0 */
+#ifdef __clang_analyzer__ /* it looks at one file at a time and would think that they may return 0 \
+			   */
 #define error_set(...) (error_set(__VA_ARGS__), -1)
 #define error_errno(...) (error_errno(__VA_ARGS__), -1)
 #define error_copy(...) (error_copy(__VA_ARGS__), -1)

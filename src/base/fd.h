@@ -30,8 +30,8 @@ int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err);
 /* What ppoll() takes for that deadline: NULL when there is none, 0 when it has passed or when the
  * clock is virtual, since one that stands still never reaches it. */
 const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left);
-/* Whether dirfd/name is the file that fd is, and no link to it. A lock belongs to a file and not to its
- * name: who has locked one that lost its name meanwhile has locked nothing. */
+/* Whether dirfd/name is the file that fd is, and no link to it. A lock belongs to a file and not to
+ * its name: who has locked one that lost its name meanwhile has locked nothing. */
 bool fd_has_name(int fd, int dirfd, const char *name);
 /* Closes every descriptor except 0-2 and those listed (ascending or not). */
 void fd_close_others(const int *keep, size_t nkeep);

@@ -40,7 +40,7 @@ int isolate_become(const struct isolate_identity *who, struct error *err)
 	return 0;
 }
 
-/* --- namespaces ------------------------------------------------------------------------------- */
+/* --- namespaces ------------------------------------------------------------------------------ */
 
 static int write_proc(const char *path, const char *text, struct error *err)
 {
@@ -74,7 +74,7 @@ int isolate_namespaces(bool with_user, struct error *err)
 	return with_user ? map_ids(uid, gid, err) : 0;
 }
 
-/* --- root ------------------------------------------------------------------------------------- */
+/* --- root ------------------------------------------------------------------------------------ */
 
 /* Mounts the tmpfs over some directory which every system has, and goes there. What was below is
  * still there for others: the mount namespace is ours alone. */
@@ -119,7 +119,7 @@ int isolate_root(const char *name, int (*fill)(void *data, struct error *err), v
 	return -1;
 }
 
-/* --- rights ----------------------------------------------------------------------------------- */
+/* --- rights ---------------------------------------------------------------------------------- */
 
 int isolate_capabilities(struct error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stages in which a small daemon of ours gives up what it does not need, once it has opened
- * everything. Each stage stands for itself; the daemon's own isolate.c says which it takes, in which
- * order, and why. Not part of the guest's binary.
+ * everything. Each stage stands for itself; the daemon's own isolate.c says which it takes, in
+ * which order, and why. Not part of the guest's binary.
  */
 #ifndef BASE_ISOLATE_H
 #define BASE_ISOLATE_H

@@ -46,8 +46,9 @@ int json_get_object(const json_t *obj, const char *path, const char *key, enum j
 		    json_t **out, struct error *err);
 int json_get_array(const json_t *obj, const char *path, const char *key, enum json_need need,
 		   json_t **out, struct error *err);
-/* The text of object[key]; otherwise where there is none or it is no text. Borrowed from object, which may
- * be NULL. For values whose shape is known; what comes from outside is read by the getters. */
+/* The text of object[key]; otherwise where there is none or it is no text. Borrowed from object,
+ * which may be NULL. For values whose shape is known; what comes from outside is read by the
+ * getters. */
 static inline const char *json_text(const json_t *object, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, key));

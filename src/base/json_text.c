@@ -9,8 +9,8 @@
 
 #define SHOWN_KEY 64 /* bytes of a foreign key that a message shows */
 
-/* One replacement stands for the longest beginning of a valid sequence, else for one byte, as Unicode
- * advises. */
+/* One replacement stands for the longest beginning of a valid sequence, else for one byte, as
+ * Unicode advises. */
 size_t json_utf8_sequence(const uint8_t *p, size_t left, size_t *bad)
 {
 	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;

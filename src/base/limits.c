@@ -31,7 +31,8 @@ static uint64_t parse_or(const char *text, uint64_t otherwise)
 	return errno || *end ? otherwise : value;
 }
 
-/* Each value in force plus one; 0: not read yet. Threads that read one at the same time store the same. */
+/* Each value in force plus one; 0: not read yet. Threads that read one at the same time store the
+ * same. */
 static _Atomic uint64_t known[LIMIT_COUNT];
 
 static uint64_t read_environment(enum limit which)

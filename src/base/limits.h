@@ -195,12 +195,13 @@ struct limit_row {
 };
 extern const struct limit_row limit_table[LIMIT_COUNT];
 
-/* The value in force: the table's, or the test environment's, which is read once in a process. Safe from
- * any thread. */
+/* The value in force: the table's, or the test environment's, which is read once in a process. Safe
+ * from any thread. */
 uint64_t limit_get(enum limit which);
 /* So many milliseconds from now, on the clock of clock_mono_ns(). For limits in ms. */
 uint64_t limit_deadline(enum limit which);
-/* For unit tests alone: another value in this process, and the environment's or the table's again. */
+/* For unit tests alone: another value in this process, and the environment's or the table's again.
+ */
 void limit_set(enum limit which, uint64_t value);
 void limit_reset(enum limit which);
 

@@ -105,8 +105,8 @@ static int call_due_timers(struct loop *loop)
 
 /*
  * The timerfd only ends the wait: what is due is decided by clock_mono_ns(). So one that rings too
- * early does no harm, and it is set again only for what is earlier: most timers are deadlines that are
- * taken back, which then costs no system call.
+ * early does no harm, and it is set again only for what is earlier: most timers are deadlines that
+ * are taken back, which then costs no system call.
  */
 static int arm_timer(struct loop *loop, struct error *err)
 {

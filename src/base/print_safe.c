@@ -6,7 +6,8 @@
 
 #include "base/json.h"
 
-/* What turns the order of writing around: U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069. */
+/* What turns the order of writing around: U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
+ * U+2069. */
 static bool is_order_mark(const unsigned char *c)
 {
 	if (c[0] == 0xd8)

@@ -37,8 +37,8 @@ struct proc_spec {
 	uid_t uid;	      /* 0: unchanged; else uid, gid and groups are set */
 	gid_t gid;
 	int userns_fd; /* > 0: enters this user namespace, of ours, and becomes its root */
-	/* With userns_fd: the directory that bind_fd is, whatever its name has become, is mounted on
-	 * bind_at in a mount namespace of the child's own. NULL: none. */
+	/* With userns_fd: the directory that bind_fd is, whatever its name has become, is mounted
+	 * on bind_at in a mount namespace of the child's own. NULL: none. */
 	const char *bind_at;
 	int bind_fd;
 	const gid_t *groups;

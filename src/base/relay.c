@@ -6,8 +6,9 @@
  *   ended   its source has said its last, or is not listened to any more
  *   closed  its target has been told so, or takes nothing any more
  *
- * and the connection is over when both ways are closed. A side that takes nothing any more may still
- * have said something, which is delivered: a server may answer and close before it has read all.
+ * and the connection is over when both ways are closed. A side that takes nothing any more may
+ * still have said something, which is delivered: a server may answer and close before it has read
+ * all.
  */
 #include "base/relay.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The messages of the guest agent's streaming mode: how a client writes its own into a queue of
- * bytes, and what it makes of the guest's. Which requests there are is the business of those who use
- * this: agent.h for one on a connection, calls.h for many.
+ * bytes, and what it makes of the guest's. Which requests there are is the business of those who
+ * use this: agent.h for one on a connection, calls.h for many.
  */
 #ifndef CHANNEL_AGENT_MESSAGE_H
 #define CHANNEL_AGENT_MESSAGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers go up and are not used again; a call's slot is its number modulo the size of the table, so
- * that finding it takes no search, and a number that has ended finds a slot with another in it.
+ * Numbers go up and are not used again; a call's slot is its number modulo the size of the table,
+ * so that finding it takes no search, and a number that has ended finds a slot with another in it.
  */
 #include "channel/calls.h"
 
@@ -118,7 +118,7 @@ uint8_t *calls_space(struct calls *calls, size_t *room, struct error *err)
 	return space;
 }
 
-/* --- what the guest says ------------------------------------------------------------------------ */
+/* --- what the guest says --------------------------------------------------------------------- */
 
 /* The answer to the dial; what follows its line is the agent's. */
 static int take_dial(struct calls *calls, struct error *err)

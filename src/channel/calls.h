@@ -6,8 +6,8 @@
  *
  * What arrives is hostile. A message about a number that is not in flight (never given, ended
  * already), a second start, output in front of the start, a frame that is too long or malformed:
- * each is an error (ERR_IO), after which the connection is of no use. Memory: two frames of what has
- * arrived, and for each call no more output than its caller wants to keep.
+ * each is an error (ERR_IO), after which the connection is of no use. Memory: two frames of what
+ * has arrived, and for each call no more output than its caller wants to keep.
  */
 #ifndef CHANNEL_CALLS_H
 #define CHANNEL_CALLS_H
@@ -74,8 +74,8 @@ int calls_cancel(struct calls *calls, const struct agent_call *call, struct erro
 /* What comes for it from now on is dropped; the call is its owner's again. */
 void calls_abandon(struct calls *calls, struct agent_call *call);
 
-/* A place for bytes from the guest, *room of them (at least 1), to be committed with buf_commit() on
- * `in`. NULL without memory. */
+/* A place for bytes from the guest, *room of them (at least 1), to be committed with buf_commit()
+ * on `in`. NULL without memory. */
 uint8_t *calls_space(struct calls *calls, size_t *room, struct error *err);
 /* 1: a message was taken, *ended is the call that it ended, or NULL; 0: more bytes are needed; -1:
  * the connection is of no use any more. ERR_UNAVAILABLE when the guest was not reached. */

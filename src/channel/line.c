@@ -93,7 +93,7 @@ static void break_line(struct line *line, const struct error *why)
 		wake(w);
 }
 
-/* --- the connection ------------------------------------------------------------------------------ */
+/* --- the connection -------------------------------------------------------------------------- */
 
 static void send_queued(struct line *line)
 {
@@ -159,7 +159,7 @@ static void receive(struct line *line)
 		break_line(line, &why);
 }
 
-/* --- one request -------------------------------------------------------------------------------- */
+/* --- one request ----------------------------------------------------------------------------- */
 
 static bool has_stdin(const struct waiter *w)
 {
@@ -189,8 +189,8 @@ static int queue_stdin(struct line *line, struct waiter *w, struct error *err)
 	return calls_stdin_close(&line->calls, &w->call, err);
 }
 
-/* The next of everybody's. Whoever reads hears that a command has taken some, and queues the more for
- * its waiter, who sleeps on. */
+/* The next of everybody's. Whoever reads hears that a command has taken some, and queues the more
+ * for its waiter, who sleeps on. */
 static bool queue_all_stdin(struct line *line)
 {
 	size_t before = line->calls.out.len;

@@ -4,8 +4,8 @@
  * requests. There is no reading thread. Whoever waits first leads: it reads for all until its own
  * request has ended, wakes those whose requests have, and leaves the lead to one of the others.
  *
- * When the guest breaks the protocol or the connection ends, every request on the line fails with the
- * reason, and the line is of no use any more.
+ * When the guest breaks the protocol or the connection ends, every request on the line fails with
+ * the reason, and the line is of no use any more.
  */
 #ifndef CHANNEL_LINE_H
 #define CHANNEL_LINE_H
@@ -48,9 +48,9 @@ bool line_is_clean(struct line *line);
 
 /*
  * Waits for the end of the command. ERR_TIMEOUT when the guest was not reached in time, or did not
- * confirm the end of a command within CANCEL_MS after its deadline or cancellation; the others on the
- * line are not disturbed, but it takes no more requests, and when it is freed the command is killed
- * too.
+ * confirm the end of a command within CANCEL_MS after its deadline or cancellation; the others on
+ * the line are not disturbed, but it takes no more requests, and when it is freed the command is
+ * killed too.
  */
 int line_run(struct line *line, const struct line_request *request, struct line_outcome *outcome,
 	     struct error *err);

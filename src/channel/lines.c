@@ -33,7 +33,7 @@ void lines_free(struct lines *lines)
 	pthread_mutex_destroy(&lines->lock);
 }
 
-/* --- shared ------------------------------------------------------------------------------------- */
+/* --- shared ---------------------------------------------------------------------------------- */
 
 static void drop_if_finished(struct lines *lines, struct shared_line *shared)
 {
@@ -104,7 +104,7 @@ static void give_back_shared(struct lines *lines, struct shared_line *shared)
 	pthread_mutex_unlock(&lines->lock);
 }
 
-/* --- of its own --------------------------------------------------------------------------------- */
+/* --- of its own ------------------------------------------------------------------------------ */
 
 static struct line *take_own(struct lines *lines, struct error *err)
 {

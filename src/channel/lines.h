@@ -23,8 +23,8 @@ struct lines {
 void lines_init(struct lines *lines, int dirfd);
 /* No request may be under way. */
 void lines_free(struct lines *lines);
-/* line_run() on a line: one of its own for what has `output`, else one that up to CALLS_MAX requests
- * share. */
+/* line_run() on a line: one of its own for what has `output`, else one that up to CALLS_MAX
+ * requests share. */
 int lines_run(struct lines *lines, const struct line_request *request, struct line_outcome *outcome,
 	      struct error *err);
 

@@ -19,8 +19,8 @@ static char *directory_of(const char *path)
 	return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
 }
 
-/* <prefix>/bin of an installed shared library <prefix>/lib/libmicroagent.so.0. NULL in programs that
- * carry this code themselves: their own directory has been looked at. */
+/* <prefix>/bin of an installed shared library <prefix>/lib/libmicroagent.so.0. NULL in programs
+ * that carry this code themselves: their own directory has been looked at. */
 static char *library_bin(void)
 {
 	static const char here;

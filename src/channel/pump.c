@@ -407,7 +407,8 @@ static int round_once(struct pump *p, struct error *err)
 	return take_items(p, err);
 }
 
-/* A command that could go on without us must not. If this does not arrive, its grace time ends it. */
+/* A command that could go on without us must not. If this does not arrive, its grace time ends it.
+ */
 static void say_goodbye(struct pump *p)
 {
 	if (agent_stream_release(p->stream, NULL) == 0 && p->stream->out.len > 0)

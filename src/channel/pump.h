@@ -73,8 +73,8 @@ enum pump_end {
 /* What is to happen when the caller stops first. */
 enum pump_cancel {
 	PUMP_CANCEL_RETURN, /* return at once: the caller ends the whole guest */
-	/* Have the agent kill the command and wait for that, LIMIT_CANCEL_MS; not where it is paused: the
-	 * end of the connection ends the command too, as soon as it goes on. */
+	/* Have the agent kill the command and wait for that, LIMIT_CANCEL_MS; not where it is
+	 * paused: the end of the connection ends the command too, as soon as it goes on. */
 	PUMP_CANCEL_KILL
 };
 

@@ -22,8 +22,8 @@ int resumption_begin(struct resumption *r, struct error *err)
 		return error_errno(err, errno, "getrandom");
 	*r = (struct resumption){
 		.on = true,
-		/* Less than the agent would take: all of it goes out anew on each new connection, and
-		 * one that soon breaks again has to carry output too. */
+		/* Less than the agent would take: all of it goes out anew on each new connection,
+		 * and one that soon breaks again has to carry output too. */
 		.kept = BUF_INIT((size_t)limit_get(LIMIT_STDIN_AGAIN_BYTES)),
 	};
 	for (size_t i = 0; i < sizeof(bytes); i++)

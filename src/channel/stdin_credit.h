@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How much stdin of a request may be on its way to its command. The agent tells how far the command
- * has come; no more than LIMIT_STDIN_WINDOW_BYTES beyond that are sent, so that the agent never stops
- * reading the connection and what is behind the stdin (a cancel, another request) gets there.
+ * has come; no more than LIMIT_STDIN_WINDOW_BYTES beyond that are sent, so that the agent never
+ * stops reading the connection and what is behind the stdin (a cancel, another request) gets there.
  */
 #ifndef CHANNEL_STDIN_CREDIT_H
 #define CHANNEL_STDIN_CREDIT_H

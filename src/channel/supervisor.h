@@ -20,20 +20,23 @@ char *supervisor_find(const char *backend, struct error *err);
 struct supervisor_wait {
 	void (*fn)(void *data); /* NULL: nothing */
 	void *data;
-	/* Readable: a call is given up, its supervisor killed, ERR_UNAVAILABLE; finish: the lifeline is
-	 * cut. -1: none. */
+	/* Readable: a call is given up, its supervisor killed, ERR_UNAVAILABLE; finish: the
+	 * lifeline is cut. -1: none. */
 	int cancel;
 	bool apart; /* call: Ctrl-C on our terminal is for us alone, who then give the call up */
-	bool bound; /* call: the supervisor ends with the calling thread, however that comes about */
+	bool bound; /* call: the supervisor ends with the calling thread, however that comes about
+		     */
 };
 
-/* Runs it with the request (and an option; NULL: none) and waits for the answer. Returns the response document (also one with
- * ok:false, exit_code says 1 or 75); NULL when there was no answer to be had; the error then
- * has the end of its stderr, which is never shown otherwise. wait may be NULL. */
+/* Runs it with the request (and an option; NULL: none) and waits for the answer. Returns the
+ * response document (also one with ok:false, exit_code says 1 or 75); NULL when there was no answer
+ * to be had; the error then has the end of its stderr, which is never shown otherwise. wait may be
+ * NULL. */
 json_t *supervisor_call(const char *path, const char *option, const json_t *request,
 			const struct supervisor_wait *wait, int *exit_code, struct error *err);
 
-/* {"backend","commands","networks","features"} as `--print-capabilities` prints them; a new reference. */
+/* {"backend","commands","networks","features"} as `--print-capabilities` prints them; a new
+ * reference. */
 json_t *supervisor_capabilities(const char *path, struct error *err);
 
 /* An answer with ok:false as an error. */
@@ -56,7 +59,8 @@ struct supervisor_run {
 		.proc = PROC_NONE, .lifeline = -1, .events = -1, .answer = -1, .notes = -1 \
 	}
 
-/* option: one more of the supervisor's; NULL: none. keep: the workspace stays after the end (stopped or failed); else it is removed. */
+/* option: one more of the supervisor's; NULL: none. keep: the workspace stays after the end
+ * (stopped or failed); else it is removed. */
 int supervisor_run_start(const char *path, const json_t *request, const char *option, bool keep,
 			 struct supervisor_run *out, struct error *err);
 /* Reads what has come: 1 and a new reference in *event, 0 when none is there now, -1 with

@@ -11,8 +11,8 @@
 
 #define ARTIFACT_WORDS 16
 
-/* Becomes `microagent-artifact WORDS...` (NULL-terminated, at most ARTIFACT_WORDS), with --json when
- * that was given: its answer and exit code are ours. Returns only on failure. */
+/* Becomes `microagent-artifact WORDS...` (NULL-terminated, at most ARTIFACT_WORDS), with --json
+ * when that was given: its answer and exit code are ours. Returns only on failure. */
 int artifact_become(struct cli *cli, const char *const *words, struct error *err);
 
 /* One file to be compared with its recorded digest. */

@@ -35,13 +35,13 @@ int attend_check(struct cli *cli, const struct attend *how, struct error *err);
 typedef int attend_fn(void *data, const struct microagent_streams *streams,
 		      const struct microagent_terminal *terminal,
 		      struct microagent_outcome *outcome, struct error *err);
-/* Calls fn and returns the exit code of `run` and `exec`, or -1. With --json the output is kept, and
- * one object printed at the end. */
+/* Calls fn and returns the exit code of `run` and `exec`, or -1. With --json the output is kept,
+ * and one object printed at the end. */
 int attend(const struct cli *cli, const struct attend *how, attend_fn *fn, void *data,
 	   struct error *err);
 
-/* The exit code of `run` and `exec`; says on stderr why a command never ran, and when its timeout (in
- * seconds, 0: none) has passed. */
+/* The exit code of `run` and `exec`; says on stderr why a command never ran, and when its timeout
+ * (in seconds, 0: none) has passed. */
 int attend_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
 		     int64_t timeout, struct signals *signals);
 

@@ -39,7 +39,7 @@ struct cli {
 	bool usage_error;	      /* the error at hand is the caller's: exit 2 */
 };
 
-/* ---- options ------------------------------------------------------------------------------- */
+/* --- options --------------------------------------------------------------------------------- */
 
 enum cli_option_kind {
 	CLI_OPTION_FLAG,   /* bool */
@@ -65,7 +65,7 @@ struct cli_option {
 	int64_t min, max;  /* CLI_OPTION_INT */
 };
 
-/* ---- commands ------------------------------------------------------------------------------ */
+/* --- commands -------------------------------------------------------------------------------- */
 
 enum cli_group {
 	CLI_GROUP_RUN,
@@ -98,8 +98,8 @@ struct cli_command {
 	bool takes_command;
 	size_t plain_args;
 	bool guest_exit; /* run, exec: errors of ours are 125 and go to stderr also with --json */
-	/* Whether the first word can be a name of its kind; what cannot is wrong use (exit 2). NULL: it is
-	 * looked at by run, or no name. */
+	/* Whether the first word can be a name of its kind; what cannot is wrong use (exit 2).
+	 * NULL: it is looked at by run, or no name. */
 	int (*check_name)(const char *word, struct error *err);
 	cli_run_fn *run;		      /* NULL where sub is set */
 	const struct cli_command *const *sub; /* `kernel list`...: ends with NULL */
@@ -135,7 +135,8 @@ int cli_parse_global(struct cli *cli, const char *const *words, size_t count, si
 		     bool *help, struct error *err);
 
 /* The entry of names (NULL-terminated) that word was probably meant to be: an edit distance of at
- * most 2 and less than half of either's letters, or the only one that shares the first 3 letters; NULL when none is near. */
+ * most 2 and less than half of either's letters, or the only one that shares the first 3 letters;
+ * NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names);
 
 /* Help of one command or of a group of commands (`kernel`) to out. parent is "kernel" for `kernel
@@ -157,7 +158,7 @@ bool cli_name_options(const struct cli_command *command, const void *values, str
 int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *guest_exit,
 		 struct error *err);
 
-/* ---- output -------------------------------------------------------------------------------- */
+/* --- output ---------------------------------------------------------------------------------- */
 
 /* One line of JSON on stdout. The reference is borrowed. */
 int cli_print_json(const json_t *value, struct error *err);

@@ -12,7 +12,7 @@
 /* Of the longest name of an event. */
 #define EVENT_WIDTH 20
 
-/* --- show --------------------------------------------------------------------------------------- */
+/* --- show ------------------------------------------------------------------------------------ */
 
 /* Could not be taken for the end of the value, or for another field. */
 static bool is_plain(const char *text)
@@ -122,7 +122,7 @@ static int run_show(struct cli *cli, const void *values, const struct cli_words 
 	return status < 0 ? -1 : CLI_EXIT_OK;
 }
 
-/* --- verify ------------------------------------------------------------------------------------- */
+/* --- verify ---------------------------------------------------------------------------------- */
 
 static json_int_t number_of(const json_t *object, const char *key)
 {
@@ -186,7 +186,7 @@ static int run_verify(struct cli *cli, const void *values, const struct cli_word
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
-/* --- list --------------------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------------------ */
 
 static int print_list(const json_t *audits, struct error *err)
 {

@@ -16,7 +16,7 @@ struct base_values {
 	struct cli_words stage, allow;
 };
 
-/* --- create ------------------------------------------------------------------------------------- */
+/* --- create ---------------------------------------------------------------------------------- */
 
 struct creating {
 	const struct cli *cli;
@@ -31,7 +31,8 @@ static void on_booted(void *data, const char *accelerator)
 	guest_warn_accelerator(creating->cli, accelerator);
 }
 
-/* All of it on stderr: stdout has the answer. What the guest says is cleaned of what moves a cursor. */
+/* All of it on stderr: stdout has the answer. What the guest says is cleaned of what moves a
+ * cursor. */
 static void on_line(void *data, enum microagent_base_line kind, const char *text)
 {
 	const struct creating *creating = data;
@@ -132,7 +133,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	return code;
 }
 
-/* --- list --------------------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------------------ */
 
 static int add_row(struct cli_table *table, const json_t *base, struct error *err)
 {
@@ -188,7 +189,7 @@ static int run_list(struct cli *cli, const void *values, const struct cli_words 
 	return guest_print_list(cli, &list, err);
 }
 
-/* --- show, verify, delete ------------------------------------------------------------------------ */
+/* --- show, verify, delete -------------------------------------------------------------------- */
 
 static int run_show(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)

@@ -91,8 +91,8 @@ static int shell(struct connect *connect, struct error *err)
 	return run(connect, &exec, STDIN_FILENO, &terminal, err);
 }
 
-/* Who is turned away because of somebody else finds the door open and is turned away again; when the
- * machine or its console is no more there is no door. */
+/* Who is turned away because of somebody else finds the door open and is turned away again; when
+ * the machine or its console is no more there is no door. */
 static bool is_there_still(const struct connect *connect)
 {
 	struct error ignored;

@@ -25,7 +25,8 @@ static int require_base(struct cli *cli, const struct pool_values *v, struct err
 				   "what there is");
 }
 
-/* --- set ------------------------------------------------------------------------------------------ */
+/* --- set
+ * ------------------------------------------------------------------------------------------ */
 
 /* With --json how the pools are now; the agent is closed. */
 static int done(const struct cli *cli, struct microagent *agent, int status, const char *base,
@@ -70,7 +71,8 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 		    "kept ready from now on; `microagent pool status` shows how far it is", err);
 }
 
-/* --- status --------------------------------------------------------------------------------------- */
+/* --- status
+ * --------------------------------------------------------------------------------------- */
 
 static int print_status(const json_t *pools, struct error *err)
 {
@@ -113,7 +115,8 @@ static int run_status(struct cli *cli, const void *values, const struct cli_word
 	return guest_print_list(cli, &list, err);
 }
 
-/* --- drain ---------------------------------------------------------------------------------------- */
+/* --- drain
+ * ---------------------------------------------------------------------------------------- */
 
 static int run_drain(struct cli *cli, const void *values, const struct cli_words *args,
 		     struct error *err)
@@ -130,7 +133,8 @@ static int run_drain(struct cli *cli, const void *values, const struct cli_words
 		    err);
 }
 
-/* --- fill ----------------------------------------------------------------------------------------- */
+/* --- fill
+ * ----------------------------------------------------------------------------------------- */
 
 /* 1: this is the process whose caller goes on. */
 static int go_to_background(struct error *err)

@@ -22,9 +22,10 @@ struct session_values {
 	bool share_read_only, no_share;
 };
 
-/* --- create ------------------------------------------------------------------------------------- */
+/* --- create ---------------------------------------------------------------------------------- */
 
-/* A session boots with the kernel, and so the agent, that its base names; and has its base's user. */
+/* A session boots with the kernel, and so the agent, that its base names; and has its base's user.
+ */
 static void warn(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
 	json_auto_t *base = microagent_base_show(agent, json_text(session, "base", NULL), NULL);
@@ -45,7 +46,8 @@ static int print_session(const struct cli *cli, const json_t *described, struct 
 		       : error_errno(err, errno, "cannot write to stdout");
 }
 
-/* A session whose name nobody has got is of use to nobody. Why it could not be written main tells. */
+/* A session whose name nobody has got is of use to nobody. Why it could not be written main tells.
+ */
 static int hand_out(struct cli *cli, struct microagent *agent, struct microagent_session *session,
 		    struct signals *signals, struct error *err)
 {
@@ -142,7 +144,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	return end_by_signal(&signals, code, err);
 }
 
-/* --- list --------------------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------------------ */
 
 static const char *detail_of(const json_t *session)
 {
@@ -195,7 +197,7 @@ static int run_list(struct cli *cli, const void *values, const struct cli_words 
 	return guest_print_list(cli, &list, err);
 }
 
-/* --- exec --------------------------------------------------------------------------------------- */
+/* --- exec ------------------------------------------------------------------------------------ */
 
 /* A session is a workspace of the state directory below: where, and under which name. */
 struct session_place {
@@ -266,7 +268,7 @@ static int run_shell(struct cli *cli, const void *values, const struct cli_words
 	return code;
 }
 
-/* --- destroy ------------------------------------------------------------------------------------ */
+/* --- destroy --------------------------------------------------------------------------------- */
 
 static int destroy_one(struct cli *cli, struct microagent *agent, const char *name,
 		       struct error *err)

@@ -23,8 +23,9 @@ int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct prog
 		    struct error *err);
 /* What the library is told; borrows notes. */
 struct microagent_copy copy_options(struct copy_notes *notes, const char *user);
-/* After success: says what was left out, with --json {"ok":true,"skipped":[...],"skippedMore"?}. After
- * a failure, with err set: -1, or the exit code of the signal that ended it. Frees the notes. */
+/* After success: says what was left out, with --json {"ok":true,"skipped":[...],"skippedMore"?}.
+ * After a failure, with err set: -1, or the exit code of the signal that ended it. Frees the notes.
+ */
 int copy_answer(struct copy_notes *notes, int status, struct error *err);
 
 /* Where something is copied to, as it was typed: for errors, which the other side words by the last

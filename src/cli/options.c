@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
-/* option: a name is only given to a command that has it. NULL: no option, but a word. A longer field
- * comes before the one that it begins with. */
+/* option: a name is only given to a command that has it. NULL: no option, but a word. A longer
+ * field comes before the one that it begins with. */
 static const struct {
 	const char *field, *option, *words;
 } fields[] = {

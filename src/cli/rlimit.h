@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --rlimit NAME=SOFT[:HARD] into the form of microagent_exec.rlimits. Which names there are is known to
- * the guest, which refuses others. */
+/* --rlimit NAME=SOFT[:HARD] into the form of microagent_exec.rlimits. Which names there are is
+ * known to the guest, which refuses others. */
 #ifndef CLI_RLIMIT_H
 #define CLI_RLIMIT_H
 

@@ -27,7 +27,8 @@ static int print_share(struct cli *cli, const char *name, json_t *share, struct 
 	return cli_print_json(answer, err);
 }
 
-/* "bob", "1000:1000"; the guest's uid 1000 may have other names there, of which the host knows nothing. */
+/* "bob", "1000:1000"; the guest's uid 1000 may have other names there, of which the host knows
+ * nothing. */
 static bool is_agent(const char *user)
 {
 	size_t len = strcspn(user, ":");

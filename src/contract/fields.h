@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names and meanings of the contract's fields, for the contract document and for who decodes them. */
+/* Names and meanings of the contract's fields, for the contract document and for who decodes them.
+ */
 #ifndef CONTRACT_FIELDS_H
 #define CONTRACT_FIELDS_H
 

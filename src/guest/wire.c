@@ -23,9 +23,10 @@ static bool is_paused(const struct wire *wire)
 /*
  * While input is wanted, events are level-triggered. Otherwise they are edge-triggered, or an end
  * of the peer's sending would be reported for ever; the edge still comes when it goes away
- * altogether. On vsock it may be no edge of EPOLLRDHUP: while bytes of the peer's wait to be read the
- * host cannot say that these were all, but it says at once that it takes no more of ours. No event is
- * there for that. But the socket wakes its waiters, and those for room, which there is, are told.
+ * altogether. On vsock it may be no edge of EPOLLRDHUP: while bytes of the peer's wait to be read
+ * the host cannot say that these were all, but it says at once that it takes no more of ours. No
+ * event is there for that. But the socket wakes its waiters, and those for room, which there is,
+ * are told.
  */
 static void update_events(struct wire *wire)
 {
@@ -34,7 +35,8 @@ static void update_events(struct wire *wire)
 	if (wire->fd < 0)
 		return;
 	events |= is_paused(wire) ? EPOLLET | EPOLLOUT : EPOLLIN;
-	/* Also once a send of the owner's own has emptied a full queue: it is the loop that tells. */
+	/* Also once a send of the owner's own has emptied a full queue: it is the loop that tells.
+	 */
 	if (wire->out.len > 0 || wire->full)
 		events |= EPOLLOUT;
 	if (events != wire->events && loop_set_events(wire->watch, events, NULL) == 0)

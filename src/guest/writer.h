@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One JSON object, written as text as its members are put. The agent's answers are flat, or a list of
- * flat ones, and some hold megabytes: a tree of them first would be three more copies, and for the small ones it is
- * most of the work that an answer costs.
+ * One JSON object, written as text as its members are put. The agent's answers are flat, or a list
+ * of flat ones, and some hold megabytes: a tree of them first would be three more copies, and for
+ * the small ones it is most of the work that an answer costs.
  *
  * The first failure is remembered and what follows does nothing, so that a message reads as a list.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of a frame; every byte is read through these, which know where it ends, and say 0 behind it. */
+/* A part of a frame; every byte is read through these, which know where it ends, and say 0 behind
+ * it. */
 #ifndef NETGATE_BYTES_H
 #define NETGATE_BYTES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which connections have been told of, in a table that never grows: 4-way buckets, in which the
- * newest takes the place of the one that was quiet longest. A guest that opens more at once than fit
- * is told of more often than need be, never less.
+ * newest takes the place of the one that was quiet longest. A guest that opens more at once than
+ * fit is told of more often than need be, never less.
  */
 #ifndef NETGATE_FLOWS_H
 #define NETGATE_FLOWS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The filter at work: two lanes between the VM and passt, what the supervisor tells of the host's
- * addresses, and what it is told of connections. Everything is in this struct; nothing is allocated. */
+ * addresses, and what it is told of connections. Everything is in this struct; nothing is
+ * allocated. */
 #ifndef NETGATE_GATE_H
 #define NETGATE_GATE_H
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One direction: bytes read from one socket, taken apart into frames, what is let through written to
- * the other. A frame is a 4-byte big-endian length and that many bytes.
+ * One direction: bytes read from one socket, taken apart into frames, what is let through written
+ * to the other. A frame is a 4-byte big-endian length and that many bytes.
  *
  * One buffer, in which frames stay where they were read:
  *
  *     start      ready       parsed           end
  *       | to write |  dropped  |  not yet judged |
  *
- * A frame moves only when one before it was dropped. Reading and writing take as many frames at once
- * as there are.
+ * A frame moves only when one before it was dropped. Reading and writing take as many frames at
+ * once as there are.
  */
 #ifndef NETGATE_LANE_H
 #define NETGATE_LANE_H
@@ -40,7 +40,8 @@ enum lane_state {
 
 /* Judges what is in the buffer; for lane_run(), and for tests. */
 void lane_parse(struct lane *lane);
-/* Puts a frame of ours behind the last whole one; for when the lane does not run. False: no room. */
+/* Puts a frame of ours behind the last whole one; for when the lane does not run. False: no room.
+ */
 bool lane_insert(struct lane *lane, const uint8_t *frame, size_t len);
 /* Moves what can be moved without waiting, a bounded amount of it. */
 enum lane_state lane_run(struct lane *lane);

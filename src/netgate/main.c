@@ -13,9 +13,9 @@
 #include "netgate/settings.h"
 
 #define PROGRAM "microagent-netgate"
-/* Asked for; the kernel gives what the host's administrator allows. Enough for some long writes, and
- * little enough that what waits is still in the processor's cache when the other side reads it: with
- * 4 MiB a fifth of the throughput goes there. */
+/* Asked for; the kernel gives what the host's administrator allows. Enough for some long writes,
+ * and little enough that what waits is still in the processor's cache when the other side reads it:
+ * with 4 MiB a fifth of the throughput goes there. */
 #define SOCKET_BYTES (512 << 10)
 
 #ifdef MICROAGENT_SANITIZE

@@ -6,8 +6,8 @@
 
 #define IPV4(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (d))
 
-/* What is no place on the public internet. Nothing in 0/8 is a destination: the kernel takes 0.0.0.0
- * for the host itself. */
+/* What is no place on the public internet. Nothing in 0/8 is a destination: the kernel takes
+ * 0.0.0.0 for the host itself. */
 static const struct prefix shut[] = {
 	{IPV4(0, 0, 0, 0), 8},
 	{IPV4(10, 0, 0, 0), 8},

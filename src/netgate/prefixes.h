@@ -37,8 +37,8 @@ bool prefixes_open(const struct prefixes *prefixes, uint32_t address);
 
 /*
  * The host's prefixes come as one message each time they change: in network byte order, as many as
- * there are. More than fit are told as an own 0.0.0.0/0, which shuts everything. False for a message
- * of another length or with an impossible prefix, and the tables are as they were.
+ * there are. More than fit are told as an own 0.0.0.0/0, which shuts everything. False for a
+ * message of another length or with an impossible prefix, and the tables are as they were.
  */
 enum prefix_kind { PREFIX_OWN, PREFIX_ON_LINK };
 struct prefix_wire {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a closed port answers to a SYN: a RST, so that a program in the guest whose connection is refused
- * hears of it at once. Not more of them a second than a limit; what is above is dropped in silence.
+ * What a closed port answers to a SYN: a RST, so that a program in the guest whose connection is
+ * refused hears of it at once. Not more of them a second than a limit; what is above is dropped in
+ * silence.
  */
 #ifndef NETGATE_RESET_H
 #define NETGATE_RESET_H
@@ -18,7 +19,8 @@ struct resets {
 	uint64_t sent;	 /* in it */
 };
 
-/* Of a frame that screen_frame() has found sound. False: it is no SYN, or not from a single neighbour. */
+/* Of a frame that screen_frame() has found sound. False: it is no SYN, or not from a single
+ * neighbour. */
 bool reset_answer(const uint8_t *frame, size_t len, uint8_t out[RESET_FRAME]);
 /* Whether there may be one more; it is counted. */
 bool resets_allow(struct resets *resets, uint64_t now);

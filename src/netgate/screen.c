@@ -13,7 +13,7 @@ static bool is_guest_mac(const struct screen *s, struct bytes b, size_t offset)
 	return b.len >= offset + 6 && memcmp(b.at + offset, s->guest_mac, 6) == 0;
 }
 
-/* --- ARP -------------------------------------------------------------------------------------- */
+/* --- ARP ------------------------------------------------------------------------------------- */
 
 /* Ethernet and IPv4, a request; 0.0.0.0 as the sender asks whether an address is free. */
 static enum verdict screen_arp(const struct screen *s, struct bytes arp)
@@ -28,7 +28,7 @@ static enum verdict screen_arp(const struct screen *s, struct bytes arp)
 	return VERDICT_PASS;
 }
 
-/* --- what IPv4 carries ------------------------------------------------------------------------ */
+/* --- what IPv4 carries ----------------------------------------------------------------------- */
 
 static bool read_tcp(struct bytes tcp, struct flow_key *key)
 {
@@ -75,7 +75,7 @@ static bool read_transport(uint8_t protocol, struct bytes body, struct flow_key 
 	}
 }
 
-/* --- IPv4 ------------------------------------------------------------------------------------- */
+/* --- IPv4 ------------------------------------------------------------------------------------ */
 
 static bool is_sound(const struct screen *s, struct bytes ip)
 {

@@ -7,8 +7,8 @@
  *   icmp 10.0.2.15 -> 192.0.2.1
  *   17 connections more were not listed
  *
- * at most so many a second: a guest that opens thousands must not fill the host's disk. What is left
- * out is counted, and the count told when there is room again.
+ * at most so many a second: a guest that opens thousands must not fill the host's disk. What is
+ * left out is counted, and the count told when there is room again.
  */
 #ifndef NETGATE_TELL_H
 #define NETGATE_TELL_H

@@ -18,7 +18,8 @@
 #define WHERE_LIVE "session"
 #define WHERE_ARCHIVED "archive"
 
-/* ---- found --------------------------------------------------------------------------------------- */
+/* ---- found
+ * --------------------------------------------------------------------------------------- */
 
 struct found_log {
 	char name[SESSION_NAME_ROOM];
@@ -83,7 +84,8 @@ static int find_log(const struct microagent *agent, const char *word, struct fou
 			 found->name, agent->state_path);
 }
 
-/* ---- the verbs ----------------------------------------------------------------------------------- */
+/* ---- the verbs
+ * ----------------------------------------------------------------------------------- */
 
 int microagent_audit_read(struct microagent *agent, const char *word,
 			  int (*fn)(void *data, const char *line, size_t len, struct error *err),
@@ -131,7 +133,8 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 	return answer;
 }
 
-/* Beside the log. One that is being destroyed has moved since the log was opened, and is not altered. */
+/* Beside the log. One that is being destroyed has moved since the log was opened, and is not
+ * altered. */
 static int verify_telemetry(const struct microagent *agent, const struct found_log *found,
 			    struct audit_telemetry *out, struct error *err)
 {
@@ -142,7 +145,8 @@ static int verify_telemetry(const struct microagent *agent, const struct found_l
 	return audit_verify_telemetry(found->fd, fd, out, err);
 }
 
-/* Of a log that is nowhere and of which the security log has lines: whoever removed it is found out. */
+/* Of a log that is nowhere and of which the security log has lines: whoever removed it is found
+ * out. */
 static int verify_removed(const struct microagent *agent, struct found_log *found, size_t lines,
 			  struct audit_report *out, struct error *err)
 {
@@ -193,7 +197,8 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	return answer;
 }
 
-/* ---- the list ------------------------------------------------------------------------------------ */
+/* ---- the list
+ * ------------------------------------------------------------------------------------ */
 
 static int add_log(const struct microagent *agent, const char *where, const char *name,
 		   json_t *list, struct error *err)

@@ -27,7 +27,7 @@ void base_close(struct base *base)
 	*base = (struct base)BASE_NONE;
 }
 
-/* --- metadata ----------------------------------------------------------------------------------- */
+/* --- metadata -------------------------------------------------------------------------------- */
 
 /* {path-like key, sha256} of a file. */
 static int check_file(const json_t *metadata, const char *section, const char *key,
@@ -97,7 +97,7 @@ json_t *base_metadata_read(int fd, const char *path, struct error *err)
 	return NULL;
 }
 
-/* --- finding ------------------------------------------------------------------------------------ */
+/* --- finding --------------------------------------------------------------------------------- */
 
 unsigned base_newest(const struct state_dir *dir, const char *name)
 {
@@ -220,7 +220,7 @@ int base_open(const struct microagent *agent, const char *word, enum base_use us
 	return 0;
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------------------------- */
 
 static const char *text_of(const json_t *metadata, const char *section, const char *key)
 {

@@ -56,8 +56,9 @@ void base_close(struct base *base); /* accepts BASE_NONE */
 unsigned base_newest(const struct state_dir *dir, const char *name);
 
 /*
- * What of a base is a file, and where. The initrd is none of them: it carries this host's own software,
- * which an upgrade replaces for bases old and new; metadata.json tells which it was at the sealing.
+ * What of a base is a file, and where. The initrd is none of them: it carries this host's own
+ * software, which an upgrade replaces for bases old and new; metadata.json tells which it was at
+ * the sealing.
  */
 struct base_file {
 	const char *label; /* "disk", "kernel", "layer" */
@@ -68,16 +69,16 @@ enum { BASE_FILE_DISK, BASE_FILE_KERNEL, BASE_FILE_LAYER };
 #define BASE_FILES 3
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err);
 void base_files_free(struct base_file files[BASE_FILES]);
-/* ERR_CONFLICT naming the first file whose digest is not the recorded one; ERR_IO where it cannot be
- * read. Digests are remembered, so this is quick unless a file was touched. */
+/* ERR_CONFLICT naming the first file whose digest is not the recorded one; ERR_IO where it cannot
+ * be read. Digests are remembered, so this is quick unless a file was touched. */
 int base_check(const struct base *base, struct error *err);
 
 /* Sets or clears the flag that lets nobody change a file, where there is such a flag and we may. */
 void base_set_immutable(int dir, const char *file, bool on);
 void base_clear_immutable(int dir); /* of all that a bundle has */
 
-/* What was being made or deleted when its process died is removed. Each name is appended to removed, which
- * may be NULL. */
+/* What was being made or deleted when its process died is removed. Each name is appended to
+ * removed, which may be NULL. */
 void bases_sweep(const struct microagent *agent, json_t *removed);
 
 /* metadata.json of a bundle; an error names the file. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An image of the OCI or of Docker for a base: microagent-artifact puts it into the cache, where the
- * next base of the same one finds it. */
+/* An image of the OCI or of Docker for a base: microagent-artifact puts it into the cache, where
+ * the next base of the same one finds it. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -44,7 +44,7 @@ json_t *microagent_base_show(struct microagent *agent, const char *word, struct 
 	return steal_ptr(&base.metadata);
 }
 
-/* --- list --------------------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------------------ */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -127,7 +127,7 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 	return json_pack("{s:O}", "bases", list);
 }
 
-/* --- verify ------------------------------------------------------------------------------------- */
+/* --- verify ---------------------------------------------------------------------------------- */
 
 static json_t *verify_file(const struct base_file *file)
 {
@@ -173,7 +173,7 @@ json_t *microagent_base_verify(struct microagent *agent, const char *word, struc
 	return json_pack("{s:b,s:s,s:O}", "ok", (int)ok, "name", base.name.full, "checks", checks);
 }
 
-/* --- delete ------------------------------------------------------------------------------------- */
+/* --- delete ---------------------------------------------------------------------------------- */
 
 /* Its sessions are in the list below, but there may be none yet. */
 static int refuse_pool(const struct microagent *agent, const struct base *base, struct error *err)

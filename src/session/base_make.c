@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A base in the making is <state>/bases/.making-XXXXXX, with an exclusive flock on it that goes with
- * its maker: what is held by nobody was left by one that was killed, and the next one removes it.
- * Sealed, it gets its name by a rename that replaces nothing.
+ * A base in the making is <state>/bases/.making-XXXXXX, with an exclusive flock on it that goes
+ * with its maker: what is held by nobody was left by one that was killed, and the next one removes
+ * it. Sealed, it gets its name by a rename that replaces nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 		.dir = {.fd = -1}, .fd = -1 \
 	}
 
-/* --- the directory ------------------------------------------------------------------------------ */
+/* --- the directory --------------------------------------------------------------------------- */
 
 static bool remove_abandoned(const struct state_dir *dir, const char *name)
 {
@@ -122,7 +122,7 @@ static void making_end(struct making *m)
 	*m = (struct making)MAKING_NONE;
 }
 
-/* --- the disk ----------------------------------------------------------------------------------- */
+/* --- the disk -------------------------------------------------------------------------------- */
 
 static int find_parts(struct making *m, struct error *err)
 {
@@ -144,8 +144,8 @@ static int find_parts(struct making *m, struct error *err)
 	return 0;
 }
 
-/* Of the disk; it is the guest that makes its file system as large. An imported image was given that
- * room when it was imported. */
+/* Of the disk; it is the guest that makes its file system as large. An imported image was given
+ * that room when it was imported. */
 static int decide_size(const struct making *m, uint64_t image, uint64_t *size, struct error *err)
 {
 	uint64_t wanted = (uint64_t)m->spec->size_mib << 20;

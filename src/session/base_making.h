@@ -20,23 +20,23 @@ struct making {
 	json_t *provisioning; /* what was done to the image; NULL: nothing */
 };
 
-/* ---- base_import.c ----------------------------------------------------------------------------- */
+/* --- base_import.c --------------------------------------------------------------------------- */
 
 /* m->image becomes spec->oci, as the cache has it. */
 int base_import(struct making *m, struct error *err);
 
-/* ---- base_seal.c ------------------------------------------------------------------------------- */
+/* --- base_seal.c ----------------------------------------------------------------------------- */
 
 /* Gives the directory its name. *base is the metadata with "path". */
 int base_seal(struct making *m, json_t **base, struct error *err);
 
-/* ---- provision.c ------------------------------------------------------------------------------- */
+/* --- provision.c ----------------------------------------------------------------------------- */
 
 /* Whether more is asked for than the image as it is. */
 bool provision_is_asked(const struct microagent_base_spec *spec);
 /*
- * Boots a machine on the disk in the making, has it do what the spec says, and switches it off. What is
- * left of it is BASE_LOG and m->provisioning. A failure's text names the log, which is in
+ * Boots a machine on the disk in the making, has it do what the spec says, and switches it off.
+ * What is left of it is BASE_LOG and m->provisioning. A failure's text names the log, which is in
  * <state>/logs then.
  */
 int provision(struct making *m, struct error *err);

@@ -80,7 +80,7 @@ static int clone_disk(const struct base *base, int dir, const char **method, str
 	return copy_layer(base, dir, err);
 }
 
-/* --- the record ---------------------------------------------------------------------------------- */
+/* --- the record ------------------------------------------------------------------------------ */
 
 json_t *session_record_read(const struct workspace *ws, struct error *err)
 {
@@ -140,7 +140,7 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 					       : audit_append(&audit, &event, STORE_NO_SYNC, err);
 }
 
-/* --- the workspace ------------------------------------------------------------------------------- */
+/* --- the workspace --------------------------------------------------------------------------- */
 
 static int64_t number_of(const struct base *base, const char *key)
 {

@@ -57,7 +57,7 @@ int microagent_session_run_shell(struct microagent_session *session, const char 
 	return microagent_session_run(session, &whole, limits, out, err);
 }
 
-/* --- lines --------------------------------------------------------------------------------------- */
+/* --- lines ----------------------------------------------------------------------------------- */
 
 /* What has come of each stream and is no whole line yet. */
 struct liner {
@@ -81,7 +81,8 @@ static int flush(struct liner *l, enum microagent_output stream)
 	return give(l, stream, l->part[stream].bytes, len);
 }
 
-/* Where the line that begins at bytes ends: behind its newline, or where it is as long as can be. */
+/* Where the line that begins at bytes ends: behind its newline, or where it is as long as can be.
+ */
 static size_t line_end(const uint8_t *bytes, size_t len, size_t before, bool *whole)
 {
 	size_t most = MICROAGENT_LINE_MAX - before, look = len < most ? len : most;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session. Whoever ends one may be killed at any step, so what is to be ended is marked
- * first, as <id>.end beside the marks of what is being made, with a lock that goes with the process: a
- * mark that nobody holds is gone on with by the next sweep, or by who destroys that session again.
+ * The end of a session. Whoever ends one may be killed at any step, so what is to be ended is
+ * marked first, as <id>.end beside the marks of what is being made, with a lock that goes with the
+ * process: a mark that nobody holds is gone on with by the next sweep, or by who destroys that
+ * session again.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 #include "base/json.h"
 #include "session/pool.h"
 
-/* --- the mark ------------------------------------------------------------------------------------- */
+/* --- the mark
+ * ------------------------------------------------------------------------------------- */
 
 #define ENDING ".end"
 
@@ -32,7 +34,8 @@ void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 	snprintf(out, SESSION_MARK_ROOM, "%s" SESSION_SUFFIX ENDING, name);
 }
 
-/* --- removed -------------------------------------------------------------------------------------- */
+/* --- removed
+ * -------------------------------------------------------------------------------------- */
 
 /* 1: somebody else, who is not at its end, empties what has no name any more. */
 static int verify_gone(const struct microagent_session *session, struct error *err)
@@ -59,8 +62,8 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 
 #define REMOVE_ATTEMPTS 4
 
-/* A start that its caller did not live to see may begin between the end of the machine and the removal,
- * which is then refused. */
+/* A start that its caller did not live to see may begin between the end of the machine and the
+ * removal, which is then refused. */
 static int remove_now(struct microagent_session *session, struct error *err)
 {
 	struct error why = {0};
@@ -91,8 +94,8 @@ static void forget_token(const struct microagent_session *session, const char *s
 	pool_tidy(&pool);
 }
 
-/* Only its own pool has a token of it, and every token is gone after it. Without its record it may be
- * any pool. */
+/* Only its own pool has a token of it, and every token is gone after it. Without its record it may
+ * be any pool. */
 static void forget_tokens(const struct microagent_session *session)
 {
 	const char *of = json_text(session->record, "base", NULL);
@@ -118,7 +121,8 @@ int session_end_marked(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* --- marked --------------------------------------------------------------------------------------- */
+/* --- marked
+ * --------------------------------------------------------------------------------------- */
 
 /* 1: somebody else is at it. */
 static int end_in(const struct state_dir *dir, struct microagent_session *session,
@@ -198,7 +202,8 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 			 session->name);
 }
 
-/* --- by its name ---------------------------------------------------------------------------------- */
+/* --- by its name
+ * ---------------------------------------------------------------------------------- */
 
 /* Its directory is gone, and an earlier call did not come to its end. */
 static bool broke_off(const struct microagent_session *session)

@@ -50,8 +50,8 @@ static int note(json_t *list, const char *name, const char *why, struct error *e
 		       : error_errno(err, ENOMEM, "orphans");
 }
 
-/* What cannot be removed keeps nothing else from being so. The message may have a name in it that is not
- * UTF-8. */
+/* What cannot be removed keeps nothing else from being so. The message may have a name in it that
+ * is not UTF-8. */
 static int leave(struct gc *gc, const char *name, const struct error *why, struct error *err)
 {
 	json_t *entry = json_pack("{s:s,s:o}", "name", name, "why",
@@ -91,7 +91,8 @@ static int gc_bases(struct gc *gc, struct error *err)
 	return 0;
 }
 
-/* --- bundles without a process -------------------------------------------------------------------- */
+/* --- bundles without a process
+ * -------------------------------------------------------------------- */
 
 static enum state state_of(const struct workspace *ws)
 {
@@ -107,7 +108,8 @@ static bool should_live(const struct workspace *ws)
 {
 	enum state state = state_of(ws);
 
-	/* Quarantined without a machine is fine, unless there was one that did not come to clean up. */
+	/* Quarantined without a machine is fine, unless there was one that did not come to clean
+	 * up. */
 	if (state == STATE_QUARANTINED)
 		return faccessat(ws->fd, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
@@ -227,10 +229,11 @@ static int gc_bundles(struct gc *gc, struct error *err)
 	return status;
 }
 
-/* --- processes without a bundle ------------------------------------------------------------------- */
+/* --- processes without a bundle
+ * ------------------------------------------------------------------- */
 
-/* A live supervisor of ours says in its title whose it is; every other process of a session ends with
- * it. *name: of a session below place whose directory is gone. */
+/* A live supervisor of ours says in its title whose it is; every other process of a session ends
+ * with it. *name: of a session below place whose directory is gone. */
 static bool is_lost(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
 {
 	static const char live[] = "-supervisor: live ";
@@ -288,7 +291,8 @@ static int gc_processes(struct gc *gc, struct error *err)
 	return 0;
 }
 
-/* --- pools ---------------------------------------------------------------------------------------- */
+/* --- pools
+ * ---------------------------------------------------------------------------------------- */
 
 static bool session_is_there(const struct gc *gc, const char *name)
 {
@@ -346,8 +350,8 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define ENDING_BROKE_OFF "its destruction broke off"
 
-/* Whoever destroys a member by its name, or finds it dead, is at work on it without the pool's lock, and
- * has its mark. Under it there is a token only of what was left. */
+/* Whoever destroys a member by its name, or finds it dead, is at work on it without the pool's
+ * lock, and has its mark. Under it there is a token only of what was left. */
 static bool is_left_ending(const struct gc *gc, const struct pool *pool, const char *name)
 {
 	char mark[SESSION_MARK_ROOM];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is found of a session that is not whole, and what is done about it, is told by its audit log where
- * it has one that can still be written, and by the security log always. */
+/* What is found of a session that is not whole, and what is done about it, is told by its audit log
+ * where it has one that can still be written, and by the security log always. */
 #include <string.h>
 
 #include "base/cleanup.h"

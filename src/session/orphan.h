@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* session.orphaned: what a crash, a reboot or a hand in the state directory has left of a session. */
+/* session.orphaned: what a crash, a reboot or a hand in the state directory has left of a session.
+ */
 #ifndef SESSION_ORPHAN_H
 #define SESSION_ORPHAN_H
 
@@ -16,7 +17,8 @@ enum orphan_action { ORPHAN_REMOVED, ORPHAN_ADOPTED, ORPHAN_LEFT };
 /* agent is of the state directory; name of the session, which need not be there. */
 void orphan_tell(const struct microagent *agent, const char *name, enum orphan_kind kind,
 		 enum orphan_action action, const char *why);
-/* Told while its log is still there, and removed; if that fails, told again. 1: as of session_remove(). */
+/* Told while its log is still there, and removed; if that fails, told again. 1: as of
+ * session_remove(). */
 int orphan_remove(const struct microagent *agent, struct microagent_session *session,
 		  enum orphan_kind kind, const char *why, struct error *err);
 

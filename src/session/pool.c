@@ -15,7 +15,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* --- the directory -------------------------------------------------------------------------------- */
+/* --- the directory
+ * -------------------------------------------------------------------------------- */
 
 static int open_at(const char *state, const char *base, bool create, struct pool *out,
 		   struct error *err)
@@ -178,7 +179,8 @@ size_t pool_count_ready(const struct microagent *agent)
 	return count;
 }
 
-/* --- the record ----------------------------------------------------------------------------------- */
+/* --- the record
+ * ----------------------------------------------------------------------------------- */
 
 static int decode(const json_t *json, struct pool_record *out, struct error *err)
 {
@@ -236,7 +238,8 @@ int pool_write(const struct pool *pool, const struct pool_record *record, struct
 	return 0;
 }
 
-/* --- tokens --------------------------------------------------------------------------------------- */
+/* --- tokens
+ * --------------------------------------------------------------------------------------- */
 
 static bool is_session(const char *word)
 {

@@ -12,7 +12,8 @@ static bool has_words(const char *const *words)
 	return words && words[0];
 }
 
-/* Than its members, which have the default: a quota can be raised while they run, and not lowered. */
+/* Than its members, which have the default: a quota can be raised while they run, and not lowered.
+ */
 static bool has_more(const struct base *base, const struct microagent_session_spec *spec)
 {
 	const struct microagent_session_spec plain = {0};
@@ -22,8 +23,8 @@ static bool has_more(const struct base *base, const struct microagent_session_sp
 	       session_quota_of(base, &plain, &theirs, NULL) == 0 && wanted >= theirs;
 }
 
-/* Members have what every session has, and the pool's memory, processors and network; and a directory can
- * be given to them. */
+/* Members have what every session has, and the pool's memory, processors and network; and a
+ * directory can be given to them. */
 static bool fits(const struct base *base, const struct microagent_session_spec *spec,
 		 const struct pool_record *record)
 {
@@ -68,8 +69,8 @@ int pool_member_lives(const struct microagent *agent, const char *name)
 	return lives;
 }
 
-/* The mark in its directory says that the session is ours to be swept: whoever only looked at it does
- * not leave one. */
+/* The mark in its directory says that the session is ours to be swept: whoever only looked at it
+ * does not leave one. */
 static bool own(const struct state_dir *dir, const char *id)
 {
 	struct workspace ws;
@@ -104,8 +105,8 @@ static bool mark(const struct pool *pool, struct microagent_session *session)
 	return ours;
 }
 
-/* The record may have been replaced, and the pool filled anew, since we looked at it. What a member is does
- * not change. */
+/* The record may have been replaced, and the pool filled anew, since we looked at it. What a member
+ * is does not change. */
 static bool is_of_kind(const struct microagent_session *session, const struct pool_record *record)
 {
 	struct existing existing = {0};
@@ -122,7 +123,8 @@ static bool is_of_kind(const struct microagent_session *session, const struct po
 	       json_is_string(network) && strcmp(json_string_value(network), record->network) == 0;
 }
 
-/* One that is ours by now. Where the fault is ours and not the member's, the next one would have it too. */
+/* One that is ours by now. Where the fault is ours and not the member's, the next one would have it
+ * too. */
 static int read_taken(const struct microagent *agent, const struct pool *pool,
 		      struct microagent_session *session, struct error *err)
 {
@@ -135,7 +137,8 @@ static int read_taken(const struct microagent *agent, const struct pool *pool,
 	return why.errnum ? error_copy(err, &why) : 0;
 }
 
-/* One whose machine has ended is of no use to anybody; one that cannot be looked at is left alone. */
+/* One whose machine has ended is of no use to anybody; one that cannot be looked at is left alone.
+ */
 static int claim(const struct microagent *agent, const struct pool *pool,
 		 const struct pool_record *record, const char *name,
 		 struct microagent_session **out, struct error *err)
@@ -225,8 +228,8 @@ int pool_claim(const struct microagent *agent, const struct base *base,
 		session->claim_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
 		status = furnish(session, spec, err) < 0 ? -1 : 1;
 	}
-	/* Without a filler the pool runs dry, and sessions are made when they are wanted, as without a
-	 * pool: no reason to refuse this one. */
+	/* Without a filler the pool runs dry, and sessions are made when they are wanted, as
+	 * without a pool: no reason to refuse this one. */
 	(void)pool_filler_start(agent, &pool, NULL);
 	if (status == 1)
 		*out = steal_ptr(&session);

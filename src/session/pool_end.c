@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of members that nobody has claimed. Their tokens go to ending/ first, by the rename that a claimer
- * would do: either gets a member, never both. What is in ending/ is destroyed by whoever comes by, any
- * number of them at once, so it does not matter who began it and whether he is still there.
+ * The end of members that nobody has claimed. Their tokens go to ending/ first, by the rename that
+ * a claimer would do: either gets a member, never both. What is in ending/ is destroyed by whoever
+ * comes by, any number of them at once, so it does not matter who began it and whether he is still
+ * there.
  */
 #include <errno.h>
 #include <time.h>

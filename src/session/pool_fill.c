@@ -31,14 +31,16 @@ struct filler {
 	bool waits;	     /* for room, which has been told */
 };
 
-/* --- waiting -------------------------------------------------------------------------------------- */
+/* --- waiting
+ * -------------------------------------------------------------------------------------- */
 
 static uint64_t quiet_ns(void)
 {
 	return limit_get(LIMIT_POOL_QUIET_MS) * NS_PER_MS;
 }
 
-/* Of what was claimed before we looked, here or elsewhere: pool_touch(). A clock that was set says nothing. */
+/* Of what was claimed before we looked, here or elsewhere: pool_touch(). A clock that was set says
+ * nothing. */
 static int look_back(struct filler *f, const char *touched, struct error *err)
 {
 	uint64_t quiet_from;
@@ -111,7 +113,8 @@ static bool wait_for_events(struct filler *f, uint64_t until_ns)
 	return any;
 }
 
-/* --- members -------------------------------------------------------------------------------------- */
+/* --- members
+ * -------------------------------------------------------------------------------------- */
 
 /* Those whose machine has ended make room, and no others. */
 static int count_living(const struct filler *f, size_t *count, struct error *err)
@@ -135,9 +138,9 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 	return 0;
 }
 
-/* That commands run in it is seen by one that does; which one an image has is its own business, and that
- * one is not there is the guest's word too. As the user of the commands to come: the first one that has
- * to be looked up takes several times as long as the next. */
+/* That commands run in it is seen by one that does; which one an image has is its own business, and
+ * that one is not there is the guest's word too. As the user of the commands to come: the first one
+ * that has to be looked up takes several times as long as the next. */
 static int run_command(struct microagent_session *session, struct error *err)
 {
 	static const char *const words[] = {"true", NULL};
@@ -202,7 +205,8 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	return status < 0 ? -1 : 0;
 }
 
-/* --- the loop ------------------------------------------------------------------------------------- */
+/* --- the loop
+ * ------------------------------------------------------------------------------------- */
 
 static bool is_quiet(struct filler *f)
 {
@@ -219,8 +223,8 @@ static void end_turn(const struct filler *f)
 	(void)flock(f->turn, LOCK_UN);
 }
 
-/* 1: a member may be started now, until end_turn(). 0: look again, since something has happened. Of the
- * fillers of all pools one at a time is at it: the room that one finds is not found by two. */
+/* 1: a member may be started now, until end_turn(). 0: look again, since something has happened. Of
+ * the fillers of all pools one at a time is at it: the room that one finds is not found by two. */
 static int wait_for_turn(struct filler *f, const struct pool_record *record)
 {
 	struct error why = {0};
@@ -300,7 +304,8 @@ static int fill_alone(struct filler *f, int lock, struct error *err)
 			lock = pool_filler_lock(&f->pool, &why);
 		if (lock < 0)
 			return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
-		/* Signed while it still has its share of the processors: who drains waits for that. */
+		/* Signed while it still has its share of the processors: who drains waits for that.
+		 */
 		status = pool_filler_sign(lock, err);
 		if (status == 0) {
 			if (!f->idle)

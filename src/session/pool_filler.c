@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that fills a pool: whether there is one, its start and its end. Its lock is an open file
- * description lock, since whether somebody holds such a lock can be asked without taking it for an
- * instant: a filler that begins at that instant would believe that there is another.
+ * The process that fills a pool: whether there is one, its start and its end. Its lock is an open
+ * file description lock, since whether somebody holds such a lock can be asked without taking it
+ * for an instant: a filler that begins at that instant would believe that there is another.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,8 @@ bool pool_filler(const struct pool *pool)
 	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/* --- its own side --------------------------------------------------------------------------------- */
+/* --- its own side
+ * --------------------------------------------------------------------------------- */
 
 /* A pid means something only with its start time. */
 int pool_filler_sign(int lock, struct error *err)
@@ -65,7 +66,8 @@ int pool_filler_lock(const struct pool *pool, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* --- the others' ---------------------------------------------------------------------------------- */
+/* --- the others'
+ * ---------------------------------------------------------------------------------- */
 
 #define LOCK_IN_CHILD 3
 

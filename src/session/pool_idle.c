@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The priority at which a pool is filled. A member's machine inherits it from the filler that starts
- * it, and whoever claims the member must not get an idle machine. So machines start idle only where
- * their priority may be raised again, which needs CAP_SYS_NICE or a nice limit of 20 or more; else the
- * filler alone is idle and the machines that it starts are not. Members waiting in the pool use next to
- * no processor, whatever their priority.
+ * The priority at which a pool is filled. A member's machine inherits it from the filler that
+ * starts it, and whoever claims the member must not get an idle machine. So machines start idle
+ * only where their priority may be raised again, which needs CAP_SYS_NICE or a nice limit of 20 or
+ * more; else the filler alone is idle and the machines that it starts are not. Members waiting in
+ * the pool use next to no processor, whatever their priority.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -54,7 +54,8 @@ void pool_go_idle(bool *raise)
 	set_io(0, IOPRIO_CLASS_IDLE);
 }
 
-/* --- raised again --------------------------------------------------------------------------------- */
+/* --- raised again
+ * --------------------------------------------------------------------------------- */
 
 static void raise_threads(pid_t pid)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether the host has room for one more member of a pool. Sessions that somebody asked for are not
- * held up by this: only what is made in advance waits for room, so a pool never drives the host into
- * its swap or takes the memory that the next task needs.
+ * held up by this: only what is made in advance waits for room, so a pool never drives the host
+ * into its swap or takes the memory that the next task needs.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,8 @@
 #include "base/json.h"
 #include "session/pool.h"
 
-/* --- set ------------------------------------------------------------------------------------------ */
+/* --- set
+ * ------------------------------------------------------------------------------------------ */
 
 /* With what other pools are to have. */
 static int check_size(const struct microagent *agent, const char *base,
@@ -76,8 +77,8 @@ static int set(const struct microagent *agent, const struct pool *pool,
 			return -1;
 		sessions_sweep(agent, NULL, NULL);
 	}
-	/* Those of the old kind go before there is a record by which they would be claimed; those that
-	 * are too many after it, so that the filler makes no more of them. */
+	/* Those of the old kind go before there is a record by which they would be claimed; those
+	 * that are too many after it, so that the filler makes no more of them. */
 	if ((!useful && pool_shrink(agent, pool, 0, err) < 0) ||
 	    pool_write(pool, record, err) < 0 ||
 	    pool_shrink(agent, pool, (size_t)record->size, err) < 0)
@@ -105,7 +106,8 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 	return status;
 }
 
-/* --- drain ---------------------------------------------------------------------------------------- */
+/* --- drain
+ * ---------------------------------------------------------------------------------------- */
 
 static int drain(const struct microagent *agent, const char *base, struct error *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a member of a pool may be given a directory. The supervisor is asked, as it is asked of a session
- * that is made with one: whether it would prepare this member's config, if the directory were in it.
+ * Whether a member of a pool may be given a directory. The supervisor is asked, as it is asked of a
+ * session that is made with one: whether it would prepare this member's config, if the directory
+ * were in it.
  */
 #include <string.h>
 
@@ -22,7 +23,8 @@ static json_t *config_of(const struct microagent_session *member)
 	return config;
 }
 
-/* What else there is to say is about a member that somebody else has claimed and destroyed meanwhile. */
+/* What else there is to say is about a member that somebody else has claimed and destroyed
+ * meanwhile. */
 static int check_with(const struct microagent_session *member,
 		      const struct microagent_session_spec *spec, struct error *err)
 {

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "session/pool.h"
 
-/* --- why there are not as many as there should be ------------------------------------------------ */
+/* --- why there are not as many as there should be -------------------------------------------- */
 
 #define LAST_BYTES 2048
 
@@ -65,7 +65,8 @@ static json_t *gap(const struct microagent *agent, const struct pool *pool,
 	return text("nobody fills it: `microagent session gc` goes on", "");
 }
 
-/* --- all of it ------------------------------------------------------------------------------------ */
+/* --- all of it
+ * ------------------------------------------------------------------------------------ */
 
 static json_t *describe(const struct microagent *agent, const char *base, struct error *err)
 {

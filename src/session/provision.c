@@ -6,8 +6,8 @@
  *   work/state/   a state directory with one workspace, `provision`
  *   work/stage/   what the guest is given
  *
- * and nothing of it is left when the base is sealed. The guest does all that is done to its disk: the
- * host parses no file system.
+ * and nothing of it is left when the base is sealed. The guest does all that is done to its disk:
+ * the host parses no file system.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -25,7 +25,7 @@ struct provisioning {
 	struct provision_log log;
 };
 
-/* ---- provision_machine.c ----------------------------------------------------------------------- */
+/* --- provision_machine.c --------------------------------------------------------------------- */
 
 int provision_boot(struct provisioning *p, struct error *err);
 /* Where err is that the guest is gone: what became of the machine. Returns -1. */
@@ -33,7 +33,7 @@ int provision_explain_lost(struct provisioning *p, struct error *err);
 /* Powered off by itself, or the disk is not fit to be sealed: ERR_IO. */
 int provision_shut_down(struct provisioning *p, struct error *err);
 
-/* ---- provision_guest.c ------------------------------------------------------------------------- */
+/* --- provision_guest.c ----------------------------------------------------------------------- */
 
 /* microagent-files VERB / as root; what it says goes to the log. */
 int provision_helper(struct provisioning *p, const char *verb, struct error *err);

@@ -41,12 +41,12 @@ int session_quota_of(const struct base *base, const struct microagent_session_sp
 	return 0;
 }
 
-/* --- told --------------------------------------------------------------------------------------- */
+/* --- told ------------------------------------------------------------------------------------ */
 
 /*
- * A running session's disk is not to be opened by anybody else, and its audit log tells of each who does:
- * a layer shares nothing, so that what it has is seen without, and of a reflink only the live supervisor
- * knows. False: it is not known.
+ * A running session's disk is not to be opened by anybody else, and its audit log tells of each who
+ * does: a layer shares nothing, so that what it has is seen without, and of a reflink only the live
+ * supervisor knows. False: it is not known.
  */
 static bool find_grown(const struct workspace *ws, const json_t *record, uint64_t *bytes)
 {
@@ -79,7 +79,7 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 	return json_put(entry, "grownBytes", json_integer((json_int_t)grown), err);
 }
 
-/* --- set ---------------------------------------------------------------------------------------- */
+/* --- set ------------------------------------------------------------------------------------- */
 
 static int ask(const struct existing *existing, int64_t bytes, json_t **answer, struct error *err)
 {

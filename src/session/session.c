@@ -73,7 +73,7 @@ struct microagent_session *session_handle(const struct microagent *agent, const 
 	return session;
 }
 
-/* --- made ---------------------------------------------------------------------------------------- */
+/* --- made ------------------------------------------------------------------------------------ */
 
 #define NAME_ATTEMPTS 8
 
@@ -87,7 +87,8 @@ static bool is_archived(const struct microagent_session *session, const char *na
 	return path && access(path, F_OK) == 0;
 }
 
-/* Two of one second may draw the same four digits: the other one has the name, and this draws again. */
+/* Two of one second may draw the same four digits: the other one has the name, and this draws
+ * again. */
 static int clone_named(struct microagent_session *session, const struct base *base,
 		       const struct microagent_session_spec *spec, const char *source,
 		       struct make *make, json_t **config, struct error *err)
@@ -278,7 +279,7 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 	return make_with(agent, spec, claim_or_make, out, err);
 }
 
-/* --- found --------------------------------------------------------------------------------------- */
+/* --- found ----------------------------------------------------------------------------------- */
 
 static int no_such_session(const struct microagent_session *session, struct error *err)
 {

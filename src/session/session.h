@@ -34,7 +34,7 @@ struct microagent_session {
 	struct microagent_guest *guest; /* NULL: not connected yet */
 };
 
-/* ---- session.c ------------------------------------------------------------------------------- */
+/* --- session.c ------------------------------------------------------------------------------- */
 
 /* A handle without a record. */
 struct microagent_session *session_handle(const struct microagent *agent, const char *name,
@@ -47,8 +47,8 @@ struct base;
 /* Where it came from, as session.json says it. */
 #define SESSION_NEW "new"
 #define SESSION_POOL "pool"
-/* Cloned and prepared; marked as in the making until session_made(): if we die before, the next sweep
- * removes it, whatever it has become by then. On failure nothing is left. */
+/* Cloned and prepared; marked as in the making until session_made(): if we die before, the next
+ * sweep removes it, whatever it has become by then. On failure nothing is left. */
 int session_make(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const char *source,
 		 struct microagent_session **out, struct error *err);
@@ -63,10 +63,10 @@ void session_unmake(struct microagent_session *session);
 /* What is said of one whose maker was killed. */
 #define SESSION_UNFINISHED "unfinished: its maker was killed; `microagent session gc` removes it"
 
-/* ---- destroy.c ------------------------------------------------------------------------------- */
+/* --- destroy.c ------------------------------------------------------------------------------- */
 
-/* What destroying it does, for one that may have been recorded or not. 1: somebody else is at it just now,
- * and may fail: what tells of it is kept until it is gone. */
+/* What destroying it does, for one that may have been recorded or not. 1: somebody else is at it
+ * just now, and may fail: what tells of it is kept until it is gone. */
 int session_remove(struct microagent_session *session, struct error *err);
 /* The same by who holds the mark of its ending already. 1: somebody else empties the rest of it. */
 int session_end_marked(struct microagent_session *session, struct error *err);
@@ -76,14 +76,14 @@ void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM]);
 /* The id of the session whose ending the mark stands for, or false. */
 bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM]);
 
-/* ---- sweep.c --------------------------------------------------------------------------------- */
+/* --- sweep.c --------------------------------------------------------------------------------- */
 
-/* Removes what was in the making when its maker died, and what was being destroyed. For each {"name","why"} is
- * appended to removed, or to left where it cannot be removed; both may be NULL. Costs nothing where there is
- * nothing. */
+/* Removes what was in the making when its maker died, and what was being destroyed. For each
+ * {"name","why"} is appended to removed, or to left where it cannot be removed; both may be NULL.
+ * Costs nothing where there is nothing. */
 void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *left);
 
-/* ---- naming.c ------------------------------------------------------------------------------- */
+/* --- naming.c -------------------------------------------------------------------------------- */
 
 /* Of now, in UTC, with four random hexadecimal digits. */
 int session_name_new(char out[SESSION_NAME_ROOM], struct error *err);
@@ -92,7 +92,7 @@ int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct err
 /* The name of a session's directory, or false. */
 bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM]);
 
-/* ---- place.c: <state>/bases and <state>/sessions ------------------------------------------------ */
+/* --- place.c: <state>/bases and <state>/sessions --------------------------------------------- */
 
 #define BASES_DIR "bases"
 #define SESSIONS_DIR "sessions"
@@ -105,10 +105,11 @@ struct microagent *sessions_agent(const struct microagent *agent, struct error *
 /* The other way: <state> of such a handle; malloc'd. */
 char *state_of_sessions(const struct microagent *sessions, struct error *err);
 
-/* ---- clone.c ---------------------------------------------------------------------------------- */
+/* --- clone.c --------------------------------------------------------------------------------- */
 
-/* <state>/sessions/<id> with the disk cloned from base and session.json in it; not prepared. *config
- * is what to prepare it with. On failure nothing is left. session->agent, name and id are given. */
+/* <state>/sessions/<id> with the disk cloned from base and session.json in it; not prepared.
+ * *config is what to prepare it with. On failure nothing is left. session->agent, name and id are
+ * given. */
 int session_clone(struct microagent_session *session, const struct base *base,
 		  const struct microagent_session_spec *spec, const char *source, struct make *make,
 		  json_t **config, struct error *err);
@@ -120,7 +121,7 @@ int64_t session_cpus(const struct base *base, const struct microagent_session_sp
 int session_audit_begin(const struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, struct error *err);
 
-/* ---- quota.c ---------------------------------------------------------------------------------- */
+/* --- quota.c --------------------------------------------------------------------------------- */
 
 struct existing;
 /* What a session of the base gets. ERR_INVALID for what no disk can have. */
@@ -130,7 +131,7 @@ int session_quota_of(const struct base *base, const struct microagent_session_sp
 int session_quota_told(const struct workspace *ws, const json_t *record, json_t *entry,
 		       struct error *err);
 
-/* ---- share.c ---------------------------------------------------------------------------------- */
+/* --- share.c --------------------------------------------------------------------------------- */
 
 /* The spec's shared directory, or the spare port for a later one, is put into the config. */
 int session_share_put(json_t *config, const struct microagent_session_spec *spec,
@@ -139,14 +140,14 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 int session_share_record(json_t *record, const json_t *config, struct error *err);
 /* {path, mountpoint, mode}, what people are told of a share; a new reference. */
 json_t *session_share_told(const json_t *share);
-/* The spec's directory is given to a member of a pool, which was made without one, and recorded as its own
- * from the start. */
+/* The spec's directory is given to a member of a pool, which was made without one, and recorded as
+ * its own from the start. */
 int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err);
 /* Given again to one that starts again: its config does not have it. */
 int session_share_again(const struct microagent_session *session, struct error *err);
 
-/* ---- telemetry.c ------------------------------------------------------------------------------ */
+/* --- telemetry.c ----------------------------------------------------------------------------- */
 
 /* *fd: of the session's telemetry.jsonl, where it is or in the archive; -1: it has none. */
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,

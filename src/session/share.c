@@ -58,12 +58,13 @@ int session_share_record(json_t *record, const json_t *config, struct error *err
 	return share ? json_put(record, "share", session_share_told(share), err) : 0;
 }
 
-/* --- given to one that runs --------------------------------------------------------------------- */
+/* --- given to one that runs ------------------------------------------------------------------ */
 
 static int ask(const struct existing *existing, const json_t *share, json_t **answer,
 	       struct error *err)
 {
-	/* The cell of what serves it, QEMU's three answers, the guest's mount, and taking all back. */
+	/* The cell of what serves it, QEMU's three answers, the guest's mount, and taking all back.
+	 */
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + 2 * limit_get(LIMIT_CELL_MS) +
 			4 * limit_get(LIMIT_QMP_MS) + 2 * limit_get(LIMIT_SHARE_MS);
 	json_auto_t *request = json_pack("{s:s, s:O}", "command", "share-attach", "share", share);
@@ -110,7 +111,7 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 	return 0;
 }
 
-/* --- given to a member of a pool ----------------------------------------------------------------- */
+/* --- given to a member of a pool ------------------------------------------------------------- */
 
 /* What is there is read again: the live supervisor may have recorded another quota meanwhile. */
 static json_t *write_share(const struct workspace *ws, json_t *told, struct error *err)

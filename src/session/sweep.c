@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What was in the making or being destroyed when its process died: removed before the next session is
- * made. */
+/* What was in the making or being destroyed when its process died: removed before the next session
+ * is made. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static void note(json_t *list, const char *name, const char *why)
 						      json_string_lossy(why, strlen(why))));
 }
 
-/* What cannot be removed is met by each sweep, and told by its first one: the mark is not empty then. */
+/* What cannot be removed is met by each sweep, and told by its first one: the mark is not empty
+ * then. */
 static bool is_told(const struct state_dir *dir, const char *mark)
 {
 	autofree char *path = NULL;
@@ -46,7 +47,8 @@ static bool is_told(const struct state_dir *dir, const char *mark)
 	return st.st_size > 0 || write(fd, "!", 1) < 0;
 }
 
-/* A member that its filler has put there, or whose claimer died before it had it. -1: that cannot be told. */
+/* A member that its filler has put there, or whose claimer died before it had it. -1: that cannot
+ * be told. */
 static int is_ready(const struct microagent *agent, const char *name, struct error *err)
 {
 	json_auto_t *bases = pool_bases(agent->state_path, err);
@@ -93,7 +95,8 @@ static void disown(const struct state_dir *dir, const char *id)
 	workspace_close(&ws);
 }
 
-/* --- in the making -------------------------------------------------------------------------------- */
+/* --- in the making
+ * -------------------------------------------------------------------------------- */
 
 /* Before its record: a directory and perhaps a disk, or what somebody else has put there. */
 static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
@@ -114,9 +117,9 @@ static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, c
 	return 0;
 }
 
-/* A mark may also stand for a maker that found its name taken by something else, and for a claimer that
- * found the session taken: then there is none in the directory, which is left alone. 1: somebody destroys
- * it just now, and may fail, so the mark stays. */
+/* A mark may also stand for a maker that found its name taken by something else, and for a claimer
+ * that found the session taken: then there is none in the directory, which is left alone. 1:
+ * somebody destroys it just now, and may fail, so the mark stays. */
 static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -157,7 +160,8 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* --- being destroyed ------------------------------------------------------------------------------ */
+/* --- being destroyed
+ * ------------------------------------------------------------------------------ */
 
 /* We have its mark. */
 static int end_marked(const struct sweep *sweep, const struct state_dir *dir, const char *mark,
@@ -204,7 +208,8 @@ static void tell_gone(const char *id, const struct error *why, void *data)
 	note(sweep->removed, name, ENDING_BROKE_OFF);
 }
 
-/* --- all of them ---------------------------------------------------------------------------------- */
+/* --- all of them
+ * ---------------------------------------------------------------------------------- */
 
 static int sweep_session(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 			 const char *name, struct error *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept of a session that is destroyed: its log, closed, and the files beside it. Each step can be
- * killed, and is gone on with by a later call: the log is closed once, the archive has its name once it
- * is whole, and the bundle keeps all that it has until it is removed.
+ * What is kept of a session that is destroyed: its log, closed, and the files beside it. Each step
+ * can be killed, and is gone on with by a later call: the log is closed once, the archive has its
+ * name once it is whole, and the bundle keeps all that it has until it is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,8 @@
 
 static const char *const kept[] = {AUDIT_LOG, AUDIT_TELEMETRY, "events.json", "session.json"};
 
-/* ---- the last words ------------------------------------------------------------------------------ */
+/* ---- the last words
+ * ------------------------------------------------------------------------------ */
 
 /* Of what somebody has put into the log's place nothing is read, and nothing is written to it. */
 static int clear_log(const struct workspace *ws, struct error *err)
@@ -46,7 +47,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 	return audit_finish(&audit, err);
 }
 
-/* ---- the files ----------------------------------------------------------------------------------- */
+/* ---- the files
+ * ----------------------------------------------------------------------------------- */
 
 /* The archive may be on another file system, or on one without hard links. */
 static int copy(const struct workspace *ws, int to, const char *name, struct error *err)
@@ -94,7 +96,8 @@ static int fill(const struct workspace *ws, int to, struct error *err)
 	return fsync(to) < 0 ? error_errno(err, errno, ARCHIVE_DIR) : 0;
 }
 
-/* ---- the archive --------------------------------------------------------------------------------- */
+/* ---- the archive
+ * --------------------------------------------------------------------------------- */
 
 static int open_archives(const struct workspace *ws, struct error *err)
 {

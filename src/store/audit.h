@@ -4,15 +4,15 @@
  *
  *   {"ts","severity","subsystem","event","session","seq","data","prev"}
  *
- * seq is the number of the line, from 1. prev is the SHA-256 of the exact bytes of the line before, its
- * newline included; that of the first line is of "<session>\n<nonce>", and the nonce is in its data. A
- * destroyed session's log ends with `audit.closed`, which has the number of lines. What is written is
- * never changed: a line can be neither altered nor taken out nor put in without breaking the chain, and
- * since the digest of each line also goes to <state>/logs/security-YYYY-MM-DD.log, the end cannot be
- * cut off unnoticed either.
+ * seq is the number of the line, from 1. prev is the SHA-256 of the exact bytes of the line before,
+ * its newline included; that of the first line is of "<session>\n<nonce>", and the nonce is in its
+ * data. A destroyed session's log ends with `audit.closed`, which has the number of lines. What is
+ * written is never changed: a line can be neither altered nor taken out nor put in without breaking
+ * the chain, and since the digest of each line also goes to <state>/logs/security-YYYY-MM-DD.log,
+ * the end cannot be cut off unnoticed either.
  *
- * One process writes: who holds the lease (the live supervisor), or where nobody does, who holds the
- * command lock. Only a workspace with a session.json has such a log.
+ * One process writes: who holds the lease (the live supervisor), or where nobody does, who holds
+ * the command lock. Only a workspace with a session.json has such a log.
  */
 #ifndef STORE_AUDIT_H
 #define STORE_AUDIT_H
@@ -41,7 +41,7 @@ struct audit_event {
 	int64_t real_ns;       /* when it was; 0: now */
 };
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* --- writing --------------------------------------------------------------------------------- */
 
 struct audit {
 	int fd;
@@ -65,14 +65,15 @@ struct audit {
 /* The workspace is a session. */
 bool audit_is_kept(const struct workspace *ws);
 /*
- * Opens the log to go on with it, or begins it. Behind a line that a crash cut short it goes on with
- * `audit.torn`, which has that line's digest, so that audit_verify() can tell a crash from a forgery.
+ * Opens the log to go on with it, or begins it. Behind a line that a crash cut short it goes on
+ * with `audit.torn`, which has that line's digest, so that audit_verify() can tell a crash from a
+ * forgery.
  */
 int audit_open(const struct workspace *ws, struct audit *out, struct error *err);
 /*
- * Appends a line, with one write, and its digest to the security log. STORE_SYNC: both are on the disk
- * when it returns. On failure (no room) the log is as it was. ERR_CONFLICT: the log is closed. A
- * security log without room is no failure: heads_lost counts.
+ * Appends a line, with one write, and its digest to the security log. STORE_SYNC: both are on the
+ * disk when it returns. On failure (no room) the log is as it was. ERR_CONFLICT: the log is closed.
+ * A security log without room is no failure: heads_lost counts.
  */
 int audit_append(struct audit *audit, const struct audit_event *event, enum store_sync sync,
 		 struct error *err);
@@ -80,8 +81,8 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 int audit_sync(struct audit *audit, struct error *err);
 /* The last line. Success when it is there already. */
 int audit_finish(struct audit *audit, struct error *err);
-/* What there is no audit log for: a line of the security log alone, of the session in the state directory
- * at state_path. */
+/* What there is no audit log for: a line of the security log alone, of the session in the state
+ * directory at state_path. */
 int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
 		      struct error *err);
 void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
@@ -90,10 +91,11 @@ void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
 /* Opens, appends one line, closes. Nothing for a workspace that is no session. */
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err);
 
-/* The digest of telemetry.jsonl as it is, if there is one: for who finds that nobody writes it any more. */
+/* The digest of telemetry.jsonl as it is, if there is one: for who finds that nobody writes it any
+ * more. */
 int audit_note_telemetry(const struct workspace *ws, struct error *err);
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* --- reading --------------------------------------------------------------------------------- */
 
 enum audit_verdict { AUDIT_OPEN, AUDIT_CLOSED, AUDIT_TORN, AUDIT_BROKEN };
 extern const char *const audit_verdict_names[]; /* "open", ... */
@@ -120,8 +122,8 @@ int audit_heads_load(const char *state_path, const char *session, struct audit_h
 		     struct error *err);
 void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed one */
 
-/* Reads the whole log from fd (a regular file). That it is bad is an answer: -1 means that it cannot be
- * read. heads may be NULL. */
+/* Reads the whole log from fd (a regular file). That it is bad is an answer: -1 means that it
+ * cannot be read. heads may be NULL. */
 int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		 struct audit_report *out, struct error *err);
 
@@ -139,8 +141,8 @@ struct audit_telemetry {
 	uint64_t confirmed; /* of them those that the log has a digest of, which is right */
 	uint64_t line; /* of the log, the first whose digest is not that of the file; 0: none */
 };
-/* Compares telemetry.jsonl (fd; -1: there is none) with what the log says of it. That it is altered or
- * missing is an answer. What was told since the last digest is confirmed by none. */
+/* Compares telemetry.jsonl (fd; -1: there is none) with what the log says of it. That it is altered
+ * or missing is an answer. What was told since the last digest is confirmed by none. */
 int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct error *err);
 
 /* line: len bytes with its newline, or without where it is cut short. -1 ends the reading. */
@@ -148,14 +150,14 @@ typedef int audit_line_fn(void *data, const char *line, size_t len, struct error
 /* Lines longer than LIMIT_AUDIT_LINE_BYTES are handed over in parts of that size. */
 int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err);
 
-/* ---- after the session -------------------------------------------------------------------------- */
+/* --- after the session ----------------------------------------------------------------------- */
 
 #define ARCHIVE_DIR "archive"
 /*
- * For who removes a session, with the command lock in hand and nothing alive: closes its log, and makes
- * <state>/archive/<session>/ of it, telemetry.jsonl, events.json and session.json, which the session's
- * directory keeps. What an earlier call was killed at is gone on with. ERR_CONFLICT: there is an archive
- * of that name with another log. Nothing for a workspace that is no session.
+ * For who removes a session, with the command lock in hand and nothing alive: closes its log, and
+ * makes <state>/archive/<session>/ of it, telemetry.jsonl, events.json and session.json, which the
+ * session's directory keeps. What an earlier call was killed at is gone on with. ERR_CONFLICT:
+ * there is an archive of that name with another log. Nothing for a workspace that is no session.
  */
 int audit_archive(const struct workspace *ws, struct error *err);
 

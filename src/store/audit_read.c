@@ -23,7 +23,7 @@ const char *const audit_verdict_names[] = {[AUDIT_OPEN] = "open",
 					   [AUDIT_TORN] = "torn",
 					   [AUDIT_BROKEN] = "broken"};
 
-/* ---- lines -------------------------------------------------------------------------------------- */
+/* --- lines ----------------------------------------------------------------------------------- */
 
 /* How much there is, asked between two writes of who writes it. */
 static int whole_size(int fd, off_t *out, struct error *err)
@@ -93,7 +93,7 @@ int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err)
 	return hand_over(&buf, true, fn, data, err);
 }
 
-/* ---- the chain ---------------------------------------------------------------------------------- */
+/* --- the chain ------------------------------------------------------------------------------- */
 
 struct check {
 	const char *session;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * telemetry.jsonl beside an audit log: each `telemetry.digest` of the log has the length that the file had
- * then and the SHA-256 of those bytes. All of them are compared in one reading of the file.
+ * telemetry.jsonl beside an audit log: each `telemetry.digest` of the log has the length that the
+ * file had then and the SHA-256 of those bytes. All of them are compared in one reading of the
+ * file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +76,8 @@ static int take_line(void *data, const char *text, size_t len, struct error *err
 	return add(marks, &mark, err);
 }
 
-/* ---- of one whose supervisor was killed ---------------------------------------------------------- */
+/* ---- of one whose supervisor was killed
+ * ---------------------------------------------------------- */
 
 static json_t *digest_of_file(int fd, struct error *err)
 {
@@ -119,7 +121,8 @@ int audit_note_telemetry(const struct workspace *ws, struct error *err)
 	return data ? audit_note(ws, &event, err) : -1;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------ */
+/* ---- the file
+ * ------------------------------------------------------------------------------------ */
 
 struct reading {
 	int fd;

@@ -23,13 +23,13 @@ bool audit_is_kept(const struct workspace *ws)
 	return ws->fd >= 0 && faccessat(ws->fd, SESSION_RECORD, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* ---- where an earlier writer ended ------------------------------------------------------------- */
+/* --- where an earlier writer ended ----------------------------------------------------------- */
 
 struct tail {
-	uint64_t lines; /* that end with a newline */
-	bool torn;	/* bytes without one are behind them */
-	uint8_t last
-		[AUDIT_DIGEST]; /* of the last line, or of the torn one with a newline behind it */
+	uint64_t lines;		    /* that end with a newline */
+	bool torn;		    /* bytes without one are behind them */
+	uint8_t last[AUDIT_DIGEST]; /* of the last line, or of the torn one with a newline behind it
+				     */
 	bool closed, destroyed;
 };
 
@@ -86,7 +86,7 @@ static int find_tail(int fd, struct tail *out, struct error *err)
 	return 0;
 }
 
-/* ---- one write ----------------------------------------------------------------------------------- */
+/* --- one write ------------------------------------------------------------------------------- */
 
 /* A reader that asks for the size just now gets it between two lines. One that has stopped is not
  * waited for. */
@@ -115,9 +115,10 @@ static int write_line(struct audit *audit, const char *text, size_t len, struct 
 	return error_errno(err, errnum, AUDIT_LOG);
 }
 
-/* text is the line, with a newline in front where it ends a torn one. One that is to be synced is on the disk
- * before its digest is: the digest of a line that a loss of power took would make a forgery of the crash.
- * Of the others the security log may have more on the disk; docs/audit.md says how that looks. */
+/* text is the line, with a newline in front where it ends a torn one. One that is to be synced is
+ * on the disk before its digest is: the digest of a line that a loss of power took would make a
+ * forgery of the crash. Of the others the security log may have more on the disk; docs/audit.md
+ * says how that looks. */
 static int put(struct audit *audit, const char *text, size_t len, const struct audit_event *event,
 	       enum store_sync sync, struct error *err)
 {
@@ -180,7 +181,7 @@ static int go_on_behind_torn(struct audit *audit, struct error *err)
 	return put(audit, both, len + 1, &event, STORE_SYNC, err);
 }
 
-/* ---- open ---------------------------------------------------------------------------------------- */
+/* --- open ------------------------------------------------------------------------------------ */
 
 char *audit_state_path(const struct workspace *ws, const char *name, struct error *err)
 {
@@ -249,7 +250,7 @@ void audit_release(struct audit *audit)
 	*audit = (struct audit)AUDIT_NONE;
 }
 
-/* ---- append -------------------------------------------------------------------------------------- */
+/* --- append ---------------------------------------------------------------------------------- */
 
 /* What somebody else has put behind our last line is chained too, and is found wrong there. */
 static int catch_up(struct audit *audit, struct error *err)

@@ -60,8 +60,9 @@ struct cache_image {
 	char *name; /* "busybox" */
 	char *path; /* absolute; always to be taken as a raw disk, never probed */
 	char *user; /* recorded user; NULL: none */
-	/* Of an imported one: what runs in it by default, arrays of strings and an object of strings,
-	 * the working directory, where it came from and the manifest's digest. Each NULL when not recorded. */
+	/* Of an imported one: what runs in it by default, arrays of strings and an object of
+	 * strings, the working directory, where it came from and the manifest's digest. Each NULL
+	 * when not recorded. */
 	json_t *entrypoint, *cmd, *env;
 	char *cwd;
 	char *source, *source_digest; /* "oci:/...", "sha256:..." */

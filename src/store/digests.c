@@ -72,10 +72,12 @@ static int open_entries(bool create)
 	return create ? path_open_dir(path, NULL) : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* ---- the oldest go ------------------------------------------------------------------------------- */
+/* ---- the oldest go
+ * ------------------------------------------------------------------------------- */
 
 struct entry {
-	int64_t worth; /* when it was last used, in ns; later for what would take long to hash anew */
+	int64_t worth; /* when it was last used, in ns; later for what would take long to hash anew
+			*/
 	char name[sizeof(((struct digest_key *)NULL)->text)];
 };
 
@@ -160,7 +162,8 @@ static bool has_it_counted(const char *key)
 	return (hash >> 16) % COUNTED_BY == 0;
 }
 
-/* ---- the entries --------------------------------------------------------------------------------- */
+/* ---- the entries
+ * --------------------------------------------------------------------------------- */
 
 /* Seen from the entry's times, once in a while. */
 static void note_use(int fd)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Digests of files, remembered: digests/ in the cache directory knows a file by device, inode, size,
- * mtime and ctime. It takes no file that changed within the last seconds, since a further
+ * Digests of files, remembered: digests/ in the cache directory knows a file by device, inode,
+ * size, mtime and ctime. It takes no file that changed within the last seconds, since a further
  * change in the same tick of the clock would go unnoticed. Nothing here hashes.
  */
 #ifndef STORE_DIGESTS_H
@@ -31,9 +31,10 @@ bool digest_recall(const struct digest_key *key, char out[DIGEST_TEXT]);
 void digest_remember(const struct digest_key *key, const char *digest);
 /*
  * clone_fd is a faithful copy, which the caller has just made in a new file that nobody else has
- * had, of the file behind from_fd. Where the source's digest is remembered, and before (the source's
- * key from before the copy was begun) says that it did not change meanwhile, the clone's is the
- * same: remembered although the file is young, since none but its maker can have written to it.
+ * had, of the file behind from_fd. Where the source's digest is remembered, and before (the
+ * source's key from before the copy was begun) says that it did not change meanwhile, the clone's
+ * is the same: remembered although the file is young, since none but its maker can have written to
+ * it.
  */
 void digest_remember_clone(const struct digest_key *before, int from_fd, int clone_fd);
 

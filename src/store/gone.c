@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removal that may be killed. What is removed first loses its name, by one rename to .locks/.gone/<id>,
- * so that a directory under its own name is never half there. What a killed removal has left there is
- * nobody's, and is removed by who removes that name again or makes the next one.
+ * Removal that may be killed. What is removed first loses its name, by one rename to
+ * .locks/.gone/<id>, so that a directory under its own name is never half there. What a killed
+ * removal has left there is nobody's, and is removed by who removes that name again or makes the
+ * next one.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +24,8 @@
 #define GONE LOCKS "/.gone"
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* ---- mounts -------------------------------------------------------------------------------------- */
+/* ---- mounts
+ * -------------------------------------------------------------------------------------- */
 
 static bool is_inside(const char *point, const char *path)
 {
@@ -57,7 +59,8 @@ int gone_refuse_mounts(const struct workspace *ws, struct error *err)
 	return status;
 }
 
-/* ---- the place ----------------------------------------------------------------------------------- */
+/* ---- the place
+ * ----------------------------------------------------------------------------------- */
 
 static int open_gone(const struct state_dir *dir)
 {
@@ -88,7 +91,8 @@ static int empty(const struct state_dir *dir, int gone, const char *id, struct e
 	return 0;
 }
 
-/* ---- removed ------------------------------------------------------------------------------------- */
+/* ---- removed
+ * ------------------------------------------------------------------------------------- */
 
 /* Each is lost to somebody who came to his end meanwhile; more are only where no place can be. */
 #define ATTEMPTS 1000

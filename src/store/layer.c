@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A qcow2 header, a table and a block of reference counts, and an empty first-level table, a cluster
- * each or more. https://www.qemu.org/docs/master/interop/qcow2.html
+ * A qcow2 header, a table and a block of reference counts, and an empty first-level table, a
+ * cluster each or more. https://www.qemu.org/docs/master/interop/qcow2.html
  */
 #include "store/layer.h"
 
@@ -105,7 +105,8 @@ uint64_t layer_least(uint64_t size)
 
 uint64_t layer_most(uint64_t size)
 {
-	/* A table of the second level for each entry of the first, the disk, and of both the counts. */
+	/* A table of the second level for each entry of the first, the disk, and of both the
+	 * counts. */
 	uint64_t clusters = l1_entries_of(size) + (size + CLUSTER - 1) / CLUSTER;
 
 	return 2 * (least_clusters(size) + clusters + clusters / CLUSTERS_MAX + 1) * CLUSTER;

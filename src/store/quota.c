@@ -39,7 +39,7 @@ int quota_write(const struct workspace *ws, uint64_t bytes, struct error *err)
 	return workspace_write(ws, SESSION_RECORD, record, STORE_SYNC, err);
 }
 
-/* --- what it has -------------------------------------------------------------------------------- */
+/* --- what it has ----------------------------------------------------------------------------- */
 
 #define EXTENTS 256
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The quota of a session's disk: how many bytes of the host's disk its clone of the base may have for
- * itself, as session.json says it, and how many it has.
+ * The quota of a session's disk: how many bytes of the host's disk its clone of the base may have
+ * for itself, as session.json says it, and how many it has.
  */
 #ifndef STORE_QUOTA_H
 #define STORE_QUOTA_H
@@ -13,7 +13,8 @@
 
 /* 0: the workspace is no session, or one of a time when there were no quotas. */
 int quota_read(const struct workspace *ws, uint64_t *bytes, struct error *err);
-/* For who holds the lease, or the command lock where nobody does. ERR_NOT_FOUND: it is no session. */
+/* For who holds the lease, or the command lock where nobody does. ERR_NOT_FOUND: it is no session.
+ */
 int quota_write(const struct workspace *ws, uint64_t bytes, struct error *err);
 
 /* A count of what a file shares, on its way. Zeroed: from the beginning of the file. */
@@ -22,9 +23,9 @@ struct quota_count {
 };
 
 /*
- * What a file has allocated and shares with no other, by at most so many calls of the kernel, of some
- * hundred extents each. 1: *bytes is that, and the count begins anew; 0: to be gone on with. What is
- * written meanwhile to the part that was counted is missed.
+ * What a file has allocated and shares with no other, by at most so many calls of the kernel, of
+ * some hundred extents each. 1: *bytes is that, and the count begins anew; 0: to be gone on with.
+ * What is written meanwhile to the part that was counted is missed.
  */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <state>/logs/security-YYYY-MM-DD.log: the digests of all sessions' audit lines, a file for each day
- * (UTC). Many processes write to it: a line is one write to a descriptor opened with O_APPEND. What is
- * worth a warning is there with its data, of the rest only what it was.
+ * <state>/logs/security-YYYY-MM-DD.log: the digests of all sessions' audit lines, a file for each
+ * day (UTC). Many processes write to it: a line is one write to a descriptor opened with O_APPEND.
+ * What is worth a warning is there with its data, of the rest only what it was.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -93,7 +93,8 @@ int security_log_write(struct audit *audit, const struct audit_event *event, uin
 	return text ? write_text(audit, event, text, sync, err) : -1;
 }
 
-/* ---- without an audit log ------------------------------------------------------------------------ */
+/* ---- without an audit log
+ * ------------------------------------------------------------------------ */
 
 static char *note_text(const struct audit *log, const struct audit_event *event, struct error *err)
 {
@@ -124,7 +125,7 @@ int security_log_note(const char *state_path, const char *session, const struct 
 	return text ? write_text(&log, &at, text, STORE_SYNC, err) : -1;
 }
 
-/* ---- read --------------------------------------------------------------------------------------- */
+/* --- read ------------------------------------------------------------------------------------ */
 
 static int grow(struct audit_heads *heads, size_t count, struct error *err)
 {

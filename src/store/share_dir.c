@@ -15,7 +15,8 @@
 #include "store/cache.h"
 #include "store/mountinfo.h"
 
-/* Numbers of people's accounts; those between are services, whose "homes" are parts of the system. */
+/* Numbers of people's accounts; those between are services, whose "homes" are parts of the system.
+ */
 #define PERSON_FIRST 1000
 #define PERSON_LAST 59999
 
@@ -135,7 +136,7 @@ static int spot_make(int fd, const struct mountinfo *mounts, struct spot *out, s
 	return out->inner ? 0 : -1;
 }
 
-/* --- comparing -------------------------------------------------------------------------------- */
+/* --- comparing ------------------------------------------------------------------------------- */
 
 static bool is_same(const struct spot *a, const struct stat *st)
 {
@@ -199,7 +200,7 @@ static const struct mount_row *mounted_below(const struct mountinfo *mounts,
 	return NULL;
 }
 
-/* --- the rules -------------------------------------------------------------------------------- */
+/* --- the rules ------------------------------------------------------------------------------- */
 
 struct judge {
 	const char *path; /* as it was given */
@@ -359,7 +360,7 @@ static char *state_dir_above(const char *state_dir)
 	return stat(bases, &st) == 0 ? strndup(state_dir, (size_t)(slash - state_dir)) : NULL;
 }
 
-/* --- rights ----------------------------------------------------------------------------------- */
+/* --- rights ---------------------------------------------------------------------------------- */
 
 static int check_rights(const char *path, const struct spot *spot, bool read_only,
 			struct error *err)

@@ -3,10 +3,10 @@
  * Which directories of the host may be shared with a guest: the same rules wherever one is named.
  *
  * Never themselves: / /Users /Volumes /home /root /mnt /media /usr /usr/local /opt /srv /tmp, and
- * whatever holds somebody's home, the state directory or the cache directory. Never, with everything
- * below: /etc /proc /sys /dev /run /var /boot, the system's programs and what they read (/bin /lib
- * /usr/bin /usr/share and the like: the table has them), the state directory and the cache directory:
- * a guest that could write there would be its own supervisor. They are compared as
+ * whatever holds somebody's home, the state directory or the cache directory. Never, with
+ * everything below: /etc /proc /sys /dev /run /var /boot, the system's programs and what they read
+ * (/bin /lib /usr/bin /usr/share and the like: the table has them), the state directory and the
+ * cache directory: a guest that could write there would be its own supervisor. They are compared as
  * directories and not as names: by device and inode, and by their places in their file systems, so
  * that neither a link nor a bind mount leads around a rule. Nor may one of them be mounted below.
  *

@@ -56,8 +56,8 @@ char *workspace_path(const struct workspace *ws, const char *file, struct error 
  */
 int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
 		   struct error *err);
-/* The same of a workspace that was opened without it: ERR_NOT_FOUND where that has been removed since, and
- * nothing of the lock is left then. */
+/* The same of a workspace that was opened without it: ERR_NOT_FOUND where that has been removed
+ * since, and nothing of the lock is left then. */
 int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
 /* Removes the lock's file. Only by who holds the lock, and as the last thing before giving it back:
  * from here on somebody else may hold a new one. What fails leaves an empty file behind. */
@@ -82,7 +82,8 @@ int workspace_damaged(const struct workspace *ws, const char *file, const struct
 enum store_sync { STORE_NO_SYNC, STORE_SYNC };
 int workspace_write(const struct workspace *ws, const char *file, const json_t *value,
 		    enum store_sync sync, struct error *err);
-/* The document, and what else its directory has the name of, survive a loss of power from here on. */
+/* The document, and what else its directory has the name of, survive a loss of power from here on.
+ */
 int workspace_sync(const struct workspace *ws, const char *file, struct error *err);
 
 /* The latest event (event.json) and its state; an absent workspace is STATE_UNKNOWN, event NULL. */
@@ -96,11 +97,12 @@ int workspace_record_event(const struct workspace *ws, const json_t *event, stru
 
 /* A file or socket that may be there; a missing one is success. */
 int workspace_remove_file(const struct workspace *ws, const char *file, struct error *err);
-/* The whole directory, by descriptor, links never followed, with what an earlier call that was killed has
- * left of it. A missing one is success. */
+/* The whole directory, by descriptor, links never followed, with what an earlier call that was
+ * killed has left of it. A missing one is success. */
 int workspace_remove(struct workspace *ws, struct error *err);
 
-/* ---- gone.c: a removal that is killed leaves nothing under the name ------------------------------- */
+/* ---- gone.c: a removal that is killed leaves nothing under the name
+ * ------------------------------- */
 
 /* dir/id and everything below, as path_remove_tree_at(). A missing one is success. */
 int gone_remove(const struct state_dir *dir, const char *id, struct error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No list is kept of what a backend can do, since a list would grow old. A network mode or a feature
- * is there if the backend's own check lets a config pass that asks for it; a command if there is a
- * function behind it.
+ * No list is kept of what a backend can do, since a list would grow old. A network mode or a
+ * feature is there if the backend's own check lets a config pass that asks for it; a command if
+ * there is a function behind it.
  */
 #include "supervisor/capabilities.h"
 

@@ -2,17 +2,17 @@
 /*
  * The vsock core: streams between Unix sockets of the host and ports of the guest.
  *
- * It knows packets, ports, credit and the host's sockets; it knows nothing of rings or of vhost-user.
- * A face brings it the guest's packets (core_input) and fetches the guest's next ones
+ * It knows packets, ports, credit and the host's sockets; it knows nothing of rings or of
+ * vhost-user. A face brings it the guest's packets (core_input) and fetches the guest's next ones
  * (core_output); epoll brings it what happened to the host's sockets. Bytes do not rest here if it
  * can be helped: a packet's payload goes from the guest's memory into the host's socket, and only
  * what the socket does not take is kept, in a buffer of exactly the bytes which the guest was
  * promised. The host's bytes stay in the host's socket until the guest has room and credit, and are
  * read straight into it.
  *
- * Everything that is waiting is a mark on a stream, and each stream that has something for the guest
- * stands once in one queue, from which it gets one turn at a time. So a busy stream delays another
- * by a turn, and nothing grows.
+ * Everything that is waiting is a mark on a stream, and each stream that has something for the
+ * guest stands once in one queue, from which it gets one turn at a time. So a busy stream delays
+ * another by a turn, and nothing grows.
  *
  * The one thing that is remembered without a stream is a refusal (RST). A refusal is only caused by
  * a packet of the guest, which is not taken while CORE_REFUSALS are waiting (core_accepts), or by
@@ -86,13 +86,14 @@ void core_free(struct core *core);
 
 /* Whether a packet of the guest may be put in now; false until the guest fetches its own. */
 bool core_accepts(const struct core *core);
-/* One packet of the guest. payload may be longer than the header says, the rest is ignored; if it is
- * shorter the packet is refused. Its bytes have been used when this returns. */
+/* One packet of the guest. payload may be longer than the header says, the rest is ignored; if it
+ * is shorter the packet is refused. Its bytes have been used when this returns. */
 void core_input(struct core *core, const struct packet *packet, struct span *payload);
 /* How many slots the next core_output() can use, 0 if there is nothing for the guest. */
 unsigned core_wants(const struct core *core);
 /* Puts packets for the guest into up to n slots of more than PACKET_HEADER bytes each and tells
- * their lengths, header and all. Returns how many were filled, the first ones; 0: nothing to say. */
+ * their lengths, header and all. Returns how many were filled, the first ones; 0: nothing to say.
+ */
 unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t *lengths);
 
 /* What epoll says of POLL_LISTEN and POLL_STREAM. */

@@ -20,7 +20,7 @@
 
 static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == CORE_SOCKET_PATH, "as the system's");
 
-/* --- clients ---------------------------------------------------------------------------------- */
+/* --- clients --------------------------------------------------------------------------------- */
 
 /* "CONNECT <port>\n" of len bytes, newline included; exactly so. */
 static bool parse_line(const char *line, size_t len, uint32_t *port)
@@ -132,7 +132,8 @@ static void admit(struct core *core, int fd)
 				 clock_mono_ns() + core->config.line_ns);
 }
 
-/* Out of descriptors or memory: the listener would call without end, so it is left alone a while. */
+/* Out of descriptors or memory: the listener would call without end, so it is left alone a while.
+ */
 static void pause_accepting(struct core *core)
 {
 	log_limited(core->config.log, "accept: %s", strerror(errno));
@@ -157,7 +158,7 @@ void core_listen_event(struct core *core)
 	}
 }
 
-/* --- listeners -------------------------------------------------------------------------------- */
+/* --- listeners ------------------------------------------------------------------------------- */
 
 int host_dial(struct core *core, const struct host_port *port)
 {
@@ -180,7 +181,7 @@ int host_dial(struct core *core, const struct host_port *port)
 	return fd;
 }
 
-/* --- bytes of the guest ----------------------------------------------------------------------- */
+/* --- bytes of the guest ---------------------------------------------------------------------- */
 
 /* Room in the socket is only asked for while something waits for it: otherwise every read of the
  * client would wake us. */
@@ -282,7 +283,7 @@ void host_flush(struct core *core, struct stream *s)
 	}
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
 static void stream_happened(struct core *core, struct stream *s, uint32_t events)
 {

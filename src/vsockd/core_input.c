@@ -32,8 +32,8 @@ static const struct host_port *find_port(const struct core *core, uint32_t port)
 
 /*
  * What the guest says about its buffer. Packets of two threads of the guest may have overtaken each
- * other, so an old count is not an offence; but a count of more than we have sent is nonsense and is
- * left aside, which costs the guest nothing but its own credit.
+ * other, so an old count is not an offence; but a count of more than we have sent is nonsense and
+ * is left aside, which costs the guest nothing but its own credit.
  */
 static void take_credit(struct stream *s, const struct packet *p)
 {
@@ -73,7 +73,7 @@ static bool open_from_guest(struct core *core, const struct packet *p)
 	return true;
 }
 
-/* --- packets of known streams: one function each, true if the packet was legal ---------------- */
+/* --- packets of known streams: one function each, true if the packet was legal --------------- */
 
 typedef bool op_fn(struct core *core, struct stream *s, const struct packet *p,
 		   struct span *payload);

@@ -5,7 +5,7 @@
 
 #include "vsockd/core.h"
 
-/* --- core.c --- */
+/* --- core.c ---------------------------------------------------------------------------------- */
 
 /* Remembers an RST to be sent. */
 void core_refuse(struct core *core, const struct refusal *refusal);
@@ -18,7 +18,7 @@ void core_guest_ended(struct core *core, struct stream *s);
 void core_settle(struct core *core, struct stream *s);
 union poll_ref core_ref(const struct core *core, const struct stream *s);
 
-/* --- core_host.c --- */
+/* --- core_host.c ----------------------------------------------------------------------------- */
 
 /* Gives payload to the host's socket; what it does not take is kept (there is room: credit). */
 void host_send(struct core *core, struct stream *s, struct span *payload);
@@ -31,7 +31,7 @@ int host_watch(struct core *core, struct stream *s);
 /* "OK <port>\n" to the client. */
 void host_answer(struct core *core, struct stream *s);
 
-/* --- core_output.c --- */
+/* --- core_output.c --------------------------------------------------------------------------- */
 
 /* Bytes that the guest has room for. */
 uint32_t output_credit(const struct stream *s);

@@ -53,7 +53,7 @@ int daemon_init(struct daemon *d, struct core_config *config, int vhost_fd, int 
 	return watch_front_end(d, vhost_fd, err);
 }
 
-/* --- events: one function for each type of descriptor ----------------------------------------- */
+/* --- events: one function for each type of descriptor ---------------------------------------- */
 
 /* Host clients that would come now would wait for nobody. */
 static void begin_end(struct daemon *d)
@@ -130,7 +130,7 @@ static event_fn *const event_fns[] = {
 };
 static_assert(ARRAY_SIZE(event_fns) == POLL_TYPE_COUNT, "every type has its function");
 
-/* --- the loop --------------------------------------------------------------------------------- */
+/* --- the loop -------------------------------------------------------------------------------- */
 
 static uint64_t next_deadline(const struct daemon *d)
 {

@@ -115,7 +115,7 @@ void device_started(struct device *device)
 	interrupt(&device->rings[QUEUE_TX]);
 }
 
-/* --- the guest's packets ---------------------------------------------------------------------- */
+/* --- the guest's packets --------------------------------------------------------------------- */
 
 static void input_chain(struct device *device, struct ring_chain *chain)
 {
@@ -172,7 +172,7 @@ static bool pump_inputs(struct device *device)
 	return ring_works(ring);
 }
 
-/* --- packets for the guest -------------------------------------------------------------------- */
+/* --- packets for the guest ------------------------------------------------------------------- */
 
 struct batch {
 	unsigned n;
@@ -181,7 +181,8 @@ struct batch {
 	uint32_t lengths[CORE_SLOTS];
 };
 
-/* Only the oldest chain can be given back; a later one is put back and will be the oldest in time. */
+/* Only the oldest chain can be given back; a later one is put back and will be the oldest in time.
+ */
 static void reject_slot(struct device *device, struct ring *ring, const struct batch *batch,
 			uint16_t head)
 {
@@ -249,7 +250,7 @@ static bool pump_outputs(struct device *device)
 	return more && ring_works(ring);
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------ */
 
 static void notice_broken(struct device *device)
 {

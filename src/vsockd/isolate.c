@@ -6,9 +6,9 @@
  *
  *   core dumps   RLIMIT_CORE 0: guest memory is mapped here.
  *   identity     --uid and --gid, where root was asked to change.
- *   namespaces   user (unless the rights are there without), mount, net, ipc, uts. No pid namespace:
- *                it would take a second process, and the system calls that reach a process by its
- *                number are gone after the last stage.
+ *   namespaces   user (unless the rights are there without), mount, net, ipc, uts. No pid
+ *                namespace: it would take a second process, and the system calls that reach a
+ *                process by its number are gone after the last stage.
  *   root         an empty read-only tmpfs, in which only the sockets of the listed ports are bound,
  *                each named by its port number. connect("1024") is what is left of the file system.
  *   capabilities all sets empty, also the bounding set; no_new_privs.

@@ -9,10 +9,9 @@
 
 struct isolate_config {
 	struct isolate_identity identity;
-	/* The sockets that are to be reached: ports[i] is that of targets[i], an absolute path of any
-	 * length.
-	 * ports[i].path is filled in with what connect() takes from inside; it stays empty if there
-	 * is no socket. */
+	/* The sockets that are to be reached: ports[i] is that of targets[i], an absolute path of
+	 * any length. ports[i].path is filled in with what connect() takes from inside; it stays
+	 * empty if there is no socket. */
 	struct host_port *ports;
 	const char *const *targets;
 	unsigned nports;

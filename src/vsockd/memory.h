@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest's memory as the front-end shares it: at most MEMORY_REGIONS mapped pieces of descriptors.
- * The two accessors below are the only ways to a pointer into it, and every pointer they give is good
- * for the bytes they say. A table is checked whole before it takes the place of the old one.
+ * The guest's memory as the front-end shares it: at most MEMORY_REGIONS mapped pieces of
+ * descriptors. The two accessors below are the only ways to a pointer into it, and every pointer
+ * they give is good for the bytes they say. A table is checked whole before it takes the place of
+ * the old one.
  */
 #ifndef VSOCKD_MEMORY_H
 #define VSOCKD_MEMORY_H
@@ -37,8 +38,8 @@ struct memory {
 int memory_set(struct memory *memory, const struct memory_region *regions, const int *fds,
 	       unsigned n, struct error *err);
 void memory_clear(struct memory *memory);
-/* Lets go of the pages that were touched; they stay the guest's, and come back when they are needed.
- * So an idle device is small, however much has passed through it. */
+/* Lets go of the pages that were touched; they stay the guest's, and come back when they are
+ * needed. So an idle device is small, however much has passed through it. */
 void memory_trim(const struct memory *memory);
 
 /* The byte at a guest-physical address; *run is how many bytes from there (at least 1, at most

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * epoll, as thin as can be: base/loop.h allocates for every watch, and this daemon allocates nothing
- * after its start. What an event belongs to is in the event's own 64 bits.
+ * epoll, as thin as can be: base/loop.h allocates for every watch, and this daemon allocates
+ * nothing after its start. What an event belongs to is in the event's own 64 bits.
  *
  * Everything is watched edge-triggered but listeners: an event says that something has changed, and
  * who cannot use it at once remembers it. So a stream costs one epoll_ctl() in its life, and kicks
@@ -30,8 +30,9 @@ union poll_ref {
 	};
 };
 
-/* These return 0 or -1 with errno, for epoll_ctl()'s reasons. Closing a descriptor ends its watch if
- * nobody else holds the same open file; an eventfd got from the front-end must be removed first. */
+/* These return 0 or -1 with errno, for epoll_ctl()'s reasons. Closing a descriptor ends its watch
+ * if nobody else holds the same open file; an eventfd got from the front-end must be removed first.
+ */
 int poll_add(int epfd, int fd, uint32_t events, union poll_ref ref);
 int poll_change(int epfd, int fd, uint32_t events, union poll_ref ref);
 void poll_remove(int epfd, int fd);

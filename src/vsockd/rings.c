@@ -23,7 +23,8 @@ int ring_set_base(struct ring *ring, uint32_t base, struct error *err)
 	return 0;
 }
 
-/* A part of a ring in one piece and aligned as the standard wants it: atomic access depends on it. */
+/* A part of a ring in one piece and aligned as the standard wants it: atomic access depends on it.
+ */
 static void *find_part(const struct memory *memory, uint64_t user, uint64_t len, unsigned align)
 {
 	void *p = memory_user(memory, user, len);

@@ -4,9 +4,9 @@
  *
  * Everything in a ring is written by the guest while we look at it. So each index and descriptor is
  * copied once into our own memory and judged there; indices are masked, a chain ends after as many
- * descriptors as the queue has, and an address becomes a pointer only through memory.h. A chain that
- * is wrong in itself is given back with no bytes (RING_BAD); indices that cannot be are no chain's
- * fault, and stop the ring until the front-end sets it up anew (`broken`).
+ * descriptors as the queue has, and an address becomes a pointer only through memory.h. A chain
+ * that is wrong in itself is given back with no bytes (RING_BAD); indices that cannot be are no
+ * chain's fault, and stop the ring until the front-end sets it up anew (`broken`).
  *
  * Chains are used in the order they came, so that one counter tells what was taken and what was
  * given back, and a chain that was taken but not needed can be put back.
@@ -77,7 +77,8 @@ void ring_unmap(struct ring *ring);
 /* Whether chains may be taken. */
 bool ring_works(const struct ring *ring);
 
-/* Takes the next chain; its pieces go to iov[0..max), max at least 1. All must have the direction. */
+/* Takes the next chain; its pieces go to iov[0..max), max at least 1. All must have the direction.
+ */
 enum ring_result ring_take(struct ring *ring, const struct memory *memory,
 			   enum ring_direction direction, struct iovec *iov, unsigned max,
 			   struct ring_chain *chain);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls of the event loop, each with its reason. No brk and no anonymous mmap: nothing is
- * allocated after the start. No open, no process, no signal but the end.
+ * The system calls of the event loop, each with its reason. No brk and no anonymous mmap: nothing
+ * is allocated after the start. No open, no process, no signal but the end.
  */
 #include <seccomp.h>
 #include <sys/mman.h>

@@ -20,8 +20,8 @@ struct span {
 void span_skip(struct span *span, size_t len);
 /* Cuts the end off so that at most len bytes stay. */
 void span_limit(struct span *span, size_t len);
-/* Writes the pieces of the bytes skip..skip+limit to out[*n..max), moves *n on, and returns how many
- * bytes they name. The span stays as it is. */
+/* Writes the pieces of the bytes skip..skip+limit to out[*n..max), moves *n on, and returns how
+ * many bytes they name. The span stays as it is. */
 size_t span_pieces(const struct span *span, size_t skip, size_t limit, struct iovec *out,
 		   unsigned max, unsigned *n);
 /* Copy out of, and into, the front; return how many bytes were there, and skip them. */

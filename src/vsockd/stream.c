@@ -166,7 +166,7 @@ void stream_unname(struct stream_table *t, struct stream *s)
 	s->named = false;
 }
 
-/* --- lists ------------------------------------------------------------------------------------ */
+/* --- lists ----------------------------------------------------------------------------------- */
 
 static struct link *link_of(struct stream *s, bool timing)
 {

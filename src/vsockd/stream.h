@@ -28,11 +28,12 @@ enum stream_state {
 	STREAM_REQUESTED,
 	/* Bytes flow. Ports. Either direction may already have ended. */
 	STREAM_OPEN,
-	/* The host's side is closed, SHUTDOWN of both directions is or will be sent, and the guest's
-	 * RST is awaited until a deadline. Ports, no descriptor. Bytes of the guest are dropped. */
+	/* The host's side is closed, SHUTDOWN of both directions is or will be sent, and the
+	 * guest's RST is awaited until a deadline. Ports, no descriptor. Bytes of the guest are
+	 * dropped. */
 	STREAM_CLOSING,
-	/* The guest's side is over and its ports are free for a new stream, but bytes it sent before
-	 * are still to be given to the host's reader, whose own pace this is. No ports. */
+	/* The guest's side is over and its ports are free for a new stream, but bytes it sent
+	 * before are still to be given to the host's reader, whose own pace this is. No ports. */
 	STREAM_DRAINING,
 	STREAM_STATE_COUNT
 };
@@ -75,7 +76,8 @@ struct stream {
 	bool queued : 1;    /* in the list of streams with something for the guest */
 	bool armed : 1;	    /* EPOLLOUT is watched */
 	bool touched : 1;   /* its buffer has been used and may hold memory */
-	/* From the guest. rx_cnt - fwd_cnt bytes stand in the buffer, from fwd_cnt modulo its size. */
+	/* From the guest. rx_cnt - fwd_cnt bytes stand in the buffer, from fwd_cnt modulo its size.
+	 */
 	uint32_t rx_cnt;  /* bytes the guest has sent */
 	uint32_t fwd_cnt; /* of these, given to the host's socket (or dropped) */
 	uint32_t told;	  /* fwd_cnt as the guest knows it */

@@ -90,7 +90,8 @@ static int send_reply(const struct vhost_link *link, const struct vhost_reply *r
 	struct iovec iov = {.iov_base = copy.bytes, .iov_len = copy.size};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
 
-	/* Answers are short and awaited one by one: a socket that does not take one is no front-end. */
+	/* Answers are short and awaited one by one: a socket that does not take one is no
+	 * front-end. */
 	if (reply->size && sendmsg(link->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != reply->size)
 		return error_errno(err, errno, "answer the front-end");
 	return 0;

@@ -55,7 +55,7 @@ enum vhost_request {
 #define CONFIG_HEADER 12
 #define CONFIG_SPACE 8 /* struct virtio_vsock_config: the guest's CID */
 
-/* --- payloads --------------------------------------------------------------------------------- */
+/* --- payloads -------------------------------------------------------------------------------- */
 
 static uint32_t get32(const struct vhost_message *m, size_t at)
 {
@@ -93,7 +93,7 @@ static int take_fd(struct vhost_message *m)
 	return m->nfds ? steal_fd(&m->fds[0]) : -1;
 }
 
-/* --- the requests ----------------------------------------------------------------------------- */
+/* --- the requests ---------------------------------------------------------------------------- */
 
 /* Those that name a queue are not called for the event queue, unless they answer. */
 typedef int request_fn(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
@@ -355,7 +355,7 @@ static_assert(ARRAY_SIZE(requests) == VHOST_REQUEST_COUNT, "as many rows as requ
 static_assert(sizeof(struct memory_region) == 32, "as the message has it");
 static_assert(8 + MEMORY_REGIONS * 32 <= VHOST_PAYLOAD, "the longest message fits");
 
-/* --- dispatch --------------------------------------------------------------------------------- */
+/* --- dispatch -------------------------------------------------------------------------------- */
 
 int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *message,
 		      struct error *err)

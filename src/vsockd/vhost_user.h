@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vhost-user messages: one function each, found in a table that also says how long a message may
- * be and how many descriptors it may carry. This part sees a message whole, as bytes and
+ * The vhost-user messages: one function each, found in a table that also says how long a message
+ * may be and how many descriptors it may carry. This part sees a message whole, as bytes and
  * descriptors; vhost_link.h is what reads it from the socket.
  */
 #ifndef VSOCKD_VHOST_USER_H

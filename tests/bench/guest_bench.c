@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest side of the benchmarks and of the vsock device's own tests, run as /init of a bare QEMU: says
- * BENCH-INIT on the console with its first write, then echoes bytes on vsock port 7000 and on the
- * virtio-serial port named "echo", swallows what comes to vsock port 7001 (answering one byte at the
- * end), and sends as many MiB as an 8-byte request on port 7002 asks for; and the same by TCP on the
- * network of QEMU's user mode, if there is a card. As an ordinary program, `guest_bench tcp` serves by TCP
- * alone, `guest_bench vsock` by vsock alone, and `guest_bench PROGRAM` prints the median nanoseconds of fork, exec and wait of PROGRAM.
+ * The guest side of the benchmarks and of the vsock device's own tests, run as /init of a bare
+ * QEMU: says BENCH-INIT on the console with its first write, then echoes bytes on vsock port 7000
+ * and on the virtio-serial port named "echo", swallows what comes to vsock port 7001 (answering one
+ * byte at the end), and sends as many MiB as an 8-byte request on port 7002 asks for; and the same
+ * by TCP on the network of QEMU's user mode, if there is a card. As an ordinary program,
+ * `guest_bench tcp` serves by TCP alone, `guest_bench vsock` by vsock alone, and `guest_bench
+ * PROGRAM` prints the median nanoseconds of fork, exec and wait of PROGRAM.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>

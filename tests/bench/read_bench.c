@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `read_bench FILE COUNT`: two numbers, the median microseconds of COUNT reads of 4 KiB, each of another place in FILE,
- * and of the same reads once more while it is open. `read_bench drop FILE`: what the kernel keeps of FILE in memory goes.
+ * `read_bench FILE COUNT`: two numbers, the median microseconds of COUNT reads of 4 KiB, each of
+ * another place in FILE, and of the same reads once more while it is open. `read_bench drop FILE`:
+ * what the kernel keeps of FILE in memory goes.
  */
 #include <fcntl.h>
 #include <stdio.h>

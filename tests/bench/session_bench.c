@@ -3,8 +3,8 @@
  * Sessions as a program of the library makes them, in milliseconds:
  *   session_bench clone BASE COUNT     a line "CLONE" for each, which stay
  *   session_bench life BASE COUNT      a line "CLONE DESTROY" for each, cloned and destroyed
- *   session_bench claim BASE COUNT     a line "CREATE FIRST-EXEC NAME" for each, of /bin/true; they stay
- *   session_bench end NAME...          a line "KILL DESTROY" for each: the machine's end, and the rest
+ *   session_bench claim BASE COUNT     a line "CREATE FIRST-EXEC NAME" for each; they stay
+ *   session_bench end NAME...          a line "KILL DESTROY" for each: its machine, the rest
  */
 #include <signal.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * The guest's side of the channel tests.
  *
- *   guest_channels dial PORT          stdin and stdout over vsock to the host's port, each way's end
+ *   guest_channels dial PORT          stdin and stdout over vsock to the host's port, each end
  *                                     handed on; exit code 3 when the connection is refused
  *   guest_channels serve ADDRESS PORT serves TCP connections for ever; the first byte says how:
  *       e  echo, until the client's end      d  "<bytes> <crc-32>\n" at the client's end

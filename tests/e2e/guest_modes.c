@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each way in which a program gives a file its mode, with set-user-ID, with set-group-ID and with both.
+ * Each way in which a program gives a file its mode, with set-user-ID, with set-group-ID and with
+ * both.
  *
  *   guest_modes DIR      a line for each: "<way> <mode> <errno>"; the files stay in DIR
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent's connections without its processes: the functions of job.h are replaced by commands that
- * exist on paper alone, produce output, take stdin in parts and end as a random sequence has it. The
- * bytes arrive over a real socket, so that all of wire, conn, call, request and answer is driven.
+ * The agent's connections without its processes: the functions of job.h are replaced by commands
+ * that exist on paper alone, produce output, take stdin in parts and end as a random sequence has
+ * it. The bytes arrive over a real socket, so that all of wire, conn, call, request and answer is
+ * driven.
  */
 #ifndef FUZZ_AGENT_STANDIN_H
 #define FUZZ_AGENT_STANDIN_H
@@ -37,7 +38,7 @@ static uint32_t chance(uint32_t below)
 	return (chance_state >> 8) % below;
 }
 
-/* --- job.h --------------------------------------------------------------------------------------- */
+/* --- job.h ----------------------------------------------------------------------------------- */
 
 int job_table_init(struct job_table *table, struct loop *loop, const char *cgroup_mount,
 		   struct error *err)
@@ -184,7 +185,7 @@ void job_hang_up(struct job *job)
 	job_abandon(job);
 }
 
-/* --- their lives --------------------------------------------------------------------------------- */
+/* --- their lives ----------------------------------------------------------------------------- */
 
 static void write_output(struct job *job)
 {
@@ -237,7 +238,7 @@ static bool live_on(struct job_table *table)
 	return true;
 }
 
-/* --- the connection ------------------------------------------------------------------------------ */
+/* --- the connection -------------------------------------------------------------------------- */
 
 struct standin {
 	struct loop *loop;

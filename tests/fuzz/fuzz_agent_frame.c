@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent's connection in the frame form: raw bytes, or (so that the fuzzer need not guess lengths)
- * the input cut into payloads at newlines and framed, in which 'I' at the front of a payload stands
- * for a stdin frame of the request whose number is the next byte.
+ * The agent's connection in the frame form: raw bytes, or (so that the fuzzer need not guess
+ * lengths) the input cut into payloads at newlines and framed, in which 'I' at the front of a
+ * payload stands for a stdin frame of the request whose number is the next byte.
  */
 #include "agent_standin.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's audit records, whose values programs of the guest choose: lines, the first byte of each its
- * type. Whatever they say, what is told of them is JSON of bounded size. */
+/* The kernel's audit records, whose values programs of the guest choose: lines, the first byte of
+ * each its type. Whatever they say, what is told of them is JSON of bounded size. */
 #include <jansson.h>
 #include <linux/audit.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An audit log that somebody has written into: read whatever it is, and gone on with. What was found
- * whole stays whole with a line more, what was torn or broken stays so at the same line, or at one
- * before the new ones.
+ * An audit log that somebody has written into: read whatever it is, and gone on with. What was
+ * found whole stays whole with a line more, what was torn or broken stays so at the same line, or
+ * at one before the new ones.
  */
 #include <fcntl.h>
 #include <stddef.h>

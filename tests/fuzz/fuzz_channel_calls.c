@@ -49,7 +49,8 @@ static void check(const struct calls *calls, const struct agent_call list[CALLS]
 			abort();
 }
 
-/* As much as may be sent, and the connection takes all of it: with windows that is not without end. */
+/* As much as may be sent, and the connection takes all of it: with windows that is not without end.
+ */
 static void write_stdin(struct calls *calls, const struct agent_call list[CALLS])
 {
 	static const uint8_t bytes[65536];

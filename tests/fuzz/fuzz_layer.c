@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layers as a hostile image may have them, put over each other and staged: whatever they hold, nothing
- * is made or changed beside the staging directory, every name that was counted is there and listed as
- * what it is, and what was counted as its bytes is what it is.
+ * Layers as a hostile image may have them, put over each other and staged: whatever they hold,
+ * nothing is made or changed beside the staging directory, every name that was counted is there and
+ * listed as what it is, and what was counted as its bytes is what it is.
  */
 #include <dirent.h>
 #include <fcntl.h>

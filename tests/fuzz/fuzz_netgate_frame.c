@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream of frames of a hostile guest through a lane of the filter, in pieces of odd sizes: never a
- * byte outside of the buffer, and what comes out is whole frames of the guest's own to places that
- * are open.
+ * A stream of frames of a hostile guest through a lane of the filter, in pieces of odd sizes: never
+ * a byte outside of the buffer, and what comes out is whole frames of the guest's own to places
+ * that are open.
  */
 #include <stdint.h>
 #include <stdlib.h>

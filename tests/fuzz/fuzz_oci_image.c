@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Manifest and configuration of an image as a hostile registry may have them, in the directory that
- * skopeo leaves: read, they are whole and within their bounds, or an error says why not. The input is
- * the manifest, a line "---", and the configuration. In the manifest CONFIG stands for the digest that
- * the configuration has, LAYER for that of a layer which is there: else few would arrive.
+ * skopeo leaves: read, they are whole and within their bounds, or an error says why not. The input
+ * is the manifest, a line "---", and the configuration. In the manifest CONFIG stands for the
+ * digest that the configuration has, LAYER for that of a layer which is there: else few would
+ * arrive.
  */
 #include <fcntl.h>
 #include <stdbool.h>

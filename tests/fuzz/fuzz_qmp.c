@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a QEMU that a guest has taken over may say to its monitor's client, in pieces of every size. */
+/* What a QEMU that a guest has taken over may say to its monitor's client, in pieces of every size.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An archive for config.bundles as a hostile maker may write it: whatever it holds, nothing is made or
- * changed beside the directory that it is unpacked into, and what is listed is there as what it is said
- * to be, reached by no link.
+ * An archive for config.bundles as a hostile maker may write it: whatever it holds, nothing is made
+ * or changed beside the directory that it is unpacked into, and what is listed is there as what it
+ * is said to be, reached by no link.
  */
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The vsock core under any sequence of a guest's packets, mixed with what the host's side does.
- * Buffers of the guest have exactly the bytes they say, so that a step past them is seen. What comes
- * out must be well formed, and when both sides have gone no stream may be left.
+ * Buffers of the guest have exactly the bytes they say, so that a step past them is seen. What
+ * comes out must be well formed, and when both sides have gone no stream may be left.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void handle_events(void)
 		}
 }
 
-/* --- what happens, each with its parameters from the input ------------------------------------ */
+/* --- what happens, each with its parameters from the input ----------------------------------- */
 
 static uint32_t choose_host_port(struct input *in)
 {
@@ -242,7 +242,7 @@ static void (*const steps[])(struct input *in) = {
 	host_shuts,  host_closes, time_passes,	   listener_accepts, driver_changes,
 };
 
-/* --- one input -------------------------------------------------------------------------------- */
+/* --- one input ------------------------------------------------------------------------------- */
 
 static void begin(void)
 {

@@ -5,8 +5,8 @@
  *
  *   type, name, link, mode (octal), size (decimal; none: that of the data), data
  *
- * type is tar's, or 'p': a pax header of one record, whose key and value are name and data; 'N': what
- * follows is another archive; 'R': data as they are, in place of an entry.
+ * type is tar's, or 'p': a pax header of one record, whose key and value are name and data; 'N':
+ * what follows is another archive; 'R': data as they are, in place of an entry.
  */
 #ifndef TAR_INPUT_H
 #define TAR_INPUT_H

@@ -44,7 +44,7 @@ struct fixture {
 	int machine; /* lines that tell what the agent did to its machine */
 };
 
-/* --- the agent's side ---------------------------------------------------------------------------- */
+/* --- the agent's side ------------------------------------------------------------------------ */
 
 static int machine_pipe = -1;
 
@@ -142,8 +142,8 @@ static void on_door(struct loop *loop, int door, uint32_t events, void *data)
 		server_adopt(&agent->server, fd, NULL);
 }
 
-/* A cgroup of the test's own stands for the guest's whole tree; where there is no cgroup v2 that may
- * be written to, the agent has to do without, as it would in such a guest. */
+/* A cgroup of the test's own stands for the guest's whole tree; where there is no cgroup v2 that
+ * may be written to, the agent has to do without, as it would in such a guest. */
 static inline void make_cgroup(struct fixture *f)
 {
 	static const char *const mounts[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
@@ -165,7 +165,8 @@ static void run_agent(const char *etc, int door, int control, const char *cgroup
 	int program = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* As PID 1 starts it; a test in the background has SIGINT ignored, and ^C would do nothing. */
+	/* As PID 1 starts it; a test in the background has SIGINT ignored, and ^C would do nothing.
+	 */
 	for (int i = 1; i < SIGRTMIN; i++)
 		signal(i, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
@@ -187,7 +188,7 @@ static void run_agent(const char *etc, int door, int control, const char *cgroup
 	exit(0);
 }
 
-/* --- the test's side ----------------------------------------------------------------------------- */
+/* --- the test's side ------------------------------------------------------------------------- */
 
 static inline void write_file(const char *dir, const char *name, const char *text)
 {
@@ -401,7 +402,8 @@ static inline uint8_t *read_frame(int fd, size_t *len)
 	return payload;
 }
 
-/* One or more envelopes; what comes until the agent closes, which it does when no more can follow. */
+/* One or more envelopes; what comes until the agent closes, which it does when no more can follow.
+ */
 static inline char *ask_envelope(const struct fixture *f, const char *request)
 {
 	autoclose int fd = dial(f);

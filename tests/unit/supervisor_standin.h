@@ -47,7 +47,7 @@ struct vm {
 	bool killed;
 };
 
-/* --- the guest ----------------------------------------------------------------------------- */
+/* --- the guest ------------------------------------------------------------------------------- */
 
 static void guest_say(int fd, const char *text)
 {
@@ -168,7 +168,7 @@ static void guest_run(int workspace_fd, int listener, const json_t *command)
 	_exit(0);
 }
 
-/* --- the backend --------------------------------------------------------------------------- */
+/* --- the backend ----------------------------------------------------------------------------- */
 
 static int standin_host(struct backend_host *out, struct error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tar archives as nobody's tar would write them: every field is the caller's, the checksum is right. */
+/* Tar archives as nobody's tar would write them: every field is the caller's, the checksum is
+ * right. */
 #ifndef TAR_ENTRIES_H
 #define TAR_ENTRIES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers of an image, hostile ones too: what they come to over each other, and why they are refused. */
+/* Layers of an image, hostile ones too: what they come to over each other, and why they are
+ * refused. */
 #include "test_base.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an image says of itself: manifests and configurations, hostile ones too, and what is taken. */
+/* What an image says of itself: manifests and configurations, hostile ones too, and what is taken.
+ */
 #include "test_base.h"
 
 #include "artifact/oci_image.h"

@@ -141,7 +141,7 @@ static void a_missing_tool_is_named_with_its_package(void **state)
 	setenv("PATH", path, 1);
 }
 
-/* --- the place --------------------------------------------------------------------------------- */
+/* --- the place ------------------------------------------------------------------------------- */
 
 static int make(void **state)
 {

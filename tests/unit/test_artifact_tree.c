@@ -250,8 +250,8 @@ static const struct ext4_spec small = {.label = "test",
 				       .journal_mib = 4,
 				       .time = 1577836800};
 
-/* debugfs reads 8191 bytes as a line, takes what is behind them for the next, and a line that begins
- * with '!' for a command of the shell. */
+/* debugfs reads 8191 bytes as a line, takes what is behind them for the next, and a line that
+ * begins with '!' for a command of the shell. */
 static void no_name_is_taken_for_a_command(void **state)
 {
 	const struct scratch *s = *state;

@@ -119,7 +119,8 @@ static void events_can_be_changed(void **state)
 	assert_int_equal(once(f), 1);
 }
 
-/* With back-pressure a watch waits for nothing; a peer that hangs up must not make the loop spin. */
+/* With back-pressure a watch waits for nothing; a peer that hangs up must not make the loop spin.
+ */
 static void no_events_means_no_hangup_either(void **state)
 {
 	struct fixture *f = *state;

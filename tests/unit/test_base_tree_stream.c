@@ -117,7 +117,8 @@ static void links_of_the_root_stay_in_it(void **state)
 	assert_false(exists(s, "got"));
 }
 
-/* --- streams of a sender that is hostile ---------------------------------------------------------- */
+/* --- streams of a sender that is hostile
+ * ---------------------------------------------------------- */
 
 static struct tree_writer *writer_to(int stream)
 {

@@ -235,7 +235,7 @@ static void test_two_answers_for_one_number(void **state)
 	calls_free(&calls);
 }
 
-/* --- stdin --------------------------------------------------------------------------------------- */
+/* --- stdin ----------------------------------------------------------------------------------- */
 
 #define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
 

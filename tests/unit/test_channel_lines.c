@@ -28,7 +28,7 @@
 #define MOST_CONNECTIONS 16
 #define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
 
-/* --- the guest ----------------------------------------------------------------------------------- */
+/* --- the guest ------------------------------------------------------------------------------- */
 
 static struct guest {
 	char dir[32];
@@ -232,7 +232,7 @@ static void wait_for_requests(int count)
 	pthread_mutex_unlock(&guest.lock);
 }
 
-/* --- clients ------------------------------------------------------------------------------------- */
+/* --- clients --------------------------------------------------------------------------------- */
 
 struct client {
 	struct lines *lines;

@@ -406,7 +406,7 @@ static void test_a_small_connection_does_not_deadlock(void **state)
 	rig_close(&rig);
 }
 
-/* --- a terminal ------------------------------------------------------------------------------- */
+/* --- a terminal ------------------------------------------------------------------------------ */
 
 static void fixed_size(void *data, struct agent_size *out)
 {

@@ -194,8 +194,7 @@ static void state_dir_alone(void **state)
 	request_free(&request);
 }
 
-/* --- records -----------------------------------------------------------------------------------
- */
+/* --- records --------------------------------------------------------------------------------- */
 
 static struct config from_record(const char *text)
 {

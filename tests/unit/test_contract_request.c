@@ -167,8 +167,7 @@ static void cases(void **state)
 	}
 }
 
-/* --- every value, changed ----------------------------------------------------------------------
- */
+/* --- every value, changed -------------------------------------------------------------------- */
 
 /* Calls fn for every member of every object and every element of every list, top down. The value
  * may be replaced in its parent through set() meanwhile. */
@@ -314,8 +313,7 @@ static void foreign_members(void **state)
 	for_every_value(with_foreign_member);
 }
 
-/* --- documents that are no request -------------------------------------------------------------
- */
+/* --- documents that are no request ----------------------------------------------------------- */
 
 static void assert_text_refused(const void *text, size_t len, const char *words)
 {

@@ -439,7 +439,8 @@ static void nothing_leaks(void **state)
 	assert_string_equal(fds,
 			    "{\"exit_code\":0,\"stdout\":\"0\\n1\\n2\\n3\\n\",\"stderr\":\"\"}\n");
 	assert_int_equal(signal_mask(signals, "SigBlk:\\t"), 0);
-	/* PID 1's children begin with nothing ignored; here it may be so from whoever runs the test. */
+	/* PID 1's children begin with nothing ignored; here it may be so from whoever runs the
+	 * test. */
 	assert_int_equal(signal_mask(signals, "SigIgn:\\t") & (1u << (SIGPIPE - 1)), 0);
 }
 

@@ -62,7 +62,7 @@ static void disk_by_serial(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-/* --- netlink messages, put together as the kernel does ------------------------------------------- */
+/* --- netlink messages, put together as the kernel does --------------------------------------- */
 
 static size_t attr_begin(struct buf *b, uint16_t type)
 {

@@ -341,7 +341,8 @@ static void lost_client_kills_the_tree(void **state)
 	wait_for_death(path, reader);
 }
 
-/* The same while the agent waits for room in the command's stdin and does not read the connection. */
+/* The same while the agent waits for room in the command's stdin and does not read the connection.
+ */
 static void lost_client_behind_full_stdin(void **state)
 {
 	const struct fixture *f = *state;

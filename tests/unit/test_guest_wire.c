@@ -103,8 +103,8 @@ static void told_of_room(void **state)
 	assert_true(f->drained > 0);
 }
 
-/* Also when it was a send of the owner's own that found the room, before the loop did: an answer on a
- * connection whose command waited with its output. */
+/* Also when it was a send of the owner's own that found the room, before the loop did: an answer on
+ * a connection whose command waited with its output. */
 static void told_of_room_that_a_send_found(void **state)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter at work between two sockets: frames in pieces, too long ones, floods of connections. */
+/* The filter at work between two sockets: frames in pieces, too long ones, floods of connections.
+ */
 #include "test_netgate.h"
 
 #include <poll.h>
@@ -262,7 +263,8 @@ static void a_refused_connection_is_reset(void **state)
 	expect_frame(f->vm, tcp(GUEST, 1, 0x12));
 }
 
-/* No answer to an answer, to other protocols, to what came from many, and not more than the limit. */
+/* No answer to an answer, to other protocols, to what came from many, and not more than the limit.
+ */
 static void not_all_is_reset(void **state)
 {
 	struct fixture *f = *state;

@@ -38,7 +38,7 @@ static void link_of_host(uint32_t address, unsigned bits)
 	screen.prefixes.link[screen.prefixes.nlink++] = (struct prefix){address, bits};
 }
 
-/* --- destinations ------------------------------------------------------------------------------ */
+/* --- destinations ---------------------------------------------------------------------------- */
 
 static void the_internet_is_open(void **state)
 {
@@ -171,7 +171,7 @@ static void the_hosts_prefixes_come_as_messages(void **state)
 	assert_int_equal(judge(udp(DNS, 53)), VERDICT_PASS);
 }
 
-/* --- frames that lie ---------------------------------------------------------------------------- */
+/* --- frames that lie ------------------------------------------------------------------------- */
 
 static void a_frame_that_is_cut_anywhere_is_dropped(void **state)
 {

@@ -142,7 +142,8 @@ static void an_ordinary_user_keeps_its_id(void **state)
 		assert_true(id == 0 || id == CELL_NOBODY || id == CELL_FIRST_ID + (uid_t)getpid());
 }
 
-/* Without bwrap the program is our child. It gets its descriptors and nothing of our environment. */
+/* Without bwrap the program is our child. It gets its descriptors and nothing of our environment.
+ */
 static void a_bare_program_runs(void **state)
 {
 	static const char *const words[] = {

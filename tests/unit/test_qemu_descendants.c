@@ -150,7 +150,8 @@ static void one_without_its_first_thread_is_there(void **state)
 	descendants_close(&all);
 }
 
-/* ---- a device whose last close waits for a file system that is frozen ---------------------------- */
+/* ---- a device whose last close waits for a file system that is frozen
+ * ---------------------------- */
 
 static bool run(const char *at, const char *line)
 {

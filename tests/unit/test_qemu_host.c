@@ -140,7 +140,7 @@ static void things_are_told_apart(void **state)
 	assert_string_not_equal(a, b);
 }
 
-/* --- the choice ------------------------------------------------------------------------------- */
+/* --- the choice ------------------------------------------------------------------------------ */
 
 static void the_choice_follows_the_facts(void **state)
 {

@@ -36,7 +36,7 @@ static void the_loopback_is_the_hosts_own(void **state)
 	free(routes);
 }
 
-/* --- messages as the kernel writes them ---------------------------------------------------------- */
+/* --- messages as the kernel writes them ------------------------------------------------------ */
 
 union message {
 	struct nlmsghdr header;

@@ -200,7 +200,7 @@ static void runs_to_its_end(struct fixture *f, const char *qemu, const char *vso
 	assert_int_equal(f->ended, 1);
 }
 
-/* --- ends -------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------ */
 
 static void a_guest_that_switches_itself_off(void **state)
 {
@@ -264,7 +264,7 @@ static void a_free_kills_and_reaps(void **state)
 	assert_int_equal(f->ended, 0);
 }
 
-/* --- companions and misbehaviour --------------------------------------------------------------- */
+/* --- companions and misbehaviour ------------------------------------------------------------- */
 
 static void a_vsockd_that_dies_is_lost(void **state)
 {
@@ -331,7 +331,7 @@ static void a_breach_of_the_monitor_ends_qemu(void **state)
 	assert_memory_equal(f->detail, "QEMU's monitor: ", 16);
 }
 
-/* --- channels ---------------------------------------------------------------------------------- */
+/* --- channels -------------------------------------------------------------------------------- */
 
 static void commands_reach_the_monitor(void **state)
 {
@@ -419,7 +419,7 @@ static void vsockd_is_told_what_it_serves(void **state)
 	assert_string_equal(buf_string(&words), expected);
 }
 
-/* --- failures of boot -------------------------------------------------------------------------- */
+/* --- failures of boot ------------------------------------------------------------------------ */
 
 static void a_missing_vsockd_starts_nothing(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log: written, gone on with after a crash, altered in every way, and what is said of it. */
+/* The audit log: written, gone on with after a crash, altered in every way, and what is said of it.
+ */
 #include "store_fixture.h"
 
 #include <dirent.h>
@@ -246,7 +247,8 @@ static void a_torn_tail(void **state)
 	free_lines(&lines);
 }
 
-/* The newline alone is missing: the line is whole, and its writer never knew that it was written. */
+/* The newline alone is missing: the line is whole, and its writer never knew that it was written.
+ */
 static void a_tail_without_its_newline(void **state)
 {
 	struct fixture *f = *state;
@@ -263,8 +265,9 @@ static void a_tail_without_its_newline(void **state)
 	expect_bad(&report, AUDIT_TORN, 5, "crash");
 }
 
-/* A crash leaves any part of the last line, and not its digest, which is written behind it. It is told as a crash, now
- * and when there is a new writer, which chains on. A digest that is there knows that the line was whole. */
+/* A crash leaves any part of the last line, and not its digest, which is written behind it. It is
+ * told as a crash, now and when there is a new writer, which chains on. A digest that is there
+ * knows that the line was whole. */
 static void torn_at_each_byte(void **state)
 {
 	struct fixture *f = *state;

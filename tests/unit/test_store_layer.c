@@ -36,7 +36,8 @@ static void layers(void **state)
 	}
 }
 
-/* From the tables that an empty one has to the end of what is written, whatever the file's length. */
+/* From the tables that an empty one has to the end of what is written, whatever the file's length.
+ */
 static void the_end_is_that_of_the_data(void **state)
 {
 	static const uint64_t size = UINT64_C(1) << 30;

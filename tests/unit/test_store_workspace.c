@@ -222,8 +222,7 @@ static void paths(void **state)
 	assert_string_equal(own, at(f, "agent-1"));
 }
 
-/* --- documents ---------------------------------------------------------------------------------
- */
+/* --- documents ------------------------------------------------------------------------------- */
 
 static void write_and_read(void **state)
 {
@@ -311,8 +310,7 @@ static void an_oversized_document(void **state)
 	assert_bad(f, "workspace.json");
 }
 
-/* --- state and events --------------------------------------------------------------------------
- */
+/* --- state and events ------------------------------------------------------------------------ */
 
 static json_t *make_event(enum state at_state, const char *detail)
 {

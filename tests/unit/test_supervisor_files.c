@@ -11,7 +11,7 @@
 #include "supervisor/live/serial_log.h"
 #include "supervisor/options.h"
 
-/* --- serial.log ------------------------------------------------------------------------------- */
+/* --- serial.log ------------------------------------------------------------------------------ */
 
 static void say(struct serial_log *log, const char *text)
 {
@@ -153,7 +153,7 @@ static void a_link_is_no_serial_log(void **state)
 	assert_int_equal(faccessat(s->fd, "elsewhere", F_OK, 0), -1);
 }
 
-/* --- root file systems ------------------------------------------------------------------------ */
+/* --- root file systems ----------------------------------------------------------------------- */
 
 static void put_le32(uint8_t *p, uint32_t value)
 {
@@ -227,7 +227,7 @@ static void truncated_images(void **state)
 	close(fd);
 }
 
-/* --- verification ----------------------------------------------------------------------------- */
+/* --- verification ---------------------------------------------------------------------------- */
 
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define B64 "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
@@ -341,7 +341,7 @@ static void a_started_disk(void **state)
 	assert_non_null(json_object_get(json_object_get(block, "rootfs"), "observedAt"));
 }
 
-/* --- digests ---------------------------------------------------------------------------------- */
+/* --- digests --------------------------------------------------------------------------------- */
 
 static void put(const struct scratch *s, const char *name, const char *text, mode_t mode)
 {
@@ -360,7 +360,8 @@ static size_t runs(const struct scratch *s)
 	return fstatat(s->fd, "count", &st, 0) < 0 ? 0 : (size_t)st.st_size;
 }
 
-/* However many come, the number stays bounded, and the one that is asked for again and again stays. */
+/* However many come, the number stays bounded, and the one that is asked for again and again stays.
+ */
 static void the_longest_unused_are_forgotten(const struct scratch *s, int fd)
 {
 	const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -464,7 +465,7 @@ static void digests_are_remembered(void **state)
 	close(fd);
 }
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* --- options --------------------------------------------------------------------------------- */
 
 static int parse(struct options *out, struct error *err, const char *one, const char *two)
 {

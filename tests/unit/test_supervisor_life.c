@@ -31,7 +31,7 @@ struct life {
 	const char *command; /* config.command as JSON, or NULL */
 };
 
-/* --- asking -------------------------------------------------------------------------------- */
+/* --- asking ---------------------------------------------------------------------------------- */
 
 /* One supervisor command: its process and the end of its stdout. */
 struct asked {
@@ -139,7 +139,7 @@ static void refused(const struct life *life, const char *command, const char *co
 		fail_msg("%s should have been refused as %s: %s", command, code, text);
 }
 
-/* --- looking ------------------------------------------------------------------------------- */
+/* --- looking --------------------------------------------------------------------------------- */
 
 static bool exists(const struct life *life, const char *name)
 {
@@ -235,7 +235,7 @@ static void expect_nothing_left(const struct life *life)
 	assert_false(exists(life, "reserve"));
 }
 
-/* --- the fixture --------------------------------------------------------------------------- */
+/* --- the fixture ----------------------------------------------------------------------------- */
 
 static void put(const char *dir, const char *name, const void *data, size_t len, mode_t mode)
 {
@@ -311,7 +311,7 @@ static int life_drop(void **state)
 	return status;
 }
 
-/* --- tests --------------------------------------------------------------------------------- */
+/* --- tests ----------------------------------------------------------------------------------- */
 
 static void whole_life(void **state)
 {
@@ -411,7 +411,8 @@ static bool is_shell_ready(const json_t *answer)
 	return json_is_true(json_object_get(json_object_get(readiness, "shellReady"), "ready"));
 }
 
-/* A shell that answered once is not asked again soon; one that did not is, by whoever comes next. */
+/* A shell that answered once is not asked again soon; one that did not is, by whoever comes next.
+ */
 static void a_shell_that_is_late_is_not_held_against_it(void **state)
 {
 	struct life *life = *state;

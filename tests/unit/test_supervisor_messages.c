@@ -171,7 +171,7 @@ static void the_config_message(void **state)
 	assert_null(json_object_get(without, "timeoutSeconds"));
 }
 
-/* --- results ---------------------------------------------------------------------------------- */
+/* --- results --------------------------------------------------------------------------------- */
 
 #define TIMES "\"startedAt\":\"2026-05-02T00:00:00Z\",\"completedAt\":\"2026-05-02T00:00:01.5Z\""
 

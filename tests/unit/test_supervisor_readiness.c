@@ -84,7 +84,7 @@ static void rounds(struct stage *stage)
 		assert_ok(loop_once(stage->loop, 0, &err));
 }
 
-/* --- who asks ---------------------------------------------------------------------------------- */
+/* --- who asks -------------------------------------------------------------------------------- */
 
 static int ask(struct stage *stage)
 {
@@ -134,7 +134,7 @@ static void assert_text(const json_t *signals, const char *name, const char *key
 		fail_msg("%s.%s is %s, and lacks %s", name, key, text ? text : "nothing", part);
 }
 
-/* --- who is asked ------------------------------------------------------------------------------ */
+/* --- who is asked ---------------------------------------------------------------------------- */
 
 /* The agent's end of a round trip that has begun, or -1. */
 static int accept_probe(struct stage *stage)

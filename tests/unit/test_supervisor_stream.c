@@ -161,7 +161,7 @@ static ssize_t heard(struct stage *stage, char *text, size_t size)
 	return n < 0 ? 0 : n;
 }
 
-/* --- the control stream ----------------------------------------------------------------------- */
+/* --- the control stream ---------------------------------------------------------------------- */
 
 static void in_order(void **state)
 {
@@ -430,7 +430,7 @@ static void a_guest_that_does_not_read(void **state)
 	assert_non_null(memmem(text, sizeof(text), "power", 5));
 }
 
-/* --- control.sock ----------------------------------------------------------------------------- */
+/* --- control.sock ---------------------------------------------------------------------------- */
 
 static json_t *answer_ok(void *data, const json_t *request, struct control_client *client)
 {

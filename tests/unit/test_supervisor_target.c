@@ -132,7 +132,8 @@ static void reach(struct stage *stage, struct attempt *attempt)
 	assert_int_equal(attempt->calls, 0); /* never from within the call */
 }
 
-/* Under the virtual clock a round does not wait: until the process or the kernel has done its part. */
+/* Under the virtual clock a round does not wait: until the process or the kernel has done its part.
+ */
 static void until_over(struct stage *stage, const struct attempt *attempt)
 {
 	struct error err = {0};

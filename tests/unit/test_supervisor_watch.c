@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is looked at from outside: the children and sockets of a process, here one of our own, and a base. */
+/* What is looked at from outside: the children and sockets of a process, here one of our own, and a
+ * base. */
 #include "test_base.h"
 
 #include <errno.h>

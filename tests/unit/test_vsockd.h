@@ -127,7 +127,7 @@ static inline void rig_advance(struct rig *r, uint64_t ns)
 	core_expire(&r->core, clock_mono_ns());
 }
 
-/* --- the host's side --- */
+/* --- the host's side ------------------------------------------------------------------------- */
 
 /* A new client that has written text (NULL: nothing). */
 static inline int rig_client(struct rig *r, const char *text)
@@ -192,7 +192,7 @@ static inline size_t host_drain(struct rig *r, int fd)
 	}
 }
 
-/* --- the guest's side --- */
+/* --- the guest's side ------------------------------------------------------------------------ */
 
 /* A packet from the guest's port to a host port. */
 static inline struct packet guest_packet(uint32_t guest_port, uint32_t host_port, unsigned op)
@@ -285,7 +285,7 @@ static inline void guest_expect_bytes(struct rig *r, const char *text)
 	assert_memory_equal(payload, text, strlen(text));
 }
 
-/* --- both: an open stream --- */
+/* --- both: an open stream -------------------------------------------------------------------- */
 
 /* A client connected to the guest's port; *host_port is ours. */
 static inline int open_from_host(struct rig *r, uint32_t guest_port, uint32_t *host_port)

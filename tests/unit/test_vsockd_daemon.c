@@ -16,7 +16,7 @@
 #include "vsockd/listener.h"
 #include "vsockd/options.h"
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* --- options --------------------------------------------------------------------------------- */
 
 #define ARGS_MAX 16
 
@@ -133,7 +133,7 @@ static void too_many_ports(void **state)
 	limit_reset(LIMIT_VSOCK_HOST_PORTS);
 }
 
-/* --- listeners -------------------------------------------------------------------------------- */
+/* --- listeners ------------------------------------------------------------------------------- */
 
 static void listeners(void **state)
 {
@@ -320,7 +320,8 @@ static enum found look_around_without(const struct scratch *s)
 		return FOUND_ERROR;
 	if (why.code == ERR_NONE || !*why.msg)
 		return FOUND_RIGHTS;
-	/* By descriptors: the directory's rights may change, as they do with the user that root becomes. */
+	/* By descriptors: the directory's rights may change, as they do with the user that root
+	 * becomes. */
 	if (chmod(s->path, 0) < 0 || !can_connect(ports[0].path))
 		return FOUND_PATH;
 	return can_connect(ports[1].path) ? FOUND_GOOD : FOUND_NO_SOCKET;
@@ -374,7 +375,7 @@ static void other_system_calls_kill(void **state)
 }
 #endif
 
-/* --- the loop --------------------------------------------------------------------------------- */
+/* --- the loop -------------------------------------------------------------------------------- */
 
 /* The daemon in a child; the front-end's end of its link in *link. */
 static pid_t start_daemon(int *link)

@@ -4,7 +4,7 @@
 
 #define GUEST_BUFFER 262144
 
-/* --- to the guest ----------------------------------------------------------------------------- */
+/* --- to the guest ---------------------------------------------------------------------------- */
 
 static void tell_credit(struct rig *r, uint32_t port, uint32_t alloc, uint32_t fwd)
 {
@@ -183,7 +183,7 @@ static void passed_descriptors_do_not_stall(void **state)
 	close(fd);
 }
 
-/* --- to the host ------------------------------------------------------------------------------ */
+/* --- to the host ----------------------------------------------------------------------------- */
 
 /* Fills the host's socket and then the whole buffer; returns the bytes. */
 static size_t fill_up(struct rig *r, uint32_t port)
@@ -344,7 +344,7 @@ static void payload_and_length_differ(void **state)
 	close(fd);
 }
 
-/* --- the end of each direction ---------------------------------------------------------------- */
+/* --- the end of each direction --------------------------------------------------------------- */
 
 static void guest_shut(struct rig *r, uint32_t port, uint32_t flags)
 {

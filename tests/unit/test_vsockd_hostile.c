@@ -2,7 +2,7 @@
 /* Packets that no driver sends, and those that a real one has sent. */
 #include "test_vsockd.h"
 
-/* --- forged ----------------------------------------------------------------------------------- */
+/* --- forged ---------------------------------------------------------------------------------- */
 
 /* The answer goes to whoever the packet says it came from. */
 static void expect_refusal_of(struct rig *r, const struct packet *p)
@@ -226,7 +226,7 @@ static void every_sequence_of_two_packets(void **state)
 			}
 }
 
-/* --- recorded --------------------------------------------------------------------------------- */
+/* --- recorded -------------------------------------------------------------------------------- */
 
 static void decode_hex(const char *hex, struct packet *p)
 {

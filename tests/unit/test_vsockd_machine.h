@@ -98,7 +98,7 @@ static inline int machine_teardown(void **state)
 	return rig_teardown(&rig);
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------------------------- */
 
 static inline struct vhost_message make_message(uint32_t request, const void *payload,
 						uint32_t size)
@@ -205,7 +205,7 @@ static inline void start_all(struct machine *m)
 	assert_true(m->device.running);
 }
 
-/* --- the driver ------------------------------------------------------------------------------- */
+/* --- the driver ------------------------------------------------------------------------------ */
 
 static inline struct vring_desc *desc_of(struct machine *m, unsigned q)
 {

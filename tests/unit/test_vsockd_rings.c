@@ -318,7 +318,7 @@ static void sizes_of_a_ring(void **state)
 		assert_int_equal(ring_set_num(&b->ring, num, &err), 0);
 }
 
-/* --- the memory table ------------------------------------------------------------------------- */
+/* --- the memory table ------------------------------------------------------------------------ */
 
 static void tables_that_are_refused(void **state)
 {

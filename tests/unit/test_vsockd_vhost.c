@@ -2,7 +2,7 @@
 /* The vhost-user messages: one by one, and from bytes on a socket. */
 #include "test_vsockd_machine.h"
 
-/* --- one message ------------------------------------------------------------------------------ */
+/* --- one message ----------------------------------------------------------------------------- */
 
 static void features_are_negotiated(void **state)
 {
@@ -182,7 +182,7 @@ static void rings_in_the_wrong_order(void **state)
 	assert_int_equal(send_fd(m, SET_VRING_KICK, &zero, 8, m->memfd), -1);
 }
 
-/* --- the socket ------------------------------------------------------------------------------- */
+/* --- the socket ------------------------------------------------------------------------------ */
 
 static void put_bytes(int fd, const void *data, size_t len, int passed)
 {

@@ -87,7 +87,7 @@ static size_t device_group(const char *device, gid_t *group)
 	return 1;
 }
 
-/* --- making ------------------------------------------------------------------------------------ */
+/* --- making ---------------------------------------------------------------------------------- */
 
 /* Our ends are kept in cell; the others are for the child. The hold "pipe" is a socket, whose other
  * end may be gone without a SIGPIPE. */
@@ -251,7 +251,7 @@ int cell_release(struct cell *cell, struct error *err)
 	return 0;
 }
 
-/* --- ending ------------------------------------------------------------------------------------ */
+/* --- ending ---------------------------------------------------------------------------------- */
 
 void cell_kill(const struct cell *cell)
 {

@@ -8,9 +8,9 @@
  * process, the same number as group id. A live supervisor owns exactly one VM and its pid is unique
  * while it lives, so no two VMs share an id and none has to be recorded; the range is used by
  * nobody (uids 1879048192 to 2147483647 are unused by systemd, containers and the distributions).
- * Where it is not mapped into our user namespace, "nobody" (65534) is taken, and in a namespace that
- * holds nobody but us our own id is kept. The id owns no file: all that the program reads or writes
- * comes as a descriptor.
+ * Where it is not mapped into our user namespace, "nobody" (65534) is taken, and in a namespace
+ * that holds nobody but us our own id is kept. The id owns no file: all that the program reads or
+ * writes comes as a descriptor.
  *
  * Without namespaces the program runs under its own seccomp filter alone.
  */

@@ -6,11 +6,11 @@
  *   spec->readable                                  firmware, ld.so.cache (saves 100 look-ups)
  *   /dev/null                                       QEMU tries file locks on it
  *   spec->device                                    /dev/kvm
- *   spec->data                                      kernel and initrd, which QEMU takes by path only
+ *   spec->data                                      kernel and initrd, by path only in QEMU
  *
  * A shared directory's program, which is no cell_spawn()'s but a companion, has besides /proc and
- * the directory. Else there is no /proc, /sys, /etc, /tmp, /home or /run, and the root itself is read-only, or a
- * program could fill the host's memory by writing to it.
+ * the directory. Else there is no /proc, /sys, /etc, /tmp, /home or /run, and the root itself is
+ * read-only, or a program could fill the host's memory by writing to it.
  */
 #include "backend/qemu/cell_args.h"
 

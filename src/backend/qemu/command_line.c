@@ -14,12 +14,12 @@
  * full host disk stops the VM (werror=enospc) instead of giving the guest I/O errors. Kernels name
  * them in the order of the devices here, on both machine types: the root is /dev/vda.
  *
- * Balloon. What the guest frees goes back to the host by itself (free page reporting) or because the
- * host asks for it. A guest that would otherwise have to kill a process takes memory back.
+ * Balloon. What the guest frees goes back to the host by itself (free page reporting) or because
+ * the host asks for it. A guest that would otherwise have to kill a process takes memory back.
  *
- * Consoles. The kernel's is the serial port, which is there from the first instruction; a guest that
- * prefers the hypervisor's console has hvc0. Both end in the same log; input goes to the one that
- * spoke last.
+ * Consoles. The kernel's is the serial port, which is there from the first instruction; a guest
+ * that prefers the hypervisor's console has hvc0. Both end in the same log; input goes to the one
+ * that spoke last.
  *
  * Translation cache of TCG: 22 MiB are used after a boot; 64 cost nothing, the default is 1 GiB.
  *
@@ -56,8 +56,8 @@ static const char *const spare_port[] = {
  * interrupt routing for the kernel's timer check to find wanting. */
 #define APPEND_TCG "tsc=reliable", "no_timer_check"
 
-/* Where "fast rep movsb" is offered the kernel copies and clears memory with it, and TCG does that a
- * byte at a time: without it output of a command is 4 times as fast, and input twice. */
+/* Where "fast rep movsb" is offered the kernel copies and clears memory with it, and TCG does that
+ * a byte at a time: without it output of a command is 4 times as fast, and input twice. */
 #define CPU_TCG "max,-erms,-fsrm"
 static const char *const append_kvm[] = {APPEND_ALWAYS, NULL};
 static const char *const append_tcg[] = {APPEND_ALWAYS, APPEND_TCG, NULL};
@@ -220,8 +220,8 @@ struct block_node {
 
 /*
  * What a layer may use of its file. Each write beyond it fails as on a disk without room, before
- * anything of it is written, so that the VM is paused by QEMU itself (werror), and tries again when it
- * goes on. vm_room.c moves the bound.
+ * anything of it is written, so that the VM is paused by QEMU itself (werror), and tries again when
+ * it goes on. vm_room.c moves the bound.
  */
 static void add_room(struct argv *argv, const struct block_node *node)
 {
@@ -251,8 +251,8 @@ static void add_node(struct argv *argv, const struct block_node *node, size_t *s
 			  access);
 }
 
-/* From the bottom: the base of a layer, the root disk itself, what takes a reader's writes. Only the
- * topmost is opened for writing. */
+/* From the bottom: the base of a layer, the root disk itself, what takes a reader's writes. Only
+ * the topmost is opened for writing. */
 static void add_rootfs(struct argv *argv, const struct machine *m, const struct machine_row *row,
 		       size_t *set)
 {

@@ -83,7 +83,8 @@ struct machine {
 /* Disks beside the root and shared directories together: microvm has 24 places for devices. */
 #define MACHINE_EXTRAS_MAX 16
 
-/* Between a layer and its file, where layer_room is given; MACHINE_LAYER_FILE is the file's node. */
+/* Between a layer and its file, where layer_room is given; MACHINE_LAYER_FILE is the file's node.
+ */
 #define MACHINE_LAYER_ROOM "rootfs-room"
 #define MACHINE_LAYER_FILE "rootfs-file"
 #define MACHINE_NETDEV "net0" /* to be removed by netdev_del */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The companions of one VM: the processes beside QEMU (vsockd...), children of ours, in the order in
- * which they were started. Each has its name, its stderr in the log, and a meaning of its death.
+ * The companions of one VM: the processes beside QEMU (vsockd...), children of ours, in the order
+ * in which they were started. Each has its name, its stderr in the log, and a meaning of its death.
  * Their owner hears of every end, and decides.
  */
 #ifndef BACKEND_QEMU_COMPANION_H

@@ -126,8 +126,8 @@ static bool runs_on(pid_t pid)
 	return runs || !dir || errno;
 }
 
-/* No thread is born to a process that is being killed, so one look at each is enough; and the pid is
- * its own as long as the pidfd says that it has not ended. */
+/* No thread is born to a process that is being killed, so one look at each is enough; and the pid
+ * is its own as long as the pidfd says that it has not ended. */
 bool descendants_gone(const struct descendants *all)
 {
 	for (size_t i = 0; i < all->count; i++)

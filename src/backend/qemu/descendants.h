@@ -3,9 +3,10 @@
  * The processes that a companion has started, by pidfd: killing a cell's monitor does not prove
  * that the program in the cell has ended.
  *
- * A killed process gives its memory back first, and closes its files after that. From then on it runs
- * no instruction and answers nobody, but closing may take long: who closes the last descriptor of a
- * removed file gives its blocks back, and a virtiofsd has one of each file that its guest knows of.
+ * A killed process gives its memory back first, and closes its files after that. From then on it
+ * runs no instruction and answers nobody, but closing may take long: who closes the last descriptor
+ * of a removed file gives its blocks back, and a virtiofsd has one of each file that its guest
+ * knows of.
  */
 #ifndef BACKEND_QEMU_DESCENDANTS_H
 #define BACKEND_QEMU_DESCENDANTS_H

@@ -14,8 +14,8 @@
 
 #define MESSAGE_BYTES 65536
 
-/* No link has more addresses than a /8. What is shorter, like the halves 0.0.0.0/1 and 128.0.0.0/1 of
- * some VPNs, is a way out as the default route is. */
+/* No link has more addresses than a /8. What is shorter, like the halves 0.0.0.0/1 and 128.0.0.0/1
+ * of some VPNs, is a way out as the default route is. */
 #define ON_LINK_BITS_MIN 8
 
 static int open_netlink(int flags, unsigned groups, struct error *err)

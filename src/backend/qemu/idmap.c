@@ -28,7 +28,7 @@
  * that what a guest's root made stays a guest's root's. */
 #define ROOT_SUBORDINATE (CELL_FIRST_ID - 1)
 
-/* --- which ids -------------------------------------------------------------------------------- */
+/* --- which ids ------------------------------------------------------------------------------- */
 
 /* ":FIRST:COUNT", the rest of a line; 0 when it is none. */
 static unsigned long first_of(const char *text)
@@ -110,7 +110,7 @@ int idmap_find(struct idmap *out, struct error *err)
 	return 0;
 }
 
-/* --- the namespace ---------------------------------------------------------------------------- */
+/* --- the namespace --------------------------------------------------------------------------- */
 
 /* Holds a new namespace until it is killed. */
 static void hold_namespace(int said, pid_t parent) __attribute__((noreturn));

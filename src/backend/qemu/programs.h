@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 
-/* $MICROAGENT_QEMU (the path of a binary; the cell holds no shell for a script), else qemu-system-<architecture> in PATH. ERR_UNAVAILABLE names the
- * package. */
+/* $MICROAGENT_QEMU (the path of a binary; the cell holds no shell for a script), else
+ * qemu-system-<architecture> in PATH. ERR_UNAVAILABLE names the package. */
 char *program_qemu(struct error *err);
 /* bwrap in PATH. ERR_UNAVAILABLE names the package. */
 char *program_bwrap(struct error *err);

@@ -18,7 +18,8 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-/* "QEMU emulator version 7.2.22 (Debian ...)" without its first words; NULL when it does not say. */
+/* "QEMU emulator version 7.2.22 (Debian ...)" without its first words; NULL when it does not say.
+ */
 static char *version_of(const char *binary)
 {
 	static const char before[] = "version ";

@@ -126,7 +126,7 @@ static void shut_with(struct qmp *q, struct error *why)
 	shut(q, why);
 }
 
-/* --- sending ---------------------------------------------------------------------------------- */
+/* --- sending --------------------------------------------------------------------------------- */
 
 static int flush(struct qmp *q, struct error *err)
 {
@@ -275,7 +275,7 @@ int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, q
 	return 0;
 }
 
-/* --- receiving -------------------------------------------------------------------------------- */
+/* --- receiving ------------------------------------------------------------------------------- */
 
 static void on_capabilities(void *data, const json_t *result, const struct error *why)
 {

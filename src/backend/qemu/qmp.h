@@ -38,8 +38,8 @@ struct qmp *qmp_new(struct loop *loop, int fd, const struct qmp_events *events, 
  */
 int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, qmp_reply_fn *reply,
 	     void *data, struct error *err);
-/* The same with a descriptor, of which QEMU gets a copy (getfd). ERR_UNAVAILABLE before the connection
- * is ready, and while QEMU has not read what was sent before. */
+/* The same with a descriptor, of which QEMU gets a copy (getfd). ERR_UNAVAILABLE before the
+ * connection is ready, and while QEMU has not read what was sent before. */
 int qmp_send_fd(struct qmp *qmp, const char *command, json_t *arguments, int fd,
 		qmp_reply_fn *reply, void *data, struct error *err);
 /* Reads what is left in the socket, as the loop would; for the time after QEMU's end. */

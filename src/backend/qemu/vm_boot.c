@@ -90,7 +90,8 @@ static int open_channels(struct vm *vm, struct vm_ends *ends, struct error *err)
 	return 0;
 }
 
-/* bwrap says on stderr why it could not; perhaps this host has changed its mind about namespaces. */
+/* bwrap says on stderr why it could not; perhaps this host has changed its mind about namespaces.
+ */
 static int explain_cell(struct vm *vm, struct error *err)
 {
 	confinement_forget();

@@ -72,7 +72,7 @@ static void report_when_over(struct vm *vm)
 	vm->events.ended(vm->events.data, vm->end, vm->detail);
 }
 
-/* --- what does not end by itself -------------------------------------------------------------- */
+/* --- what does not end by itself ------------------------------------------------------------- */
 
 static void on_grace_over(struct loop *loop, void *data);
 
@@ -135,7 +135,7 @@ static void end_companions(struct vm *vm)
 		vm_grace(vm);
 }
 
-/* --- ends ------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------ */
 
 static void on_monitor(struct loop *loop, int code, void *data)
 {
@@ -218,7 +218,7 @@ void vm_free(struct vm *vm)
 	free(vm);
 }
 
-/* --- facts ------------------------------------------------------------------------------------ */
+/* --- facts ----------------------------------------------------------------------------------- */
 
 json_t *vm_describe(const struct vm *vm)
 {

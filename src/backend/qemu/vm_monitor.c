@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* --- the end as QEMU tells it ----------------------------------------------------------------- */
+/* --- the end as QEMU tells it ---------------------------------------------------------------- */
 
 static const struct {
 	const char *reason; /* of the SHUTDOWN event */
@@ -58,7 +58,7 @@ static void on_panicked(struct vm *vm, const json_t *body)
 	tell_end(vm, VM_END_RESET, "the guest's kernel panicked");
 }
 
-/* --- disks and pauses ------------------------------------------------------------------------- */
+/* --- disks and pauses ------------------------------------------------------------------------ */
 
 /* Only a full disk stops the VM (werror=enospc); every request in flight reports it once more. */
 static void on_block_error(struct vm *vm, const json_t *body)
@@ -92,7 +92,7 @@ static void on_resume(struct vm *vm, const json_t *body)
 		log_limited(vm->log, "the VM goes on");
 }
 
-/* --- dispatch --------------------------------------------------------------------------------- */
+/* --- dispatch -------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -167,7 +167,7 @@ static void on_closed(void *data, const struct error *why)
 const struct qmp_events vm_monitor_events = {
 	.ready = on_ready, .event = on_event, .closed = on_closed};
 
-/* --- commands --------------------------------------------------------------------------------- */
+/* --- commands -------------------------------------------------------------------------------- */
 
 static void on_answer(void *data, const json_t *result, const struct error *why)
 {

@@ -3,9 +3,10 @@
  * The guest's network.
  *
  *   nat       QEMU ── stream socket ── microagent-netgate ── stream socket ── passt ── the host
- *             QEMU and netgate are in empty network namespaces; passt alone can reach anything, as a
- *             user without rights, in its own sandbox. netgate hears from us which addresses are the
- *             host's and which prefixes are on its links, at the start and at each change, and tells us of each connection.
+ *             QEMU and netgate are in empty network namespaces; passt alone can reach anything,
+ *             as a user without rights, in its own sandbox. netgate hears from us which addresses
+ *             are the host's and which prefixes are on its links, at the start and at each change,
+ *             and tells us of each connection.
  *   bridged   QEMU has a tap interface as a descriptor, which is on the bridge.
  *   isolated  nothing.
  *

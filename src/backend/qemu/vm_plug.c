@@ -4,8 +4,8 @@
  * to QEMU over the monitor (getfd), becomes a character device (chardev-add) and a virtio-fs device
  * on the spare port (device_add). A step that fails takes those before it back.
  *
- * Until QEMU has the device the end of the virtiofsd is nobody's loss but the share's; afterwards it
- * is the machine's, like that of a share from the start.
+ * Until QEMU has the device the end of the virtiofsd is nobody's loss but the share's; afterwards
+ * it is the machine's, like that of a share from the start.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define CHARDEV "plug"
 #define DEVICE "plug-dev"
 
-/* --- the end of it ---------------------------------------------------------------------------- */
+/* --- the end of it --------------------------------------------------------------------------- */
 
 static void tell(struct vm *vm, const struct error *why)
 {
@@ -88,9 +88,10 @@ void vm_plug_close(struct vm *vm)
 		cleanup_close(&vm->plug.qemu_fd);
 }
 
-/* --- attaching -------------------------------------------------------------------------------- */
+/* --- attaching ------------------------------------------------------------------------------- */
 
-/* A quarantine came between two steps: QEMU is to give back what it got, which leads nowhere now. */
+/* A quarantine came between two steps: QEMU is to give back what it got, which leads nowhere now.
+ */
 static bool is_cut(const struct vm *vm, struct error *why)
 {
 	if (vm->severing)
@@ -218,7 +219,7 @@ int vm_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn
 	return 0;
 }
 
-/* --- detaching -------------------------------------------------------------------------------- */
+/* --- detaching ------------------------------------------------------------------------------- */
 
 void vm_on_device_deleted(struct vm *vm, const json_t *body)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The consoles: socket pairs whose other ends are QEMU's UART (ttyS0) and its virtio console (hvc0).
- * What the guest says on either goes the same way. What is typed is an answer to what was seen, so
- * it goes to the one that spoke last, a line as a whole; the kernel, which has a word in between on
- * ttyS0, does not part one. QEMU takes it only as fast as the guest reads it, so what the socket
- * does not take stays with the caller.
+ * The consoles: socket pairs whose other ends are QEMU's UART (ttyS0) and its virtio console
+ * (hvc0). What the guest says on either goes the same way. What is typed is an answer to what was
+ * seen, so it goes to the one that spoke last, a line as a whole; the kernel, which has a word in
+ * between on ttyS0, does not part one. QEMU takes it only as fast as the guest reads it, so what
+ * the socket does not take stays with the caller.
  */
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Quarantine: every channel of the VM is cut, and nobody's word is taken for it. The companions are
- * killed and reaped, and what they had started (a program in its cell) by pidfd, until it has ended or
- * has no memory to run in any more; then QEMU's own descriptors are listed from outside, in /proc,
- * until no socket is among them but those of its monitor and its two consoles. Each other one that is
- * found is shut down from here. QEMU closes its ends of dead connections by itself and tells nobody, so
- * the list is looked at every few milliseconds. A list that cannot be read proves nothing and fails the
- * quarantine.
+ * killed and reaped, and what they had started (a program in its cell) by pidfd, until it has ended
+ * or has no memory to run in any more; then QEMU's own descriptors are listed from outside, in
+ * /proc, until no socket is among them but those of its monitor and its two consoles. Each other
+ * one that is found is shut down from here. QEMU closes its ends of dead connections by itself and
+ * tells nobody, so the list is looked at every few milliseconds. A list that cannot be read proves
+ * nothing and fails the quarantine.
  *
  * QEMU cannot open a new socket that leads anywhere: its network namespace is empty, and no path of
  * the host is in its cell.
@@ -42,8 +42,8 @@ static unsigned long long socket_inode(const char *target)
 
 /*
  * Shuts a socket of QEMU's down, for both sides and by our own hand: its other end may lie in a
- * companion that is dead and takes long to close what it had open. QEMU sees the end of it and closes.
- * Where we are not given a copy of the descriptor, QEMU has to be told by the other end.
+ * companion that is dead and takes long to close what it had open. QEMU sees the end of it and
+ * closes. Where we are not given a copy of the descriptor, QEMU has to be told by the other end.
  */
 static void hang_up(const struct vm *vm, const char *name, unsigned long long inode)
 {

@@ -27,8 +27,8 @@
 #include "base/json.h"
 
 #define SOCKET_NAME "share.sock"
-/* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over a
- * directory that every system has and no cell needs, in a mount namespace of bwrap's own. */
+/* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over
+ * a directory that every system has and no cell needs, in a mount namespace of bwrap's own. */
 #define STAGE "/sys"
 /* A descriptor for every file that the guest knows of. */
 #define FILES_MAX 1000000u

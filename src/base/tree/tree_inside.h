@@ -9,7 +9,8 @@
 
 /*
  * root: the absolute path of the tree where it comes from; path: the link's, below it. An absolute
- * target below root is made relative, in place. False: the link leads out of the tree, or may do so.
+ * target below root is made relative, in place. False: the link leads out of the tree, or may do
+ * so.
  */
 bool tree_link_inside(const char *root, const char *path, char target[TREE_PATH_MAX + 1]);
 

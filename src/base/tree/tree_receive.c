@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes is hostile. Nothing is ever opened by a name that could be a link of the sender's: each
- * parent is opened below the root that we made, with links refused; each entry is made anew.
+ * What comes is hostile. Nothing is ever opened by a name that could be a link of the sender's:
+ * each parent is opened below the root that we made, with links refused; each entry is made anew.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,7 @@ static int open_parent(const struct receiver *r, char *path, const char **name, 
 	return fd < 0 ? error_errno(err, errno, "%.300s", path) : fd;
 }
 
-/* --- a file's contents -------------------------------------------------------------------------- */
+/* --- a file's contents ----------------------------------------------------------------------- */
 
 static int write_data(struct receiver *r, int to, uint64_t length, struct error *err)
 {
@@ -199,7 +199,7 @@ static int fill_file(struct receiver *r, int fd, struct error *err)
 	return receive_data(r, fd, err) < 0 ? -1 : set_attributes(r, fd, &entry, err);
 }
 
-/* --- entries of a tree -------------------------------------------------------------------------- */
+/* --- entries of a tree ----------------------------------------------------------------------- */
 
 static int make_file(struct receiver *r, int dir, const char *name, struct error *err)
 {
@@ -274,7 +274,7 @@ static int end_dir(struct receiver *r, struct error *err)
 	return dir < 0 ? failed(r, err) : set_attributes(r, dir, &r->entry, err);
 }
 
-/* --- the root ----------------------------------------------------------------------------------- */
+/* --- the root -------------------------------------------------------------------------------- */
 
 /* Without a name where the file system can: then nothing is left however we end. */
 static int open_root_file(struct receiver *r, struct error *err)
@@ -434,7 +434,7 @@ int tree_receive(const struct tree_line *from, const struct tree_target *target,
 	return status;
 }
 
-/* --- the answer --------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------ */
 
 void tree_answer(int fd, const struct error *result)
 {

@@ -56,7 +56,7 @@ static void tell_progress(const struct sender *s)
 		s->line->progress(s->line->data, s->sent, s->entry.path);
 }
 
-/* --- a file ------------------------------------------------------------------------------------- */
+/* --- a file ---------------------------------------------------------------------------------- */
 
 static int cannot_read(struct sender *s, struct error *err)
 {
@@ -160,7 +160,7 @@ static int send_file(struct sender *s, int fd, const struct stat *st, struct err
 	return tree_links_note(s->links, st, s->entry.path, err);
 }
 
-/* --- a tree ------------------------------------------------------------------------------------- */
+/* --- a tree ---------------------------------------------------------------------------------- */
 
 static int send_link(struct sender *s, int dir, const char *name, const struct stat *st,
 		     struct error *err)
@@ -277,7 +277,7 @@ static int send_root(struct sender *s, int root_fd, const char *path, bool confi
 	return error_set(err, ERR_INVALID, "%.300s is neither a file nor a directory", path);
 }
 
-/* --- the end ------------------------------------------------------------------------------------ */
+/* --- the end --------------------------------------------------------------------------------- */
 
 static int put_end(struct sender *s, const struct error *why, struct error *err)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file, or a directory with all that is in it, as a stream of bytes between host and guest. Either
- * side may be hostile: who receives takes nothing on trust but that a stream is what it is.
+ * A file, or a directory with all that is in it, as a stream of bytes between host and guest.
+ * Either side may be hostile: who receives takes nothing on trust but that a stream is what it is.
  *
  *   entry   type (1 byte), mode (4), mtime in seconds (8) and nanoseconds (4), size (8), length of
- *           path (4), length of text (4), path, text; numbers are big-endian. The root's path is "",
- *           the others' are relative to it.
+ *           path (4), length of text (4), path, text; numbers are big-endian. The root's path is
+ *           "", the others' are relative to it.
  *   'f'     a regular file of about that size; its chunks follow
  *   'd'     a directory; its entries follow, and then
  *   'x'     the same directory again: it is whole, its mode and times may be set
@@ -35,7 +35,8 @@
 
 #include "base/error.h"
 
-/* The first byte of our program for files in the guest (a frame of the agent's begins otherwise). */
+/* The first byte of our program for files in the guest (a frame of the agent's begins otherwise).
+ */
 #define FILES_GREETING "+"
 
 /* Where a stream goes or comes from, and what is wanted to be known meanwhile. */
@@ -50,9 +51,9 @@ struct tree_line {
 	void *data;
 };
 
-/* Sends what path (below root_fd, or as openat() takes it with AT_FDCWD) names. confined: the path is
- * resolved as if root_fd were "/", so that no link leads out of it. Links below it are sent as links;
- * other file systems below it are left out. A failure is also told to the receiver. */
+/* Sends what path (below root_fd, or as openat() takes it with AT_FDCWD) names. confined: the path
+ * is resolved as if root_fd were "/", so that no link leads out of it. Links below it are sent as
+ * links; other file systems below it are left out. A failure is also told to the receiver. */
 int tree_send(int root_fd, const char *path, bool confined, const struct tree_line *to,
 	      struct error *err);
 
@@ -70,12 +71,13 @@ int tree_target_open(int root_fd, const char *path, bool confined, const char *n
 void tree_target_close(struct tree_target *target);
 
 /*
- * Receives until the stream's end and puts it at the target: under no name or a temporary one first,
- * so that whoever looks sees all of it or nothing. A directory must not be there yet. Owners are
- * whoever we are; of the mode the permissions alone are taken. What a failure leaves behind is
+ * Receives until the stream's end and puts it at the target: under no name or a temporary one
+ * first, so that whoever looks sees all of it or nothing. A directory must not be there yet. Owners
+ * are whoever we are; of the mode the permissions alone are taken. What a failure leaves behind is
  * removed.
- * links_within: the absolute path of what is copied, in the sender's eyes: links that lead out of it
- * are left out, and absolute ones that stay in it are made relative. NULL: links are taken as they are.
+ * links_within: the absolute path of what is copied, in the sender's eyes: links that lead out of
+ * it are left out, and absolute ones that stay in it are made relative. NULL: links are taken as
+ * they are.
  */
 int tree_receive(const struct tree_line *from, const struct tree_target *target,
 		 const char *links_within, struct error *err);

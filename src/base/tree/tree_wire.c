@@ -43,7 +43,7 @@ static int wait_line(int fd, int cancel, short events, bool duplex, struct error
 	return duplex && (slots[0].revents & (POLLIN | POLLHUP | POLLERR));
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing --------------------------------------------------------------------------------- */
 
 static int spoken(struct tree_writer *w, struct error *err)
 {
@@ -59,7 +59,8 @@ static ssize_t write_some(struct tree_writer *w, const uint8_t *bytes, size_t le
 	return write(w->fd, bytes, len);
 }
 
-/* A vsock wants each packet in one piece of memory, which a kernel may not have: then less at once. */
+/* A vsock wants each packet in one piece of memory, which a kernel may not have: then less at once.
+ */
 static bool smaller(size_t *most)
 {
 	if ((errno != ENOMEM && errno != ENOBUFS) || *most <= SPACE_LEAST)
@@ -191,7 +192,7 @@ void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *di
 	w->len += TREE_CHUNK_HEAD + len;
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --------------------------------------------------------------------------------- */
 
 /* More bytes behind those that are there, which begin at the buffer's front. */
 static int read_more(struct tree_reader *r, struct error *err)

@@ -52,7 +52,7 @@ struct tree_chunk {
 	uint64_t length; /* of TREE_DATA at most TREE_CHUNK, else at most INT64_MAX */
 };
 
-/* ---- writing: what is put is sent when the buffer is full, and by tree_flush() ------------------ */
+/* --- writing: what is put is sent when the buffer is full, and by tree_flush() --------------- */
 
 struct tree_writer {
 	int fd;
@@ -76,7 +76,7 @@ int tree_put_break(struct tree_writer *w, struct error *err);
 uint8_t *tree_chunk_space(struct tree_writer *w, size_t *room, struct error *err);
 void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *digest);
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 struct tree_reader {
 	int fd;

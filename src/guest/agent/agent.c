@@ -62,7 +62,7 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 	return 0;
 }
 
-/* --- the config ---------------------------------------------------------------------------------- */
+/* --- the config ------------------------------------------------------------------------------ */
 
 /* When all is mounted, and nothing can run untraced. */
 static void be_ready(struct agent *agent)
@@ -144,7 +144,7 @@ static int take_config(struct agent *agent, json_t *doc, struct error *err)
 	return apply_config(agent, err);
 }
 
-/* --- a share that comes later ----------------------------------------------------------------- */
+/* --- a share that comes later ---------------------------------------------------------------- */
 
 static void on_mounted(void *data, const char *error)
 {
@@ -168,7 +168,7 @@ static void take_mount(struct agent *agent, json_t *doc)
 		say(agent, answer_mounted(err.msg, NULL));
 }
 
-/* --- the control stream -------------------------------------------------------------------------- */
+/* --- the control stream ---------------------------------------------------------------------- */
 
 static int take_message(struct agent *agent, const uint8_t *payload, size_t len, struct error *err)
 {
@@ -252,7 +252,7 @@ int agent_control(struct agent *agent, int fd, struct error *err)
 	return 0;
 }
 
-/* --- the end ------------------------------------------------------------------------------------- */
+/* --- the end --------------------------------------------------------------------------------- */
 
 static void set_deadline(struct agent *agent, uint64_t from_now_ns);
 

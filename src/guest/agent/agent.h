@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The agent: the control stream to the host, the server on port 2222, and the order of things.
- * Where it touches the machine it goes through struct machine, so that tests run the very agent on a
- * stream of their own.
+ * Where it touches the machine it goes through struct machine, so that tests run the very agent on
+ * a stream of their own.
  */
 #ifndef GUEST_AGENT_H
 #define GUEST_AGENT_H

@@ -119,9 +119,9 @@ static void raise_file_limit(void)
 }
 
 /*
- * The agent does not interrupt the command whose pipe it reads: on a busy processor it gets its turn
- * when the command waits or its time slice is over, and takes in one go what has been written until
- * then. On an idle one nothing changes.
+ * The agent does not interrupt the command whose pipe it reads: on a busy processor it gets its
+ * turn when the command waits or its time slice is over, and takes in one go what has been written
+ * until then. On an idle one nothing changes.
  */
 static void let_writers_finish(void)
 {
@@ -132,8 +132,8 @@ static void let_writers_finish(void)
 			     strerror(errno));
 }
 
-/* A line or a file of megabytes is memory of its own, given back when it is done with; by itself malloc
- * would learn from it to keep as much for ever. */
+/* A line or a file of megabytes is memory of its own, given back when it is done with; by itself
+ * malloc would learn from it to keep as much for ever. */
 static void give_memory_back(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 131072);

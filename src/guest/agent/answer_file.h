@@ -21,7 +21,8 @@ struct file_end {
 char *answer_copyout(const struct file_end *end, struct error *err);
 /* {"size","error"}: both always. */
 char *answer_write(const struct file_end *end, struct error *err);
-/* {"entries":[{"name","size","mode","is_dir","mod_time"}],"error"}, and "truncated" when it holds. */
+/* {"entries":[{"name","size","mode","is_dir","mod_time"}],"error"}, and "truncated" when it holds.
+ */
 char *answer_list(const struct file_end *end, struct error *err);
 /* {"name","size","mode","is_dir","mod_time","error"}: always all. */
 char *answer_stat(const struct file_end *end, struct error *err);

@@ -140,8 +140,7 @@ static void on_ended(void *data, const struct job_end *end)
 	call_exit(call, end);
 }
 
-/* --- buffered ------------------------------------------------------------------------------------
- */
+/* --- buffered -------------------------------------------------------------------------------- */
 
 static size_t capture_room(const struct call *call, enum job_stream stream)
 {
@@ -218,8 +217,7 @@ void call_feed(struct call *call, struct buf *bytes)
 	feed_stdin(call);
 }
 
-/* --- streaming -----------------------------------------------------------------------------------
- */
+/* --- streaming ------------------------------------------------------------------------------- */
 
 uint8_t *call_space(struct call *call, enum job_stream stream, size_t *room)
 {
@@ -371,8 +369,7 @@ int call_hand_over(struct conn *conn, const struct request *request, struct erro
 	return 0;
 }
 
-/* --- both ----------------------------------------------------------------------------------------
- */
+/* --- both ------------------------------------------------------------------------------------ */
 
 static enum call_kind exec_kind(const struct conn *conn, const struct request *request)
 {

@@ -70,8 +70,8 @@ void call_close_stdin(struct call *call);
 /* Tells the client how far the command has come, if it is time to. */
 void call_say_taken(struct call *call, struct stdin_window *window);
 
-/* The connection is gone: kills the command, hangs up a PTY, lets the workload and a resumable exec be.
- * Frees the call. */
+/* The connection is gone: kills the command, hangs up a PTY, lets the workload and a resumable exec
+ * be. Frees the call. */
 void call_abandon(struct call *call);
 /* Takes it off its connection and frees it, and says nothing. */
 void call_forget(struct call *call);

@@ -98,8 +98,7 @@ void conn_asked(struct conn *conn)
 	loop_remove(steal_ptr(&conn->idle));
 }
 
-/* --- frame form ----------------------------------------------------------------------------------
- */
+/* --- frame form ------------------------------------------------------------------------------ */
 
 static int begin_request(struct conn *conn, struct request *request, struct error *err)
 {
@@ -244,8 +243,7 @@ static bool step_frame(struct conn *conn)
 	return got > 0;
 }
 
-/* --- both ----------------------------------------------------------------------------------------
- */
+/* --- both ------------------------------------------------------------------------------------ */
 
 static bool step(struct conn *conn)
 {
@@ -267,8 +265,8 @@ static bool step(struct conn *conn)
 	return true;
 }
 
-/* The client sends no more: its commands read the end of what it sent, each once, or a terminal would
- * be typed at again and again. */
+/* The client sends no more: its commands read the end of what it sent, each once, or a terminal
+ * would be typed at again and again. */
 static void close_all_stdin(struct conn *conn)
 {
 	for (struct call *call = conn->calls; call; call = call->next) {

@@ -4,8 +4,8 @@
  *
  * Envelope form: requests one after the other, until the client sends no more or is idle for long.
  * Buffered frames: the agent closes after the answer when nothing more has been asked. A connection
- * that has streamed stays until the client closes it. A client that is gone has its commands killed,
- * but for resumable ones, and its terminals hung up.
+ * that has streamed stays until the client closes it. A client that is gone has its commands
+ * killed, but for resumable ones, and its terminals hung up.
  */
 #ifndef GUEST_CONN_H
 #define GUEST_CONN_H

@@ -7,8 +7,8 @@
 
 /* There is a request: the connection is not idle. */
 void conn_asked(struct conn *conn);
-/* Ends the connection's commands, says text (taken over; NULL: no memory), and closes when that has been
- * sent. */
+/* Ends the connection's commands, says text (taken over; NULL: no memory), and closes when that has
+ * been sent. */
 void conn_refuse(struct conn *conn, char *text);
 
 /* conn_envelope.c. true: there may be more to do. */

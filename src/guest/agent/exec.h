@@ -21,12 +21,13 @@ struct exec_context {
 /* NULL with the reason when the command could not even be forked (exit code 125 to the client). */
 struct job *exec_start(struct exec_context *context, const struct request *request,
 		       const struct job_owner *owner, void *data, struct error *err);
-/* Our program for files (the request's command must name it) with connection as its stdin and stdout,
- * to which it is left: it has no owner, and ends when the connection does. */
+/* Our program for files (the request's command must name it) with connection as its stdin and
+ * stdout, to which it is left: it has no owner, and ends when the connection does. */
 int exec_hand_over(struct exec_context *context, const struct request *request, int connection,
 		   struct error *err);
-/* A job of this program itself, as the request's user: argv[0] is one of roles.h, and says why not on
- * stderr with exit code 1. Another process, since a share without a server may hold it for ever. */
+/* A job of this program itself, as the request's user: argv[0] is one of roles.h, and says why not
+ * on stderr with exit code 1. Another process, since a share without a server may hold it for ever.
+ */
 struct job *exec_file(struct exec_context *context, const struct request *request,
 		      const char *const *argv, const struct job_owner *owner, void *data,
 		      struct error *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the host is told of the commands that it has run here, where its config asks for that: a message
- * `exec-started` and one `exec-finished` for each, over the control stream. Bounded: of a long command
- * line the beginning, and above LIMIT_AUDIT_EXECS a second only how many there were more, in a message
- * `exec-lost` within a second or so.
+ * What the host is told of the commands that it has run here, where its config asks for that: a
+ * message `exec-started` and one `exec-finished` for each, over the control stream. Bounded: of a
+ * long command line the beginning, and above LIMIT_AUDIT_EXECS a second only how many there were
+ * more, in a message `exec-lost` within a second or so.
  */
 #ifndef GUEST_EXEC_REPORT_H
 #define GUEST_EXEC_REPORT_H

@@ -26,7 +26,8 @@ void request_free(struct request *request)
 	*request = (struct request){0};
 }
 
-/* --- the parts that both forms have (request_impl.h) ---------------------------------------------- */
+/* --- the parts that both forms have (request_impl.h)
+ * ---------------------------------------------- */
 
 int request_get_argv(json_t *from, const char *path, const char *key, struct request *out,
 		     struct error *err)
@@ -127,8 +128,7 @@ static int get_stdin_bytes(json_t *from, struct request *out, struct error *err)
 	return 0;
 }
 
-/* --- the frame form ------------------------------------------------------------------------------
- */
+/* --- the frame form -------------------------------------------------------------------------- */
 
 static int get_exec(struct request *out, enum json_need need, struct error *err)
 {
@@ -293,8 +293,7 @@ static int decode_frame(struct request *out, struct error *err)
 	return event ? decode_event(event, out, err) : decode_frame_exec(out, err);
 }
 
-/* --- both ----------------------------------------------------------------------------------------
- */
+/* --- both ------------------------------------------------------------------------------------ */
 
 static int decode(const void *text, size_t len, int (*form)(struct request *, struct error *),
 		  struct request *out, struct error *err)

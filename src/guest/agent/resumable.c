@@ -75,8 +75,7 @@ void resumables_sweep(struct resumables *all)
 	}
 }
 
-/* --- to the client -------------------------------------------------------------------------------
- */
+/* --- to the client --------------------------------------------------------------------------- */
 
 static void say_start(struct resumable *r)
 {
@@ -138,8 +137,7 @@ bool resumable_is_told(const struct resumable *r)
 	return r->exit_said;
 }
 
-/* --- to the command ------------------------------------------------------------------------------
- */
+/* --- to the command -------------------------------------------------------------------------- */
 
 static void say_taken(struct resumable *r)
 {
@@ -168,8 +166,7 @@ void resumable_close_stdin(struct resumable *r)
 	say_taken(r);
 }
 
-/* --- from the command ----------------------------------------------------------------------------
- */
+/* --- from the command ------------------------------------------------------------------------ */
 
 static void on_started(void *data, pid_t pid)
 {
@@ -222,7 +219,7 @@ static const struct job_owner resumable_owner = {
 	.ended = on_ended,
 };
 
-/* --- its clients --------------------------------------------------------------------------------- */
+/* --- its clients ----------------------------------------------------------------------------- */
 
 static int make_id(char id[REQUEST_EXEC_MAX + 1], struct error *err)
 {

@@ -2,8 +2,8 @@
 /*
  * Stdin of a command whose client sends no more of it than it was told it may: what the command has
  * not taken is kept here, LIMIT_STDIN_WINDOW_BYTES of it at most, and so the connection is read on
- * whatever the command does. Bytes are counted from the first; the client is told how far the command
- * has come.
+ * whatever the command does. Bytes are counted from the first; the client is told how far the
+ * command has come.
  */
 #ifndef GUEST_STDIN_WINDOW_H
 #define GUEST_STDIN_WINDOW_H

@@ -20,7 +20,7 @@
 #define DATABASE_MAX (1u << 20)
 #define HOME "home/" USER_DEFAULT_NAME
 
-/* --- files of /etc ------------------------------------------------------------------------------ */
+/* --- files of /etc --------------------------------------------------------------------------- */
 
 /* Its mode and owner stay; one that is missing is made. */
 static int replace(int etc, const char *file, const struct stat *before, const char *text,
@@ -81,7 +81,7 @@ static int add_lines(int root, int etc, struct error *err)
 	return add_line(etc, "shadow", &lines[2], NULL, err);
 }
 
-/* --- directories -------------------------------------------------------------------------------- */
+/* --- directories ----------------------------------------------------------------------------- */
 
 /* Made where it is missing; his it is in any case. path has no slash in front. */
 static int own_directory(int root, const char *path, mode_t mode, uid_t owner, struct error *err)

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 
-/* words[0]: the root, "/" but for tests. Makes the user, his home, /workspace and /tmp where they are
- * missing. A file without his line gets one, in front of another name of the same number, so that
- * programs call him by his own. ERR_CONFLICT: the image has another user of his name. */
+/* words[0]: the root, "/" but for tests. Makes the user, his home, /workspace and /tmp where they
+ * are missing. A file without his line gets one, in front of another name of the same number, so
+ * that programs call him by his own. ERR_CONFLICT: the image has another user of his name. */
 int account_make(char **words, struct error *err);
 
 /* words[0]: as above. Takes what else he could write on the file system of the root from him, and

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What `agent` could write is what is his, what his groups can write, and what everybody can. Links
- * are passed over: what they lead to counts. So are other file systems: those of a running guest are
- * its own at every boot.
+ * are passed over: what they lead to counts. So are other file systems: those of a running guest
+ * are its own at every boot.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -88,8 +88,8 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	return FTW_STOP;
 }
 
-/* /var/tmp is everybody's by custom; programs that use it find /tmp there. One that is not empty stays
- * and is confined like anything else. */
+/* /var/tmp is everybody's by custom; programs that use it find /tmp there. One that is not empty
+ * stays and is confined like anything else. */
 static void lead_var_tmp(void)
 {
 	autofree char *path = path_join(walk.root, "var/tmp", NULL);

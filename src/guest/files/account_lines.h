@@ -16,7 +16,8 @@ struct account_line {
 };
 
 /* The text with the line in it, malloc'd: as it was where there is one of that name and number; in
- * front of the first one of that number; else at the end. ERR_CONFLICT: the name has another number. */
+ * front of the first one of that number; else at the end. ERR_CONFLICT: the name has another
+ * number. */
 char *account_lines_add(const char *text, const struct account_line *line, struct error *err);
 
 #endif

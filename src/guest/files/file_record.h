@@ -6,7 +6,8 @@
  *
  *   length of the name (2 bytes), size (8), st_mode (4), modification time in seconds (8), name
  *
- * all big-endian. A name of no bytes, with nothing behind it, says that there is more than was told.
+ * all big-endian. A name of no bytes, with nothing behind it, says that there is more than was
+ * told.
  */
 #ifndef GUEST_FILE_RECORD_H
 #define GUEST_FILE_RECORD_H
@@ -29,7 +30,8 @@ struct file_record {
 /* name: 1 to UINT16_MAX bytes. */
 int file_record_put(struct buf *to, const char *name, const struct stat *st, struct error *err);
 int file_record_put_more(struct buf *to, struct error *err);
-/* Takes the first record off what is at *bytes, *left long. 1: *out is it; 0: no whole one is there. */
+/* Takes the first record off what is at *bytes, *left long. 1: *out is it; 0: no whole one is
+ * there. */
 int file_record_take(const uint8_t **bytes, size_t *left, struct file_record *out);
 
 /* st_mode as Go's fs.FileMode has it: permissions in the low nine bits, kinds from bit 31 down. */

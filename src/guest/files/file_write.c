@@ -26,7 +26,8 @@ static int make_parents(const char *path, struct error *err)
 			int why = errno;
 			struct stat st;
 
-			/* "No such right" and "read-only" come before "is there" in some file systems. */
+			/* "No such right" and "read-only" come before "is there" in some file
+			 * systems. */
 			if (stat(parent, &st) < 0)
 				return error_errno(err, why, "%.300s", parent);
 		}
@@ -39,8 +40,8 @@ static int open_file(const char *path, struct error *err)
 {
 	struct stat st;
 
-	/* Non-blocking: opening a FIFO must not wait for its other side. What is no file must not be
-	 * changed, so nothing is cut off before that is known. */
+	/* Non-blocking: opening a FIFO must not wait for its other side. What is no file must not
+	 * be changed, so nothing is cut off before that is known. */
 	autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	if (fd < 0 && (errno == ENXIO || errno == EISDIR))
 		return error_set(err, ERR_INVALID, "%.300s: not a regular file", path);

@@ -5,8 +5,8 @@
  *   send ROOT PATH           what PATH names, as base/tree_stream.h
  *   receive ROOT PATH NAME   such a stream is taken and put at PATH, and answered
  *   list ROOT PATH, stat ROOT PATH   lines of JSON, guest/listing.h
- * No link leads out of ROOT. Plain commands, whose failure is on stderr, the code of the error and its
- * text in the next line, are "freeze PATH" and what makes a base of an image: "grow PATH",
+ * No link leads out of ROOT. Plain commands, whose failure is on stderr, the code of the error and
+ * its text in the next line, are "freeze PATH" and what makes a base of an image: "grow PATH",
  * "account ROOT" and "confine ROOT".
  */
 #include <errno.h>

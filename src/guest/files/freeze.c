@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A frozen file system outlives who froze it, and whoever writes to it hangs. So that is done by a
- * keeper, a child outside of the command's cgroup and session, which a client that breaks off cannot
- * have killed: it thaws at the end of the pipe from us, and when its time is over. It runs from
- * memory and touches no file.
+ * keeper, a child outside of the command's cgroup and session, which a client that breaks off
+ * cannot have killed: it thaws at the end of the pipe from us, and when its time is over. It runs
+ * from memory and touches no file.
  */
 #include "guest/files/freeze.h"
 

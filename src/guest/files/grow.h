@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 
-/* words[0]: a path on a mounted ext4, which becomes as large as its device. One that is so already is
- * left alone. */
+/* words[0]: a path on a mounted ext4, which becomes as large as its device. One that is so already
+ * is left alone. */
 int grow_to_device(char **words, struct error *err);
 
 #endif

@@ -82,8 +82,7 @@ static void raise_loopback(void)
 		console_line("cannot raise the loopback interface: %s", strerror(errno));
 }
 
-/* --- the agent -----------------------------------------------------------------------------------
- */
+/* --- the agent ------------------------------------------------------------------------------- */
 
 /* The child's descriptors, at their agreed numbers; the rest goes at exec. */
 static int place_descriptors(const int from[AGENT_FD_COUNT])
@@ -187,8 +186,7 @@ static void agent_ended(struct pid1 *p, const siginfo_t *info)
 		power_fail(err.msg);
 }
 
-/* --- the end -------------------------------------------------------------------------------------
- */
+/* --- the end --------------------------------------------------------------------------------- */
 
 static void on_deadline(struct loop *loop, void *data)
 {
@@ -231,8 +229,7 @@ static void reap(struct pid1 *p)
 		power_off();
 }
 
-/* --- what PID 1 is told --------------------------------------------------------------------------
- */
+/* --- what PID 1 is told ---------------------------------------------------------------------- */
 
 static void on_child(struct loop *loop, int number, void *data)
 {

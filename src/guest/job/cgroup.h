@@ -4,9 +4,9 @@
  * sessions its members have made. Where there is no cgroup v2, the session of the command is what
  * can be found again.
  *
- * Making and removing a cgroup costs more than the rest of a small request, so one that is empty when
- * its command ends is used again, unless it was killed. Children left in the background keep theirs; those are looked at
- * again when later commands end.
+ * Making and removing a cgroup costs more than the rest of a small request, so one that is empty
+ * when its command ends is used again, unless it was killed. Children left in the background keep
+ * theirs; those are looked at again when later commands end.
  */
 #ifndef GUEST_CGROUP_H
 #define GUEST_CGROUP_H
@@ -45,9 +45,9 @@ struct cgroup_tree {
 		.dirfd = -1 \
 	}
 
-/* mount: where cgroup v2 is mounted ("/sys/fs/cgroup"). Ends whatever a former agent left there, and
- * makes the first spare one. Without cgroup v2, and without the right to use it, the tree stays empty
- * and that is no error. */
+/* mount: where cgroup v2 is mounted ("/sys/fs/cgroup"). Ends whatever a former agent left there,
+ * and makes the first spare one. Without cgroup v2, and without the right to use it, the tree stays
+ * empty and that is no error. */
 void cgroup_tree_open(struct cgroup_tree *tree, const char *mount);
 void cgroup_tree_close(struct cgroup_tree *tree);
 /* Without a tree, or without room in it, *out is none. */

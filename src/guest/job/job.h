@@ -122,8 +122,8 @@ void job_resize(struct job *job, uint16_t rows, uint16_t columns);
 void job_kill(struct job *job);
 /* The same without an owner from now on. */
 void job_abandon(struct job *job);
-/* Closes its terminal, without an owner from now on: SIGHUP, and after LIMIT_HANG_UP_MS the end of the
- * whole tree if the program is still there. What ignores the hang-up and is not it lives on. */
+/* Closes its terminal, without an owner from now on: SIGHUP, and after LIMIT_HANG_UP_MS the end of
+ * the whole tree if the program is still there. What ignores the hang-up and is not it lives on. */
 void job_hang_up(struct job *job);
 
 #endif

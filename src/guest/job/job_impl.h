@@ -31,8 +31,9 @@ struct job {
 	bool drain_over;
 
 	struct job_pipe out[JOB_STREAMS];
-	/* Our copies of the other ends, or of the terminal, held until the program has ended: else each
-	 * of its closes would be an event, and on one processor two switches of process, for nothing. */
+	/* Our copies of the other ends, or of the terminal, held until the program has ended: else
+	 * each of its closes would be an event, and on one processor two switches of process, for
+	 * nothing. */
 	int held[JOB_STREAMS];
 	bool terminal; /* out[JOB_STDOUT].fd is its master, stdin_fd a duplicate of it */
 	int stdin_fd;  /* -1: none, or closed */

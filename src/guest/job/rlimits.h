@@ -30,8 +30,8 @@ struct rlimits {
  * messages call the object. */
 int rlimits_decode(json_t *wanted, const char *path, struct rlimits *out, struct error *err);
 /* Of this process. A soft limit that is not asked for stays, but not above the hard one; a soft one
- * above the present hard one takes that along. -1: errno, and *resource is the one that was refused.
- * Safe between vfork and exec. */
+ * above the present hard one takes that along. -1: errno, and *resource is the one that was
+ * refused. Safe between vfork and exec. */
 int rlimits_apply(const struct rlimits *limits, int *resource);
 /* "nofile"; "?" for a number that is none. */
 const char *rlimits_name(int resource);

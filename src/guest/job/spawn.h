@@ -4,10 +4,10 @@
  *
  * Between fork and exec the child is already the command's user and touches the command's directory
  * and file. Usually it does so on our memory while we stand still (vfork), which costs least. Then
- * whatever holds the child holds us: a share whose server is gone, so a machine that has shares sets
- * may_block and pays for a fork; and a SIGSTOP from a process of the same user in the instant before
- * exec, which makes a workload that is set on it lose its own agent and nobody else's (PID 1 still
- * ends the machine).
+ * whatever holds the child holds us: a share whose server is gone, so a machine that has shares
+ * sets may_block and pays for a fork; and a SIGSTOP from a process of the same user in the instant
+ * before exec, which makes a workload that is set on it lose its own agent and nobody else's (PID 1
+ * still ends the machine).
  */
 #ifndef GUEST_SPAWN_H
 #define GUEST_SPAWN_H
@@ -44,9 +44,9 @@ struct spawn_failure {
 /*
  * On success there is a child. *status_fd is -1 when its fate is known: *failure says it, step NONE
  * for a program that runs. Else the (non-blocking) descriptor reaches its end when exec has
- * succeeded, and yields a struct spawn_failure before that when it has not. Signals are unblocked and
- * at their defaults in the command, provided that this process ignores none but SIGPIPE and handles
- * none.
+ * succeeded, and yields a struct spawn_failure before that when it has not. Signals are unblocked
+ * and at their defaults in the command, provided that this process ignores none but SIGPIPE and
+ * handles none.
  */
 int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 		struct spawn_failure *failure, struct error *err);

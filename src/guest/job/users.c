@@ -18,8 +18,8 @@
 
 /*
  * The whole file as a malloc'd string, or NULL when it is absent, no regular file or too long. The
- * image's owner decides what lies there, so a FIFO must not hold us. One read of the size it has, and
- * one block: this is on the path of every command.
+ * image's owner decides what lies there, so a FIFO must not hold us. One read of the size it has,
+ * and one block: this is on the path of every command.
  */
 static char *read_database(const char *etc, const char *name)
 {

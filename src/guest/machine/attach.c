@@ -43,7 +43,8 @@ static bool is_mounted(const struct config_share *share)
 		     FLAGS | (share->read_only ? MS_RDONLY : 0), NULL) == 0;
 }
 
-/* A device that was just plugged in may take a moment; until then its tag is an invalid argument. */
+/* A device that was just plugged in may take a moment; until then its tag is an invalid argument.
+ */
 static int mount_when_there(const struct config_share *share, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);

@@ -36,7 +36,7 @@ enum {
 
 static const uint8_t cookie[4] = {99, 130, 83, 99};
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------------------------- */
 
 static size_t put_option(uint8_t *out, uint8_t option, const void *value, uint8_t len)
 {
@@ -151,7 +151,7 @@ int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint
 	return 0;
 }
 
-/* --- the exchange ----------------------------------------------------------------------------- */
+/* --- the exchange ---------------------------------------------------------------------------- */
 
 struct exchange {
 	int fd;

@@ -26,7 +26,7 @@
 #define OWN_DIR "/run/microagent"
 #define OWN_RESOLV_CONF OWN_DIR "/resolv.conf"
 
-/* --- decoding --------------------------------------------------------------------------------- */
+/* --- decoding -------------------------------------------------------------------------------- */
 
 static int decode_address(json_t *object, const char *key, enum json_need presence,
 			  struct in_addr *out, struct error *err)
@@ -90,7 +90,7 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 	return strlen(out);
 }
 
-/* --- the card --------------------------------------------------------------------------------- */
+/* --- the card -------------------------------------------------------------------------------- */
 
 /* The one interface with a device behind it. */
 static int find_card(char name[IFNAMSIZ], struct error *err)
@@ -165,7 +165,7 @@ static int set_gateway(int fd, const struct network *n, struct error *err)
 	return 0;
 }
 
-/* --- resolv.conf ------------------------------------------------------------------------------ */
+/* --- resolv.conf ----------------------------------------------------------------------------- */
 
 static int write_own(const struct network *n, struct error *err)
 {
@@ -196,7 +196,7 @@ static void cover_resolv_conf(void)
 		console_line("names cannot be resolved: %s: %s", RESOLV_CONF, strerror(errno));
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- all of it ------------------------------------------------------------------------------- */
 
 static int bring_up(const struct network *wanted, struct error *err)
 {

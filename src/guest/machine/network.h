@@ -23,7 +23,8 @@ struct network {
 int network_decode(json_t *object, struct network *out, struct error *err);
 /* resolv.conf for it; returns the length. */
 size_t network_resolv_conf(const struct network *network, char *out, size_t size);
-/* Brings the card up. config: the whole run config; without "network" nothing is done. May block. */
+/* Brings the card up. config: the whole run config; without "network" nothing is done. May block.
+ */
 int network_apply(json_t *config, struct error *err);
 
 #endif

@@ -45,8 +45,8 @@ static void list_loopback(struct addresses *list, uint16_t port)
 	addresses_add_text(list, "::1", port);
 }
 
-/* A program may also listen on one address of the network alone. To ask for them takes about as long
- * as to connect. */
+/* A program may also listen on one address of the network alone. To ask for them takes about as
+ * long as to connect. */
 static void list_others(struct addresses *list, uint16_t port)
 {
 	struct addresses all = {0};

@@ -12,7 +12,7 @@
 /* Longest value of a record: the kernel's records are shorter than 9 KiB. */
 #define VALUE_MAX 9216
 
-/* --- pieces -------------------------------------------------------------------------------------- */
+/* --- pieces ---------------------------------------------------------------------------------- */
 
 static void put_decoded(struct buf *out, struct kaudit_span value, bool *truncated)
 {
@@ -38,7 +38,7 @@ static void put_number(struct kaudit_span value, int base, uint64_t *out)
 	(void)kaudit_unsigned(value, base, out); /* keeps the 0 of what makes no sense */
 }
 
-/* --- SYSCALL ------------------------------------------------------------------------------------- */
+/* --- SYSCALL --------------------------------------------------------------------------------- */
 
 static bool set_kind(struct kaudit_event *event, struct kaudit_span key, const uint64_t args[3])
 {
@@ -88,7 +88,7 @@ static bool take_syscall(struct kaudit_event *event, struct kaudit_span fields)
 	return set_kind(event, rule, args);
 }
 
-/* --- EXECVE -------------------------------------------------------------------------------------- */
+/* --- EXECVE ---------------------------------------------------------------------------------- */
 
 /* "a12" and "a12[3]"; else ("argc", "a12_len") false. */
 static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
@@ -177,7 +177,7 @@ static void take_execve(struct kaudit_event *event, struct kaudit_span fields)
 	}
 }
 
-/* --- CWD, PATH, OPENAT2, SOCKADDR ---------------------------------------------------------------- */
+/* --- CWD, PATH, OPENAT2, SOCKADDR ------------------------------------------------------------ */
 
 static void take_cwd(struct kaudit_event *event, struct kaudit_span fields)
 {
@@ -251,7 +251,7 @@ static void take_sockaddr(struct kaudit_event *event, struct kaudit_span fields)
 	}
 }
 
-/* --- events -------------------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
 /* A name relative to the working directory gets it in front; one relative to a directory that was
  * given by descriptor stays as it is. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events of the kernel's audit, put together from their records. The records of one event have one
- * serial number; those of events on several processors come mixed. An event ends with a record of its
- * own; where that was dropped on the way, the event is handed on, as far as it is known, when its place is
- * needed. Pure, and bounded in memory whatever comes.
+ * serial number; those of events on several processors come mixed. An event ends with a record of
+ * its own; where that was dropped on the way, the event is handed on, as far as it is known, when
+ * its place is needed. Pure, and bounded in memory whatever comes.
  */
 #ifndef GUEST_KAUDIT_EVENT_H
 #define GUEST_KAUDIT_EVENT_H
@@ -14,8 +14,8 @@
 #include "base/buf.h"
 #include "guest/trace/kaudit_serials.h"
 
-/* The keys of our rules (kaudit_link.c), by which the kernel marks the events; all but the first two name
- * a way in which open's flags are given. */
+/* The keys of our rules (kaudit_link.c), by which the kernel marks the events; all but the first
+ * two name a way in which open's flags are given. */
 #define KAUDIT_KEY_EXEC "exec"
 #define KAUDIT_KEY_CONNECT "connect"
 #define KAUDIT_KEY_OPEN "open"	     /* in the second argument */

@@ -29,7 +29,7 @@
 /* Records that one call fetches; what none has ever filled of their buffers is no memory. */
 #define FETCHED 32
 
-/* --- rules --------------------------------------------------------------------------------------- */
+/* --- rules ----------------------------------------------------------------------------------- */
 
 struct rule {
 	const char *key; /* NULL: none */
@@ -135,7 +135,7 @@ static struct rule exclude_rule(uint32_t first, uint32_t last)
 	return rule;
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests -------------------------------------------------------------------------------- */
 
 static int post(struct kaudit_link *link, unsigned type, unsigned flags, const void *body,
 		size_t len)
@@ -243,7 +243,7 @@ static int begin(struct kaudit_link *link, struct error *err)
 	return set_status(link, "begin", on, err);
 }
 
-/* --- kauditd ------------------------------------------------------------------------------------- */
+/* --- kauditd --------------------------------------------------------------------------------- */
 
 static bool is_kauditd(int proc, const char *pid)
 {
@@ -257,9 +257,9 @@ static bool is_kauditd(int proc, const char *pid)
 	       memcmp(text, name, sizeof(name) - 1) == 0;
 }
 
-/* The kernel's thread that hands records over is woken for each, and interrupts who caused it. As a batch
- * task it waits for its turn and hands over what has come meanwhile. Before anything of a guest runs;
- * where it fails, opens only cost more. */
+/* The kernel's thread that hands records over is woken for each, and interrupts who caused it. As a
+ * batch task it waits for its turn and hands over what has come meanwhile. Before anything of a
+ * guest runs; where it fails, opens only cost more. */
 static void let_records_gather(void)
 {
 	const struct sched_param none = {0};
@@ -273,7 +273,7 @@ static void let_records_gather(void)
 						 SCHED_BATCH, &none);
 }
 
-/* --- the link ------------------------------------------------------------------------------------ */
+/* --- the link -------------------------------------------------------------------------------- */
 
 int kaudit_link_open(struct kaudit_link *link, struct error *err)
 {
@@ -344,7 +344,8 @@ static bool fetch(struct kaudit_link *link)
 	return n > 0;
 }
 
-/* Of each message the kernel says a length that is not always that of the datagram, which counts. */
+/* Of each message the kernel says a length that is not always that of the datagram, which counts.
+ */
 static bool receive(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
 {
 	const char *message;

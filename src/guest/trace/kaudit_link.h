@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel's audit: our rules, and its records by netlink. One process of a machine can be at its
- * receiving end, this one, and from then on no other process can change what is recorded, not even root,
- * until the machine ends. Nothing ever waits for us: what we are too slow for, the kernel drops and counts.
+ * receiving end, this one, and from then on no other process can change what is recorded, not even
+ * root, until the machine ends. Nothing ever waits for us: what we are too slow for, the kernel
+ * drops and counts.
  *
- * Recorded is what processes do that have a login uid (see spawn.h), which is what the host runs and what
- * comes of it: every exec, every open for writing, every connect to an IP address.
+ * Recorded is what processes do that have a login uid (see spawn.h), which is what the host runs
+ * and what comes of it: every exec, every open for writing, every connect to an IP address.
  */
 #ifndef GUEST_KAUDIT_LINK_H
 #define GUEST_KAUDIT_LINK_H
@@ -23,12 +24,14 @@ struct kaudit_link {
 	unsigned next, count; /* of the records that were fetched at once */
 };
 
-/* From here on it is recorded. ERR_UNSUPPORTED: this kernel has no audit, or another has taken it. */
+/* From here on it is recorded. ERR_UNSUPPORTED: this kernel has no audit, or another has taken it.
+ */
 int kaudit_link_open(struct kaudit_link *link, struct error *err);
-/* The text of the next record and its type; false: there is none now. text lives until the next call. */
+/* The text of the next record and its type; false: there is none now. text lives until the next
+ * call. */
 bool kaudit_link_next(struct kaudit_link *link, unsigned *type, const char **text, size_t *len);
-/* Asks for what has been lost; the answer comes among the records, into `lost`. If the kernel has let go of us
- * because we were slow, that is mended then. */
+/* Asks for what has been lost; the answer comes among the records, into `lost`. If the kernel has
+ * let go of us because we were slow, that is mended then. */
 void kaudit_link_ask(struct kaudit_link *link);
 void kaudit_link_close(struct kaudit_link *link);
 

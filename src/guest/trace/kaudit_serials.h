@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that the kernel made and that never came. It numbers them, and what it drops between the making and us it
- * does not always count: without `audit=1` on its command line a record that found our socket full twice
- * is gone without a word. Pure.
+ * Events that the kernel made and that never came. It numbers them, and what it drops between the
+ * making and us it does not always count: without `audit=1` on its command line a record that found
+ * our socket full twice is gone without a word. Pure.
  */
 #ifndef GUEST_KAUDIT_SERIALS_H
 #define GUEST_KAUDIT_SERIALS_H
@@ -21,8 +21,8 @@ struct kaudit_serials {
 
 /* Once for each event that comes, in any order. */
 void kaudit_serials_saw(struct kaudit_serials *serials, uint64_t serial);
-/* How many of those that were expected at the last question have not come until now. One processor's
- * events overtake another's, so a second or so has to lie between two questions. */
+/* How many of those that were expected at the last question have not come until now. One
+ * processor's events overtake another's, so a second or so has to lie between two questions. */
 uint64_t kaudit_serials_missing(struct kaudit_serials *serials);
 
 #endif

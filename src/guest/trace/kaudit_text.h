@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One record of the kernel's audit, as it comes by netlink: "audit(1364481363.243:24287): key=value ...".
- * The kernel writes the keys; many values are a guest program's (names, arguments), which the kernel
- * writes in quotes when they are plain and in hexadecimal digits when not. Pure.
+ * One record of the kernel's audit, as it comes by netlink: "audit(1364481363.243:24287): key=value
+ * ...". The kernel writes the keys; many values are a guest program's (names, arguments), which the
+ * kernel writes in quotes when they are plain and in hexadecimal digits when not. Pure.
  */
 #ifndef GUEST_KAUDIT_TEXT_H
 #define GUEST_KAUDIT_TEXT_H
@@ -31,8 +31,8 @@ bool kaudit_is(struct kaudit_span span, const char *text);
 /* All of the span is a number of that base. */
 bool kaudit_unsigned(struct kaudit_span span, int base, uint64_t *out);
 bool kaudit_signed(struct kaudit_span span, int64_t *out);
-/* What a program said: quoted, hexadecimal, or (null), which is nothing. The bytes written, at most room;
- * -1: neither of these, or longer. */
+/* What a program said: quoted, hexadecimal, or (null), which is nothing. The bytes written, at most
+ * room; -1: neither of these, or longer. */
 long kaudit_decode(struct kaudit_span value, uint8_t *out, size_t room);
 
 #endif

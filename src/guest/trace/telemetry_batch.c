@@ -23,7 +23,7 @@ bool telemetry_is_of_interest(const struct kaudit_event *event)
 	return event->kind != KAUDIT_OPEN || !(S_ISCHR(mode) || S_ISFIFO(mode));
 }
 
-/* --- records ------------------------------------------------------------------------------------- */
+/* --- records --------------------------------------------------------------------------------- */
 
 static struct writer begin_record(const char *kind, int64_t real_ms, uint64_t pid)
 {
@@ -132,7 +132,7 @@ char *telemetry_written_record(const struct written_file *file)
 	return writer_end(&w);
 }
 
-/* --- batches ------------------------------------------------------------------------------------- */
+/* --- batches --------------------------------------------------------------------------------- */
 
 bool telemetry_batch_has_room(const struct telemetry_batch *batch, const char *record)
 {

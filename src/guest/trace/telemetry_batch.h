@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From events to messages of the control stream:
- * {"type":"telemetry","format":1,"records":[...],"lost"?:N}. At most so many records a second; what comes
- * above that is counted in `lost`, as is what others dropped on the way. Pure but for the clock.
+ * {"type":"telemetry","format":1,"records":[...],"lost"?:N}. At most so many records a second; what
+ * comes above that is counted in `lost`, as is what others dropped on the way. Pure but for the
+ * clock.
  */
 #ifndef GUEST_TELEMETRY_BATCH_H
 #define GUEST_TELEMETRY_BATCH_H

@@ -22,9 +22,10 @@
 
 /* What has happened is told so much later at most. */
 #define TELL_NS (100 * NS_PER_MS)
-/* What the kernel has is fetched so much later at most, all of it at once: woken for each record, we would cost
- * whoever makes them more than the kernel's own work on them does. It has room for ten times of what comes
- * meanwhile, and makes one closing of those of a file that is written again and again. */
+/* What the kernel has is fetched so much later at most, all of it at once: woken for each record,
+ * we would cost whoever makes them more than the kernel's own work on them does. It has room for
+ * ten times of what comes meanwhile, and makes one closing of those of a file that is written again
+ * and again. */
 #define FETCH_NS (20 * NS_PER_MS)
 /* The kernel is asked for what it dropped, while events come, and once more after the last. */
 #define ASK_NS NS_PER_S
@@ -45,7 +46,7 @@ struct tracer {
 /* One tracer is a process; most of it is the table of files. */
 static struct tracer tracer = {.link = {.fd = -1}, .files = {.fd = -1, .mounts = -1}};
 
-/* --- out ----------------------------------------------------------------------------------------- */
+/* --- out ------------------------------------------------------------------------------------- */
 
 /* An agent that is behind makes us lose records, and say so; nobody waits. */
 static void send_batch(struct tracer *t)
@@ -87,7 +88,7 @@ static void on_event(void *data, const struct kaudit_event *event)
 	add(t, telemetry_record(event));
 }
 
-/* --- in ------------------------------------------------------------------------------------------ */
+/* --- in -------------------------------------------------------------------------------------- */
 
 static void count_lost(struct tracer *t)
 {
@@ -213,7 +214,7 @@ static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 	t->over = true; /* it says nothing but its end */
 }
 
-/* --- the process --------------------------------------------------------------------------------- */
+/* --- the process ----------------------------------------------------------------------------- */
 
 static void say_status(struct tracer *t, bool syscalls, bool writes, const char *detail)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large files that were written: of a file that was open for writing and is closed, its size, where that is
- * at least LIMIT_TELEMETRY_WRITE_BYTES (fanotify). The kernel names a process and a file, and not whose they
- * are: only a file counts of which kaudit has told that a process of ours opened it to write.
+ * Large files that were written: of a file that was open for writing and is closed, its size, where
+ * that is at least LIMIT_TELEMETRY_WRITE_BYTES (fanotify). The kernel names a process and a file,
+ * and not whose they are: only a file counts of which kaudit has told that a process of ours opened
+ * it to write.
  */
 #ifndef GUEST_WRITTEN_FILES_H
 #define GUEST_WRITTEN_FILES_H

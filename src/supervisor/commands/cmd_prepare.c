@@ -90,8 +90,8 @@ static int make_ready(struct record *record, struct boot_files *files, struct bu
 	return bundles_build(config, &record->dir, bundles, err);
 }
 
-/* Under the lock: whoever deleted the workspace since its disk was opened has deleted it, and this must
- * not make it anew, without a disk. */
+/* Under the lock: whoever deleted the workspace since its disk was opened has deleted it, and this
+ * must not make it anew, without a disk. */
 static int check_not_deleted(const struct boot_files *files, struct error *err)
 {
 	const char *path = files->file[BOOT_ROOTFS].path;

@@ -136,8 +136,8 @@ static int verify_and_attach_bundles(struct start *start, const struct manifest 
 	return bundles_attach(config, &start->bundles, &start->disks, err);
 }
 
-/* The files are the recorded ones; that of a session they are not is for its audit log. Nobody of it
- * lives here, so that this command is who writes. */
+/* The files are the recorded ones; that of a session they are not is for its audit log. Nobody of
+ * it lives here, so that this command is who writes. */
 static int require_unchanged(const struct start *start, const json_t *verification,
 			     struct error *err)
 {
@@ -291,7 +291,8 @@ static int begin(struct start *start, struct response *response, struct error *e
 	    (!start->files.ram_root &&
 	     require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0))
 		return -1;
-	/* What ended just now is given its last moment; lease_take() has the word about the rest. */
+	/* What ended just now is given its last moment; lease_take() has the word about the rest.
+	 */
 	(void)settle_finds_life(record);
 	lease = lease_take(&record->ws, err);
 	/* Nobody of ours is left who could hold the host's ports. */

@@ -33,8 +33,8 @@ struct record {
 int record_open(struct record *record, const struct call *call, bool create, struct error *err);
 void record_close(struct record *record); /* accepts RECORD_NONE; gives the lock back */
 
-/* Takes the command lock unless it is held, opens the workspace anew (it may have gone or come) and says nothing of
- * its state. */
+/* Takes the command lock unless it is held, opens the workspace anew (it may have gone or come) and
+ * says nothing of its state. */
 int record_lock(struct record *record, struct error *err);
 /* The lock's file goes if the workspace is not there (any more). */
 void record_unlock(struct record *record);

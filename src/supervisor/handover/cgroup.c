@@ -64,7 +64,7 @@ int cgroup_check(const struct config *config, struct error *err)
 	return 0;
 }
 
-/* --- limits ------------------------------------------------------------------------------------- */
+/* --- limits ---------------------------------------------------------------------------------- */
 
 static int write_word(int dir, const char *name, const char *word, struct error *err)
 {
@@ -100,7 +100,8 @@ static void limit(int parent, int dir, const char *controller, uint64_t value, s
 			 name, controller, why.msg);
 }
 
-/* --- a group of our own --------------------------------------------------------------------------- */
+/* --- a group of our own
+ * --------------------------------------------------------------------------- */
 
 /* The top of the mount that a group lies in. */
 static int open_top(int dir)
@@ -148,8 +149,8 @@ static int open_home(int parent)
 	return home < 0 ? -1 : openat(home, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 }
 
-/* The name says what it is for; the pid makes it another one at every start. One of the same name is
- * of a process that is no more. */
+/* The name says what it is for; the pid makes it another one at every start. One of the same name
+ * is of a process that is no more. */
 static int make(int parent, const char *given, const char *id, char **path, struct error *err)
 {
 	const char *name;
@@ -234,7 +235,8 @@ void cgroup_free(struct cgroup *group)
 	*group = (struct cgroup)CGROUP_NONE;
 }
 
-/* --- the end of one ------------------------------------------------------------------------------- */
+/* --- the end of one
+ * ------------------------------------------------------------------------------- */
 
 static bool is_empty(int events)
 {

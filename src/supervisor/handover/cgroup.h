@@ -3,8 +3,8 @@
  * The cgroup of a workspace. Given a path, the live supervisor makes a group of its own below it,
  * sets what it may use, and moves there before it starts anything, so that everything of the
  * workspace is born in it. At the end it goes back to where it came from, kills what is left and
- * removes the group; the given one stays as it was but for the controllers that were switched on for
- * its children. Without a path everything stays where the command was run.
+ * removes the group; the given one stays as it was but for the controllers that were switched on
+ * for its children. Without a path everything stays where the command was run.
  */
 #ifndef SUPERVISOR_CGROUP_H
 #define SUPERVISOR_CGROUP_H

@@ -37,8 +37,8 @@ enum rootfs_use {
 	ROOTFS_BOOT,  /* a VM gets it: the same, opened for writing */
 };
 
-/* Opens what the config names and hashes all but the root file system. What is wrong with a file is kept with it and is no
- * failure: boot_files_require() makes it one. */
+/* Opens what the config names and hashes all but the root file system. What is wrong with a file is
+ * kept with it and is no failure: boot_files_require() makes it one. */
 int boot_files_open(const struct config *config, enum rootfs_use use, struct boot_files *out,
 		    struct error *err);
 /* Hashes the root file system too, unless that was done or it could not be opened. */
@@ -51,13 +51,13 @@ int boot_files_require(const struct boot_files *files, struct error *err);
 json_t *boot_files_record(const struct boot_files *files, struct error *err);
 /*
  * The verification block: the files now against the recorded ones (NULL: nothing is recorded).
- * {ok, imageRef?, resolvedRef?, imageDigest?, kernel, initrd, init, base?, rootfs, divergence[]}. A root
- * file system whose digest is one of an earlier time is told and not compared.
+ * {ok, imageRef?, resolvedRef?, imageDigest?, kernel, initrd, init, base?, rootfs, divergence[]}. A
+ * root file system whose digest is one of an earlier time is told and not compared.
  */
 json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 			  const json_t *recorded, struct error *err);
-/* One more divergence in it, of what is no boot file: the block is not ok then. actual: "" where there
- * is none, for which error gives the reason. */
+/* One more divergence in it, of what is no boot file: the block is not ok then. actual: "" where
+ * there is none, for which error gives the reason. */
 int verification_add_divergence(json_t *verification, const char *artifact, const char *expected,
 				const char *actual, const struct error *error, struct error *err);
 /* ERR_CONFLICT naming the first divergence of a verification block that is not ok. */

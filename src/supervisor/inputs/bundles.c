@@ -38,7 +38,7 @@ void bundles_close(struct bundle_list *list)
 	*list = (struct bundle_list)BUNDLE_LIST_INIT;
 }
 
-/* --- building --------------------------------------------------------------------------------- */
+/* --- building -------------------------------------------------------------------------------- */
 
 /* Not blocking: a FIFO in its place must not hold us up. */
 static int open_archive(const char *path, struct error *err)
@@ -171,7 +171,7 @@ int bundles_build(const struct config *config, const struct state_dir *dir, stru
 	return 0;
 }
 
-/* --- in the workspace's directory --------------------------------------------------------------- */
+/* --- in the workspace's directory ------------------------------------------------------------ */
 
 static bool is_bundle(const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config.bundles: each archive becomes a disk, bundle-<name>.ext4 in the workspace's directory, which
- * prepare makes (by microagent-artifact, before any lock) and start attaches read-only.
+ * config.bundles: each archive becomes a disk, bundle-<name>.ext4 in the workspace's directory,
+ * which prepare makes (by microagent-artifact, before any lock) and start attaches read-only.
  *
  * prepare records the digests of both. The archive is not needed any more, and may be another one
  * for the next workspace, so its digest only tells what the disk was made of; the disk is what the
@@ -58,7 +58,8 @@ int bundles_open(const struct config *config, const struct workspace *ws, struct
 int bundles_attach(const struct config *config, struct bundle_list *list, struct disk_list *disks,
 		   struct error *err);
 
-/* Adds to what prepare records: bundles: [{name, path, sha256, diskSHA256}]. Nothing without any. */
+/* Adds to what prepare records: bundles: [{name, path, sha256, diskSHA256}]. Nothing without any.
+ */
 int bundles_record(const struct config *config, const struct bundle_list *list, json_t *artifacts,
 		   struct error *err);
 /*

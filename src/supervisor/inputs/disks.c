@@ -50,7 +50,7 @@ int disks_add(struct disk_list *list, const char *serial, const char *name, cons
 		       : error_errno(err, ENOMEM, "disk %s", name);
 }
 
-/* --- one file --------------------------------------------------------------------------------- */
+/* --- one file -------------------------------------------------------------------------------- */
 
 /* Root may write to everything; a file that is read-only by its mode is meant to stay as it is. */
 static int refuse_read_only(const char *path, const struct stat *st, struct error *err)
@@ -127,7 +127,7 @@ static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, boo
 	return 0;
 }
 
-/* --- the config's ----------------------------------------------------------------------------- */
+/* --- the config's ---------------------------------------------------------------------------- */
 
 static int open_one(const json_t *item, size_t index, int rootfs_fd, enum disk_use use,
 		    struct disk_list *list, struct error *err)
@@ -164,7 +164,7 @@ int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, st
 	return 0;
 }
 
-/* --- as others are told of them --------------------------------------------------------------- */
+/* --- as others are told of them -------------------------------------------------------------- */
 
 json_t *disks_json(const struct disk_list *list, struct error *err)
 {

@@ -67,8 +67,8 @@ static json_t *created_at(const struct workspace *ws, const char *now)
 	return json_is_string(created) ? json_incref(created) : json_string(now);
 }
 
-/* A session that never ran has done nothing that a loss of power could take, and to wait for the disk
- * would be most of the time that its making takes. */
+/* A session that never ran has done nothing that a loss of power could take, and to wait for the
+ * disk would be most of the time that its making takes. */
 static bool is_secured_at_start(const struct workspace *ws)
 {
 	return audit_is_kept(ws);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A root in memory: with initrdPath and without rootfsPath the initial RAM disk is the root, and the
- * guest changes nothing that lasts. The kernel unpacks segments of an initramfs one behind the
+ * A root in memory: with initrdPath and without rootfsPath the initial RAM disk is the root, and
+ * the guest changes nothing that lasts. The kernel unpacks segments of an initramfs one behind the
  * other into one tree, so that our own, put last, brings /init and the modules of the kernel.
  */
 #ifndef SUPERVISOR_RAM_ROOT_H

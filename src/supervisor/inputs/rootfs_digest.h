@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The digest of the root file system. Until the first start it is what prepare recorded, or somebody
- * has changed it; from then on the guest writes to it, and its digest is told as of when it was
- * taken: by prepare, or later by an inspect that was asked for a new one (rootfs.json).
+ * The digest of the root file system. Until the first start it is what prepare recorded, or
+ * somebody has changed it; from then on the guest writes to it, and its digest is told as of when
+ * it was taken: by prepare, or later by an inspect that was asked for a new one (rootfs.json).
  */
 #ifndef SUPERVISOR_ROOTFS_DIGEST_H
 #define SUPERVISOR_ROOTFS_DIGEST_H

@@ -40,7 +40,7 @@ struct channels {
 	size_t host_port_count;
 };
 
-/* --- how the far side is reached ----------------------------------------------------------- */
+/* --- how the far side is reached ------------------------------------------------------------- */
 
 static void *reach_guest(void *data, reached_fn *done, void *done_data, struct error *err)
 {
@@ -74,7 +74,7 @@ static void on_failed(void *data, const struct error *why)
 	log_limited(c->all->log, "%s: %s", c->name, why->msg);
 }
 
-/* --- making them --------------------------------------------------------------------------- */
+/* --- making them ----------------------------------------------------------------------------- */
 
 static struct channel *new_channel(struct channels *all)
 {
@@ -215,7 +215,7 @@ struct target *channels_mediation(const struct channels *channels)
 	return channels->mediation;
 }
 
-/* --- their end ----------------------------------------------------------------------------- */
+/* --- their end ------------------------------------------------------------------------------- */
 
 static void close_channel(struct channel *c)
 {

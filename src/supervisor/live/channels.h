@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the live supervisor leads in and out of a guest: published ports, the mediation channel and
- * further listeners. Every listener is there before the VM is; they end with the live supervisor, or
- * earlier by channels_sever().
+ * further listeners. Every listener is there before the VM is; they end with the live supervisor,
+ * or earlier by channels_sever().
  */
 #ifndef SUPERVISOR_CHANNELS_H
 #define SUPERVISOR_CHANNELS_H
@@ -19,8 +19,9 @@
 
 struct channels;
 
-/* Listens on the host's ports and makes vsock.sock_<port> in the workspace, whose descriptor and log
- * must outlive the channels. On failure no port is held; sockets may be left in the workspace. */
+/* Listens on the host's ports and makes vsock.sock_<port> in the workspace, whose descriptor and
+ * log must outlive the channels. On failure no port is held; sockets may be left in the workspace.
+ */
 struct channels *channels_new(struct loop *loop, int workspace_fd, const struct config *config,
 			      struct log *log, struct error *err);
 /* Host ports that the guest may dial, the control stream's first. Borrowed. */

@@ -49,7 +49,8 @@ static void drop_client(struct console *console)
 	console->in_ended = console->waiting = false;
 }
 
-/* EPOLLPRI never comes; with it the end of a client is told also while nothing else is waited for. */
+/* EPOLLPRI never comes; with it the end of a client is told also while nothing else is waited for.
+ */
 static void set_events(struct console *console)
 {
 	bool more = !console->in_ended && console->in_len == 0;

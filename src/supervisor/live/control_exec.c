@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a guest says of the commands that run in it. It may lie, and is recorded as its word; what it
- * says is bounded, and nothing that is not known goes on. */
+/* What a guest says of the commands that run in it. It may lie, and is recorded as its word; what
+ * it says is bounded, and nothing that is not known goes on. */
 #include <errno.h>
 #include <string.h>
 

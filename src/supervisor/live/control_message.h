@@ -47,13 +47,14 @@ json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *ty
 /* ERR_UNSUPPORTED where no common protocol version exists. */
 int control_read_hello(const json_t *message, struct control_hello *out, struct error *err);
 
-/* Of exec-started and exec-finished: what goes into the audit log, a new object marked as the guest's
- * word. ERR_INVALID for what is not as it must be, or too long. */
+/* Of exec-started and exec-finished: what goes into the audit log, a new object marked as the
+ * guest's word. ERR_INVALID for what is not as it must be, or too long. */
 json_t *control_read_exec(const json_t *message, enum control_type type, struct error *err);
 /* Of exec-lost: the same, for an audit.gap. */
 json_t *control_read_lost(const json_t *message, struct error *err);
 
-/* The run config, without the time, which control_stamp() puts in. hostname is derived from runtime_id when the config has none. */
+/* The run config, without the time, which control_stamp() puts in. hostname is derived from
+ * runtime_id when the config has none. */
 json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
 		       struct error *err);
 /* The wall time of now, just before sending. */

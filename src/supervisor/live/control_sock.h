@@ -37,8 +37,8 @@ void control_sock_answer(struct control_client *client, const json_t *answer);
 /* {"ok":false,"error","errorCode"}, new; NULL without memory. */
 json_t *control_sock_refusal(const struct error *error);
 
-/* control_power.c: asks the live supervisor for the end of its VM, by control_ask(). request_id: who
- * asks, which the events of that end carry. */
+/* control_power.c: asks the live supervisor for the end of its VM, by control_ask(). request_id:
+ * who asks, which the events of that end carry. */
 int control_sock_power(int workspace_fd, const char *action, const char *request_id,
 		       uint64_t deadline_ns, struct error *err);
 

@@ -66,7 +66,7 @@ static void break_off(struct control_stream *stream, const struct error *err)
 	lose(stream, true, err->msg);
 }
 
-/* --- to the guest -------------------------------------------------------------------------- */
+/* --- to the guest ---------------------------------------------------------------------------- */
 
 static void flush(struct control_stream *stream)
 {
@@ -107,7 +107,7 @@ static int post(struct control_stream *stream, json_t *message, struct error *er
 	return 0;
 }
 
-/* --- from the guest ------------------------------------------------------------------------ */
+/* --- from the guest -------------------------------------------------------------------------- */
 
 static size_t frame_limit(const struct control_stream *stream)
 {
@@ -273,7 +273,7 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 		break_off(stream, &err);
 }
 
-/* --- the stream's life --------------------------------------------------------------------- */
+/* --- the stream's life ----------------------------------------------------------------------- */
 
 struct control_stream *control_stream_new(struct loop *loop, int listen_fd, const json_t *config,
 					  bool workload, const struct control_stream_events *events,

@@ -30,7 +30,8 @@ struct control_stream_events {
 	/* What the guest says of itself: CONTROL_EXEC_STARTED, CONTROL_EXEC_FINISHED,
 	 * CONTROL_TELEMETRY, CONTROL_TELEMETRY_STATUS. As of result. NULL: nobody wants to know. */
 	int (*said)(void *data, enum control_type type, const json_t *message, struct error *err);
-	/* The answer to control_stream_mount(); why: what went wrong, in the guest's words, or NULL. */
+	/* The answer to control_stream_mount(); why: what went wrong, in the guest's words, or
+	 * NULL. */
 	void (*mounted)(void *data, const char *why);
 	/* The stream has ended; why is for a person. Called once. broken: by a breach of the
 	 * protocol and not by the end of the connection. */

@@ -121,10 +121,11 @@ int live_main(const struct backend *backend, char *argv0, const char *label);
 
 /* live_record.c */
 void live_record(struct live *live, enum state state, const char *detail);
-/* What a person should know of a machine and its state does not change with. While the VM is paused it is
- * a line of the log alone: its last event says that it is, and why. */
+/* What a person should know of a machine and its state does not change with. While the VM is paused
+ * it is a line of the log alone: its last event says that it is, and why. */
 void live_remark(struct live *live, const char *text);
-/* What is recorded from now on was asked for by this request of control.sock, if it says whose it is. */
+/* What is recorded from now on was asked for by this request of control.sock, if it says whose it
+ * is. */
 void live_asked_by(struct live *live, const json_t *request);
 /* Once more what could not be written for want of room. True when nothing waits any more. */
 bool live_record_pending(struct live *live);
@@ -164,8 +165,8 @@ int live_quota_begin(struct live *live, struct error *err);
 bool live_quota_bounds(const struct live *live, const char *serial);
 /* Whether it has grown as far as it may. */
 bool live_quota_is_met(struct live *live);
-/* It has no room, the host has, and the quota is not met: true when it was so before, and the disk has
- * not grown since. */
+/* It has no room, the host has, and the quota is not met: true when it was so before, and the disk
+ * has not grown since. */
 bool live_quota_is_met_again(struct live *live);
 /* The machine is paused for it. */
 void live_quota_reached(struct live *live);
@@ -184,7 +185,8 @@ int live_share(struct live *live, const json_t *request, struct control_client *
 /* The guest has mounted it; said: or why it has not. */
 void live_share_mounted(struct live *live, const char *said);
 
-/* Whoever waits for a directory waits in vain. how: what became of the machine ("was quarantined"). */
+/* Whoever waits for a directory waits in vain. how: what became of the machine ("was quarantined").
+ */
 void live_share_cut(struct live *live, const char *how);
 
 /* live_quarantine.c */

@@ -68,7 +68,7 @@ json_t *live_request(void *data, const json_t *request, struct control_client *c
 	return json_pack("{s:b}", "ok", 1);
 }
 
-/* --- lifelines, signals, the boot deadline ------------------------------------------------- */
+/* --- lifelines, signals, the boot deadline --------------------------------------------------- */
 
 static void on_lifeline(struct loop *loop, int fd, uint32_t events, void *data)
 {

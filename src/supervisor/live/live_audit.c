@@ -23,8 +23,8 @@ struct live_audit {
 	struct loop_watch *sync_timer, *room_timer;
 };
 
-/* Whoever destroys the session has written its last words, and may have been killed: what runs now would
- * be in no archive. */
+/* Whoever destroys the session has written its last words, and may have been killed: what runs now
+ * would be in no archive. */
 static int open_log(const struct workspace *ws, struct audit *log, struct error *err)
 {
 	if (audit_open(ws, log, err) < 0)
@@ -58,7 +58,8 @@ int live_audit_begin(struct live *live, struct error *err)
 	return 0;
 }
 
-/* ---- written ------------------------------------------------------------------------------------- */
+/* ---- written
+ * ------------------------------------------------------------------------------------- */
 
 static void on_sync_timer(struct loop *loop, void *data);
 
@@ -128,8 +129,8 @@ static void tell_lost_heads(struct live *live)
 		log_limited(&live->log, "audit: %s", why.msg);
 }
 
-/* Once when the security log has no more room, and when it has again, how many lines it was. before: those
- * that were lost before the last lines were written. */
+/* Once when the security log has no more room, and when it has again, how many lines it was.
+ * before: those that were lost before the last lines were written. */
 static void look_at_lost_heads(struct live *live, uint64_t before)
 {
 	struct live_audit *audit = live->audit;
@@ -232,7 +233,8 @@ void live_audit_step(struct live *live, const char *subsystem, const char *event
 		json_decref(data);
 }
 
-/* ---- what a guest causes ------------------------------------------------------------------------- */
+/* ---- what a guest causes
+ * ------------------------------------------------------------------------- */
 
 static void tell_suppressed(struct live *live)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The audit log of a live session, and what is watched for it. All calls do nothing for a workspace
- * that is no session. A disk without room never harms the VM: events wait for it, and what cannot wait
- * any more is counted in an `audit.gap`; an event of the workspace tells of both.
+ * that is no session. A disk without room never harms the VM: events wait for it, and what cannot
+ * wait any more is counted in an `audit.gap`; an event of the workspace tells of both.
  *
  *   live_audit.c    writes: waiting, gaps, the rate of what a guest causes
  *   live_observe.c  from what happens to events; the slow look at what nobody tells
@@ -28,12 +28,14 @@ void live_audit_step(struct live *live, const char *subsystem, const char *event
 void live_audit_guest(struct live *live, enum audit_severity severity, const char *subsystem,
 		      const char *event, json_t *data);
 
-/* ---- live_observe.c ------------------------------------------------------------------------------ */
+/* ---- live_observe.c
+ * ------------------------------------------------------------------------------ */
 
 /* The VMM runs: from here on it is watched, and what cannot be is told. */
 void live_observe_begin(struct live *live, const struct config *config);
 void live_observe_free(struct live *live);
-/* Around the adding of a share's device: the sockets that the VMM gets by it are as they should be. */
+/* Around the adding of a share's device: the sockets that the VMM gets by it are as they should be.
+ */
 void live_observe_plugging(struct live *live);
 void live_observe_plugged(struct live *live);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether the workspace's directory is still there. Who removes it by hand while its machine runs
- * (rm -r) takes away everything by which a command could find that machine and end it, so it ends with
- * its directory. The open descriptor tells: a directory without a name has no links.
+ * (rm -r) takes away everything by which a command could find that machine and end it, so it ends
+ * with its directory. The open descriptor tells: a directory without a name has no links.
  */
 #include <sys/stat.h>
 

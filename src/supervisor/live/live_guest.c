@@ -166,7 +166,8 @@ static void on_lost(void *data, bool broken, const char *why)
 		log_line(&live->log, "%s", err.msg);
 }
 
-/* What goes beyond the commands of ours: whoever measures what that costs sets the rate to nothing. */
+/* What goes beyond the commands of ours: whoever measures what that costs sets the rate to nothing.
+ */
 static int ask_for_reports(const struct live *live, json_t *config, struct error *err)
 {
 	if (!live->audit)
@@ -202,7 +203,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 	return live->control ? 0 : -1;
 }
 
-/* --- wall time ----------------------------------------------------------------------------- */
+/* --- wall time ------------------------------------------------------------------------------- */
 
 /* A timer far away that is cancelled when the wall clock is set, which also waking up does. */
 static int arm_time_fd(int fd, struct error *err)

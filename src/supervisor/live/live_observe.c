@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what happens to a session to the events of its audit log. What the host sees by itself is told as
- * it is; what the guest says is marked as its word ("origin":"guest"). What this host gives no means to
- * see is said once, in `audit.coverage`, so that its absence from the log proves nothing.
+ * From what happens to a session to the events of its audit log. What the host sees by itself is
+ * told as it is; what the guest says is marked as its word ("origin":"guest"). What this host gives
+ * no means to see is said once, in `audit.coverage`, so that its absence from the log proves
+ * nothing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,8 +21,8 @@
 #include "supervisor/live/watch_pressure.h"
 #include "supervisor/live/watch_vmm.h"
 
-/* What QEMU has of a virtio-fs device: the connection to its virtiofsd, and the way back, of which it has
- * both ends until the virtiofsd has one. */
+/* What QEMU has of a virtio-fs device: the connection to its virtiofsd, and the way back, of which
+ * it has both ends until the virtiofsd has one. */
 #define PLUG_SOCKETS 3
 
 struct live_observe {
@@ -35,7 +36,8 @@ struct live_observe {
 	json_t *shares;		       /* that the guest has */
 };
 
-/* ---- what can be seen ---------------------------------------------------------------------------- */
+/* ---- what can be seen
+ * ---------------------------------------------------------------------------- */
 
 static void can_see(struct live *live, const char *what, bool can, const struct error *why)
 {
@@ -176,7 +178,8 @@ void live_observe_plugged(struct live *live)
 	live->observe->vmm.allowed = 0;
 }
 
-/* ---- what happens -------------------------------------------------------------------------------- */
+/* ---- what happens
+ * -------------------------------------------------------------------------------- */
 
 void live_observe_ready(struct live *live)
 {
@@ -262,7 +265,8 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 {
 	json_t *facts;
 
-	/* Of a workspace that is no session nobody wants to know it; a breach it is all the same. */
+	/* Of a workspace that is no session nobody wants to know it; a breach it is all the same.
+	 */
 	if (type == CONTROL_TELEMETRY)
 		return live->observe ? take_telemetry(live, message, err)
 				     : telemetry_check(message, err);
@@ -288,7 +292,8 @@ void live_observe_lost(struct live *live, bool broken, const char *why)
 			   json_pack("{s:s}", "why", why));
 }
 
-/* "tcp 10.0.2.15:40000 -> 1.2.3.4:80", " refused" behind it or not; anything else is told as it is. */
+/* "tcp 10.0.2.15:40000 -> 1.2.3.4:80", " refused" behind it or not; anything else is told as it is.
+ */
 void live_observe_connection(struct live *live, const char *line)
 {
 	char protocol[8], from[32], to[32], verdict[16] = "";

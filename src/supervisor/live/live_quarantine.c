@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quarantine: the VM goes on, with its disks and its serial log, and nothing of it reaches out or is
- * reached. In this order: our own listeners and their connections are closed, the backend kills the
- * companions, the sockets are unlinked; the backend proves that nothing is left; only then is
+ * Quarantine: the VM goes on, with its disks and its serial log, and nothing of it reaches out or
+ * is reached. In this order: our own listeners and their connections are closed, the backend kills
+ * the companions, the sockets are unlinked; the backend proves that nothing is left; only then is
  * `quarantined` recorded and the command answered. A quarantine that cannot be proven ends the VM:
  * no VM that might still talk is left behind.
  *

@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The quota of a session's disk: how many bytes of the host's disk the clone of the base may have for
- * itself. At the quota the machine is paused, as it is on a disk without room, and stays so until it
- * may have more (the request "disk-quota") or is ended; it cannot end itself, since it does not run.
+ * The quota of a session's disk: how many bytes of the host's disk the clone of the base may have
+ * for itself. At the quota the machine is paused, as it is on a disk without room, and stays so
+ * until it may have more (the request "disk-quota") or is ended; it cannot end itself, since it
+ * does not run.
  *
- * A layer. Its file only grows at its end, and a cluster that the guest discards is used again, so the
- * end of the file is the measure. The bound is QEMU's own, a node between qcow2 and the file
- * (command_line.c): the write that would go beyond it is not made, the VM is paused by QEMU in the same
- * instant, and what was not written is written when it goes on. There is no race to lose, and the
- * guest gets not one byte more, however slow this process is. (Of the alternatives: the event
+ * A layer. Its file only grows at its end, and a cluster that the guest discards is used again, so
+ * the end of the file is the measure. The bound is QEMU's own, a node between qcow2 and the file
+ * (command_line.c): the write that would go beyond it is not made, the VM is paused by QEMU in the
+ * same instant, and what was not written is written when it goes on. There is no race to lose, and
+ * the guest gets not one byte more, however slow this process is. (Of the alternatives: the event
  * BLOCK_WRITE_THRESHOLD tells of a write and does not hold it back; RLIMIT_FSIZE is EFBIG, on which
  * QEMU does not pause, and would count the memory file of the guest as well; a project quota is not
  * every file system's and root's alone.) QEMU goes by the length that the file has at the boot, and
- * so that the bound can be moved later the file is given a hole at its end, as long as a full layer.
- * The hole is cut off at the end of the life, or at that of the next one.
+ * so that the bound can be moved later the file is given a hole at its end, as long as a full
+ * layer. The hole is cut off at the end of the life, or at that of the next one.
  *
- * A reflink. The file is as long as the disk from the beginning, and what grows is what it no longer
- * shares. Nothing tells when that happens, so it is looked at every LIMIT_DISK_QUOTA_LOOK_MS, and the
- * machine can get beyond its quota by what the host's disk takes in that time, and in the time that a
- * look takes, which is longer where the disk is of very many extents. Where the quota is that of the
- * disk or more, which is the default, there is nothing to look at.
+ * A reflink. The file is as long as the disk from the beginning, and what grows is what it no
+ * longer shares. Nothing tells when that happens, so it is looked at every
+ * LIMIT_DISK_QUOTA_LOOK_MS, and the machine can get beyond its quota by what the host's disk takes
+ * in that time, and in the time that a look takes, which is longer where the disk is of very many
+ * extents. Where the quota is that of the disk or more, which is the default, there is nothing to
+ * look at.
  *
- * What a layer met was no room: whether the host's or the quota's is not said. It was the quota's if the
- * host has some and the layer ends where its room does, nearly: what is under way may not be written
- * yet, and a write that has no room leaves all of its own. In doubt it is looked at once more after
- * LIMIT_DISK_CHECK_MS, and the machine goes on if it still does not end there; if that was of no use,
- * it was the quota's. Either way the machine is made to go on by a request for the quota that it has.
+ * What a layer met was no room: whether the host's or the quota's is not said. It was the quota's
+ * if the host has some and the layer ends where its room does, nearly: what is under way may not be
+ * written yet, and a write that has no room leaves all of its own. In doubt it is looked at once
+ * more after LIMIT_DISK_CHECK_MS, and the machine goes on if it still does not end there; if that
+ * was of no use, it was the quota's. Either way the machine is made to go on by a request for the
+ * quota that it has.
  *
- * A guest can bring its machine to a pause once for each time that somebody raises the quota, and so
- * it cannot fill the logs with that.
+ * A guest can bring its machine to a pause once for each time that somebody raises the quota, and
+ * so it cannot fill the logs with that.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -70,7 +73,7 @@ static uint64_t grown(const struct live *live)
 	return fstat(LIVE_ROOTFS, &st) < 0 ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
-/* --- reached ------------------------------------------------------------------------------------ */
+/* --- reached --------------------------------------------------------------------------------- */
 
 bool live_quota_bounds(const struct live *live, const char *serial)
 {
@@ -123,7 +126,7 @@ void live_quota_reached(struct live *live)
 	}
 }
 
-/* --- a reflink ---------------------------------------------------------------------------------- */
+/* --- a reflink ------------------------------------------------------------------------------- */
 
 static void on_look(struct loop *loop, void *data);
 static void answer(struct live *live, const struct error *why);
@@ -137,8 +140,9 @@ static int look_in(struct live *live, uint64_t wait_ns, struct error *err)
 }
 
 /*
- * A disk of very many extents takes long to look at, and is so in rounds, between which the loop does
- * what else there is. At most a twentieth of the time goes into it, unless somebody waits for it.
+ * A disk of very many extents takes long to look at, and is so in rounds, between which the loop
+ * does what else there is. At most a twentieth of the time goes into it, unless somebody waits for
+ * it.
  */
 static int look_later(struct live *live, bool whole, uint64_t took_ns, struct error *err)
 {
@@ -149,7 +153,8 @@ static int look_later(struct live *live, bool whole, uint64_t took_ns, struct er
 	return look_in(live, live->quota.answering ? 0 : most(pause, 19 * took_ns), err);
 }
 
-/* Without success the next look tries again. Paused for want of room meanwhile, it is so after that. */
+/* Without success the next look tries again. Paused for want of room meanwhile, it is so after
+ * that. */
 static void on_paused(void *data, const struct error *why)
 {
 	struct live *live = data;
@@ -198,7 +203,7 @@ static void on_look(struct loop *loop, void *data)
 		live_fail(live, ERR_INTERNAL, err.msg);
 }
 
-/* --- from the beginning to the end -------------------------------------------------------------- */
+/* --- from the beginning to the end ----------------------------------------------------------- */
 
 /* Where the file system has no files as long as a full layer could be, the quota cannot be raised
  * further than to the length that the file has. */
@@ -262,7 +267,7 @@ void live_quota_end(struct live *live)
 		log_line(&live->log, "layer: %s", strerror(errno));
 }
 
-/* --- raised ------------------------------------------------------------------------------------- */
+/* --- raised ---------------------------------------------------------------------------------- */
 
 static void go_on(struct live *live)
 {

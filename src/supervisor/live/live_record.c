@@ -135,7 +135,7 @@ void live_keep_result(struct live *live, json_t *result)
 		try_again_later(live);
 }
 
-/* --- room for the last words -------------------------------------------------------------------- */
+/* --- room for the last words ----------------------------------------------------------------- */
 
 /*
  * A disk that is full when the VM ends must not make `halted` into "ended without a word": room for
@@ -159,7 +159,7 @@ void live_reserve(struct live *live)
 		(void)workspace_remove_file(&live->ws, LEFTOVER_RESERVE, &ignored);
 }
 
-/* --- runtime.json -------------------------------------------------------------------------- */
+/* --- runtime.json ---------------------------------------------------------------------------- */
 
 void live_runtime_write(struct live *live)
 {

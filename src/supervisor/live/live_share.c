@@ -12,7 +12,7 @@
 #include "store/share_dir.h"
 #include "supervisor/live/live_audit.h"
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------ */
 
 static void finish(struct live *live, const struct error *why)
 {
@@ -38,7 +38,7 @@ static void record(struct live *live)
 		 json_text(live->share.given, "mode", NULL));
 }
 
-/* --- taken back ------------------------------------------------------------------------------- */
+/* --- taken back ------------------------------------------------------------------------------ */
 
 static void on_detached(void *data, const struct error *why)
 {
@@ -73,7 +73,7 @@ static void on_timer(struct loop *loop, void *data)
 	take_back(live, &why);
 }
 
-/* --- given ------------------------------------------------------------------------------------ */
+/* --- given ----------------------------------------------------------------------------------- */
 
 void live_share_mounted(struct live *live, const char *said)
 {

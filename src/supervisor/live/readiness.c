@@ -34,7 +34,7 @@ struct readiness {
 	size_t waiting_count;
 };
 
-/* --- the answer ---------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------ */
 
 static json_t *guest_signal(const struct readiness *r)
 {
@@ -76,7 +76,7 @@ static void answer_if_known(struct readiness *r)
 		control_sock_answer(r->waiting[--r->waiting_count], answer);
 }
 
-/* --- the probes ---------------------------------------------------------------------------- */
+/* --- the probes ------------------------------------------------------------------------------ */
 
 /* done: what has succeeded, "agent round trip". */
 static void observed(struct readiness *r, struct probe *probe, const char *done,
@@ -184,7 +184,7 @@ void readiness_sever(struct readiness *readiness)
 	observed(readiness, &readiness->target, "", &err);
 }
 
-/* --- its life ------------------------------------------------------------------------------ */
+/* --- its life -------------------------------------------------------------------------------- */
 
 struct readiness *readiness_new(struct loop *loop, int workspace_fd, struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readiness as the live supervisor observes it: each signal by an event or by doing. What is done, an
- * agent round trip and a connection to the mediation target, is done only when somebody asks, and at
- * most once in LIMIT_PROBE_KEPT_MS however many ask: its outcome is answered again for that long,
- * but for a round trip that failed.
+ * Readiness as the live supervisor observes it: each signal by an event or by doing. What is done,
+ * an agent round trip and a connection to the mediation target, is done only when somebody asks,
+ * and at most once in LIMIT_PROBE_KEPT_MS however many ask: its outcome is answered again for that
+ * long, but for a round trip that failed.
  */
 #ifndef SUPERVISOR_READINESS_H
 #define SUPERVISOR_READINESS_H

@@ -103,7 +103,8 @@ static void append(char *out, size_t out_size, size_t *n, const char *text, size
 	out[*n] = '\0';
 }
 
-/* What the kernel of a machine without a PCI bus says at every start: it only leads a reader astray. */
+/* What the kernel of a machine without a PCI bus says at every start: it only leads a reader
+ * astray. */
 static bool is_harmless(const char *line, size_t len)
 {
 	static const char words[] = "PCI: Fatal: No config space access function found";

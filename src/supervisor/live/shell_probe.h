@@ -10,7 +10,8 @@
 
 struct shell_probe;
 
-/* why is NULL when the agent has answered. Called from the loop, once; the probe is gone by then. */
+/* why is NULL when the agent has answered. Called from the loop, once; the probe is gone by then.
+ */
 typedef void shell_probed_fn(void *data, const struct error *why);
 
 struct shell_probe *shell_probe_new(struct loop *loop, int workspace_fd, uint64_t deadline_ns,

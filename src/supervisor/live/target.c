@@ -40,7 +40,7 @@ struct target_attempt {
 	void *data;
 };
 
-/* --- attempts ------------------------------------------------------------------------------ */
+/* --- attempts -------------------------------------------------------------------------------- */
 
 static void stop_waiting(struct target_attempt *attempt)
 {
@@ -89,7 +89,7 @@ void target_give_up(struct target_attempt *attempt)
 	free(attempt);
 }
 
-/* --- the look-up --------------------------------------------------------------------------- */
+/* --- the look-up ----------------------------------------------------------------------------- */
 
 static void end_lookup(struct target *target)
 {
@@ -227,7 +227,7 @@ struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns,
 	return NULL;
 }
 
-/* --- the target ---------------------------------------------------------------------------- */
+/* --- the target ------------------------------------------------------------------------------ */
 
 static int split(struct target *target, const char *text, struct error *err)
 {

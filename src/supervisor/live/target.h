@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A host:port that a guest's connections are led to. A name is looked up when a connection needs it
- * and not before, by a process of its own, since the C library's look-up would hold up the loop; one
- * process at a time for each target, and its answer serves for LIMIT_RESOLVED_MS.
+ * and not before, by a process of its own, since the C library's look-up would hold up the loop;
+ * one process at a time for each target, and its answer serves for LIMIT_RESOLVED_MS.
  */
 #ifndef SUPERVISOR_TARGET_H
 #define SUPERVISOR_TARGET_H

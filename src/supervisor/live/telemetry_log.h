@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * telemetry.jsonl of a session: what the guest's own tracing tells, one JSON object on a line with the
- * host's time of its arrival. The guest's word, and no more than LIMIT_TELEMETRY_BYTES of it: what
- * comes above that is counted. The audit log has the digest of the file from time to time, so that what
- * was told once cannot be changed later.
+ * telemetry.jsonl of a session: what the guest's own tracing tells, one JSON object on a line with
+ * the host's time of its arrival. The guest's word, and no more than LIMIT_TELEMETRY_BYTES of it:
+ * what comes above that is counted. The audit log has the digest of the file from time to time, so
+ * that what was told once cannot be changed later.
  *
- * The message of the control stream: {"type":"telemetry","format":1,"records":[{...}...],"lost"?:N};
- * at most TELEMETRY_RECORDS objects, and lost those that the guest itself had to drop before them.
+ * The message of the control stream:
+ * {"type":"telemetry","format":1,"records":[{...}...],"lost"?:N}; at most TELEMETRY_RECORDS
+ * objects, and lost those that the guest itself had to drop before them.
  */
 #ifndef SUPERVISOR_TELEMETRY_LOG_H
 #define SUPERVISOR_TELEMETRY_LOG_H
@@ -31,8 +32,8 @@ struct telemetry_log {
 
 /* The message is well formed: -1 and ERR_INVALID. */
 int telemetry_check(const json_t *message, struct error *err);
-/* Of a telemetry-status: what goes into the audit log, a new object marked as the guest's word, and whether
- * everything is traced. ERR_INVALID for what is not as it must be. */
+/* Of a telemetry-status: what goes into the audit log, a new object marked as the guest's word, and
+ * whether everything is traced. ERR_INVALID for what is not as it must be. */
 json_t *telemetry_read_status(const json_t *message, bool *whole, struct error *err);
 /* dir: the workspace's. The file is made, or gone on with, when the first record comes. */
 void telemetry_open(struct telemetry_log *log, int dir);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The base under a running session's layer, which must stay as it was hashed. Between two starts its
- * digest is compared; while it runs, whether the file was replaced, written or given other rights. */
+/* The base under a running session's layer, which must stay as it was hashed. Between two starts
+ * its digest is compared; while it runs, whether the file was replaced, written or given other
+ * rights. */
 #ifndef SUPERVISOR_WATCH_BASE_H
 #define SUPERVISOR_WATCH_BASE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who opens the files of a session's directory: by fanotify, which needs CAP_SYS_ADMIN. Opens by our own
- * programs are expected; each other program is told once for each file. */
+/* Who opens the files of a session's directory: by fanotify, which needs CAP_SYS_ADMIN. Opens by
+ * our own programs are expected; each other program is told once for each file. */
 #ifndef SUPERVISOR_WATCH_OPENS_H
 #define SUPERVISOR_WATCH_OPENS_H
 

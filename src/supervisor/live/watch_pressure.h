@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's memory pressure, by a trigger of the kernel's pressure stall information: tasks that waited
- * for memory for LIMIT_PRESSURE_US within two seconds. Told once in LIMIT_PRESSURE_AGAIN_MS. */
+/* The host's memory pressure, by a trigger of the kernel's pressure stall information: tasks that
+ * waited for memory for LIMIT_PRESSURE_US within two seconds. Told once in LIMIT_PRESSURE_AGAIN_MS.
+ */
 #ifndef SUPERVISOR_WATCH_PRESSURE_H
 #define SUPERVISOR_WATCH_PRESSURE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Children and sockets that a VMM should not have, looked at from outside, in /proc. A VMM in its cell
- * starts nothing and connects to nothing, so whatever is new there is the work of somebody who has
- * taken it over. What it has when it is trusted (once its guest is ready) is remembered.
+ * Children and sockets that a VMM should not have, looked at from outside, in /proc. A VMM in its
+ * cell starts nothing and connects to nothing, so whatever is new there is the work of somebody who
+ * has taken it over. What it has when it is trusted (once its guest is ready) is remembered.
  */
 #ifndef SUPERVISOR_WATCH_VMM_H
 #define SUPERVISOR_WATCH_VMM_H

@@ -75,7 +75,8 @@ static void pause_for_caller(void)
 	expect(fgets(line, sizeof(line), stdin));
 }
 
-/* --- a thread that waits in a call ---------------------------------------------------------------- */
+/* --- a thread that waits in a call
+ * ---------------------------------------------------------------- */
 
 struct waiting {
 	struct microagent_run_limits limits;
@@ -160,7 +161,8 @@ static void test_results(void)
 	microagent_result_free(&r);
 }
 
-/* --- streams -------------------------------------------------------------------------------------- */
+/* --- streams
+ * -------------------------------------------------------------------------------------- */
 
 struct heard {
 	size_t bytes[2];
@@ -222,7 +224,8 @@ static void test_stream(void)
 	expect(r.exit_code == 0 && heard.bytes[0] == 4);
 }
 
-/* --- files ---------------------------------------------------------------------------------------- */
+/* --- files
+ * ---------------------------------------------------------------------------------------- */
 
 static const struct microagent_copy as_root = {.user = "root"};
 
@@ -267,7 +270,8 @@ static void test_long_copy(void)
 	expect(err.code == ERR_TIMEOUT && access("big", F_OK) < 0);
 }
 
-/* --- what is done to the machine -------------------------------------------------------------------- */
+/* --- what is done to the machine
+ * -------------------------------------------------------------------- */
 
 /* The caller stops the VMM, and lets it go on when this has said "ready" for the second time. */
 static void test_stopped(struct microagent *agent, const char *name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* collide BASE: two sessions of one second that draw the same four digits, the second one three times. */
+/* collide BASE: two sessions of one second that draw the same four digits, the second one three
+ * times. */
 #include <microagent_session.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* made share BASE DIR: a session that has a directory. made boot NAME: one that was made before. Prints its
- * name, and the source of what was created. */
+/* made share BASE DIR: a session that has a directory. made boot NAME: one that was made before.
+ * Prints its name, and the source of what was created. */
 #include <microagent_session.h>
 #include <stdio.h>
 #include <string.h>
