@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A list whose links lie in what is listed: nothing is allocated, and who is in it takes himself
+ * out without knowing which list it is.
+ *
+ *   struct call { struct list_link link; ... };
+ *   struct list calls;                      list_init(&calls);
+ *   list_add(&calls, &call->link);          list_remove(&call->link);
+ *   list_each(call, &calls, link) ...
+ */
+#ifndef BASE_LIST_H
+#define BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct list_link {
+	struct list_link *next, *before; /* a ring through the list's head; NULL: in no list */
+};
+struct list {
+	struct list_link head;
+};
+
+/* A list that is not to move from then on; a zeroed one is not a list yet. */
+static inline void list_init(struct list *list)
+{
+	list->head.next = list->head.before = &list->head;
+}
+static inline bool list_is_empty(const struct list *list)
+{
+	return list->head.next == &list->head;
+}
+/* Puts it in front of another one, or of the head: at the end. It is in no list. */
+static inline void list_add_before(struct list_link *other, struct list_link *link)
+{
+	link->next = other;
+	link->before = other->before;
+	other->before->next = link;
+	other->before = link;
+}
+static inline void list_add(struct list *list, struct list_link *link)
+{
+	list_add_before(&list->head, link);
+}
+static inline void list_add_first(struct list *list, struct list_link *link)
+{
+	list_add_before(list->head.next, link);
+}
+static inline bool list_has(const struct list_link *link)
+{
+	return link->next != NULL;
+}
+/* Out of whichever list it is in; one that is in none, a zeroed one, stays so. */
+static inline void list_remove(struct list_link *link)
+{
+	if (!list_has(link))
+		return;
+	link->before->next = link->next;
+	link->next->before = link->before;
+	link->next = link->before = NULL;
+}
+
+#define list_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+/* The first one as its type, or NULL. */
+#define list_first(list, type, member) \
+	(list_is_empty(list) ? NULL : list_of((list)->head.next, type, member))
+/* each is a variable, a pointer to what is listed. The one in hand may be taken out and freed; the
+ * one after it may not. */
+#define list_each(each, list, member)                                                          \
+	for (struct list_link *each##_at = (list)->head.next, *each##_after = each##_at->next; \
+	     each##_at != &(list)->head &&                                                     \
+	     ((each) = list_of(each##_at, __typeof__(*(each)), member), true);                 \
+	     each##_at = each##_after, each##_after = each##_at->next)
+
+#endif
