@@ -53,6 +53,7 @@ stage "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,
 # shellcheck disable=SC2046
 stage "shellcheck" shellcheck $(git ls-files -- '*.sh') .ci/run
 stage "codespell" codespell -q 3 -L "fo,inout,te,comand,lsit,delte,instal,passt,nown" README.md NEWS.md CONTRIBUTING.md docs src include tests schema images scripts
-stage "pyflakes" pyflakes3 tests
+stage "schema layout" scripts/layout-schemas.py --check schema/*.json
+stage "pyflakes" pyflakes3 tests scripts
 [ "${1:-}" = quick ] || stage "clang-tidy" tidy
 exit $failed
