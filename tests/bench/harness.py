@@ -105,6 +105,11 @@ def kernel():
     return listed["kernels"][0]
 
 
+def lacking(cli, *wanted):
+    support = json.loads(cli("--json", "contract"))["backendSupport"]["qemu"]
+    return sorted(set(wanted) - set(support["commands"] + support["networks"] + support["features"]))
+
+
 def guest_program():
     OUT.mkdir(parents=True, exist_ok=True)
     program = OUT / "guest_bench"
