@@ -1,6 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The static checks. Each is an error; exemptions are in .clang-tidy and .cppcheck-suppressions.
+#   lint.sh         all of them
+#   lint.sh quick   all but clang-tidy, which takes minutes
+#   lint.sh names   only the names of static functions: each in one file of src/
 # shellcheck disable=SC2317  # the stages are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,18 +22,6 @@ stage() { # name, command...
 	fi
 }
 
-too_long() {
-	local file lines bad=0
-	for file in $sources; do
-		lines=$(wc -l <"$file")
-		if [ "$lines" -gt 800 ]; then
-			echo "$file: $lines lines, 800 is the most"
-			bad=1
-		fi
-	done
-	return "$bad"
-}
-
 clang_compiles() {
 	printf '%s\n' "$code" | xargs -P 2 -n 8 clang-14 -std=gnu17 -fsyntax-only -Isrc -Iinclude -D_GNU_SOURCE \
 		-DMICROAGENT_VERSION='"lint"' -Wall -Wextra -Wshadow -Wstrict-prototypes \
@@ -43,7 +34,13 @@ tidy() {
 		-D_GNU_SOURCE -DMICROAGENT_VERSION=\"lint\" 2>/dev/null' sh
 }
 
-stage "file length" too_long
+if [ "${1:-}" = names ]; then
+	stage "static names" scripts/check-source.py names
+	exit $failed
+fi
+stage "include order" scripts/check-source.py includes
+stage "file length" scripts/check-source.py files
+stage "function length" scripts/check-source.py functions
 # shellcheck disable=SC2086  # lists of files on purpose
 stage "clang-format" clang-format --dry-run --Werror $sources
 stage "clang -Werror" clang_compiles

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The rules of the house that no other tool knows. `check-source.py RULE...` prints what breaks each rule, and fails
+if anything does:
+
+  includes  an include against the order of the folders in CONTRIBUTING.md
+  files     a file of more than 500 lines
+  functions a function of more than 60 lines
+  names     a static function whose name another file of src/ gives to one of its own
+"""
+
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+FILE_LINES = 500
+FUNCTION_LINES = 60
+
+# What the order of the table leaves open, by folder; a word is a folder, or one header of it. Folders that
+# the table says need only others (`needs only`) are not repeated here.
+NEEDS = {
+    "channel": {"base", "store/cache.h", "store/digests.h"},
+    "backend": {"base", "contract"},
+    "artifact": {"base", "store/cache.h"},
+    "api": {"base", "contract", "store", "channel"},
+    "session": {"base", "contract", "store", "channel", "api"},
+    # A front end like any other: it has the public headers, and some helpers that are not the library's.
+    "cli": {"base", "channel/guest_init.h", "store/cache.h"},
+}
+# The headers of include/, and who may have them.
+PUBLIC = {
+    "microagent/error.h": {"base"},
+    "microagent.h": {"api", "session", "cli"},
+    "microagent_session.h": {"session", "cli"},
+}
+# Names that several files may give to functions of their own.
+SHARED_NAMES = set()
+
+
+def tracked(*patterns):
+    listed = subprocess.run(["git", "ls-files", "-z", "--", *patterns], stdout=subprocess.PIPE, text=True, check=True)
+    return [name for name in listed.stdout.split("\0") if name and Path(name).exists()]
+
+
+def text_of(name):
+    return Path(name).read_text(encoding="utf-8")
+
+
+# --- includes ---------------------------------------------------------------------------------------------------------
+
+
+def table_of_folders():
+    """From the table in CONTRIBUTING.md: the folders in their order, and what some need at most."""
+    order, only = [], {}
+    for folder, purpose in re.findall(r"^\| `(\w+)` \| (.*) \|$", text_of("CONTRIBUTING.md"), re.M):
+        order.append(folder)
+        needs = re.search(r"needs only ((?:(?:, | and )?`[\w/.]+`)+)", purpose)
+        if needs:
+            only[folder] = set(re.findall(r"`([\w/.]+)`", needs[1]))
+    return order, only
+
+
+def is_within(header, word):
+    return header == word or header.startswith(word + "/")
+
+
+def allowed_for(place, order, only):
+    """What files of the folder may include, besides their own folder. A VMM's folder may have what is above it
+    and backend.h; nobody else may have a VMM's."""
+    if place.startswith("backend/"):
+        return {"base", "contract", "store", "backend/backend.h"}
+    if place in only or place in NEEDS:
+        return only.get(place, set()) | NEEDS.get(place, set())
+    return {"backend/backend.h" if folder == "backend" else folder for folder in order[:order.index(place)]}
+
+
+def place_of(name):
+    """`supervisor` for src/supervisor/live/live.c: the folder of the table. A VMM's folder is one by itself."""
+    parts = name.split("/")[1:-1]
+    return "/".join(parts) if parts[0] == "backend" else parts[0]
+
+
+def complaint(place, header, order, only):
+    if header in PUBLIC:
+        return "" if place in PUBLIC[header] else "a public header, which is not for this folder"
+    if not Path("src", header).is_file():
+        return "no file of src/ by its whole path"
+    if place_of("src/" + header) == place:
+        return ""
+    if any(is_within(header, word) for word in allowed_for(place, order, only)):
+        return ""
+    return f"{place} may not need it (the table in CONTRIBUTING.md, and NEEDS in scripts/check-source.py)"
+
+
+def includes():
+    order, only = table_of_folders()
+    for word in {word.split("/")[0] for needs in (*NEEDS.values(), *only.values()) for word in needs} | {*NEEDS, *only}:
+        if word not in order:
+            yield f"CONTRIBUTING.md: no row for {word} in the table of folders"
+    for folder, words in (only | NEEDS).items():
+        for word in words:
+            above = order[:order.index(folder)] if folder in order else []
+            if word.split("/")[0] not in above:
+                yield f"{folder} cannot need {word}, which is not above it in the table of CONTRIBUTING.md"
+    for name in tracked("src/*.c", "src/*.h"):
+        place = place_of(name)
+        if place.split("/")[0] not in order:
+            yield f"{name}: no row for {place} in the table of CONTRIBUTING.md"
+            continue
+        for number, line in enumerate(text_of(name).splitlines(), 1):
+            quoted = re.match(r'\s*#\s*include\s+(?:"([^"]*)"|<(microagent[^>]*)>)', line)
+            header = quoted and (quoted[1] or quoted[2])
+            why = header and complaint(place, header, order, only)
+            if why:
+                yield f"{name}:{number}: {header}: {why}"
+
+
+# --- lengths ----------------------------------------------------------------------------------------------------------
+
+
+def files():
+    for name in tracked("src/*.[ch]", "include/*.h", "tests/unit/*.[ch]", "tests/fuzz/*.[ch]", "*.py"):
+        lines = text_of(name).count("\n")
+        if lines > FILE_LINES:
+            yield f"{name}: {lines} lines, {FILE_LINES} is the most"
+
+
+def functions():
+    """From the line of the name to the closing brace, both counted; as clang-format lays them out."""
+    head = re.compile(r"^(?:[A-Za-z_][^;{}#=\n]*\b)?(\w+)\([^;{}]*\)\n\{\n.*?^\}", re.M | re.S)
+    for name in tracked("src/*.[ch]", "tests/*.[ch]"):
+        text = text_of(name)
+        for found in head.finditer(text):
+            lines = found[0].count("\n") + 1
+            if lines > FUNCTION_LINES:
+                number = text.count("\n", 0, found.start()) + 1
+                yield f"{name}:{number}: {found[1]}() has {lines} lines, {FUNCTION_LINES} is the most"
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def names():
+    head = re.compile(r"^static (?:inline )?[\w \t]+?[ *\n]+(\w+)\([^;{}]*\)\n\{", re.M)
+    found_in = defaultdict(set)
+    for name in tracked("src/*.c", "src/*.h"):
+        for found in head.finditer(text_of(name)):
+            found_in[found[1]].add(name)
+    for function, where in sorted(found_in.items()):
+        if len(where) > 1 and function not in SHARED_NAMES:
+            yield f"{function}(): static in {len(where)} files: {' '.join(sorted(where))}"
+
+
+RULES = {"includes": includes, "files": files, "functions": functions, "names": names}
+
+
+def main(words):
+    broken = 0
+    for word in words:
+        if word not in RULES:
+            sys.exit(f"check-source.py: no rule '{word}' ({', '.join(RULES)})")
+        for line in RULES[word]():
+            print(line)
+            broken += 1
+    return 1 if broken or not words else 0
+
+
+sys.exit(main(sys.argv[1:]))
