@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* serial.log, the look at a root file system, the verification block, options and tickets. */
+/* serial.log, the look at a root file system, the verification block, options. */
 #include "test_base.h"
 
 #include <sys/stat.h>
@@ -341,130 +341,6 @@ static void a_started_disk(void **state)
 	assert_non_null(json_object_get(json_object_get(block, "rootfs"), "observedAt"));
 }
 
-/* --- digests --------------------------------------------------------------------------------- */
-
-static void put(const struct scratch *s, const char *name, const char *text, mode_t mode)
-{
-	int fd = openat(s->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-}
-
-/* A hasher that counts how often it is run. */
-static size_t runs(const struct scratch *s)
-{
-	struct stat st;
-
-	return fstatat(s->fd, "count", &st, 0) < 0 ? 0 : (size_t)st.st_size;
-}
-
-/* However many come, the number stays bounded, and the one that is asked for again and again stays.
- */
-static void the_longest_unused_are_forgotten(const struct scratch *s, int fd)
-{
-	const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
-	struct digest_key used, other = {.settled = true}, large = {"8:99:64424509440:1:1", true};
-	char path[256], digest[DIGEST_TEXT];
-	size_t known = 0;
-	struct error err;
-
-	assert_ok(digest_key(fd, DIGEST_FILE, &used, &err));
-	snprintf(path, sizeof(path), "cache/digests/%s", used.text);
-	limit_set(LIMIT_DIGESTS_KEPT, 16);
-	digest_remember(&large, A64);
-	for (unsigned i = 0; i < 640; i++) {
-		snprintf(other.text, sizeof(other.text), "8:%u:3:1:1", i);
-		digest_remember(&other, A64);
-		/* As if time had passed since it was asked for. */
-		assert_int_equal(utimensat(s->fd, path, long_ago, 0), 0);
-		assert_true(digest_recall(&used, digest));
-	}
-	for (unsigned i = 0; i < 640; i++) {
-		snprintf(other.text, sizeof(other.text), "8:%u:3:1:1", i);
-		known += digest_recall(&other, digest);
-	}
-	assert_in_range(known, 1, 16 + 16 * 32);
-	assert_true(digest_recall(&other, digest)); /* the newest */
-	assert_true(digest_recall(&large, digest)); /* which would take long to hash anew */
-	limit_reset(LIMIT_DIGESTS_KEPT);
-}
-
-static void digests_are_remembered(void **state)
-{
-	const struct scratch *s = *state;
-	char text[256], one[DIGEST_TEXT], two[DIGEST_TEXT];
-	struct error err;
-	int fd;
-
-	snprintf(text, sizeof(text), "#!/bin/sh\nprintf x >>%s/count\nexec sha256sum <&3\n",
-		 s->path);
-	put(s, "microagent-artifact", text, 0700);
-	snprintf(text, sizeof(text), "%s:/usr/bin:/bin", s->path);
-	setenv("PATH", text, 1);
-	snprintf(text, sizeof(text), "%s/cache", s->path);
-	setenv("MICROAGENT_CACHE_DIR", text, 1);
-	put(s, "file", "abc", 0600);
-	fd = openat(s->fd, "file", O_RDONLY | O_CLOEXEC);
-
-	/* Too young to be remembered. */
-	assert_ok(digest_of(fd, DIGEST_FILE, one, &err));
-	assert_string_equal(one,
-			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
-	assert_int_equal(runs(s), 2);
-
-	limit_set(LIMIT_DIGEST_SETTLED_MS, 0);
-	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
-	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
-	assert_string_equal(one, two);
-	assert_int_equal(runs(s), 3);
-
-	/* The descriptor's offset is its owner's. */
-	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
-	put(s, "file", "abd", 0600);
-	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
-	assert_string_not_equal(one, two);
-	assert_int_equal(runs(s), 4);
-
-	/* A copy made by its owner is known by its source, though it is young. */
-	limit_reset(LIMIT_DIGEST_SETTLED_MS);
-	struct digest_key before;
-	assert_ok(digest_key(fd, DIGEST_FILE, &before, &err));
-	put(s, "clone", "abd", 0600);
-	autoclose int clone = openat(s->fd, "clone", O_RDONLY | O_CLOEXEC);
-	digest_remember_clone(&before, fd, clone);
-	assert_ok(digest_of(clone, DIGEST_FILE, one, &err));
-	assert_string_equal(one, two);
-	assert_int_equal(runs(s), 4);
-	/* But not one of a source that changed while it was copied. */
-	put(s, "clone", "abe", 0600);
-	before.text[0] = 'x';
-	digest_remember_clone(&before, fd, clone);
-	assert_ok(digest_of(clone, DIGEST_FILE, one, &err));
-	assert_string_not_equal(one, two);
-	assert_int_equal(runs(s), 5);
-	limit_set(LIMIT_DIGEST_SETTLED_MS, 0);
-
-	/* A damaged cache is no cache. */
-	assert_ok(digest_key(fd, DIGEST_FILE, &before, &err));
-	snprintf(text, sizeof(text), "cache/digests/%s", before.text);
-	put(s, text, "{", 0600);
-	assert_ok(digest_of(fd, DIGEST_FILE, one, &err));
-	assert_string_equal(one, two);
-	assert_int_equal(runs(s), 6);
-
-	the_longest_unused_are_forgotten(s, fd);
-
-	put(s, "microagent-artifact", "#!/bin/sh\necho none\n", 0700);
-	put(s, "file", "new", 0600);
-	assert_int_equal(digest_of(fd, DIGEST_FILE, one, &err), -1);
-	assert_string_equal(one, two);
-	limit_reset(LIMIT_DIGEST_SETTLED_MS);
-	close(fd);
-}
-
 /* --- options --------------------------------------------------------------------------------- */
 
 static int parse(struct options *out, struct error *err, const char *one, const char *two)
@@ -522,7 +398,6 @@ int main(void)
 		cmocka_unit_test(other_files),
 		cmocka_unit_test(another_init),
 		cmocka_unit_test(a_started_disk),
-		scratch_test(digests_are_remembered),
 		scratch_test(options),
 	};
 

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* The audit log when its writer is killed, its host is without room, or its end is torn. */
+#include "test_store_audit.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* The one of today, and its name below f. */
+static char *get_security_log(struct fixture *f, char *name, size_t size)
+{
+	const struct dirent *entry;
+	autodir DIR *dir = opendir(at(f, "../logs"));
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] == 's')
+			snprintf(name, size, "../logs/%.64s", entry->d_name);
+	return get_file(f, name);
+}
+
+static size_t begin_of_last_line(const char *text)
+{
+	size_t at_byte = strlen(text) - 1;
+
+	while (text[at_byte - 1] != '\n')
+		at_byte--;
+	return at_byte;
+}
+
+/* A crash in the middle of a line; then a new writer, as after every crash. */
+static void a_torn_tail(void **state)
+{
+	static const char *const tails[] = {"{\"ts\":\"2026-0", "x", "{}"};
+	struct fixture *f = *state;
+	struct audit_report report;
+	struct lines lines;
+
+	begin(f);
+	for (size_t i = 0; i < ARRAY_SIZE(tails); i++) {
+		append_raw(f, tails[i]);
+		report = verify(f);
+		expect_bad(&report, AUDIT_TORN, 6, i ? "crash" : "cut short");
+		assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+		report = verify(f);
+		expect_bad(&report, AUDIT_TORN, 6, "crash");
+		assert_int_equal(report.lines, 8 + 3 * i);
+	}
+	/* What looks like a crash and was none. */
+	lines = take_lines(f);
+	free(lines.text[1]);
+	lines.text[1] = strdup("{\"ts\":\"20");
+	put_lines(f, &lines);
+	report = verify_with(f, false);
+	expect_bad(&report, AUDIT_BROKEN, 2, "no line");
+	free_lines(&lines);
+}
+
+/* The newline alone is missing: the line is whole, and its writer never knew that it was written.
+ */
+static void a_tail_without_its_newline(void **state)
+{
+	struct fixture *f = *state;
+	struct audit_report report;
+	struct stat st;
+
+	begin(f);
+	assert_int_equal(stat(at(f, LOG), &st), 0);
+	assert_int_equal(truncate(at(f, LOG), st.st_size - 1), 0);
+	report = verify_with(f, false);
+	expect_bad(&report, AUDIT_TORN, 5, "cut short");
+	assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+	report = verify(f);
+	expect_bad(&report, AUDIT_TORN, 5, "crash");
+}
+
+/* A crash leaves any part of the last line, and not its digest, which is written behind it. It is
+ * told as a crash, now and when there is a new writer, which chains on. A digest that is there
+ * knows that the line was whole. */
+static void torn_at_each_byte(void **state)
+{
+	struct fixture *f = *state;
+	autofree char *log = NULL, *security = NULL;
+	struct audit_report report;
+	char day[96] = "";
+	size_t len, last, last_digest;
+
+	begin(f);
+	log = get_file(f, LOG);
+	len = strlen(log);
+	security = get_security_log(f, day, sizeof(day));
+	last = begin_of_last_line(log);
+	last_digest = begin_of_last_line(security);
+	for (size_t cut = last + 1; cut < len; cut += 7) {
+		for (int digest = 0; digest < 2; digest++) {
+			put_file(f, LOG, log);
+			put_file(f, day, security);
+			assert_int_equal(truncate(at(f, LOG), (off_t)cut), 0);
+			if (!digest)
+				assert_int_equal(truncate(at(f, day), (off_t)last_digest), 0);
+			report = verify(f);
+			expect_bad(&report, digest ? AUDIT_BROKEN : AUDIT_TORN, 5,
+				   digest ? "security log has" : "cut short");
+			assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+			report = verify(f);
+			expect_bad(&report, digest ? AUDIT_BROKEN : AUDIT_TORN, 5,
+				   digest ? "security log has" : "crash");
+			report = verify_with(f, false);
+			expect_bad(&report, AUDIT_TORN, 5, "crash");
+			assert_int_equal(report.lines, 7);
+		}
+	}
+}
+
+/* Who writes is killed at any moment: what is there is whole, and the next one goes on. */
+static void a_killed_writer(void **state)
+{
+	struct fixture *f = *state;
+	struct audit_report report;
+	uint64_t lines = 5;
+
+	begin(f);
+	for (int round = 0; round < 20; round++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			while (audit_note(&f->ws, &said, NULL) == 0)
+				;
+			_exit(1);
+		}
+		do {
+			report = verify(f); /* beside the writer */
+			assert_int_equal(report.verdict, AUDIT_OPEN);
+		} while (report.lines < lines + (uint64_t)(round % 5) + 1);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+		report = verify(f);
+		assert_int_equal(report.verdict, AUDIT_OPEN);
+		/* Between the two writes a digest is lost, and with it no line. */
+		assert_true(report.confirmed + (uint64_t)round + 1 >= report.lines);
+		lines = report.lines;
+	}
+}
+
+/* The lock and the lease leave one writer; if ever they are two, in turn, the chain holds. */
+static void two_writers_in_turn(void **state)
+{
+	struct fixture *f = *state;
+	struct audit audit = AUDIT_NONE;
+	struct audit_report report;
+
+	begin(f);
+	assert_int_equal(audit_open(&f->ws, &audit, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+		assert_int_equal(audit_append(&audit, &said, STORE_NO_SYNC, NULL), 0);
+	}
+	append_raw(f, "{\"ts\":"); /* and one of them crashes */
+	assert_int_equal(audit_append(&audit, &said, STORE_NO_SYNC, NULL), 0);
+	audit_release(&audit);
+	report = verify(f);
+	expect_bad(&report, AUDIT_TORN, 12, "crash");
+	assert_int_equal(report.lines, 14);
+}
+
+/* No room: nothing of the line stays, and the log goes on when there is. */
+static void without_room(void **state)
+{
+	struct fixture *f = *state;
+	struct audit audit = AUDIT_NONE;
+	struct audit_report report;
+	struct rlimit was, small;
+	struct stat st;
+	struct error err = {0};
+
+	begin(f);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(audit_open(&f->ws, &audit, &err), 0);
+	assert_int_equal(stat(at(f, LOG), &st), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	small = was;
+	small.rlim_cur = (rlim_t)st.st_size + 100;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(audit_append(&audit, &said, STORE_NO_SYNC, &err), -1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	report = verify(f);
+	assert_int_equal(report.verdict, AUDIT_OPEN);
+	assert_int_equal(report.lines, 5);
+	assert_int_equal(audit_append(&audit, &said, STORE_NO_SYNC, &err), 0);
+	report = verify(f);
+	assert_int_equal(report.lines, 6);
+	audit_release(&audit);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		store_test(a_torn_tail),	 store_test(a_tail_without_its_newline),
+		store_test(torn_at_each_byte),	 store_test(a_killed_writer),
+		store_test(two_writers_in_turn), store_test(without_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
