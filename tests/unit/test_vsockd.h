@@ -318,6 +318,53 @@ static inline int open_from_guest(struct rig *r, uint32_t guest_port)
 	return fd;
 }
 
+/* --- both: credit ----------------------------------------------------------------------------- */
+
+static inline void tell_credit(struct rig *r, uint32_t port, uint32_t alloc, uint32_t fwd)
+{
+	struct packet p = guest_packet(GUEST_PORT, port, PACKET_CREDIT_UPDATE);
+
+	p.buf_alloc = alloc;
+	p.fwd_cnt = fwd;
+	guest_put(r, &p, NULL, 0);
+}
+
+/* A stream of which the guest has said that it has a buffer of alloc bytes. */
+static inline int open_with_credit(struct rig *r, uint32_t *port, uint32_t alloc)
+{
+	int fd = open_from_host(r, GUEST_PORT, port);
+
+	tell_credit(r, *port, alloc, 0);
+	return fd;
+}
+
+/* Fills the host's socket and then the whole buffer; returns the bytes. */
+static inline size_t fill_up(struct rig *r, uint32_t port)
+{
+	static char block[4096];
+	struct stream *s = &r->core.table.streams[0];
+	size_t total = 0;
+
+	memset(block, 'b', sizeof(block));
+	while (s->rx_cnt - s->fwd_cnt < STREAM_BYTES) {
+		size_t room = STREAM_BYTES - (s->rx_cnt - s->fwd_cnt);
+		size_t len = room < sizeof(block) ? room : sizeof(block);
+
+		guest_write(r, GUEST_PORT, port, block, len);
+		total += len;
+	}
+	return total;
+}
+
+/* Takes the credit updates that are due, which a driver would have done. */
+static inline void skip_updates(struct rig *r)
+{
+	struct packet p;
+
+	while (guest_get(r, &p, NULL))
+		assert_int_equal(p.op, PACKET_CREDIT_UPDATE);
+}
+
 static inline unsigned streams_in_use(const struct rig *r)
 {
 	return r->core.table.used;
