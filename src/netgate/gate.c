@@ -2,7 +2,6 @@
 #include "netgate/gate.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -81,9 +80,8 @@ static int time_to_wait(struct gate *g)
 	uint64_t left =
 		g->teller.unlisted ? tell_unlisted(&g->teller, clock_mono_ns()) : UINT64_MAX;
 
-	if (left == UINT64_MAX)
-		return -1;
-	return left / NS_PER_MS < INT_MAX - 1 ? (int)(left / NS_PER_MS) + 1 : INT_MAX;
+	/* Otherwise at most a second. */
+	return left == UINT64_MAX ? -1 : (int)(left / NS_PER_MS) + 1;
 }
 
 /* Each side is waited for as its lanes want; a lane that cannot write does not read. */

@@ -137,6 +137,19 @@ static void the_host_itself_is_opened_by_name_only(void **state)
 	assert_int_equal(judge(tcp(ADDRESS(192, 168, 7, 5), 80, 2)), VERDICT_REFUSE);
 	assert_int_equal(judge(tcp(ADDRESS(127, 0, 0, 1), 80, 2)), VERDICT_REFUSE);
 	assert_int_equal(judge(tcp(ADDRESS(0, 0, 0, 0), 80, 2)), VERDICT_REFUSE);
+	/* What stands behind the counted ones is none of them. */
+	allow(ADDRESS(192, 168, 7, 5), 32);
+	screen.prefixes.nallow--;
+	assert_int_equal(judge(tcp(ADDRESS(192, 168, 7, 5), 80, 2)), VERDICT_REFUSE);
+	screen.prefixes.nallow = 1;
+	allow(ADDRESS(192, 168, 9, 0), 24);
+	screen.prefixes.nallow--;
+	assert_int_equal(judge(tcp(ADDRESS(192, 168, 9, 1), 80, 2)), VERDICT_REFUSE);
+	allow(0, 0);
+	/* Only the address itself is a name for it. */
+	allow(ADDRESS(192, 168, 7, 4), 32);
+	allow(ADDRESS(192, 168, 7, 5), 31);
+	assert_int_equal(judge(tcp(ADDRESS(192, 168, 7, 5), 80, 2)), VERDICT_REFUSE);
 	allow(ADDRESS(192, 168, 7, 5), 32);
 	assert_int_equal(judge(tcp(ADDRESS(192, 168, 7, 5), 80, 2)), VERDICT_PASS);
 }
@@ -254,6 +267,19 @@ static void another_sender_is_dropped(void **state)
 	assert_int_equal(judge(arp(0)), VERDICT_PASS);
 }
 
+/* Each field that says what kind of ARP it is. */
+static void other_kinds_of_arp_are_dropped(void **state)
+{
+	(void)state;
+	for (size_t offset = 14; offset < 22; offset++)
+		for (unsigned bit = 1; bit < 256; bit <<= 1) {
+			struct frame f = arp(GUEST);
+
+			f.bytes[offset] ^= (uint8_t)bit;
+			assert_int_equal(judge(f), VERDICT_DROP);
+		}
+}
+
 static void other_protocols_are_dropped(void **state)
 {
 	static const unsigned types[] = {0x86dd, 0x8100, 0x88a8, 0x9100, 0x8847, 0x88cc, 0, 1500};
@@ -276,6 +302,9 @@ static void other_protocols_are_dropped(void **state)
 
 		f.bytes[34] = (uint8_t)type;
 		assert_int_equal(judge(f), type == 8 ? VERDICT_PASS : VERDICT_DROP);
+		f = echo_request(PUBLIC);
+		f.bytes[35] = (uint8_t)type;
+		assert_int_equal(judge(f), type == 0 ? VERDICT_PASS : VERDICT_DROP);
 	}
 }
 
@@ -307,6 +336,22 @@ static void the_key_tells_the_connection(void **state)
 	f = tcp(PUBLIC, 443, 0x12);
 	screen_frame(&screen, f.bytes, f.len, &key);
 	assert_false(key.opening);
+	f = udp(PUBLIC, 54);
+	screen_frame(&screen, f.bytes, f.len, &key);
+	assert_true(key.opening);
+	assert_int_equal(key.guest_port, 40001);
+	assert_int_equal(key.port, 54);
+	f = echo_request(PUBLIC);
+	screen_frame(&screen, f.bytes, f.len, &key);
+	assert_true(key.opening);
+	assert_int_equal(key.protocol, 1);
+	assert_int_equal(key.guest_port, 7);
+	assert_int_equal(key.port, 0);
+	assert_int_equal(key.address, PUBLIC);
+	/* What is dropped is no connection's. */
+	put16(f.bytes + 16, 27);
+	assert_int_equal(screen_frame(&screen, f.bytes, f.len, &key), VERDICT_DROP);
+	assert_int_equal(key.protocol, 0);
 	f = arp(GUEST);
 	screen_frame(&screen, f.bytes, f.len, &key);
 	assert_int_equal(key.protocol, 0);
@@ -328,6 +373,7 @@ int main(void)
 		cmocka_unit_test_setup(options_and_other_versions_are_dropped, setup),
 		cmocka_unit_test_setup(fragments_are_dropped, setup),
 		cmocka_unit_test_setup(another_sender_is_dropped, setup),
+		cmocka_unit_test_setup(other_kinds_of_arp_are_dropped, setup),
 		cmocka_unit_test_setup(other_protocols_are_dropped, setup),
 		cmocka_unit_test_setup(a_tagged_frame_is_dropped, setup),
 		cmocka_unit_test_setup(the_key_tells_the_connection, setup),

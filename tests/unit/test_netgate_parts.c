@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/* The filter's parts one by one, at times that the test chooses: bytes of a frame, flows, lines on
+ * connections, resets, and a lane. */
+#include "test_netgate.h"
+
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "netgate/bytes.h"
+#include "netgate/flows.h"
+#include "netgate/lane.h"
+#include "netgate/reset.h"
+#include "netgate/tell.h"
+
+#define SECOND (1000 * NS_PER_MS)
+
+/* --- bytes ----------------------------------------------------------------------------------- */
+
+static void behind_the_end_all_is_zero(void **state)
+{
+	static const uint8_t memory[] = {1, 2, 3, 0xff, 0xff, 0xff, 0xff, 0xff};
+	const struct bytes three = {memory, 3};
+
+	(void)state;
+	assert_int_equal(u8(three, 2), 3);
+	assert_int_equal(u8(three, 3), 0);
+	assert_int_equal(u8(three, SIZE_MAX), 0);
+	assert_int_equal(u16(three, 1), 0x0203);
+	assert_int_equal(u16(three, 2), 0x0300);
+	assert_int_equal(u32(three, 0), 0x01020300);
+	assert_int_equal(u32((struct bytes){memory, 4}, 0), 0x010203ff);
+	assert_int_equal(behind(three, 1).len, 2);
+	assert_ptr_equal(behind(three, 1).at, memory + 1);
+	assert_int_equal(behind(three, 3).len, 0);
+	assert_int_equal(behind(three, 4).len, 0);
+}
+
+/* --- flows ----------------------------------------------------------------------------------- */
+
+/* Where the table puts it. */
+static unsigned bucket_of_key(const struct flow_key *key)
+{
+	static struct flows flows;
+	unsigned found = FLOW_BUCKETS;
+
+	flows.idle_ns = 1;
+	assert_true(flows_note(&flows, key, false, 1));
+	for (unsigned i = 0; i < FLOW_BUCKETS; i++)
+		if (flows.table[i][0].seen)
+			found = i;
+	assert_in_range(found, 0, FLOW_BUCKETS - 1);
+	flows.table[found][0] = (struct flow){0};
+	return found;
+}
+
+/* Five of one bucket: the fifth takes the place of the one that was quiet longest, and none is put
+ * beside the bucket. */
+static void a_bucket_holds_four(void **state)
+{
+	static struct flows flows = {.idle_ns = SECOND};
+	struct flow_key keys[FLOW_WAYS + 1], key = {.protocol = 6, .port = 80};
+	unsigned n = 0, bucket = 0, used = 0;
+
+	(void)state;
+	for (key.address = 1; n <= FLOW_WAYS; key.address++) {
+		if (n && bucket_of_key(&key) != bucket)
+			continue;
+		bucket = bucket_of_key(&key);
+		keys[n++] = key;
+	}
+	for (n = 0; n < FLOW_WAYS; n++)
+		assert_true(flows_note(&flows, &keys[n], false, 100 + n));
+	assert_false(flows_note(&flows, &keys[0], false, 200));
+	assert_true(flows_note(&flows, &keys[FLOW_WAYS], false, 201));
+	for (unsigned i = 0; i < FLOW_BUCKETS; i++)
+		for (unsigned k = 0; k < FLOW_WAYS; k++)
+			used += flows.table[i][k].seen != 0;
+	assert_int_equal(used, FLOW_WAYS);
+	assert_false(flows_note(&flows, &keys[0], false, 202));
+	assert_false(flows_note(&flows, &keys[FLOW_WAYS], false, 203));
+	assert_true(flows_note(&flows, &keys[1], false, 204)); /* the quietest went */
+}
+
+/* Two keys that differ in one part, and have one bucket by chance. */
+static void each_part_makes_another_flow(void **state)
+{
+	(void)state;
+	for (int part = 0; part < 4; part++) {
+		static struct flows flows;
+		struct flow_key one = {0}, other;
+
+		memset(&flows, 0, sizeof(flows));
+		do {
+			one.address++;
+			other = one;
+			other.address += part == 0;
+			other.guest_port = part == 1;
+			other.port = part == 2;
+			other.protocol = part == 3;
+		} while (bucket_of_key(&one) != bucket_of_key(&other));
+		assert_true(flows_note(&flows, &one, false, 1));
+		assert_true(flows_note(&flows, &other, false, 1));
+		assert_false(flows_note(&flows, &one, false, 1));
+		assert_false(flows_note(&flows, &other, false, 1));
+	}
+}
+
+static void the_table_of_flows_forgets_the_quietest(void **state)
+{
+	static struct flows flows = {.idle_ns = 100};
+	struct flow_key key = {.protocol = 6, .address = 1, .port = 80};
+
+	(void)state;
+	assert_true(flows_note(&flows, &key, false, 1000));
+	assert_false(flows_note(&flows, &key, false, 1100));
+	assert_true(flows_note(&flows, &key, true, 1100)); /* refused is another thing */
+	assert_true(flows_note(&flows, &key, false, 1201));
+	for (uint32_t i = 2; i < 100000; i++) {
+		struct flow_key other = {.protocol = 6, .address = i, .port = 80};
+
+		flows_note(&flows, &other, false, 1201 + i);
+		flows_note(&flows, &key, false, 1201 + i);
+	}
+	assert_false(flows_note(&flows, &key, false, 101201));
+}
+
+/* --- lines on connections -------------------------------------------------------------------- */
+
+static struct teller make_teller(int ends[2], uint64_t per_second)
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	return (struct teller){.fd = ends[0], .guest = GUEST, .per_second = per_second};
+}
+
+static void expect_line(int fd, const char *line)
+{
+	char got[2 * TELL_LINE] = "";
+	ssize_t n = recv(fd, got, sizeof(got) - 1, MSG_DONTWAIT);
+
+	assert_string_equal(got, line ? line : "");
+	assert_int_equal(n, line ? (ssize_t)strlen(line) : -1);
+}
+
+static void close_both(const int ends[2])
+{
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void the_longest_line_fits(void **state)
+{
+	const struct flow_key key = {
+		.protocol = 17, .guest_port = 65535, .port = 65535, .address = UINT32_MAX};
+	char line[TELL_LINE];
+	size_t len = tell_line(line, UINT32_MAX, &key, true);
+
+	(void)state;
+	assert_string_equal(line, "udp 255.255.255.255:65535 -> 255.255.255.255:65535 refused");
+	assert_int_equal(len, strlen(line));
+}
+
+static void so_many_lines_a_second(void **state)
+{
+	const struct flow_key key = {.protocol = 6, .guest_port = 4, .port = 80, .address = PUBLIC};
+	const char *line = "tcp 10.0.2.15:4 -> 8.8.8.8:80";
+	int ends[2];
+	struct teller t = make_teller(ends, 2);
+
+	(void)state;
+	assert_true(tell_unlisted(&t, 5 * SECOND) == UINT64_MAX);
+	for (int i = 0; i < 3; i++)
+		tell_connection(&t, &key, false, 5 * SECOND);
+	tell_connection(&t, &key, false, 6 * SECOND - 1);
+	expect_line(ends[1], line);
+	expect_line(ends[1], line);
+	expect_line(ends[1], NULL);
+	assert_int_equal(t.unlisted, 2);
+	assert_int_equal(tell_unlisted(&t, 5 * SECOND + 1), SECOND - 1);
+	assert_int_equal(tell_unlisted(&t, 6 * SECOND - 1), 1);
+	expect_line(ends[1], NULL);
+	/* A new second: the count is one of its two lines. */
+	tell_connection(&t, &key, false, 6 * SECOND);
+	tell_connection(&t, &key, false, 6 * SECOND);
+	expect_line(ends[1], "2 connections more were not listed");
+	expect_line(ends[1], line);
+	expect_line(ends[1], NULL);
+	assert_true(tell_unlisted(&t, 7 * SECOND) == UINT64_MAX);
+	expect_line(ends[1], "1 connections more were not listed");
+	close_both(ends);
+}
+
+static void a_reader_that_is_behind(void **state)
+{
+	const struct flow_key key = {.protocol = 1, .address = PUBLIC};
+	int ends[2], sent = 0;
+	struct teller t = make_teller(ends, 1000000);
+	char line[64];
+
+	(void)state;
+	while (!t.unlisted) {
+		tell_connection(&t, &key, true, 5 * SECOND);
+		sent++;
+	}
+	assert_int_equal(t.told, sent - 1);
+	/* It is asked again in a second, and not before. */
+	assert_int_equal(tell_unlisted(&t, 5 * SECOND + 10), SECOND - 10);
+	expect_line(ends[1], "icmp 10.0.2.15 -> 8.8.8.8 refused");
+	assert_int_equal(tell_unlisted(&t, 5 * SECOND + 20), SECOND - 20);
+	assert_int_equal(t.unlisted, 1);
+	assert_true(tell_unlisted(&t, 6 * SECOND) == UINT64_MAX);
+	for (int i = 2; i < sent; i++)
+		assert_true(recv(ends[1], line, sizeof(line), MSG_DONTWAIT) > 0);
+	expect_line(ends[1], "1 connections more were not listed");
+	close_both(ends);
+}
+
+static void nobody_listens(void **state)
+{
+	const struct flow_key key = {.protocol = 1, .address = PUBLIC};
+	struct teller t = {.fd = -1, .per_second = 1};
+
+	(void)state;
+	tell_connection(&t, &key, true, SECOND);
+	assert_int_equal(t.unlisted, 0);
+	t.unlisted = 1;
+	assert_true(tell_unlisted(&t, SECOND) == UINT64_MAX);
+}
+
+static void so_many_resets_a_second(void **state)
+{
+	struct resets resets = {.per_second = 2};
+
+	(void)state;
+	for (uint64_t now = 5 * SECOND; now < 7 * SECOND; now += SECOND) {
+		assert_true(resets_allow(&resets, now));
+		assert_true(resets_allow(&resets, now + SECOND - 1));
+		assert_false(resets_allow(&resets, now + SECOND - 1));
+	}
+}
+
+/* --- a lane ---------------------------------------------------------------------------------- */
+
+struct road {
+	struct lane lane;
+	int in, out;   /* our ends */
+	int theirs[2]; /* the lane's */
+};
+
+static int road_setup(void **state)
+{
+	struct road *r = calloc(1, sizeof(*r));
+	int in[2], out[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, out), 0);
+	r->in = in[0];
+	r->theirs[0] = r->lane.from = in[1];
+	r->theirs[1] = r->lane.to = out[0];
+	r->out = out[1];
+	r->lane.longest = SCREEN_FRAME_MAX;
+	*state = r;
+	return 0;
+}
+
+static int road_teardown(void **state)
+{
+	struct road *r = *state;
+
+	close(r->in);
+	close(r->out);
+	close_both(r->theirs);
+	free(r);
+	return 0;
+}
+
+static void bytes_come_one_by_one(void **state)
+{
+	static const uint8_t frame[] = {0, 0, 0, 2, 'a', 'b'};
+	struct road *r = *state;
+	uint8_t got[16];
+
+	assert_int_equal(lane_run(&r->lane), LANE_IDLE);
+	for (size_t i = 0; i < sizeof(frame); i++) {
+		assert_int_equal(recv(r->out, got, sizeof(got), MSG_DONTWAIT), -1);
+		assert_int_equal(send(r->in, frame + i, 1, 0), 1);
+		assert_int_equal(lane_run(&r->lane), LANE_IDLE);
+	}
+	assert_int_equal(recv(r->out, got, sizeof(got), MSG_DONTWAIT), sizeof(frame));
+	assert_memory_equal(got, frame, sizeof(frame));
+	assert_int_equal(r->lane.end, 0);
+}
+
+/* Frames whose bytes tell where they stand in the stream. */
+static size_t numbered_frames(uint8_t *out, size_t size)
+{
+	enum { LENGTH = 1000 };
+	size_t at = 0;
+
+	for (; at + LANE_LENGTH + LENGTH <= size; at += LANE_LENGTH + LENGTH) {
+		put32(out + at, LENGTH);
+		for (size_t i = LANE_LENGTH; i < LANE_LENGTH + LENGTH; i++)
+			out[at + i] = (uint8_t)((at + i) * 2654435761u >> 24);
+	}
+	return at;
+}
+
+/* The other side reads late, and in pieces that are no frames. */
+static void nothing_is_lost_while_it_waits(void **state)
+{
+	enum { BYTES = 2 << 20 };
+	struct road *r = *state;
+	autofree uint8_t *frames = malloc(BYTES), *got = malloc(BYTES);
+	size_t len = numbered_frames(frames, BYTES), sent = 0, read = 0;
+	bool blocked = false;
+
+	while (read < len) {
+		ssize_t n = send(r->in, frames + sent, len - sent, MSG_DONTWAIT);
+		enum lane_state now;
+
+		sent += n > 0 ? (size_t)n : 0;
+		now = lane_run(&r->lane);
+		assert_int_not_equal(now, LANE_ENDED);
+		blocked |= now == LANE_BLOCKED;
+		if (n > 0 && now == LANE_IDLE)
+			continue;
+		n = recv(r->out, got + read, 7777, MSG_DONTWAIT);
+		read += n > 0 ? (size_t)n : 0;
+	}
+	assert_true(blocked);
+	assert_memory_equal(got, frames, len);
+	assert_int_equal(lane_run(&r->lane), LANE_IDLE);
+}
+
+static void either_end_ends_it(void **state)
+{
+	struct road *r = *state;
+
+	assert_int_equal(send(r->in, "\0\0\0\1x", 5, 0), 5);
+	shutdown(r->in, SHUT_WR);
+	assert_int_equal(lane_run(&r->lane), LANE_ENDED);
+	assert_int_equal(recv(r->out, (char[8]){0}, 8, MSG_DONTWAIT), 5); /* what came is whole */
+}
+
+static void a_reader_that_has_gone_ends_it(void **state)
+{
+	struct road *r = *state;
+
+	shutdown(r->out, SHUT_RD);
+	assert_int_equal(send(r->in, "\0\0\0\1x", 5, 0), 5);
+	assert_int_equal(lane_run(&r->lane), LANE_ENDED);
+}
+
+/* As many as fit to the last byte. */
+static void a_lane_is_filled_to_its_end(void **state)
+{
+	struct road *r = *state;
+	struct lane *l = &r->lane;
+	static const uint8_t frame[100];
+
+	l->start = 1;
+	l->ready = l->parsed = l->end = LANE_BYTES - LANE_LENGTH - sizeof(frame);
+	l->buf[l->end - 1] = 7;
+	assert_false(lane_insert(l, frame, sizeof(frame) + 1));
+	assert_true(lane_insert(l, frame, sizeof(frame)));
+	assert_int_equal(l->end, LANE_BYTES);
+	assert_int_equal(l->buf[LANE_BYTES - sizeof(frame) - 1], sizeof(frame));
+	assert_int_equal(l->buf[LANE_BYTES - sizeof(frame) - LANE_LENGTH - 1], 7);
+}
+
+static void a_full_lane_takes_no_more(void **state)
+{
+	static struct lane lane;
+	uint8_t frame[RESET_FRAME] = {0};
+	size_t count = 0;
+
+	(void)state;
+	lane.longest = SCREEN_FRAME_MAX;
+	lane.end = 7; /* the beginning of a frame */
+	memcpy(lane.buf,
+	       "\0\0\0\x9"
+	       "abc",
+	       7);
+	lane_parse(&lane);
+	while (lane_insert(&lane, frame, sizeof(frame)))
+		count++;
+	assert_int_equal(count, (LANE_BYTES - 7) / (LANE_LENGTH + RESET_FRAME));
+	assert_int_equal(lane.end, lane.parsed + 7);
+	assert_memory_equal(lane.buf + lane.parsed,
+			    "\0\0\0\x9"
+			    "abc",
+			    7);
+	assert_int_equal(lane.ready, lane.parsed);
+}
+
+/* More than there is room for stays in the socket. */
+static void no_byte_is_read_behind_the_end(void **state)
+{
+	struct road *r = *state;
+	struct lane *l = &r->lane;
+	uint8_t more[100] = {0};
+
+	l->longest = LANE_BYTES;
+	put32(l->buf, LANE_BYTES - LANE_LENGTH);
+	l->end = LANE_BYTES - 8;
+	assert_int_equal(send(r->in, more, sizeof(more), 0), sizeof(more));
+	assert_int_equal(lane_run(l), LANE_BLOCKED);
+	assert_int_equal(l->end, LANE_BYTES);
+	assert_int_equal(recv(l->from, more, sizeof(more), MSG_DONTWAIT), sizeof(more) - 8);
+}
+
+#define road_test(f) cmocka_unit_test_setup_teardown(f, road_setup, road_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(behind_the_end_all_is_zero),
+		cmocka_unit_test(a_bucket_holds_four),
+		cmocka_unit_test(each_part_makes_another_flow),
+		cmocka_unit_test(the_table_of_flows_forgets_the_quietest),
+		cmocka_unit_test(the_longest_line_fits),
+		cmocka_unit_test(so_many_lines_a_second),
+		cmocka_unit_test(a_reader_that_is_behind),
+		cmocka_unit_test(nobody_listens),
+		cmocka_unit_test(so_many_resets_a_second),
+		road_test(bytes_come_one_by_one),
+		road_test(nothing_is_lost_while_it_waits),
+		road_test(either_end_ends_it),
+		road_test(a_reader_that_has_gone_ends_it),
+		road_test(a_lane_is_filled_to_its_end),
+		cmocka_unit_test(a_full_lane_takes_no_more),
+		road_test(no_byte_is_read_behind_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
