@@ -5,21 +5,6 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/live/console.h"
 
-static int load(struct record *record, struct error *err)
-{
-	int status;
-
-	if (record_load(record, err) < 0)
-		return -1;
-	if (!settle_is_needed(record))
-		return 0;
-	if (record_lock(record, err) < 0)
-		return -1;
-	status = settle(record, err);
-	record_unlock(record);
-	return status;
-}
-
 static int is_recorded_config(const struct record *record, struct error *err)
 {
 	struct manifest manifest = {0};
@@ -39,7 +24,7 @@ static int console(struct record *record, struct response *response, struct erro
 	if (!record->call->backend->console)
 		return error_set(err, ERR_UNSUPPORTED, "console is not supported by backend %s",
 				 record->call->backend->name);
-	if (load(record, err) < 0 || record_allows(record, COMMAND_CONSOLE, err) < 0 ||
+	if (settle_if_stale(record, err) < 0 || record_allows(record, COMMAND_CONSOLE, err) < 0 ||
 	    is_recorded_config(record, err) < 0)
 		return -1;
 	path = workspace_path(&record->ws, CONSOLE_SOCK_NAME, err);

@@ -9,22 +9,6 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/rootfs_digest.h"
 
-static int load(struct record *record, struct error *err)
-{
-	int status;
-
-	if (record_load(record, err) < 0)
-		return -1;
-	if (!settle_is_needed(record))
-		return 0;
-	/* The VM may just have ended in order: only under the lock is the record known stale. */
-	if (record_lock(record, err) < 0)
-		return -1;
-	status = settle(record, err);
-	record_unlock(record);
-	return status;
-}
-
 static int see_rootfs(const struct record *record, const struct manifest *manifest,
 		      struct boot_files *files, struct error *err)
 {
@@ -75,7 +59,7 @@ static int inspect(struct record *record, struct response *response, struct erro
 	struct error why = {0};
 	int status = 0;
 
-	if (load(record, err) < 0)
+	if (settle_if_stale(record, err) < 0)
 		return -1;
 	response->event = record_event(record, err);
 	if (!response->event)

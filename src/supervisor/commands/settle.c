@@ -20,7 +20,9 @@ static bool may_be_stale(const struct record *record)
 	return is_live_state(record->state);
 }
 
-bool settle_is_needed(const struct record *record)
+/* The state is one of a living VM, and the lease is free or held only by what is about to die with
+ * its supervisor. */
+static bool is_stale(const struct record *record)
 {
 	if (!may_be_stale(record))
 		return false;
@@ -57,7 +59,7 @@ int settle(struct record *record, struct error *err)
 
 	if (record_load(record, err) < 0)
 		return -1;
-	if (!settle_is_needed(record))
+	if (!is_stale(record))
 		return 0;
 	was = state_names[record->state];
 	if (leftover_of_another_boot(&record->ws))
@@ -75,4 +77,20 @@ int settle(struct record *record, struct error *err)
 	return record_note(record,
 			   record->state == STATE_QUARANTINED ? STATE_QUARANTINED : STATE_FAILED,
 			   detail, err);
+}
+
+int settle_if_stale(struct record *record, struct error *err)
+{
+	int status;
+
+	if (record_load(record, err) < 0)
+		return -1;
+	if (!is_stale(record))
+		return 0;
+	/* The VM may just have ended in order: only under the lock is the record known stale. */
+	if (record_lock(record, err) < 0)
+		return -1;
+	status = settle(record, err);
+	record_unlock(record);
+	return status;
 }

@@ -12,12 +12,11 @@
 #include "base/error.h"
 #include "supervisor/commands/record.h"
 
-/* The state is one of a living VM, and the lease is free or held only by what is about to die with
- * its supervisor. */
-bool settle_is_needed(const struct record *record);
 /* Loads the record and, where it is stale, ends what is left, removes the sockets and records
  * `failed`, or `quarantined` once more. Under the command lock. */
 int settle(struct record *record, struct error *err);
+/* The same without the command lock, which is taken only for a record that is stale. */
+int settle_if_stale(struct record *record, struct error *err);
 /* The lease is held by somebody who goes on. The last moments of a VM that has ended, or whose
  * supervisor was killed, are waited out. */
 bool settle_finds_life(const struct record *record);
