@@ -145,6 +145,7 @@ void vm_net_close(struct vm *vm);
 /* vm_boot.c */
 struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,
 		   struct error *err);
+void vm_free(struct vm *vm); /* accepts NULL */
 
 /* vm_monitor.c: what QEMU tells by its monitor, and is told. */
 extern const struct qmp_events vm_monitor_events; /* data is to be the vm */
@@ -185,7 +186,6 @@ bool vm_is_alive(const struct vm *vm);			       /* QEMU, as of now */
 /* What should end by itself gets LIMIT_VMM_END_MS for it. */
 void vm_grace(struct vm *vm);
 void vm_kill(struct vm *vm);
-void vm_free(struct vm *vm);
 json_t *vm_describe(const struct vm *vm);
 
 #endif

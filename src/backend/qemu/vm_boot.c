@@ -2,6 +2,7 @@
 /*
  * Booting. bwrap is started first, since making the namespaces takes longest; vsockd starts
  * meanwhile; then the cell is let go. Nobody waits for QEMU: what it has to say comes by events.
+ * And the release of all of it, once nothing of it runs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -145,4 +146,27 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 		return vm;
 	vm_free(vm);
 	return NULL;
+}
+
+void vm_free(struct vm *vm)
+{
+	if (!vm)
+		return;
+	loop_remove(vm->monitor_watch);
+	loop_remove(vm->program_watch);
+	loop_remove(vm->serial_watch);
+	loop_remove(vm->console_watch);
+	loop_remove(vm->grace_timer);
+	loop_remove(vm->balloon.timer);
+	loop_remove(vm->sever_timer);
+	vm_plug_close(vm);
+	descendants_close(&vm->severed);
+	cell_end(&vm->cell);
+	companions_free(&vm->companions);
+	vm_net_close(vm);
+	qmp_free(vm->qmp);
+	cleanup_close(&vm->serial_fd);
+	cleanup_close(&vm->console_fd);
+	stderr_log_close(&vm->qemu_stderr);
+	free(vm);
 }

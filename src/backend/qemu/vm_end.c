@@ -4,14 +4,10 @@
  * program, which is bwrap's child and seen through its pidfd. When all have, `ended` is told, from
  * this file alone.
  */
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "backend/qemu/confinement.h"
 #include "backend/qemu/vm.h"
@@ -193,29 +189,6 @@ void vm_kill(struct vm *vm)
 	vm->killing = true;
 	cell_kill(&vm->cell);
 	companions_end(&vm->companions);
-}
-
-void vm_free(struct vm *vm)
-{
-	if (!vm)
-		return;
-	loop_remove(vm->monitor_watch);
-	loop_remove(vm->program_watch);
-	loop_remove(vm->serial_watch);
-	loop_remove(vm->console_watch);
-	loop_remove(vm->grace_timer);
-	loop_remove(vm->balloon.timer);
-	loop_remove(vm->sever_timer);
-	vm_plug_close(vm);
-	descendants_close(&vm->severed);
-	cell_end(&vm->cell);
-	companions_free(&vm->companions);
-	vm_net_close(vm);
-	qmp_free(vm->qmp);
-	cleanup_close(&vm->serial_fd);
-	cleanup_close(&vm->console_fd);
-	stderr_log_close(&vm->qemu_stderr);
-	free(vm);
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */

@@ -258,8 +258,10 @@ static int run(struct live *live, struct error *err)
 		return -1;
 	if (begin(live, err) == 0) {
 		malloc_trim(0);
-		if (loop_run(live->loop, err) == 0)
+		if (loop_run(live->loop, err) == 0) {
+			live_over(live, VM_END_KILLED, LIVE_STUCK); /* unless it was */
 			return 0;
+		}
 	}
 	fail_without_loop(live, err);
 	return -1;

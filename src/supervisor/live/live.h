@@ -18,7 +18,8 @@
  *   live_audit.c, live_observe.c   the audit log of a session, and what goes into it
  *   live_cgroup.c  the cgroup of its own
  *   live_directory.c  the end of a machine whose directory is gone
- *   live_end.c     how it is ended, and what the end meant
+ *   live_end.c     how it is ended
+ *   live_over.c    what the end meant
  */
 #ifndef SUPERVISOR_LIVE_H
 #define SUPERVISOR_LIVE_H
@@ -221,7 +222,11 @@ void live_fail(struct live *live, enum error_code code, const char *text);
 void live_cannot_power_off(struct live *live);
 /* The workload's result is there. */
 void live_done(struct live *live);
-/* Records how it ended, tells the waiting command, removes what must go, stops the loop. */
+
+/* live_over.c */
+#define LIVE_STUCK "processes of the VM did not end after a kill"
+/* Records how it ended, tells the waiting command, removes what must go, stops the loop.
+ * Nothing the second time. */
 void live_over(struct live *live, enum vm_end end, const char *detail);
 
 #endif

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a live supervisor's VM comes to its end. Whoever wants it to end says so by live_end(); what
- * stands of several wishes is intent_after()'s business; the VM's own `ended` comes to live_over(),
- * the one place where the outcome is decided, recorded and reported.
+ * How a live supervisor's VM is brought to its end. Whoever wants it to end says so by live_end();
+ * what stands of several wishes is intent_after()'s business. What the end meant is told by
+ * live_over.c.
  */
-#include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "base/limits.h"
-#include "supervisor/handover/leftover.h"
-#include "supervisor/handover/report.h"
 #include "supervisor/live/live.h"
-#include "supervisor/live/live_audit.h"
-#include "supervisor/live/readiness.h"
 
 /* Forced, and still not over: the VMM or a companion is stuck. Our death is theirs too. */
 static void on_kill_timer(struct loop *loop, void *data)
@@ -22,8 +15,8 @@ static void on_kill_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->end_timer = NULL;
-	log_line(&live->log, "processes of the VM did not end after a kill");
-	live_over(live, VM_END_KILLED, "processes of the VM did not end after a kill");
+	log_line(&live->log, LIVE_STUCK);
+	loop_stop(live->loop);
 }
 
 static void set_end_timer(struct live *live, enum limit limit, loop_timer_fn *fn)
@@ -121,77 +114,4 @@ void live_fail(struct live *live, enum error_code code, const char *text)
 	else
 		error_set(&cause, code, "%s; the guest said nothing on its serial console", text);
 	live_end(live, INTENT_FAILED, &cause);
-}
-
-/* The outcome; a VM that broke gets the serial log's last lines behind what is said of it. */
-static enum state decide(struct live *live, enum vm_end end, const char *vm_detail, char *detail,
-			 size_t size, struct error *failure)
-{
-	enum state state = outcome_state(&live->outcome, end, vm_detail, detail, size, failure);
-	char tail[640];
-
-	if (failure->code == ERR_NONE || live->outcome.intent == INTENT_FAILED)
-		return state;
-	serial_log_tail(&live->serial, tail, sizeof(tail));
-	if (*tail) {
-		size_t used = strlen(failure->msg);
-
-		snprintf(failure->msg + used, sizeof(failure->msg) - used, "; serial.log ends: %s",
-			 tail);
-		snprintf(detail, size, "%s", failure->msg);
-	}
-	return state;
-}
-
-/* Under the command lock, so that nobody prepares the directory anew while it goes. */
-static void remove_workspace(struct live *live)
-{
-	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
-	struct error err = {0};
-	autoclose int lock = workspace_lock(&live->dir, live->ws.id, deadline, &err);
-
-	if (lock < 0 || workspace_remove(&live->ws, &err) < 0)
-		log_line(&live->log, "%s", err.msg);
-	else
-		workspace_lock_remove(&live->dir, live->ws.id);
-}
-
-void live_over(struct live *live, enum vm_end end, const char *vm_detail)
-{
-	char detail[1024] = "";
-	struct error failure = {0}, err = {0};
-	json_auto_t *line = NULL;
-	enum state state;
-
-	if (live->over)
-		return;
-	state = decide(live, end, vm_detail, detail, sizeof(detail), &failure);
-	live->over = true;
-	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */
-	live_quarantine_over(live);
-	live_share_cut(live, "ended");
-	readiness_forget(live->readiness);
-	control_sock_free(live->requests);
-	live->requests = NULL;
-	if (live->serial.lost > 0)
-		log_line(&live->log, "%llu bytes of the serial console found no room on the disk",
-			 (unsigned long long)live->serial.lost);
-	live_cgroup_end(live);
-	live_quota_end(live);
-	if (leftover_remove_files(&live->ws, &err) < 0)
-		log_line(&live->log, "%s", err.msg);
-	live_mark(live, "ended");
-	live_runtime_write(live);
-	live_observe_end(live, end, state, detail);
-	live_observe_free(live);
-	live_audit_free(live);
-	live_record(live, state, detail);
-	if (!live_record_pending(live))
-		log_line(&live->log, "the last events found no room on the disk");
-	/* What was quarantined is kept, whatever its run was told before. */
-	if (live->ticket.remove && !live->outcome.quarantined)
-		remove_workspace(live);
-	line = report_final(live->last_event, live->ticket.remove ? live->result : NULL, &failure);
-	report_send(LIVE_REPORT, line);
-	loop_stop(live->loop);
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When it is all over: the VM has ended, or will not although it was killed, or never began. The
+ * one place where the outcome is decided, recorded and reported.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "supervisor/handover/leftover.h"
+#include "supervisor/handover/report.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+#include "supervisor/live/readiness.h"
+
+/* The outcome; a VM that broke gets the serial log's last lines behind what is said of it. */
+static enum state decide(struct live *live, enum vm_end end, const char *vm_detail, char *detail,
+			 size_t size, struct error *failure)
+{
+	enum state state = outcome_state(&live->outcome, end, vm_detail, detail, size, failure);
+	char tail[640];
+
+	if (failure->code == ERR_NONE || live->outcome.intent == INTENT_FAILED)
+		return state;
+	serial_log_tail(&live->serial, tail, sizeof(tail));
+	if (*tail) {
+		size_t used = strlen(failure->msg);
+
+		snprintf(failure->msg + used, sizeof(failure->msg) - used, "; serial.log ends: %s",
+			 tail);
+		snprintf(detail, size, "%s", failure->msg);
+	}
+	return state;
+}
+
+/* Under the command lock, so that nobody prepares the directory anew while it goes. */
+static void remove_workspace(struct live *live)
+{
+	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
+	struct error err = {0};
+	autoclose int lock = workspace_lock(&live->dir, live->ws.id, deadline, &err);
+
+	if (lock < 0 || workspace_remove(&live->ws, &err) < 0)
+		log_line(&live->log, "%s", err.msg);
+	else
+		workspace_lock_remove(&live->dir, live->ws.id);
+}
+
+void live_over(struct live *live, enum vm_end end, const char *vm_detail)
+{
+	char detail[1024] = "";
+	struct error failure = {0}, err = {0};
+	json_auto_t *line = NULL;
+	enum state state;
+
+	if (live->over)
+		return;
+	state = decide(live, end, vm_detail, detail, sizeof(detail), &failure);
+	live->over = true;
+	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */
+	live_quarantine_over(live);
+	live_share_cut(live, "ended");
+	readiness_forget(live->readiness);
+	control_sock_free(live->requests);
+	live->requests = NULL;
+	if (live->serial.lost > 0)
+		log_line(&live->log, "%llu bytes of the serial console found no room on the disk",
+			 (unsigned long long)live->serial.lost);
+	live_cgroup_end(live);
+	live_quota_end(live);
+	if (leftover_remove_files(&live->ws, &err) < 0)
+		log_line(&live->log, "%s", err.msg);
+	live_mark(live, "ended");
+	live_runtime_write(live);
+	live_observe_end(live, end, state, detail);
+	live_observe_free(live);
+	live_audit_free(live);
+	live_record(live, state, detail);
+	if (!live_record_pending(live))
+		log_line(&live->log, "the last events found no room on the disk");
+	/* What was quarantined is kept, whatever its run was told before. */
+	if (live->ticket.remove && !live->outcome.quarantined)
+		remove_workspace(live);
+	line = report_final(live->last_event, live->ticket.remove ? live->result : NULL, &failure);
+	report_send(LIVE_REPORT, line);
+	loop_stop(live->loop);
+}
