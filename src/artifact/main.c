@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "artifact/progress.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
+#include "base/command_line.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/print_safe.h"
@@ -14,33 +14,21 @@
 /* Exit codes as those of the CLI, which runs us in its place. */
 enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_RETRY = 75 };
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT };
+#define AT(field) offsetof(struct artifact_options, field)
 
-static const struct artifact_option {
-	const char *name;
-	enum option_kind kind;
-	size_t offset;
-	const char *help;
-} options[] = {
-	{"json", OPTION_FLAG, offsetof(struct artifact_options, json),
-	 "answer with a JSON document"},
-	{"upgrade", OPTION_FLAG, offsetof(struct artifact_options, upgrade),
+static const struct option_row rows[] = {
+	{"json", NULL, option_given, AT(json), "answer with a JSON document"},
+	{"upgrade", NULL, option_given, AT(upgrade),
 	 "look for a newer version although there is one"},
-	{"rebuild", OPTION_FLAG, offsetof(struct artifact_options, rebuild),
-	 "make it again although it is there"},
-	{"fd", OPTION_TEXT, offsetof(struct artifact_options, fd),
-	 "N: hash this descriptor, or write to it"},
-	{"out", OPTION_TEXT, offsetof(struct artifact_options, out), "FILE: written by initrd"},
-	{"init", OPTION_TEXT, offsetof(struct artifact_options, init),
-	 "FILE: microagent-init (default: beside this program)"},
-	{"modules", OPTION_TEXT, offsetof(struct artifact_options, modules),
-	 "FILE: a segment of modules for initrd"},
-	{"from", OPTION_TEXT, offsetof(struct artifact_options, from),
-	 "FILE: use this kernel, package or archive"},
-	{"name", OPTION_TEXT, offsetof(struct artifact_options, name),
-	 "NAME: of a kernel from FILE"},
-	{"size", OPTION_TEXT, offsetof(struct artifact_options, size),
-	 "MIB: of the imported image's disk (default: its contents and 1024, at most 4096)"},
+	{"rebuild", NULL, option_given, AT(rebuild), "make it again although it is there"},
+	{"fd", "N", option_text, AT(fd), "hash this descriptor, or write to it"},
+	{"out", "FILE", option_text, AT(out), "written by initrd"},
+	{"init", "FILE", option_text, AT(init), "microagent-init (default: beside this program)"},
+	{"modules", "FILE", option_text, AT(modules), "a segment of modules for initrd"},
+	{"from", "FILE", option_text, AT(from), "use this kernel, package or archive"},
+	{"name", "NAME", option_text, AT(name), "of a kernel from FILE"},
+	{"size", "MIB", option_text, AT(size),
+	 "of the imported image's disk (default: its contents and 1024, at most 4096)"},
 };
 
 static const struct artifact_command {
@@ -94,8 +82,7 @@ static int print_help(void)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		printf("  %s %s\n      %s\n", commands[i].name, commands[i].args, commands[i].help);
 	printf("\noptions:\n");
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		printf("  --%-10s %s\n", options[i].name, options[i].help);
+	command_line_help(rows, ARRAY_SIZE(rows));
 	return fflush(stdout) == 0 ? 0 : EXIT_OURS;
 }
 
@@ -115,41 +102,24 @@ static bool takes(const struct artifact_command *command, const char *option)
 	return strcmp(option, "json") == 0;
 }
 
-/* getopt's table of the options that this command takes; values are indices of options[]. */
-static void long_options(const struct artifact_command *command, struct option *out)
+static bool is_given(const struct option_row *row, const struct artifact_options *opts)
 {
-	size_t n = 0;
+	const void *field = (const char *)opts + row->at;
 
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (takes(command, options[i].name))
-			out[n++] = (struct option){.name = options[i].name,
-						   .has_arg = options[i].kind == OPTION_TEXT,
-						   .val = (int)i + 1};
-	out[n] = (struct option){0};
+	return row->value ? *(const char *const *)field != NULL : *(const bool *)field;
 }
 
 static int parse(const struct artifact_command *command, int argc, char **argv,
 		 struct artifact_options *opts, struct error *err)
 {
-	struct option table[ARRAY_SIZE(options) + 1];
-	int at;
-
-	long_options(command, table);
-	opterr = 0;
-	while ((at = getopt_long(argc, argv, ":", table, NULL)) > 0) {
-		if (at == ':')
-			return error_set(err, ERR_INVALID, "%s needs a value", argv[optind - 1]);
-		if (at == '?')
-			return error_set(err, ERR_INVALID, "%s takes no option %s", command->name,
-					 argv[optind - 1]);
-		const struct artifact_option *option = &options[at - 1];
-		if (option->kind == OPTION_FLAG)
-			*(bool *)((char *)opts + option->offset) = true;
-		else
-			*(const char **)((char *)opts + option->offset) = optarg;
-	}
-	opts->words = argv + optind;
-	opts->word_count = (size_t)(argc - optind);
+	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, opts, &opts->word_count, err) <
+	    0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (is_given(&rows[i], opts) && !takes(command, rows[i].name))
+			return error_set(err, ERR_INVALID, "%s takes no option --%s", command->name,
+					 rows[i].name);
+	opts->words = argv + 1;
 	if (!*command->args && opts->word_count > 0)
 		return error_set(err, ERR_INVALID, "%s takes no word %s", command->name,
 				 opts->words[0]);

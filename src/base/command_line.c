@@ -2,46 +2,75 @@
 #include "base/command_line.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/isolate.h"
 
 #define TEXT_COLUMN 25
 
-static void list_longs(const struct option_row *rows, size_t count, struct option *longs)
+static int refuse_word(const char *word, struct error *err)
+{
+	return error_set(err, ERR_INVALID, "unknown option %s; --help lists them", word);
+}
+
+static const struct option_row *find_row(const struct option_row *rows, size_t count,
+					 const char *name, size_t len)
 {
 	for (size_t i = 0; i < count; i++)
-		longs[i] =
-			(struct option){.name = rows[i].name,
-					.has_arg = rows[i].value ? required_argument : no_argument,
-					.val = (int)i};
-	longs[count] = (struct option){0};
+		if (strlen(rows[i].name) == len && strncmp(rows[i].name, name, len) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+/* "--x=V", or "--x" and the next word. Returns how many words were used, or -1. */
+static int take_option(const struct option_row *rows, size_t count, char **words, void *target,
+		       struct error *err)
+{
+	const char *equals = strchr(words[0], '='), *value = equals ? equals + 1 : NULL;
+	size_t len = equals ? (size_t)(equals - words[0]) : strlen(words[0]);
+	const struct option_row *row =
+		len > 2 && words[0][1] == '-' ? find_row(rows, count, words[0] + 2, len - 2) : NULL;
+	bool uses_next = row && row->value && !value;
+
+	if (!row)
+		return refuse_word(words[0], err);
+	if (!row->value && value)
+		return error_set(err, ERR_INVALID, "--%s takes no value", row->name);
+	if (uses_next && !(value = words[1]))
+		return error_set(err, ERR_INVALID, "--%s needs a value", row->name);
+	if (row->take((char *)target + row->at, value, err) < 0)
+		return error_prefix(err, "--%s", row->name);
+	return uses_next ? 2 : 1;
 }
 
 int command_line_parse(const struct option_row *rows, size_t count, int argc, char **argv,
-		       void *target, struct error *err)
+		       void *target, size_t *words, struct error *err)
 {
-	struct option longs[count + 1];
-	int i;
+	bool are_words = false;
+	size_t found = 0;
+	int used;
 
-	list_longs(rows, count, longs);
-	opterr = 0;
-	optind = 0; /* from the beginning, also within a word that an earlier call was in */
-	while ((i = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (i == '?')
-			return error_set(err, ERR_INVALID,
-					 "'%s' is not an option, or lacks its value; see --help",
-					 argv[optind - 1]);
-		if (rows[i].take((char *)target + rows[i].at, optarg, err) < 0)
-			return error_prefix(err, "--%s", rows[i].name);
+	for (int i = 1; i < argc; i += used) {
+		bool is_option = !are_words && argv[i][0] == '-' && argv[i][1];
+
+		used = 1;
+		if (is_option && strcmp(argv[i], "--") == 0)
+			are_words = true;
+		else if (is_option)
+			used = take_option(rows, count, argv + i, target, err);
+		else if (words)
+			argv[1 + found++] = argv[i];
+		else
+			return refuse_word(argv[i], err);
+		if (used < 0)
+			return -1;
 	}
-	if (optind < argc)
-		return error_set(err, ERR_INVALID, "'%s' is not an option; see --help",
-				 argv[optind]);
+	if (words)
+		*words = found;
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of a small daemon: long options in a table, each of which knows how its value is
- * taken and where it goes. No other words are taken. For programs that people type, see the CLI.
+ * The command line of a program that other programs start: long options in a table, each of which
+ * knows how its value is taken and where it goes. Names are taken whole, "--x V" and "--x=V" alike,
+ * and after "--" there are no more options. For what people type, see the CLI.
  */
 #ifndef BASE_COMMAND_LINE_H
 #define BASE_COMMAND_LINE_H
@@ -24,9 +25,10 @@ struct option_row {
 };
 
 /* Later options win over earlier ones, as far as take() has it so; on failure some have been taken.
- * Fails with ERR_INVALID. Not for several threads at once. */
+ * words: how many other words there are, which are moved to argv[1] and on; NULL: none may be.
+ * Fails with ERR_INVALID. */
 int command_line_parse(const struct option_row *rows, size_t count, int argc, char **argv,
-		       void *target, struct error *err);
+		       void *target, size_t *words, struct error *err);
 /* A line for each, on stdout. */
 void command_line_help(const struct option_row *rows, size_t count);
 

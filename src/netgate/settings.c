@@ -125,7 +125,7 @@ static int check_complete(const struct settings *s, struct error *err)
 
 int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 {
-	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, s, err) < 0)
+	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, s, NULL, err) < 0)
 		return -1;
 	return check_complete(s, err);
 }

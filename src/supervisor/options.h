@@ -4,7 +4,6 @@
 #define SUPERVISOR_OPTIONS_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "base/error.h"
 
@@ -23,7 +22,7 @@ struct options {
 
 /* Descriptors are checked to be open and made close-on-exec. ERR_INVALID names the option. */
 int options_parse(int argc, char **argv, struct options *out, struct error *err);
-void options_help(FILE *to, const char *program);
+void options_help(const char *program); /* on stdout */
 /* The word in front of the label in the live supervisor's command line. */
 extern const char options_live_prefix[];
 

@@ -156,7 +156,7 @@ static int show_help(const struct backend *backend)
 	char program[64];
 
 	snprintf(program, sizeof(program), "microagent-%s-supervisor", backend->name);
-	options_help(stdout, program);
+	options_help(program);
 	return fflush(stdout) == 0 ? 0 : 1;
 }
 

@@ -113,7 +113,7 @@ int options_parse(struct options *options, int argc, char **argv, struct error *
 		options_free(&o);
 		return error_errno(err, ENOMEM, "memory");
 	}
-	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, &o, err) < 0 ||
+	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, &o, NULL, err) < 0 ||
 	    check_complete(&o, err) < 0) {
 		options_free(&o);
 		return -1;

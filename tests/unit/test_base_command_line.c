@@ -35,17 +35,26 @@ static const struct option_row rows[] = {
 
 #define WORDS 8
 
-/* getopt() moves pointers about, and writes to no word. */
-static int parse(struct target *t, const char *const *words, struct error *err)
+static char *argv[WORDS + 2]; /* of which no word is written to */
+
+static int parse_words(struct target *t, const char *const *words, size_t *others,
+		       struct error *err)
 {
-	char *argv[WORDS + 2] = {(char *)(uintptr_t) "daemon"};
 	int argc = 1;
+
+	memset(argv, 0, sizeof(argv));
+	argv[0] = (char *)(uintptr_t) "daemon";
 
 	for (; words[argc - 1]; argc++)
 		argv[argc] = (char *)(uintptr_t)words[argc - 1];
 	*t = (struct target){.fd = -1};
 	*err = (struct error){0};
-	return command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, t, err);
+	return command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, t, others, err);
+}
+
+static int parse(struct target *t, const char *const *words, struct error *err)
+{
+	return parse_words(t, words, NULL, err);
 }
 
 static void values_reach_their_fields(void **state)
@@ -94,11 +103,19 @@ static void what_is_wrong_is_named(void **state)
 		const char *words[WORDS];
 		const char *message;
 	} cases[] = {
-		{{"--none"}, "'--none' is not an option, or lacks its value; see --help"},
-		{{"--fd"}, "'--fd' is not an option, or lacks its value; see --help"},
-		{{"--flag=1"}, "'--flag=1' is not an option, or lacks its value; see --help"},
-		{{"word"}, "'word' is not an option; see --help"},
-		{{"--flag", "--", "word"}, "'word' is not an option; see --help"},
+		{{"--none"}, "unknown option --none; --help lists them"},
+		{{"--none=1"}, "unknown option --none=1; --help lists them"},
+		{{"--fla"}, "unknown option --fla; --help lists them"},
+		{{"--flags"}, "unknown option --flags; --help lists them"},
+		{{"-f"}, "unknown option -f; --help lists them"},
+		{{"-xflag"}, "unknown option -xflag; --help lists them"},
+		{{"--="}, "unknown option --=; --help lists them"},
+		{{"-"}, "unknown option -; --help lists them"},
+		{{"--fd"}, "--fd needs a value"},
+		{{"--flag=1"}, "--flag takes no value"},
+		{{"--flag="}, "--flag takes no value"},
+		{{"word"}, "unknown option word; --help lists them"},
+		{{"--flag", "--", "word"}, "unknown option word; --help lists them"},
 		{{"--fd", ""}, "--fd: '' is not a number from 0 to 2147483647"},
 		{{"--fd", "+1"}, "--fd: '+1' is not a number from 0 to 2147483647"},
 		{{"--fd", " 1"}, "--fd: ' 1' is not a number from 0 to 2147483647"},
@@ -120,6 +137,28 @@ static void what_is_wrong_is_named(void **state)
 		assert_int_equal(t.fd, -1);
 		assert_false(t.identity.set_uid || t.identity.set_gid);
 	}
+}
+
+/* Wherever they stand, and in their order. */
+static void other_words_come_first(void **state)
+{
+	static const char *const words[] = {"one",     "--fd", "7",	 "-",
+					    "--given", "--",   "--flag", NULL};
+	struct target t;
+	struct error err;
+	size_t n = 9;
+
+	(void)state;
+	assert_ok(parse_words(&t, words, &n, &err));
+	assert_int_equal(n, 3);
+	assert_string_equal(argv[1], "one");
+	assert_string_equal(argv[2], "-");
+	assert_string_equal(argv[3], "--flag");
+	assert_int_equal(t.fd, 7);
+	assert_true(t.given);
+	assert_int_equal(t.flags, 0);
+	assert_ok(parse_words(&t, words + 7, &n, &err));
+	assert_int_equal(n, 0);
 }
 
 static void numbers_have_bounds(void **state)
@@ -176,8 +215,11 @@ static void the_help_is_aligned(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_reach_their_fields), cmocka_unit_test(no_words_at_all),
-		cmocka_unit_test(what_is_wrong_is_named),    cmocka_unit_test(numbers_have_bounds),
+		cmocka_unit_test(values_reach_their_fields),
+		cmocka_unit_test(no_words_at_all),
+		cmocka_unit_test(what_is_wrong_is_named),
+		cmocka_unit_test(other_words_come_first),
+		cmocka_unit_test(numbers_have_bounds),
 		cmocka_unit_test(the_help_is_aligned),
 	};
 
