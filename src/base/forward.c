@@ -8,12 +8,13 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "base/relay.h"
 
 /* One connection: accepted, then with its far side being reached, then joined to it. */
 struct passage {
 	struct forward *forward;
-	struct passage *next, **link;
+	struct list_link link;
 	int fd;	       /* until the relay has it */
 	void *attempt; /* while the far side is being reached */
 	struct relay *relay;
@@ -26,7 +27,7 @@ struct forward {
 	struct loop_watch *again; /* while there is no descriptor for another connection */
 	bool open;
 	unsigned count;
-	struct passage *passages;
+	struct list passages;
 };
 
 static void listen_if_room(struct forward *f)
@@ -45,9 +46,7 @@ static void drop_passage(struct passage *p)
 	relay_free(p->relay);
 	if (p->fd >= 0)
 		close(p->fd);
-	*p->link = p->next;
-	if (p->next)
-		p->next->link = p->link;
+	list_remove(&p->link);
 	f->count--;
 	free(p);
 }
@@ -96,10 +95,8 @@ static void admit(struct forward *f, int fd)
 		close(fd);
 		return;
 	}
-	*p = (struct passage){.forward = f, .fd = fd, .next = f->passages, .link = &f->passages};
-	if (p->next)
-		p->next->link = &p->next;
-	f->passages = p;
+	*p = (struct passage){.forward = f, .fd = fd};
+	list_add_first(&f->passages, &p->link);
 	f->count++;
 	p->attempt = f->spec.reach(f->spec.data, on_reached, p, &err);
 	if (p->attempt)
@@ -147,6 +144,7 @@ struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, 
 	}
 	f->loop = loop;
 	f->spec = *spec;
+	list_init(&f->passages);
 	f->watch = loop_add_fd(loop, spec->listen_fd, 0, on_listener, f, err);
 	if (!f->watch) {
 		forward_free(f);
@@ -168,10 +166,12 @@ unsigned forward_count(const struct forward *forward)
 
 void forward_free(struct forward *forward)
 {
+	struct passage *passage;
+
 	if (!forward)
 		return;
-	while (forward->passages)
-		drop_passage(forward->passages);
+	list_each (passage, &forward->passages, link)
+		drop_passage(passage);
 	loop_remove(forward->watch);
 	loop_remove(forward->again);
 	close(forward->spec.listen_fd);

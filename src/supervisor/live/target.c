@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "base/proc.h"
 
 #define ANSWER_MAX 16384u /* of getent; a host of more addresses than that is none of ours */
@@ -28,12 +29,12 @@ struct target {
 	struct loop_watch *answer, *late;
 	int answer_fd;
 	struct buf bytes;
-	struct target_attempt *waiting; /* for the look-up */
+	struct list waiting; /* attempts, for the look-up */
 };
 
 struct target_attempt {
 	struct target *target;
-	struct target_attempt *next, **link; /* while it waits for the look-up; link NULL: not */
+	struct list_link waiting; /* for the look-up */
 	struct connecting *connecting;
 	uint64_t deadline_ns;
 	reached_fn *done;
@@ -41,16 +42,6 @@ struct target_attempt {
 };
 
 /* --- attempts -------------------------------------------------------------------------------- */
-
-static void stop_waiting(struct target_attempt *attempt)
-{
-	if (!attempt->link)
-		return;
-	*attempt->link = attempt->next;
-	if (attempt->next)
-		attempt->next->link = attempt->link;
-	attempt->link = NULL;
-}
 
 static void finish(struct target_attempt *attempt, int fd, const struct error *why)
 {
@@ -84,7 +75,7 @@ void target_give_up(struct target_attempt *attempt)
 {
 	if (!attempt)
 		return;
-	stop_waiting(attempt);
+	list_remove(&attempt->waiting);
 	connecting_free(attempt->connecting);
 	free(attempt);
 }
@@ -117,13 +108,14 @@ static void read_addresses(struct target *target)
 
 static void resolved(struct target *target, const struct error *why)
 {
+	struct target_attempt *attempt;
+
 	end_lookup(target);
 	target->resolved_ns = why ? 0 : clock_mono_ns();
-	while (target->waiting) {
-		struct target_attempt *attempt = target->waiting;
+	while ((attempt = list_first(&target->waiting, struct target_attempt, waiting))) {
 		struct error err = {0};
 
-		stop_waiting(attempt);
+		list_remove(&attempt->waiting);
 		if (why || begin_connecting(attempt, &err) < 0)
 			finish(attempt, -1, why ? why : &err);
 	}
@@ -200,11 +192,7 @@ static int await_lookup(struct target_attempt *attempt, struct error *err)
 
 	if (target->answer_fd < 0 && begin_lookup(target, err) < 0)
 		return -1;
-	attempt->next = target->waiting;
-	attempt->link = &target->waiting;
-	if (attempt->next)
-		attempt->next->link = &attempt->next;
-	target->waiting = attempt;
+	list_add_first(&target->waiting, &attempt->waiting);
 	return 0;
 }
 
@@ -257,6 +245,7 @@ struct target *target_new(struct loop *loop, const char *text, struct error *err
 	}
 	*target = (struct target){
 		.loop = loop, .lookup = PROC_NONE, .answer_fd = -1, .bytes = BUF_INIT(ANSWER_MAX)};
+	list_init(&target->waiting);
 	if (split(target, text, err) < 0) {
 		target_free(target);
 		return NULL;
