@@ -63,7 +63,7 @@ void make_undo(struct make *make)
 		return;
 	/* Held: the supervisor is still at work there, and cleans up itself. */
 	if (!lease_is_held(&make->ws))
-		(void)gone_remove(&make->dir, make->ws.id, NULL);
+		(void)trash_remove(&make->dir, make->ws.id, NULL);
 }
 
 static int select_parts(const struct microagent_spec *spec, struct make *make, struct error *err)

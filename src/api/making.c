@@ -184,7 +184,7 @@ int making_remove(const struct state_dir *dir, const char *id)
 		return -1;
 	/* A recorded workspace is one, even if the mark was left. */
 	if (own && !manifest && !lease)
-		return gone_remove(dir, id, NULL);
+		return trash_remove(dir, id, NULL);
 	unlinkat(dir->fd, id, AT_REMOVEDIR); /* only if nothing came into it */
 	return 0;
 }
@@ -198,5 +198,5 @@ static int remove_abandoned(const struct state_dir *dir, const char *id, void *d
 void making_sweep(const struct state_dir *dir)
 {
 	making_each_abandoned(dir, remove_abandoned, NULL);
-	gone_sweep(dir, NULL, NULL);
+	trash_sweep(dir, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 		return -1;
 	}
 	is = ws.fd >= 0;
-	rest = gone_has(&dir, session->id);
+	rest = trash_has(&dir, session->id);
 	workspace_close(&ws);
 	state_dir_close(&dir);
 	if (!is)
@@ -216,7 +216,7 @@ static bool broke_off(const struct microagent_session *session)
 		return false;
 	session_ending_mark(session->name, mark);
 	snprintf(path, sizeof(path), ".locks/.making/%s", mark);
-	found = gone_has(&dir, session->id) ||
+	found = trash_has(&dir, session->id) ||
 		faccessat(dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	state_dir_close(&dir);
 	return found;

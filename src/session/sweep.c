@@ -193,7 +193,7 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 }
 
 /* By a delete that nobody had marked. */
-static void tell_gone(const char *id, const struct error *why, void *data)
+static void tell_removed(const char *id, const struct error *why, void *data)
 {
 	const struct sweep *sweep = data;
 	char name[SESSION_NAME_ROOM];
@@ -249,6 +249,6 @@ void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *lef
 	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
 		return;
 	making_each_abandoned(&dir, sweep_one, &sweep);
-	gone_sweep(&dir, tell_gone, &sweep);
+	trash_sweep(&dir, tell_removed, &sweep);
 	state_dir_close(&dir);
 }

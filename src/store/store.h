@@ -101,18 +101,19 @@ int workspace_remove_file(const struct workspace *ws, const char *file, struct e
  * killed has left of it. A missing one is success. */
 int workspace_remove(struct workspace *ws, struct error *err);
 
-/* ---- gone.c: a removal that is killed leaves nothing under the name
- * ------------------------------- */
+/* ERR_CONFLICT naming a mount on the workspace's directory or below it. */
+int workspace_refuse_mounts(const struct workspace *ws, struct error *err);
+
+/* --- trash.c: a removal that is killed leaves nothing under the name ---------------------------
+ */
 
 /* dir/id and everything below, as path_remove_tree_at(). A missing one is success. */
-int gone_remove(const struct state_dir *dir, const char *id, struct error *err);
-/* What a killed gone_remove() has left of id, unless somebody is at it just now. */
-int gone_finish(const struct state_dir *dir, const char *id, struct error *err);
-bool gone_has(const struct state_dir *dir, const char *id);
-/* The same of all of them; fn (may be NULL) is told each that was removed, or why it was not. */
-typedef void gone_fn(const char *id, const struct error *why, void *data);
-void gone_sweep(const struct state_dir *dir, gone_fn *fn, void *data);
-/* ERR_CONFLICT naming a mount on the workspace's directory or below it. */
-int gone_refuse_mounts(const struct workspace *ws, struct error *err);
+int trash_remove(const struct state_dir *dir, const char *id, struct error *err);
+/* Removes what a killed trash_remove() has left of id, unless somebody else is removing it now. */
+int trash_finish(const struct state_dir *dir, const char *id, struct error *err);
+bool trash_has(const struct state_dir *dir, const char *id);
+/* trash_finish() of everything; fn (may be NULL) is told what was removed, or why it was not. */
+typedef void trash_fn(const char *id, const struct error *why, void *data);
+void trash_sweep(const struct state_dir *dir, trash_fn *fn, void *data);
 
 #endif

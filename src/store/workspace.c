@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "contract/runtime_id.h"
 #include "store/internal.h"
+#include "store/mountinfo.h"
 
 /* Any of these shows that the directory is a workspace, if perhaps an unfinished one. */
 static const char *const marks[] = {
@@ -211,6 +212,38 @@ int workspace_remove_file(const struct workspace *ws, const char *file, struct e
 	return file_error(ws, file, err);
 }
 
+static bool is_inside(const char *point, const char *path)
+{
+	size_t len = strlen(path);
+
+	return strncmp(point, path, len) == 0 && (point[len] == '/' || point[len] == '\0');
+}
+
+int workspace_refuse_mounts(const struct workspace *ws, struct error *err)
+{
+	struct mountinfo mounts = {0};
+	char self[32], path[4096];
+	ssize_t len;
+	int status = 0;
+
+	if (ws->fd < 0)
+		return 0;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", ws->fd);
+	len = readlink(self, path, sizeof(path) - 1);
+	/* Where they cannot be told, the removal stops at them. */
+	if (len < 0 || mountinfo_read(&mounts, NULL) < 0)
+		return 0;
+	path[len] = '\0';
+	for (size_t i = 0; status == 0 && i < mounts.count; i++)
+		if (is_inside(mounts.rows[i].point, path))
+			status = error_set(err, ERR_CONFLICT,
+					   "%s is a mount point: unmount it first; nothing was "
+					   "removed",
+					   mounts.rows[i].point);
+	mountinfo_free(&mounts);
+	return status;
+}
+
 int workspace_remove(struct workspace *ws, struct error *err)
 {
 	autofree char *path = workspace_path(ws, NULL, err);
@@ -218,8 +251,8 @@ int workspace_remove(struct workspace *ws, struct error *err)
 	if (!path)
 		return -1;
 	if ((ws->fd >= 0 &&
-	     (refuse_foreign(ws->fd, path, err) < 0 || gone_remove(ws->dir, ws->id, err) < 0)) ||
-	    gone_finish(ws->dir, ws->id, err) < 0)
+	     (refuse_foreign(ws->fd, path, err) < 0 || trash_remove(ws->dir, ws->id, err) < 0)) ||
+	    trash_finish(ws->dir, ws->id, err) < 0)
 		return error_prefix(err, "remove workspace \"%s\"", ws->id);
 	if (ws->fd >= 0)
 		close(steal_fd(&ws->fd));

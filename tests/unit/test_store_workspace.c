@@ -137,7 +137,7 @@ static void a_removal_that_was_killed(void **state)
 	assert_int_equal(mkdir(at(f, ".locks/.gone"), 0700), 0);
 	assert_int_equal(mkdir(at(f, ".locks/.gone/agent-1"), 0700), 0);
 	put_file(f, ".locks/.gone/agent-1/rootfs.ext4", "x");
-	assert_true(gone_has(&f->dir, "agent-1"));
+	assert_true(trash_has(&f->dir, "agent-1"));
 	assert_int_equal(workspace_remove(&f->ws, &err), 0);
 	assert_int_equal(access(at(f, "agent-1"), F_OK), -1);
 	assert_int_equal(access(at(f, ".locks/.gone"), F_OK), -1);
@@ -145,13 +145,13 @@ static void a_removal_that_was_killed(void **state)
 		assert_int_equal(mkdir(at(f, ".locks/.gone"), 0700), 0);
 		assert_int_equal(mkdir(at(f, ".locks/.gone/agent-1"), 0700), 0);
 		if (again)
-			gone_sweep(&f->dir, tell, "agent-1");
+			trash_sweep(&f->dir, tell, "agent-1");
 		else
 			assert_int_equal(workspace_remove(&f->ws, &err), 0);
 		assert_int_equal(access(at(f, ".locks/.gone"), F_OK), -1);
 	}
 	assert_int_equal(told, 1);
-	gone_sweep(&f->dir, tell, "nothing");
+	trash_sweep(&f->dir, tell, "nothing");
 	assert_int_equal(told, 1);
 }
 
@@ -165,9 +165,9 @@ static void a_removal_that_goes_on(void **state)
 	assert_int_equal(mkdir(at(f, ".locks/.gone/agent-1"), 0700), 0);
 	autoclose int held = open(at(f, ".locks/.gone/agent-1"), O_RDONLY | O_CLOEXEC);
 	assert_int_equal(flock(held, LOCK_EX), 0);
-	gone_sweep(&f->dir, tell, "nothing");
-	assert_int_equal(gone_finish(&f->dir, "agent-1", NULL), 0);
-	assert_true(gone_has(&f->dir, "agent-1"));
+	trash_sweep(&f->dir, tell, "nothing");
+	assert_int_equal(trash_finish(&f->dir, "agent-1", NULL), 0);
+	assert_true(trash_has(&f->dir, "agent-1"));
 }
 
 static void a_removal_without_a_place_for_it(void **state)
@@ -177,7 +177,7 @@ static void a_removal_without_a_place_for_it(void **state)
 
 	put_file(f, "agent-1/event.json", "{}");
 	assert_int_equal(symlink("nowhere", at(f, ".locks")), 0);
-	assert_int_equal(gone_remove(&f->dir, "agent-1", &err), 0);
+	assert_int_equal(trash_remove(&f->dir, "agent-1", &err), 0);
 	assert_int_equal(access(at(f, "agent-1"), F_OK), -1);
 	assert_int_equal(access(at(f, "nowhere"), F_OK), -1);
 }

@@ -22,7 +22,7 @@ static int remove_workspace(struct record *record, struct error *err)
 					 ? "quarantined; halt, stop or kill it"
 					 : "running; stop or kill it");
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
-	if (gone_refuse_mounts(&record->ws, err) < 0 || audit_archive(&record->ws, err) < 0)
+	if (workspace_refuse_mounts(&record->ws, err) < 0 || audit_archive(&record->ws, err) < 0)
 		return -1;
 	return workspace_remove(&record->ws, err);
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Removal that may be killed. What is to be removed is first moved into the trash, by one rename to
+ * .locks/.gone/<id>, so that a directory under its own name is never half there. What a killed
+ * removal leaves in the trash belongs to nobody: it is removed the next time that name is removed,
+ * or when anything new is made in the state directory.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "store/internal.h"
+
+#define LOCKS ".locks"
+#define TRASH LOCKS "/.gone"
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* --- the place ------------------------------------------------------------------------------- */
+
+static int open_trash(const struct state_dir *dir)
+{
+	return openat(dir->fd, TRASH, DIR_FLAGS);
+}
+
+static int make_trash(const struct state_dir *dir)
+{
+	static const char *const levels[] = {LOCKS, TRASH};
+
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
+		if (mkdirat(dir->fd, levels[i], 0700) < 0 && errno != EEXIST)
+			return -1;
+	return open_trash(dir);
+}
+
+/* If nothing is in it any more. */
+static void drop_trash(const struct state_dir *dir)
+{
+	unlinkat(dir->fd, TRASH, AT_REMOVEDIR);
+}
+
+static int remove_for_good(const struct state_dir *dir, int trash, const char *id,
+			   struct error *err)
+{
+	if (path_remove_tree_at(trash, id, err) < 0)
+		return error_prefix(err, "%s/" TRASH, dir->path);
+	drop_trash(dir);
+	return 0;
+}
+
+/* --- removed --------------------------------------------------------------------------------- */
+
+/* Each fails because another removal ended meanwhile; only where no trash can be made are there
+ * more. */
+#define ATTEMPTS 1000
+
+enum move {
+	MOVE_FAILED = -1,
+	MOVE_DONE,
+	MOVE_NOT_THERE, /* somebody else has removed it */
+	MOVE_STUCK	/* it cannot be: no room for a directory, a mount point */
+};
+
+/* MOVE_DONE: *place is a descriptor of the trash. */
+static enum move move_to_trash(const struct state_dir *dir, const char *id, int *place,
+			       struct error *err)
+{
+	for (int i = 0; i < ATTEMPTS; i++) {
+		autoclose int trash = make_trash(dir);
+		struct stat st;
+
+		if (trash < 0 && errno != ENOENT)
+			return MOVE_STUCK;
+		if (trash >= 0 && renameat(dir->fd, id, trash, id) == 0) {
+			*place = steal_fd(&trash);
+			return MOVE_DONE;
+		}
+		/* An earlier removal of that name was killed. */
+		if (errno == EEXIST || errno == ENOTEMPTY) {
+			if (path_remove_tree_at(trash, id, err) < 0) {
+				error_prefix(err, "%s/" TRASH, dir->path);
+				return MOVE_FAILED;
+			}
+		} else if (errno != ENOENT) {
+			return MOVE_STUCK;
+		} else if (fstatat(dir->fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			return errno == ENOENT ? MOVE_NOT_THERE : MOVE_STUCK;
+		}
+		/* Else another removal emptied the trash, and removed its directory. */
+	}
+	return MOVE_STUCK;
+}
+
+int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
+{
+	autoclose int own = openat(dir->fd, id, DIR_FLAGS), trash = -1;
+
+	if (own < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", dir->path, id);
+	/* A sweep keeps off. */
+	(void)flock(own, LOCK_EX | LOCK_NB);
+	switch (move_to_trash(dir, id, &trash, err)) {
+	case MOVE_DONE:
+		return remove_for_good(dir, trash, id, err);
+	case MOVE_NOT_THERE:
+		return 0;
+	case MOVE_STUCK:
+		return path_remove_tree_at(dir->fd, id, err);
+	default:
+		return -1;
+	}
+}
+
+/* 1: somebody else is removing it just now, or has done it. */
+static int remove_leftover(const struct state_dir *dir, int trash, const char *id,
+			   struct error *err)
+{
+	autoclose int own = openat(trash, id, DIR_FLAGS);
+
+	if (own < 0 && errno == ENOENT)
+		return 1;
+	if (own >= 0 && flock(own, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return 1;
+	if (own >= 0 && !fd_has_name(own, trash, id))
+		return 1; /* it was done between our look and our lock */
+	return remove_for_good(dir, trash, id, err);
+}
+
+int trash_finish(const struct state_dir *dir, const char *id, struct error *err)
+{
+	autoclose int trash = open_trash(dir);
+
+	return trash >= 0 && remove_leftover(dir, trash, id, err) < 0 ? -1 : 0;
+}
+
+bool trash_has(const struct state_dir *dir, const char *id)
+{
+	autoclose int trash = open_trash(dir);
+
+	return trash >= 0 && faccessat(trash, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void trash_sweep(const struct state_dir *dir, trash_fn *fn, void *data)
+{
+	autoclose int trash = open_trash(dir);
+	int own = trash >= 0 ? openat(trash, ".", DIR_FLAGS) : -1;
+	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
+	const struct dirent *entry;
+
+	if (own >= 0 && !entries)
+		close(own);
+	while (entries && (entry = readdir(entries))) {
+		struct error why = {0};
+		int status;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		status = remove_leftover(dir, trash, entry->d_name, &why);
+		if (status <= 0 && fn)
+			fn(entry->d_name, status < 0 ? &why : NULL, data);
+	}
+	drop_trash(dir);
+}
