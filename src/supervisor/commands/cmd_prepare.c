@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/commands/answer.h"
-#include "supervisor/commands/earlier.h"
+#include "supervisor/commands/old_files.h"
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/cgroup.h"
@@ -19,14 +19,14 @@ static int record_both(struct record *record, const json_t *artifacts, struct er
 	const struct request *request = record->call->request;
 	bool kept = false;
 
-	if (earlier_keep_manifest(&record->ws, &kept, err) < 0)
+	if (old_files_keep_manifest(&record->ws, &kept, err) < 0)
 		return -1;
 	if (manifest_write(&record->ws, &request->identity, &request->config, artifacts, err) < 0 ||
 	    record_note(record, STATE_PREPARED, NULL, err) < 0) {
-		earlier_restore_manifest(&record->ws, kept);
+		old_files_restore_manifest(&record->ws, kept);
 		return -1;
 	}
-	earlier_drop_manifest(&record->ws);
+	old_files_drop_manifest(&record->ws);
 	return 0;
 }
 
@@ -39,11 +39,11 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 
 	if (!artifacts ||
 	    bundles_record(&record->call->request->config, bundles, artifacts, err) < 0 ||
-	    earlier_check(&record->ws, err) < 0 || record_create(record, err) < 0)
+	    old_files_check(&record->ws, err) < 0 || record_create(record, err) < 0)
 		return -1;
 	if (record_both(record, artifacts, err) == 0 &&
 	    bundles_place(&record->call->request->config, bundles, &record->ws, err) == 0)
-		return earlier_forget(&record->ws, err);
+		return old_files_remove(&record->ws, err);
 	/* A directory that this command made and could not fill (no room) goes again. */
 	if (made)
 		(void)workspace_remove(&record->ws, &ignored);

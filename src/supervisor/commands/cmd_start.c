@@ -19,7 +19,7 @@
 #include "store/audit.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/await.h"
-#include "supervisor/commands/earlier.h"
+#include "supervisor/commands/old_files.h"
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/cgroup.h"
@@ -286,7 +286,7 @@ static int begin(struct start *start, struct response *response, struct error *e
 			return -1;
 	}
 	if (record_load(record, err) < 0 || admit(start, response, err) < 0 ||
-	    earlier_check(&record->ws, err) < 0 ||
+	    old_files_check(&record->ws, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0 ||
 	    (!start->files.ram_root &&
 	     require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/commands/earlier.h"
+#include "supervisor/commands/old_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static int check_manifest(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
-int earlier_check(const struct workspace *ws, struct error *err)
+int old_files_check(const struct workspace *ws, struct error *err)
 {
 	static const char *const files[] = {"events.json", "runtime.json", "result.json",
 					    "rootfs.json"};
@@ -45,31 +45,31 @@ int earlier_check(const struct workspace *ws, struct error *err)
 }
 
 /* A second name for the same file: neither keeping nor restoring writes any data. */
-int earlier_keep_manifest(const struct workspace *ws, bool *kept, struct error *err)
+int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err)
 {
-	earlier_drop_manifest(ws);
+	old_files_drop_manifest(ws);
 	*kept = linkat(ws->fd, MANIFEST, ws->fd, KEPT, 0) == 0;
 	if (*kept || errno == ENOENT)
 		return 0;
 	return error_errno(err, errno, "%s/%s/" KEPT, ws->dir->path, ws->id);
 }
 
-void earlier_restore_manifest(const struct workspace *ws, bool kept)
+void old_files_restore_manifest(const struct workspace *ws, bool kept)
 {
 	if (kept)
 		(void)renameat(ws->fd, KEPT, ws->fd, MANIFEST);
 	else
 		(void)unlinkat(ws->fd, MANIFEST, 0);
 	/* Two names of one file are left as they are by a rename. */
-	earlier_drop_manifest(ws);
+	old_files_drop_manifest(ws);
 }
 
-void earlier_drop_manifest(const struct workspace *ws)
+void old_files_drop_manifest(const struct workspace *ws)
 {
 	(void)unlinkat(ws->fd, KEPT, 0);
 }
 
-int earlier_forget(const struct workspace *ws, struct error *err)
+int old_files_remove(const struct workspace *ws, struct error *err)
 {
 	static const char *const files[] = {"result.json", "runtime.json", "rootfs.json",
 					    "serial.log"};
