@@ -234,3 +234,16 @@ int fd_fill_standard(struct error *err)
 	}
 	return 0;
 }
+
+uint64_t fd_raise_limit(uint64_t need)
+{
+	struct rlimit before, raised;
+
+	if (getrlimit(RLIMIT_NOFILE, &before) < 0)
+		return need;
+	if (before.rlim_cur >= need)
+		return before.rlim_cur;
+	raised = before;
+	raised.rlim_cur = before.rlim_max < need ? before.rlim_max : need;
+	return setrlimit(RLIMIT_NOFILE, &raised) < 0 ? before.rlim_cur : raised.rlim_cur;
+}

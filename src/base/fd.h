@@ -33,6 +33,9 @@ const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left)
 /* Whether dirfd/name is the file that fd is, and no link to it. A lock belongs to a file and not to
  * its name: who has locked one that lost its name meanwhile has locked nothing. */
 bool fd_has_name(int fd, int dirfd, const char *name);
+/* Raises how many files this process may have open to `need`, or as far as it may be; returns what
+ * it is then. */
+uint64_t fd_raise_limit(uint64_t need);
 /* Closes every descriptor except 0-2 and those listed (ascending or not). */
 void fd_close_others(const int *keep, size_t nkeep);
 /* Fills closed descriptors among 0, 1, 2 with /dev/null (not O_CLOEXEC, unlike all else here). */

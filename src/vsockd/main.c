@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -56,20 +55,6 @@ static int open_all(const struct options *o, struct opened *opened, struct error
 	return 0;
 }
 
-/* Raises the limit of open files to `need` if it may be; returns what it is then. */
-static uint64_t raise_files(uint64_t need)
-{
-	struct rlimit before, raised;
-
-	if (getrlimit(RLIMIT_NOFILE, &before) < 0)
-		return need;
-	if (before.rlim_cur >= need)
-		return before.rlim_cur;
-	raised = before;
-	raised.rlim_cur = before.rlim_max < need ? before.rlim_max : need;
-	return setrlimit(RLIMIT_NOFILE, &raised) < 0 ? before.rlim_cur : raised.rlim_cur;
-}
-
 /* As many streams as the descriptors allow. */
 static unsigned allow_streams(void)
 {
@@ -77,7 +62,7 @@ static unsigned allow_streams(void)
 
 	if (streams > STREAM_TABLE_MAX)
 		streams = STREAM_TABLE_MAX;
-	files = raise_files(streams + OTHER_DESCRIPTORS);
+	files = fd_raise_limit(streams + OTHER_DESCRIPTORS);
 	if (files < streams + OTHER_DESCRIPTORS) {
 		streams = files > 2 * OTHER_DESCRIPTORS ? files - OTHER_DESCRIPTORS : files / 2;
 		fprintf(stderr, PROGRAM ": the limit of %llu open files allows %llu streams\n",

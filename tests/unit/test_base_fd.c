@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -381,6 +382,22 @@ static void failures_leak_no_descriptor(void **state)
 
 #define WITH_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
 
+static void the_limit_of_open_files_is_raised(void **state)
+{
+	struct rlimit before, files;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	files = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(fd_raise_limit(32), 64); /* it is enough as it is */
+	assert_int_equal(fd_raise_limit(65), 65);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(files.rlim_cur, 65);
+	assert_int_equal(fd_raise_limit(UINT64_MAX), before.rlim_max); /* as far as it goes */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +412,7 @@ int main(void)
 		cmocka_unit_test(wait_answers_ready_or_deadline),
 		cmocka_unit_test(close_others_keeps_what_is_listed),
 		cmocka_unit_test(standard_descriptors_are_filled),
+		cmocka_unit_test(the_limit_of_open_files_is_raised),
 		WITH_SCRATCH(sockets_in_a_long_directory),
 		WITH_SCRATCH(socket_mode_is_0600_whatever_the_umask),
 		WITH_SCRATCH(bad_socket_names),

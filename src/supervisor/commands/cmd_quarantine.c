@@ -12,15 +12,10 @@
 #include "supervisor/handover/leftover.h"
 #include "supervisor/live/control_sock.h"
 
-static uint64_t deadline_in(uint64_t ms)
-{
-	return clock_mono_ns() + ms * NS_PER_MS;
-}
-
 static int ask(const struct record *record, json_t **answer, struct error *err)
 {
 	uint64_t deadline =
-		deadline_in(limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_SEVER_MS));
+		limit_deadline(LIMIT_SEVER_MS) + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
 	json_auto_t *request = json_object();
 
 	if (json_put_string(request, "command", "quarantine", err) < 0 ||
@@ -34,7 +29,6 @@ static int ask(const struct record *record, json_t **answer, struct error *err)
  * what is answered, beside the event of what became of the workspace. */
 static int conclude_failure(struct record *record, struct error *why, struct response *response)
 {
-	uint64_t patience = limit_get(LIMIT_KILL_MS);
 	struct error err = {0};
 
 	if (why->code == ERR_TIMEOUT) {
@@ -47,7 +41,7 @@ static int conclude_failure(struct record *record, struct error *why, struct res
 	if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE)
 		error_set(why, ERR_CONFLICT,
 			  "workspace %s ended before the quarantine was complete", record->ws.id);
-	if (lease_wait_free(&record->ws, deadline_in(patience), &err) < 0 ||
+	if (lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) < 0 ||
 	    record_lock(record, &err) < 0)
 		return -1;
 	if (settle(record, &err) == 0 && record->event)

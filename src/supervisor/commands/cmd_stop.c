@@ -19,11 +19,6 @@ static enum state wanted_state(enum command command)
 	return command == COMMAND_HALT ? STATE_HALTED : STATE_STOPPED;
 }
 
-static uint64_t deadline_in(uint64_t ms)
-{
-	return clock_mono_ns() + ms * NS_PER_MS;
-}
-
 enum asked {
 	ASKED_NOBODY, /* nothing of the workspace lives */
 	ASKED,	      /* the live supervisor has agreed, or is ending by itself just now */
@@ -33,7 +28,7 @@ enum asked {
 /* Under the lock. */
 static enum asked ask(const struct record *record, enum command command, struct error *err)
 {
-	uint64_t deadline = deadline_in(limit_get(LIMIT_CONTROL_REQUEST_MS));
+	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
 
 	if (!settle_finds_life(record))
 		return ASKED_NOBODY;
@@ -49,16 +44,16 @@ static enum asked ask(const struct record *record, enum command command, struct 
 static int await_end(const struct record *record, enum command command, bool *forced,
 		     struct error *err)
 {
-	uint64_t patience = limit_get(LIMIT_KILL_MS);
+	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 
 	/* The live supervisor's own deadlines come first. */
 	if (command != COMMAND_KILL)
-		patience += limit_get(LIMIT_HALT_MS);
-	if (lease_wait_free(&record->ws, deadline_in(patience), NULL) == 0)
+		deadline += limit_get(LIMIT_HALT_MS) * NS_PER_MS;
+	if (lease_wait_free(&record->ws, deadline, NULL) == 0)
 		return 0;
 	*forced = true;
 	leftover_kill_supervisor(&record->ws);
-	return lease_wait_free(&record->ws, deadline_in(limit_get(LIMIT_KILL_MS)), err);
+	return lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err);
 }
 
 /* What is said when the live supervisor could not record the end itself. */
@@ -80,7 +75,7 @@ static int conclude(struct record *record, enum state wanted, bool had_vm, bool 
 		response->event = record_unrecorded(record, wanted, NULL, err);
 		return response->event ? 0 : -1;
 	}
-	leftover_end_all(&record->ws, deadline_in(limit_get(LIMIT_KILL_MS)));
+	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (record_load(record, err) < 0 || leftover_remove_files(&record->ws, err) < 0)
 		return -1;
 	if (record->state != wanted || !had_vm || forced) {

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -18,7 +17,8 @@
 #include "supervisor/live/control_message.h"
 
 #define BACKLOG 128
-/* Enough for every connection that the limits allow to some ports, and far from what a host has. */
+/* Each connection has two descriptors, and a shell's usual limit is 1024. Enough for every one that
+ * the limits allow to some ports, and far from what a host has. */
 #define FILES 8192u
 
 struct channel {
@@ -158,17 +158,6 @@ static int add_all(struct channels *all, const struct config *config, struct err
 	return 0;
 }
 
-/* Each connection has two descriptors, and a shell's usual limit is 1024. */
-static void raise_file_limit(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES)
-		return;
-	files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
-	setrlimit(RLIMIT_NOFILE, &files);
-}
-
 struct channels *channels_new(struct loop *loop, int workspace_fd, const struct config *config,
 			      struct log *log, struct error *err)
 {
@@ -203,7 +192,7 @@ const uint32_t *channels_host_ports(const struct channels *channels, size_t *cou
 int channels_open(struct channels *channels, struct error *err)
 {
 	if (channels->count > 0)
-		raise_file_limit();
+		(void)fd_raise_limit(FILES);
 	for (size_t i = 0; i < channels->count; i++)
 		if (channels->list[i].forward && forward_open(channels->list[i].forward, err) < 0)
 			return error_prefix(err, "%s", channels->list[i].name);
