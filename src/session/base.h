@@ -73,9 +73,8 @@ void base_files_free(struct base_file files[BASE_FILES]);
  * be read. Digests are remembered, so this is quick unless a file was touched. */
 int base_check(const struct base *base, struct error *err);
 
-/* Sets or clears the flag that lets nobody change a file, where there is such a flag and we may. */
-void base_set_immutable(int dir, const char *file, bool on);
-void base_clear_immutable(int dir); /* of all that a bundle has */
+/* The flag that lets nobody change what is sealed goes from all files of a bundle. */
+void base_clear_immutable(int dir);
 
 /* What was being made or deleted when its process died is removed. Each name is appended to
  * removed, which may be NULL. */

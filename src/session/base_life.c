@@ -2,10 +2,8 @@
 /* What there is of bases, whether it is whole, and their end. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,25 +12,6 @@
 #include "base/path.h"
 #include "channel/hasher.h"
 #include "session/pool.h"
-
-void base_set_immutable(int dir, const char *file, bool on)
-{
-	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	int flags = 0;
-
-	if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
-		return;
-	flags = on ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
-	(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
-}
-
-void base_clear_immutable(int dir)
-{
-	static const char *const files[] = {BASE_DISK, BASE_LAYER, BASE_METADATA, BASE_LOG};
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		base_set_immutable(dir, files[i], false);
-}
 
 json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err)
 {

@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -203,13 +204,26 @@ static int write_metadata(const struct making *m, const json_t *metadata, struct
 		    : -1;
 }
 
-/* Where the file system knows the flag and we may set it; the mode holds everywhere. */
-static void make_immutable(const struct making *m, bool on)
+/* Sets or clears the flag that lets nobody change a file. Where the file system knows it and we
+ * may set it; the mode holds everywhere. */
+static void set_immutable(int dir, bool on)
 {
 	static const char *const files[] = {BASE_DISK, BASE_LAYER, BASE_METADATA, BASE_LOG};
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		base_set_immutable(m->fd, files[i], on);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		autoclose int fd = openat(dir, files[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		int flags = 0;
+
+		if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
+			continue;
+		flags = on ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+		(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+	}
+}
+
+void base_clear_immutable(int dir)
+{
+	set_immutable(dir, false);
 }
 
 /* No one but us has had what was sealed, so its digest holds although the file is young. */
@@ -269,7 +283,7 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		if (!metadata || add_files(m, metadata, err) < 0 ||
 		    write_metadata(m, metadata, err) < 0 || put_path(m, metadata, err) < 0)
 			return -1;
-		make_immutable(m, true);
+		set_immutable(m->fd, true);
 		remember(m, metadata, "disk", BASE_DISK);
 		remember(m, metadata, "layer", BASE_LAYER);
 		status = publish(m, err);
@@ -278,7 +292,7 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 			return 0;
 		}
 		if (m->name[0])
-			make_immutable(m, false);
+			set_immutable(m->fd, false);
 		if (status < 0)
 			return -1;
 	}

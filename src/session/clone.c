@@ -82,26 +82,6 @@ static int clone_disk(const struct base *base, int dir, const char **method, str
 
 /* --- the record ------------------------------------------------------------------------------ */
 
-json_t *session_record_read(const struct workspace *ws, struct error *err)
-{
-	json_auto_t *record = workspace_read(ws, SESSION_RECORD, err);
-	const char *text = NULL;
-	struct error why = {0};
-	int64_t quota = 0;
-
-	if (!record)
-		return NULL;
-	if (json_get_string(record, "", "name", JSON_REQUIRED, &text, &why) == 0 &&
-	    json_get_string(record, "", "base", JSON_REQUIRED, &text, &why) == 0 &&
-	    json_get_string(record, "", "clone", JSON_REQUIRED, &text, &why) == 0 &&
-	    json_get_string(record, "", "source", JSON_REQUIRED, &text, &why) == 0 &&
-	    json_get_string(record, "", "createdAt", JSON_REQUIRED, &text, &why) == 0 &&
-	    json_get_int(record, "", "quotaBytes", JSON_OPTIONAL, 1, INT64_MAX, &quota, &why) == 0)
-		return steal_ptr(&record);
-	workspace_damaged(ws, SESSION_RECORD, &why, err);
-	return NULL;
-}
-
 static int write_record(struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, const char *source, const char *method,
 			const json_t *config, struct error *err)

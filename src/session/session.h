@@ -105,6 +105,11 @@ struct microagent *sessions_agent(const struct microagent *agent, struct error *
 /* The other way: <state> of such a handle; malloc'd. */
 char *state_of_sessions(const struct microagent *sessions, struct error *err);
 
+/* --- record.c -------------------------------------------------------------------------------- */
+
+/* A session's record in its directory; ERR_NOT_FOUND without one. */
+json_t *session_record_read(const struct workspace *ws, struct error *err);
+
 /* --- clone.c --------------------------------------------------------------------------------- */
 
 /* <state>/sessions/<id> with the disk cloned from base and session.json in it; not prepared.
@@ -152,8 +157,5 @@ int session_share_again(const struct microagent_session *session, struct error *
 /* *fd: of the session's telemetry.jsonl, where it is or in the archive; -1: it has none. */
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
 			   struct error *err);
-
-/* A session's record in its directory; ERR_NOT_FOUND without one. */
-json_t *session_record_read(const struct workspace *ws, struct error *err);
 
 #endif
