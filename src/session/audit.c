@@ -18,8 +18,7 @@
 #define WHERE_LIVE "session"
 #define WHERE_ARCHIVED "archive"
 
-/* ---- found
- * --------------------------------------------------------------------------------------- */
+/* --- found ------------------------------------------------------------------------------------ */
 
 struct found_log {
 	char name[SESSION_NAME_ROOM];
@@ -84,8 +83,7 @@ static int find_log(const struct microagent *agent, const char *word, struct fou
 			 found->name, agent->state_path);
 }
 
-/* ---- the verbs
- * ----------------------------------------------------------------------------------- */
+/* --- the verbs -------------------------------------------------------------------------------- */
 
 int microagent_audit_read(struct microagent *agent, const char *word,
 			  int (*fn)(void *data, const char *line, size_t len, struct error *err),
@@ -197,8 +195,7 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	return answer;
 }
 
-/* ---- the list
- * ------------------------------------------------------------------------------------ */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static int add_log(const struct microagent *agent, const char *where, const char *name,
 		   json_t *list, struct error *err)

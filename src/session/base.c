@@ -148,7 +148,7 @@ static int find_bundle(const struct state_dir *dir, const char *word, struct bas
 		return not_found(word, dir->path, err);
 	snprintf(base->name.full, sizeof(base->name.full), "%s-v%u", base->name.name,
 		 base->name.version);
-	snprintf(file, sizeof(file), "%s" SESSION_SUFFIX, base->name.full);
+	snprintf(file, sizeof(file), "%s" BUNDLE_SUFFIX, base->name.full);
 	base->path = path_join(dir->path, file, err);
 	if (!base->path)
 		return -1;

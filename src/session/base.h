@@ -14,7 +14,11 @@
 #ifndef SESSION_BASE_H
 #define SESSION_BASE_H
 
-#include "session/session.h"
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "microagent_session.h"
+#include "session/place.h"
 
 #define BASE_METADATA "metadata.json"
 #define BASE_DISK "disk.img"
@@ -76,6 +80,8 @@ int base_check(const struct base *base, struct error *err);
 /* The flag that lets nobody change what is sealed goes from all files of a bundle. */
 void base_clear_immutable(int dir);
 
+/* A base that was opened to be deleted: its bundle. */
+int base_remove(const struct microagent *agent, const struct base *base, struct error *err);
 /* What was being made or deleted when its process died is removed. Each name is appended to
  * removed, which may be NULL. */
 void bases_sweep(const struct microagent *agent, json_t *removed);

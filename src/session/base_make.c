@@ -79,6 +79,31 @@ void bases_sweep(const struct microagent *agent, json_t *removed)
 	state_dir_close(&dir);
 }
 
+/* It loses its name first: a bundle under its name is whole. */
+static int remove_bundle(const struct state_dir *dir, const struct base *base, struct error *err)
+{
+	char file[sizeof(base->name.full) + 8], gone[sizeof(file) + 16];
+
+	snprintf(file, sizeof(file), "%s" BUNDLE_SUFFIX, base->name.full);
+	snprintf(gone, sizeof(gone), MAKING "%s", file);
+	if (renameat(dir->fd, file, dir->fd, gone) < 0)
+		return error_errno(err, errno, "%s", base->path);
+	base_clear_immutable(base->fd);
+	return path_remove_tree_at(dir->fd, gone, err);
+}
+
+int base_remove(const struct microagent *agent, const struct base *base, struct error *err)
+{
+	struct state_dir dir;
+	int status;
+
+	if (state_sub_open(agent, BASES_DIR, false, &dir, err) < 0)
+		return -1;
+	status = remove_bundle(&dir, base, err);
+	state_dir_close(&dir);
+	return status;
+}
+
 static int make_locked(struct making *m, struct error *err)
 {
 	autofree char *path = NULL;

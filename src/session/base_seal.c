@@ -242,7 +242,7 @@ static int put_path(const struct making *m, json_t *metadata, struct error *err)
 {
 	autofree char *path = NULL;
 
-	if (asprintf(&path, "%s/%s" SESSION_SUFFIX, m->dir.path, m->base.full) < 0) {
+	if (asprintf(&path, "%s/%s" BUNDLE_SUFFIX, m->dir.path, m->base.full) < 0) {
 		path = NULL;
 		return error_errno(err, ENOMEM, "base");
 	}
@@ -255,7 +255,7 @@ static int publish(struct making *m, struct error *err)
 {
 	char file[sizeof(m->base.full) + 8];
 
-	snprintf(file, sizeof(file), "%s" SESSION_SUFFIX, m->base.full);
+	snprintf(file, sizeof(file), "%s" BUNDLE_SUFFIX, m->base.full);
 	if (renameat2(m->dir.fd, m->name, m->dir.fd, file, RENAME_NOREPLACE) < 0)
 		return errno == EEXIST ? 1 : error_errno(err, errno, "%s/%s", m->dir.path, file);
 	if (fsync(m->dir.fd) < 0) {

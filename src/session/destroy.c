@@ -11,10 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "session/pool.h"
+#include "session/session.h"
+#include "session/tokens.h"
 
-/* --- the mark
- * ------------------------------------------------------------------------------------- */
+/* --- the mark --------------------------------------------------------------------------------- */
 
 #define ENDING ".end"
 
@@ -34,8 +34,7 @@ void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 	snprintf(out, SESSION_MARK_ROOM, "%s" SESSION_SUFFIX ENDING, name);
 }
 
-/* --- removed
- * -------------------------------------------------------------------------------------- */
+/* --- removed ---------------------------------------------------------------------------------- */
 
 /* 1: somebody else, who is not at its end, empties what has no name any more. */
 static int verify_gone(const struct microagent_session *session, struct error *err)
@@ -121,8 +120,7 @@ int session_end_marked(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* --- marked
- * --------------------------------------------------------------------------------------- */
+/* --- marked ----------------------------------------------------------------------------------- */
 
 /* 1: somebody else is at it. */
 static int end_in(const struct state_dir *dir, struct microagent_session *session,
@@ -202,8 +200,7 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 			 session->name);
 }
 
-/* --- by its name
- * ---------------------------------------------------------------------------------- */
+/* --- by its name ------------------------------------------------------------------------------ */
 
 /* Its directory is gone, and an earlier call did not come to its end. */
 static bool broke_off(const struct microagent_session *session)

@@ -91,8 +91,7 @@ static int gc_bases(struct gc *gc, struct error *err)
 	return 0;
 }
 
-/* --- bundles without a process
- * -------------------------------------------------------------------- */
+/* --- bundles without a process ---------------------------------------------------------------- */
 
 static enum state state_of(const struct workspace *ws)
 {
@@ -229,8 +228,7 @@ static int gc_bundles(struct gc *gc, struct error *err)
 	return status;
 }
 
-/* --- processes without a bundle
- * ------------------------------------------------------------------- */
+/* --- processes without a bundle --------------------------------------------------------------- */
 
 /* A live supervisor of ours says in its title whose it is; every other process of a session ends
  * with it. *name: of a session below place whose directory is gone. */
@@ -291,8 +289,7 @@ static int gc_processes(struct gc *gc, struct error *err)
 	return 0;
 }
 
-/* --- pools
- * ---------------------------------------------------------------------------------------- */
+/* --- pools ------------------------------------------------------------------------------------ */
 
 static bool session_is_there(const struct gc *gc, const char *name)
 {
@@ -391,7 +388,7 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 
 	if (!names)
 		return -1;
-	if (json_array_size(names) == 0 || !pool_try_lock(pool) || pool_filler(pool))
+	if (json_array_size(names) == 0 || !pool_try_lock(pool) || pool_has_filler(pool))
 		return 0;
 	json_array_foreach(names, i, name)
 	{
@@ -452,7 +449,7 @@ static int gc_pool(struct gc *gc, const char *base, struct error *err)
 
 		if (!ready)
 			return -1;
-		if ((json_int_t)json_array_size(ready) < record.size && !pool_filler(&pool))
+		if ((json_int_t)json_array_size(ready) < record.size && !pool_has_filler(&pool))
 			return pool_filler_start(gc->agent, &pool, err) < 0
 				       ? -1
 				       : note(gc->adopted, base, "a pool without a filler", err);

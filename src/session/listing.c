@@ -6,7 +6,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "session/pool.h"
+#include "session/session.h"
+#include "session/tokens.h"
 
 static const char *const record_keys[] = {"base", "source", "clone", "createdAt", "share"};
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of sessions and of bases. */
+/* Names of sessions. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "session/base.h"
+#include "session/session.h"
 
 /* A digit where the pattern has 0, a lower-case hexadecimal digit where it has x. */
 static const char session_pattern[] = "session-0000-00-00T00-00-00Z-xxxx";
@@ -47,17 +46,9 @@ static bool fits_pattern(const char *word, size_t len)
 	return true;
 }
 
-static size_t without_suffix(const char *word)
-{
-	size_t len = strlen(word), suffix = strlen(SESSION_SUFFIX);
-
-	return len > suffix && strcmp(word + len - suffix, SESSION_SUFFIX) == 0 ? len - suffix
-										: len;
-}
-
 int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err)
 {
-	size_t len = without_suffix(word);
+	size_t len = bundle_name_length(word);
 
 	if (!fits_pattern(word, len))
 		return error_set(err, ERR_INVALID,
@@ -77,64 +68,10 @@ int microagent_session_check_name(const char *word, struct error *err)
 
 bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM])
 {
-	size_t len = without_suffix(id);
+	size_t len = bundle_name_length(id);
 
 	if (!id[len] || !fits_pattern(id, len))
 		return false;
 	snprintf(out, SESSION_NAME_ROOM, "%.*s", (int)len, id);
 	return true;
-}
-
-/* "-v3" at the end of len bytes: where it begins, and 3. len: there is none. */
-static size_t find_version(const char *word, size_t len, unsigned *version)
-{
-	size_t digits = len;
-
-	while (digits > 0 && isdigit((unsigned char)word[digits - 1]))
-		digits--;
-	if (digits == len || len - digits > 6 || digits < 3 || word[digits] == '0' ||
-	    strncmp(word + digits - 2, "-v", 2) != 0)
-		return len;
-	*version = (unsigned)strtoul(word + digits, NULL, 10);
-	return digits - 2;
-}
-
-static bool parse(const char *word, size_t len, struct base_name *out)
-{
-	struct base_name name = {0};
-	size_t own = find_version(word, len, &name.version);
-
-	if (own == 0 || own > BASE_NAME_MAX)
-		return false;
-	memcpy(name.name, word, own);
-	if (microagent_check_name(name.name, NULL) < 0)
-		return false;
-	if (name.version)
-		snprintf(name.full, sizeof(name.full), "%s-v%u", name.name, name.version);
-	*out = name;
-	return true;
-}
-
-int base_name_parse(const char *word, struct base_name *out, struct error *err)
-{
-	if (parse(word, without_suffix(word), out))
-		return 0;
-	return error_set(err, ERR_INVALID,
-			 "\"%.128s\" cannot be a base's name: a letter or digit, then letters, "
-			 "digits, '.', '_' and '-', at most %d in all, and perhaps -vN behind it",
-			 word, BASE_NAME_MAX);
-}
-
-int microagent_base_check_name(const char *word, struct error *err)
-{
-	struct base_name name;
-
-	return base_name_parse(word, &name, err);
-}
-
-bool base_name_of_bundle(const char *file, struct base_name *out)
-{
-	size_t len = without_suffix(file);
-
-	return file[len] && parse(file, len, out) && out->version;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
+#include "session/place.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "session/session.h"
 
 int state_sub_open(const struct microagent *agent, const char *sub, bool create,
 		   struct state_dir *out, struct error *err)
@@ -21,22 +21,9 @@ int state_sub_open(const struct microagent *agent, const char *sub, bool create,
 	return state_dir_open(path, create, out, err);
 }
 
-struct microagent *sessions_agent(const struct microagent *agent, struct error *err)
+size_t bundle_name_length(const char *word)
 {
-	autofree char *path = path_join(agent->state_path, SESSIONS_DIR, err);
-	struct microagent *sessions = path ? microagent_open(path, err) : NULL;
+	size_t len = strlen(word), suffix = strlen(BUNDLE_SUFFIX);
 
-	if (sessions)
-		microagent_on_wait(sessions, agent->wait_fn, agent->wait_data);
-	return sessions;
-}
-
-char *state_of_sessions(const struct microagent *sessions, struct error *err)
-{
-	size_t len = strlen(sessions->state_path) - strlen("/" SESSIONS_DIR);
-	char *state = strndup(sessions->state_path, len);
-
-	if (!state)
-		error_errno(err, ENOMEM, "session");
-	return state;
+	return len > suffix && strcmp(word + len - suffix, BUNDLE_SUFFIX) == 0 ? len - suffix : len;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Claiming a member: one rename. */
+/* A session is created: by claiming a member of a pool, which is one rename, or made anew. */
 #include <string.h>
 #include <unistd.h>
 
@@ -204,9 +204,10 @@ static int furnish(struct microagent_session *session, const struct microagent_s
 	return -1;
 }
 
-int pool_claim(const struct microagent *agent, const struct base *base,
-	       const struct microagent_session_spec *spec, struct microagent_session **out,
-	       struct error *err)
+/* 1: *out is a member that fits, marked as in the making until session_made(). 0: there is none. */
+static int pool_claim(const struct microagent *agent, const struct base *base,
+		      const struct microagent_session_spec *spec, struct microagent_session **out,
+		      struct error *err)
 {
 	uint64_t began = clock_mono_ns();
 	auto_session struct microagent_session *session = NULL;
@@ -234,4 +235,23 @@ int pool_claim(const struct microagent *agent, const struct base *base,
 	if (status == 1)
 		*out = steal_ptr(&session);
 	return status;
+}
+
+/* --- created ---------------------------------------------------------------------------------- */
+
+static int claim_or_make(struct microagent *agent, const struct base *base,
+			 const struct microagent_session_spec *spec,
+			 struct microagent_session **out, struct error *err)
+{
+	int claimed = pool_claim(agent, base, spec, out, err);
+
+	if (claimed != 0)
+		return claimed < 0 ? -1 : 0;
+	return session_make_booted(agent, base, spec, SESSION_NEW, out, err);
+}
+
+int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
+			      struct microagent_session **out, struct error *err)
+{
+	return session_make_with(agent, spec, claim_or_make, out, err);
 }

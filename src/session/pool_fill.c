@@ -31,8 +31,7 @@ struct filler {
 	bool waits;	     /* for room, which has been told */
 };
 
-/* --- waiting
- * -------------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static uint64_t quiet_ns(void)
 {
@@ -113,8 +112,7 @@ static bool wait_for_events(struct filler *f, uint64_t until_ns)
 	return any;
 }
 
-/* --- members
- * -------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 /* Those whose machine has ended make room, and no others. */
 static int count_living(const struct filler *f, size_t *count, struct error *err)
@@ -205,8 +203,7 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	return status < 0 ? -1 : 0;
 }
 
-/* --- the loop
- * ------------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static bool is_quiet(struct filler *f)
 {

@@ -25,17 +25,7 @@
 #include "channel/program.h"
 #include "session/pool.h"
 
-bool pool_filler(const struct pool *pool)
-{
-	autoclose int fd =
-		openat(pool->dir.fd, POOL_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-/* --- its own side
- * --------------------------------------------------------------------------------- */
+/* --- its own side ----------------------------------------------------------------------------- */
 
 /* A pid means something only with its start time. */
 int pool_filler_sign(int lock, struct error *err)
@@ -66,8 +56,7 @@ int pool_filler_lock(const struct pool *pool, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* --- the others'
- * ---------------------------------------------------------------------------------- */
+/* --- the others' ------------------------------------------------------------------------------ */
 
 #define LOCK_IN_CHILD 3
 
@@ -140,9 +129,9 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 			if (fd_wait(pidfd, POLLIN, deadline, err) < 0)
 				return error_prefix(err, "the filler of pool %s", pool->base);
 			/* Nobody may reap it: it would be found again and again. */
-			if (!pool_filler(pool))
+			if (!pool_has_filler(pool))
 				return 0;
-		} else if (!pool_filler(pool)) {
+		} else if (!pool_has_filler(pool)) {
 			return 0;
 		} else if (clock_mono_ns() > deadline) {
 			return error_set(err, ERR_TIMEOUT,

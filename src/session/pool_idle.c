@@ -54,8 +54,7 @@ void pool_go_idle(bool *raise)
 	set_io(0, IOPRIO_CLASS_IDLE);
 }
 
-/* --- raised again
- * --------------------------------------------------------------------------------- */
+/* --- raised again ----------------------------------------------------------------------------- */
 
 static void raise_threads(pid_t pid)
 {

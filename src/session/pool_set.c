@@ -8,8 +8,7 @@
 #include "base/json.h"
 #include "session/pool.h"
 
-/* --- set
- * ------------------------------------------------------------------------------------------ */
+/* --- set -------------------------------------------------------------------------------------- */
 
 /* With what other pools are to have. */
 static int check_size(const struct microagent *agent, const char *base,
@@ -106,8 +105,7 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 	return status;
 }
 
-/* --- drain
- * ---------------------------------------------------------------------------------------- */
+/* --- drain ------------------------------------------------------------------------------------ */
 
 static int drain(const struct microagent *agent, const char *base, struct error *err)
 {

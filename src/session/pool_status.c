@@ -65,8 +65,7 @@ static json_t *gap(const struct microagent *agent, const struct pool *pool,
 	return text("nobody fills it: `microagent session gc` goes on", "");
 }
 
-/* --- all of it
- * ------------------------------------------------------------------------------------ */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static json_t *describe(const struct microagent *agent, const char *base, struct error *err)
 {
@@ -94,7 +93,7 @@ static json_t *describe(const struct microagent *agent, const char *base, struct
 	{
 		ready += pool_member_lives(agent, json_string_value(name)) == 1;
 	}
-	filling = pool_filler(&pool);
+	filling = pool_has_filler(&pool);
 	detail = ready < record.size ? gap(agent, &pool, &record, filling) : NULL;
 	entry = json_pack("{s:s,s:I,s:i,s:b,s:o*}", "base", base, "size", (json_int_t)record.size,
 			  "ready", ready, "filling", (int)filling, "detail", detail);

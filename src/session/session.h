@@ -10,6 +10,8 @@
 
 #include "api/api.h"
 #include "microagent_session.h"
+#include "session/base.h"
+#include "session/place.h"
 
 #define SESSION_RECORD "session.json"
 /* Its disk, by the way in which it is cloned: "reflink" or "overlay". */
@@ -17,7 +19,7 @@
 #define SESSION_LAYER "rootfs.qcow2"
 /* "session-2026-05-10T14-22-00Z-a7f3" and NUL. */
 #define SESSION_NAME_ROOM 40
-#define SESSION_SUFFIX ".bundle"
+#define SESSION_SUFFIX BUNDLE_SUFFIX
 #define SESSION_ID_ROOM (SESSION_NAME_ROOM + 8)
 
 struct microagent_session {
@@ -34,16 +36,27 @@ struct microagent_session {
 	struct microagent_guest *guest; /* NULL: not connected yet */
 };
 
-/* --- session.c ------------------------------------------------------------------------------- */
+/* --- handle.c -------------------------------------------------------------------------------- */
+
+/* The handle of <state>/sessions, which need not exist. */
+struct microagent *sessions_agent(const struct microagent *agent, struct error *err);
+/* The other way: <state> of such a handle; malloc'd. */
+char *state_of_sessions(const struct microagent *sessions, struct error *err);
 
 /* A handle without a record. */
 struct microagent_session *session_handle(const struct microagent *agent, const char *name,
 					  struct error *err);
+void session_set_name(struct microagent_session *session, const char *name);
+/* What its supervisor is asked is given up when fd can be read; 0 and below: never. */
+void session_cancel_by(struct microagent_session *session, int fd);
 void session_close(struct microagent_session **session);
 #define auto_session __attribute__((cleanup(session_close)))
 int session_read_record(struct microagent_session *session, struct error *err);
+/* It is not in the making any more. */
+void session_made(struct microagent_session *session);
 
-struct base;
+/* --- session.c ------------------------------------------------------------------------------- */
+
 /* Where it came from, as session.json says it. */
 #define SESSION_NEW "new"
 #define SESSION_POOL "pool"
@@ -56,9 +69,15 @@ int session_make(const struct microagent *agent, const struct base *base,
 int session_make_booted(const struct microagent *agent, const struct base *base,
 			const struct microagent_session_spec *spec, const char *source,
 			struct microagent_session **out, struct error *err);
-void session_made(struct microagent_session *session);
 /* Destroys it instead. If that fails it stays marked, for the next sweep. */
 void session_unmake(struct microagent_session *session);
+
+/* A session of the spec's base, opened meanwhile, by fn: session_make() or another. */
+typedef int session_maker(struct microagent *agent, const struct base *base,
+			  const struct microagent_session_spec *spec,
+			  struct microagent_session **out, struct error *err);
+int session_make_with(struct microagent *agent, const struct microagent_session_spec *spec,
+		      session_maker *fn, struct microagent_session **out, struct error *err);
 
 /* What is said of one whose maker was killed. */
 #define SESSION_UNFINISHED "unfinished: its maker was killed; `microagent session gc` removes it"
@@ -92,19 +111,6 @@ int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct err
 /* The name of a session's directory, or false. */
 bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM]);
 
-/* --- place.c: <state>/bases and <state>/sessions --------------------------------------------- */
-
-#define BASES_DIR "bases"
-#define SESSIONS_DIR "sessions"
-
-/* Opens <state>/<sub>, made where it is missing and create is set; ERR_NOT_FOUND otherwise. */
-int state_sub_open(const struct microagent *agent, const char *sub, bool create,
-		   struct state_dir *out, struct error *err);
-/* The handle of <state>/sessions, which need not exist. */
-struct microagent *sessions_agent(const struct microagent *agent, struct error *err);
-/* The other way: <state> of such a handle; malloc'd. */
-char *state_of_sessions(const struct microagent *sessions, struct error *err);
-
 /* --- record.c -------------------------------------------------------------------------------- */
 
 /* A session's record in its directory; ERR_NOT_FOUND without one. */
@@ -128,7 +134,6 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 
 /* --- quota.c --------------------------------------------------------------------------------- */
 
-struct existing;
 /* What a session of the base gets. ERR_INVALID for what no disk can have. */
 int session_quota_of(const struct base *base, const struct microagent_session_spec *spec,
 		     int64_t *bytes, struct error *err);

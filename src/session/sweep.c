@@ -12,7 +12,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "session/orphan.h"
-#include "session/pool.h"
+#include "session/session.h"
+#include "session/tokens.h"
 
 #define MAKING_BROKE_OFF "its making broke off"
 #define ENDING_BROKE_OFF "its destruction broke off"
@@ -95,8 +96,7 @@ static void disown(const struct state_dir *dir, const char *id)
 	workspace_close(&ws);
 }
 
-/* --- in the making
- * -------------------------------------------------------------------------------- */
+/* --- in the making ---------------------------------------------------------------------------- */
 
 /* Before its record: a directory and perhaps a disk, or what somebody else has put there. */
 static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
@@ -160,8 +160,7 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* --- being destroyed
- * ------------------------------------------------------------------------------ */
+/* --- being destroyed -------------------------------------------------------------------------- */
 
 /* We have its mark. */
 static int end_marked(const struct sweep *sweep, const struct state_dir *dir, const char *mark,
@@ -208,8 +207,7 @@ static void tell_removed(const char *id, const struct error *why, void *data)
 	note(sweep->removed, name, ENDING_BROKE_OFF);
 }
 
-/* --- all of them
- * ---------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static int sweep_session(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 			 const char *name, struct error *err)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of a base, which nothing may be made of any more: no session, and no pool. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "session/pool.h"
+
+/* Its sessions are in the list below, but there may be none yet. */
+static int refuse_pool(const struct microagent *agent, const struct base *base, struct error *err)
+{
+	auto_pool struct pool pool = POOL_NONE;
+	struct pool_record record;
+	struct error why = {0};
+
+	if ((pool_open(agent->state_path, base->name.full, &pool, &why) < 0 ||
+	     pool_read(&pool, &record, &why) < 0) &&
+	    why.code == ERR_NOT_FOUND)
+		return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "a pool of base %s is kept: `microagent pool drain --base %s` first",
+			 base->name.full, base->name.full);
+}
+
+/* It has a record that cannot be read, and may be made of any base. */
+static bool is_unreadable(const struct microagent *agent, const char *name)
+{
+	auto_session struct microagent_session *session = session_handle(agent, name, NULL);
+	struct error why = {0};
+
+	return !session || (session_read_record(session, &why) < 0 && why.code == ERR_IO);
+}
+
+/* A session that is made of the base; its record says so. */
+static int refuse_used(struct microagent *agent, const struct base *base, struct error *err)
+{
+	json_auto_t *answer = microagent_session_list(agent, err);
+	const json_t *session;
+	size_t i;
+
+	if (!answer)
+		return -1;
+	json_array_foreach(json_object_get(answer, "sessions"), i, session)
+	{
+		const char *of = json_text(session, "base", NULL);
+		const char *name = json_text(session, "name", NULL);
+
+		if (of && strcmp(of, base->name.full) == 0)
+			return error_set(err, ERR_CONFLICT,
+					 "session %s is made of base %s: `microagent session "
+					 "destroy %s` first",
+					 name, base->name.full, name);
+		if (!of && is_unreadable(agent, name))
+			return error_set(err, ERR_CONFLICT,
+					 "session %s may be made of base %s, its " SESSION_RECORD
+					 " cannot be read: `microagent session destroy %s` first",
+					 name, base->name.full, name);
+	}
+	return 0;
+}
+
+int microagent_base_delete(struct microagent *agent, const char *word, struct error *err)
+{
+	auto_base struct base base = BASE_NONE;
+	struct base_name name;
+
+	if (base_name_parse(word, &name, err) < 0)
+		return -1;
+	if (!name.version)
+		return error_set(err, ERR_INVALID,
+				 "which version of %s? `microagent base list` shows them, and "
+				 "NAME-vN is deleted",
+				 word);
+	bases_sweep(agent, NULL);
+	if (base_open(agent, word, BASE_EXCLUSIVE, &base, err) < 0 ||
+	    refuse_pool(agent, &base, err) < 0 || refuse_used(agent, &base, err) < 0)
+		return -1;
+	return base_remove(agent, &base, err);
+}

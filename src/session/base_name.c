@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of bases. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/base.h"
+
+/* "-v3" at the end of len bytes: where it begins, and 3. len: there is none. */
+static size_t find_version(const char *word, size_t len, unsigned *version)
+{
+	size_t digits = len;
+
+	while (digits > 0 && isdigit((unsigned char)word[digits - 1]))
+		digits--;
+	if (digits == len || len - digits > 6 || digits < 3 || word[digits] == '0' ||
+	    strncmp(word + digits - 2, "-v", 2) != 0)
+		return len;
+	*version = (unsigned)strtoul(word + digits, NULL, 10);
+	return digits - 2;
+}
+
+static bool parse(const char *word, size_t len, struct base_name *out)
+{
+	struct base_name name = {0};
+	size_t own = find_version(word, len, &name.version);
+
+	if (own == 0 || own > BASE_NAME_MAX)
+		return false;
+	memcpy(name.name, word, own);
+	if (microagent_check_name(name.name, NULL) < 0)
+		return false;
+	if (name.version)
+		snprintf(name.full, sizeof(name.full), "%s-v%u", name.name, name.version);
+	*out = name;
+	return true;
+}
+
+int base_name_parse(const char *word, struct base_name *out, struct error *err)
+{
+	if (parse(word, bundle_name_length(word), out))
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "\"%.128s\" cannot be a base's name: a letter or digit, then letters, "
+			 "digits, '.', '_' and '-', at most %d in all, and perhaps -vN behind it",
+			 word, BASE_NAME_MAX);
+}
+
+int microagent_base_check_name(const char *word, struct error *err)
+{
+	struct base_name name;
+
+	return base_name_parse(word, &name, err);
+}
+
+bool base_name_of_bundle(const char *file, struct base_name *out)
+{
+	size_t len = bundle_name_length(file);
+
+	return file[len] && parse(file, len, out) && out->version;
+}

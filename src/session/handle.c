@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* What a session is to who uses one: a handle, with its record once that has been read. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "session/session.h"
+
+/* --- where they are -------------------------------------------------------------------------- */
+
+struct microagent *sessions_agent(const struct microagent *agent, struct error *err)
+{
+	autofree char *path = path_join(agent->state_path, SESSIONS_DIR, err);
+	struct microagent *sessions = path ? microagent_open(path, err) : NULL;
+
+	if (sessions)
+		microagent_on_wait(sessions, agent->wait_fn, agent->wait_data);
+	return sessions;
+}
+
+char *state_of_sessions(const struct microagent *sessions, struct error *err)
+{
+	size_t len = strlen(sessions->state_path) - strlen("/" SESSIONS_DIR);
+	char *state = strndup(sessions->state_path, len);
+
+	if (!state)
+		error_errno(err, ENOMEM, "session");
+	return state;
+}
+
+/* --- handles --------------------------------------------------------------------------------- */
+
+void microagent_session_close(struct microagent_session *session)
+{
+	if (!session)
+		return;
+	microagent_guest_close(session->guest);
+	session_made(session);
+	microagent_close(session->agent);
+	json_decref(session->record);
+	pthread_mutex_destroy(&session->life);
+	free(session);
+}
+
+void session_close(struct microagent_session **session)
+{
+	microagent_session_close(*session);
+}
+
+const char *microagent_session_name(const struct microagent_session *session)
+{
+	return session->name;
+}
+
+static struct microagent_session *session_new(const struct microagent *agent, struct error *err)
+{
+	struct microagent_session *session = calloc(1, sizeof(*session));
+
+	if (!session) {
+		error_errno(err, ENOMEM, "session");
+		return NULL;
+	}
+	session->mark = -1;
+	pthread_mutex_init(&session->life, NULL);
+	session->agent = sessions_agent(agent, err);
+	if (session->agent)
+		return session;
+	microagent_session_close(session);
+	return NULL;
+}
+
+void session_set_name(struct microagent_session *session, const char *name)
+{
+	snprintf(session->name, sizeof(session->name), "%s", name);
+	snprintf(session->id, sizeof(session->id), "%s" SESSION_SUFFIX, name);
+}
+
+struct microagent_session *session_handle(const struct microagent *agent, const char *name,
+					  struct error *err)
+{
+	struct microagent_session *session = session_new(agent, err);
+
+	if (session)
+		session_set_name(session, name);
+	return session;
+}
+
+/* The descriptor is the caller's, and lent for the making alone. */
+void session_cancel_by(struct microagent_session *session, int fd)
+{
+	session->agent->cancel = fd > 0 ? fd : -1;
+	session->agent->apart = fd > 0;
+}
+
+void session_made(struct microagent_session *session)
+{
+	struct state_dir dir;
+
+	if (session->mark < 0 || !session->agent)
+		return;
+	session_cancel_by(session, -1);
+	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
+		struct workspace ws;
+
+		if (workspace_open(&dir, session->id, false, &ws, NULL) == 0) {
+			if (ws.fd >= 0)
+				making_disown(&ws);
+			workspace_close(&ws);
+		}
+		making_unmark(&dir, session->id);
+		state_dir_close(&dir);
+	}
+	close(steal_fd(&session->mark));
+}
+
+/* --- found ----------------------------------------------------------------------------------- */
+
+static int no_such_session(const struct microagent_session *session, struct error *err)
+{
+	autofree char *state = state_of_sessions(session->agent, err);
+
+	return state ? error_set(err, ERR_NOT_FOUND,
+				 "there is no session %s in %s: `microagent session list` shows "
+				 "those that are there",
+				 session->name, state)
+		     : -1;
+}
+
+int session_read_record(struct microagent_session *session, struct error *err)
+{
+	struct existing existing = {0};
+	struct error why = {0};
+
+	if (existing_open(session->agent, session->id, &existing, &why) < 0)
+		return why.code == ERR_NOT_FOUND ? no_such_session(session, err)
+						 : error_copy(err, &why);
+	session->record = session_record_read(&existing.ws, &why);
+	existing_close(&existing);
+	session->quota_bytes = json_integer_value(json_object_get(session->record, "quotaBytes"));
+	if (session->record)
+		return 0;
+	if (why.code != ERR_NOT_FOUND)
+		return error_copy(err, &why);
+	return error_set(err, ERR_CONFLICT,
+			 "%s/%s has no " SESSION_RECORD ": it is no session of microagent, and is "
+			 "left alone",
+			 session->agent->state_path, session->id);
+}
+
+static enum making_state making_of_session(const struct microagent_session *session)
+{
+	enum making_state making = MAKING_NOT;
+	struct state_dir dir;
+
+	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
+		return MAKING_NOT;
+	making = making_of(&dir, session->id);
+	state_dir_close(&dir);
+	return making;
+}
+
+/* What the next sweep takes away is for nobody to work in. */
+static int refuse_unfinished(const struct microagent_session *session, struct error *err)
+{
+	switch (making_of_session(session)) {
+	case MAKING_NOW:
+		return error_set(err, ERR_CONFLICT,
+				 "session %s is being made by another command just now",
+				 session->name);
+	case MAKING_BROKE_OFF:
+		return error_set(err, ERR_CONFLICT, "session %s is " SESSION_UNFINISHED,
+				 session->name);
+	case MAKING_NOT:
+		break;
+	}
+	return 0;
+}
+
+int microagent_session_open(struct microagent *agent, const char *word,
+			    struct microagent_session **out, struct error *err)
+{
+	auto_session struct microagent_session *session = NULL;
+	char name[SESSION_NAME_ROOM];
+
+	if (session_name_parse(word, name, err) < 0)
+		return -1;
+	session = session_handle(agent, name, err);
+	if (!session)
+		return -1;
+	if (session_read_record(session, err) < 0 || refuse_unfinished(session, err) < 0)
+		return -1;
+	*out = steal_ptr(&session);
+	return 0;
+}
