@@ -10,8 +10,8 @@
 
 #include "api/api.h"
 #include "microagent_session.h"
-#include "session/base.h"
-#include "session/place.h"
+#include "session/bases/base.h"
+#include "session/bases/place.h"
 
 #define SESSION_RECORD "session.json"
 /* Its disk, by the way in which it is cloned: "reflink" or "overlay". */

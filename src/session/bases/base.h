@@ -18,7 +18,7 @@
 #include <stdbool.h>
 
 #include "microagent_session.h"
-#include "session/place.h"
+#include "session/bases/place.h"
 
 #define BASE_METADATA "metadata.json"
 #define BASE_DISK "disk.img"

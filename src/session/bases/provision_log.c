@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/provision_log.h"
+#include "session/bases/provision_log.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef SESSION_BASE_MAKING_H
 #define SESSION_BASE_MAKING_H
 
-#include "session/base.h"
+#include "session/bases/base.h"
 
 #define BASE_DEFAULT_MEMORY_MIB 256
 #define BASE_DEFAULT_CPUS 1

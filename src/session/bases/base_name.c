@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/base.h"
+#include "session/bases/base.h"
 
 /* "-v3" at the end of len bytes: where it begins, and 3. len: there is none. */
 static size_t find_version(const char *word, size_t len, unsigned *version)

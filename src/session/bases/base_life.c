@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
-#include "session/base.h"
+#include "session/bases/base.h"
 
 json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err)
 {

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "session/provision.h"
+#include "session/bases/provision.h"
 
 #define LOGS_DIR "logs"
 

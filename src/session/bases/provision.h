@@ -4,9 +4,9 @@
 #define SESSION_PROVISION_H
 
 #include "api/guest.h"
-#include "session/base_making.h"
-#include "session/provision_log.h"
-#include "session/provision_stage.h"
+#include "session/bases/base_making.h"
+#include "session/bases/provision_log.h"
+#include "session/bases/provision_stage.h"
 
 /* Below the base's directory. */
 #define PROVISION_WORK "work"

@@ -17,7 +17,7 @@
 #include "base/path.h"
 #include "channel/hasher.h"
 #include "contract/request.h"
-#include "session/base_making.h"
+#include "session/bases/base_making.h"
 
 #define MAKING ".making-"
 /* The room that a provisioned base has beyond its image, and how large a disk it may make. */

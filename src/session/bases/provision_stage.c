@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/provision_stage.h"
+#include "session/bases/provision_stage.h"
 
 #include <errno.h>
 #include <fcntl.h>

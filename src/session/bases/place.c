@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/place.h"
+#include "session/bases/place.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
-#include "session/base_making.h"
+#include "session/bases/base_making.h"
 #include "store/layer.h"
 
 static json_t *write_layer(const struct making *m, uint64_t size, struct error *err)

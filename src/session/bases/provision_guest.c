@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
-#include "session/provision.h"
+#include "session/bases/provision.h"
 
 #define HELPER "microagent-files"
 #define ROOT_USER "0"

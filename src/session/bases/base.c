@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A base on disk: finding it, reading what is recorded of it, comparing its files with that. */
-#include "session/base.h"
+#include "session/bases/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "channel/hasher.h"
-#include "session/base_making.h"
+#include "session/bases/base_making.h"
 
 #define ANSWER_BYTES (1u << 20)
 #define TICK_MS 200
