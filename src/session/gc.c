@@ -33,8 +33,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
-#include "session/orphan.h"
 #include "session/pool.h"
+#include "session/sessions/orphan.h"
 
 struct gc {
 	struct microagent *agent;

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "session/tokens.h"
+#include "session/sessions/tokens.h"
 
 /* Why a member is removed. */
 #define POOL_MEMBER_ENDED "its machine ended in the pool"

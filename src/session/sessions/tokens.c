@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A pool's directory and the tokens in it. */
-#include "session/tokens.h"
+#include "session/sessions/tokens.h"
 
 #include <errno.h>
 #include <fcntl.h>

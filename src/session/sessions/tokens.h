@@ -24,7 +24,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "session/session.h"
+#include "session/sessions/session.h"
 
 #define POOL_DIR "pool"
 #define POOL_RECORD "pool.json"

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "channel/control.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 #include "store/audit.h"
 
 #define MIB (INT64_C(1) << 20)

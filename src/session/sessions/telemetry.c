@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 #include "store/audit.h"
 
 static int open_below(const struct microagent *agent, const char *place, const char *name,

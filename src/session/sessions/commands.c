@@ -6,7 +6,7 @@
 
 #include "api/guest.h"
 #include "base/cleanup.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 
 struct microagent_guest *microagent_session_guest(struct microagent_session *session,
 						  struct error *err)

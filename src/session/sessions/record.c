@@ -2,7 +2,7 @@
 /* session.json, as it is read: one that lacks what every session has is damaged. */
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 
 json_t *session_record_read(const struct workspace *ws, struct error *err)
 {

@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "session/orphan.h"
-#include "session/session.h"
-#include "session/tokens.h"
+#include "session/sessions/orphan.h"
+#include "session/sessions/session.h"
+#include "session/sessions/tokens.h"
 
 #define MAKING_BROKE_OFF "its making broke off"
 #define ENDING_BROKE_OFF "its destruction broke off"

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "channel/control.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 
 #define TAG "workspace"
 #define MOUNTPOINT "/workspace"

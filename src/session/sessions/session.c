@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "channel/hasher.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 #include "store/audit.h"
 
 static double ms_since(uint64_t began_ns)

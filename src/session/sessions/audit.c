@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 
 #define WHERE_LIVE "session"
 #define WHERE_ARCHIVED "archive"

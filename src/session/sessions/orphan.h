@@ -4,7 +4,7 @@
 #ifndef SESSION_ORPHAN_H
 #define SESSION_ORPHAN_H
 
-#include "session/session.h"
+#include "session/sessions/session.h"
 
 enum orphan_kind {
 	ORPHAN_NO_PROCESS, /* recorded as alive, and nothing of it lives */

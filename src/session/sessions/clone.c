@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 #include "store/audit.h"
 
 /* ERR_UNSUPPORTED where the file system has no reflinks, or the two are on different ones. */

@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "session/session.h"
-#include "session/tokens.h"
+#include "session/sessions/session.h"
+#include "session/sessions/tokens.h"
 
 /* --- the mark --------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 
 /* --- where they are -------------------------------------------------------------------------- */
 

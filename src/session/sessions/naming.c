@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "session/session.h"
+#include "session/sessions/session.h"
 
 /* A digit where the pattern has 0, a lower-case hexadecimal digit where it has x. */
 static const char session_pattern[] = "session-0000-00-00T00-00-00Z-xxxx";

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "session/orphan.h"
+#include "session/sessions/orphan.h"
 #include "store/audit.h"
 
 static const char *const kind_names[] = {[ORPHAN_NO_PROCESS] = "bundle-without-process",

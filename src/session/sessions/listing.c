@@ -6,8 +6,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "session/session.h"
-#include "session/tokens.h"
+#include "session/sessions/session.h"
+#include "session/sessions/tokens.h"
 
 static const char *const record_keys[] = {"base", "source", "clone", "createdAt", "share"};
 
