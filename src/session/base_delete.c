@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 /* Its sessions are in the list below, but there may be none yet. */
 static int refuse_pool(const struct microagent *agent, const struct base *base, struct error *err)

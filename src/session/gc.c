@@ -33,7 +33,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 #include "session/sessions/orphan.h"
 
 struct gc {

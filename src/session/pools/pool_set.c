@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 /* --- set -------------------------------------------------------------------------------------- */
 

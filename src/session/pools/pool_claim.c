@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 static bool has_words(const char *const *words)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is recorded of a pool, and what all of them have together. */
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 #include <errno.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 struct filler {
 	struct microagent *agent;

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 /* NULL: it is gone. */
 static json_t *config_of(const struct microagent_session *member)

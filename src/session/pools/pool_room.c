@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/path.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 /* "MemAvailable:   123456 kB", in MiB. */
 static int meminfo_mib(const char *key, int64_t *mib, struct error *err)

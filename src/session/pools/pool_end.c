@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 #include "session/sessions/orphan.h"
 
 static bool is_there(const struct microagent_session *session)

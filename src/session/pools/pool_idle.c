@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 static int set_policy(pid_t thread, int policy)
 {

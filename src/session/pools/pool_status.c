@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 /* --- why there are not as many as there should be -------------------------------------------- */
 

@@ -23,7 +23,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "channel/program.h"
-#include "session/pool.h"
+#include "session/pools/pool.h"
 
 /* --- its own side ----------------------------------------------------------------------------- */
 
