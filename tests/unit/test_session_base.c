@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+/* Bases as files: versions, metadata, locks, digests; their making, and their end. */
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+
+#include "session_fixture.h"
+
+#define META "bases/web-v1.bundle/metadata.json"
+
+static int open_base(const struct rig *rig, const char *word, enum base_use use, struct base *base,
+		     struct error *err)
+{
+	return base_open(rig->agent, word, use, base, err);
+}
+
+static unsigned newest(const struct rig *rig, const char *name)
+{
+	struct state_dir dir;
+	unsigned version;
+
+	assert_ok(state_sub_open(rig->agent, BASES_DIR, false, &dir, &err));
+	version = base_newest(&dir, name);
+	state_dir_close(&dir);
+	return version;
+}
+
+/* --- versions -------------------------------------------------------------------------------- */
+
+static void the_newest_is_by_number(void **state)
+{
+	static const char *const names[] = {
+		"web-v2.bundle",	  "web-v10.bundle", "web-v9.bundle", "web-v11",
+		".making-web-v12.bundle", "db-v13.bundle",  "web-v03.bundle"};
+	struct rig *rig = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		touch(at(rig, "bases/%s/x", names[i]));
+	assert_int_equal(newest(rig, "web"), 10);
+	assert_int_equal(newest(rig, "db"), 13);
+	assert_int_equal(newest(rig, "we"), 0);
+}
+
+static void each_base_is_the_next_version(void **state)
+{
+	struct rig *rig = *state;
+	auto_base struct base base = BASE_NONE;
+
+	assert_ok(make_base(rig, "web", &err));
+	assert_ok(make_base(rig, "db", &err));
+	assert_int_equal(newest(rig, "web"), 2);
+	assert_int_equal(newest(rig, "db"), 1);
+	assert_ok(open_base(rig, "web", BASE_SHARED, &base, &err));
+	assert_string_equal(base.name.full, "web-v2");
+	base_close(&base);
+	assert_ok(open_base(rig, "web-v1", BASE_SHARED, &base, &err));
+	assert_string_equal(base.name.full, "web-v1");
+	assert_string_equal(base.path, at(rig, "bases/web-v1.bundle"));
+	base_close(&base);
+	assert_ok(open_base(rig, "web-v1.bundle", BASE_SHARED, &base, &err));
+}
+
+static void a_base_that_is_not_there(void **state)
+{
+	struct rig *rig = *state;
+	struct base base = BASE_NONE;
+
+	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_NOT_FOUND, "\"web\"");
+	assert_ok(make_base(rig, "web", &err));
+	assert_fails(open_base(rig, "db", BASE_SHARED, &base, &err), ERR_NOT_FOUND, "\"db\"");
+	assert_fails(open_base(rig, "web-v2", BASE_SHARED, &base, &err), ERR_NOT_FOUND, "web-v2");
+	assert_fails(open_base(rig, "-", BASE_SHARED, &base, &err), ERR_INVALID, "\"-\"");
+	assert_int_equal(symlink("web-v1.bundle", at(rig, "bases/web-v3.bundle")), 0);
+	assert_fails(open_base(rig, "web-v3", BASE_SHARED, &base, &err), ERR_IO, "web-v3.bundle");
+	assert_int_equal(base.fd, -1);
+}
+
+static void a_version_is_not_chosen(void **state)
+{
+	struct rig *rig = *state;
+
+	assert_fails(make_base(rig, "web-v7", &err), ERR_INVALID, "name it web");
+	assert_false(is_there(at(rig, "bases/web-v7.bundle")));
+}
+
+/* --- locks ----------------------------------------------------------------------------------- */
+
+static void many_make_sessions_at_once(void **state)
+{
+	struct rig *rig = *state;
+	auto_base struct base one = BASE_NONE, two = BASE_NONE;
+
+	assert_ok(open_base(rig, "web", BASE_SHARED, &one, &err));
+	assert_ok(open_base(rig, "web", BASE_SHARED, &two, &err));
+	assert_fails(open_base(rig, "web-v1", BASE_EXCLUSIVE, &two, &err), ERR_CONFLICT,
+		     "a session is being made of base web-v1");
+	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_CONFLICT, "web-v1");
+	assert_true(is_there(at(rig, META)));
+}
+
+static void one_deletes(void **state)
+{
+	struct rig *rig = *state;
+	auto_base struct base one = BASE_NONE, two = BASE_NONE;
+
+	assert_ok(open_base(rig, "web-v1", BASE_EXCLUSIVE, &one, &err));
+	assert_null(one.metadata);
+	assert_fails(open_base(rig, "web", BASE_SHARED, &two, &err), ERR_CONFLICT,
+		     "web-v1 is being deleted");
+	assert_fails(open_base(rig, "web-v1", BASE_EXCLUSIVE, &two, &err), ERR_CONFLICT, "web-v1");
+	base_close(&one);
+	assert_ok(open_base(rig, "web", BASE_SHARED, &two, &err));
+}
+
+/* --- metadata -------------------------------------------------------------------------------- */
+
+static json_t *edited(const struct rig *rig, const char *section, const char *key, json_t *value)
+{
+	json_t *metadata = get_json(at(rig, META));
+	json_t *object = section ? json_object_get(metadata, section) : metadata;
+
+	if (value)
+		json_object_set_new(object, key, value);
+	else
+		json_object_del(object, key);
+	return metadata;
+}
+
+static void put_metadata(const struct rig *rig, json_t *metadata)
+{
+	unseal(rig);
+	assert_int_equal(unlink(at(rig, META)), 0);
+	put_json(at(rig, META), metadata);
+}
+
+static void bad_metadata_names_its_file(void **state)
+{
+	static const struct {
+		const char *section, *key;
+	} needed[] = {{NULL, "format"},	 {NULL, "name"},     {NULL, "version"},	 {NULL, "disk"},
+		      {NULL, "kernel"},	 {NULL, "initrd"},   {"disk", "file"},	 {"disk", "sha256"},
+		      {"disk", "bytes"}, {"kernel", "path"}, {"layer", "sha256"}};
+	struct rig *rig = *state;
+	json_auto_t *good = get_json(at(rig, META));
+	struct base base = BASE_NONE;
+
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
+		put_metadata(rig, edited(rig, needed[i].section, needed[i].key, NULL));
+		assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_IO, META);
+		put_metadata(rig, json_incref(good));
+	}
+	assert_ok(open_base(rig, "web", BASE_SHARED, &base, &err));
+	base_close(&base);
+}
+
+static void metadata_out_of_its_bounds(void **state)
+{
+	struct rig *rig = *state;
+	json_auto_t *good = get_json(at(rig, META));
+	struct base base = BASE_NONE;
+	const struct {
+		const char *section, *key;
+		json_t *value;
+	} bad[] = {{NULL, "format", json_integer(0)},
+		   {NULL, "version", json_integer(0)},
+		   {NULL, "memoryMiB", json_integer(0)},
+		   {NULL, "cpuCount", json_integer(0)},
+		   {NULL, "env", json_array()},
+		   {"disk", "bytes", json_integer(0)},
+		   {"disk", "sha256", json_string("abc")},
+		   {"kernel", "sha256", json_string("")}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		put_metadata(rig, edited(rig, bad[i].section, bad[i].key, bad[i].value));
+		assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_IO, META);
+		put_metadata(rig, json_incref(good));
+	}
+}
+
+static void metadata_of_a_later_version(void **state)
+{
+	struct rig *rig = *state;
+	struct base base = BASE_NONE;
+
+	put_metadata(rig, edited(rig, NULL, "format", json_integer(2)));
+	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_UNSUPPORTED, "format 2");
+}
+
+static void metadata_that_is_no_json(void **state)
+{
+	struct rig *rig = *state;
+	struct base base = BASE_NONE;
+
+	unseal(rig);
+	assert_int_equal(unlink(at(rig, META)), 0);
+	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_IO, META);
+	put(at(rig, META), "{\"format\": 1");
+	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_IO, META);
+	/* To be deleted it may be in any state. */
+	assert_ok(open_base(rig, "web-v1", BASE_EXCLUSIVE, &base, &err));
+	base_close(&base);
+	assert_ok(microagent_base_delete(rig->agent, "web-v1", &err));
+	assert_false(is_there(at(rig, "bases/web-v1.bundle")));
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static void the_files_of_a_base(void **state)
+{
+	struct rig *rig = *state;
+	auto_base struct base base = BASE_NONE;
+	struct base_file files[BASE_FILES];
+
+	assert_ok(open_base(rig, "web", BASE_SHARED, &base, &err));
+	assert_ok(base_files(&base, files, &err));
+	assert_string_equal(files[BASE_FILE_DISK].path, at(rig, "bases/web-v1.bundle/disk.img"));
+	assert_string_equal(files[BASE_FILE_LAYER].path,
+			    at(rig, "bases/web-v1.bundle/overlay.qcow2"));
+	assert_string_equal(files[BASE_FILE_KERNEL].path + strlen(rig->root), "/vmlinux");
+	for (size_t i = 0; i < BASE_FILES; i++)
+		assert_int_equal(strlen(files[i].sha256), 64);
+	base_files_free(files);
+	json_object_del(base.metadata, "layer");
+	assert_ok(base_files(&base, files, &err));
+	assert_null(files[BASE_FILE_LAYER].sha256);
+	assert_string_equal(files[BASE_FILE_LAYER].path,
+			    at(rig, "bases/web-v1.bundle/overlay.qcow2"));
+	base_files_free(files);
+	assert_ok(base_check(&base, &err));
+}
+
+static void a_file_that_is_not_what_was_sealed(void **state)
+{
+	static const char *const files[] = {"bases/web-v1.bundle/disk.img",
+					    "bases/web-v1.bundle/overlay.qcow2", "../vmlinux"};
+	struct rig *rig = *state;
+	auto_base struct base base = BASE_NONE;
+
+	assert_ok(open_base(rig, "web", BASE_SHARED, &base, &err));
+	assert_ok(base_check(&base, &err));
+	unseal(rig);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		const char *name = strrchr(files[i], '/') + 1;
+		char kept[256];
+
+		snprintf(kept, sizeof(kept), "%s", at(rig, "kept"));
+		assert_int_equal(rename(at(rig, "%s", files[i]), kept), 0);
+		assert_fails(base_check(&base, &err), ERR_NOT_FOUND, name);
+		put(at(rig, "%s", files[i]), "another");
+		assert_fails(base_check(&base, &err), ERR_CONFLICT, name);
+		assert_int_equal(rename(kept, at(rig, "%s", files[i])), 0);
+		assert_ok(base_check(&base, &err));
+	}
+}
+
+static void sealed_files_are_read_only(void **state)
+{
+	static const char *const files[] = {"disk.img", "overlay.qcow2", "metadata.json"};
+	struct rig *rig = *state;
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		assert_int_equal(stat(at(rig, "bases/web-v1.bundle/%s", files[i]), &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0444);
+	}
+	assert_int_equal(count_names(at(rig, "bases/web-v1.bundle")), 3);
+}
+
+/* Where the file system knows the flag and we may set it. */
+static void sealed_files_are_nobodys_to_change(void **state)
+{
+	static const char *const files[] = {"disk.img", "overlay.qcow2", "metadata.json"};
+	struct rig *rig = *state;
+	int flags = 0;
+
+	for (int sealed = 1; sealed >= 0; sealed--) {
+		for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+			autoclose int fd =
+				open(at(rig, "bases/web-v1.bundle/%s", files[i]), O_RDONLY);
+
+			assert_true(fd >= 0);
+			if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || geteuid() != 0) {
+				print_message("no such flag here\n");
+				skip();
+			}
+			assert_int_equal((flags & FS_IMMUTABLE_FL) != 0, sealed);
+		}
+		unseal(rig);
+	}
+}
+
+static void a_verification_tells_each_file(void **state)
+{
+	struct rig *rig = *state;
+	json_auto_t *good = microagent_base_verify(rig->agent, "web", NULL), *bad = NULL;
+
+	assert_true(json_is_true(json_object_get(good, "ok")));
+	assert_int_equal(json_array_size(json_object_get(good, "checks")), BASE_FILES);
+	unseal(rig);
+	assert_int_equal(unlink(at(rig, "bases/web-v1.bundle/disk.img")), 0);
+	put(at(rig, "bases/web-v1.bundle/disk.img"), "another");
+	bad = microagent_base_verify(rig->agent, "web", NULL);
+	assert_true(json_is_false(json_object_get(bad, "ok")));
+	for (size_t i = 0; i < BASE_FILES; i++) {
+		const json_t *check = json_array_get(json_object_get(bad, "checks"), i);
+
+		assert_int_equal(json_is_true(json_object_get(check, "ok")), i != BASE_FILE_DISK);
+		assert_int_equal(json_object_get(check, "error") != NULL, i == BASE_FILE_DISK);
+	}
+}
+
+/* --- the list -------------------------------------------------------------------------------- */
+
+static void bases_are_listed_by_name_and_number(void **state)
+{
+	static const char *const order[] = {"db-v1", "web-v1", "web-v2", "web-v10"};
+	struct rig *rig = *state;
+	auto_base struct base deleted = BASE_NONE;
+	json_auto_t *answer = NULL;
+	const json_t *list;
+
+	touch(at(rig, "bases/web-v10.bundle/x"));
+	assert_ok(make_base(rig, "db", &err));
+	touch(at(rig, "bases/web-v2.bundle/x"));
+	touch(at(rig, "bases/notes/x"));
+	answer = microagent_base_list(rig->agent, NULL);
+	list = json_object_get(answer, "bases");
+	assert_int_equal(json_array_size(list), ARRAY_SIZE(order));
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		const json_t *entry = json_array_get(list, i);
+
+		assert_string_equal(json_text(entry, "name", ""), order[i]);
+		assert_int_equal(json_object_get(entry, "error") != NULL, i >= 2);
+	}
+	json_decref(answer);
+	assert_ok(open_base(rig, "db-v1", BASE_EXCLUSIVE, &deleted, &err));
+	answer = microagent_base_list(rig->agent, NULL);
+	assert_int_equal(json_array_size(json_object_get(answer, "bases")), ARRAY_SIZE(order) - 1);
+}
+
+static void no_bases_at_all(void **state)
+{
+	struct rig *rig = *state;
+	json_auto_t *answer = microagent_base_list(rig->agent, NULL);
+
+	assert_int_equal(json_array_size(json_object_get(answer, "bases")), 0);
+	assert_true(json_is_array(json_object_get(answer, "bases")));
+}
+
+/* --- deleted --------------------------------------------------------------------------------- */
+
+static void a_version_must_be_said(void **state)
+{
+	struct rig *rig = *state;
+
+	assert_fails(microagent_base_delete(rig->agent, "web", &err), ERR_INVALID,
+		     "which version of web");
+	assert_ok(microagent_base_delete(rig->agent, "web-v1", &err));
+	assert_int_equal(count_names(at(rig, "bases")), 0);
+	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_NOT_FOUND, "web-v1");
+}
+
+static void a_base_with_a_pool_stays(void **state)
+{
+	struct rig *rig = *state;
+	auto_pool struct pool pool = POOL_NONE;
+	const struct pool_record record = {1, 256, 1, "isolated"};
+
+	assert_ok(pool_open_locked(rig->state, "web-v1", &pool, &err));
+	assert_ok(pool_write(&pool, &record, &err));
+	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_CONFLICT,
+		     "a pool of base web-v1");
+	put(at(rig, "pool/web-v1/pool.json"), "{");
+	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_CONFLICT,
+		     "a pool of base web-v1");
+	assert_int_equal(unlink(at(rig, "pool/web-v1/pool.json")), 0);
+	assert_ok(microagent_base_delete(rig->agent, "web-v1", &err));
+}
+
+static void a_base_with_a_session_stays(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_one(rig);
+
+	assert_ok(make_base(rig, "web", &err));
+	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_CONFLICT, name);
+	assert_ok(microagent_base_delete(rig->agent, "web-v2", &err));
+	put(at(rig, "sessions/%s.bundle/session.json", name), "{");
+	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_CONFLICT,
+		     "may be made of base web-v1");
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
+	assert_ok(microagent_base_delete(rig->agent, "web-v1", &err));
+}
+
+/* --- swept ----------------------------------------------------------------------------------- */
+
+static void what_nobody_makes_is_swept(void **state)
+{
+	struct rig *rig = *state;
+	json_auto_t *removed = json_array();
+	int mine;
+
+	touch(at(rig, "bases/.making-dead/disk.img"));
+	touch(at(rig, "bases/.making-web-v9.bundle/metadata.json"));
+	touch(at(rig, "bases/.making-mine/disk.img"));
+	touch(at(rig, "bases/notes/x"));
+	mine = locked(at(rig, "bases/.making-mine"), LOCK_EX);
+	bases_sweep(rig->agent, removed);
+	assert_int_equal(json_array_size(removed), 2);
+	assert_false(is_there(at(rig, "bases/.making-dead")));
+	assert_false(is_there(at(rig, "bases/.making-web-v9.bundle")));
+	assert_true(is_there(at(rig, "bases/.making-mine/disk.img")));
+	assert_true(is_there(at(rig, "bases/notes/x")));
+	assert_true(is_there(at(rig, META)));
+	close(mine);
+	bases_sweep(rig->agent, NULL);
+	assert_false(is_there(at(rig, "bases/.making-mine")));
+}
+
+/* --- refused --------------------------------------------------------------------------------- */
+
+static void what_no_base_is_made_of(void **state)
+{
+	struct rig *rig = *state;
+	char kernel[128], image[128];
+	struct microagent_base_spec spec = {.image = image, .kernel = kernel};
+	json_t *base = NULL;
+
+	snprintf(kernel, sizeof(kernel), "%s/vmlinux", rig->root);
+	snprintf(image, sizeof(image), "%s/vmlinux", rig->root);
+	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
+		     "not a raw ext4");
+	snprintf(kernel, sizeof(kernel), "%s/image.ext4", rig->root);
+	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
+		     "not a kernel");
+	spec.oci = "debian:12";
+	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
+		     "not of both");
+	spec.oci = NULL;
+	spec.size_mib = -1;
+	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
+		     "size of a disk");
+	spec.size_mib = 0;
+	spec.memory_mib = 1;
+	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
+		     "memoryMiB");
+	spec.memory_mib = 0;
+	spec.cpus = 100000;
+	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
+		     "cpuCount");
+	assert_null(base);
+	assert_true(count_names(at(rig, "bases")) <= 0);
+}
+
+static void a_kernel_without_its_initrd(void **state)
+{
+	struct rig *rig = *state;
+
+	assert_int_equal(unlink(at(rig, "../vmlinux.initrd")), 0);
+	assert_fails(make_base(rig, "web", &err), ERR_NOT_FOUND, "vmlinux.initrd");
+	assert_true(count_names(at(rig, "bases")) <= 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		rig_test(the_newest_is_by_number),
+		base_test(each_base_is_the_next_version),
+		rig_test(a_base_that_is_not_there),
+		rig_test(a_version_is_not_chosen),
+		base_test(many_make_sessions_at_once),
+		base_test(one_deletes),
+		base_test(bad_metadata_names_its_file),
+		base_test(metadata_out_of_its_bounds),
+		base_test(metadata_of_a_later_version),
+		base_test(metadata_that_is_no_json),
+		base_test(the_files_of_a_base),
+		base_test(a_file_that_is_not_what_was_sealed),
+		base_test(sealed_files_are_read_only),
+		base_test(sealed_files_are_nobodys_to_change),
+		base_test(a_verification_tells_each_file),
+		base_test(bases_are_listed_by_name_and_number),
+		rig_test(no_bases_at_all),
+		base_test(a_version_must_be_said),
+		base_test(a_base_with_a_pool_stays),
+		base_test(a_base_with_a_session_stays),
+		base_test(what_nobody_makes_is_swept),
+		rig_test(what_no_base_is_made_of),
+		rig_test(a_kernel_without_its_initrd),
+	};
+	int code = run_program(argc, argv);
+
+	return code >= 0 ? code : cmocka_run_group_tests_name("session bases", tests, NULL, NULL);
+}
