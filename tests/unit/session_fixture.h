@@ -244,6 +244,34 @@ static inline const char *token(const struct rig *rig, const char *kind, const c
 	return at(rig, "pool/web-v1/%s/%s", kind, name);
 }
 
+/* One that runs, and waits in the pool of web-v1; its name until the next call. */
+static inline const char *make_member(const struct rig *rig)
+{
+	static char name[SESSION_NAME_ROOM];
+	auto_session struct microagent_session *session = NULL;
+	auto_base struct base base = BASE_NONE;
+	auto_pool struct pool pool = POOL_NONE;
+
+	assert_ok(base_open(rig->agent, "web-v1", BASE_SHARED, &base, &err));
+	assert_ok(session_make_booted(rig->agent, &base, &plain, SESSION_POOL, &session, &err));
+	snprintf(name, sizeof(name), "%s", microagent_session_name(session));
+	make_pool(rig, "web-v1");
+	assert_ok(pool_open(rig->state, "web-v1", &pool, &err));
+	assert_ok(pool_add(&pool, name, &err));
+	return name;
+}
+
+/* A pool of that many is kept; nobody fills it. */
+static inline void keep_pool(const struct rig *rig, int64_t size)
+{
+	const struct pool_record record = {size, 256, 1, "isolated"};
+	auto_pool struct pool pool = POOL_NONE;
+
+	make_pool(rig, "web-v1");
+	assert_ok(pool_open(rig->state, "web-v1", &pool, &err));
+	assert_ok(pool_write(&pool, &record, &err));
+}
+
 /* --- killed ---------------------------------------------------------------------------------- */
 
 typedef int rig_fn(const struct rig *rig, void *data);
@@ -298,6 +326,38 @@ static inline int count_fillers(const struct rig *rig)
 	return stat(at(rig, "../filled"), &st) == 0 ? (int)st.st_size : 0;
 }
 
+/* What the live supervisor of a session asks for beside the stand-in's: one request at a time. */
+static vm_done_fn *standin_done_fn;
+
+static void standin_done(struct loop *loop, void *data)
+{
+	(void)loop;
+	standin_done_fn(data, NULL);
+}
+
+static int standin_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
+{
+	standin_done_fn = fn;
+	return loop_add_timer(vm->loop, 0, standin_done, data, err) ? 0 : -1;
+}
+
+static int standin_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data,
+			      struct error *err)
+{
+	(void)bytes;
+	return standin_pause(vm, fn, data, err);
+}
+
+static inline int standin_supervisor(int argc, char **argv)
+{
+	struct backend backend = standin_backend;
+
+	backend.pause = standin_pause;
+	backend.layer_room = standin_layer_room;
+	setenv("STANDIN", "1", 1);
+	return supervisor_main(&backend, argc, argv);
+}
+
 /* -1: this process is the test. */
 static inline int run_program(int argc, char **argv)
 {
@@ -307,10 +367,8 @@ static inline int run_program(int argc, char **argv)
 		return standin_artifact(argc, argv);
 	if (strcmp(name, "microagent") == 0)
 		return standin_filler(argv);
-	if (strcmp(name, "microagent-qemu-supervisor") == 0 || getenv("STANDIN")) {
-		setenv("STANDIN", "1", 1);
-		return supervisor_main(&standin_backend, argc, argv);
-	}
+	if (strcmp(name, "microagent-qemu-supervisor") == 0 || getenv("STANDIN"))
+		return standin_supervisor(argc, argv);
 	return -1;
 }
 
@@ -388,10 +446,24 @@ static inline void unseal(const struct rig *rig)
 	}
 }
 
+/* What runs ends with its test. */
+static inline void end_machines(const struct rig *rig)
+{
+	autodir DIR *sessions = opendir(at(rig, "sessions"));
+	const struct dirent *entry;
+
+	while (sessions && (entry = readdir(sessions)))
+		if (is_there(at(rig, "sessions/%s/lease", entry->d_name)))
+			(void)microagent_session_destroy_named(rig->agent, entry->d_name, NULL);
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
 static inline int rig_drop(void **state)
 {
 	struct rig *rig = *state;
 
+	end_machines(rig);
 	unseal(rig);
 	microagent_close(rig->agent);
 	path_remove_tree_at(AT_FDCWD, rig->root, NULL);
