@@ -209,7 +209,7 @@ install: all man
 	ln -sf libmicroagent.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmicroagent.so
 	install -m 644 include/microagent.h include/microagent_session.h $(DESTDIR)$(PREFIX)/include
-	install -m 644 include/microagent/error.h $(DESTDIR)$(PREFIX)/include/microagent
+	install -m 644 include/microagent/error.h include/microagent/exec.h $(DESTDIR)$(PREFIX)/include/microagent
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' src/api/microagent.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/microagent.pc
 	install -m 755 images/recipes/*.sh $(DESTDIR)$(PREFIX)/share/microagent/recipes
@@ -220,7 +220,8 @@ install: all man
 # With the PREFIX, LIBDIR and DESTDIR of the installation. Directories that hold others' files stay.
 INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS)) \
 	$(addprefix $(LIBDIR)/,$(notdir $(LIBRARIES)) $(SONAME) libmicroagent.so pkgconfig/microagent.pc) \
-	$(addprefix $(PREFIX)/include/,microagent.h microagent_session.h microagent/error.h) \
+	$(addprefix $(PREFIX)/include/,microagent.h microagent_session.h microagent/error.h \
+		microagent/exec.h) \
 	$(foreach d,$(notdir $(DOCS)),$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $(d)))/$(d)) \
 	$(addprefix $(PREFIX)/share/microagent/recipes/,$(notdir $(wildcard images/recipes/*.sh)))
 

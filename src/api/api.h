@@ -6,8 +6,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "channel/agent.h"
-#include "channel/pump.h"
 #include "channel/supervisor.h"
 #include "microagent.h"
 #include "store/cache.h"
@@ -140,30 +138,6 @@ json_t *existing_config(const struct existing *existing, struct error *err);
 /* -1: ERR_CONFLICT with what is alive there, running or in quarantine, and how to end it. */
 int existing_refuse_alive(const struct existing *existing, struct error *err);
 int existing_accelerator(const struct existing *existing, char out[8], struct error *err);
-
-/* --- exec.c: a running workspace ------------------------------------------------------------- */
-
-/* -1: ERR_CONFLICT with what it is instead, and how to change that. */
-int exec_must_run(const struct workspace *ws, struct error *err);
-/* The machine has gone from under a command: names the workspace, which is what the caller can look
- * at. Returns -1. */
-int exec_explain_lost(const struct workspace *ws, struct error *err);
-/* A guest that does not answer may be paused: -1 where that is what err says now, and what would
- * make it go on, or where err is about something else. */
-int exec_explain_paused(const struct workspace *ws, struct error *err);
-
-/* --- stream.c: a command in the guest -------------------------------------------------------- */
-
-/* Sends what is queued in stream to the guest of ws and moves bytes until the end. whole_guest: a
- * cancel ends the guest, so there is nothing to be said to the agent. terminal may be NULL. */
-int stream_run(const struct workspace *ws, struct agent_stream *stream,
-	       const struct microagent_streams *streams, const struct pump_terminal *terminal,
-	       bool whole_guest, struct microagent_outcome *outcome, struct error *err);
-/* The same in two steps: the connection to the guest's agent, and what is done on it. */
-int stream_dial(const struct workspace *ws, struct error *err);
-int stream_run_on(const struct workspace *ws, int agent, struct agent_stream *stream,
-		  const struct microagent_streams *streams, const struct pump_terminal *terminal,
-		  bool whole_guest, struct microagent_outcome *outcome, struct error *err);
 
 /* name.c: "run-calm-otter-3fa9". */
 #define NAME_ROOM 64

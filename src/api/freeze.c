@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/stream.h"
 #include "api/transfer.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -30,17 +31,10 @@ static int run_call(struct call *call, struct error *err)
 {
 	const struct microagent_streams streams = {
 		.in = call->in, .out = call->out, .err = call->notes, .cancel = -1};
-	const struct agent_exec exec = {.command = call->command,
-					.user = call->transfer->user,
-					.stdin_open = call->in >= 0};
-	struct agent_stream stream = {0};
-	int status = agent_stream_exec(&stream, &exec, err);
+	const struct microagent_exec exec = {.command = call->command,
+					     .user = call->transfer->user};
 
-	if (status == 0)
-		status = stream_run(call->transfer->ws, &stream, &streams, NULL, false,
-				    &call->outcome, err);
-	agent_stream_free(&stream);
-	return status;
+	return stream_exec(call->transfer->ws, &exec, &streams, &call->outcome, err);
 }
 
 /* What the helper said on stderr: a code and a text. */

@@ -10,12 +10,11 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "api/explain.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
-
-#define TIMED_OUT 124
 
 /* --- connecting ------------------------------------------------------------------------------ */
 
@@ -32,7 +31,7 @@ struct microagent_guest *guest_handle_open(struct microagent *agent, const char 
 		free(guest);
 		return NULL;
 	}
-	lines_init(&guest->lines, guest->existing.ws.fd);
+	connections_init(&guest->connections, guest->existing.ws.fd);
 	return guest;
 }
 
@@ -40,7 +39,7 @@ void microagent_guest_close(struct microagent_guest *guest)
 {
 	if (!guest)
 		return;
-	lines_free(&guest->lines);
+	connections_free(&guest->connections);
 	existing_close(&guest->existing);
 	free(guest);
 }
@@ -55,15 +54,15 @@ static uint64_t deadline_of(uint32_t timeout_ms)
 static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct error *err)
 {
 	static const char *const words[] = {"microagent-files", NULL};
-	const struct agent_exec exec = {.command = words};
-	struct line_request request = {
+	const struct microagent_exec exec = {.command = words};
+	const struct shared_request request = {
 		.exec = &exec, .deadline_ns = deadline_ns, .cancel = -1, .hasty = true};
-	struct line_outcome outcome;
+	struct microagent_result result;
 
-	if (exec_must_run(&guest->existing.ws, err) < 0)
+	if (explain_must_run(&guest->existing.ws, err) < 0)
 		return -1;
-	if (lines_run(&guest->lines, &request, &outcome, err) == 0) {
-		line_outcome_free(&outcome);
+	if (connections_run(&guest->connections, &request, &result, err) == 0) {
+		microagent_result_free(&result);
 		return 0;
 	}
 	if (err->code == ERR_TIMEOUT)
@@ -153,39 +152,18 @@ void microagent_result_free(struct microagent_result *result)
 	*result = (struct microagent_result){0};
 }
 
-static void give(const struct line_outcome *outcome, struct microagent_result *out)
-{
-	*out = (struct microagent_result){
-		.stdout_bytes = outcome->kept[CALL_STDOUT],
-		.stderr_bytes = outcome->kept[CALL_STDERR],
-		.stdout_len = outcome->len[CALL_STDOUT],
-		.stderr_len = outcome->len[CALL_STDERR],
-		.stdout_truncated = outcome->truncated[CALL_STDOUT],
-		.stderr_truncated = outcome->truncated[CALL_STDERR],
-		.timed_out = outcome->timed_out || outcome->exit.timed_out,
-		.cancelled = outcome->cancelled,
-		.killed = outcome->exit.killed,
-		.signal = outcome->exit.signal,
-		.exit_code = outcome->exit.exit_code,
-		.elapsed_ms = outcome->exit.elapsed_ms,
-	};
-	if (out->timed_out)
-		out->exit_code = TIMED_OUT;
-	snprintf(out->start_error, sizeof(out->start_error), "%s", outcome->exit.start_error);
-}
-
 /* Why a guest that was there is there no more is for the workspace's state to say. */
-static int explain(const struct microagent_guest *guest, struct error *err)
+static int explain_unreached(const struct microagent_guest *guest, struct error *err)
 {
 	struct error why = {0};
 
 	if (!err || (err->code != ERR_UNAVAILABLE && err->code != ERR_NOT_FOUND))
 		return -1;
-	if (exec_must_run(&guest->existing.ws, &why) < 0 && why.code == ERR_CONFLICT &&
+	if (explain_must_run(&guest->existing.ws, &why) < 0 && why.code == ERR_CONFLICT &&
 	    err->code == ERR_NOT_FOUND)
 		error_copy(err, &why);
 	else
-		exec_explain_lost(&guest->existing.ws, err);
+		explain_lost(&guest->existing.ws, err);
 	return -1;
 }
 
@@ -202,36 +180,32 @@ static int64_t limit_in_guest(const struct microagent_exec *exec,
 									    : seconds;
 }
 
-static int run(struct microagent_guest *guest, const struct microagent_exec *exec,
-	       const struct microagent_run_limits *limits, struct line_request *request,
-	       struct microagent_result *out, struct error *err)
+/* callbacks NULL: the output is kept. */
+static int guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
+		     const struct microagent_callbacks *callbacks,
+		     const struct microagent_run_limits *limits, struct microagent_result *out,
+		     struct error *err)
 {
-	const struct agent_exec words = {
-		.command = exec->command,
-		.env = exec->env,
-		.cwd = exec->cwd,
-		.user = exec->user,
-		.timeout_seconds = limit_in_guest(exec, limits),
-		.rlimits = exec->rlimits,
-		.stdin_open = limits->stdin_bytes,
-	};
 	size_t most = (size_t)limit_get(LIMIT_EXEC_OUTPUT_BYTES);
-	struct line_outcome outcome;
+	struct microagent_exec limited = *exec;
+	const struct shared_request request = {
+		.exec = &limited,
+		.in = limits->stdin_bytes,
+		.in_len = limits->stdin_len,
+		.cap = {limits->stdout_cap ? limits->stdout_cap : most,
+			limits->stderr_cap ? limits->stderr_cap : most},
+		.callbacks = callbacks,
+		.deadline_ns = limits->timeout_ms ? deadline_of(limits->timeout_ms) : UINT64_MAX,
+		.cancel = cancel_fd(limits->cancel),
+	};
 
 	if (exec->terminal || exec->resume_seconds)
 		return error_set(err, ERR_INVALID,
 				 "a command on a terminal, or one that is resumed, is run by "
 				 "microagent_exec()");
-	request->exec = &words;
-	request->in = limits->stdin_bytes;
-	request->in_len = limits->stdin_bytes ? limits->stdin_len : 0;
-	request->cap[CALL_STDOUT] = limits->stdout_cap ? limits->stdout_cap : most;
-	request->cap[CALL_STDERR] = limits->stderr_cap ? limits->stderr_cap : most;
-	request->deadline_ns = limits->timeout_ms ? deadline_of(limits->timeout_ms) : UINT64_MAX;
-	request->cancel = cancel_fd(limits->cancel);
-	if (lines_run(&guest->lines, request, &outcome, err) < 0)
-		return explain(guest, err);
-	give(&outcome, out);
+	limited.timeout_seconds = limit_in_guest(exec, limits);
+	if (connections_run(&guest->connections, &request, out, err) < 0)
+		return explain_unreached(guest, err);
 	return 0;
 }
 
@@ -240,26 +214,8 @@ int microagent_guest_run(struct microagent_guest *guest, const struct microagent
 			 struct error *err)
 {
 	static const struct microagent_run_limits none = {0};
-	struct line_request request = {0};
 
-	return run(guest, exec, limits ? limits : &none, &request, out, err);
-}
-
-static int on_output(void *data, enum call_output which, const void *bytes, size_t len)
-{
-	const struct microagent_callbacks *callbacks = data;
-
-	return callbacks->output(callbacks->data,
-				 which == CALL_STDOUT ? MICROAGENT_STDOUT : MICROAGENT_STDERR,
-				 bytes, len);
-}
-
-static void on_start(void *data)
-{
-	const struct microagent_callbacks *callbacks = data;
-
-	if (callbacks->started)
-		callbacks->started(callbacks->data);
+	return guest_run(guest, exec, NULL, limits ? limits : &none, out, err);
 }
 
 int microagent_guest_stream(struct microagent_guest *guest, const struct microagent_exec *exec,
@@ -268,8 +224,6 @@ int microagent_guest_stream(struct microagent_guest *guest, const struct microag
 			    struct microagent_result *out, struct error *err)
 {
 	static const struct microagent_run_limits none = {0};
-	struct microagent_callbacks mine = *callbacks;
-	struct line_request request = {.output = on_output, .on_start = on_start, .data = &mine};
 
-	return run(guest, exec, limits ? limits : &none, &request, out, err);
+	return guest_run(guest, exec, callbacks, limits ? limits : &none, out, err);
 }

@@ -4,11 +4,11 @@
 #define API_GUEST_H
 
 #include "api/api.h"
-#include "channel/lines.h"
+#include "channel/connections.h"
 
 struct microagent_guest {
 	struct existing existing;
-	struct lines lines;
+	struct connections connections;
 };
 
 /* microagent_connect() without the command by which that one sees that the guest answers: the first

@@ -6,6 +6,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "api/explain.h"
 #include "api/guest.h"
 #include "api/transfer.h"
 #include "base/cleanup.h"
@@ -94,7 +95,7 @@ static int copy(struct microagent_guest *guest, copy_fn *fn, const char *from, c
 	const struct workspace *ws = &guest->existing.ws;
 	struct ending ending;
 
-	if (exec_must_run(ws, err) < 0 || ending_open(&ending, limits, mine.cancel, err) < 0)
+	if (explain_must_run(ws, err) < 0 || ending_open(&ending, limits, mine.cancel, err) < 0)
 		return -1;
 	mine.cancel = ending.any;
 	return conclude(&ending, fn(&agent, ws->id, from, to, &mine, err), err);
@@ -127,7 +128,7 @@ static json_t *ask(struct microagent_guest *guest, const char *verb, const char 
 		return NULL;
 	}
 	clean = path_absolute(path, err);
-	if (!clean || exec_must_run(&guest->existing.ws, err) < 0 ||
+	if (!clean || explain_must_run(&guest->existing.ws, err) < 0 ||
 	    ending_open(&ending, limits, 0, err) < 0)
 		return NULL;
 	const struct microagent_copy options = {.cancel = ending.any};

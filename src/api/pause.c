@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the machine that a command runs in is paused, told to who waits for the command. It is in
- * the workspace's event, which is replaced each time that there is a new one.
+ * Whether the machine in which a command runs is paused, told to who waits for the command. It is
+ * in the workspace's event, which is replaced each time that there is a new one.
  */
+#include <stdio.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
 #include "api/pause.h"
+
+#include "api/explain.h"
 #include "base/cleanup.h"
 
 /* Where no more watches are to be had the pause is not told, but found when a signal comes. */
@@ -47,7 +50,7 @@ bool pause_look(void *data)
 	bool is;
 
 	drain(pause->fd);
-	is = exec_explain_paused(pause->ws, &why) < 0;
+	is = explain_paused(pause->ws, &why) < 0;
 	if (is != pause->is && pause->streams->paused)
 		pause->streams->paused(pause->streams->paused_data, is ? why.msg : NULL);
 	pause->is = is;

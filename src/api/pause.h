@@ -2,7 +2,8 @@
 #ifndef API_PAUSE_H
 #define API_PAUSE_H
 
-#include "api/api.h"
+#include "microagent.h"
+#include "store/store.h"
 
 struct pause {
 	const struct workspace *ws;
@@ -15,7 +16,7 @@ struct pause {
 void pause_begin(struct pause *pause, const struct workspace *ws,
 		 const struct microagent_streams *streams);
 void pause_end(struct pause *pause);
-/* data is the struct pause: as pump_pause.look. Tells the streams' owner of a change. */
+/* data is the struct pause: as pump_guest.is_paused. Tells the streams' owner of a change. */
 bool pause_look(void *data);
 
 #endif

@@ -13,7 +13,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "api/api.h"
+#include "api/stream.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -95,16 +95,19 @@ static void tell_started(const struct run *run)
 
 static int attach(struct run *run, struct error *err)
 {
-	struct agent_stream stream = {0};
-	int result = agent_stream_workload(&stream, err);
+	struct connection connection;
+	struct agent_call call = {0};
+	int result;
 
+	connection_init(&connection);
+	result = calls_begin_workload(&connection.calls, &call, err);
 	if (result == 0 && run->streams->in < 0)
-		result = agent_stream_stdin_close(&stream, err);
+		result = calls_stdin_close(&connection.calls, &call, err);
 	if (result == 0)
-		result = stream_run(&run->make.ws, &stream, run->streams, NULL, true, &run->outcome,
+		result = stream_run(&run->make.ws, &connection, &call, run->streams, &run->outcome,
 				    err);
 	run->has_outcome = result == 0;
-	agent_stream_free(&stream);
+	connection_close(&connection);
 	return result;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
+#include "api/stream.h"
 
 #include "api/pause.h"
 #include "base/cleanup.h"
@@ -7,82 +7,52 @@
 #include "channel/dial.h"
 #include "channel/pump.h"
 
-static const enum microagent_end ends[] = {
-	[PUMP_EXITED] = MICROAGENT_EXITED,
-	[PUMP_CANCELLED] = MICROAGENT_CANCELLED,
-	[PUMP_OUT_CLOSED] = MICROAGENT_OUT_CLOSED,
-	[PUMP_DETACHED] = MICROAGENT_DETACHED,
-};
-
-#define TIMED_OUT 124
-
 int stream_dial(const struct workspace *ws, struct error *err)
 {
-	uint64_t deadline = limit_deadline(LIMIT_DIAL_MS);
-
-	return dial_guest(ws->fd, AGENT_PORT, deadline, err);
-}
-
-int stream_run(const struct workspace *ws, struct agent_stream *stream,
-	       const struct microagent_streams *streams, const struct pump_terminal *terminal,
-	       bool whole_guest, struct microagent_outcome *outcome, struct error *err)
-{
-	autoclose int agent = stream_dial(ws, err);
-
-	return agent < 0 ? -1
-			 : stream_run_on(ws, agent, stream, streams, terminal, whole_guest, outcome,
-					 err);
+	return dial_blocking(ws->fd, AGENT_PORT, limit_deadline(LIMIT_DIAL_MS), err);
 }
 
 static int redial(void *data, struct error *err)
 {
-	return stream_dial(data, err);
+	const struct pause *pause = data;
+
+	return stream_dial(pause->ws, err);
 }
 
-int stream_run_on(const struct workspace *ws, int agent, struct agent_stream *stream,
-		  const struct microagent_streams *streams, const struct pump_terminal *terminal,
-		  bool whole_guest, struct microagent_outcome *outcome, struct error *err)
+int stream_run(const struct workspace *ws, struct connection *connection, struct agent_call *call,
+	       const struct microagent_streams *streams, struct microagent_outcome *outcome,
+	       struct error *err)
 {
-	const struct microagent_signals *signals = streams->signals;
-	const struct microagent_sink *sink = streams->sink;
-	const struct pump_signals their_signals =
-		signals ? (struct pump_signals){signals->fd, signals->next, signals->data}
-			: (struct pump_signals){0};
-	const struct pump_sink their_sink =
-		sink ? (struct pump_sink){sink->take, sink->data} : (struct pump_sink){0};
-	const struct pump_redial again = {redial, (void *)(uintptr_t)ws};
+	const struct microagent_terminal *terminal = call->exec ? call->exec->terminal : NULL;
 	struct pause pause;
-	struct pump_pause still = {-1, pause_look, &pause};
-	const struct pump_fds fds = {
-		.in = streams->in,
-		.out = streams->out,
-		.err = streams->err,
-		.cancel = streams->cancel,
-		.terminal = terminal,
-		.signals = signals ? &their_signals : NULL,
-		.sink = sink ? &their_sink : NULL,
-		.redial = &again,
-		.pause = &still,
-	};
-	struct agent_exit exit = {0};
-	enum pump_end end;
+	struct pump_guest guest = {.dial = redial, .is_paused = pause_look, .data = &pause};
 	int result;
 
-	pause_begin(&pause, ws, streams);
-	still.fd = pause.fd;
-	result = pump_run(agent, stream, &fds, whole_guest ? PUMP_CANCEL_RETURN : PUMP_CANCEL_KILL,
-			  &end, &exit, err);
-	pause_end(&pause);
-	if (result < 0)
+	connection->fd = stream_dial(ws, err);
+	if (connection->fd < 0)
 		return -1;
-	*outcome = (struct microagent_outcome){
-		.end = ends[end],
-		.exit_code = exit.timed_out ? TIMED_OUT : exit.exit_code,
-		.signal = exit.signal,
-		.timed_out = exit.timed_out,
-		.killed = exit.killed,
-		.elapsed_ms = exit.elapsed_ms,
-	};
-	snprintf(outcome->start_error, sizeof(outcome->start_error), "%s", exit.start_error);
-	return 0;
+	if (terminal && terminal->connected)
+		terminal->connected(terminal->connected_data);
+	pause_begin(&pause, ws, streams);
+	guest.pause_fd = pause.fd;
+	result = pump_run(connection, call, streams, &guest, outcome, err);
+	pause_end(&pause);
+	return result;
+}
+
+int stream_exec(const struct workspace *ws, const struct microagent_exec *exec,
+		const struct microagent_streams *streams, struct microagent_outcome *outcome,
+		struct error *err)
+{
+	enum agent_input input = streams->in >= 0 ? AGENT_INPUT_STDIN : AGENT_INPUT_NONE;
+	struct connection connection;
+	struct agent_call call = {0};
+	int result;
+
+	connection_init(&connection);
+	result = calls_begin(&connection.calls, &call, exec, input, err);
+	if (result == 0)
+		result = stream_run(ws, &connection, &call, streams, outcome, err);
+	connection_close(&connection);
+	return result;
 }

@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api/explain.h"
+#include "api/stream.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -24,44 +26,46 @@
 static int send_request(int fd, const struct transfer *transfer, const char *const *command,
 			struct error *err)
 {
-	const struct agent_exec exec = {
-		.command = command, .user = transfer->user, .hand_over = true};
-	struct agent_stream stream = {0};
-	int status = agent_stream_exec(&stream, &exec, err);
+	const struct microagent_exec exec = {.command = command, .user = transfer->user};
+	autobuf struct buf out = BUF_INIT(0);
 
-	if (status == 0)
-		status = fd_write_all(fd, buf_bytes(&stream.out), stream.out.len, err);
-	agent_stream_free(&stream);
-	return status;
+	if (agent_message_exec(&out, 1, &exec, AGENT_INPUT_WHOLE, NULL, err) < 0)
+		return -1;
+	return fd_write_all(fd, buf_bytes(&out), out.len, err);
+}
+
+/* Its first message, of which `in` has the first byte. */
+static int receive_message(int fd, struct buf *in, uint64_t deadline, struct error *err)
+{
+	struct agent_message message;
+	int got;
+
+	while ((got = agent_message_peek(in, &message, err)) == 0) {
+		uint8_t bytes[4096];
+		ssize_t n;
+
+		if (fd_wait(fd, POLLIN, deadline, err) < 0)
+			return -1;
+		n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+		if (n <= 0)
+			return error_set(err, ERR_IO, "the connection to the guest was lost");
+		if (buf_append(in, bytes, (size_t)n, err) < 0)
+			return -1;
+	}
+	return got;
 }
 
 /* The agent itself spoke: it says why there will be no helper. */
 static int hear_agent(int fd, uint8_t first, uint64_t deadline, struct error *err)
 {
 	static const char reports[] = "the guest agent reports: ";
+	autobuf struct buf in = BUF_INIT(FRAME_HEADER + agent_message_limit() + 4096);
 	char text[sizeof(err->msg)];
 	const char *reason;
-	struct agent_stream stream = {0};
-	const char *const nothing[] = {HELPER, NULL};
-	const struct agent_exec exec = {.command = nothing};
-	struct agent_item item;
-	uint8_t bytes[4096] = {first};
-	ssize_t n = 1;
-	int got = agent_stream_exec(&stream, &exec, err);
 
-	while (got == 0 && n > 0) {
-		got = agent_stream_feed(&stream, bytes, (size_t)n, err);
-		if (got == 0)
-			got = agent_stream_next(&stream, &item, err);
-		if (got == 0 && fd_wait(fd, POLLIN, deadline, err) < 0)
-			got = -1;
-		if (got == 0)
-			n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-	}
-	agent_stream_free(&stream);
-	if (got == 0)
-		return error_set(err, ERR_IO, "the connection to the guest was lost");
-	if (got > 0)
+	if (buf_append(&in, &first, 1, err) < 0)
+		return -1;
+	if (receive_message(fd, &in, deadline, err) > 0)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "the guest's software is too old for this: start the workspace "
 				 "anew");
@@ -82,13 +86,13 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 	uint8_t first;
 
 	if (fd < 0) {
-		(void)exec_explain_paused(transfer->ws, err);
+		(void)explain_paused(transfer->ws, err);
 		return -1;
 	}
 	if (send_request(fd, transfer, command, err) < 0)
 		return -1;
 	if (fd_wait(fd, POLLIN, deadline, err) < 0)
-		return exec_explain_paused(transfer->ws, err) < 0
+		return explain_paused(transfer->ws, err) < 0
 			       ? -1
 			       : error_prefix(err, "the guest's program for files");
 	if (fd_read_exact(fd, &first, 1, err) < 0)

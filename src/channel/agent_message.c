@@ -33,15 +33,18 @@ static int put_optional(json_t *object, const char *key, const char *value, stru
 	return value ? json_put_string(object, key, value, err) : 0;
 }
 
-int agent_message_size(json_t *object, const struct agent_size *size, struct error *err)
+static int put_size(json_t *object, const struct microagent_terminal *terminal, struct error *err)
 {
-	if (json_put(object, "rows", json_integer(size->rows), err) < 0)
+	uint16_t rows = 1, columns = 1;
+
+	terminal->size(terminal->data, &rows, &columns);
+	if (json_put(object, "rows", json_integer(rows), err) < 0)
 		return -1;
-	return json_put(object, "cols", json_integer(size->columns), err);
+	return json_put(object, "cols", json_integer(columns), err);
 }
 
 /* What is run; put_exec_how() says in which surroundings. */
-static int put_exec_what(json_t *request, const struct agent_exec *exec, struct error *err)
+static int put_exec_what(json_t *request, const struct microagent_exec *exec, struct error *err)
 {
 	json_t *words, *env;
 
@@ -54,7 +57,8 @@ static int put_exec_what(json_t *request, const struct agent_exec *exec, struct 
 	return env ? json_put(request, "env", env, err) : -1;
 }
 
-static int put_exec_how(json_t *request, const struct agent_exec *exec, struct error *err)
+static int put_exec_how(json_t *request, const struct microagent_exec *exec, enum agent_input input,
+			const char *id, struct error *err)
 {
 	if (put_optional(request, "cwd", exec->cwd, err) < 0 ||
 	    put_optional(request, "user", exec->user, err) < 0)
@@ -62,37 +66,37 @@ static int put_exec_how(json_t *request, const struct agent_exec *exec, struct e
 	if (exec->timeout_seconds > 0 &&
 	    json_put(request, "timeoutSeconds", json_integer(exec->timeout_seconds), err) < 0)
 		return -1;
-	if (exec->resume_seconds > 0 &&
-	    (json_put_string(request, "exec", exec->id, err) < 0 ||
-	     json_put(request, "resume", json_integer(exec->resume_seconds), err) < 0))
+	if (id && (json_put_string(request, "exec", id, err) < 0 ||
+		   json_put(request, "resume", json_integer(exec->resume_seconds), err) < 0))
 		return -1;
 	if (exec->rlimits && json_put(request, "rlimits", json_incref(exec->rlimits), err) < 0)
 		return -1;
 	if (exec->terminal) {
 		json_auto_t *pty = json_object();
 
-		if (agent_message_size(pty, exec->terminal, err) < 0 ||
+		if (put_size(pty, exec->terminal, err) < 0 ||
 		    json_put(request, "pty", steal_ptr(&pty), err) < 0)
 			return -1;
 	}
-	if (exec->hand_over)
+	if (input == AGENT_INPUT_WHOLE)
 		return json_put(request, "handOver", json_true(), err);
-	if (json_put(request, "stdin", json_boolean(exec->stdin_open), err) < 0)
+	if (json_put(request, "stdin", json_boolean(input == AGENT_INPUT_STDIN), err) < 0)
 		return -1;
 	return json_put(request, "stdinWindow", json_true(), err);
 }
 
-int agent_message_exec(struct buf *out, uint64_t request, const struct agent_exec *exec,
-		       struct error *err)
+int agent_message_exec(struct buf *out, uint64_t request, const struct microagent_exec *exec,
+		       enum agent_input input, const char *id, struct error *err)
 {
 	json_auto_t *message = json_object();
-	char id[24];
+	char number[24];
 
-	snprintf(id, sizeof(id), "%llu", (unsigned long long)request);
-	if (json_put_string(message, "id", id, err) < 0 ||
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)request);
+	if (json_put_string(message, "id", number, err) < 0 ||
 	    json_put(message, "request", json_integer((json_int_t)request), err) < 0 ||
 	    json_put(message, "stream", json_true(), err) < 0 ||
-	    put_exec_what(message, exec, err) < 0 || put_exec_how(message, exec, err) < 0)
+	    put_exec_what(message, exec, err) < 0 ||
+	    put_exec_how(message, exec, input, id, err) < 0)
 		return -1;
 	return agent_message_queue(out, message, err);
 }
@@ -112,6 +116,35 @@ int agent_message_event(struct buf *out, uint64_t request, const char *name, str
 	json_auto_t *event = agent_message_new(request, name, err);
 
 	return event ? agent_message_queue(out, event, err) : -1;
+}
+
+int agent_message_workload(struct buf *out, uint64_t request, struct error *err)
+{
+	json_auto_t *event = agent_message_new(request, "attach", err);
+
+	if (!event || json_put_string(event, "exec", "workload", err) < 0 ||
+	    json_put(event, "stdinWindow", json_true(), err) < 0)
+		return -1;
+	return agent_message_queue(out, event, err);
+}
+
+int agent_message_signal(struct buf *out, uint64_t request, int signal, struct error *err)
+{
+	json_auto_t *event = agent_message_new(request, "signal", err);
+
+	if (!event || json_put(event, "signal", json_integer(signal), err) < 0)
+		return -1;
+	return agent_message_queue(out, event, err);
+}
+
+int agent_message_resize(struct buf *out, uint64_t request,
+			 const struct microagent_terminal *terminal, struct error *err)
+{
+	json_auto_t *event = agent_message_new(request, "resize", err);
+
+	if (!event || put_size(event, terminal, err) < 0)
+		return -1;
+	return agent_message_queue(out, event, err);
 }
 
 int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, size_t len,
@@ -143,7 +176,7 @@ static int take_data(const uint8_t *payload, size_t len, struct agent_message *o
 
 static int take_exit(const json_t *event, struct agent_message *out, struct error *err)
 {
-	struct agent_exit ended = {0};
+	struct microagent_outcome ended = {.end = MICROAGENT_EXITED};
 	int64_t code = 0, signal = 0;
 	const char *start_error = NULL;
 
@@ -155,7 +188,7 @@ static int take_exit(const json_t *event, struct agent_message *out, struct erro
 	    json_get_bool(event, "", "killed", JSON_OPTIONAL, &ended.killed, err) < 0 ||
 	    json_get_string(event, "", "startError", JSON_OPTIONAL, &start_error, err) < 0)
 		return -1;
-	ended.exit_code = (int)code;
+	ended.exit_code = ended.timed_out ? AGENT_TIMED_OUT : (int)code;
 	ended.signal = (int)signal;
 	snprintf(ended.start_error, sizeof(ended.start_error), "%s",
 		 start_error ? start_error : "");

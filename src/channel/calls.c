@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "base/frame.h"
-#include "channel/agent_message.h"
+#include "channel/dial.h"
 
-/* "OK 4294967295\n" and some room: a longer line is no answer to a CONNECT. */
-#define ANSWER_MAX 32
 /* A queue of stdin that keeps the connection busy and no more. */
 #define STDIN_QUEUE ((size_t)256 * 1024)
 #define READ_MOST ((size_t)65536)
@@ -22,13 +20,20 @@ void agent_call_free(struct agent_call *call)
 		buf_free(&call->kept[i]);
 }
 
-int calls_init(struct calls *calls, struct error *err)
+void calls_init(struct calls *calls)
 {
 	*calls = (struct calls){
 		.in = BUF_INIT(2 * (FRAME_HEADER + agent_message_limit())),
 		.next = 1,
+		.reached = true,
 	};
-	return buf_printf(&calls->out, err, "CONNECT %d\n", AGENT_PORT);
+}
+
+int calls_init_dial(struct calls *calls, struct error *err)
+{
+	calls_init(calls);
+	calls->reached = false;
+	return dial_request(&calls->out, AGENT_PORT, err);
 }
 
 void calls_free(struct calls *calls)
@@ -36,6 +41,7 @@ void calls_free(struct calls *calls)
 	buf_free(&calls->in);
 	buf_free(&calls->out);
 	buf_free(&calls->held);
+	resumption_free(&calls->resumption);
 }
 
 /* Not before the dial is answered: until then the other end is no agent. */
@@ -49,34 +55,66 @@ static struct calls_slot *slot_of(struct calls *calls, uint64_t number)
 	return &calls->slots[number % CALLS_MAX];
 }
 
-int calls_begin(struct calls *calls, struct agent_call *call, const struct agent_exec *exec,
-		struct error *err)
+static int queue_resumable(struct calls *calls, uint64_t number, const struct microagent_exec *exec,
+			   enum agent_input input, struct error *err)
+{
+	struct resumption *r = &calls->resumption;
+
+	if (resumption_begin(r, number, err) < 0 ||
+	    agent_message_exec(&r->opening, number, exec, input, r->exec, err) < 0)
+		return -1;
+	return buf_append(queue_of(calls), buf_bytes(&r->opening), r->opening.len, err);
+}
+
+/* exec NULL: the workload. */
+static int begin(struct calls *calls, struct agent_call *call, const struct microagent_exec *exec,
+		 enum agent_input input, struct error *err)
 {
 	uint64_t number = calls->next;
+	int status;
 
 	if (calls->count == CALLS_MAX)
 		return error_set(err, ERR_UNAVAILABLE, "%zu requests are in flight already",
 				 CALLS_MAX);
 	while (slot_of(calls, number)->number)
 		number++;
-	if (agent_message_exec(queue_of(calls), number, exec, err) < 0)
+	if (!exec)
+		status = agent_message_workload(queue_of(calls), number, err);
+	else if (exec->resume_seconds)
+		status = queue_resumable(calls, number, exec, input, err);
+	else
+		status = agent_message_exec(queue_of(calls), number, exec, input, NULL, err);
+	if (status < 0)
 		return -1;
 	*slot_of(calls, number) = (struct calls_slot){.number = number, .call = call};
 	calls->count++;
 	calls->next = number + 1;
 	call->number = number;
+	call->exec = exec;
 	return 0;
+}
+
+int calls_begin(struct calls *calls, struct agent_call *call, const struct microagent_exec *exec,
+		enum agent_input input, struct error *err)
+{
+	return begin(calls, call, exec, input, err);
+}
+
+int calls_begin_workload(struct calls *calls, struct agent_call *call, struct error *err)
+{
+	return begin(calls, call, NULL, AGENT_INPUT_STDIN, err);
 }
 
 /* A call of which nothing is on its way may always queue something, or those that fill the queue
  * again and again would leave the others none of it. */
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call)
 {
-	const struct stdin_credit *credit = &calls->slots[call->number % CALLS_MAX].stdin_credit;
+	const struct stdin_window_sender *window = &calls->slots[call->number % CALLS_MAX].window;
 	size_t queued = calls->out.len + calls->held.len;
-	size_t room = stdin_credit_room(credit);
+	size_t room = calls->resumption.on ? resumption_room(&calls->resumption)
+					   : stdin_window_room(window);
 
-	if (queued >= STDIN_QUEUE && (credit->none || credit->sent > credit->taken))
+	if (queued >= STDIN_QUEUE && (window->none || window->sent > window->taken))
 		return 0;
 	return room < AGENT_STDIN_CHUNK ? room : AGENT_STDIN_CHUNK;
 }
@@ -84,19 +122,34 @@ size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call
 int calls_stdin(struct calls *calls, const struct agent_call *call, const void *bytes, size_t len,
 		struct error *err)
 {
-	if (agent_message_stdin(queue_of(calls), call->number, bytes, len, err) < 0)
+	struct resumption *r = &calls->resumption;
+
+	if ((r->on && buf_append(&r->kept, bytes, len, err) < 0) ||
+	    agent_message_stdin(queue_of(calls), call->number, bytes, len, err) < 0)
 		return -1;
-	slot_of(calls, call->number)->stdin_credit.sent += len;
+	slot_of(calls, call->number)->window.sent += len;
 	return 0;
 }
 
 int calls_stdin_close(struct calls *calls, const struct agent_call *call, struct error *err)
 {
+	calls->resumption.stdin_closed = true;
 	return agent_message_event(queue_of(calls), call->number, "stdin-close", err);
+}
+
+int calls_signal(struct calls *calls, const struct agent_call *call, int signal, struct error *err)
+{
+	return agent_message_signal(queue_of(calls), call->number, signal, err);
+}
+
+int calls_resize(struct calls *calls, const struct agent_call *call, struct error *err)
+{
+	return agent_message_resize(queue_of(calls), call->number, call->exec->terminal, err);
 }
 
 int calls_cancel(struct calls *calls, const struct agent_call *call, struct error *err)
 {
+	calls->resumption.cancelled = true;
 	return agent_message_event(queue_of(calls), call->number, "cancel", err);
 }
 
@@ -118,83 +171,157 @@ uint8_t *calls_space(struct calls *calls, size_t *room, struct error *err)
 	return space;
 }
 
+/* --- another connection ---------------------------------------------------------------------- */
+
+bool calls_can_resume(const struct calls *calls)
+{
+	return calls->resumption.on && calls->count > 0;
+}
+
+int calls_resume(struct calls *calls, struct error *err)
+{
+	buf_consume(&calls->in, calls->in.len);
+	buf_consume(&calls->out, calls->out.len);
+	calls->taken = 0;
+	return resumption_attach(&calls->resumption, &calls->out, err);
+}
+
+int calls_release(struct calls *calls, struct error *err)
+{
+	struct resumption *r = &calls->resumption;
+
+	if (!r->on)
+		return 0;
+	resumption_free(r);
+	return agent_message_event(&calls->out, r->number, "release", err);
+}
+
+uint64_t calls_stdin_taken(const struct calls *calls, const struct agent_call *call)
+{
+	return calls->slots[call->number % CALLS_MAX].window.taken;
+}
+
 /* --- what the guest says --------------------------------------------------------------------- */
 
 /* The answer to the dial; what follows its line is the agent's. */
 static int take_dial(struct calls *calls, struct error *err)
 {
-	const uint8_t *line = buf_bytes(&calls->in);
-	size_t most = calls->in.len < ANSWER_MAX ? calls->in.len : ANSWER_MAX;
-	const uint8_t *end = memchr(line, '\n', most);
+	int len = dial_answer(buf_bytes(&calls->in), calls->in.len, err);
 
-	if (!end && most < ANSWER_MAX)
-		return 0;
-	if (!end || end - line < 4 || memcmp(line, "OK ", 3) != 0)
-		return error_set(err, ERR_IO, "vsock.sock answered with no OK line");
+	if (len <= 0)
+		return len;
 	if (buf_append(&calls->out, buf_bytes(&calls->held), calls->held.len, err) < 0)
 		return -1;
 	buf_free(&calls->held);
-	buf_consume(&calls->in, (size_t)(end - line) + 1);
+	buf_consume(&calls->in, (size_t)len);
 	calls->reached = true;
 	return 1;
 }
 
-static int keep(struct agent_call *call, enum call_output which, const uint8_t *bytes, size_t len,
-		struct error *err)
+int agent_call_keep(const struct call_item *item, struct error *err)
 {
-	size_t room = call->cap[which] - call->kept[which].len;
+	struct agent_call *call = item->call;
+	struct buf *kept = &call->kept[item->output];
+	size_t room = call->cap[item->output] - kept->len;
 
-	if (len > room) {
-		call->truncated[which] = true;
-		len = room;
-	}
-	return len ? buf_append(&call->kept[which], bytes, len, err) : 0;
+	if (item->len > room)
+		call->truncated[item->output] = true;
+	else
+		room = item->len;
+	return room ? buf_append(kept, item->bytes, room, err) : 0;
 }
 
-static int take_output(const struct calls_slot *slot, const struct agent_message *message,
+/* The caller is done with the last item. */
+static int settle(struct calls *calls, struct error *err)
+{
+	size_t len = calls->output_len;
+
+	buf_consume(&calls->in, calls->taken);
+	calls->taken = calls->output_len = 0;
+	if (len == 0 || !calls->resumption.on)
+		return 0;
+	return resumption_took(&calls->resumption, calls->output, len, &calls->out, err);
+}
+
+/* Each of these: 1, *item is to be given to its call; 0, nothing for the caller; -1, an error. */
+
+static int take_output(struct calls *calls, const struct calls_slot *slot,
+		       const struct agent_message *message, struct call_item *item,
 		       struct error *err)
 {
-	enum call_output which = message->kind == AGENT_MESSAGE_STDOUT ? CALL_STDOUT : CALL_STDERR;
-	struct agent_call *call = slot->call;
-
 	if (!slot->started)
 		return error_set(err, ERR_IO, "the guest sent output of a command not started");
-	if (!call || call->refused || message->len == 0)
-		return 0;
-	if (!call->output)
-		return keep(call, which, message->bytes, message->len, err);
-	call->refused = call->output(call->data, which, message->bytes, message->len) != 0;
+	item->kind = CALL_OUTPUT;
+	item->output =
+		message->kind == AGENT_MESSAGE_STDOUT ? MICROAGENT_STDOUT : MICROAGENT_STDERR;
+	item->bytes = message->bytes;
+	item->len = message->len;
+	calls->output = item->output;
+	calls->output_len = item->len;
+	return 1;
+}
+
+/* How far the command has come with its stdin. */
+static int take_offset(struct calls *calls, struct calls_slot *slot,
+		       const struct agent_message *message, struct error *err)
+{
+	if (stdin_window_take(&slot->window, message, err) < 0)
+		return -1;
+	if (calls->resumption.on)
+		resumption_forget(&calls->resumption, slot->window.sent - slot->window.taken);
 	return 0;
 }
 
-static int take_start(struct calls_slot *slot, const struct agent_message *message,
+static int take_start(struct calls *calls, struct calls_slot *slot,
+		      const struct agent_message *message, struct call_item *item,
 		      struct error *err)
 {
-	if (slot->started)
+	struct resumption *r = &calls->resumption;
+	bool again = slot->started;
+
+	if (again && !r->attaching)
 		return error_set(err, ERR_IO, "bad message from the guest agent: a second start");
-	if (stdin_credit_take(&slot->stdin_credit, message, err) < 0)
+	/* An agent of another version may not know of resumption: then it is like any other. */
+	if (r->on && !message->exec[0] && !r->attaching)
+		resumption_free(r);
+	if (r->on && strcmp(message->exec, r->exec) != 0)
+		return error_set(err, ERR_IO,
+				 "bad message from the guest agent: the start of another exec");
+	if (take_offset(calls, slot, message, err) < 0 ||
+	    (r->on && resumption_start(r, &calls->out, err) < 0))
 		return -1;
 	slot->started = true;
-	if (slot->call && slot->call->on_start)
-		slot->call->on_start(slot->call->data);
-	return 0;
+	if (slot->call)
+		slot->call->started = true;
+	item->kind = CALL_STARTED;
+	return again ? 0 : 1;
 }
 
-static void take_exit(struct calls *calls, struct calls_slot *slot,
-		      const struct agent_message *message, struct agent_call **ended)
+static int take_detached(struct calls *calls, const struct calls_slot *slot,
+			 const struct agent_message *message, struct error *err)
 {
-	struct agent_call *call = slot->call;
+	struct resumption *r = &calls->resumption;
 
+	if (r->on && r->attaching && !slot->started && message->why.code == ERR_NOT_FOUND)
+		return resumption_ask_again(r, &calls->out, err);
+	return error_set(err, ERR_IO, "the guest agent has let go of the command: %s",
+			 message->why.msg);
+}
+
+static int take_exit(struct calls *calls, struct calls_slot *slot,
+		     const struct agent_message *message, struct call_item *item)
+{
+	if (slot->call) {
+		slot->call->exit = message->exit;
+		slot->call->ended = true;
+	}
 	*slot = (struct calls_slot){0};
 	calls->count--;
-	if (!call)
-		return;
-	call->exit = message->exit;
-	call->ended = true;
-	*ended = call;
+	item->kind = CALL_EXITED;
+	return 1;
 }
 
-static int take(struct calls *calls, const struct agent_message *message, struct agent_call **ended,
+static int take(struct calls *calls, const struct agent_message *message, struct call_item *item,
 		struct error *err)
 {
 	struct calls_slot *slot = slot_of(calls, message->request);
@@ -206,35 +333,41 @@ static int take(struct calls *calls, const struct agent_message *message, struct
 				 "bad message from the guest agent: it is about request %llu, "
 				 "which is not running",
 				 (unsigned long long)message->request);
+	*item = (struct call_item){.call = slot->call};
 	switch (message->kind) {
 	case AGENT_MESSAGE_START:
-		return take_start(slot, message, err);
+		return take_start(calls, slot, message, item, err);
 	case AGENT_MESSAGE_ACK:
-		return stdin_credit_take(&slot->stdin_credit, message, err);
+		return take_offset(calls, slot, message, err);
 	case AGENT_MESSAGE_EXIT:
-		take_exit(calls, slot, message, ended);
-		return 0;
+		return take_exit(calls, slot, message, item);
 	case AGENT_MESSAGE_DETACHED:
-		return error_set(err, ERR_IO,
-				 "bad message from the guest agent: nothing can be detached");
+		return take_detached(calls, slot, message, err);
 	default:
-		return take_output(slot, message, err);
+		return take_output(calls, slot, message, item, err);
 	}
 }
 
-int calls_next(struct calls *calls, struct agent_call **ended, struct error *err)
+int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 {
 	struct agent_message message;
 	int got;
 
-	*ended = NULL;
-	if (!calls->reached)
-		return take_dial(calls, err);
-	got = agent_message_peek(&calls->in, &message, err);
-	if (got <= 0)
-		return got;
-	if (take(calls, &message, ended, err) < 0)
-		return -1;
-	buf_consume(&calls->in, message.taken);
-	return 1;
+	for (;;) {
+		if (settle(calls, err) < 0)
+			return -1;
+		if (!calls->reached) {
+			got = take_dial(calls, err);
+			if (got <= 0)
+				return got;
+		}
+		got = agent_message_peek(&calls->in, &message, err);
+		if (got <= 0)
+			return got;
+		calls->taken = message.taken;
+		got = take(calls, &message, item, err);
+		/* What comes for an abandoned call is dropped. */
+		if (got < 0 || (got > 0 && item->call))
+			return got;
+	}
 }

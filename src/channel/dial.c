@@ -3,16 +3,45 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/limits.h"
 
 /* "OK 4294967295\n" and some room: a longer line is no answer to a CONNECT. */
 #define ANSWER_MAX 32
+
+int dial_request(struct buf *out, uint32_t port, struct error *err)
+{
+	return buf_printf(out, err, "CONNECT %u\n", port);
+}
+
+int dial_answer(const void *bytes, size_t len, struct error *err)
+{
+	static const char ok[] = "OK ";
+	size_t front = len < strlen(ok) ? len : strlen(ok);
+	const char *end = memchr(bytes, '\n', len < ANSWER_MAX ? len : ANSWER_MAX);
+	size_t line = end ? (size_t)(end - (const char *)bytes) + 1 : 0;
+
+	if (memcmp(bytes, ok, front) != 0 || (end && line <= strlen(ok) + 1) ||
+	    (!end && len >= ANSWER_MAX))
+		return error_set(err, ERR_IO, "vsock.sock answered with no OK line");
+	return (int)line;
+}
+
+static int refused(uint32_t port, struct error *err)
+{
+	return error_set(err, ERR_UNAVAILABLE, "the guest refuses connections to its port %u",
+			 port);
+}
+
+/* --- by who waits ---------------------------------------------------------------------------- */
 
 static int send_line(int fd, const char *line, size_t len, uint64_t deadline_ns, struct error *err)
 {
@@ -54,27 +83,19 @@ static int receive_byte(int fd, char *byte, uint64_t deadline_ns, struct error *
 static int receive_answer(int fd, uint32_t port, uint64_t deadline_ns, struct error *err)
 {
 	char line[ANSWER_MAX];
-	size_t len = 0;
+	int len = 0;
 
-	for (;;) {
-		int got = receive_byte(fd, &line[len], deadline_ns, err);
+	for (size_t at = 0; len == 0; at++) {
+		int got = receive_byte(fd, &line[at], deadline_ns, err);
 
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			return error_set(err, ERR_UNAVAILABLE,
-					 "the guest refuses connections to its port %u", port);
-		if (line[len] == '\n')
-			break;
-		if (++len == sizeof(line))
-			return error_set(err, ERR_IO, "vsock.sock answered with no OK line");
+		if (got <= 0)
+			return got < 0 ? -1 : refused(port, err);
+		len = dial_answer(line, at + 1, err);
 	}
-	if (len < 4 || memcmp(line, "OK ", 3) != 0)
-		return error_set(err, ERR_IO, "vsock.sock answered with no OK line");
-	return 0;
+	return len < 0 ? -1 : 0;
 }
 
-int dial_guest(int dirfd, uint32_t port, uint64_t deadline_ns, struct error *err)
+int dial_blocking(int dirfd, uint32_t port, uint64_t deadline_ns, struct error *err)
 {
 	autoclose int fd = sock_connect_at(dirfd, "vsock.sock", err);
 	autobuf struct buf line = BUF_INIT(ANSWER_MAX);
@@ -84,10 +105,142 @@ int dial_guest(int dirfd, uint32_t port, uint64_t deadline_ns, struct error *err
 			err->code = ERR_UNAVAILABLE;
 		return -1;
 	}
-	if (buf_printf(&line, err, "CONNECT %u\n", port) < 0)
+	if (dial_request(&line, port, err) < 0)
 		return -1;
 	if (send_line(fd, buf_string(&line), line.len, deadline_ns, err) < 0 ||
 	    receive_answer(fd, port, deadline_ns, err) < 0)
 		return error_prefix(err, "cannot reach the guest");
 	return steal_fd(&fd);
+}
+
+/* --- on a loop ------------------------------------------------------------------------------- */
+
+struct dial {
+	struct loop *loop;
+	int dirfd, fd;
+	uint32_t port;
+	uint64_t deadline_ns;
+	struct loop_watch *watch;
+	struct loop_watch *timer; /* when to try again to get into the backlog, or to give up */
+	reached_fn *done;
+	void *data;
+};
+
+void dial_free(struct dial *d)
+{
+	if (!d)
+		return;
+	loop_remove(d->watch);
+	loop_remove(d->timer);
+	if (d->fd >= 0)
+		close(d->fd);
+	free(d);
+}
+
+static void dial_finish(struct dial *d, const struct error *why)
+{
+	reached_fn *done = d->done;
+	void *data = d->data;
+	int fd = -1;
+
+	if (!why) {
+		loop_remove(steal_ptr(&d->watch));
+		fd = steal_fd(&d->fd);
+	}
+	dial_free(d);
+	done(data, fd, why);
+}
+
+/* The line alone is taken. */
+static void on_dial_answer(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct dial *d = data;
+	char line[ANSWER_MAX];
+	ssize_t n = recv(fd, line, sizeof(line), MSG_PEEK | MSG_DONTWAIT);
+	struct error err = {0};
+	int len;
+
+	(void)loop;
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	len = n > 0 ? dial_answer(line, (size_t)n, &err) : refused(d->port, &err);
+	if (len < 0)
+		dial_finish(d, &err);
+	/* vsockd sends the line in one piece; a part of it would be seen again and again. */
+	else if (len > 0 && recv(fd, line, (size_t)len, MSG_DONTWAIT) > 0)
+		dial_finish(d, NULL);
+}
+
+static void on_dial_late(struct loop *loop, void *data)
+{
+	struct dial *d = data;
+	struct error err;
+
+	(void)loop;
+	d->timer = NULL;
+	error_set(&err, ERR_TIMEOUT, "the guest does not answer on its port %u", d->port);
+	dial_finish(d, &err);
+}
+
+static void on_dial_begin(struct loop *loop, void *data);
+
+static int dial_set_timer(struct dial *d, uint64_t deadline_ns, loop_timer_fn *fn,
+			  struct error *err)
+{
+	d->timer = loop_add_timer(d->loop, deadline_ns, fn, d, err);
+	return d->timer ? 0 : -1;
+}
+
+static int dial_begin(struct dial *d, struct error *err)
+{
+	uint64_t again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
+	autobuf struct buf line = BUF_INIT(ANSWER_MAX);
+
+	if (dial_request(&line, d->port, err) < 0)
+		return -1;
+	d->fd = sock_connect_now_at(d->dirfd, "vsock.sock", err);
+	if (d->fd < 0 && err->errnum == EAGAIN && again < d->deadline_ns)
+		return dial_set_timer(d, again, on_dial_begin, err);
+	if (d->fd < 0)
+		return -1;
+	if (send(d->fd, buf_bytes(&line), line.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)line.len)
+		return error_errno(err, errno, "vsock.sock");
+	d->watch = loop_add_fd(d->loop, d->fd, EPOLLIN, on_dial_answer, d, err);
+	return d->watch ? dial_set_timer(d, d->deadline_ns, on_dial_late, err) : -1;
+}
+
+static void on_dial_begin(struct loop *loop, void *data)
+{
+	struct dial *d = data;
+	struct error err = {0};
+
+	(void)loop;
+	d->timer = NULL;
+	if (dial_begin(d, &err) < 0)
+		dial_finish(d, &err);
+}
+
+struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, uint64_t deadline_ns,
+			  reached_fn *done, void *data, struct error *err)
+{
+	struct dial *d = calloc(1, sizeof(*d));
+
+	if (!d) {
+		error_errno(err, ENOMEM, "memory");
+		return NULL;
+	}
+	*d = (struct dial){.loop = loop,
+			   .dirfd = dirfd,
+			   .fd = -1,
+			   .port = port,
+			   .deadline_ns = deadline_ns,
+			   .done = done,
+			   .data = data};
+	if (dial_set_timer(d, clock_mono_ns(), on_dial_begin, err) < 0) {
+		free(d);
+		return NULL;
+	}
+	return d;
 }

@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* The hybrid-vsock dial: CONNECT <port>\n, answered OK <n>\n or by a close. */
+/*
+ * The hybrid-vsock dial: CONNECT <port>\n to vsock.sock, answered OK <n>\n or by a close. Here is
+ * the one who waits for it, the one who has a loop, and what they share with the one who has a
+ * queue of bytes (calls.h).
+ */
 #ifndef CHANNEL_DIAL_H
 #define CHANNEL_DIAL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "base/connecting.h"
 #include "base/error.h"
 
 /* A connected blocking stream to guest port, through <dirfd>/vsock.sock. ERR_NOT_FOUND without the
  * socket, ERR_UNAVAILABLE when nothing listens on it or the guest refuses, ERR_TIMEOUT. */
-int dial_guest(int dirfd, uint32_t port, uint64_t deadline_ns, struct error *err);
+int dial_blocking(int dirfd, uint32_t port, uint64_t deadline_ns, struct error *err);
+
+struct dial;
+/* The same on a loop; dirfd must stay open. */
+struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, uint64_t deadline_ns,
+			  reached_fn *done, void *data, struct error *err);
+void dial_free(struct dial *dial); /* gives up; accepts NULL */
+
+/* Queues the CONNECT. */
+int dial_request(struct buf *out, uint32_t port, struct error *err);
+/* How long the OK line is with which these bytes begin, its end included; 0: more is needed; -1
+ * (ERR_IO): they are no answer to a CONNECT. What follows the line belongs to the stream. */
+int dial_answer(const void *bytes, size_t len, struct error *err);
 
 #endif

@@ -23,8 +23,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-#define CHUNK 65536
-
 enum slot {
 	SLOT_AGENT,
 	SLOT_IN,
@@ -37,32 +35,30 @@ enum slot {
 };
 
 struct pump {
-	int agent;
-	int own;	      /* the same if it was dialled here, else -1 */
-	unsigned dialled;     /* times since there was anything new */
-	uint64_t stdin_taken; /* by the agent, as of the last look */
-	struct agent_stream *stream;
-	const struct pump_fds *fds;
-	enum pump_cancel on_cancel;
-	struct agent_item item; /* the output being written */
-	size_t written;		/* bytes of it */
+	struct connection *connection;
+	struct calls *calls; /* its */
+	struct agent_call *call;
+	const struct microagent_streams *streams;
+	const struct microagent_terminal *terminal; /* NULL: none */
+	const struct pump_guest *guest;
+	unsigned dialled;      /* times since there was anything new */
+	uint64_t stdin_taken;  /* by the agent, as of the last look */
+	struct call_item item; /* the output being written */
+	size_t written;	       /* bytes of it */
 	bool has_item;
-	bool in_open;	  /* stdin has not ended */
-	bool out_lost;	  /* nobody reads out; what comes is dropped */
-	bool err_lost;	  /* the same for err */
-	bool cancelled;	  /* waiting for the exit of a cancelled command */
-	bool agent_ended; /* end of the connection; items may still be waiting in the stream */
-	bool done;	  /* *end is known */
-	enum pump_end end;
+	bool in_open;	/* stdin has not ended */
+	bool lost[2];	/* nobody reads out, or err; what comes for it is dropped */
+	bool cancelled; /* waiting for the exit of a cancelled command */
+	bool done;	/* `end` is known */
+	enum microagent_end end;
 	uint64_t deadline_ns; /* of a cancelled command; UINT64_MAX: none */
 	bool was_started;
 	uint64_t overdue_ns; /* when the agent must have said start, then exit; the same */
-	struct agent_exit exit;
 };
 
 static int output_fd(const struct pump *p)
 {
-	return p->item.kind == AGENT_ITEM_STDOUT ? p->fds->out : p->fds->err;
+	return p->item.output == MICROAGENT_STDOUT ? p->streams->out : p->streams->err;
 }
 
 /* A write that does not block, or as close to it as this kind of descriptor allows. */
@@ -81,23 +77,23 @@ static ssize_t write_some(int fd, const void *bytes, size_t len)
 
 static bool is_paused(const struct pump *p)
 {
-	return p->fds->pause && p->fds->pause->look(p->fds->pause->data);
+	return p->guest->is_paused && p->guest->is_paused(p->guest->data);
 }
 
 /* Ends the command early: at once, or by asking the agent and waiting for the exit. */
-static int stop(struct pump *p, enum pump_end why, struct error *err)
+static int stop(struct pump *p, enum microagent_end why, struct error *err)
 {
 	if (p->cancelled)
 		return 0;
 	p->end = why;
 	p->cancelled = true;
-	if (p->on_cancel == PUMP_CANCEL_RETURN || is_paused(p)) {
+	if (!p->call->exec || is_paused(p)) {
 		p->done = true;
 		return 0;
 	}
 	p->in_open = false;
 	p->deadline_ns = limit_deadline(LIMIT_CANCEL_MS);
-	return agent_stream_cancel(p->stream, err);
+	return calls_cancel(p->calls, p->call, err);
 }
 
 static bool asks_to_end(int signal)
@@ -107,49 +103,39 @@ static bool asks_to_end(int signal)
 
 static int pass_signal(struct pump *p, struct error *err)
 {
-	int signal = p->fds->signals->next(p->fds->signals->data);
+	int signal = p->streams->signals->next(p->streams->signals->data);
 
-	if (signal == PUMP_SIGNAL_CANCEL || (asks_to_end(signal) && is_paused(p)))
-		return stop(p, PUMP_CANCELLED, err);
-	return signal > 0 ? agent_stream_signal(p->stream, signal, err) : 0;
+	if (signal == MICROAGENT_SIGNAL_END || (asks_to_end(signal) && is_paused(p)))
+		return stop(p, MICROAGENT_CANCELLED, err);
+	return signal > 0 ? calls_signal(p->calls, p->call, signal, err) : 0;
 }
 
 static int write_item(struct pump *p, struct error *err)
 {
-	bool is_out = p->item.kind == AGENT_ITEM_STDOUT;
-	ssize_t n = 0;
+	bool is_out = p->item.output == MICROAGENT_STDOUT;
+	ssize_t n = (ssize_t)(p->item.len - p->written);
 
-	if (!(is_out ? p->out_lost : p->err_lost))
-		n = write_some(output_fd(p), p->item.bytes + p->written, p->item.len - p->written);
-	else
-		n = (ssize_t)(p->item.len - p->written);
+	if (!p->lost[p->item.output])
+		n = write_some(output_fd(p), p->item.bytes + p->written, (size_t)n);
 	if (n < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
 		if (errno != EPIPE && errno != ECONNRESET && errno != EBADF)
 			return error_errno(err, errno, "cannot write to %s",
 					   is_out ? "stdout" : "stderr");
-		*(is_out ? &p->out_lost : &p->err_lost) = true;
-		return is_out ? stop(p, PUMP_OUT_CLOSED, err) : 0;
+		p->lost[p->item.output] = true;
+		return is_out ? stop(p, MICROAGENT_OUT_CLOSED, err) : 0;
 	}
 	p->written += (size_t)n;
 	p->has_item = p->written < p->item.len;
 	return 0;
 }
 
-static int resize(struct pump *p, struct error *err)
-{
-	struct agent_size size;
-
-	p->fds->terminal->size(p->fds->terminal->data, &size);
-	return agent_stream_resize(p->stream, &size, err);
-}
-
 /* The longer it takes, the less often it is tried. A cancel is no reason not to: the command has to
  * be told. */
 static void wait_to_dial(const struct pump *p)
 {
-	struct pollfd cancel = {.fd = p->cancelled ? -1 : p->fds->cancel, .events = POLLIN};
+	struct pollfd cancel = {.fd = p->cancelled ? -1 : p->streams->cancel, .events = POLLIN};
 
 	poll(&cancel, 1, (int)(p->dialled * limit_get(LIMIT_REDIAL_MS)));
 }
@@ -161,157 +147,120 @@ static int reconnect(struct pump *p, struct error *err)
 	int fd = -1;
 
 	error_set(&why, ERR_UNAVAILABLE, "the connection to the guest was lost");
-	while (p->fds->redial && agent_stream_can_resume(p->stream) && fd < 0 &&
+	while (p->guest->dial && calls_can_resume(p->calls) && fd < 0 &&
 	       why.code == ERR_UNAVAILABLE && p->dialled < limit_get(LIMIT_REDIALS)) {
 		wait_to_dial(p);
 		p->dialled++;
-		fd = p->fds->redial->dial(p->fds->redial->data, &why);
+		fd = p->guest->dial(p->guest->data, &why);
 	}
-	if (fd < 0) {
-		if (err)
-			*err = why;
+	if (fd < 0)
+		return error_copy(err, &why);
+	if (connection_resume(p->connection, fd, err) < 0)
 		return -1;
-	}
-	cleanup_close(&p->own);
-	p->own = p->agent = fd;
-	p->agent_ended = false;
-	if (agent_stream_resume(p->stream, err) < 0)
-		return -1;
-	return p->fds->terminal && p->stream->started ? resize(p, err) : 0;
+	return p->terminal && p->call->started ? calls_resize(p->calls, p->call, err) : 0;
 }
 
 /* A connection that carried nothing but stdin has got somewhere too. */
 static void note_progress(struct pump *p)
 {
-	uint64_t stdin_taken = agent_stream_stdin_taken(p->stream);
+	uint64_t stdin_taken = calls_stdin_taken(p->calls, p->call);
 
 	if (stdin_taken > p->stdin_taken)
 		p->dialled = 0;
 	p->stdin_taken = stdin_taken;
 }
 
+static void take_item(struct pump *p)
+{
+	p->dialled = 0;
+	if (p->item.kind == CALL_EXITED) {
+		p->done = true;
+		if (!p->cancelled)
+			p->end = MICROAGENT_EXITED;
+	} else if (p->item.len > 0 && p->streams->sink) {
+		p->streams->sink->take(p->streams->sink->data, p->item.output == MICROAGENT_STDERR,
+				       p->item.bytes, p->item.len);
+	} else if (p->item.len > 0) {
+		p->has_item = true;
+		p->written = 0;
+	}
+}
+
 /* Takes items until one has output to be written, or there are no more. */
 static int take_items(struct pump *p, struct error *err)
 {
 	while (!p->has_item && !p->done) {
-		int got = agent_stream_next(p->stream, &p->item, err);
+		int got = calls_next(p->calls, &p->item, err);
 
 		note_progress(p);
-		if (got == 0 && p->agent_ended)
+		if (got == 0 && p->connection->ended)
 			return reconnect(p, err);
 		if (got <= 0)
 			return got;
-		p->dialled = 0;
-		if (p->item.kind == AGENT_ITEM_EXIT) {
-			p->exit = p->item.exit;
-			p->done = true;
-			if (!p->cancelled)
-				p->end = PUMP_EXITED;
-		} else if (p->item.len > 0 && p->fds->sink) {
-			p->fds->sink->take(p->fds->sink->data, p->item.kind == AGENT_ITEM_STDERR,
-					   p->item.bytes, p->item.len);
-		} else if (p->item.len > 0) {
-			p->has_item = true;
-			p->written = 0;
-		}
+		take_item(p);
 	}
-	return 0;
-}
-
-static int receive(struct pump *p, struct error *err)
-{
-	uint8_t bytes[CHUNK];
-	size_t room = agent_stream_room(p->stream);
-	ssize_t n;
-
-	/* Reading nothing would look like the end. Taking items makes room. */
-	if (room == 0)
-		return 0;
-	n = recv(p->agent, bytes, room < CHUNK ? room : CHUNK, MSG_DONTWAIT);
-	if (n > 0)
-		return agent_stream_feed(p->stream, bytes, (size_t)n, err);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (n < 0 && errno != ECONNRESET)
-		return error_errno(err, errno, "cannot receive from the guest");
-	p->agent_ended = true;
-	return 0;
-}
-
-static int send_queued(struct pump *p, struct error *err)
-{
-	struct buf *out = &p->stream->out;
-	ssize_t n = send(p->agent, buf_bytes(out), out->len, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-	if (n < 0) {
-		/* The other side has closed. What it said before (the exit, an error) may still
-		 * be waiting to be read, and says more than this. */
-		if (errno == EPIPE || errno == ECONNRESET)
-			n = (ssize_t)out->len;
-		else if (errno == EAGAIN || errno == EINTR)
-			return 0;
-		else
-			return error_errno(err, errno, "cannot send to the guest");
-	}
-	buf_consume(out, (size_t)n);
 	return 0;
 }
 
 static bool has_escape(const struct pump *p, const uint8_t *bytes, size_t len)
 {
-	const struct pump_terminal *terminal = p->fds->terminal;
-
-	return terminal && terminal->escape >= 0 && memchr(bytes, terminal->escape, len);
+	return p->terminal && p->terminal->escape >= 0 && memchr(bytes, p->terminal->escape, len);
 }
 
 static int read_stdin(struct pump *p, struct error *err)
 {
-	uint8_t bytes[CHUNK];
-	size_t room = agent_stream_stdin_room(p->stream);
-	ssize_t n = read(p->fds->in, bytes, room < CHUNK ? room : CHUNK);
+	uint8_t bytes[AGENT_STDIN_CHUNK];
+	size_t room = calls_stdin_room(p->calls, p->call);
+	ssize_t n;
 
+	/* What was queued since may have taken it; reading nothing would look like the end. */
+	if (room == 0)
+		return 0;
+	n = read(p->streams->in, bytes, room);
 	if (n > 0 && has_escape(p, bytes, (size_t)n)) {
-		p->end = PUMP_DETACHED;
+		p->end = MICROAGENT_DETACHED;
 		p->done = true;
 		return 0;
 	}
 	if (n > 0)
-		return agent_stream_stdin(p->stream, bytes, (size_t)n, err);
+		return calls_stdin(p->calls, p->call, bytes, (size_t)n, err);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	/* An end, and whatever else ends reading: a terminal that went away is no failure of the
 	 * command. */
 	p->in_open = false;
-	return agent_stream_stdin_close(p->stream, err);
+	return calls_stdin_close(p->calls, p->call, err);
 }
 
 /* poll() passes over negative descriptors, so a slot that is not wanted costs nothing. */
 static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 {
+	const struct microagent_signals *signals = p->cancelled ? NULL : p->streams->signals;
+	bool started = p->call->started, ended = p->connection->ended;
+	bool read_in = p->in_open && started && !ended && calls_stdin_room(p->calls, p->call) > 0;
 	short agent = 0;
-	bool read_in = p->in_open && p->stream->started && agent_stream_stdin_room(p->stream) > 0;
 
-	if (p->agent_ended)
-		read_in = false;
-	else if (!p->has_item)
+	if (!ended && !p->has_item)
 		agent |= POLLIN;
-	if (!p->agent_ended && p->stream->out.len > 0)
+	if (!ended && p->calls->out.len > 0)
 		agent |= POLLOUT;
 	/* Without anything to wait for, POLLHUP alone would make this a busy loop. */
-	slots[SLOT_AGENT] = (struct pollfd){.fd = agent ? p->agent : -1, .events = agent};
-	slots[SLOT_IN] = (struct pollfd){.fd = read_in ? p->fds->in : -1, .events = POLLIN};
+	slots[SLOT_AGENT] = (struct pollfd){.fd = agent ? p->connection->fd : -1, .events = agent};
+	slots[SLOT_IN] = (struct pollfd){.fd = read_in ? p->streams->in : -1, .events = POLLIN};
 	slots[SLOT_OUTPUT] =
 		(struct pollfd){.fd = p->has_item ? output_fd(p) : -1, .events = POLLOUT};
 	slots[SLOT_CANCEL] =
-		(struct pollfd){.fd = p->cancelled ? -1 : p->fds->cancel, .events = POLLIN};
-	slots[SLOT_SIGNALS] =
-		(struct pollfd){.fd = p->fds->signals && !p->cancelled ? p->fds->signals->fd : -1,
-				.events = POLLIN};
+		(struct pollfd){.fd = p->cancelled ? -1 : p->streams->cancel, .events = POLLIN};
+	slots[SLOT_SIGNALS] = (struct pollfd){.fd = signals ? signals->fd : -1, .events = POLLIN};
 	slots[SLOT_RESIZED] = (struct pollfd){
-		.fd = p->fds->terminal && p->stream->started ? p->fds->terminal->resized : -1,
-		.events = POLLIN};
-	slots[SLOT_PAUSE] =
-		(struct pollfd){.fd = p->fds->pause ? p->fds->pause->fd : -1, .events = POLLIN};
+		.fd = p->terminal && started ? p->terminal->resized : -1, .events = POLLIN};
+	slots[SLOT_PAUSE] = (struct pollfd){.fd = p->guest->pause_fd, .events = POLLIN};
+}
+
+/* Of the command, as the guest was told; 0: none. */
+static uint64_t timeout_ms(const struct pump *p)
+{
+	return p->call->exec ? (uint64_t)p->call->exec->timeout_seconds * 1000 : 0;
 }
 
 /* A guest that was asked and says nothing is not waited for, but one whose words wait for our own
@@ -320,14 +269,13 @@ static void set_overdue(struct pump *p, uint64_t now)
 {
 	uint64_t wait_ms = limit_get(LIMIT_AGENT_ANSWER_MS);
 
-	if (p->overdue_ns != 0 && p->was_started == p->stream->started)
+	if (p->overdue_ns != 0 && p->was_started == p->call->started)
 		return;
-	p->was_started = p->stream->started;
+	p->was_started = p->call->started;
 	if (p->was_started)
-		wait_ms =
-			(uint64_t)p->stream->timeout_seconds * 1000 + limit_get(LIMIT_EXEC_LATE_MS);
+		wait_ms = timeout_ms(p) + limit_get(LIMIT_EXEC_LATE_MS);
 	p->overdue_ns = now + wait_ms * NS_PER_MS;
-	if (p->was_started && p->stream->timeout_seconds == 0)
+	if (p->was_started && timeout_ms(p) == 0)
 		p->overdue_ns = UINT64_MAX;
 }
 
@@ -340,7 +288,7 @@ static int refuse_overdue(const struct pump *p, struct error *err)
 	return error_set(err, ERR_TIMEOUT,
 			 "the guest agent has not told the end of the command, whose timeout of "
 			 "%lld s has passed",
-			 (long long)p->stream->timeout_seconds);
+			 (long long)timeout_ms(p) / 1000);
 }
 
 static int wait_ms(uint64_t until_ns, uint64_t now)
@@ -354,7 +302,7 @@ static int wait_ms(uint64_t until_ns, uint64_t now)
 static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct error *err)
 {
 	uint64_t now = clock_mono_ns(), until = p->deadline_ns;
-	int timeout_ms = -1;
+	int most_ms = -1;
 
 	set_overdue(p, now);
 	if (!p->has_item && p->overdue_ns < until)
@@ -364,9 +312,9 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 	/* Closing the connection, which the caller does next, ends it too. */
 	p->done = now >= p->deadline_ns;
 	if (until != UINT64_MAX)
-		timeout_ms = wait_ms(until, now);
+		most_ms = wait_ms(until, now);
 	set_slots(p, slots);
-	if (poll(slots, SLOT_COUNT, timeout_ms) < 0) {
+	if (poll(slots, SLOT_COUNT, most_ms) < 0) {
 		if (errno != EINTR)
 			return error_errno(err, errno, "poll");
 		for (int i = 0; i < SLOT_COUNT; i++)
@@ -387,7 +335,7 @@ static int round_once(struct pump *p, struct error *err)
 	agent = slots[SLOT_AGENT].revents;
 	if (slots[SLOT_PAUSE].revents)
 		(void)is_paused(p);
-	if (slots[SLOT_CANCEL].revents && stop(p, PUMP_CANCELLED, err) < 0)
+	if (slots[SLOT_CANCEL].revents && stop(p, MICROAGENT_CANCELLED, err) < 0)
 		return -1;
 	if (slots[SLOT_SIGNALS].revents && pass_signal(p, err) < 0)
 		return -1;
@@ -395,12 +343,13 @@ static int round_once(struct pump *p, struct error *err)
 		return -1;
 	if (p->done)
 		return 0;
-	if ((agent & (POLLOUT | POLLERR)) && p->stream->out.len > 0 && send_queued(p, err) < 0)
+	if ((agent & (POLLOUT | POLLERR)) && connection_send(p->connection, err) < 0)
 		return -1;
 	/* Not while an item is being written: it borrows the memory that would be read into. */
-	if ((agent & (POLLIN | POLLHUP | POLLERR)) && !p->has_item && receive(p, err) < 0)
+	if ((agent & (POLLIN | POLLHUP | POLLERR)) && !p->has_item &&
+	    connection_receive(p->connection, err) < 0)
 		return -1;
-	if (slots[SLOT_RESIZED].revents && resize(p, err) < 0)
+	if (slots[SLOT_RESIZED].revents && calls_resize(p->calls, p->call, err) < 0)
 		return -1;
 	if (slots[SLOT_IN].revents && p->in_open && read_stdin(p, err) < 0)
 		return -1;
@@ -411,21 +360,22 @@ static int round_once(struct pump *p, struct error *err)
  */
 static void say_goodbye(struct pump *p)
 {
-	if (agent_stream_release(p->stream, NULL) == 0 && p->stream->out.len > 0)
-		send_queued(p, NULL);
+	if (calls_release(p->calls, NULL) == 0)
+		connection_send(p->connection, NULL);
 }
 
-int pump_run(int agent_fd, struct agent_stream *stream, const struct pump_fds *fds,
-	     enum pump_cancel on_cancel, enum pump_end *end, struct agent_exit *exit,
-	     struct error *err)
+int pump_run(struct connection *connection, struct agent_call *call,
+	     const struct microagent_streams *streams, const struct pump_guest *guest,
+	     struct microagent_outcome *outcome, struct error *err)
 {
 	struct pump p = {
-		.agent = agent_fd,
-		.stream = stream,
-		.fds = fds,
-		.own = -1,
-		.on_cancel = on_cancel,
-		.in_open = fds->in >= 0,
+		.connection = connection,
+		.calls = &connection->calls,
+		.call = call,
+		.streams = streams,
+		.terminal = call->exec ? call->exec->terminal : NULL,
+		.guest = guest,
+		.in_open = streams->in >= 0,
 		.deadline_ns = UINT64_MAX,
 	};
 	int result = 0;
@@ -433,10 +383,9 @@ int pump_run(int agent_fd, struct agent_stream *stream, const struct pump_fds *f
 	while (result == 0 && !p.done)
 		result = round_once(&p, err);
 	say_goodbye(&p);
-	cleanup_close(&p.own);
-	if (result == 0) {
-		*end = p.end;
-		*exit = p.exit;
-	}
-	return result;
+	if (result < 0)
+		return -1;
+	*outcome = call->exit;
+	outcome->end = p.end;
+	return 0;
 }

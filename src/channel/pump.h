@@ -7,84 +7,34 @@
 #ifndef CHANNEL_PUMP_H
 #define CHANNEL_PUMP_H
 
-#include "base/error.h"
-#include "channel/agent.h"
+#include "channel/connection.h"
 
-/* The caller's side of a terminal of the guest's. */
-struct pump_terminal {
-	int resized; /* readable: the size has changed; -1: it never does */
-	/* Takes what is readable there and says the size, which may be the old one. */
-	void (*size)(void *data, struct agent_size *out);
-	void *data;
-	int escape; /* the byte of stdin that ends it all; -1: none */
-};
-
-/* Signals for the command. */
-struct pump_signals {
-	int fd; /* readable: next() has something to say */
-	/* Takes what is readable there: a signal's number, 0 for none, PUMP_SIGNAL_CANCEL. */
-	int (*next)(void *data);
-	void *data;
-};
-#define PUMP_SIGNAL_CANCEL (-1)
-
-/* Takes output at once, whatever there is. */
-struct pump_sink {
-	void (*take)(void *data, bool is_stderr, const void *bytes, size_t len);
-	void *data;
-};
-
-/* How the connection of a resumable exec that broke is made anew. */
-struct pump_redial {
-	int (*dial)(void *data, struct error *err); /* a connected socket, or -1 */
-	void *data;
-};
-
-/* Whether the guest stands still, so that nobody in it answers. */
-struct pump_pause {
-	int fd;			  /* readable: it may be otherwise now; -1: that is not told */
-	bool (*look)(void *data); /* takes what is readable there */
+/* What is known of the guest; each may be NULL. */
+struct pump_guest {
+	/* Makes the connection of a resumable exec that broke anew: a connected socket, or -1. */
+	int (*dial)(void *data, struct error *err);
+	/* Whether it stands still, so that nobody in it answers. Takes what is readable at
+	 * pause_fd, where it may be otherwise now; -1: that is not told. */
+	bool (*is_paused)(void *data);
+	int pause_fd;
 	void *data;
 };
 
 /*
- * The caller's descriptors may be of any kind: terminals, pipes, files, sockets. Their flags are
- * left alone, since they may be shared with other programs. SIGPIPE must be ignored.
+ * call is the only one on the connection, and begun: its request goes out here. Its exec says what
+ * terminal it is on and how long it may take. The descriptors of streams may be of any kind:
+ * terminals, pipes, files, sockets. Their flags are left alone, since they may be shared with other
+ * programs. SIGPIPE must be ignored.
+ *
+ * When the caller stops first, the agent is asked to kill the command, and that is waited for,
+ * LIMIT_CANCEL_MS; not where it is paused, since the end of the connection ends the command too, as
+ * soon as it goes on, and not for the workload, whose caller ends the whole guest.
+ *
+ * *outcome is set on success. ERR_UNAVAILABLE when the connection is lost; ERR_IO when the guest
+ * breaks the protocol, or output cannot be written for another reason than a closed pipe.
  */
-struct pump_fds {
-	int in;	    /* -1: nothing is forwarded */
-	int out;    /* never -1 without a sink */
-	int err;    /* never -1 without a sink */
-	int cancel; /* readable: stop (a signalfd, a pipe); -1: none. Nothing is read from it. */
-	const struct pump_terminal *terminal; /* NULL: none */
-	const struct pump_signals *signals;   /* NULL: none */
-	const struct pump_sink *sink;	      /* instead of out and err; NULL: none */
-	const struct pump_redial *redial;     /* NULL: a broken connection is the end */
-	const struct pump_pause *pause;	      /* NULL: it never does */
-};
-
-enum pump_end {
-	PUMP_EXITED,	 /* the command ended; all of its output has been written */
-	PUMP_CANCELLED,	 /* `cancel` became readable, or PUMP_SIGNAL_CANCEL was said */
-	PUMP_OUT_CLOSED, /* nobody reads `out` any more */
-	PUMP_DETACHED	 /* the escape byte came */
-};
-
-/* What is to happen when the caller stops first. */
-enum pump_cancel {
-	PUMP_CANCEL_RETURN, /* return at once: the caller ends the whole guest */
-	/* Have the agent kill the command and wait for that, LIMIT_CANCEL_MS; not where it is
-	 * paused: the end of the connection ends the command too, as soon as it goes on. */
-	PUMP_CANCEL_KILL
-};
-
-/*
- * agent_fd is the connected socket on which stream's request goes out. *end and *exit (for
- * PUMP_EXITED) are set on success. ERR_UNAVAILABLE when the connection is lost; ERR_IO when the
- * guest breaks the protocol, or output cannot be written for another reason than a closed pipe.
- */
-int pump_run(int agent_fd, struct agent_stream *stream, const struct pump_fds *fds,
-	     enum pump_cancel on_cancel, enum pump_end *end, struct agent_exit *exit,
-	     struct error *err);
+int pump_run(struct connection *connection, struct agent_call *call,
+	     const struct microagent_streams *streams, const struct pump_guest *guest,
+	     struct microagent_outcome *outcome, struct error *err);
 
 #endif

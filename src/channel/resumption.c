@@ -14,7 +14,7 @@
  * not read, and what is queued for it must not grow. */
 #define QUEUE_MOST ((size_t)512 * 1024)
 
-int resumption_begin(struct resumption *r, struct error *err)
+int resumption_begin(struct resumption *r, uint64_t number, struct error *err)
 {
 	uint8_t bytes[RESUMPTION_ID / 2];
 
@@ -22,6 +22,7 @@ int resumption_begin(struct resumption *r, struct error *err)
 		return error_errno(err, errno, "getrandom");
 	*r = (struct resumption){
 		.on = true,
+		.number = number,
 		/* Less than the agent would take: all of it goes out anew on each new connection,
 		 * and one that soon breaks again has to carry output too. */
 		.kept = BUF_INIT((size_t)limit_get(LIMIT_STDIN_AGAIN_BYTES)),
@@ -40,11 +41,11 @@ void resumption_free(struct resumption *r)
 
 static int put_offsets(json_t *event, const struct resumption *r, struct error *err)
 {
-	if (json_put(event, "stdoutOffset", json_integer((json_int_t)r->taken[RESUMPTION_STDOUT]),
+	if (json_put(event, "stdoutOffset", json_integer((json_int_t)r->taken[MICROAGENT_STDOUT]),
 		     err) < 0)
 		return -1;
 	return json_put(event, "stderrOffset",
-			json_integer((json_int_t)r->taken[RESUMPTION_STDERR]), err);
+			json_integer((json_int_t)r->taken[MICROAGENT_STDERR]), err);
 }
 
 static void note_acknowledged(struct resumption *r)
@@ -53,52 +54,41 @@ static void note_acknowledged(struct resumption *r)
 		r->acknowledged[i] = r->taken[i];
 }
 
-int resumption_attach(struct resumption *r, uint64_t request, struct buf *out, struct error *err)
+int resumption_attach(struct resumption *r, struct buf *out, struct error *err)
 {
-	json_auto_t *event = agent_message_new(request, "attach", err);
+	json_auto_t *event = agent_message_new(r->number, "attach", err);
 
 	if (!event || json_put_string(event, "exec", r->exec, err) < 0 ||
 	    put_offsets(event, r, err) < 0 || agent_message_queue(out, event, err) < 0)
 		return -1;
 	note_acknowledged(r);
 	r->attaching = true;
-	return r->cancelled ? agent_message_event(out, request, "cancel", err) : 0;
+	return r->cancelled ? agent_message_event(out, r->number, "cancel", err) : 0;
 }
 
-int resumption_ack(struct resumption *r, uint64_t stdin_offset, struct error *err)
+void resumption_forget(struct resumption *r, uint64_t flying)
 {
-	if (stdin_offset < r->kept_from || stdin_offset - r->kept_from > r->kept.len)
-		return error_set(err, ERR_IO,
-				 "bad message from the guest agent: it cannot have taken %llu "
-				 "bytes of stdin",
-				 (unsigned long long)stdin_offset);
-	buf_consume(&r->kept, (size_t)(stdin_offset - r->kept_from));
-	r->kept_from = stdin_offset;
-	return 0;
+	buf_consume(&r->kept, r->kept.len - (size_t)flying);
 }
 
-static int send_again(const struct resumption *r, uint64_t request, struct buf *out,
-		      struct error *err)
+static int send_again(const struct resumption *r, struct buf *out, struct error *err)
 {
 	size_t len;
 
 	for (size_t at = 0; at < r->kept.len; at += len) {
 		len = r->kept.len - at < AGENT_STDIN_CHUNK ? r->kept.len - at : AGENT_STDIN_CHUNK;
-		if (agent_message_stdin(out, request, buf_bytes(&r->kept) + at, len, err) < 0)
+		if (agent_message_stdin(out, r->number, buf_bytes(&r->kept) + at, len, err) < 0)
 			return -1;
 	}
-	return r->stdin_closed ? agent_message_event(out, request, "stdin-close", err) : 0;
+	return r->stdin_closed ? agent_message_event(out, r->number, "stdin-close", err) : 0;
 }
 
-int resumption_start(struct resumption *r, uint64_t request, uint64_t stdin_offset, struct buf *out,
-		     struct error *err)
+int resumption_start(struct resumption *r, struct buf *out, struct error *err)
 {
 	bool again = r->attaching;
 
-	if (resumption_ack(r, stdin_offset, err) < 0)
-		return -1;
 	r->attaching = false;
-	return again ? send_again(r, request, out, err) : 0;
+	return again ? send_again(r, out, err) : 0;
 }
 
 int resumption_ask_again(struct resumption *r, struct buf *out, struct error *err)
@@ -107,8 +97,8 @@ int resumption_ask_again(struct resumption *r, struct buf *out, struct error *er
 	return buf_append(out, buf_bytes(&r->opening), r->opening.len, err);
 }
 
-int resumption_took(struct resumption *r, enum resumption_stream stream, size_t len,
-		    uint64_t request, struct buf *out, struct error *err)
+int resumption_took(struct resumption *r, enum microagent_output stream, size_t len,
+		    struct buf *out, struct error *err)
 {
 	json_auto_t *event = NULL;
 
@@ -116,7 +106,7 @@ int resumption_took(struct resumption *r, enum resumption_stream stream, size_t 
 	if (r->taken[stream] - r->acknowledged[stream] < limit_get(LIMIT_ACK_BYTES) ||
 	    out->len > QUEUE_MOST)
 		return 0;
-	event = agent_message_new(request, "ack", err);
+	event = agent_message_new(r->number, "ack", err);
 	if (!event || put_offsets(event, r, err) < 0)
 		return -1;
 	note_acknowledged(r);

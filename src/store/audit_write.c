@@ -13,10 +13,10 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "contract/kind.h"
 #include "store/audit_line.h"
 
 #define SESSION_RECORD "session.json"
-#define SUFFIX ".bundle"
 
 bool audit_is_kept(const struct workspace *ws)
 {
@@ -198,11 +198,7 @@ char *audit_state_path(const struct workspace *ws, const char *name, struct erro
 
 void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM])
 {
-	size_t len = strlen(ws->id), suffix = sizeof(SUFFIX) - 1;
-
-	if (len > suffix && strcmp(ws->id + len - suffix, SUFFIX) == 0)
-		len -= suffix;
-	snprintf(out, AUDIT_SESSION_ROOM, "%.*s", (int)len, ws->id);
+	snprintf(out, AUDIT_SESSION_ROOM, "%.*s", (int)kind_name_length(ws->id), ws->id);
 }
 
 /* After this the log is whole and begun, or as it was. */

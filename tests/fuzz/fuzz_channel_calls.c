@@ -15,26 +15,24 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const words[] = {"true", NULL};
-static const struct agent_exec exec = {.command = words};
+static const struct microagent_exec exec = {.command = words};
 
-/* Looks at every byte, so that a wrong length is a fault and not luck; refuses some. */
-static int look(void *data, enum call_output which, const void *bytes, size_t len)
+/* Looks at every byte, so that a wrong length is a fault and not luck. */
+static void look(const struct call_item *item)
 {
 	static volatile uint8_t sink;
-	const uint8_t *p = bytes;
 
-	(void)data;
-	if (len == 0 || which >= CALL_OUTPUTS)
+	if (item->output >= CALL_OUTPUTS)
 		abort();
-	for (size_t i = 0; i < len; i++)
-		sink ^= p[i];
-	return p[0] == 'r';
+	for (size_t i = 0; i < item->len; i++)
+		sink ^= item->bytes[i];
 }
 
+/* Of four one is looked at, one abandoned, and two are kept. */
 static void begin(struct calls *calls, struct agent_call *call, int which)
 {
-	*call = (struct agent_call){.output = which == 1 ? look : NULL, .cap = {CAP, CAP}};
-	if (calls_begin(calls, call, &exec, NULL) < 0)
+	*call = (struct agent_call){.cap = {CAP, CAP}};
+	if (calls_begin(calls, call, &exec, AGENT_INPUT_STDIN, NULL) < 0)
 		abort();
 	if (which == 2)
 		calls_abandon(calls, call);
@@ -45,7 +43,8 @@ static void check(const struct calls *calls, const struct agent_call list[CALLS]
 	if (calls->in.len > calls->in.limit || calls->count > CALLS_MAX)
 		abort();
 	for (int i = 0; i < CALLS; i++)
-		if (list[i].kept[CALL_STDOUT].len > CAP || list[i].kept[CALL_STDERR].len > CAP)
+		if (list[i].kept[MICROAGENT_STDOUT].len > CAP ||
+		    list[i].kept[MICROAGENT_STDERR].len > CAP)
 			abort();
 }
 
@@ -63,8 +62,7 @@ static void write_stdin(struct calls *calls, const struct agent_call list[CALLS]
 			continue;
 		if (calls_stdin(calls, &list[i], bytes, room, NULL) < 0)
 			abort();
-		if (!slot->stdin_credit.none &&
-		    slot->stdin_credit.sent - slot->stdin_credit.taken > WINDOW)
+		if (!slot->window.none && slot->window.sent - slot->window.taken > WINDOW)
 			abort();
 	}
 	if (calls->out.len > 2 * 1024 * 1024)
@@ -73,22 +71,35 @@ static void write_stdin(struct calls *calls, const struct agent_call list[CALLS]
 		buf_consume(&calls->out, calls->out.len);
 }
 
+static void take_item(struct calls *calls, const struct call_item *item,
+		      struct agent_call list[CALLS])
+{
+	struct agent_call *call = item->call;
+
+	if (call < list || call >= list + CALLS || call == &list[2])
+		abort();
+	if (item->kind == CALL_OUTPUT && call == &list[1])
+		look(item);
+	else if (item->kind == CALL_OUTPUT && agent_call_keep(item, NULL) < 0)
+		abort();
+	if (item->kind != CALL_EXITED)
+		return;
+	if (!call->ended || call->exit.exit_code < 0 || call->exit.exit_code > 255)
+		abort();
+	agent_call_free(call);
+	begin(calls, call, (int)(call - list));
+}
+
 /* -1 when the connection would be closed. */
 static int take_all(struct calls *calls, struct agent_call list[CALLS])
 {
-	struct agent_call *ended;
+	struct call_item item;
 	struct error err;
 	int got;
 
-	while ((got = calls_next(calls, &ended, &err)) == 1) {
+	while ((got = calls_next(calls, &item, &err)) == 1) {
 		check(calls, list);
-		if (!ended)
-			continue;
-		if (ended < list || ended >= list + CALLS || ended == &list[2] || !ended->ended ||
-		    ended->exit.exit_code < 0 || ended->exit.exit_code > 255)
-			abort();
-		agent_call_free(ended);
-		begin(calls, ended, (int)(ended - list));
+		take_item(calls, &item, list);
 	}
 	return got;
 }
@@ -102,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	if (calls_init(&calls, &err) < 0)
+	if (calls_init_dial(&calls, &err) < 0)
 		abort();
 	for (int i = 0; i < CALLS; i++)
 		begin(&calls, &list[i], i);

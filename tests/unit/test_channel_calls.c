@@ -1,40 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Many requests on one connection: what the client makes of the guest's bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test_calls.h"
+
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/frame.h"
 #include "base/json.h"
-#include "channel/calls.h"
 
 static const char *const words[] = {"true", NULL};
-static const struct agent_exec exec = {.command = words};
-
-static void feed(struct calls *calls, const void *bytes, size_t len)
-{
-	size_t room = 0;
-	uint8_t *space = calls_space(calls, &room, NULL);
-
-	assert_non_null(space);
-	assert_true(len <= room);
-	memcpy(space, bytes, len);
-	buf_commit(&calls->in, len);
-}
-
-static void feed_frame(struct calls *calls, const void *payload, size_t len)
-{
-	uint8_t header[FRAME_HEADER];
-
-	be32_put(header, (uint32_t)len);
-	feed(calls, header, sizeof(header));
-	feed(calls, payload, len);
-}
+static const struct microagent_exec exec = {.command = words};
 
 static void feed_event(struct calls *calls, const char *name, uint64_t request, int code)
 {
@@ -42,59 +15,49 @@ static void feed_event(struct calls *calls, const char *name, uint64_t request, 
 
 	snprintf(text, sizeof(text), "{\"event\":\"%s\",\"request\":%llu,\"exitCode\":%d}", name,
 		 (unsigned long long)request, code);
-	feed_frame(calls, text, strlen(text));
-}
-
-static void feed_data(struct calls *calls, uint8_t type, uint64_t request, const char *text)
-{
-	uint8_t payload[64];
-	size_t len = strlen(text);
-
-	payload[0] = type;
-	be64_put(payload + 1, request);
-	memcpy(payload + 9, text, len);
-	feed_frame(calls, payload, 9 + len);
+	feed_text(calls, text);
 }
 
 /* Reached, and with `count` calls begun. */
 static void open_calls(struct calls *calls, struct agent_call *list, size_t count)
 {
-	struct agent_call *ended;
+	struct call_item item;
 
-	assert_int_equal(calls_init(calls, NULL), 0);
+	assert_int_equal(calls_init_dial(calls, NULL), 0);
 	for (size_t i = 0; i < count; i++)
-		assert_int_equal(calls_begin(calls, &list[i], &exec, NULL), 0);
-	feed(calls, "OK 1\n", 5);
-	assert_int_equal(calls_next(calls, &ended, NULL), 1);
+		assert_int_equal(calls_begin(calls, &list[i], &exec, AGENT_INPUT_STDIN, NULL), 0);
+	feed_bytes(calls, "OK 1\n", 5);
+	assert_int_equal(calls_next(calls, &item, NULL), 0);
 	assert_true(calls->reached);
 }
 
 static int take_all(struct calls *calls, struct error *err)
 {
-	struct agent_call *ended;
+	struct call_item item;
 	int got;
 
-	while ((got = calls_next(calls, &ended, err)) == 1)
-		;
+	while ((got = calls_next(calls, &item, err)) == 1)
+		if (item.kind == CALL_OUTPUT)
+			assert_int_equal(agent_call_keep(&item, NULL), 0);
 	return got;
 }
 
 static void test_nothing_is_sent_before_the_dial_is_answered(void **state)
 {
 	struct agent_call call = {0};
-	struct agent_call *ended;
+	struct call_item item;
 	struct calls calls;
 
 	(void)state;
-	assert_int_equal(calls_init(&calls, NULL), 0);
-	assert_int_equal(calls_begin(&calls, &call, &exec, NULL), 0);
+	assert_int_equal(calls_init_dial(&calls, NULL), 0);
+	assert_int_equal(calls_begin(&calls, &call, &exec, AGENT_INPUT_STDIN, NULL), 0);
 	assert_string_equal(buf_string(&calls.out), "CONNECT 2222\n");
 	buf_consume(&calls.out, calls.out.len);
-	feed(&calls, "OK", 2);
-	assert_int_equal(calls_next(&calls, &ended, NULL), 0);
+	feed_bytes(&calls, "OK", 2);
+	assert_int_equal(calls_next(&calls, &item, NULL), 0);
 	assert_int_equal(calls.out.len, 0);
-	feed(&calls, " 7\n", 3);
-	assert_int_equal(calls_next(&calls, &ended, NULL), 1);
+	feed_bytes(&calls, " 7\n", 3);
+	assert_int_equal(calls_next(&calls, &item, NULL), 0);
 	assert_true(calls.out.len > 0);
 	calls_free(&calls);
 }
@@ -103,15 +66,15 @@ static void test_a_wrong_answer_to_the_dial(void **state)
 {
 	static const char *const answers[] = {"NO 1\n", "OK\n",
 					      "OK 11111111111111111111111111111111"};
-	struct agent_call *ended;
+	struct call_item item;
 	struct calls calls;
 	struct error err;
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(calls_init(&calls, NULL), 0);
-		feed(&calls, answers[i], strlen(answers[i]));
-		assert_int_equal(calls_next(&calls, &ended, &err), -1);
+		assert_int_equal(calls_init_dial(&calls, NULL), 0);
+		feed_bytes(&calls, answers[i], strlen(answers[i]));
+		assert_int_equal(calls_next(&calls, &item, &err), -1);
 		assert_int_equal(err.code, ERR_IO);
 		calls_free(&calls);
 	}
@@ -138,13 +101,37 @@ static void test_interleaved(void **state)
 	assert_int_equal(list[0].exit.exit_code, 1);
 	assert_int_equal(list[1].exit.exit_code, 2);
 	assert_int_equal(list[2].exit.exit_code, 127);
-	assert_string_equal(buf_string(&list[0].kept[CALL_STDERR]), "one");
-	assert_string_equal(buf_string(&list[1].kept[CALL_STDOUT]), "tw");
-	assert_true(list[1].truncated[CALL_STDOUT]);
-	assert_false(list[1].truncated[CALL_STDERR]);
+	assert_string_equal(buf_string(&list[0].kept[MICROAGENT_STDERR]), "one");
+	assert_string_equal(buf_string(&list[1].kept[MICROAGENT_STDOUT]), "tw");
+	assert_true(list[1].truncated[MICROAGENT_STDOUT]);
+	assert_false(list[1].truncated[MICROAGENT_STDERR]);
 	assert_int_equal(calls.count, 0);
 	for (int i = 0; i < 3; i++)
 		agent_call_free(&list[i]);
+	calls_free(&calls);
+}
+
+/* What is given is in the queue itself, and stays there until the next is asked for. */
+static void test_items_say_whose_they_are(void **state)
+{
+	struct agent_call list[2] = {{.cap = {9, 9}}, {.cap = {9, 9}}};
+	struct call_item item;
+	struct calls calls;
+
+	(void)state;
+	open_calls(&calls, list, 2);
+	feed_event(&calls, "start", 2, 0);
+	feed_data(&calls, 3, 2, "two");
+	assert_int_equal(calls_next(&calls, &item, NULL), 1);
+	assert_int_equal(item.kind, CALL_STARTED);
+	assert_true(item.call == &list[1] && list[1].started && !list[0].started);
+	assert_int_equal(calls_next(&calls, &item, NULL), 1);
+	assert_int_equal(item.kind, CALL_OUTPUT);
+	assert_true(item.call == &list[1] && item.output == MICROAGENT_STDERR);
+	assert_int_equal(item.len, 3);
+	assert_true(item.bytes + item.len == buf_bytes(&calls.in) + calls.in.len);
+	assert_int_equal(calls_next(&calls, &item, NULL), 0);
+	assert_int_equal(calls.in.len, 0);
 	calls_free(&calls);
 }
 
@@ -175,11 +162,11 @@ static void test_numbers_are_not_used_again(void **state)
 	(void)state;
 	memset(list, 0, sizeof(list));
 	open_calls(&calls, list, CALLS_MAX);
-	assert_int_equal(calls_begin(&calls, &list[CALLS_MAX], &exec, &err), -1);
+	assert_int_equal(calls_begin(&calls, &list[CALLS_MAX], &exec, AGENT_INPUT_STDIN, &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	feed_event(&calls, "exit", 7, 0);
 	assert_int_equal(take_all(&calls, NULL), 0);
-	assert_int_equal(calls_begin(&calls, &list[CALLS_MAX], &exec, &err), 0);
+	assert_int_equal(calls_begin(&calls, &list[CALLS_MAX], &exec, AGENT_INPUT_STDIN, &err), 0);
 	assert_true(list[CALLS_MAX].number > CALLS_MAX);
 	calls_free(&calls);
 }
@@ -245,7 +232,7 @@ static void feed_offset(struct calls *calls, const char *name, uint64_t request,
 
 	snprintf(text, sizeof(text), "{\"event\":\"%s\",\"request\":%llu,\"stdinOffset\":%llu}",
 		 name, (unsigned long long)request, (unsigned long long)offset);
-	feed_frame(calls, text, strlen(text));
+	feed_text(calls, text);
 }
 
 /* As much as may be; what is queued counts as sent. */
@@ -342,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_sent_before_the_dial_is_answered),
 		cmocka_unit_test(test_a_wrong_answer_to_the_dial),
 		cmocka_unit_test(test_interleaved),
+		cmocka_unit_test(test_items_say_whose_they_are),
 		cmocka_unit_test(test_abandoned),
 		cmocka_unit_test(test_numbers_are_not_used_again),
 		cmocka_unit_test(test_breaches),

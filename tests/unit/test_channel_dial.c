@@ -77,7 +77,7 @@ static int dial(struct rig *rig, const char *answer, uint64_t ms, struct error *
 
 	rig->answer = answer;
 	pthread_create(&server, NULL, serve, rig);
-	fd = dial_guest(rig->dir, 2222, clock_mono_ns() + ms * NS_PER_MS, err);
+	fd = dial_blocking(rig->dir, 2222, clock_mono_ns() + ms * NS_PER_MS, err);
 	pthread_join(server, NULL);
 	return fd;
 }
@@ -125,7 +125,7 @@ static void test_silence_ends_at_the_deadline(void **state)
 	int fd;
 
 	/* Nobody accepts: the kernel completes the connection and nothing is ever said. */
-	fd = dial_guest(rig->dir, 2222, clock_mono_ns() + 20 * NS_PER_MS, &err);
+	fd = dial_blocking(rig->dir, 2222, clock_mono_ns() + 20 * NS_PER_MS, &err);
 	assert_int_equal(fd, -1);
 	assert_int_equal(err.code, ERR_TIMEOUT);
 }
@@ -137,10 +137,10 @@ static void test_no_listener(void **state)
 
 	close(rig->listener);
 	rig->listener = -1;
-	assert_int_equal(dial_guest(rig->dir, 2222, UINT64_MAX, &err), -1);
+	assert_int_equal(dial_blocking(rig->dir, 2222, UINT64_MAX, &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	unlinkat(rig->dir, "vsock.sock", 0);
-	assert_int_equal(dial_guest(rig->dir, 2222, UINT64_MAX, &err), -1);
+	assert_int_equal(dial_blocking(rig->dir, 2222, UINT64_MAX, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 

@@ -26,14 +26,15 @@
 static const char start[] = "{\"event\":\"start\",\"request\":1,\"id\":\"1\",\"pid\":2}";
 
 struct rig {
-	const struct pump_terminal *terminal;
-	int agent, guest; /* the two ends of the connection */
+	const struct microagent_terminal *terminal;
+	int guest; /* the other end of the connection */
 	int in[2], out[2], err[2], cancel[2];
-	const struct pump_signals *signals;
-	const struct pump_sink *sink;
-	struct agent_stream stream;
-	enum pump_end end;
-	struct agent_exit exit;
+	const struct microagent_signals *signals;
+	const struct microagent_sink *sink;
+	struct microagent_exec exec;
+	struct connection connection;
+	struct agent_call call;
+	struct microagent_outcome outcome;
 	struct error error;
 };
 
@@ -77,20 +78,23 @@ static uint8_t guest_read(int fd, uint8_t *payload, size_t room, size_t *len)
 static void rig_open(struct rig *rig, size_t connection_buffer)
 {
 	static const char *const words[] = {"x", NULL};
-	const struct agent_exec exec = {.command = words, .stdin_open = true};
 	int ends[2], size = (int)connection_buffer;
 
 	memset(rig, 0, sizeof(*rig));
 	assert_int_equal(fd_socketpair(ends, NULL), 0);
 	if (size)
 		setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	rig->agent = ends[0];
+	connection_init(&rig->connection);
+	rig->connection.fd = ends[0];
 	rig->guest = ends[1];
 	assert_int_equal(fd_pipe(rig->in, NULL), 0);
 	assert_int_equal(fd_pipe(rig->out, NULL), 0);
 	assert_int_equal(fd_pipe(rig->err, NULL), 0);
 	assert_int_equal(fd_pipe(rig->cancel, NULL), 0);
-	assert_int_equal(agent_stream_exec(&rig->stream, &exec, NULL), 0);
+	rig->exec = (struct microagent_exec){.command = words};
+	assert_int_equal(calls_begin(&rig->connection.calls, &rig->call, &rig->exec,
+				     AGENT_INPUT_STDIN, NULL),
+			 0);
 }
 
 static void close_one(int *fd)
@@ -102,27 +106,27 @@ static void close_one(int *fd)
 
 static void rig_close(struct rig *rig)
 {
-	int *const fds[] = {&rig->agent,     &rig->guest,    &rig->in[0],  &rig->in[1],
-			    &rig->out[0],    &rig->out[1],   &rig->err[0], &rig->err[1],
-			    &rig->cancel[0], &rig->cancel[1]};
+	int *const fds[] = {&rig->guest,  &rig->in[0],	   &rig->in[1],
+			    &rig->out[0], &rig->out[1],	   &rig->err[0],
+			    &rig->err[1], &rig->cancel[0], &rig->cancel[1]};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		close_one(fds[i]);
-	agent_stream_free(&rig->stream);
+	connection_close(&rig->connection);
 }
 
-static int rig_run(struct rig *rig, enum pump_cancel on_cancel)
+static int rig_run(struct rig *rig)
 {
-	const struct pump_fds fds = {.in = rig->in[0],
-				     .out = rig->out[1],
-				     .err = rig->err[1],
-				     .cancel = rig->cancel[0],
-				     .terminal = rig->terminal,
-				     .signals = rig->signals,
-				     .sink = rig->sink};
+	const struct microagent_streams streams = {.in = rig->in[0],
+						   .out = rig->out[1],
+						   .err = rig->err[1],
+						   .cancel = rig->cancel[0],
+						   .signals = rig->signals,
+						   .sink = rig->sink};
+	const struct pump_guest guest = {.pause_fd = -1};
 
-	return pump_run(rig->agent, &rig->stream, &fds, on_cancel, &rig->end, &rig->exit,
-			&rig->error);
+	rig->exec.terminal = rig->terminal;
+	return pump_run(&rig->connection, &rig->call, &streams, &guest, &rig->outcome, &rig->error);
 }
 
 /* Echoes stdin to stdout until its end, then exits with 5. */
@@ -164,7 +168,7 @@ static void *run_pump(void *data)
 {
 	struct rig *rig = data;
 
-	if (rig_run(rig, PUMP_CANCEL_KILL) == 0)
+	if (rig_run(rig) == 0)
 		rig->error.code = ERR_NONE;
 	close_one(&rig->out[1]);
 	close_one(&rig->err[1]);
@@ -187,8 +191,8 @@ static void test_megabytes_both_ways(void **state)
 	pthread_join(feeder, NULL);
 	pthread_join(guest, NULL);
 	assert_int_equal(rig.error.code, ERR_NONE);
-	assert_int_equal(rig.end, PUMP_EXITED);
-	assert_int_equal(rig.exit.exit_code, 5);
+	assert_int_equal(rig.outcome.end, MICROAGENT_EXITED);
+	assert_int_equal(rig.outcome.exit_code, 5);
 	assert_int_equal(got.len, BIG);
 	for (size_t i = 0; i < BIG; i++) {
 		if (buf_bytes(&got)[i] != pattern(i))
@@ -227,9 +231,45 @@ static void test_nothing_is_lost_when_the_guest_closes(void **state)
 	assert_int_equal(fd_read_to_end(rig.out[0], &got, NULL), 0);
 	pthread_join(guest, NULL);
 	pthread_join(pump, NULL);
-	assert_int_equal(rig.end, PUMP_EXITED);
+	assert_int_equal(rig.outcome.end, MICROAGENT_EXITED);
 	assert_int_equal(got.len, 4 * 65536);
 	buf_free(&got);
+	rig_close(&rig);
+}
+
+/* The exit is the last that is listened to: what a broken guest says after it changes nothing. */
+static void *rambling_guest(void *data)
+{
+	struct rig *rig = data;
+	uint8_t payload[4096];
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":127,"
+			       "\"startError\":\"no-such: not found\"}");
+	guest_data(rig->guest, 2, "late", 4);
+	guest_json(rig->guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":0}");
+	guest_json(rig->guest, "nonsense");
+	close_one(&rig->guest);
+	return NULL;
+}
+
+static void test_nothing_after_the_exit(void **state)
+{
+	struct rig rig;
+	pthread_t guest;
+	uint8_t byte;
+
+	(void)state;
+	rig_open(&rig, 0);
+	pthread_create(&guest, NULL, rambling_guest, &rig);
+	assert_int_equal(rig_run(&rig), 0);
+	pthread_join(guest, NULL);
+	assert_int_equal(rig.outcome.end, MICROAGENT_EXITED);
+	assert_int_equal(rig.outcome.exit_code, 127);
+	assert_string_equal(rig.outcome.start_error, "no-such: not found");
+	close_one(&rig.out[1]);
+	assert_int_equal(read(rig.out[0], &byte, 1), 0);
 	rig_close(&rig);
 }
 
@@ -254,7 +294,7 @@ static void test_a_lost_connection(void **state)
 	(void)state;
 	rig_open(&rig, 0);
 	pthread_create(&guest, NULL, vanishing_guest, &rig);
-	assert_int_equal(rig_run(&rig, PUMP_CANCEL_KILL), -1);
+	assert_int_equal(rig_run(&rig), -1);
 	assert_int_equal(rig.error.code, ERR_UNAVAILABLE);
 	pthread_join(guest, NULL);
 	rig_close(&rig);
@@ -294,8 +334,8 @@ static void test_a_closed_stdout_cancels(void **state)
 	rig_open(&rig, 0);
 	close_one(&rig.out[0]);
 	pthread_create(&guest, NULL, endless_guest, &rig);
-	assert_int_equal(rig_run(&rig, PUMP_CANCEL_KILL), 0);
-	assert_int_equal(rig.end, PUMP_OUT_CLOSED);
+	assert_int_equal(rig_run(&rig), 0);
+	assert_int_equal(rig.outcome.end, MICROAGENT_OUT_CLOSED);
 	pthread_join(guest, &asked);
 	assert_non_null(asked);
 	rig_close(&rig);
@@ -318,15 +358,18 @@ static void *quiet_guest(void *data)
 static void test_cancel(void **state)
 {
 	(void)state;
-	for (int kind = PUMP_CANCEL_RETURN; kind <= PUMP_CANCEL_KILL; kind++) {
+	for (int whole = 0; whole < 2; whole++) {
 		struct rig rig;
 		pthread_t guest;
 
 		rig_open(&rig, 0);
 		pthread_create(&guest, NULL, quiet_guest, &rig);
-		assert_int_equal(rig_run(&rig, (enum pump_cancel)kind), 0);
-		assert_int_equal(rig.end, PUMP_CANCELLED);
-		close_one(&rig.agent);
+		if (whole) /* its caller ends the whole guest: the agent is not asked */
+			rig.call.exec = NULL;
+		assert_int_equal(rig_run(&rig), 0);
+		assert_int_equal(rig.call.ended, !whole);
+		assert_int_equal(rig.outcome.end, MICROAGENT_CANCELLED);
+		close_one(&rig.connection.fd);
 		pthread_join(guest, NULL);
 		rig_close(&rig);
 	}
@@ -354,9 +397,9 @@ static void test_cancel_is_bounded(void **state)
 	(void)state;
 	rig_open(&rig, 0);
 	pthread_create(&guest, NULL, deaf_guest, &rig);
-	assert_int_equal(rig_run(&rig, PUMP_CANCEL_KILL), 0);
-	assert_int_equal(rig.end, PUMP_CANCELLED);
-	close_one(&rig.agent);
+	assert_int_equal(rig_run(&rig), 0);
+	assert_int_equal(rig.outcome.end, MICROAGENT_CANCELLED);
+	close_one(&rig.connection.fd);
 	pthread_join(guest, NULL);
 	rig_close(&rig);
 }
@@ -378,9 +421,9 @@ static void test_files_as_streams(void **state)
 	close_one(&rig.in[0]);
 	rig.in[0] = file;
 	pthread_create(&guest, NULL, echo_guest, &rig);
-	assert_int_equal(rig_run(&rig, PUMP_CANCEL_KILL), 0);
+	assert_int_equal(rig_run(&rig), 0);
 	pthread_join(guest, NULL);
-	assert_int_equal(rig.exit.exit_code, 5);
+	assert_int_equal(rig.outcome.exit_code, 5);
 	assert_int_equal(read(rig.out[0], got, sizeof(got)), 6);
 	assert_memory_equal(got, "words\n", 6);
 	rig_close(&rig);
@@ -408,13 +451,14 @@ static void test_a_small_connection_does_not_deadlock(void **state)
 
 /* --- a terminal ------------------------------------------------------------------------------ */
 
-static void fixed_size(void *data, struct agent_size *out)
+static void fixed_size(void *data, uint16_t *rows, uint16_t *columns)
 {
 	const int *resized = data;
 	char byte;
 
 	assert_int_equal(read(*resized, &byte, 1), 1);
-	*out = (struct agent_size){50, 140};
+	*rows = 50;
+	*columns = 140;
 }
 
 /* Waits for the new size and for what was typed, then says something, which is the cue. */
@@ -452,14 +496,15 @@ static void test_a_terminal_is_resized_and_detached_from(void **state)
 	(void)state;
 	rig_open(&rig, 0);
 	assert_int_equal(fd_pipe(resized, NULL), 0);
-	const struct pump_terminal terminal = {resized[0], fixed_size, &resized[0], 0x1d};
+	const struct microagent_terminal terminal = {
+		.resized = resized[0], .size = fixed_size, .data = &resized[0], .escape = 0x1d};
 
 	rig.terminal = &terminal;
 	pthread_create(&guest, NULL, terminal_guest, &rig);
 	fd_write_all(resized[1], "x", 1, NULL);
 	fd_write_all(rig.in[1], "typed", 5, NULL);
-	assert_int_equal(rig_run(&rig, PUMP_CANCEL_KILL), 0);
-	assert_int_equal(rig.end, PUMP_DETACHED);
+	assert_int_equal(rig_run(&rig), 0);
+	assert_int_equal(rig.outcome.end, MICROAGENT_DETACHED);
 	pthread_join(guest, NULL);
 	close(resized[0]);
 	close(resized[1]);
@@ -492,7 +537,7 @@ static int next_signal(void *data)
 
 	if (read(*(int *)data, &byte, 1) != 1)
 		return 0;
-	return byte == 99 ? PUMP_SIGNAL_CANCEL : byte;
+	return byte == 99 ? MICROAGENT_SIGNAL_END : byte;
 }
 
 struct taken {
@@ -520,18 +565,18 @@ static void test_signals_reach_the_guest_and_output_a_sink(void **state)
 	(void)state;
 	rig_open(&rig, 0);
 	assert_int_equal(fd_pipe(ends, NULL), 0);
-	const struct pump_signals signals = {ends[0], next_signal, &ends[0]};
-	const struct pump_sink sink = {take, &taken};
+	const struct microagent_signals signals = {ends[0], next_signal, &ends[0]};
+	const struct microagent_sink sink = {take, &taken};
 
 	taken.next = ends[1];
 	rig.signals = &signals;
 	rig.sink = &sink;
 	assert_int_equal(write(ends[1], "\x0a", 1), 1);
 	pthread_create(&guest, NULL, signalled_guest, &rig);
-	assert_int_equal(rig_run(&rig, PUMP_CANCEL_KILL), 0);
+	assert_int_equal(rig_run(&rig), 0);
 	pthread_join(guest, NULL);
-	assert_int_equal(rig.end, PUMP_CANCELLED);
-	assert_int_equal(rig.exit.signal, 9);
+	assert_int_equal(rig.outcome.end, MICROAGENT_CANCELLED);
+	assert_int_equal(rig.outcome.signal, 9);
 	assert_int_equal(taken.out, 1);
 	assert_int_equal(taken.err, 1);
 	close(ends[0]);
@@ -544,6 +589,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_megabytes_both_ways),
 		cmocka_unit_test(test_nothing_is_lost_when_the_guest_closes),
+		cmocka_unit_test(test_nothing_after_the_exit),
 		cmocka_unit_test(test_a_lost_connection),
 		cmocka_unit_test(test_a_closed_stdout_cancels),
 		cmocka_unit_test(test_cancel),

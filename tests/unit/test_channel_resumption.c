@@ -1,50 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /* The client's side of a resumable exec: what it says on each of its connections, and what it does
  * not believe. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include "test_calls.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/frame.h"
 #include "base/json.h"
-#include "channel/agent.h"
 
 #define WINDOW 131072 /* STDIN_AGAIN_BYTES */
 #define ACK 32768     /* LIMIT_ACK_BYTES */
 
 static const char *const words[] = {"cat", NULL};
 
-static int open_stream(void **state)
+static int open_one(void **state)
 {
-	static struct agent_stream stream;
-	const struct agent_exec exec = {.command = words, .stdin_open = true, .resume_seconds = 60};
+	static struct one one;
+	static const struct microagent_exec exec = {.command = words, .resume_seconds = 60};
 
-	assert_int_equal(agent_stream_exec(&stream, &exec, NULL), 0);
-	strcpy(stream.resumption.exec, "known");
-	*state = &stream;
+	assert_int_equal(one_begin(&one, &exec, AGENT_INPUT_STDIN, NULL), 0);
+	strcpy(one.calls.resumption.exec, "known");
+	*state = &one;
 	return 0;
 }
 
-static int close_stream(void **state)
+static int close_one(void **state)
 {
-	agent_stream_free(*state);
+	struct one *one = *state;
+
+	calls_free(&one->calls);
 	return 0;
 }
 
 /* The next queued frame: JSON, or NULL with its length for one of stdin. */
-static json_t *said(struct agent_stream *stream, size_t *stdin_len)
+static json_t *said(struct one *one, size_t *stdin_len)
 {
 	const uint8_t *payload;
 	json_t *value = NULL;
 	size_t len;
 
-	assert_int_equal(frame_peek(&stream->out, FRAME_MAX, &payload, &len, NULL), 1);
+	assert_int_equal(frame_peek(&one->calls.out, FRAME_MAX, &payload, &len, NULL), 1);
 	if (payload[0] == '{') {
 		value = json_load_strict(payload, len, NULL);
 		assert_non_null(value);
@@ -53,7 +48,7 @@ static json_t *said(struct agent_stream *stream, size_t *stdin_len)
 		assert_int_equal(payload[0], 1);
 		*stdin_len = len - 9;
 	}
-	buf_consume(&stream->out, FRAME_HEADER + len);
+	buf_consume(&one->calls.out, FRAME_HEADER + len);
 	return value;
 }
 
@@ -63,24 +58,15 @@ static int64_t number_of(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-static json_t *said_event(struct agent_stream *stream, const char *event)
+static json_t *said_event(struct one *one, const char *event)
 {
-	json_t *value = said(stream, NULL);
+	json_t *value = said(one, NULL);
 
 	assert_string_equal(json_string_value(json_object_get(value, "event")), event);
 	return value;
 }
 
-static void feed(struct agent_stream *stream, const void *payload, size_t len)
-{
-	uint8_t head[FRAME_HEADER];
-
-	be32_put(head, (uint32_t)len);
-	assert_int_equal(agent_stream_feed(stream, head, sizeof(head), NULL), 0);
-	assert_int_equal(agent_stream_feed(stream, payload, len, NULL), 0);
-}
-
-static void feed_start(struct agent_stream *stream, const char *exec, int64_t offset)
+static void feed_start(struct one *one, const char *exec, int64_t offset)
 {
 	char text[200];
 
@@ -88,184 +74,186 @@ static void feed_start(struct agent_stream *stream, const char *exec, int64_t of
 		 "{\"event\":\"start\",\"request\":1,\"id\":\"1\",\"pid\":2,\"exec\":\"%s\","
 		 "\"stdinOffset\":%lld}",
 		 exec, (long long)offset);
-	feed(stream, text, strlen(text));
+	feed_text(&one->calls, text);
 }
 
-static void feed_text(struct agent_stream *stream, const char *text)
-{
-	feed(stream, text, strlen(text));
-}
-
-static void feed_output(struct agent_stream *stream, uint8_t type, size_t len)
+static void feed_output(struct one *one, uint8_t type, size_t len)
 {
 	static uint8_t payload[9 + 65536];
 
 	payload[0] = type;
 	be64_put(payload + 1, 1);
-	feed(stream, payload, 9 + len);
+	feed_frame(&one->calls, payload, 9 + len);
 }
 
-static struct agent_item next(struct agent_stream *stream, enum agent_item_kind kind)
+/* The next item; output < 0: of none. */
+static void next(struct one *one, enum call_item_kind kind, int output)
 {
-	struct agent_item item;
+	struct call_item item;
 
-	assert_int_equal(agent_stream_next(stream, &item, NULL), 1);
+	assert_int_equal(calls_next(&one->calls, &item, NULL), 1);
 	assert_int_equal(item.kind, kind);
-	return item;
+	if (output >= 0)
+		assert_int_equal(item.output, output);
 }
 
-static void nothing_more(struct agent_stream *stream)
+static void nothing_more(struct one *one)
 {
-	struct agent_item item;
+	struct call_item item;
 
-	assert_int_equal(agent_stream_next(stream, &item, NULL), 0);
+	assert_int_equal(calls_next(&one->calls, &item, NULL), 0);
 }
 
-static void refused(struct agent_stream *stream, const char *because)
+static void refused(struct one *one, const char *because)
 {
-	struct agent_item item;
+	struct call_item item;
 	struct error err = {0};
 
-	assert_int_equal(agent_stream_next(stream, &item, &err), -1);
+	assert_int_equal(calls_next(&one->calls, &item, &err), -1);
 	assert_int_equal(err.code, ERR_IO);
 	if (!strstr(err.msg, because))
 		fail_msg("\"%s\" does not say \"%s\"", err.msg, because);
 }
 
-static void begun(struct agent_stream *stream)
+static void begun(struct one *one)
 {
-	json_decref(said(stream, NULL));
-	feed_start(stream, "known", 0);
-	next(stream, AGENT_ITEM_START);
+	json_decref(said(one, NULL));
+	feed_start(one, "known", 0);
+	next(one, CALL_STARTED, -1);
 }
 
 static void test_request(void **state)
 {
-	struct agent_stream stream;
-	const struct agent_exec exec = {.command = words, .resume_seconds = 60};
+	struct one one;
+	const struct microagent_exec exec = {.command = words, .resume_seconds = 60};
 	json_auto_t *request = NULL;
 
 	(void)state;
-	assert_int_equal(agent_stream_exec(&stream, &exec, NULL), 0);
-	request = said(&stream, NULL);
+	assert_int_equal(one_begin(&one, &exec, AGENT_INPUT_STDIN, NULL), 0);
+	request = said(&one, NULL);
 	assert_int_equal(number_of(request, "resume"), 60);
 	assert_int_equal(json_string_length(json_object_get(request, "exec")), RESUMPTION_ID);
-	agent_stream_free(&stream);
+	calls_free(&one.calls);
 }
 
 /* Output counts when the caller is done with it, and is acknowledged in lots. */
 static void test_acknowledges_what_was_taken(void **state)
 {
-	struct agent_stream *stream = *state;
+	struct one *one = *state;
 	json_auto_t *ack = NULL;
 
-	begun(stream);
-	feed_output(stream, 2, ACK - 1);
-	feed_output(stream, 3, 5);
-	next(stream, AGENT_ITEM_STDOUT);
-	next(stream, AGENT_ITEM_STDERR);
-	assert_int_equal(stream->out.len, 0);
-	feed_output(stream, 2, 1);
-	next(stream, AGENT_ITEM_STDOUT);
-	nothing_more(stream);
-	ack = said_event(stream, "ack");
+	begun(one);
+	feed_output(one, 2, ACK - 1);
+	feed_output(one, 3, 5);
+	next(one, CALL_OUTPUT, MICROAGENT_STDOUT);
+	next(one, CALL_OUTPUT, MICROAGENT_STDERR);
+	assert_int_equal(one->calls.out.len, 0);
+	feed_output(one, 2, 1);
+	next(one, CALL_OUTPUT, MICROAGENT_STDOUT);
+	nothing_more(one);
+	ack = said_event(one, "ack");
 	assert_int_equal(number_of(ack, "stdoutOffset"), ACK);
 	assert_int_equal(number_of(ack, "stderrOffset"), 5);
-	feed_text(stream, "{\"event\":\"exit\",\"request\":1,\"id\":\"1\",\"exitCode\":0,"
-			  "\"killed\":false,\"elapsedMs\":1}");
-	next(stream, AGENT_ITEM_EXIT);
-	assert_false(agent_stream_can_resume(stream));
-	assert_int_equal(agent_stream_release(stream, NULL), 0);
-	json_decref(said_event(stream, "release"));
+	feed_text(&one->calls, "{\"event\":\"exit\",\"request\":1,\"id\":\"1\",\"exitCode\":0,"
+			       "\"killed\":false,\"elapsedMs\":1}");
+	next(one, CALL_EXITED, -1);
+	assert_false(calls_can_resume(&one->calls));
+	assert_int_equal(calls_release(&one->calls, NULL), 0);
+	json_decref(said_event(one, "release"));
 }
 
 static void test_goes_on_over_another_connection(void **state)
 {
-	struct agent_stream *stream = *state;
+	struct one *one = *state;
 	static uint8_t bytes[65536];
 	json_t *event;
 	size_t len;
 
-	begun(stream);
-	assert_int_equal(agent_stream_stdin(stream, bytes, 65536, NULL), 0);
-	assert_int_equal(agent_stream_stdin(stream, bytes, 100, NULL), 0);
-	assert_int_equal(agent_stream_stdin_close(stream, NULL), 0);
-	feed_output(stream, 2, 70);
-	next(stream, AGENT_ITEM_STDOUT);
-	nothing_more(stream);
-	assert_int_equal(agent_stream_feed(stream, "\0\0\0\x50half", 8, NULL), 0);
-	nothing_more(stream);
+	begun(one);
+	assert_int_equal(calls_stdin(&one->calls, &one->call, bytes, 65536, NULL), 0);
+	assert_int_equal(calls_stdin(&one->calls, &one->call, bytes, 100, NULL), 0);
+	assert_int_equal(calls_stdin_close(&one->calls, &one->call, NULL), 0);
+	feed_output(one, 2, 70);
+	next(one, CALL_OUTPUT, MICROAGENT_STDOUT);
+	nothing_more(one);
+	feed_bytes(&one->calls, "\0\0\0\x50half", 8);
+	nothing_more(one);
 
-	assert_true(agent_stream_can_resume(stream));
-	assert_int_equal(agent_stream_resume(stream, NULL), 0);
-	assert_int_equal(agent_stream_stdin_room(stream), 0);
-	event = said_event(stream, "attach");
+	assert_true(calls_can_resume(&one->calls));
+	assert_int_equal(calls_resume(&one->calls, NULL), 0);
+	assert_int_equal(calls_stdin_room(&one->calls, &one->call), 0);
+	event = said_event(one, "attach");
 	assert_int_equal(number_of(event, "stdoutOffset"), 70);
 	assert_int_equal(number_of(event, "stderrOffset"), 0);
 	json_decref(event);
-	assert_int_equal(stream->out.len, 0);
-	feed_start(stream, "known", 65000);
-	nothing_more(stream); /* the caller has had its start */
-	assert_null(said(stream, &len));
+	assert_int_equal(one->calls.out.len, 0);
+	feed_start(one, "known", 65000);
+	nothing_more(one); /* the caller has had its start */
+	assert_null(said(one, &len));
 	assert_int_equal(len, 636);
-	json_decref(said_event(stream, "stdin-close"));
-	assert_int_equal(stream->out.len, 0);
+	json_decref(said_event(one, "stdin-close"));
+	assert_int_equal(one->calls.out.len, 0);
 }
 
 static void test_stdin_waits_for_the_command(void **state)
 {
-	struct agent_stream *stream = *state;
+	struct one *one = *state;
 	static uint8_t bytes[65536];
 
-	begun(stream);
+	begun(one);
 	for (int i = 0; i < WINDOW / 65536; i++) {
-		assert_int_equal(agent_stream_stdin_room(stream), 65536);
-		assert_int_equal(agent_stream_stdin(stream, bytes, 65536, NULL), 0);
-		buf_consume(&stream->out, stream->out.len);
+		assert_int_equal(calls_stdin_room(&one->calls, &one->call), 65536);
+		assert_int_equal(calls_stdin(&one->calls, &one->call, bytes, 65536, NULL), 0);
+		buf_consume(&one->calls.out, one->calls.out.len);
 	}
-	assert_int_equal(agent_stream_stdin_room(stream), 0);
-	feed_text(stream, "{\"event\":\"ack\",\"request\":1,\"stdinOffset\":40000}");
-	nothing_more(stream);
-	assert_int_equal(agent_stream_stdin_room(stream), 40000);
+	assert_int_equal(calls_stdin_room(&one->calls, &one->call), 0);
+	feed_text(&one->calls, "{\"event\":\"ack\",\"request\":1,\"stdinOffset\":40000}");
+	nothing_more(one);
+	assert_int_equal(calls_stdin_room(&one->calls, &one->call), 40000);
 }
 
 /* The break may have come before the agent had the request, or before it could answer. */
 static void test_asks_again_what_never_arrived(void **state)
 {
-	struct agent_stream *stream = *state;
+	struct one *one = *state;
 	static const char gone[] = "{\"event\":\"detached\",\"request\":1,\"error\":\"none\","
 				   "\"errorCode\":\"not-found\"}";
-	json_auto_t *first = said(stream, NULL), *again = NULL;
+	json_auto_t *first = said(one, NULL), *again = NULL;
 	char where[64];
 
-	assert_int_equal(agent_stream_resume(stream, NULL), 0);
-	json_decref(said_event(stream, "attach"));
-	feed_text(stream, gone);
-	nothing_more(stream);
-	again = said(stream, NULL);
+	assert_int_equal(calls_resume(&one->calls, NULL), 0);
+	json_decref(said_event(one, "attach"));
+	feed_text(&one->calls, gone);
+	nothing_more(one);
+	again = said(one, NULL);
 	assert_int_equal(json_first_difference(first, again, where, sizeof(where)), 0);
-	feed_start(stream, "known", 0);
-	next(stream, AGENT_ITEM_START);
+	feed_start(one, "known", 0);
+	next(one, CALL_STARTED, -1);
 	/* Now the agent has had it, and has no excuse. */
-	assert_int_equal(agent_stream_resume(stream, NULL), 0);
-	feed_text(stream, gone);
-	refused(stream, "has let go of the command: none");
+	assert_int_equal(calls_resume(&one->calls, NULL), 0);
+	feed_text(&one->calls, gone);
+	refused(one, "has let go of the command: none");
 }
 
 /* An agent that knows nothing of this runs the command as ever. */
 static void test_an_agent_without_it(void **state)
 {
-	struct agent_stream *stream = *state;
+	struct one *one = *state;
 
-	json_decref(said(stream, NULL));
-	feed_text(stream, "{\"event\":\"start\",\"request\":1,\"id\":\"1\",\"pid\":2}");
-	next(stream, AGENT_ITEM_START);
-	assert_false(agent_stream_can_resume(stream));
-	feed_output(stream, 2, 65536);
-	next(stream, AGENT_ITEM_STDOUT);
-	nothing_more(stream);
-	assert_int_equal(agent_stream_release(stream, NULL), 0);
-	assert_int_equal(stream->out.len, 0);
+	json_decref(said(one, NULL));
+	feed_text(&one->calls, "{\"event\":\"start\",\"request\":1,\"id\":\"1\",\"pid\":2}");
+	next(one, CALL_STARTED, -1);
+	assert_false(calls_can_resume(&one->calls));
+	feed_output(one, 2, 65536);
+	next(one, CALL_OUTPUT, MICROAGENT_STDOUT);
+	nothing_more(one);
+	assert_int_equal(calls_release(&one->calls, NULL), 0);
+	assert_int_equal(one->calls.out.len, 0);
+}
+
+static void feed_lie(struct one *one, const char *text)
+{
+	feed_text(&one->calls, text);
 }
 
 static void test_lies(void **state)
@@ -289,13 +277,13 @@ static void test_lies(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
-		void *stream = NULL;
+		void *one = NULL;
 
-		open_stream(&stream);
-		begun(stream);
-		feed_text(stream, lies[i].text);
-		refused(stream, lies[i].because);
-		close_stream(&stream);
+		open_one(&one);
+		begun(one);
+		feed_lie(one, lies[i].text);
+		refused(one, lies[i].because);
+		close_one(&one);
 	}
 }
 
@@ -314,46 +302,45 @@ static void test_lies_about_the_start(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
-		void *stream = NULL;
+		void *one = NULL;
 
-		open_stream(&stream);
-		feed_start(stream, lies[i].exec, lies[i].offset);
-		refused(stream, lies[i].because);
-		close_stream(&stream);
+		open_one(&one);
+		feed_start(one, lies[i].exec, lies[i].offset);
+		refused(one, lies[i].because);
+		close_one(&one);
 	}
 }
 
 /* A guest that floods and never reads: what is queued for it does not grow with that. */
 static void test_a_deaf_guest_costs_little(void **state)
 {
-	struct agent_stream *stream = *state;
+	struct one *one = *state;
 
-	begun(stream);
+	begun(one);
 	for (int i = 0; i < 8000; i++) {
-		feed_output(stream, 2, 65536);
-		next(stream, AGENT_ITEM_STDOUT);
+		feed_output(one, 2, 65536);
+		next(one, CALL_OUTPUT, MICROAGENT_STDOUT);
 	}
-	assert_in_range(stream->out.len, 100000, 600000);
+	assert_in_range(one->calls.out.len, 100000, 600000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_request),
-		cmocka_unit_test_setup_teardown(test_acknowledges_what_was_taken, open_stream,
-						close_stream),
-		cmocka_unit_test_setup_teardown(test_goes_on_over_another_connection, open_stream,
-						close_stream),
-		cmocka_unit_test_setup_teardown(test_stdin_waits_for_the_command, open_stream,
-						close_stream),
-		cmocka_unit_test_setup_teardown(test_asks_again_what_never_arrived, open_stream,
-						close_stream),
-		cmocka_unit_test_setup_teardown(test_an_agent_without_it, open_stream,
-						close_stream),
+		cmocka_unit_test_setup_teardown(test_acknowledges_what_was_taken, open_one,
+						close_one),
+		cmocka_unit_test_setup_teardown(test_goes_on_over_another_connection, open_one,
+						close_one),
+		cmocka_unit_test_setup_teardown(test_stdin_waits_for_the_command, open_one,
+						close_one),
+		cmocka_unit_test_setup_teardown(test_asks_again_what_never_arrived, open_one,
+						close_one),
+		cmocka_unit_test_setup_teardown(test_an_agent_without_it, open_one, close_one),
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_lies_about_the_start),
-		cmocka_unit_test_setup_teardown(test_a_deaf_guest_costs_little, open_stream,
-						close_stream),
+		cmocka_unit_test_setup_teardown(test_a_deaf_guest_costs_little, open_one,
+						close_one),
 	};
 
 	return cmocka_run_group_tests_name("channel resumption", tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "base/forward.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "channel/dialling.h"
+#include "channel/dial.h"
 #include "supervisor/handover/publish.h"
 #include "supervisor/live/control_message.h"
 
@@ -46,13 +46,13 @@ static void *reach_guest(void *data, reached_fn *done, void *done_data, struct e
 {
 	const struct channel *c = data;
 
-	return dialling_new(c->all->loop, c->all->workspace_fd, c->port,
+	return dial_on_loop(c->all->loop, c->all->workspace_fd, c->port,
 			    limit_deadline(LIMIT_REACH_MS), done, done_data, err);
 }
 
 static void give_up_guest(void *attempt)
 {
-	dialling_free(attempt);
+	dial_free(attempt);
 }
 
 static void *reach_target(void *data, reached_fn *done, void *done_data, struct error *err)

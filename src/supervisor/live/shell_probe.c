@@ -8,16 +8,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
-#include "channel/agent.h"
-#include "channel/dialling.h"
+#include "channel/dial.h"
 
 /* An envelope that asks for nothing: any agent answers it, with a refusal. */
 static const char request[] = "{\"op\":\"ping\",\"payload\":{}}\n";
 
 struct shell_probe {
 	struct loop *loop;
-	struct dialling *dialling;
+	struct dial *dial;
 	int fd;
 	struct loop_watch *watch, *timer;
 	uint64_t deadline_ns;
@@ -29,7 +29,7 @@ void shell_probe_free(struct shell_probe *probe)
 {
 	if (!probe)
 		return;
-	dialling_free(probe->dialling);
+	dial_free(probe->dial);
 	loop_remove(probe->watch);
 	loop_remove(probe->timer);
 	if (probe->fd >= 0)
@@ -90,7 +90,7 @@ static void on_reached(void *data, int fd, const struct error *why)
 	struct shell_probe *probe = data;
 	struct error err;
 
-	probe->dialling = NULL;
+	probe->dial = NULL;
 	probe->fd = fd;
 	if (fd >= 0 && ask(probe, &err) == 0)
 		return;
@@ -108,9 +108,9 @@ struct shell_probe *shell_probe_new(struct loop *loop, int workspace_fd, uint64_
 	}
 	*probe = (struct shell_probe){
 		.loop = loop, .fd = -1, .deadline_ns = deadline_ns, .done = done, .data = data};
-	probe->dialling =
-		dialling_new(loop, workspace_fd, AGENT_PORT, deadline_ns, on_reached, probe, err);
-	if (!probe->dialling) {
+	probe->dial =
+		dial_on_loop(loop, workspace_fd, AGENT_PORT, deadline_ns, on_reached, probe, err);
+	if (!probe->dial) {
 		free(probe);
 		return NULL;
 	}

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
-#include "channel/dialling.h"
+#include "channel/dial.h"
 
 #define BEGUN (1000 * NS_PER_S)
 #define DEADLINE (BEGUN + 10 * NS_PER_S)
@@ -17,7 +17,7 @@ struct stage {
 	struct scratch *scratch;
 	struct loop *loop;
 	int listener;
-	struct dialling *dialling;
+	struct dial *dial;
 	int calls, fd;
 	struct error why;
 };
@@ -59,7 +59,7 @@ static void on_reached(void *data, int fd, const struct error *why)
 	stage->fd = fd;
 	if (why)
 		stage->why = *why;
-	stage->dialling = NULL;
+	stage->dial = NULL;
 }
 
 static void rounds(struct stage *stage)
@@ -82,9 +82,9 @@ static void begin(struct stage *stage)
 {
 	struct error err = {0};
 
-	stage->dialling = dialling_new(stage->loop, stage->scratch->fd, 2222, DEADLINE, on_reached,
-				       stage, &err);
-	assert_non_null(stage->dialling);
+	stage->dial = dial_on_loop(stage->loop, stage->scratch->fd, 2222, DEADLINE, on_reached,
+				   stage, &err);
+	assert_non_null(stage->dial);
 	assert_int_equal(stage->calls, 0); /* never from within the call */
 	rounds(stage);
 }
@@ -233,8 +233,8 @@ static void given_up(void **state)
 	listen_with(stage, 4);
 	begin(stage);
 	fd = accept_dial(stage);
-	dialling_free(stage->dialling);
-	dialling_free(NULL);
+	dial_free(stage->dial);
+	dial_free(NULL);
 	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), 0); /* its end */
 	clock_set_virtual(DEADLINE);
 	rounds(stage);

@@ -23,7 +23,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
-#include "channel/lines.h"
+#include "channel/connections.h"
+#include "microagent.h"
 
 #define MOST_CONNECTIONS 16
 #define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
@@ -31,7 +32,7 @@
 /* --- the guest ------------------------------------------------------------------------------- */
 
 static struct guest {
-	char dir[32];
+	char dir[48];
 	int dirfd, listener;
 	bool deaf; /* takes connections and says nothing */
 	bool mute; /* does not answer a cancel */
@@ -198,7 +199,7 @@ static void *accept_all(void *data)
 static int guest_open(void **state)
 {
 	(void)state;
-	guest = (struct guest){.dir = "/tmp/microagent-lines-XXXXXX"};
+	guest = (struct guest){.dir = "/tmp/microagent-connections-XXXXXX"};
 	pthread_mutex_init(&guest.lock, NULL);
 	pthread_cond_init(&guest.changed, NULL);
 	assert_non_null(mkdtemp(guest.dir));
@@ -235,7 +236,7 @@ static void wait_for_requests(int count)
 /* --- clients --------------------------------------------------------------------------------- */
 
 struct client {
-	struct lines *lines;
+	struct connections *connections;
 	const char *word;
 	char text[32];
 	const void *in;
@@ -245,36 +246,36 @@ struct client {
 	pthread_t thread;
 	int status;
 	struct error err;
-	struct line_outcome outcome; /* of the last run */
+	struct microagent_result result; /* of the last run */
 };
 
 static void *run_client(void *data)
 {
 	struct client *c = data;
 	const char *const words[] = {c->word, c->text[0] ? c->text : NULL, NULL};
-	const struct agent_exec exec = {.command = words, .stdin_open = c->in};
+	const struct microagent_exec exec = {.command = words};
 	uint64_t deadline = clock_mono_ns() + c->timeout_ms * NS_PER_MS;
 
 	for (int i = 0; i < c->runs && c->status == 0; i++) {
-		struct line_request request = {.exec = &exec,
-					       .in = c->in,
-					       .in_len = c->in_len,
-					       .cap = {99, 99},
-					       .cancel = c->cancel,
-					       .deadline_ns =
-						       c->timeout_ms ? deadline : UINT64_MAX};
+		struct shared_request request = {.exec = &exec,
+						 .in = c->in,
+						 .in_len = c->in_len,
+						 .cap = {99, 99},
+						 .cancel = c->cancel,
+						 .deadline_ns =
+							 c->timeout_ms ? deadline : UINT64_MAX};
 
-		line_outcome_free(&c->outcome);
-		c->status = lines_run(c->lines, &request, &c->outcome, &c->err);
-		if (c->status == 0 && c->text[0] && strcmp(c->outcome.kept[0], c->text) != 0)
+		microagent_result_free(&c->result);
+		c->status = connections_run(c->connections, &request, &c->result, &c->err);
+		if (c->status == 0 && c->text[0] && strcmp(c->result.stdout_bytes, c->text) != 0)
 			c->status = -2;
 	}
 	return NULL;
 }
 
-static struct client client_of(struct lines *lines, const char *word)
+static struct client client_of(struct connections *connections, const char *word)
 {
-	return (struct client){.lines = lines, .word = word, .runs = 1, .cancel = -1};
+	return (struct client){.connections = connections, .word = word, .runs = 1, .cancel = -1};
 }
 
 static void start(struct client *c)
@@ -285,28 +286,28 @@ static void start(struct client *c)
 static void finish(struct client *c)
 {
 	pthread_join(c->thread, NULL);
-	line_outcome_free(&c->outcome);
+	microagent_result_free(&c->result);
 }
 
-static void assert_echo(struct lines *lines)
+static void assert_echo(struct connections *connections)
 {
-	struct client c = client_of(lines, "echo");
+	struct client c = client_of(connections, "echo");
 
 	strcpy(c.text, "hello");
 	run_client(&c);
 	assert_int_equal(c.status, 0);
-	line_outcome_free(&c.outcome);
+	microagent_result_free(&c.result);
 }
 
 static void test_many_threads_share_a_connection(void **state)
 {
 	static struct client clients[64];
-	struct lines lines;
+	struct connections connections;
 
 	(void)state;
-	lines_init(&lines, guest.dirfd);
+	connections_init(&connections, guest.dirfd);
 	for (int i = 0; i < 64; i++) {
-		clients[i] = client_of(&lines, "echo");
+		clients[i] = client_of(&connections, "echo");
 		clients[i].runs = 50;
 		snprintf(clients[i].text, sizeof(clients[i].text), "client %d", i);
 		start(&clients[i]);
@@ -316,19 +317,19 @@ static void test_many_threads_share_a_connection(void **state)
 		assert_int_equal(clients[i].status, 0);
 	}
 	assert_int_equal(guest.connections, 1);
-	lines_free(&lines);
+	connections_free(&connections);
 }
 
 static void test_more_than_a_connection_takes(void **state)
 {
 	static struct client clients[300];
-	struct lines lines;
+	struct connections connections;
 	int cancel = eventfd(0, 0);
 
 	(void)state;
-	lines_init(&lines, guest.dirfd);
+	connections_init(&connections, guest.dirfd);
 	for (int i = 0; i < 300; i++) {
-		clients[i] = client_of(&lines, "hang");
+		clients[i] = client_of(&connections, "hang");
 		clients[i].cancel = cancel;
 		start(&clients[i]);
 	}
@@ -337,26 +338,26 @@ static void test_more_than_a_connection_takes(void **state)
 	for (int i = 0; i < 300; i++) {
 		pthread_join(clients[i].thread, NULL);
 		assert_int_equal(clients[i].status, 0);
-		assert_true(clients[i].outcome.cancelled);
-		assert_true(clients[i].outcome.exit.killed);
-		line_outcome_free(&clients[i].outcome);
+		assert_true(clients[i].result.cancelled);
+		assert_true(clients[i].result.killed);
+		microagent_result_free(&clients[i].result);
 	}
 	assert_int_equal(guest.connections, 2);
-	assert_echo(&lines);
+	assert_echo(&connections);
 	assert_int_equal(guest.connections, 2);
 	close(cancel);
-	lines_free(&lines);
+	connections_free(&connections);
 }
 
 /* What ends the connection ends every call on it, and the next one dials again. */
 static void broken_by(const char *word, enum error_code code)
 {
 	struct client clients[9];
-	struct lines lines;
+	struct connections connections;
 
-	lines_init(&lines, guest.dirfd);
+	connections_init(&connections, guest.dirfd);
 	for (int i = 0; i < 9; i++)
-		clients[i] = client_of(&lines, i < 8 ? "hang" : word);
+		clients[i] = client_of(&connections, i < 8 ? "hang" : word);
 	for (int i = 0; i < 8; i++)
 		start(&clients[i]);
 	wait_for_requests(8);
@@ -367,9 +368,9 @@ static void broken_by(const char *word, enum error_code code)
 		assert_int_equal(clients[i].err.code, code);
 	}
 	assert_int_equal(guest.connections, 1);
-	assert_echo(&lines);
+	assert_echo(&connections);
 	assert_int_equal(guest.connections, 2);
-	lines_free(&lines);
+	connections_free(&connections);
 }
 
 static void test_a_breach_ends_all(void **state)
@@ -387,70 +388,70 @@ static void test_a_lost_connection_ends_all(void **state)
 static void test_a_time_limit_ends_a_command(void **state)
 {
 	struct client c;
-	struct lines lines;
+	struct connections connections;
 
 	(void)state;
-	lines_init(&lines, guest.dirfd);
-	assert_echo(&lines); /* the guest is reached; a limit before that is an error */
-	c = client_of(&lines, "hang");
+	connections_init(&connections, guest.dirfd);
+	assert_echo(&connections); /* the guest is reached; a limit before that is an error */
+	c = client_of(&connections, "hang");
 	c.timeout_ms = 20;
 	run_client(&c);
 	assert_int_equal(c.status, 0);
-	assert_true(c.outcome.timed_out);
-	assert_false(c.outcome.cancelled);
-	assert_int_equal(c.outcome.exit.signal, 9);
-	line_outcome_free(&c.outcome);
-	assert_echo(&lines);
+	assert_true(c.result.timed_out);
+	assert_false(c.result.cancelled);
+	assert_int_equal(c.result.signal, 9);
+	microagent_result_free(&c.result);
+	assert_echo(&connections);
 	assert_int_equal(guest.connections, 1);
-	lines_free(&lines);
+	connections_free(&connections);
 }
 
 static void test_an_agent_that_never_answers(void **state)
 {
 	struct client other, c;
-	struct lines lines;
+	struct connections connections;
 	int cancel = eventfd(0, 0);
 
 	(void)state;
 	set_mute(true);
 	limit_set(LIMIT_CANCEL_MS, 500);
-	lines_init(&lines, guest.dirfd);
-	other = client_of(&lines, "hang");
+	connections_init(&connections, guest.dirfd);
+	other = client_of(&connections, "hang");
 	other.cancel = cancel;
 	start(&other);
 	wait_for_requests(1);
-	c = client_of(&lines, "mute");
+	c = client_of(&connections, "mute");
 	c.timeout_ms = 20;
 	run_client(&c);
 	assert_int_equal(c.status, -1);
 	assert_int_equal(c.err.code, ERR_TIMEOUT);
 	assert_non_null(strstr(c.err.msg, "the guest does not answer"));
-	/* The line takes no more, and who was on it is not disturbed. */
-	assert_echo(&lines);
+	/* The connection takes no more, and who was on it is not disturbed. */
+	assert_echo(&connections);
 	assert_int_equal(guest.connections, 2);
 	assert_int_equal(pthread_tryjoin_np(other.thread, NULL), EBUSY);
 	set_mute(false);
 	assert_int_equal(eventfd_write(cancel, 1), 0);
 	pthread_join(other.thread, NULL);
 	assert_int_equal(other.status, 0);
-	assert_true(other.outcome.cancelled);
-	line_outcome_free(&other.outcome);
+	assert_true(other.result.cancelled);
+	microagent_result_free(&other.result);
 	limit_reset(LIMIT_CANCEL_MS);
 	close(cancel);
-	lines_free(&lines);
+	connections_free(&connections);
 }
 
 static void test_a_guest_that_is_never_reached(void **state)
 {
 	struct client clients[4];
-	struct lines lines;
+	struct connections connections;
 
 	(void)state;
 	guest.deaf = true;
-	lines_init(&lines, guest.dirfd);
+	connections_init(&connections, guest.dirfd);
 	limit_set(LIMIT_DIAL_MS, 100);
 	for (int i = 0; i < 4; i++) {
-		clients[i] = client_of(&lines, "echo");
+		clients[i] = client_of(&connections, "echo");
 		clients[i].timeout_ms = i == 3 ? 20 : 0;
 		start(&clients[i]);
 	}
@@ -461,10 +462,10 @@ static void test_a_guest_that_is_never_reached(void **state)
 		assert_non_null(strstr(clients[i].err.msg, "the guest does not answer"));
 	}
 	limit_reset(LIMIT_DIAL_MS);
-	lines_free(&lines);
+	connections_free(&connections);
 }
 
-static int refuse_first(void *data, enum call_output which, const void *bytes, size_t len)
+static int refuse_first(void *data, enum microagent_output which, const void *bytes, size_t len)
 {
 	int *count = data;
 
@@ -477,64 +478,62 @@ static int refuse_first(void *data, enum call_output which, const void *bytes, s
 static void test_output_that_is_refused(void **state)
 {
 	static const char *const words[] = {"hang", "some output", NULL};
-	const struct agent_exec exec = {.command = words};
+	const struct microagent_exec exec = {.command = words};
 	int count = 0;
-	struct line_request request = {.exec = &exec,
-				       .output = refuse_first,
-				       .data = &count,
-				       .cancel = -1,
-				       .deadline_ns = UINT64_MAX};
-	struct line_outcome outcome;
-	struct lines lines;
+	const struct microagent_callbacks callbacks = {.output = refuse_first, .data = &count};
+	struct shared_request request = {
+		.exec = &exec, .callbacks = &callbacks, .cancel = -1, .deadline_ns = UINT64_MAX};
+	struct microagent_result result;
+	struct connections connections;
 
 	(void)state;
-	lines_init(&lines, guest.dirfd);
+	connections_init(&connections, guest.dirfd);
 	for (int i = 0; i < 3; i++) {
 		count = 0;
-		assert_int_equal(lines_run(&lines, &request, &outcome, NULL), 0);
-		assert_true(outcome.cancelled);
+		assert_int_equal(connections_run(&connections, &request, &result, NULL), 0);
+		assert_true(result.cancelled);
 		assert_int_equal(count, 1);
-		assert_null(outcome.kept[0]);
+		assert_null(result.stdout_bytes);
 	}
 	assert_int_equal(guest.connections, 1); /* kept for the next */
-	lines_free(&lines);
+	connections_free(&connections);
 }
 
 /* With an agent that has windows, and with one that knows of none. */
-static void count_stdin(struct lines *lines, const char *word, size_t len)
+static void count_stdin(struct connections *connections, const char *word, size_t len)
 {
 	static char bytes[1000000];
 	const char *const words[] = {word, NULL};
-	const struct agent_exec exec = {.command = words, .stdin_open = true};
-	const struct line_request request = {.exec = &exec,
-					     .in = bytes,
-					     .in_len = len,
-					     .cap = {99, 99},
-					     .cancel = -1,
-					     .deadline_ns = UINT64_MAX};
-	struct line_outcome outcome;
+	const struct microagent_exec exec = {.command = words};
+	const struct shared_request request = {.exec = &exec,
+					       .in = bytes,
+					       .in_len = len,
+					       .cap = {99, 99},
+					       .cancel = -1,
+					       .deadline_ns = UINT64_MAX};
+	struct microagent_result result;
 	char want[32];
 
-	assert_int_equal(lines_run(lines, &request, &outcome, NULL), 0);
+	assert_int_equal(connections_run(connections, &request, &result, NULL), 0);
 	snprintf(want, sizeof(want), "%zu", len);
-	assert_string_equal(outcome.kept[0], want);
-	line_outcome_free(&outcome);
+	assert_string_equal(result.stdout_bytes, want);
+	microagent_result_free(&result);
 }
 
 static void test_stdin(void **state)
 {
 	static const size_t sizes[] = {0, 5, 32768, 1000000};
-	struct lines lines;
+	struct connections connections;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		lines_init(&lines, guest.dirfd);
-		count_stdin(&lines, i % 2 ? "window" : "count", sizes[i]);
-		lines_free(&lines);
+		connections_init(&connections, guest.dirfd);
+		count_stdin(&connections, i % 2 ? "window" : "count", sizes[i]);
+		connections_free(&connections);
 	}
-	lines_init(&lines, guest.dirfd);
-	count_stdin(&lines, "window", 1000000);
-	lines_free(&lines);
+	connections_init(&connections, guest.dirfd);
+	count_stdin(&connections, "window", 1000000);
+	connections_free(&connections);
 }
 
 static size_t received(void)
@@ -553,31 +552,31 @@ static void test_stdin_that_nobody_reads(void **state)
 	static char bytes[1000000];
 	static struct client deaf[8];
 	struct client first;
-	struct lines lines;
+	struct connections connections;
 	int cancel = eventfd(0, 0), end = eventfd(0, 0);
 
 	(void)state;
-	lines_init(&lines, guest.dirfd);
-	first = client_of(&lines, "hang");
+	connections_init(&connections, guest.dirfd);
+	first = client_of(&connections, "hang");
 	first.cancel = end;
 	start(&first);
 	wait_for_requests(1);
 	for (int i = 0; i < 8; i++) {
-		deaf[i] = client_of(&lines, "deaf");
+		deaf[i] = client_of(&connections, "deaf");
 		deaf[i].in = bytes;
 		deaf[i].in_len = sizeof(bytes);
 		deaf[i].cancel = cancel;
 		start(&deaf[i]);
 	}
 	while (received() < (size_t)8 * WINDOW)
-		assert_echo(&lines);
-	assert_echo(&lines);
+		assert_echo(&connections);
+	assert_echo(&connections);
 	assert_int_equal(eventfd_write(cancel, 1), 0);
 	for (int i = 0; i < 8; i++) {
 		pthread_join(deaf[i].thread, NULL);
 		assert_int_equal(deaf[i].status, 0);
-		assert_true(deaf[i].outcome.cancelled && deaf[i].outcome.exit.killed);
-		line_outcome_free(&deaf[i].outcome);
+		assert_true(deaf[i].result.cancelled && deaf[i].result.killed);
+		microagent_result_free(&deaf[i].result);
 	}
 	assert_int_equal(received(), (size_t)8 * WINDOW);
 	assert_int_equal(guest.connections, 1);
@@ -585,7 +584,7 @@ static void test_stdin_that_nobody_reads(void **state)
 	finish(&first);
 	close(cancel);
 	close(end);
-	lines_free(&lines);
+	connections_free(&connections);
 }
 
 #define WITH_GUEST(test) cmocka_unit_test_setup_teardown(test, guest_open, guest_close)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "contract/kind.h"
+
+static int explain(const struct workspace *ws, enum error_code code, enum kind_words what,
+		   const char *detail, struct error *err)
+{
+	char text[sizeof(err->msg)] = "";
+
+	kind_say(what, ws->id, ws->dir->path, detail, text, sizeof(text));
+	return error_set(err, code, "%s", text);
+}
+
+int explain_must_run(const struct workspace *ws, struct error *err)
+{
+	enum state state;
+	json_auto_t *event = NULL;
+
+	if (workspace_state(ws, &state, &event, err) < 0)
+		return -1;
+	if (state == STATE_QUARANTINED)
+		return explain(ws, ERR_CONFLICT, KIND_QUARANTINED, "", err);
+	if (state != STATE_RUNNING)
+		return explain(ws, ERR_CONFLICT, KIND_NOT_RUNNING, state_names[state], err);
+	return lease_is_held(ws) ? 0 : explain(ws, ERR_CONFLICT, KIND_ENDED, "", err);
+}
+
+/* Why the machine does not run on although it is up, which its event says; "" when it does. */
+static void why_paused(const struct workspace *ws, char *out, size_t size)
+{
+	json_auto_t *event = NULL;
+	enum state state;
+	const char *detail;
+
+	out[0] = '\0';
+	if (workspace_state(ws, &state, &event, NULL) < 0)
+		return;
+	detail = json_text(event, "detail", NULL);
+	if (detail && strncmp(detail, PAUSED, strlen(PAUSED)) == 0)
+		snprintf(out, size, "%s", detail);
+}
+
+static bool is_silence(const struct error *why)
+{
+	return why->code == ERR_UNAVAILABLE || why->code == ERR_NOT_FOUND ||
+	       why->code == ERR_TIMEOUT;
+}
+
+int explain_paused(const struct workspace *ws, struct error *err)
+{
+	char paused[160];
+
+	if (!err || !is_silence(err))
+		return -1;
+	why_paused(ws, paused, sizeof(paused));
+	if (!*paused)
+		return 0;
+	return explain(ws, ERR_UNAVAILABLE,
+		       strncmp(paused, PAUSED_AT_QUOTA, strlen(PAUSED_AT_QUOTA)) == 0
+			       ? KIND_AT_QUOTA
+			       : KIND_PAUSED,
+		       paused, err);
+}
+
+int explain_lost(const struct workspace *ws, struct error *err)
+{
+	const struct error why = err ? *err : (struct error){0};
+
+	if (explain_paused(ws, err) < 0)
+		return -1;
+	if (why.code == ERR_TIMEOUT)
+		return error_prefix(err, "workspace \"%s\"", ws->id);
+	return explain(ws, why.code, KIND_LOST, why.msg, err);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What kind of thing a workspace is, which its id tells: a session, or what people made themselves
+ * and call a workspace. Sessions have commands of their own, which those of workspaces do not
+ * replace, so people are told about them in other words.
+ */
+#ifndef CONTRACT_KIND_H
+#define CONTRACT_KIND_H
+
+#include <stddef.h>
+
+/* Behind the names of sessions and bases, in their ids; commands take them without it. */
+#define BUNDLE_SUFFIX ".bundle"
+
+/* Bytes of id without a BUNDLE_SUFFIX. */
+size_t kind_name_length(const char *id);
+
+/* Why nothing can be done in it. */
+enum kind_words {
+	KIND_QUARANTINED,
+	KIND_NOT_RUNNING, /* detail: its state */
+	KIND_ENDED,	  /* its machine, and nobody has recorded that yet */
+	KIND_PAUSED,	  /* detail: why, as its event has it */
+	KIND_AT_QUOTA,	  /* the same */
+	KIND_LOST,	  /* detail: how that showed */
+	KIND_WORDS_COUNT
+};
+/* The words and the next step for a person, cut at the end where there is no room. */
+void kind_say(enum kind_words what, const char *id, const char *state_dir, const char *detail,
+	      char *out, size_t size);
+
+#endif
