@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/capture.h"
 #include "cli/guest.h"
-#include "cli/terminal.h"
 
 /* As a shell has them. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
@@ -87,93 +85,82 @@ static int open_file(const char *path, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* One attended command. */
-struct session {
-	const struct cli *cli;
-	const struct attend *how;
-	attend_fn *fn;
-	void *data;
-	int in;
-	struct signals signals;
-	struct capture capture;
-};
-
 static void tell_paused(void *data, const char *why)
 {
-	const struct session *s = data;
+	const struct attended *attended = data;
 
-	guest_warn(s->cli, "%s", why ? why : "the machine goes on");
+	guest_warn(attended->cli, "%s", why ? why : "the machine goes on");
 }
 
-static int call(struct session *s, const struct microagent_terminal *terminal,
-		struct microagent_outcome *outcome, struct error *err)
+/* What the library is told of us. */
+static void set_streams(struct attended *a, int in)
 {
-	const struct microagent_signals signals = {s->signals.fd, signals_next, &s->signals};
-	const struct microagent_sink sink = {capture_take, &s->capture};
-	const struct microagent_streams streams = {
-		.in = s->in,
+	a->their_signals = (struct microagent_signals){a->signals.fd, signals_next, &a->signals};
+	a->sink = (struct microagent_sink){capture_take, &a->capture};
+	a->streams = (struct microagent_streams){
+		.in = in,
 		.out = STDOUT_FILENO,
 		.err = STDERR_FILENO,
 		.cancel = -1,
-		.signals = &signals,
-		.sink = s->cli->json ? &sink : NULL,
+		.signals = &a->their_signals,
+		.sink = a->cli->json ? &a->sink : NULL,
 		.paused = tell_paused,
-		.paused_data = s,
+		.paused_data = a,
 	};
-
-	return s->fn(s->data, &streams, terminal, outcome, err);
 }
 
-/* On our terminal, if there is one: raw when it is what is typed on. */
-static int call_on_terminal(struct session *s, struct microagent_outcome *outcome,
-			    struct error *err)
+/* Our terminal, if there is one: raw when it is what is typed on. */
+static int take_terminal(struct attended *a, struct error *err)
 {
-	struct terminal near;
-	int result = -1;
-
-	if (terminal_open(&near, s->in, STDOUT_FILENO, err) < 0)
+	if (terminal_open(&a->near, a->streams.in, STDOUT_FILENO, err) < 0)
 		return -1;
-	const struct microagent_terminal terminal = {
-		.resized = near.resized, .size = terminal_size, .data = &near, .escape = -1};
-
-	result = call(s, &terminal, outcome, err);
-	terminal_restore(&near);
-	return result;
+	a->their_terminal = (struct microagent_terminal){
+		.resized = a->near.resized, .size = terminal_size, .data = &a->near, .escape = -1};
+	a->terminal = &a->their_terminal;
+	return 0;
 }
 
-static int run_session(struct session *s, struct error *err)
+static void attended_close(struct attended *a)
 {
-	struct microagent_outcome outcome = {0};
-	int code;
-
-	if (signals_open_forwarded(&s->signals, err) < 0)
-		return -1;
-	if ((s->how->terminal ? call_on_terminal(s, &outcome, err) : call(s, NULL, &outcome, err)) <
-	    0)
-		return -1;
-	code = attend_exit_code(s->cli, &outcome, s->how->timeout, &s->signals);
-	if (s->cli->json && capture_print(&s->capture, &outcome, code, err) < 0)
-		return -1;
-	return code;
+	cleanup_close(&a->file);
+	signals_close(&a->signals);
+	capture_free(&a->capture);
 }
 
-int attend(const struct cli *cli, const struct attend *how, attend_fn *fn, void *data,
-	   struct error *err)
+int attend_begin(struct attended *attended, const struct cli *cli, const struct attend *how,
+		 struct error *err)
 {
-	struct session session = {
-		.cli = cli, .how = how, .fn = fn, .data = data, .in = -1, .signals = SIGNALS_NONE};
-	autoclose int file = open_file(how->input.file, err);
-	int code;
+	int file = open_file(how->input.file, err), in = file;
 
 	if (file == -2)
 		return -1;
+	*attended = (struct attended){
+		.cli = cli, .timeout = how->timeout, .file = file, .signals = SIGNALS_NONE};
 	/* A person who asks for a terminal means to type on it. */
-	if (file >= 0)
-		session.in = file;
-	else if (how->input.interactive || (how->terminal && isatty(STDIN_FILENO) == 1))
-		session.in = STDIN_FILENO;
-	code = run_session(&session, err);
-	signals_close(&session.signals);
-	capture_free(&session.capture);
+	if (in < 0 && (how->input.interactive || (how->terminal && isatty(STDIN_FILENO) == 1)))
+		in = STDIN_FILENO;
+	if (signals_open_forwarded(&attended->signals, err) == 0) {
+		set_streams(attended, in);
+		if (!how->terminal || take_terminal(attended, err) == 0)
+			return 0;
+	}
+	attended_close(attended);
+	return -1;
+}
+
+int attend_end(struct attended *attended, int status, const struct microagent_outcome *outcome,
+	       struct error *err)
+{
+	int code = -1;
+
+	if (attended->terminal)
+		terminal_restore(&attended->near);
+	if (status == 0)
+		code = attend_exit_code(attended->cli, outcome, attended->timeout,
+					&attended->signals);
+	if (status == 0 && attended->cli->json &&
+	    capture_print(&attended->capture, outcome, code, err) < 0)
+		code = -1;
+	attended_close(attended);
 	return code;
 }

@@ -3,8 +3,10 @@
 #ifndef CLI_ATTEND_H
 #define CLI_ATTEND_H
 
+#include "cli/capture.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
+#include "cli/terminal.h"
 #include "microagent.h"
 
 /* Where stdin comes from; rows for option tables. */
@@ -31,14 +33,29 @@ struct attend {
 /* What is wrong with the words. */
 int attend_check(struct cli *cli, const struct attend *how, struct error *err);
 
-/* Runs the command on what it is given. terminal: NULL without attend.terminal. */
-typedef int attend_fn(void *data, const struct microagent_streams *streams,
-		      const struct microagent_terminal *terminal,
-		      struct microagent_outcome *outcome, struct error *err);
-/* Calls fn and returns the exit code of `run` and `exec`, or -1. With --json the output is kept,
- * and one object printed at the end. */
-int attend(const struct cli *cli, const struct attend *how, attend_fn *fn, void *data,
-	   struct error *err);
+/* A command that is attended: what the library is to be given for it, between the two calls. */
+struct attended {
+	struct microagent_streams streams;
+	const struct microagent_terminal *terminal; /* NULL without attend.terminal */
+
+	const struct cli *cli;
+	int64_t timeout;
+	int file; /* of --stdin; -1: none */
+	struct signals signals;
+	struct capture capture; /* of --json: the output is kept */
+	struct terminal near;
+	struct microagent_signals their_signals;
+	struct microagent_sink sink;
+	struct microagent_terminal their_terminal;
+};
+/* Opens what the words name and takes the terminal and the signals. Not to be moved from then on;
+ * on failure nothing is to be undone. */
+int attend_begin(struct attended *attended, const struct cli *cli, const struct attend *how,
+		 struct error *err);
+/* Gives all of that back. status: the library's, with *outcome (and *err) from it. Returns the exit
+ * code of `run` and `exec`, or -1. With --json one object is printed. */
+int attend_end(struct attended *attended, int status, const struct microagent_outcome *outcome,
+	       struct error *err);
 
 /* The exit code of `run` and `exec`; says on stderr why a command never ran, and when its timeout
  * (in seconds, 0: none) has passed. */

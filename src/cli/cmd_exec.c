@@ -15,34 +15,18 @@ const struct cli_option exec_options[] = {
 	 "run it on a terminal of the guest, and on ours", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct exec_values, env), "KEY=VALUE",
 	 "variable of the command; may be given again", 0, 0},
-	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct exec_values, cwd), "DIR",
+	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct exec_values, exec.cwd), "DIR",
 	 "working directory (default: the user's home, else /)", 0, 0},
-	{"user", 'u', CLI_OPTION_STRING, offsetof(struct exec_values, user), "USER",
+	{"user", 'u', CLI_OPTION_STRING, offsetof(struct exec_values, exec.user), "USER",
 	 "who runs the command (default: the image's user, else uid 1000)", 0, 0},
 	{"rlimit", 0, CLI_OPTION_LIST, offsetof(struct exec_values, rlimits), "NAME=SOFT[:HARD]",
 	 "resource limit of the command, like nofile=4096; may be given again", 0, 0},
-	{"timeout", 0, CLI_OPTION_INT, offsetof(struct exec_values, timeout), "SECONDS",
-	 "end the command after this time, with exit code 124", 1, INT32_MAX},
-	{"resume", 0, CLI_OPTION_INT, offsetof(struct exec_values, resume), "SECONDS",
+	{"timeout", 0, CLI_OPTION_INT, offsetof(struct exec_values, exec.timeout_seconds),
+	 "SECONDS", "end the command after this time, with exit code 124", 1, INT32_MAX},
+	{"resume", 0, CLI_OPTION_INT, offsetof(struct exec_values, exec.resume_seconds), "SECONDS",
 	 "go on over a new connection when the one to the guest breaks", 1, 3600},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
-
-struct exec {
-	struct microagent *agent;
-	const char *name;
-	struct microagent_exec what;
-};
-
-static int run_on(void *data, const struct microagent_streams *streams,
-		  const struct microagent_terminal *terminal, struct microagent_outcome *outcome,
-		  struct error *err)
-{
-	struct exec *exec = data;
-
-	exec->what.terminal = terminal;
-	return microagent_exec(exec->agent, exec->name, &exec->what, streams, outcome, err);
-}
 
 /* env and, for a command on our terminal, which kind that is. */
 static int add_term(const struct cli_words *env, const char ***out, char **term, struct error *err)
@@ -60,52 +44,46 @@ static int add_term(const struct cli_words *env, const char ***out, char **term,
 	return 0;
 }
 
-static int exec_in(const struct cli *cli, struct microagent *agent,
-		   const struct exec_values *values, json_t *rlimits, const struct cli_words *args,
-		   struct error *err)
+/* The words are right. exec is complete but for the terminal and its kind. */
+static int exec_attended(const struct cli *cli, const char *name, const struct exec_values *v,
+			 struct microagent_exec *exec, struct error *err)
 {
-	const struct attend how = {values->input, values->terminal, values->timeout};
+	const struct attend how = {v->input, v->terminal, exec->timeout_seconds};
+	struct microagent *agent = guest_open(cli, NULL, err);
+	struct microagent_outcome outcome = {0};
 	autofree const char **env = NULL;
 	autofree char *term = NULL;
-	struct exec exec = {
-		.agent = agent,
-		.name = args->items[0],
-		.what = {.command = args->items + 1,
-			 .env = values->env.items,
-			 .cwd = values->cwd,
-			 .user = values->user,
-			 .timeout_seconds = values->timeout,
-			 .resume_seconds = values->resume,
-			 .rlimits = rlimits},
-	};
+	struct attended attended;
+	int code = -1;
 
-	if (values->terminal) {
-		if (add_term(&values->env, &env, &term, err) < 0)
-			return -1;
-		exec.what.env = env;
+	if (agent && (!v->terminal || add_term(&v->env, &env, &term, err) == 0) &&
+	    attend_begin(&attended, cli, &how, err) == 0) {
+		if (env)
+			exec->env = env;
+		exec->terminal = attended.terminal;
+		code = microagent_exec(agent, name, exec, &attended.streams, &outcome, err);
+		code = attend_end(&attended, code, &outcome, err);
 	}
-	return attend(cli, &how, run_on, &exec, err);
+	microagent_close(agent);
+	return code;
 }
 
 int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_words *args,
 	     struct error *err)
 {
-	const struct attend how = {v->input, v->terminal, v->timeout};
+	const struct attend how = {v->input, v->terminal, 0};
+	struct microagent_exec exec = v->exec;
 	json_auto_t *rlimits = NULL;
-	struct microagent *agent;
-	int code;
 
 	if (attend_check(cli, &how, err) < 0 || guest_check_name(cli, args->items[0], err) < 0 ||
 	    guest_check_command(cli, args->items[1], err) < 0 ||
 	    guest_check_env(cli, &v->env, err) < 0 ||
 	    rlimit_words(cli, &v->rlimits, &rlimits, err) < 0)
 		return -1;
-	agent = guest_open(cli, NULL, err);
-	if (!agent)
-		return -1;
-	code = exec_in(cli, agent, v, rlimits, args, err);
-	microagent_close(agent);
-	return code;
+	exec.command = args->items + 1;
+	exec.env = v->env.items;
+	exec.rlimits = rlimits;
+	return exec_attended(cli, args->items[0], v, &exec, err);
 }
 
 static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,

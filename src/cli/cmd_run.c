@@ -40,26 +40,6 @@ static void on_started(void *data, const char *name, const char *accelerator)
 	guest_warn_accelerator(start->cli, accelerator);
 }
 
-struct run {
-	struct microagent *agent;
-	const struct microagent_spec *spec;
-	const struct microagent_run_options *options;
-	bool broken_off; /* by a signal, or by the end of who reads stdout */
-};
-
-static int run_on(void *data, const struct microagent_streams *streams,
-		  const struct microagent_terminal *terminal, struct microagent_outcome *outcome,
-		  struct error *err)
-{
-	struct run *run = data;
-
-	(void)terminal;
-	if (microagent_run(run->agent, run->spec, run->options, streams, outcome, err) < 0)
-		return -1;
-	run->broken_off = outcome->end != MICROAGENT_EXITED || outcome->signal;
-	return 0;
-}
-
 /* Whoever breaks off learns what is left, and by which name. */
 static void say_kept(const struct cli *cli, struct microagent *agent, const char *name)
 {
@@ -72,9 +52,9 @@ static void say_kept(const struct cli *cli, struct microagent *agent, const char
 			   name, name, name);
 }
 
-static int run_with(const struct cli *cli, struct microagent *agent,
-		    const struct run_values *values, const struct cli_words *args,
-		    struct progress *progress, struct error *err)
+static int run_attended(const struct cli *cli, struct microagent *agent,
+			const struct run_values *values, const struct cli_words *args,
+			struct progress *progress, struct error *err)
 {
 	const struct microagent_spec spec =
 		guest_spec(&values->guest, args->count ? args->items : NULL);
@@ -86,12 +66,17 @@ static int run_with(const struct cli *cli, struct microagent *agent,
 		.started = on_started,
 		.data = &start,
 	};
-	struct run run = {agent, &spec, &options, false};
+	struct microagent_outcome outcome = {0};
+	struct attended attended;
 	int code;
 
+	if (attend_begin(&attended, cli, &how, err) < 0)
+		return -1;
 	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
-	code = attend(cli, &how, run_on, &run, err);
-	if (values->keep && run.broken_off)
+	code = microagent_run(agent, &spec, &options, &attended.streams, &outcome, err);
+	code = attend_end(&attended, code, &outcome, err);
+	/* Broken off by a signal, or by the end of who reads stdout. */
+	if (values->keep && (outcome.end != MICROAGENT_EXITED || outcome.signal))
 		say_kept(cli, agent, start.name);
 	return code;
 }
@@ -115,7 +100,7 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 	if (!agent)
 		return -1;
 	progress_start(&progress, "booting a machine");
-	code = run_with(cli, agent, values, args, &progress, err);
+	code = run_attended(cli, agent, values, args, &progress, err);
 	microagent_close(agent);
 	return code;
 }

@@ -8,9 +8,8 @@
 struct exec_values {
 	struct attend_input input;
 	bool terminal;
-	const char *cwd, *user;
 	struct cli_words env, rlimits;
-	int64_t timeout, resume;
+	struct microagent_exec exec; /* all else */
 };
 extern const struct cli_option exec_options[];
 
