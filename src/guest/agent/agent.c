@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/frame.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/proc.h"
@@ -33,7 +32,7 @@ static void say(struct agent *agent, char *text)
 
 	if (!text)
 		agent->machine->log("out of memory: a message to the host is lost");
-	else if (agent->control.fd >= 0 && wire_send_frame(&agent->control, text, &err) < 0)
+	else if (framed_is_open(&agent->control) && framed_send(&agent->control, text, &err) < 0)
 		report(agent, "a message to the host is lost", err.msg);
 	free(text);
 }
@@ -83,7 +82,7 @@ static void be_ready(struct agent *agent)
 static void refuse_config(struct agent *agent, const char *why)
 {
 	report(agent, "the run config cannot be applied", why);
-	wire_close(&agent->control);
+	framed_close(&agent->control);
 }
 
 static void on_applied(void *data, const char *error)
@@ -170,8 +169,9 @@ static void take_mount(struct agent *agent, json_t *doc)
 
 /* --- the control stream ---------------------------------------------------------------------- */
 
-static int take_message(struct agent *agent, const uint8_t *payload, size_t len, struct error *err)
+static int take_control(void *data, const uint8_t *payload, size_t len, struct error *err)
 {
+	struct agent *agent = data;
 	json_auto_t *doc = json_load_strict(payload, len, err);
 	enum host_message kind;
 	int64_t realtime_ns = 0;
@@ -184,40 +184,24 @@ static int take_message(struct agent *agent, const uint8_t *payload, size_t len,
 		return -1;
 	if (realtime_ns > 0)
 		agent->machine->set_time(realtime_ns);
-	if (kind == HOST_CONFIG)
-		return take_config(agent, doc, err);
+	if (kind == HOST_CONFIG && take_config(agent, doc, err) < 0)
+		return -1;
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
 	if (kind == HOST_POWER_OFF)
 		agent->machine->power_off(agent->machine_data);
-	return 0;
+	return 1;
 }
 
 static void on_control_input(void *data)
 {
 	struct agent *agent = data;
-	struct wire *wire = &agent->control;
-	const uint8_t *payload;
 	struct error err = {0};
-	size_t len;
-	int got = 0;
 
-	while (wire->fd >= 0) {
-		got = frame_peek(&wire->in, (size_t)limit_get(LIMIT_FRAME_BYTES), &payload, &len,
-				 &err);
-		if (got <= 0)
-			break;
-		if (take_message(agent, payload, len, &err) < 0) {
-			got = -1;
-			break;
-		}
-		if (wire->fd >= 0)
-			buf_consume(&wire->in, FRAME_HEADER + len);
-	}
-	if (got < 0)
+	if (framed_take(&agent->control, take_control, agent, &err) < 0)
 		refuse_config(agent, err.msg);
-	else if (wire->fd >= 0 && wire->ended)
-		wire_close(wire);
+	else if (agent->control.ended)
+		framed_close(&agent->control);
 }
 
 static void on_control_drained(void *data)
@@ -235,7 +219,7 @@ static void on_control_lost(void *data, const char *why)
 		report(agent, "the control stream to the host has ended", why);
 }
 
-static const struct wire_owner control_owner = {
+static const struct framed_owner control_owner = {
 	.input = on_control_input,
 	.drained = on_control_drained,
 	.lost = on_control_lost,
@@ -246,7 +230,8 @@ int agent_control(struct agent *agent, int fd, struct error *err)
 	char boot_id[37] = "";
 
 	proc_boot_id(boot_id, NULL);
-	if (wire_open(&agent->control, agent->loop, fd, &control_owner, agent, err) < 0)
+	if (framed_open(&agent->control, agent->loop, fd, (size_t)limit_get(LIMIT_FRAME_BYTES),
+			&control_owner, agent, err) < 0)
 		return -1;
 	say(agent, answer_hello(boot_id, err));
 	return 0;
@@ -303,7 +288,7 @@ static bool is_told(struct agent *agent)
 /* Whether the last word to the host has arrived: when it closes in answer to our end. */
 static bool is_heard(struct agent *agent)
 {
-	if (!agent->told_late || agent->control.fd < 0)
+	if (!agent->told_late || !framed_is_open(&agent->control))
 		return true;
 	if (agent->control.out.len > 0)
 		return false;
@@ -330,7 +315,7 @@ void agent_free(struct agent *agent)
 	loop_remove(agent->deadline);
 	apply_free(agent->apply);
 	telemetry_free(&agent->telemetry);
-	wire_close(&agent->control);
+	framed_close(&agent->control);
 	server_free(&agent->server);
 	config_free(&agent->config);
 }

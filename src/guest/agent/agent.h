@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/framed.h"
 #include "base/loop.h"
 #include "guest/agent/config.h"
 #include "guest/agent/exec_report.h"
 #include "guest/agent/server.h"
 #include "guest/agent/telemetry.h"
-#include "guest/wire.h"
 
 struct machine {
 	int (*set_hostname)(const char *name, struct error *err);
@@ -39,7 +39,7 @@ struct agent {
 	const struct machine *machine;
 	void *machine_data;
 	struct server server;
-	struct wire control; /* fd -1: none, or it has ended */
+	struct framed control; /* fd -1: none, or it has ended */
 	struct exec_report report;
 	struct guest_config config;
 	bool configured;

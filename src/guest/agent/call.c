@@ -221,12 +221,12 @@ void call_feed(struct call *call, struct buf *bytes)
 
 uint8_t *call_space(struct call *call, enum job_stream stream, size_t *room)
 {
-	struct wire *wire = &call->conn->wire;
+	struct framed *wire = &call->conn->wire;
 	size_t most = (size_t)limit_get(LIMIT_STREAM_FRAME_BYTES);
 	uint8_t *space;
 
 	(void)stream;
-	if (wire_is_full(wire))
+	if (framed_is_full(wire))
 		return NULL;
 	space = buf_reserve(&wire->out, AGENT_DATA_FRONT + most, NULL);
 	*room = most;
@@ -241,13 +241,13 @@ void call_frame_front(uint8_t *frame, enum job_stream stream, uint64_t number, s
 
 void call_output(struct call *call, enum job_stream stream, size_t len)
 {
-	struct wire *wire = &call->conn->wire;
+	struct framed *wire = &call->conn->wire;
 	size_t whole = AGENT_DATA_FRONT + len;
 	uint8_t *frame = buf_reserve(&wire->out, whole, NULL); /* where call_space() pointed */
 
 	call_frame_front(frame, stream, call->number, len);
 	buf_commit(&wire->out, whole);
-	wire_flush(wire);
+	framed_flush(wire);
 }
 
 void call_started(struct call *call, pid_t pid)

@@ -16,7 +16,7 @@ static uint8_t *pty_space(void *data, enum job_stream stream, size_t *room)
 	const struct call *call = data;
 
 	(void)stream;
-	if (wire_is_full(&call->conn->wire))
+	if (framed_is_full(&call->conn->wire))
 		return NULL;
 	*room = sizeof(chunk);
 	return chunk;

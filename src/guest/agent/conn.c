@@ -56,7 +56,7 @@ void conn_end(struct conn *conn)
 		return;
 	conn->dead = true;
 	loop_remove(steal_ptr(&conn->idle));
-	wire_close(&conn->wire);
+	framed_close(&conn->wire);
 	abandon_calls(conn);
 	*conn->link = conn->next;
 	if (conn->next)
@@ -78,8 +78,8 @@ void conn_say(struct conn *conn, char *text)
 	int got = -1;
 
 	if (!conn->dead && text)
-		got = conn->form == FORM_ENVELOPE ? wire_send_line(&conn->wire, text, NULL)
-						  : wire_send_frame(&conn->wire, text, NULL);
+		got = conn->form == FORM_ENVELOPE ? framed_send_line(&conn->wire, text, NULL)
+						  : framed_send(&conn->wire, text, NULL);
 	free(text);
 	if (got < 0)
 		conn_end(conn);
@@ -309,7 +309,7 @@ static int wait_for_request(struct conn *conn, struct error *err)
 /* Nothing more can be done with what has arrived. Closes, or decides what to wait for. */
 static void settle(struct conn *conn)
 {
-	struct wire *wire = &conn->wire;
+	struct framed *wire = &conn->wire;
 	bool envelopes = conn->form == FORM_ENVELOPE;
 	bool answered = conn->asked && !conn->streaming && wire->in.len == 0 && !envelopes;
 
@@ -329,8 +329,8 @@ static void settle(struct conn *conn)
 		conn_end(conn);
 		return;
 	}
-	wire_set_reading(wire, !conn->closing && !conn->waiting &&
-				       (!envelopes || conn_takes_envelopes(conn)));
+	framed_set_reading(wire, !conn->closing && !conn->waiting &&
+					 (!envelopes || conn_takes_envelopes(conn)));
 }
 
 void conn_go_on(struct conn *conn)
@@ -373,7 +373,7 @@ static void on_lost(void *data, const char *why)
 	conn_end(data);
 }
 
-static const struct wire_owner conn_owner = {
+static const struct framed_owner conn_owner = {
 	.input = on_input,
 	.drained = on_drained,
 	.lost = on_lost,
@@ -389,7 +389,8 @@ struct conn *conn_new(struct server *server, int fd, struct error *err)
 	}
 	conn->server = server;
 	if (wait_for_request(conn, err) < 0 ||
-	    wire_open(&conn->wire, server->loop, fd, &conn_owner, conn, err) < 0) {
+	    framed_open(&conn->wire, server->loop, fd, (size_t)limit_get(LIMIT_ENVELOPE_BYTES),
+			&conn_owner, conn, err) < 0) {
 		loop_remove(conn->idle);
 		free(conn);
 		return NULL;

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/framed.h"
 #include "guest/agent/call.h"
 #include "guest/agent/request.h"
-#include "guest/wire.h"
 
 enum conn_form { FORM_UNKNOWN, FORM_ENVELOPE, FORM_FRAME };
 
@@ -26,7 +26,7 @@ struct server;
 struct conn {
 	struct server *server;
 	struct conn *next, **link;
-	struct wire wire;
+	struct framed wire;
 	enum conn_form form;
 	struct loop_watch *idle; /* until the first request; in the envelope form until the next */
 	struct call *calls;

@@ -16,8 +16,8 @@ static bool tell(struct exec_report *report, json_t *message)
 {
 	autofree char *text = message ? json_line(message, NULL) : NULL;
 
-	return text && report->control->fd >= 0 &&
-	       wire_send_frame(report->control, text, NULL) == 0;
+	return text && framed_is_open(report->control) &&
+	       framed_send(report->control, text, NULL) == 0;
 }
 
 static void on_lost_timer(struct loop *loop, void *data);
@@ -37,9 +37,9 @@ static void on_lost_timer(struct loop *loop, void *data)
 					 "lost", (json_int_t)report->lost);
 
 	report->lost_timer = NULL;
-	if (report->control->fd < 0)
+	if (!framed_is_open(report->control))
 		return;
-	if (!wire_is_full(report->control) && tell(report, message))
+	if (!framed_is_full(report->control) && tell(report, message))
 		report->lost = 0;
 	else
 		report->lost_timer = loop_add_timer(loop, clock_mono_ns() + NS_PER_S, on_lost_timer,
@@ -57,7 +57,7 @@ static bool may_tell(struct exec_report *report)
 		report->window_ns = now;
 		report->in_window = 0;
 	}
-	if (report->control->fd >= 0 && !wire_is_full(report->control) &&
+	if (framed_is_open(report->control) && !framed_is_full(report->control) &&
 	    report->in_window < limit_get(LIMIT_AUDIT_EXECS)) {
 		report->in_window++;
 		return true;
@@ -133,7 +133,7 @@ static void on_ended(void *data, uint64_t number, const struct job_end *end)
 	(void)tell(data, message);
 }
 
-void exec_report_begin(struct exec_report *report, struct job_table *table, struct wire *control)
+void exec_report_begin(struct exec_report *report, struct job_table *table, struct framed *control)
 {
 	*report = (struct exec_report){.control = control, .loop = table->loop};
 	table->witness = (struct job_witness){on_began, on_ended, report};

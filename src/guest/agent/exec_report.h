@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/framed.h"
 #include "guest/job/job.h"
-#include "guest/wire.h"
 
 struct exec_report {
-	struct wire *control;
+	struct framed *control;
 	bool on;
 	uint64_t window_ns;
 	unsigned in_window;
@@ -25,6 +25,6 @@ struct exec_report {
 };
 
 /* Puts the report into table->witness. Nothing is told before on is set. */
-void exec_report_begin(struct exec_report *report, struct job_table *table, struct wire *control);
+void exec_report_begin(struct exec_report *report, struct job_table *table, struct framed *control);
 
 #endif

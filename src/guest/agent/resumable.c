@@ -93,7 +93,7 @@ static bool send_frame(struct resumable *r, enum job_stream stream)
 	const uint8_t *bytes = ring_at(&r->ring[stream], r->sent[stream], &len);
 	uint8_t *frame;
 
-	if (len == 0 || wire_is_full(&conn->wire))
+	if (len == 0 || framed_is_full(&conn->wire))
 		return false;
 	len = len < most ? len : most;
 	frame = buf_reserve(out, AGENT_DATA_FRONT + len, NULL);
@@ -105,7 +105,7 @@ static bool send_frame(struct resumable *r, enum job_stream stream)
 	memcpy(frame + AGENT_DATA_FRONT, bytes, len);
 	buf_commit(out, AGENT_DATA_FRONT + len);
 	r->sent[stream] += len;
-	wire_flush(&conn->wire);
+	framed_flush(&conn->wire);
 	return true;
 }
 

@@ -25,8 +25,8 @@ static void stop_listening(struct telemetry *t)
 
 static void send_text(struct telemetry *t, const char *text)
 {
-	if (t->control->fd >= 0)
-		(void)wire_send_frame(t->control, text, NULL);
+	if (framed_is_open(t->control))
+		(void)framed_send(t->control, text, NULL);
 }
 
 /* status: malloc'd, or NULL for want of memory. */
@@ -87,7 +87,7 @@ static void on_message(struct loop *loop, int fd, uint32_t events, void *data)
 	}
 	send_text(t, text);
 	/* The tracer drops what we do not take. */
-	if (wire_is_full(t->control))
+	if (framed_is_full(t->control))
 		(void)loop_set_events(t->watch, 0, NULL);
 }
 
@@ -113,7 +113,7 @@ static int start(struct telemetry *t, void (*run)(int out), struct error *err)
 	return 0;
 }
 
-void telemetry_begin(struct telemetry *telemetry, struct loop *loop, struct wire *control,
+void telemetry_begin(struct telemetry *telemetry, struct loop *loop, struct framed *control,
 		     void (*run)(int out), void (*known)(void *data), void *data)
 {
 	struct error err = {0};

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/framed.h"
 #include "base/loop.h"
 #include "base/proc.h"
-#include "guest/wire.h"
 
 struct telemetry {
 	struct loop *loop;
-	struct wire *control;
+	struct framed *control;
 	struct loop_watch *watch;
 	int fd;	      /* -1: not there, or over */
 	char *status; /* the tracer's first message, until the host is told */
@@ -27,7 +27,7 @@ struct telemetry {
 
 /* Starts run(out) in a child. Without a child what is `known`, at once or later, is that nothing is
  * traced. */
-void telemetry_begin(struct telemetry *telemetry, struct loop *loop, struct wire *control,
+void telemetry_begin(struct telemetry *telemetry, struct loop *loop, struct framed *control,
 		     void (*run)(int out), void (*known)(void *data), void *data);
 /* The host is ready to be told. */
 void telemetry_tell(struct telemetry *telemetry);

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/live/control_stream.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/frame.h"
+#include "base/framed.h"
 #include "base/json.h"
-#include "base/limits.h"
-
-#define READ_CHUNK 65536u
 
 /* What may come next. */
 enum phase {
@@ -30,9 +23,9 @@ enum phase {
 struct control_stream {
 	struct loop *loop;
 	struct log *log;
-	int listen_fd, fd;
-	struct loop_watch *watch; /* of listen_fd, then of fd */
-	struct buf in, out;
+	int listen_fd;
+	struct loop_watch *listening;
+	struct framed guest;
 	enum phase phase;
 	bool workload;
 	bool mounting;	/* an answer to that is due */
@@ -40,71 +33,37 @@ struct control_stream {
 	struct control_stream_events events;
 };
 
-static void close_fd(int *fd)
+static void stop_listening(struct control_stream *stream)
 {
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	loop_remove(steal_ptr(&stream->listening));
+	if (stream->listen_fd >= 0)
+		close(steal_fd(&stream->listen_fd));
 }
 
-static void lose(struct control_stream *stream, bool broken, const char *why)
+static void control_lose(struct control_stream *stream, bool broken, const char *why)
 {
 	if (stream->phase == PHASE_LOST)
 		return;
 	stream->phase = PHASE_LOST;
-	loop_remove(stream->watch);
-	stream->watch = NULL;
-	close_fd(&stream->fd);
-	close_fd(&stream->listen_fd);
-	buf_free(&stream->in);
-	buf_free(&stream->out);
+	stop_listening(stream);
+	framed_close(&stream->guest);
 	stream->events.lost(stream->events.data, broken, why);
 }
 
 static void break_off(struct control_stream *stream, const struct error *err)
 {
-	lose(stream, true, err->msg);
+	control_lose(stream, true, err->msg);
 }
 
 /* --- to the guest ---------------------------------------------------------------------------- */
 
-static void flush(struct control_stream *stream)
-{
-	struct error err;
-
-	while (stream->out.len > 0) {
-		ssize_t n = send(stream->fd, buf_bytes(&stream->out), stream->out.len,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			break;
-		/* The reading side learns of a peer that is gone, after what it still said. */
-		if (n < 0) {
-			buf_consume(&stream->out, stream->out.len);
-			break;
-		}
-		buf_consume(&stream->out, (size_t)n);
-	}
-	if (stream->out.len == 0)
-		buf_free(&stream->out);
-	if (stream->watch &&
-	    loop_set_events(stream->watch, EPOLLIN | (stream->out.len > 0 ? EPOLLOUT : 0), &err) <
-		    0)
-		break_off(stream, &err);
-}
-
 /* Queues a message, of which the reference is taken, and sends what can be sent. */
-static int post(struct control_stream *stream, json_t *message, struct error *err)
+static int control_post(struct control_stream *stream, json_t *message, struct error *err)
 {
 	json_auto_t *owned = message;
 	autofree char *text = owned ? json_line(owned, err) : NULL;
 
-	if (!text || frame_append(&stream->out, text, strlen(text), err) < 0)
-		return -1;
-	flush(stream);
-	return 0;
+	return text ? framed_send(&stream->guest, text, err) : -1;
 }
 
 /* --- from the guest -------------------------------------------------------------------------- */
@@ -127,7 +86,7 @@ static int on_hello(struct control_stream *stream, const json_t *message, struct
 	stream->events.hello(stream->events.data, &hello);
 	if (control_stamp(stream->config, err) < 0)
 		return -1;
-	return post(stream, steal_ptr(&stream->config), err);
+	return control_post(stream, steal_ptr(&stream->config), err);
 }
 
 static int on_ready(struct control_stream *stream, struct error *err)
@@ -169,8 +128,8 @@ static int on_mounted(struct control_stream *stream, const json_t *message, stru
 	return 0;
 }
 
-static int on_message(struct control_stream *stream, const uint8_t *payload, size_t len,
-		      struct error *err)
+static int take_message(struct control_stream *stream, const uint8_t *payload, size_t len,
+			struct error *err)
 {
 	enum control_type type;
 	json_auto_t *message = control_decode(payload, len, &type, err);
@@ -199,57 +158,35 @@ static int on_message(struct control_stream *stream, const uint8_t *payload, siz
 	return 0;
 }
 
-static void take_frames(struct control_stream *stream)
+static int on_frame(void *data, const uint8_t *payload, size_t len, struct error *err)
 {
-	struct error err = {0};
+	struct control_stream *stream = data;
 
-	while (stream->phase != PHASE_LOST) {
-		const uint8_t *payload;
-		size_t len;
-		int got = frame_peek(&stream->in, frame_limit(stream), &payload, &len, &err);
-
-		if (got == 0)
-			break;
-		if (got < 0 || on_message(stream, payload, len, &err) < 0) {
-			break_off(stream, &err);
-			return;
-		}
-		if (stream->phase != PHASE_LOST)
-			buf_consume(&stream->in, FRAME_HEADER + len);
-	}
-	/* A result may have made it megabytes long. */
-	if (stream->in.len == 0)
-		buf_free(&stream->in);
+	if (take_message(stream, payload, len, err) < 0)
+		return -1;
+	stream->guest.most = frame_limit(stream);
+	return 1;
 }
 
-static void on_connection(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_guest_input(void *data)
 {
 	struct control_stream *stream = data;
 	struct error err = {0};
-	uint8_t *room;
-	ssize_t n;
 
-	(void)loop;
-	if (events & EPOLLOUT)
-		flush(stream);
-	if (stream->phase == PHASE_LOST || !(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
-		return;
-	stream->in.limit = FRAME_HEADER + frame_limit(stream) + READ_CHUNK;
-	room = buf_reserve(&stream->in, READ_CHUNK, &err);
-	if (!room) {
+	if (framed_take(&stream->guest, on_frame, stream, &err) < 0)
 		break_off(stream, &err);
-		return;
-	}
-	n = recv(fd, room, READ_CHUNK, MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		lose(stream, false, n == 0 ? "the connection ended" : strerror(errno));
-		return;
-	}
-	buf_commit(&stream->in, (size_t)n);
-	take_frames(stream);
+	else if (stream->guest.ended)
+		control_lose(stream, false, "the connection ended");
 }
+
+static void on_guest_lost(void *data, const char *why)
+{
+	control_lose(data, false, why);
+}
+
+static const struct framed_owner guest_owner = {
+	.input = on_guest_input, .lost = on_guest_lost, .hears_out = true, /* its result, say */
+};
 
 /* The first connection is the guest's; with it listening ends for this boot. */
 static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
@@ -264,13 +201,13 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 			break_off(stream, &err);
 		return;
 	}
-	loop_remove(stream->watch);
-	close_fd(&stream->listen_fd);
-	stream->fd = peer;
+	stop_listening(stream);
 	stream->phase = PHASE_HELLO;
-	stream->watch = loop_add_fd(loop, peer, EPOLLIN, on_connection, stream, &err);
-	if (!stream->watch)
+	if (framed_open(&stream->guest, loop, peer, frame_limit(stream), &guest_owner, stream,
+			&err) < 0) {
+		close(peer);
 		break_off(stream, &err);
+	}
 }
 
 /* --- the stream's life ----------------------------------------------------------------------- */
@@ -289,12 +226,12 @@ struct control_stream *control_stream_new(struct loop *loop, int listen_fd, cons
 	stream->loop = loop;
 	stream->log = log;
 	stream->listen_fd = listen_fd;
-	stream->fd = -1;
+	stream->guest.fd = -1;
 	stream->workload = workload;
 	stream->config = json_deep_copy(config);
 	stream->events = *events;
-	stream->watch = loop_add_fd(loop, listen_fd, EPOLLIN, on_listener, stream, err);
-	if (!stream->watch) {
+	stream->listening = loop_add_fd(loop, listen_fd, EPOLLIN, on_listener, stream, err);
+	if (!stream->listening) {
 		control_stream_free(stream);
 		return NULL;
 	}
@@ -305,11 +242,8 @@ void control_stream_free(struct control_stream *stream)
 {
 	if (!stream)
 		return;
-	loop_remove(stream->watch);
-	close_fd(&stream->fd);
-	close_fd(&stream->listen_fd);
-	buf_free(&stream->in);
-	buf_free(&stream->out);
+	stop_listening(stream);
+	framed_close(&stream->guest);
 	json_decref(stream->config);
 	free(stream);
 }
@@ -324,9 +258,9 @@ void control_stream_push_time(struct control_stream *stream)
 	struct error err = {0};
 
 	/* A guest that does not read gets no queue of old times. */
-	if (!control_stream_is_ready(stream) || stream->out.len > 0)
+	if (!control_stream_is_ready(stream) || stream->guest.out.len > 0)
 		return;
-	if (post(stream, control_time(&err), &err) < 0)
+	if (control_post(stream, control_time(&err), &err) < 0)
 		break_off(stream, &err);
 }
 
@@ -336,7 +270,7 @@ void control_stream_power_off(struct control_stream *stream)
 
 	if (!control_stream_is_ready(stream))
 		return;
-	if (post(stream, control_power_off(&err), &err) < 0)
+	if (control_post(stream, control_power_off(&err), &err) < 0)
 		break_off(stream, &err);
 }
 
@@ -346,7 +280,7 @@ int control_stream_mount(struct control_stream *stream, const json_t *share, str
 		return error_set(err, ERR_CONFLICT, "the guest is not ready");
 	if (stream->mounting)
 		return error_set(err, ERR_CONFLICT, "the guest is mounting already");
-	if (post(stream, control_mount(share, err), err) < 0)
+	if (control_post(stream, control_mount(share, err), err) < 0)
 		return -1;
 	stream->mounting = true;
 	return 0;

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/framed.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/frame.h"
+#include "base/limits.h"
+
+#define READ_CHUNK 65536
+/* More of an empty queue's memory than this is given back; streams stay below. */
+#define KEPT_BYTES 1048576
+
+static bool framed_is_paused(const struct framed *f)
+{
+	return !f->reading || f->ended;
+}
+
+/*
+ * While input is wanted, events are level-triggered. Otherwise they are edge-triggered, or an end
+ * of the peer's sending would be reported for ever; the edge still comes when it goes away
+ * altogether. On vsock it may be no edge of EPOLLRDHUP: while bytes of the peer's wait to be read
+ * the host cannot say that these were all, but it says at once that it takes no more of ours. No
+ * event is there for that. But the socket wakes its waiters, and those for room, which there is,
+ * are told.
+ */
+static void framed_watch(struct framed *f)
+{
+	uint32_t events = EPOLLRDHUP;
+
+	if (f->fd < 0)
+		return;
+	events |= framed_is_paused(f) ? EPOLLET | EPOLLOUT : EPOLLIN;
+	/* Also once a send of the owner's own has emptied a full queue: it is the loop that tells.
+	 */
+	if (f->out.len > 0 || f->full)
+		events |= EPOLLOUT;
+	if (events != f->events && loop_set_events(f->watch, events, NULL) == 0)
+		f->events = events;
+}
+
+static void framed_lose(struct framed *f, const char *why)
+{
+	if (f->fd < 0)
+		return;
+	framed_close(f);
+	f->owner->lost(f->data, why);
+}
+
+static void on_send_failure(struct loop *loop, void *data)
+{
+	struct framed *f = data;
+
+	(void)loop;
+	f->failure = NULL;
+	framed_lose(f, "sending failed");
+}
+
+/* Owners are called from the loop alone, so a failed send is told in the next round. Who hears the
+ * peer out learns of it from reading, behind what the peer still said. */
+static void fail_later(struct framed *f)
+{
+	buf_consume(&f->out, f->out.len);
+	if (!f->failure && !f->owner->hears_out)
+		f->failure = loop_add_timer(f->loop, clock_mono_ns(), on_send_failure, f, NULL);
+}
+
+static bool framed_send_some(struct framed *f)
+{
+	ssize_t n = send(f->fd, buf_bytes(&f->out), f->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (n >= 0)
+		buf_consume(&f->out, (size_t)n);
+	else if (errno != EAGAIN && errno != EINTR)
+		fail_later(f);
+	return n >= 0 || errno == EINTR;
+}
+
+void framed_flush(struct framed *f)
+{
+	size_t limit = (size_t)limit_get(LIMIT_AGENT_QUEUE_BYTES);
+
+	if (f->fd < 0 || f->out.len == 0)
+		return;
+	while (f->out.len > 0 && framed_send_some(f))
+		;
+	if (f->out.len == 0 && f->out.cap > KEPT_BYTES)
+		buf_free(&f->out);
+	if (f->out.len > limit)
+		f->full = true;
+	framed_watch(f);
+}
+
+static bool framed_peer_is_gone(struct framed *f)
+{
+	return send(f->fd, "", 0, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN &&
+	       errno != EINTR;
+}
+
+static void framed_write(struct framed *f)
+{
+	bool was_full = f->full;
+
+	framed_flush(f);
+	if (f->fd < 0)
+		return;
+	if (f->out.len <= limit_get(LIMIT_AGENT_QUEUE_BYTES) / 2)
+		f->full = false;
+	framed_watch(f);
+	if (f->owner->drained && (f->out.len == 0 || (was_full && !f->full)))
+		f->owner->drained(f->data);
+}
+
+static void framed_read(struct framed *f)
+{
+	static uint8_t chunk[READ_CHUNK];
+	ssize_t n = recv(f->fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0) {
+		framed_lose(f, strerror(errno));
+		return;
+	}
+	f->ended = n == 0;
+	/* A whole message and what was read together with its end. */
+	f->in.limit = FRAME_HEADER + f->most + READ_CHUNK;
+	if (buf_append(&f->in, chunk, (size_t)n, NULL) < 0) {
+		framed_lose(f, "out of memory");
+		return;
+	}
+	if (f->ended)
+		framed_watch(f);
+	f->owner->input(f->data);
+}
+
+static void on_framed_event(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	const uint32_t over = EPOLLERR | EPOLLHUP;
+	struct framed *f = data;
+
+	(void)loop;
+	(void)fd;
+	if (!f->owner->hears_out &&
+	    (events & over ||
+	     ((events & EPOLLRDHUP || framed_is_paused(f)) && framed_peer_is_gone(f)))) {
+		framed_lose(f, "the peer closed the connection");
+		return;
+	}
+	if (events & EPOLLOUT && (f->out.len > 0 || f->full))
+		framed_write(f);
+	if (f->fd >= 0 && events & (EPOLLIN | EPOLLRDHUP | over) && !framed_is_paused(f))
+		framed_read(f);
+}
+
+int framed_open(struct framed *f, struct loop *loop, int fd, size_t most,
+		const struct framed_owner *owner, void *data, struct error *err)
+{
+	*f = (struct framed){
+		.loop = loop,
+		.fd = -1,
+		.reading = true,
+		.events = EPOLLIN | EPOLLRDHUP,
+		.most = most,
+		.owner = owner,
+		.data = data,
+	};
+	if (fd_nonblock(fd, true, err) < 0)
+		return -1;
+	f->watch = loop_add_fd(loop, fd, EPOLLIN | EPOLLRDHUP, on_framed_event, f, err);
+	if (!f->watch)
+		return -1;
+	f->fd = fd;
+	return 0;
+}
+
+void framed_close(struct framed *f)
+{
+	if (f->fd < 0)
+		return;
+	loop_remove(steal_ptr(&f->watch));
+	loop_remove(steal_ptr(&f->failure));
+	close(steal_fd(&f->fd));
+	buf_free(&f->in);
+	buf_free(&f->out);
+}
+
+int framed_send(struct framed *f, const char *text, struct error *err)
+{
+	if (frame_append(&f->out, text, strlen(text), err) < 0)
+		return -1;
+	framed_flush(f);
+	return 0;
+}
+
+int framed_send_line(struct framed *f, const char *text, struct error *err)
+{
+	if (buf_append(&f->out, text, strlen(text), err) < 0 ||
+	    buf_append(&f->out, "\n", 1, err) < 0)
+		return -1;
+	framed_flush(f);
+	return 0;
+}
+
+void framed_drop(struct framed *f, size_t n)
+{
+	buf_consume(&f->in, n);
+	if (f->in.len == 0 && f->in.cap > KEPT_BYTES)
+		buf_free(&f->in);
+}
+
+int framed_take(struct framed *f, framed_taker *take, void *data, struct error *err)
+{
+	const uint8_t *payload;
+	size_t len;
+	int got = 1;
+
+	while (got > 0 && f->fd >= 0) {
+		got = frame_peek(&f->in, f->most, &payload, &len, err);
+		if (got > 0)
+			got = take(data, payload, len, err);
+		if (got > 0 && f->fd >= 0)
+			framed_drop(f, FRAME_HEADER + len);
+	}
+	return got < 0 ? -1 : 0;
+}
+
+void framed_set_reading(struct framed *f, bool on)
+{
+	if (f->reading == on)
+		return;
+	f->reading = on;
+	framed_watch(f);
+}
