@@ -2,7 +2,7 @@
 /*
  * The agent's connections without its processes: the functions of job.h are replaced by commands
  * that exist on paper alone, produce output, take stdin in parts and end as a random sequence has
- * it. The bytes arrive over a real socket, so that all of wire, conn, call, request and answer is
+ * it. The bytes arrive over a real socket, so that all of framed, conn, call, request and answer is
  * driven.
  */
 #ifndef FUZZ_AGENT_STANDIN_H
@@ -280,6 +280,8 @@ static void turn(struct standin *s)
 /* false: the agent has closed. */
 static bool standin_feed(struct standin *s, const uint8_t *bytes, size_t len)
 {
+	const struct conn *conn;
+
 	while (len > 0) {
 		ssize_t n = send(s->client, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
@@ -288,11 +290,12 @@ static bool standin_feed(struct standin *s, const uint8_t *bytes, size_t len)
 			len -= (size_t)n;
 		}
 		turn(s);
-		if (s->server.count == 0)
+		if (s->server.conns.count == 0)
 			return false;
 		/* A command whose stdin is full and that takes no more: the agent need not read. */
-		if (n < 0 && s->server.context.jobs.count == 0 && !s->server.live->closing &&
-		    s->server.live->wire.out.len == 0 && !s->server.live->wire.reading)
+		conn = list_first(&s->server.conns.live, struct conn, link);
+		if (n < 0 && s->server.context.jobs.count == 0 && !conn->closing &&
+		    conn->wire.out.len == 0 && !conn->wire.reading)
 			abort();
 		if (n < 0 && chance(16) == 0)
 			return true;
@@ -312,9 +315,9 @@ static void standin_end(struct standin *s)
 	/* A lost client's commands end, and with them everything of the connection; those that wait
 	 * for it to come back are given up here. */
 	resumables_free(&s->server.resumables);
-	for (int i = 0; i < 4096 && (s->server.count || s->server.context.jobs.count); i++)
+	for (int i = 0; i < 4096 && (s->server.conns.count || s->server.context.jobs.count); i++)
 		turn(s);
-	if (s->server.count || s->server.context.jobs.count)
+	if (s->server.conns.count || s->server.context.jobs.count)
 		abort();
 	server_free(&s->server);
 	loop_free(s->loop);

@@ -176,8 +176,8 @@ static void every_byte_survives(void **state)
 static void stream_events(void **state)
 {
 	struct job_end end = {.exit_code = 143, .signal = 15, .elapsed_ms = 7};
-	const struct stdin_window none = {0}, window = {.on = true, .taken = 9};
-	autofree char *start = answer_start(5, "a", 77, NULL, &none, NULL);
+	const struct stdin_window window = {.taken = 9};
+	autofree char *start = answer_start(5, "a", 77, NULL, NULL, NULL);
 	autofree char *windowed = answer_start(5, "a", 77, NULL, &window, NULL);
 	autofree char *resumable = answer_start(5, "a", 77, "r", &window, NULL);
 	autofree char *end_text = answer_exit(5, "a", &end, NULL);

@@ -306,7 +306,7 @@ void agent_settle(struct agent *agent)
 		set_deadline(agent, FAREWELL_NS);
 	}
 	workload_release(&agent->server.workload);
-	if (server_is_quiet(&agent->server) && is_told(agent) && is_heard(agent))
+	if (conns_are_quiet(&agent->server.conns) && is_told(agent) && is_heard(agent))
 		agent->done = true;
 }
 

@@ -99,7 +99,7 @@ char *answer_start(uint64_t request, const char *id, pid_t pid, const char *exec
 	writer_number(&w, "pid", pid);
 	if (exec)
 		writer_text(&w, "exec", exec);
-	if (window->on)
+	if (window)
 		writer_number(&w, "stdinOffset", (int64_t)window->taken);
 	return writer_end(&w);
 }

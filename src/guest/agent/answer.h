@@ -32,7 +32,8 @@ char *answer_envelope_error(const char *text, struct error *err);
 char *answer_frame_exec(const char *id, const struct job_end *end, const struct captured *output,
 			struct error *err);
 
-/* Streaming mode. exec: the id of a resumable one, else NULL. window may be one that is not on. */
+/* Streaming mode. exec: the id of a resumable one, else NULL. window: NULL if the client has none.
+ */
 char *answer_start(uint64_t request, const char *id, pid_t pid, const char *exec,
 		   const struct stdin_window *window, struct error *err);
 char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The envelope form's work on files: a process of the requesting user does it, this starts it and
- * answers. */
+#include "guest/agent/call_file.h"
+
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/limits.h"
 #include "guest/agent/answer_file.h"
-#include "guest/agent/call_impl.h"
-#include "guest/agent/conn.h"
-#include "guest/agent/server.h"
+#include "guest/agent/call_capture.h"
 #include "guest/roles.h"
 
 struct file_op {
@@ -25,15 +22,18 @@ static const struct file_op ops[REQUEST_KIND_COUNT] = {
 	[REQUEST_STAT] = {ROLE_STAT, answer_stat, LIMIT_FRAME_BYTES, false},
 };
 
-size_t call_file_room(const struct call *call)
-{
-	return (size_t)limit_get(call->file->most);
-}
+struct file_call {
+	struct capture capture;
+	const struct file_op *op;
+	size_t given; /* bytes that are to be written */
+};
 
-char *call_file_answer(const struct call *call, const struct job_end *end, struct error *err)
+static char *file_answer(struct call *call, const struct job_end *end, struct error *err)
 {
-	const struct buf nothing = {0}, *why = &call->output.bytes[JOB_STDERR];
-	struct file_end file = {.output = &nothing, .written = call->given};
+	const struct file_call *work = (const struct file_call *)call;
+	const struct captured *output = &work->capture.output;
+	const struct buf nothing = {0}, *why = &output->bytes[JOB_STDERR];
+	struct file_end file = {.output = &nothing, .written = work->given};
 	char text[1024] = "";
 
 	if (end->start_error[0])
@@ -47,38 +47,42 @@ char *call_file_answer(const struct call *call, const struct job_end *end, struc
 			 (const char *)buf_bytes(why));
 	file.error = text;
 	/* What was cut ended its writer perhaps; that it was too long is the better reason. */
-	file.cut = call->output.truncated[JOB_STDOUT];
+	file.cut = output->truncated[JOB_STDOUT];
 	if (!text[0])
-		file.output = &call->output.bytes[JOB_STDOUT];
+		file.output = &output->bytes[JOB_STDOUT];
 	/* It is looked at and not kept. */
 	/* cppcheck-suppress returnDanglingLifetime */
-	return call->file->answer(&file, err);
+	return work->op->answer(&file, err);
 }
+
+static const struct call_kind file_kind = {
+	.size = sizeof(struct file_call),
+	.answer = file_answer,
+	.drained = call_drained,
+	.abandon = call_abandon,
+	.drop = capture_drop,
+};
 
 int call_file(struct conn *conn, struct request *request, struct error *err)
 {
-	struct call *call = call_new(conn, CALL_FILE, "", 0, err);
+	struct capture *capture = capture_new(conn, &file_kind, "", 0, err);
+	struct file_call *work = (struct file_call *)capture;
+	const struct file_op *op = &ops[request->kind];
+	size_t given = request->stdin_bytes.len;
+	bool tell = op->counted || request->stdin_open;
 	struct error why = {0};
 	char number[24];
+	const char *const argv[] = {op->role, request->guest_path, tell ? number : NULL, NULL};
 
-	if (!call)
+	if (!capture)
 		return -1;
-	call->file = &ops[request->kind];
-	call->given = request->stdin_bytes.len;
-	snprintf(number, sizeof(number), "%llu",
-		 (unsigned long long)(call->file->counted ? limit_get(LIMIT_LIST_ENTRIES)
-							  : call->given));
-	if (!request->problem[0]) {
-		bool tell = call->file->counted || request->stdin_open;
-		const char *const argv[] = {call->file->role, request->guest_path,
-					    tell ? number : NULL, NULL};
-
-		call->job = exec_file(&conn->server->context, request, argv, &call_capture_owner,
-				      call, &why);
-	}
-	if (!call->job)
-		call_unstarted(call, request->problem[0] ? request->problem : why.msg);
-	else if (request->stdin_open)
-		call_feed(call, &request->stdin_bytes);
+	work->op = op;
+	work->given = given;
+	capture->most[JOB_STDOUT] = (size_t)limit_get(op->most);
+	snprintf(number, sizeof(number), "%zu",
+		 op->counted ? (size_t)limit_get(LIMIT_LIST_ENTRIES) : given);
+	capture->call.job =
+		exec_file(conn->all->context, request, argv, &capture_owner, capture, &why);
+	capture_begun(capture, request, &why);
 	return 0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A terminal of the envelope form's: its output as events, the client's events to it. */
-#include "base/buf.h"
-#include "guest/agent/call_impl.h"
-#include "guest/agent/conn.h"
-#include "guest/agent/pty_event.h"
-#include "guest/agent/server.h"
+#include "guest/agent/call_pty.h"
 
 #define CHUNK 32768
 
 /* Filled and emptied within one turn of the loop, whichever terminal it is for. */
 static uint8_t chunk[CHUNK];
+
+struct terminal {
+	struct call call;
+	struct buf bytes; /* still to be written to it */
+};
 
 static uint8_t *pty_space(void *data, enum job_stream stream, size_t *room)
 {
@@ -31,13 +31,14 @@ static void pty_output(void *data, enum job_stream stream, size_t len)
 }
 
 /* While the terminal takes no more, nothing more is read. */
-static void feed(struct call *call)
+static void pty_feed(struct terminal *terminal)
 {
-	struct buf *bytes = &call->stdin_bytes;
+	struct job *job = terminal->call.job;
+	struct buf *bytes = &terminal->bytes;
 
-	if (call->job && bytes->len > 0)
-		buf_consume(bytes, job_write_stdin(call->job, buf_bytes(bytes), bytes->len));
-	call->conn->waiting = bytes->len > 0;
+	if (job && bytes->len > 0)
+		buf_consume(bytes, job_write_stdin(job, buf_bytes(bytes), bytes->len));
+	terminal->call.conn->waiting = bytes->len > 0;
 	if (bytes->len == 0)
 		buf_free(bytes);
 }
@@ -46,48 +47,75 @@ static void pty_stdin_room(void *data)
 {
 	const struct call *call = data;
 
-	feed(data);
+	pty_feed(data);
 	if (!call->conn->waiting)
 		conn_go_on(call->conn);
-}
-
-static void pty_ended(void *data, const struct job_end *end)
-{
-	struct call *call = data;
-
-	call->job = NULL;
-	call_exit(call, end);
 }
 
 static const struct job_owner pty_owner = {
 	.space = pty_space,
 	.output = pty_output,
 	.stdin_room = pty_stdin_room,
-	.ended = pty_ended,
+	.ended = call_job_ended,
 };
+
+static char *pty_answer(struct call *call, const struct job_end *end, struct error *err)
+{
+	(void)call;
+	return pty_event_end(end, err);
+}
+
+static void pty_abandon(struct call *call)
+{
+	if (call->job)
+		job_hang_up(call->job);
+	call_free(call);
+}
+
+static void pty_drop(struct call *call)
+{
+	buf_free(&((struct terminal *)call)->bytes);
+}
+
+static const struct call_kind pty_kind = {
+	.size = sizeof(struct terminal),
+	.answer = pty_answer,
+	.input_ended = call_input_ended,
+	.drained = call_drained,
+	.abandon = pty_abandon,
+	.drop = pty_drop,
+};
+
+struct call *call_pty_open(const struct conn *conn)
+{
+	struct call *call = list_first(&conn->calls, struct call, link);
+
+	return call && call->kind == &pty_kind ? call : NULL;
+}
 
 void call_pty_event(struct call *call, struct pty_event *event)
 {
+	struct terminal *terminal = (struct terminal *)call;
+
 	if (event->kind == PTY_EVENT_STDIN) {
-		call->stdin_bytes = event->data;
+		terminal->bytes = event->data;
 		event->data = (struct buf){0};
-		feed(call);
+		pty_feed(terminal);
 	} else if (call->job && event->rows && event->columns) {
 		job_resize(call->job, event->rows, event->columns);
 	}
 }
 
-int call_pty(struct conn *conn, const struct request *request, struct error *err)
+int call_pty(struct conn *conn, struct request *request, struct error *err)
 {
-	struct call *call = call_new(conn, CALL_PTY, "", 0, err);
+	struct call *call = call_new(conn, &pty_kind, "", 0, err);
 	struct error why = {0};
 
 	if (!call)
 		return -1;
 	conn->streaming = true;
-	if (!request->problem[0])
-		call->job = exec_start(&conn->server->context, request, &pty_owner, call, &why);
+	call->job = exec_start(conn->all->context, request, &pty_owner, call, &why);
 	if (!call->job)
-		call_unstarted(call, request->problem[0] ? request->problem : why.msg);
+		call_unstarted(call, why.msg);
 	return 0;
 }

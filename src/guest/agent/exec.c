@@ -9,15 +9,19 @@
 #include "guest/job/user_cache.h"
 #include "guest/roles.h"
 
-static struct job *start(struct exec_context *context, const struct request *request,
-			 const struct job_spec *wanted, json_t *env, const struct job_owner *owner,
-			 void *data, struct error *err)
+static struct job *exec_job(struct exec_context *context, const struct request *request,
+			    const struct job_spec *wanted, json_t *env,
+			    const struct job_owner *owner, void *data, struct error *err)
 {
 	struct job_spec spec = *wanted;
 	struct user user;
 	char **envp;
 	struct job *job;
 
+	if (request->problem[0]) {
+		error_set(err, ERR_INVALID, "%s", request->problem);
+		return NULL;
+	}
 	if (user_cache_resolve(&context->users, context->etc, request->user, &user, err) < 0)
 		return NULL;
 	envp = environ_build(&user, request->terminal, env, request->env, err);
@@ -54,7 +58,7 @@ struct job *exec_start(struct exec_context *context, const struct request *reque
 	}
 	if (request->argv && strcmp(request->argv[0], ROLE_SHELL) == 0)
 		spec.program_fd = context->program_fd;
-	return start(context, request, &spec, context->env, owner, data, err);
+	return exec_job(context, request, &spec, context->env, owner, data, err);
 }
 
 int exec_hand_over(struct exec_context *context, const struct request *request, int connection,
@@ -70,7 +74,7 @@ int exec_hand_over(struct exec_context *context, const struct request *request, 
 	if (strcmp(request->argv[0], ROLE_FILES) != 0 || request->terminal)
 		return error_set(err, ERR_INVALID,
 				 "a connection is handed over to " ROLE_FILES " alone");
-	return start(context, request, &spec, context->env, NULL, NULL, err) ? 0 : -1;
+	return exec_job(context, request, &spec, context->env, NULL, NULL, err) ? 0 : -1;
 }
 
 struct job *exec_file(struct exec_context *context, const struct request *request,
@@ -85,9 +89,9 @@ struct job *exec_file(struct exec_context *context, const struct request *reques
 		.program_fd = context->program_fd,
 	};
 
-	if (context->program_fd < 0) {
+	if (!request->problem[0] && context->program_fd < 0) {
 		error_set(err, ERR_UNSUPPORTED, "files are not available here");
 		return NULL;
 	}
-	return start(context, request, &spec, NULL, owner, data, err);
+	return exec_job(context, request, &spec, NULL, owner, data, err);
 }

@@ -18,7 +18,8 @@ struct exec_context {
 	int program_fd; /* this program, for what it does as another user; -1: cannot */
 };
 
-/* NULL with the reason when the command could not even be forked (exit code 125 to the client). */
+/* NULL with the reason when the request has a problem, or the command could not even be forked
+ * (exit code 125 to the client). */
 struct job *exec_start(struct exec_context *context, const struct request *request,
 		       const struct job_owner *owner, void *data, struct error *err);
 /* Our program for files (the request's command must name it) with connection as its stdin and

@@ -9,14 +9,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/frame.h"
 #include "base/limits.h"
-#include "guest/agent/conn.h"
-#include "guest/agent/stdin_window.h"
+#include "guest/agent/call_stream.h"
 
 struct resumable {
 	struct resumables *all;
-	struct resumable *next, **link;
+	struct list_link link;
 	char id[REQUEST_EXEC_MAX + 1];
 	uint64_t grace_ms;
 	struct loop_watch *grace; /* while detached */
@@ -27,14 +25,21 @@ struct resumable {
 
 	struct ring ring[JOB_STREAMS];
 	uint64_t sent[JOB_STREAMS]; /* on the present connection, in offsets */
-	bool exit_said;		    /* on the present connection */
 
 	struct stdin_window input;
 };
 
-static struct resumable *find(const struct resumables *all, const char *id)
+/* Its client. */
+struct resumable_call {
+	struct call call;
+	struct resumable *resumable; /* NULL: it never was */
+};
+
+static struct resumable *find_resumable(const struct resumables *all, const char *id)
 {
-	for (struct resumable *r = all->first; r; r = r->next)
+	struct resumable *r;
+
+	list_each (r, &all->list, link)
 		if (strcmp(r->id, id) == 0)
 			return r;
 	return NULL;
@@ -48,64 +53,58 @@ static void end_resumable(struct resumable *r)
 	for (int i = 0; i < JOB_STREAMS; i++)
 		ring_free(&r->ring[i]);
 	stdin_window_drop(&r->input);
-	*r->link = r->next;
-	if (r->next)
-		r->next->link = r->link;
+	list_remove(&r->link);
 	r->all->count--;
 	free(r);
 }
 
+void resumables_init(struct resumables *all, struct exec_context *context)
+{
+	*all = (struct resumables){.context = context};
+	list_init(&all->list);
+}
+
 void resumables_free(struct resumables *all)
 {
-	while (all->first)
-		end_resumable(all->first);
+	struct resumable *r;
+
+	while ((r = list_first(&all->list, struct resumable, link)))
+		end_resumable(r);
 }
 
 void resumables_sweep(struct resumables *all)
 {
-	struct resumable *next;
+	struct resumable *r;
 
 	if (!all->doomed)
 		return;
 	all->doomed = false;
-	for (struct resumable *r = all->first; r; r = next) {
-		next = r->next;
+	list_each (r, &all->list, link)
 		if (!r->call && !r->grace)
 			end_resumable(r);
-	}
 }
 
 /* --- to the client --------------------------------------------------------------------------- */
-
-static void say_start(struct resumable *r)
-{
-	r->input.told = r->input.taken;
-	conn_say(r->call->conn,
-		 answer_start(r->call->number, r->call->id, r->pid, r->id, &r->input, NULL));
-}
 
 /* One frame of what was not sent yet; false: there is none, or the connection has no room. */
 static bool send_frame(struct resumable *r, enum job_stream stream)
 {
 	struct conn *conn = r->call->conn;
-	struct buf *out = &conn->wire.out;
 	size_t most = (size_t)limit_get(LIMIT_STREAM_FRAME_BYTES), len;
 	const uint8_t *bytes = ring_at(&r->ring[stream], r->sent[stream], &len);
-	uint8_t *frame;
+	uint8_t *space;
 
 	if (len == 0 || framed_is_full(&conn->wire))
 		return false;
 	len = len < most ? len : most;
-	frame = buf_reserve(out, AGENT_DATA_FRONT + len, NULL);
-	if (!frame) {
+	space = call_stream_reserve(r->call, len);
+	if (!space) {
 		conn_end(conn);
 		return false;
 	}
-	call_frame_front(frame, stream, r->call->number, len);
-	memcpy(frame + AGENT_DATA_FRONT, bytes, len);
-	buf_commit(out, AGENT_DATA_FRONT + len);
+	memcpy(space, bytes, len);
+	call_stream_commit(r->call, stream, len);
 	r->sent[stream] += len;
-	framed_flush(&conn->wire);
 	return true;
 }
 
@@ -117,7 +116,7 @@ static bool all_sent(const struct resumable *r)
 	return true;
 }
 
-void resumable_push(struct resumable *r)
+static void resumable_push(struct resumable *r)
 {
 	bool more = r->call;
 
@@ -126,65 +125,31 @@ void resumable_push(struct resumable *r)
 		more = (r->call && send_frame(r, JOB_STDERR)) || more;
 		more = more && r->call; /* without memory the connection has ended */
 	}
-	if (!r->call || r->job || r->exit_said || !all_sent(r))
+	if (!r->call || r->job || r->call->told || !all_sent(r))
 		return;
-	r->exit_said = true;
-	conn_say(r->call->conn, answer_exit(r->call->number, r->call->id, &r->end, NULL));
-}
-
-bool resumable_is_told(const struct resumable *r)
-{
-	return r->exit_said;
-}
-
-/* --- to the command -------------------------------------------------------------------------- */
-
-static void say_taken(struct resumable *r)
-{
-	if (r->call)
-		call_say_taken(r->call, &r->input);
-}
-
-static void feed(struct resumable *r)
-{
-	stdin_window_feed(&r->input, r->job);
-	say_taken(r);
-}
-
-int resumable_stdin(struct resumable *r, const void *bytes, size_t len, struct error *err)
-{
-	if (stdin_window_put(&r->input, r->job, bytes, len, err) < 0)
-		return -1;
-	say_taken(r);
-	return 0;
-}
-
-/* A client that attached anew says it again, since it cannot know. */
-void resumable_close_stdin(struct resumable *r)
-{
-	stdin_window_close(&r->input, r->job);
-	say_taken(r);
+	r->call->told = true;
+	conn_say(r->call->conn, call_answer_exit(r->call, &r->end, NULL));
 }
 
 /* --- from the command ------------------------------------------------------------------------ */
 
-static void on_started(void *data, pid_t pid)
+static void on_resumable_started(void *data, pid_t pid)
 {
 	struct resumable *r = data;
 
 	r->pid = pid;
 	if (r->call)
-		say_start(r);
+		call_say_start(r->call, pid, r->id);
 }
 
-static uint8_t *on_space(void *data, enum job_stream stream, size_t *room)
+static uint8_t *on_resumable_space(void *data, enum job_stream stream, size_t *room)
 {
 	struct resumable *r = data;
 
 	return ring_space(&r->ring[stream], room);
 }
 
-static void on_output(void *data, enum job_stream stream, size_t len)
+static void on_resumable_output(void *data, enum job_stream stream, size_t len)
 {
 	struct resumable *r = data;
 
@@ -192,12 +157,16 @@ static void on_output(void *data, enum job_stream stream, size_t len)
 	resumable_push(r);
 }
 
-static void on_stdin_room(void *data)
+static void on_resumable_stdin_room(void *data)
 {
-	feed(data);
+	struct resumable *r = data;
+
+	stdin_window_feed(&r->input, r->job);
+	if (r->call)
+		call_say_taken(r->call);
 }
 
-static void on_ended(void *data, const struct job_end *end)
+static void on_resumable_ended(void *data, const struct job_end *end)
 {
 	struct resumable *r = data;
 
@@ -205,18 +174,18 @@ static void on_ended(void *data, const struct job_end *end)
 	r->job = NULL;
 	if (r->call)
 		r->call->job = NULL;
-	feed(r); /* what it did not read is nobody's now */
+	on_resumable_stdin_room(r); /* what it did not read is nobody's now */
 	resumable_push(r);
 	if (r->call)
 		conn_go_on(r->call->conn);
 }
 
 static const struct job_owner resumable_owner = {
-	.started = on_started,
-	.space = on_space,
-	.output = on_output,
-	.stdin_room = on_stdin_room,
-	.ended = on_ended,
+	.started = on_resumable_started,
+	.space = on_resumable_space,
+	.output = on_resumable_output,
+	.stdin_room = on_resumable_stdin_room,
+	.ended = on_resumable_ended,
 };
 
 /* --- its clients ----------------------------------------------------------------------------- */
@@ -245,8 +214,6 @@ static struct resumable *resumable_new(struct resumables *all, const struct requ
 		.all = all,
 		.grace_ms = request->grace_ms,
 		.ring = {{.pool = &all->pool}, {.pool = &all->pool}},
-		.next = all->first,
-		.link = &all->first,
 	};
 	stdin_window_open(&r->input);
 	if (request->exec)
@@ -255,16 +222,16 @@ static struct resumable *resumable_new(struct resumables *all, const struct requ
 		free(r);
 		return NULL;
 	}
-	if (r->next)
-		r->next->link = &r->next;
-	all->first = r;
+	list_add_first(&all->list, &r->link);
 	all->count++;
 	return r;
 }
 
 static int may_start(const struct resumables *all, const struct request *request, struct error *err)
 {
-	if (request->exec && find(all, request->exec))
+	if (request->problem[0])
+		return error_set(err, ERR_INVALID, "%s", request->problem);
+	if (request->exec && find_resumable(all, request->exec))
 		return error_set(err, ERR_CONFLICT, "exec \"%s\" exists already", request->exec);
 	if (all->count >= limit_get(LIMIT_RESUMABLE_EXECS))
 		return error_set(err, ERR_UNAVAILABLE, "there are %zu resumable execs already",
@@ -272,27 +239,21 @@ static int may_start(const struct resumables *all, const struct request *request
 	return 0;
 }
 
-int resumable_start(struct resumables *all, struct call *call, const struct request *request,
-		    struct error *err)
+static struct resumable *resumable_begin(struct resumables *all, const struct request *request,
+					 struct error *err)
 {
 	struct resumable *r;
 
 	if (may_start(all, request, err) < 0)
-		return -1;
+		return NULL;
 	r = resumable_new(all, request, err);
 	if (!r)
-		return -1;
+		return NULL;
 	r->job = exec_start(all->context, request, &resumable_owner, r, err);
-	if (!r->job) {
-		end_resumable(r);
-		return -1;
-	}
-	r->call = call;
-	call->resumable = r;
-	call->job = r->job;
-	if (job_is_running(r->job))
-		on_started(r, job_pid(r->job));
-	return 0;
+	if (r->job)
+		return r;
+	end_resumable(r);
+	return NULL;
 }
 
 static void on_grace_over(struct loop *loop, void *data)
@@ -306,7 +267,7 @@ static void on_grace_over(struct loop *loop, void *data)
 
 /* Stdin that the command has not taken is dropped: the client has it still and is told, when it
  * comes back, from where to send it again. */
-void resumable_detach(struct resumable *r)
+static void resumable_detach(struct resumable *r)
 {
 	uint64_t until = clock_mono_ns() + r->grace_ms * NS_PER_MS;
 
@@ -314,14 +275,6 @@ void resumable_detach(struct resumable *r)
 	stdin_window_drop(&r->input);
 	r->grace = loop_add_timer(r->all->context->jobs.loop, until, on_grace_over, r, NULL);
 	r->all->doomed |= !r->grace;
-}
-
-void resumable_release(struct resumable *r)
-{
-	struct call *call = r->call;
-
-	end_resumable(r);
-	call_forget(call);
 }
 
 static int check_offsets(const struct resumable *r, const struct request *request,
@@ -360,40 +313,8 @@ static void displace(struct resumable *r)
 	conn_say(conn, answer_detached(number, &why, NULL));
 }
 
-int resumable_attach(struct resumables *all, struct call *call, const struct request *request,
-		     struct error *err)
-{
-	struct resumable *r = find(all, request->exec);
-	struct conn *conn = call->conn;
-
-	if (!r)
-		return error_set(err, ERR_NOT_FOUND, "there is no exec \"%s\"", request->exec);
-	if (check_offsets(r, request, err) < 0)
-		return -1;
-	if (r->call)
-		displace(r);
-	if (conn->dead)
-		return 0; /* without memory it has ended, and the call */
-	loop_remove(steal_ptr(&r->grace));
-	r->call = call;
-	r->exit_said = false;
-	call->resumable = r;
-	call->job = r->job;
-	for (int i = 0; i < JOB_STREAMS; i++) {
-		ring_forget(&r->ring[i], request->offsets[i]);
-		r->sent[i] = request->offsets[i];
-	}
-	if (r->job && request->terminal)
-		job_resize(r->job, request->rows, request->columns);
-	if (r->job)
-		job_resume(r->job);
-	if (r->pid)
-		say_start(r);
-	resumable_push(r);
-	return 0;
-}
-
-int resumable_ack(struct resumable *r, const uint64_t offsets[JOB_STREAMS], struct error *err)
+static int resumable_ack(struct resumable *r, const uint64_t offsets[JOB_STREAMS],
+			 struct error *err)
 {
 	for (int i = 0; i < JOB_STREAMS; i++)
 		if (offsets[i] > r->sent[i])
@@ -403,5 +324,118 @@ int resumable_ack(struct resumable *r, const uint64_t offsets[JOB_STREAMS], stru
 		ring_forget(&r->ring[i], offsets[i]);
 	if (r->job)
 		job_resume(r->job);
+	return 0;
+}
+
+static struct resumable *resumable_of(struct call *call)
+{
+	return ((struct resumable_call *)call)->resumable;
+}
+
+/* A release ends it for good, and the call with it, whatever still runs. */
+static int resumable_event(struct call *call, const struct request *request, struct error *err)
+{
+	struct resumable *r = resumable_of(call);
+
+	if (request->kind == REQUEST_ACK)
+		return resumable_ack(r, request->offsets, err);
+	if (request->kind != REQUEST_RELEASE)
+		return call_event(call, request, err);
+	end_resumable(r);
+	call_forget(call);
+	return 0;
+}
+
+static void resumable_drained(struct call *call)
+{
+	resumable_push(resumable_of(call));
+}
+
+static void resumable_abandon(struct call *call)
+{
+	if (resumable_of(call))
+		resumable_detach(resumable_of(call));
+	call_free(call);
+}
+
+static const struct call_kind resumable_kind = {
+	.size = sizeof(struct resumable_call),
+	.answer = call_answer_exit,
+	.event = resumable_event,
+	.drained = resumable_drained,
+	.abandon = resumable_abandon,
+};
+
+static void resumable_join(struct resumable *r, struct call *call)
+{
+	((struct resumable_call *)call)->resumable = r;
+	call->job = r->job;
+	call->window = &r->input;
+	r->call = call;
+}
+
+int resumable_start(struct resumables *all, struct conn *conn, const struct request *request,
+		    struct error *err)
+{
+	struct call *call = call_new(conn, &resumable_kind, request->id ? request->id : "",
+				     request->number, err);
+	struct error why = {0};
+	struct resumable *r;
+
+	if (!call)
+		return -1;
+	r = resumable_begin(all, request, &why);
+	if (!r) {
+		call_unstarted(call, why.msg);
+		return 0;
+	}
+	resumable_join(r, call);
+	if (job_is_running(r->job))
+		on_resumable_started(r, job_pid(r->job));
+	return 0;
+}
+
+/* The one that the request names, if it can be had from there on. */
+static struct resumable *find_attachable(const struct resumables *all,
+					 const struct request *request, struct error *err)
+{
+	struct resumable *r = find_resumable(all, request->exec);
+
+	if (!r)
+		error_set(err, ERR_NOT_FOUND, "there is no exec \"%s\"", request->exec);
+	return r && check_offsets(r, request, err) == 0 ? r : NULL;
+}
+
+int resumable_attach(struct resumables *all, struct conn *conn, const struct request *request,
+		     struct error *err)
+{
+	struct error why = {0};
+	struct resumable *r = find_attachable(all, request, &why);
+	struct call *call;
+
+	if (!r) {
+		conn_say(conn, answer_detached(request->number, &why, NULL));
+		return 0;
+	}
+	call = call_new(conn, &resumable_kind, request->exec, request->number, err);
+	if (!call)
+		return -1;
+	if (r->call)
+		displace(r);
+	if (conn->dead)
+		return 0; /* without memory it has ended, and the call */
+	loop_remove(steal_ptr(&r->grace));
+	resumable_join(r, call);
+	for (int i = 0; i < JOB_STREAMS; i++) {
+		ring_forget(&r->ring[i], request->offsets[i]);
+		r->sent[i] = request->offsets[i];
+	}
+	if (r->job && request->terminal)
+		job_resize(r->job, request->rows, request->columns);
+	if (r->job)
+		job_resume(r->job);
+	if (r->pid)
+		call_say_start(call, r->pid, r->id);
+	resumable_push(r);
 	return 0;
 }

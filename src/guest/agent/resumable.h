@@ -22,39 +22,25 @@
 
 #include "guest/agent/call.h"
 #include "guest/agent/exec.h"
-#include "guest/agent/request.h"
 #include "guest/agent/ring.h"
 
 struct resumables {
 	struct exec_context *context;
-	struct resumable *first;
+	struct list list; /* the newest first */
 	size_t count;
 	bool doomed; /* some have neither a client nor a grace time: no memory for a timer */
 	struct ring_pool pool;
 };
 
-/* Starts what the request asks for with call as its client. ERR_CONFLICT: an exec has that id. */
-int resumable_start(struct resumables *all, struct call *call, const struct request *request,
+void resumables_init(struct resumables *all, struct exec_context *context);
+/* Starts what the request asks for; a call on the connection is its client. */
+int resumable_start(struct resumables *all, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* Makes call its client, from the offsets on that the request names. ERR_NOT_FOUND: no such exec;
- * ERR_UNAVAILABLE: an offset is before what was acknowledged; ERR_INVALID: behind all output. */
-int resumable_attach(struct resumables *all, struct call *call, const struct request *request,
+/* Makes a call on the connection its client, from the offsets on that the request names. When there
+ * is no such exec, or one of them was acknowledged already or is behind all output, the client is
+ * told that it is not attached. */
+int resumable_attach(struct resumables *all, struct conn *conn, const struct request *request,
 		     struct error *err);
-/* The call is gone; the grace time begins. */
-void resumable_detach(struct resumable *resumable);
-/* The client needs it no more, nor its call: what still runs is killed. Both are freed. */
-void resumable_release(struct resumable *resumable);
-
-/* The client has everything before these offsets. ERR_INVALID: it cannot have. */
-int resumable_ack(struct resumable *resumable, const uint64_t offsets[JOB_STREAMS],
-		  struct error *err);
-/* Takes all of it. ERR_INVALID: more than LIMIT_STDIN_WINDOW_BYTES are not yet with the command. */
-int resumable_stdin(struct resumable *resumable, const void *bytes, size_t len, struct error *err);
-void resumable_close_stdin(struct resumable *resumable);
-/* The connection has room again. */
-void resumable_push(struct resumable *resumable);
-/* Whether the exit was said to the present client. */
-bool resumable_is_told(const struct resumable *resumable);
 
 void resumables_sweep(struct resumables *all); /* between rounds of the loop */
 void resumables_free(struct resumables *all);  /* kills what runs */

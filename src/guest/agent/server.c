@@ -5,12 +5,34 @@
 
 #include <linux/vm_sockets.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "guest/agent/envelopes.h"
+#include "guest/agent/frames.h"
+
+/* As a length the byte that an envelope begins with would be above the longest frame: the forms
+ * never collide. */
+static bool choose_form(struct conn *conn)
+{
+	uint8_t first;
+
+	if (conn->wire.in.len == 0)
+		return false;
+	first = *buf_bytes(&conn->wire.in);
+	conn_set_form(conn, first == '{' || isspace(first) ? &envelopes_form : &frames_form);
+	return true;
+}
+
+static const struct conn_form unknown_form = {
+	.most = LIMIT_FRAME_BYTES,
+	.send = framed_send,
+	.step = choose_form,
+};
 
 int server_init(struct server *server, struct loop *loop, const char *etc, const char *cgroup_mount,
 		int program_fd, struct error *err)
@@ -21,17 +43,21 @@ int server_init(struct server *server, struct loop *loop, const char *etc, const
 	server->context.etc = etc;
 	server->context.program_fd = program_fd;
 	server->workload.context = &server->context;
-	server->resumables.context = &server->context;
+	resumables_init(&server->resumables, &server->context);
+	conns_init(&server->conns, loop, &unknown_form);
+	server->conns.context = &server->context;
+	server->conns.workload = &server->workload;
+	server->conns.resumables = &server->resumables;
 	return 0;
 }
 
 int server_adopt(struct server *server, int fd, struct error *err)
 {
-	if (server->count >= limit_get(LIMIT_AGENT_CONNECTIONS)) {
+	if (server->conns.count >= limit_get(LIMIT_AGENT_CONNECTIONS)) {
 		close(fd);
 		return error_set(err, ERR_UNAVAILABLE, "too many connections");
 	}
-	if (!conn_new(server, fd, err)) {
+	if (!conn_new(&server->conns, fd, err)) {
 		close(fd);
 		return -1;
 	}
@@ -77,14 +103,10 @@ void server_stop_listening(struct server *server)
 
 void server_sweep(struct server *server)
 {
-	bool ended = server->dead || server->context.jobs.count < server->full_jobs;
+	bool ended = !list_is_empty(&server->conns.dead) ||
+		     server->context.jobs.count < server->full_jobs;
 
-	while (server->dead) {
-		struct conn *conn = server->dead;
-
-		server->dead = conn->next;
-		conn_free(conn);
-	}
+	conns_sweep(&server->conns);
 	resumables_sweep(&server->resumables);
 	job_table_sweep(&server->context.jobs);
 	/* Not before that: waiting connections would make the loop spin. */
@@ -94,19 +116,10 @@ void server_sweep(struct server *server)
 	}
 }
 
-bool server_is_quiet(const struct server *server)
-{
-	for (const struct conn *conn = server->live; conn; conn = conn->next)
-		if (conn->wire.out.len > 0)
-			return false;
-	return true;
-}
-
 void server_free(struct server *server)
 {
 	server_stop_listening(server);
-	while (server->live)
-		conn_end(server->live);
+	conns_end(&server->conns);
 	resumables_free(&server->resumables);
 	job_table_free(&server->context.jobs);
 	workload_free(&server->workload);

@@ -18,8 +18,7 @@ struct server {
 	struct loop_watch *listen_watch;
 	bool full;	  /* no descriptor for another connection: until something has ended */
 	size_t full_jobs; /* commands that lived then */
-	struct conn *live, *dead;
-	size_t count;
+	struct conns conns;
 };
 
 int server_init(struct server *server, struct loop *loop, const char *etc, const char *cgroup_mount,
@@ -30,8 +29,6 @@ int server_listen(struct server *server, int fd, struct error *err);
 int server_adopt(struct server *server, int fd, struct error *err);
 /* Frees what has ended; between rounds of the loop. */
 void server_sweep(struct server *server);
-/* Whether everything that was said has been sent. */
-bool server_is_quiet(const struct server *server);
 void server_stop_listening(struct server *server);
 void server_free(struct server *server);
 

@@ -7,7 +7,6 @@
 void stdin_window_open(struct stdin_window *window)
 {
 	*window = (struct stdin_window){
-		.on = true,
 		.waiting = BUF_INIT((size_t)limit_get(LIMIT_STDIN_WINDOW_BYTES)),
 	};
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stdin of a command whose client sends no more of it than it was told it may: what the command has
- * not taken is kept here, LIMIT_STDIN_WINDOW_BYTES of it at most, and so the connection is read on
- * whatever the command does. Bytes are counted from the first; the client is told how far the
- * command has come.
+ * The receiver's end of the rule by which stdin is sent to a command; the sender's end is the
+ * client's channel/stdin_credit. The client sends no more than LIMIT_STDIN_WINDOW_BYTES beyond what
+ * it was told that the command has taken. What the command has not taken is kept here, so that the
+ * connection is read on whatever the command does. Bytes are counted from the first.
  */
 #ifndef GUEST_STDIN_WINDOW_H
 #define GUEST_STDIN_WINDOW_H
@@ -18,7 +18,6 @@
 struct job;
 
 struct stdin_window {
-	bool on;	    /* the client keeps to it */
 	struct buf waiting; /* what the command has not taken */
 	uint64_t taken;	    /* offset of its front */
 	uint64_t told;	    /* the last such offset that the client was told */

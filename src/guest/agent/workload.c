@@ -8,13 +8,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "guest/agent/conn.h"
-
-#define EXIT_OURS 125
+#include "guest/agent/call_stream.h"
 
 static uint8_t nowhere[65536];
 
-static void tell(struct workload *w)
+static void tell_result(struct workload *w)
 {
 	loop_remove(steal_ptr(&w->hold));
 	w->state = WORKLOAD_OVER;
@@ -29,11 +27,12 @@ static void on_held_long(struct loop *loop, void *data)
 
 	(void)loop;
 	w->hold = NULL;
-	tell(w);
+	tell_result(w);
 }
 
-static void ended(struct workload *w, const struct job_end *end)
+static void on_workload_ended(void *data, const struct job_end *end)
 {
+	struct workload *w = data;
 	uint64_t until = limit_deadline(LIMIT_ATTACH_CLOSE_MS);
 	struct call *client = w->client;
 
@@ -41,42 +40,36 @@ static void ended(struct workload *w, const struct job_end *end)
 	w->job = NULL;
 	w->client = NULL;
 	if (!client) {
-		tell(w);
+		tell_result(w);
 		return;
 	}
 	w->state = WORKLOAD_HELD;
 	w->hold = loop_add_timer(w->context->jobs.loop, until, on_held_long, w, NULL);
-	client->job = NULL;
-	call_exit(client, end);
+	call_stream_owner.ended(client, end);
 	if (w->state == WORKLOAD_HELD && !w->hold)
-		tell(w);
+		tell_result(w);
 }
 
-static void on_ended(void *data, const struct job_end *end)
-{
-	ended(data, end);
-}
-
-static void on_started(void *data, pid_t pid)
+static void on_workload_started(void *data, pid_t pid)
 {
 	struct workload *w = data;
 
 	if (w->client)
-		call_started(w->client, pid);
+		call_stream_owner.started(w->client, pid);
 }
 
-static uint8_t *on_space(void *data, enum job_stream stream, size_t *room)
+static uint8_t *on_workload_space(void *data, enum job_stream stream, size_t *room)
 {
 	struct workload *w = data;
 
 	if (w->client)
-		return call_space(w->client, stream, room);
+		return call_stream_owner.space(w->client, stream, room);
 	*room = sizeof(nowhere);
 	return nowhere;
 }
 
 /* The first bytes are kept, whoever reads. */
-static void keep(struct workload *w, enum job_stream stream, const uint8_t *bytes, size_t len)
+static void keep_first(struct workload *w, enum job_stream stream, const uint8_t *bytes, size_t len)
 {
 	struct buf *kept = &w->kept.bytes[stream];
 	size_t room = w->keep - kept->len;
@@ -87,47 +80,42 @@ static void keep(struct workload *w, enum job_stream stream, const uint8_t *byte
 		w->kept.truncated[stream] = true;
 }
 
-static void on_output(void *data, enum job_stream stream, size_t len)
+static void on_workload_output(void *data, enum job_stream stream, size_t len)
 {
 	struct workload *w = data;
-	size_t room;
 
-	if (!w->client) {
-		keep(w, stream, nowhere, len);
-		return;
-	}
-	keep(w, stream, call_space(w->client, stream, &room), len);
-	call_output(w->client, stream, len);
+	keep_first(w, stream, w->client ? call_stream_reserve(w->client, len) : nowhere, len);
+	if (w->client)
+		call_stream_owner.output(w->client, stream, len);
 }
 
-static void on_stdin_room(void *data)
+static void on_workload_stdin_room(void *data)
 {
 	struct workload *w = data;
 
 	if (w->client)
-		call_stdin_room(w->client);
+		call_stream_owner.stdin_room(w->client);
 }
 
 static const struct job_owner workload_owner = {
-	.started = on_started,
-	.space = on_space,
-	.output = on_output,
-	.stdin_room = on_stdin_room,
-	.ended = on_ended,
+	.started = on_workload_started,
+	.space = on_workload_space,
+	.output = on_workload_output,
+	.stdin_room = on_workload_stdin_room,
+	.ended = on_workload_ended,
 };
 
-static void start(struct workload *w)
+static void workload_start(struct workload *w)
 {
-	struct job_end end = {.exit_code = EXIT_OURS};
 	struct error why = {0};
+	struct job_end end;
 
 	w->state = WORKLOAD_RUNNING;
 	w->job = exec_start(w->context, &w->request, &workload_owner, w, &why);
 	if (w->job)
 		return;
-	end.started_ns = end.ended_ns = clock_real_ns();
-	snprintf(end.start_error, sizeof(end.start_error), "%.500s", why.msg);
-	ended(w, &end);
+	end = job_end_unstarted(why.msg);
+	on_workload_ended(w, &end);
 }
 
 void workload_begin(struct workload *w, struct request *request, bool attach, size_t keep_bytes)
@@ -138,8 +126,40 @@ void workload_begin(struct workload *w, struct request *request, bool attach, si
 	w->request.stdin_open = attach;
 	w->state = WORKLOAD_WAITING;
 	if (!attach)
-		start(w);
+		workload_start(w);
 }
+
+/* --- its client ------------------------------------------------------------------------------ */
+
+/* Gone before the exit was told. */
+static void client_gone(struct call *call)
+{
+	struct workload *w = call->conn->all->workload;
+
+	if (w->client == call) {
+		w->client = NULL;
+		if (w->job && !call->stdin_told_over && !call->own.over)
+			job_close_stdin(w->job);
+		if (w->job)
+			job_resume(w->job);
+	}
+	call_free(call);
+}
+
+/* Its connection, also after the exit was told. */
+static void on_client_closed(void *data)
+{
+	workload_release(data);
+}
+
+static const struct call_kind client_kind = {
+	.size = sizeof(struct call),
+	.answer = call_answer_exit,
+	.event = call_event,
+	.input_ended = call_input_ended,
+	.drained = call_drained,
+	.abandon = client_gone,
+};
 
 static int can_attach(const struct workload *w, struct error *err)
 {
@@ -152,49 +172,39 @@ static int can_attach(const struct workload *w, struct error *err)
 	return 0;
 }
 
-int workload_attach(struct workload *w, struct call *call, const struct request *request,
+int workload_attach(struct workload *w, struct conn *conn, const struct request *request,
 		    struct error *err)
 {
+	struct call *call;
+
 	if (can_attach(w, err) < 0)
 		return -1;
+	call = call_new(conn, &client_kind, EXEC_WORKLOAD, request->number, err);
+	if (!call)
+		return -1;
+	if (request->stdin_window)
+		call_open_window(call);
 	w->client = call;
-	call->conn->has_workload = true;
+	conn->closed = on_client_closed;
+	conn->closed_data = w;
 	if (w->state == WORKLOAD_WAITING) {
 		w->request.terminal = request->terminal;
 		w->request.rows = request->rows;
 		w->request.columns = request->columns;
-		start(w);
+		workload_start(w);
 		if (!w->client)
 			return 0; /* it was told that there was no start */
 	}
 	call->job = w->job;
 	if (job_is_running(w->job))
-		call_started(call, job_pid(w->job));
+		call_say_start(call, job_pid(w->job), NULL);
 	return 0;
-}
-
-void workload_detach(struct workload *w, struct call *call)
-{
-	if (w->client != call)
-		return;
-	w->client = NULL;
-	if (!w->job)
-		return;
-	if (!call->stdin_told_over && !call->input.over)
-		job_close_stdin(w->job);
-	job_resume(w->job);
-}
-
-void workload_client_closed(struct workload *w)
-{
-	if (w->state == WORKLOAD_HELD)
-		tell(w);
 }
 
 void workload_release(struct workload *w)
 {
 	if (w->state == WORKLOAD_HELD)
-		tell(w);
+		tell_result(w);
 }
 
 void workload_free(struct workload *w)

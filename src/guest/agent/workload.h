@@ -17,7 +17,6 @@
 
 #include "guest/agent/call.h"
 #include "guest/agent/exec.h"
-#include "guest/agent/request.h"
 
 enum workload_state {
 	WORKLOAD_NONE,
@@ -44,14 +43,11 @@ struct workload {
 
 /* Starts it, or lets it wait for a client. The request is moved in. */
 void workload_begin(struct workload *workload, struct request *request, bool attach, size_t keep);
-/* Makes call its client, starting it if it waits; on success the exit, or what went wrong with the
- * start, is told to the call. ERR_CONFLICT: there is none, it is over, or it has a client. */
-int workload_attach(struct workload *workload, struct call *call, const struct request *request,
+/* Makes the connection its client by a call on it, starting it if it waits; the exit, or what went
+ * wrong with the start, is told to the call. ERR_CONFLICT: there is none, it is over, or it has a
+ * client. */
+int workload_attach(struct workload *workload, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* The call is gone before the exit was told. */
-void workload_detach(struct workload *workload, struct call *call);
-/* The connection of the client has closed after the exit was told. */
-void workload_client_closed(struct workload *workload);
 /* Hands over a held result now: the machine is about to end. */
 void workload_release(struct workload *workload);
 void workload_free(struct workload *workload);

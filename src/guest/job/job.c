@@ -22,6 +22,16 @@
 #include "guest/job/spawn.h"
 
 #define EXIT_TIMED_OUT 124
+#define EXIT_UNSTARTED 125
+
+struct job_end job_end_unstarted(const char *why)
+{
+	struct job_end end = {.exit_code = EXIT_UNSTARTED, .started_ns = clock_real_ns()};
+
+	end.ended_ns = end.started_ns;
+	snprintf(end.start_error, sizeof(end.start_error), "%.500s", why);
+	return end;
+}
 
 int job_table_init(struct job_table *table, struct loop *loop, const char *cgroup_mount,
 		   struct error *err)

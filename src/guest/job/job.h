@@ -40,6 +40,9 @@ struct job_end {
 	char start_error[512];	      /* "" if it ran */
 };
 
+/* Of a command that never was: why is told as its start_error. */
+struct job_end job_end_unstarted(const char *why);
+
 struct job_owner {
 	/* exec has succeeded, unless job_is_running() was true at once. */
 	void (*started)(void *data, pid_t pid);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The envelope form: a line a request, one after the other, since answers carry no id. While a
- * terminal is open the client's lines are events for it. */
+#include "guest/agent/envelopes.h"
+
 #include <ctype.h>
 #include <string.h>
 
 #include "base/limits.h"
-#include "guest/agent/call_impl.h"
-#include "guest/agent/conn_impl.h"
-#include "guest/agent/pty_event.h"
+#include "guest/agent/call_capture.h"
+#include "guest/agent/call_file.h"
+#include "guest/agent/call_pty.h"
 
-/* More of an empty queue's memory than this is given back. */
-#define KEPT_BYTES 262144
+typedef int envelope_starter(struct conn *conn, struct request *request, struct error *err);
 
-static struct call *open_terminal(const struct conn *conn)
-{
-	return conn->calls && conn->calls->kind == CALL_PTY ? conn->calls : NULL;
-}
+static envelope_starter *const starters[REQUEST_KIND_COUNT] = {
+	[REQUEST_EXEC] = capture_envelope, [REQUEST_COPYOUT] = call_file,
+	[REQUEST_WRITE] = call_file,	   [REQUEST_LIST] = call_file,
+	[REQUEST_STAT] = call_file,	   [REQUEST_PTY] = call_pty,
+};
 
 static void envelope_error(struct conn *conn, struct error *err)
 {
@@ -23,37 +23,23 @@ static void envelope_error(struct conn *conn, struct error *err)
 	conn_refuse(conn, answer_envelope_error(err->msg, NULL));
 }
 
-static int serve(struct conn *conn, struct request *request, struct error *err)
+static int start_request(struct conn *conn, struct request *request, struct error *err)
 {
 	char text[128] = "unknown op: ";
 
 	conn_asked(conn);
-	switch (request->kind) {
-	case REQUEST_EXEC:
-		return call_exec(conn, request, err);
-	case REQUEST_COPYOUT:
-	case REQUEST_WRITE:
-	case REQUEST_LIST:
-	case REQUEST_STAT:
-		return call_file(conn, request, err);
-	case REQUEST_PTY:
-		return call_pty(conn, request, err);
-	default:
-		strncat(text, request->op, 64);
-		conn_say(conn, answer_envelope_error(text, NULL));
-		return 0;
-	}
+	if (starters[request->kind])
+		return starters[request->kind](conn, request, err);
+	strncat(text, request->op, 64);
+	conn_say(conn, answer_envelope_error(text, NULL));
+	return 0;
 }
 
 /* The first value has been dealt with. */
 static void drop_value(struct conn *conn, size_t len)
 {
-	struct buf *in = &conn->wire.in;
-
 	conn->scan = (struct envelope_scan){0};
-	buf_consume(in, len);
-	if (in->len == 0 && in->cap > KEPT_BYTES)
-		buf_free(in);
+	framed_drop(&conn->wire, len);
 }
 
 /* An event that crossed the end of its terminal on the way. */
@@ -82,7 +68,7 @@ static bool take_request(struct conn *conn, size_t len)
 	got = request_decode_envelope(buf_bytes(&conn->wire.in), len, &request, &err);
 	drop_value(conn, len);
 	if (got == 0)
-		got = serve(conn, &request, &err);
+		got = start_request(conn, &request, &err);
 	request_free(&request);
 	if (got < 0)
 		envelope_error(conn, &err);
@@ -115,19 +101,27 @@ static void too_long(struct conn *conn)
 
 	error_set(&err, ERR_INVALID, "longer than %llu bytes",
 		  (unsigned long long)limit_get(LIMIT_ENVELOPE_BYTES));
-	if (open_terminal(conn))
+	if (call_pty_open(conn))
 		conn_refuse(conn, pty_event_breach(err.msg, NULL));
 	else
 		envelope_error(conn, &err);
 }
 
-bool conn_step_envelope(struct conn *conn)
+/* Whether another line can be worked on now. */
+static bool may_take_envelope(const struct conn *conn)
+{
+	if (conn->waiting)
+		return false;
+	return conn->ncalls == 0 || (call_pty_open(conn) && !conn->held);
+}
+
+static bool take_envelope(struct conn *conn)
 {
 	struct buf *in = &conn->wire.in;
-	struct call *terminal = open_terminal(conn);
+	struct call *terminal = call_pty_open(conn);
 	size_t len;
 
-	if (!conn_takes_envelopes(conn))
+	if (!may_take_envelope(conn))
 		return false;
 	conn->held = false;
 	while (in->len > 0 && conn->scan.at == 0 && isspace(*buf_bytes(in)))
@@ -145,9 +139,10 @@ bool conn_step_envelope(struct conn *conn)
 	return terminal ? take_event(conn, terminal, len) : take_request(conn, len);
 }
 
-bool conn_takes_envelopes(const struct conn *conn)
-{
-	if (conn->waiting)
-		return false;
-	return conn->ncalls == 0 || (open_terminal(conn) && !conn->held);
-}
+const struct conn_form envelopes_form = {
+	.most = LIMIT_ENVELOPE_BYTES,
+	.send = framed_send_line,
+	.step = take_envelope,
+	.may_read = may_take_envelope,
+	.repeats = true,
+};

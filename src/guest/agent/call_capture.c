@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/agent/call_capture.h"
+
+#include "base/agent_wire.h"
+#include "base/frame.h"
+#include "base/limits.h"
+
+#define SPACE_FIRST 4096
+#define SPACE_MOST 65536
+
+/* What base64 of both streams and the rest of an answer leave of a frame. */
+#define FRAME_OUTPUT_MAX ((size_t)(FRAME_MAX - 16384) / 4 * 3)
+
+static uint8_t nowhere[SPACE_MOST];
+
+struct capture *capture_new(struct conn *conn, const struct call_kind *kind, const char *id,
+			    uint64_t number, struct error *err)
+{
+	struct capture *capture = (struct capture *)call_new(conn, kind, id, number, err);
+
+	if (!capture)
+		return NULL;
+	for (int i = 0; i < JOB_STREAMS; i++)
+		capture->most[i] = (size_t)limit_get(LIMIT_EXEC_OUTPUT_BYTES);
+	capture->most_together = SIZE_MAX;
+	return capture;
+}
+
+void capture_drop(struct call *call)
+{
+	struct capture *capture = (struct capture *)call;
+
+	for (int i = 0; i < JOB_STREAMS; i++)
+		buf_free(&capture->output.bytes[i]);
+	buf_free(&capture->stdin_bytes);
+}
+
+/* --- output ---------------------------------------------------------------------------------- */
+
+static size_t capture_room(const struct capture *capture, enum job_stream stream)
+{
+	const struct buf *bytes = capture->output.bytes;
+	size_t together = capture->most_together - bytes[JOB_STDOUT].len - bytes[JOB_STDERR].len;
+	size_t most = capture->most[stream];
+
+	most = bytes[stream].len < most ? most - bytes[stream].len : 0;
+	return most < together ? most : together;
+}
+
+/* Small at first: most commands say little, and there may be many of them. */
+static uint8_t *capture_space(void *data, enum job_stream stream, size_t *room)
+{
+	struct capture *capture = data;
+	struct buf *bytes = &capture->output.bytes[stream];
+	size_t most = capture_room(capture, stream);
+	size_t wanted = bytes->len < SPACE_FIRST ? SPACE_FIRST : bytes->len;
+	uint8_t *space;
+
+	if (wanted > SPACE_MOST)
+		wanted = SPACE_MOST;
+	*room = wanted < most ? wanted : most;
+	space = most > 0 ? buf_reserve(bytes, *room, NULL) : NULL;
+	capture->dropping = !space;
+	if (!space) {
+		*room = sizeof(nowhere);
+		return nowhere;
+	}
+	return space;
+}
+
+static void capture_output(void *data, enum job_stream stream, size_t len)
+{
+	struct capture *capture = data;
+
+	if (capture->dropping)
+		capture->output.truncated[stream] = true;
+	else
+		buf_commit(&capture->output.bytes[stream], len);
+}
+
+/* --- stdin, at whose end it is closed -------------------------------------------------------- */
+
+static void capture_feed(void *data)
+{
+	struct capture *capture = data;
+	struct job *job = capture->call.job;
+	struct buf *bytes = &capture->stdin_bytes;
+
+	if (!job || !capture->stdin_whole)
+		return;
+	if (bytes->len > 0)
+		buf_consume(bytes, job_write_stdin(job, buf_bytes(bytes), bytes->len));
+	if (bytes->len > 0)
+		return;
+	capture->stdin_whole = false;
+	job_close_stdin(job);
+}
+
+void capture_begun(struct capture *capture, struct request *request, const struct error *why)
+{
+	if (!capture->call.job) {
+		call_unstarted(&capture->call, why->msg);
+		return;
+	}
+	if (!request->stdin_open)
+		return;
+	capture->stdin_bytes = request->stdin_bytes;
+	request->stdin_bytes = (struct buf){0};
+	capture->stdin_whole = true;
+	capture_feed(capture);
+}
+
+const struct job_owner capture_owner = {
+	.space = capture_space,
+	.output = capture_output,
+	.stdin_room = capture_feed,
+	.ended = call_job_ended,
+};
+
+/* --- an exec --------------------------------------------------------------------------------- */
+
+/* Who reads plain output alone must see why there is none. */
+static const struct captured *explained(struct call *call, const struct job_end *end)
+{
+	struct capture *capture = (struct capture *)call;
+
+	if (end->start_error[0])
+		buf_printf(&capture->output.bytes[JOB_STDERR], NULL, "microagent: %s\n",
+			   end->start_error);
+	return &capture->output;
+}
+
+static char *answer_by_envelope(struct call *call, const struct job_end *end, struct error *err)
+{
+	return answer_envelope_exec(end, explained(call, end), err);
+}
+
+static char *answer_by_frame(struct call *call, const struct job_end *end, struct error *err)
+{
+	return answer_frame_exec(call->id, end, explained(call, end), err);
+}
+
+static const struct call_kind envelope_kind = {
+	.size = sizeof(struct capture),
+	.answer = answer_by_envelope,
+	.drained = call_drained,
+	.abandon = call_abandon,
+	.drop = capture_drop,
+};
+
+static const struct call_kind frame_kind = {
+	.size = sizeof(struct capture),
+	.answer = answer_by_frame,
+	.event = call_event,
+	.drained = call_drained,
+	.abandon = call_abandon,
+	.drop = capture_drop,
+};
+
+static void capture_start(struct capture *capture, struct request *request)
+{
+	struct call *call = &capture->call;
+	struct error why = {0};
+
+	call->job = exec_start(call->conn->all->context, request, &capture_owner, call, &why);
+	capture_begun(capture, request, &why);
+}
+
+int capture_envelope(struct conn *conn, struct request *request, struct error *err)
+{
+	struct capture *capture = capture_new(conn, &envelope_kind, "", 0, err);
+
+	if (!capture)
+		return -1;
+	capture_start(capture, request);
+	return 0;
+}
+
+int capture_frame(struct conn *conn, struct request *request, struct error *err)
+{
+	struct capture *capture = capture_new(conn, &frame_kind, request->id ? request->id : "",
+					      request->number, err);
+
+	if (!capture)
+		return -1;
+	capture->most_together = FRAME_OUTPUT_MAX;
+	capture_start(capture, request);
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/agent/frames.h"
+
+#include <string.h>
+
+#include "base/agent_wire.h"
+#include "base/fd.h"
+#include "base/frame.h"
+#include "guest/agent/call_capture.h"
+#include "guest/agent/call_stream.h"
+#include "guest/agent/resumable.h"
+#include "guest/agent/workload.h"
+
+/* One frame that is worked on. */
+struct turn {
+	struct conn *conn;
+	uint64_t number; /* of the request that it is about, once that is known */
+};
+
+static struct call *find_call(const struct conn *conn, uint64_t number)
+{
+	struct call *call;
+
+	list_each (call, &conn->calls, link)
+		if (call->number == number)
+			return call;
+	return NULL;
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+/* The connection becomes the command's own and ends here, without a word of ours. */
+static int hand_over(struct conn *conn, const struct request *request, struct error *err)
+{
+	int fd = conn->wire.fd;
+
+	if (request->problem[0])
+		return error_set(err, ERR_INVALID, "%s", request->problem);
+	if (conn->ncalls > 0 || conn->wire.out.len > 0)
+		return error_set(err, ERR_CONFLICT, "the connection has other requests");
+	/* Two processes have the one socket for a moment, and its flags with it. */
+	if (fd_nonblock(fd, false, err) < 0)
+		return -1;
+	if (exec_hand_over(conn->all->context, request, fd, err) < 0) {
+		fd_nonblock(fd, true, NULL);
+		return -1;
+	}
+	conn_end(conn);
+	return 0;
+}
+
+static int start_exec(struct conn *conn, struct request *request, struct error *err)
+{
+	if (request->hand_over)
+		return hand_over(conn, request, err);
+	if (!request->stream)
+		return capture_frame(conn, request, err);
+	return request->grace_ms > 0 ? resumable_start(conn->all->resumables, conn, request, err)
+				     : call_stream(conn, request, err);
+}
+
+static int attach(struct conn *conn, const struct request *request, struct error *err)
+{
+	if (strcmp(request->exec, EXEC_WORKLOAD) == 0)
+		return workload_attach(conn->all->workload, conn, request, err);
+	return resumable_attach(conn->all->resumables, conn, request, err);
+}
+
+static int begin_request(struct conn *conn, struct request *request, struct error *err)
+{
+	conn_asked(conn);
+	if (request->number && find_call(conn, request->number))
+		return error_set(err, ERR_CONFLICT, "request %llu is already running",
+				 (unsigned long long)request->number);
+	if (conn->ncalls >= limit_get(LIMIT_AGENT_REQUESTS))
+		return error_set(err, ERR_INVALID, "more than %llu requests on one connection",
+				 (unsigned long long)limit_get(LIMIT_AGENT_REQUESTS));
+	if (request->kind == REQUEST_ATTACH || request->stream)
+		conn->streaming = true;
+	return request->kind == REQUEST_ATTACH ? attach(conn, request, err)
+					       : start_exec(conn, request, err);
+}
+
+/* An event about a request that is over crossed its exit on the way: no error. */
+static int take_event(struct conn *conn, const struct request *request, struct error *err)
+{
+	struct call *call = find_call(conn, request->number);
+
+	return call ? call->kind->event(call, request, err) : 0;
+}
+
+static int take_message(struct turn *turn, const uint8_t *payload, size_t len, struct error *err)
+{
+	struct request request = {0};
+	int got = request_decode_frame(payload, len, &request, err);
+
+	if (got < 0)
+		return -1;
+	turn->number = request.number;
+	if (request.kind == REQUEST_EXEC || request.kind == REQUEST_ATTACH)
+		got = begin_request(turn->conn, &request, err);
+	else
+		got = take_event(turn->conn, &request, err);
+	request_free(&request);
+	return got < 0 ? -1 : 1;
+}
+
+/* --- frames ---------------------------------------------------------------------------------- */
+
+static int take_stdin(struct conn *conn, const uint8_t *payload, size_t len, struct error *err)
+{
+	struct call *call = find_call(conn, be64_get(payload + 1));
+
+	if (call)
+		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,
+				       err);
+	conn->stdin_taken = 0; /* of one that has ended meanwhile */
+	return 1;
+}
+
+static int take_frame(void *data, const uint8_t *payload, size_t len, struct error *err)
+{
+	struct turn *turn = data;
+
+	turn->number = 0;
+	if (payload[0] == '{')
+		return take_message(turn, payload, len, err);
+	if (payload[0] == AGENT_FRAME_STDIN && len >= AGENT_DATA_HEADER)
+		return take_stdin(turn->conn, payload, len, err);
+	return error_set(err, ERR_INVALID, "a frame that is neither JSON nor stdin");
+}
+
+static bool take_frames(struct conn *conn)
+{
+	struct turn turn = {.conn = conn};
+	struct error err = {0};
+
+	if (!conn->waiting && framed_take(&conn->wire, take_frame, &turn, &err) < 0)
+		conn_refuse(conn, answer_error(turn.number, err.msg, NULL));
+	return false;
+}
+
+const struct conn_form frames_form = {
+	.most = LIMIT_FRAME_BYTES,
+	.send = framed_send,
+	.step = take_frames,
+};
