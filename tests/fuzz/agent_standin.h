@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,7 +23,7 @@
 #include "guest/agent/server.h"
 
 struct job {
-	struct job *next, **link;
+	struct list_link link;
 	struct job_table *table;
 	const struct job_owner *owner;
 	void *data;
@@ -46,27 +47,25 @@ int job_table_init(struct job_table *table, struct loop *loop, const char *cgrou
 	(void)cgroup_mount;
 	(void)err;
 	*table = (struct job_table){.loop = loop, .null_fd = -1};
+	list_init(&table->live);
+	list_init(&table->dead);
 	return 0;
 }
 
 static void bury(struct job *job)
 {
-	*job->link = job->next;
-	if (job->next)
-		job->next->link = job->link;
-	job->next = job->table->dead;
-	job->table->dead = job;
+	list_remove(&job->link);
+	list_add(&job->table->dead, &job->link);
 	job->table->count--;
 }
 
 void job_table_sweep(struct job_table *table)
 {
-	while (table->dead) {
-		struct job *job = table->dead;
+	struct job *job;
 
-		table->dead = job->next;
+	list_each (job, &table->dead, link)
 		free(job);
-	}
+	list_init(&table->dead);
 }
 
 void job_table_hang_up(struct job_table *table)
@@ -76,14 +75,18 @@ void job_table_hang_up(struct job_table *table)
 
 void job_table_kill(struct job_table *table)
 {
-	for (struct job *job = table->live; job; job = job->next)
+	struct job *job;
+
+	list_each (job, &table->live, link)
 		job->killed = true;
 }
 
 void job_table_free(struct job_table *table)
 {
-	while (table->live)
-		bury(table->live);
+	struct job *job;
+
+	list_each (job, &table->live, link)
+		bury(job);
 	job_table_sweep(table);
 }
 
@@ -114,14 +117,18 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 		.data = data,
 		.stdin_open = spec->stdin_open || spec->terminal,
 		.turns = chance(6),
-		.next = table->live,
-		.link = &table->live,
 	};
-	if (job->next)
-		job->next->link = &job->next;
-	table->live = job;
+	list_add_first(&table->live, &job->link);
 	table->count++;
 	return job;
+}
+
+struct job_end job_end_unstarted(const char *why)
+{
+	struct job_end end = {.exit_code = 125};
+
+	snprintf(end.start_error, sizeof(end.start_error), "%.500s", why);
+	return end;
 }
 
 pid_t job_pid(const struct job *job)
@@ -219,12 +226,14 @@ static void end_job(struct job *job)
 /* One event of one command; true: there was one. */
 static bool live_on(struct job_table *table)
 {
-	struct job *job = table->live;
+	uint32_t at = table->count ? chance((uint32_t)table->count) : 0;
+	struct job *job;
 
-	for (uint32_t i = table->count ? chance((uint32_t)table->count) : 0; i > 0; i--)
-		job = job->next;
-	if (!job)
+	if (list_is_empty(&table->live))
 		return false;
+	list_each (job, &table->live, link)
+		if (at-- == 0)
+			break;
 	if (job->killed || (job->turns == 0 && !job->paused)) {
 		end_job(job);
 	} else if (job->stdin_full && chance(2)) {

@@ -5,6 +5,7 @@
  * payload stands for a stdin frame of the request whose number is the next byte.
  */
 #include "agent_standin.h"
+#include "base/agent_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -37,6 +37,9 @@ int job_table_init(struct job_table *table, struct loop *loop, const char *cgrou
 		   struct error *err)
 {
 	*table = (struct job_table){.loop = loop};
+	list_init(&table->live);
+	list_init(&table->dead);
+	list_init(&table->lingering);
 	table->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (table->null_fd < 0)
 		return error_errno(err, errno, "/dev/null");
@@ -59,10 +62,10 @@ static void job_free(struct job *job)
 
 void job_table_sweep(struct job_table *table)
 {
-	while (table->dead) {
-		struct job *job = table->dead;
+	struct job *job;
 
-		table->dead = job->next;
+	list_each (job, &table->dead, link) {
+		list_remove(&job->link);
 		cgroup_release(&table->cgroups, &job->cgroup);
 		job_free(job);
 	}
@@ -77,11 +80,8 @@ static void bury(struct job *job)
 	loop_remove(steal_ptr(&job->timeout));
 	loop_remove(steal_ptr(&job->drain_timer));
 	job_io_close(job);
-	*job->link = job->next;
-	if (job->next)
-		job->next->link = job->link;
-	job->next = table->dead;
-	table->dead = job;
+	list_remove(&job->link);
+	list_add(&table->dead, &job->link);
 	table->count--;
 }
 
@@ -422,11 +422,7 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 		job_free(job);
 		return NULL;
 	}
-	job->next = table->live;
-	if (job->next)
-		job->next->link = &job->next;
-	job->link = &table->live;
-	table->live = job;
+	list_add(&table->live, &job->link);
 	table->count++;
 	table->begun++;
 	if (table->witness.began && table->witness.began(table->witness.data, table->begun, spec))
@@ -436,24 +432,28 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 
 void job_table_hang_up(struct job_table *table)
 {
-	for (struct job *job = table->live; job; job = job->next)
+	struct job *job;
+
+	list_each (job, &table->live, link)
 		if (job->terminal)
 			job_signal(job, SIGHUP);
 }
 
 void job_table_kill(struct job_table *table)
 {
-	for (struct job *job = table->live; job; job = job->next)
+	struct job *job;
+
+	list_each (job, &table->live, link)
 		job_kill(job);
 	cgroup_kill_all(&table->cgroups);
 }
 
 void job_table_free(struct job_table *table)
 {
-	job_table_kill(table);
-	while (table->live) {
-		struct job *job = table->live;
+	struct job *job;
 
+	job_table_kill(table);
+	list_each (job, &table->live, link) {
 		proc_end(&job->proc);
 		bury(job);
 	}

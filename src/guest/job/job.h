@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/list.h"
 #include "base/loop.h"
 #include "guest/job/cgroup.h"
 #include "guest/job/rlimits.h"
@@ -86,9 +87,9 @@ struct job;
 struct job_table {
 	struct loop *loop;
 	struct cgroup_tree cgroups;
-	struct job *live, *dead;
+	struct list live, dead;
 	size_t count; /* live ones */
-	struct linger *lingering;
+	struct list lingering;
 	size_t nlingering;
 	int null_fd;
 	struct job_witness witness; /* zeroed: none */

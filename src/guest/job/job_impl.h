@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What job.c (life and death) and job_io.c (pipes) share. */
+/* What job.c (life and death) and job_io.c (pipes) share: one unit in two files, since what is read
+ * from a pipe may end the job and the job's end decides what is still read. */
 #ifndef GUEST_JOB_IMPL_H
 #define GUEST_JOB_IMPL_H
 
@@ -17,7 +18,7 @@ struct job_pipe {
 
 struct job {
 	struct job_table *table;
-	struct job *next, **link;
+	struct list_link link;
 	enum job_state state;
 	const struct job_owner *owner; /* NULL: abandoned */
 	void *data;

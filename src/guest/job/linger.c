@@ -10,25 +10,21 @@
 
 struct linger {
 	struct job_table *table;
-	struct linger *next;
+	struct list_link link;
 	struct loop_watch *watch;
 	int fd;
 };
 
-static void end(struct linger *l)
+static void linger_end(struct linger *l)
 {
-	struct linger **at = &l->table->lingering;
-
-	while (*at != l)
-		at = &(*at)->next;
-	*at = l->next;
+	list_remove(&l->link);
 	l->table->nlingering--;
 	loop_remove(l->watch);
 	close(l->fd);
 	free(l);
 }
 
-static void on_readable(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_lingering(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	static uint8_t dropped[65536];
 	ssize_t n = read(fd, dropped, sizeof(dropped));
@@ -36,7 +32,7 @@ static void on_readable(struct loop *loop, int fd, uint32_t events, void *data)
 	(void)loop;
 	(void)events;
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		end(data);
+		linger_end(data);
 }
 
 void linger_add(struct job_table *table, int fd)
@@ -46,20 +42,22 @@ void linger_add(struct job_table *table, int fd)
 	if (table->nlingering < limit_get(LIMIT_AGENT_LINGERING))
 		l = calloc(1, sizeof(*l));
 	if (l) {
-		*l = (struct linger){.table = table, .fd = fd, .next = table->lingering};
-		l->watch = loop_add_fd(table->loop, fd, EPOLLIN, on_readable, l, NULL);
+		*l = (struct linger){.table = table, .fd = fd};
+		l->watch = loop_add_fd(table->loop, fd, EPOLLIN, on_lingering, l, NULL);
 	}
 	if (!l || !l->watch) {
 		close(fd);
 		free(l);
 		return;
 	}
-	table->lingering = l;
+	list_add(&table->lingering, &l->link);
 	table->nlingering++;
 }
 
 void linger_free_all(struct job_table *table)
 {
-	while (table->lingering)
-		end(table->lingering);
+	struct linger *l;
+
+	list_each (l, &table->lingering, link)
+		linger_end(l);
 }
