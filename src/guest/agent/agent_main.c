@@ -21,7 +21,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "guest/agent/agent.h"
-#include "guest/machine/console.h"
+#include "guest/console.h"
 #include "guest/roles.h"
 
 static int init_fd = AGENT_FD_INIT;

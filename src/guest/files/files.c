@@ -2,9 +2,9 @@
 /*
  * Files for the host, as the user that asks, on a connection that has been handed over: stdin and
  * stdout are the host. The first byte says that we are there; then
- *   send ROOT PATH           what PATH names, as base/tree_stream.h
+ *   send ROOT PATH           what PATH names, as base/tree/tree_stream.h
  *   receive ROOT PATH NAME   such a stream is taken and put at PATH, and answered
- *   list ROOT PATH, stat ROOT PATH   lines of JSON, guest/listing.h
+ *   list ROOT PATH, stat ROOT PATH   lines of JSON, guest/files/listing.h
  * No link leads out of ROOT. Plain commands, whose failure is on stderr, the code of the error and
  * its text in the next line, are "freeze PATH" and what makes a base of an image: "grow PATH",
  * "account ROOT" and "confine ROOT".

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "guest/machine/console.h"
+#include "guest/console.h"
 
 struct mount_row {
 	const char *type, *target;

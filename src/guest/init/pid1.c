@@ -36,9 +36,9 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/loop.h"
+#include "guest/console.h"
 #include "guest/init/acpi.h"
 #include "guest/init/power.h"
-#include "guest/machine/console.h"
 #include "guest/roles.h"
 
 #define OOM_SPARED "-999"

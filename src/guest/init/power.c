@@ -4,8 +4,8 @@
 #include <sys/reboot.h>
 #include <unistd.h>
 
+#include "guest/console.h"
 #include "guest/init/mounts.h"
-#include "guest/machine/console.h"
 
 static void end(int how) __attribute__((noreturn));
 

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "guest/agent/agent.h"
+#include "guest/console.h"
 #include "guest/machine/attach.h"
-#include "guest/machine/console.h"
 #include "guest/machine/publish.h"
 #include "guest/roles.h"
 #include "guest/trace/tracer.h"

@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "guest/machine/console.h"
+#include "guest/console.h"
 #include "guest/machine/dhcp.h"
 
 #define RESOLV_CONF "/etc/resolv.conf"

@@ -18,7 +18,7 @@
 #include "base/limits.h"
 #include "base/proc.h"
 #include "guest/agent/config.h"
-#include "guest/machine/console.h"
+#include "guest/console.h"
 #include "guest/roles.h"
 
 struct publish {

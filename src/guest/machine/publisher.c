@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "base/forward.h"
 #include "base/limits.h"
-#include "guest/machine/console.h"
+#include "guest/console.h"
 #include "guest/machine/publish.h"
 #include "guest/roles.h"
 

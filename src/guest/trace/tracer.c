@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/loop.h"
-#include "guest/machine/console.h"
+#include "guest/console.h"
 #include "guest/trace/kaudit_event.h"
 #include "guest/trace/kaudit_link.h"
 #include "guest/trace/telemetry_batch.h"

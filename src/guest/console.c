@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guest/machine/console.h"
+#include "guest/console.h"
 
 #include <stdarg.h>
 #include <stdio.h>
