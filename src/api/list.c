@@ -12,8 +12,7 @@
 
 static bool should_live(enum state state)
 {
-	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING ||
-	       state == STATE_QUARANTINED;
+	return state_is_live(state) || state == STATE_QUARANTINED;
 }
 
 /* The latest event, new reference; NULL and no error for none. */

@@ -97,3 +97,8 @@ bool state_allows(enum state state, enum command command)
 		return false;
 	return command_table[command].from_states & 1u << state;
 }
+
+bool state_is_live(enum state state)
+{
+	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
+}

@@ -73,5 +73,7 @@ extern const struct state_facts state_facts[STATE_COUNT];
 enum command command_from_name(const char *name);
 enum state state_from_name(const char *name);
 bool state_allows(enum state state, enum command command);
+/* There is to be a live supervisor; quarantined, there may be one. */
+bool state_is_live(enum state state);
 
 #endif

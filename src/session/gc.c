@@ -111,7 +111,7 @@ static bool should_live(const struct workspace *ws)
 	 * up. */
 	if (state == STATE_QUARANTINED)
 		return faccessat(ws->fd, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
+	return state_is_live(state);
 }
 
 /* -1: there is none. */

@@ -93,12 +93,25 @@ static void inputs(void **state)
 				 INPUT_STATE_DIR);
 }
 
+static void states_of_the_living(void **state)
+{
+	static const char *const live[] = {"starting", "running", "stopping"};
+	size_t found = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)
+		assert_true(state_is_live(state_from_name(live[i])));
+	for (unsigned i = 0; i <= STATE_COUNT; i++)
+		found += state_is_live((enum state)i);
+	assert_int_equal(found, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_pair),	 cmocka_unit_test(names_go_both_ways),
 		cmocka_unit_test(unknown_names), cmocka_unit_test(out_of_range),
-		cmocka_unit_test(inputs),
+		cmocka_unit_test(inputs),	 cmocka_unit_test(states_of_the_living),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,11 +11,6 @@
 #include "supervisor/commands/answer.h"
 #include "supervisor/live/control_sock.h"
 
-static bool is_live(enum state state)
-{
-	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
-}
-
 /* "workspace is S; live readiness unavailable" */
 static json_t *not_live(const struct record *record, const char *error)
 {
@@ -66,7 +61,7 @@ static json_t *mediation_ready(const struct record *record, const struct config 
 
 	if (!config || !config->mediation)
 		return readiness_signal(false, NULL, "mediation is not configured", NULL);
-	if (is_live(record->state))
+	if (state_is_live(record->state))
 		return observed(signals, "mediationReady", why);
 	required = json_is_true(json_object_get(config->mediation, "required"));
 	return not_live(record, required ? "required mediation is not ready" : NULL);
@@ -78,7 +73,7 @@ json_t *readiness_json(const struct record *record, const struct config *config,
 			    .msg = "the live supervisor says nothing of it"};
 	json_auto_t *readiness = json_object();
 	json_auto_t *signals = NULL;
-	bool live = is_live(record->state);
+	bool live = state_is_live(record->state);
 
 	if (live)
 		signals = ask_live(record, &why);

@@ -7,17 +7,12 @@
 #include "store/audit.h"
 #include "supervisor/handover/leftover.h"
 
-static bool is_live_state(enum state state)
-{
-	return state == STATE_STARTING || state == STATE_RUNNING || state == STATE_STOPPING;
-}
-
 /* Quarantined with nothing alive is fine, unless its live supervisor did not come to clean up. */
 static bool may_be_stale(const struct record *record)
 {
 	if (record->state == STATE_QUARANTINED)
 		return leftover_has_control(&record->ws);
-	return is_live_state(record->state);
+	return state_is_live(record->state);
 }
 
 /* The state is one of a living VM, and the lease is free or held only by what is about to die with
@@ -35,7 +30,7 @@ bool settle_finds_life(const struct record *record)
 		return false;
 	if (leftover_supervisor_is_gone(&record->ws))
 		leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
-	else if (is_live_state(record->state) || record->state == STATE_QUARANTINED)
+	else if (state_is_live(record->state) || record->state == STATE_QUARANTINED)
 		return true;
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_ENDING_MS), NULL) < 0;
 }
