@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "netgate/flows.h"
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
 	x ^= x >> 33;
 	x *= UINT64_C(0xff51afd7ed558ccd);
@@ -10,15 +10,15 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 33;
 }
 
-static struct flow *bucket_of(struct flows *flows, const struct flow_key *key)
+static struct flow *flow_bucket(struct flows *flows, const struct flow_key *key)
 {
 	uint64_t ports = (uint64_t)key->guest_port << 16 | key->port;
-	uint64_t h = mix(flows->seed ^ ((uint64_t)key->address << 32 | ports));
+	uint64_t h = mix_bits(flows->seed ^ ((uint64_t)key->address << 32 | ports));
 
-	return flows->table[mix(h ^ flows->seed ^ key->protocol) & (FLOW_BUCKETS - 1)];
+	return flows->table[mix_bits(h ^ flows->seed ^ key->protocol) & (FLOW_BUCKETS - 1)];
 }
 
-static bool is_same(const struct flow *f, const struct flow_key *key, bool refused)
+static bool is_same_flow(const struct flow *f, const struct flow_key *key, bool refused)
 {
 	return f->seen && f->address == key->address && f->guest_port == key->guest_port &&
 	       f->port == key->port && f->protocol == key->protocol && f->refused == refused;
@@ -26,12 +26,12 @@ static bool is_same(const struct flow *f, const struct flow_key *key, bool refus
 
 bool flows_note(struct flows *flows, const struct flow_key *key, bool refused, uint64_t now)
 {
-	struct flow *bucket = bucket_of(flows, key), *oldest = bucket;
+	struct flow *bucket = flow_bucket(flows, key), *oldest = bucket;
 
 	for (int i = 0; i < FLOW_WAYS; i++) {
 		struct flow *f = &bucket[i];
 
-		if (is_same(f, key, refused)) {
+		if (is_same_flow(f, key, refused)) {
 			bool new = now - f->seen > flows->idle_ns;
 
 			f->seen = now;

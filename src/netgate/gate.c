@@ -20,7 +20,7 @@ static void answer_refused(struct gate *g, const uint8_t *frame, size_t len, uin
 }
 
 /* One frame of the guest. A link that leads nowhere has still told where the guest wanted to. */
-static bool judge(void *data, const uint8_t *frame, size_t len)
+static bool judge_frame(void *data, const uint8_t *frame, size_t len)
 {
 	struct gate *g = data;
 	struct flow_key key;
@@ -55,7 +55,7 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor)
 	g->flows.idle_ns = limit_get(LIMIT_NETGATE_FLOW_MS) * NS_PER_MS;
 	g->out.from = vm;
 	g->out.to = passt;
-	g->out.pass = judge;
+	g->out.pass = judge_frame;
 	g->out.data = g;
 	g->out.longest = SCREEN_FRAME_MAX;
 	g->in.from = passt;
@@ -75,7 +75,7 @@ static void hear_supervisor(struct gate *g)
 		prefixes_take_host(&g->screen.prefixes, message, (size_t)n);
 }
 
-static int time_to_wait(struct gate *g)
+static int gate_wait_ms(struct gate *g)
 {
 	uint64_t left =
 		g->teller.unlisted ? tell_unlisted(&g->teller, clock_mono_ns()) : UINT64_MAX;
@@ -85,8 +85,8 @@ static int time_to_wait(struct gate *g)
 }
 
 /* Each side is waited for as its lanes want; a lane that cannot write does not read. */
-static void wanted(const struct gate *g, enum lane_state out, enum lane_state in,
-		   struct pollfd polled[SIDES])
+static void set_polled(const struct gate *g, enum lane_state out, enum lane_state in,
+		       struct pollfd polled[SIDES])
 {
 	polled[VM] = (struct pollfd){.fd = g->vm};
 	polled[PASST] = (struct pollfd){.fd = g->passt};
@@ -103,8 +103,8 @@ int gate_run(struct gate *g, struct error *err)
 	struct pollfd polled[SIDES];
 
 	while (out != LANE_ENDED && in != LANE_ENDED) {
-		wanted(g, out, in, polled);
-		if (poll(polled, SIDES, time_to_wait(g)) < 0 && errno != EINTR)
+		set_polled(g, out, in, polled);
+		if (poll(polled, SIDES, gate_wait_ms(g)) < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
 		if (polled[SUPERVISOR].revents)
 			hear_supervisor(g);

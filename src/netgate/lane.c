@@ -14,7 +14,7 @@ static size_t minimum(uint64_t a, size_t b)
 }
 
 /* Drops the rest of a frame that is too long to be held. */
-static void skip(struct lane *l)
+static void lane_skip(struct lane *l)
 {
 	size_t n = minimum(l->skip, l->end - l->parsed);
 
@@ -27,7 +27,7 @@ static uint32_t length_at(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static void keep(struct lane *l, size_t len)
+static void lane_keep(struct lane *l, size_t len)
 {
 	if (l->ready != l->parsed)
 		memmove(l->buf + l->ready, l->buf + l->parsed, len);
@@ -37,7 +37,7 @@ static void keep(struct lane *l, size_t len)
 void lane_parse(struct lane *l)
 {
 	for (;;) {
-		skip(l);
+		lane_skip(l);
 		if (l->end - l->parsed < LANE_LENGTH)
 			return;
 		size_t len = length_at(l->buf + l->parsed);
@@ -48,7 +48,7 @@ void lane_parse(struct lane *l)
 		if (l->end - l->parsed - LANE_LENGTH < len)
 			return;
 		if (!l->pass || l->pass(l->data, l->buf + l->parsed + LANE_LENGTH, len))
-			keep(l, LANE_LENGTH + len);
+			lane_keep(l, LANE_LENGTH + len);
 		l->parsed += LANE_LENGTH + len;
 	}
 }
@@ -80,7 +80,7 @@ static void rewind_buffer(struct lane *l)
 }
 
 /* 1: there was something, 0: not now, -1: never again. */
-static int receive(struct lane *l)
+static int lane_receive(struct lane *l)
 {
 	ssize_t n = recv(l->from, l->buf + l->end, sizeof(l->buf) - l->end, MSG_DONTWAIT);
 
@@ -92,7 +92,7 @@ static int receive(struct lane *l)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-static int deliver(struct lane *l)
+static int lane_deliver(struct lane *l)
 {
 	while (l->start < l->ready) {
 		ssize_t n = send(l->to, l->buf + l->start, l->ready - l->start,
@@ -110,16 +110,16 @@ static int deliver(struct lane *l)
 
 enum lane_state lane_run(struct lane *l)
 {
-	int delivered = deliver(l);
+	int delivered = lane_deliver(l);
 
 	for (int i = 0; i < ROUNDS && delivered > 0; i++) {
-		int received = receive(l);
+		int received = lane_receive(l);
 
 		if (received < 0)
 			return LANE_ENDED;
 		if (received == 0)
 			return LANE_IDLE;
-		delivered = deliver(l);
+		delivered = lane_deliver(l);
 	}
 	if (delivered < 0)
 		return LANE_ENDED;

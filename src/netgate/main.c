@@ -62,7 +62,7 @@ static int take_sockets(const struct settings *s, struct error *err)
 	return 0;
 }
 
-static int serve(const struct settings *s, struct error *err)
+static int serve_netgate(const struct settings *s, struct error *err)
 {
 	struct error no_namespaces = {.code = ERR_NONE};
 
@@ -81,14 +81,14 @@ static int serve(const struct settings *s, struct error *err)
 	return gate_run(&gate, err);
 }
 
-static int act(const struct settings *s, struct error *err)
+static int run_netgate(const struct settings *s, struct error *err)
 {
 	if (s->help)
 		settings_help();
 	else if (s->version)
 		puts(PROGRAM " " MICROAGENT_VERSION);
 	else
-		return serve(s, err);
+		return serve_netgate(s, err);
 	return 0;
 }
 
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	if (fd_fill_standard(&err) < 0 || settings_parse(&settings, argc, argv, &err) < 0 ||
-	    act(&settings, &err) < 0) {
+	    run_netgate(&settings, &err) < 0) {
 		dprintf(STDERR_FILENO, PROGRAM ": %s\n", err.msg);
 		return 1;
 	}

@@ -59,7 +59,7 @@ bool prefixes_open(const struct prefixes *p, uint32_t address)
 	       !covers_any(shut, sizeof(shut) / sizeof(*shut), address);
 }
 
-static bool is_sound(const void *message, size_t len)
+static bool is_sound_prefix(const void *message, size_t len)
 {
 	const uint8_t *at = message;
 	struct prefix_wire wire;
@@ -79,7 +79,7 @@ bool prefixes_take_host(struct prefixes *p, const void *message, size_t len)
 	const uint8_t *at = message;
 	struct prefix_wire wire;
 
-	if (!is_sound(message, len))
+	if (!is_sound_prefix(message, len))
 		return false;
 	p->nown = p->nlink = 0;
 	for (size_t i = 0; i < len; i += sizeof(wire)) {

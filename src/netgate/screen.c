@@ -77,7 +77,7 @@ static bool read_transport(uint8_t protocol, struct bytes body, struct flow_key 
 
 /* --- IPv4 ------------------------------------------------------------------------------------ */
 
-static bool is_sound(const struct screen *s, struct bytes ip)
+static bool is_sound_ipv4(const struct screen *s, struct bytes ip)
 {
 	size_t total = u16(ip, 2);
 
@@ -94,7 +94,7 @@ static bool is_dns(const struct screen *s, const struct flow_key *key)
 
 static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct flow_key *key)
 {
-	if (!is_sound(s, ip))
+	if (!is_sound_ipv4(s, ip))
 		return VERDICT_DROP;
 	/* Behind the total length there may be padding. */
 	ip.len = u16(ip, 2);

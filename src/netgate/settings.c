@@ -109,7 +109,7 @@ void settings_help(void)
 	command_line_help(rows, ARRAY_SIZE(rows));
 }
 
-static int check_complete(const struct settings *s, struct error *err)
+static int check_settings(const struct settings *s, struct error *err)
 {
 	static const uint8_t none[6];
 
@@ -127,5 +127,5 @@ int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 {
 	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, s, NULL, err) < 0)
 		return -1;
-	return check_complete(s, err);
+	return check_settings(s, err);
 }

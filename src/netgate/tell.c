@@ -30,7 +30,7 @@ size_t tell_line(char out[TELL_LINE], uint32_t guest, const struct flow_key *key
 				refused ? " refused" : "");
 }
 
-static bool say(const struct teller *t, const char *line, size_t len)
+static bool send_to_supervisor(const struct teller *t, const char *line, size_t len)
 {
 	return send(t->fd, line, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
 }
@@ -55,7 +55,7 @@ uint64_t tell_unlisted(struct teller *t, uint64_t now)
 					      "%llu connections more were not listed",
 					      (unsigned long long)t->unlisted);
 
-		if (say(t, line, len)) {
+		if (send_to_supervisor(t, line, len)) {
 			t->unlisted = 0;
 			t->told++;
 			return UINT64_MAX;
@@ -75,7 +75,7 @@ void tell_connection(struct teller *t, const struct flow_key *key, bool refused,
 	tell_unlisted(t, now);
 	begin_second(t, now);
 	len = tell_line(line, t->guest, key, refused);
-	if (t->unlisted || t->told >= t->per_second || !say(t, line, len)) {
+	if (t->unlisted || t->told >= t->per_second || !send_to_supervisor(t, line, len)) {
 		t->unlisted++;
 		return;
 	}

@@ -49,7 +49,7 @@ static const struct asking feature_askings[] = {
 };
 
 /* 1: honoured, 0: not. */
-static int is_honoured(const struct backend *backend, const char *fields, struct error *err)
+static int is_field_honoured(const struct backend *backend, const char *fields, struct error *err)
 {
 	char text[512];
 	struct config config = {0};
@@ -71,7 +71,7 @@ static json_t *honoured_names(const struct backend *backend, const struct asking
 	json_auto_t *names = json_array();
 
 	for (size_t i = 0; i < count; i++) {
-		int honoured = is_honoured(backend, askings[i].fields, err);
+		int honoured = is_field_honoured(backend, askings[i].fields, err);
 
 		if (honoured < 0)
 			return NULL;

@@ -74,7 +74,7 @@ static int refuse_options(const struct options *options, enum command command, s
 	return 0;
 }
 
-static int dispatch(const struct call *call, struct response *response, struct error *err)
+static int dispatch_command(const struct call *call, struct response *response, struct error *err)
 {
 	enum command command = call->request->command;
 
@@ -93,8 +93,8 @@ static int print_document(const json_t *document, struct error *err)
 }
 
 /* Answers with what came of it; the exit code. */
-static int answer(const struct backend *backend, enum command command,
-		  const struct response *response, int status, const struct error *failure)
+static int answer_caller(const struct backend *backend, enum command command,
+			 const struct response *response, int status, const struct error *failure)
 {
 	json_auto_t *document = NULL;
 	struct error err = {0};
@@ -128,8 +128,8 @@ static int serve_request(const struct backend *backend, const struct options *op
 	digest_cancel_by(options->lifeline_fd);
 	status = read_request(backend, &request, &err);
 	if (status == 0)
-		status = dispatch(&call, &response, &err);
-	code = answer(backend, request.command, &response, status, &err);
+		status = dispatch_command(&call, &response, &err);
+	code = answer_caller(backend, request.command, &response, status, &err);
 	response_free(&response);
 	request_free(&request);
 	return code;
@@ -181,7 +181,7 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	if (fd_fill_standard(&err) < 0 || options_parse(argc, argv, &options, &err) < 0) {
 		struct response none = {.backend = backend->name};
 
-		return answer(backend, COMMAND_HOST, &none, -1, &err);
+		return answer_caller(backend, COMMAND_HOST, &none, -1, &err);
 	}
 	if (options.live)
 		return live_main(backend, argv[0], options.live);

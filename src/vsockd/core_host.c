@@ -23,7 +23,7 @@ static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == CORE_SOCKET_PATH, "
 /* --- clients --------------------------------------------------------------------------------- */
 
 /* "CONNECT <port>\n" of len bytes, newline included; exactly so. */
-static bool parse_line(const char *line, size_t len, uint32_t *port)
+static bool parse_connect_line(const char *line, size_t len, uint32_t *port)
 {
 	static const char word[] = "CONNECT ";
 	uint64_t value = 0;
@@ -56,7 +56,7 @@ static uint32_t allocate_port(struct core *core, uint32_t guest_port)
 }
 
 /* more: bytes behind the line may be in the socket already, of which no event will tell. */
-static void request(struct core *core, struct stream *s, uint32_t guest_port, bool more)
+static void request_connection(struct core *core, struct stream *s, uint32_t guest_port, bool more)
 {
 	stream_name(&core->table, s, allocate_port(core, guest_port), guest_port);
 	s->state = STREAM_REQUESTED;
@@ -67,7 +67,7 @@ static void request(struct core *core, struct stream *s, uint32_t guest_port, bo
 }
 
 /* Peeked at first, so that what stands behind the newline stays in the socket as payload. */
-static ssize_t receive_line(const struct stream *s, char *line, size_t len, int flags)
+static ssize_t receive_connect_line(const struct stream *s, char *line, size_t len, int flags)
 {
 	struct iovec iov = {.iov_base = line, .iov_len = len};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
@@ -78,7 +78,7 @@ static ssize_t receive_line(const struct stream *s, char *line, size_t len, int 
 static void read_line(struct core *core, struct stream *s)
 {
 	char line[LINE_MAX_BYTES];
-	ssize_t got = receive_line(s, line, sizeof(line), MSG_PEEK);
+	ssize_t got = receive_connect_line(s, line, sizeof(line), MSG_PEEK);
 	const char *newline = got > 0 ? memchr(line, '\n', (size_t)got) : NULL;
 	size_t len = newline ? (size_t)(newline - line) + 1 : 0;
 	uint32_t port;
@@ -88,11 +88,11 @@ static void read_line(struct core *core, struct stream *s)
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
 	/* A line that is refused is taken too: unread bytes would make the close a reset. */
-	if (!newline || receive_line(s, line, len, 0) < 0 || !core->linked ||
-	    !parse_line(line, len, &port))
+	if (!newline || receive_connect_line(s, line, len, 0) < 0 || !core->linked ||
+	    !parse_connect_line(line, len, &port))
 		stream_release(&core->table, s);
 	else
-		request(core, s, port, (size_t)got > len || s->hung_up);
+		request_connection(core, s, port, (size_t)got > len || s->hung_up);
 }
 
 void host_answer(struct core *core, struct stream *s)
@@ -116,7 +116,7 @@ int host_watch(struct core *core, struct stream *s)
 	return poll_add(core->config.epfd, s->fd, WATCHED, core_ref(core, s));
 }
 
-static void admit(struct core *core, int fd)
+static void admit_host_client(struct core *core, int fd)
 {
 	struct stream *s = stream_alloc(&core->table);
 
@@ -148,7 +148,7 @@ void core_listen_event(struct core *core)
 		int fd = accept4(core->config.listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0)
-			admit(core, fd);
+			admit_host_client(core, fd);
 		else if (errno == EAGAIN)
 			return;
 		else if (errno != EINTR && errno != ECONNABORTED) {
@@ -234,7 +234,7 @@ static unsigned buffer_pieces(const struct core *core, const struct stream *s, u
 	return first < len ? 2 : 1;
 }
 
-static void keep(struct core *core, struct stream *s, struct span *payload)
+static void keep_payload(struct core *core, struct stream *s, struct span *payload)
 {
 	uint32_t len = (uint32_t)payload->bytes;
 	struct iovec iov[2];
@@ -259,7 +259,7 @@ void host_send(struct core *core, struct stream *s, struct span *payload)
 		s->rx_cnt += (uint32_t)payload->bytes;
 		drop_buffered(s);
 	} else if (payload->bytes) {
-		keep(core, s, payload);
+		keep_payload(core, s, payload);
 	}
 	watch_room(core, s);
 	consider_credit(core, s);

@@ -66,7 +66,7 @@ static void begin_end(struct daemon *d)
 	d->end = clock_mono_ns() + d->drain_ns;
 }
 
-static int read_link(struct daemon *d, struct error *err)
+static int read_vhost_link(struct daemon *d, struct error *err)
 {
 	int rc = vhost_link_read(&d->link, &d->device, err);
 
@@ -81,7 +81,7 @@ typedef int event_fn(struct daemon *d, union poll_ref ref, uint32_t events, stru
 static int on_vhost(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	(void)ref, (void)events;
-	return d->connected ? read_link(d, err) : 0;
+	return d->connected ? read_vhost_link(d, err) : 0;
 }
 
 /* One front-end, once. */
@@ -142,7 +142,7 @@ static uint64_t next_deadline(const struct daemon *d)
 }
 
 /* For epoll_wait(): milliseconds, rounded up so that the deadline has passed afterwards. */
-static int time_to_wait(const struct daemon *d, bool more)
+static int daemon_wait_ms(const struct daemon *d, bool more)
 {
 	uint64_t deadline = next_deadline(d), now, ms;
 
@@ -160,7 +160,7 @@ static int time_to_wait(const struct daemon *d, bool more)
 static int wait_and_dispatch(struct daemon *d, bool more, struct error *err)
 {
 	struct epoll_event events[EVENTS_PER_ROUND];
-	int n = epoll_wait(d->epfd, events, EVENTS_PER_ROUND, time_to_wait(d, more));
+	int n = epoll_wait(d->epfd, events, EVENTS_PER_ROUND, daemon_wait_ms(d, more));
 
 	if (n < 0 && errno != EINTR)
 		return error_errno(err, errno, "epoll");
@@ -173,7 +173,7 @@ static int wait_and_dispatch(struct daemon *d, bool more, struct error *err)
 		if (event_fns[ref.type](d, ref, events[i].events, err) < 0)
 			return -1;
 	}
-	return d->link_again ? read_link(d, err) : 0;
+	return d->link_again ? read_vhost_link(d, err) : 0;
 }
 
 static bool over(const struct daemon *d)

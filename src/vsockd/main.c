@@ -71,7 +71,7 @@ static unsigned allow_streams(void)
 	return (unsigned)streams;
 }
 
-static struct core_config configure(const struct options *o, const struct opened *opened)
+static struct core_config core_config_of(const struct options *o, const struct opened *opened)
 {
 	return (struct core_config){
 		.guest_cid = o->guest_cid,
@@ -109,7 +109,7 @@ static int give_up_rights(const struct options *o, struct error *err)
 	return isolate_to_loop(err);
 }
 
-static int serve(const struct options *o, struct error *err)
+static int serve_vsockd(const struct options *o, struct error *err)
 {
 	static struct daemon daemon;
 	static struct log log;
@@ -121,14 +121,14 @@ static int serve(const struct options *o, struct error *err)
 	if (open_all(o, &opened, err) < 0)
 		return -1;
 	log_init(&log, STDERR_FILENO, 0);
-	config = configure(o, &opened);
+	config = core_config_of(o, &opened);
 	if (daemon_init(&daemon, &config, opened.vhost_fd, opened.vhost_listen, &log, err) < 0 ||
 	    give_up_rights(o, err) < 0)
 		return -1;
 	return daemon_run(&daemon, err);
 }
 
-static int act(const struct options *o, struct error *err)
+static int run_vsockd(const struct options *o, struct error *err)
 {
 	if (o->help)
 		options_help();
@@ -137,7 +137,7 @@ static int act(const struct options *o, struct error *err)
 	else if (o->capabilities)
 		puts(capabilities);
 	else
-		return serve(o, err);
+		return serve_vsockd(o, err);
 	return 0;
 }
 
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	if (fd_fill_standard(&err) < 0 || options_parse(&options, argc, argv, &err) < 0 ||
-	    act(&options, &err) < 0) {
+	    run_vsockd(&options, &err) < 0) {
 		fprintf(stderr, PROGRAM ": %s\n", err.msg);
 		return 1;
 	}

@@ -92,7 +92,7 @@ static int fill_targets(struct options *o, struct error *err)
 	return 0;
 }
 
-static int check_complete(struct options *o, struct error *err)
+static int check_options(struct options *o, struct error *err)
 {
 	if (o->help || o->version || o->capabilities)
 		return 0;
@@ -114,7 +114,7 @@ int options_parse(struct options *options, int argc, char **argv, struct error *
 		return error_errno(err, ENOMEM, "memory");
 	}
 	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, &o, NULL, err) < 0 ||
-	    check_complete(&o, err) < 0) {
+	    check_options(&o, err) < 0) {
 		options_free(&o);
 		return -1;
 	}

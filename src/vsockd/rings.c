@@ -109,9 +109,9 @@ static struct vring_desc copy_desc(const struct ring *ring, unsigned index)
 }
 
 /* False: malformed. Indirect tables are not offered, so one is malformed too. */
-static bool walk(const struct ring *ring, const struct memory *memory,
-		 enum ring_direction direction, struct iovec *iov, unsigned max,
-		 struct ring_chain *chain)
+static bool walk_chain(const struct ring *ring, const struct memory *memory,
+		       enum ring_direction direction, struct iovec *iov, unsigned max,
+		       struct ring_chain *chain)
 {
 	uint16_t wanted = direction == RING_TO_GUEST ? VRING_DESC_F_WRITE : 0;
 	unsigned index = chain->head;
@@ -148,7 +148,7 @@ enum ring_result ring_take(struct ring *ring, const struct memory *memory,
 	}
 	ring->taken++;
 	*chain = (struct ring_chain){.head = head, .span = {.iov = iov}};
-	return walk(ring, memory, direction, iov, max, chain) ? RING_CHAIN : RING_BAD;
+	return walk_chain(ring, memory, direction, iov, max, chain) ? RING_CHAIN : RING_BAD;
 }
 
 void ring_rewind(struct ring *ring, unsigned n)

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static size_t smaller(size_t a, size_t b)
+static size_t smaller_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -26,7 +26,7 @@ static void skip_in_first(struct span *span, size_t len)
 void span_skip(struct span *span, size_t len)
 {
 	while (len && span->n) {
-		size_t part = smaller(len, span->iov->iov_len);
+		size_t part = smaller_size(len, span->iov->iov_len);
 
 		skip_in_first(span, part);
 		len -= part;
@@ -41,7 +41,7 @@ void span_limit(struct span *span, size_t len)
 	if (span->bytes <= len)
 		return;
 	for (i = 0; i < span->n && before < len; i++) {
-		span->iov[i].iov_len = smaller(span->iov[i].iov_len, len - before);
+		span->iov[i].iov_len = smaller_size(span->iov[i].iov_len, len - before);
 		before += span->iov[i].iov_len;
 	}
 	span->n = i;
@@ -61,7 +61,7 @@ size_t span_pieces(const struct span *span, size_t skip, size_t limit, struct io
 			skip -= v->iov_len;
 			continue;
 		}
-		part = smaller(v->iov_len - skip, limit - named);
+		part = smaller_size(v->iov_len - skip, limit - named);
 		out[(*n)++] =
 			(struct iovec){.iov_base = (uint8_t *)v->iov_base + skip, .iov_len = part};
 		named += part;
@@ -75,7 +75,7 @@ size_t span_read(struct span *span, void *data, size_t len)
 	size_t done = 0;
 
 	while (done < len && span->n) {
-		size_t part = smaller(len - done, span->iov->iov_len);
+		size_t part = smaller_size(len - done, span->iov->iov_len);
 
 		memcpy((uint8_t *)data + done, span->iov->iov_base, part);
 		skip_in_first(span, part);
@@ -89,7 +89,7 @@ size_t span_write(struct span *span, const void *data, size_t len)
 	size_t done = 0;
 
 	while (done < len && span->n) {
-		size_t part = smaller(len - done, span->iov->iov_len);
+		size_t part = smaller_size(len - done, span->iov->iov_len);
 
 		memcpy(span->iov->iov_base, (const uint8_t *)data + done, part);
 		skip_in_first(span, part);

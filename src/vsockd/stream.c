@@ -121,7 +121,8 @@ void stream_release(struct stream_table *t, struct stream *s)
  * A guest can choose ports that fall into one bucket: then a packet of its own costs at most a walk
  * over the table. */
 
-static uint16_t *bucket_of(const struct stream_table *t, uint32_t host_port, uint32_t guest_port)
+static uint16_t *stream_bucket(const struct stream_table *t, uint32_t host_port,
+			       uint32_t guest_port)
 {
 	uint32_t h = host_port * 0x9e3779b1u ^ guest_port * 0x85ebca77u;
 
@@ -130,7 +131,7 @@ static uint16_t *bucket_of(const struct stream_table *t, uint32_t host_port, uin
 
 struct stream *stream_find(const struct stream_table *t, uint32_t host_port, uint32_t guest_port)
 {
-	uint16_t i = *bucket_of(t, host_port, guest_port);
+	uint16_t i = *stream_bucket(t, host_port, guest_port);
 
 	while (i != STREAM_NONE) {
 		struct stream *s = &t->streams[i];
@@ -144,7 +145,7 @@ struct stream *stream_find(const struct stream_table *t, uint32_t host_port, uin
 
 void stream_name(struct stream_table *t, struct stream *s, uint32_t host_port, uint32_t guest_port)
 {
-	uint16_t *bucket = bucket_of(t, host_port, guest_port);
+	uint16_t *bucket = stream_bucket(t, host_port, guest_port);
 
 	s->host_port = host_port;
 	s->guest_port = guest_port;
@@ -155,7 +156,7 @@ void stream_name(struct stream_table *t, struct stream *s, uint32_t host_port, u
 
 void stream_unname(struct stream_table *t, struct stream *s)
 {
-	uint16_t *at = bucket_of(t, s->host_port, s->guest_port);
+	uint16_t *at = stream_bucket(t, s->host_port, s->guest_port);
 
 	if (!s->named)
 		return;

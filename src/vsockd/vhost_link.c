@@ -32,7 +32,7 @@ static void keep_fds(struct vhost_message *m, const struct cmsghdr *c)
 
 /* Never reads past the message, so that descriptors stay with the bytes they came with. Returns
  * what recvmsg() does. */
-static ssize_t receive(struct vhost_link *link, void *to, size_t len)
+static ssize_t receive_part(struct vhost_link *link, void *to, size_t len)
 {
 	union {
 		char space[CMSG_SPACE(VHOST_FDS * sizeof(int))];
@@ -54,13 +54,13 @@ static ssize_t receive(struct vhost_link *link, void *to, size_t len)
 }
 
 /* Reads on until `want` bytes of the message are there. 1: they are; 0: the end; -1: errno. */
-static int fill(struct vhost_link *link, uint32_t want)
+static int fill_message(struct vhost_link *link, uint32_t want)
 {
 	while (link->got < want) {
 		bool in_header = link->got < VHOST_HEADER;
 		uint8_t *to = in_header ? link->header + link->got
 					: link->message.payload + link->got - VHOST_HEADER;
-		ssize_t got = receive(link, to, want - link->got);
+		ssize_t got = receive_part(link, to, want - link->got);
 
 		if (got <= 0)
 			return (int)got;
@@ -72,7 +72,7 @@ static int fill(struct vhost_link *link, uint32_t want)
 /* 1: a whole message is there; 0: the end; -1: errno or *err. */
 static int read_message(struct vhost_link *link, struct error *err)
 {
-	int rc = fill(link, VHOST_HEADER);
+	int rc = fill_message(link, VHOST_HEADER);
 
 	if (rc <= 0)
 		return rc;
@@ -80,7 +80,7 @@ static int read_message(struct vhost_link *link, struct error *err)
 		errno = 0;
 		return -1;
 	}
-	return fill(link, VHOST_HEADER + link->message.size);
+	return fill_message(link, VHOST_HEADER + link->message.size);
 }
 
 static int send_reply(const struct vhost_link *link, const struct vhost_reply *reply,

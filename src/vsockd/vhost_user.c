@@ -375,7 +375,7 @@ int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *mes
 	return 0;
 }
 
-static uint32_t queue_of(const struct request_row *row, const struct vhost_message *m)
+static uint32_t message_queue(const struct request_row *row, const struct vhost_message *m)
 {
 	return row->queue == QUEUE_IN_32 ? get32(m, 0) : (uint32_t)get64(m, 0) & VRING_INDEX;
 }
@@ -396,27 +396,27 @@ static int check_message(const struct device *device, const struct request_row *
 {
 	if (m->size < row->min || m->size > row->max)
 		return error_set(err, ERR_INVALID, "%u bytes of payload", m->size);
-	if (row->queue && check_queue(device, row, queue_of(row, m), err) < 0)
+	if (row->queue && check_queue(device, row, message_queue(row, m), err) < 0)
 		return -1;
 	if (row->fd_for_queue && m->nfds != (get64(m, 0) & VRING_NO_FD ? 0 : 1))
 		return error_set(err, ERR_INVALID, "%u descriptors", m->nfds);
 	return 0;
 }
 
-static int act(struct device *device, const struct request_row *row, struct vhost_message *m,
-	       struct vhost_reply *reply, struct error *err)
+static int act_on_row(struct device *device, const struct request_row *row, struct vhost_message *m,
+		      struct vhost_reply *reply, struct error *err)
 {
 	if (!row->fn) {
 		reply64(reply, m, row->answer);
 		return 0;
 	}
-	if (row->queue && queue_of(row, m) == QUEUE_EVENT && !row->replies)
+	if (row->queue && message_queue(row, m) == QUEUE_EVENT && !row->replies)
 		return 0;
 	return row->fn(device, m, reply, err);
 }
 
-static int dispatch(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
-		    bool *replies, struct error *err)
+static int dispatch_message(struct device *device, struct vhost_message *m,
+			    struct vhost_reply *reply, bool *replies, struct error *err)
 {
 	const struct request_row *row =
 		m->request < ARRAY_SIZE(requests) ? &requests[m->request] : &requests[0];
@@ -425,12 +425,12 @@ static int dispatch(struct device *device, struct vhost_message *m, struct vhost
 	if (!row->name)
 		return error_set(err, ERR_UNSUPPORTED, "vhost-user message %u is not known",
 				 m->request);
-	if (check_message(device, row, m, err) < 0 || act(device, row, m, reply, err) < 0)
+	if (check_message(device, row, m, err) < 0 || act_on_row(device, row, m, reply, err) < 0)
 		return error_prefix(err, "vhost-user %s", row->name);
 	return 0;
 }
 
-static void close_fds(struct vhost_message *m)
+static void close_message_fds(struct vhost_message *m)
 {
 	for (unsigned i = 0; i < m->nfds; i++)
 		if (m->fds[i] >= 0)
@@ -446,8 +446,8 @@ int vhost_user_handle(struct device *device, struct vhost_message *m, struct vho
 	int rc;
 
 	reply->size = 0;
-	rc = dispatch(device, m, reply, &replies, &wrong);
-	close_fds(m);
+	rc = dispatch_message(device, m, reply, &replies, &wrong);
+	close_message_fds(m);
 	if (!replies && m->flags & FLAG_NEED_REPLY &&
 	    device->protocol_features & PROTOCOL_REPLY_ACK) {
 		if (rc < 0)

@@ -36,9 +36,9 @@ static const char *const verdict_names[] = {
 };
 static_assert(ARRAY_SIZE(verdict_names) == KVM_VERDICT_COUNT, "every verdict has a row");
 
-static void say(struct accel_facts *facts, enum kvm_verdict verdict, const char *fmt, ...)
+static void set_verdict(struct accel_facts *facts, enum kvm_verdict verdict, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static void say(struct accel_facts *facts, enum kvm_verdict verdict, const char *fmt, ...)
+static void set_verdict(struct accel_facts *facts, enum kvm_verdict verdict, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -56,17 +56,18 @@ static const char *slow_hint(void)
 	return "";
 }
 
-static void judge(struct accel_facts *facts, bool finished, uint64_t best_ns, uint64_t limit_ns)
+static void judge_kvm(struct accel_facts *facts, bool finished, uint64_t best_ns, uint64_t limit_ns)
 {
 	if (finished && best_ns <= limit_ns)
-		say(facts, KVM_USABLE,
-		    "KVM runs 64-bit code at speed: %d iterations in %" PRIu64 " us",
-		    KVM_LOOP_ITERATIONS, best_ns / 1000);
+		set_verdict(facts, KVM_USABLE,
+			    "KVM runs 64-bit code at speed: %d iterations in %" PRIu64 " us",
+			    KVM_LOOP_ITERATIONS, best_ns / 1000);
 	else
-		say(facts, KVM_SLOW,
-		    KVM_DEVICE " opens, but 64-bit code runs emulated: %d iterations did not end "
-			       "within %" PRIu64 " ms%s",
-		    KVM_LOOP_ITERATIONS, limit_ns / NS_PER_MS, slow_hint());
+		set_verdict(facts, KVM_SLOW,
+			    KVM_DEVICE
+			    " opens, but 64-bit code runs emulated: %d iterations did not end "
+			    "within %" PRIu64 " ms%s",
+			    KVM_LOOP_ITERATIONS, limit_ns / NS_PER_MS, slow_hint());
 }
 
 /*
@@ -81,9 +82,9 @@ static bool denied_to_vm_user(struct accel_facts *facts)
 		return false;
 	if ((st.st_mode & others) == others || (st.st_gid != 0 && (st.st_mode & group) == group))
 		return false;
-	say(facts, KVM_DENIED,
-	    KVM_DEVICE " is root's alone, and a VM of root runs as a user of its own: "
-		       "chgrp kvm " KVM_DEVICE " && chmod 660 " KVM_DEVICE);
+	set_verdict(facts, KVM_DENIED,
+		    KVM_DEVICE " is root's alone, and a VM of root runs as a user of its own: "
+			       "chgrp kvm " KVM_DEVICE " && chmod 660 " KVM_DEVICE);
 	return true;
 }
 
@@ -95,20 +96,21 @@ static int open_kvm(struct accel_facts *facts)
 	if (fd >= 0)
 		return fd;
 	if (errno == EACCES || errno == EPERM)
-		say(facts, KVM_DENIED,
-		    "no rights to " KVM_DEVICE ": add the user to its group (usermod -aG kvm USER) "
-		    "and log in again");
+		set_verdict(facts, KVM_DENIED,
+			    "no rights to " KVM_DEVICE
+			    ": add the user to its group (usermod -aG kvm USER) "
+			    "and log in again");
 	else if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
-		say(facts, KVM_MISSING,
-		    "no " KVM_DEVICE
-		    ": hardware virtualisation is off or not offered to this host");
+		set_verdict(facts, KVM_MISSING,
+			    "no " KVM_DEVICE
+			    ": hardware virtualisation is off or not offered to this host");
 	else
-		say(facts, KVM_BROKEN, KVM_DEVICE " does not open: %s", strerror(errno));
+		set_verdict(facts, KVM_BROKEN, KVM_DEVICE " does not open: %s", strerror(errno));
 	return -1;
 }
 
-static void run_child(int kvm_fd, int out) __attribute__((noreturn));
-static void run_child(int kvm_fd, int out)
+static void run_probe(int kvm_fd, int out) __attribute__((noreturn));
+static void run_probe(int kvm_fd, int out)
 {
 	struct accel_facts facts = {0};
 	struct error why;
@@ -116,9 +118,10 @@ static void run_child(int kvm_fd, int out)
 	uint64_t best = 0, limit = limit_get(LIMIT_PROBE_LOOP_MS) * NS_PER_MS;
 
 	if (kvm_loop_run(kvm_fd, limit, &finished, &best, &why) < 0)
-		say(&facts, KVM_BROKEN, KVM_DEVICE " opens and does not work: %.180s", why.msg);
+		set_verdict(&facts, KVM_BROKEN, KVM_DEVICE " opens and does not work: %.180s",
+			    why.msg);
 	else
-		judge(&facts, finished, best, limit);
+		judge_kvm(&facts, finished, best, limit);
 	(void)!write(out, &facts, sizeof(facts));
 	_exit(0);
 }
@@ -133,15 +136,16 @@ static void hear_child(int from, pid_t pid, struct accel_facts *facts)
 	if (fd_wait(from, POLLIN, deadline, &why) == 0 &&
 	    fd_read_exact(from, &heard, sizeof(heard), &why) == 0) {
 		heard.reason[sizeof(heard.reason) - 1] = '\0';
-		say(facts, heard.kvm, "%s", heard.reason);
+		set_verdict(facts, heard.kvm, "%s", heard.reason);
 	} else {
-		say(facts, KVM_HUNG, KVM_DEVICE " opens, and the probe of it hangs or dies");
+		set_verdict(facts, KVM_HUNG,
+			    KVM_DEVICE " opens, and the probe of it hangs or dies");
 	}
 	kill(pid, SIGKILL);
 }
 
 /* A process stuck in the kernel cannot be reaped; it is left behind rather than waited for. */
-static void reap(pid_t pid)
+static void reap_probe(pid_t pid)
 {
 	struct error ignored;
 	autoclose int pidfd = pidfd_open(pid, 0);
@@ -166,10 +170,10 @@ static int try_kvm(struct accel_facts *facts, struct error *err)
 	if (pid < 0)
 		return error_errno(err, errno, "accelerator probe: fork");
 	if (pid == 0)
-		run_child(kvm, to);
+		run_probe(kvm, to);
 	close(steal_fd(&to));
 	hear_child(from, pid, facts);
-	reap(pid);
+	reap_probe(pid);
 	return 0;
 }
 
@@ -180,7 +184,7 @@ static void apply_rights(struct accel_facts *facts)
 	autoclose int kvm = open_kvm(&now);
 
 	if (kvm < 0 || (facts->kvm == KVM_USABLE && denied_to_vm_user(&now)))
-		say(facts, now.kvm, "%s", now.reason);
+		set_verdict(facts, now.kvm, "%s", now.reason);
 }
 
 /* What was remembered, if it was about this very node. */
@@ -191,10 +195,10 @@ static void recall(const struct host_facts *host, const char *node, struct accel
 		return;
 	for (size_t i = 0; i < KVM_VERDICT_COUNT; i++)
 		if (verdict_names[i] && strcmp(verdict_names[i], host->kvm_verdict) == 0)
-			say(facts, (enum kvm_verdict)i, "%s", host->kvm_reason);
+			set_verdict(facts, (enum kvm_verdict)i, "%s", host->kvm_reason);
 }
 
-static void remember(struct host_facts *host, const char *node, const struct accel_facts *facts)
+static void remember_kvm(struct host_facts *host, const char *node, const struct accel_facts *facts)
 {
 	const char *verdict = verdict_names[facts->kvm];
 
@@ -220,7 +224,7 @@ int accel_probe(struct accel_facts *out, struct error *err)
 	if (!facts.tsc_khz)
 		facts.tsc_khz = tsc_measure_khz();
 	if (!known)
-		remember(&host, node, &facts);
+		remember_kvm(&host, node, &facts);
 	apply_rights(&facts);
 	*out = facts;
 	return 0;

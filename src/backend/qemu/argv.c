@@ -16,7 +16,7 @@ void argv_free(struct argv *argv)
 }
 
 /* Room for one more word and the NULL behind it. */
-static bool make_room(struct argv *argv)
+static bool grow_words(struct argv *argv)
 {
 	if (argv->count + 2 <= argv->cap)
 		return true;
@@ -32,7 +32,7 @@ static bool make_room(struct argv *argv)
 /* Takes word, which may be NULL after a failed allocation. */
 static void add_owned(struct argv *argv, char *word)
 {
-	if (argv->failed || !word || !make_room(argv)) {
+	if (argv->failed || !word || !grow_words(argv)) {
 		free(word);
 		argv->failed = true;
 		return;
@@ -66,7 +66,7 @@ void argv_add_list(struct argv *argv, const char *const *words)
 
 const char *const *argv_finish(struct argv *argv, struct error *err)
 {
-	if (argv->failed || !make_room(argv)) {
+	if (argv->failed || !grow_words(argv)) {
 		error_errno(err, ENOMEM, "command line");
 		return NULL;
 	}

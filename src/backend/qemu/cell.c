@@ -106,8 +106,8 @@ static int make_pipes(struct cell *cell, int *info, int *hold, struct error *err
 	return 0;
 }
 
-static int spawn(const struct cell_spec *spec, const char *const *argv, const struct proc_fd *fds,
-		 size_t nfds, struct cell *cell, struct error *err)
+static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
+		      const struct proc_fd *fds, size_t nfds, struct cell *cell, struct error *err)
 {
 	gid_t group;
 	struct proc_spec proc = {
@@ -154,13 +154,13 @@ static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	fds[n++] = (struct proc_fd){info, numbers.info};
 	fds[n++] = (struct proc_fd){hold, numbers.hold};
 	cell->confined = true;
-	return spawn(spec, argv, fds, n, cell, err);
+	return spawn_cell(spec, argv, fds, n, cell, err);
 }
 
 /* The program itself is our child, and runs at once. */
 static int spawn_bare(const struct cell_spec *spec, struct cell *cell, struct error *err)
 {
-	if (spawn(spec, spec->argv, spec->fds, spec->nfds, cell, err) < 0)
+	if (spawn_cell(spec, spec->argv, spec->fds, spec->nfds, cell, err) < 0)
 		return -1;
 	cell->pid = cell->monitor.pid;
 	cell->pidfd = pidfd_open(cell->pid, 0);
@@ -209,7 +209,7 @@ static int read_info(int fd, pid_t *pid, struct error *err)
 }
 
 /* The parent of pid as /proc has it; 0 when it is gone. */
-static pid_t parent_of(pid_t pid)
+static pid_t parent_pid(pid_t pid)
 {
 	char path[64], text[1024];
 
@@ -231,7 +231,7 @@ static int open_program(struct cell *cell, struct error *err)
 	if (read_info(cell->info_fd, &pid, err) < 0)
 		return -1;
 	autoclose int pidfd = pidfd_open(pid, 0);
-	if (pidfd < 0 || parent_of(pid) != cell->monitor.pid)
+	if (pidfd < 0 || parent_pid(pid) != cell->monitor.pid)
 		return error_set(err, ERR_IO, "bwrap could not make a cell");
 	cell->pid = pid;
 	cell->pidfd = steal_fd(&pidfd);

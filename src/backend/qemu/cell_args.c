@@ -85,7 +85,7 @@ static void add_namespaces(struct argv *argv, const struct cell_spec *spec)
 	}
 }
 
-static void add_share(struct argv *argv, const struct cell_share *share)
+static void show_share(struct argv *argv, const struct cell_share *share)
 {
 	argv_add(argv, "--proc");
 	argv_add(argv, "/proc");
@@ -113,7 +113,7 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	}
 	add_root(argv, spec);
 	if (spec->share)
-		add_share(argv, spec->share);
+		show_share(argv, spec->share);
 	for (size_t i = 0; i < spec->ndata; i++) {
 		argv_add(argv, "--ro-bind-data");
 		argv_addf(argv, "%d", numbers.data + (int)i);

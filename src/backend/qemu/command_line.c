@@ -231,7 +231,7 @@ static void add_room(struct argv *argv, const struct block_node *node)
 }
 
 /* set: the next free fdset. */
-static void add_node(struct argv *argv, const struct block_node *node, size_t *set)
+static void add_block_node(struct argv *argv, const struct block_node *node, size_t *set)
 {
 	const char *access = node->read_only ? ",read-only=on" : ",discard=unmap";
 
@@ -263,10 +263,10 @@ static void add_rootfs(struct argv *argv, const struct machine *m, const struct 
 	const struct block_node overlay = {"rootfs", QEMU_FD_OVERLAY, false, disk.name, 0};
 
 	if (m->layer)
-		add_node(argv, &base, set);
-	add_node(argv, &disk, set);
+		add_block_node(argv, &base, set);
+	add_block_node(argv, &disk, set);
 	if (m->overlay)
-		add_node(argv, &overlay, set);
+		add_block_node(argv, &overlay, set);
 	add_device(argv, row, "rootfs");
 }
 
@@ -280,7 +280,7 @@ static void add_disks(struct argv *argv, const struct machine *m, const struct m
 		const struct block_node disk = {m->disks[i].serial, m->disks[i].fd,
 						m->disks[i].read_only, NULL, 0};
 
-		add_node(argv, &disk, &set);
+		add_block_node(argv, &disk, &set);
 		add_device(argv, row, disk.name);
 	}
 }
@@ -341,8 +341,8 @@ static void add_card(struct argv *argv, const struct machine *m, const struct ma
 		  m->mac, strcmp(row->bus, "pci") == 0 ? ",romfile=" : "");
 }
 
-static int add_kernel(struct argv *argv, const struct machine *m, const struct machine_row *row,
-		      struct error *err)
+static int add_kernel_words(struct argv *argv, const struct machine *m,
+			    const struct machine_row *row, struct error *err)
 {
 	autobuf struct buf append = BUF_INIT(4096);
 
@@ -382,7 +382,7 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 	add_balloon(argv, row);
 	add_console(argv, row);
 	add_card(argv, m, row);
-	if (add_kernel(argv, m, row, err) < 0)
+	if (add_kernel_words(argv, m, row, err) < 0)
 		return -1;
 	return argv_finish(argv, err) ? 0 : -1;
 }

@@ -11,7 +11,7 @@
 
 #define FDS_MAX 32 /* of one companion, stderr included */
 
-static void append(struct companions *all, struct companion *c)
+static void append_companion(struct companions *all, struct companion *c)
 {
 	struct companion **at = &all->first;
 
@@ -36,7 +36,7 @@ struct companion *companion_add(struct companions *all, const char *name, bool f
 				.stderr_fd = -1,
 				.stderr_log.fd = -1};
 	snprintf(c->name, sizeof(c->name), "%s", name);
-	append(all, c);
+	append_companion(all, c);
 	if (stderr_log_open(&c->stderr_log, all->loop, c->name, all->log, &c->stderr_fd, err) < 0)
 		return NULL;
 	return c;

@@ -28,7 +28,7 @@ static int run_cell(const struct cell_spec *spec, struct cell *cell, int *code, 
 }
 
 /* The first line of what bwrap had to say. The other end is closed by now, or about to be. */
-static void hear(int fd, char *line, size_t size)
+static void hear_cell(int fd, char *line, size_t size)
 {
 	ssize_t n = 0;
 	struct error ignored;
@@ -64,7 +64,7 @@ static int try_cell(const char *bwrap, char reason[CONFINEMENT_REASON])
 	if (rc == 0 && code == 0)
 		return 0;
 	close(steal_fd(&to));
-	hear(from, said, sizeof(said));
+	hear_cell(from, said, sizeof(said));
 	snprintf(reason, CONFINEMENT_REASON,
 		 "namespaces are not to be had (%.120s): QEMU runs under its seccomp filter alone",
 		 *said ? said : why.msg);

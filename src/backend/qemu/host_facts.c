@@ -52,19 +52,19 @@ static int read_own_file(struct buf *text)
 }
 
 /* obj[key] into out when it is a string that fits; "" otherwise. */
-static void take_text(const json_t *obj, const char *key, char *out, size_t size)
+static void take_fact(const json_t *obj, const char *key, char *out, size_t size)
 {
 	const char *text = json_text(obj, key, NULL);
 
 	snprintf(out, size, "%s", text && strlen(text) < size ? text : "");
 }
 
-static int is_of_this_boot(const json_t *doc)
+static int facts_are_of_this_boot(const json_t *doc)
 {
 	char remembered[37], now[37];
 	struct error ignored;
 
-	take_text(doc, "bootId", remembered, sizeof(remembered));
+	take_fact(doc, "bootId", remembered, sizeof(remembered));
 	return json_integer_value(json_object_get(doc, "format")) == FACTS_FORMAT &&
 	       proc_boot_id(now, &ignored) == 0 && strcmp(remembered, now) == 0;
 }
@@ -78,12 +78,12 @@ void host_facts_load(struct host_facts *out)
 	if (read_own_file(&text) < 0)
 		return;
 	json_auto_t *doc = json_load_strict(buf_bytes(&text), text.len, &ignored);
-	if (!json_is_object(doc) || !is_of_this_boot(doc))
+	if (!json_is_object(doc) || !facts_are_of_this_boot(doc))
 		return;
-	take_text(doc, "kvmNode", out->kvm_node, sizeof(out->kvm_node));
-	take_text(doc, "kvmVerdict", out->kvm_verdict, sizeof(out->kvm_verdict));
-	take_text(doc, "kvmReason", out->kvm_reason, sizeof(out->kvm_reason));
-	take_text(doc, "cellBwrap", out->cell_bwrap, sizeof(out->cell_bwrap));
+	take_fact(doc, "kvmNode", out->kvm_node, sizeof(out->kvm_node));
+	take_fact(doc, "kvmVerdict", out->kvm_verdict, sizeof(out->kvm_verdict));
+	take_fact(doc, "kvmReason", out->kvm_reason, sizeof(out->kvm_reason));
+	take_fact(doc, "cellBwrap", out->cell_bwrap, sizeof(out->cell_bwrap));
 	json_int_t khz = json_integer_value(json_object_get(doc, "tscKhz"));
 	if (khz > 0 && khz <= UINT32_MAX)
 		out->tsc_khz = (uint32_t)khz;

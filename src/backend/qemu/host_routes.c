@@ -42,7 +42,7 @@ void host_routes_drain(int fd)
 		;
 }
 
-static int ask(int fd, uint16_t type, struct error *err)
+static int ask_routes(int fd, uint16_t type, struct error *err)
 {
 	const struct {
 		struct nlmsghdr header;
@@ -59,8 +59,8 @@ static int ask(int fd, uint16_t type, struct error *err)
 	return 0;
 }
 
-static void add(struct host_routes *routes, uint32_t address_be, unsigned bits,
-		enum host_prefix_kind kind)
+static void add_prefix(struct host_routes *routes, uint32_t address_be, unsigned bits,
+		       enum host_prefix_kind kind)
 {
 	if (routes->count == HOST_ROUTES_MAX) {
 		routes->prefixes[0] = (struct host_prefix){0, 0, htonl(HOST_PREFIX_OWN)}; /* all */
@@ -73,7 +73,7 @@ static void add(struct host_routes *routes, uint32_t address_be, unsigned bits,
 static void add_on_link(struct host_routes *routes, uint32_t address_be, unsigned bits)
 {
 	if (bits >= ON_LINK_BITS_MIN && bits <= 32)
-		add(routes, address_be, bits, HOST_PREFIX_ON_LINK);
+		add_prefix(routes, address_be, bits, HOST_PREFIX_ON_LINK);
 }
 
 static bool has_gateway(struct rtattr *a, int left)
@@ -113,7 +113,7 @@ static void take_route(struct host_routes *routes, struct nlmsghdr *header)
 	}
 	if (route->rtm_type == RTN_LOCAL || route->rtm_type == RTN_BROADCAST ||
 	    route->rtm_type == RTN_ANYCAST)
-		add(routes, destination, route->rtm_dst_len, HOST_PREFIX_OWN);
+		add_prefix(routes, destination, route->rtm_dst_len, HOST_PREFIX_OWN);
 	if (route->rtm_type != RTN_UNICAST)
 		return;
 	if (route->rtm_dst_len == 0 && by_interface)
@@ -141,7 +141,7 @@ static void take_address(struct host_routes *routes, struct nlmsghdr *header)
 }
 
 /* 1: more is to come, 0: that was all. */
-static int take_message(struct host_routes *routes, struct nlmsghdr *header, struct error *err)
+static int take_route_reply(struct host_routes *routes, struct nlmsghdr *header, struct error *err)
 {
 	const struct nlmsgerr *error;
 
@@ -166,11 +166,11 @@ int host_routes_take(struct host_routes *routes, void *bytes, size_t len, struct
 	int more = 1;
 
 	for (struct nlmsghdr *h = bytes; more > 0 && NLMSG_OK(h, len); h = NLMSG_NEXT(h, len))
-		more = take_message(routes, h, err);
+		more = take_route_reply(routes, h, err);
 	return more;
 }
 
-static int receive(int fd, struct host_routes *routes, struct error *err)
+static int receive_routes(int fd, struct host_routes *routes, struct error *err)
 {
 	static char bytes[MESSAGE_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
 	int more = 1;
@@ -195,7 +195,7 @@ int host_routes_read(struct host_routes *out, struct error *err)
 	if (fd < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		if (ask(fd, lists[i], err) < 0 || receive(fd, out, err) < 0)
+		if (ask_routes(fd, lists[i], err) < 0 || receive_routes(fd, out, err) < 0)
 			return -1;
 	return 0;
 }

@@ -156,7 +156,7 @@ static int run_newidmap(const char *name, pid_t pid, unsigned root, unsigned age
 	return proc_run(argv, NULL, deadline, err);
 }
 
-static int map_ids(pid_t pid, const struct idmap *map, struct error *err)
+static int write_id_map(pid_t pid, const struct idmap *map, struct error *err)
 {
 	bool root = geteuid() == 0;
 
@@ -179,7 +179,7 @@ static int open_namespace(pid_t pid, int heard, const struct idmap *map, int *fd
 	if (read(heard, &failed, 1) != 1 || failed)
 		return error_errno(err, failed ? failed : EIO,
 				   "a user namespace for a shared directory");
-	if (map_ids(pid, map, err) < 0)
+	if (write_id_map(pid, map, err) < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
 	int opened = open(path, O_RDONLY | O_CLOEXEC);

@@ -180,7 +180,7 @@ static void on_profile_timer(int signal)
 
 /* Fires again and again, so that one arriving between the look at the clock and KVM_RUN does not
  * get lost. */
-static int arm_timer(struct error *err)
+static int arm_kvm_timer(struct error *err)
 {
 	struct sigaction action = {.sa_handler = on_profile_timer};
 	const struct itimerval often = {{.tv_usec = 10000}, {.tv_usec = 10000}};
@@ -255,7 +255,7 @@ int kvm_loop_run(int kvm_fd, uint64_t limit_ns, bool *finished, uint64_t *best_n
 	int rc = loop_vm_open(kvm_fd, &vm, err);
 
 	if (rc == 0)
-		rc = arm_timer(err);
+		rc = arm_kvm_timer(err);
 	if (rc == 0)
 		rc = run_three(&vm, limit_ns, finished, best_ns, err);
 	loop_vm_close(&vm);

@@ -30,7 +30,7 @@ static char *program_in(const char *dir, size_t len, const char *name)
 	return path_absolute(path, NULL);
 }
 
-static char *in_path(const char *name)
+static char *find_in_path(const char *name)
 {
 	const char *list = getenv("PATH"), *end;
 	char *found = NULL;
@@ -60,7 +60,7 @@ char *program_qemu(struct error *err)
 			  named);
 		return NULL;
 	}
-	char *found = in_path("qemu-system-x86_64");
+	char *found = find_in_path("qemu-system-x86_64");
 	if (!found)
 		error_set(err, ERR_UNAVAILABLE,
 			  "qemu-system-x86_64 is not installed: apt-get install qemu-system-x86");
@@ -69,7 +69,7 @@ char *program_qemu(struct error *err)
 
 char *program_bwrap(struct error *err)
 {
-	char *found = in_path("bwrap");
+	char *found = find_in_path("bwrap");
 
 	if (!found)
 		error_set(err, ERR_UNAVAILABLE,
@@ -79,7 +79,7 @@ char *program_bwrap(struct error *err)
 
 char *program_true(struct error *err)
 {
-	char *found = in_path("true");
+	char *found = find_in_path("true");
 
 	if (!found)
 		error_set(err, ERR_NOT_FOUND, "true(1) is not in PATH");
@@ -88,7 +88,7 @@ char *program_true(struct error *err)
 
 char *program_newidmap(const char *name, struct error *err)
 {
-	char *found = in_path(name);
+	char *found = find_in_path(name);
 
 	if (!found)
 		error_set(err, ERR_UNAVAILABLE,
@@ -114,7 +114,7 @@ char *program_virtiofsd(struct error *err)
 
 char *program_passt(struct error *err)
 {
-	char *found = in_path("passt");
+	char *found = find_in_path("passt");
 
 	if (!found)
 		error_set(err, ERR_UNAVAILABLE,
@@ -129,7 +129,7 @@ static char *own_program(const char *name, struct error *err)
 	char *found = dir ? program_in(dir, strlen(dir), name) : NULL;
 
 	if (!found)
-		found = in_path(name);
+		found = find_in_path(name);
 	if (!found)
 		error_set(err, ERR_UNAVAILABLE,
 			  "%s is neither beside this program nor in PATH: install microagent again",

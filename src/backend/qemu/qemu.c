@@ -70,7 +70,7 @@ static int check_nat(struct error *err)
 	return netgate ? 0 : -1;
 }
 
-static int check_network(const struct config *config, struct error *err)
+static int check_qemu_network(const struct config *config, struct error *err)
 {
 	switch (config->network_mode) {
 	case NETWORK_NAT:
@@ -149,7 +149,7 @@ static int qemu_check(const struct config *config, struct error *err)
 		return -1;
 	autofree char *qemu = program_qemu(err);
 	autofree char *vsockd = qemu ? program_vsockd(err) : NULL;
-	if (!vsockd || check_network(config, err) < 0)
+	if (!vsockd || check_qemu_network(config, err) < 0)
 		return -1;
 	if (check_shares(config, err) < 0)
 		return error_prefix(err, "config.shares");

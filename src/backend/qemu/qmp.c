@@ -56,7 +56,7 @@ struct qmp {
 	bool freed;
 };
 
-static void destroy(struct qmp *q)
+static void qmp_destroy(struct qmp *q)
 {
 	loop_remove(q->watch);
 	loop_remove(q->greeting_timer);
@@ -69,15 +69,15 @@ static void destroy(struct qmp *q)
 	free(q);
 }
 
-static void enter(struct qmp *q)
+static void qmp_enter(struct qmp *q)
 {
 	q->depth++;
 }
 
-static void leave(struct qmp *q)
+static void qmp_leave(struct qmp *q)
 {
 	if (--q->depth == 0 && q->freed)
-		destroy(q);
+		qmp_destroy(q);
 }
 
 void qmp_free(struct qmp *q)
@@ -87,11 +87,11 @@ void qmp_free(struct qmp *q)
 	q->freed = true;
 	q->phase = PHASE_CLOSED;
 	if (q->depth == 0)
-		destroy(q);
+		qmp_destroy(q);
 }
 
 /* The slot becomes free before its function is called, which may send anew. */
-static void answer(struct pending *p, const json_t *result, const struct error *why)
+static void answer_pending(struct pending *p, const json_t *result, const struct error *why)
 {
 	qmp_reply_fn *fn = p->fn;
 	void *data = p->data;
@@ -103,7 +103,7 @@ static void answer(struct pending *p, const json_t *result, const struct error *
 }
 
 /* The end of the connection: everything outstanding fails, then the owner hears of it. */
-static void shut(struct qmp *q, const struct error *why)
+static void qmp_shut(struct qmp *q, const struct error *why)
 {
 	struct error gone = {.code = ERR_IO};
 
@@ -115,7 +115,7 @@ static void shut(struct qmp *q, const struct error *why)
 	error_set(&gone, ERR_IO, "QEMU's monitor has closed");
 	for (size_t i = 0; i < PENDING_MAX; i++)
 		if (q->pending[i].id)
-			answer(&q->pending[i], NULL, why ? why : &gone);
+			answer_pending(&q->pending[i], NULL, why ? why : &gone);
 	if (!q->freed && q->events.closed)
 		q->events.closed(q->events.data, why);
 }
@@ -123,12 +123,12 @@ static void shut(struct qmp *q, const struct error *why)
 static void shut_with(struct qmp *q, struct error *why)
 {
 	error_prefix(why, "QEMU's monitor");
-	shut(q, why);
+	qmp_shut(q, why);
 }
 
 /* --- sending --------------------------------------------------------------------------------- */
 
-static int flush(struct qmp *q, struct error *err)
+static int qmp_flush(struct qmp *q, struct error *err)
 {
 	while (q->out.len) {
 		ssize_t n = send(q->fd, buf_bytes(&q->out), q->out.len, MSG_NOSIGNAL);
@@ -142,7 +142,7 @@ static int flush(struct qmp *q, struct error *err)
 	return loop_set_events(q->watch, q->out.len ? EPOLLIN | EPOLLOUT : EPOLLIN, err);
 }
 
-static void on_deadline(struct loop *loop, void *data)
+static void on_qmp_deadline(struct loop *loop, void *data)
 {
 	struct pending *p = data;
 	struct qmp *q = p->qmp;
@@ -152,9 +152,9 @@ static void on_deadline(struct loop *loop, void *data)
 	p->timer = NULL; /* it has fired and removed itself */
 	error_set(&why, ERR_TIMEOUT, "QEMU has not answered a monitor command for %" PRIu64 " ms",
 		  limit_get(LIMIT_QMP_MS));
-	enter(q);
-	answer(p, NULL, &why);
-	leave(q);
+	qmp_enter(q);
+	answer_pending(p, NULL, &why);
+	qmp_leave(q);
 }
 
 static struct pending *free_slot(struct qmp *q)
@@ -189,7 +189,7 @@ static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t
 	if (!text)
 		return -1;
 	struct loop_watch *timer =
-		loop_add_timer(q->loop, limit_deadline(LIMIT_QMP_MS), on_deadline, p, err);
+		loop_add_timer(q->loop, limit_deadline(LIMIT_QMP_MS), on_qmp_deadline, p, err);
 	if (!timer)
 		return -1;
 	if (buf_printf(queue, err, "%s\n", text) < 0) {
@@ -213,7 +213,7 @@ int qmp_send(struct qmp *q, const char *command, json_t *arguments, qmp_reply_fn
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
 		return -1;
 	/* A connection that breaks here is noticed by the loop, which then answers. */
-	flush(q, NULL);
+	qmp_flush(q, NULL);
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static int send_with_fd(struct qmp *q, int fd, struct error *err)
 	return 0;
 }
 
-static void take_back(struct qmp *q, uint64_t id)
+static void qmp_unsend(struct qmp *q, uint64_t id)
 {
 	buf_consume(&q->out, q->out.len);
 	for (size_t i = 0; i < PENDING_MAX; i++) {
@@ -262,16 +262,16 @@ int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, q
 	uint64_t id = q->next_id;
 
 	if (q->phase == PHASE_READY)
-		flush(q, NULL);
+		qmp_flush(q, NULL);
 	if (q->phase != PHASE_READY || q->out.len > 0)
 		return error_set(err, ERR_UNAVAILABLE, "QEMU's monitor is not ready or busy");
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
 		return -1;
 	if (send_with_fd(q, fd, err) < 0) {
-		take_back(q, id);
+		qmp_unsend(q, id);
 		return -1;
 	}
-	flush(q, NULL);
+	qmp_flush(q, NULL);
 	return 0;
 }
 
@@ -286,12 +286,12 @@ static void on_capabilities(void *data, const json_t *result, const struct error
 	if (q->phase != PHASE_NEGOTIATE)
 		return;
 	if (why) {
-		shut(q, why);
+		qmp_shut(q, why);
 		return;
 	}
 	q->phase = PHASE_READY;
 	if (q->held.len && (buf_append(&q->out, buf_bytes(&q->held), q->held.len, &broken) < 0 ||
-			    flush(q, &broken) < 0)) {
+			    qmp_flush(q, &broken) < 0)) {
 		shut_with(q, &broken);
 		return;
 	}
@@ -308,10 +308,10 @@ static int take_greeting(struct qmp *q, const json_t *doc, struct error *err)
 	q->phase = PHASE_NEGOTIATE;
 	if (enqueue(q, &q->out, "qmp_capabilities", NULL, on_capabilities, q, err) < 0)
 		return -1;
-	return flush(q, err);
+	return qmp_flush(q, err);
 }
 
-static int take_event(struct qmp *q, const json_t *doc, const json_t *name, struct error *err)
+static int qmp_take_event(struct qmp *q, const json_t *doc, const json_t *name, struct error *err)
 {
 	const json_t *body = json_object_get(doc, "data");
 
@@ -323,7 +323,7 @@ static int take_event(struct qmp *q, const json_t *doc, const json_t *name, stru
 }
 
 /* An answer that nobody waits for came after its deadline, and is dropped. */
-static int take_answer(struct qmp *q, const json_t *doc, struct error *err)
+static int qmp_take_answer(struct qmp *q, const json_t *doc, struct error *err)
 {
 	const json_t *id = json_object_get(doc, "id");
 	const json_t *result = json_object_get(doc, "return");
@@ -340,14 +340,14 @@ static int take_answer(struct qmp *q, const json_t *doc, struct error *err)
 	}
 	for (size_t i = 0; i < PENDING_MAX; i++) {
 		if (q->pending[i].id == (uint64_t)json_integer_value(id)) {
-			answer(&q->pending[i], result, result ? NULL : &why);
+			answer_pending(&q->pending[i], result, result ? NULL : &why);
 			break;
 		}
 	}
 	return 0;
 }
 
-static int take_line(struct qmp *q, const uint8_t *line, size_t len, struct error *err)
+static int qmp_take_line(struct qmp *q, const uint8_t *line, size_t len, struct error *err)
 {
 	json_auto_t *doc = json_load_strict(line, len, err);
 
@@ -359,12 +359,12 @@ static int take_line(struct qmp *q, const uint8_t *line, size_t len, struct erro
 		return take_greeting(q, doc, err);
 	const json_t *event = json_object_get(doc, "event");
 	if (event)
-		return take_event(q, doc, event, err);
-	return take_answer(q, doc, err);
+		return qmp_take_event(q, doc, event, err);
+	return qmp_take_answer(q, doc, err);
 }
 
 /* Every whole line in the buffer. Each byte is looked at once for a newline. */
-static int take_lines(struct qmp *q, struct error *err)
+static int qmp_take_lines(struct qmp *q, struct error *err)
 {
 	while (q->phase != PHASE_CLOSED) {
 		const uint8_t *bytes = buf_bytes(&q->in);
@@ -374,7 +374,7 @@ static int take_lines(struct qmp *q, struct error *err)
 			return 0;
 		}
 		size_t len = (size_t)(end - bytes);
-		if (take_line(q, bytes, len, err) < 0)
+		if (qmp_take_line(q, bytes, len, err) < 0)
 			return -1;
 		buf_consume(&q->in, len + 1);
 		q->scanned = 0;
@@ -383,7 +383,7 @@ static int take_lines(struct qmp *q, struct error *err)
 }
 
 /* 1: bytes came; 0: none now, or the connection has been shut. */
-static int receive(struct qmp *q)
+static int qmp_receive(struct qmp *q)
 {
 	struct error why;
 	uint8_t *room = buf_reserve(&q->in, READ_BYTES, NULL);
@@ -402,11 +402,11 @@ static int receive(struct qmp *q)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) { /* a reset is as good an end as any */
-		shut(q, NULL);
+		qmp_shut(q, NULL);
 		return 0;
 	}
 	buf_commit(&q->in, (size_t)n);
-	if (take_lines(q, &why) < 0)
+	if (qmp_take_lines(q, &why) < 0)
 		shut_with(q, &why);
 	return q->phase != PHASE_CLOSED;
 }
@@ -417,12 +417,12 @@ static void on_socket(struct loop *loop, int fd, uint32_t events, void *data)
 	struct error why;
 
 	(void)loop, (void)fd;
-	enter(q);
-	if (events & EPOLLOUT && flush(q, &why) < 0)
+	qmp_enter(q);
+	if (events & EPOLLOUT && qmp_flush(q, &why) < 0)
 		shut_with(q, &why);
 	if (q->phase != PHASE_CLOSED && events & ~(uint32_t)EPOLLOUT)
-		receive(q);
-	leave(q);
+		qmp_receive(q);
+	qmp_leave(q);
 }
 
 static void on_no_greeting(struct loop *loop, void *data)
@@ -434,18 +434,18 @@ static void on_no_greeting(struct loop *loop, void *data)
 	q->greeting_timer = NULL;
 	error_set(&why, ERR_TIMEOUT, "no greeting within %" PRIu64 " ms",
 		  limit_get(LIMIT_QMP_GREETING_MS));
-	enter(q);
+	qmp_enter(q);
 	shut_with(q, &why);
-	leave(q);
+	qmp_leave(q);
 }
 
 void qmp_drain(struct qmp *q)
 {
 	/* Bounded: the other end is dead and a socket holds little. */
-	enter(q);
-	for (int i = 0; i < 64 && q->phase != PHASE_CLOSED && receive(q); i++)
+	qmp_enter(q);
+	for (int i = 0; i < 64 && q->phase != PHASE_CLOSED && qmp_receive(q); i++)
 		;
-	leave(q);
+	qmp_leave(q);
 }
 
 struct qmp *qmp_new(struct loop *loop, int fd, const struct qmp_events *events, struct error *err)
@@ -467,6 +467,6 @@ struct qmp *qmp_new(struct loop *loop, int fd, const struct qmp_events *events, 
 	    (q->greeting_timer = loop_add_timer(loop, limit_deadline(LIMIT_QMP_GREETING_MS),
 						on_no_greeting, q, err)))
 		return q;
-	destroy(q);
+	qmp_destroy(q);
 	return NULL;
 }

@@ -21,7 +21,7 @@ static void end_line(struct stderr_log *s)
 		log_limited(s->log, "%s: %s", s->name, s->last);
 }
 
-static void take(struct stderr_log *s, const char *bytes, size_t n)
+static void take_stderr(struct stderr_log *s, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (bytes[i] == '\n' || s->len == sizeof(s->line) - 1)
@@ -32,13 +32,13 @@ static void take(struct stderr_log *s, const char *bytes, size_t n)
 }
 
 /* One read. False when nothing is there now or will come any more. */
-static bool receive(struct stderr_log *s)
+static bool receive_stderr(struct stderr_log *s)
 {
 	char bytes[4096];
 	ssize_t n = read(s->fd, bytes, sizeof(bytes));
 
 	if (n > 0) {
-		take(s, bytes, (size_t)n);
+		take_stderr(s, bytes, (size_t)n);
 		return true;
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -51,13 +51,13 @@ static bool receive(struct stderr_log *s)
 static void on_bytes(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	(void)loop, (void)fd, (void)events;
-	receive(data);
+	receive_stderr(data);
 }
 
 void stderr_log_drain(struct stderr_log *s)
 {
 	/* Bounded by what a pipe holds: the writer has ended. */
-	for (int i = 0; i < 256 && s->fd >= 0 && receive(s); i++)
+	for (int i = 0; i < 256 && s->fd >= 0 && receive_stderr(s); i++)
 		;
 }
 

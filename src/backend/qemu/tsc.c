@@ -26,7 +26,7 @@ static uint64_t raw_ns(void)
 
 /* Both clocks at one moment: of several tries the one with the least time between the two looks at
  * the counter, since an interruption there would be taken for ticks. */
-static struct moment look(void)
+static struct moment read_moment(void)
 {
 	struct moment best = {0, 0};
 	uint64_t least = UINT64_MAX;
@@ -43,12 +43,12 @@ static struct moment look(void)
 
 uint32_t tsc_measure_khz(void)
 {
-	struct moment first = look();
+	struct moment first = read_moment();
 	const struct timespec pause = {.tv_nsec = (long)MEASURE_NS};
 
 	/* The interval is what is measured, not something waited for. */
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-	struct moment last = look();
+	struct moment last = read_moment();
 	uint64_t ns = last.ns - first.ns, ticks = last.tsc - first.tsc;
 	if (ns == 0)
 		return 0;

@@ -13,7 +13,7 @@
 
 #define MIB (INT64_C(1) << 20)
 
-static void finish(struct vm *vm, const struct error *why)
+static void finish_balloon(struct vm *vm, const struct error *why)
 {
 	struct vm_balloon done = vm->balloon;
 
@@ -34,10 +34,10 @@ static void on_last_look(void *data, const json_t *result, const struct error *w
 
 	if (!why)
 		take_actual(vm, result);
-	finish(vm, why);
+	finish_balloon(vm, why);
 }
 
-static void on_timer(struct loop *loop, void *data)
+static void on_balloon_timer(struct loop *loop, void *data)
 {
 	struct vm *vm = data;
 	struct error err = {0};
@@ -45,7 +45,7 @@ static void on_timer(struct loop *loop, void *data)
 	(void)loop;
 	vm->balloon.timer = NULL;
 	if (qmp_send(vm->qmp, "query-balloon", NULL, on_last_look, vm, &err) < 0)
-		finish(vm, &err);
+		finish_balloon(vm, &err);
 }
 
 /* It may have been the size that is asked for all along. */
@@ -55,30 +55,30 @@ static void on_first_look(void *data, const json_t *result, const struct error *
 	struct error err = {0};
 
 	if (why) {
-		finish(vm, why);
+		finish_balloon(vm, why);
 		return;
 	}
 	take_actual(vm, result);
 	if (!vm->balloon.fn || vm->balloon.actual_mib == vm->balloon.wanted_mib) {
-		finish(vm, NULL);
+		finish_balloon(vm, NULL);
 		return;
 	}
-	vm->balloon.timer =
-		loop_add_timer(vm->loop, limit_deadline(LIMIT_BALLOON_MS), on_timer, vm, &err);
+	vm->balloon.timer = loop_add_timer(vm->loop, limit_deadline(LIMIT_BALLOON_MS),
+					   on_balloon_timer, vm, &err);
 	if (!vm->balloon.timer)
-		finish(vm, &err);
+		finish_balloon(vm, &err);
 }
 
-static void on_set(void *data, const json_t *result, const struct error *why)
+static void on_balloon_set(void *data, const json_t *result, const struct error *why)
 {
 	struct vm *vm = data;
 	struct error err = {0};
 
 	(void)result;
 	if (why)
-		finish(vm, why);
+		finish_balloon(vm, why);
 	else if (qmp_send(vm->qmp, "query-balloon", NULL, on_first_look, vm, &err) < 0)
-		finish(vm, &err);
+		finish_balloon(vm, &err);
 }
 
 void vm_on_balloon_change(struct vm *vm, const json_t *body)
@@ -86,7 +86,7 @@ void vm_on_balloon_change(struct vm *vm, const json_t *body)
 	take_actual(vm, body);
 	/* Without a timer the first look has not been taken yet. */
 	if (vm->balloon.timer && vm->balloon.actual_mib == vm->balloon.wanted_mib)
-		finish(vm, NULL);
+		finish_balloon(vm, NULL);
 }
 
 int vm_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err)
@@ -101,7 +101,7 @@ int vm_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct
 	arguments = json_pack("{s:I}", "value", (json_int_t)mib * MIB);
 	if (!arguments)
 		return error_set(err, ERR_IO, "out of memory");
-	if (qmp_send(vm->qmp, "balloon", arguments, on_set, vm, err) < 0)
+	if (qmp_send(vm->qmp, "balloon", arguments, on_balloon_set, vm, err) < 0)
 		return -1;
 	vm->balloon.fn = fn;
 	vm->balloon.data = data;

@@ -100,7 +100,7 @@ static int explain_cell(struct vm *vm, struct error *err)
 	return *vm->qemu_stderr.last ? error_prefix(err, "%s", vm->qemu_stderr.last) : -1;
 }
 
-static int start(struct vm *vm, const struct vm_boot *boot, struct error *err)
+static int start_all(struct vm *vm, const struct vm_boot *boot, struct error *err)
 {
 	__attribute__((cleanup(ends_close))) struct vm_ends ends = ENDS_NONE;
 
@@ -142,7 +142,7 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 			  .qemu_stderr.fd = -1};
 	/* Inherited: no core of any process of a VM shall hold its memory. */
 	setrlimit(RLIMIT_CORE, &none);
-	if (start(vm, boot, err) == 0)
+	if (start_all(vm, boot, err) == 0)
 		return vm;
 	vm_free(vm);
 	return NULL;

@@ -22,7 +22,7 @@ bool vm_is_alive(const struct vm *vm)
 }
 
 /* What QEMU and its companions said last is still in the sockets; bounded by what these hold. */
-static void drain(struct vm *vm)
+static void drain_outputs(struct vm *vm)
 {
 	qmp_drain(vm->qmp);
 	vm_serial_drain(vm);
@@ -61,7 +61,7 @@ static void report_when_over(struct vm *vm)
 		return;
 	loop_remove(steal_ptr(&vm->grace_timer));
 	loop_remove(steal_ptr(&vm->sever_timer));
-	drain(vm);
+	drain_outputs(vm);
 	if (!vm->end_told)
 		guess_end(vm);
 	/* The owner may free the VM in there: nothing after it. */
@@ -70,17 +70,17 @@ static void report_when_over(struct vm *vm)
 
 /* --- what does not end by itself ------------------------------------------------------------- */
 
-static void on_grace_over(struct loop *loop, void *data);
+static void on_vm_grace_over(struct loop *loop, void *data);
 
 static void arm_grace(struct vm *vm, enum limit limit)
 {
 	struct error ignored;
 	uint64_t deadline = limit_deadline(limit);
 
-	vm->grace_timer = loop_add_timer(vm->loop, deadline, on_grace_over, vm, &ignored);
+	vm->grace_timer = loop_add_timer(vm->loop, deadline, on_vm_grace_over, vm, &ignored);
 	if (!vm->grace_timer) {
 		vm->overdue = true;
-		on_grace_over(vm->loop, vm);
+		on_vm_grace_over(vm->loop, vm);
 	}
 }
 
@@ -91,7 +91,7 @@ static void tell_lost(struct vm *vm, struct companion *lost)
 				  lost->fatal);
 }
 
-static void on_grace_over(struct loop *loop, void *data)
+static void on_vm_grace_over(struct loop *loop, void *data)
 {
 	struct vm *vm = data;
 	struct companion *lost = companions_lost(&vm->companions);

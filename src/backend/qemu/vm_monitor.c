@@ -107,7 +107,7 @@ static const struct {
 	{"RESUME", on_resume},
 };
 
-static void on_event(void *data, const char *name, const json_t *body)
+static void on_qmp_event(void *data, const char *name, const json_t *body)
 {
 	struct vm *vm = data;
 
@@ -138,7 +138,7 @@ static void raise_oom_score(pid_t pid)
 		(void)!write(fd, text, strlen(text));
 }
 
-static void on_ready(void *data)
+static void on_qmp_ready(void *data)
 {
 	struct vm *vm = data;
 
@@ -165,11 +165,11 @@ static void on_closed(void *data, const struct error *why)
 }
 
 const struct qmp_events vm_monitor_events = {
-	.ready = on_ready, .event = on_event, .closed = on_closed};
+	.ready = on_qmp_ready, .event = on_qmp_event, .closed = on_closed};
 
 /* --- commands -------------------------------------------------------------------------------- */
 
-static void on_answer(void *data, const json_t *result, const struct error *why)
+static void on_monitor_answer(void *data, const json_t *result, const struct error *why)
 {
 	struct vm *vm = data;
 
@@ -182,12 +182,12 @@ int vm_power_button(struct vm *vm, struct error *err)
 {
 	if (!vm)
 		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
-	return qmp_send(vm->qmp, "system_powerdown", NULL, on_answer, vm, err);
+	return qmp_send(vm->qmp, "system_powerdown", NULL, on_monitor_answer, vm, err);
 }
 
 int vm_resume(struct vm *vm, struct error *err)
 {
-	if (qmp_send(vm->qmp, "cont", NULL, on_answer, vm, err) < 0)
+	if (qmp_send(vm->qmp, "cont", NULL, on_monitor_answer, vm, err) < 0)
 		return -1;
 	vm->paused = false;
 	return 0;

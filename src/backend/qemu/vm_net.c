@@ -56,7 +56,7 @@ static int tell_addresses(const struct vm *vm, const struct host_routes *routes)
 }
 
 /* Shuts everything rather than to leave an address of the host open. */
-static void shut(const struct vm *vm)
+static void shut_netgate(const struct vm *vm)
 {
 	static const struct host_prefix all;
 
@@ -74,12 +74,12 @@ static void on_routes(struct loop *loop, int fd, uint32_t events, void *data)
 	if (!vm->net.netgate_watch) /* it has ended */
 		return;
 	if (!routes || host_routes_read(routes, &why) < 0 || tell_addresses(vm, routes) < 0) {
-		shut(vm);
+		shut_netgate(vm);
 		log_limited(vm->log, "nat: the host's addresses are not known: all is shut");
 	}
 }
 
-static void on_connection(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_netgate_line(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct vm *vm = data;
 	char line[256];
@@ -94,10 +94,10 @@ static void on_connection(struct loop *loop, int fd, uint32_t events, void *data
 	}
 }
 
-static int watch(struct vm *vm, struct error *err)
+static int watch_net(struct vm *vm, struct error *err)
 {
 	vm->net.netgate_watch =
-		loop_add_fd(vm->loop, vm->net.netgate_fd, EPOLLIN, on_connection, vm, err);
+		loop_add_fd(vm->loop, vm->net.netgate_fd, EPOLLIN, on_netgate_line, vm, err);
 	vm->net.routes_watch = vm->net.netgate_watch ? loop_add_fd(vm->loop, vm->net.routes_fd,
 								   EPOLLIN, on_routes, vm, err)
 						     : NULL;
@@ -295,7 +295,7 @@ static int start_nat(struct vm *vm, const struct vm_boot *boot, const struct vm_
 		return -1;
 	if (tell_addresses(vm, routes) < 0)
 		return error_set(err, ERR_IO, "nat: the host's addresses cannot be told");
-	return watch(vm, err);
+	return watch_net(vm, err);
 }
 
 int vm_start_net(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,

@@ -22,7 +22,7 @@
 
 /* --- the end of it --------------------------------------------------------------------------- */
 
-static void tell(struct vm *vm, const struct error *why)
+static void tell_plugged(struct vm *vm, const struct error *why)
 {
 	vm_share_fn *fn = vm->plug.fn;
 
@@ -70,8 +70,8 @@ static void on_taken_back(void *data, const json_t *result, const struct error *
 }
 
 /* command undoes the last step that was made; NULL: there is none. */
-static void give_up(struct vm *vm, const struct error *why, const char *command, const char *key,
-		    const char *name)
+static void give_up_plug(struct vm *vm, const struct error *why, const char *command,
+			 const char *key, const char *name)
 {
 	struct error ignored;
 
@@ -116,12 +116,12 @@ static void on_device(void *data, const json_t *result, const struct error *why)
 		stderr_log_drain(&server->stderr_log);
 		if (*server->stderr_log.last)
 			error_prefix(&whole, "%.200s", server->stderr_log.last);
-		give_up(vm, &whole, "chardev-remove", "id", CHARDEV);
+		give_up_plug(vm, &whole, "chardev-remove", "id", CHARDEV);
 		return;
 	}
 	server->settled = false;
 	vm->plug.attached = true;
-	tell(vm, NULL);
+	tell_plugged(vm, NULL);
 }
 
 static void on_chardev(void *data, const json_t *result, const struct error *why)
@@ -131,11 +131,11 @@ static void on_chardev(void *data, const json_t *result, const struct error *why
 
 	(void)result;
 	if (why) {
-		give_up(vm, why, "closefd", "fdname", FD_NAME);
+		give_up_plug(vm, why, "closefd", "fdname", FD_NAME);
 		return;
 	}
 	if (is_cut(vm, &err)) {
-		give_up(vm, &err, "chardev-remove", "id", CHARDEV);
+		give_up_plug(vm, &err, "chardev-remove", "id", CHARDEV);
 		return;
 	}
 	if (qmp_send(vm->qmp, "device_add",
@@ -143,7 +143,7 @@ static void on_chardev(void *data, const json_t *result, const struct error *why
 			       DEVICE, "chardev", CHARDEV, "tag", vm->plug.tag, "bus",
 			       MACHINE_SPARE),
 		     on_device, vm, &err) < 0)
-		give_up(vm, &err, "chardev-remove", "id", CHARDEV);
+		give_up_plug(vm, &err, "chardev-remove", "id", CHARDEV);
 }
 
 static void on_descriptor(void *data, const json_t *result, const struct error *why)
@@ -155,11 +155,11 @@ static void on_descriptor(void *data, const json_t *result, const struct error *
 	cleanup_close(&vm->plug.qemu_fd);
 	vm->plug.qemu_fd = -1;
 	if (why) {
-		give_up(vm, why, NULL, NULL, NULL);
+		give_up_plug(vm, why, NULL, NULL, NULL);
 		return;
 	}
 	if (is_cut(vm, &err)) {
-		give_up(vm, &err, "closefd", "fdname", FD_NAME);
+		give_up_plug(vm, &err, "closefd", "fdname", FD_NAME);
 		return;
 	}
 	if (qmp_send(vm->qmp, "chardev-add",
@@ -167,7 +167,7 @@ static void on_descriptor(void *data, const json_t *result, const struct error *
 			       "backend", "type", "socket", "data", "server", 0, "addr", "type",
 			       "fd", "data", "str", FD_NAME),
 		     on_chardev, vm, &err) < 0)
-		give_up(vm, &err, "closefd", "fdname", FD_NAME);
+		give_up_plug(vm, &err, "closefd", "fdname", FD_NAME);
 }
 
 static int may_attach(const struct vm *vm, struct error *err)
@@ -227,10 +227,10 @@ void vm_on_device_deleted(struct vm *vm, const json_t *body)
 	struct error none = {0};
 
 	if (vm->plug.leaving && device && strcmp(device, DEVICE) == 0)
-		give_up(vm, &none, "chardev-remove", "id", CHARDEV);
+		give_up_plug(vm, &none, "chardev-remove", "id", CHARDEV);
 }
 
-static void on_timer(struct loop *loop, void *data)
+static void on_unplug_timer(struct loop *loop, void *data)
 {
 	struct vm *vm = data;
 	struct error why;
@@ -239,7 +239,7 @@ static void on_timer(struct loop *loop, void *data)
 	vm->plug.timer = NULL;
 	error_set(&why, ERR_TIMEOUT, "the guest does not let go of the device");
 	end_server(vm);
-	tell(vm, &why);
+	tell_plugged(vm, &why);
 }
 
 static void on_asked(void *data, const json_t *result, const struct error *why)
@@ -250,7 +250,7 @@ static void on_asked(void *data, const json_t *result, const struct error *why)
 	if (!why)
 		return;
 	end_server(vm);
-	tell(vm, why);
+	tell_plugged(vm, why);
 }
 
 int vm_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err)
@@ -259,7 +259,7 @@ int vm_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *er
 
 	if (!vm->plug.attached || vm->plug.leaving || !vm->plug.server)
 		return error_set(err, ERR_CONFLICT, "there is no directory to be taken away");
-	vm->plug.timer = loop_add_timer(vm->loop, deadline, on_timer, vm, err);
+	vm->plug.timer = loop_add_timer(vm->loop, deadline, on_unplug_timer, vm, err);
 	if (!vm->plug.timer || qmp_send(vm->qmp, "device_del", json_pack("{s:s}", "id", DEVICE),
 					on_asked, vm, err) < 0) {
 		loop_remove(steal_ptr(&vm->plug.timer));

@@ -85,8 +85,8 @@ static int copy_to_memory(int fd, const char *name, struct error *err)
 }
 
 /* The paths of kernel and initrd depend on the cell. */
-static int build_words(const struct vm *vm, const struct vm_boot *boot,
-		       const struct programs *programs, struct argv *argv, struct error *err)
+static int build_qemu_words(const struct vm *vm, const struct vm_boot *boot,
+			    const struct programs *programs, struct argv *argv, struct error *err)
 {
 	char kernel[32], initrd[32];
 	struct machine_disk disks[MACHINE_EXTRAS_MAX];
@@ -131,8 +131,8 @@ static int build_words(const struct vm *vm, const struct vm_boot *boot,
 	return command_line_build(&machine, argv, err);
 }
 
-static int start_cell(struct vm *vm, const struct vm_boot *boot, const struct cell_spec *base,
-		      const struct programs *programs, struct error *err)
+static int start_qemu_cell(struct vm *vm, const struct vm_boot *boot, const struct cell_spec *base,
+			   const struct programs *programs, struct error *err)
 {
 	const char *const readable[] = {"/etc/ld.so.cache", "/usr/share/qemu", "/usr/share/seabios",
 					programs->firmware, NULL};
@@ -141,7 +141,7 @@ static int start_cell(struct vm *vm, const struct vm_boot *boot, const struct ce
 	autoargv struct argv words = ARGV_INIT;
 	struct cell_spec spec = *base;
 
-	if (build_words(vm, boot, programs, &words, err) < 0)
+	if (build_qemu_words(vm, boot, programs, &words, err) < 0)
 		return -1;
 	spec.bwrap = programs->bwrap;
 	spec.program = programs->qemu;
@@ -208,8 +208,8 @@ static int make_overlay(const struct vm_boot *boot, struct error *err)
 	return steal_fd(&fd);
 }
 
-static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
-		 const struct programs *programs, struct error *err)
+static int start_qemu(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
+		      const struct programs *programs, struct error *err)
 {
 	autoclose int kernel = -1;
 	autoclose int initrd = -1;
@@ -233,7 +233,7 @@ static int start(struct vm *vm, const struct vm_boot *boot, const struct vm_ends
 	const struct extra_fds extra = {kernel, initrd, overlay};
 	const struct cell_spec base = {.fds = fds, .nfds = list_fds(boot, ends, &extra, fds)};
 
-	return start_cell(vm, boot, &base, programs, err);
+	return start_qemu_cell(vm, boot, &base, programs, err);
 }
 
 int vm_start_qemu(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
@@ -241,7 +241,7 @@ int vm_start_qemu(struct vm *vm, const struct vm_boot *boot, const struct vm_end
 {
 	__attribute__((cleanup(programs_free))) struct programs programs = {0};
 
-	if (find_programs(vm, &programs, err) < 0 || start(vm, boot, ends, &programs, err) < 0)
+	if (find_programs(vm, &programs, err) < 0 || start_qemu(vm, boot, ends, &programs, err) < 0)
 		return -1;
 	vm->monitor_pid = vm->cell.monitor.pid;
 	return 0;

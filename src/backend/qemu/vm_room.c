@@ -7,7 +7,7 @@
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
 
-static void on_paused(void *data, const json_t *result, const struct error *why)
+static void on_vm_paused(void *data, const json_t *result, const struct error *why)
 {
 	struct vm *vm = data;
 	struct vm_room waiting = vm->pausing;
@@ -23,7 +23,7 @@ int vm_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 {
 	if (vm->pausing.fn)
 		return error_set(err, ERR_CONFLICT, "it is being paused");
-	if (qmp_send(vm->qmp, "stop", NULL, on_paused, vm, err) < 0)
+	if (qmp_send(vm->qmp, "stop", NULL, on_vm_paused, vm, err) < 0)
 		return -1;
 	vm->pausing = (struct vm_room){fn, data};
 	return 0;

@@ -17,7 +17,7 @@
 #include "base/fd.h"
 
 /* False: nothing now, or never again. */
-static bool receive(struct vm *vm, bool hvc)
+static bool receive_serial(struct vm *vm, bool hvc)
 {
 	struct loop_watch **watch = hvc ? &vm->console_watch : &vm->serial_watch;
 	uint8_t bytes[16384];
@@ -33,7 +33,7 @@ static bool receive(struct vm *vm, bool hvc)
 	return false;
 }
 
-static void on_line(struct vm *vm, bool hvc, uint32_t events)
+static void on_console_line(struct vm *vm, bool hvc, uint32_t events)
 {
 	struct loop_watch **watch = hvc ? &vm->console_watch : &vm->serial_watch;
 	struct error ignored;
@@ -44,19 +44,19 @@ static void on_line(struct vm *vm, bool hvc, uint32_t events)
 			vm->events.console_room(vm->events.data);
 	}
 	if (*watch && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		receive(vm, hvc);
+		receive_serial(vm, hvc);
 }
 
-static void on_serial(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_serial_bytes(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	(void)loop, (void)fd;
-	on_line(data, false, events);
+	on_console_line(data, false, events);
 }
 
 static void on_hvc(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	(void)loop, (void)fd;
-	on_line(data, true, events);
+	on_console_line(data, true, events);
 }
 
 static int open_line(struct vm *vm, loop_fd_fn *fn, int *ours, struct loop_watch **watch,
@@ -76,7 +76,7 @@ static int open_line(struct vm *vm, loop_fd_fn *fn, int *ours, struct loop_watch
 
 int vm_open_serial(struct vm *vm, int *serial, int *console, struct error *err)
 {
-	if (open_line(vm, on_serial, &vm->serial_fd, &vm->serial_watch, serial, err) < 0)
+	if (open_line(vm, on_serial_bytes, &vm->serial_fd, &vm->serial_watch, serial, err) < 0)
 		return -1;
 	return open_line(vm, on_hvc, &vm->console_fd, &vm->console_watch, console, err);
 }
@@ -85,10 +85,10 @@ int vm_open_serial(struct vm *vm, int *serial, int *console, struct error *err)
 void vm_serial_drain(struct vm *vm)
 {
 	for (int i = 0; i < 64 && vm->serial_watch; i++)
-		if (!receive(vm, false))
+		if (!receive_serial(vm, false))
 			break;
 	for (int i = 0; i < 64 && vm->console_watch; i++)
-		if (!receive(vm, true))
+		if (!receive_serial(vm, true))
 			break;
 }
 

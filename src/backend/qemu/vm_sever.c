@@ -31,7 +31,7 @@
 #include "base/limits.h"
 
 /* Of a link of /proc/PID/fd, "socket:[123]": the number; 0 for anything else. */
-static unsigned long long socket_inode(const char *target)
+static unsigned long long inode_of_link(const char *target)
 {
 	static const char prefix[] = "socket:[";
 
@@ -70,7 +70,7 @@ static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, 
 	target[n] = '\0';
 	if (strcmp(target, "/dev/net/tun") == 0)
 		return true; /* a tap: the network of a bridged guest is no socket */
-	inode = socket_inode(target);
+	inode = inode_of_link(target);
 	if (!inode || inode == vm->qmp_inode || inode == vm->serial_inode ||
 	    inode == vm->console_inode)
 		return false;
@@ -106,7 +106,7 @@ int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err)
 }
 
 /* The companions that there were. */
-static json_t *names_json(const struct vm *vm)
+static json_t *companion_names(const struct vm *vm)
 {
 	json_t *names = json_array();
 
@@ -124,16 +124,16 @@ static const char *living_companion(const struct vm *vm)
 	return NULL;
 }
 
-static void tell(struct vm *vm, const struct error *why)
+static void tell_severed(struct vm *vm, const struct error *why)
 {
-	json_auto_t *names = why ? NULL : names_json(vm);
+	json_auto_t *names = why ? NULL : companion_names(vm);
 
 	loop_remove(steal_ptr(&vm->sever_timer));
 	vm->events.severed(vm->events.data, names, why);
 }
 
 /* 0: nothing is left; 1: not yet, and err says what; -1: it cannot be known. */
-static int look(const struct vm *vm, struct error *err)
+static int count_unsevered(const struct vm *vm, struct error *err)
 {
 	const char *living = living_companion(vm);
 	int left;
@@ -155,7 +155,7 @@ static int look(const struct vm *vm, struct error *err)
 	return left;
 }
 
-static void on_look(struct loop *loop, void *data)
+static void on_sever_look(struct loop *loop, void *data)
 {
 	struct vm *vm = data;
 	struct error why = {0};
@@ -165,13 +165,13 @@ static void on_look(struct loop *loop, void *data)
 	/* Its pid is its own until it has ended, of which `ended` tells. */
 	if (vm->killing || !vm_is_alive(vm))
 		return;
-	left = look(vm, &why);
+	left = count_unsevered(vm, &why);
 	if (left > 0 && clock_mono_ns() < vm->sever_deadline_ns)
 		return;
 	if (left != 0)
-		tell(vm, &why);
+		tell_severed(vm, &why);
 	else if (vm_is_alive(vm))
-		tell(vm, NULL);
+		tell_severed(vm, NULL);
 }
 
 int vm_sever(struct vm *vm, struct error *err)
@@ -179,7 +179,7 @@ int vm_sever(struct vm *vm, struct error *err)
 	if (vm->severing || vm->killing || !vm_is_alive(vm))
 		return error_set(err, ERR_CONFLICT, "the VM is ending or severed already");
 	vm->sever_timer = loop_add_interval(vm->loop, limit_get(LIMIT_SEVER_LOOK_MS) * NS_PER_MS,
-					    on_look, vm, err);
+					    on_sever_look, vm, err);
 	if (!vm->sever_timer)
 		return -1;
 	/* A guest that takes no frames would keep QEMU from seeing the end of the socket. */

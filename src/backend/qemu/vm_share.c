@@ -71,7 +71,7 @@ static void add_source(struct argv *argv, const char *path)
 	argv_addf(argv, "source=%s", escaped);
 }
 
-static void build_words(const char *program, const char *source, struct argv *argv)
+static void build_virtiofsd_words(const char *program, const char *source, struct argv *argv)
 {
 	struct rlimit files = {0};
 	rlim_t most = FILES_MAX;
@@ -90,9 +90,9 @@ static void build_words(const char *program, const char *source, struct argv *ar
 	argv_addf(argv, "--rlimit-nofile=%llu", (unsigned long long)most);
 }
 
-static int start_in(struct companion *companion, const struct cell_spec *cell,
-		    const struct vm_share_ends *ends, const struct vm_share *share, int userns,
-		    struct error *err)
+static int start_virtiofsd(struct companion *companion, const struct cell_spec *cell,
+			   const struct vm_share_ends *ends, const struct vm_share *share,
+			   int userns, struct error *err)
 {
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int filter = -1;
@@ -121,9 +121,9 @@ static int start_in(struct companion *companion, const struct cell_spec *cell,
 	return spec.argv ? companion_start(companion, &spec, err) : -1;
 }
 
-static struct companion *start_cell(struct vm *vm, const struct vm_share *share,
-				    const struct vm_share_ends *ends, const char *bwrap,
-				    struct error *err)
+static struct companion *start_share_cell(struct vm *vm, const struct vm_share *share,
+					  const struct vm_share_ends *ends, const char *bwrap,
+					  struct error *err)
 {
 	autofree char *program = program_virtiofsd(err);
 	autofree char *place = NULL;
@@ -139,7 +139,7 @@ static struct companion *start_cell(struct vm *vm, const struct vm_share *share,
 		error_errno(err, ENOMEM, "share");
 		return NULL;
 	}
-	build_words(program, place, &words);
+	build_virtiofsd_words(program, place, &words);
 	const struct cell_share seen = {
 		.from = STAGE,
 		.to = place,
@@ -156,7 +156,7 @@ static struct companion *start_cell(struct vm *vm, const struct vm_share *share,
 	snprintf(name, sizeof(name), VIRTIOFSD_NAME " %s", share->tag);
 	struct companion *companion =
 		cell.argv ? companion_add(&vm->companions, name, true, err) : NULL;
-	if (!companion || start_in(companion, &cell, ends, share, userns, err) == 0)
+	if (!companion || start_virtiofsd(companion, &cell, ends, share, userns, err) == 0)
 		return companion;
 	companion_drop(companion);
 	return NULL;
@@ -169,7 +169,7 @@ struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 	autofree char *bwrap = confinement_bwrap(reason);
 
 	if (bwrap)
-		return start_cell(vm, share, ends, bwrap, err);
+		return start_share_cell(vm, share, ends, bwrap, err);
 	error_set(err, ERR_UNAVAILABLE, "%.200s", reason);
 	return NULL;
 }

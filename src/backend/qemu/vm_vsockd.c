@@ -48,8 +48,8 @@ static int add_host_ports(const struct vm_boot *boot, uid_t id, struct argv *arg
 	return 0;
 }
 
-static int build_words(const char *program, const struct vm_boot *boot, struct argv *argv,
-		       struct error *err)
+static int build_vsockd_words(const char *program, const struct vm_boot *boot, struct argv *argv,
+			      struct error *err)
 {
 	uid_t id = cell_id();
 
@@ -84,7 +84,7 @@ int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vm_e
 		{boot->lease_fd, VSOCKD_FD_LEASE},
 	};
 
-	if (!program || build_words(program, boot, &words, err) < 0)
+	if (!program || build_vsockd_words(program, boot, &words, err) < 0)
 		return -1;
 	const struct proc_spec spec = {
 		.argv = argv_finish(&words, err),

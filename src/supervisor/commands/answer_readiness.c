@@ -47,7 +47,7 @@ static json_t *result_ready(const struct record *record)
 }
 
 /* A signal as the live supervisor observes it; why: it could not be asked. */
-static json_t *observed(const json_t *signals, const char *key, const struct error *why)
+static json_t *observed_signal(const json_t *signals, const char *key, const struct error *why)
 {
 	json_t *signal = json_object_get(signals, key);
 
@@ -62,7 +62,7 @@ static json_t *mediation_ready(const struct record *record, const struct config 
 	if (!config || !config->mediation)
 		return readiness_signal(false, NULL, "mediation is not configured", NULL);
 	if (state_is_live(record->state))
-		return observed(signals, "mediationReady", why);
+		return observed_signal(signals, "mediationReady", why);
 	required = json_is_true(json_object_get(config->mediation, "required"));
 	return not_live(record, required ? "required mediation is not ready" : NULL);
 }
@@ -79,10 +79,10 @@ json_t *readiness_json(const struct record *record, const struct config *config,
 		signals = ask_live(record, &why);
 	if (!readiness ||
 	    json_put(readiness, "guestReady",
-		     live ? observed(signals, "guestReady", &why) : not_live(record, NULL),
+		     live ? observed_signal(signals, "guestReady", &why) : not_live(record, NULL),
 		     err) < 0 ||
 	    json_put(readiness, "shellReady",
-		     live ? observed(signals, "shellReady", &why) : not_live(record, NULL),
+		     live ? observed_signal(signals, "shellReady", &why) : not_live(record, NULL),
 		     err) < 0 ||
 	    json_put(readiness, "resultReady", result_ready(record), err) < 0 ||
 	    json_put(readiness, "mediationReady", mediation_ready(record, config, signals, &why),

@@ -29,7 +29,7 @@ static bool is_run(const struct await *await)
 	return await->record->call->request->command == COMMAND_RUN;
 }
 
-static enum state state_of(const json_t *event)
+static enum state event_state(const json_t *event)
 {
 	return state_from_name(json_text(event, "state", NULL));
 }
@@ -44,7 +44,7 @@ static void pass_on(const struct await *await, const json_t *event)
 		(void)fd_write_all(fd, "\n", 1, NULL);
 }
 
-static void take_line(struct await *await, const json_t *line)
+static void take_report(struct await *await, const json_t *line)
 {
 	json_t *event = json_object_get(line, "event");
 
@@ -59,13 +59,13 @@ static void take_line(struct await *await, const json_t *line)
 		return;
 	}
 	pass_on(await, event);
-	await->ready = await->ready || state_of(event) == STATE_RUNNING;
-	await->quarantined = state_of(event) == STATE_QUARANTINED;
+	await->ready = await->ready || event_state(event) == STATE_RUNNING;
+	await->quarantined = event_state(event) == STATE_QUARANTINED;
 }
 
 /* start is content with a ready guest; what failed, and run in any case, is followed to the end, so
  * that nothing is left when the answer comes. 1: ended or ready; -1: deadline. */
-static int follow(struct await *await, uint64_t deadline, struct error *err)
+static int await_follow(struct await *await, uint64_t deadline, struct error *err)
 {
 	for (;;) {
 		json_auto_t *line = NULL;
@@ -73,7 +73,7 @@ static int follow(struct await *await, uint64_t deadline, struct error *err)
 
 		if (got <= 0)
 			return got;
-		take_line(await, line);
+		take_report(await, line);
 		/* Out of quarantine the end is told to whoever asks for it, not here. */
 		if ((await->ready && !is_run(await)) || await->quarantined)
 			return 0;
@@ -118,7 +118,7 @@ static int mend(struct await *await, struct error *err)
 }
 
 /* Without an error of its own: a start that somebody else ended. */
-static void explain(const struct await *await, struct error *err)
+static void await_explain(const struct await *await, struct error *err)
 {
 	const char *detail = json_text(await->event, "detail", NULL);
 
@@ -147,18 +147,18 @@ static void answer_reported(struct await *await, struct response *response)
 			    readiness_signal(true, at, "the guest's result is there", NULL));
 }
 
-static int conclude(struct await *await, struct response *response, struct error *err)
+static int await_conclude(struct await *await, struct response *response, struct error *err)
 {
 	struct record *record = await->record;
 
 	response->event = steal_ptr(&await->event);
 	if (await->failure.code || await->quarantined || (!await->ready && !await->result)) {
 		await->event = json_incref(response->event);
-		explain(await, err);
+		await_explain(await, err);
 		return -1;
 	}
 	/* Readiness is that of the state answered, not of one that came since. */
-	record->state = state_of(response->event);
+	record->state = event_state(response->event);
 	if (answer_live(record, &record->call->request->config, response, err) < 0)
 		return -1;
 	if (await->result)
@@ -169,7 +169,7 @@ static int conclude(struct await *await, struct response *response, struct error
 static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 			     struct response *response, struct error *err)
 {
-	if (follow(await, start_deadline(await, accelerator), err) < 0)
+	if (await_follow(await, start_deadline(await, accelerator), err) < 0)
 		return error_prefix(err, "the live supervisor does not report");
 	if (!await->final && !await->quarantined && (is_run(await) || !await->ready) &&
 	    mend(await, err) < 0)
@@ -178,7 +178,7 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 	if (await->final &&
 	    lease_wait_free(&await->record->ws, limit_deadline(LIMIT_KILL_MS), err) < 0)
 		return -1;
-	return conclude(await, response, err);
+	return await_conclude(await, response, err);
 }
 
 int await_live(struct record *record, int report, enum accelerator accelerator,

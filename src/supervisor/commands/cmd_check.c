@@ -29,8 +29,8 @@ static int verify_bundles(const struct record *record, const struct config *conf
 }
 
 /* Against the recorded digests where the workspace is prepared. */
-static int verify(const struct record *record, const struct config *config,
-		  struct response *response, struct error *err)
+static int verify_for_check(const struct record *record, const struct config *config,
+			    struct response *response, struct error *err)
 {
 	struct boot_files files;
 	struct disk_list disks = DISK_LIST_INIT;
@@ -64,13 +64,14 @@ out:
 	return status;
 }
 
-static int check(const struct call *call, struct record *record, struct response *response,
-		 struct error *err)
+static int check_request(const struct call *call, struct record *record, struct response *response,
+			 struct error *err)
 {
 	const struct config *config = &call->request->config;
 
 	if (record_open(record, call, false, err) < 0 || record_load(record, err) < 0 ||
-	    verify(record, config, response, err) < 0 || answer_declared(config, response, err) < 0)
+	    verify_for_check(record, config, response, err) < 0 ||
+	    answer_declared(config, response, err) < 0)
 		return -1;
 	response->event = record_event(record, err);
 	return response->event ? 0 : -1;
@@ -83,7 +84,7 @@ int cmd_check(const struct call *call, struct response *response, struct error *
 
 	if (call->backend->check(&call->request->config, err) < 0)
 		return -1;
-	status = check(call, &record, response, err);
+	status = check_request(call, &record, response, err);
 	record_close(&record);
 	return status;
 }

@@ -7,7 +7,7 @@
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/leftover.h"
 
-static int remove_workspace(struct record *record, struct error *err)
+static int archive_and_remove(struct record *record, struct error *err)
 {
 	struct error ignored;
 
@@ -29,7 +29,7 @@ static int remove_workspace(struct record *record, struct error *err)
 
 static int delete_workspace(struct record *record, struct response *response, struct error *err)
 {
-	if (record_lock(record, err) < 0 || remove_workspace(record, err) < 0)
+	if (record_lock(record, err) < 0 || archive_and_remove(record, err) < 0)
 		return -1;
 	record_unlock(record);
 	response->event = record_unrecorded(record, STATE_STOPPED, NULL, err);

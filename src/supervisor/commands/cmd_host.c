@@ -10,7 +10,7 @@
 #include "store/cache.h"
 #include "supervisor/supervisor.h"
 
-static int put_text(json_t *object, const char *key, const char *text, struct error *err)
+static int put_host_text(json_t *object, const char *key, const char *text, struct error *err)
 {
 	return text ? json_put(object, key, json_string_lossy(text, strlen(text)), err) : 0;
 }
@@ -20,7 +20,7 @@ struct flag {
 	bool value;
 };
 
-static int put_flags(json_t *object, const struct flag *flags, size_t count, struct error *err)
+static int put_host_flags(json_t *object, const struct flag *flags, size_t count, struct error *err)
 {
 	for (size_t i = 0; i < count; i++)
 		if (json_put(object, flags[i].key, json_boolean(flags[i].value), err) < 0)
@@ -39,23 +39,24 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 		{"bridgedAvailable", host->bridged_available},
 	};
 
-	if (put_text(object, "architecture", host->architecture, err) < 0 ||
-	    put_text(object, "binaryPath", host->binary_path ? host->binary_path : "", err) < 0 ||
-	    put_text(object, "binaryVersion", host->binary_version ? host->binary_version : "",
-		     err) < 0 ||
-	    put_text(object, "accelerator", accelerator_names[host->accelerator], err) < 0 ||
-	    put_text(object, "acceleratorReason", host->accelerator_reason, err) < 0 ||
-	    put_text(object, "confinement", host->confinement, err) < 0)
+	if (put_host_text(object, "architecture", host->architecture, err) < 0 ||
+	    put_host_text(object, "binaryPath", host->binary_path ? host->binary_path : "", err) <
+		    0 ||
+	    put_host_text(object, "binaryVersion", host->binary_version ? host->binary_version : "",
+			  err) < 0 ||
+	    put_host_text(object, "accelerator", accelerator_names[host->accelerator], err) < 0 ||
+	    put_host_text(object, "acceleratorReason", host->accelerator_reason, err) < 0 ||
+	    put_host_text(object, "confinement", host->confinement, err) < 0)
 		return -1;
 	if (*host->confinement_reason &&
-	    put_text(object, "confinementReason", host->confinement_reason, err) < 0)
+	    put_host_text(object, "confinementReason", host->confinement_reason, err) < 0)
 		return -1;
-	if (*host->nat_reason && put_text(object, "natReason", host->nat_reason, err) < 0)
+	if (*host->nat_reason && put_host_text(object, "natReason", host->nat_reason, err) < 0)
 		return -1;
 	if (*host->bridged_reason &&
-	    put_text(object, "bridgedReason", host->bridged_reason, err) < 0)
+	    put_host_text(object, "bridgedReason", host->bridged_reason, err) < 0)
 		return -1;
-	return put_flags(object, flags, ARRAY_SIZE(flags), err);
+	return put_host_flags(object, flags, ARRAY_SIZE(flags), err);
 }
 
 /* This executable and what it offers itself. */
@@ -68,8 +69,8 @@ static int put_own(json_t *object, const struct backend *backend, struct error *
 
 	if (!dir || asprintf(&path, "%s/microagent-%s-supervisor", dir, backend->name) < 0)
 		return -1;
-	if (put_text(object, "supervisorPath", path, err) < 0 ||
-	    put_flags(object, flags, ARRAY_SIZE(flags), err) < 0)
+	if (put_host_text(object, "supervisorPath", path, err) < 0 ||
+	    put_host_flags(object, flags, ARRAY_SIZE(flags), err) < 0)
 		return -1;
 	return json_put_string(object, "consoleMode", backend->console ? "interactive" : "none",
 			       err);
@@ -85,11 +86,11 @@ static json_t *kernel_block(const struct call *call, const char *architecture, s
 	int status = -1;
 
 	if (block && json_put_string(block, "backend", call->backend->name, err) == 0 &&
-	    put_text(block, "architecture", architecture, err) == 0 &&
-	    put_text(block, "path", found ? kernel.path : "", err) == 0 &&
+	    put_host_text(block, "architecture", architecture, err) == 0 &&
+	    put_host_text(block, "path", found ? kernel.path : "", err) == 0 &&
 	    json_put_string(block, "status", found ? "installed" : "missing", err) == 0 &&
-	    put_text(block, "sha256", kernel.sha256, err) == 0)
-		status = found ? 0 : put_text(block, "error", why.msg, err);
+	    put_host_text(block, "sha256", kernel.sha256, err) == 0)
+		status = found ? 0 : put_host_text(block, "error", why.msg, err);
 	cache_kernel_free(&kernel);
 	return status == 0 ? steal_ptr(&block) : NULL;
 }

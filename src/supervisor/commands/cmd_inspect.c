@@ -9,8 +9,8 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/rootfs_digest.h"
 
-static int see_rootfs(const struct record *record, const struct manifest *manifest,
-		      struct boot_files *files, struct error *err)
+static int inspect_rootfs(const struct record *record, const struct manifest *manifest,
+			  struct boot_files *files, struct error *err)
 {
 	if (rootfs_is_enforced(record->state))
 		boot_files_hash_rootfs(files);
@@ -35,14 +35,14 @@ static int see_bundles(const struct record *record, const struct manifest *manif
 	return status;
 }
 
-static int describe(const struct record *record, const struct manifest *manifest,
-		    struct response *response, struct error *err)
+static int describe_recorded(const struct record *record, const struct manifest *manifest,
+			     struct response *response, struct error *err)
 {
 	struct boot_files files;
 
 	if (boot_files_open(&manifest->config, ROOTFS_LOOK, &files, err) < 0)
 		return -1;
-	if (see_rootfs(record, manifest, &files, err) == 0)
+	if (inspect_rootfs(record, manifest, &files, err) == 0)
 		response->verification =
 			boot_files_verify(&files, manifest->config.image, manifest->artifacts, err);
 	boot_files_close(&files);
@@ -67,7 +67,7 @@ static int inspect(struct record *record, struct response *response, struct erro
 	if (record->state == STATE_UNKNOWN)
 		return 0;
 	if (manifest_read(&record->ws, &manifest, &why) == 0) {
-		status = describe(record, &manifest, response, err);
+		status = describe_recorded(record, &manifest, response, err);
 	} else if (why.code != ERR_NOT_FOUND) {
 		*err = why;
 		status = -1;

@@ -50,8 +50,9 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 	return -1;
 }
 
-static int verify(const struct record *record, const struct boot_files *files,
-		  const struct bundle_list *bundles, struct response *response, struct error *err)
+static int verify_prepared(const struct record *record, const struct boot_files *files,
+			   const struct bundle_list *bundles, struct response *response,
+			   struct error *err)
 {
 	const struct config *config = &record->call->request->config;
 	json_auto_t *recorded = boot_files_record(files, err);
@@ -77,8 +78,8 @@ static int look_at_disks(const struct config *config, const struct boot_files *f
 }
 
 /* What may take long, before the lock. */
-static int make_ready(struct record *record, struct boot_files *files, struct bundle_list *bundles,
-		      struct error *err)
+static int require_inputs(struct record *record, struct boot_files *files,
+			  struct bundle_list *bundles, struct error *err)
 {
 	const struct config *config = &record->call->request->config;
 
@@ -103,16 +104,16 @@ static int check_not_deleted(const struct boot_files *files, struct error *err)
 	return error_set(err, ERR_CONFLICT, "%s was deleted meanwhile", path);
 }
 
-static int prepare(struct record *record, struct boot_files *files, struct bundle_list *bundles,
-		   struct response *response, struct error *err)
+static int prepare_record(struct record *record, struct boot_files *files,
+			  struct bundle_list *bundles, struct response *response, struct error *err)
 {
-	if (make_ready(record, files, bundles, err) < 0 || record_lock(record, err) < 0 ||
+	if (require_inputs(record, files, bundles, err) < 0 || record_lock(record, err) < 0 ||
 	    check_not_deleted(files, err) < 0 || settle(record, err) < 0 ||
 	    record_allows(record, COMMAND_PREPARE, err) < 0 ||
 	    prepare_workspace(record, files, bundles, err) < 0)
 		return -1;
 	record_unlock(record);
-	if (verify(record, files, bundles, response, err) < 0 ||
+	if (verify_prepared(record, files, bundles, response, err) < 0 ||
 	    answer_declared(&record->call->request->config, response, err) < 0)
 		return -1;
 	response->event = record_event(record, err);
@@ -131,7 +132,7 @@ int cmd_prepare(const struct call *call, struct response *response, struct error
 	    boot_files_open(config, ROOTFS_CHECK, &files, err) < 0)
 		return -1;
 	record.call = call;
-	status = prepare(&record, &files, &bundles, response, err);
+	status = prepare_record(&record, &files, &bundles, response, err);
 	bundles_close(&bundles);
 	record_close(&record);
 	boot_files_close(&files);

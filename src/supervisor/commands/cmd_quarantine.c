@@ -12,7 +12,7 @@
 #include "supervisor/handover/leftover.h"
 #include "supervisor/live/control_sock.h"
 
-static int ask(const struct record *record, json_t **answer, struct error *err)
+static int ask_quarantine(const struct record *record, json_t **answer, struct error *err)
 {
 	uint64_t deadline =
 		limit_deadline(LIMIT_SEVER_MS) + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
@@ -56,7 +56,7 @@ static int quarantine_live(struct record *record, struct response *response, str
 	struct error why = {0};
 
 	record_unlock(record);
-	if (ask(record, &answer, &why) == 0) {
+	if (ask_quarantine(record, &answer, &why) == 0) {
 		response->event = json_incref(json_object_get(answer, "event"));
 		return response->event ? 0
 				       : error_set(err, ERR_INTERNAL,

@@ -46,7 +46,7 @@ struct start {
 	bool failed;  /* and recorded as such */
 };
 
-static void mark(struct start *start, const char *name)
+static void start_mark(struct start *start, const char *name)
 {
 	json_object_set_new(start->marks, name, json_integer((json_int_t)clock_mono_ns()));
 }
@@ -92,7 +92,7 @@ static bool is_started_to_run(const struct start *start)
 }
 
 /* Compared before the first start; afterwards it is the guest's own. */
-static int see_rootfs(struct start *start, const struct manifest *manifest, struct error *err)
+static int start_see_rootfs(struct start *start, const struct manifest *manifest, struct error *err)
 {
 	if (!is_started_to_run(start))
 		return 0;
@@ -109,7 +109,7 @@ static bool prepares_first(const struct start *start)
 }
 
 /* Hashing and building may take long and are no work for under the lock. */
-static int make_ready(struct start *start, struct error *err)
+static int start_make_ready(struct start *start, struct error *err)
 {
 	if (record_load(&start->record, err) < 0)
 		return -1;
@@ -118,7 +118,7 @@ static int make_ready(struct start *start, struct error *err)
 	if (prepares_first(start) && bundles_build(&start->record.call->request->config,
 						   &start->record.dir, &start->bundles, err) < 0)
 		return -1;
-	mark(start, "verified");
+	start_mark(start, "verified");
 	return 0;
 }
 
@@ -159,7 +159,7 @@ static int require_unchanged(const struct start *start, const json_t *verificati
 }
 
 /* The state must allow it, the config be the recorded one, the files the recorded ones. */
-static int admit(struct start *start, struct response *response, struct error *err)
+static int start_admit(struct start *start, struct response *response, struct error *err)
 {
 	const struct call *call = start->record.call;
 	const struct config *config = &call->request->config;
@@ -170,7 +170,7 @@ static int admit(struct start *start, struct response *response, struct error *e
 	    manifest_read(&start->record.ws, &manifest, err) < 0)
 		return -1;
 	if (config_compare(config, &manifest.config, err) == 0 &&
-	    see_rootfs(start, &manifest, err) == 0) {
+	    start_see_rootfs(start, &manifest, err) == 0) {
 		response->verification =
 			boot_files_verify(&start->files, config->image, manifest.artifacts, err);
 		if (response->verification &&
@@ -181,7 +181,7 @@ static int admit(struct start *start, struct response *response, struct error *e
 	return status;
 }
 
-static int open_log(const struct record *record, struct error *err)
+static int open_supervisor_log(const struct record *record, struct error *err)
 {
 	int fd = openat(record->ws.fd, "supervisor.log",
 			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -189,10 +189,10 @@ static int open_log(const struct record *record, struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "supervisor.log");
 }
 
-static int spawn(struct start *start, const int fds[LIVE_FD_END], struct error *err)
+static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct error *err)
 {
 	const struct call *call = start->record.call;
-	autoclose int log = open_log(&start->record, err);
+	autoclose int log = open_supervisor_log(&start->record, err);
 	json_auto_t *disks = disks_json(&start->disks, err);
 	struct proc child = PROC_NONE;
 	const struct ticket ticket = {
@@ -247,8 +247,8 @@ static int launch_with(struct start *start, int lease, int control, struct error
 		[LIVE_COMMAND] = lifeline[0],
 		[LIVE_CALLER] = call->options->lifeline_fd,
 	};
-	mark(start, "launched");
-	status = spawn(start, fds, err);
+	start_mark(start, "launched");
+	status = spawn_live(start, fds, err);
 	close(report[1]);
 	if (lifeline[0] >= 0)
 		close(lifeline[0]);
@@ -271,7 +271,7 @@ static int launch(struct start *start, int lease, struct error *err)
 }
 
 /* Under the lock: everything up to a running live supervisor. */
-static int begin(struct start *start, struct response *response, struct error *err)
+static int start_begin(struct start *start, struct response *response, struct error *err)
 {
 	struct record *record = &start->record;
 	autoclose int lease = -1;
@@ -285,7 +285,7 @@ static int begin(struct start *start, struct response *response, struct error *e
 		if (prepare_workspace(record, &start->files, &start->bundles, err) < 0)
 			return -1;
 	}
-	if (record_load(record, err) < 0 || admit(start, response, err) < 0 ||
+	if (record_load(record, err) < 0 || start_admit(start, response, err) < 0 ||
 	    old_files_check(&record->ws, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0 ||
 	    (!start->files.ram_root &&
@@ -333,9 +333,9 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	int status;
 
 	if (examine(start, call, err) < 0 || record_open(record, call, run, err) < 0 ||
-	    make_ready(start, err) < 0 || record_lock(record, err) < 0)
+	    start_make_ready(start, err) < 0 || record_lock(record, err) < 0)
 		return -1;
-	status = begin(start, response, err);
+	status = start_begin(start, response, err);
 	if (status < 0)
 		unmake(start);
 	record_unlock(record);

@@ -26,7 +26,7 @@ enum asked {
 };
 
 /* Under the lock. */
-static enum asked ask(const struct record *record, enum command command, struct error *err)
+static enum asked ask_end(const struct record *record, enum command command, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
 
@@ -57,7 +57,7 @@ static int await_end(const struct record *record, enum command command, bool *fo
 }
 
 /* What is said when the live supervisor could not record the end itself. */
-static const char *detail_of(bool forced, bool had_vm)
+static const char *end_detail(bool forced, bool had_vm)
 {
 	if (forced)
 		return "unclean: the live supervisor did not answer and was killed";
@@ -65,8 +65,8 @@ static const char *detail_of(bool forced, bool had_vm)
 }
 
 /* Under the lock again: the live supervisor recorded the end, or it is done here. */
-static int conclude(struct record *record, enum state wanted, bool had_vm, bool forced,
-		    struct response *response, struct error *err)
+static int conclude_end(struct record *record, enum state wanted, bool had_vm, bool forced,
+			struct response *response, struct error *err)
 {
 	if (record_lock(record, err) < 0)
 		return -1;
@@ -79,15 +79,15 @@ static int conclude(struct record *record, enum state wanted, bool had_vm, bool 
 	if (record_load(record, err) < 0 || leftover_remove_files(&record->ws, err) < 0)
 		return -1;
 	if (record->state != wanted || !had_vm || forced) {
-		if (record_note(record, wanted, detail_of(forced, had_vm), err) < 0)
+		if (record_note(record, wanted, end_detail(forced, had_vm), err) < 0)
 			return -1;
 	}
 	response->event = record_event(record, err);
 	return response->event ? 0 : -1;
 }
 
-static int stop(struct record *record, enum command command, struct response *response,
-		struct error *err)
+static int stop_workspace(struct record *record, enum command command, struct response *response,
+			  struct error *err)
 {
 	struct error why = {0};
 	bool forced = false;
@@ -96,9 +96,9 @@ static int stop(struct record *record, enum command command, struct response *re
 	if (record_lock(record, err) < 0 || settle(record, err) < 0 ||
 	    record_allows(record, command, err) < 0)
 		return -1;
-	asked = ask(record, command, &why);
+	asked = ask_end(record, command, &why);
 	if (asked == ASKED_NOBODY)
-		return conclude(record, wanted_state(command), false, false, response, err);
+		return conclude_end(record, wanted_state(command), false, false, response, err);
 	record_unlock(record);
 	if (asked == ASKED_IN_VAIN) {
 		fprintf(stderr, "the live supervisor is killed: %s\n", why.msg);
@@ -107,7 +107,7 @@ static int stop(struct record *record, enum command command, struct response *re
 	}
 	if (await_end(record, command, &forced, err) < 0)
 		return error_prefix(err, "processes of the workspace are still alive");
-	return conclude(record, wanted_state(command), true, forced, response, err);
+	return conclude_end(record, wanted_state(command), true, forced, response, err);
 }
 
 int cmd_stop(const struct call *call, struct response *response, struct error *err)
@@ -117,7 +117,7 @@ int cmd_stop(const struct call *call, struct response *response, struct error *e
 
 	status = record_open(&record, call, false, err);
 	if (status == 0)
-		status = stop(&record, call->request->command, response, err);
+		status = stop_workspace(&record, call->request->command, response, err);
 	record_close(&record);
 	return status;
 }

@@ -12,7 +12,7 @@ static const char *runtime_id(const struct record *record)
 	return record->call->request->identity.runtime_id;
 }
 
-static int open_workspace(struct record *record, bool create, struct error *err)
+static int reopen_workspace(struct record *record, bool create, struct error *err)
 {
 	struct workspace ws;
 
@@ -34,7 +34,7 @@ int record_open(struct record *record, const struct call *call, bool create, str
 		*err = why;
 		return -1;
 	}
-	return open_workspace(record, false, err);
+	return reopen_workspace(record, false, err);
 }
 
 void record_unlock(struct record *record)
@@ -68,7 +68,7 @@ int record_lock(struct record *record, struct error *err)
 	/* A second lock of one's own would wait for the first. */
 	if (record->lock < 0)
 		record->lock = workspace_lock(&record->dir, runtime_id(record), deadline, err);
-	return record->lock < 0 ? -1 : open_workspace(record, false, err);
+	return record->lock < 0 ? -1 : reopen_workspace(record, false, err);
 }
 
 int record_load(struct record *record, struct error *err)
@@ -87,7 +87,7 @@ int record_load(struct record *record, struct error *err)
 
 int record_create(struct record *record, struct error *err)
 {
-	return record->ws.fd >= 0 ? 0 : open_workspace(record, true, err);
+	return record->ws.fd >= 0 ? 0 : reopen_workspace(record, true, err);
 }
 
 int record_allows(const struct record *record, enum command command, struct error *err)

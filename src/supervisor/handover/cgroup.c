@@ -151,7 +151,7 @@ static int open_home(int parent)
 
 /* The name says what it is for; the pid makes it another one at every start. One of the same name
  * is of a process that is no more. */
-static int make(int parent, const char *given, const char *id, char **path, struct error *err)
+static int make_group(int parent, const char *given, const char *id, char **path, struct error *err)
 {
 	const char *name;
 
@@ -168,8 +168,8 @@ static int make(int parent, const char *given, const char *id, char **path, stru
 	return -1;
 }
 
-static int enter(int parent, struct cgroup *group, uint64_t memory_bytes, struct log *log,
-		 struct error *err)
+static int enter_group(int parent, struct cgroup *group, uint64_t memory_bytes, struct log *log,
+		       struct error *err)
 {
 	autoclose int dir = open_group(group->path, err);
 	autoclose int procs = dir < 0 ? -1 : open_procs(dir, group->path, err);
@@ -193,9 +193,9 @@ int cgroup_enter(const struct config *config, const char *id, uint64_t memory_by
 	if (!is_path(config))
 		return 0;
 	autoclose int parent = open_group(config->cgroup, err);
-	if (parent < 0 || make(parent, config->cgroup, id, &group.path, err) < 0)
+	if (parent < 0 || make_group(parent, config->cgroup, id, &group.path, err) < 0)
 		return error_prefix(err, "config.cgroup");
-	if (enter(parent, &group, memory_bytes, log, err) == 0) {
+	if (enter_group(parent, &group, memory_bytes, log, err) == 0) {
 		*out = group;
 		return 0;
 	}
@@ -238,7 +238,7 @@ void cgroup_free(struct cgroup *group)
 /* --- the end of one
  * ------------------------------------------------------------------------------- */
 
-static bool is_empty(int events)
+static bool is_group_empty(int events)
 {
 	char text[256];
 	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
@@ -254,11 +254,11 @@ static int empty(int dir, const char *path, uint64_t deadline_ns, struct error *
 
 	if (events < 0)
 		return error_errno(err, errno, "%s/cgroup.events", path);
-	if (is_empty(events))
+	if (is_group_empty(events))
 		return 0;
 	if (write_word(dir, "cgroup.kill", "1", err) < 0)
 		return error_prefix(err, "%s", path);
-	while (!is_empty(events))
+	while (!is_group_empty(events))
 		if (fd_wait(events, POLLPRI, deadline_ns, err) < 0)
 			return error_prefix(err, "%s: processes in it did not end", path);
 	return 0;

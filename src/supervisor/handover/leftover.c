@@ -27,7 +27,7 @@ static json_t *read_runtime(const struct workspace *ws)
 	return ws->fd >= 0 ? workspace_read(ws, "runtime.json", &err) : NULL;
 }
 
-static bool is_of_this_boot(const json_t *runtime)
+static bool runtime_is_of_this_boot(const json_t *runtime)
 {
 	const char *recorded = json_text(runtime, "bootId", NULL);
 	char present[37];
@@ -40,7 +40,7 @@ bool leftover_of_another_boot(const struct workspace *ws)
 {
 	json_auto_t *runtime = read_runtime(ws);
 
-	return runtime && json_object_get(runtime, "bootId") && !is_of_this_boot(runtime);
+	return runtime && json_object_get(runtime, "bootId") && !runtime_is_of_this_boot(runtime);
 }
 
 /* A pidfd of the recorded process, or -1 when it is no more. */
@@ -94,7 +94,7 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 
 	if (!pid)
 		return false;
-	if (!is_of_this_boot(runtime))
+	if (!runtime_is_of_this_boot(runtime))
 		return true;
 	fd = open_recorded(pid, json_object_get(runtime, "supervisorStartTime"));
 	if (fd < 0)
@@ -119,7 +119,7 @@ void leftover_kill_supervisor(const struct workspace *ws)
 {
 	json_auto_t *runtime = read_runtime(ws);
 
-	if (runtime && is_of_this_boot(runtime))
+	if (runtime && runtime_is_of_this_boot(runtime))
 		end_recorded(json_object_get(runtime, "supervisorPid"),
 			     json_object_get(runtime, "supervisorStartTime"), 0);
 }
@@ -139,7 +139,7 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 	json_auto_t *runtime = read_runtime(ws);
 	const json_t *companions = json_object_get(runtime, "companions");
 
-	if (!runtime || !is_of_this_boot(runtime))
+	if (!runtime || !runtime_is_of_this_boot(runtime))
 		return;
 	end_recorded(json_object_get(runtime, "supervisorPid"),
 		     json_object_get(runtime, "supervisorStartTime"), deadline_ns);
@@ -158,7 +158,7 @@ void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
 {
 	json_auto_t *runtime = read_runtime(ws);
 
-	if (runtime && is_of_this_boot(runtime))
+	if (runtime && runtime_is_of_this_boot(runtime))
 		end_cgroup(runtime, deadline_ns);
 }
 

@@ -17,14 +17,14 @@ static const char *host_of(const json_t *forward)
 	return json_text(forward, "host", NULL);
 }
 
-static uint16_t port_of(const json_t *forward, const char *key)
+static uint16_t forward_port(const json_t *forward, const char *key)
 {
 	return (uint16_t)json_integer_value(json_object_get(forward, key));
 }
 
 uint32_t publish_vsock_port(const json_t *forward)
 {
-	return PUBLISH_PORT_FIRST + port_of(forward, "guestPort");
+	return PUBLISH_PORT_FIRST + forward_port(forward, "guestPort");
 }
 
 void publish_name(const json_t *forward, char out[PUBLISH_NAME])
@@ -32,10 +32,10 @@ void publish_name(const json_t *forward, char out[PUBLISH_NAME])
 	const char *host = host_of(forward);
 
 	snprintf(out, PUBLISH_NAME, strchr(host, ':') ? "[%.46s]:%u" : "%.46s:%u", host,
-		 port_of(forward, "hostPort"));
+		 forward_port(forward, "hostPort"));
 }
 
-static int listen_on(const struct sockaddr_storage *address)
+static int listen_published(const struct sockaddr_storage *address)
 {
 	autoclose int fd =
 		socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -59,9 +59,9 @@ int publish_listen(const json_t *forward, struct error *err)
 	int fd = -1;
 
 	publish_name(forward, name);
-	if (!addresses_add_text(&list, host_of(forward), port_of(forward, "hostPort")))
+	if (!addresses_add_text(&list, host_of(forward), forward_port(forward, "hostPort")))
 		return error_set(err, ERR_INVALID, "cannot publish %s: no address", name);
-	fd = listen_on(&list.at[0]);
+	fd = listen_published(&list.at[0]);
 	if (fd >= 0)
 		return fd;
 	if (errno == EADDRINUSE)

@@ -70,7 +70,7 @@ json_t *report_final(const json_t *event, const json_t *result, const struct err
 }
 
 /* 1: a whole line was taken; 0: more bytes are needed. */
-static int take_line(struct buf *in, json_t **line, struct error *err)
+static int take_report_line(struct buf *in, json_t **line, struct error *err)
 {
 	const uint8_t *bytes = buf_bytes(in), *end = memchr(bytes, '\n', in->len);
 	size_t len = end ? (size_t)(end - bytes) : 0;
@@ -90,7 +90,7 @@ int report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **lin
 		struct error *err)
 {
 	for (;;) {
-		int got = take_line(&reader->in, line, err);
+		int got = take_report_line(&reader->in, line, err);
 		uint8_t *room;
 		ssize_t n;
 

@@ -76,7 +76,7 @@ int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
 	return proc_spawn(&spec, out, err);
 }
 
-static json_t *read_document(struct error *err)
+static json_t *read_ticket(struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(TICKET_BYTES);
 	int status = fd_read_to_end(LIVE_TICKET, &text, err);
@@ -85,7 +85,7 @@ static json_t *read_document(struct error *err)
 	return status == 0 ? json_load_strict(buf_bytes(&text), text.len, err) : NULL;
 }
 
-static int decode(json_t *document, struct ticket *out, struct error *err)
+static int decode_ticket(json_t *document, struct ticket *out, struct error *err)
 {
 	struct ticket ticket = {.document = document};
 	const char *accelerator = NULL;
@@ -135,11 +135,11 @@ static int keep_from_children(const struct ticket *ticket, struct error *err)
 
 int ticket_receive(struct ticket *out, struct error *err)
 {
-	json_t *document = read_document(err);
+	json_t *document = read_ticket(err);
 
 	if (!document)
 		return -1;
-	if (decode(document, out, err) < 0) {
+	if (decode_ticket(document, out, err) < 0) {
 		json_decref(document);
 		return -1;
 	}

@@ -84,7 +84,7 @@ void boot_files_hash_rootfs(struct boot_files *files)
 		error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
 }
 
-static int refuse_read_only(const char *path, struct error *err)
+static int refuse_read_only_root(const char *path, struct error *err)
 {
 	return error_set(err, ERR_DENIED,
 			 "%s is read-only, and the guest writes to its root file system; copy it "
@@ -115,7 +115,7 @@ static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 }
 
 /* Whose layer the root file system is: raw, and only read. */
-static void open_base(struct boot_files *files)
+static void open_layer_base(struct boot_files *files)
 {
 	struct error *err = &files->file[BOOT_BASE].error;
 
@@ -143,12 +143,12 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 	int fd = open_regular(path, use == ROOTFS_BOOT ? O_RDWR : O_RDONLY, err);
 
 	if (fd < 0 && use == ROOTFS_BOOT && (err->errnum == EACCES || err->errnum == EROFS))
-		refuse_read_only(path, err);
+		refuse_read_only_root(path, err);
 	if (fd < 0)
 		return;
 	files->file[BOOT_ROOTFS].fd = fd;
 	if (use != ROOTFS_LOOK && is_read_only(path, fd))
-		refuse_read_only(path, err);
+		refuse_read_only_root(path, err);
 	else if ((files->file[BOOT_BASE].path ? check_layer(files, fd, err)
 					      : rootfs_check(fd, err)) < 0)
 		error_prefix(err, "%s", path);
@@ -181,7 +181,7 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
 	open_hashed(&files, BOOT_INITRD);
 	find_init(&files);
 	if (files.file[BOOT_BASE].path)
-		open_base(&files);
+		open_layer_base(&files);
 	if (files.ram_root)
 		open_ram_root(&files, config->memory_mib);
 	else

@@ -111,7 +111,7 @@ static int run_builder(const char *path, int to, struct error *err)
 }
 
 /* The digest is of what was unpacked: the builder opens the path anew, and finds the same file. */
-static int unpack(const char *path, struct bundle *bundle, struct error *err)
+static int unpack_bundle(const char *path, struct bundle *bundle, struct error *err)
 {
 	autoclose int archive = open_archive(path, err);
 	struct digest_key before, after;
@@ -136,7 +136,7 @@ static int build_one(const json_t *json, const struct state_dir *dir, struct bun
 
 	if (bundle.fd < 0)
 		return error_errno(err, errno, "%s", dir->path);
-	if (unpack(json_text(json, "path", NULL), &bundle, err) < 0) {
+	if (unpack_bundle(json_text(json, "path", NULL), &bundle, err) < 0) {
 		close(bundle.fd);
 		return -1;
 	}
@@ -181,7 +181,7 @@ static bool is_bundle(const char *name)
 	       strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-static int remove_earlier(const struct workspace *ws, struct error *err)
+static int remove_old_bundles(const struct workspace *ws, struct error *err)
 {
 	int own = openat(ws->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
@@ -196,7 +196,7 @@ static int remove_earlier(const struct workspace *ws, struct error *err)
 }
 
 /* A name is a change of the file's times; of its bytes the digest is known. */
-static void remember(const struct bundle *bundle)
+static void remember_bundle(const struct bundle *bundle)
 {
 	struct digest_key key;
 
@@ -210,7 +210,7 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 	json_t *bundle;
 	size_t i;
 
-	if (remove_earlier(ws, err) < 0)
+	if (remove_old_bundles(ws, err) < 0)
 		return -1;
 	json_array_foreach(config->bundles, i, bundle)
 	{
@@ -222,12 +222,12 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 		snprintf(from, sizeof(from), "/proc/self/fd/%d", list->items[i].fd);
 		if (linkat(AT_FDCWD, from, ws->fd, name, AT_SYMLINK_FOLLOW) < 0)
 			return error_errno(err, errno, "%s", name);
-		remember(&list->items[i]);
+		remember_bundle(&list->items[i]);
 	}
 	return 0;
 }
 
-static void open_one(const json_t *json, const struct workspace *ws, struct bundle *bundle)
+static void open_bundle(const json_t *json, const struct workspace *ws, struct bundle *bundle)
 {
 	char name[BUNDLE_FILE_NAME];
 
@@ -253,7 +253,7 @@ int bundles_open(const struct config *config, const struct workspace *ws, struct
 		return -1;
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		open_one(bundle, ws, &list.items[list.count++]);
+		open_bundle(bundle, ws, &list.items[list.count++]);
 	}
 	*out = list;
 	return 0;

@@ -53,7 +53,7 @@ int disks_add(struct disk_list *list, const char *serial, const char *name, cons
 /* --- one file -------------------------------------------------------------------------------- */
 
 /* Root may write to everything; a file that is read-only by its mode is meant to stay as it is. */
-static int refuse_read_only(const char *path, const struct stat *st, struct error *err)
+static int refuse_read_only_disk(const char *path, const struct stat *st, struct error *err)
 {
 	if ((st->st_mode & S_IWUSR) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
 		return 0;
@@ -62,7 +62,7 @@ static int refuse_read_only(const char *path, const struct stat *st, struct erro
 }
 
 /* Not blocking: a FIFO in a file's place must not hold us up. */
-static int open_file(const char *path, bool read_only, enum disk_use use, struct error *err)
+static int open_disk_file(const char *path, bool read_only, enum disk_use use, struct error *err)
 {
 	bool write = !read_only && use == DISK_BOOT;
 	autoclose int fd =
@@ -82,7 +82,7 @@ static int open_file(const char *path, bool read_only, enum disk_use use, struct
 		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
 	if (st.st_size == 0)
 		return error_set(err, ERR_INVALID, "%s is empty", path);
-	if (!read_only && refuse_read_only(path, &st, err) < 0)
+	if (!read_only && refuse_read_only_disk(path, &st, err) < 0)
 		return -1;
 	if (rootfs_refuse_qcow2(fd, err) < 0)
 		return error_prefix(err, "%s", path);
@@ -129,12 +129,12 @@ static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, boo
 
 /* --- the config's ---------------------------------------------------------------------------- */
 
-static int open_one(const json_t *item, size_t index, int rootfs_fd, enum disk_use use,
-		    struct disk_list *list, struct error *err)
+static int open_declared_disk(const json_t *item, size_t index, int rootfs_fd, enum disk_use use,
+			      struct disk_list *list, struct error *err)
 {
 	const char *path = json_text(item, "path", NULL);
 	bool read_only = strcmp(json_text(item, "mode", NULL), "ro") == 0;
-	autoclose int fd = open_file(path, read_only, use, err);
+	autoclose int fd = open_disk_file(path, read_only, use, err);
 	char serial[VM_SERIAL_SIZE];
 
 	if (fd < 0 || refuse_twice(list, rootfs_fd, fd, read_only, path, err) < 0)
@@ -155,7 +155,7 @@ int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, st
 
 	json_array_foreach(config->disks, i, item)
 	{
-		if (open_one(item, i, rootfs_fd, use, &list, err) < 0) {
+		if (open_declared_disk(item, i, rootfs_fd, use, &list, err) < 0) {
 			disks_close(&list);
 			return error_prefix(err, "config.disks[%zu].path", i);
 		}

@@ -64,7 +64,7 @@ int ram_root_check(int fd, int64_t memory_mib, struct error *err)
 	return 0;
 }
 
-static int append(int to, int from, struct error *err)
+static int append_initramfs(int to, int from, struct error *err)
 {
 	struct stat st;
 	off_t at = 0;
@@ -91,13 +91,13 @@ int ram_root_join(int root_fd, int initrd_fd, struct error *err)
 
 	if (joined < 0)
 		return error_errno(err, errno, "initial RAM disk");
-	if (append(joined, root_fd, err) < 0)
+	if (append_initramfs(joined, root_fd, err) < 0)
 		return -1;
 	end = lseek(joined, 0, SEEK_CUR);
 	end = (end + SEGMENT - 1) / SEGMENT * SEGMENT;
 	if (ftruncate(joined, end) < 0 || lseek(joined, end, SEEK_SET) < 0)
 		return error_errno(err, errno, "initial RAM disk");
-	if (append(joined, initrd_fd, err) < 0)
+	if (append_initramfs(joined, initrd_fd, err) < 0)
 		return -1;
 	return steal_fd(&joined);
 }

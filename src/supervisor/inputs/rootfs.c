@@ -22,20 +22,20 @@ enum {
 #define EXT4_MAGIC 0xEF53u
 #define FEATURE_64BIT 0x80u
 
-static uint32_t le32(const uint8_t *p)
+static uint32_t superblock_u32(const uint8_t *p)
 {
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct error *err)
 {
-	uint32_t shift = le32(header + LOG_BLOCK_SIZE);
-	uint64_t blocks = le32(header + BLOCKS_LOW);
+	uint32_t shift = superblock_u32(header + LOG_BLOCK_SIZE);
+	uint64_t blocks = superblock_u32(header + BLOCKS_LOW);
 
-	if ((le32(header + MAGIC) & 0xFFFF) != EXT4_MAGIC || shift > 6)
+	if ((superblock_u32(header + MAGIC) & 0xFFFF) != EXT4_MAGIC || shift > 6)
 		return error_set(err, ERR_INVALID, "not an ext4 file system image");
-	if (le32(header + INCOMPATIBLE) & FEATURE_64BIT)
-		blocks |= (uint64_t)le32(header + BLOCKS_HIGH) << 32;
+	if (superblock_u32(header + INCOMPATIBLE) & FEATURE_64BIT)
+		blocks |= (uint64_t)superblock_u32(header + BLOCKS_HIGH) << 32;
 	if (blocks == 0 || blocks > UINT64_MAX >> (10 + shift))
 		return error_set(err, ERR_INVALID, "not an ext4 file system image");
 	*size = blocks << (10 + shift);

@@ -14,7 +14,7 @@ static const char *const artifact_names[BOOT_FILE_COUNT] = {
 };
 static_assert(ARRAY_SIZE(artifact_names) == BOOT_FILE_COUNT, "a name for every file");
 
-static int put_text(json_t *object, const char *key, const char *text, struct error *err)
+static int put_verified_text(json_t *object, const char *key, const char *text, struct error *err)
 {
 	return json_put(object, key, json_string_lossy(text, strlen(text)), err);
 }
@@ -35,7 +35,7 @@ json_t *boot_files_record(const struct boot_files *files, struct error *err)
 			continue;
 		artifact = json_object();
 		if (json_put(record, artifact_names[i], artifact, err) < 0 ||
-		    put_text(artifact, "path", files->file[i].path, err) < 0)
+		    put_verified_text(artifact, "path", files->file[i].path, err) < 0)
 			return NULL;
 		if (*files->file[i].sha256 &&
 		    json_put_string(artifact, "sha256", files->file[i].sha256, err) < 0)
@@ -58,7 +58,7 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 		return -1;
 	if (actual && json_put_string(entry, "actual", actual, err) < 0)
 		return -1;
-	if (error->code && put_text(entry, "error", error->msg, err) < 0)
+	if (error->code && put_verified_text(entry, "error", error->msg, err) < 0)
 		return -1;
 	return json_array_append(list, entry) == 0 ? 0 : out_of_memory(err);
 }
@@ -77,8 +77,9 @@ static int put_observed(const struct boot_files *files, json_t *artifact, struct
 }
 
 /* One artifact of the block and, where it diverges, its entry in the list. */
-static int verify_file(const struct boot_files *files, enum boot_file which, const json_t *recorded,
-		       json_t *block, json_t *divergence, struct error *err)
+static int verify_boot_file(const struct boot_files *files, enum boot_file which,
+			    const json_t *recorded, json_t *block, json_t *divergence,
+			    struct error *err)
 {
 	const char *name = artifact_names[which], *now = files->file[which].sha256;
 	const char *then = json_text(json_object_get(recorded, name), "sha256", NULL);
@@ -86,13 +87,13 @@ static int verify_file(const struct boot_files *files, enum boot_file which, con
 	json_t *artifact = json_object();
 
 	if (json_put(block, name, artifact, err) < 0 ||
-	    put_text(artifact, "path", files->file[which].path, err) < 0)
+	    put_verified_text(artifact, "path", files->file[which].path, err) < 0)
 		return -1;
 	if (*now && json_put_string(artifact, "sha256", now, err) < 0)
 		return -1;
 	if (then && json_put_string(artifact, "recordedSHA256", then, err) < 0)
 		return -1;
-	if (error->code && put_text(artifact, "error", error->msg, err) < 0)
+	if (error->code && put_verified_text(artifact, "error", error->msg, err) < 0)
 		return -1;
 	if (which == BOOT_ROOTFS && put_observed(files, artifact, err) < 0)
 		return -1;
@@ -101,7 +102,7 @@ static int verify_file(const struct boot_files *files, enum boot_file which, con
 	return 0;
 }
 
-static int put_image(json_t *block, const json_t *image, struct error *err)
+static int put_image_names(json_t *block, const json_t *image, struct error *err)
 {
 	static const char *const keys[] = {"imageRef", "resolvedRef", "imageDigest"};
 
@@ -121,11 +122,11 @@ json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 	json_auto_t *divergence = json_array();
 
 	if (!block || !divergence || json_put(block, "ok", json_true(), err) < 0 ||
-	    put_image(block, image, err) < 0)
+	    put_image_names(block, image, err) < 0)
 		return NULL;
 	for (int i = 0; i < BOOT_FILE_COUNT; i++)
-		if (files->file[i].path &&
-		    verify_file(files, (enum boot_file)i, recorded, block, divergence, err) < 0)
+		if (files->file[i].path && verify_boot_file(files, (enum boot_file)i, recorded,
+							    block, divergence, err) < 0)
 			return NULL;
 	if (json_put(block, "ok", json_boolean(json_array_size(divergence) == 0), err) < 0 ||
 	    json_put(block, "divergence", json_incref(divergence), err) < 0)

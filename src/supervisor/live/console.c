@@ -31,7 +31,7 @@ struct console {
 	bool waiting;  /* for console_room() */
 };
 
-static void drop_client(struct console *console)
+static void drop_console_client(struct console *console)
 {
 	if (console->fd < 0)
 		return;
@@ -60,11 +60,11 @@ static void set_events(struct console *console)
 	if (loop_set_events(console->watch, events, &err) == 0)
 		return;
 	log_line(console->log, "console: %s", err.msg);
-	drop_client(console);
+	drop_console_client(console);
 }
 
 /* -1: the client is gone. */
-static int flush(struct console *console)
+static int flush_console(struct console *console)
 {
 	while (console->out.len > 0) {
 		ssize_t n = send(console->fd, buf_bytes(&console->out), console->out.len,
@@ -90,7 +90,7 @@ static void push_input(struct console *console)
 }
 
 /* Everything that is there, while the guest takes it. -1: the client is gone. */
-static int receive(struct console *console)
+static int receive_typed(struct console *console)
 {
 	while (console->in_len == 0 && !console->in_ended) {
 		ssize_t n = recv(console->fd, console->in, sizeof(console->in), MSG_DONTWAIT);
@@ -108,19 +108,20 @@ static int receive(struct console *console)
 	return 0;
 }
 
-static void on_client(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_console_client(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct console *console = data;
 
 	(void)loop;
 	(void)fd;
-	if (flush(console) < 0 || receive(console) < 0 || events & (EPOLLHUP | EPOLLERR))
-		drop_client(console);
+	if (flush_console(console) < 0 || receive_typed(console) < 0 ||
+	    events & (EPOLLHUP | EPOLLERR))
+		drop_console_client(console);
 	else
 		set_events(console);
 }
 
-static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_console_listener(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct console *console = data;
 	struct error err = {0};
@@ -129,7 +130,7 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 	(void)events;
 	if (peer < 0 || console->fd >= 0)
 		return; /* taken: closed */
-	console->watch = loop_add_fd(loop, peer, EPOLLIN, on_client, console, &err);
+	console->watch = loop_add_fd(loop, peer, EPOLLIN, on_console_client, console, &err);
 	if (!console->watch) {
 		log_line(console->log, "console: %s", err.msg);
 		return;
@@ -155,7 +156,8 @@ struct console *console_new(struct loop *loop, int listen_fd, console_input_fn *
 				    .fd = -1,
 				    .input = input,
 				    .data = data};
-	console->listen_watch = loop_add_fd(loop, listen_fd, EPOLLIN, on_listener, console, err);
+	console->listen_watch =
+		loop_add_fd(loop, listen_fd, EPOLLIN, on_console_listener, console, err);
 	if (console->listen_watch)
 		return console;
 	console_free(console);
@@ -177,8 +179,8 @@ void console_output(struct console *console, const uint8_t *bytes, size_t len)
 
 		console->lost += len - kept;
 	}
-	if (flush(console) < 0)
-		drop_client(console);
+	if (flush_console(console) < 0)
+		drop_console_client(console);
 	else
 		set_events(console);
 }
@@ -199,6 +201,6 @@ void console_free(struct console *console)
 	 * more, and not that somebody else has it. */
 	loop_remove(console->listen_watch);
 	close(console->listen_fd);
-	drop_client(console);
+	drop_console_client(console);
 	free(console);
 }

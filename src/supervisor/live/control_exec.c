@@ -32,7 +32,7 @@ static json_t *words_of(json_t *message, struct error *err)
 	return steal_ptr(&words);
 }
 
-static int take_text(json_t *message, const char *key, json_t *facts, struct error *err)
+static int take_exec_text(json_t *message, const char *key, json_t *facts, struct error *err)
 {
 	const char *text = NULL;
 
@@ -69,8 +69,8 @@ static int read_started(json_t *message, json_t *facts, struct error *err)
 	json_t *words = words_of(message, err);
 
 	if (!words || json_put(facts, "argv", words, err) < 0 ||
-	    take_text(message, "user", facts, err) < 0 ||
-	    take_text(message, "cwd", facts, err) < 0 ||
+	    take_exec_text(message, "user", facts, err) < 0 ||
+	    take_exec_text(message, "cwd", facts, err) < 0 ||
 	    take_flag(message, "truncated", facts, err) < 0 ||
 	    take_flag(message, "terminal", facts, err) < 0)
 		return -1;
@@ -84,7 +84,7 @@ static int read_finished(json_t *message, json_t *facts, struct error *err)
 	    take_number(message, "signal", JSON_OPTIONAL, 127, facts, err) < 0 ||
 	    take_flag(message, "timedOut", facts, err) < 0)
 		return -1;
-	return take_text(message, "startError", facts, err);
+	return take_exec_text(message, "startError", facts, err);
 }
 
 json_t *control_read_exec(const json_t *message, enum control_type type, struct error *err)

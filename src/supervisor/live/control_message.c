@@ -22,7 +22,7 @@ size_t control_result_max(void)
 	return bound < limit_get(LIMIT_RESULT_BYTES) ? bound : limit_get(LIMIT_RESULT_BYTES);
 }
 
-static bool is_plain(const uint8_t *payload, size_t len)
+static bool is_plain_message(const uint8_t *payload, size_t len)
 {
 	size_t structure = 0;
 	bool text = false; /* within a string, where these bytes cost nothing */
@@ -38,7 +38,7 @@ static bool is_plain(const uint8_t *payload, size_t len)
 	return structure <= STRUCTURE_MAX;
 }
 
-static enum control_type type_of(const char *name)
+static enum control_type message_type(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -65,7 +65,7 @@ json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *ty
 	json_auto_t *message = NULL;
 	const char *name = NULL;
 
-	if (!is_plain(payload, len)) {
+	if (!is_plain_message(payload, len)) {
 		error_set(err, ERR_INVALID, "a message has too many members");
 		return NULL;
 	}
@@ -78,7 +78,7 @@ json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *ty
 	}
 	if (json_get_string(message, "", "type", JSON_REQUIRED, &name, err) < 0)
 		return NULL;
-	*type = type_of(name);
+	*type = message_type(name);
 	return steal_ptr(&message);
 }
 
@@ -135,7 +135,7 @@ static int put_copy(json_t *message, const char *key, const json_t *value, struc
 	return value ? json_put(message, key, json_deep_copy(value), err) : 0;
 }
 
-static int put_workload(json_t *message, const struct config *config, struct error *err)
+static int put_guest_workload(json_t *message, const struct config *config, struct error *err)
 {
 	if (put_copy(message, "command", config->command, err) < 0 ||
 	    put_copy(message, "env", config->env, err) < 0)
@@ -210,7 +210,7 @@ static json_t *network_json(enum network_mode mode)
 			 NAT_PREFIX_LENGTH, "gateway", NAT_GATEWAY, "dns", NAT_DNS, "mtu", NAT_MTU);
 }
 
-static int put_network(json_t *message, const struct config *config, struct error *err)
+static int put_guest_network(json_t *message, const struct config *config, struct error *err)
 {
 	if (config->network_mode == NETWORK_ISOLATED)
 		return 0;
@@ -228,7 +228,8 @@ json_t *control_config(const struct config *config, const char *runtime_id, bool
 	control_hostname(runtime_id, hostname);
 	if (json_put_string(message, "hostname", config->hostname ? config->hostname : hostname,
 			    err) < 0 ||
-	    put_workload(message, config, err) < 0 || put_network(message, config, err) < 0 ||
+	    put_guest_workload(message, config, err) < 0 ||
+	    put_guest_network(message, config, err) < 0 ||
 	    json_put(message, "attach", json_boolean(attach && config->command), err) < 0 ||
 	    json_put(message, "disks", json_array(), err) < 0 ||
 	    put_shares(message, config->shares, err) < 0 ||

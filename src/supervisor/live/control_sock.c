@@ -38,7 +38,7 @@ struct control_sock {
 };
 
 /* While every place is taken nobody is accepted: the kernel's queue holds the next ones. */
-static void listen_if_room(struct control_sock *server)
+static void listen_for_askers(struct control_sock *server)
 {
 	bool room = false;
 	struct error err;
@@ -49,7 +49,7 @@ static void listen_if_room(struct control_sock *server)
 		log_line(server->log, "control.sock: %s", err.msg);
 }
 
-static void drop_client(struct control_client *client)
+static void drop_asker(struct control_client *client)
 {
 	loop_remove(client->watch);
 	loop_remove(client->timer);
@@ -63,8 +63,8 @@ static void drop_client(struct control_client *client)
 
 static void end_client(struct control_client *client)
 {
-	drop_client(client);
-	listen_if_room(client->server);
+	drop_asker(client);
+	listen_for_askers(client->server);
 }
 
 /* An answer is small and the socket's buffer is empty: what does not fit at once is lost on a
@@ -91,7 +91,7 @@ json_t *control_sock_refusal(const struct error *error)
 	return steal_ptr(&answer);
 }
 
-static void serve(struct control_client *client, size_t len)
+static void serve_asker(struct control_client *client, size_t len)
 {
 	struct error err = {0};
 	json_auto_t *request = json_load_strict(buf_bytes(&client->in), len, &err);
@@ -122,7 +122,7 @@ void control_sock_answer(struct control_client *client, const json_t *answer)
 	end_client(client);
 }
 
-static void on_client(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_asker(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_client *client = data;
 	struct error err;
@@ -138,9 +138,9 @@ static void on_client(struct loop *loop, int fd, uint32_t events, void *data)
 		buf_commit(&client->in, (size_t)n);
 	end = memchr(buf_bytes(&client->in), '\n', client->in.len);
 	if (end)
-		serve(client, (size_t)(end - buf_bytes(&client->in)));
+		serve_asker(client, (size_t)(end - buf_bytes(&client->in)));
 	else if (n == 0 && room && client->in.len > 0)
-		serve(client, client->in.len);
+		serve_asker(client, client->in.len);
 	else if (n <= 0)
 		end_client(client);
 }
@@ -154,23 +154,23 @@ static void on_client_timer(struct loop *loop, void *data)
 	end_client(client);
 }
 
-static int admit(struct control_sock *server, struct control_client *client, int fd,
-		 struct error *err)
+static int admit_asker(struct control_sock *server, struct control_client *client, int fd,
+		       struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
 
 	client->server = server;
 	client->fd = fd;
 	client->in = (struct buf)BUF_INIT(REQUEST_MAX);
-	client->watch = loop_add_fd(server->loop, fd, EPOLLIN, on_client, client, err);
+	client->watch = loop_add_fd(server->loop, fd, EPOLLIN, on_asker, client, err);
 	client->timer = loop_add_timer(server->loop, deadline, on_client_timer, client, err);
 	if (client->watch && client->timer)
 		return 0;
-	drop_client(client);
+	drop_asker(client);
 	return -1;
 }
 
-static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_asker_listener(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_sock *server = data;
 	struct error err = {0};
@@ -183,9 +183,9 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		if (server->clients[i].fd >= 0)
 			continue;
-		if (admit(server, &server->clients[i], peer, &err) < 0)
+		if (admit_asker(server, &server->clients[i], peer, &err) < 0)
 			log_line(server->log, "control.sock: %s", err.msg);
-		listen_if_room(server);
+		listen_for_askers(server);
 		return;
 	}
 	close(peer);
@@ -208,7 +208,7 @@ struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_
 	server->data = data;
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		server->clients[i].fd = -1;
-	server->watch = loop_add_fd(loop, listen_fd, EPOLLIN, on_listener, server, err);
+	server->watch = loop_add_fd(loop, listen_fd, EPOLLIN, on_asker_listener, server, err);
 	if (!server->watch) {
 		control_sock_free(server);
 		return NULL;
@@ -221,7 +221,7 @@ void control_sock_free(struct control_sock *server)
 	if (!server)
 		return;
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		drop_client(&server->clients[i]);
+		drop_asker(&server->clients[i]);
 	loop_remove(server->watch);
 	close(server->listen_fd);
 	free(server);

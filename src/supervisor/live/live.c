@@ -43,7 +43,7 @@ static void set_title(const struct backend *backend, char *argv0, const char *la
 }
 
 /* The log goes on from earlier boots, until it has become long. */
-static void open_log(struct live *live)
+static void open_own_log(struct live *live)
 {
 	uint64_t cap = limit_get(LIMIT_SUPERVISOR_LOG_BYTES);
 	struct stat st;
@@ -57,7 +57,7 @@ static void open_log(struct live *live)
 		live->log.written = (uint64_t)st.st_size;
 }
 
-static int open_workspace(struct live *live, struct error *err)
+static int adopt_workspace(struct live *live, struct error *err)
 {
 	live->dir.fd = LIVE_STATE_DIR;
 	live->dir.path = strdup(live->ticket.state_dir);
@@ -176,7 +176,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	return 0;
 }
 
-static int begin(struct live *live, struct error *err)
+static int begin_life(struct live *live, struct error *err)
 {
 	struct manifest manifest = {0};
 	int status;
@@ -247,7 +247,7 @@ static void close_all(struct live *live)
 	free(live->ws.id);
 }
 
-static int run(struct live *live, struct error *err)
+static int run_life(struct live *live, struct error *err)
 {
 	live->loop = loop_new(err);
 	if (!live->loop)
@@ -256,7 +256,7 @@ static int run(struct live *live, struct error *err)
 		control_sock_new(live->loop, LIVE_CONTROL, live_request, live, &live->log, err);
 	if (!live->requests)
 		return -1;
-	if (begin(live, err) == 0) {
+	if (begin_life(live, err) == 0) {
 		malloc_trim(0);
 		if (loop_run(live->loop, err) == 0) {
 			live_over(live, VM_END_KILLED, LIVE_STUCK); /* unless it was */
@@ -279,17 +279,17 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	struct error err = {0};
 	int status;
 
-	open_log(&live);
+	open_own_log(&live);
 	if (own_label)
 		set_title(backend, argv0, own_label);
 	signal(SIGHUP, SIG_IGN);
 	status = ticket_receive(&live.ticket, &err);
 	if (status == 0)
-		status = open_workspace(&live, &err);
+		status = adopt_workspace(&live, &err);
 	if (status == 0) {
 		log_line(&live.log, "start of %s, request %s", own_label ? own_label : "?",
 			 json_text(live.ticket.identity, "requestID", NULL));
-		status = run(&live, &err);
+		status = run_life(&live, &err);
 	}
 	if (status < 0)
 		log_line(&live.log, "%s", err.msg);

@@ -39,8 +39,8 @@ static int ask_power(struct live *live, const json_t *request, struct control_cl
 }
 
 /* 0: done, or the answer is deferred. */
-static int act(struct live *live, const json_t *request, struct control_client *client,
-	       struct error *err)
+static int act_on_request(struct live *live, const json_t *request, struct control_client *client,
+			  struct error *err)
 {
 	static const struct {
 		const char *command;
@@ -63,7 +63,7 @@ json_t *live_request(void *data, const json_t *request, struct control_client *c
 {
 	struct error err = {0};
 
-	if (act(data, request, client, &err) < 0)
+	if (act_on_request(data, request, client, &err) < 0)
 		return control_sock_refusal(&err);
 	return json_pack("{s:b}", "ok", 1);
 }
@@ -88,7 +88,7 @@ static void on_lifeline(struct loop *loop, int fd, uint32_t events, void *data)
 	live_end(live, INTENT_CALLER_GONE, NULL);
 }
 
-static void on_signal(struct loop *loop, int signal, void *data)
+static void on_end_signal(struct loop *loop, int signal, void *data)
 {
 	struct live *live = data;
 
@@ -139,8 +139,8 @@ int live_ask_begin(struct live *live, struct error *err)
 	bool kvm = live->ticket.accelerator == ACCELERATOR_KVM;
 	uint64_t boot = limit_get(kvm ? LIMIT_BOOT_KVM_MS : LIMIT_BOOT_TCG_MS);
 
-	if (!loop_add_signal(live->loop, SIGTERM, on_signal, live, err) ||
-	    !loop_add_signal(live->loop, SIGINT, on_signal, live, err) ||
+	if (!loop_add_signal(live->loop, SIGTERM, on_end_signal, live, err) ||
+	    !loop_add_signal(live->loop, SIGINT, on_end_signal, live, err) ||
 	    watch_lifelines(live, err) < 0)
 		return -1;
 	live->boot_timer = loop_add_timer(live->loop, clock_mono_ns() + boot * NS_PER_MS,

@@ -25,7 +25,7 @@ struct live_audit {
 
 /* Whoever destroys the session has written its last words, and may have been killed: what runs now
  * would be in no archive. */
-static int open_log(const struct workspace *ws, struct audit *log, struct error *err)
+static int open_audit_log(const struct workspace *ws, struct audit *log, struct error *err)
 {
 	if (audit_open(ws, log, err) < 0)
 		return -1;
@@ -49,7 +49,7 @@ int live_audit_begin(struct live *live, struct error *err)
 	if (!audit)
 		return error_errno(err, ENOMEM, "audit");
 	audit->waiting = json_array();
-	if (!audit->waiting || open_log(&live->ws, &audit->log, err) < 0) {
+	if (!audit->waiting || open_audit_log(&live->ws, &audit->log, err) < 0) {
 		json_decref(audit->waiting);
 		free(audit);
 		return -1;
@@ -159,7 +159,7 @@ static int write_waiting(struct live *live, struct error *err)
 	return tell_gap(live, &audit->lost, "there was no room on the disk", err);
 }
 
-static void on_room_timer(struct loop *loop, void *data);
+static void on_audit_room_timer(struct loop *loop, void *data);
 
 static void say_without_room(struct live *live, const struct error *why)
 {
@@ -171,13 +171,14 @@ static void say_without_room(struct live *live, const struct error *why)
 	live->audit->without_room = true;
 	snprintf(text, sizeof(text), "audit.log cannot be written, events wait: %.150s", why->msg);
 	live_remark(live, text);
-	live->audit->room_timer = loop_add_interval(
-		live->loop, limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS, on_room_timer, live, &err);
+	live->audit->room_timer =
+		loop_add_interval(live->loop, limit_get(LIMIT_DISK_CHECK_MS) * NS_PER_MS,
+				  on_audit_room_timer, live, &err);
 	if (!live->audit->room_timer)
 		log_line(&live->log, "audit: %s", err.msg);
 }
 
-static void flush(struct live *live)
+static void flush_waiting(struct live *live)
 {
 	struct error why = {0};
 
@@ -192,13 +193,13 @@ static void flush(struct live *live)
 	live_remark(live, "audit.log is written again");
 }
 
-static void on_room_timer(struct loop *loop, void *data)
+static void on_audit_room_timer(struct loop *loop, void *data)
 {
 	(void)loop;
-	flush(data);
+	flush_waiting(data);
 }
 
-static void put(struct live *live, json_t *item)
+static void put_waiting(struct live *live, json_t *item)
 {
 	struct live_audit *audit = live->audit;
 	uint64_t lost_heads = audit->log.heads_lost;
@@ -211,7 +212,7 @@ static void put(struct live *live, json_t *item)
 	json_decref(item);
 	/* While there is no room it is the timer that tries, not each event. */
 	if (!audit->without_room)
-		flush(live);
+		flush_waiting(live);
 	if (!audit->without_room)
 		look_at_lost_heads(live, lost_heads);
 }
@@ -220,7 +221,8 @@ void live_audit(struct live *live, enum audit_severity severity, const char *sub
 		const char *event, json_t *data)
 {
 	if (live->audit)
-		put(live, item_json(severity, subsystem, event, data, severity != AUDIT_INFO));
+		put_waiting(live,
+			    item_json(severity, subsystem, event, data, severity != AUDIT_INFO));
 	else
 		json_decref(data);
 }
@@ -228,7 +230,7 @@ void live_audit(struct live *live, enum audit_severity severity, const char *sub
 void live_audit_step(struct live *live, const char *subsystem, const char *event, json_t *data)
 {
 	if (live->audit)
-		put(live, item_json(AUDIT_INFO, subsystem, event, data, true));
+		put_waiting(live, item_json(AUDIT_INFO, subsystem, event, data, true));
 	else
 		json_decref(data);
 }
@@ -236,7 +238,7 @@ void live_audit_step(struct live *live, const char *subsystem, const char *event
 /* ---- what a guest causes
  * ------------------------------------------------------------------------- */
 
-static void tell_suppressed(struct live *live)
+static void tell_suppressed_events(struct live *live)
 {
 	struct error why = {0};
 
@@ -256,7 +258,7 @@ static void on_sync_timer(struct loop *loop, void *data)
 	(void)loop;
 	live->audit->sync_timer = NULL;
 	if (!live->audit->full)
-		tell_suppressed(live);
+		tell_suppressed_events(live);
 	if (audit_sync(&live->audit->log, &err) < 0)
 		log_limited(&live->log, "audit: %s", err.msg);
 }
@@ -294,7 +296,8 @@ void live_audit_guest(struct live *live, enum audit_severity severity, const cha
 		return;
 	}
 	if (!is_full(live) && !is_too_much(live->audit)) {
-		put(live, item_json(severity, subsystem, event, data, severity == AUDIT_CRITICAL));
+		put_waiting(live, item_json(severity, subsystem, event, data,
+					    severity == AUDIT_CRITICAL));
 		return;
 	}
 	json_decref(data);
@@ -309,7 +312,7 @@ void live_audit_free(struct live *live)
 
 	if (!audit)
 		return;
-	tell_suppressed(live);
+	tell_suppressed_events(live);
 	if (write_waiting(live, &err) < 0)
 		log_line(&live->log, "audit: %zu events and %llu more are lost: %s",
 			 json_array_size(audit->waiting), (unsigned long long)audit->lost, err.msg);

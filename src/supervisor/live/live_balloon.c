@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "supervisor/live/live.h"
 
-static void on_set(void *data, int64_t actual_mib, const struct error *why)
+static void on_balloon_answer(void *data, int64_t actual_mib, const struct error *why)
 {
 	struct live *live = data;
 	struct control_client *client = steal_ptr(&live->balloon_client);
@@ -21,7 +21,7 @@ static void on_set(void *data, int64_t actual_mib, const struct error *why)
 		control_sock_answer(client, answer);
 }
 
-static int may_set(const struct live *live, int64_t mib, struct error *err)
+static int may_set_balloon(const struct live *live, int64_t mib, struct error *err)
 {
 	int64_t least = (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB);
 
@@ -52,8 +52,8 @@ int live_balloon(struct live *live, const json_t *request, struct control_client
 
 	if (json_get_int(request, "", "memoryMiB", JSON_REQUIRED, INT64_MIN, INT64_MAX, &mib, err) <
 		    0 ||
-	    may_set(live, mib, err) < 0 ||
-	    live->backend->balloon(live->vm, mib, on_set, live, err) < 0)
+	    may_set_balloon(live, mib, err) < 0 ||
+	    live->backend->balloon(live->vm, mib, on_balloon_answer, live, err) < 0)
 		return -1;
 	live->balloon_client = client;
 	control_sock_defer(client);

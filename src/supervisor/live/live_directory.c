@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "supervisor/live/live.h"
 
-static void on_look(struct loop *loop, void *data)
+static void on_directory_look(struct loop *loop, void *data)
 {
 	struct live *live = data;
 	struct stat st;
@@ -25,7 +25,8 @@ static void on_look(struct loop *loop, void *data)
 
 int live_directory_begin(struct live *live, struct error *err)
 {
-	live->directory_timer = loop_add_interval(
-		live->loop, limit_get(LIMIT_DIRECTORY_LOOK_MS) * NS_PER_MS, on_look, live, err);
+	live->directory_timer =
+		loop_add_interval(live->loop, limit_get(LIMIT_DIRECTORY_LOOK_MS) * NS_PER_MS,
+				  on_directory_look, live, err);
 	return live->directory_timer ? 0 : -1;
 }

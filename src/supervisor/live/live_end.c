@@ -53,7 +53,7 @@ static void on_halt_timer(struct loop *loop, void *data)
 }
 
 /* The agent is asked; without one the power button is pressed. */
-static void ask_for_power_off(struct live *live)
+static void ask_guest_to_power_off(struct live *live)
 {
 	struct error err;
 
@@ -92,7 +92,7 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 		if (!was_forced)
 			kill_vm(live);
 	} else if (!was_ending) {
-		ask_for_power_off(live);
+		ask_guest_to_power_off(live);
 	}
 }
 

@@ -17,7 +17,7 @@
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/result.h"
 
-static void on_hello(void *data, const struct control_hello *hello)
+static void on_guest_hello(void *data, const struct control_hello *hello)
 {
 	struct live *live = data;
 	json_auto_t *guest = json_object();
@@ -60,7 +60,7 @@ static void watch_workload(struct live *live)
 		log_line(&live->log, "%s", err.msg);
 }
 
-static void on_ready(void *data)
+static void on_guest_ready(void *data)
 {
 	struct live *live = data;
 	char now[CLOCK_TEXT];
@@ -100,7 +100,7 @@ static void take_outcome(struct outcome *outcome, const json_t *result, int exit
 	snprintf(outcome->start_error, sizeof(outcome->start_error), "%s", why ? why : "");
 }
 
-static int on_result(void *data, const json_t *message, struct error *err)
+static int on_guest_result(void *data, const json_t *message, struct error *err)
 {
 	struct live *live = data;
 	autofree char *path = workspace_path(&live->ws, "result.json", err);
@@ -122,17 +122,18 @@ static int on_result(void *data, const json_t *message, struct error *err)
 	return 0;
 }
 
-static int on_said(void *data, enum control_type type, const json_t *message, struct error *err)
+static int on_guest_said(void *data, enum control_type type, const json_t *message,
+			 struct error *err)
 {
 	return live_observe_said(data, type, message, err);
 }
 
-static void on_mounted(void *data, const char *why)
+static void on_guest_mounted(void *data, const char *why)
 {
 	live_share_mounted(data, why);
 }
 
-static void on_lost_timer(struct loop *loop, void *data)
+static void on_guest_lost_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
 
@@ -145,7 +146,7 @@ static void on_lost_timer(struct loop *loop, void *data)
  * The end of the stream is part of every power-off and panic, of which the VMM tells shortly. Only
  * a VM that goes on without its agent, with a workload whose result can never come, is ended.
  */
-static void on_lost(void *data, bool broken, const char *why)
+static void on_guest_lost(void *data, bool broken, const char *why)
 {
 	struct live *live = data;
 	uint64_t deadline = limit_deadline(LIMIT_AGENT_LOST_MS);
@@ -161,7 +162,7 @@ static void on_lost(void *data, bool broken, const char *why)
 	}
 	if (live->outcome.intent != INTENT_NONE || (live->outcome.ready && !live->outcome.workload))
 		return;
-	live->lost_timer = loop_add_timer(live->loop, deadline, on_lost_timer, live, &err);
+	live->lost_timer = loop_add_timer(live->loop, deadline, on_guest_lost_timer, live, &err);
 	if (!live->lost_timer)
 		log_line(&live->log, "%s", err.msg);
 }
@@ -182,12 +183,12 @@ static int ask_for_reports(const struct live *live, json_t *config, struct error
 int live_control_begin(struct live *live, int listen_fd, const struct config *config,
 		       struct error *err)
 {
-	const struct control_stream_events events = {.hello = on_hello,
-						     .ready = on_ready,
-						     .result = on_result,
-						     .said = on_said,
-						     .mounted = on_mounted,
-						     .lost = on_lost,
+	const struct control_stream_events events = {.hello = on_guest_hello,
+						     .ready = on_guest_ready,
+						     .result = on_guest_result,
+						     .said = on_guest_said,
+						     .mounted = on_guest_mounted,
+						     .lost = on_guest_lost,
 						     .data = live};
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
 

@@ -68,7 +68,7 @@ static void on_open(void *data, json_t *what)
 	live_audit(data, known ? AUDIT_CRITICAL : AUDIT_WARNING, "host", "bundle.opened", what);
 }
 
-static void on_pressure(void *data, json_t *what)
+static void on_memory_pressure(void *data, json_t *what)
 {
 	live_audit(data, AUDIT_CRITICAL, "host", "host.memory-pressure", what);
 }
@@ -110,7 +110,7 @@ static void look_at_vmm(struct live *live)
 	}
 }
 
-static void on_look(struct loop *loop, void *data)
+static void on_observe_look(struct loop *loop, void *data)
 {
 	struct live *live = data;
 
@@ -129,15 +129,16 @@ static void begin_watches(struct live *live, const struct config *config)
 	if (config->network_mode == NETWORK_BRIDGED)
 		error_set(&why, ERR_UNSUPPORTED, "a bridged network has no filter of ours");
 	can_see(live, "network", config->network_mode != NETWORK_BRIDGED, &why);
-	observe->pressure = watch_pressure_new(live->loop, on_pressure, live, &why);
+	observe->pressure = watch_pressure_new(live->loop, on_memory_pressure, live, &why);
 	can_see(live, "memory-pressure", observe->pressure != NULL, &why);
 	observe->opens = watch_opens_new(live->loop, live->ws.fd, on_open, live, &why);
 	can_see(live, "file-opens", observe->opens != NULL, &why);
 	if (config->rootfs_base)
 		can_see(live, "base",
 			watch_base_begin(&observe->base, config->rootfs_base, &why) == 0, &why);
-	observe->look_timer = loop_add_interval(
-		live->loop, limit_get(LIMIT_AUDIT_LOOK_MS) * NS_PER_MS, on_look, live, &why);
+	observe->look_timer =
+		loop_add_interval(live->loop, limit_get(LIMIT_AUDIT_LOOK_MS) * NS_PER_MS,
+				  on_observe_look, live, &why);
 }
 
 void live_observe_begin(struct live *live, const struct config *config)
@@ -238,7 +239,7 @@ static void on_digest_timer(struct loop *loop, void *data)
 }
 
 /* What cannot be traced is said once, so that its absence proves nothing. */
-static int take_status(struct live *live, const json_t *message, struct error *err)
+static int take_trace_status(struct live *live, const json_t *message, struct error *err)
 {
 	bool whole = false;
 	json_t *facts = telemetry_read_status(message, &whole, err);
@@ -271,7 +272,7 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 		return live->observe ? take_telemetry(live, message, err)
 				     : telemetry_check(message, err);
 	if (type == CONTROL_TELEMETRY_STATUS)
-		return take_status(live, message, err);
+		return take_trace_status(live, message, err);
 	if (type == CONTROL_EXEC_LOST)
 		return take_lost(live, message, err);
 	facts = control_read_exec(message, type, err);

@@ -35,7 +35,7 @@ static enum state decide(struct live *live, enum vm_end end, const char *vm_deta
 }
 
 /* Under the command lock, so that nobody prepares the directory anew while it goes. */
-static void remove_workspace(struct live *live)
+static void remove_own_workspace(struct live *live)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
 	struct error err = {0};
@@ -81,7 +81,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		log_line(&live->log, "the last events found no room on the disk");
 	/* What was quarantined is kept, whatever its run was told before. */
 	if (live->ticket.remove && !live->outcome.quarantined)
-		remove_workspace(live);
+		remove_own_workspace(live);
 	line = report_final(live->last_event, live->ticket.remove ? live->result : NULL, &failure);
 	report_send(LIVE_REPORT, line);
 	loop_stop(live->loop);

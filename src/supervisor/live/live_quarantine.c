@@ -19,7 +19,7 @@
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
 
-static void note(struct live *live, const char *name)
+static void note_severed(struct live *live, const char *name)
 {
 	json_array_append_new(live->severed, json_string(name));
 }
@@ -43,10 +43,10 @@ static void forget_workload(struct live *live)
 static int close_channels(struct live *live, struct error *err)
 {
 	if (live->console)
-		note(live, "console");
+		note_severed(live, "console");
 	console_free(steal_ptr(&live->console));
 	live_share_cut(live, "was quarantined");
-	note(live, "control");
+	note_severed(live, "control");
 	control_stream_free(steal_ptr(&live->control));
 	return live_channels_sever(live, live->severed, err);
 }
@@ -65,7 +65,7 @@ static int may_begin(const struct live *live, struct error *err)
 	return 0;
 }
 
-static void answer(struct live *live, const struct error *why)
+static void answer_quarantine(struct live *live, const struct error *why)
 {
 	struct control_client *client = steal_ptr(&live->quarantine_client);
 	json_auto_t *text = why ? control_sock_refusal(why)
@@ -75,14 +75,14 @@ static void answer(struct live *live, const struct error *why)
 		control_sock_answer(client, text);
 }
 
-static void fail(struct live *live, const struct error *why)
+static void fail_quarantine(struct live *live, const struct error *why)
 {
 	struct error cause = *why;
 
 	error_prefix(&cause, "quarantine failed and the machine was killed");
 	log_line(&live->log, "%s", cause.msg);
 	live_end(live, INTENT_FAILED, &cause);
-	answer(live, &cause);
+	answer_quarantine(live, &cause);
 }
 
 int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
@@ -102,16 +102,16 @@ int live_quarantine(struct live *live, const json_t *request, struct control_cli
 	forget_workload(live);
 	/* The companions first: a vsockd that is dead tells the guest nothing of what ends here. */
 	if (live->backend->sever(live->vm, &why) < 0) {
-		fail(live, &why);
+		fail_quarantine(live, &why);
 		return 0;
 	}
 	if (close_channels(live, &why) < 0 || leftover_remove_channels(&live->ws, &why) < 0)
-		fail(live, &why);
+		fail_quarantine(live, &why);
 	return 0;
 }
 
 /* "severed: console, control, vsock" */
-static void describe(const struct live *live, char *out, size_t size)
+static void describe_severed(const struct live *live, char *out, size_t size)
 {
 	const json_t *name;
 	size_t i, used = (size_t)snprintf(out, size, "severed:");
@@ -133,7 +133,7 @@ void live_severed(void *data, const json_t *names, const struct error *why)
 	if (live->over)
 		return;
 	if (why) {
-		fail(live, why);
+		fail_quarantine(live, why);
 		return;
 	}
 	if (live->outcome.intent != INTENT_NONE) {
@@ -143,12 +143,12 @@ void live_severed(void *data, const json_t *names, const struct error *why)
 	for (size_t i = 0; i < json_array_size(names); i++)
 		json_array_append(live->severed, json_array_get(names, i));
 	live->outcome.quarantined = true;
-	describe(live, detail, sizeof(detail));
+	describe_severed(live, detail, sizeof(detail));
 	live_record(live, STATE_QUARANTINED, detail);
 	live_audit(live, AUDIT_WARNING, "session", "session.quarantined",
 		   json_pack("{s:O}", "severed", live->severed));
 	live_observe_unshared(live, "quarantine");
-	answer(live, NULL);
+	answer_quarantine(live, NULL);
 }
 
 void live_quarantine_over(struct live *live)
@@ -159,5 +159,5 @@ void live_quarantine_over(struct live *live)
 		return;
 	error_set(&why, ERR_CONFLICT, "workspace %s ended before the quarantine was complete",
 		  live->ws.id);
-	answer(live, &why);
+	answer_quarantine(live, &why);
 }

@@ -48,12 +48,12 @@
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
 
-static uint64_t most(uint64_t a, uint64_t b)
+static uint64_t greater(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t lesser(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -128,14 +128,14 @@ void live_quota_reached(struct live *live)
 
 /* --- a reflink ------------------------------------------------------------------------------- */
 
-static void on_look(struct loop *loop, void *data);
-static void answer(struct live *live, const struct error *why);
+static void on_quota_look(struct loop *loop, void *data);
+static void answer_quota(struct live *live, const struct error *why);
 
-static int look_in(struct live *live, uint64_t wait_ns, struct error *err)
+static int look_after(struct live *live, uint64_t wait_ns, struct error *err)
 {
 	loop_remove(steal_ptr(&live->quota.timer));
 	live->quota.timer =
-		loop_add_timer(live->loop, clock_mono_ns() + wait_ns, on_look, live, err);
+		loop_add_timer(live->loop, clock_mono_ns() + wait_ns, on_quota_look, live, err);
 	return live->quota.timer ? 0 : -1;
 }
 
@@ -150,12 +150,12 @@ static int look_later(struct live *live, bool whole, uint64_t took_ns, struct er
 
 	if (whole && live->quota.bytes >= live->quota.disk)
 		return 0;
-	return look_in(live, live->quota.answering ? 0 : most(pause, 19 * took_ns), err);
+	return look_after(live, live->quota.answering ? 0 : greater(pause, 19 * took_ns), err);
 }
 
 /* Without success the next look tries again. Paused for want of room meanwhile, it is so after
  * that. */
-static void on_paused(void *data, const struct error *why)
+static void on_quota_paused(void *data, const struct error *why)
 {
 	struct live *live = data;
 	struct error err;
@@ -171,19 +171,19 @@ static void on_paused(void *data, const struct error *why)
 		live_fail(live, err.code, err.msg);
 }
 
-static void look(struct live *live)
+static void look_at_growth(struct live *live)
 {
 	struct error err;
 
 	if (live->paused || live->quota.pausing || live->over || grown(live) < live->quota.bytes)
 		return;
-	if (live->backend->pause(live->vm, on_paused, live, &err) < 0)
+	if (live->backend->pause(live->vm, on_quota_paused, live, &err) < 0)
 		log_limited(&live->log, "quota: %s", err.msg);
 	else
 		live->quota.pausing = true;
 }
 
-static void on_look(struct loop *loop, void *data)
+static void on_quota_look(struct loop *loop, void *data)
 {
 	struct live *live = data;
 	uint64_t began = clock_mono_ns();
@@ -196,9 +196,9 @@ static void on_look(struct loop *loop, void *data)
 	if (whole < 0)
 		log_limited(&live->log, "disk: %s", err.msg);
 	if (whole && live->quota.answering)
-		answer(live, NULL);
+		answer_quota(live, NULL);
 	if (whole > 0)
-		look(live);
+		look_at_growth(live);
 	if (look_later(live, whole != 0, clock_mono_ns() - began, &err) < 0)
 		live_fail(live, ERR_INTERNAL, err.msg);
 }
@@ -214,11 +214,11 @@ static int make_long(struct live *live, uint64_t length, uint64_t room, struct e
 	if (fstat(LIVE_ROOTFS, &st) < 0)
 		return error_errno(err, errno, "layer");
 	if ((uint64_t)st.st_size < length && ftruncate(LIVE_ROOTFS, (off_t)length) < 0) {
-		length = most(room, (uint64_t)st.st_size);
+		length = greater(room, (uint64_t)st.st_size);
 		if (ftruncate(LIVE_ROOTFS, (off_t)length) < 0)
 			return error_errno(err, errno, "layer");
 	}
-	live->quota.length = most(length, (uint64_t)st.st_size);
+	live->quota.length = greater(length, (uint64_t)st.st_size);
 	return 0;
 }
 
@@ -228,8 +228,8 @@ static int begin_layer(struct live *live, struct error *err)
 
 	if (layer_end(LIVE_ROOTFS, &end, err) < 0)
 		return -1;
-	live->quota.room = most(live->quota.bytes, end);
-	return make_long(live, most(layer_most(live->quota.disk), live->quota.room),
+	live->quota.room = greater(live->quota.bytes, end);
+	return make_long(live, greater(layer_most(live->quota.disk), live->quota.room),
 			 live->quota.room, err);
 }
 
@@ -263,13 +263,13 @@ void live_quota_end(struct live *live)
 		return;
 	if (layer_end(LIVE_ROOTFS, &end, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
-	else if (ftruncate(LIVE_ROOTFS, (off_t)most(end, layer_least(live->quota.disk))) < 0)
+	else if (ftruncate(LIVE_ROOTFS, (off_t)greater(end, layer_least(live->quota.disk))) < 0)
 		log_line(&live->log, "layer: %s", strerror(errno));
 }
 
 /* --- raised ---------------------------------------------------------------------------------- */
 
-static void go_on(struct live *live)
+static void go_on_below_quota(struct live *live)
 {
 	char text[96];
 	struct error err;
@@ -289,7 +289,7 @@ static void go_on(struct live *live)
 	control_stream_push_time(live->control);
 }
 
-static void answer(struct live *live, const struct error *why)
+static void answer_quota(struct live *live, const struct error *why)
 {
 	struct control_client *client = steal_ptr(&live->quota.client);
 	json_auto_t *text = why ? control_sock_refusal(why)
@@ -312,25 +312,25 @@ static void on_room(void *data, const struct error *why)
 	if (why && why->code != ERR_TIMEOUT) {
 		if (quota_write(&live->ws, before, &err) < 0)
 			log_line(&live->log, "quota: %s", err.msg);
-		answer(live, why);
+		answer_quota(live, why);
 		return;
 	}
 	/* What has had no answer may be done yet: the layer is never given less room than that. */
 	live->quota.bytes = bytes;
 	if (live->quota.length)
-		live->quota.room = most(live->quota.room, least(bytes, live->quota.length));
+		live->quota.room = greater(live->quota.room, lesser(bytes, live->quota.length));
 	live_audit_step(live, "session", "session.quota-set",
 			json_pack("{s:I, s:I}", "quotaBytes", (json_int_t)bytes, "before",
 				  (json_int_t)before));
 	if (!why)
-		go_on(live);
+		go_on_below_quota(live);
 	live->quota.answering = !why && !is_layer(live);
 	live->quota.count = (struct quota_count){0};
-	if (!live->quota.answering || look_in(live, 0, &err) < 0)
-		answer(live, why);
+	if (!live->quota.answering || look_after(live, 0, &err) < 0)
+		answer_quota(live, why);
 }
 
-static int may_set(const struct live *live, uint64_t bytes, struct error *err)
+static int may_set_quota(const struct live *live, uint64_t bytes, struct error *err)
 {
 	if (live->quota.bytes == 0)
 		return error_set(err, ERR_UNSUPPORTED,
@@ -358,11 +358,11 @@ int live_quota(struct live *live, const json_t *request, struct control_client *
 	int64_t bytes = 0;
 
 	if (json_get_int(request, "", "bytes", JSON_REQUIRED, 1, INT64_MAX, &bytes, err) < 0 ||
-	    may_set(live, (uint64_t)bytes, err) < 0 ||
+	    may_set_quota(live, (uint64_t)bytes, err) < 0 ||
 	    quota_write(&live->ws, (uint64_t)bytes, err) < 0)
 		return -1;
 	live->quota.wanted = (uint64_t)bytes;
-	room = most(live->quota.room, least((uint64_t)bytes, live->quota.length));
+	room = greater(live->quota.room, lesser((uint64_t)bytes, live->quota.length));
 	if (is_layer(live) && live->backend->layer_room(live->vm, room, on_room, live, err) < 0) {
 		(void)quota_write(&live->ws, live->quota.bytes, NULL);
 		return -1;

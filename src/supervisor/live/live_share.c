@@ -14,7 +14,7 @@
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-static void finish(struct live *live, const struct error *why)
+static void finish_share(struct live *live, const struct error *why)
 {
 	struct control_client *client = steal_ptr(&live->share.client);
 	json_auto_t *answer = why ? control_sock_refusal(why)
@@ -29,7 +29,7 @@ static void finish(struct live *live, const struct error *why)
 		control_sock_answer(client, answer);
 }
 
-static void record(struct live *live)
+static void note_share(struct live *live)
 {
 	json_object_set(live->runtime, "share", live->share.given);
 	live_runtime_describe(live); /* its virtiofsd is among the companions */
@@ -47,21 +47,21 @@ static void on_detached(void *data, const struct error *why)
 	if (why)
 		log_line(&live->log, "share: %s", why->msg);
 	live_observe_unshared(live, live->share.why.msg);
-	finish(live, &live->share.why);
+	finish_share(live, &live->share.why);
 }
 
 /* The guest has not mounted it, or does not say so. */
-static void take_back(struct live *live, const struct error *why)
+static void take_share_back(struct live *live, const struct error *why)
 {
 	struct error err;
 
 	live->share.why = *why;
 	if (live->severed || live->outcome.intent != INTENT_NONE ||
 	    live->backend->share_detach(live->vm, on_detached, live, &err) < 0)
-		finish(live, why);
+		finish_share(live, why);
 }
 
-static void on_timer(struct loop *loop, void *data)
+static void on_share_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
 	struct error why;
@@ -70,7 +70,7 @@ static void on_timer(struct loop *loop, void *data)
 	live->share.timer = NULL;
 	error_set(&why, ERR_TIMEOUT, "the guest has not mounted the directory within %llu ms",
 		  (unsigned long long)limit_get(LIMIT_SHARE_MS));
-	take_back(live, &why);
+	take_share_back(live, &why);
 }
 
 /* --- given ----------------------------------------------------------------------------------- */
@@ -84,12 +84,12 @@ void live_share_mounted(struct live *live, const char *said)
 		return;
 	loop_remove(steal_ptr(&live->share.timer));
 	if (!said) {
-		record(live);
-		finish(live, NULL);
+		note_share(live);
+		finish_share(live, NULL);
 		return;
 	}
 	error_set(&why, ERR_IO, "the guest cannot mount it: %.400s", said);
-	take_back(live, &why);
+	take_share_back(live, &why);
 }
 
 static void on_attached(void *data, const struct error *why)
@@ -102,14 +102,14 @@ static void on_attached(void *data, const struct error *why)
 	if (live->severed || live->over)
 		return; /* who asked knows */
 	if (why) {
-		finish(live, why);
+		finish_share(live, why);
 		return;
 	}
 	/* From here on it can be read: the guest need not say that it has mounted it. */
 	live_observe_share(live, live->share.given);
-	live->share.timer = loop_add_timer(live->loop, deadline, on_timer, live, &err);
+	live->share.timer = loop_add_timer(live->loop, deadline, on_share_timer, live, &err);
 	if (!live->share.timer || control_stream_mount(live->control, live->share.given, &err) < 0)
-		take_back(live, &err);
+		take_share_back(live, &err);
 }
 
 void live_share_cut(struct live *live, const char *how)
@@ -119,7 +119,7 @@ void live_share_cut(struct live *live, const char *how)
 	if (!live->share.client)
 		return;
 	error_set(&why, ERR_CONFLICT, "it %s before it had the directory", how);
-	finish(live, &why);
+	finish_share(live, &why);
 }
 
 static int may_share(const struct live *live, struct error *err)
@@ -145,7 +145,7 @@ static int may_share(const struct live *live, struct error *err)
 	return 0;
 }
 
-static int attach(struct live *live, const json_t *given, struct error *err)
+static int attach_share(struct live *live, const json_t *given, struct error *err)
 {
 	const char *path = json_text(given, "path", NULL);
 	bool read_only = strcmp(json_text(given, "mode", NULL), "ro") == 0;
@@ -178,7 +178,7 @@ int live_share(struct live *live, const json_t *request, struct control_client *
 	if (json_get_object(request, "", "share", JSON_REQUIRED, &item, err) < 0)
 		return -1;
 	given = share_decode(item, "share", err);
-	if (!given || may_share(live, err) < 0 || attach(live, given, err) < 0)
+	if (!given || may_share(live, err) < 0 || attach_share(live, given, err) < 0)
 		return -1;
 	live->share.given = steal_ptr(&given);
 	live->share.client = client;

@@ -11,7 +11,7 @@
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
 
-static void on_serial(void *data, const uint8_t *bytes, size_t len)
+static void on_vm_serial(void *data, const uint8_t *bytes, size_t len)
 {
 	struct live *live = data;
 
@@ -70,18 +70,18 @@ static bool disks_have_room(const struct live *live)
 	return true;
 }
 
-static void on_room_timer(struct loop *loop, void *data);
+static void on_disk_room_timer(struct loop *loop, void *data);
 
 static void look_for_room_later(struct live *live)
 {
 	struct error err;
 
-	if (!loop_add_timer(live->loop, limit_deadline(LIMIT_DISK_CHECK_MS), on_room_timer, live,
-			    &err))
+	if (!loop_add_timer(live->loop, limit_deadline(LIMIT_DISK_CHECK_MS), on_disk_room_timer,
+			    live, &err))
 		live_fail(live, ERR_INTERNAL, err.msg);
 }
 
-static void go_on(struct live *live)
+static void go_on_with_room(struct live *live)
 {
 	bool was_told = !live->quota.in_doubt;
 	struct error err;
@@ -110,7 +110,7 @@ static void tell_no_room(struct live *live, const char *disk, const char *reason
 		live_record(live, live->state, text);
 }
 
-static void on_room_timer(struct loop *loop, void *data)
+static void on_disk_room_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
 
@@ -126,7 +126,7 @@ static void on_room_timer(struct loop *loop, void *data)
 		live->quota.in_doubt = false;
 		live_quota_reached(live);
 	} else {
-		go_on(live);
+		go_on_with_room(live);
 	}
 }
 
@@ -199,7 +199,7 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 }
 
 /* Where the guest's connections go is what a person looks for afterwards. */
-static void on_connection(void *data, const char *line)
+static void on_vm_connection(void *data, const char *line)
 {
 	struct live *live = data;
 
@@ -207,17 +207,17 @@ static void on_connection(void *data, const char *line)
 	live_observe_connection(live, line);
 }
 
-static void on_ended(void *data, enum vm_end end, const char *detail)
+static void on_vm_ended(void *data, enum vm_end end, const char *detail)
 {
 	live_over(data, end, detail);
 }
 
 const struct vm_events live_vm_events = {
-	.serial = on_serial,
+	.serial = on_vm_serial,
 	.disk_full = on_disk_full,
-	.ended = on_ended,
+	.ended = on_vm_ended,
 	.companion_lost = on_companion_lost,
-	.connection = on_connection,
+	.connection = on_vm_connection,
 	.severed = live_severed,
 	.console_room = on_console_room,
 };

@@ -79,8 +79,8 @@ static void answer_if_known(struct readiness *r)
 /* --- the probes ------------------------------------------------------------------------------ */
 
 /* done: what has succeeded, "agent round trip". */
-static void observed(struct readiness *r, struct probe *probe, const char *done,
-		     const struct error *why)
+static void record_probe(struct readiness *r, struct probe *probe, const char *done,
+			 const struct error *why)
 {
 	char now[CLOCK_TEXT], detail[256];
 
@@ -100,7 +100,7 @@ static void on_shell(void *data, const struct error *why)
 	struct readiness *r = data;
 
 	r->shell_probe = NULL;
-	observed(r, &r->shell, "agent round trip", why);
+	record_probe(r, &r->shell, "agent round trip", why);
 	/* Only a target that does not answer is spared; an agent that was late just now, as in a
 	 * machine that has only begun, may be there for the next who asks. */
 	if (why)
@@ -117,7 +117,7 @@ static void on_target(void *data, int fd, const struct error *why)
 	if (fd >= 0)
 		close(fd);
 	snprintf(done, sizeof(done), "connection to %.200s", target_text(r->mediation));
-	observed(r, &r->target, done, why);
+	record_probe(r, &r->target, done, why);
 }
 
 /* True when it must be done anew; then it counts as running. */
@@ -141,7 +141,7 @@ static void probe_shell(struct readiness *r)
 		return;
 	r->shell_probe = shell_probe_new(r->loop, r->workspace_fd, deadline, on_shell, r, &err);
 	if (!r->shell_probe)
-		observed(r, &r->shell, "", &err);
+		record_probe(r, &r->shell, "", &err);
 }
 
 static void probe_target(struct readiness *r)
@@ -153,7 +153,7 @@ static void probe_target(struct readiness *r)
 		return;
 	r->attempt = target_reach(r->mediation, deadline, on_target, r, &err);
 	if (!r->attempt)
-		observed(r, &r->target, "", &err);
+		record_probe(r, &r->target, "", &err);
 }
 
 int readiness_ask(struct readiness *readiness, const char *ready_at, struct target *mediation,
@@ -181,7 +181,7 @@ void readiness_sever(struct readiness *readiness)
 		return;
 	target_give_up(steal_ptr(&readiness->attempt));
 	error_set(&err, ERR_UNAVAILABLE, "the channel is severed");
-	observed(readiness, &readiness->target, "", &err);
+	record_probe(readiness, &readiness->target, "", &err);
 }
 
 /* --- its life -------------------------------------------------------------------------------- */

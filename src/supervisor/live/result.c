@@ -68,8 +68,8 @@ struct stream_keys {
 	const char *text, *base64, *truncated;
 };
 
-static int put_stream(json_t *result, const json_t *message, const struct stream_keys *keys,
-		      struct error *err)
+static int put_result_stream(json_t *result, const json_t *message, const struct stream_keys *keys,
+			     struct error *err)
 {
 	autobuf struct buf bytes = BUF_INIT(limit_get(LIMIT_RESULT_STREAM_BYTES));
 	const char *encoded = "";
@@ -87,7 +87,8 @@ static int put_stream(json_t *result, const json_t *message, const struct stream
 	return truncated ? json_put(result, keys->truncated, json_true(), err) : 0;
 }
 
-static int put_text(json_t *result, const json_t *message, const char *key, struct error *err)
+static int put_result_text(json_t *result, const json_t *message, const char *key,
+			   struct error *err)
 {
 	const char *text = NULL;
 	size_t len;
@@ -117,10 +118,10 @@ json_t *result_from_message(const json_t *message, const json_t *identity, const
 	    json_put_string(result, "backend", backend, err) < 0 ||
 	    json_put(result, "resultPath", json_string_lossy(path, strlen(path)), err) < 0 ||
 	    put_times(result, message, err) < 0 || put_ending(result, message, &code, err) < 0 ||
-	    put_stream(result, message, &out_keys, err) < 0 ||
-	    put_stream(result, message, &err_keys, err) < 0 ||
-	    put_text(result, message, "error", err) < 0 ||
-	    put_text(result, message, "startError", err) < 0)
+	    put_result_stream(result, message, &out_keys, err) < 0 ||
+	    put_result_stream(result, message, &err_keys, err) < 0 ||
+	    put_result_text(result, message, "error", err) < 0 ||
+	    put_result_text(result, message, "startError", err) < 0)
 		return NULL;
 	*exit_code = code;
 	return steal_ptr(&result);

@@ -39,7 +39,7 @@ void serial_log_close(struct serial_log *log)
 }
 
 /* Where the next line begins at or behind `from`; `from` itself where no end of line is near. */
-static uint64_t next_line(const struct serial_log *log, uint64_t from)
+static uint64_t next_tail_line(const struct serial_log *log, uint64_t from)
 {
 	char chunk[4096];
 	ssize_t n = pread(log->fd, chunk, sizeof(chunk), (off_t)from);
@@ -50,7 +50,7 @@ static uint64_t next_line(const struct serial_log *log, uint64_t from)
 
 static void drop_oldest_half(struct serial_log *log)
 {
-	uint64_t from = next_line(log, log->size - log->cap / 2), to = 0, dropped = from;
+	uint64_t from = next_tail_line(log, log->size - log->cap / 2), to = 0, dropped = from;
 	autofree char *chunk = malloc(COPY_CHUNK);
 
 	while (chunk && from < log->size) {
@@ -96,7 +96,7 @@ void serial_log_write(struct serial_log *log, const void *data, size_t len)
 		drop_oldest_half(log);
 }
 
-static void append(char *out, size_t out_size, size_t *n, const char *text, size_t len)
+static void append_serial(char *out, size_t out_size, size_t *n, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len && *n + 1 < out_size; i++)
 		out[(*n)++] = text[i] >= ' ' && text[i] < 127 ? text[i] : '?';
@@ -126,8 +126,8 @@ static void join_lines(const char *text, size_t len, char *out, size_t out_size)
 		if (is_harmless(text, shown))
 			shown = 0;
 		if (shown > 0 && n > 0)
-			append(out, out_size, &n, " | ", 3);
-		append(out, out_size, &n, text, shown);
+			append_serial(out, out_size, &n, " | ", 3);
+		append_serial(out, out_size, &n, text, shown);
 		text += end ? line + 1 : line;
 		len -= end ? line + 1 : line;
 	}
@@ -148,7 +148,7 @@ static size_t put_panic(const struct serial_log *log, char *out, size_t out_size
 		return 0;
 	join_lines(found, (size_t)((end ? end : text + n) - found), out, out_size / 2);
 	used = strlen(out);
-	append(out, out_size, &used, " ... ", 5);
+	append_serial(out, out_size, &used, " ... ", 5);
 	return used;
 }
 

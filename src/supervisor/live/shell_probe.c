@@ -37,7 +37,7 @@ void shell_probe_free(struct shell_probe *probe)
 	free(probe);
 }
 
-static void finish(struct shell_probe *probe, const struct error *why)
+static void finish_probe(struct shell_probe *probe, const struct error *why)
 {
 	shell_probed_fn *done = probe->done;
 	void *data = probe->data;
@@ -47,7 +47,7 @@ static void finish(struct shell_probe *probe, const struct error *why)
 }
 
 /* A line, whatever it says: the agent is there and reads. */
-static void on_answer(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_agent_answer(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct shell_probe *probe = data;
 	char bytes[512];
@@ -62,10 +62,10 @@ static void on_answer(struct loop *loop, int fd, uint32_t events, void *data)
 		return;
 	if (n <= 0)
 		error_set(&err, ERR_UNAVAILABLE, "the agent closed the connection");
-	finish(probe, n > 0 ? NULL : &err);
+	finish_probe(probe, n > 0 ? NULL : &err);
 }
 
-static void on_late(struct loop *loop, void *data)
+static void on_probe_late(struct loop *loop, void *data)
 {
 	struct shell_probe *probe = data;
 	struct error err;
@@ -73,28 +73,28 @@ static void on_late(struct loop *loop, void *data)
 	(void)loop;
 	probe->timer = NULL;
 	error_set(&err, ERR_TIMEOUT, "the agent does not answer");
-	finish(probe, &err);
+	finish_probe(probe, &err);
 }
 
-static int ask(struct shell_probe *probe, struct error *err)
+static int ask_agent(struct shell_probe *probe, struct error *err)
 {
 	if (send(probe->fd, request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return error_errno(err, errno, "vsock.sock");
-	probe->watch = loop_add_fd(probe->loop, probe->fd, EPOLLIN, on_answer, probe, err);
-	probe->timer = loop_add_timer(probe->loop, probe->deadline_ns, on_late, probe, err);
+	probe->watch = loop_add_fd(probe->loop, probe->fd, EPOLLIN, on_agent_answer, probe, err);
+	probe->timer = loop_add_timer(probe->loop, probe->deadline_ns, on_probe_late, probe, err);
 	return probe->watch && probe->timer ? 0 : -1;
 }
 
-static void on_reached(void *data, int fd, const struct error *why)
+static void on_agent_reached(void *data, int fd, const struct error *why)
 {
 	struct shell_probe *probe = data;
 	struct error err;
 
 	probe->dial = NULL;
 	probe->fd = fd;
-	if (fd >= 0 && ask(probe, &err) == 0)
+	if (fd >= 0 && ask_agent(probe, &err) == 0)
 		return;
-	finish(probe, why ? why : &err);
+	finish_probe(probe, why ? why : &err);
 }
 
 struct shell_probe *shell_probe_new(struct loop *loop, int workspace_fd, uint64_t deadline_ns,
@@ -108,8 +108,8 @@ struct shell_probe *shell_probe_new(struct loop *loop, int workspace_fd, uint64_
 	}
 	*probe = (struct shell_probe){
 		.loop = loop, .fd = -1, .deadline_ns = deadline_ns, .done = done, .data = data};
-	probe->dial =
-		dial_on_loop(loop, workspace_fd, AGENT_PORT, deadline_ns, on_reached, probe, err);
+	probe->dial = dial_on_loop(loop, workspace_fd, AGENT_PORT, deadline_ns, on_agent_reached,
+				   probe, err);
 	if (!probe->dial) {
 		free(probe);
 		return NULL;

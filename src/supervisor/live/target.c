@@ -43,7 +43,7 @@ struct target_attempt {
 
 /* --- attempts -------------------------------------------------------------------------------- */
 
-static void finish(struct target_attempt *attempt, int fd, const struct error *why)
+static void finish_attempt(struct target_attempt *attempt, int fd, const struct error *why)
 {
 	reached_fn *done = attempt->done;
 	void *data = attempt->data;
@@ -57,9 +57,9 @@ static void finish(struct target_attempt *attempt, int fd, const struct error *w
 	done(data, fd, fd < 0 ? &named : NULL);
 }
 
-static void on_connected(void *data, int fd, const struct error *why)
+static void on_target_connected(void *data, int fd, const struct error *why)
 {
-	finish(data, fd, why);
+	finish_attempt(data, fd, why);
 }
 
 static int begin_connecting(struct target_attempt *attempt, struct error *err)
@@ -67,7 +67,7 @@ static int begin_connecting(struct target_attempt *attempt, struct error *err)
 	struct target *target = attempt->target;
 
 	attempt->connecting = connecting_new(target->loop, &target->list, attempt->deadline_ns,
-					     on_connected, attempt, err);
+					     on_target_connected, attempt, err);
 	return attempt->connecting ? 0 : -1;
 }
 
@@ -93,7 +93,7 @@ static void end_lookup(struct target *target)
 }
 
 /* Lines of "ADDRESS STREAM NAME", and the same for other kinds of sockets. */
-static void read_addresses(struct target *target)
+static void read_getent(struct target *target)
 {
 	autofree char *text = strdup(buf_string(&target->bytes));
 	char *lines = NULL;
@@ -117,11 +117,11 @@ static void resolved(struct target *target, const struct error *why)
 
 		list_remove(&attempt->waiting);
 		if (why || begin_connecting(attempt, &err) < 0)
-			finish(attempt, -1, why ? why : &err);
+			finish_attempt(attempt, -1, why ? why : &err);
 	}
 }
 
-static void on_late(struct loop *loop, void *data)
+static void on_lookup_late(struct loop *loop, void *data)
 {
 	struct target *target = data;
 	struct error err;
@@ -132,7 +132,7 @@ static void on_late(struct loop *loop, void *data)
 	resolved(target, &err);
 }
 
-static void on_answer(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_getent_output(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct target *target = data;
 	struct error err = {0};
@@ -147,7 +147,7 @@ static void on_answer(struct loop *loop, int fd, uint32_t events, void *data)
 		buf_commit(&target->bytes, (size_t)n);
 		return;
 	}
-	read_addresses(target);
+	read_getent(target);
 	if (target->list.count == 0)
 		error_set(&err, ERR_NOT_FOUND, "no address is known for its name");
 	resolved(target, target->list.count == 0 ? &err : NULL);
@@ -170,15 +170,15 @@ static int begin_lookup(struct target *target, struct error *err)
 				       .die_with_parent = true,
 				       .cwd = "/"};
 
-	target->answer = loop_add_fd(target->loop, ends[0], EPOLLIN, on_answer, target, err);
-	target->late = loop_add_timer(target->loop, late, on_late, target, err);
+	target->answer = loop_add_fd(target->loop, ends[0], EPOLLIN, on_getent_output, target, err);
+	target->late = loop_add_timer(target->loop, late, on_lookup_late, target, err);
 	if (target->answer && target->late && proc_spawn(&spec, &target->lookup, err) == 0)
 		return 0;
 	end_lookup(target);
 	return error_prefix(err, "cannot look up %s", target->host);
 }
 
-static bool is_known(const struct target *target)
+static bool is_resolved(const struct target *target)
 {
 	uint64_t kept = limit_get(LIMIT_RESOLVED_MS) * NS_PER_MS;
 
@@ -208,7 +208,7 @@ struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns,
 	}
 	*attempt = (struct target_attempt){
 		.target = target, .deadline_ns = deadline_ns, .done = done, .data = data};
-	status = is_known(target) ? begin_connecting(attempt, err) : await_lookup(attempt, err);
+	status = is_resolved(target) ? begin_connecting(attempt, err) : await_lookup(attempt, err);
 	if (status == 0)
 		return attempt;
 	free(attempt);
@@ -217,7 +217,7 @@ struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns,
 
 /* --- the target ------------------------------------------------------------------------------ */
 
-static int split(struct target *target, const char *text, struct error *err)
+static int split_target(struct target *target, const char *text, struct error *err)
 {
 	const char *colon = strrchr(text, ':');
 	bool bracketed = colon && text[0] == '[' && colon - text > 2;
@@ -246,7 +246,7 @@ struct target *target_new(struct loop *loop, const char *text, struct error *err
 	*target = (struct target){
 		.loop = loop, .lookup = PROC_NONE, .answer_fd = -1, .bytes = BUF_INIT(ANSWER_MAX)};
 	list_init(&target->waiting);
-	if (split(target, text, err) < 0) {
+	if (split_target(target, text, err) < 0) {
 		target_free(target);
 		return NULL;
 	}

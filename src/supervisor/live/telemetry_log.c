@@ -80,7 +80,7 @@ static int hash_what_is_there(struct telemetry_log *log, int fd, struct error *e
 	return n < 0 ? error_errno(err, errno, TELEMETRY_LOG) : 0;
 }
 
-static int begin(struct telemetry_log *log, struct error *err)
+static int begin_telemetry_file(struct telemetry_log *log, struct error *err)
 {
 	autoclose int fd = -1;
 	struct stat st;
@@ -99,7 +99,8 @@ static int begin(struct telemetry_log *log, struct error *err)
 	return 0;
 }
 
-static int add_record(struct buf *lines, const json_t *record, const char *now, struct error *err)
+static int add_telemetry_record(struct buf *lines, const json_t *record, const char *now,
+				struct error *err)
 {
 	json_auto_t *line =
 		json_pack("{s:s, s:s, s:O}", "ts", now, "origin", "guest", "record", record);
@@ -136,10 +137,12 @@ static int put_records(struct telemetry_log *log, const json_t *records, struct 
 	size_t i;
 
 	clock_rfc3339(clock_real_ns(), now);
-	json_array_foreach(records, i,
-			   record) if (add_record(&lines, record, now, err) < 0) return -1;
-	return lines.len == 0 || (begin(log, err) == 0 && write_lines(log, &lines, err) == 0) ? 0
-											      : -1;
+	json_array_foreach(records, i, record) if (add_telemetry_record(&lines, record, now, err) <
+						   0) return -1;
+	return lines.len == 0 || (begin_telemetry_file(log, err) == 0 &&
+				  write_lines(log, &lines, err) == 0)
+		       ? 0
+		       : -1;
 }
 
 int telemetry_take(struct telemetry_log *log, const json_t *message, struct error *err)

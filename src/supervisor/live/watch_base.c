@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
+static bool is_same_mtime(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
@@ -24,9 +24,9 @@ static const char *difference(const struct stat *was, const struct stat *now)
 {
 	if (was->st_dev != now->st_dev || was->st_ino != now->st_ino)
 		return "was replaced";
-	if (was->st_size != now->st_size || !same_time(&was->st_mtim, &now->st_mtim))
+	if (was->st_size != now->st_size || !is_same_mtime(&was->st_mtim, &now->st_mtim))
 		return "was written";
-	return same_time(&was->st_ctim, &now->st_ctim) ? NULL : "was given other attributes";
+	return is_same_mtime(&was->st_ctim, &now->st_ctim) ? NULL : "was given other attributes";
 }
 
 const char *watch_base_look(struct watch_base *watch)

@@ -27,7 +27,7 @@ struct watch_opens {
 	size_t told_count;
 };
 
-static uint64_t mix(uint64_t hash, const char *text)
+static uint64_t mix_name(uint64_t hash, const char *text)
 {
 	for (; *text; text++)
 		hash = (hash ^ (uint8_t)*text) * 1099511628211u;
@@ -37,7 +37,7 @@ static uint64_t mix(uint64_t hash, const char *text)
 /* True once for each program and file, and not after so many. */
 static bool is_news(struct watch_opens *watch, const char *exe, const char *file)
 {
-	uint64_t hash = mix(mix(14695981039346656037u, exe), file);
+	uint64_t hash = mix_name(mix_name(14695981039346656037u, exe), file);
 
 	for (size_t i = 0; i < watch->told_count; i++)
 		if (watch->told[i] == hash)
@@ -73,7 +73,7 @@ static const char *name_file(int fd, char *out, size_t size)
 	return slash ? slash + 1 : out;
 }
 
-static bool is_ours(const struct watch_opens *watch, const char *exe)
+static bool is_own_process(const struct watch_opens *watch, const char *exe)
 {
 	size_t len = strlen(watch->own);
 
@@ -104,7 +104,8 @@ static void take_open(struct watch_opens *watch, const struct fanotify_event_met
 		return;
 	name_program(event->pid, exe, sizeof(exe));
 	file = name_file(event->fd, path, sizeof(path));
-	if ((*exe ? is_ours(watch, exe) : is_read_by_commands(file)) || !is_news(watch, exe, file))
+	if ((*exe ? is_own_process(watch, exe) : is_read_by_commands(file)) ||
+	    !is_news(watch, exe, file))
 		return;
 	what = json_pack("{s:o, s:I}", "file", json_string_lossy(file, strlen(file)), "pid",
 			 (json_int_t)event->pid);

@@ -41,7 +41,7 @@ static json_t *read_figures(int fd)
 	return figures;
 }
 
-static void on_pressure(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_psi_event(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct watch_pressure *watch = data;
 	uint64_t now = clock_mono_ns();
@@ -76,7 +76,7 @@ struct watch_pressure *watch_pressure_new(struct loop *loop, watch_pressure_fn *
 	if (watch->fd < 0 || write(watch->fd, trigger, (size_t)len + 1) < 0)
 		error_errno(err, errno, WATCH_PRESSURE_FILE);
 	else
-		watch->watch = loop_add_fd(loop, watch->fd, EPOLLPRI, on_pressure, watch, err);
+		watch->watch = loop_add_fd(loop, watch->fd, EPOLLPRI, on_psi_event, watch, err);
 	if (watch->watch)
 		return watch;
 	watch_pressure_free(watch);

@@ -33,7 +33,7 @@ static bool note_socket(struct watch_vmm *watch, unsigned long long inode)
 	return true;
 }
 
-static bool note_child(struct watch_vmm *watch, pid_t pid)
+static bool note_vmm_child(struct watch_vmm *watch, pid_t pid)
 {
 	for (size_t i = 0; i < watch->child_count; i++)
 		if (watch->children[i] == pid)
@@ -44,7 +44,7 @@ static bool note_child(struct watch_vmm *watch, pid_t pid)
 	return true;
 }
 
-static unsigned long long socket_inode(int dir, const char *name)
+static unsigned long long inode_of_fd(int dir, const char *name)
 {
 	static const char prefix[] = "socket:[";
 	char target[64];
@@ -69,7 +69,7 @@ static int look_at_sockets(struct watch_vmm *watch, json_t *found, struct error 
 	if (!dir)
 		return error_errno(err, errno, "%s", path);
 	while ((entry = readdir(dir))) {
-		unsigned long long inode = socket_inode(dirfd(dir), entry->d_name);
+		unsigned long long inode = inode_of_fd(dirfd(dir), entry->d_name);
 
 		if (!inode || !note_socket(watch, inode) || !found)
 			continue;
@@ -114,7 +114,7 @@ static int look_at_thread(struct watch_vmm *watch, const char *thread, json_t *f
 
 		if (end == at)
 			return 0;
-		if (note_child(watch, (pid_t)pid) && found)
+		if (note_vmm_child(watch, (pid_t)pid) && found)
 			json_array_append_new(found, child_json((pid_t)pid));
 	}
 }
