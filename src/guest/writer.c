@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-static void put(struct writer *w, const void *bytes, size_t len)
+static void writer_put(struct writer *w, const void *bytes, size_t len)
 {
 	if (!w->failed)
 		w->failed = buf_append(&w->text, bytes, len, w->err) < 0;
@@ -18,7 +18,7 @@ static void put(struct writer *w, const void *bytes, size_t len)
 
 static void put_string(struct writer *w, const char *text)
 {
-	put(w, text, strlen(text));
+	writer_put(w, text, strlen(text));
 }
 
 static void put_key(struct writer *w, const char *key)
@@ -30,7 +30,7 @@ static void put_key(struct writer *w, const char *key)
 }
 
 /* Needs no escape and is ASCII. */
-static bool is_plain(uint8_t c)
+static bool needs_no_escape(uint8_t c)
 {
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
@@ -46,16 +46,16 @@ static size_t put_special(struct writer *w, const uint8_t *p, size_t left)
 	size_t bad = 1, n = p[0] ? json_utf8_sequence(p, left, &bad) : 0;
 
 	if (n != 1) {
-		put(w, n ? (const char *)p : "\xef\xbf\xbd", n ? n : 3);
+		writer_put(w, n ? (const char *)p : "\xef\xbf\xbd", n ? n : 3);
 		return n ? n : bad;
 	}
 	if (short_names[p[0]]) {
 		escape[1] = short_names[p[0]];
-		put(w, escape, 2);
+		writer_put(w, escape, 2);
 	} else {
 		escape[4] = digits[p[0] >> 4];
 		escape[5] = digits[p[0] & 15];
-		put(w, escape, sizeof(escape));
+		writer_put(w, escape, sizeof(escape));
 	}
 	return 1;
 }
@@ -75,10 +75,10 @@ static void put_quoted(struct writer *w, const void *bytes, size_t len)
 
 	put_string(w, "\"");
 	for (size_t i = 0; i < len && !w->failed; i += run) {
-		for (run = 0; i + run < len && is_plain(p[i + run]); run++)
+		for (run = 0; i + run < len && needs_no_escape(p[i + run]); run++)
 			;
 		if (run > 0)
-			put(w, p + i, run);
+			writer_put(w, p + i, run);
 		else
 			run = put_special(w, p + i, len - i);
 	}

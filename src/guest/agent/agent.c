@@ -26,7 +26,7 @@ static void report(struct agent *agent, const char *what, const char *why)
 }
 
 /* Takes over text. */
-static void say(struct agent *agent, char *text)
+static void say_to_host(struct agent *agent, char *text)
 {
 	struct error err = {0};
 
@@ -37,12 +37,12 @@ static void say(struct agent *agent, char *text)
 	free(text);
 }
 
-static void on_result(void *data, char *text)
+static void on_workload_result(void *data, char *text)
 {
 	struct agent *agent = data;
 
 	agent->told_late = agent->stopping;
-	say(agent, text);
+	say_to_host(agent, text);
 }
 
 int agent_init(struct agent *agent, struct loop *loop, const struct machine *machine,
@@ -56,7 +56,7 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 	if (server_init(&agent->server, loop, etc, cgroup_mount, program_fd, err) < 0)
 		return -1;
 	exec_report_begin(&agent->report, &agent->server.context.jobs, &agent->control);
-	agent->server.workload.result = on_result;
+	agent->server.workload.result = on_workload_result;
 	agent->server.workload.data = agent;
 	return 0;
 }
@@ -70,7 +70,7 @@ static void be_ready(struct agent *agent)
 
 	if (!agent->applied || (config->telemetry && !agent->telemetry.status))
 		return;
-	say(agent, answer_ready(NULL));
+	say_to_host(agent, answer_ready(NULL));
 	telemetry_tell(&agent->telemetry);
 	agent->report.on = config->audit;
 	if (config->has_command)
@@ -145,11 +145,11 @@ static int take_config(struct agent *agent, json_t *doc, struct error *err)
 
 /* --- a share that comes later ---------------------------------------------------------------- */
 
-static void on_mounted(void *data, const char *error)
+static void on_share_mounted(void *data, const char *error)
 {
 	struct agent *agent = data;
 
-	say(agent, answer_mounted(error, NULL));
+	say_to_host(agent, answer_mounted(error, NULL));
 	apply_free(steal_ptr(&agent->apply));
 }
 
@@ -160,11 +160,11 @@ static void take_mount(struct agent *agent, json_t *doc)
 	if (agent->apply)
 		error_set(&err, ERR_CONFLICT, "the guest is mounting something else");
 	else
-		agent->apply = apply_start(agent->loop, agent->machine->attach, doc, on_mounted,
-					   agent, &err);
+		agent->apply = apply_start(agent->loop, agent->machine->attach, doc,
+					   on_share_mounted, agent, &err);
 	agent->server.context.may_block = true;
 	if (err.code)
-		say(agent, answer_mounted(err.msg, NULL));
+		say_to_host(agent, answer_mounted(err.msg, NULL));
 }
 
 /* --- the control stream ---------------------------------------------------------------------- */
@@ -233,7 +233,7 @@ int agent_control(struct agent *agent, int fd, struct error *err)
 	if (framed_open(&agent->control, agent->loop, fd, (size_t)limit_get(LIMIT_FRAME_BYTES),
 			&control_owner, agent, err) < 0)
 		return -1;
-	say(agent, answer_hello(boot_id, err));
+	say_to_host(agent, answer_hello(boot_id, err));
 	return 0;
 }
 
@@ -242,7 +242,7 @@ int agent_control(struct agent *agent, int fd, struct error *err)
 static void set_deadline(struct agent *agent, uint64_t from_now_ns);
 
 /* First what still runs is killed, then nobody is waited for any more. */
-static void on_deadline(struct loop *loop, void *data)
+static void on_stop_deadline(struct loop *loop, void *data)
 {
 	struct agent *agent = data;
 
@@ -260,8 +260,8 @@ static void on_deadline(struct loop *loop, void *data)
 static void set_deadline(struct agent *agent, uint64_t from_now_ns)
 {
 	loop_remove(agent->deadline);
-	agent->deadline = loop_add_timer(agent->loop, clock_mono_ns() + from_now_ns, on_deadline,
-					 agent, NULL);
+	agent->deadline = loop_add_timer(agent->loop, clock_mono_ns() + from_now_ns,
+					 on_stop_deadline, agent, NULL);
 	agent->done = !agent->deadline;
 }
 
@@ -276,7 +276,7 @@ void agent_stop(struct agent *agent)
 }
 
 /* The tracer's last words, of which it is not known whether there are any. */
-static bool is_told(struct agent *agent)
+static bool tracer_is_told(struct agent *agent)
 {
 	if (telemetry_is_over(&agent->telemetry))
 		return true;
@@ -306,7 +306,7 @@ void agent_settle(struct agent *agent)
 		set_deadline(agent, FAREWELL_NS);
 	}
 	workload_release(&agent->server.workload);
-	if (conns_are_quiet(&agent->server.conns) && is_told(agent) && is_heard(agent))
+	if (conns_are_quiet(&agent->server.conns) && tracer_is_told(agent) && is_heard(agent))
 		agent->done = true;
 }
 

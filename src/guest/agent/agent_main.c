@@ -150,7 +150,7 @@ static int take_descriptors(struct error *err)
 	return fd_fill_standard(err);
 }
 
-static int serve(struct agent *agent, struct loop *loop, struct error *err)
+static int serve_host(struct agent *agent, struct loop *loop, struct error *err)
 {
 	const char *etc = getenv(READER_ENVIRONMENT) ? READER_ROOT "/etc" : "/etc";
 	struct dial dial = {.agent = agent, .fd = -1};
@@ -184,7 +184,7 @@ int role_agent(int argc, char **argv)
 	let_writers_finish();
 	give_memory_back();
 	loop = take_descriptors(&err) == 0 ? loop_new(&err) : NULL;
-	if (loop && serve(&agent, loop, &err) == 0)
+	if (loop && serve_host(&agent, loop, &err) == 0)
 		return 0;
 	console_line("the agent cannot go on: %s", err.msg);
 	return 125;

@@ -28,7 +28,7 @@ char *answer_write(const struct file_end *end, struct error *err)
 	return writer_end(&w);
 }
 
-static void put_record(struct writer *w, const struct file_record *file)
+static void put_file_record(struct writer *w, const struct file_record *file)
 {
 	uint32_t mode = file_mode_of_go(file->mode);
 	char number[16];
@@ -55,7 +55,7 @@ char *answer_list(const struct file_end *end, struct error *err)
 		if (more)
 			break;
 		writer_open_item(&w);
-		put_record(&w, &file);
+		put_file_record(&w, &file);
 		writer_close_item(&w);
 	}
 	writer_close_list(&w);
@@ -76,7 +76,7 @@ char *answer_stat(const struct file_end *end, struct error *err)
 		file = (struct file_record){.name = bytes};
 		error = "nothing was learned of the file";
 	}
-	put_record(&w, &file);
+	put_file_record(&w, &file);
 	writer_text(&w, "error", error);
 	return writer_end(&w);
 }

@@ -37,7 +37,7 @@ static void on_text(struct loop *loop, int fd, uint32_t events, void *data)
 	apply->done(apply->data, apply->text.len ? buf_string(&apply->text) : NULL);
 }
 
-static void run_child(int (*work)(json_t *, struct error *), json_t *arg, int pipe)
+static void run_apply(int (*work)(json_t *, struct error *), json_t *arg, int pipe)
 {
 	struct error err = {0};
 
@@ -65,7 +65,7 @@ struct apply *apply_start(struct loop *loop, int (*work)(json_t *arg, struct err
 	apply->watch = loop_add_fd(loop, apply->pipe, EPOLLIN, on_text, apply, err);
 	pid_t pid = apply->watch ? fork() : -1;
 	if (pid == 0)
-		run_child(work, arg, ends[1]);
+		run_apply(work, arg, ends[1]);
 	close(ends[1]);
 	if (pid < 0) {
 		error_errno(err, errno, "cannot start a process");

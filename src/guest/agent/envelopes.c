@@ -75,7 +75,7 @@ static bool take_request(struct conn *conn, size_t len)
 	return got == 0;
 }
 
-static bool take_event(struct conn *conn, struct call *call, size_t len)
+static bool take_terminal_event(struct conn *conn, struct call *call, size_t len)
 {
 	struct pty_event event = {0};
 	struct error err = {0};
@@ -136,7 +136,7 @@ static bool take_envelope(struct conn *conn)
 		len = in->len; /* a last value without its newline */
 	if (len == 0)
 		return false;
-	return terminal ? take_event(conn, terminal, len) : take_request(conn, len);
+	return terminal ? take_terminal_event(conn, terminal, len) : take_request(conn, len);
 }
 
 const struct conn_form envelopes_form = {

@@ -12,7 +12,7 @@
 #define WORDS_MAX 64
 #define TEXT_MAX 4096 /* bytes of a command line in all */
 
-static bool tell(struct exec_report *report, json_t *message)
+static bool tell_host(struct exec_report *report, json_t *message)
 {
 	autofree char *text = message ? json_line(message, NULL) : NULL;
 
@@ -20,17 +20,17 @@ static bool tell(struct exec_report *report, json_t *message)
 	       framed_send(report->control, text, NULL) == 0;
 }
 
-static void on_lost_timer(struct loop *loop, void *data);
+static void on_untold_due(struct loop *loop, void *data);
 
-static void count_lost(struct exec_report *report)
+static void count_untold(struct exec_report *report)
 {
 	report->lost++;
 	if (!report->lost_timer)
 		report->lost_timer = loop_add_timer(report->loop, clock_mono_ns() + NS_PER_S,
-						    on_lost_timer, report, NULL);
+						    on_untold_due, report, NULL);
 }
 
-static void on_lost_timer(struct loop *loop, void *data)
+static void on_untold_due(struct loop *loop, void *data)
 {
 	struct exec_report *report = data;
 	json_auto_t *message = json_pack("{s:s, s:i, s:I}", "type", "exec-lost", "format", 1,
@@ -39,10 +39,10 @@ static void on_lost_timer(struct loop *loop, void *data)
 	report->lost_timer = NULL;
 	if (!framed_is_open(report->control))
 		return;
-	if (!framed_is_full(report->control) && tell(report, message))
+	if (!framed_is_full(report->control) && tell_host(report, message))
 		report->lost = 0;
 	else
-		report->lost_timer = loop_add_timer(loop, clock_mono_ns() + NS_PER_S, on_lost_timer,
+		report->lost_timer = loop_add_timer(loop, clock_mono_ns() + NS_PER_S, on_untold_due,
 						    report, NULL);
 }
 
@@ -62,7 +62,7 @@ static bool may_tell(struct exec_report *report)
 		report->in_window++;
 		return true;
 	}
-	count_lost(report);
+	count_untold(report);
 	return false;
 }
 
@@ -87,7 +87,7 @@ static json_t *words_json(const char *const *argv, bool *cut)
 	return words;
 }
 
-static void put_text(json_t *message, const char *key, const char *text)
+static void put_cut_text(json_t *message, const char *key, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
 
@@ -107,19 +107,19 @@ static bool on_began(void *data, uint64_t number, const struct job_spec *spec)
 		return false;
 	message = json_pack("{s:s, s:i, s:I, s:o}", "type", "exec-started", "format", 1, "exec",
 			    (json_int_t)number, "argv", words_json(spec->argv, &cut));
-	put_text(message, "user", spec->user ? spec->user->name : NULL);
-	put_text(message, "cwd", spec->cwd ? spec->cwd : spec->user ? spec->user->home : NULL);
+	put_cut_text(message, "user", spec->user ? spec->user->name : NULL);
+	put_cut_text(message, "cwd", spec->cwd ? spec->cwd : spec->user ? spec->user->home : NULL);
 	if (cut)
 		json_object_set_new(message, "truncated", json_true());
 	if (spec->terminal)
 		json_object_set_new(message, "terminal", json_true());
-	if (tell(report, message))
+	if (tell_host(report, message))
 		return true;
-	count_lost(report);
+	count_untold(report);
 	return false;
 }
 
-static void on_ended(void *data, uint64_t number, const struct job_end *end)
+static void on_command_ended(void *data, uint64_t number, const struct job_end *end)
 {
 	json_auto_t *message = json_pack("{s:s, s:i, s:I, s:i, s:I}", "type", "exec-finished",
 					 "format", 1, "exec", (json_int_t)number, "code",
@@ -129,12 +129,12 @@ static void on_ended(void *data, uint64_t number, const struct job_end *end)
 		json_object_set_new(message, "signal", json_integer(end->signal));
 	if (end->timed_out)
 		json_object_set_new(message, "timedOut", json_true());
-	put_text(message, "startError", end->start_error);
-	(void)tell(data, message);
+	put_cut_text(message, "startError", end->start_error);
+	(void)tell_host(data, message);
 }
 
 void exec_report_begin(struct exec_report *report, struct job_table *table, struct framed *control)
 {
 	*report = (struct exec_report){.control = control, .loop = table->loop};
-	table->witness = (struct job_witness){on_began, on_ended, report};
+	table->witness = (struct job_witness){on_began, on_command_ended, report};
 }

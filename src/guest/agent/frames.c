@@ -30,7 +30,7 @@ static struct call *find_call(const struct conn *conn, uint64_t number)
 /* --- requests -------------------------------------------------------------------------------- */
 
 /* The connection becomes the command's own and ends here, without a word of ours. */
-static int hand_over(struct conn *conn, const struct request *request, struct error *err)
+static int hand_connection_over(struct conn *conn, const struct request *request, struct error *err)
 {
 	int fd = conn->wire.fd;
 
@@ -52,14 +52,14 @@ static int hand_over(struct conn *conn, const struct request *request, struct er
 static int start_exec(struct conn *conn, struct request *request, struct error *err)
 {
 	if (request->hand_over)
-		return hand_over(conn, request, err);
+		return hand_connection_over(conn, request, err);
 	if (!request->stream)
 		return capture_frame(conn, request, err);
 	return request->grace_ms > 0 ? resumable_start(conn->all->resumables, conn, request, err)
 				     : call_stream(conn, request, err);
 }
 
-static int attach(struct conn *conn, const struct request *request, struct error *err)
+static int attach_client(struct conn *conn, const struct request *request, struct error *err)
 {
 	if (strcmp(request->exec, EXEC_WORKLOAD) == 0)
 		return workload_attach(conn->all->workload, conn, request, err);
@@ -77,19 +77,19 @@ static int begin_request(struct conn *conn, struct request *request, struct erro
 				 (unsigned long long)limit_get(LIMIT_AGENT_REQUESTS));
 	if (request->kind == REQUEST_ATTACH || request->stream)
 		conn->streaming = true;
-	return request->kind == REQUEST_ATTACH ? attach(conn, request, err)
+	return request->kind == REQUEST_ATTACH ? attach_client(conn, request, err)
 					       : start_exec(conn, request, err);
 }
 
 /* An event about a request that is over crossed its exit on the way: no error. */
-static int take_event(struct conn *conn, const struct request *request, struct error *err)
+static int take_frame_event(struct conn *conn, const struct request *request, struct error *err)
 {
 	struct call *call = find_call(conn, request->number);
 
 	return call ? call->kind->event(call, request, err) : 0;
 }
 
-static int take_message(struct turn *turn, const uint8_t *payload, size_t len, struct error *err)
+static int take_json_frame(struct turn *turn, const uint8_t *payload, size_t len, struct error *err)
 {
 	struct request request = {0};
 	int got = request_decode_frame(payload, len, &request, err);
@@ -100,7 +100,7 @@ static int take_message(struct turn *turn, const uint8_t *payload, size_t len, s
 	if (request.kind == REQUEST_EXEC || request.kind == REQUEST_ATTACH)
 		got = begin_request(turn->conn, &request, err);
 	else
-		got = take_event(turn->conn, &request, err);
+		got = take_frame_event(turn->conn, &request, err);
 	request_free(&request);
 	return got < 0 ? -1 : 1;
 }
@@ -124,7 +124,7 @@ static int take_frame(void *data, const uint8_t *payload, size_t len, struct err
 
 	turn->number = 0;
 	if (payload[0] == '{')
-		return take_message(turn, payload, len, err);
+		return take_json_frame(turn, payload, len, err);
 	if (payload[0] == AGENT_FRAME_STDIN && len >= AGENT_DATA_HEADER)
 		return take_stdin(turn->conn, payload, len, err);
 	return error_set(err, ERR_INVALID, "a frame that is neither JSON nor stdin");

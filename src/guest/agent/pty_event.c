@@ -26,7 +26,7 @@ static int decode_stdin(const json_t *doc, struct pty_event *out, struct error *
 	return 0;
 }
 
-static int decode_resize(const json_t *doc, struct pty_event *out, struct error *err)
+static int decode_pty_resize(const json_t *doc, struct pty_event *out, struct error *err)
 {
 	int64_t rows = 0, columns = 0;
 
@@ -38,7 +38,7 @@ static int decode_resize(const json_t *doc, struct pty_event *out, struct error 
 	return 0;
 }
 
-static int decode(const json_t *doc, struct pty_event *out, struct error *err)
+static int decode_pty_event(const json_t *doc, struct pty_event *out, struct error *err)
 {
 	const char *event = NULL;
 
@@ -56,7 +56,7 @@ static int decode(const json_t *doc, struct pty_event *out, struct error *err)
 	}
 	out->kind = PTY_EVENT_RESIZE;
 	if (strcmp(event, "resize") == 0)
-		return decode_resize(doc, out, err);
+		return decode_pty_resize(doc, out, err);
 	return error_set(err, ERR_INVALID, "unknown event: %.64s", event);
 }
 
@@ -67,7 +67,7 @@ int pty_event_decode(const void *text, size_t len, struct pty_event *out, struct
 
 	if (!doc)
 		return -1;
-	if (decode(doc, &event, err) < 0) {
+	if (decode_pty_event(doc, &event, err) < 0) {
 		pty_event_free(&event);
 		return -1;
 	}
@@ -75,7 +75,7 @@ int pty_event_decode(const void *text, size_t len, struct pty_event *out, struct
 	return 0;
 }
 
-static struct writer begin(const char *event, struct error *err)
+static struct writer begin_pty_event(const char *event, struct error *err)
 {
 	struct writer w = writer_begin(err);
 
@@ -85,7 +85,7 @@ static struct writer begin(const char *event, struct error *err)
 
 char *pty_event_stdout(const void *bytes, size_t len, struct error *err)
 {
-	struct writer w = begin("stdout", err);
+	struct writer w = begin_pty_event("stdout", err);
 
 	writer_base64(&w, "data", bytes, len);
 	return writer_end(&w);
@@ -93,7 +93,7 @@ char *pty_event_stdout(const void *bytes, size_t len, struct error *err)
 
 char *pty_event_end(const struct job_end *end, struct error *err)
 {
-	struct writer w = begin(end->start_error[0] ? "error" : "exit", err);
+	struct writer w = begin_pty_event(end->start_error[0] ? "error" : "exit", err);
 
 	writer_number(&w, "code", end->exit_code);
 	if (end->start_error[0])
@@ -104,7 +104,7 @@ char *pty_event_end(const struct job_end *end, struct error *err)
 
 char *pty_event_breach(const char *why, struct error *err)
 {
-	struct writer w = begin("error", err);
+	struct writer w = begin_pty_event("error", err);
 
 	writer_text(&w, "msg", why);
 	return writer_end(&w);

@@ -295,8 +295,9 @@ static int decode_frame(struct request *out, struct error *err)
 
 /* --- both ------------------------------------------------------------------------------------ */
 
-static int decode(const void *text, size_t len, int (*form)(struct request *, struct error *),
-		  struct request *out, struct error *err)
+static int decode_request(const void *text, size_t len,
+			  int (*form)(struct request *, struct error *), struct request *out,
+			  struct error *err)
 {
 	struct request request = {.stdin_bytes = BUF_INIT(FRAME_MAX)};
 
@@ -317,12 +318,12 @@ static int decode(const void *text, size_t len, int (*form)(struct request *, st
 
 int request_decode_envelope(const void *text, size_t len, struct request *out, struct error *err)
 {
-	return decode(text, len, request_decode_op, out, err);
+	return decode_request(text, len, request_decode_op, out, err);
 }
 
 int request_decode_frame(const void *text, size_t len, struct request *out, struct error *err)
 {
-	return decode(text, len, decode_frame, out, err);
+	return decode_request(text, len, decode_frame, out, err);
 }
 
 static int decode_workload_details(struct request *out, struct error *err)

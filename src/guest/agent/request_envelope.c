@@ -32,7 +32,7 @@ static int decode_envelope_exec(json_t *payload, struct request *out, struct err
 	return get_surroundings(payload, limit_get(LIMIT_EXEC_ENVELOPE_MS), out, err);
 }
 
-static int decode_path(json_t *payload, struct request *out, struct error *err)
+static int decode_guest_path(json_t *payload, struct request *out, struct error *err)
 {
 	if (json_get_string(payload, "payload", "guest_path", JSON_REQUIRED, &out->guest_path,
 			    err) < 0 ||
@@ -49,7 +49,7 @@ static int decode_write(json_t *payload, struct request *out, struct error *err)
 	const char *text = "";
 
 	out->stdin_open = true;
-	if (decode_path(payload, out, err) < 0 ||
+	if (decode_guest_path(payload, out, err) < 0 ||
 	    json_get_string(payload, "payload", "data", JSON_OPTIONAL, &text, err) < 0)
 		return -1;
 	if (strlen(text) / 4 > most / 3 + 1)
@@ -104,9 +104,12 @@ static const struct op_row {
 	enum request_kind kind;
 	int (*payload)(json_t *payload, struct request *out, struct error *err);
 } op_table[] = {
-	{"exec", REQUEST_EXEC, decode_envelope_exec}, {"copyout", REQUEST_COPYOUT, decode_path},
-	{"write", REQUEST_WRITE, decode_write},	      {"list", REQUEST_LIST, decode_path},
-	{"stat", REQUEST_STAT, decode_path},	      {"pty", REQUEST_PTY, decode_pty},
+	{"exec", REQUEST_EXEC, decode_envelope_exec},
+	{"copyout", REQUEST_COPYOUT, decode_guest_path},
+	{"write", REQUEST_WRITE, decode_write},
+	{"list", REQUEST_LIST, decode_guest_path},
+	{"stat", REQUEST_STAT, decode_guest_path},
+	{"pty", REQUEST_PTY, decode_pty},
 };
 
 /* Go writes null for a map or a slice that is not there. */

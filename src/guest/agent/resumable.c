@@ -256,7 +256,7 @@ static struct resumable *resumable_begin(struct resumables *all, const struct re
 	return NULL;
 }
 
-static void on_grace_over(struct loop *loop, void *data)
+static void on_client_late(struct loop *loop, void *data)
 {
 	struct resumable *r = data;
 
@@ -273,7 +273,7 @@ static void resumable_detach(struct resumable *r)
 
 	r->call = NULL;
 	stdin_window_drop(&r->input);
-	r->grace = loop_add_timer(r->all->context->jobs.loop, until, on_grace_over, r, NULL);
+	r->grace = loop_add_timer(r->all->context->jobs.loop, until, on_client_late, r, NULL);
 	r->all->doomed |= !r->grace;
 }
 

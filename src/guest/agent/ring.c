@@ -28,7 +28,7 @@ static int may_grow(const struct ring *ring, size_t cap)
 }
 
 /* Offsets keep their meaning: a byte lies at its offset modulo the size. */
-static void grow(struct ring *ring)
+static void ring_grow(struct ring *ring)
 {
 	size_t cap = ring->cap ? ring->cap * 2 : SMALLEST, len;
 	uint8_t *bytes = may_grow(ring, cap) ? malloc(cap) : NULL;
@@ -54,7 +54,7 @@ uint8_t *ring_space(struct ring *ring, size_t *room)
 	size_t kept = (size_t)(ring->end - ring->start), at, left;
 
 	if (kept >= ring->cap / 2)
-		grow(ring);
+		ring_grow(ring);
 	if (kept == ring->cap)
 		return NULL;
 	at = (size_t)ring->end & (ring->cap - 1);

@@ -65,7 +65,7 @@ int server_adopt(struct server *server, int fd, struct error *err)
 }
 
 /* A program in the guest that gets at our port through some loopback is no client of ours. */
-static void on_connection(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_vsock_client(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct server *server = data;
 	struct sockaddr_vm peer = {0};
@@ -89,7 +89,7 @@ static void on_connection(struct loop *loop, int fd, uint32_t events, void *data
 
 int server_listen(struct server *server, int fd, struct error *err)
 {
-	server->listen_watch = loop_add_fd(server->loop, fd, EPOLLIN, on_connection, server, err);
+	server->listen_watch = loop_add_fd(server->loop, fd, EPOLLIN, on_vsock_client, server, err);
 	if (!server->listen_watch)
 		return -1;
 	server->listen_fd = fd;

@@ -17,7 +17,8 @@ void stdin_window_drop(struct stdin_window *window)
 	window->closing = false;
 }
 
-static size_t give(struct stdin_window *window, struct job *job, const void *bytes, size_t len)
+static size_t give_to_job(struct stdin_window *window, struct job *job, const void *bytes,
+			  size_t len)
 {
 	size_t taken = len > 0 && job ? job_write_stdin(job, bytes, len) : len;
 
@@ -29,7 +30,7 @@ void stdin_window_feed(struct stdin_window *window, struct job *job)
 {
 	struct buf *waiting = &window->waiting;
 
-	buf_consume(waiting, give(window, job, buf_bytes(waiting), waiting->len));
+	buf_consume(waiting, give_to_job(window, job, buf_bytes(waiting), waiting->len));
 	if (!window->closing || waiting->len > 0)
 		return;
 	window->closing = false;
@@ -51,7 +52,7 @@ int stdin_window_put(struct stdin_window *window, struct job *job, const void *b
 				 "more than %zu bytes of stdin that the command has not taken",
 				 waiting->limit);
 	/* Most commands read, and then nothing is kept. */
-	given = waiting->len == 0 ? give(window, job, bytes, len) : 0;
+	given = waiting->len == 0 ? give_to_job(window, job, bytes, len) : 0;
 	if (given < len &&
 	    buf_append(waiting, (const uint8_t *)bytes + given, len - given, err) < 0)
 		return -1;

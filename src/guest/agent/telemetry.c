@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "guest/trace/telemetry_batch.h"
 
-static void stop_listening(struct telemetry *t)
+static void leave_tracer(struct telemetry *t)
 {
 	loop_remove(steal_ptr(&t->watch));
 	if (t->fd >= 0)
@@ -30,7 +30,7 @@ static void send_text(struct telemetry *t, const char *text)
 }
 
 /* status: malloc'd, or NULL for want of memory. */
-static void set_status(struct telemetry *t, char *status, bool works)
+static void take_first_status(struct telemetry *t, char *status, bool works)
 {
 	free(t->status);
 	t->status = status;
@@ -39,17 +39,17 @@ static void set_status(struct telemetry *t, char *status, bool works)
 }
 
 /* Said instead of by the tracer. */
-static void fail(struct telemetry *t, const char *why)
+static void tracing_failed(struct telemetry *t, const char *why)
 {
 	autofree char *text = NULL;
 	bool early = !t->status && !t->told, finishing = t->finishing;
 
-	stop_listening(t);
+	leave_tracer(t);
 	if (finishing || (!early && !t->works))
 		return;
 	text = telemetry_status(false, false, why);
 	if (early) {
-		set_status(t, steal_ptr(&text), false);
+		take_first_status(t, steal_ptr(&text), false);
 	} else if (text && t->told) {
 		send_text(t, text);
 	} else if (text) {
@@ -66,7 +66,7 @@ static bool status_works(const char *text, size_t len)
 	return json_is_true(json_object_get(status, "exec"));
 }
 
-static void on_message(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_tracer_message(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	static char text[TELEMETRY_MESSAGE_BYTES + 1024];
 	struct telemetry *t = data;
@@ -77,12 +77,12 @@ static void on_message(struct loop *loop, int fd, uint32_t events, void *data)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		fail(t, "the tracing process has ended");
+		tracing_failed(t, "the tracing process has ended");
 		return;
 	}
 	text[n] = '\0';
 	if (!t->status && !t->told) {
-		set_status(t, strdup(text), status_works(text, (size_t)n));
+		take_first_status(t, strdup(text), status_works(text, (size_t)n));
 		return;
 	}
 	send_text(t, text);
@@ -91,7 +91,7 @@ static void on_message(struct loop *loop, int fd, uint32_t events, void *data)
 		(void)loop_set_events(t->watch, 0, NULL);
 }
 
-static int start(struct telemetry *t, void (*run)(int out), struct error *err)
+static int start_tracer(struct telemetry *t, void (*run)(int out), struct error *err)
 {
 	int ends[2];
 
@@ -99,7 +99,7 @@ static int start(struct telemetry *t, void (*run)(int out), struct error *err)
 		return error_errno(err, errno, "socketpair");
 	t->fd = ends[0];
 	autoclose int theirs = ends[1];
-	t->watch = loop_add_fd(t->loop, t->fd, EPOLLIN, on_message, t, err);
+	t->watch = loop_add_fd(t->loop, t->fd, EPOLLIN, on_tracer_message, t, err);
 	if (!t->watch)
 		return -1;
 	pid_t pid = fork();
@@ -124,8 +124,8 @@ void telemetry_begin(struct telemetry *telemetry, struct loop *loop, struct fram
 					.proc = PROC_NONE,
 					.known = known,
 					.data = data};
-	if (start(telemetry, run, &err) < 0)
-		fail(telemetry, err.msg);
+	if (start_tracer(telemetry, run, &err) < 0)
+		tracing_failed(telemetry, err.msg);
 }
 
 void telemetry_tell(struct telemetry *telemetry)
@@ -160,6 +160,6 @@ bool telemetry_is_over(const struct telemetry *telemetry)
 void telemetry_free(struct telemetry *telemetry)
 {
 	if (telemetry->loop)
-		stop_listening(telemetry);
+		leave_tracer(telemetry);
 	free(steal_ptr(&telemetry->status));
 }

@@ -23,8 +23,8 @@
 /* --- files of /etc --------------------------------------------------------------------------- */
 
 /* Its mode and owner stay; one that is missing is made. */
-static int replace(int etc, const char *file, const struct stat *before, const char *text,
-		   struct error *err)
+static int replace_database(int etc, const char *file, const struct stat *before, const char *text,
+			    struct error *err)
 {
 	if (path_replace_file_at(etc, file, text, strlen(text), before->st_mode & 07777, PATH_SYNC,
 				 err) < 0)
@@ -35,8 +35,8 @@ static int replace(int etc, const char *file, const struct stat *before, const c
 }
 
 /* otherwise: the text of a file that is missing; NULL: it stays so. */
-static int add_line(int etc, const char *file, const struct account_line *line,
-		    const char *otherwise, struct error *err)
+static int add_account_line(int etc, const char *file, const struct account_line *line,
+			    const char *otherwise, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(DATABASE_MAX);
 	struct stat st = {.st_mode = S_IFREG | 0644};
@@ -55,7 +55,9 @@ static int add_line(int etc, const char *file, const struct account_line *line,
 	edited = account_lines_add(buf_string(&text), line, err);
 	if (!edited)
 		return error_prefix(err, "/etc/%s", file);
-	return strcmp(edited, buf_string(&text)) == 0 ? 0 : replace(etc, file, &st, edited, err);
+	return strcmp(edited, buf_string(&text)) == 0
+		       ? 0
+		       : replace_database(etc, file, &st, edited, err);
 }
 
 static const char *pick_shell(int root)
@@ -75,10 +77,11 @@ static int add_lines(int root, int etc, struct error *err)
 	};
 
 	snprintf(passwd, sizeof(passwd), "agent:x:1000:1000:agent:/" HOME ":%s", pick_shell(root));
-	if (add_line(etc, "passwd", &lines[0], "root:x:0:0:root:/root:/bin/sh\n", err) < 0 ||
-	    add_line(etc, "group", &lines[1], "root:x:0:\n", err) < 0)
+	if (add_account_line(etc, "passwd", &lines[0], "root:x:0:0:root:/root:/bin/sh\n", err) <
+		    0 ||
+	    add_account_line(etc, "group", &lines[1], "root:x:0:\n", err) < 0)
 		return -1;
-	return add_line(etc, "shadow", &lines[2], NULL, err);
+	return add_account_line(etc, "shadow", &lines[2], NULL, err);
 }
 
 /* --- directories ----------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ static bool is_of_his_groups(gid_t gid)
 	return false;
 }
 
-static void list(const char *path)
+static void list_confined(const char *path)
 {
 	if (walk.listed++ >= LISTED_MAX)
 		return;
@@ -66,7 +66,7 @@ static int confine(const char *path, const struct stat *st)
 		kept &= ~(mode_t)S_IWGRP;
 	if (!owned && kept == mode)
 		return 0;
-	list(path);
+	list_confined(path);
 	/* A program that ran as him must not run as root now. */
 	if (owned && S_ISREG(st->st_mode))
 		kept &= ~(mode_t)(S_ISUID | S_ISGID);
@@ -95,7 +95,7 @@ static void lead_var_tmp(void)
 	autofree char *path = path_join(walk.root, "var/tmp", NULL);
 
 	if (path && rmdir(path) == 0 && symlink("/tmp", path) == 0)
-		list(path);
+		list_confined(path);
 }
 
 static int set_open(size_t i, const char *path, struct error *err)

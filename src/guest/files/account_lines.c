@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 
 /* The n-th field of a line, from 0; its length in *len. */
-static const char *field(const char *line, size_t end, unsigned n, size_t *len)
+static const char *nth_field(const char *line, size_t end, unsigned n, size_t *len)
 {
 	const char *at = line, *stop = line + end;
 
@@ -32,12 +32,12 @@ static const char *field(const char *line, size_t end, unsigned n, size_t *len)
 static bool field_is(const char *line, size_t end, unsigned n, const char *text)
 {
 	size_t len;
-	const char *at = field(line, end, n, &len);
+	const char *at = nth_field(line, end, n, &len);
 
 	return len == strlen(text) && memcmp(at, text, len) == 0;
 }
 
-static char *insert(const char *text, size_t at, const char *line, struct error *err)
+static char *insert_line(const char *text, size_t at, const char *line, struct error *err)
 {
 	autobuf struct buf out = BUF_INIT(0);
 	bool open_line = at > 0 && text[at - 1] != '\n';
@@ -74,5 +74,5 @@ char *account_lines_add(const char *text, const struct account_line *line, struc
 			placed = true;
 		}
 	}
-	return insert(text, place, line->line, err);
+	return insert_line(text, place, line->line, err);
 }

@@ -15,7 +15,7 @@
 #include "base/limits.h"
 #include "guest/roles.h"
 
-static int copy(const char *path, struct error *err)
+static int copy_to_stdout(const char *path, struct error *err)
 {
 	uint64_t limit = limit_get(LIMIT_COPYOUT_BYTES);
 	uint8_t chunk[65536];
@@ -50,7 +50,7 @@ int role_copyout(int argc, char **argv)
 
 	if (argc != 2)
 		return 125;
-	if (copy(argv[1], &err) == 0)
+	if (copy_to_stdout(argv[1], &err) == 0)
 		return 0;
 	dprintf(STDERR_FILENO, "%s", err.msg);
 	return 1;

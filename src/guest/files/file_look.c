@@ -66,7 +66,7 @@ static int read_names(DIR *dir, const char *path, size_t most, struct names *nam
 	return errno ? error_errno(err, errno, "%.300s", path) : 0;
 }
 
-static int flush(struct buf *records, struct error *err)
+static int flush_records(struct buf *records, struct error *err)
 {
 	if (fd_write_all(STDOUT_FILENO, buf_bytes(records), records->len, err) < 0)
 		return -1;
@@ -79,7 +79,7 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int tell(int dir, struct names *names, struct error *err)
+static int tell_names(int dir, struct names *names, struct error *err)
 {
 	autobuf struct buf records = {0};
 	struct stat st;
@@ -91,15 +91,15 @@ static int tell(int dir, struct names *names, struct error *err)
 		if (fstatat(dir, names->items[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (file_record_put(&records, names->items[i], &st, err) < 0 ||
-		    (records.len >= FLUSH_BYTES && flush(&records, err) < 0))
+		    (records.len >= FLUSH_BYTES && flush_records(&records, err) < 0))
 			return -1;
 	}
 	if (names->more && file_record_put_more(&records, err) < 0)
 		return -1;
-	return flush(&records, err);
+	return flush_records(&records, err);
 }
 
-static int list(const char *path, size_t most, struct error *err)
+static int list_directory(const char *path, size_t most, struct error *err)
 {
 	struct names names = {0};
 	autodir DIR *dir = opendir(path);
@@ -109,7 +109,7 @@ static int list(const char *path, size_t most, struct error *err)
 		return error_errno(err, errno, "%.300s", path);
 	got = read_names(dir, path, most, &names, err);
 	if (got == 0)
-		got = tell(dirfd(dir), &names, err);
+		got = tell_names(dirfd(dir), &names, err);
 	names_free(&names);
 	return got;
 }
@@ -126,7 +126,7 @@ static char *last_name(const char *path)
 	return start == end ? strdup("/") : strndup(path + start, end - start);
 }
 
-static int look(const char *path, struct error *err)
+static int look_at(const char *path, struct error *err)
 {
 	autofree char *name = last_name(path);
 	autobuf struct buf record = {0};
@@ -138,10 +138,10 @@ static int look(const char *path, struct error *err)
 		return error_errno(err, errno, "%.300s", path);
 	if (file_record_put(&record, name, &st, err) < 0)
 		return -1;
-	return flush(&record, err);
+	return flush_records(&record, err);
 }
 
-static int finish(int got, const struct error *err)
+static int end_look(int got, const struct error *err)
 {
 	if (got < 0)
 		dprintf(STDERR_FILENO, "%s", err->msg);
@@ -152,12 +152,13 @@ int role_list(int argc, char **argv)
 {
 	struct error err = {0};
 
-	return argc == 3 ? finish(list(argv[1], strtoul(argv[2], NULL, 10), &err), &err) : 125;
+	return argc == 3 ? end_look(list_directory(argv[1], strtoul(argv[2], NULL, 10), &err), &err)
+			 : 125;
 }
 
 int role_stat(int argc, char **argv)
 {
 	struct error err = {0};
 
-	return argc == 2 ? finish(look(argv[1], &err), &err) : 125;
+	return argc == 2 ? end_look(look_at(argv[1], &err), &err) : 125;
 }

@@ -36,7 +36,7 @@ static int make_parents(const char *path, struct error *err)
 	return 0;
 }
 
-static int open_file(const char *path, struct error *err)
+static int open_written(const char *path, struct error *err)
 {
 	struct stat st;
 
@@ -61,7 +61,7 @@ static int write_file(const char *path, unsigned long long size, struct error *e
 
 	if (make_parents(path, err) < 0)
 		return -1;
-	autoclose int fd = open_file(path, err);
+	autoclose int fd = open_written(path, err);
 	if (fd < 0)
 		return -1;
 	for (;;) {

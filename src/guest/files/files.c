@@ -26,7 +26,7 @@
 #include "guest/files/listing.h"
 #include "guest/roles.h"
 
-static int open_root(const char *path, struct error *err)
+static int open_files_root(const char *path, struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -41,7 +41,7 @@ static void greet(void)
 static int send_tree(char **words, struct error *err)
 {
 	const struct tree_line line = {.fd = STDOUT_FILENO, .cancel = -1};
-	autoclose int root = open_root(words[0], err);
+	autoclose int root = open_files_root(words[0], err);
 
 	greet();
 	if (root >= 0)
@@ -53,7 +53,7 @@ static int send_tree(char **words, struct error *err)
 static int receive_into(char **words, struct error *err)
 {
 	const struct tree_line line = {.fd = STDIN_FILENO, .cancel = -1};
-	autoclose int root = open_root(words[0], err);
+	autoclose int root = open_files_root(words[0], err);
 	struct tree_target target = {.dir = -1};
 	int status;
 
@@ -80,7 +80,7 @@ static int receive_tree(char **words, struct error *err)
 static int answer_listing(char **words, int (*list)(int root, const char *path, struct error *err),
 			  struct error *err)
 {
-	autoclose int root = open_root(words[0], err);
+	autoclose int root = open_files_root(words[0], err);
 	int status;
 
 	greet();

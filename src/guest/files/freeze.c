@@ -35,13 +35,13 @@ static void leave_cgroup(void)
 		return; /* then the deadline of the session has to do */
 }
 
-static void say(int fd, char what)
+static void say_byte(int fd, char what)
 {
 	while (write(fd, &what, 1) < 0 && errno == EINTR)
 		;
 }
 
-static void keep(int fs, int told, int tell)
+static void keep_frozen(int fs, int told, int tell)
 {
 	uint64_t deadline;
 	bool late;
@@ -51,18 +51,18 @@ static void keep(int fs, int told, int tell)
 	mlockall(MCL_CURRENT);
 	deadline = limit_deadline(LIMIT_FREEZE_MS);
 	if (ioctl(fs, FIFREEZE, 0) < 0) {
-		say(tell, KEEPER_FAILED);
+		say_byte(tell, KEEPER_FAILED);
 		_exit(1);
 	}
-	say(tell, KEEPER_FROZEN);
+	say_byte(tell, KEEPER_FROZEN);
 	late = fd_wait(told, POLLIN, deadline, NULL) < 0;
 	ioctl(fs, FITHAW, 0);
-	say(tell, late ? KEEPER_LATE : KEEPER_THAWED);
+	say_byte(tell, late ? KEEPER_LATE : KEEPER_THAWED);
 	_exit(0);
 }
 
 /* The keeper's next word; KEEPER_FAILED when it has none. */
-static char hear(int fd)
+static char hear_byte(int fd)
 {
 	char what = KEEPER_FAILED;
 
@@ -89,7 +89,7 @@ static int start_keeper(int fs, int *tell, int *told, struct error *err)
 			dup2(null, i);
 		close(down[1]);
 		close(up[0]);
-		keep(fs, down[0], up[1]);
+		keep_frozen(fs, down[0], up[1]);
 	}
 	close(down[0]);
 	close(up[1]);
@@ -119,7 +119,7 @@ int freeze_until_told(char **words, struct error *err)
 		return error_errno(err, errno, "%s", words[0]);
 	if (start_keeper(fs, &tell, &told, err) < 0)
 		return -1;
-	what = hear(told);
+	what = hear_byte(told);
 	if (what != KEEPER_FROZEN) {
 		close(tell);
 		return error_set(err, ERR_IO, "the file system of %s cannot be frozen", words[0]);
@@ -127,7 +127,7 @@ int freeze_until_told(char **words, struct error *err)
 	(void)fd_write_all(STDOUT_FILENO, "frozen\n", 7, NULL);
 	wait_for_end();
 	close(tell);
-	if (hear(told) == KEEPER_THAWED)
+	if (hear_byte(told) == KEEPER_THAWED)
 		return 0;
 	return error_set(err, ERR_TIMEOUT,
 			 "the file system of %s was thawed after %llu ms, before it was copied; "

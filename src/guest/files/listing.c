@@ -16,7 +16,7 @@
 #define FLUSH_BYTES 65536
 #define TARGET_MAX 4096
 
-static const char *type_of(mode_t mode)
+static const char *type_name(mode_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFREG:
@@ -36,7 +36,7 @@ static const char *type_of(mode_t mode)
 	}
 }
 
-static int flush(struct buf *out, size_t least, struct error *err)
+static int flush_listing(struct buf *out, size_t least, struct error *err)
 {
 	if (out->len < least)
 		return 0;
@@ -47,14 +47,14 @@ static int flush(struct buf *out, size_t least, struct error *err)
 }
 
 /* target: NULL but for a link. */
-static int put_entry(struct buf *out, const char *name, const struct stat *st, const char *target,
-		     struct error *err)
+static int put_listed(struct buf *out, const char *name, const struct stat *st, const char *target,
+		      struct error *err)
 {
 	struct writer w = writer_begin(err);
 	autofree char *line = NULL;
 
 	writer_text(&w, "name", name);
-	writer_text(&w, "type", type_of(st->st_mode));
+	writer_text(&w, "type", type_name(st->st_mode));
 	writer_number(&w, "mode", st->st_mode & 07777);
 	writer_number(&w, "size", st->st_size);
 	writer_number(&w, "mtime", st->st_mtim.tv_sec);
@@ -68,7 +68,7 @@ static int put_entry(struct buf *out, const char *name, const struct stat *st, c
 	if (!line || buf_append(out, line, strlen(line), err) < 0 ||
 	    buf_append(out, "\n", 1, err) < 0)
 		return -1;
-	return flush(out, FLUSH_BYTES, err);
+	return flush_listing(out, FLUSH_BYTES, err);
 }
 
 /* name in dir; "" is dir itself. What has gone since is passed over. */
@@ -85,7 +85,7 @@ static int put_named(struct buf *out, int dir, const char *name, const char *sho
 		n = readlinkat(dir, name, target, TARGET_MAX);
 	if (n >= 0)
 		target[n] = '\0';
-	return put_entry(out, shown, &st, n >= 0 ? target : NULL, err);
+	return put_listed(out, shown, &st, n >= 0 ? target : NULL, err);
 }
 
 static int open_path(int root, const char *path, uint64_t flags, struct error *err)
@@ -97,7 +97,7 @@ static int open_path(int root, const char *path, uint64_t flags, struct error *e
 	return fd < 0 ? error_errno(err, errno, "%.300s", path) : fd;
 }
 
-static const char *last_component(const char *path)
+static const char *shown_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -109,9 +109,9 @@ static int put_one(int root, const char *path, uint64_t flags, struct error *err
 	autobuf struct buf out = BUF_INIT(0);
 	autoclose int fd = open_path(root, path, O_PATH | flags, err);
 
-	if (fd < 0 || put_named(&out, fd, "", last_component(path), err) < 0)
+	if (fd < 0 || put_named(&out, fd, "", shown_name(path), err) < 0)
 		return -1;
-	return flush(&out, 1, err);
+	return flush_listing(&out, 1, err);
 }
 
 int stat_path(int root, const char *path, struct error *err)
@@ -137,7 +137,7 @@ static int put_entries(int fd, const char *path, struct error *err)
 		if (put_named(&out, dirfd(dir), entry->d_name, entry->d_name, err) < 0)
 			return -1;
 	}
-	return errno ? error_errno(err, errno, "%.300s", path) : flush(&out, 1, err);
+	return errno ? error_errno(err, errno, "%.300s", path) : flush_listing(&out, 1, err);
 }
 
 int list_path(int root, const char *path, struct error *err)

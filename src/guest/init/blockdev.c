@@ -26,7 +26,7 @@ static bool serial_is(int block, const char *name, const char *serial)
 	return strcmp(text, serial) == 0;
 }
 
-static bool look(const char *sys, const char *serial, char name[BLOCKDEV_NAME])
+static bool find_by_serial(const char *sys, const char *serial, char name[BLOCKDEV_NAME])
 {
 	char path[256];
 	struct dirent *entry;
@@ -50,14 +50,14 @@ int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 	struct error why = {0};
 
 	/* Nearly always it is there already, and then no socket is needed. */
-	if (look(sys, serial, name))
+	if (find_by_serial(sys, serial, name))
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
 	for (;;) {
 		/* Looked at after the socket is there, or the device could come in between. */
-		if (look(sys, serial, name))
+		if (find_by_serial(sys, serial, name))
 			return 0;
 		if (uevent_wait(events, deadline_ns, &why) == 0)
 			continue;

@@ -31,8 +31,8 @@
 #define MODULES_LIST "/modules.list"
 #define RAM_ROOT "microagent.root=ram"
 
-static int mount_disk(const char *where, unsigned long flags, const char *options,
-		      struct error *err)
+static int mount_root_disk(const char *where, unsigned long flags, const char *options,
+			   struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
@@ -58,7 +58,7 @@ static int switch_root(struct error *err)
 }
 
 /* A whole word of the kernel's command line. */
-static bool is_told(const char *word)
+static bool kernel_line_says(const char *word)
 {
 	autofile FILE *file = fopen("/proc/cmdline", "re");
 	char line[4096] = "", *rest = line;
@@ -87,11 +87,11 @@ static void drop_modules(void)
 
 static int leave_for_disk(struct error *err)
 {
-	return mount_disk(NEW_ROOT, 0, NULL, err) < 0 ? -1 : switch_root(err);
+	return mount_root_disk(NEW_ROOT, 0, NULL, err) < 0 ? -1 : switch_root(err);
 }
 
 /* Everything that both ways begin with. self: a descriptor of this program. */
-static int enter(int *self, struct error *err)
+static int enter_disk(int *self, struct error *err)
 {
 	umask(022);
 	if (mounts_early(err) < 0)
@@ -107,9 +107,9 @@ int initramfs_leave(int *program_fd, struct error *err)
 {
 	autoclose int self = -1;
 
-	if (enter(&self, err) < 0)
+	if (enter_disk(&self, err) < 0)
 		return -1;
-	if (is_told(RAM_ROOT)) {
+	if (kernel_line_says(RAM_ROOT)) {
 		drop_modules();
 		mounts_early_end();
 	} else if (leave_for_disk(err) < 0) {
@@ -126,9 +126,9 @@ int initramfs_stay(int *program_fd, struct error *err)
 	static const char options[] = "errors=remount-ro";
 	autoclose int self = -1;
 
-	if (enter(&self, err) < 0 ||
-	    mount_disk(READER_ROOT, MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME, options, err) <
-		    0)
+	if (enter_disk(&self, err) < 0 ||
+	    mount_root_disk(READER_ROOT, MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME, options,
+			    err) < 0)
 		return -1;
 	setenv(READER_ENVIRONMENT, "1", 1);
 	*program_fd = steal_fd(&self);

@@ -17,7 +17,7 @@
 #define MODULE_INIT_COMPRESSED_FILE 4
 #endif
 
-static void load(const char *path)
+static void load_module(const char *path)
 {
 	size_t len = strlen(path);
 	int flags = len > 3 && strcmp(path + len - 3, ".ko") == 0 ? 0 : MODULE_INIT_COMPRESSED_FILE;
@@ -39,6 +39,6 @@ void modules_load(const char *list)
 	while (file && getline(&line, &size, file) > 0) {
 		line[strcspn(line, "\r\n")] = '\0';
 		if (line[0] && line[0] != '#')
-			load(line);
+			load_module(line);
 	}
 }

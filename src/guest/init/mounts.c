@@ -107,7 +107,7 @@ void mounts_root(void)
 }
 
 /* Blank, tab, newline and backslash are three octal digits in mountinfo. */
-static void unescape(char *path)
+static void unescape_path(char *path)
 {
 	char *to = path;
 
@@ -134,7 +134,7 @@ char *mounts_block_path(char *line)
 	}
 	if (strncmp(fields[2], "0:", 2) == 0)
 		return NULL; /* memory, or a share: nothing of ours to save */
-	unescape(fields[4]);
+	unescape_path(fields[4]);
 	return fields[4];
 }
 

@@ -100,7 +100,7 @@ static int place_descriptors(const int from[AGENT_FD_COUNT])
 	return 0;
 }
 
-static void write_text(const char *path, const char *text)
+static void write_to_file(const char *path, const char *text)
 {
 	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -114,7 +114,7 @@ static void become_agent(const int from[AGENT_FD_COUNT])
 	sigset_t none;
 
 	setsid();
-	write_text("/proc/self/oom_score_adj", OOM_SPARED);
+	write_to_file("/proc/self/oom_score_adj", OOM_SPARED);
 	if (place_descriptors(from) < 0)
 		_exit(125);
 	sigemptyset(&none);
@@ -124,7 +124,7 @@ static void become_agent(const int from[AGENT_FD_COUNT])
 	_exit(125);
 }
 
-static void stop(struct pid1 *p);
+static void stop_machine(struct pid1 *p);
 
 static void on_agent_byte(struct loop *loop, int fd, uint32_t events, void *data)
 {
@@ -135,7 +135,7 @@ static void on_agent_byte(struct loop *loop, int fd, uint32_t events, void *data
 	(void)loop;
 	(void)events;
 	if (n == 1 && byte == INIT_POWER_OFF)
-		stop(p);
+		stop_machine(p);
 	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		loop_remove(steal_ptr(&p->agent_watch)); /* its exit follows */
 }
@@ -188,7 +188,7 @@ static void agent_ended(struct pid1 *p, const siginfo_t *info)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static void on_deadline(struct loop *loop, void *data)
+static void on_agent_deadline(struct loop *loop, void *data)
 {
 	struct pid1 *p = data;
 
@@ -196,11 +196,11 @@ static void on_deadline(struct loop *loop, void *data)
 		power_off(); /* what does not even die of SIGKILL hangs in a file system */
 	p->killed = true;
 	kill(-1, SIGKILL);
-	if (!loop_add_timer(loop, clock_mono_ns() + END_SLACK_NS, on_deadline, p, NULL))
+	if (!loop_add_timer(loop, clock_mono_ns() + END_SLACK_NS, on_agent_deadline, p, NULL))
 		power_off();
 }
 
-static void stop(struct pid1 *p)
+static void stop_machine(struct pid1 *p)
 {
 	uint64_t grace = limit_get(LIMIT_POWER_GRACE_MS) * NS_PER_MS + END_SLACK_NS;
 	char byte = INIT_STOPPING;
@@ -211,11 +211,11 @@ static void stop(struct pid1 *p)
 	if (p->agent_fd >= 0 && send(p->agent_fd, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		console_line("the agent cannot be told of the end: %s", strerror(errno));
 	kill(-1, SIGTERM);
-	if (!loop_add_timer(p->loop, clock_mono_ns() + grace, on_deadline, p, NULL))
+	if (!loop_add_timer(p->loop, clock_mono_ns() + grace, on_agent_deadline, p, NULL))
 		power_off();
 }
 
-static void reap(struct pid1 *p)
+static void reap_children(struct pid1 *p)
 {
 	siginfo_t info = {0};
 
@@ -231,11 +231,11 @@ static void reap(struct pid1 *p)
 
 /* --- what PID 1 is told ---------------------------------------------------------------------- */
 
-static void on_child(struct loop *loop, int number, void *data)
+static void on_child_ended(struct loop *loop, int number, void *data)
 {
 	(void)loop;
 	(void)number;
-	reap(data);
+	reap_children(data);
 }
 
 /* What the power-off programs of images send to PID 1. */
@@ -243,7 +243,7 @@ static void on_power_signal(struct loop *loop, int number, void *data)
 {
 	(void)loop;
 	(void)number;
-	stop(data);
+	stop_machine(data);
 }
 
 static void on_acpi(struct loop *loop, int fd, uint32_t events, void *data)
@@ -251,14 +251,14 @@ static void on_acpi(struct loop *loop, int fd, uint32_t events, void *data)
 	(void)loop;
 	(void)events;
 	if (acpi_button_pressed(fd))
-		stop(data);
+		stop_machine(data);
 }
 
 static int watch_signals(struct pid1 *p, struct error *err)
 {
 	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4};
 
-	if (!loop_add_signal(p->loop, SIGCHLD, on_child, p, err))
+	if (!loop_add_signal(p->loop, SIGCHLD, on_child_ended, p, err))
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(power); i++)
 		if (!loop_add_signal(p->loop, power[i], on_power_signal, p, err))
@@ -288,6 +288,6 @@ int pid1_run(int program_fd, struct error *err)
 		return -1;
 	raise_loopback();
 	watch_button(&p);
-	reap(&p);
+	reap_children(&p);
 	return loop_run(p.loop, err);
 }

@@ -7,9 +7,9 @@
 #include "guest/console.h"
 #include "guest/init/mounts.h"
 
-static void end(int how) __attribute__((noreturn));
+static void end_machine(int how) __attribute__((noreturn));
 
-static void end(int how)
+static void end_machine(int how)
 {
 	mounts_end();
 	reboot(how);
@@ -19,11 +19,11 @@ static void end(int how)
 
 void power_off(void)
 {
-	end(RB_POWER_OFF);
+	end_machine(RB_POWER_OFF);
 }
 
 void power_fail(const char *reason)
 {
 	console_line("%s; the machine ends", reason);
-	end(RB_AUTOBOOT);
+	end_machine(RB_AUTOBOOT);
 }

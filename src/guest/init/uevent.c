@@ -23,7 +23,7 @@ int uevent_open(struct error *err)
 }
 
 /* Drops what is queued: any event is a reason to look again. */
-static void drain(int fd)
+static void drain_uevents(int fd)
 {
 	char event[4096];
 
@@ -35,6 +35,6 @@ int uevent_wait(int fd, uint64_t deadline_ns, struct error *err)
 {
 	if (fd_wait(fd, POLLIN, deadline_ns, err) < 0)
 		return -1;
-	drain(fd);
+	drain_uevents(fd);
 	return 0;
 }

@@ -25,7 +25,7 @@ struct name {
 	char text[24];
 };
 
-static struct name name_of(uint64_t number)
+static struct name cgroup_name(uint64_t number)
 {
 	struct name name;
 
@@ -61,17 +61,17 @@ static void end_leftovers(struct cgroup_tree *tree)
 	}
 }
 
-static void close_fds(struct cgroup *cgroup)
+static void close_cgroup_fds(struct cgroup *cgroup)
 {
 	cleanup_close(&cgroup->fd);
 	cleanup_close(&cgroup->events_fd);
 	*cgroup = (struct cgroup)CGROUP_NONE;
 }
 
-static bool make(struct cgroup_tree *tree, struct cgroup *out)
+static bool make_cgroup(struct cgroup_tree *tree, struct cgroup *out)
 {
 	struct cgroup cgroup = {.name = tree->next++, .fd = -1, .events_fd = -1};
-	struct name name = name_of(cgroup.name);
+	struct name name = cgroup_name(cgroup.name);
 
 	if (mkdirat(tree->dirfd, name.text, 0755) < 0)
 		return false;
@@ -79,7 +79,7 @@ static bool make(struct cgroup_tree *tree, struct cgroup *out)
 	if (cgroup.fd >= 0)
 		cgroup.events_fd = openat(cgroup.fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	if (cgroup.events_fd < 0) {
-		close_fds(&cgroup);
+		close_cgroup_fds(&cgroup);
 		unlinkat(tree->dirfd, name.text, AT_REMOVEDIR);
 		return false;
 	}
@@ -106,7 +106,7 @@ void cgroup_tree_open(struct cgroup_tree *tree, const char *mount)
 	}
 	cgroup_kill_all(tree);
 	end_leftovers(tree);
-	if (make(tree, &tree->spares[0]))
+	if (make_cgroup(tree, &tree->spares[0]))
 		tree->nspares = 1;
 }
 
@@ -115,8 +115,8 @@ static void drop_spares(struct cgroup_tree *tree)
 	while (tree->nspares > 0) {
 		struct cgroup *spare = &tree->spares[--tree->nspares];
 
-		unlinkat(tree->dirfd, name_of(spare->name).text, AT_REMOVEDIR);
-		close_fds(spare);
+		unlinkat(tree->dirfd, cgroup_name(spare->name).text, AT_REMOVEDIR);
+		close_cgroup_fds(spare);
 	}
 }
 
@@ -137,7 +137,7 @@ void cgroup_take(struct cgroup_tree *tree, struct cgroup *out)
 	if (tree->nspares > 0)
 		*out = tree->spares[--tree->nspares];
 	else if (tree->dirfd >= 0)
-		make(tree, out);
+		make_cgroup(tree, out);
 }
 
 void cgroup_kill(struct cgroup *cgroup, pid_t session)
@@ -169,12 +169,12 @@ static void keep_for_later(struct cgroup_tree *tree, uint64_t number)
 	tree->left[tree->nleft++] = number;
 }
 
-static void sweep(struct cgroup_tree *tree)
+static void sweep_left_behind(struct cgroup_tree *tree)
 {
 	for (size_t i = 0; i < SWEEP && i < tree->nleft; i++) {
 		size_t at = tree->left_turn++ % tree->nleft;
 
-		if (unlinkat(tree->dirfd, name_of(tree->left[at]).text, AT_REMOVEDIR) == 0 ||
+		if (unlinkat(tree->dirfd, cgroup_name(tree->left[at]).text, AT_REMOVEDIR) == 0 ||
 		    errno == ENOENT)
 			tree->left[at] = tree->left[--tree->nleft];
 		if (tree->nleft == 0)
@@ -182,7 +182,7 @@ static void sweep(struct cgroup_tree *tree)
 	}
 }
 
-static bool is_empty(const struct cgroup *cgroup)
+static bool cgroup_is_empty(const struct cgroup *cgroup)
 {
 	char text[128];
 	ssize_t n = pread(cgroup->events_fd, text, sizeof(text) - 1, 0);
@@ -198,13 +198,13 @@ void cgroup_release(struct cgroup_tree *tree, struct cgroup *cgroup)
 	if (!cgroup->name)
 		return;
 	if (tree->nleft > 0)
-		sweep(tree);
-	if (!cgroup->killed && tree->nspares < CGROUP_SPARES && is_empty(cgroup)) {
+		sweep_left_behind(tree);
+	if (!cgroup->killed && tree->nspares < CGROUP_SPARES && cgroup_is_empty(cgroup)) {
 		tree->spares[tree->nspares++] = *cgroup;
 		*cgroup = (struct cgroup)CGROUP_NONE;
 		return;
 	}
-	if (unlinkat(tree->dirfd, name_of(cgroup->name).text, AT_REMOVEDIR) < 0)
+	if (unlinkat(tree->dirfd, cgroup_name(cgroup->name).text, AT_REMOVEDIR) < 0)
 		keep_for_later(tree, cgroup->name);
-	close_fds(cgroup);
+	close_cgroup_fds(cgroup);
 }

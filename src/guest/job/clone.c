@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static struct clone_args arguments(uint64_t flags, int cgroup_fd, int *pidfd)
+static struct clone_args clone_arguments(uint64_t flags, int cgroup_fd, int *pidfd)
 {
 	return (struct clone_args){
 		.flags = flags | CLONE_PIDFD | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
@@ -20,7 +20,7 @@ static struct clone_args arguments(uint64_t flags, int cgroup_fd, int *pidfd)
 
 pid_t clone_fork(int cgroup_fd, int *pidfd)
 {
-	struct clone_args args = arguments(0, cgroup_fd, pidfd);
+	struct clone_args args = clone_arguments(0, cgroup_fd, pidfd);
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 
 	return pid < 0 ? -errno : (pid_t)pid;
@@ -83,7 +83,7 @@ static long clone3_calling(struct clone_args *args, void (*entry)(void *), void 
 pid_t clone_vfork(int cgroup_fd, int *pidfd, void (*entry)(void *data), void *data)
 {
 #ifdef HAVE_CLONE3_CALLING
-	struct clone_args args = arguments(CLONE_VM | CLONE_VFORK, cgroup_fd, pidfd);
+	struct clone_args args = clone_arguments(CLONE_VM | CLONE_VFORK, cgroup_fd, pidfd);
 
 	return (pid_t)clone3_calling(&args, entry, data);
 #else

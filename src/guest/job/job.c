@@ -72,7 +72,7 @@ void job_table_sweep(struct job_table *table)
 }
 
 /* From the live list to the dead one; everything that could call us is gone. */
-static void bury(struct job *job)
+static void job_bury(struct job *job)
 {
 	struct job_table *table = job->table;
 
@@ -92,7 +92,7 @@ void job_check_end(struct job *job)
 		return;
 	if (job->owner)
 		job->owner->ended(job->data, &job->end);
-	bury(job);
+	job_bury(job);
 }
 
 static void on_drain_over(struct loop *loop, void *data)
@@ -307,8 +307,8 @@ static int open_pipes(struct job *job, const struct job_spec *spec, struct child
 	return 0;
 }
 
-static int spawn(struct job *job, const struct job_spec *spec, struct child_ends *ends,
-		 struct error *err)
+static int job_spawn(struct job *job, const struct job_spec *spec, struct child_ends *ends,
+		     struct error *err)
 {
 	struct spawn_spec child = {
 		.argv = spec->argv,
@@ -335,7 +335,7 @@ static int spawn(struct job *job, const struct job_spec *spec, struct child_ends
 	return 0;
 }
 
-static int watch(struct job *job, const struct job_spec *spec, struct error *err)
+static int job_watch(struct job *job, const struct job_spec *spec, struct error *err)
 {
 	struct loop *loop = job->table->loop;
 
@@ -406,12 +406,12 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 			     : open_pipes(job, spec, &ends, err);
 	if (got == 0) {
 		cgroup_take(&table->cgroups, &job->cgroup);
-		got = spawn(job, spec, &ends, err);
+		got = job_spawn(job, spec, &ends, err);
 		forked = got == 0;
 	}
 	hold_child_ends(job, &ends);
 	if (got == 0)
-		got = watch(job, spec, err);
+		got = job_watch(job, spec, err);
 	if (got < 0) {
 		if (forked) {
 			cgroup_kill(&job->cgroup, job->session);
@@ -455,7 +455,7 @@ void job_table_free(struct job_table *table)
 	job_table_kill(table);
 	list_each (job, &table->live, link) {
 		proc_end(&job->proc);
-		bury(job);
+		job_bury(job);
 	}
 	job_table_sweep(table);
 	linger_free_all(table);

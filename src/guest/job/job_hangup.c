@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "guest/job/job_impl.h"
 
-static void on_late(struct loop *loop, void *data)
+static void on_hang_up_late(struct loop *loop, void *data)
 {
 	struct job *job = data;
 
@@ -26,7 +26,7 @@ void job_hang_up(struct job *job)
 	/* The kernel sends SIGHUP to the session's leader and to the group in the foreground. */
 	job_io_close(job);
 	loop_remove(job->timeout);
-	job->timeout = loop_add_timer(job->table->loop, until, on_late, job, NULL);
+	job->timeout = loop_add_timer(job->table->loop, until, on_hang_up_late, job, NULL);
 	if (!job->timeout)
 		job_kill(job);
 }

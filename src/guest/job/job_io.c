@@ -69,7 +69,7 @@ void job_io_read(struct job *job, enum job_stream stream)
 			return;
 }
 
-static void on_output(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_job_output(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct job *job = data;
 	enum job_stream stream = job->out[JOB_STDOUT].fd == fd ? JOB_STDOUT : JOB_STDERR;
@@ -87,7 +87,8 @@ int job_io_start(struct job *job, struct error *err)
 
 		if (pipe->fd < 0)
 			continue;
-		pipe->watch = loop_add_fd(job->table->loop, pipe->fd, EPOLLIN, on_output, job, err);
+		pipe->watch =
+			loop_add_fd(job->table->loop, pipe->fd, EPOLLIN, on_job_output, job, err);
 		if (!pipe->watch)
 			return -1;
 	}
@@ -160,7 +161,7 @@ void job_resume(struct job *job)
 	}
 }
 
-static void on_stdin_room(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_job_stdin_room(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct job *job = data;
 
@@ -177,8 +178,8 @@ static void wait_for_stdin_room(struct job *job)
 {
 	if (job->stdin_watch)
 		return;
-	job->stdin_watch =
-		loop_add_fd(job->table->loop, job->stdin_fd, EPOLLOUT, on_stdin_room, job, NULL);
+	job->stdin_watch = loop_add_fd(job->table->loop, job->stdin_fd, EPOLLOUT, on_job_stdin_room,
+				       job, NULL);
 	if (!job->stdin_watch)
 		close_stdin(job);
 }

@@ -11,7 +11,7 @@
 #include "guest/roles.h"
 
 /* As in spawn.c, but only now: the shell is traced, and not this program that becomes it. */
-static void be_traced(void)
+static void trace_shell(void)
 {
 	autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
 
@@ -19,7 +19,7 @@ static void be_traced(void)
 		dprintf(fd, "%u", geteuid());
 }
 
-static void become(const char *path)
+static void become_shell(const char *path)
 {
 	const char *const argv[] = {path, "-i", "-l", NULL};
 
@@ -30,10 +30,10 @@ int role_shell(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	be_traced();
-	become("/bin/bash");
+	trace_shell();
+	become_shell("/bin/bash");
 	if (errno == ENOENT || errno == ENOTDIR)
-		become("/bin/sh");
+		become_shell("/bin/sh");
 	fprintf(stderr, "microagent: no shell in this guest: /bin/sh: %s\n", strerror(errno));
 	return errno == ENOENT || errno == ENOTDIR ? 127 : 126;
 }

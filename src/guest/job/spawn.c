@@ -79,7 +79,7 @@ static int enter_session(const struct spawn_spec *spec)
 }
 
 /* Once set, it is of all that comes of this process. A kernel without audit has no such thing. */
-static void be_traced(const struct user *user)
+static void take_login_uid(const struct user *user)
 {
 	autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
 	char text[16];
@@ -89,7 +89,7 @@ static void be_traced(const struct user *user)
 		return; /* it has one already, as in a test */
 }
 
-static int become(const struct user *user)
+static int become_user(const struct user *user)
 {
 	if (!user || (geteuid() != 0 && user->uid == geteuid()))
 		return 0;
@@ -156,7 +156,7 @@ struct child {
 	struct spawn_failure failure;
 };
 
-static void run_child(void *data)
+static void run_spawned(void *data)
 {
 	struct child *child = data;
 	struct spawn_failure *failure = &child->failure;
@@ -168,9 +168,9 @@ static void run_child(void *data)
 	if (child->spec->rlimits && rlimits_apply(child->spec->rlimits, &failure->resource) < 0)
 		goto fail;
 	if (child->spec->traced)
-		be_traced(child->spec->user);
+		take_login_uid(child->spec->user);
 	failure->step = SPAWN_USER;
-	if (become(child->spec->user) < 0)
+	if (become_user(child->spec->user) < 0)
 		goto fail;
 	failure->step = SPAWN_CWD;
 	if (enter_directory(child->spec) < 0)
@@ -194,7 +194,7 @@ static int start_by_vfork(const struct spawn_spec *spec, struct proc *out,
 {
 	struct child child = {.spec = spec, .status_fd = -1};
 	int pidfd = -1;
-	pid_t pid = clone_vfork(spec->cgroup_fd, &pidfd, run_child, &child);
+	pid_t pid = clone_vfork(spec->cgroup_fd, &pidfd, run_spawned, &child);
 
 	if (pid < 0)
 		return error_errno(err, -pid, "cannot start a process");
@@ -218,7 +218,7 @@ static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *s
 	if (pid < 0)
 		return error_errno(err, -pid, "cannot start a process");
 	if (pid == 0)
-		run_child(&(struct child){.spec = spec, .status_fd = status_write});
+		run_spawned(&(struct child){.spec = spec, .status_fd = status_write});
 	*out = (struct proc){.pid = pid, .pidfd = pidfd};
 	*status_fd = steal_fd(&status_read);
 	return 0;

@@ -9,7 +9,7 @@
 
 static const char *const files[USER_FILES] = {"passwd", "group", "microagent/user"};
 
-static void look(const char *etc, struct stat stamps[USER_FILES])
+static void stat_databases(const char *etc, struct stat stamps[USER_FILES])
 {
 	char path[USER_PATH_MAX];
 
@@ -20,7 +20,7 @@ static void look(const char *etc, struct stat stamps[USER_FILES])
 			stamps[i] = (struct stat){0};
 }
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
+static bool same_timespec(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
@@ -28,8 +28,8 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_nlink == b->st_nlink &&
-	       a->st_size == b->st_size && same_time(&a->st_mtim, &b->st_mtim) &&
-	       same_time(&a->st_ctim, &b->st_ctim);
+	       a->st_size == b->st_size && same_timespec(&a->st_mtim, &b->st_mtim) &&
+	       same_timespec(&a->st_ctim, &b->st_ctim);
 }
 
 static bool same_files(const struct stat a[USER_FILES], const struct stat b[USER_FILES])
@@ -65,7 +65,7 @@ int user_cache_resolve(struct user_cache *cache, const char *etc, const char *sp
 
 	if (spec)
 		return user_resolve(etc, spec, out, err);
-	look(etc, stamps);
+	stat_databases(etc, stamps);
 	if (!cache->filled || !same_files(cache->stamps, stamps)) {
 		cache->filled = false;
 		if (user_resolve(etc, NULL, &cache->user, err) < 0)

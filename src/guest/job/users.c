@@ -56,7 +56,7 @@ static void split_fields(char *line, char *fields[FIELDS_MAX])
 }
 
 /* The next line of a text that is cut in place; NULL at the end. */
-static char *next_line(char **text)
+static char *cut_line(char **text)
 {
 	char *line = *text, *end;
 
@@ -98,7 +98,7 @@ static bool find_user(char *passwd, const char *name, const uint32_t *uid, struc
 	char *fields[FIELDS_MAX], *line;
 	uint32_t id, gid;
 
-	while ((line = next_line(&passwd))) {
+	while ((line = cut_line(&passwd))) {
 		split_fields(line, fields);
 		if (!parse_id(fields[2], &id) || !parse_id(fields[3], &gid))
 			continue;
@@ -128,7 +128,7 @@ static void collect_groups(char *group, struct user *out)
 	char *fields[FIELDS_MAX], *line;
 	uint32_t gid;
 
-	while ((line = next_line(&group)) && out->ngroups < USER_GROUPS_MAX) {
+	while ((line = cut_line(&group)) && out->ngroups < USER_GROUPS_MAX) {
 		split_fields(line, fields);
 		if (parse_id(fields[2], &gid) && gid != out->gid && is_member(fields[3], out->name))
 			out->groups[out->ngroups++] = gid;
@@ -140,7 +140,7 @@ static bool find_group(char *group, const char *name, gid_t *out)
 	char *fields[FIELDS_MAX], *line;
 	uint32_t gid;
 
-	while ((line = next_line(&group))) {
+	while ((line = cut_line(&group))) {
 		split_fields(line, fields);
 		if (strcmp(fields[0], name) == 0 && parse_id(fields[2], &gid)) {
 			*out = gid;
@@ -217,7 +217,7 @@ static int resolve_spec(const char *etc, const char *spec, struct user *out, str
 static bool resolve_recorded(const char *etc, struct user *out)
 {
 	autofree char *text = read_database(etc, "microagent/user");
-	char *rest = text, *line = next_line(&rest);
+	char *rest = text, *line = cut_line(&rest);
 
 	return line && *line && resolve_spec(etc, line, out, NULL) == 0 && out->uid != 0;
 }

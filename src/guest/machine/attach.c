@@ -37,7 +37,7 @@ static int mount_disk(json_t *item, struct error *err)
 	return 0;
 }
 
-static bool is_mounted(const struct config_share *share)
+static bool share_is_mounted(const struct config_share *share)
 {
 	return mount(share->tag, share->mountpoint, "virtiofs",
 		     FLAGS | (share->read_only ? MS_RDONLY : 0), NULL) == 0;
@@ -51,12 +51,12 @@ static int mount_when_there(const struct config_share *share, struct error *err)
 	struct error late;
 
 	/* Nearly always it is there already, and then no socket is needed. */
-	if (is_mounted(share))
+	if (share_is_mounted(share))
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
-	while (!is_mounted(share)) {
+	while (!share_is_mounted(share)) {
 		int why = errno;
 
 		if (why != EINVAL || uevent_wait(events, deadline, &late) < 0)

@@ -71,8 +71,8 @@ size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t tr
 	return len < 300 ? 300 : len; /* the least that old servers take */
 }
 
-static void read_addresses(const uint8_t *value, size_t len, struct in_addr *out, size_t max,
-			   size_t *count)
+static void read_address_list(const uint8_t *value, size_t len, struct in_addr *out, size_t max,
+			      size_t *count)
 {
 	for (*count = 0; *count < max && (*count + 1) * 4 <= len; ++*count)
 		memcpy(&out[*count], value + *count * 4, 4);
@@ -88,16 +88,16 @@ static void read_option(uint8_t option, const uint8_t *value, size_t len, struct
 		out->kind = len == 1 ? value[0] : 0;
 		break;
 	case OPTION_NETMASK:
-		read_addresses(value, len, &n->netmask, 1, &count);
+		read_address_list(value, len, &n->netmask, 1, &count);
 		break;
 	case OPTION_ROUTER:
-		read_addresses(value, len, &n->gateway, 1, &count);
+		read_address_list(value, len, &n->gateway, 1, &count);
 		break;
 	case OPTION_SERVER:
-		read_addresses(value, len, &out->server, 1, &count);
+		read_address_list(value, len, &out->server, 1, &count);
 		break;
 	case OPTION_DNS:
-		read_addresses(value, len, n->dns, NETWORK_DNS_MAX, &n->ndns);
+		read_address_list(value, len, n->dns, NETWORK_DNS_MAX, &n->ndns);
 		break;
 	case OPTION_MTU:
 		n->mtu = len == 2 ? (unsigned)value[0] << 8 | value[1] : 0;
@@ -180,7 +180,7 @@ static int open_exchange(struct exchange *x, const char *interface, struct error
 }
 
 /* ENETUNREACH and the like mean that the link is not up yet: as if nobody had answered. */
-static void say(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer)
+static void dhcp_say(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer)
 {
 	const struct sockaddr_in all = {.sin_family = AF_INET,
 					.sin_port = htons(SERVER_PORT),
@@ -192,7 +192,7 @@ static void say(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answe
 }
 
 /* 1: an answer, 0: none until `until`. */
-static int hear(struct exchange *x, uint64_t until, struct dhcp_answer *out)
+static int dhcp_hear(struct exchange *x, uint64_t until, struct dhcp_answer *out)
 {
 	uint8_t bytes[DHCP_MESSAGE_MAX];
 	struct error ignored;
@@ -215,16 +215,16 @@ static uint64_t next_try(const struct exchange *x)
 }
 
 /* One of the two steps, said again until it is answered. */
-static int step(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer,
-		struct dhcp_answer *out, struct error *err)
+static int dhcp_step(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer,
+		     struct dhcp_answer *out, struct error *err)
 {
 	enum dhcp_kind wanted = kind == DHCP_DISCOVER ? DHCP_OFFER : DHCP_ACK;
 
 	while (clock_mono_ns() < x->deadline) {
 		uint64_t until = next_try(x);
 
-		say(x, kind, offer);
-		while (hear(x, until, out)) {
+		dhcp_say(x, kind, offer);
+		while (dhcp_hear(x, until, out)) {
 			if (out->kind == wanted)
 				return 0;
 			if (out->kind == DHCP_NAK && kind == DHCP_REQUEST)
@@ -243,8 +243,8 @@ int dhcp_ask(const char *interface, struct network *out, struct error *err)
 	if (fd < 0)
 		return error_errno(err, errno, "DHCP");
 	if (open_exchange(&x, interface, err) < 0 ||
-	    step(&x, DHCP_DISCOVER, NULL, &offer, err) < 0 ||
-	    step(&x, DHCP_REQUEST, &offer, &answer, err) < 0)
+	    dhcp_step(&x, DHCP_DISCOVER, NULL, &offer, err) < 0 ||
+	    dhcp_step(&x, DHCP_REQUEST, &offer, &answer, err) < 0)
 		return -1;
 	*out = answer.network;
 	return 0;

@@ -37,7 +37,7 @@ static void set_time(int64_t realtime_ns)
 		console_line("cannot set the clock: %s", strerror(errno));
 }
 
-static void ask_for_power_off(void *data)
+static void machine_power_off(void *data)
 {
 	const int *init_fd = data;
 	char byte = INIT_POWER_OFF;
@@ -46,7 +46,7 @@ static void ask_for_power_off(void *data)
 		console_line("PID 1 cannot be asked for the end: %s", strerror(errno));
 }
 
-static void log_text(const char *text)
+static void machine_log(const char *text)
 {
 	console_line("%s", text);
 }
@@ -57,6 +57,6 @@ const struct machine machine_real = {
 	.attach = attach_all,
 	.publish = publish_start,
 	.trace = tracer_run,
-	.power_off = ask_for_power_off,
-	.log = log_text,
+	.power_off = machine_power_off,
+	.log = machine_log,
 };

@@ -110,14 +110,15 @@ static int find_card(char name[IFNAMSIZ], struct error *err)
 			 "there is no network card: this kernel has no driver for it");
 }
 
-static void put_address(struct sockaddr *out, struct in_addr address)
+static void set_sockaddr(struct sockaddr *out, struct in_addr address)
 {
 	const struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr = address};
 
 	memcpy(out, &in, sizeof(*out));
 }
 
-static int request(int fd, unsigned long what, struct ifreq *r, const char *name, struct error *err)
+static int card_request(int fd, unsigned long what, struct ifreq *r, const char *name,
+			struct error *err)
 {
 	memcpy(r->ifr_name, name, IFNAMSIZ);
 	if (ioctl(fd, what, r) < 0)
@@ -129,7 +130,7 @@ static int up(int fd, const char *name, struct error *err)
 {
 	struct ifreq r = {.ifr_flags = IFF_UP | IFF_RUNNING};
 
-	return request(fd, SIOCSIFFLAGS, &r, name, err);
+	return card_request(fd, SIOCSIFFLAGS, &r, name, err);
 }
 
 static int set_addresses(int fd, const char *name, const struct network *n, struct error *err)
@@ -138,14 +139,14 @@ static int set_addresses(int fd, const char *name, const struct network *n, stru
 
 	if (n->mtu) {
 		r.ifr_mtu = (int)n->mtu;
-		if (request(fd, SIOCSIFMTU, &r, name, err) < 0)
+		if (card_request(fd, SIOCSIFMTU, &r, name, err) < 0)
 			return -1;
 	}
-	put_address(&r.ifr_addr, n->address);
-	if (request(fd, SIOCSIFADDR, &r, name, err) < 0)
+	set_sockaddr(&r.ifr_addr, n->address);
+	if (card_request(fd, SIOCSIFADDR, &r, name, err) < 0)
 		return -1;
-	put_address(&r.ifr_netmask, n->netmask);
-	if (request(fd, SIOCSIFNETMASK, &r, name, err) < 0)
+	set_sockaddr(&r.ifr_netmask, n->netmask);
+	if (card_request(fd, SIOCSIFNETMASK, &r, name, err) < 0)
 		return -1;
 	return up(fd, name, err);
 }
@@ -157,9 +158,9 @@ static int set_gateway(int fd, const struct network *n, struct error *err)
 
 	if (!n->gateway.s_addr)
 		return 0;
-	put_address(&route.rt_dst, any);
-	put_address(&route.rt_genmask, any);
-	put_address(&route.rt_gateway, n->gateway);
+	set_sockaddr(&route.rt_dst, any);
+	set_sockaddr(&route.rt_genmask, any);
+	set_sockaddr(&route.rt_gateway, n->gateway);
 	if (ioctl(fd, SIOCADDRT, &route) < 0 && errno != EEXIST)
 		return error_errno(err, errno, "default route");
 	return 0;

@@ -34,7 +34,7 @@ struct publish {
 	} ports[];
 };
 
-static int listen_on(uint16_t port, struct error *err)
+static int listen_on_port(uint16_t port, struct error *err)
 {
 	struct sockaddr_vm addr = {.svm_family = AF_VSOCK,
 				   .svm_cid = VMADDR_CID_ANY,
@@ -85,9 +85,9 @@ static void become_publisher(struct publish *p)
 	_exit(125);
 }
 
-static void on_ended(struct loop *loop, int code, void *data);
+static void on_publisher_ended(struct loop *loop, int code, void *data);
 
-static int spawn(struct publish *p, struct error *err)
+static int start_publisher(struct publish *p, struct error *err)
 {
 	pid_t pid = fork();
 
@@ -98,11 +98,11 @@ static int spawn(struct publish *p, struct error *err)
 	p->proc = (struct proc){.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
 	if (p->proc.pidfd < 0)
 		return error_errno(err, errno, "pidfd");
-	return loop_add_proc(p->loop, &p->proc, on_ended, p, err) ? 0 : -1;
+	return loop_add_proc(p->loop, &p->proc, on_publisher_ended, p, err) ? 0 : -1;
 }
 
 /* A SIGTERM is the end of the machine, which must not be held up. */
-static void on_ended(struct loop *loop, int code, void *data)
+static void on_publisher_ended(struct loop *loop, int code, void *data)
 {
 	struct publish *p = data;
 	struct error err;
@@ -111,11 +111,11 @@ static void on_ended(struct loop *loop, int code, void *data)
 	if (code == 128 + SIGTERM)
 		return;
 	console_line("published ports: their process ended with %d", code);
-	if (p->restarts++ < limit_get(LIMIT_AGENT_RESTARTS) && spawn(p, &err) < 0)
+	if (p->restarts++ < limit_get(LIMIT_AGENT_RESTARTS) && start_publisher(p, &err) < 0)
 		console_line("published ports: %s", err.msg);
 }
 
-static bool is_listed(const struct publish *p, uint16_t port)
+static bool port_is_listed(const struct publish *p, uint16_t port)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (p->ports[i].port == port)
@@ -124,16 +124,16 @@ static bool is_listed(const struct publish *p, uint16_t port)
 }
 
 /* A guest port may be published at several ports of the host. */
-static int add(struct publish *p, json_t *item, struct error *err)
+static int add_port(struct publish *p, json_t *item, struct error *err)
 {
 	uint16_t port;
 	int fd;
 
 	if (config_publish_decode(item, &port, err) < 0)
 		return -1;
-	if (is_listed(p, port))
+	if (port_is_listed(p, port))
 		return 0;
-	fd = listen_on(port, err);
+	fd = listen_on_port(port, err);
 	if (fd < 0)
 		return -1;
 	p->ports[p->count].port = port;
@@ -160,12 +160,12 @@ int publish_start(struct loop *loop, const json_t *publishes, int program_fd, st
 	p->loop = loop;
 	p->program_fd = program_fd;
 	for (size_t i = 0; i < json_array_size(publishes); i++) {
-		if (add(p, json_array_get(publishes, i), err) < 0) {
+		if (add_port(p, json_array_get(publishes, i), err) < 0) {
 			publish_free(p);
 			return -1;
 		}
 	}
-	if (spawn(p, err) < 0) {
+	if (start_publisher(p, err) < 0) {
 		publish_free(p);
 		return -1;
 	}

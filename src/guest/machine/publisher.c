@@ -65,7 +65,7 @@ static void list_others(struct addresses *list, uint16_t port)
 		list->at[list->count++] = all.at[i];
 }
 
-static void finish(struct attempt *a, int fd, const struct error *why)
+static void finish_attempt(struct attempt *a, int fd, const struct error *why)
 {
 	reached_fn *done = a->done;
 	void *data = a->data;
@@ -76,7 +76,7 @@ static void finish(struct attempt *a, int fd, const struct error *why)
 
 static void on_other(void *data, int fd, const struct error *why)
 {
-	finish(data, fd, why);
+	finish_attempt(data, fd, why);
 }
 
 static void on_loopback(void *data, int fd, const struct error *why)
@@ -92,7 +92,7 @@ static void on_loopback(void *data, int fd, const struct error *why)
 			connecting_new(a->port->loop, &list, a->deadline_ns, on_other, a, &err);
 	}
 	if (!a->connecting)
-		finish(a, fd, why);
+		finish_attempt(a, fd, why);
 }
 
 static void *reach(void *data, reached_fn *done, void *done_data, struct error *err)
@@ -116,7 +116,7 @@ static void *reach(void *data, reached_fn *done, void *done_data, struct error *
 	return NULL;
 }
 
-static void give_up(void *attempt)
+static void give_attempt_up(void *attempt)
 {
 	struct attempt *a = attempt;
 
@@ -132,14 +132,14 @@ static bool is_host(const struct sockaddr_storage *peer)
 	return peer->ss_family == AF_VSOCK && vm->svm_cid == VMADDR_CID_HOST;
 }
 
-static int serve(struct port *port, int fd, struct error *err)
+static int serve_port(struct port *port, int fd, struct error *err)
 {
 	const struct forward_spec spec = {
 		.listen_fd = fd,
 		.most = (unsigned)limit_get(LIMIT_PUBLISH_CONNECTIONS),
 		.admits = is_host,
 		.reach = reach,
-		.give_up = give_up,
+		.give_up = give_attempt_up,
 		.data = port,
 	};
 	struct forward *forward;
@@ -171,7 +171,7 @@ int role_publish(int argc, char **argv)
 	raise_file_limit();
 	for (int i = 1; i < argc && status == 0; i++) {
 		ports[i] = (struct port){loop, (uint16_t)strtoul(argv[i], NULL, 10)};
-		status = serve(&ports[i], PUBLISH_FD_FIRST + i - 1, &err);
+		status = serve_port(&ports[i], PUBLISH_FD_FIRST + i - 1, &err);
 	}
 	if (status == 0)
 		(void)loop_run(loop, &err); /* returns when it cannot go on */

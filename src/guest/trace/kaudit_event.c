@@ -27,13 +27,13 @@ static void put_decoded(struct buf *out, struct kaudit_span value, bool *truncat
 	buf_append(out, bytes, (size_t)n < room ? (size_t)n : room, NULL);
 }
 
-static void put_path(struct buf *out, struct kaudit_span value, bool *truncated)
+static void put_event_path(struct buf *out, struct kaudit_span value, bool *truncated)
 {
 	buf_consume(out, out->len);
 	put_decoded(out, value, truncated);
 }
 
-static void put_number(struct kaudit_span value, int base, uint64_t *out)
+static void read_number(struct kaudit_span value, int base, uint64_t *out)
 {
 	(void)kaudit_unsigned(value, base, out); /* keeps the 0 of what makes no sense */
 }
@@ -71,19 +71,19 @@ static bool take_syscall(struct kaudit_event *event, struct kaudit_span fields)
 
 	while (kaudit_field(&fields, &key, &value)) {
 		if (kaudit_is(key, "pid"))
-			put_number(value, 10, &event->pid);
+			read_number(value, 10, &event->pid);
 		else if (kaudit_is(key, "ppid"))
-			put_number(value, 10, &event->ppid);
+			read_number(value, 10, &event->ppid);
 		else if (kaudit_is(key, "uid"))
-			put_number(value, 10, &event->uid);
+			read_number(value, 10, &event->uid);
 		else if (kaudit_is(key, "exit"))
 			(void)kaudit_signed(value, &event->exit);
 		else if (kaudit_is(key, "exe"))
-			put_path(&event->exe, value, &event->truncated);
+			put_event_path(&event->exe, value, &event->truncated);
 		else if (kaudit_is(key, "key"))
 			rule = value;
 		else if (key.len == 2 && key.at[0] == 'a' && key.at[1] >= '0' && key.at[1] < '3')
-			put_number(value, 16, &args[key.at[1] - '0']);
+			read_number(value, 16, &args[key.at[1] - '0']);
 	}
 	return set_kind(event, rule, args);
 }
@@ -171,7 +171,7 @@ static void take_execve(struct kaudit_event *event, struct kaudit_span fields)
 
 	while (kaudit_field(&fields, &key, &value)) {
 		if (kaudit_is(key, "argc"))
-			put_number(value, 10, &event->argc);
+			read_number(value, 10, &event->argc);
 		else if (!event->truncated && word_of(key, &word, &piece))
 			put_word(event, word, piece, value);
 	}
@@ -185,7 +185,7 @@ static void take_cwd(struct kaudit_event *event, struct kaudit_span fields)
 
 	while (kaudit_field(&fields, &key, &value))
 		if (kaudit_is(key, "cwd"))
-			put_path(&event->cwd, value, &event->truncated);
+			put_event_path(&event->cwd, value, &event->truncated);
 }
 
 /* "fe:01" */
@@ -196,8 +196,8 @@ static void put_device(struct kaudit_event *event, struct kaudit_span value)
 
 	if (!colon)
 		return;
-	put_number((struct kaudit_span){value.at, before}, 16, &event->major);
-	put_number((struct kaudit_span){colon + 1, value.len - before - 1}, 16, &event->minor);
+	read_number((struct kaudit_span){value.at, before}, 16, &event->major);
+	read_number((struct kaudit_span){colon + 1, value.len - before - 1}, 16, &event->minor);
 }
 
 static void take_path(struct kaudit_event *event, struct kaudit_span fields)
@@ -213,14 +213,14 @@ static void take_path(struct kaudit_event *event, struct kaudit_span fields)
 	}
 	if (parent || name.len == 0 || kaudit_is(name, "(null)"))
 		return;
-	put_path(&event->path, name, &event->truncated);
+	put_event_path(&event->path, name, &event->truncated);
 	event->has_path = true;
 	event->mode = event->inode = event->major = event->minor = 0;
 	while (kaudit_field(&all, &key, &value)) {
 		if (kaudit_is(key, "mode"))
-			put_number(value, 8, &event->mode);
+			read_number(value, 8, &event->mode);
 		else if (kaudit_is(key, "inode"))
-			put_number(value, 10, &event->inode);
+			read_number(value, 10, &event->inode);
 		else if (kaudit_is(key, "dev"))
 			put_device(event, value);
 	}
@@ -232,7 +232,7 @@ static void take_openat2(struct kaudit_event *event, struct kaudit_span fields)
 
 	while (kaudit_field(&fields, &key, &value))
 		if (kaudit_is(key, "oflag"))
-			put_number(value, 8, &event->flags);
+			read_number(value, 8, &event->flags);
 }
 
 static void take_sockaddr(struct kaudit_event *event, struct kaudit_span fields)
@@ -281,7 +281,7 @@ static bool is_whole(const struct kaudit_event *event)
 	return event->address_len > 0;
 }
 
-static void release(struct kaudit_event *event)
+static void release_event(struct kaudit_event *event)
 {
 	buf_free(&event->exe);
 	buf_free(&event->argv);
@@ -290,7 +290,7 @@ static void release(struct kaudit_event *event)
 	*event = (struct kaudit_event){0};
 }
 
-static void finish(struct kaudit_events *events, struct kaudit_event *event)
+static void finish_event(struct kaudit_events *events, struct kaudit_event *event)
 {
 	if (event->kind == KAUDIT_OPEN)
 		resolve(event);
@@ -300,10 +300,10 @@ static void finish(struct kaudit_events *events, struct kaudit_event *event)
 		events->done(events->data, event);
 	else
 		events->lost++;
-	release(event);
+	release_event(event);
 }
 
-static struct kaudit_event *find(struct kaudit_events *events, uint64_t serial)
+static struct kaudit_event *find_event(struct kaudit_events *events, uint64_t serial)
 {
 	for (size_t i = 0; i < KAUDIT_EVENTS; i++)
 		if (events->open[i].used && events->open[i].serial == serial)
@@ -312,7 +312,7 @@ static struct kaudit_event *find(struct kaudit_events *events, uint64_t serial)
 }
 
 /* A free place, for which the oldest event goes if there is none. */
-static struct kaudit_event *find_place(struct kaudit_events *events)
+static struct kaudit_event *place_for_event(struct kaudit_events *events)
 {
 	struct kaudit_event *oldest = &events->open[0];
 
@@ -322,23 +322,23 @@ static struct kaudit_event *find_place(struct kaudit_events *events)
 		if (events->open[i].serial < oldest->serial)
 			oldest = &events->open[i];
 	}
-	finish(events, oldest);
+	finish_event(events, oldest);
 	return oldest;
 }
 
-static void begin(struct kaudit_events *events, const struct kaudit_stamp *stamp,
-		  struct kaudit_span fields)
+static void open_event(struct kaudit_events *events, const struct kaudit_stamp *stamp,
+		       struct kaudit_span fields)
 {
-	struct kaudit_event *event = find(events, stamp->serial);
+	struct kaudit_event *event = find_event(events, stamp->serial);
 
 	kaudit_serials_saw(&events->serials, stamp->serial);
 	if (event)
-		finish(events, event);
-	event = find_place(events);
+		finish_event(events, event);
+	event = place_for_event(events);
 	*event = (struct kaudit_event){
 		.used = true, .serial = stamp->serial, .real_ms = stamp->real_ms};
 	if (!take_syscall(event, fields))
-		release(event); /* of no rule of ours */
+		release_event(event); /* of no rule of ours */
 }
 
 void kaudit_events_take(struct kaudit_events *events, unsigned type, const char *text, size_t len)
@@ -358,12 +358,12 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 	if (!kaudit_header((struct kaudit_span){text, len}, &stamp, &fields))
 		return;
 	if (type == AUDIT_SYSCALL) {
-		begin(events, &stamp, fields);
+		open_event(events, &stamp, fields);
 		return;
 	}
-	event = find(events, stamp.serial);
+	event = find_event(events, stamp.serial);
 	if (event && type == AUDIT_EOE)
-		finish(events, event);
+		finish_event(events, event);
 	for (size_t i = 0; event && i < ARRAY_SIZE(parts); i++)
 		if (parts[i].type == type)
 			parts[i].take(event, fields);
@@ -378,11 +378,11 @@ void kaudit_events_flush(struct kaudit_events *events)
 {
 	for (size_t i = 0; i < KAUDIT_EVENTS; i++)
 		if (events->open[i].used)
-			finish(events, &events->open[i]);
+			finish_event(events, &events->open[i]);
 }
 
 void kaudit_events_free(struct kaudit_events *events)
 {
 	for (size_t i = 0; i < KAUDIT_EVENTS; i++)
-		release(&events->open[i]);
+		release_event(&events->open[i]);
 }

@@ -154,8 +154,8 @@ static int post(struct kaudit_link *link, unsigned type, unsigned flags, const v
 }
 
 /* The kernel answers before sendmsg() returns; records may be in front of the answer. */
-static int request(struct kaudit_link *link, const char *what, unsigned type, const void *body,
-		   size_t len, struct error *err)
+static int kaudit_request(struct kaudit_link *link, const char *what, unsigned type,
+			  const void *body, size_t len, struct error *err)
 {
 	const char *text;
 	unsigned got;
@@ -174,10 +174,10 @@ static int request(struct kaudit_link *link, const char *what, unsigned type, co
 	return error_set(err, ERR_UNSUPPORTED, "audit: %s: the kernel does not answer", what);
 }
 
-static int set_status(struct kaudit_link *link, const char *what, struct audit_status status,
-		      struct error *err)
+static int kaudit_set_status(struct kaudit_link *link, const char *what, struct audit_status status,
+			     struct error *err)
 {
-	return request(link, what, AUDIT_SET, &status, sizeof(status), err);
+	return kaudit_request(link, what, AUDIT_SET, &status, sizeof(status), err);
 }
 
 /* The key's text follows on the rule. */
@@ -191,7 +191,7 @@ static int put_rule(struct kaudit_link *link, const struct rule *rule, const cha
 	memcpy(body, &data, sizeof(data));
 	if (rule->key)
 		memcpy(body + sizeof(data), rule->key, data.buflen);
-	return request(link, what, AUDIT_ADD_RULE, body, sizeof(data) + data.buflen, err);
+	return kaudit_request(link, what, AUDIT_ADD_RULE, body, sizeof(data) + data.buflen, err);
 }
 
 static int put_rules(struct kaudit_link *link, struct error *err)
@@ -225,7 +225,7 @@ static int put_rules(struct kaudit_link *link, struct error *err)
 }
 
 /* Never in the way of a process: a full backlog drops, and silently. */
-static int begin(struct kaudit_link *link, struct error *err)
+static int kaudit_begin(struct kaudit_link *link, struct error *err)
 {
 	const struct audit_status limits = {.mask = AUDIT_STATUS_FAILURE | AUDIT_STATUS_RATE_LIMIT |
 						    AUDIT_STATUS_BACKLOG_LIMIT |
@@ -237,10 +237,10 @@ static int begin(struct kaudit_link *link, struct error *err)
 				  on = {.mask = AUDIT_STATUS_ENABLED,
 					.enabled = ENABLED_AND_LOCKED};
 
-	if (set_status(link, "limits", limits, err) < 0 ||
-	    set_status(link, "receiver", ours, err) < 0 || put_rules(link, err) < 0)
+	if (kaudit_set_status(link, "limits", limits, err) < 0 ||
+	    kaudit_set_status(link, "receiver", ours, err) < 0 || put_rules(link, err) < 0)
 		return -1;
-	return set_status(link, "begin", on, err);
+	return kaudit_set_status(link, "begin", on, err);
 }
 
 /* --- kauditd --------------------------------------------------------------------------------- */
@@ -285,7 +285,7 @@ int kaudit_link_open(struct kaudit_link *link, struct error *err)
 		return error_set(err, ERR_UNSUPPORTED, "this kernel has no audit: %s",
 				 strerror(errno));
 	if (setsockopt(link->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0 ||
-	    begin(link, err) < 0) {
+	    kaudit_begin(link, err) < 0) {
 		if (!err->msg[0])
 			error_errno(err, errno, "audit");
 		kaudit_link_close(link);
@@ -306,7 +306,7 @@ void kaudit_link_ask(struct kaudit_link *link)
 	(void)post(link, AUDIT_GET, 0, NULL, 0); /* asked again at the next time */
 }
 
-static void take_status(struct kaudit_link *link, const char *text, size_t len)
+static void take_kaudit_status(struct kaudit_link *link, const char *text, size_t len)
 {
 	const struct audit_status ours = {.mask = AUDIT_STATUS_PID, .pid = (uint32_t)getpid()};
 	struct audit_status status = {0};
@@ -346,7 +346,7 @@ static bool fetch(struct kaudit_link *link)
 
 /* Of each message the kernel says a length that is not always that of the datagram, which counts.
  */
-static bool receive(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
+static bool kaudit_receive(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
 {
 	const char *message;
 	struct nlmsghdr head;
@@ -371,10 +371,10 @@ static bool receive(struct kaudit_link *link, unsigned *type, const char **text,
 
 bool kaudit_link_next(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
 {
-	while (link->fd >= 0 && receive(link, type, text, len)) {
+	while (link->fd >= 0 && kaudit_receive(link, type, text, len)) {
 		if (*type != AUDIT_GET)
 			return true;
-		take_status(link, *text, *len);
+		take_kaudit_status(link, *text, *len);
 	}
 	return false;
 }

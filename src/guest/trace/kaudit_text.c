@@ -25,7 +25,7 @@ static bool cut_at(struct kaudit_span *rest, char c, struct kaudit_span *out)
 	return true;
 }
 
-static int digit_of(char c)
+static int hex_digit_of(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -39,7 +39,7 @@ bool kaudit_unsigned(struct kaudit_span span, int base, uint64_t *out)
 	uint64_t value = 0;
 
 	for (size_t i = 0; i < span.len; i++) {
-		int digit = digit_of(span.at[i]);
+		int digit = hex_digit_of(span.at[i]);
 
 		if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
 		    __builtin_add_overflow(value, (uint64_t)digit, &value))
@@ -102,7 +102,7 @@ static long decode_hex(struct kaudit_span value, uint8_t *out, size_t room)
 	if (value.len % 2 != 0 || value.len / 2 > room)
 		return -1;
 	for (size_t i = 0; i < value.len; i += 2) {
-		int high = digit_of(value.at[i]), low = digit_of(value.at[i + 1]);
+		int high = hex_digit_of(value.at[i]), low = hex_digit_of(value.at[i + 1]);
 
 		if (high > 15 || low > 15)
 			return -1;

@@ -59,7 +59,7 @@ static void put_argv(struct writer *w, const struct kaudit_event *event)
 		writer_number(w, "argc", (int64_t)event->argc);
 }
 
-static void put_flags(struct writer *w, uint64_t flags)
+static void put_record_flags(struct writer *w, uint64_t flags)
 {
 	static const struct {
 		uint64_t flag;
@@ -79,7 +79,7 @@ static void put_flags(struct writer *w, uint64_t flags)
 	writer_close_list(w);
 }
 
-static void put_address(struct writer *w, const struct kaudit_event *event)
+static void put_peer_address(struct writer *w, const struct kaudit_event *event)
 {
 	char text[INET6_ADDRSTRLEN] = "";
 	struct sockaddr_in in = {0};
@@ -113,10 +113,10 @@ char *telemetry_record(const struct kaudit_event *event)
 		put_argv(&w, event);
 	if (event->kind == KAUDIT_OPEN) {
 		put_buf(&w, "path", &event->path);
-		put_flags(&w, event->flags);
+		put_record_flags(&w, event->flags);
 	}
 	if (event->kind == KAUDIT_CONNECT)
-		put_address(&w, event);
+		put_peer_address(&w, event);
 	if (event->exit < 0 && event->kind != KAUDIT_EXEC)
 		writer_number(&w, "errno", -event->exit);
 	writer_if_true(&w, "truncated", event->truncated);

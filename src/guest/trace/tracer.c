@@ -60,7 +60,7 @@ static void send_batch(struct tracer *t)
 	t->over |= errno == EPIPE || errno == ECONNRESET;
 }
 
-static void add(struct tracer *t, char *record)
+static void batch_record(struct tracer *t, char *record)
 {
 	if (!telemetry_batch_has_room(&t->batch, record))
 		send_batch(t);
@@ -71,11 +71,11 @@ static void tell_written(struct tracer *t)
 {
 	for (size_t i = 0; i < t->files.count; i++)
 		if (written_files_is_ours(&t->files, &t->files.closed[i]))
-			add(t, telemetry_written_record(&t->files.closed[i]));
+			batch_record(t, telemetry_written_record(&t->files.closed[i]));
 	t->files.count = 0;
 }
 
-static void on_event(void *data, const struct kaudit_event *event)
+static void on_traced_event(void *data, const struct kaudit_event *event)
 {
 	struct tracer *t = data;
 
@@ -85,18 +85,18 @@ static void on_event(void *data, const struct kaudit_event *event)
 		written_files_opened(&t->files,
 				     makedev((unsigned)event->major, (unsigned)event->minor),
 				     event->inode);
-	add(t, telemetry_record(event));
+	batch_record(t, telemetry_record(event));
 }
 
 /* --- in -------------------------------------------------------------------------------------- */
 
-static void count_lost(struct tracer *t)
+static void gather_lost(struct tracer *t)
 {
 	t->batch.lost += t->link.lost + t->events.lost + t->files.lost;
 	t->link.lost = t->events.lost = t->files.lost = 0;
 }
 
-static void read_link(struct tracer *t)
+static void read_kernel_link(struct tracer *t)
 {
 	const char *text;
 	unsigned type;
@@ -106,7 +106,7 @@ static void read_link(struct tracer *t)
 		kaudit_events_take(&t->events, type, text, len);
 		t->quiet = false;
 	}
-	count_lost(t);
+	gather_lost(t);
 }
 
 /* The records of an opening may come after the closing: the closings wait for the next telling. */
@@ -116,7 +116,7 @@ static void on_tell(struct loop *loop, void *data)
 
 	(void)loop;
 	t->tell = NULL;
-	read_link(t);
+	read_kernel_link(t);
 	tell_written(t);
 	send_batch(t);
 }
@@ -142,7 +142,7 @@ static void on_ask(struct loop *loop, void *data)
 	if (t->quiet)
 		kaudit_events_flush(&t->events); /* what is missing does not come any more */
 	kaudit_events_settle(&t->events);
-	count_lost(t);
+	gather_lost(t);
 	kaudit_link_ask(&t->link);
 	if (!t->quiet || t->batch.lost > 0)
 		tell_soon(t);
@@ -166,9 +166,9 @@ static void on_fetch(struct loop *loop, void *data)
 
 	(void)loop;
 	t->fetch = NULL;
-	read_link(t);
+	read_kernel_link(t);
 	while (!written_files_read(&t->files)) {
-		read_link(t);
+		read_kernel_link(t);
 		tell_written(t);
 	}
 	if (!t->quiet || t->batch.lost > 0 || t->files.count > 0)
@@ -224,12 +224,12 @@ static void say_status(struct tracer *t, bool syscalls, bool writes, const char 
 		t->over = true;
 }
 
-static bool begin(struct tracer *t)
+static bool open_sources(struct tracer *t)
 {
 	struct error err = {0};
 	bool writes;
 
-	t->events.done = on_event;
+	t->events.done = on_traced_event;
 	t->events.data = t;
 	if (kaudit_link_open(&t->link, &err) < 0) {
 		say_status(t, false, false, err.msg);
@@ -240,7 +240,7 @@ static bool begin(struct tracer *t)
 	return !t->over;
 }
 
-static int watch(struct tracer *t, struct error *err)
+static int watch_sources(struct tracer *t, struct error *err)
 {
 	t->loop = loop_new(err);
 	if (!t->loop || !loop_add_fd(t->loop, t->out, EPOLLIN, on_agent, t, err))
@@ -258,9 +258,9 @@ static int watch(struct tracer *t, struct error *err)
 	return 0;
 }
 
-static int follow(struct tracer *t, struct error *err)
+static int tracer_follow(struct tracer *t, struct error *err)
 {
-	if (watch(t, err) < 0)
+	if (watch_sources(t, err) < 0)
 		return -1;
 	while (!t->over)
 		if (loop_once(t->loop, -1, err) < 0)
@@ -270,11 +270,11 @@ static int follow(struct tracer *t, struct error *err)
 
 static void tell_the_rest(struct tracer *t)
 {
-	read_link(t);
+	read_kernel_link(t);
 	kaudit_events_settle(&t->events);
 	kaudit_events_settle(&t->events); /* those since the last question, too */
 	kaudit_events_flush(&t->events);
-	count_lost(t);
+	gather_lost(t);
 	(void)written_files_read(&t->files);
 	tell_written(t);
 	send_batch(t);
@@ -287,9 +287,9 @@ void tracer_run(int out)
 	prctl(PR_SET_NAME, "agent-tracer");
 	fd_close_others(&out, 1);
 	tracer.out = out;
-	if (!begin(&tracer))
+	if (!open_sources(&tracer))
 		return;
-	if (follow(&tracer, &err) < 0)
+	if (tracer_follow(&tracer, &err) < 0)
 		console_line("telemetry: %s", err.msg);
 	tell_the_rest(&tracer);
 }
