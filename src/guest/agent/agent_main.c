@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/agent_wire.h"
@@ -108,16 +107,6 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-static void raise_file_limit(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-		return;
-	files.rlim_cur = files.rlim_max < 65536 ? files.rlim_max : 65536;
-	setrlimit(RLIMIT_NOFILE, &files);
-}
-
 /*
  * The agent does not interrupt the command whose pipe it reads: on a busy processor it gets its
  * turn when the command waits or its time slice is over, and takes in one go what has been written
@@ -180,7 +169,7 @@ int role_agent(int argc, char **argv)
 	(void)argv;
 	prctl(PR_SET_NAME, "microagent"); /* or ps would name us after a descriptor */
 	set_signals();
-	raise_file_limit();
+	fd_raise_limit(65536);
 	let_writers_finish();
 	give_memory_back();
 	loop = take_descriptors(&err) == 0 ? loop_new(&err) : NULL;

@@ -12,7 +12,6 @@
 #include <net/if.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -150,16 +149,6 @@ static int serve_port(struct port *port, int fd, struct error *err)
 	return forward ? forward_open(forward, err) : -1;
 }
 
-static void raise_file_limit(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-		return;
-	files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
-	setrlimit(RLIMIT_NOFILE, &files);
-}
-
 int role_publish(int argc, char **argv)
 {
 	struct port *ports = calloc((size_t)argc, sizeof(*ports));
@@ -168,7 +157,7 @@ int role_publish(int argc, char **argv)
 	int status = loop ? 0 : -1;
 
 	prctl(PR_SET_NAME, "microagent-pub");
-	raise_file_limit();
+	fd_raise_limit(FILES);
 	for (int i = 1; i < argc && status == 0; i++) {
 		ports[i] = (struct port){loop, (uint16_t)strtoul(argv[i], NULL, 10)};
 		status = serve_port(&ports[i], PUBLISH_FD_FIRST + i - 1, &err);
