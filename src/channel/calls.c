@@ -250,7 +250,10 @@ static int take_output(struct calls *calls, const struct calls_slot *slot,
 		       struct error *err)
 {
 	if (!slot->started)
-		return error_set(err, ERR_IO, "the guest sent output of a command not started");
+		return error_set(err, ERR_IO,
+				 "the guest sent output of a request it was not asked: request "
+				 "%llu has not started",
+				 (unsigned long long)message->request);
 	item->kind = CALL_OUTPUT;
 	item->output =
 		message->kind == AGENT_MESSAGE_STDOUT ? MICROAGENT_STDOUT : MICROAGENT_STDERR;
@@ -321,6 +324,16 @@ static int take_exit(struct calls *calls, struct calls_slot *slot,
 	return 1;
 }
 
+static int refuse_number(const struct agent_message *message, struct error *err)
+{
+	return error_set(err, ERR_IO,
+			 message->bytes ? "the guest sent output of a request it was not asked: "
+					  "request %llu, which was not made or has ended"
+					: "bad message from the guest agent: it is about request "
+					  "%llu, which was not made or has ended",
+			 (unsigned long long)message->request);
+}
+
 static int take(struct calls *calls, const struct agent_message *message, struct call_item *item,
 		struct error *err)
 {
@@ -329,10 +342,7 @@ static int take(struct calls *calls, const struct agent_message *message, struct
 	if (message->kind == AGENT_MESSAGE_OTHER)
 		return 0;
 	if (!message->request || slot->number != message->request)
-		return error_set(err, ERR_IO,
-				 "bad message from the guest agent: it is about request %llu, "
-				 "which is not running",
-				 (unsigned long long)message->request);
+		return refuse_number(message, err);
 	*item = (struct call_item){.call = slot->call};
 	switch (message->kind) {
 	case AGENT_MESSAGE_START:
