@@ -37,10 +37,10 @@ int request_call(const struct microagent *agent, const char *command, const char
 int request_call_with(const struct microagent *agent, const char *option, const char *command,
 		      const char *name, json_t *config, json_t **response, struct error *err);
 
-/* --- make.c: a workspace's directory and what goes into its config --------------------------- */
+/* --- creation.c: a workspace's directory and what goes into its config ----------------------- */
 
 /* Kernel and image as found, and the directory while it is being made. */
-struct make {
+struct creation {
 	struct cache_kernel kernel;
 	struct cache_image image;
 	struct state_dir dir;
@@ -50,26 +50,26 @@ struct make {
 	int mark;  /* that it is in the making; -1: none */
 	bool runs; /* once, for its command: an image that names no entrypoint still has one */
 };
-#define MAKE_NONE                                               \
+#define CREATION_NONE                                           \
 	{                                                       \
 		.dir = {.fd = -1}, .ws = {.fd = -1}, .mark = -1 \
 	}
 /* Finds kernel and image, makes <stateDir>/<name> with the image's clone in it. On failure nothing
  * is left. */
-int make_begin(const struct microagent *agent, const char *name, const struct microagent_spec *spec,
-	       struct make *out, struct error *err);
-/* Makes <stateDir>/<name> with nothing in it. Like make_begin(), on failure nothing is left. What
- * others left in the making is not looked for. */
-int make_empty(const struct microagent *agent, const char *name, struct make *out,
-	       struct error *err);
+int creation_begin(const struct microagent *agent, const char *name,
+		   const struct microagent_spec *spec, struct creation *out, struct error *err);
+/* Makes <stateDir>/<name> with nothing in it. Like creation_begin(), on failure nothing is left.
+ * What others left in the making is not looked for. */
+int creation_empty(const struct microagent *agent, const char *name, struct creation *out,
+		   struct error *err);
 /* Copies a disk to a new file; where the source's digest is known, the copy's is too. */
 int clone_with_digest(int from, int dir, const char *name, struct error *err);
 /* Whether the workspace has a command, of spec's or of the image's. An image's default arguments
  * alone are one where `runs` is set: they are often a shell, which ends where nobody types. */
-bool make_has_command(const struct make *make, const struct microagent_spec *spec);
+bool creation_has_command(const struct creation *made, const struct microagent_spec *spec);
 /* The full config of the workspace, for prepare and run. */
-json_t *make_config(const struct microagent *agent, const struct make *make,
-		    const struct microagent_spec *spec, struct error *err);
+json_t *creation_config(const struct microagent *agent, const struct creation *made,
+			const struct microagent_spec *spec, struct error *err);
 /* channels.c: adds portForwards to the config's network, mediation and vsockListeners. */
 int channels_put(json_t *config, const struct microagent_spec *spec, struct error *err);
 /* attach.c: adds disks, shares, bundles and outputs to the config. */
@@ -78,34 +78,34 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
  * read is looked at before there is anything to undo. */
 int archives_check(const json_t *config, struct error *err);
 /* The supervisor has recorded the workspace: it is no longer in the making. */
-void make_done(struct make *make);
+void creation_done(struct creation *made);
 /* The same, but it stays marked as in the making, for as long as the returned descriptor is open:
- * until making_disown() and making_unmark(). */
-int make_done_marked(struct make *make);
+ * until unfinished_disown() and unfinished_unmark(). */
+int creation_done_marked(struct creation *made);
 /* Removes the directory again, if nothing lives in it. */
-void make_undo(struct make *make);
-void make_free(struct make *make); /* accepts MAKE_NONE */
+void creation_undo(struct creation *made);
+void creation_free(struct creation *made); /* accepts CREATION_NONE */
 
-/* --- making.c: what a killed maker left ------------------------------------------------------ */
+/* --- unfinished.c: what a killed maker left -------------------------------------------------- */
 
 /* Marks <dir>/<id>, which need not be there yet, as in the making for as long as the returned
  * descriptor is open. ERR_CONFLICT: another process makes it just now. */
-int making_mark(const struct state_dir *dir, const char *id, struct error *err);
-void making_unmark(const struct state_dir *dir, const char *id);
+int unfinished_mark(const struct state_dir *dir, const char *id, struct error *err);
+void unfinished_unmark(const struct state_dir *dir, const char *id);
 /* The second mark, in the directory: it is its maker's, and may be removed. */
-int making_own(const struct workspace *ws, struct error *err);
-void making_disown(const struct workspace *ws);
+int unfinished_own(const struct workspace *ws, struct error *err);
+void unfinished_disown(const struct workspace *ws);
 /* Calls fn for each whose maker died, holding its mark, which goes when fn returns 0. */
-typedef int making_fn(const struct state_dir *dir, const char *id, void *data);
-void making_each_abandoned(const struct state_dir *dir, making_fn *fn, void *data);
+typedef int unfinished_fn(const struct state_dir *dir, const char *id, void *data);
+void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, void *data);
 /* Removes what is there of one, unless it has been recorded or is not its maker's. -1: it is still
  * there, or that cannot be told now. */
-int making_remove(const struct state_dir *dir, const char *id);
-enum making_state { MAKING_NOT, MAKING_NOW, MAKING_BROKE_OFF };
+int unfinished_remove(const struct state_dir *dir, const char *id);
+enum unfinished_state { UNFINISHED_NOT, UNFINISHED_UNDER_WAY, UNFINISHED_BROKE_OFF };
 /* Whether <dir>/<id> belongs to a maker, and whether that one lives. */
-enum making_state making_of(const struct state_dir *dir, const char *id);
+enum unfinished_state unfinished_of(const struct state_dir *dir, const char *id);
 /* Removes what was in the making when its maker died. */
-void making_sweep(const struct state_dir *dir);
+void unfinished_sweep(const struct state_dir *dir);
 
 /* --- ext4.c ---------------------------------------------------------------------------------- */
 
@@ -121,23 +121,24 @@ int ext4_check(int fd, const char *path, struct error *err);
 /* Refuses (ERR_INVALID, naming path) a file that does not begin as a kernel does. */
 int kernel_check(const char *path, struct error *err);
 
-/* --- existing.c: a workspace that must be there ---------------------------------------------- */
+/* --- open_workspace.c: a workspace that must be there ---------------------------------------- */
 
-struct existing {
+struct open_workspace {
 	struct state_dir dir;
 	struct workspace ws;
 };
 /* ERR_NOT_FOUND names the workspace and the state directory. */
-int existing_open(const struct microagent *agent, const char *name, struct existing *out,
-		  struct error *err);
-void existing_close(struct existing *existing); /* accepts a zeroed one */
+int open_workspace_named(const struct microagent *agent, const char *name,
+			 struct open_workspace *out, struct error *err);
+void open_workspace_close(struct open_workspace *existing); /* accepts a zeroed one */
 
 /* The config as prepare recorded it, which is what start compares its own with. New reference. */
-json_t *existing_config(const struct existing *existing, struct error *err);
-/* What runtime.json says the machine runs on, as microagent_accelerator(). */
+json_t *open_workspace_config(const struct open_workspace *existing, struct error *err);
 /* -1: ERR_CONFLICT with what is alive there, running or in quarantine, and how to end it. */
-int existing_refuse_alive(const struct existing *existing, struct error *err);
-int existing_accelerator(const struct existing *existing, char out[8], struct error *err);
+int open_workspace_refuse_alive(const struct open_workspace *existing, struct error *err);
+/* What runtime.json says the machine runs on, as microagent_accelerator(). */
+int open_workspace_accelerator(const struct open_workspace *existing, char out[8],
+			       struct error *err);
 
 /* name.c: "run-calm-otter-3fa9". */
 #define NAME_ROOM 64

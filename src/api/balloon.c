@@ -10,7 +10,8 @@
 #include "base/limits.h"
 #include "channel/control.h"
 
-static int ask(const struct existing *existing, int64_t mib, json_t **response, struct error *err)
+static int ask(const struct open_workspace *existing, int64_t mib, json_t **response,
+	       struct error *err)
 {
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_BALLOON_MS);
 	json_auto_t *request = json_object();
@@ -25,13 +26,13 @@ static int ask(const struct existing *existing, int64_t mib, json_t **response, 
 int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, json_t **response,
 		       struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	struct error why = {0};
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	int result = ask(&existing, mib, response, &why);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	if (result == 0)
 		return 0;
 	if (why.errnum == ENOENT || why.errnum == ECONNREFUSED)

@@ -11,22 +11,22 @@
 #include "base/json.h"
 
 /* Copies the file that object[key] names into the new directory and has it name the copy. */
-static int copy_disk(struct make *make, json_t *object, const char *key, const char *file,
+static int copy_disk(struct creation *made, json_t *object, const char *key, const char *file,
 		     struct error *err)
 {
 	const char *path = json_text(object, key, "");
 	autoclose int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	autofree char *copy = workspace_path(&make->ws, file, err);
+	autofree char *copy = workspace_path(&made->ws, file, err);
 
 	if (from < 0)
 		return error_errno(err, errno, "%s", path);
-	if (!copy || clone_with_digest(from, make->ws.fd, file, err) < 0)
+	if (!copy || clone_with_digest(from, made->ws.fd, file, err) < 0)
 		return -1;
 	return json_put_string(object, key, copy, err);
 }
 
 /* What is read-only can be shared, also the base of a layer. */
-static int copy_disks(struct make *make, json_t *config, struct error *err)
+static int copy_disks(struct creation *made, json_t *config, struct error *err)
 {
 	json_t *disk;
 	size_t i;
@@ -35,7 +35,7 @@ static int copy_disks(struct make *make, json_t *config, struct error *err)
 
 	/* A root in memory is never written to. */
 	if (*json_text(config, "rootfsPath", "") &&
-	    copy_disk(make, config, "rootfsPath", root, err) < 0)
+	    copy_disk(made, config, "rootfsPath", root, err) < 0)
 		return -1;
 	json_array_foreach(json_object_get(config, "disks"), i, disk)
 	{
@@ -43,7 +43,7 @@ static int copy_disks(struct make *make, json_t *config, struct error *err)
 
 		snprintf(file, sizeof(file), "disk-%zu.img", i);
 		if (strcmp(json_text(disk, "mode", ""), "rw") == 0 &&
-		    copy_disk(make, disk, "path", file, err) < 0)
+		    copy_disk(made, disk, "path", file, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -54,29 +54,29 @@ static int clone_held(struct microagent *agent, const json_t *recorded, const ch
 		      json_t **response, struct error *err)
 {
 	json_auto_t *config = json_deep_copy(recorded);
-	struct make make = MAKE_NONE;
+	struct creation made = CREATION_NONE;
 	int status;
 
 	if (!config)
 		return error_errno(err, ENOMEM, "clone");
 	status = archives_check(config, err); /* before anything is copied */
 	if (status == 0)
-		status = make_empty(agent, target, &make, err);
+		status = creation_empty(agent, target, &made, err);
 	if (status == 0)
-		status = copy_disks(&make, config, err);
+		status = copy_disks(&made, config, err);
 	if (status == 0)
 		status = json_put_string(config, "stateDir", agent->state_path, err);
 	if (status == 0)
 		status = request_call(agent, "prepare", target, steal_ptr(&config), response, err);
 	if (status < 0)
-		make_undo(&make);
+		creation_undo(&made);
 	else
-		make_done(&make);
-	make_free(&make);
+		creation_done(&made);
+	creation_free(&made);
 	return status;
 }
 
-static int take_source(const struct existing *existing, struct error *err)
+static int take_source(const struct open_workspace *existing, struct error *err)
 {
 	struct error why = {0};
 	int lease = lease_take(&existing->ws, &why);
@@ -84,25 +84,25 @@ static int take_source(const struct existing *existing, struct error *err)
 	if (lease >= 0)
 		return lease;
 	if (why.code == ERR_CONFLICT)
-		return existing_refuse_alive(existing, err);
+		return open_workspace_refuse_alive(existing, err);
 	return error_copy(err, &why);
 }
 
 int microagent_clone(struct microagent *agent, const char *source, const char *target,
 		     json_t **response, struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_auto_t *config = NULL;
 	autoclose int lease = -1;
 	int status = -1;
 
 	if (microagent_check_name(target, err) < 0 ||
-	    existing_open(agent, source, &existing, err) < 0)
+	    open_workspace_named(agent, source, &existing, err) < 0)
 		return -1;
-	config = existing_config(&existing, err);
+	config = open_workspace_config(&existing, err);
 	lease = config ? take_source(&existing, err) : -1;
 	if (lease >= 0)
 		status = clone_held(agent, config, target, response, err);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return status;
 }

@@ -5,16 +5,16 @@
 
 int microagent_console_open(struct microagent *agent, const char *name, struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_t *config;
 	int fd = -1;
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	config = existing_config(&existing, err);
+	config = open_workspace_config(&existing, err);
 	/* Dialled by the directory and not by the answer's path, which may be too long for that. */
 	if (config && request_call(agent, "console", name, config, NULL, err) == 0)
 		fd = sock_connect_at(existing.ws.fd, "console.sock", err);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return fd;
 }

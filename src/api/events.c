@@ -7,11 +7,11 @@
 
 json_t *microagent_events(struct microagent *agent, const char *name, struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_auto_t *answer = json_object();
 	json_t *events;
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return NULL;
 	events = workspace_read(&existing.ws, EVENTS, err);
 	if (events && !json_is_array(events)) {
@@ -22,7 +22,7 @@ json_t *microagent_events(struct microagent *agent, const char *name, struct err
 		json_decref(events);
 		events = NULL;
 	}
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	if (!events || json_put(answer, "events", events, err) < 0)
 		return NULL;
 	return steal_ptr(&answer);

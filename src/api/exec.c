@@ -6,11 +6,11 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 		    const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		    struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	struct error why = {0};
 	int result;
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	result = explain_must_run(&existing.ws, err);
 	if (result == 0 && stream_exec(&existing.ws, exec, streams, outcome, &why) < 0) {
@@ -19,6 +19,6 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 			explain_lost(&existing.ws, &why);
 		result = error_copy(err, &why);
 	}
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return result;
 }

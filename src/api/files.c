@@ -21,14 +21,14 @@
 
 /* What a command about files begins with. */
 struct subject {
-	struct existing existing;
+	struct open_workspace existing;
 	json_t *config; /* recorded */
 	bool running;
 };
 
 static void subject_close(struct subject *s)
 {
-	existing_close(&s->existing);
+	open_workspace_close(&s->existing);
 	json_decref(s->config);
 }
 
@@ -68,12 +68,12 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 {
 	struct subject s = {0};
 
-	if (existing_open(agent, name, &s.existing, err) < 0)
+	if (open_workspace_named(agent, name, &s.existing, err) < 0)
 		return -1;
 	/* The workspace points to its state directory, which is about to move. */
 	*out = s;
 	out->existing.ws.dir = &out->existing.dir;
-	out->config = existing_config(&out->existing, err);
+	out->config = open_workspace_config(&out->existing, err);
 	if (out->config && look_at_state(out, name, err) == 0)
 		return 0;
 	subject_close(out);
@@ -411,13 +411,13 @@ static int put_list(json_t *answer, const char *key, const json_t *declared, con
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
 			 struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_auto_t *config = NULL, *answer = json_object();
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	config = existing_config(&existing, err);
-	existing_close(&existing);
+	config = open_workspace_config(&existing, err);
+	open_workspace_close(&existing);
 	if (!config ||
 	    put_list(answer, "ingress", json_object_get(config, "bundles"), "bundle", true, err) <
 		    0 ||

@@ -27,7 +27,7 @@ struct microagent_guest *guest_handle_open(struct microagent *agent, const char 
 		error_errno(err, ENOMEM, "guest");
 		return NULL;
 	}
-	if (existing_open(agent, name, &guest->existing, err) < 0) {
+	if (open_workspace_named(agent, name, &guest->existing, err) < 0) {
 		free(guest);
 		return NULL;
 	}
@@ -40,7 +40,7 @@ void microagent_guest_close(struct microagent_guest *guest)
 	if (!guest)
 		return;
 	connections_free(&guest->connections);
-	existing_close(&guest->existing);
+	open_workspace_close(&guest->existing);
 	free(guest);
 }
 

@@ -7,7 +7,7 @@
 #include "channel/connections.h"
 
 struct microagent_guest {
-	struct existing existing;
+	struct open_workspace existing;
 	struct connections connections;
 };
 

@@ -18,30 +18,30 @@
 
 int microagent_log_open(struct microagent *agent, const char *name, struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	int fd;
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	fd = openat(existing.ws.fd, LOG, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 && errno == ENOENT)
 		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		error_errno(err, errno, "%s/%s/" LOG, agent->state_path, name);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return fd;
 }
 
 int microagent_log_watch(struct microagent *agent, const char *name, struct error *err)
 {
 	autoclose int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	char path[64];
 	int added;
 
 	if (watch < 0)
 		return error_errno(err, errno, "inotify");
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/.", existing.ws.fd);
 	added = inotify_add_watch(watch, path,
@@ -49,7 +49,7 @@ int microagent_log_watch(struct microagent *agent, const char *name, struct erro
 					  IN_DELETE_SELF | IN_ONLYDIR);
 	if (added < 0)
 		error_errno(err, errno, "inotify on %s/%s", agent->state_path, name);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return added < 0 ? -1 : steal_fd(&watch);
 }
 
@@ -69,7 +69,7 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 	struct pollfd slots[] = {{.fd = watch, .events = POLLIN},
 				 {.fd = cancel, .events = POLLIN},
 				 {.fd = out, .events = 0}};
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	struct error why = {0};
 
 	while (poll(slots, ARRAY_SIZE(slots), -1) < 0) {
@@ -79,7 +79,7 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 	if (slots[2].revents)
 		return 1;
 	drain(watch);
-	if (existing_open(agent, name, &existing, &why) < 0) {
+	if (open_workspace_named(agent, name, &existing, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND) {
 			*running = false;
 			return 0;
@@ -87,18 +87,18 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 		return error_copy(err, &why);
 	}
 	*running = lease_is_held(&existing.ws);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return 0;
 }
 
 int microagent_is_running(struct microagent *agent, const char *name, bool *running,
 			  struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	*running = lease_is_held(&existing.ws);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return 0;
 }

@@ -77,13 +77,13 @@ static json_t *describe(const struct workspace *ws, const json_t *response, stru
 json_t *microagent_network(struct microagent *agent, const char *name, struct error *err)
 {
 	json_auto_t *response = NULL;
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_t *out = NULL;
 
 	if (microagent_status(agent, name, &response, err) < 0 ||
-	    existing_open(agent, name, &existing, err) < 0)
+	    open_workspace_named(agent, name, &existing, err) < 0)
 		return NULL;
 	out = describe(&existing.ws, response, err);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return out;
 }

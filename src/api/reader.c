@@ -33,7 +33,7 @@ static int remove_earlier(struct reader *reader, struct error *err)
 	return status < 0 ? -1 : path_remove_tree_at(reader->dir.fd, READER_NAME, err);
 }
 
-int reader_begin(const struct microagent *agent, const struct existing *existing,
+int reader_begin(const struct microagent *agent, const struct open_workspace *existing,
 		 struct reader *out, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_READER_LOCK_MS);
@@ -48,7 +48,7 @@ int reader_begin(const struct microagent *agent, const struct existing *existing
 	return workspace_open(&out->dir, READER_NAME, true, &out->ws, err);
 }
 
-int reader_hold(struct reader *reader, const struct existing *existing, struct error *err)
+int reader_hold(struct reader *reader, const struct open_workspace *existing, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ENDING_MS);
 	autoclose int lease = -1;

@@ -31,10 +31,10 @@ struct reader {
 enum reader_use { READER_READ, READER_WRITE };
 
 /* Takes the lock and makes the directory, empty. out must not move until reader_end(). */
-int reader_begin(const struct microagent *agent, const struct existing *existing,
+int reader_begin(const struct microagent *agent, const struct open_workspace *existing,
 		 struct reader *out, struct error *err);
 /* Makes the lease of the workspace the reader's. ERR_CONFLICT when something of it lives. */
-int reader_hold(struct reader *reader, const struct existing *existing, struct error *err);
+int reader_hold(struct reader *reader, const struct open_workspace *existing, struct error *err);
 /* What is read: the path of a raw image, or of a layer over the raw image base. */
 struct reader_disk {
 	const char *path;

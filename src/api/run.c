@@ -27,7 +27,7 @@ struct run {
 	const struct microagent_run_options *options;
 	const struct microagent_streams *streams;
 	const char *name;
-	struct make make;
+	struct creation made;
 	struct supervisor_run supervisor;
 	struct microagent_outcome outcome;
 	bool has_outcome;
@@ -73,7 +73,7 @@ static int wait_running(struct run *run, struct error *err)
 		}
 		/* What has an event is recorded, and no longer in the making. */
 		if (got > 0)
-			make_done(&run->make);
+			creation_done(&run->made);
 		if (got < 0 ||
 		    json_get_string(event, "event", "state", JSON_OPTIONAL, &state, err) < 0)
 			return -1;
@@ -84,12 +84,12 @@ static int wait_running(struct run *run, struct error *err)
 
 static void tell_started(const struct run *run)
 {
-	const struct existing existing = {.ws = run->make.ws};
+	const struct open_workspace existing = {.ws = run->made.ws};
 	char accelerator[8] = "";
 
 	if (!run->options->started)
 		return;
-	existing_accelerator(&existing, accelerator, NULL);
+	open_workspace_accelerator(&existing, accelerator, NULL);
 	run->options->started(run->options->data, run->name, accelerator);
 }
 
@@ -104,7 +104,7 @@ static int attach(struct run *run, struct error *err)
 	if (result == 0 && run->streams->in < 0)
 		result = calls_stdin_close(&connection.calls, &call, err);
 	if (result == 0)
-		result = stream_run(&run->make.ws, &connection, &call, run->streams, &run->outcome,
+		result = stream_run(&run->made.ws, &connection, &call, run->streams, &run->outcome,
 				    err);
 	run->has_outcome = result == 0;
 	connection_close(&connection);
@@ -184,7 +184,7 @@ static int finish(struct run *run, struct error *err)
 
 static int start(struct run *run, const struct microagent_spec *spec, struct error *err)
 {
-	json_t *config = make_config(run->agent, &run->make, spec, err);
+	json_t *config = creation_config(run->agent, &run->made, spec, err);
 	json_auto_t *request = config ? request_new("run", run->name, config, err) : NULL;
 	autofree char *path = request ? supervisor_find(API_BACKEND, err) : NULL;
 
@@ -216,9 +216,9 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 	if (result == 0)
 		*outcome = run->outcome;
 	/* The supervisor removes what it has taken over; what it refused is still here. */
-	if (!run->options->keep || !is_recorded(&run->make.ws))
-		make_undo(&run->make);
-	make_free(&run->make);
+	if (!run->options->keep || !is_recorded(&run->made.ws))
+		creation_undo(&run->made);
+	creation_free(&run->made);
 	return result;
 }
 
@@ -229,12 +229,12 @@ static int begin(struct run *run, const struct microagent_spec *spec, char made_
 	struct error why = {0};
 
 	if (run->name)
-		return make_begin(run->agent, run->name, spec, &run->make, err);
+		return creation_begin(run->agent, run->name, spec, &run->made, err);
 	run->name = made_up;
 	for (int tries = 0; tries < NAME_TRIES; tries++) {
 		if (name_random(made_up, err) < 0)
 			return -1;
-		if (make_begin(run->agent, made_up, spec, &run->make, &why) == 0)
+		if (creation_begin(run->agent, made_up, spec, &run->made, &why) == 0)
 			return 0;
 		if (why.code != ERR_CONFLICT)
 			break;
@@ -253,18 +253,18 @@ int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		.options = options,
 		.streams = streams,
 		.name = options->name,
-		.make = MAKE_NONE,
+		.made = CREATION_NONE,
 		.supervisor = SUPERVISOR_RUN_NONE,
 	};
 
 	if (begin(&run, spec, made_up, err) < 0)
 		return -1;
-	run.make.runs = true;
-	if (!make_has_command(&run.make, spec)) {
+	run.made.runs = true;
+	if (!creation_has_command(&run.made, spec)) {
 		error_set(err, ERR_INVALID, "no command given, and image %s names none",
-			  run.make.image.name ? run.make.image.name : "none");
-		make_undo(&run.make);
-		make_free(&run.make);
+			  run.made.image.name ? run.made.image.name : "none");
+		creation_undo(&run.made);
+		creation_free(&run.made);
 		return -1;
 	}
 	return run_made(&run, spec, outcome, err);

@@ -9,20 +9,20 @@
 int microagent_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, json_t **response, struct error *err)
 {
-	struct make make = MAKE_NONE;
+	struct creation made = CREATION_NONE;
 	json_t *config;
 	int result = -1;
 
-	if (make_begin(agent, name, spec, &make, err) < 0)
+	if (creation_begin(agent, name, spec, &made, err) < 0)
 		return -1;
-	config = make_config(agent, &make, spec, err);
+	config = creation_config(agent, &made, spec, err);
 	if (config)
 		result = request_call(agent, "prepare", name, config, response, err);
 	if (result < 0)
-		make_undo(&make);
+		creation_undo(&made);
 	else
-		make_done(&make);
-	make_free(&make);
+		creation_done(&made);
+	creation_free(&made);
 	return result;
 }
 
@@ -30,13 +30,13 @@ int microagent_create(struct microagent *agent, const char *name,
 static int as_recorded(struct microagent *agent, const char *command, const char *name,
 		       json_t **response, struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_t *config;
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	config = existing_config(&existing, err);
-	existing_close(&existing);
+	config = open_workspace_config(&existing, err);
+	open_workspace_close(&existing);
 	return config ? request_call(agent, command, name, config, response, err) : -1;
 }
 
@@ -56,12 +56,12 @@ int microagent_prepare(struct microagent *agent, const char *name, json_t **resp
 static int on_existing(struct microagent *agent, const char *option, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_t *config;
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	config = request_state_config(agent, err);
 	return config ? request_call_with(agent, option, command, name, config, response, err) : -1;
 }
@@ -116,13 +116,13 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 	if (request_call(agent, "delete", name, config, response, &why) == 0)
 		return 0;
 	if (why.code == ERR_CONFLICT && !strstr(why.msg, "microagent stop")) {
-		struct existing existing = {0};
+		struct open_workspace existing = {0};
 
 		/* Refused because something lives there; any other conflict speaks for itself. */
-		if (existing_open(agent, name, &existing, NULL) == 0) {
+		if (open_workspace_named(agent, name, &existing, NULL) == 0) {
 			if (lease_is_held(&existing.ws))
-				existing_refuse_alive(&existing, &why);
-			existing_close(&existing);
+				open_workspace_refuse_alive(&existing, &why);
+			open_workspace_close(&existing);
 		}
 	}
 	return error_copy(err, &why);

@@ -294,14 +294,14 @@ static int gc_processes(struct gc *gc, struct error *err)
 static bool session_is_there(const struct gc *gc, const char *name)
 {
 	auto_session struct microagent_session *session = session_handle(gc->agent, name, NULL);
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	struct error why = {0};
 
 	if (!session)
 		return true;
-	if (existing_open(session->agent, session->id, &existing, &why) < 0)
+	if (open_workspace_named(session->agent, session->id, &existing, &why) < 0)
 		return why.code != ERR_NOT_FOUND;
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return true;
 }
 
@@ -360,10 +360,10 @@ static bool is_left_ending(const struct gc *gc, const struct pool *pool, const c
 	if (state_sub_open(gc->agent, SESSIONS_DIR, false, &dir, NULL) < 0)
 		return true;
 	session_ending_mark(name, mark);
-	fd = making_mark(&dir, mark, &why);
+	fd = unfinished_mark(&dir, mark, &why);
 	left = fd >= 0 ? pool_has(pool, POOL_ENDING, name) : why.code != ERR_CONFLICT;
 	if (fd >= 0)
-		making_unmark(&dir, mark);
+		unfinished_unmark(&dir, mark);
 	state_dir_close(&dir);
 	return left;
 }

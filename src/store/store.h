@@ -92,7 +92,7 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 /* Makes event the latest: events.json (array, oldest first, LIMIT_EVENTS_KEPT) then event.json. */
 int workspace_record_event(const struct workspace *ws, const json_t *event, struct error *err);
 
-/* In a directory that is being made and has no record yet (api/making.c). */
+/* In a directory that is being made and has no record yet (api/unfinished.c). */
 #define WORKSPACE_MAKING ".making"
 
 /* A file or socket that may be there; a missing one is success. */

@@ -50,14 +50,14 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 		.cpus = p->spec->cpus,
 	};
 	autofree char *disk = path_join(p->path, BASE_DISK, err);
-	struct make make = MAKE_NONE;
+	struct creation made = CREATION_NONE;
 
 	if (!disk)
 		return NULL;
-	make.kernel.path = p->making->kernel.path;
-	make.rootfs = disk;
-	make.image.env = p->making->image.env; /* of every command; its entrypoint is not run */
-	return make_config(p->agent, &make, &spec, err);
+	made.kernel.path = p->making->kernel.path;
+	made.rootfs = disk;
+	made.image.env = p->making->image.env; /* of every command; its entrypoint is not run */
+	return creation_config(p->agent, &made, &spec, err);
 }
 
 static int open_state(struct provisioning *p, struct error *err)

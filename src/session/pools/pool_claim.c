@@ -78,7 +78,7 @@ static bool own(const struct state_dir *dir, const char *id)
 
 	if (workspace_open(dir, id, false, &ws, NULL) < 0)
 		return false;
-	owned = ws.fd >= 0 && making_own(&ws, NULL) == 0;
+	owned = ws.fd >= 0 && unfinished_own(&ws, NULL) == 0;
 	workspace_close(&ws);
 	return owned;
 }
@@ -92,12 +92,12 @@ static bool mark(const struct pool *pool, struct microagent_session *session)
 
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
 		return false;
-	session->mark = making_mark(&dir, session->id, NULL);
+	session->mark = unfinished_mark(&dir, session->id, NULL);
 	if (session->mark >= 0) {
 		ours = pool_has(pool, POOL_READY, session->name) && own(&dir, session->id);
 		/* Somebody else has it: what is in its directory is not ours. */
 		if (!ours) {
-			making_unmark(&dir, session->id);
+			unfinished_unmark(&dir, session->id);
 			close(steal_fd(&session->mark));
 		}
 	}
@@ -109,13 +109,13 @@ static bool mark(const struct pool *pool, struct microagent_session *session)
  * is does not change. */
 static bool is_of_kind(const struct microagent_session *session, const struct pool_record *record)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_auto_t *config = NULL;
 
-	if (existing_open(session->agent, session->id, &existing, NULL) < 0)
+	if (open_workspace_named(session->agent, session->id, &existing, NULL) < 0)
 		return false;
-	config = existing_config(&existing, NULL);
-	existing_close(&existing);
+	config = open_workspace_config(&existing, NULL);
+	open_workspace_close(&existing);
 	const json_t *network = json_object_get(json_object_get(config, "network"), "mode");
 	return config &&
 	       json_integer_value(json_object_get(config, "memoryMiB")) == record->memory_mib &&

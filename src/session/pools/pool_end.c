@@ -18,12 +18,12 @@
 
 static bool is_there(const struct microagent_session *session)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	struct error why = {0};
 
-	if (existing_open(session->agent, session->id, &existing, &why) < 0)
+	if (open_workspace_named(session->agent, session->id, &existing, &why) < 0)
 		return why.code != ERR_NOT_FOUND;
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	return true;
 }
 

@@ -155,12 +155,12 @@ static int run_command(struct microagent_session *session, struct error *err)
 
 static void raise_session(const struct microagent_session *session)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 
-	if (existing_open(session->agent, session->id, &existing, NULL) < 0)
+	if (open_workspace_named(session->agent, session->id, &existing, NULL) < 0)
 		return;
 	pool_raise(&existing.ws);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 }
 
 /* What is wanted may have changed while it booted: 1, it is destroyed then. 0: it is a member. */

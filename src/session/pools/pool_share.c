@@ -13,13 +13,13 @@
 /* NULL: it is gone. */
 static json_t *config_of(const struct microagent_session *member)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_t *config;
 
-	if (existing_open(member->agent, member->id, &existing, NULL) < 0)
+	if (open_workspace_named(member->agent, member->id, &existing, NULL) < 0)
 		return NULL;
-	config = existing_config(&existing, NULL);
-	existing_close(&existing);
+	config = open_workspace_config(&existing, NULL);
+	open_workspace_close(&existing);
 	return config;
 }
 

@@ -140,7 +140,7 @@ int64_t session_cpus(const struct base *base, const struct microagent_session_sp
 static json_t *make_session_config(const struct microagent_session *session,
 				   const struct base *base,
 				   const struct microagent_session_spec *spec,
-				   const struct make *make, const char *layer_over,
+				   const struct creation *made, const char *layer_over,
 				   struct error *err)
 {
 	const struct microagent_spec whole = {
@@ -155,7 +155,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 		.mediation_optional = spec->mediation_optional,
 		.vsock = spec->vsock,
 	};
-	json_auto_t *config = make_config(session->agent, make, &whole, err);
+	json_auto_t *config = creation_config(session->agent, made, &whole, err);
 
 	if (!config || session_share_put(config, spec, err) < 0 ||
 	    json_put_string(config, "hostname", session->name, err) < 0 ||
@@ -165,19 +165,19 @@ static json_t *make_session_config(const struct microagent_session *session,
 }
 
 /* The kernel that the base was sealed with. */
-static int take_kernel(const struct base_file files[BASE_FILES], struct make *make,
+static int take_kernel(const struct base_file files[BASE_FILES], struct creation *made,
 		       struct error *err)
 {
-	make->kernel.path = strdup(files[BASE_FILE_KERNEL].path);
-	return make->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
+	made->kernel.path = strdup(files[BASE_FILE_KERNEL].path);
+	return made->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
 }
 
 static int fill(struct microagent_session *session, const struct base *base,
 		const struct microagent_session_spec *spec, const char *source,
-		const struct base_file files[BASE_FILES], struct make *make, json_t **config,
+		const struct base_file files[BASE_FILES], struct creation *made, json_t **config,
 		struct error *err)
 {
-	json_auto_t *made = NULL;
+	json_auto_t *whole = NULL;
 	const char *method = NULL;
 	int64_t quota = 0;
 	bool layered;
@@ -185,39 +185,39 @@ static int fill(struct microagent_session *session, const struct base *base,
 	if (session_quota_of(base, spec, &quota, err) < 0)
 		return -1;
 	session->quota_bytes = quota;
-	if (clone_disk(base, make->ws.fd, &method, err) < 0)
+	if (clone_disk(base, made->ws.fd, &method, err) < 0)
 		return error_prefix(err, "session of base %s", base->name.full);
 	layered = strcmp(method, "overlay") == 0;
-	make->rootfs = workspace_path(&make->ws, layered ? SESSION_LAYER : SESSION_RAW, err);
-	make->image.env = json_incref(json_object_get(base->metadata, "env"));
-	if (!make->rootfs || take_kernel(files, make, err) < 0)
+	made->rootfs = workspace_path(&made->ws, layered ? SESSION_LAYER : SESSION_RAW, err);
+	made->image.env = json_incref(json_object_get(base->metadata, "env"));
+	if (!made->rootfs || take_kernel(files, made, err) < 0)
 		return -1;
-	made = make_session_config(session, base, spec, make,
-				   layered ? files[BASE_FILE_DISK].path : NULL, err);
-	if (!made || write_record(session, base, &make->ws, source, method, made, err) < 0)
+	whole = make_session_config(session, base, spec, made,
+				    layered ? files[BASE_FILE_DISK].path : NULL, err);
+	if (!whole || write_record(session, base, &made->ws, source, method, whole, err) < 0)
 		return -1;
-	*config = steal_ptr(&made);
+	*config = steal_ptr(&whole);
 	return 0;
 }
 
 int session_clone(struct microagent_session *session, const struct base *base,
-		  const struct microagent_session_spec *spec, const char *source, struct make *make,
-		  json_t **config, struct error *err)
+		  const struct microagent_session_spec *spec, const char *source,
+		  struct creation *made, json_t **config, struct error *err)
 {
 	struct base_file files[BASE_FILES];
 	struct state_dir sessions;
 	int status;
 
-	/* Made with its parent, which make_empty() does not do. */
+	/* Made with its parent, which creation_empty() does not do. */
 	if (state_dir_open(session->agent->state_path, true, &sessions, err) < 0)
 		return -1;
 	state_dir_close(&sessions);
 	if (base_check(base, err) < 0 || base_files(base, files, err) < 0)
 		return -1;
-	status = make_empty(session->agent, session->id, make, err);
-	if (status == 0 && fill(session, base, spec, source, files, make, config, err) < 0) {
-		make_undo(make);
-		make_free(make);
+	status = creation_empty(session->agent, session->id, made, err);
+	if (status == 0 && fill(session, base, spec, source, files, made, config, err) < 0) {
+		creation_undo(made);
+		creation_free(made);
 		status = -1;
 	}
 	base_files_free(files);

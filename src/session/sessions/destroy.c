@@ -132,13 +132,13 @@ static int end_in(const struct state_dir *dir, struct microagent_session *sessio
 	int status;
 
 	session_ending_mark(session->name, name);
-	mark = making_mark(dir, name, &why);
+	mark = unfinished_mark(dir, name, &why);
 	if (mark < 0 && why.code == ERR_CONFLICT)
 		return 1;
 	/* A disk that has no room for a mark does not keep a session. */
 	status = session_end_marked(session, err);
 	if (mark >= 0)
-		making_unmark(dir, name);
+		unfinished_unmark(dir, name);
 	return status;
 }
 

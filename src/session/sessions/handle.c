@@ -108,10 +108,10 @@ void session_made(struct microagent_session *session)
 
 		if (workspace_open(&dir, session->id, false, &ws, NULL) == 0) {
 			if (ws.fd >= 0)
-				making_disown(&ws);
+				unfinished_disown(&ws);
 			workspace_close(&ws);
 		}
-		making_unmark(&dir, session->id);
+		unfinished_unmark(&dir, session->id);
 		state_dir_close(&dir);
 	}
 	close(steal_fd(&session->mark));
@@ -132,14 +132,14 @@ static int no_such_session(const struct microagent_session *session, struct erro
 
 int session_read_record(struct microagent_session *session, struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	struct error why = {0};
 
-	if (existing_open(session->agent, session->id, &existing, &why) < 0)
+	if (open_workspace_named(session->agent, session->id, &existing, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? no_such_session(session, err)
 						 : error_copy(err, &why);
 	session->record = session_record_read(&existing.ws, &why);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	session->quota_bytes = json_integer_value(json_object_get(session->record, "quotaBytes"));
 	if (session->record)
 		return 0;
@@ -151,14 +151,14 @@ int session_read_record(struct microagent_session *session, struct error *err)
 			 session->agent->state_path, session->id);
 }
 
-static enum making_state making_of_session(const struct microagent_session *session)
+static enum unfinished_state making_of_session(const struct microagent_session *session)
 {
-	enum making_state making = MAKING_NOT;
+	enum unfinished_state making = UNFINISHED_NOT;
 	struct state_dir dir;
 
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
-		return MAKING_NOT;
-	making = making_of(&dir, session->id);
+		return UNFINISHED_NOT;
+	making = unfinished_of(&dir, session->id);
 	state_dir_close(&dir);
 	return making;
 }
@@ -167,14 +167,14 @@ static enum making_state making_of_session(const struct microagent_session *sess
 static int refuse_unfinished(const struct microagent_session *session, struct error *err)
 {
 	switch (making_of_session(session)) {
-	case MAKING_NOW:
+	case UNFINISHED_UNDER_WAY:
 		return error_set(err, ERR_CONFLICT,
 				 "session %s is being made by another command just now",
 				 session->name);
-	case MAKING_BROKE_OFF:
+	case UNFINISHED_BROKE_OFF:
 		return error_set(err, ERR_CONFLICT, "session %s is " SESSION_UNFINISHED,
 				 session->name);
-	case MAKING_NOT:
+	case UNFINISHED_NOT:
 		break;
 	}
 	return 0;

@@ -74,13 +74,14 @@ static bool is_pooled(const char *state, const char *id, const json_t *record)
 }
 
 /* Its state, and what is missing of its files yet, mean little. */
-static int tell_making(enum making_state making, json_t *entry, struct error *err)
+static int tell_making(enum unfinished_state making, json_t *entry, struct error *err)
 {
-	if (making == MAKING_NOT)
+	if (making == UNFINISHED_NOT)
 		return 0;
 	json_object_del(entry, "error");
-	return json_put_string(entry, "detail",
-			       making == MAKING_NOW ? "in the making" : SESSION_UNFINISHED, err);
+	return json_put_string(
+		entry, "detail",
+		making == UNFINISHED_UNDER_WAY ? "in the making" : SESSION_UNFINISHED, err);
 }
 
 /* A damaged record is an entry that says so, as a damaged workspace is. */
@@ -88,7 +89,7 @@ static int add_record(const char *state, const struct state_dir *dir, const char
 		      struct error *err)
 {
 	json_auto_t *record = NULL;
-	enum making_state making = MAKING_NOT;
+	enum unfinished_state making = UNFINISHED_NOT;
 	struct error why = {0};
 	struct workspace ws;
 
@@ -104,12 +105,12 @@ static int add_record(const char *state, const struct state_dir *dir, const char
 	if (record && is_pooled(state, id, record)) {
 		if (json_put(entry, "pooled", json_true(), err) < 0)
 			return -1;
-	} else if (tell_making(making = making_of(dir, id), entry, err) < 0) {
+	} else if (tell_making(making = unfinished_of(dir, id), entry, err) < 0) {
 		return -1;
 	}
 	if (record)
 		return put_record(entry, record, err);
-	if (making != MAKING_NOT || json_object_get(entry, "error"))
+	if (making != UNFINISHED_NOT || json_object_get(entry, "error"))
 		return 0;
 	return json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err);
 }

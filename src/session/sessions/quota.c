@@ -81,7 +81,8 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* --- set ------------------------------------------------------------------------------------- */
 
-static int ask(const struct existing *existing, int64_t bytes, json_t **answer, struct error *err)
+static int ask(const struct open_workspace *existing, int64_t bytes, json_t **answer,
+	       struct error *err)
 {
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_QMP_MS);
 	json_auto_t *request =
@@ -123,7 +124,7 @@ static int record(const struct workspace *ws, int64_t bytes, json_t **answer, st
 #define ATTEMPTS 8
 
 /* Who runs is asked, else it is recorded under the command lock, with which nothing starts. */
-static int set_in(const struct existing *existing, int64_t bytes, json_t **answer,
+static int set_in(const struct open_workspace *existing, int64_t bytes, json_t **answer,
 		  struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
@@ -150,16 +151,16 @@ static int set_in(const struct existing *existing, int64_t bytes, json_t **answe
 int microagent_session_set_quota(struct microagent_session *session, int64_t mib, json_t **disk,
 				 struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_auto_t *answer = NULL;
 	struct error why = {0};
 	int status;
 
 	if (check_mib(mib, err) < 0 ||
-	    existing_open(session->agent, session->id, &existing, err) < 0)
+	    open_workspace_named(session->agent, session->id, &existing, err) < 0)
 		return -1;
 	status = set_in(&existing, mib * MIB, &answer, &why);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	if (status < 0) {
 		error_prefix(&why, "session %s", session->name);
 		return error_copy(err, &why);

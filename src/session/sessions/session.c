@@ -33,7 +33,7 @@ static bool is_archived(const struct microagent_session *session, const char *na
  * again. */
 static int clone_named(struct microagent_session *session, const struct base *base,
 		       const struct microagent_session_spec *spec, const char *source,
-		       struct make *make, json_t **config, struct error *err)
+		       struct creation *made, json_t **config, struct error *err)
 {
 	struct error why = {0};
 
@@ -45,7 +45,7 @@ static int clone_named(struct microagent_session *session, const struct base *ba
 		if (is_archived(session, name))
 			continue;
 		session_set_name(session, name);
-		if (session_clone(session, base, spec, source, make, config, &why) == 0)
+		if (session_clone(session, base, spec, source, made, config, &why) == 0)
 			return 0;
 		if (why.code != ERR_CONFLICT || why.errnum != EEXIST)
 			break;
@@ -58,21 +58,21 @@ static int clone_and_prepare(struct microagent_session *session, const struct ba
 			     struct error *err)
 {
 	uint64_t began = clock_mono_ns();
-	struct make make = MAKE_NONE;
+	struct creation made = CREATION_NONE;
 	json_t *config = NULL;
 	int status;
 
-	if (clone_named(session, base, spec, source, &make, &config, err) < 0)
+	if (clone_named(session, base, spec, source, &made, &config, err) < 0)
 		return -1;
 	session->clone_ms = ms_since(began);
 	status = request_call(session->agent, "prepare", session->id, config, NULL, err);
 	if (status == 0)
-		status = session_audit_begin(session, base, &make.ws, err);
+		status = session_audit_begin(session, base, &made.ws, err);
 	if (status < 0)
-		make_undo(&make);
+		creation_undo(&made);
 	else
-		session->mark = make_done_marked(&make);
-	make_free(&make);
+		session->mark = creation_done_marked(&made);
+	creation_free(&made);
 	return status;
 }
 

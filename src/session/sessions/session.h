@@ -89,7 +89,7 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 int session_remove(struct microagent_session *session, struct error *err);
 /* The same by who holds the mark of its ending already. 1: somebody else empties the rest of it. */
 int session_end_marked(struct microagent_session *session, struct error *err);
-/* The mark, for making_mark(), that stands for the ending of the session of that name. */
+/* The mark, for unfinished_mark(), that stands for the ending of the session of that name. */
 #define SESSION_MARK_ROOM (SESSION_ID_ROOM + 8)
 void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM]);
 /* The id of the session whose ending the mark stands for, or false. */
@@ -122,8 +122,8 @@ json_t *session_record_read(const struct workspace *ws, struct error *err);
  * *config is what to prepare it with. On failure nothing is left. session->agent, name and id are
  * given. */
 int session_clone(struct microagent_session *session, const struct base *base,
-		  const struct microagent_session_spec *spec, const char *source, struct make *make,
-		  json_t **config, struct error *err);
+		  const struct microagent_session_spec *spec, const char *source,
+		  struct creation *made, json_t **config, struct error *err);
 /* What of a spec a base has an answer to. */
 int64_t session_memory(const struct base *base, const struct microagent_session_spec *spec);
 int64_t session_cpus(const struct base *base, const struct microagent_session_spec *spec);

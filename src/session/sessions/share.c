@@ -60,7 +60,7 @@ int session_share_record(json_t *record, const json_t *config, struct error *err
 
 /* --- given to one that runs ------------------------------------------------------------------ */
 
-static int ask(const struct existing *existing, const json_t *share, json_t **answer,
+static int ask(const struct open_workspace *existing, const json_t *share, json_t **answer,
 	       struct error *err)
 {
 	/* The cell of what serves it, QEMU's three answers, the guest's mount, and taking all back.
@@ -78,14 +78,14 @@ static int ask(const struct existing *existing, const json_t *share, json_t **an
 static int share_in(const struct microagent_session *session, const json_t *share, json_t **answer,
 		    struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	struct error why = {0};
 	int status;
 
-	if (existing_open(session->agent, session->id, &existing, err) < 0)
+	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
 		return -1;
 	status = ask(&existing, share, answer, &why);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	if (status < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED))
 		return error_set(err, ERR_CONFLICT,
 				 "session %s is not running, and a directory is shared with one "
@@ -128,13 +128,13 @@ static json_t *write_share(const struct workspace *ws, json_t *told, struct erro
 
 static int record_share(struct microagent_session *session, json_t *told, struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	json_t *record;
 
-	if (existing_open(session->agent, session->id, &existing, err) < 0)
+	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
 		return -1;
 	record = write_share(&existing.ws, told, err);
-	existing_close(&existing);
+	open_workspace_close(&existing);
 	if (!record)
 		return -1;
 	json_decref(session->record);

@@ -15,7 +15,7 @@
 #include "session/sessions/session.h"
 #include "session/sessions/tokens.h"
 
-#define MAKING_BROKE_OFF "its making broke off"
+#define UNFINISHED_BROKE_OFF "its making broke off"
 #define ENDING_BROKE_OFF "its destruction broke off"
 
 struct sweep {
@@ -92,7 +92,7 @@ static void disown(const struct state_dir *dir, const char *id)
 	if (workspace_open(dir, id, false, &ws, NULL) < 0)
 		return;
 	if (ws.fd >= 0)
-		making_disown(&ws);
+		unfinished_disown(&ws);
 	workspace_close(&ws);
 }
 
@@ -106,14 +106,14 @@ static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, c
 
 	if (was < 0)
 		return -1;
-	if (making_remove(dir, id) < 0)
+	if (unfinished_remove(dir, id) < 0)
 		return error_set(err, ERR_IO, "what its making left cannot be removed");
 	is = has(dir, id, ".", NULL) != 0;
 	if (was)
 		orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, is ? ORPHAN_LEFT : ORPHAN_REMOVED,
-			    is ? "what has its name is not microagent's" : MAKING_BROKE_OFF);
+			    is ? "what has its name is not microagent's" : UNFINISHED_BROKE_OFF);
 	if (was && !is)
-		note(sweep->removed, name, MAKING_BROKE_OFF);
+		note(sweep->removed, name, UNFINISHED_BROKE_OFF);
 	return 0;
 }
 
@@ -141,9 +141,9 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 	(void)session_read_record(session, NULL); /* with it its tokens are found */
 	status = is_told(dir, id) ? session_remove(session, err)
 				  : orphan_remove(sweep->agent, session, ORPHAN_HALF_MADE,
-						  MAKING_BROKE_OFF, err);
+						  UNFINISHED_BROKE_OFF, err);
 	if (status == 0)
-		note(sweep->removed, name, MAKING_BROKE_OFF);
+		note(sweep->removed, name, UNFINISHED_BROKE_OFF);
 	return status;
 }
 
@@ -233,7 +233,7 @@ static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 	else if (session_name_of_id(id, name))
 		status = sweep_session(sweep, dir, id, name, &why);
 	else
-		return making_remove(dir, id);
+		return unfinished_remove(dir, id);
 	if (status < 0)
 		note(sweep->left, name, why.msg);
 	return status;
@@ -246,7 +246,7 @@ void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *lef
 
 	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
 		return;
-	making_each_abandoned(&dir, sweep_one, &sweep);
+	unfinished_each_abandoned(&dir, sweep_one, &sweep);
 	trash_sweep(&dir, tell_removed, &sweep);
 	state_dir_close(&dir);
 }

@@ -15,7 +15,7 @@
  * the session; two renames of one token cannot both succeed. Whoever destroys members renames their
  * tokens to ending/ first: nobody claims those any more, and if their destroyer dies, whoever comes
  * by next finishes what it began. A session that has not become a member yet, or whose claimer has
- * not told anybody of it, is marked as in the making (api/making.c): when its process dies, the
+ * not told anybody of it, is marked as in the making (api/unfinished.c): when its process dies, the
  * next sweep removes it.
  */
 #ifndef SESSION_TOKENS_H

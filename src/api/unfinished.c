@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories in the making. Between mkdir and the supervisor's first record there is a directory
- * with a clone of the image in it and nothing that lists it; a clone can take seconds, and a
- * process that is killed meanwhile cannot clean up. So its maker leaves a mark with a lock on it
- * that goes when the process does, and whoever makes the next workspace removes what is marked and
- * held by nobody.
+ * Directories that are not finished. Between mkdir and the supervisor's first record there is a
+ * directory with a clone of the image in it and nothing that lists it; a clone can take seconds,
+ * and a process that is killed meanwhile cannot clean up. So whoever makes one leaves a mark and
+ * holds a lock on it, which goes when the process does. Whoever makes the next workspace removes
+ * what is marked and not locked.
  *
  * The locked marks are in one place, .locks/.making/<id>, each set before its directory is made: to
  * find what is abandoned costs the same however many workspaces there are. What may be removed is
@@ -67,7 +67,7 @@ static int open_mark(int marks, const char *id)
 /* Each is lost to somebody who came to his end meanwhile; more are only where no mark can be. */
 #define ATTEMPTS 1000
 
-int making_mark(const struct state_dir *dir, const char *id, struct error *err)
+int unfinished_mark(const struct state_dir *dir, const char *id, struct error *err)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
 		struct error why = {0};
@@ -92,7 +92,7 @@ int making_mark(const struct state_dir *dir, const char *id, struct error *err)
 	return error_set(err, ERR_IO, "%s/" MARKS "/%s: no mark can be made there", dir->path, id);
 }
 
-int making_own(const struct workspace *ws, struct error *err)
+int unfinished_own(const struct workspace *ws, struct error *err)
 {
 	autoclose int fd =
 		openat(ws->fd, WORKSPACE_MAKING, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -101,12 +101,12 @@ int making_own(const struct workspace *ws, struct error *err)
 		      : 0;
 }
 
-void making_disown(const struct workspace *ws)
+void unfinished_disown(const struct workspace *ws)
 {
 	unlinkat(ws->fd, WORKSPACE_MAKING, 0);
 }
 
-void making_unmark(const struct state_dir *dir, const char *id)
+void unfinished_unmark(const struct state_dir *dir, const char *id)
 {
 	autoclose int marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -115,10 +115,9 @@ void making_unmark(const struct state_dir *dir, const char *id)
 	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* if it was the last one */
 }
 
-/* --- what nobody makes any more
- * ------------------------------------------------------------------- */
+/* --- what nobody makes any more -------------------------------------------------------------- */
 
-static void look_at_mark(const struct state_dir *dir, int marks, const char *id, making_fn *fn,
+static void look_at_mark(const struct state_dir *dir, int marks, const char *id, unfinished_fn *fn,
 			 void *data)
 {
 	autoclose int fd = openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -126,10 +125,10 @@ static void look_at_mark(const struct state_dir *dir, int marks, const char *id,
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !fd_has_name(fd, marks, id))
 		return;
 	if (fn(dir, id, data) == 0)
-		making_unmark(dir, id);
+		unfinished_unmark(dir, id);
 }
 
-void making_each_abandoned(const struct state_dir *dir, making_fn *fn, void *data)
+void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, void *data)
 {
 	autoclose int marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int own = marks >= 0 ? openat(marks, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -155,21 +154,21 @@ static int has(int fd, const char *file)
 }
 
 /* The first mark goes after the second one: without it the making has just come to its end. */
-enum making_state making_of(const struct state_dir *dir, const char *id)
+enum unfinished_state unfinished_of(const struct state_dir *dir, const char *id)
 {
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	autoclose int marks = -1, mark = -1;
 
 	if (fd < 0 || !has(fd, WORKSPACE_MAKING))
-		return MAKING_NOT;
+		return UNFINISHED_NOT;
 	marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	mark = marks >= 0 ? openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (mark < 0)
-		return MAKING_NOT;
-	return flock(mark, LOCK_SH | LOCK_NB) < 0 ? MAKING_NOW : MAKING_BROKE_OFF;
+		return UNFINISHED_NOT;
+	return flock(mark, LOCK_SH | LOCK_NB) < 0 ? UNFINISHED_UNDER_WAY : UNFINISHED_BROKE_OFF;
 }
 
-int making_remove(const struct state_dir *dir, const char *id)
+int unfinished_remove(const struct state_dir *dir, const char *id)
 {
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int own, manifest, lease;
@@ -192,11 +191,11 @@ int making_remove(const struct state_dir *dir, const char *id)
 static int remove_abandoned(const struct state_dir *dir, const char *id, void *data)
 {
 	(void)data;
-	return making_remove(dir, id);
+	return unfinished_remove(dir, id);
 }
 
-void making_sweep(const struct state_dir *dir)
+void unfinished_sweep(const struct state_dir *dir)
 {
-	making_each_abandoned(dir, remove_abandoned, NULL);
+	unfinished_each_abandoned(dir, remove_abandoned, NULL);
 	trash_sweep(dir, NULL, NULL);
 }

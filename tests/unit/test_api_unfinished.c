@@ -64,9 +64,9 @@ static void killed_maker(const struct rig *rig, const char *name)
 	int status;
 
 	if (pid == 0)
-		_exit(making_mark(&rig->dir, name, NULL) < 0 ||
+		_exit(unfinished_mark(&rig->dir, name, NULL) < 0 ||
 		      workspace_open(&rig->dir, name, true, &ws, NULL) < 0 ||
-		      making_own(&ws, NULL) < 0);
+		      unfinished_own(&ws, NULL) < 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }
@@ -78,7 +78,7 @@ static void killed_before_mkdir(const struct rig *rig, const char *name)
 	int status;
 
 	if (pid == 0)
-		_exit(making_mark(&rig->dir, name, NULL) < 0);
+		_exit(unfinished_mark(&rig->dir, name, NULL) < 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }
@@ -102,14 +102,14 @@ static void test_only_the_abandoned_goes(void **state)
 	killed_before_mkdir(rig, "nothing");
 	killed_before_mkdir(rig, "empty");
 	assert_int_equal(mkdirat(rig->dir.fd, "empty", 0700), 0);
-	mark = making_mark(&rig->dir, "making", &err);
+	mark = unfinished_mark(&rig->dir, "making", &err);
 	assert_true(mark >= 0);
 	assert_int_equal(workspace_open(&rig->dir, "making", true, &mine, NULL), 0);
-	assert_int_equal(making_own(&mine, NULL), 0);
-	assert_int_equal(making_mark(&rig->dir, "making", &err), -1);
+	assert_int_equal(unfinished_own(&mine, NULL), 0);
+	assert_int_equal(unfinished_mark(&rig->dir, "making", &err), -1);
 	assert_int_equal(err.code, ERR_CONFLICT);
 
-	making_sweep(&rig->dir);
+	unfinished_sweep(&rig->dir);
 	assert_false(exists(rig, "dead"));
 	assert_true(exists(rig, "recorded/workspace.json"));
 	assert_true(exists(rig, "alive/lease"));
@@ -118,10 +118,10 @@ static void test_only_the_abandoned_goes(void **state)
 	assert_true(exists(rig, "making"));
 	assert_true(exists(rig, ".locks/.making/making"));
 
-	making_disown(&mine);
-	making_unmark(&rig->dir, "making");
+	unfinished_disown(&mine);
+	unfinished_unmark(&rig->dir, "making");
 	close(mark);
-	making_sweep(&rig->dir);
+	unfinished_sweep(&rig->dir);
 	assert_true(exists(rig, "making"));
 	assert_false(exists(rig, ".locks/.making"));
 	workspace_close(&mine);
@@ -139,7 +139,7 @@ static void test_links_are_not_followed(void **state)
 	assert_int_equal(symlinkat(target, rig->dir.fd, "link"), 0);
 	killed_before_mkdir(rig, "link");
 	close(openat(fd, ".making", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	making_sweep(&rig->dir);
+	unfinished_sweep(&rig->dir);
 	assert_int_equal(faccessat(fd, ".making", F_OK, 0), 0);
 	close(fd);
 	path_remove_tree_at(AT_FDCWD, target, NULL);
@@ -156,12 +156,12 @@ static void test_what_cannot_be_looked_at_stays(void **state)
 	none = before;
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(making_remove(&rig->dir, "dead"), -1);
+	assert_int_equal(unfinished_remove(&rig->dir, "dead"), -1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_true(exists(rig, "dead"));
-	assert_int_equal(making_remove(&rig->dir, "dead"), 0);
+	assert_int_equal(unfinished_remove(&rig->dir, "dead"), 0);
 	assert_false(exists(rig, "dead"));
-	assert_int_equal(making_remove(&rig->dir, "dead"), 0);
+	assert_int_equal(unfinished_remove(&rig->dir, "dead"), 0);
 }
 
 int main(void)

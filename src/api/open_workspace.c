@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-void existing_close(struct existing *existing)
+void open_workspace_close(struct open_workspace *existing)
 {
 	if (existing->ws.id)
 		workspace_close(&existing->ws);
@@ -22,8 +22,8 @@ static int absent(const struct microagent *agent, const char *name, struct error
 			 name, agent->state_path, name);
 }
 
-int existing_open(const struct microagent *agent, const char *name, struct existing *out,
-		  struct error *err)
+int open_workspace_named(const struct microagent *agent, const char *name,
+			 struct open_workspace *out, struct error *err)
 {
 	struct error why = {0};
 
@@ -39,13 +39,13 @@ int existing_open(const struct microagent *agent, const char *name, struct exist
 		return -1;
 	}
 	if (out->ws.fd < 0) {
-		existing_close(out);
+		open_workspace_close(out);
 		return absent(agent, name, err);
 	}
 	return 0;
 }
 
-json_t *existing_config(const struct existing *existing, struct error *err)
+json_t *open_workspace_config(const struct open_workspace *existing, struct error *err)
 {
 	json_auto_t *record = workspace_read(&existing->ws, "workspace.json", err);
 	json_t *config = NULL;
@@ -63,7 +63,7 @@ json_t *existing_config(const struct existing *existing, struct error *err)
 	return json_incref(config);
 }
 
-int existing_refuse_alive(const struct existing *existing, struct error *err)
+int open_workspace_refuse_alive(const struct open_workspace *existing, struct error *err)
 {
 	const char *name = existing->ws.id;
 	enum state state = STATE_RUNNING;
@@ -77,7 +77,8 @@ int existing_refuse_alive(const struct existing *existing, struct error *err)
 			 known && state == STATE_QUARANTINED ? "quarantined" : "running", name);
 }
 
-int existing_accelerator(const struct existing *existing, char out[8], struct error *err)
+int open_workspace_accelerator(const struct open_workspace *existing, char out[8],
+			       struct error *err)
 {
 	struct error why = {0};
 	json_auto_t *runtime = workspace_read(&existing->ws, "runtime.json", &why);
@@ -96,12 +97,12 @@ int existing_accelerator(const struct existing *existing, char out[8], struct er
 int microagent_accelerator(struct microagent *agent, const char *name, char out[8],
 			   struct error *err)
 {
-	struct existing existing = {0};
+	struct open_workspace existing = {0};
 	int result;
 
-	if (existing_open(agent, name, &existing, err) < 0)
+	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	result = existing_accelerator(&existing, out, err);
-	existing_close(&existing);
+	result = open_workspace_accelerator(&existing, out, err);
+	open_workspace_close(&existing);
 	return result;
 }

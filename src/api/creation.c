@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A workspace before the supervisor knows of it: the directory and the disk. That is all the
- * library ever writes below a state directory; every record is the supervisor's.
+ * A workspace before the supervisor knows of it: its directory, marked as unfinished, with the
+ * clone of the image in it, and the config by which the supervisor then prepares or runs it. What
+ * is recorded in the directory is the supervisor's from then on; sessions add a record of their
+ * own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,111 +23,112 @@
 #define ROOTFS "rootfs.ext4"
 
 /* While it is held, so that nobody's new mark of the same name goes. */
-static void drop_mark(struct make *make)
+static void drop_mark(struct creation *made)
 {
-	if (make->mark < 0)
+	if (made->mark < 0)
 		return;
-	making_unmark(&make->dir, make->name);
-	close(steal_fd(&make->mark));
+	unfinished_unmark(&made->dir, made->name);
+	close(steal_fd(&made->mark));
 }
 
-void make_free(struct make *make)
+void creation_free(struct creation *made)
 {
-	cache_kernel_free(&make->kernel);
-	cache_image_free(&make->image);
-	drop_mark(make);
-	if (make->ws.id)
-		workspace_close(&make->ws);
-	free(make->name);
-	if (make->dir.path)
-		state_dir_close(&make->dir);
-	free(make->rootfs);
-	*make = (struct make)MAKE_NONE;
+	cache_kernel_free(&made->kernel);
+	cache_image_free(&made->image);
+	drop_mark(made);
+	if (made->ws.id)
+		workspace_close(&made->ws);
+	free(made->name);
+	if (made->dir.path)
+		state_dir_close(&made->dir);
+	free(made->rootfs);
+	*made = (struct creation)CREATION_NONE;
 }
 
-void make_done(struct make *make)
+void creation_done(struct creation *made)
 {
-	making_disown(&make->ws);
-	drop_mark(make);
+	unfinished_disown(&made->ws);
+	drop_mark(made);
 }
 
-int make_done_marked(struct make *make)
+int creation_done_marked(struct creation *made)
 {
-	return steal_fd(&make->mark);
+	return steal_fd(&made->mark);
 }
 
-void make_undo(struct make *make)
+void creation_undo(struct creation *made)
 {
 	struct stat st;
 
 	/* No link: the supervisor has removed it, and whoever has the name now is somebody else. */
-	if (!make->ws.id || fstat(make->ws.fd, &st) < 0 || st.st_nlink == 0)
+	if (!made->ws.id || fstat(made->ws.fd, &st) < 0 || st.st_nlink == 0)
 		return;
 	/* Held: the supervisor is still at work there, and cleans up itself. */
-	if (!lease_is_held(&make->ws))
-		(void)trash_remove(&make->dir, make->ws.id, NULL);
+	if (!lease_is_held(&made->ws))
+		(void)trash_remove(&made->dir, made->ws.id, NULL);
 }
 
-static int select_parts(const struct microagent_spec *spec, struct make *make, struct error *err)
+static int select_parts(const struct microagent_spec *spec, struct creation *made,
+			struct error *err)
 {
-	if (cache_kernel_find(spec->kernel, &make->kernel, err) < 0 ||
-	    (!spec->no_disk && cache_image_find(spec->image, &make->image, err) < 0))
+	if (cache_kernel_find(spec->kernel, &made->kernel, err) < 0 ||
+	    (!spec->no_disk && cache_image_find(spec->image, &made->image, err) < 0))
 		return -1;
 	/* Before advice that takes it for one. */
-	if (kernel_check(make->kernel.path, err) < 0)
+	if (kernel_check(made->kernel.path, err) < 0)
 		return -1;
-	if ((!spec->initrd || spec->no_disk) && !make->kernel.initrd)
+	if ((!spec->initrd || spec->no_disk) && !made->kernel.initrd)
 		return error_set(
 			err, ERR_NOT_FOUND,
 			"kernel %s has no %s.initrd beside it, which would carry the guest's "
 			"first program: `microagent kernel install --from %s` makes one",
-			make->kernel.path, make->kernel.path, make->kernel.path);
+			made->kernel.path, made->kernel.path, made->kernel.path);
 	return 0;
 }
 
 /* Why name cannot be made: a workspace of ours, which may be deleted, or what is not ours to touch.
  */
-static int explain_taken(const char *name, const struct make *make, struct error *err)
+static int explain_taken(const char *name, const struct creation *made, struct error *err)
 {
 	char path[NAME_ROOM + 32];
 
 	snprintf(path, sizeof(path), "%s/workspace.json", name);
-	if (faccessat(make->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (faccessat(made->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return error_set(err, ERR_CONFLICT,
 				 "there is a workspace \"%s\" in %s already: choose another name, "
 				 "or `microagent delete %s` first",
-				 name, make->dir.path, name);
+				 name, made->dir.path, name);
 	snprintf(path, sizeof(path), "%s/" WORKSPACE_MAKING, name);
-	if (faccessat(make->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (faccessat(made->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return error_set(err, ERR_CONFLICT,
 				 "a workspace \"%s\" is being made in %s just now: choose another "
 				 "name",
-				 name, make->dir.path);
+				 name, made->dir.path);
 	return error_set(err, ERR_CONFLICT,
 			 "%s/%s is there already and is not a workspace of microagent: choose "
 			 "another name",
-			 make->dir.path, name);
+			 made->dir.path, name);
 }
 
 /* ERR_CONFLICT with EEXIST: for who can choose another name. */
-static int name_taken(const char *name, const struct make *make, struct error *err)
+static int name_taken(const char *name, const struct creation *made, struct error *err)
 {
-	explain_taken(name, make, err);
+	explain_taken(name, made, err);
 	if (err)
 		err->errnum = EEXIST;
 	return -1;
 }
 
 /* Exclusive: of two that make the same name, one is told so. */
-static int make_directory(const char *name, struct make *make, struct error *err)
+static int make_directory(const char *name, struct creation *made, struct error *err)
 {
-	if (mkdirat(make->dir.fd, name, 0700) < 0) {
+	if (mkdirat(made->dir.fd, name, 0700) < 0) {
 		if (errno == EEXIST)
-			return name_taken(name, make, err);
-		return error_errno(err, errno, "%s/%s", make->dir.path, name);
+			return name_taken(name, made, err);
+		return error_errno(err, errno, "%s/%s", made->dir.path, name);
 	}
-	if (workspace_open(&make->dir, name, true, &make->ws, err) < 0) {
-		unlinkat(make->dir.fd, name, AT_REMOVEDIR);
+	if (workspace_open(&made->dir, name, true, &made->ws, err) < 0) {
+		unlinkat(made->dir.fd, name, AT_REMOVEDIR);
 		return -1;
 	}
 	return 0;
@@ -149,34 +152,34 @@ int clone_with_digest(int from, int dir, const char *name, struct error *err)
 }
 
 /* Nothing lists it yet: marked as in the making. */
-static int make_marked(const char *name, struct make *make, struct error *err)
+static int make_marked(const char *name, struct creation *made, struct error *err)
 {
-	make->name = strdup(name);
-	if (!make->name)
+	made->name = strdup(name);
+	if (!made->name)
 		return error_errno(err, ENOMEM, "%s", name);
-	make->mark = making_mark(&make->dir, name, err);
-	if (make->mark < 0 || make_directory(name, make, err) < 0)
+	made->mark = unfinished_mark(&made->dir, name, err);
+	if (made->mark < 0 || make_directory(name, made, err) < 0)
 		return -1;
-	return making_own(&make->ws, err);
+	return unfinished_own(&made->ws, err);
 }
 
-static int open_image(const struct make *make, struct error *err)
+static int open_image(const struct creation *made, struct error *err)
 {
-	autoclose int image = open(make->image.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autoclose int image = open(made->image.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
 	if (image < 0)
-		return error_errno(err, errno, "image %s", make->image.path);
-	return ext4_check(image, make->image.path, err) < 0 ? -1 : steal_fd(&image);
+		return error_errno(err, errno, "image %s", made->image.path);
+	return ext4_check(image, made->image.path, err) < 0 ? -1 : steal_fd(&image);
 }
 
-static int clone_disk(int image, struct make *make, struct error *err)
+static int clone_disk(int image, struct creation *made, struct error *err)
 {
-	make->rootfs = workspace_path(&make->ws, ROOTFS, err);
-	if (!make->rootfs)
+	made->rootfs = workspace_path(&made->ws, ROOTFS, err);
+	if (!made->rootfs)
 		return -1;
-	if (clone_with_digest(image, make->ws.fd, ROOTFS, err) < 0)
-		return error_prefix(err, "cannot clone image %s to %s", make->image.path,
-				    make->rootfs);
+	if (clone_with_digest(image, made->ws.fd, ROOTFS, err) < 0)
+		return error_prefix(err, "cannot clone image %s to %s", made->image.path,
+				    made->rootfs);
 	return 0;
 }
 
@@ -192,59 +195,59 @@ static int check_spec(const struct microagent_spec *spec, struct error *err)
 }
 
 static int begin(const struct microagent *agent, const char *name,
-		 const struct microagent_spec *spec, struct make *make, struct error *err)
+		 const struct microagent_spec *spec, struct creation *made, struct error *err)
 {
 	autoclose int image = -1;
 
 	if (microagent_check_name(name, err) < 0 || check_spec(spec, err) < 0 ||
-	    select_parts(spec, make, err) < 0)
+	    select_parts(spec, made, err) < 0)
 		return -1;
 	if (!spec->no_disk) {
-		image = open_image(make, err);
+		image = open_image(made, err);
 		if (image < 0)
 			return -1;
 	}
-	if (state_dir_open(agent->state_path, true, &make->dir, err) < 0)
+	if (state_dir_open(agent->state_path, true, &made->dir, err) < 0)
 		return -1;
-	making_sweep(&make->dir);
-	if (make_marked(name, make, err) < 0)
+	unfinished_sweep(&made->dir);
+	if (make_marked(name, made, err) < 0)
 		return -1;
-	return spec->no_disk ? 0 : clone_disk(image, make, err);
+	return spec->no_disk ? 0 : clone_disk(image, made, err);
 }
 
 /* The workspace points to its state directory, which moves. */
-static void hand_over(const struct make *make, struct make *out)
+static void hand_over(const struct creation *made, struct creation *out)
 {
-	*out = *make;
+	*out = *made;
 	out->ws.dir = &out->dir;
 }
 
-int make_begin(const struct microagent *agent, const char *name, const struct microagent_spec *spec,
-	       struct make *out, struct error *err)
+int creation_begin(const struct microagent *agent, const char *name,
+		   const struct microagent_spec *spec, struct creation *out, struct error *err)
 {
-	struct make make = MAKE_NONE;
+	struct creation made = CREATION_NONE;
 
-	if (begin(agent, name, spec, &make, err) < 0) {
-		make_undo(&make);
-		make_free(&make);
+	if (begin(agent, name, spec, &made, err) < 0) {
+		creation_undo(&made);
+		creation_free(&made);
 		return -1;
 	}
-	hand_over(&make, out);
+	hand_over(&made, out);
 	return 0;
 }
 
-int make_empty(const struct microagent *agent, const char *name, struct make *out,
-	       struct error *err)
+int creation_empty(const struct microagent *agent, const char *name, struct creation *out,
+		   struct error *err)
 {
-	struct make make = MAKE_NONE;
+	struct creation made = CREATION_NONE;
 
-	if (state_dir_open(agent->state_path, true, &make.dir, err) < 0 ||
-	    make_marked(name, &make, err) < 0) {
-		make_undo(&make);
-		make_free(&make);
+	if (state_dir_open(agent->state_path, true, &made.dir, err) < 0 ||
+	    make_marked(name, &made, err) < 0) {
+		creation_undo(&made);
+		creation_free(&made);
 		return -1;
 	}
-	hand_over(&make, out);
+	hand_over(&made, out);
 	return 0;
 }
 
@@ -258,19 +261,19 @@ static int put_number(json_t *config, const char *key, int64_t value, struct err
 	return value ? json_put(config, key, json_integer(value), err) : 0;
 }
 
-bool make_has_command(const struct make *make, const struct microagent_spec *spec)
+bool creation_has_command(const struct creation *made, const struct microagent_spec *spec)
 {
-	return (spec->command && spec->command[0]) || json_array_size(make->image.entrypoint) ||
-	       (make->runs && json_array_size(make->image.cmd));
+	return (spec->command && spec->command[0]) || json_array_size(made->image.entrypoint) ||
+	       (made->runs && json_array_size(made->image.cmd));
 }
 
 /* The given words are the whole command line; without any it is the image's. */
-static int put_command(json_t *config, const struct make *make, const struct microagent_spec *spec,
-		       struct error *err)
+static int put_command(json_t *config, const struct creation *made,
+		       const struct microagent_spec *spec, struct error *err)
 {
 	json_auto_t *command = NULL;
 
-	if (!make_has_command(make, spec))
+	if (!creation_has_command(made, spec))
 		return 0;
 	if (spec->command && spec->command[0]) {
 		command = words_json(spec->command, err);
@@ -278,17 +281,17 @@ static int put_command(json_t *config, const struct make *make, const struct mic
 	}
 	command = json_array();
 	if (!command ||
-	    (make->image.entrypoint && json_array_extend(command, make->image.entrypoint) < 0) ||
-	    (make->image.cmd && json_array_extend(command, make->image.cmd) < 0))
+	    (made->image.entrypoint && json_array_extend(command, made->image.entrypoint) < 0) ||
+	    (made->image.cmd && json_array_extend(command, made->image.cmd) < 0))
 		return error_errno(err, ENOMEM, "command");
 	return json_put(config, "command", json_incref(command), err);
 }
 
 /* The image's variables, and the given ones in place of those of the same name. */
-static int put_env(json_t *config, const struct make *make, const struct microagent_spec *spec,
+static int put_env(json_t *config, const struct creation *made, const struct microagent_spec *spec,
 		   struct error *err)
 {
-	json_auto_t *env = make->image.env ? json_copy(make->image.env) : json_object();
+	json_auto_t *env = made->image.env ? json_copy(made->image.env) : json_object();
 	json_auto_t *given = NULL;
 
 	if (spec->env) {
@@ -302,27 +305,27 @@ static int put_env(json_t *config, const struct make *make, const struct microag
 }
 
 /* What the command is and how it runs. The image's user is known in the guest. */
-static int put_workload(json_t *config, const struct make *make, const struct microagent_spec *spec,
-			struct error *err)
+static int put_workload(json_t *config, const struct creation *made,
+			const struct microagent_spec *spec, struct error *err)
 {
-	if (put_command(config, make, spec, err) < 0 || put_env(config, make, spec, err) < 0 ||
-	    put_text(config, "cwd", make->image.cwd, err) < 0 ||
+	if (put_command(config, made, spec, err) < 0 || put_env(config, made, spec, err) < 0 ||
+	    put_text(config, "cwd", made->image.cwd, err) < 0 ||
 	    put_text(config, "user", spec->user, err) < 0)
 		return -1;
 	return put_number(config, "timeoutSeconds", spec->timeout_seconds, err);
 }
 
 /* Where the disk comes from, for who reads the record. */
-static int put_image(json_t *config, const struct make *make, struct error *err)
+static int put_image(json_t *config, const struct creation *made, struct error *err)
 {
 	json_auto_t *image = json_object();
 	char digest[80];
 
-	if (!make->image.cached) /* a file of the user's, or none */
+	if (!made->image.cached) /* a file of the user's, or none */
 		return 0;
-	snprintf(digest, sizeof(digest), "sha256:%s", make->image.sha256);
-	if (json_put_string(image, "imageRef", make->image.name, err) < 0 ||
-	    (make->image.sha256[0] && json_put_string(image, "imageDigest", digest, err) < 0))
+	snprintf(digest, sizeof(digest), "sha256:%s", made->image.sha256);
+	if (json_put_string(image, "imageRef", made->image.name, err) < 0 ||
+	    (made->image.sha256[0] && json_put_string(image, "imageDigest", digest, err) < 0))
 		return -1;
 	return json_put(config, "image", steal_ptr(&image), err);
 }
@@ -345,24 +348,24 @@ static int put_network(json_t *config, const struct microagent_spec *spec, struc
 	return json_put(config, "network", steal_ptr(&network), err);
 }
 
-json_t *make_config(const struct microagent *agent, const struct make *make,
-		    const struct microagent_spec *spec, struct error *err)
+json_t *creation_config(const struct microagent *agent, const struct creation *made,
+			const struct microagent_spec *spec, struct error *err)
 {
 	json_auto_t *config = json_object();
 	autofree char *initrd = spec->initrd ? path_absolute(spec->initrd, err) : NULL;
 
 	if (spec->initrd && !initrd)
 		return NULL;
-	if (put_text(config, "kernelPath", make->kernel.path, err) < 0 ||
+	if (put_text(config, "kernelPath", made->kernel.path, err) < 0 ||
 	    put_text(config, "initrdPath", initrd, err) < 0 ||
-	    put_text(config, "rootfsPath", make->rootfs, err) < 0 ||
+	    put_text(config, "rootfsPath", made->rootfs, err) < 0 ||
 	    put_text(config, "stateDir", agent->state_path, err) < 0 ||
 	    put_text(config, "accelerator", spec->accelerator, err) < 0 ||
 	    put_number(config, "memoryMiB", spec->memory_mib, err) < 0 ||
 	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
 	    put_network(config, spec, err) < 0 || channels_put(config, spec, err) < 0 ||
-	    attach_put(config, spec, err) < 0 || put_image(config, make, err) < 0 ||
-	    put_workload(config, make, spec, err) < 0)
+	    attach_put(config, spec, err) < 0 || put_image(config, made, err) < 0 ||
+	    put_workload(config, made, spec, err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }
