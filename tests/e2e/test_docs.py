@@ -184,3 +184,15 @@ def test_manual_pages_are_well_formed():
     for path in sorted((ROOT / "docs").glob("*.scd")):
         done = subprocess.run(["scdoc"], input=path.read_bytes(), capture_output=True, check=False)
         assert done.returncode == 0 and done.stdout, (path, done.stderr)
+
+
+NAMING_DOCUMENTS = ["CONTRIBUTING.md", "README.md", *sorted(
+    str(p.relative_to(ROOT)) for p in (ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("name", NAMING_DOCUMENTS)
+def test_files_that_are_named_are_there(name):
+    """`job_io.c`, `guest/job/job_io.c` or `watch_*.c`: a document that names what has moved misleads."""
+    absent = [word for word in re.findall(r"`([\w/*]+\.[ch])`", (ROOT / name).read_text())
+              if not list((ROOT / "src").glob(f"**/{word}")) and not list(ROOT.glob(word))]
+    assert not absent
