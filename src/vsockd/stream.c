@@ -39,12 +39,11 @@ static unsigned bucket_count(unsigned capacity)
 int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer_bytes,
 		      struct error *err)
 {
-	unsigned buckets = bucket_count(capacity);
 	struct stream_table fresh = {.capacity = capacity,
 				     .buffer_bytes = buffer_bytes,
-				     .bucket_mask = buckets - 1,
 				     .free_head = STREAM_NONE,
 				     .ready = {STREAM_NONE, STREAM_NONE}};
+	size_t buckets;
 
 	if (!capacity || capacity > STREAM_TABLE_MAX)
 		return error_set(err, ERR_INVALID, "%u streams; 1 to %d are possible", capacity,
@@ -52,16 +51,18 @@ int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer
 	if (!buffer_bytes || (buffer_bytes & (buffer_bytes - 1)))
 		return error_set(err, ERR_INVALID, "a stream's %u bytes are no power of two",
 				 buffer_bytes);
+	buckets = bucket_count(capacity);
+	fresh.bucket_mask = (unsigned)buckets - 1;
 	for (unsigned i = 0; i < TIMER_COUNT; i++)
 		fresh.timers[i] = (struct list){STREAM_NONE, STREAM_NONE};
 	fresh.streams = map_table((uint64_t)capacity * sizeof(struct stream), err);
-	fresh.buckets = map_table((uint64_t)buckets * sizeof(uint16_t), err);
+	fresh.buckets = map_table(buckets * sizeof(uint16_t), err);
 	fresh.buffers = map_table(buffers_bytes(&fresh), err);
 	if (!fresh.streams || !fresh.buckets || !fresh.buffers) {
 		stream_table_free(&fresh);
 		return -1;
 	}
-	memset(fresh.buckets, 0xff, (size_t)buckets * sizeof(uint16_t)); /* STREAM_NONE */
+	memset(fresh.buckets, 0xff, buckets * sizeof(uint16_t)); /* STREAM_NONE */
 	*t = fresh;
 	return 0;
 }
