@@ -23,6 +23,7 @@
 #define LISTED 1024	 /* a host port with a listener */
 #define LISTED_DEAD 1025 /* a listed host port whose socket nobody listens at */
 #define LISTED_NONE 1026 /* a listed host port without a socket */
+#define UNLISTED 1027	 /* a host port that is not listed, whose socket there is */
 #define SLOT_BYTES 4096
 #define STREAM_BYTES 65536
 #define START_NS (1000 * NS_PER_S)
@@ -30,7 +31,7 @@
 struct rig {
 	struct scratch *scratch;
 	struct core core;
-	struct host_port ports[3];
+	struct host_port ports[4]; /* the last one is not listed */
 	struct log log;
 	int epfd;
 	int clients;  /* where host clients are accepted */
@@ -66,6 +67,8 @@ static inline struct rig *rig_make(void **state, unsigned streams)
 	r->ports[1].port = LISTED_DEAD;
 	close(rig_listen(r, "dead", r->ports[1].path));
 	r->ports[2].port = LISTED_NONE;
+	r->ports[3] = r->ports[0];
+	r->ports[3].port = UNLISTED;
 	struct core_config config = {.guest_cid = GUEST_CID,
 				     .streams = streams,
 				     .stream_bytes = STREAM_BYTES,
@@ -263,6 +266,8 @@ static inline struct packet guest_expect(struct rig *r, unsigned op)
 	assert_true(guest_get(r, &p, NULL));
 	assert_int_equal(p.op, op);
 	assert_int_equal(p.type, PACKET_STREAM);
+	if (op != PACKET_SHUTDOWN)
+		assert_int_equal(p.flags, 0);
 	return p;
 }
 

@@ -2,6 +2,8 @@
 /* Streams come into being, or are refused; from both sides. */
 #include "test_vsockd.h"
 
+#include <sys/resource.h>
+
 static void host_connects(void **state)
 {
 	struct rig *r = *state;
@@ -278,9 +280,10 @@ static void guest_connects(void **state)
 
 static void guest_is_refused(void **state)
 {
-	static const uint32_t ports[] = {
-		0, 22, 1027, 9999, LISTED_DEAD, LISTED_NONE, CORE_PORT_FIRST, UINT32_MAX};
+	static const uint32_t ports[] = {0,	      22,	   UNLISTED,	    9999,
+					 LISTED_DEAD, LISTED_NONE, CORE_PORT_FIRST, UINT32_MAX};
 	struct rig *r = *state;
+	int before = open_descriptors();
 
 	for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
 		guest_op(r, 7000, ports[i], PACKET_REQUEST);
@@ -291,6 +294,35 @@ static void guest_is_refused(void **state)
 		assert_int_equal(p.dst_cid, GUEST_CID);
 	}
 	assert_int_equal(streams_in_use(r), 0);
+	assert_int_equal(open_descriptors(), before);
+}
+
+/* Host clients wait a second, and are not asked about meanwhile; the guest is refused. */
+static void out_of_descriptors(void **state)
+{
+	struct rig *r = *state;
+	struct rlimit was, now;
+	struct error err;
+	int fd = sock_connect_at(r->scratch->fd, "clients", &err), lowest = dup(fd);
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	now = was;
+	now.rlim_cur = (rlim_t)lowest;
+	close(lowest);
+	assert_int_equal(write(fd, "CONNECT 5000\n", 13), 13);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+	rig_events(r);
+	guest_op(r, 7000, LISTED, PACKET_REQUEST);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	guest_expect(r, PACKET_RST);
+	assert_int_equal(streams_in_use(r), 0);
+	assert_int_equal(core_deadline(&r->core), START_NS + NS_PER_S);
+	rig_advance(r, NS_PER_S - 1);
+	guest_expect_nothing(r);
+	rig_advance(r, 1);
+	guest_expect(r, PACKET_REQUEST);
+	assert_int_equal(core_deadline(&r->core), START_NS + 11 * NS_PER_S);
+	close(fd);
 }
 
 static void a_listener_that_does_not_accept(void **state)
@@ -431,6 +463,7 @@ int main(void)
 		rig_test(nothing_but_an_answer_is_legal_before_it),
 		rig_test(guest_connects),
 		rig_test(guest_is_refused),
+		rig_test(out_of_descriptors),
 		rig_test(a_listener_that_does_not_accept),
 		rig_test(a_second_request_ends_the_first),
 		cmocka_unit_test_setup_teardown(the_table_is_full, few_streams, rig_teardown),

@@ -131,6 +131,38 @@ static void a_storm_waits_for_receive_buffers(void **state)
 	assert_int_equal(used_of(m, 1)->idx, avail_of(m, 1)->idx);
 }
 
+/* However much the driver sends, the host's sockets have their turn. */
+static void a_pump_is_bounded(void **state)
+{
+	enum { QUEUE = 1024, PACKETS = 300, MOST = 128 };
+	struct machine *m = *state;
+	struct packet p = guest_packet(7000, 22, PACKET_RST); /* has no answer */
+	const struct {
+		uint32_t index, flags;
+		uint64_t desc, used, avail, log;
+	} a = {1, 0, USER + 0x80000, USER + 0x90000, USER + 0xa0000, 0};
+	struct vring_desc *desc = (struct vring_desc *)(void *)(m->ram + 0x80000);
+	struct vring_used *used = (struct vring_used *)(void *)(m->ram + 0x90000);
+	struct vring_avail *avail = (struct vring_avail *)(void *)(m->ram + 0xa0000);
+
+	start_all(m);
+	assert_int_equal(send_state(m, GET_VRING_BASE, 1, 0), 0);
+	assert_int_equal(send_state(m, SET_VRING_NUM, 1, QUEUE), 0);
+	assert_int_equal(send_message(m, SET_VRING_ADDR, &a, sizeof(a)), 0);
+	assert_int_equal(send_fd(m, SET_VRING_KICK, &(uint64_t){1}, 8, m->kick[1]), 0);
+	packet_encode(&p, m->ram + BUFFER_AT(0));
+	desc[0] = (struct vring_desc){.addr = GUEST + BUFFER_AT(0), .len = PACKET_HEADER};
+	avail->idx = PACKETS;
+	assert_true(device_pump(&m->device));
+	assert_int_equal(used->idx, MOST);
+	assert_true(device_pump(&m->device));
+	assert_int_equal(used->idx, 2 * MOST);
+	assert_int_equal(used->flags, VRING_USED_F_NO_NOTIFY);
+	assert_false(device_pump(&m->device));
+	assert_int_equal(used->idx, PACKETS);
+	assert_int_equal(used->flags, 0);
+}
+
 static void a_machine_is_paused(void **state)
 {
 	struct machine *m = *state;
@@ -212,6 +244,7 @@ static void the_device_is_reset_by_message(void **state)
 		assert_int_equal(send_message(m, requests[i], NULL, 0), 0);
 		assert_int_equal(host_read(fd, &c, 1), 0);
 		assert_false(m->device.running);
+		assert_int_equal(m->device.features, 0);
 		assert_false(device_pump(&m->device));
 		close(fd);
 	}
@@ -247,6 +280,7 @@ int main(void)
 		machine_test(bad_receive_buffers_are_given_back),
 		machine_test(short_and_malformed_packets_are_used_up),
 		machine_test(a_storm_waits_for_receive_buffers),
+		machine_test(a_pump_is_bounded),
 		machine_test(a_machine_is_paused),
 		machine_test(a_machine_is_reset),
 		machine_test(the_device_is_reset_by_message),

@@ -43,8 +43,11 @@ static void guest_ends_first(void **state)
 	guest_shut(r, port, SHUT_SEND);
 	assert_int_equal(host_read(fd, text, 7), 3);
 	assert_int_equal(host_read(fd, text, 7), 0);
+	guest_shut(r, port, SHUT_SEND); /* said twice */
 	host_write(r, fd, "and you");
 	guest_expect_bytes(r, "and you");
+	guest_expect_nothing(r);
+	assert_false(core_draining(&r->core));
 	guest_write(r, GUEST_PORT, port, "!", 1); /* after its end: not legal */
 	guest_expect(r, PACKET_RST);
 	assert_int_equal(streams_in_use(r), 0);

@@ -108,6 +108,47 @@ static void a_turn_may_fill_many_slots(void **state)
 	close(fd);
 }
 
+/* A stream that fills its room has many slots in its next turn, unless it has a word to say first.
+ */
+static void only_a_busy_stream_wants_many_slots(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_with_credit(r, &port, GUEST_BUFFER);
+	char text[SLOT_BYTES - PACKET_HEADER + 5];
+
+	assert_int_equal(core_wants(&r->core), 0);
+	memset(text, 't', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	host_write(r, fd, text);
+	assert_int_equal(core_wants(&r->core), 1);
+	guest_expect(r, PACKET_RW);
+	assert_int_equal(core_wants(&r->core), CORE_SLOTS);
+	guest_op(r, GUEST_PORT, port, PACKET_CREDIT_REQUEST);
+	assert_int_equal(core_wants(&r->core), 1);
+	guest_expect_bytes(r, "tttt");
+	guest_expect_nothing(r);
+	host_write(r, fd, "u");
+	assert_int_equal(core_wants(&r->core), 1);
+	guest_expect_bytes(r, "u");
+	close(fd);
+}
+
+static void an_event_without_bytes_is_nothing(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+	const union poll_ref ref = {
+		.index = 0, .generation = r->core.table.streams[0].generation, .type = POLL_STREAM};
+
+	core_stream_event(&r->core, ref, EPOLLIN);
+	guest_expect_nothing(r);
+	core_stream_event(&r->core, ref, EPOLLOUT);
+	guest_expect_nothing(r);
+	close(fd);
+}
+
 static void busy_streams_take_turns(void **state)
 {
 	enum { STREAMS = 4, TURNS = 8 };
@@ -231,8 +272,11 @@ static void credit_is_told_in_time(void **state)
 	assert_int_equal(p.fwd_cnt, STREAM_BYTES / 4);
 	assert_int_equal(p.buf_alloc, STREAM_BYTES);
 	guest_expect_nothing(r);
+	/* Not again until as much has gone since. */
+	guest_write(r, GUEST_PORT, port, block, sizeof(block) - 1);
+	guest_expect_nothing(r);
 	/* A packet that goes anyway carries it. */
-	guest_write(r, GUEST_PORT, port, block, sizeof(block));
+	guest_write(r, GUEST_PORT, port, block, 1);
 	host_write(r, fd, "x");
 	assert_int_equal(guest_expect(r, PACKET_RW).fwd_cnt, STREAM_BYTES / 2);
 	guest_expect_nothing(r);
@@ -306,6 +350,8 @@ int main(void)
 		rig_test(counts_wrap_around),
 		rig_test(nonsense_about_credit_is_left_aside),
 		rig_test(a_turn_may_fill_many_slots),
+		rig_test(only_a_busy_stream_wants_many_slots),
+		rig_test(an_event_without_bytes_is_nothing),
 		rig_test(busy_streams_take_turns),
 		rig_test(passed_descriptors_do_not_stall),
 		rig_test(what_the_host_does_not_read_is_kept),

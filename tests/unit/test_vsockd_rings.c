@@ -323,19 +323,24 @@ static void sizes_of_a_ring(void **state)
 static void tables_that_are_refused(void **state)
 {
 	static const struct memory_region wrong[][2] = {
-		{{0, 0, 0, 0}},				     /* empty */
-		{{UINT64_MAX, 2, 0, 0}},		     /* wraps: in the guest, */
-		{{0, 2, UINT64_MAX, 0}},		     /* in the front-end, */
-		{{0, 0x1000, 0, UINT64_MAX - 0x10}},	     /* in the descriptor */
-		{{0, 0x1000, 0, (uint64_t)INT64_MAX}},	     /* more than a file can have */
-		{{0, SIZE + LOW_OFFSET + 1, 0, 0}},	     /* more than this one has */
-		{{0, SIZE, 0, LOW_OFFSET + 1}},		     /* the same by its offset */
-		{{0, UINT64_MAX, 0, 0}},		     /* everything */
-		{{0, 0x2000, 0, 0}, {0x1fff, 1, 0x9000, 0}}, /* overlap in the guest, */
-		{{0, 0x2000, 0, 0}, {0x9000, 1, 0x1fff, 0}}, /* in the front-end, */
-		{{0x100, 1, 0, 0}, {0, 0x1000, 0x9000, 0}},  /* one within the other, */
-		{{0, 0x1000, 0, 0}, {0, 0x1000, 0, 0}},	     /* and the same twice */
+		{{0, 0, 0, 0}},					  /* empty */
+		{{UINT64_MAX, 2, 0, 0}},			  /* wraps: in the guest, */
+		{{0, 2, UINT64_MAX, 0}},			  /* in the front-end, */
+		{{0, 0x1000, 0, UINT64_MAX - 0x10}},		  /* in the descriptor */
+		{{0, 0x1000, 0, (uint64_t)INT64_MAX}},		  /* more than a file can have */
+		{{0, SIZE + LOW_OFFSET + 1, 0, 0}},		  /* more than this one has */
+		{{0, SIZE, 0, LOW_OFFSET + 1}},			  /* the same by its offset */
+		{{0, UINT64_MAX, 0, 0}},			  /* everything */
+		{{0, 0x2000, 0, 0}, {0x1fff, 1, 0x9000, 0}},	  /* overlap in the guest, */
+		{{0, 0x2000, 0, 0}, {0x9000, 1, 0x1fff, 0}},	  /* in the front-end, */
+		{{0x1000, 0x2000, 0, 0}, {0x2fff, 1, 0x9000, 0}}, /* by their last bytes, */
+		{{0x1000, 0x2000, 0, 0}, {0x9000, 1, 0x1fff, 0}},
+		{{0x2fff, 1, 0x9000, 0}, {0x1000, 0x2000, 0, 0}}, /* in the other order, */
+		{{0x100, 1, 0, 0}, {0, 0x1000, 0x9000, 0}},	  /* one within the other, */
+		{{0, 0x1000, 0, 0}, {0, 0x1000, 0, 0}},		  /* and the same twice */
 	};
+	static const struct memory_region highest = {UINT64_MAX - 0xfff, 0x1000, UINT64_MAX - 0xfff,
+						     0};
 	struct bed *b = *state;
 	struct error err;
 
@@ -348,6 +353,15 @@ static void tables_that_are_refused(void **state)
 	/* The old table has survived all of them. */
 	assert_int_equal(b->memory.n, 2);
 	assert_ptr_equal(memory_user(&b->memory, LOW_USER, SIZE), b->low);
+	/* Up to the last address there is. */
+	assert_int_equal(memory_set(&b->memory, &highest, b->fds, 1, &err), 0);
+	assert_non_null(memory_user(&b->memory, UINT64_MAX, 1));
+	assert_null(memory_user(&b->memory, UINT64_MAX, 2));
+	/* No pointer into what was let go. */
+	memory_clear(&b->memory);
+	assert_null(memory_user(&b->memory, UINT64_MAX, 1));
+	assert_null(memory_guest(&b->memory, UINT64_MAX, 1, &(uint64_t){0}));
+	assert_int_equal(msync(b->low, 0x1000, MS_ASYNC), -1);
 }
 
 static void many_regions_and_bad_descriptors(void **state)

@@ -94,8 +94,21 @@ static void wrong_messages_leave_no_descriptor(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
+static int send_regions(struct machine *m, const struct memory_region *regions, uint32_t n)
+{
+	struct vhost_message msg = {
+		.request = SET_MEM_TABLE, .flags = 1, .size = 8 + n * (uint32_t)sizeof(*regions)};
+
+	memcpy(msg.payload, &n, sizeof(n));
+	memcpy(msg.payload + 8, regions, n * sizeof(*regions));
+	for (msg.nfds = 0; msg.nfds < n; msg.nfds++)
+		msg.fds[msg.nfds] = dup(m->memfd);
+	return vhost_user_handle(&m->device, &msg, &m->reply, &m->err);
+}
+
 static void memory_tables(void **state)
 {
+	struct memory_region regions[MEMORY_REGIONS];
 	struct machine *m = *state;
 	int before = open_descriptors();
 
@@ -109,6 +122,17 @@ static void memory_tables(void **state)
 	assert_int_equal(send_table(m, UINT32_MAX, 1, 40), -1);
 	assert_int_equal(m->device.memory.n, 1);
 	assert_int_equal(open_descriptors(), before); /* mapped, then closed */
+	/* As many as there may be, side by side; and more than its descriptor holds. */
+	for (unsigned i = 0; i < MEMORY_REGIONS; i++)
+		regions[i] =
+			(struct memory_region){GUEST + i * UINT64_C(0x1000), 0x1000,
+					       USER + i * UINT64_C(0x1000), i * UINT64_C(0x1000)};
+	assert_int_equal(send_regions(m, regions, MEMORY_REGIONS), 0);
+	assert_int_equal(m->device.memory.n, MEMORY_REGIONS);
+	regions[0].offset = MEMORY;
+	assert_int_equal(send_regions(m, regions, 1), -1);
+	assert_int_equal(m->device.memory.n, MEMORY_REGIONS);
+	assert_int_equal(open_descriptors(), before);
 }
 
 static void queues_that_are_not_there(void **state)
@@ -218,7 +242,7 @@ static void messages_on_a_socket(void **state)
 	const struct {
 		uint32_t request, flags, size;
 		uint64_t value;
-	} call = {SET_VRING_CALL, 1, 8, 0};
+	} call = {SET_VRING_CALL, 1, 8, 1};
 	const uint32_t ask[3] = {GET_FEATURES, 1, 0};
 	const uint8_t *bytes = (const uint8_t *)&call;
 	uint8_t answer[64];
@@ -231,11 +255,11 @@ static void messages_on_a_socket(void **state)
 	put_bytes(ends[1], bytes, 1, m->call[0]);
 	for (size_t i = 1; i < VHOST_HEADER + 8; i++) {
 		assert_int_equal(vhost_link_read(&link, &m->device, &err), 1);
-		assert_int_equal(m->device.rings[0].call, -1);
+		assert_int_equal(m->device.rings[1].call, -1);
 		put_bytes(ends[1], bytes + (i < 12 ? i : i + 4), 1, -1);
 	}
 	assert_int_equal(vhost_link_read(&link, &m->device, &err), 1);
-	assert_true(m->device.rings[0].call >= 0);
+	assert_true(m->device.rings[1].call >= 0);
 	assert_int_equal(open_descriptors(), before + 1);
 	/* Two questions at once, answered in order. */
 	put_bytes(ends[1], ask, sizeof(ask), -1);
@@ -250,6 +274,28 @@ static void messages_on_a_socket(void **state)
 	assert_int_equal(vhost_link_read(&link, &m->device, &err), 0);
 	assert_int_equal(open_descriptors(), before); /* less ends[1] */
 	close(ends[0]);
+}
+
+/* Who sent it comes beside a message where the socket is set so: that is no descriptor. */
+static void credentials_are_no_descriptors(void **state)
+{
+	struct machine *m = *state;
+	const struct {
+		uint32_t request, flags, size;
+		uint64_t value;
+	} __attribute__((packed)) call = {SET_VRING_CALL, 1, 8, 0x100};
+	struct vhost_link link;
+	struct error err;
+	int ends[2], on = 1;
+
+	assert_int_equal(fd_socketpair(ends, &err), 0);
+	assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+	vhost_link_init(&link, ends[0]);
+	put_bytes(ends[1], &call, sizeof(call), -1);
+	assert_int_equal(vhost_link_read(&link, &m->device, &err), 1);
+	assert_int_equal(link.message.nfds, 0);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 static void headers_that_end_the_connection(void **state)
@@ -313,6 +359,7 @@ int main(void)
 		machine_test(acknowledgement),
 		machine_test(rings_in_the_wrong_order),
 		machine_test(messages_on_a_socket),
+		machine_test(credentials_are_no_descriptors),
 		machine_test(headers_that_end_the_connection),
 		machine_test(a_bounded_number_of_messages),
 	};
