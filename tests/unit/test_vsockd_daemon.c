@@ -138,10 +138,11 @@ static void too_many_ports(void **state)
 static void listeners(void **state)
 {
 	struct scratch *s = *state;
-	char path[128], file[128];
+	char path[CORE_SOCKET_PATH], file[128];
 	struct error err = {0};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	struct stat st;
-	int fd, ends[2];
+	int fd, other, ends[2];
 
 	snprintf(path, sizeof(path), "%s/sock", s->path);
 	snprintf(file, sizeof(file), "%s/file", s->path);
@@ -162,6 +163,15 @@ static void listeners(void **state)
 	close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	assert_int_equal(listener_open(file, &err), -1);
 	assert_int_equal(stat(file, &st), 0);
+	/* Nor is a socket of another kind a dead one. */
+	assert_int_equal(unlink(path), 0);
+	other = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	memcpy(addr.sun_path, path, strlen(path) + 1);
+	assert_int_equal(bind(other, (const struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listener_open(path, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	assert_int_equal(stat(path, &st), 0);
+	close(other);
 	assert_int_equal(listener_open("/nonexistent/dir/sock", &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	assert_int_equal(fd_socketpair(ends, &err), 0);

@@ -250,16 +250,51 @@ static void the_device_is_reset_by_message(void **state)
 	}
 }
 
+/* A client's long text takes many buffers at once; each is read into in its own place. */
+static void a_long_read_fills_many_buffers(void **state)
+{
+	enum { BYTES = 40000 };
+	struct machine *m = *state;
+	struct packet p = guest_packet(7000, LISTED, PACKET_REQUEST);
+	autofree uint8_t *text = malloc(BYTES);
+	size_t got = 0;
+	const uint8_t *payload;
+	struct error err;
+	int fd;
+
+	start_all(m);
+	give_receive_buffers(m);
+	driver_send(m, &p, "");
+	driver_expect(m, &p, PACKET_RESPONSE);
+	fd = sock_accept(m->rig->listener, &err);
+	for (size_t i = 0; i < BYTES; i++)
+		text[i] = (uint8_t)(i * 2654435761u >> 24);
+	assert_int_equal(write(fd, text, BYTES), BYTES);
+	while (driver_receive(m, &p, &payload)) {
+		assert_int_equal(p.op, PACKET_RW);
+		assert_memory_equal(payload, text + got, p.len);
+		got += p.len;
+	}
+	assert_int_equal(got, BYTES);
+	close(fd);
+}
+
 static void a_broken_ring_is_mended_by_a_new_driver(void **state)
 {
 	struct machine *m = *state;
 	struct packet p;
 	const uint8_t *payload;
-	int fd;
+	int fd, log = watch_log(m);
 
 	start_all(m);
+	device_pump(&m->device);
+	assert_int_equal(lines_logged(log), 0);
 	avail_of(m, 1)->idx = 1000;
-	assert_false(driver_receive(m, &p, &payload));
+	for (int i = 0; i < 3; i++)
+		assert_false(driver_receive(m, &p, &payload));
+	assert_int_equal(lines_logged(log), 1); /* once */
+	close(log);
+	log_init(&m->rig->log, -1, 0);
 	assert_false(ring_works(&m->device.rings[1]));
 	for (uint32_t q = 0; q < 2; q++)
 		assert_int_equal(send_state(m, GET_VRING_BASE, q, 0), 0);
@@ -284,6 +319,7 @@ int main(void)
 		machine_test(a_machine_is_paused),
 		machine_test(a_machine_is_reset),
 		machine_test(the_device_is_reset_by_message),
+		machine_test(a_long_read_fills_many_buffers),
 		machine_test(a_broken_ring_is_mended_by_a_new_driver),
 	};
 

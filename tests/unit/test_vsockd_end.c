@@ -146,6 +146,21 @@ static void host_closes(void **state)
 	assert_int_equal(streams_in_use(r), 0);
 }
 
+/* What it had not read makes its end a reset. */
+static void host_closes_with_bytes_unread(void **state)
+{
+	struct rig *r = *state;
+	uint32_t port;
+	int fd = open_from_host(r, GUEST_PORT, &port);
+
+	guest_write(r, GUEST_PORT, port, "unread", 6);
+	close(fd);
+	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_BOTH);
+	guest_expect_nothing(r);
+	guest_op(r, GUEST_PORT, port, PACKET_RST);
+	assert_int_equal(streams_in_use(r), 0);
+}
+
 static void host_closes_and_the_guest_is_silent(void **state)
 {
 	struct rig *r = *state;
@@ -253,6 +268,7 @@ int main(void)
 		rig_test(guest_closes_before_the_host_has_read),
 		rig_test(a_reader_that_leaves_while_it_is_served),
 		rig_test(host_closes),
+		rig_test(host_closes_with_bytes_unread),
 		rig_test(host_closes_and_the_guest_is_silent),
 		rig_test(host_closes_without_credit),
 		rig_test(both_close_at_once),

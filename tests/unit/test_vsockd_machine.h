@@ -285,6 +285,26 @@ static inline uint64_t calls(struct machine *m, unsigned q)
 	return read(m->call[q], &n, sizeof(n)) < 0 ? 0 : n;
 }
 
+/* What is logged from now on goes to a file of the test's. */
+static inline int watch_log(struct machine *m)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC);
+
+	log_init(&m->rig->log, fd, 1 << 16);
+	return fd;
+}
+
+static inline unsigned lines_logged(int fd)
+{
+	char text[4096];
+	ssize_t n = pread(fd, text, sizeof(text), 0);
+	unsigned lines = 0;
+
+	for (ssize_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
 #define machine_test(f) cmocka_unit_test_setup_teardown(f, machine_setup, machine_teardown)
 
 #endif

@@ -314,6 +314,7 @@ static void sizes_of_a_ring(void **state)
 		assert_int_equal(ring_set_num(&b->ring, wrong[i], &err), -1);
 	assert_int_equal(b->ring.num, NUM);
 	assert_int_equal(ring_set_base(&b->ring, 65536, &err), -1);
+	assert_int_equal(ring_set_base(&b->ring, 65535, &err), 0);
 	for (uint32_t num = 1; num <= RING_MAX; num *= 2)
 		assert_int_equal(ring_set_num(&b->ring, num, &err), 0);
 }

@@ -14,7 +14,10 @@ static void features_are_negotiated(void **state)
 	assert_true(reply_u64(m) & (UINT64_C(1) << 9)); /* CONFIG: QEMU asks for the CID by it */
 	assert_int_equal(send_u64(m, SET_PROTOCOL_FEATURES, UINT64_C(1) << 9), 0);
 	assert_int_equal(m->reply.size, 0);
+	assert_int_equal(send_u64(m, SET_FEATURES, VERSION_1 | PROTOCOL), 0);
+	assert_false(m->device.rings[0].enabled || m->device.rings[1].enabled);
 	assert_int_equal(send_u64(m, SET_FEATURES, VERSION_1), 0);
+	assert_true(m->device.rings[0].enabled && m->device.rings[1].enabled);
 	assert_int_equal(send_message(m, SET_OWNER, NULL, 0), 0);
 	assert_int_equal(send_message(m, GET_QUEUE_NUM, NULL, 0), 0);
 	assert_int_equal(reply_u64(m), 2);
@@ -47,6 +50,12 @@ static void config_holds_the_cid(void **state)
 	assert_int_equal(send_message(m, GET_CONFIG, &c, 20), -1);
 	c.offset = 4;
 	assert_int_equal(send_message(m, GET_CONFIG, &c, 16), 0);
+	m->device.guest_cid = UINT64_C(0x0807060504030201);
+	for (c.offset = 0; c.offset <= 4; c.offset++) {
+		assert_int_equal(send_message(m, GET_CONFIG, &c, 16), 0);
+		for (uint32_t i = 0; i < 4; i++)
+			assert_int_equal(m->reply.bytes[VHOST_HEADER + 12 + i], c.offset + i + 1);
+	}
 }
 
 static void wrong_messages_leave_no_descriptor(void **state)
@@ -160,6 +169,7 @@ static void acknowledgement(void **state)
 	struct machine *m = *state;
 	struct vhost_message good = make_message(SET_OWNER, NULL, 0);
 	struct vhost_message bad = make_message(99, NULL, 0);
+	int log = watch_log(m);
 
 	good.flags |= NEED_REPLY;
 	bad.flags |= NEED_REPLY;
@@ -170,13 +180,16 @@ static void acknowledgement(void **state)
 	assert_int_equal(send_u64(m, SET_PROTOCOL_FEATURES, REPLY_ACK), 0);
 	assert_int_equal(vhost_user_handle(&m->device, &good, &m->reply, &m->err), 0);
 	assert_int_equal(reply_u64(m), 0);
+	assert_int_equal(lines_logged(log), 0);
 	assert_int_equal(vhost_user_handle(&m->device, &bad, &m->reply, &m->err), 0);
 	assert_int_equal(reply_u64(m), 1);
+	assert_int_equal(lines_logged(log), 1);
 	/* A message with an answer of its own has no second one. */
 	good = make_message(GET_QUEUE_NUM, NULL, 0);
 	good.flags |= NEED_REPLY;
 	assert_int_equal(vhost_user_handle(&m->device, &good, &m->reply, &m->err), 0);
 	assert_int_equal(reply_u64(m), 2);
+	close(log);
 }
 
 static void rings_in_the_wrong_order(void **state)
@@ -190,6 +203,7 @@ static void rings_in_the_wrong_order(void **state)
 	assert_int_equal(send_fd(m, SET_VRING_KICK, &zero, 8, m->kick[0]), -1);
 	assert_int_equal(send_address(m, 0), 0);
 	assert_int_equal(send_fd(m, SET_VRING_KICK, &zero, 8, m->kick[0]), -1);
+	assert_int_equal(send_state(m, SET_VRING_BASE, 0, 65536), -1);
 	start_ring(m, 0, 0);
 	/* What would pull the ground from under a running ring. */
 	assert_int_equal(send_state(m, SET_VRING_NUM, 0, 2 * NUM), -1);
@@ -298,6 +312,27 @@ static void credentials_are_no_descriptors(void **state)
 	close(ends[1]);
 }
 
+static void an_end_within_a_header_is_an_end(void **state)
+{
+	struct machine *m = *state;
+	struct vhost_link link;
+	struct error err;
+	int ends[2];
+
+	for (size_t len = 0; len < VHOST_HEADER; len++) {
+		assert_int_equal(fd_socketpair(ends, &err), 0);
+		vhost_link_init(&link, ends[0]);
+		if (len)
+			put_bytes(ends[1], "\1\0\0\0\1\0\0\0\0\0\0\0", len, -1);
+		assert_int_equal(vhost_link_read(&link, &m->device, &err), 1);
+		shutdown(ends[1], SHUT_RDWR);
+		errno = EAGAIN; /* as an earlier read has left it */
+		assert_int_equal(vhost_link_read(&link, &m->device, &err), 0);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
 static void headers_that_end_the_connection(void **state)
 {
 	static const uint32_t wrong[][3] = {
@@ -309,7 +344,12 @@ static void headers_that_end_the_connection(void **state)
 		{GET_FEATURES, 1, 8}, /* a payload where there is none */
 		{99, 1, 0},	      /* unknown */
 	};
+	static const uint32_t longest[3] = {SET_MEM_TABLE, 1, VHOST_PAYLOAD};
 	struct machine *m = *state;
+	struct vhost_message message;
+
+	assert_int_equal(vhost_user_header((const uint8_t *)longest, &message, &m->err), 0);
+	assert_int_equal(message.size, VHOST_PAYLOAD);
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct vhost_link link;
@@ -360,6 +400,7 @@ int main(void)
 		machine_test(rings_in_the_wrong_order),
 		machine_test(messages_on_a_socket),
 		machine_test(credentials_are_no_descriptors),
+		machine_test(an_end_within_a_header_is_an_end),
 		machine_test(headers_that_end_the_connection),
 		machine_test(a_bounded_number_of_messages),
 	};
