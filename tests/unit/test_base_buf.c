@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "test_base.h"
 
+#include <malloc.h>
+
 #include "base/buf.h"
 
 static void limit_is_exact_and_failure_keeps_contents(void **state)
@@ -107,6 +109,36 @@ static void steal_gives_the_contents_away(void **state)
 	assert_string_equal(empty, "");
 }
 
+/* With its NUL, also when the limit leaves no room for another byte. */
+static void what_is_stolen_has_room_for_its_end(void **state)
+{
+	struct error err;
+
+	(void)state;
+	for (size_t len = 1; len <= 200; len++) {
+		struct buf b = BUF_INIT(len);
+
+		for (size_t i = 0; i < len; i++)
+			assert_ok(buf_append(&b, "s", 1, &err));
+		autofree char *text = buf_steal_string(&b, &err);
+		assert_non_null(text);
+		assert_int_equal(strlen(text), len);
+		assert_true(malloc_usable_size(text) > len);
+	}
+}
+
+static void nothing_can_be_printed(void **state)
+{
+	autobuf struct buf b = BUF_INIT(1);
+	struct error err;
+
+	(void)state;
+	assert_ok(buf_printf(&b, &err, "%s", ""));
+	assert_ok(buf_printf(&b, &err, "%s", "x"));
+	assert_ok(buf_printf(&b, &err, "%s", ""));
+	assert_string_equal(buf_string(&b), "x");
+}
+
 static void nul_bytes_are_contents(void **state)
 {
 	autobuf struct buf b = BUF_INIT(0);
@@ -143,6 +175,7 @@ static void queue_keeps_order(void **state)
 		assert_true(b.len <= b.limit);
 		assert_true(b.cap <= 2 * (b.limit + 1));
 		assert_true(b.start + b.len < b.cap || !b.data);
+		assert_true(b.len || !b.start);
 	}
 }
 
@@ -175,6 +208,8 @@ int main(void)
 		cmocka_unit_test(absurd_sizes_fail),
 		cmocka_unit_test(printf_takes_any_length),
 		cmocka_unit_test(steal_gives_the_contents_away),
+		cmocka_unit_test(what_is_stolen_has_room_for_its_end),
+		cmocka_unit_test(nothing_can_be_printed),
 		cmocka_unit_test(nul_bytes_are_contents),
 		cmocka_unit_test(queue_keeps_order),
 		cmocka_unit_test(full_queue_does_not_grow),

@@ -111,6 +111,23 @@ static void append_is_whole_or_not_at_all(void **state)
 	assert_int_equal(b.len, 8);
 }
 
+/* The longest there may be goes both ways. */
+static void the_longest_frame(void **state)
+{
+	autobuf struct buf b = BUF_INIT(0);
+	autofree uint8_t *payload = calloc(1, FRAME_MAX);
+	const uint8_t *got;
+	struct error err;
+	size_t len;
+
+	(void)state;
+	payload[FRAME_MAX - 1] = 7;
+	assert_ok(frame_append(&b, payload, FRAME_MAX, &err));
+	assert_int_equal(frame_peek(&b, FRAME_MAX, &got, &len, &err), 1);
+	assert_int_equal(len, FRAME_MAX);
+	assert_int_equal(got[FRAME_MAX - 1], 7);
+}
+
 static void base64_vectors(void **state)
 {
 	static const char *const rows[][2] = {
@@ -211,6 +228,7 @@ int main(void)
 		cmocka_unit_test(lengths_at_the_boundaries),
 		cmocka_unit_test(arrives_byte_by_byte),
 		cmocka_unit_test(append_is_whole_or_not_at_all),
+		cmocka_unit_test(the_longest_frame),
 		cmocka_unit_test(base64_vectors),
 		cmocka_unit_test(base64_round_trip),
 		cmocka_unit_test(base64_refuses_all_else),
