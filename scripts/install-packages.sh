@@ -5,6 +5,7 @@
 set -eu
 
 run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev libmd-dev libarchive-dev libssl-dev
+	libext2fs-dev comerr-dev
 	qemu-system-x86 qemu-system-common bubblewrap passt uidmap e2fsprogs busybox-static dpkg apt-utils xz-utils kmod ca-certificates
 	skopeo"
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-pytest python3-jsonschema procps

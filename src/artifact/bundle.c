@@ -7,13 +7,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "artifact/artifact.h"
 #include "artifact/ext4.h"
+#include "artifact/layer.h"
 #include "artifact/place.h"
-#include "artifact/tree.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -22,75 +20,53 @@
 #define BLOCK UINT64_C(4096)
 /* mke2fs makes an inode for so many bytes of the file system. */
 #define BYTES_PER_INODE UINT64_C(16384)
-#define SLACK (UINT64_C(16) << 20)
+#define MIB (UINT64_C(1) << 20)
+#define SLACK (16 * MIB)
 
 /* Fixed, so that the same archive gives the same bytes. */
 static const char uuid[] = "b0b0b0b0-0000-4000-8000-6d6963726f61";
 #define FIXED_TIME 1767225600
 
-static int add_parents(struct tree *tree, json_t *listed, const char *path, struct error *err)
+static uint64_t size_of(const struct rootfs *fs)
 {
-	autofree char *parent = strdup(path);
-	char *slash;
-
-	if (!parent)
-		return error_errno(err, ENOMEM, "bundle");
-	while ((slash = strrchr(parent, '/')) && slash != parent) {
-		*slash = '\0';
-		if (json_object_get(listed, parent))
-			return 0;
-		if (tree_dir(tree, parent, 0755, 0, err) < 0 ||
-		    json_put(listed, parent, json_true(), err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Directories that are in the archive only by what is in them. */
-static int list_parents(struct tree *tree, struct error *err)
-{
-	json_auto_t *listed = json_object();
-	size_t count = tree->count;
-
-	for (size_t i = 0; i < count; i++)
-		if (json_put(listed, tree->entries[i].path, json_true(), err) < 0)
-			return -1;
-	for (size_t i = 0; i < count; i++)
-		if (add_parents(tree, listed, tree->entries[i].path, err) < 0)
-			return -1;
-	return 0;
-}
-
-static uint64_t size_of(const struct tree *tree)
-{
-	uint64_t bytes = SLACK + tree->bytes + tree->count * (BYTES_PER_INODE + BLOCK);
+	uint64_t files = rootfs_count(fs) + 1; /* the root */
+	uint64_t bytes = SLACK + rootfs_bytes(fs) + files * (BYTES_PER_INODE + BLOCK);
 
 	bytes += bytes / 32;
-	return (bytes + (UINT64_C(1) << 20) - 1) & ~((UINT64_C(1) << 20) - 1);
+	return (bytes + MIB - 1) & ~(MIB - 1);
 }
 
-static int build(const struct place *place, const char *from, int to, struct error *err)
+static int make(const struct place *place, struct rootfs *fs, int to, struct error *err)
 {
-	auto_tree struct tree tree = {.time = FIXED_TIME,
-				      .bytes_max = limit_get(LIMIT_BUNDLE_BYTES),
-				      .count_max = limit_get(LIMIT_BUNDLE_FILES)};
-	autofree char *stage = place_scratch(place, "root", err);
-	autofree char *file = stage ? place_scratch(place, "bundle", err) : NULL;
-	struct ext4_spec spec = {
-		.label = "bundle", .uuid = uuid, .journal_mib = 4, .time = FIXED_TIME};
+	autofree char *file = place_scratch(place, "bundle", err);
+	const struct ext4_spec spec = {.label = "bundle",
+				       .uuid = uuid,
+				       .size = size_of(fs),
+				       .journal_mib = 4,
+				       .time = FIXED_TIME};
 	autoclose int made = -1;
 
-	/* The root's own entry, where the archive has one, comes later and counts. */
-	if (!file || tree_dir(&tree, "/", 0755, 0, err) < 0 ||
-	    tree_untar(&tree, from, stage, err) < 0 || list_parents(&tree, err) < 0)
-		return -1;
-	spec.size = size_of(&tree);
-	if (ext4_make(&spec, &tree, stage, file, err) < 0)
+	if (!file || ext4_make(&spec, fs, file, err) < 0)
 		return -1;
 	made = open(file, O_RDONLY | O_CLOEXEC);
 	if (made < 0)
 		return error_errno(err, errno, "%s", file);
 	return path_clone_data(made, to, NULL, err);
+}
+
+static int build(const struct place *place, const char *from, int to, struct error *err)
+{
+	const struct rootfs_bounds rootfs = {.bytes = UINT64_MAX,
+					     .count = limit_get(LIMIT_BUNDLE_FILES),
+					     .text = limit_get(LIMIT_IMAGE_TEXT_BYTES),
+					     .straight = true};
+	const struct layer_bounds archive = {.bytes = limit_get(LIMIT_BUNDLE_BYTES),
+					     .count = limit_get(LIMIT_BUNDLE_FILES)};
+	autoclose int data = place_subdir(place, "data", err);
+	auto_rootfs struct rootfs *fs =
+		data < 0 ? NULL : rootfs_new(data, FIXED_TIME, &rootfs, err);
+
+	return fs && layer_unpack(fs, from, &archive, err) == 0 ? make(place, fs, to, err) : -1;
 }
 
 int artifact_bundle_build(const struct artifact_options *opts, struct error *err)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A raw ext4 file system from a tree, without root. mke2fs fills it from the staging directory and
- * takes owners and times from there; debugfs then sets what the tree says. Identifiers, hash seed
- * and times are fixed, so that the same tree is the same bytes whoever builds it and wherever.
+ * A raw ext4 file system of a rootfs, without root: mke2fs makes an empty one, libext2fs writes
+ * into it, and e2fsck looks at the result. Identifiers, hash seed and times are fixed, so that the
+ * same contents are the same bytes whoever builds them and wherever.
  */
 #ifndef ARTIFACT_EXT4_H
 #define ARTIFACT_EXT4_H
 
 #include <stdint.h>
 
-#include "artifact/tree.h"
+#include "artifact/rootfs.h"
 
 struct ext4_spec {
 	const char *label;
@@ -20,8 +20,9 @@ struct ext4_spec {
 	uint64_t inodes; /* 0: one for 16 KiB of the file system */
 };
 
-/* stage holds the tree's data. file must not exist. */
-int ext4_make(const struct ext4_spec *spec, const struct tree *tree, const char *stage,
-	      const char *file, struct error *err);
+/* file must not exist. Each data file of the rootfs is removed once its contents are in the image.
+ */
+int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
+	      struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images: what is in them is a tree; this is how one becomes an entry of the cache. */
+/* Images: what is in them is a rootfs; this is how one becomes an entry of the cache. */
 #ifndef ARTIFACT_IMAGE_H
 #define ARTIFACT_IMAGE_H
 
@@ -21,8 +21,8 @@ struct image_spec {
 
 /* Whether the cache's entry of that name was made from this recipe. */
 bool image_is_built(const char *name, const char *recipe_sha256);
-/* From the data in <scratch>/root and the tree's list to the entry. */
-int image_publish(const struct place *place, const struct image_spec *spec, const struct tree *tree,
+/* Makes the entry of the contents. */
+int image_publish(const struct place *place, const struct image_spec *spec, struct rootfs *fs,
 		  const char *recipe_sha256, struct error *err);
 /* done: "is built". */
 int image_answer(const struct artifact_options *opts, const char *name, const char *done,

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "artifact/digest.h"
 #include "artifact/elf.h"
 #include "artifact/image.h"
 #include "artifact/progress.h"
@@ -118,16 +120,44 @@ static char *find_busybox(struct error *err)
 	return NULL;
 }
 
-static bool is_listed(const struct tree *tree, const char *path)
+/* What goes into the image, and a line about each file, of which the recipe's digest is made. */
+struct contents {
+	struct rootfs *fs;
+	struct buf lines;
+};
+
+static int add_line(struct contents *c, const char *path, mode_t mode, uid_t owner,
+		    const char *digest, struct error *err)
 {
-	for (size_t i = 0; i < tree->count; i++)
-		if (strcmp(tree->entries[i].path, path) == 0)
-			return true;
-	return false;
+	return buf_printf(&c->lines, err, "%s %o %u %u %lld %s\n", path, mode, owner, owner,
+			  (long long)busybox_spec.ext4.time, digest);
+}
+
+/* text: NULL for a directory. */
+static int add(struct contents *c, const char *path, mode_t mode, uid_t owner, const char *text,
+	       struct error *err)
+{
+	char digest[DIGEST_TEXT] = "";
+
+	if (text && digest_bytes(text, strlen(text), digest, err) < 0)
+		return -1;
+	return add_line(c, path, mode, owner, digest, err) < 0
+		       ? -1
+		       : rootfs_add(c->fs, path, mode, owner, text, err);
+}
+
+static int add_program(struct contents *c, const char *path, const char *from, struct error *err)
+{
+	char digest[DIGEST_TEXT];
+
+	if (digest_file(from, digest, err) < 0 ||
+	    add_line(c, path, S_IFREG | 0755, 0, digest, err) < 0)
+		return -1;
+	return rootfs_add_copy(c->fs, path, 0755, from, err);
 }
 
 /* "usr/bin/env": a name of the program, in a directory of ours. */
-static int add_applet(struct tree *tree, const char *name, struct error *err)
+static int add_applet(struct contents *c, const char *name, struct error *err)
 {
 	autofree char *path = NULL, *dir = NULL;
 	char *slash;
@@ -139,12 +169,12 @@ static int add_applet(struct tree *tree, const char *name, struct error *err)
 	if (slash == dir)
 		return 0;
 	*slash = '\0';
-	if (is_listed(tree, path) || !is_listed(tree, dir))
+	if (rootfs_find(c->fs, path) || !rootfs_find(c->fs, dir))
 		return 0;
-	return tree_link(tree, path, "/bin/busybox", err);
+	return add(c, path, S_IFLNK | 0777, 0, "/bin/busybox", err);
 }
 
-static int add_applets(struct tree *tree, const char *busybox, struct error *err)
+static int add_applets(struct contents *c, const char *busybox, struct error *err)
 {
 	const char *const argv[] = {busybox, "--list-full", NULL};
 	autobuf struct buf list = BUF_INIT(LIST_BYTES);
@@ -158,56 +188,63 @@ static int add_applets(struct tree *tree, const char *busybox, struct error *err
 	if (!text)
 		return -1;
 	for (char *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest))
-		if (add_applet(tree, name, err) < 0)
+		if (add_applet(c, name, err) < 0)
 			return -1;
 	return 0;
 }
 
-static int describe(struct tree *tree, const char *busybox, struct error *err)
+static int describe(struct contents *c, const char *busybox, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
-		if (tree_dir(tree, dirs[i].path, dirs[i].mode, dirs[i].owner, err) < 0)
+		if (add(c, dirs[i].path, S_IFDIR | dirs[i].mode, dirs[i].owner, NULL, err) < 0)
 			return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (tree_text(tree, files[i].path, files[i].mode, files[i].text, err) < 0)
+		if (add(c, files[i].path, S_IFREG | files[i].mode, 0, files[i].text, err) < 0)
 			return -1;
-	if (tree_link(tree, "/var/run", "/run", err) < 0 ||
-	    tree_copy(tree, "/bin/busybox", 0755, busybox, err) < 0)
+	if (add(c, "/var/run", S_IFLNK | 0777, 0, "/run", err) < 0 ||
+	    add_program(c, "/bin/busybox", busybox, err) < 0)
 		return -1;
-	return add_applets(tree, busybox, err);
+	return add_applets(c, busybox, err);
 }
 
 /* A change of the file system's own settings is a change of the recipe too. */
-static int recipe_digest(const struct tree *tree, char out[DIGEST_TEXT], struct error *err)
+static int recipe_digest(const struct contents *c, char out[DIGEST_TEXT], struct error *err)
 {
 	const struct ext4_spec *ext4 = &busybox_spec.ext4;
 	autobuf struct buf text = BUF_INIT(0);
-	char contents[DIGEST_TEXT];
+	char digest[DIGEST_TEXT];
 
-	if (tree_digest(tree, contents, err) < 0 ||
-	    buf_printf(&text, err, "%s %s %llu %u", contents, ext4->uuid,
+	if (digest_bytes(buf_bytes(&c->lines), c->lines.len, digest, err) < 0 ||
+	    buf_printf(&text, err, "%s %s %llu %u", digest, ext4->uuid,
 		       (unsigned long long)ext4->size, ext4->journal_mib) < 0)
 		return -1;
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-int image_build_busybox(const struct artifact_options *opts, struct error *err)
+static int build(const struct artifact_options *opts, struct contents *c, struct error *err)
 {
-	auto_tree struct tree tree = {.time = busybox_spec.ext4.time};
-	autofree char *busybox = find_busybox(err), *stage = NULL;
+	autofree char *busybox = find_busybox(err);
 	auto_place struct place place = {0};
 	char recipe[DIGEST_TEXT];
 
-	if (!busybox || describe(&tree, busybox, err) < 0 || recipe_digest(&tree, recipe, err) < 0)
+	if (!busybox || describe(c, busybox, err) < 0 || recipe_digest(c, recipe, err) < 0)
 		return -1;
 	if (!opts->rebuild && image_is_built(busybox_spec.name, recipe))
 		return image_answer(opts, busybox_spec.name, "is built", err);
 	progress_stage("building the busybox image");
-	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0)
-		return -1;
-	stage = place_scratch(&place, "root", err);
-	if (!stage || tree_stage(&tree, stage, err) < 0 ||
-	    image_publish(&place, &busybox_spec, &tree, recipe, err) < 0)
+	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0 ||
+	    image_publish(&place, &busybox_spec, c->fs, recipe, err) < 0)
 		return -1;
 	return image_answer(opts, busybox_spec.name, "is built", err);
+}
+
+int image_build_busybox(const struct artifact_options *opts, struct error *err)
+{
+	auto_rootfs struct rootfs *fs =
+		rootfs_new(-1, busybox_spec.ext4.time, &rootfs_unbounded, err);
+	struct contents contents = {.fs = fs, .lines = BUF_INIT(0)};
+	int result = fs ? build(opts, &contents, err) : -1;
+
+	buf_free(&contents.lines);
+	return result;
 }

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "artifact/digest.h"
 #include "artifact/image.h"
+#include "artifact/layer.h"
 #include "artifact/progress.h"
 #include "artifact/recipes.h"
 #include "artifact/tool.h"
@@ -264,19 +266,21 @@ static int debootstrap(const struct place *place, const char *tar, struct error 
 
 static int build(const struct place *place, const char *recipe, struct error *err)
 {
-	auto_tree struct tree tree = {.time = debian_spec.ext4.time};
+	static const struct layer_bounds any = {.bytes = UINT64_MAX, .count = UINT64_MAX};
 	autofree char *tar = place_scratch(place, TAR_FILE, err);
-	autofree char *stage = tar ? place_scratch(place, "root", err) : NULL;
+	autoclose int data = place_subdir(place, "data", err);
+	auto_rootfs struct rootfs *fs = NULL;
 
-	if (!stage || place_require_space(place, BUILD_BYTES, err) < 0 ||
+	if (!tar || data < 0 || place_require_space(place, BUILD_BYTES, err) < 0 ||
 	    debootstrap(place, tar, err) < 0)
 		return -1;
+	fs = rootfs_new(data, debian_spec.ext4.time, &rootfs_unbounded, err);
 	progress_stage("unpacking the image's files");
-	if (tree_untar(&tree, tar, stage, err) < 0)
+	if (!fs || layer_unpack(fs, tar, &any, err) < 0)
 		return -1;
 	if (unlink(tar) < 0)
 		return error_errno(err, errno, "%s", tar);
-	return image_publish(place, &debian_spec, &tree, recipe, err);
+	return image_publish(place, &debian_spec, fs, recipe, err);
 }
 
 int image_build_debian(const struct artifact_options *opts, struct error *err)

@@ -45,15 +45,14 @@ static json_t *new_record(const struct image_spec *spec, const char *sha, const 
 	return json_incref(record);
 }
 
-int image_publish(const struct place *place, const struct image_spec *spec, const struct tree *tree,
+int image_publish(const struct place *place, const struct image_spec *spec, struct rootfs *fs,
 		  const char *recipe_sha256, struct error *err)
 {
-	autofree char *stage = place_scratch(place, "root", err);
-	autofree char *file = stage ? place_scratch(place, IMAGE_FILE, err) : NULL;
+	autofree char *file = place_scratch(place, IMAGE_FILE, err);
 	json_auto_t *record = NULL;
 	char sha[DIGEST_TEXT];
 
-	if (!file || ext4_make(&spec->ext4, tree, stage, file, err) < 0)
+	if (!file || ext4_make(&spec->ext4, fs, file, err) < 0)
 		return -1;
 	progress_stage("hashing the image");
 	if (digest_file(file, sha, err) < 0)

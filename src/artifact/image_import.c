@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "artifact/digest.h"
 #include "artifact/image.h"
 #include "artifact/layer.h"
 #include "artifact/oci_image.h"
@@ -24,7 +25,6 @@
 #include "artifact/rootfs.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/isolate.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -142,24 +142,13 @@ static int choose_size(const struct import *import, const struct rootfs *fs, str
 /* The image's user is where the guest's agent looks for it. */
 static int put_user(struct rootfs *fs, const char *user, struct error *err)
 {
-	struct rootfs_file *file;
-	autoclose int fd = -1;
 	autobuf struct buf line = BUF_INIT(0);
 
 	if (!user)
 		return rootfs_hide(fs, "/etc/microagent/user", err);
 	if (buf_printf(&line, err, "%s\n", user) < 0)
 		return -1;
-	file = rootfs_file_new(S_IFREG | 0644, err);
-	if (!file)
-		return -1;
-	file->time = FIXED_TIME;
-	fd = rootfs_open_data(fs, file, line.len, err);
-	if (fd < 0 || fd_write_all(fd, buf_bytes(&line), line.len, err) < 0) {
-		rootfs_drop(fs, file);
-		return -1;
-	}
-	return rootfs_put(fs, "/etc/microagent/user", file, err);
+	return rootfs_add(fs, "/etc/microagent/user", S_IFREG | 0644, 0, buf_string(&line), err);
 }
 
 /* The same layer may come again: each step of a builder that changes nothing is one. */
@@ -241,28 +230,21 @@ static void uuid_of(const char *sha256, char out[37])
 static int publish(const struct import *import, const struct oci_image *image, struct rootfs *fs,
 		   struct error *err)
 {
-	auto_tree struct tree tree = {.time = FIXED_TIME};
-	autofree char *stage = place_scratch(&import->place, "root", err);
-	autoclose int dir = stage ? path_open_dir(stage, err) : -1;
 	json_auto_t *extra = new_extra(import, image, err);
 	struct image_spec spec = {.name = import->name, .kind = KIND, .extra = extra};
 	char uuid[37], recipe[DIGEST_TEXT];
 
 	uuid_of(image->config_sha256, uuid);
 	spec.ext4 = (struct ext4_spec){.label = "root", .uuid = uuid, .time = FIXED_TIME};
-	if (dir < 0 || !extra || choose_size(import, fs, &spec.ext4, err) < 0 ||
+	if (!extra || choose_size(import, fs, &spec.ext4, err) < 0 ||
 	    recipe_digest(import, image->config_sha256, recipe, err) < 0)
 		return -1;
-	progress_stage("putting the files in their places");
-	if (rootfs_stage(fs, dir, &tree, err) < 0)
-		return -1;
-	return image_publish(&import->place, &spec, &tree, recipe, err);
+	return image_publish(&import->place, &spec, fs, recipe, err);
 }
 
 static int unpack(const struct import *import, const struct oci_image *image, struct error *err)
 {
-	autofree char *path = place_scratch(&import->place, "data", err);
-	autoclose int data = path ? path_open_dir(path, err) : -1;
+	autoclose int data = place_subdir(&import->place, "data", err);
 	auto_rootfs struct rootfs *fs = NULL;
 	const struct rootfs_bounds bounds = {.bytes = import->size ? import->size : DEFAULT_MAX,
 					     .count = limit_get(LIMIT_IMAGE_FILES),
@@ -356,7 +338,7 @@ static int import_new(const struct artifact_options *opts, const struct import *
 
 int artifact_image_import(const struct artifact_options *opts, struct error *err)
 {
-	static const char *const tools[] = {"skopeo", "mke2fs", "debugfs", "e2fsck", NULL};
+	static const char *const tools[] = {"skopeo", "mke2fs", "e2fsck", NULL};
 	struct import import = {0};
 	autobuf struct buf what = BUF_INIT(0);
 	int result;

@@ -4,6 +4,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@
 #define HIDE_ALL ".wh..wh..opq"
 #define XATTR_BYTES 4096 /* of a file in all: ext4 keeps them in one block */
 #define XATTR_NAME_BYTES 255
+#define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1) /* what ext4 can keep */
+#define NSEC_MAX 999999999
 
 static void free_archive(struct archive **archive)
 {
@@ -28,11 +31,27 @@ static void free_archive(struct archive **archive)
 }
 #define auto_archive __attribute__((cleanup(free_archive)))
 
+/* An archive that is being taken. */
+struct taking {
+	struct rootfs *fs;
+	struct archive *from;
+	const struct layer_bounds *alone; /* NULL: it is a layer */
+	uint64_t bytes, count;		  /* so far, of one that stands alone */
+	uint64_t done, total;		  /* for the progress; total 0: unknown */
+};
+
 static int failed(struct archive *from, struct error *err)
 {
 	const char *text = archive_error_string(from);
 
 	return error_set(err, ERR_INVALID, "%s", text ? text : "it is damaged");
+}
+
+static int taking_failed(const struct taking *t, struct error *err)
+{
+	const char *text = archive_error_string(t->from);
+
+	return error_set(err, t->alone ? ERR_IO : ERR_INVALID, "%s", text ? text : "it is damaged");
 }
 
 static struct archive *open_tar(const char *file, struct error *err)
@@ -71,14 +90,14 @@ static int pwrite_all(int fd, const char *data, size_t len, la_int64_t at, struc
 	return 0;
 }
 
-static int copy_data(struct archive *from, int fd, la_int64_t size, struct error *err)
+static int copy_data(const struct taking *t, int fd, la_int64_t size, struct error *err)
 {
 	const void *block;
 	size_t len;
 	la_int64_t at;
 	int got;
 
-	while ((got = archive_read_data_block(from, &block, &len, &at)) == ARCHIVE_OK) {
+	while ((got = archive_read_data_block(t->from, &block, &len, &at)) == ARCHIVE_OK) {
 		if (at < 0 || at > size || (la_int64_t)len > size - at)
 			return error_set(err, ERR_INVALID, "more data than the file has");
 		if (artifact_check_signal(err) < 0 || pwrite_all(fd, block, len, at, err) < 0)
@@ -86,50 +105,46 @@ static int copy_data(struct archive *from, int fd, la_int64_t size, struct error
 		progress_draw();
 	}
 	if (got != ARCHIVE_EOF)
-		return failed(from, err);
+		return taking_failed(t, err);
 	/* What is left out are holes. */
 	return ftruncate(fd, size) < 0 ? error_errno(err, errno, "unpacking") : 0;
 }
 
-static int take_data(struct rootfs *fs, struct archive *from, struct archive_entry *entry,
-		     struct rootfs_file *file, struct error *err)
+static int take_data(const struct taking *t, struct archive_entry *entry, struct rootfs_file *file,
+		     struct error *err)
 {
 	la_int64_t size = archive_entry_size(entry);
 	autoclose int fd = -1;
 
 	if (size < 0)
 		return error_set(err, ERR_INVALID, "a file of negative size");
-	fd = rootfs_open_data(fs, file, (uint64_t)size, err);
-	return fd < 0 ? -1 : copy_data(from, fd, size, err);
+	fd = rootfs_open_data(t->fs, file, (uint64_t)size, err);
+	return fd < 0 ? -1 : copy_data(t, fd, size, err);
 }
 
-/* Of the name spaces that ext4 knows. */
+/* Of the name spaces that ext4 knows; the name is any bytes. */
 static bool is_kept(const char *name)
 {
-	static const char *const kept[] = {"user.", "trusted.", "security.", "system.posix_acl_"};
+	static const char *const spaces[] = {"user.", "trusted.", "security."};
 
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (strncmp(name, kept[i], strlen(kept[i])) == 0)
-			break;
-		else if (i + 1 == ARRAY_SIZE(kept))
-			return false;
-	for (; *name; name++)
-		if (*name <= ' ' || *name == 0x7f || *name == '"')
-			return false;
-	return true;
+	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++)
+		if (strncmp(name, spaces[i], strlen(spaces[i])) == 0)
+			return name[strlen(spaces[i])] != '\0';
+	return strcmp(name, "system.posix_acl_access") == 0 ||
+	       strcmp(name, "system.posix_acl_default") == 0;
 }
 
 static int add_xattr(struct rootfs_file *file, const char *name, const void *value, size_t len,
 		     struct error *err)
 {
-	struct tree_xattr *more =
+	struct rootfs_xattr *more =
 		reallocarray(file->xattrs, file->xattr_count + 1, sizeof(*file->xattrs));
 
 	if (!more)
 		return error_errno(err, ENOMEM, "image");
 	file->xattrs = more;
 	more += file->xattr_count;
-	*more = (struct tree_xattr){.name = strdup(name), .value = malloc(len + 1), .len = len};
+	*more = (struct rootfs_xattr){.name = strdup(name), .value = malloc(len + 1), .len = len};
 	file->xattr_count++;
 	if (!more->name || !more->value)
 		return error_errno(err, ENOMEM, "image");
@@ -166,7 +181,8 @@ static int64_t clamp(int64_t value, int64_t max)
 	return value < 0 ? 0 : value > max ? max : value;
 }
 
-static int describe(struct archive_entry *entry, struct rootfs_file *file, struct error *err)
+static int describe(const struct taking *t, struct archive_entry *entry, struct rootfs_file *file,
+		    struct error *err)
 {
 	la_int64_t uid = archive_entry_uid(entry), gid = archive_entry_gid(entry);
 	const char *target = archive_entry_symlink(entry);
@@ -175,29 +191,32 @@ static int describe(struct archive_entry *entry, struct rootfs_file *file, struc
 		return error_set(err, ERR_INVALID, "an owner that is none");
 	file->uid = (uid_t)uid;
 	file->gid = (gid_t)gid;
-	file->time = clamp(archive_entry_mtime(entry), INT32_MAX);
-	if (!S_ISLNK(file->mode))
-		return take_xattrs(entry, file, err);
-	if (!target || !*target || strlen(target) > 4000)
-		return error_set(err, ERR_INVALID, "a link to nothing");
-	file->mode = S_IFLNK | 0777; /* as a kernel would have it */
-	file->target = strdup(target);
-	return file->target ? take_xattrs(entry, file, err) : error_errno(err, ENOMEM, "image");
+	file->time = clamp(archive_entry_mtime(entry), TIME_MAX);
+	file->nsec = (uint32_t)clamp(archive_entry_mtime_nsec(entry), NSEC_MAX);
+	if (S_ISLNK(file->mode)) {
+		if (!target || !*target || strlen(target) > ROOTFS_PATH_MAX)
+			return error_set(err, ERR_INVALID, "a link to nothing");
+		file->mode = S_IFLNK | 0777; /* as a kernel would have it */
+		file->text = strdup(target);
+		if (!file->text)
+			return error_errno(err, ENOMEM, "image");
+	}
+	return t->alone ? 0 : take_xattrs(entry, file, err);
 }
 
-static int take_file(struct rootfs *fs, struct archive *from, struct archive_entry *entry,
-		     const char *name, struct error *err)
+static int take_file(const struct taking *t, struct archive_entry *entry, const char *name,
+		     struct error *err)
 {
 	struct rootfs_file *file = rootfs_file_new(archive_entry_mode(entry), err);
 
 	if (!file)
 		return -1;
-	if (describe(entry, file, err) < 0 ||
-	    (S_ISREG(file->mode) && take_data(fs, from, entry, file, err) < 0)) {
-		rootfs_drop(fs, file);
+	if (describe(t, entry, file, err) < 0 ||
+	    (S_ISREG(file->mode) && take_data(t, entry, file, err) < 0)) {
+		rootfs_drop(t->fs, file);
 		return error_prefix(err, "\"%.300s\"", name);
 	}
-	return rootfs_put(fs, name, file, err);
+	return rootfs_put(t->fs, name, file, err);
 }
 
 static int hide(struct rootfs *fs, const char *name, const char *base, struct error *err)
@@ -220,48 +239,84 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 	return rootfs_hide(fs, path, err);
 }
 
-static int take(struct rootfs *fs, struct archive *from, struct archive_entry *entry,
-		struct error *err)
+static bool is_file(mode_t type)
 {
-	const char *name = archive_entry_pathname(entry);
-	const char *first = archive_entry_hardlink(entry), *slash;
+	return type == AE_IFREG || type == AE_IFDIR || type == AE_IFLNK;
+}
+
+static int take_of_layer(const struct taking *t, struct archive_entry *entry, const char *name,
+			 struct error *err)
+{
+	const char *first = archive_entry_hardlink(entry), *slash = strrchr(name, '/');
 	mode_t type = archive_entry_filetype(entry);
 
-	if (!name || !*name)
-		return error_set(err, ERR_INVALID, "an entry without a name");
-	slash = strrchr(name, '/');
 	slash = slash ? slash + 1 : name;
 	if (strncmp(slash, HIDE, strlen(HIDE)) == 0) {
 		/* Contents that go nowhere could be read for hours. */
 		if (archive_entry_size(entry) > 0)
 			return error_set(err, ERR_INVALID,
 					 "\"%.300s\" hides a name and has contents", name);
-		return hide(fs, name, slash, err);
+		return hide(t->fs, name, slash, err);
 	}
 	if (first)
-		return rootfs_link(fs, name, first, err);
-	if (type == AE_IFREG || type == AE_IFDIR || type == AE_IFLNK || type == AE_IFIFO)
-		return take_file(fs, from, entry, name, err);
-	return rootfs_hide(fs, name, err);
+		return rootfs_link(t->fs, name, first, err);
+	if (is_file(type) || type == AE_IFIFO)
+		return take_file(t, entry, name, err);
+	return rootfs_hide(t->fs, name, err);
 }
 
-static int apply(struct rootfs *fs, struct archive *from, uint64_t done, uint64_t total,
-		 struct error *err)
+/* Before it is unpacked: an archive of a few bytes can say that it holds any number. */
+static int admit(struct taking *t, struct archive_entry *entry, struct error *err)
+{
+	la_int64_t size = archive_entry_size(entry);
+
+	if (size < 0)
+		return error_set(err, ERR_INVALID, "a file of negative size");
+	if ((uint64_t)size > t->alone->bytes || t->bytes + (uint64_t)size > t->alone->bytes)
+		return error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " bytes",
+				 t->alone->bytes);
+	if (++t->count > t->alone->count)
+		return error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files",
+				 t->alone->count);
+	t->bytes += ((uint64_t)size + 4095) & ~UINT64_C(4095);
+	return 0;
+}
+
+static int take_alone(struct taking *t, struct archive_entry *entry, const char *name,
+		      struct error *err)
+{
+	const char *first = archive_entry_hardlink(entry);
+
+	if (!first && !is_file(archive_entry_filetype(entry)))
+		return 0;
+	if (name[0] == '/' || (first && first[0] == '/'))
+		return error_set(err, ERR_INVALID, "\"%.300s\": an absolute path",
+				 name[0] == '/' ? name : first);
+	if (admit(t, entry, err) < 0)
+		return -1;
+	return first ? rootfs_link(t->fs, name, first, err) : take_file(t, entry, name, err);
+}
+
+static int take_all(struct taking *t, struct error *err)
 {
 	struct archive_entry *entry;
 	int got;
 
-	rootfs_next_layer(fs);
-	while ((got = archive_read_next_header(from, &entry)) == ARCHIVE_OK ||
+	while ((got = archive_read_next_header(t->from, &entry)) == ARCHIVE_OK ||
 	       got == ARCHIVE_WARN) {
+		const char *name = archive_entry_pathname(entry);
+
 		if (artifact_check_signal(err) < 0)
 			return -1;
-		progress_count((size_t)(done + (uint64_t)archive_filter_bytes(from, -1)),
-			       (size_t)total);
-		if (take(fs, from, entry, err) < 0)
+		progress_count((size_t)(t->done + (uint64_t)archive_filter_bytes(t->from, -1)),
+			       (size_t)t->total);
+		if (!name || !*name)
+			return error_set(err, ERR_INVALID, "an entry without a name");
+		if ((t->alone ? take_alone(t, entry, name, err)
+			      : take_of_layer(t, entry, name, err)) < 0)
 			return -1;
 	}
-	return got == ARCHIVE_EOF ? 0 : failed(from, err);
+	return got == ARCHIVE_EOF ? 0 : taking_failed(t, err);
 }
 
 /* libarchive hands names out in the encoding of the locale. */
@@ -279,8 +334,7 @@ static void use_again(locale_t before)
 	freelocale(uselocale(before));
 }
 
-int layer_apply(struct rootfs *fs, const char *file, uint64_t done, uint64_t total,
-		struct error *err)
+static int take_archive(struct taking *t, const char *file, struct error *err)
 {
 	auto_archive struct archive *from = open_tar(file, err);
 	locale_t before;
@@ -291,9 +345,29 @@ int layer_apply(struct rootfs *fs, const char *file, uint64_t done, uint64_t tot
 	before = use_utf8(err);
 	if (!before)
 		return -1;
-	result = apply(fs, from, done, total, err);
+	t->from = from;
+	result = take_all(t, err);
 	use_again(before);
+	if (result == 0 && t->alone && archive_format(from) == ARCHIVE_FORMAT_EMPTY)
+		return error_set(err, ERR_IO, "the archive is an empty file");
 	return result;
+}
+
+int layer_apply(struct rootfs *fs, const char *file, uint64_t done, uint64_t total,
+		struct error *err)
+{
+	struct taking t = {.fs = fs, .done = done, .total = total};
+
+	rootfs_next_layer(fs);
+	return take_archive(&t, file, err);
+}
+
+int layer_unpack(struct rootfs *fs, const char *archive, const struct layer_bounds *bounds,
+		 struct error *err)
+{
+	struct taking t = {.fs = fs, .alone = bounds};
+
+	return take_archive(&t, archive, err) < 0 ? error_prefix(err, "unpacking %s", archive) : 0;
 }
 
 static int look_for(struct archive *from, const char *name, struct error *err)

@@ -138,6 +138,11 @@ char *place_scratch(const struct place *place, const char *file, struct error *e
 	return path_join(place->scratch, file, err);
 }
 
+int place_subdir(const struct place *place, const char *name, struct error *err)
+{
+	return path_open_dir_at(place->scratch_fd, name, true, 0700, err);
+}
+
 int place_require_space(const struct place *place, uint64_t bytes, struct error *err)
 {
 	struct statvfs fs;

@@ -34,6 +34,8 @@ void place_close(struct place *place); /* removes the scratch directory; accepts
 
 /* "<scratch>/<file>", malloc'd. */
 char *place_scratch(const struct place *place, const char *file, struct error *err);
+/* Opens the directory <scratch>/<name>, and makes it where there is none; -1. */
+int place_subdir(const struct place *place, const char *name, struct error *err);
 /* ERR_IO unless that many bytes are free where the cache is. */
 int place_require_space(const struct place *place, uint64_t bytes, struct error *err);
 

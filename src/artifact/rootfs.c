@@ -14,87 +14,7 @@
 #include "artifact/rootfs_impl.h"
 #include "base/cleanup.h"
 
-#define BLOCK UINT64_C(4096)
 #define LINKS_MAX 40 /* as the kernel follows */
-
-static uint64_t blocks_of(const struct rootfs_file *file)
-{
-	return S_ISDIR(file->mode) ? BLOCK : (file->bytes + BLOCK - 1) & ~(BLOCK - 1);
-}
-
-static uint64_t text_of(const struct rootfs_file *file)
-{
-	uint64_t text = file->target ? strlen(file->target) : 0;
-
-	for (size_t i = 0; i < file->xattr_count; i++)
-		text += strlen(file->xattrs[i].name) + file->xattrs[i].len;
-	return text;
-}
-
-/* All that is kept in memory: a layer of a few MiB can be a million names of 4000 bytes. */
-static int take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
-{
-	if (bytes > fs->bounds.text - fs->text)
-		return error_set(err, ERR_INVALID,
-				 "its names, links and attributes are more than %" PRIu64
-				 " bytes together",
-				 fs->bounds.text);
-	fs->text += bytes;
-	return 0;
-}
-
-/* A file counts from its first name until its last one is gone. */
-static int count_file(struct rootfs *fs, struct rootfs_file *file, struct error *err)
-{
-	uint64_t text = text_of(file);
-
-	if (file->counted)
-		return 0;
-	if (take_text(fs, text, err) < 0)
-		return -1;
-	file->counted = true;
-	file->text = text;
-	fs->bytes += blocks_of(file);
-	return 0;
-}
-
-struct rootfs_file *rootfs_file_new(mode_t mode, struct error *err)
-{
-	struct rootfs_file *file = calloc(1, sizeof(*file));
-
-	if (!file) {
-		error_errno(err, ENOMEM, "image");
-		return NULL;
-	}
-	file->mode = mode;
-	file->names = 1;
-	return file;
-}
-
-void rootfs_data_name(const struct rootfs_file *file, char out[24])
-{
-	snprintf(out, 24, "%" PRIu64, file->data);
-}
-
-void rootfs_drop(struct rootfs *fs, struct rootfs_file *file)
-{
-	char name[24];
-
-	if (!file || --file->names > 0)
-		return;
-	if (file->counted) {
-		fs->bytes -= blocks_of(file);
-		fs->text -= file->text;
-	}
-	if (file->data && !file->staged) {
-		rootfs_data_name(file, name);
-		unlinkat(fs->data_dir, name, 0);
-	}
-	tree_xattrs_free(file->xattrs, file->xattr_count);
-	free(file->target);
-	free(file->staged);
-	free(file);
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -221,23 +141,6 @@ void rootfs_next_layer(struct rootfs *fs)
 	fs->layer++;
 }
 
-int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes, struct error *err)
-{
-	char name[24];
-	int fd;
-
-	if (bytes > fs->bounds.bytes || fs->bytes + bytes > fs->bounds.bytes)
-		return error_set(err, ERR_INVALID,
-				 "it unpacks to more than %" PRIu64
-				 " MiB: --size MIB makes room for more",
-				 fs->bounds.bytes >> 20);
-	file->data = ++fs->last_data;
-	file->bytes = bytes;
-	rootfs_data_name(file, name);
-	fd = openat(fs->data_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return fd < 0 ? error_errno(err, errno, "unpacking") : fd;
-}
-
 static struct rootfs_node *add_node(struct rootfs *fs, struct rootfs_node *dir, const char *name,
 				    struct rootfs_file *file, struct error *err)
 {
@@ -253,21 +156,18 @@ static struct rootfs_node *add_node(struct rootfs *fs, struct rootfs_node *dir, 
 			  fs->bounds.count);
 		return NULL;
 	}
-	if (count_file(fs, file, err) < 0 || take_text(fs, path_len, err) < 0)
+	if (rootfs_count_file(fs, file, err) < 0 || rootfs_take_text(fs, path_len, err) < 0)
 		return NULL;
 	node = calloc(1, sizeof(*node));
-	if (!node || !(node->name = strdup(name))) {
-		free(node);
-		fs->text -= path_len;
-		error_errno(err, ENOMEM, "image");
-		return NULL;
-	}
-	node->parent = dir;
-	node->file = file;
-	node->layer = fs->layer;
-	node->path_len = path_len;
-	if (!tsearch(node, &dir->children, compare)) {
-		free(node->name);
+	if (node)
+		*node = (struct rootfs_node){.parent = dir,
+					     .name = strdup(name),
+					     .file = file,
+					     .layer = fs->layer,
+					     .path_len = path_len};
+	if (!node || !node->name || !tsearch(node, &dir->children, compare)) {
+		if (node)
+			free(node->name);
 		free(node);
 		fs->text -= path_len;
 		error_errno(err, ENOMEM, "image");
@@ -336,7 +236,10 @@ static int walk(struct rootfs *fs, struct rootfs_node *at, const char *path, boo
 		if (!next && !(next = add_dir(fs, at, name, err)))
 			return -1;
 		if (S_ISLNK(next->file->mode)) {
-			const char *target = next->file->target;
+			if (fs->bounds.straight)
+				return error_set(err, ERR_INVALID,
+						 "\"%s\" is on its way and a symlink", name);
+			const char *target = next->file->text;
 
 			if (++how->links > LINKS_MAX)
 				return error_set(err, ERR_INVALID, "too many links to directories");
@@ -400,7 +303,7 @@ static int find(struct rootfs *fs, const char *path, bool create, struct rootfs_
 static int replace_file(struct rootfs *fs, struct rootfs_node *node, struct rootfs_file *file,
 			struct error *err)
 {
-	if (count_file(fs, file, err) < 0)
+	if (rootfs_count_file(fs, file, err) < 0)
 		return -1;
 	rootfs_drop(fs, node->file);
 	node->file = file;
@@ -483,6 +386,17 @@ int rootfs_hide_below(struct rootfs *fs, const char *path, struct error *err)
 	if (walk(fs, &fs->root, path, false, &how, &dir, err) < 0)
 		return error_prefix(err, "\"%.300s\"", path);
 	return dir ? prune(fs, dir, fs->layer, err) : 0;
+}
+
+const struct rootfs_file *rootfs_find(struct rootfs *fs, const char *path)
+{
+	char name[ROOTFS_NAME_MAX + 1];
+	struct rootfs_node *dir, *there;
+
+	if (find(fs, path, false, &dir, name, NULL) < 0 || !dir)
+		return NULL;
+	there = *name ? child(dir, name) : dir;
+	return there ? there->file : NULL;
 }
 
 uint64_t rootfs_bytes(const struct rootfs *fs)

@@ -6,7 +6,6 @@
 #include "artifact/rootfs.h"
 
 #define ROOTFS_NAME_MAX 255
-#define ROOTFS_PATH_MAX TREE_PATH_MAX
 
 struct rootfs_node {
 	struct rootfs_node *parent; /* NULL: the root */
@@ -26,7 +25,14 @@ struct rootfs {
 	struct rootfs_bounds bounds;
 };
 
-/* The name of its data file. */
-void rootfs_data_name(const struct rootfs_file *file, char out[24]);
+/* Takes so many bytes of what may be kept in memory. */
+int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err);
+/* A file counts from its first name until its last one is gone. */
+int rootfs_count_file(struct rootfs *fs, struct rootfs_file *file, struct error *err);
+
+/* The contents of a file that has them in a file, to be read. */
+int rootfs_read_data(const struct rootfs *fs, const struct rootfs_file *file, struct error *err);
+/* Removes its data file, where it has one. */
+void rootfs_remove_data(const struct rootfs *fs, struct rootfs_file *file);
 
 #endif

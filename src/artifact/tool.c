@@ -46,7 +46,6 @@ static const struct {
 	{"perl", "perl"},
 	{"lz4", "lz4"},
 	{"mke2fs", "e2fsprogs"},
-	{"debugfs", "e2fsprogs"},
 	{"e2fsck", "e2fsprogs"},
 	{"mmdebstrap", "mmdebstrap"},
 	{"busybox", "busybox-static"},

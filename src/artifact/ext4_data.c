@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blocks of an inode, and contents in them. Each file takes the blocks behind those of the file
+ * before it, so that it is in one piece; blocks of zeros are holes. The bytes do not pass through
+ * the library, whose cache is for what it looks at again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/artifact.h"
+#include "artifact/ext4_impl.h"
+#include "artifact/progress.h"
+#include "base/cleanup.h"
+
+#define EXTENT_MAX 32768 /* blocks */
+#define FAST_LINK 60	 /* a target of fewer bytes is kept in the inode */
+
+int ext4_blocks_begin(struct ext4_blocks *b, struct ext4_writer *writer, ext2_ino_t number,
+		      struct ext2_inode *inode, struct error *err)
+{
+	*b = (struct ext4_blocks){.writer = writer, .number = number, .inode = inode};
+	inode->i_flags |= EXT4_EXTENTS_FL;
+	return ext4_failed(ext2fs_extent_open2(writer->fs, number, inode, &b->handle), "", err);
+}
+
+void ext4_blocks_free(struct ext4_blocks *b)
+{
+	ext2fs_extent_free(b->handle);
+	b->handle = NULL;
+}
+
+static int put_extent(struct ext4_blocks *b, struct error *err)
+{
+	errcode_t code;
+
+	if (b->last.e_len == 0)
+		return 0;
+	code = ext2fs_extent_insert(b->handle, EXT2_EXTENT_INSERT_AFTER, &b->last);
+	if (code == 0)
+		code = ext2fs_extent_fix_parents(b->handle);
+	b->last.e_len = 0;
+	return ext4_failed(code, "", err);
+}
+
+/* So many blocks for the logical blocks from at on, or as many as there are in a row. */
+static int take_blocks(struct ext4_blocks *b, blk64_t at, blk64_t want, blk64_t *first,
+		       blk64_t *count, struct error *err)
+{
+	struct ext4_writer *w = b->writer;
+	struct ext2fs_extent *last = &b->last;
+	errcode_t code = ext2fs_new_range(w->fs, 0, w->goal, want < EXTENT_MAX ? want : EXTENT_MAX,
+					  NULL, first, count);
+
+	if (code != 0)
+		return ext4_failed(code, "", err);
+	ext2fs_block_alloc_stats_range(w->fs, *first, (blk_t)*count, +1);
+	w->goal = *first + *count;
+	code = ext2fs_iblk_add_blocks(w->fs, b->inode, *count);
+	if (code != 0)
+		return ext4_failed(code, "", err);
+	if (last->e_len > 0 && last->e_lblk + last->e_len == at &&
+	    last->e_pblk + last->e_len == *first && last->e_len + *count <= EXTENT_MAX) {
+		last->e_len += (__u32)*count;
+		return 0;
+	}
+	if (put_extent(b, err) < 0)
+		return -1;
+	*last = (struct ext2fs_extent){.e_lblk = at, .e_pblk = *first, .e_len = (__u32)*count};
+	return 0;
+}
+
+int ext4_blocks_add(struct ext4_blocks *b, blk64_t at, blk64_t *out, struct error *err)
+{
+	blk64_t count;
+
+	return take_blocks(b, at, 1, out, &count, err);
+}
+
+static int write_at(int fd, const uint8_t *data, size_t len, off_t at, struct error *err)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, data, len, at);
+
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, errno, "writing the image");
+		if (n > 0) {
+			data += n;
+			len -= (size_t)n;
+			at += n;
+		}
+	}
+	return 0;
+}
+
+int ext4_blocks_write(struct ext4_blocks *b, blk64_t at, const uint8_t *data, blk64_t count,
+		      struct error *err)
+{
+	const size_t size = b->writer->fs->blocksize;
+
+	while (count > 0) {
+		blk64_t first, got;
+
+		if (take_blocks(b, at, count, &first, &got, err) < 0 ||
+		    write_at(b->writer->image, data, got * size, (off_t)(first * size), err) < 0)
+			return -1;
+		at += got;
+		data += got * size;
+		count -= got;
+	}
+	return 0;
+}
+
+int ext4_blocks_end(struct ext4_blocks *b, struct error *err)
+{
+	return put_extent(b, err);
+}
+
+static bool is_zero(const uint8_t *block, size_t size)
+{
+	return block[0] == 0 && memcmp(block, block + 1, size - 1) == 0;
+}
+
+/* The blocks of a chunk that are not all zeros. What makes holes is what is in the file, and not
+ * how the host keeps it: the same contents give the same image. */
+static int put_chunk(struct ext4_blocks *b, blk64_t at, size_t len, struct error *err)
+{
+	const size_t size = b->writer->fs->blocksize;
+	const size_t count = (len + size - 1) / size;
+	uint8_t *chunk = b->writer->chunk;
+	size_t start = 0;
+
+	memset(chunk + len, 0, count * size - len);
+	while (start < count) {
+		size_t end = start;
+
+		while (end < count && !is_zero(chunk + end * size, size))
+			end++;
+		if (end > start &&
+		    ext4_blocks_write(b, at + start, chunk + start * size, end - start, err) < 0)
+			return -1;
+		start = end + 1;
+	}
+	return 0;
+}
+
+static ssize_t read_chunk(int fd, uint8_t *chunk, size_t len, off_t at)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(fd, chunk + done, len - done, at + (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+/* Passes over a hole: the offset of the next data, in whole chunks. */
+static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
+{
+	off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? size : at;
+	return (uint64_t)data & ~(uint64_t)(EXT4_CHUNK - 1);
+}
+
+static int copy_file(struct ext4_blocks *b, const struct rootfs_file *file, struct error *err)
+{
+	autoclose int fd = rootfs_read_data(b->writer->rootfs, file, err);
+
+	if (fd < 0)
+		return -1;
+	for (uint64_t at = skip_hole(fd, 0, file->bytes); at < file->bytes;
+	     at = skip_hole(fd, at + EXT4_CHUNK, file->bytes)) {
+		const uint64_t left = file->bytes - at;
+		size_t len = left < EXT4_CHUNK ? (size_t)left : EXT4_CHUNK;
+		ssize_t n = read_chunk(fd, b->writer->chunk, len, (off_t)at);
+
+		if (n < 0)
+			return error_errno(err, errno, "%s", file->from ? file->from : "read");
+		if ((size_t)n < len)
+			return error_set(err, ERR_IO, "%s became shorter",
+					 file->from ? file->from : "it");
+		if (put_chunk(b, at / b->writer->fs->blocksize, len, err) < 0 ||
+		    artifact_check_signal(err) < 0)
+			return -1;
+		progress_draw();
+	}
+	return 0;
+}
+
+static int copy_text(struct ext4_blocks *b, const char *text, size_t len, struct error *err)
+{
+	for (size_t at = 0; at < len; at += EXT4_CHUNK) {
+		size_t n = len - at < EXT4_CHUNK ? len - at : EXT4_CHUNK;
+
+		memcpy(b->writer->chunk, text + at, n);
+		if (put_chunk(b, at / b->writer->fs->blocksize, n, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ext2_ino_t number,
+			struct ext2_inode *inode, struct error *err)
+{
+	const size_t text = file->text ? strlen(file->text) : 0;
+	const uint64_t size = S_ISLNK(file->mode) ? text : file->bytes;
+	auto_blocks struct ext4_blocks b = {0};
+	errcode_t code = ext2fs_inode_size_set(writer->fs, inode, (ext2_off64_t)size);
+
+	if (code != 0)
+		return ext4_failed(code, "", err);
+	if (S_ISLNK(file->mode) && text < FAST_LINK) {
+		memcpy(inode->i_block, file->text, text);
+		return 0;
+	}
+	if (ext4_blocks_begin(&b, writer, number, inode, err) < 0)
+		return -1;
+	if (file->text && copy_text(&b, file->text, text, err) < 0)
+		return -1;
+	if ((file->data || file->from) && copy_file(&b, file, err) < 0)
+		return -1;
+	return ext4_blocks_end(&b, err);
+}

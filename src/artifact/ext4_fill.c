@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the tree in memory to inodes and directories. A directory is written in one pass once all
+ * that is in it has inodes, so that no name is looked for among those that are there already.
+ */
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "artifact/artifact.h"
+#include "artifact/ext4_impl.h"
+#include "artifact/progress.h"
+#include "base/cleanup.h"
+
+#define LOST_FOUND "lost+found"
+#define LOST_FOUND_INODE 11 /* the first that is nobody's: mke2fs makes it there */
+#define NAMES_MAX 65000	    /* of one file */
+#define NSEC_SHIFT 2	    /* below them: what 32 bits of seconds do not hold */
+
+/* A visit of a directory's children. */
+struct visit {
+	struct ext4_writer *writer;
+	struct rootfs_node *dir;
+	int (*child)(struct visit *v, struct rootfs_node *child);
+	struct error *err;
+	int result;
+	/* What is counted or written meanwhile. */
+	unsigned dirs;
+	struct ext4_blocks *blocks;
+	uint8_t *block; /* of the directory, being filled */
+	size_t used;
+	struct ext2_dir_entry *last;
+	blk64_t count;
+};
+
+static void on_child(const void *item, VISIT order, void *data)
+{
+	struct visit *v = data;
+
+	if (v->result == 0 && (order == postorder || order == leaf))
+		v->result = v->child(v, *(struct rootfs_node *const *)item);
+}
+
+static int visit_children(struct visit *v)
+{
+	twalk_r(v->dir->children, on_child, v);
+	return v->result;
+}
+
+/* --- inodes ---------------------------------------------------------------------------------- */
+
+static bool is_lost_found(const struct rootfs_node *node)
+{
+	return node->parent && !node->parent->parent && strcmp(node->name, LOST_FOUND) == 0;
+}
+
+/* Numbers are given in the order of the tree. */
+static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct error *err)
+{
+	struct rootfs_file *file = node->file;
+	ext2_ino_t number;
+	errcode_t code;
+
+	if (!node->parent || is_lost_found(node)) {
+		file->inode = node->parent ? LOST_FOUND_INODE : EXT2_ROOT_INO;
+		return 0;
+	}
+	if (file->names > NAMES_MAX)
+		return error_set(err, ERR_UNSUPPORTED, "a file with more than %d names: \"%.300s\"",
+				 NAMES_MAX, node->name);
+	/* From the group of the one before on, since those below are taken. */
+	code = ext2fs_new_inode(w->fs, w->last_inode, 0, NULL, &number);
+	if (code != 0)
+		return ext4_failed(code, "", err);
+	ext2fs_inode_alloc_stats2(w->fs, number, +1, S_ISDIR(file->mode));
+	w->last_inode = number;
+	file->inode = number;
+	return 0;
+}
+
+static __u32 extra_of(const struct rootfs_file *file)
+{
+	const int64_t beyond = (file->time - (int32_t)file->time) >> 32;
+
+	return (__u32)(beyond & 3) | file->nsec << NSEC_SHIFT;
+}
+
+static void describe(const struct rootfs_file *file, struct ext2_inode_large *inode)
+{
+	const __u32 time = (__u32)file->time, extra = extra_of(file);
+
+	*inode = (struct ext2_inode_large){
+		.i_mode = (__u16)file->mode,
+		.i_links_count = (__u16)file->names,
+		.i_extra_isize = sizeof(*inode) - EXT2_GOOD_OLD_INODE_SIZE,
+		.i_atime = time,
+		.i_ctime = time,
+		.i_mtime = time,
+		.i_crtime = time,
+		.i_atime_extra = extra,
+		.i_ctime_extra = extra,
+		.i_mtime_extra = extra,
+		.i_crtime_extra = extra,
+	};
+	inode->i_uid = (__u16)file->uid;
+	inode->i_gid = (__u16)file->gid;
+	inode->osd2.linux2.l_i_uid_high = (__u16)(file->uid >> 16);
+	inode->osd2.linux2.l_i_gid_high = (__u16)(file->gid >> 16);
+}
+
+static int write_xattrs(struct ext4_writer *w, const struct rootfs_file *file, struct error *err)
+{
+	struct ext2_xattr_handle *handle = NULL;
+	errcode_t code;
+
+	if (file->xattr_count == 0)
+		return 0;
+	code = ext2fs_xattrs_open(w->fs, file->inode, &handle);
+	for (size_t i = 0; i < file->xattr_count && code == 0; i++)
+		code = ext2fs_xattr_set(handle, file->xattrs[i].name, file->xattrs[i].value,
+					file->xattrs[i].len);
+	if (handle)
+		ext2fs_xattrs_close(&handle);
+	return ext4_failed(code, "extended attributes", err);
+}
+
+static int write_inode(struct ext4_writer *w, const struct rootfs_file *file,
+		       struct ext2_inode_large *inode, struct error *err)
+{
+	errcode_t code = ext2fs_write_inode_full(w->fs, file->inode, (struct ext2_inode *)inode,
+						 sizeof(*inode));
+
+	return code != 0 ? ext4_failed(code, "", err) : write_xattrs(w, file, err);
+}
+
+static int write_file(struct ext4_writer *w, struct rootfs_node *node, struct error *err)
+{
+	struct rootfs_file *file = node->file;
+	struct ext2_inode_large inode;
+
+	if (file->inode)
+		return 0; /* a further name */
+	if (take_inode(w, node, err) < 0)
+		return -1;
+	describe(file, &inode);
+	if (!S_ISFIFO(file->mode) &&
+	    ext4_write_contents(w, file, file->inode, (struct ext2_inode *)&inode, err) < 0)
+		return -1;
+	/* Its place on the disk is the image's from here on. */
+	rootfs_remove_data(w->rootfs, file);
+	return write_inode(w, file, &inode, err);
+}
+
+/* --- directories ----------------------------------------------------------------------------- */
+
+static int type_of(mode_t mode)
+{
+	return S_ISDIR(mode)	? EXT2_FT_DIR
+	       : S_ISLNK(mode)	? EXT2_FT_SYMLINK
+	       : S_ISFIFO(mode) ? EXT2_FT_FIFO
+				: EXT2_FT_REG_FILE;
+}
+
+/* The last name of a block takes what is left of it, but for the checksum. */
+static int end_block(struct visit *v)
+{
+	ext2_filsys fs = v->writer->fs;
+	const size_t room = fs->blocksize - sizeof(struct ext2_dir_entry_tail);
+	blk64_t number;
+
+	if (v->used == 0)
+		return 0;
+	v->last->rec_len = (__u16)(v->last->rec_len + room - v->used);
+	ext2fs_initialize_dirent_tail(fs, EXT2_DIRENT_TAIL(v->block, fs->blocksize));
+	if (ext4_blocks_add(v->blocks, v->count, &number, v->err) < 0)
+		return -1;
+	v->count++;
+	v->used = 0;
+	return ext4_failed(ext2fs_write_dir_block4(fs, number, v->block, 0, v->blocks->number), "",
+			   v->err);
+}
+
+static int add_name(struct visit *v, const char *name, ext2_ino_t inode, int type)
+{
+	ext2_filsys fs = v->writer->fs;
+	const size_t len = strlen(name), need = EXT2_DIR_REC_LEN(len);
+
+	if (v->used + need > fs->blocksize - sizeof(struct ext2_dir_entry_tail) && end_block(v) < 0)
+		return -1;
+	if (v->used == 0)
+		memset(v->block, 0, fs->blocksize);
+	v->last = (struct ext2_dir_entry *)(v->block + v->used);
+	v->last->inode = inode;
+	v->last->rec_len = (__u16)need;
+	ext2fs_dirent_set_name_len(v->last, (int)len);
+	ext2fs_dirent_set_file_type(v->last, type);
+	memcpy(v->last->name, name, len);
+	v->used += need;
+	return 0;
+}
+
+static int add_child(struct visit *v, struct rootfs_node *child)
+{
+	return add_name(v, child->name, child->file->inode, type_of(child->file->mode));
+}
+
+static int add_names(struct visit *v)
+{
+	const struct rootfs_node *dir = v->dir;
+	const uint32_t own = dir->file->inode;
+
+	if (add_name(v, ".", own, EXT2_FT_DIR) < 0 ||
+	    add_name(v, "..", dir->parent ? dir->parent->file->inode : own, EXT2_FT_DIR) < 0 ||
+	    visit_children(v) < 0)
+		return -1;
+	if (!dir->parent && !v->writer->has_lost_found) {
+		v->dirs++;
+		if (add_name(v, LOST_FOUND, LOST_FOUND_INODE, EXT2_FT_DIR) < 0)
+			return -1;
+	}
+	return end_block(v);
+}
+
+static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned dirs,
+		       struct error *err)
+{
+	struct ext2_inode_large inode;
+	struct ext2_inode *small = (struct ext2_inode *)&inode;
+	auto_blocks struct ext4_blocks blocks = {0};
+	struct visit v = {.writer = w,
+			  .dir = dir,
+			  .child = add_child,
+			  .err = err,
+			  .dirs = dirs,
+			  .blocks = &blocks,
+			  .block = w->chunk};
+
+	describe(dir->file, &inode);
+	if (ext4_blocks_begin(&blocks, w, dir->file->inode, small, err) < 0 || add_names(&v) < 0 ||
+	    ext4_blocks_end(&blocks, err) < 0)
+		return -1;
+	/* "." of its own and ".." of each below it; 1 says that there are too many to count. */
+	inode.i_links_count = v.dirs + 2 > NAMES_MAX ? 1 : (__u16)(v.dirs + 2);
+	errcode_t code =
+		ext2fs_inode_size_set(w->fs, small, (ext2_off64_t)(v.count * w->fs->blocksize));
+	return code != 0 ? ext4_failed(code, "", err) : write_inode(w, dir->file, &inode, err);
+}
+
+static int write_node(struct visit *v, struct rootfs_node *node);
+
+static int write_dir(struct ext4_writer *w, struct rootfs_node *dir, struct error *err)
+{
+	struct visit v = {.writer = w, .dir = dir, .child = write_node, .err = err};
+
+	if (take_inode(w, dir, err) < 0 || visit_children(&v) < 0)
+		return -1;
+	return write_names(w, dir, v.dirs, err);
+}
+
+static int write_node(struct visit *v, struct rootfs_node *node)
+{
+	struct ext4_writer *w = v->writer;
+
+	if (artifact_check_signal(v->err) < 0)
+		return -1;
+	progress_count(++w->done, w->rootfs->count);
+	if (!S_ISDIR(node->file->mode))
+		return write_file(w, node, v->err);
+	v->dirs++;
+	return write_dir(w, node, v->err);
+}
+
+/* mke2fs has given these directories blocks, for what it knows of. */
+static int give_up_blocks(struct ext4_writer *w, ext2_ino_t number, struct error *err)
+{
+	return ext4_failed(ext2fs_punch(w->fs, number, NULL, NULL, 0, ~0ULL), "", err);
+}
+
+int ext4_fill(struct ext4_writer *writer, struct error *err)
+{
+	const struct rootfs_file *lost_found = rootfs_find(writer->rootfs, "/" LOST_FOUND);
+
+	if (lost_found && !S_ISDIR(lost_found->mode))
+		return error_set(err, ERR_UNSUPPORTED, "its /" LOST_FOUND " is no directory");
+	writer->has_lost_found = lost_found != NULL;
+	if (give_up_blocks(writer, EXT2_ROOT_INO, err) < 0 ||
+	    (lost_found && give_up_blocks(writer, LOST_FOUND_INODE, err) < 0))
+		return -1;
+	return write_dir(writer, &writer->rootfs->root, err);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the files of ext4.h: what writes into a file system that mke2fs has made. */
+#ifndef ARTIFACT_EXT4_IMPL_H
+#define ARTIFACT_EXT4_IMPL_H
+
+#include <ext2fs/ext2fs.h>
+
+#include "artifact/ext4.h"
+#include "artifact/rootfs_impl.h"
+
+struct ext4_writer {
+	ext2_filsys fs;
+	int image;	/* the same file, for contents: they need no cache */
+	uint8_t *chunk; /* EXT4_CHUNK bytes */
+	blk64_t goal;	/* where contents go next: one file behind the other */
+	struct rootfs *rootfs;
+	ext2_ino_t last_inode;
+	bool has_lost_found;
+	size_t done; /* names */
+};
+#define EXT4_CHUNK (1u << 20)
+
+/* A complaint of the library, about a name ("" for none); -1. */
+int ext4_failed(errcode_t code, const char *about, struct error *err);
+
+/* An inode that is being given its blocks, in their order. */
+struct ext4_blocks {
+	struct ext4_writer *writer;
+	ext2_ino_t number;
+	struct ext2_inode *inode;
+	ext2_extent_handle_t handle;
+	struct ext2fs_extent last; /* not written yet; e_len 0: none */
+};
+int ext4_blocks_begin(struct ext4_blocks *b, struct ext4_writer *writer, ext2_ino_t number,
+		      struct ext2_inode *inode, struct error *err);
+/* A block of the file system for the logical block at; *out. */
+int ext4_blocks_add(struct ext4_blocks *b, blk64_t at, blk64_t *out, struct error *err);
+/* Writes count whole blocks of data. */
+int ext4_blocks_write(struct ext4_blocks *b, blk64_t at, const uint8_t *data, blk64_t count,
+		      struct error *err);
+int ext4_blocks_end(struct ext4_blocks *b, struct error *err);
+void ext4_blocks_free(struct ext4_blocks *b);
+#define auto_blocks __attribute__((cleanup(ext4_blocks_free)))
+
+/* The contents of a regular file or of a link, in the inode. */
+int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ext2_ino_t number,
+			struct ext2_inode *inode, struct error *err);
+
+/* Everything in the rootfs, into an empty file system. */
+int ext4_fill(struct ext4_writer *writer, struct error *err);
+/* The same, from the file to the file. A failure leaves it half written. */
+int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
+	       struct error *err);
+
+#endif
