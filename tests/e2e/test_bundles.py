@@ -67,7 +67,7 @@ def test_bundles_are_disks_of_the_guest(host):
             entry("./out", tarfile.SYMTYPE, link="/etc/passwd"),
             entry("./hard", tarfile.LNKTYPE, link="./private"),
             entry("./null", tarfile.CHRTYPE), entry("./pipe", tarfile.FIFOTYPE),
-            (entry("./odd \"name\" ü"), b"odd\n"), mode="w:gz")
+            (entry("./odd \"name\" ü"), b"odd\n"), (entry("./a\nsif . uid 7"), b"line break\n"), mode="w:gz")
     archive(host.base / "two.tar", *[(entry(f"many/{i}"), b"x") for i in range(300)])
     bundles = [{"name": "one", "path": str(host.base / "one.tar.gz"), "mountpoint": "/one"},
                {"name": "a-long-name-of-" + "n" * 60, "path": str(host.base / "two.tar"), "mountpoint": "/data/two"}]
@@ -101,7 +101,8 @@ def test_bundles_are_disks_of_the_guest(host):
     def guest(*words, check=0):
         return host("exec", "--user", "root", "w", "--", *words, check=check).stdout
 
-    assert guest("cat", "/one/private", "/one/link", '/one/odd "name" ü') == "mine\ndeep\nodd\n"
+    assert guest("cat", "/one/private", "/one/link", '/one/odd "name" ü', "/one/a\nsif . uid 7") == \
+        "mine\ndeep\nodd\nline break\n"
     assert guest("sh", "-c", "stat -c '%a %u %g' /one; readlink /one/out; ls /data/two/many | wc -l") == \
         "751 7 8\n/etc/passwd\n300\n"
     host("exec", "w", "--", "cat", "/one/private", check=0)  # uid 1000 owns it
@@ -138,14 +139,13 @@ def test_bundles_are_disks_of_the_guest(host):
 
 
 @pytest.mark.parametrize("name,entries,text", [
-    ("up", [(entry("../escaped"), b"x")], "'..'"),
-    ("inner-up", [(entry("a/../../escaped"), b"x")], "'..'"),
+    ("up", [(entry("../escaped"), b"x")], '".."'),
+    ("inner-up", [(entry("a/../../escaped"), b"x")], '".."'),
     ("absolute", [(entry("/tmp/escaped"), b"x")], "absolute"),
     ("through-link", [entry("d", tarfile.SYMTYPE, link="/tmp"), (entry("d/escaped"), b"x")], "symlink"),
     ("hard-link-out", [entry("h", tarfile.LNKTYPE, link="../../../../etc/passwd")], ""),
     ("hard-link-absolute", [entry("h", tarfile.LNKTYPE, link="/etc/passwd")], ""),
     ("hard-link-through-link", [entry("d", tarfile.SYMTYPE, link="/etc"), entry("h", tarfile.LNKTYPE, link="d/passwd")], ""),
-    ("newline", [(entry("a\nb"), b"x")], "control characters"),
     ("long", [(entry("/".join(["!touch escaped;#"] * 600)), b"x")], "a path of more than 4000 bytes"),
 ])
 def test_hostile_archives(host, name, entries, text):

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	rootfs_check(fs);
 	if (whole)
-		rootfs_check_image(fs, top);
+		rootfs_check_image(fs, top, size);
 	rootfs_free(fs);
 	rootfs_check_end(top, contents);
 	return 0;

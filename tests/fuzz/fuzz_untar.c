@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	if (layer_unpack(fs, name, &bounds, &err) == 0) {
 		rootfs_check(fs);
-		rootfs_check_image(fs, top);
+		rootfs_check_image(fs, top, size);
 	} else if (!err.msg[0]) {
 		abort();
 	}

@@ -11,7 +11,7 @@
 
 #include "artifact/artifact.h"
 #include "artifact/digest.h"
-#include "artifact/ext4.h"
+#include "artifact/ext4_impl.h"
 #include "artifact/layer.h"
 #include "artifact/tool.h"
 
@@ -659,15 +659,22 @@ static void a_write_that_fails_leaves_nothing(void **state)
 	end(&c);
 }
 
+/* While mke2fs runs, and while its file system is being filled. */
 static void a_signal_leaves_nothing(void **state)
 {
-	struct contents c;
+	struct error err = {0};
+	struct contents c, empty;
 
+	begin(&empty, state);
+	make_image(&empty, "image");
+	end(&empty);
 	begin(&c, state);
 	fill(&c);
 	artifact_catch_signals();
 	raise(SIGTERM);
 	make_fails(&c, &small, ERR_UNAVAILABLE, "interrupted");
+	assert_int_equal(ext4_write(&small, c.fs, scratch_path(c.s, "image"), &err), -1);
+	assert_code(err, ERR_UNAVAILABLE);
 	end(&c);
 }
 
