@@ -53,24 +53,6 @@ struct import {
 	struct place place;
 };
 
-static int take_name(const char *name, struct error *err)
-{
-	size_t len = strlen(name);
-
-	if (strcmp(name, "busybox") == 0 || strcmp(name, "debian") == 0)
-		return error_set(err, ERR_INVALID,
-				 "\"%s\" is the name of an image that `microagent image build` "
-				 "makes: choose another",
-				 name);
-	if (len > 64 || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len ||
-	    !path_is_safe_basename(name) || strchr("._-", name[0]))
-		return error_set(err, ERR_INVALID,
-				 "\"%.100s\" cannot be the name of an image: at most 64 small "
-				 "letters, digits, \"-\", \"_\" and \".\", a letter or digit first",
-				 name);
-	return 0;
-}
-
 static int take_size(const char *text, uint64_t *out, struct error *err)
 {
 	char *end = NULL;
@@ -347,7 +329,7 @@ int artifact_image_import(const struct artifact_options *opts, struct error *err
 		return error_set(err, ERR_INVALID,
 				 "name the image to be made, and where it comes from");
 	import.name = opts->words[0];
-	if (take_name(import.name, err) < 0 || take_size(opts->size, &import.size, err) < 0 ||
+	if (cache_image_check_name(import.name, err) < 0 || take_size(opts->size, &import.size, err) < 0 ||
 	    buf_printf(&what, err, "image-%s", import.name) < 0 ||
 	    oci_source_find(opts->words[1], &import.source, err) < 0)
 		return -1;

@@ -138,9 +138,12 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 {
 	const struct image_values *v = values;
 	const char *words[8] = {"image-import"};
+	struct error why = {0};
 	char size[24];
 	size_t n = 1;
 
+	if (cache_image_check_name(args->items[0], &why) < 0)
+		return cli_usage(cli, err, "%s", why.msg);
 	if (v->size && v->size < SIZE_MIN_MIB)
 		return cli_usage(cli, err,
 				 "--size is %" PRId64 " MiB, and the least is %d: the file system "

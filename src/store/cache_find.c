@@ -208,3 +208,21 @@ int cache_image_find(const char *text, struct cache_image *out, struct error *er
 	cache_images_free(&list);
 	return result;
 }
+
+int cache_image_check_name(const char *name, struct error *err)
+{
+	size_t len = strlen(name);
+
+	if (strcmp(name, "busybox") == 0 || strcmp(name, "debian") == 0)
+		return error_set(err, ERR_INVALID,
+				 "\"%s\" is the name of an image that `microagent image build` "
+				 "makes: choose another",
+				 name);
+	if (len > 64 || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len ||
+	    !path_is_safe_basename(name) || strchr("._-", name[0]))
+		return error_set(err, ERR_INVALID,
+				 "\"%.100s\" cannot be the name of an image: at most 64 small "
+				 "letters, digits, \"-\", \"_\" and \".\", a letter or digit first",
+				 name);
+	return 0;
+}

@@ -426,7 +426,7 @@ def test_names_that_are_none(host, cache):
     for word in ("--help", "--json", "--rebuild", "-h"):
         assert host("image", "import", *SIZE, "--", "box", word, check=1).stderr.startswith(f"microagent: {word} is not there")
     for name in ("busybox", "debian", "a/b", "../x", ".hidden", "Large", "x" * 65, "", "--help"):
-        answer = host.json("image", "import", *SIZE, "--", name, ref, check=1)
+        answer = host.json("image", "import", *SIZE, "--", name, ref, check=2)
         assert answer["errorCode"] == "invalid" and "name of an image" in answer["error"], answer
     assert_no_image(host, cache)
 
