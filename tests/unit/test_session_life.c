@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* A session from its clone to its archive: opened, listed, shared with, destroyed. */
+#include "session_fixture.h"
+
+#define GHOST "session-2026-05-10T14-22-00Z-0001"
+
+static struct microagent_session *open_one(const struct rig *rig, const char *name)
+{
+	struct microagent_session *session = NULL;
+
+	assert_ok(microagent_session_open(rig->agent, name, &session, &err));
+	return session;
+}
+
+/* --- made ------------------------------------------------------------------------------------ */
+
+static void what_is_recorded_of_a_clone(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_one(rig);
+	json_auto_t *record = get_json(at(rig, "sessions/%s.bundle/session.json", name));
+	json_auto_t *workspace = get_json(at(rig, "sessions/%s.bundle/workspace.json", name));
+	const json_t *config = json_object_get(workspace, "config");
+	bool layered = strcmp(json_text(record, "clone", ""), "overlay") == 0;
+
+	assert_string_equal(json_text(record, "name", ""), name);
+	assert_string_equal(json_text(record, "base", ""), "web-v1");
+	assert_string_equal(json_text(record, "source", ""), "new");
+	assert_string_equal(json_text(config, "hostname", ""), name);
+	assert_int_equal(json_integer_value(json_object_get(config, "memoryMiB")), 256);
+	assert_int_equal(json_integer_value(json_object_get(config, "cpuCount")), 1);
+	assert_true(json_is_true(json_object_get(config, "hotplug")));
+	assert_int_equal(json_object_get(config, "rootfsBase") != NULL, layered);
+	assert_int_equal(is_there(at(rig, "sessions/%s.bundle/rootfs.qcow2", name)), layered);
+	assert_int_equal(is_there(at(rig, "sessions/%s.bundle/rootfs.ext4", name)), !layered);
+	assert_false(is_there(at(rig, "sessions/%s.bundle/.making", name)));
+}
+
+static void a_clone_that_cannot_be_leaves_nothing(void **state)
+{
+	struct microagent_session_spec spec = plain;
+	struct rig *rig = *state;
+	struct microagent_session *session = NULL;
+
+	spec.disk_quota_mib = -1;
+	assert_fails(microagent_session_clone_base(rig->agent, &spec, &session, &err), ERR_INVALID,
+		     "quota");
+	spec = plain;
+	spec.network = "nat"; /* the stand-in has none: refused by prepare */
+	assert_fails(microagent_session_clone_base(rig->agent, &spec, &session, &err),
+		     ERR_UNSUPPORTED, "network");
+	spec.base = NULL;
+	assert_fails(microagent_session_clone_base(rig->agent, &spec, &session, &err), ERR_INVALID,
+		     "needs a base");
+	unseal(rig);
+	assert_int_equal(unlink(at(rig, "bases/web-v1.bundle/overlay.qcow2")), 0);
+	put(at(rig, "bases/web-v1.bundle/overlay.qcow2"), "another");
+	assert_fails(microagent_session_clone_base(rig->agent, &plain, &session, &err),
+		     ERR_CONFLICT, "overlay.qcow2");
+	assert_null(session);
+	assert_true(count_names(at(rig, "sessions")) <= 1);
+	assert_true(count_names(at(rig, "sessions/.locks")) <= 0);
+}
+
+static void a_session_boots_and_ends(void **state)
+{
+	struct rig *rig = *state;
+	auto_session struct microagent_session *session = open_one(rig, clone_one(rig));
+	json_auto_t *told = NULL;
+
+	assert_ok(microagent_session_boot(session, &err));
+	assert_int_equal(pool_member_lives(rig->agent, session->name), 1);
+	told = microagent_session_describe(session, NULL);
+	assert_string_equal(json_text(told, "name", ""), session->name);
+	assert_string_equal(json_text(told, "base", ""), "web-v1");
+	assert_ok(microagent_session_destroy(session, &err));
+	assert_false(is_there(bundle(rig, session->name)));
+	assert_true(is_there(at(rig, "archive/%s/audit.log", session->name)));
+}
+
+/* --- opened ---------------------------------------------------------------------------------- */
+
+static void a_session_that_is_not_there(void **state)
+{
+	struct rig *rig = *state;
+	struct microagent_session *session = NULL;
+
+	assert_fails(microagent_session_open(rig->agent, GHOST, &session, &err), ERR_NOT_FOUND,
+		     rig->state);
+	assert_fails(microagent_session_open(rig->agent, "web", &session, &err), ERR_INVALID,
+		     "\"web\"");
+	touch(at(rig, "sessions/" GHOST ".bundle/notes"));
+	assert_fails(microagent_session_open(rig->agent, GHOST, &session, &err), ERR_CONFLICT,
+		     "left alone");
+	assert_fails(microagent_session_destroy_named(rig->agent, GHOST, &err), ERR_CONFLICT,
+		     "left alone");
+	assert_true(is_there(at(rig, "sessions/" GHOST ".bundle/notes")));
+	assert_null(session);
+}
+
+static void a_session_that_is_being_made(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_one(rig);
+	struct microagent_session *session = NULL;
+	int mark;
+
+	half_make(rig, name);
+	mark = locked(mark_of(rig, name), LOCK_EX);
+	assert_fails(microagent_session_open(rig->agent, name, &session, &err), ERR_CONFLICT,
+		     "is being made");
+	close(mark);
+	assert_fails(microagent_session_open(rig->agent, name, &session, &err), ERR_CONFLICT,
+		     "its maker was killed");
+	/* By its name it can be destroyed. */
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
+	assert_false(is_there(bundle(rig, name)));
+}
+
+/* --- destroyed ------------------------------------------------------------------------------- */
+
+static void a_damaged_session_can_be_destroyed(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_one(rig);
+
+	/* Its pool is not known without its record: it may be any. */
+	put(at(rig, "sessions/%s.bundle/session.json", name), "{");
+	keep_pool(rig, 1);
+	touch(token(rig, POOL_CLAIMED, name));
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
+	assert_false(is_there(bundle(rig, name)));
+	assert_false(is_there(token(rig, POOL_CLAIMED, name)));
+}
+
+static void only_its_own_token_goes(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_one(rig);
+
+	make_pool(rig, "web-v1");
+	make_pool(rig, "db-v1");
+	touch(token(rig, POOL_CLAIMED, name));
+	touch(at(rig, "pool/db-v1/claimed/%s", name));
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
+	assert_false(is_there(at(rig, "pool/web-v1")));
+	assert_true(is_there(at(rig, "pool/db-v1/claimed/%s", name)));
+}
+
+static void a_session_that_another_destroys(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_one(rig);
+	int mark = locked(at(rig, "sessions/.locks/.making/%s.bundle.end", name), LOCK_EX);
+
+	assert_fails(microagent_session_destroy_named(rig->agent, name, &err), ERR_CONFLICT,
+		     "being destroyed by another");
+	assert_true(is_there(at(rig, "sessions/%s.bundle/session.json", name)));
+	close(mark);
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
+	assert_false(is_there(bundle(rig, name)));
+	assert_false(is_there(at(rig, "sessions/.locks/.making")));
+}
+
+/* Its directory is gone, and somebody empties what has no name any more. */
+static void a_session_that_another_empties(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_one(rig);
+	char gone[512];
+	int held;
+
+	snprintf(gone, sizeof(gone), "%s", at(rig, "sessions/.locks/.gone/%s.bundle", name));
+	make_parents(gone);
+	assert_int_equal(rename(bundle(rig, name), gone), 0);
+	held = locked(gone, LOCK_EX);
+	assert_fails(microagent_session_destroy_named(rig->agent, name, &err), ERR_CONFLICT,
+		     "being destroyed by another");
+	assert_true(is_there(gone));
+	close(held);
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
+	assert_false(is_there(gone));
+	assert_fails(microagent_session_destroy_named(rig->agent, name, &err), ERR_NOT_FOUND, name);
+}
+
+static void an_end_that_broke_off_is_known_by_its_mark(void **state)
+{
+	struct rig *rig = *state;
+
+	assert_fails(microagent_session_destroy_named(rig->agent, GHOST, &err), ERR_NOT_FOUND,
+		     GHOST);
+	touch(at(rig, "sessions/.locks/.making/" GHOST ".bundle.end"));
+	assert_ok(microagent_session_destroy_named(rig->agent, GHOST, &err));
+	assert_false(is_there(at(rig, "sessions/.locks/.making")));
+}
+
+static void sessions_that_were_removed_by_hand(void **state)
+{
+	struct rig *rig = *state;
+	auto_session struct microagent_session *session = open_one(rig, clone_one(rig));
+
+	keep_pool(rig, 1);
+	touch(token(rig, POOL_CLAIMED, session->name));
+	assert_ok(path_remove_tree_at(AT_FDCWD, at(rig, "sessions"), &err));
+	assert_ok(microagent_session_destroy(session, &err));
+	assert_false(is_there(token(rig, POOL_CLAIMED, session->name)));
+	assert_false(is_there(at(rig, "sessions")));
+}
+
+/* --- listed ---------------------------------------------------------------------------------- */
+
+static const json_t *entry_of(const json_t *answer, const char *name)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "sessions"), i, entry)
+	{
+		if (strcmp(json_text(entry, "name", ""), name) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+static void sessions_as_they_are_listed(void **state)
+{
+	struct rig *rig = *state;
+	char plain_one[SESSION_NAME_ROOM], bad[SESSION_NAME_ROOM], made[SESSION_NAME_ROOM],
+		left[SESSION_NAME_ROOM];
+	json_auto_t *answer = NULL;
+	autoclose int mark = -1;
+
+	snprintf(plain_one, sizeof(plain_one), "%s", clone_one(rig));
+	snprintf(bad, sizeof(bad), "%s", clone_one(rig));
+	snprintf(made, sizeof(made), "%s", clone_one(rig));
+	snprintf(left, sizeof(left), "%s", clone_one(rig));
+	put(at(rig, "sessions/%s.bundle/session.json", bad), "{");
+	half_make(rig, left);
+	half_make(rig, made);
+	mark = locked(mark_of(rig, made), LOCK_EX);
+	touch(at(rig, "sessions/notes/workspace.json"));
+	answer = microagent_session_list(rig->agent, NULL);
+	assert_int_equal(json_array_size(json_object_get(answer, "sessions")), 4);
+	assert_string_equal(json_text(entry_of(answer, plain_one), "base", ""), "web-v1");
+	assert_string_equal(json_text(entry_of(answer, plain_one), "state", ""), "prepared");
+	assert_int_equal(
+		json_integer_value(json_object_get(entry_of(answer, plain_one), "quotaBytes")),
+		DISK_BYTES);
+	assert_null(json_object_get(entry_of(answer, plain_one), "detail"));
+	assert_null(json_object_get(entry_of(answer, plain_one), "pooled"));
+	assert_non_null(strstr(json_text(entry_of(answer, bad), "error", ""), "session.json"));
+	assert_string_equal(json_text(entry_of(answer, made), "detail", ""), "in the making");
+	assert_string_equal(json_text(entry_of(answer, left), "detail", ""), SESSION_UNFINISHED);
+}
+
+static void members_as_they_are_listed(void **state)
+{
+	static const struct {
+		const char *kind;
+		bool pooled;
+	} rows[] = {{POOL_READY, true}, {POOL_CLAIMED, false}, {POOL_ENDING, true}};
+	struct rig *rig = *state;
+	char name[SESSION_NAME_ROOM];
+
+	snprintf(name, sizeof(name), "%s", make_member(rig));
+	assert_int_equal(unlink(token(rig, POOL_READY, name)), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_auto_t *answer = NULL;
+		const json_t *entry;
+
+		touch(token(rig, rows[i].kind, name));
+		answer = microagent_session_list(rig->agent, NULL);
+		entry = entry_of(answer, name);
+		assert_string_equal(json_text(entry, "source", ""), "pool");
+		assert_int_equal(json_is_true(json_object_get(entry, "pooled")), rows[i].pooled);
+		assert_int_equal(unlink(token(rig, rows[i].kind, name)), 0);
+	}
+}
+
+/* --- shared with ----------------------------------------------------------------------------- */
+
+static void the_share_of_a_config(void **state)
+{
+	struct microagent_session_spec spec = {0};
+	json_auto_t *config = json_object(), *record = json_object();
+	const json_t *share;
+
+	(void)state;
+	spec.no_share = true;
+	assert_ok(session_share_put(config, &spec, &err));
+	assert_int_equal(json_object_size(config), 0);
+	spec.share = "/srv/work";
+	assert_fails(session_share_put(config, &spec, &err), ERR_INVALID, "/srv/work");
+	assert_int_equal(json_object_size(config), 0);
+	spec.no_share = false;
+	assert_ok(session_share_put(config, &spec, &err));
+	assert_null(json_object_get(config, "hotplug"));
+	share = json_array_get(json_object_get(config, "shares"), 0);
+	assert_string_equal(json_text(share, "path", ""), "/srv/work");
+	assert_string_equal(json_text(share, "mountpoint", ""), "/workspace");
+	assert_string_equal(json_text(share, "mode", ""), "rw");
+	assert_ok(session_share_record(record, config, &err));
+	assert_int_equal(json_object_size(json_object_get(record, "share")), 3);
+	assert_int_equal(json_object_size(share), 4); /* with its tag */
+	spec = (struct microagent_session_spec){
+		.share = "/srv/work", .share_at = "/mnt", .share_read_only = true};
+	assert_ok(session_share_put(config, &spec, &err));
+	share = json_array_get(json_object_get(config, "shares"), 0);
+	assert_string_equal(json_text(share, "mountpoint", ""), "/mnt");
+	assert_string_equal(json_text(share, "mode", ""), "ro");
+}
+
+static void a_session_that_does_not_run_is_given_nothing(void **state)
+{
+	struct rig *rig = *state;
+	auto_session struct microagent_session *session = open_one(rig, clone_one(rig));
+	json_t *share = NULL;
+
+	assert_fails(
+		microagent_session_share_workspace(session, rig->root, NULL, false, &share, &err),
+		ERR_CONFLICT, "is not running");
+	assert_null(share);
+}
+
+/* --- telemetry ------------------------------------------------------------------------------- */
+
+static int count_line(void *data, const char *line, size_t len, struct error *err)
+{
+	(void)line;
+	(void)len;
+	(void)err;
+	(*(int *)data)++;
+	return 0;
+}
+
+static void telemetry_is_found_where_it_is(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_one(rig);
+	int lines = 0;
+
+	assert_fails(microagent_audit_telemetry(rig->agent, name, count_line, &lines, &err),
+		     ERR_NOT_FOUND, name);
+	put(at(rig, "sessions/%s.bundle/telemetry.jsonl", name), "{}\n{}\n");
+	assert_ok(microagent_audit_telemetry(rig->agent, name, count_line, &lines, &err));
+	assert_int_equal(lines, 2);
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
+	lines = 0;
+	assert_ok(microagent_audit_telemetry(rig->agent, name, count_line, &lines, &err));
+	assert_int_equal(lines, 2);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		base_test(what_is_recorded_of_a_clone),
+		base_test(a_clone_that_cannot_be_leaves_nothing),
+		base_test(a_session_boots_and_ends),
+		rig_test(a_session_that_is_not_there),
+		base_test(a_session_that_is_being_made),
+		base_test(a_damaged_session_can_be_destroyed),
+		base_test(only_its_own_token_goes),
+		base_test(a_session_that_another_destroys),
+		base_test(a_session_that_another_empties),
+		rig_test(an_end_that_broke_off_is_known_by_its_mark),
+		base_test(sessions_that_were_removed_by_hand),
+		base_test(sessions_as_they_are_listed),
+		base_test(members_as_they_are_listed),
+		cmocka_unit_test(the_share_of_a_config),
+		base_test(a_session_that_does_not_run_is_given_nothing),
+		base_test(telemetry_is_found_where_it_is),
+	};
+	int code = run_program(argc, argv);
+
+	return code >= 0 ? code : cmocka_run_group_tests_name("session life", tests, NULL, NULL);
+}
