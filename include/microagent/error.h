@@ -19,11 +19,74 @@ enum error_code {
 	ERROR_CODE_COUNT
 };
 
+/* What exactly it is, where somebody can do something about it: a front end adds the next step that it
+ * has for it. Stable: the names ("no-workspace") reach JSON as `errorReason`, new ones are added in
+ * front of ERROR_REASON_COUNT. */
+enum error_reason {
+	REASON_NONE = 0,
+	/* A workspace, which is the subject. */
+	REASON_NO_WORKSPACE,
+	REASON_WORKSPACE_EXISTS,
+	REASON_WORKSPACE_ALIVE,	 /* it must be stopped for that */
+	REASON_WORKSPACE_DOWN,	 /* it must run for that */
+	REASON_WORKSPACE_ENDED,	 /* it runs by its files, and its machine is gone */
+	REASON_WORKSPACE_LOST,	 /* its machine went while it was talked to */
+	REASON_WORKSPACE_QUARANTINED,
+	REASON_WORKSPACE_DAMAGED,
+	REASON_NOT_AS_PREPARED,	  /* what it boots is not what prepare recorded */
+	REASON_GUEST_OLD,	  /* the guest's agent, as it was prepared, cannot do that */
+	REASON_NO_SUCH_OUTPUT,	  /* it declares no such artifact */
+	REASON_ROOT_IN_MEMORY,	  /* there is no disk to read from */
+	REASON_ROOT_READ_ONLY,	  /* subject: the path of the image */
+	REASON_ROOT_MISSING,	  /* the image that it was made of; subject: its path */
+	REASON_DISK_TAKEN,	  /* by a workspace that runs; subject: its path */
+	REASON_STATE_DIR_REFUSED, /* subject: its path */
+	/* A session, which is the subject. */
+	REASON_NO_SESSION,
+	REASON_SESSION_DOWN,
+	REASON_SESSION_LOST,
+	REASON_SESSION_QUARANTINED,
+	REASON_SESSION_ENDING, /* its destruction has begun */
+	REASON_SESSION_UNFINISHED,
+	REASON_SESSION_AT_QUOTA,
+	REASON_SESSION_WITHOUT_SHARE, /* it does not run, and gets no directory */
+	REASON_SESSION_WITHOUT_PORT,  /* it was made without one for a directory */
+	REASON_NO_AUDIT_LOG,
+	/* A base, or a pool of it, which is the subject. */
+	REASON_NO_BASE,
+	REASON_BASE_DAMAGED,
+	REASON_BASE_VERSIONLESS, /* one of its versions must be named */
+	REASON_BASE_OF_SESSION,	 /* subject: the session */
+	REASON_BASE_OF_POOL,
+	REASON_NO_POOL,
+	REASON_POOL_DAMAGED,
+	REASON_POOL_VERSIONLESS,
+	REASON_POOL_OF_NONE, /* of no session, which is no pool */
+	REASON_POOL_GIVEN_UP,
+	REASON_POOL_UNATTENDED, /* nobody fills it */
+	/* Kernels and images; the subject is a name in the cache or a path, "" for the default one. */
+	REASON_NO_KERNEL,
+	REASON_NOT_A_KERNEL,
+	REASON_KERNEL_MISSING, /* the one that a workspace was prepared with */
+	REASON_NO_INITRD,
+	REASON_INITRD_MISSING, /* the one that a workspace was prepared with */
+	REASON_INITRD_OLD,     /* its agent does not do what is asked of it */
+	REASON_INITRD_OTHER,   /* its agent is not of this build */
+	REASON_NO_IMAGE,
+	REASON_NOT_AN_IMAGE,
+	REASON_IMAGE_TOO_SMALL, /* what is imported does not fit into it */
+	/* The host. */
+	REASON_NO_KVM,
+	ERROR_REASON_COUNT
+};
+
 /* msg holds a 300-character path twice and some words; longer text is cut at the end. */
 struct error {
 	enum error_code code;
 	int errnum; /* errno where one was involved, else 0 */
-	char msg[1024];
+	enum error_reason reason;
+	char subject[256]; /* the name or path that reason is about; "" also where it is longer */
+	char msg[1024];	   /* a sentence for people: what is the matter */
 };
 
 #endif

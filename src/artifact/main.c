@@ -133,8 +133,7 @@ static void print_error(const struct artifact_options *opts, const struct error 
 
 	progress_clear();
 	if (object && json_put(object, "ok", json_false(), &none) == 0 &&
-	    json_put(object, "error", json_string_lossy(why->msg, strlen(why->msg)), &none) == 0 &&
-	    json_put_string(object, "errorCode", error_code_name(why->code), &none) == 0) {
+	    json_put_error(object, why, &none) == 0) {
 		autofree char *text = json_line(object, &none);
 		printf("%s\n", text ? text : "{\"ok\":false}");
 		fflush(stdout);

@@ -14,6 +14,7 @@
 #undef error_errno
 #undef error_prefix
 #undef error_copy
+#undef error_reason
 #endif
 
 static const char *const code_names[] = {
@@ -29,6 +30,59 @@ static const char *const code_names[] = {
 	[ERR_INTERNAL] = "internal",
 };
 static_assert(ARRAY_SIZE(code_names) == ERROR_CODE_COUNT, "every code has a name");
+
+static const char *const reason_names[] = {
+	[REASON_NONE] = "none",
+	[REASON_NO_WORKSPACE] = "no-workspace",
+	[REASON_WORKSPACE_EXISTS] = "workspace-exists",
+	[REASON_WORKSPACE_ALIVE] = "workspace-alive",
+	[REASON_WORKSPACE_DOWN] = "workspace-down",
+	[REASON_WORKSPACE_ENDED] = "workspace-ended",
+	[REASON_WORKSPACE_LOST] = "workspace-lost",
+	[REASON_WORKSPACE_QUARANTINED] = "workspace-quarantined",
+	[REASON_WORKSPACE_DAMAGED] = "workspace-damaged",
+	[REASON_NOT_AS_PREPARED] = "not-as-prepared",
+	[REASON_GUEST_OLD] = "guest-old",
+	[REASON_NO_SUCH_OUTPUT] = "no-such-output",
+	[REASON_ROOT_IN_MEMORY] = "root-in-memory",
+	[REASON_ROOT_READ_ONLY] = "root-read-only",
+	[REASON_ROOT_MISSING] = "root-missing",
+	[REASON_DISK_TAKEN] = "disk-taken",
+	[REASON_STATE_DIR_REFUSED] = "state-dir-refused",
+	[REASON_NO_SESSION] = "no-session",
+	[REASON_SESSION_DOWN] = "session-down",
+	[REASON_SESSION_LOST] = "session-lost",
+	[REASON_SESSION_QUARANTINED] = "session-quarantined",
+	[REASON_SESSION_ENDING] = "session-ending",
+	[REASON_SESSION_UNFINISHED] = "session-unfinished",
+	[REASON_SESSION_AT_QUOTA] = "session-at-quota",
+	[REASON_SESSION_WITHOUT_SHARE] = "session-without-share",
+	[REASON_SESSION_WITHOUT_PORT] = "session-without-port",
+	[REASON_NO_AUDIT_LOG] = "no-audit-log",
+	[REASON_NO_BASE] = "no-base",
+	[REASON_BASE_DAMAGED] = "base-damaged",
+	[REASON_BASE_VERSIONLESS] = "base-versionless",
+	[REASON_BASE_OF_SESSION] = "base-of-session",
+	[REASON_BASE_OF_POOL] = "base-of-pool",
+	[REASON_NO_POOL] = "no-pool",
+	[REASON_POOL_DAMAGED] = "pool-damaged",
+	[REASON_POOL_VERSIONLESS] = "pool-versionless",
+	[REASON_POOL_OF_NONE] = "pool-of-none",
+	[REASON_POOL_GIVEN_UP] = "pool-given-up",
+	[REASON_POOL_UNATTENDED] = "pool-unattended",
+	[REASON_NO_KERNEL] = "no-kernel",
+	[REASON_NOT_A_KERNEL] = "not-a-kernel",
+	[REASON_KERNEL_MISSING] = "kernel-missing",
+	[REASON_NO_INITRD] = "no-initrd",
+	[REASON_INITRD_MISSING] = "initrd-missing",
+	[REASON_INITRD_OLD] = "initrd-old",
+	[REASON_INITRD_OTHER] = "initrd-other",
+	[REASON_NO_IMAGE] = "no-image",
+	[REASON_NOT_AN_IMAGE] = "not-an-image",
+	[REASON_IMAGE_TOO_SMALL] = "image-too-small",
+	[REASON_NO_KVM] = "no-kvm",
+};
+static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 
 /*
  * A cut text must not end inside a UTF-8 sequence, or it could not be put into JSON. full is what
@@ -67,17 +121,40 @@ static void format_message(struct error *err, const char *fmt, va_list args)
 	memcpy(err->msg, text, strlen(text) + 1);
 }
 
+static void set_anew(struct error *err, enum error_code code, const char *fmt, va_list args)
+	__attribute__((format(printf, 3, 0)));
+static void set_anew(struct error *err, enum error_code code, const char *fmt, va_list args)
+{
+	format_message(err, fmt, args); /* first: an argument may be err->subject */
+	err->code = code;
+	err->errnum = 0;
+	err->reason = REASON_NONE;
+	err->subject[0] = '\0';
+}
+
 int error_set(struct error *err, enum error_code code, const char *fmt, ...)
 {
 	va_list args;
 
 	if (!err)
 		return -1;
-	err->code = code;
-	err->errnum = 0;
 	va_start(args, fmt);
-	format_message(err, fmt, args);
+	set_anew(err, code, fmt, args);
 	va_end(args);
+	return -1;
+}
+
+int error_reason(struct error *err, enum error_reason reason, const char *subject)
+{
+	size_t len = strlen(subject);
+
+	if (!err)
+		return -1;
+	err->reason = reason;
+	if (len < sizeof(err->subject))
+		memmove(err->subject, subject, len + 1);
+	else
+		err->subject[0] = '\0'; /* no other thing's name, which its beginning may be */
 	return -1;
 }
 
@@ -109,11 +186,10 @@ int error_errno(struct error *err, int errnum, const char *fmt, ...)
 
 	if (!err)
 		return -1;
-	err->code = code_of_errno(errnum);
-	err->errnum = errnum;
 	va_start(args, fmt);
-	format_message(err, fmt, args);
+	set_anew(err, code_of_errno(errnum), fmt, args);
 	va_end(args);
+	err->errnum = errnum;
 	size_t used = strlen(err->msg), room = sizeof(err->msg) - used;
 	int n = text ? snprintf(err->msg + used, room, ": %s", text)
 		     : snprintf(err->msg + used, room, ": error %d", errnum);
@@ -161,4 +237,19 @@ enum error_code error_code_from_name(const char *name)
 		if (strcmp(code_names[i], name) == 0)
 			return (enum error_code)i;
 	return ERR_INTERNAL;
+}
+
+const char *error_reason_name(enum error_reason reason)
+{
+	if ((unsigned)reason >= ERROR_REASON_COUNT)
+		return reason_names[REASON_NONE];
+	return reason_names[reason];
+}
+
+enum error_reason error_reason_from_name(const char *name)
+{
+	for (unsigned i = 0; name && i < ERROR_REASON_COUNT; i++)
+		if (strcmp(reason_names[i], name) == 0)
+			return (enum error_reason)i;
+	return REASON_NONE;
 }

@@ -249,3 +249,26 @@ int json_put_string(json_t *obj, const char *key, const char *value, struct erro
 	}
 	return json_put(obj, key, text, err);
 }
+
+int json_put_error(json_t *obj, const struct error *why, struct error *err)
+{
+	if (json_put(obj, "error", json_string_lossy(why->msg, strlen(why->msg)), err) < 0 ||
+	    json_put_string(obj, "errorCode", error_code_name(why->code), err) < 0)
+		return -1;
+	if (why->reason == REASON_NONE)
+		return 0;
+	if (json_put_string(obj, "errorReason", error_reason_name(why->reason), err) < 0)
+		return -1;
+	return *why->subject ? json_put(obj, "errorSubject",
+					json_string_lossy(why->subject, strlen(why->subject)), err)
+			     : 0;
+}
+
+int json_get_error(const json_t *obj, const char *otherwise, struct error *err)
+{
+	const char *reason = json_text(obj, "errorReason", "");
+
+	error_set(err, error_code_from_name(json_text(obj, "errorCode", "")), "%s",
+		  json_text(obj, "error", otherwise));
+	return error_reason(err, error_reason_from_name(reason), json_text(obj, "errorSubject", ""));
+}

@@ -63,6 +63,11 @@ int json_only_keys(const json_t *value, const char *path, const char *const *key
 /* Setters that fail with ERR_IO (ENOMEM); value references are stolen even on failure. */
 int json_put(json_t *obj, const char *key, json_t *value, struct error *err);
 int json_put_string(json_t *obj, const char *key, const char *value, struct error *err);
+/* An error as it travels: "error", "errorCode" and, where there is a reason, "errorReason" and
+ * "errorSubject". */
+int json_put_error(json_t *obj, const struct error *why, struct error *err);
+/* The reverse. Without a text in obj: otherwise, ERR_INTERNAL. Returns -1, as error_set() does. */
+int json_get_error(const json_t *obj, const char *otherwise, struct error *err);
 /* Bytes from outside (a guest's log line, say) as a JSON string: invalid UTF-8 and NUL become
  * U+FFFD. */
 json_t *json_string_lossy(const void *data, size_t len);

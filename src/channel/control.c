@@ -41,7 +41,6 @@ static int read_answer(const struct buf *in, json_t **out, struct error *err)
 {
 	const uint8_t *end = memchr(buf_bytes(in), '\n', in->len);
 	json_auto_t *answer = json_load_strict(buf_bytes(in), (size_t)(end - buf_bytes(in)), err);
-	const char *text, *code;
 
 	if (!answer)
 		return error_prefix(err, CONTROL_SOCK_NAME);
@@ -50,10 +49,7 @@ static int read_answer(const struct buf *in, json_t **out, struct error *err)
 			*out = steal_ptr(&answer);
 		return 0;
 	}
-	text = json_text(answer, "error", NULL);
-	code = json_text(answer, "errorCode", NULL);
-	return error_set(err, error_code_from_name(code ? code : ""), "%s",
-			 text ? text : "the live supervisor refused");
+	return json_get_error(answer, "the live supervisor refused", err);
 }
 
 static int send_line(int fd, const json_t *request, struct error *err)

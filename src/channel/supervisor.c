@@ -175,17 +175,13 @@ json_t *supervisor_capabilities(const char *path, struct error *err)
 
 int supervisor_error(const json_t *response, struct error *err)
 {
-	const char *text = "no reason given", *code = "internal";
 	bool ok = false;
 
 	if (json_get_bool(response, "answer of the supervisor", "ok", JSON_REQUIRED, &ok, err) < 0)
 		return -1;
 	if (ok)
 		return 0;
-	if (json_get_string(response, "answer", "error", JSON_OPTIONAL, &text, err) < 0 ||
-	    json_get_string(response, "answer", "errorCode", JSON_OPTIONAL, &code, err) < 0)
-		return -1;
-	return error_set(err, error_code_from_name(code), "%s", text);
+	return json_get_error(response, "no reason given", err);
 }
 
 int supervisor_run_start(const char *path, const json_t *request, const char *option, bool keep,

@@ -104,10 +104,7 @@ json_t *response_failure(const char *backend, json_t *event, const struct error 
 		return NULL;
 	if (event && json_put(answer, "event", json_incref(event), NULL) < 0)
 		return NULL;
-	if (put_text(answer, "error", error->msg) < 0 ||
-	    put_text(answer, "errorCode", error_code_name(error->code)) < 0)
-		return NULL;
-	return steal_ptr(&answer);
+	return json_put_error(answer, error, NULL) < 0 ? NULL : steal_ptr(&answer);
 }
 
 int response_exit_code(const struct error *error)

@@ -74,13 +74,12 @@ static int hear(const struct making *m, const struct proc *child, int from, stru
 static int judge(const struct buf *answer, int code, struct error *err)
 {
 	json_auto_t *document = json_load_strict(buf_bytes(answer), answer->len, NULL);
-	const char *text = json_text(document, "error", NULL);
-	const char *name = json_text(document, "errorCode", NULL);
 
 	if (code == 0)
 		return 0;
-	return error_set(err, name ? error_code_from_name(name) : ERR_IO, "%s",
-			 text ? text : "microagent-artifact could not import it");
+	if (!json_text(document, "errorCode", NULL))
+		return error_set(err, ERR_IO, "microagent-artifact could not import it");
+	return json_get_error(document, "microagent-artifact could not import it", err);
 }
 
 static int run(const struct making *m, const char *const *argv, struct error *err)

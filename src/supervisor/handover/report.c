@@ -61,10 +61,7 @@ json_t *report_final(const json_t *event, const json_t *result, const struct err
 		return NULL;
 	if (result && json_put(line, "result", json_deep_copy(result), NULL) < 0)
 		return NULL;
-	if (error->code == ERR_NONE)
-		return steal_ptr(&line);
-	if (json_put(line, "error", json_string_lossy(error->msg, strlen(error->msg)), NULL) < 0 ||
-	    json_put_string(line, "errorCode", error_code_name(error->code), NULL) < 0)
+	if (error->code != ERR_NONE && json_put_error(line, error, NULL) < 0)
 		return NULL;
 	return steal_ptr(&line);
 }
@@ -113,10 +110,7 @@ int report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **lin
 
 void report_error(const json_t *line, struct error *out)
 {
-	const char *text = json_text(line, "error", NULL);
-	const char *code = json_text(line, "errorCode", NULL);
-
 	*out = (struct error){0};
-	if (text)
-		error_set(out, error_code_from_name(code ? code : ""), "%s", text);
+	if (json_text(line, "error", NULL))
+		json_get_error(line, NULL, out);
 }

@@ -4,7 +4,7 @@
  * pipe whose end also says that the live supervisor has ended.
  *
  *   {"event": {...}}                                        an event was recorded
- *   {"final": true, "event"?, "result"?, "error"?, "errorCode"?}   the last line
+ *   {"final": true, "event"?, "result"?, "error"?, ...}     the last line; json_put_error()
  */
 #ifndef SUPERVISOR_REPORT_H
 #define SUPERVISOR_REPORT_H

@@ -72,14 +72,12 @@ int bundles_check(const struct config *config, struct error *err)
 static int take_error(const struct buf *answer, int code, struct error *err)
 {
 	json_auto_t *document = json_load_strict(buf_bytes(answer), answer->len, NULL);
-	const char *text = json_text(document, "error", NULL),
-		   *name = json_text(document, "errorCode", NULL);
 
 	if (code == 0)
 		return 0;
-	if (!text || !name)
+	if (!json_text(document, "error", NULL) || !json_text(document, "errorCode", NULL))
 		return error_set(err, ERR_IO, "microagent-artifact ended with code %d", code);
-	return error_set(err, error_code_from_name(name), "%s", text);
+	return json_get_error(document, NULL, err);
 }
 
 static int run_builder(const char *path, int to, struct error *err)

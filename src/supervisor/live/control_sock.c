@@ -84,9 +84,7 @@ json_t *control_sock_refusal(const struct error *error)
 	json_auto_t *answer = json_object();
 
 	if (!answer || json_put(answer, "ok", json_false(), NULL) < 0 ||
-	    json_put(answer, "error", json_string_lossy(error->msg, strlen(error->msg)), NULL) <
-		    0 ||
-	    json_put_string(answer, "errorCode", error_code_name(error->code), NULL) < 0)
+	    json_put_error(answer, error, NULL) < 0)
 		return NULL;
 	return steal_ptr(&answer);
 }
