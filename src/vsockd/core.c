@@ -169,7 +169,7 @@ void core_expire(struct core *core, uint64_t now)
 	}
 }
 
-/* Host clients whose line has not come yet are nobody's business but ours: they stay. */
+/* Of host clients whose line has not come yet the guest knows nothing: they stay. */
 static void forget_guest(struct core *core)
 {
 	for (unsigned i = 0; i < core->table.fresh; i++) {

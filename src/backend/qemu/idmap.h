@@ -3,7 +3,7 @@
  * The user namespace in which a virtiofsd serves a shared directory. Two ids of the guest mean
  * something on the host: its agent's (1000) is whoever started the workspace, so that each can
  * change and remove what the other makes; its root is a subordinate id that owns nothing else. No
- * other id is mapped: a file of another user is nobody's, and cannot be given to anybody.
+ * other id is mapped: in the guest such a file belongs to "nobody", and no file can be given away.
  *
  * The namespace is made before the cell and not by bwrap, under which no id could be mapped any
  * more: newuidmap(1), which an ordinary user needs, is set-user-ID.

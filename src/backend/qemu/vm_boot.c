@@ -49,7 +49,7 @@ static int open_shares(const struct vm_boot *boot, struct vm_ends *ends, struct 
 	return 0;
 }
 
-/* By which a descriptor is known in /proc, whoever lists it. */
+/* The number of the socket that /proc shows for a descriptor. */
 static int inode_of(int fd, unsigned long long *out, struct error *err)
 {
 	struct stat st;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ends: the monitor and the companions, which are our children and reaped by the loop, and the
- * program, which is bwrap's child and seen through its pidfd. When all have, `ended` is told, from
- * this file alone.
+ * How the processes of a VM end. The monitor and the companions are our children, and the loop
+ * reaps them; the program is bwrap's child, and its pidfd tells of its end. When all have ended,
+ * `ended` is called, from this file alone.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ bool vm_is_alive(const struct vm *vm)
 	return !vm->program_gone && !vm->monitor_gone && p.fd >= 0 && poll(&p, 1, 0) == 0;
 }
 
-/* What QEMU and its companions said last is still in the sockets; bounded by what these hold. */
+/* What QEMU and its companions said last is still in the sockets, which bounds how much it is. */
 static void drain_outputs(struct vm *vm)
 {
 	qmp_drain(vm->qmp);

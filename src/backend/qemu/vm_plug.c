@@ -4,8 +4,8 @@
  * to QEMU over the monitor (getfd), becomes a character device (chardev-add) and a virtio-fs device
  * on the spare port (device_add). A step that fails takes those before it back.
  *
- * Until QEMU has the device the end of the virtiofsd is nobody's loss but the share's; afterwards
- * it is the machine's, like that of a share from the start.
+ * Until QEMU has the device, a virtiofsd that ends costs only the share; afterwards it costs the
+ * machine, like that of a share from the start.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -91,8 +91,8 @@ static int require_inputs(struct record *record, struct boot_files *files,
 	return bundles_build(config, &record->dir, bundles, err);
 }
 
-/* Under the lock: whoever deleted the workspace since its disk was opened has deleted it, and this
- * must not make it anew, without a disk. */
+/* Under the lock: a workspace that was deleted since its disk was opened stays deleted. It must not
+ * be made anew without a disk. */
 static int check_not_deleted(const struct boot_files *files, struct error *err)
 {
 	const char *path = files->file[BOOT_ROOTFS].path;

@@ -23,12 +23,12 @@
  * extents. Where the quota is that of the disk or more, which is the default, there is nothing to
  * look at.
  *
- * What a layer met was no room: whether the host's or the quota's is not said. It was the quota's
- * if the host has some and the layer ends where its room does, nearly: what is under way may not be
- * written yet, and a write that has no room leaves all of its own. In doubt it is looked at once
- * more after LIMIT_DISK_CHECK_MS, and the machine goes on if it still does not end there; if that
- * was of no use, it was the quota's. Either way the machine is made to go on by a request for the
- * quota that it has.
+ * QEMU says that a layer had no room, and not whether the host's disk or the quota was at its end.
+ * It was the quota if the host has room and the layer ends close to its bound: not exactly there,
+ * since other writes may still be under way, and a write that finds no room writes nothing. In
+ * doubt the layer is looked at again after LIMIT_DISK_CHECK_MS, and the machine goes on if it still
+ * ends well below the bound; if it is paused again at once, it was the quota. Either way a request
+ * for the quota that it has makes the machine go on.
  *
  * A guest can bring its machine to a pause once for each time that somebody raises the quota, and
  * so it cannot fill the logs with that.
@@ -63,7 +63,7 @@ static bool is_layer(const struct live *live)
 	return live->ticket.layered;
 }
 
-/* A layer shares nothing. Of a reflink: as it was counted last. 0 where it cannot be told. */
+/* A layer shares nothing. Of a reflink: as it was counted last. 0 where it is unknown. */
 static uint64_t grown(const struct live *live)
 {
 	struct stat st;
@@ -153,8 +153,8 @@ static int look_later(struct live *live, bool whole, uint64_t took_ns, struct er
 	return look_after(live, live->quota.answering ? 0 : greater(pause, 19 * took_ns), err);
 }
 
-/* Without success the next look tries again. Paused for want of room meanwhile, it is so after
- * that. */
+/* Where that failed, the next look tries again. A machine that was paused for want of room
+ * meanwhile stays paused for that. */
 static void on_quota_paused(void *data, const struct error *why)
 {
 	struct live *live = data;

@@ -102,7 +102,7 @@ static void on_shell(void *data, const struct error *why)
 	r->shell_probe = NULL;
 	record_probe(r, &r->shell, "agent round trip", why);
 	/* Only a target that does not answer is spared; an agent that was late just now, as in a
-	 * machine that has only begun, may be there for the next who asks. */
+	 * machine that has only begun, may be there when the next one asks. */
 	if (why)
 		r->shell.ended_ns = 0;
 }

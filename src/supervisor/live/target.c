@@ -15,7 +15,7 @@
 #include "base/list.h"
 #include "base/proc.h"
 
-#define ANSWER_MAX 16384u /* of getent; a host of more addresses than that is none of ours */
+#define ANSWER_MAX 16384u /* of getent; no host that is meant has more addresses */
 #define READ_CHUNK 4096u
 
 struct target {
