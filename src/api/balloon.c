@@ -10,8 +10,8 @@
 #include "base/limits.h"
 #include "channel/control.h"
 
-static int ask(const struct open_workspace *existing, int64_t mib, json_t **response,
-	       struct error *err)
+static int balloon_ask(const struct open_workspace *existing, int64_t mib, json_t **response,
+		       struct error *err)
 {
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_BALLOON_MS);
 	json_auto_t *request = json_object();
@@ -31,7 +31,7 @@ int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, 
 
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	int result = ask(&existing, mib, response, &why);
+	int result = balloon_ask(&existing, mib, response, &why);
 	open_workspace_close(&existing);
 	if (result == 0)
 		return 0;

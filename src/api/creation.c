@@ -120,7 +120,7 @@ static int name_taken(const char *name, const struct creation *made, struct erro
 }
 
 /* Exclusive: of two that make the same name, one is told so. */
-static int make_directory(const char *name, struct creation *made, struct error *err)
+static int creation_mkdir(const char *name, struct creation *made, struct error *err)
 {
 	if (mkdirat(made->dir.fd, name, 0700) < 0) {
 		if (errno == EEXIST)
@@ -158,7 +158,7 @@ static int make_marked(const char *name, struct creation *made, struct error *er
 	if (!made->name)
 		return error_errno(err, ENOMEM, "%s", name);
 	made->mark = unfinished_mark(&made->dir, name, err);
-	if (made->mark < 0 || make_directory(name, made, err) < 0)
+	if (made->mark < 0 || creation_mkdir(name, made, err) < 0)
 		return -1;
 	return unfinished_own(&made->ws, err);
 }
@@ -172,7 +172,7 @@ static int open_image(const struct creation *made, struct error *err)
 	return ext4_check(image, made->image.path, err) < 0 ? -1 : steal_fd(&image);
 }
 
-static int clone_disk(int image, struct creation *made, struct error *err)
+static int clone_image(int image, struct creation *made, struct error *err)
 {
 	made->rootfs = workspace_path(&made->ws, ROOTFS, err);
 	if (!made->rootfs)
@@ -183,7 +183,7 @@ static int clone_disk(int image, struct creation *made, struct error *err)
 	return 0;
 }
 
-static int check_spec(const struct microagent_spec *spec, struct error *err)
+static int check_root_spec(const struct microagent_spec *spec, struct error *err)
 {
 	if (spec->no_disk && !spec->initrd)
 		return error_set(err, ERR_INVALID,
@@ -194,12 +194,13 @@ static int check_spec(const struct microagent_spec *spec, struct error *err)
 	return 0;
 }
 
-static int begin(const struct microagent *agent, const char *name,
-		 const struct microagent_spec *spec, struct creation *made, struct error *err)
+static int creation_clone(const struct microagent *agent, const char *name,
+			  const struct microagent_spec *spec, struct creation *made,
+			  struct error *err)
 {
 	autoclose int image = -1;
 
-	if (microagent_check_name(name, err) < 0 || check_spec(spec, err) < 0 ||
+	if (microagent_check_name(name, err) < 0 || check_root_spec(spec, err) < 0 ||
 	    select_parts(spec, made, err) < 0)
 		return -1;
 	if (!spec->no_disk) {
@@ -212,11 +213,11 @@ static int begin(const struct microagent *agent, const char *name,
 	unfinished_sweep(&made->dir);
 	if (make_marked(name, made, err) < 0)
 		return -1;
-	return spec->no_disk ? 0 : clone_disk(image, made, err);
+	return spec->no_disk ? 0 : clone_image(image, made, err);
 }
 
 /* The workspace points to its state directory, which moves. */
-static void hand_over(const struct creation *made, struct creation *out)
+static void creation_hand_over(const struct creation *made, struct creation *out)
 {
 	*out = *made;
 	out->ws.dir = &out->dir;
@@ -227,12 +228,12 @@ int creation_begin(const struct microagent *agent, const char *name,
 {
 	struct creation made = CREATION_NONE;
 
-	if (begin(agent, name, spec, &made, err) < 0) {
+	if (creation_clone(agent, name, spec, &made, err) < 0) {
 		creation_undo(&made);
 		creation_free(&made);
 		return -1;
 	}
-	hand_over(&made, out);
+	creation_hand_over(&made, out);
 	return 0;
 }
 
@@ -247,7 +248,7 @@ int creation_empty(const struct microagent *agent, const char *name, struct crea
 		creation_free(&made);
 		return -1;
 	}
-	hand_over(&made, out);
+	creation_hand_over(&made, out);
 	return 0;
 }
 

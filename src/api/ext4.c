@@ -20,7 +20,7 @@ enum superblock_offset {
 #define INCOMPAT_64BIT 0x80u
 #define LOG_BLOCK_SIZE_MAX 6 /* 64 KiB */
 
-static uint32_t le32(const uint8_t *sb, enum superblock_offset at)
+static uint32_t superblock_le32(const uint8_t *sb, enum superblock_offset at)
 {
 	const uint8_t *p = sb + at;
 
@@ -38,13 +38,13 @@ static int not_ext4(const char *path, struct error *err)
 /* Bytes that the file system claims; 0 for a superblock that is none. */
 static uint64_t claimed_size(const uint8_t sb[SB_SIZE])
 {
-	uint64_t blocks = le32(sb, SB_BLOCKS_LOW);
-	uint32_t log_size = le32(sb, SB_LOG_BLOCK_SIZE);
+	uint64_t blocks = superblock_le32(sb, SB_BLOCKS_LOW);
+	uint32_t log_size = superblock_le32(sb, SB_LOG_BLOCK_SIZE);
 
-	if ((le32(sb, SB_MAGIC) & 0xffff) != EXT_MAGIC || log_size > LOG_BLOCK_SIZE_MAX)
+	if ((superblock_le32(sb, SB_MAGIC) & 0xffff) != EXT_MAGIC || log_size > LOG_BLOCK_SIZE_MAX)
 		return 0;
-	if (le32(sb, SB_INCOMPAT) & INCOMPAT_64BIT)
-		blocks |= (uint64_t)le32(sb, SB_BLOCKS_HIGH) << 32;
+	if (superblock_le32(sb, SB_INCOMPAT) & INCOMPAT_64BIT)
+		blocks |= (uint64_t)superblock_le32(sb, SB_BLOCKS_HIGH) << 32;
 	if (blocks > UINT64_MAX >> (10 + log_size))
 		return UINT64_MAX;
 	return blocks << (10 + log_size);

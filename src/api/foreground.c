@@ -28,7 +28,7 @@ static int wait_event(const struct microagent *agent, const struct supervisor_ru
 }
 
 /* It never came up: why, the supervisor's answer says. */
-static int explain(struct supervisor_run *run, struct error *err)
+static int foreground_explain(struct supervisor_run *run, struct error *err)
 {
 	json_auto_t *answer = NULL;
 	struct error why = {0};
@@ -50,7 +50,7 @@ static int wait_running(const struct microagent *agent, struct supervisor_run *r
 		const char *state = json_text(event, "state", NULL);
 
 		if (got < 0)
-			return explain(run, err);
+			return foreground_explain(run, err);
 		if (got == 0 && wait_event(agent, run, cancel, err) < 0)
 			return -1;
 		if (got > 0 && state && strcmp(state, state_names[STATE_RUNNING]) == 0)

@@ -68,7 +68,7 @@ static int ending_open(struct ending *ending, const struct microagent_run_limits
 }
 
 /* Closes it, and says whether it was the time. */
-static int conclude(struct ending *ending, int status, struct error *err)
+static int guest_files_conclude(struct ending *ending, int status, struct error *err)
 {
 	uint64_t expired;
 	bool late = status < 0 && ending->timer >= 0 &&
@@ -86,9 +86,9 @@ static int conclude(struct ending *ending, int status, struct error *err)
 typedef int copy_fn(struct microagent *agent, const char *name, const char *from, const char *to,
 		    const struct microagent_copy *options, struct error *err);
 
-static int copy(struct microagent_guest *guest, copy_fn *fn, const char *from, const char *to,
-		const struct microagent_copy *options, const struct microagent_run_limits *limits,
-		struct error *err)
+static int guest_files_copy(struct microagent_guest *guest, copy_fn *fn, const char *from,
+			    const char *to, const struct microagent_copy *options,
+			    const struct microagent_run_limits *limits, struct error *err)
 {
 	struct microagent agent = {.state_path = guest->existing.dir.path, .cancel = -1};
 	struct microagent_copy mine = options ? *options : (struct microagent_copy){0};
@@ -98,25 +98,26 @@ static int copy(struct microagent_guest *guest, copy_fn *fn, const char *from, c
 	if (explain_must_run(ws, err) < 0 || ending_open(&ending, limits, mine.cancel, err) < 0)
 		return -1;
 	mine.cancel = ending.any;
-	return conclude(&ending, fn(&agent, ws->id, from, to, &mine, err), err);
+	return guest_files_conclude(&ending, fn(&agent, ws->id, from, to, &mine, err), err);
 }
 
 int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
 			      const char *host_path, const struct microagent_copy *options,
 			      const struct microagent_run_limits *limits, struct error *err)
 {
-	return copy(guest, microagent_copy_out, path, host_path, options, limits, err);
+	return guest_files_copy(guest, microagent_copy_out, path, host_path, options, limits, err);
 }
 
 int microagent_guest_copy_in(struct microagent_guest *guest, const char *host_path,
 			     const char *path, const struct microagent_copy *options,
 			     const struct microagent_run_limits *limits, struct error *err)
 {
-	return copy(guest, microagent_copy_in, host_path, path, options, limits, err);
+	return guest_files_copy(guest, microagent_copy_in, host_path, path, options, limits, err);
 }
 
-static json_t *ask(struct microagent_guest *guest, const char *verb, const char *path,
-		   const char *user, const struct microagent_run_limits *limits, struct error *err)
+static json_t *guest_files_ask(struct microagent_guest *guest, const char *verb, const char *path,
+			       const char *user, const struct microagent_run_limits *limits,
+			       struct error *err)
 {
 	autofree char *clean = NULL;
 	json_auto_t *entries = json_array();
@@ -135,13 +136,13 @@ static json_t *ask(struct microagent_guest *guest, const char *verb, const char 
 	const struct transfer transfer = {&guest->existing.ws, user, "/", &options};
 
 	status = transfer_listing(&transfer, verb, clean, entries, err);
-	return conclude(&ending, status, err) < 0 ? NULL : steal_ptr(&entries);
+	return guest_files_conclude(&ending, status, err) < 0 ? NULL : steal_ptr(&entries);
 }
 
 json_t *microagent_guest_list(struct microagent_guest *guest, const char *path, const char *user,
 			      const struct microagent_run_limits *limits, struct error *err)
 {
-	json_auto_t *entries = ask(guest, "list", path, user, limits, err);
+	json_auto_t *entries = guest_files_ask(guest, "list", path, user, limits, err);
 
 	return entries ? listing_sorted(entries, err) : NULL;
 }
@@ -149,7 +150,7 @@ json_t *microagent_guest_list(struct microagent_guest *guest, const char *path, 
 json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, const char *user,
 			      const struct microagent_run_limits *limits, struct error *err)
 {
-	json_auto_t *entries = ask(guest, "stat", path, user, limits, err);
+	json_auto_t *entries = guest_files_ask(guest, "stat", path, user, limits, err);
 
 	return entries ? listing_only(entries, err) : NULL;
 }

@@ -54,7 +54,7 @@ int microagent_log_watch(struct microagent *agent, const char *name, struct erro
 }
 
 /* What exactly happened does not matter: the caller looks again. */
-static void drain(int watch)
+static void logs_drain(int watch)
 {
 	char events[4096];
 
@@ -78,7 +78,7 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 	}
 	if (slots[2].revents)
 		return 1;
-	drain(watch);
+	logs_drain(watch);
 	if (open_workspace_named(agent, name, &existing, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND) {
 			*running = false;

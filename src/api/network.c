@@ -55,7 +55,8 @@ static bool is_in_use(const struct workspace *ws, const json_t *response)
 	return lease_is_held(ws) && state && strcmp(state, "quarantined") != 0;
 }
 
-static json_t *describe(const struct workspace *ws, const json_t *response, struct error *err)
+static json_t *describe_network(const struct workspace *ws, const json_t *response,
+				struct error *err)
 {
 	json_auto_t *out = json_object();
 	json_t *network = prepared(ws, err);
@@ -83,7 +84,7 @@ json_t *microagent_network(struct microagent *agent, const char *name, struct er
 	if (microagent_status(agent, name, &response, err) < 0 ||
 	    open_workspace_named(agent, name, &existing, err) < 0)
 		return NULL;
-	out = describe(&existing.ws, response, err);
+	out = describe_network(&existing.ws, response, err);
 	open_workspace_close(&existing);
 	return out;
 }

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 
 /* Where no more watches are to be had the pause is not told, but found when a signal comes. */
-static int watch(const struct workspace *ws)
+static int pause_watch(const struct workspace *ws)
 {
 	autoclose int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	char path[40];
@@ -27,7 +27,7 @@ static int watch(const struct workspace *ws)
 void pause_begin(struct pause *pause, const struct workspace *ws,
 		 const struct microagent_streams *streams)
 {
-	*pause = (struct pause){.ws = ws, .streams = streams, .fd = watch(ws)};
+	*pause = (struct pause){.ws = ws, .streams = streams, .fd = pause_watch(ws)};
 }
 
 void pause_end(struct pause *pause)
@@ -35,7 +35,7 @@ void pause_end(struct pause *pause)
 	cleanup_close(&pause->fd);
 }
 
-static void drain(int fd)
+static void pause_drain(int fd)
 {
 	char events[4096];
 
@@ -49,7 +49,7 @@ bool pause_look(void *data)
 	struct error why = {.code = ERR_UNAVAILABLE};
 	bool is;
 
-	drain(pause->fd);
+	pause_drain(pause->fd);
 	is = explain_paused(pause->ws, &why) < 0;
 	if (is != pause->is && pause->streams->paused)
 		pause->streams->paused(pause->streams->paused_data, is ? why.msg : NULL);

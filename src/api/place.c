@@ -28,14 +28,15 @@ void place_free(struct place *place)
 	*place = (struct place){0};
 }
 
-static bool is_below(const char *path, const char *mountpoint, size_t len)
+static bool place_is_below(const char *path, const char *mountpoint, size_t len)
 {
 	return len > 1 && strncmp(path, mountpoint, len) == 0 &&
 	       (path[len] == '/' || path[len] == '\0');
 }
 
 /* The longest mountpoint counts. */
-static void look_in(const json_t *list, enum mount_kind kind, const char *path, struct found *found)
+static void place_look_in(const json_t *list, enum mount_kind kind, const char *path,
+			  struct found *found)
 {
 	const json_t *item;
 	size_t i;
@@ -45,12 +46,12 @@ static void look_in(const json_t *list, enum mount_kind kind, const char *path, 
 		const char *mountpoint = json_text(item, "mountpoint", "");
 		size_t len = strlen(mountpoint);
 
-		if (len > found->len && is_below(path, mountpoint, len))
+		if (len > found->len && place_is_below(path, mountpoint, len))
 			*found = (struct found){kind, item, len};
 	}
 }
 
-static int check_path(const char *path, struct error *err)
+static int place_check_path(const char *path, struct error *err)
 {
 	if (path[0] != '/')
 		return error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /",
@@ -81,8 +82,8 @@ static char *disk_of(const struct workspace *ws, const json_t *config, const str
 	return workspace_path(ws, file, err);
 }
 
-static int fill(const struct workspace *ws, const json_t *config, const char *clean,
-		const struct found *found, struct place *out, struct error *err)
+static int place_fill(const struct workspace *ws, const json_t *config, const char *clean,
+		      const struct found *found, struct place *out, struct error *err)
 {
 	struct place place = {.changes = !found->item ||
 					 (found->kind == MOUNT_DISK &&
@@ -114,14 +115,14 @@ int place_find(const struct workspace *ws, const json_t *config, const char *pat
 	autofree char *clean = NULL;
 	struct found found = {0};
 
-	if (check_path(path, err) < 0)
+	if (place_check_path(path, err) < 0)
 		return -1;
 	clean = path_absolute(path, err);
 	if (!clean)
 		return -1;
-	look_in(json_object_get(config, "disks"), MOUNT_DISK, clean, &found);
-	look_in(json_object_get(config, "bundles"), MOUNT_BUNDLE, clean, &found);
-	look_in(json_object_get(config, "shares"), MOUNT_SHARE, clean, &found);
+	place_look_in(json_object_get(config, "disks"), MOUNT_DISK, clean, &found);
+	place_look_in(json_object_get(config, "bundles"), MOUNT_BUNDLE, clean, &found);
+	place_look_in(json_object_get(config, "shares"), MOUNT_SHARE, clean, &found);
 	if (found.item && found.kind == MOUNT_SHARE)
 		return error_set(
 			err, ERR_INVALID,
@@ -129,5 +130,5 @@ int place_find(const struct workspace *ws, const json_t *config, const char *pat
 			"host",
 			path, json_text(found.item, "mountpoint", ""),
 			json_text(found.item, "path", ""), clean + found.len);
-	return fill(ws, config, clean, &found, out, err);
+	return place_fill(ws, config, clean, &found, out, err);
 }

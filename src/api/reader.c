@@ -17,7 +17,7 @@
 /* --- the directory --------------------------------------------------------------------------- */
 
 /* What a reader that was killed left. Its machine ends with it; that may take a moment. */
-static int remove_earlier(struct reader *reader, struct error *err)
+static int reader_remove_left(struct reader *reader, struct error *err)
 {
 	struct workspace earlier;
 	int status;
@@ -43,7 +43,7 @@ int reader_begin(const struct microagent *agent, const struct open_workspace *ex
 	if (!path || state_dir_open(path, false, &out->dir, err) < 0)
 		return -1;
 	out->lock = workspace_lock(&out->dir, LOCK_NAME, deadline, err);
-	if (out->lock < 0 || remove_earlier(out, err) < 0)
+	if (out->lock < 0 || reader_remove_left(out, err) < 0)
 		return -1;
 	return workspace_open(&out->dir, READER_NAME, true, &out->ws, err);
 }

@@ -40,7 +40,7 @@ static int cancel_fd(const struct run *run)
 }
 
 /* 1: something is to be read from the supervisor; 0: the caller cancels. */
-static int wait_event(const struct run *run, struct error *err)
+static int run_wait_event(const struct run *run, struct error *err)
 {
 	for (;;) {
 		struct pollfd slots[2] = {{.fd = cancel_fd(run), .events = POLLIN},
@@ -58,7 +58,7 @@ static int wait_event(const struct run *run, struct error *err)
 
 /* 1: the guest is ready; 0: the caller cancelled; -1 with ERR_UNAVAILABLE: it never will be, and
  * the supervisor's answer says why. */
-static int wait_running(struct run *run, struct error *err)
+static int run_wait_running(struct run *run, struct error *err)
 {
 	for (;;) {
 		json_auto_t *event = NULL;
@@ -66,7 +66,7 @@ static int wait_running(struct run *run, struct error *err)
 		int got = supervisor_run_event(&run->supervisor, &event, err);
 
 		if (got == 0) {
-			got = wait_event(run, err);
+			got = run_wait_event(run, err);
 			if (got <= 0)
 				return got;
 			continue;
@@ -82,7 +82,7 @@ static int wait_running(struct run *run, struct error *err)
 	}
 }
 
-static void tell_started(const struct run *run)
+static void run_tell_started(const struct run *run)
 {
 	const struct open_workspace existing = {.ws = run->made.ws};
 	char accelerator[8] = "";
@@ -93,7 +93,7 @@ static void tell_started(const struct run *run)
 	run->options->started(run->options->data, run->name, accelerator);
 }
 
-static int attach(struct run *run, struct error *err)
+static int run_workload(struct run *run, struct error *err)
 {
 	struct connection connection;
 	struct agent_call call = {0};
@@ -112,9 +112,9 @@ static int attach(struct run *run, struct error *err)
 }
 
 /* From the first event to the end of the streams. */
-static int follow(struct run *run, struct error *err)
+static int run_follow(struct run *run, struct error *err)
 {
-	int got = wait_running(run, err);
+	int got = run_wait_running(run, err);
 
 	if (got < 0)
 		return -1;
@@ -123,12 +123,12 @@ static int follow(struct run *run, struct error *err)
 		run->has_outcome = true;
 		return 0;
 	}
-	tell_started(run);
-	return attach(run, err);
+	run_tell_started(run);
+	return run_workload(run, err);
 }
 
 /* The guest is gone, or is going and its socket with it. */
-static bool is_lost(const struct error *err)
+static bool run_is_lost(const struct error *err)
 {
 	return err->code == ERR_UNAVAILABLE || err->code == ERR_NOT_FOUND ||
 	       err->code == ERR_TIMEOUT;
@@ -136,13 +136,13 @@ static bool is_lost(const struct error *err)
 
 /* What the supervisor says in the end explains a lost connection. An error of another kind is our
  * own, and the machine's end was our doing. */
-static int explain(const json_t *answer, struct error *err)
+static int run_explain(const json_t *answer, struct error *err)
 {
 	struct error why = {0};
 	const json_t *event = json_object_get(answer, "event");
 	const char *detail = json_text(event, "detail", NULL);
 
-	if (!err || !is_lost(err))
+	if (!err || !run_is_lost(err))
 		return -1;
 	if (supervisor_error(answer, &why) < 0)
 		error_copy(err, &why);
@@ -160,7 +160,7 @@ static void wait_lost(struct run *run)
 }
 
 /* Waits until the machine has ended and everything is put away. */
-static int finish(struct run *run, struct error *err)
+static int run_finish(struct run *run, struct error *err)
 {
 	const struct supervisor_wait wait = {
 		.fn = run->agent->wait_fn, .data = run->agent->wait_data, .cancel = cancel_fd(run)};
@@ -176,13 +176,13 @@ static int finish(struct run *run, struct error *err)
 	if (run->has_outcome)
 		return 0;
 	if (answer)
-		return explain(answer, err);
-	if (err && is_lost(err))
+		return run_explain(answer, err);
+	if (err && run_is_lost(err))
 		error_copy(err, &why);
 	return -1;
 }
 
-static int start(struct run *run, const struct microagent_spec *spec, struct error *err)
+static int run_start(struct run *run, const struct microagent_spec *spec, struct error *err)
 {
 	json_t *config = creation_config(run->agent, &run->made, spec, err);
 	json_auto_t *request = config ? request_new("run", run->name, config, err) : NULL;
@@ -204,11 +204,11 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 		    struct microagent_outcome *outcome, struct error *err)
 {
 	struct error why = {0};
-	int result = start(run, spec, &why);
+	int result = run_start(run, spec, &why);
 
 	if (result == 0) {
-		follow(run, &why);
-		result = finish(run, &why);
+		run_follow(run, &why);
+		result = run_finish(run, &why);
 		supervisor_run_free(&run->supervisor);
 	}
 	if (result < 0 && err)
@@ -223,8 +223,8 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 }
 
 /* Under the given name, or a made-up one that is still free. */
-static int begin(struct run *run, const struct microagent_spec *spec, char made_up[NAME_ROOM],
-		 struct error *err)
+static int run_begin(struct run *run, const struct microagent_spec *spec, char made_up[NAME_ROOM],
+		     struct error *err)
 {
 	struct error why = {0};
 
@@ -257,7 +257,7 @@ int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		.supervisor = SUPERVISOR_RUN_NONE,
 	};
 
-	if (begin(&run, spec, made_up, err) < 0)
+	if (run_begin(&run, spec, made_up, err) < 0)
 		return -1;
 	run.made.runs = true;
 	if (!creation_has_command(&run.made, spec)) {

@@ -190,7 +190,7 @@ static int bad_listing(struct error *err)
 }
 
 /* 1: the end; 0: an entry was added; -1. */
-static int take_line(const char *text, size_t len, json_t *entries, struct error *err)
+static int take_listing_line(const char *text, size_t len, json_t *entries, struct error *err)
 {
 	json_auto_t *line = json_load_strict(text, len, err);
 	const char *why = NULL, *code = NULL;
@@ -258,7 +258,7 @@ int transfer_listing(const struct transfer *transfer, const char *verb, const ch
 	while (got == 0 && left > 0 && (newline = memchr(at, '\n', left))) {
 		size_t len = (size_t)(newline - at) + 1;
 
-		got = take_line(at, len, entries, err);
+		got = take_listing_line(at, len, entries, err);
 		at += len;
 		left -= len;
 	}

@@ -144,7 +144,7 @@ void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, v
 }
 
 /* -1: that cannot be told now. */
-static int has(int fd, const char *file)
+static int has_file(int fd, const char *file)
 {
 	struct stat st;
 
@@ -159,7 +159,7 @@ enum unfinished_state unfinished_of(const struct state_dir *dir, const char *id)
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	autoclose int marks = -1, mark = -1;
 
-	if (fd < 0 || !has(fd, WORKSPACE_MAKING))
+	if (fd < 0 || !has_file(fd, WORKSPACE_MAKING))
 		return UNFINISHED_NOT;
 	marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	mark = marks >= 0 ? openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
@@ -176,9 +176,9 @@ int unfinished_remove(const struct state_dir *dir, const char *id)
 	/* What cannot be opened now is looked at by the next one. */
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
-	own = has(fd, WORKSPACE_MAKING);
-	manifest = has(fd, "workspace.json");
-	lease = has(fd, "lease");
+	own = has_file(fd, WORKSPACE_MAKING);
+	manifest = has_file(fd, "workspace.json");
+	lease = has_file(fd, "lease");
 	if (own < 0 || manifest < 0 || lease < 0)
 		return -1;
 	/* A recorded workspace is one, even if the mark was left. */
@@ -188,7 +188,7 @@ int unfinished_remove(const struct state_dir *dir, const char *id)
 	return 0;
 }
 
-static int remove_abandoned(const struct state_dir *dir, const char *id, void *data)
+static int unfinished_remove_one(const struct state_dir *dir, const char *id, void *data)
 {
 	(void)data;
 	return unfinished_remove(dir, id);
@@ -196,6 +196,6 @@ static int remove_abandoned(const struct state_dir *dir, const char *id, void *d
 
 void unfinished_sweep(const struct state_dir *dir)
 {
-	unfinished_each_abandoned(dir, remove_abandoned, NULL);
+	unfinished_each_abandoned(dir, unfinished_remove_one, NULL);
 	trash_sweep(dir, NULL, NULL);
 }

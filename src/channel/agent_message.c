@@ -162,7 +162,7 @@ int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, si
 	return buf_append(out, bytes, len, err);
 }
 
-static int take_data(const uint8_t *payload, size_t len, struct agent_message *out,
+static int read_data(const uint8_t *payload, size_t len, struct agent_message *out,
 		     struct error *err)
 {
 	if (len < AGENT_DATA_HEADER || payload[0] == AGENT_FRAME_STDIN)
@@ -174,7 +174,7 @@ static int take_data(const uint8_t *payload, size_t len, struct agent_message *o
 	return 1;
 }
 
-static int take_exit(const json_t *event, struct agent_message *out, struct error *err)
+static int read_exit(const json_t *event, struct agent_message *out, struct error *err)
 {
 	struct microagent_outcome ended = {.end = MICROAGENT_EXITED};
 	int64_t code = 0, signal = 0;
@@ -196,7 +196,7 @@ static int take_exit(const json_t *event, struct agent_message *out, struct erro
 	return 0;
 }
 
-static int take_offset(const json_t *event, enum json_need need, struct agent_message *out,
+static int read_offset(const json_t *event, enum json_need need, struct agent_message *out,
 		       struct error *err)
 {
 	int64_t offset = 0;
@@ -208,7 +208,7 @@ static int take_offset(const json_t *event, enum json_need need, struct agent_me
 	return 0;
 }
 
-static int take_start(const json_t *event, struct agent_message *out, struct error *err)
+static int read_start(const json_t *event, struct agent_message *out, struct error *err)
 {
 	const char *exec = "";
 
@@ -217,10 +217,10 @@ static int take_start(const json_t *event, struct agent_message *out, struct err
 	if (strlen(exec) >= sizeof(out->exec))
 		return error_set(err, ERR_IO, "exec is longer than an id");
 	snprintf(out->exec, sizeof(out->exec), "%s", exec);
-	return take_offset(event, *exec ? JSON_REQUIRED : JSON_OPTIONAL, out, err);
+	return read_offset(event, *exec ? JSON_REQUIRED : JSON_OPTIONAL, out, err);
 }
 
-static int take_detached(const json_t *event, struct agent_message *out, struct error *err)
+static int read_detached(const json_t *event, struct agent_message *out, struct error *err)
 {
 	const char *code = "", *text = "no reason given";
 
@@ -231,9 +231,9 @@ static int take_detached(const json_t *event, struct agent_message *out, struct 
 	return 0;
 }
 
-static int take_ack(const json_t *event, struct agent_message *out, struct error *err)
+static int read_ack(const json_t *event, struct agent_message *out, struct error *err)
 {
-	return take_offset(event, JSON_REQUIRED, out, err);
+	return read_offset(event, JSON_REQUIRED, out, err);
 }
 
 static const struct event_row {
@@ -241,13 +241,13 @@ static const struct event_row {
 	enum agent_message_kind kind;
 	int (*take)(const json_t *event, struct agent_message *out, struct error *err);
 } events[] = {
-	{"start", AGENT_MESSAGE_START, take_start},
-	{"exit", AGENT_MESSAGE_EXIT, take_exit},
-	{"ack", AGENT_MESSAGE_ACK, take_ack},
-	{"detached", AGENT_MESSAGE_DETACHED, take_detached},
+	{"start", AGENT_MESSAGE_START, read_start},
+	{"exit", AGENT_MESSAGE_EXIT, read_exit},
+	{"ack", AGENT_MESSAGE_ACK, read_ack},
+	{"detached", AGENT_MESSAGE_DETACHED, read_detached},
 };
 
-static int take_event(const json_t *event, struct agent_message *out, struct error *err)
+static int read_agent_event(const json_t *event, struct agent_message *out, struct error *err)
 {
 	const char *name = NULL, *text = "no reason given";
 	int64_t request = 0;
@@ -272,12 +272,12 @@ static int take_event(const json_t *event, struct agent_message *out, struct err
 	return 0;
 }
 
-static int take_json(const uint8_t *payload, size_t len, struct agent_message *out,
+static int read_json(const uint8_t *payload, size_t len, struct agent_message *out,
 		     struct error *err)
 {
 	json_auto_t *event = json_load_strict(payload, len, err);
 
-	if (event && take_event(event, out, err) == 0)
+	if (event && read_agent_event(event, out, err) == 0)
 		return 1;
 	if (err)
 		err->code = ERR_IO;
@@ -299,6 +299,6 @@ int agent_message_peek(const struct buf *in, struct agent_message *out, struct e
 		return 0;
 	*out = (struct agent_message){.taken = FRAME_HEADER + len};
 	if (payload[0] >= AGENT_FRAME_STDIN && payload[0] <= AGENT_FRAME_STDERR)
-		return take_data(payload, len, out, err);
-	return take_json(payload, len, out, err);
+		return read_data(payload, len, out, err);
+	return read_json(payload, len, out, err);
 }

@@ -45,7 +45,7 @@ void calls_free(struct calls *calls)
 }
 
 /* Not before the dial is answered: until then the other end is no agent. */
-static struct buf *queue_of(struct calls *calls)
+static struct buf *calls_queue(struct calls *calls)
 {
 	return calls->reached ? &calls->out : &calls->held;
 }
@@ -63,12 +63,13 @@ static int queue_resumable(struct calls *calls, uint64_t number, const struct mi
 	if (resumption_begin(r, number, err) < 0 ||
 	    agent_message_exec(&r->opening, number, exec, input, r->exec, err) < 0)
 		return -1;
-	return buf_append(queue_of(calls), buf_bytes(&r->opening), r->opening.len, err);
+	return buf_append(calls_queue(calls), buf_bytes(&r->opening), r->opening.len, err);
 }
 
 /* exec NULL: the workload. */
-static int begin(struct calls *calls, struct agent_call *call, const struct microagent_exec *exec,
-		 enum agent_input input, struct error *err)
+static int begin_request(struct calls *calls, struct agent_call *call,
+			 const struct microagent_exec *exec, enum agent_input input,
+			 struct error *err)
 {
 	uint64_t number = calls->next;
 	int status;
@@ -79,11 +80,11 @@ static int begin(struct calls *calls, struct agent_call *call, const struct micr
 	while (slot_of(calls, number)->number)
 		number++;
 	if (!exec)
-		status = agent_message_workload(queue_of(calls), number, err);
+		status = agent_message_workload(calls_queue(calls), number, err);
 	else if (exec->resume_seconds)
 		status = queue_resumable(calls, number, exec, input, err);
 	else
-		status = agent_message_exec(queue_of(calls), number, exec, input, NULL, err);
+		status = agent_message_exec(calls_queue(calls), number, exec, input, NULL, err);
 	if (status < 0)
 		return -1;
 	*slot_of(calls, number) = (struct calls_slot){.number = number, .call = call};
@@ -97,12 +98,12 @@ static int begin(struct calls *calls, struct agent_call *call, const struct micr
 int calls_begin(struct calls *calls, struct agent_call *call, const struct microagent_exec *exec,
 		enum agent_input input, struct error *err)
 {
-	return begin(calls, call, exec, input, err);
+	return begin_request(calls, call, exec, input, err);
 }
 
 int calls_begin_workload(struct calls *calls, struct agent_call *call, struct error *err)
 {
-	return begin(calls, call, NULL, AGENT_INPUT_STDIN, err);
+	return begin_request(calls, call, NULL, AGENT_INPUT_STDIN, err);
 }
 
 /* A call of which nothing is on its way may always queue something, or those that fill the queue
@@ -125,7 +126,7 @@ int calls_stdin(struct calls *calls, const struct agent_call *call, const void *
 	struct resumption *r = &calls->resumption;
 
 	if ((r->on && buf_append(&r->kept, bytes, len, err) < 0) ||
-	    agent_message_stdin(queue_of(calls), call->number, bytes, len, err) < 0)
+	    agent_message_stdin(calls_queue(calls), call->number, bytes, len, err) < 0)
 		return -1;
 	slot_of(calls, call->number)->window.sent += len;
 	return 0;
@@ -134,23 +135,23 @@ int calls_stdin(struct calls *calls, const struct agent_call *call, const void *
 int calls_stdin_close(struct calls *calls, const struct agent_call *call, struct error *err)
 {
 	calls->resumption.stdin_closed = true;
-	return agent_message_event(queue_of(calls), call->number, "stdin-close", err);
+	return agent_message_event(calls_queue(calls), call->number, "stdin-close", err);
 }
 
 int calls_signal(struct calls *calls, const struct agent_call *call, int signal, struct error *err)
 {
-	return agent_message_signal(queue_of(calls), call->number, signal, err);
+	return agent_message_signal(calls_queue(calls), call->number, signal, err);
 }
 
 int calls_resize(struct calls *calls, const struct agent_call *call, struct error *err)
 {
-	return agent_message_resize(queue_of(calls), call->number, call->exec->terminal, err);
+	return agent_message_resize(calls_queue(calls), call->number, call->exec->terminal, err);
 }
 
 int calls_cancel(struct calls *calls, const struct agent_call *call, struct error *err)
 {
 	calls->resumption.cancelled = true;
-	return agent_message_event(queue_of(calls), call->number, "cancel", err);
+	return agent_message_event(calls_queue(calls), call->number, "cancel", err);
 }
 
 void calls_abandon(struct calls *calls, struct agent_call *call)
@@ -232,7 +233,7 @@ int agent_call_keep(const struct call_item *item, struct error *err)
 }
 
 /* The caller is done with the last item. */
-static int settle(struct calls *calls, struct error *err)
+static int settle_item(struct calls *calls, struct error *err)
 {
 	size_t len = calls->output_len;
 
@@ -245,7 +246,7 @@ static int settle(struct calls *calls, struct error *err)
 
 /* Each of these: 1, *item is to be given to its call; 0, nothing for the caller; -1, an error. */
 
-static int take_output(struct calls *calls, const struct calls_slot *slot,
+static int output_item(struct calls *calls, const struct calls_slot *slot,
 		       const struct agent_message *message, struct call_item *item,
 		       struct error *err)
 {
@@ -265,8 +266,8 @@ static int take_output(struct calls *calls, const struct calls_slot *slot,
 }
 
 /* How far the command has come with its stdin. */
-static int take_offset(struct calls *calls, struct calls_slot *slot,
-		       const struct agent_message *message, struct error *err)
+static int take_stdin_offset(struct calls *calls, struct calls_slot *slot,
+			     const struct agent_message *message, struct error *err)
 {
 	if (stdin_window_take(&slot->window, message, err) < 0)
 		return -1;
@@ -275,7 +276,7 @@ static int take_offset(struct calls *calls, struct calls_slot *slot,
 	return 0;
 }
 
-static int take_start(struct calls *calls, struct calls_slot *slot,
+static int start_item(struct calls *calls, struct calls_slot *slot,
 		      const struct agent_message *message, struct call_item *item,
 		      struct error *err)
 {
@@ -290,7 +291,7 @@ static int take_start(struct calls *calls, struct calls_slot *slot,
 	if (r->on && strcmp(message->exec, r->exec) != 0)
 		return error_set(err, ERR_IO,
 				 "bad message from the guest agent: the start of another exec");
-	if (take_offset(calls, slot, message, err) < 0 ||
+	if (take_stdin_offset(calls, slot, message, err) < 0 ||
 	    (r->on && resumption_start(r, &calls->out, err) < 0))
 		return -1;
 	slot->started = true;
@@ -300,8 +301,8 @@ static int take_start(struct calls *calls, struct calls_slot *slot,
 	return again ? 0 : 1;
 }
 
-static int take_detached(struct calls *calls, const struct calls_slot *slot,
-			 const struct agent_message *message, struct error *err)
+static int take_let_go(struct calls *calls, const struct calls_slot *slot,
+		       const struct agent_message *message, struct error *err)
 {
 	struct resumption *r = &calls->resumption;
 
@@ -311,7 +312,7 @@ static int take_detached(struct calls *calls, const struct calls_slot *slot,
 			 message->why.msg);
 }
 
-static int take_exit(struct calls *calls, struct calls_slot *slot,
+static int exit_item(struct calls *calls, struct calls_slot *slot,
 		     const struct agent_message *message, struct call_item *item)
 {
 	if (slot->call) {
@@ -334,8 +335,8 @@ static int refuse_number(const struct agent_message *message, struct error *err)
 			 (unsigned long long)message->request);
 }
 
-static int take(struct calls *calls, const struct agent_message *message, struct call_item *item,
-		struct error *err)
+static int take_message(struct calls *calls, const struct agent_message *message,
+			struct call_item *item, struct error *err)
 {
 	struct calls_slot *slot = slot_of(calls, message->request);
 
@@ -346,15 +347,15 @@ static int take(struct calls *calls, const struct agent_message *message, struct
 	*item = (struct call_item){.call = slot->call};
 	switch (message->kind) {
 	case AGENT_MESSAGE_START:
-		return take_start(calls, slot, message, item, err);
+		return start_item(calls, slot, message, item, err);
 	case AGENT_MESSAGE_ACK:
-		return take_offset(calls, slot, message, err);
+		return take_stdin_offset(calls, slot, message, err);
 	case AGENT_MESSAGE_EXIT:
-		return take_exit(calls, slot, message, item);
+		return exit_item(calls, slot, message, item);
 	case AGENT_MESSAGE_DETACHED:
-		return take_detached(calls, slot, message, err);
+		return take_let_go(calls, slot, message, err);
 	default:
-		return take_output(calls, slot, message, item, err);
+		return output_item(calls, slot, message, item, err);
 	}
 }
 
@@ -364,7 +365,7 @@ int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 	int got;
 
 	for (;;) {
-		if (settle(calls, err) < 0)
+		if (settle_item(calls, err) < 0)
 			return -1;
 		if (!calls->reached) {
 			got = take_dial(calls, err);
@@ -375,7 +376,7 @@ int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 		if (got <= 0)
 			return got;
 		calls->taken = message.taken;
-		got = take(calls, &message, item, err);
+		got = take_message(calls, &message, item, err);
 		/* What comes for an abandoned call is dropped. */
 		if (got < 0 || (got > 0 && item->call))
 			return got;

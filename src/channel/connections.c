@@ -49,7 +49,7 @@ static void drop_if_finished(struct pooled *pooled)
 }
 
 /* The first with room. What has broken is left to its users. */
-static struct pooled *find_shared(struct connections *connections)
+static struct pooled *pool_find(struct connections *connections)
 {
 	struct pooled *pooled;
 
@@ -62,7 +62,7 @@ static struct pooled *find_shared(struct connections *connections)
 	return NULL;
 }
 
-static struct pooled *add_shared(struct connections *connections, struct error *err)
+static struct pooled *pool_add(struct connections *connections, struct error *err)
 {
 	struct pooled *pooled = calloc(1, sizeof(*pooled));
 
@@ -79,21 +79,21 @@ static struct pooled *add_shared(struct connections *connections, struct error *
 	return pooled;
 }
 
-static struct pooled *take_shared(struct connections *connections, struct error *err)
+static struct pooled *pool_take(struct connections *connections, struct error *err)
 {
 	struct pooled *pooled;
 
 	pthread_mutex_lock(&connections->lock);
-	pooled = find_shared(connections);
+	pooled = pool_find(connections);
 	if (!pooled)
-		pooled = add_shared(connections, err);
+		pooled = pool_add(connections, err);
 	if (pooled)
 		pooled->users++;
 	pthread_mutex_unlock(&connections->lock);
 	return pooled;
 }
 
-static void give_back_shared(struct connections *connections, struct pooled *pooled)
+static void pool_give_back(struct connections *connections, struct pooled *pooled)
 {
 	pthread_mutex_lock(&connections->lock);
 	pooled->users--;
@@ -145,10 +145,10 @@ int connections_run(struct connections *connections, const struct shared_request
 		give_back_own(connections, own);
 		return status;
 	}
-	pooled = take_shared(connections, err);
+	pooled = pool_take(connections, err);
 	if (!pooled)
 		return -1;
 	status = shared_connection_run(pooled->connection, request, out, err);
-	give_back_shared(connections, pooled);
+	pool_give_back(connections, pooled);
 	return status;
 }

@@ -14,7 +14,7 @@
 #define ANSWER_MAX 65536u
 #define READ_CHUNK 4096u
 
-static int receive_line(int fd, struct buf *in, uint64_t deadline_ns, struct error *err)
+static int control_receive_line(int fd, struct buf *in, uint64_t deadline_ns, struct error *err)
 {
 	while (!memchr(buf_bytes(in), '\n', in->len)) {
 		uint8_t *room;
@@ -52,7 +52,7 @@ static int read_answer(const struct buf *in, json_t **out, struct error *err)
 	return json_get_error(answer, "the live supervisor refused", err);
 }
 
-static int send_line(int fd, const json_t *request, struct error *err)
+static int control_send_line(int fd, const json_t *request, struct error *err)
 {
 	autofree char *text = json_line(request, err);
 
@@ -72,7 +72,8 @@ int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, j
 			err->code = ERR_UNAVAILABLE;
 		return -1;
 	}
-	if (send_line(fd, request, err) < 0 || receive_line(fd, &in, deadline_ns, err) < 0)
+	if (control_send_line(fd, request, err) < 0 ||
+	    control_receive_line(fd, &in, deadline_ns, err) < 0)
 		return -1;
 	return read_answer(&in, answer, err);
 }

@@ -35,7 +35,7 @@ int dial_answer(const void *bytes, size_t len, struct error *err)
 	return (int)line;
 }
 
-static int refused(uint32_t port, struct error *err)
+static int dial_refused(uint32_t port, struct error *err)
 {
 	return error_set(err, ERR_UNAVAILABLE, "the guest refuses connections to its port %u",
 			 port);
@@ -43,7 +43,8 @@ static int refused(uint32_t port, struct error *err)
 
 /* --- by who waits ---------------------------------------------------------------------------- */
 
-static int send_line(int fd, const char *line, size_t len, uint64_t deadline_ns, struct error *err)
+static int dial_send_line(int fd, const char *line, size_t len, uint64_t deadline_ns,
+			  struct error *err)
 {
 	while (len > 0) {
 		ssize_t n = send(fd, line, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -89,7 +90,7 @@ static int receive_answer(int fd, uint32_t port, uint64_t deadline_ns, struct er
 		int got = receive_byte(fd, &line[at], deadline_ns, err);
 
 		if (got <= 0)
-			return got < 0 ? -1 : refused(port, err);
+			return got < 0 ? -1 : dial_refused(port, err);
 		len = dial_answer(line, at + 1, err);
 	}
 	return len < 0 ? -1 : 0;
@@ -107,7 +108,7 @@ int dial_blocking(int dirfd, uint32_t port, uint64_t deadline_ns, struct error *
 	}
 	if (dial_request(&line, port, err) < 0)
 		return -1;
-	if (send_line(fd, buf_string(&line), line.len, deadline_ns, err) < 0 ||
+	if (dial_send_line(fd, buf_string(&line), line.len, deadline_ns, err) < 0 ||
 	    receive_answer(fd, port, deadline_ns, err) < 0)
 		return error_prefix(err, "cannot reach the guest");
 	return steal_fd(&fd);
@@ -164,7 +165,7 @@ static void on_dial_answer(struct loop *loop, int fd, uint32_t events, void *dat
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	len = n > 0 ? dial_answer(line, (size_t)n, &err) : refused(d->port, &err);
+	len = n > 0 ? dial_answer(line, (size_t)n, &err) : dial_refused(d->port, &err);
 	if (len < 0)
 		dial_finish(d, &err);
 	/* vsockd sends the line in one piece; a part of it would be seen again and again. */

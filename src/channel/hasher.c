@@ -43,7 +43,7 @@ int digest_cancel_by(int fd)
 }
 
 /* A large file takes minutes, and one on a file system that hangs for ever. */
-static int wait_answer(int from, uint64_t deadline, struct error *err)
+static int hasher_wait(int from, uint64_t deadline, struct error *err)
 {
 	struct pollfd slots[2] = {{.fd = from, .events = POLLIN},
 				  {.fd = cancel_fd, .events = POLLIN}};
@@ -62,12 +62,12 @@ static int wait_answer(int from, uint64_t deadline, struct error *err)
 }
 
 /* Reads the child's answer to its end and reaps it. */
-static int collect(struct proc *child, int from, struct buf *answer, struct error *err)
+static int hasher_collect(struct proc *child, int from, struct buf *answer, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_DIGEST_MS);
 	int code = 0;
 
-	if (wait_answer(from, deadline, err) < 0 || fd_read_to_end(from, answer, err) < 0 ||
+	if (hasher_wait(from, deadline, err) < 0 || fd_read_to_end(from, answer, err) < 0 ||
 	    proc_wait(child, deadline, &code, err) < 0)
 		return -1;
 	if (code != 0)
@@ -95,7 +95,7 @@ static int run_hasher(int fd, enum digest_part part, struct buf *answer, struct 
 	status = proc_spawn(&spec, &child, err);
 	close(ends[1]);
 	if (status == 0)
-		status = collect(&child, ends[0], answer, err);
+		status = hasher_collect(&child, ends[0], answer, err);
 	else
 		error_prefix(err, "microagent-artifact");
 	close(ends[0]);

@@ -37,7 +37,7 @@ static char *library_bin(void)
 	return dir ? path_join(dir, "../bin", NULL) : NULL;
 }
 
-static char *in_path(const char *program, struct error *err)
+static char *program_in_path(const char *program, struct error *err)
 {
 	const char *dir = getenv("PATH");
 
@@ -74,5 +74,5 @@ char *program_find(const char *program, struct error *err)
 
 		path = in_dir(bin, program);
 	}
-	return path ? path : in_path(program, err);
+	return path ? path : program_in_path(program, err);
 }

@@ -62,7 +62,7 @@ static int output_fd(const struct pump *p)
 }
 
 /* A write that does not block, or as close to it as this kind of descriptor allows. */
-static ssize_t write_some(int fd, const void *bytes, size_t len)
+static ssize_t pump_write_some(int fd, const void *bytes, size_t len)
 {
 	struct stat st;
 
@@ -75,19 +75,19 @@ static ssize_t write_some(int fd, const void *bytes, size_t len)
 	return write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-static bool is_paused(const struct pump *p)
+static bool pump_is_paused(const struct pump *p)
 {
 	return p->guest->is_paused && p->guest->is_paused(p->guest->data);
 }
 
 /* Ends the command early: at once, or by asking the agent and waiting for the exit. */
-static int stop(struct pump *p, enum microagent_end why, struct error *err)
+static int pump_stop(struct pump *p, enum microagent_end why, struct error *err)
 {
 	if (p->cancelled)
 		return 0;
 	p->end = why;
 	p->cancelled = true;
-	if (!p->call->exec || is_paused(p)) {
+	if (!p->call->exec || pump_is_paused(p)) {
 		p->done = true;
 		return 0;
 	}
@@ -105,8 +105,8 @@ static int pass_signal(struct pump *p, struct error *err)
 {
 	int signal = p->streams->signals->next(p->streams->signals->data);
 
-	if (signal == MICROAGENT_SIGNAL_END || (asks_to_end(signal) && is_paused(p)))
-		return stop(p, MICROAGENT_CANCELLED, err);
+	if (signal == MICROAGENT_SIGNAL_END || (asks_to_end(signal) && pump_is_paused(p)))
+		return pump_stop(p, MICROAGENT_CANCELLED, err);
 	return signal > 0 ? calls_signal(p->calls, p->call, signal, err) : 0;
 }
 
@@ -116,7 +116,7 @@ static int write_item(struct pump *p, struct error *err)
 	ssize_t n = (ssize_t)(p->item.len - p->written);
 
 	if (!p->lost[p->item.output])
-		n = write_some(output_fd(p), p->item.bytes + p->written, (size_t)n);
+		n = pump_write_some(output_fd(p), p->item.bytes + p->written, (size_t)n);
 	if (n < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
@@ -124,7 +124,7 @@ static int write_item(struct pump *p, struct error *err)
 			return error_errno(err, errno, "cannot write to %s",
 					   is_out ? "stdout" : "stderr");
 		p->lost[p->item.output] = true;
-		return is_out ? stop(p, MICROAGENT_OUT_CLOSED, err) : 0;
+		return is_out ? pump_stop(p, MICROAGENT_OUT_CLOSED, err) : 0;
 	}
 	p->written += (size_t)n;
 	p->has_item = p->written < p->item.len;
@@ -161,7 +161,7 @@ static int reconnect(struct pump *p, struct error *err)
 }
 
 /* A connection that carried nothing but stdin has got somewhere too. */
-static void note_progress(struct pump *p)
+static void note_stdin_progress(struct pump *p)
 {
 	uint64_t stdin_taken = calls_stdin_taken(p->calls, p->call);
 
@@ -187,12 +187,12 @@ static void take_item(struct pump *p)
 }
 
 /* Takes items until one has output to be written, or there are no more. */
-static int take_items(struct pump *p, struct error *err)
+static int pump_take_items(struct pump *p, struct error *err)
 {
 	while (!p->has_item && !p->done) {
 		int got = calls_next(p->calls, &p->item, err);
 
-		note_progress(p);
+		note_stdin_progress(p);
 		if (got == 0 && p->connection->ended)
 			return reconnect(p, err);
 		if (got <= 0)
@@ -325,7 +325,7 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 	return 0;
 }
 
-static int round_once(struct pump *p, struct error *err)
+static int pump_round(struct pump *p, struct error *err)
 {
 	struct pollfd slots[SLOT_COUNT];
 	short agent;
@@ -334,8 +334,8 @@ static int round_once(struct pump *p, struct error *err)
 		return -1;
 	agent = slots[SLOT_AGENT].revents;
 	if (slots[SLOT_PAUSE].revents)
-		(void)is_paused(p);
-	if (slots[SLOT_CANCEL].revents && stop(p, MICROAGENT_CANCELLED, err) < 0)
+		(void)pump_is_paused(p);
+	if (slots[SLOT_CANCEL].revents && pump_stop(p, MICROAGENT_CANCELLED, err) < 0)
 		return -1;
 	if (slots[SLOT_SIGNALS].revents && pass_signal(p, err) < 0)
 		return -1;
@@ -353,7 +353,7 @@ static int round_once(struct pump *p, struct error *err)
 		return -1;
 	if (slots[SLOT_IN].revents && p->in_open && read_stdin(p, err) < 0)
 		return -1;
-	return take_items(p, err);
+	return pump_take_items(p, err);
 }
 
 /* A command that could go on without us must not. If this does not arrive, its grace time ends it.
@@ -381,7 +381,7 @@ int pump_run(struct connection *connection, struct agent_call *call,
 	int result = 0;
 
 	while (result == 0 && !p.done)
-		result = round_once(&p, err);
+		result = pump_round(&p, err);
 	say_goodbye(&p);
 	if (result < 0)
 		return -1;

@@ -77,7 +77,7 @@ static void wake(const struct waiter *waiter)
 	(void)!write(waiter->wake, &one, sizeof(one));
 }
 
-static void break_off(struct shared_connection *shared, const struct error *why)
+static void shared_break(struct shared_connection *shared, const struct error *why)
 {
 	const struct waiter *w;
 
@@ -96,7 +96,7 @@ static void shared_send(struct shared_connection *shared)
 	struct error why;
 
 	if (!shared->broken && connection_send(&shared->connection, &why) < 0)
-		break_off(shared, &why);
+		shared_break(shared, &why);
 }
 
 static int give_output(struct waiter *w, const struct call_item *item, struct error *err)
@@ -125,7 +125,7 @@ static int give_item(const struct call_item *item, struct error *err)
 	return 0;
 }
 
-static int take_items(struct shared_connection *shared, struct error *err)
+static int shared_take_items(struct shared_connection *shared, struct error *err)
 {
 	struct calls *calls = &shared->connection.calls;
 	struct call_item item;
@@ -146,8 +146,9 @@ static void shared_receive(struct shared_connection *shared)
 {
 	struct error why = {0};
 
-	if (connection_receive(&shared->connection, &why) < 0 || take_items(shared, &why) < 0)
-		break_off(shared, &why);
+	if (connection_receive(&shared->connection, &why) < 0 ||
+	    shared_take_items(shared, &why) < 0)
+		shared_break(shared, &why);
 }
 
 /* --- one request ----------------------------------------------------------------------------- */
@@ -190,7 +191,7 @@ static bool queue_all_stdin(struct shared_connection *shared)
 
 	list_each (w, &shared->waiters, link)
 		if (!shared->broken && queue_stdin(shared, w, &why) < 0)
-			break_off(shared, &why);
+			shared_break(shared, &why);
 	return shared->connection.calls.out.len > before;
 }
 
@@ -223,7 +224,7 @@ static void stop_early(struct shared_connection *shared, struct waiter *w, bool 
 	if (w->given_up)
 		return;
 	if (calls_cancel(&shared->connection.calls, &w->call, &err) < 0)
-		break_off(shared, &err);
+		shared_break(shared, &err);
 }
 
 static void look_at_clock(struct shared_connection *shared, struct waiter *w)
@@ -237,7 +238,7 @@ static void look_at_clock(struct shared_connection *shared, struct waiter *w)
 			  "the guest does not answer: no connection to its "
 			  "agent within %llu ms",
 			  (unsigned long long)limit_get(LIMIT_DIAL_MS));
-		break_off(shared, &why);
+		shared_break(shared, &why);
 	}
 	if (now < w->deadline_ns || w->call.ended)
 		return;
@@ -303,7 +304,7 @@ static void wait_round(struct shared_connection *shared, struct waiter *w)
 		push_queued(shared, w);
 }
 
-static int join(struct shared_connection *shared, struct waiter *w, struct error *err)
+static int shared_join(struct shared_connection *shared, struct waiter *w, struct error *err)
 {
 	if (shared->broken)
 		return error_copy(err, &shared->why);
@@ -316,7 +317,7 @@ static int join(struct shared_connection *shared, struct waiter *w, struct error
 }
 
 /* Every way out of shared_connection_run() comes by here: somebody must read for those who stay. */
-static void leave(struct shared_connection *shared, struct waiter *w)
+static void shared_leave(struct shared_connection *shared, struct waiter *w)
 {
 	const struct waiter *first;
 
@@ -365,8 +366,8 @@ static int take_kept(struct waiter *w, struct microagent_result *out, struct err
 	return -1;
 }
 
-static int conclude(const struct shared_connection *shared, struct waiter *w,
-		    struct microagent_result *out, struct error *err)
+static int shared_conclude(const struct shared_connection *shared, struct waiter *w,
+			   struct microagent_result *out, struct error *err)
 {
 	const struct microagent_outcome *exit = &w->call.exit;
 	struct microagent_result result = {
@@ -405,12 +406,12 @@ int shared_connection_run(struct shared_connection *shared, const struct shared_
 	if (w.wake < 0)
 		return error_errno(err, errno, "eventfd");
 	pthread_mutex_lock(&shared->lock);
-	status = join(shared, &w, err);
+	status = shared_join(shared, &w, err);
 	while (status == 0 && !w.call.ended && !shared->broken && !w.given_up)
 		wait_round(shared, &w);
-	leave(shared, &w);
+	shared_leave(shared, &w);
 	if (status == 0)
-		status = conclude(shared, &w, out, err);
+		status = shared_conclude(shared, &w, out, err);
 	pthread_mutex_unlock(&shared->lock);
 	close(w.wake);
 	agent_call_free(&w.call);

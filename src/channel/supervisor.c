@@ -100,7 +100,8 @@ static void no_answer(int notes, int code, struct error *err)
 }
 
 /* Reads the answer to its end and reaps the process. */
-static json_t *take_answer(int fd, int notes, struct proc *proc, int *exit_code, struct error *err)
+static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int *exit_code,
+				      struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(limit_get(LIMIT_STATE_FILE_BYTES));
 	json_t *answer = NULL;
@@ -155,7 +156,7 @@ json_t *supervisor_call(const char *path, const char *option, const json_t *requ
 	close(steal_fd(&child_out));
 	got = wait_answer(out, wait, err);
 	if (got > 0)
-		answer = take_answer(out, notes, &proc, exit_code, err);
+		answer = supervisor_take_answer(out, notes, &proc, exit_code, err);
 	else if (got == 0)
 		error_set(err, ERR_UNAVAILABLE, "cancelled");
 	proc_end(&proc);
@@ -290,7 +291,7 @@ json_t *supervisor_run_finish(struct supervisor_run *run, const struct superviso
 	}
 	if (got < 0)
 		return NULL;
-	return take_answer(run->answer, run->notes, &run->proc, exit_code, err);
+	return supervisor_take_answer(run->answer, run->notes, &run->proc, exit_code, err);
 }
 
 void supervisor_run_free(struct supervisor_run *run)
