@@ -182,7 +182,8 @@ static int run_finish(struct run *run, struct error *err)
 	return -1;
 }
 
-static int run_start(struct run *run, const struct microagent_spec *spec, struct error *err)
+static int run_start_supervisor(struct run *run, const struct microagent_spec *spec,
+				struct error *err)
 {
 	json_t *config = creation_config(run->agent, &run->made, spec, err);
 	json_auto_t *request = config ? request_new("run", run->name, config, err) : NULL;
@@ -204,7 +205,7 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 		    struct microagent_outcome *outcome, struct error *err)
 {
 	struct error why = {0};
-	int result = run_start(run, spec, &why);
+	int result = run_start_supervisor(run, spec, &why);
 
 	if (result == 0) {
 		run_follow(run, &why);

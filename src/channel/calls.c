@@ -67,7 +67,7 @@ static int queue_resumable(struct calls *calls, uint64_t number, const struct mi
 }
 
 /* exec NULL: the workload. */
-static int begin_request(struct calls *calls, struct agent_call *call,
+static int queue_request(struct calls *calls, struct agent_call *call,
 			 const struct microagent_exec *exec, enum agent_input input,
 			 struct error *err)
 {
@@ -98,12 +98,12 @@ static int begin_request(struct calls *calls, struct agent_call *call,
 int calls_begin(struct calls *calls, struct agent_call *call, const struct microagent_exec *exec,
 		enum agent_input input, struct error *err)
 {
-	return begin_request(calls, call, exec, input, err);
+	return queue_request(calls, call, exec, input, err);
 }
 
 int calls_begin_workload(struct calls *calls, struct agent_call *call, struct error *err)
 {
-	return begin_request(calls, call, NULL, AGENT_INPUT_STDIN, err);
+	return queue_request(calls, call, NULL, AGENT_INPUT_STDIN, err);
 }
 
 /* A call of which nothing is on its way may always queue something, or those that fill the queue
@@ -335,7 +335,7 @@ static int refuse_number(const struct agent_message *message, struct error *err)
 			 (unsigned long long)message->request);
 }
 
-static int take_message(struct calls *calls, const struct agent_message *message,
+static int hear_message(struct calls *calls, const struct agent_message *message,
 			struct call_item *item, struct error *err)
 {
 	struct calls_slot *slot = slot_of(calls, message->request);
@@ -376,7 +376,7 @@ int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 		if (got <= 0)
 			return got;
 		calls->taken = message.taken;
-		got = take_message(calls, &message, item, err);
+		got = hear_message(calls, &message, item, err);
 		/* What comes for an abandoned call is dropped. */
 		if (got < 0 || (got > 0 && item->call))
 			return got;
