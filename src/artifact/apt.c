@@ -32,7 +32,7 @@ static int unknown_package(const char *package, struct error *err)
 }
 
 /* apt's text in C, whatever the user's language. */
-static int ask(const char *const *argv, struct buf *out, struct error *err)
+static int ask_apt(const char *const *argv, struct buf *out, struct error *err)
 {
 	static const char *const env[] = {"LC_ALL=C", NULL};
 	const struct tool tool = {.argv = argv, .env = env, .out = out};
@@ -41,7 +41,7 @@ static int ask(const char *const *argv, struct buf *out, struct error *err)
 }
 
 /* What stands behind "<key>" at the start of a line, to its end; NULL when no line has it. */
-static char *field(const char *text, const char *key, struct error *err)
+static char *apt_field(const char *text, const char *key, struct error *err)
 {
 	size_t len = strlen(key);
 	char *value;
@@ -62,7 +62,7 @@ static char *field(const char *text, const char *key, struct error *err)
 }
 
 /* Names become arguments and parts of file names. */
-static bool is_plain(const char *name)
+static bool is_plain_name(const char *name)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789.+-~:_";
@@ -78,11 +78,11 @@ int apt_find(const char *package, struct deb *out, struct error *err)
 	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
 	struct deb deb = {0};
 
-	if (ask(argv, &text, err) < 0)
+	if (ask_apt(argv, &text, err) < 0)
 		return err && err->code == ERR_IO ? unknown_package(package, err) : -1;
-	deb.version = field(buf_string(&text), "Version: ", err);
+	deb.version = apt_field(buf_string(&text), "Version: ", err);
 	deb.package = deb.version ? strdup(package) : NULL;
-	if (!deb.package || !is_plain(deb.version)) {
+	if (!deb.package || !is_plain_name(deb.version)) {
 		deb_free(&deb);
 		return unknown_package(package, err);
 	}
@@ -96,10 +96,10 @@ int apt_find_dependency(const char *package, struct deb *out, struct error *err)
 	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
 	autofree char *name = NULL;
 
-	if (ask(argv, &text, err) < 0)
+	if (ask_apt(argv, &text, err) < 0)
 		return err && err->code == ERR_IO ? unknown_package(package, err) : -1;
-	name = field(buf_string(&text), "Depends: ", err);
-	if (!name || !is_plain(name))
+	name = apt_field(buf_string(&text), "Depends: ", err);
+	if (!name || !is_plain_name(name))
 		return unknown_package(package, err);
 	return apt_find(name, out, err);
 }
@@ -146,12 +146,12 @@ int deb_open(const char *file, struct deb *out, struct error *err)
 	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
 	struct deb deb = {0};
 
-	if (ask(argv, &text, err) < 0)
+	if (ask_apt(argv, &text, err) < 0)
 		return error_prefix(err, "%s", file);
-	deb.package = field(buf_string(&text), "Package: ", err);
-	deb.version = deb.package ? field(buf_string(&text), "Version: ", err) : NULL;
+	deb.package = apt_field(buf_string(&text), "Package: ", err);
+	deb.version = deb.package ? apt_field(buf_string(&text), "Version: ", err) : NULL;
 	deb.file = deb.version ? path_absolute(file, err) : NULL;
-	if (!deb.file || !is_plain(deb.package) || !is_plain(deb.version)) {
+	if (!deb.file || !is_plain_name(deb.package) || !is_plain_name(deb.version)) {
 		deb_free(&deb);
 		return error_set(err, ERR_INVALID, "%s is no Debian package", file);
 	}

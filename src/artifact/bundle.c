@@ -27,7 +27,7 @@
 static const char uuid[] = "b0b0b0b0-0000-4000-8000-6d6963726f61";
 #define FIXED_TIME 1767225600
 
-static uint64_t size_of(const struct rootfs *fs)
+static uint64_t bundle_size(const struct rootfs *fs)
 {
 	uint64_t files = rootfs_count(fs) + 1; /* the root */
 	uint64_t bytes = SLACK + rootfs_bytes(fs) + files * (BYTES_PER_INODE + BLOCK);
@@ -36,12 +36,12 @@ static uint64_t size_of(const struct rootfs *fs)
 	return (bytes + MIB - 1) & ~(MIB - 1);
 }
 
-static int make(const struct place *place, struct rootfs *fs, int to, struct error *err)
+static int make_bundle(const struct place *place, struct rootfs *fs, int to, struct error *err)
 {
 	autofree char *file = place_scratch(place, "bundle", err);
 	const struct ext4_spec spec = {.label = "bundle",
 				       .uuid = uuid,
-				       .size = size_of(fs),
+				       .size = bundle_size(fs),
 				       .journal_mib = 4,
 				       .time = FIXED_TIME};
 	autoclose int made = -1;
@@ -54,7 +54,7 @@ static int make(const struct place *place, struct rootfs *fs, int to, struct err
 	return path_clone_data(made, to, NULL, err);
 }
 
-static int build(const struct place *place, const char *from, int to, struct error *err)
+static int build_bundle(const struct place *place, const char *from, int to, struct error *err)
 {
 	const struct rootfs_bounds rootfs = {.bytes = UINT64_MAX,
 					     .count = limit_get(LIMIT_BUNDLE_FILES),
@@ -66,7 +66,8 @@ static int build(const struct place *place, const char *from, int to, struct err
 	auto_rootfs struct rootfs *fs =
 		data < 0 ? NULL : rootfs_new(data, FIXED_TIME, &rootfs, err);
 
-	return fs && layer_unpack(fs, from, &archive, err) == 0 ? make(place, fs, to, err) : -1;
+	return fs && layer_unpack(fs, from, &archive, err) == 0 ? make_bundle(place, fs, to, err)
+								: -1;
 }
 
 int artifact_bundle_build(const struct artifact_options *opts, struct error *err)
@@ -80,7 +81,7 @@ int artifact_bundle_build(const struct artifact_options *opts, struct error *err
 				 "bundle-build needs --from ARCHIVE and --fd N to write to");
 	to = artifact_fd(opts, err);
 	if (to < 0 || place_open(CACHE_IMAGES, "bundle", &place, err) < 0 ||
-	    build(&place, opts->from, to, err) < 0)
+	    build_bundle(&place, opts->from, to, err) < 0)
 		return -1;
 	return artifact_answer(opts, answer, err, "the bundle is built");
 }

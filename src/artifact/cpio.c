@@ -24,7 +24,7 @@ static void free_entry(struct archive_entry **entry)
 }
 #define auto_entry __attribute__((cleanup(free_entry)))
 
-static int failed(const struct cpio *cpio, const char *name, struct error *err)
+static int cpio_failed(const struct cpio *cpio, const char *name, struct error *err)
 {
 	int errnum = archive_errno(cpio->archive);
 
@@ -49,7 +49,7 @@ struct cpio *cpio_open(int fd, struct error *err)
 	if (archive_write_set_format_cpio_newc(cpio->archive) != ARCHIVE_OK ||
 	    archive_write_set_bytes_per_block(cpio->archive, 512) != ARCHIVE_OK ||
 	    archive_write_open_fd(cpio->archive, fd) != ARCHIVE_OK) {
-		failed(cpio, "(start)", err);
+		cpio_failed(cpio, "(start)", err);
 		cpio_abandon(cpio);
 		return NULL;
 	}
@@ -72,7 +72,7 @@ static int header_with(struct cpio *cpio, const char *name, mode_t mode, int64_t
 	if (target)
 		archive_entry_set_symlink(entry, target);
 	if (archive_write_header(cpio->archive, entry) != ARCHIVE_OK)
-		return failed(cpio, name, err);
+		return cpio_failed(cpio, name, err);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static int body(struct cpio *cpio, const char *name, const void *data, size_t le
 		struct error *err)
 {
 	if (len > 0 && archive_write_data(cpio->archive, data, len) != (la_ssize_t)len)
-		return failed(cpio, name, err);
+		return cpio_failed(cpio, name, err);
 	return 0;
 }
 
@@ -140,7 +140,7 @@ int cpio_close(struct cpio *cpio, struct error *err)
 	int result = 0;
 
 	if (archive_write_close(cpio->archive) != ARCHIVE_OK)
-		result = failed(cpio, "(end)", err);
+		result = cpio_failed(cpio, "(end)", err);
 	cpio_abandon(cpio);
 	return result;
 }

@@ -30,7 +30,7 @@ static EVP_MD_CTX *new_context(struct error *err)
 	return NULL;
 }
 
-static int finish(EVP_MD_CTX *ctx, char out[DIGEST_TEXT], struct error *err)
+static int finish_digest(EVP_MD_CTX *ctx, char out[DIGEST_TEXT], struct error *err)
 {
 	static const char digits[] = "0123456789abcdef";
 	unsigned char raw[EVP_MAX_MD_SIZE];
@@ -144,7 +144,7 @@ int digest_range(int fd, uint64_t at, uint64_t size, char out[DIGEST_TEXT], stru
 		return error_errno(err, ENOMEM, "digest");
 	if (hash_bytes(ctx, fd, (off_t)at, size, true, block, err) < 0)
 		return -1;
-	return finish(ctx, out, err);
+	return finish_digest(ctx, out, err);
 }
 
 int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err)
@@ -161,7 +161,7 @@ int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err)
 		return error_errno(err, errno, "descriptor %d", fd);
 	if (hash_bytes(ctx, fd, 0, UINT64_MAX, S_ISREG(st.st_mode), block, err) < 0)
 		return -1;
-	return finish(ctx, out, err);
+	return finish_digest(ctx, out, err);
 }
 
 int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err)
@@ -181,5 +181,5 @@ int digest_bytes(const void *data, size_t len, char out[DIGEST_TEXT], struct err
 		return -1;
 	if (EVP_DigestUpdate(ctx, data, len) != 1)
 		return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
-	return finish(ctx, out, err);
+	return finish_digest(ctx, out, err);
 }

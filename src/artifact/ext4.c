@@ -87,7 +87,8 @@ int ext4_failed(errcode_t code, const char *about, struct error *err)
 
 /* The library sets times where a file has none of its own. How much has been written depends on the
  * cache; at 0 it is not counted. */
-static int fill(struct ext4_writer *writer, const struct ext4_spec *spec, struct error *err)
+static int fill_file_system(struct ext4_writer *writer, const struct ext4_spec *spec,
+			    struct error *err)
 {
 	errcode_t code = ext2fs_read_bitmaps(writer->fs);
 
@@ -114,7 +115,7 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 			    &writer.fs);
 	if (code != 0)
 		return ext4_failed(code, file, err);
-	if (fill(&writer, spec, err) < 0) {
+	if (fill_file_system(&writer, spec, err) < 0) {
 		ext2fs_free(writer.fs);
 		return -1;
 	}
@@ -125,7 +126,7 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 	return ext4_failed(code, "", err);
 }
 
-static int check(const struct environment *env, const char *file, struct error *err)
+static int check_image(const struct environment *env, const char *file, struct error *err)
 {
 	const char *argv[] = {"e2fsck", "-fn", file, NULL};
 	const struct tool e2fsck = {.argv = argv, .env = env->vars};
@@ -150,7 +151,7 @@ int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *f
 	if (result == 0)
 		result = ext4_write(spec, rootfs, file, err);
 	if (result == 0)
-		result = check(&env, file, err);
+		result = check_image(&env, file, err);
 	if (result < 0)
 		unlink(file);
 	return result;

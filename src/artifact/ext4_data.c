@@ -79,7 +79,7 @@ int ext4_blocks_add(struct ext4_blocks *b, blk64_t at, blk64_t *out, struct erro
 	return take_blocks(b, at, 1, out, &count, err);
 }
 
-static int write_at(int fd, const uint8_t *data, size_t len, off_t at, struct error *err)
+static int write_image_at(int fd, const uint8_t *data, size_t len, off_t at, struct error *err)
 {
 	while (len > 0) {
 		ssize_t n = pwrite(fd, data, len, at);
@@ -104,7 +104,8 @@ int ext4_blocks_write(struct ext4_blocks *b, blk64_t at, const uint8_t *data, bl
 		blk64_t first, got;
 
 		if (take_blocks(b, at, count, &first, &got, err) < 0 ||
-		    write_at(b->writer->image, data, got * size, (off_t)(first * size), err) < 0)
+		    write_image_at(b->writer->image, data, got * size, (off_t)(first * size), err) <
+			    0)
 			return -1;
 		at += got;
 		data += got * size;
@@ -146,7 +147,7 @@ static int put_chunk(struct ext4_blocks *b, blk64_t at, size_t len, struct error
 	return 0;
 }
 
-static ssize_t read_chunk(int fd, uint8_t *chunk, size_t len, off_t at)
+static ssize_t read_data_chunk(int fd, uint8_t *chunk, size_t len, off_t at)
 {
 	size_t done = 0;
 
@@ -174,7 +175,7 @@ static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
 	return (uint64_t)data & ~(uint64_t)(EXT4_CHUNK - 1);
 }
 
-static int copy_file(struct ext4_blocks *b, const struct rootfs_file *file, struct error *err)
+static int copy_data_file(struct ext4_blocks *b, const struct rootfs_file *file, struct error *err)
 {
 	autoclose int fd = rootfs_read_data(b->writer->rootfs, file, err);
 
@@ -184,7 +185,7 @@ static int copy_file(struct ext4_blocks *b, const struct rootfs_file *file, stru
 	     at = skip_hole(fd, at + EXT4_CHUNK, file->bytes)) {
 		const uint64_t left = file->bytes - at;
 		size_t len = left < EXT4_CHUNK ? (size_t)left : EXT4_CHUNK;
-		ssize_t n = read_chunk(fd, b->writer->chunk, len, (off_t)at);
+		ssize_t n = read_data_chunk(fd, b->writer->chunk, len, (off_t)at);
 
 		if (n < 0)
 			return error_errno(err, errno, "%s", file->from ? file->from : "read");
@@ -199,7 +200,7 @@ static int copy_file(struct ext4_blocks *b, const struct rootfs_file *file, stru
 	return 0;
 }
 
-static int copy_text(struct ext4_blocks *b, const char *text, size_t len, struct error *err)
+static int put_text_contents(struct ext4_blocks *b, const char *text, size_t len, struct error *err)
 {
 	for (size_t at = 0; at < len; at += EXT4_CHUNK) {
 		size_t n = len - at < EXT4_CHUNK ? len - at : EXT4_CHUNK;
@@ -227,9 +228,9 @@ int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ex
 	}
 	if (ext4_blocks_begin(&b, writer, number, inode, err) < 0)
 		return -1;
-	if (file->text && copy_text(&b, file->text, text, err) < 0)
+	if (file->text && put_text_contents(&b, file->text, text, err) < 0)
 		return -1;
-	if ((file->data || file->from) && copy_file(&b, file, err) < 0)
+	if ((file->data || file->from) && copy_data_file(&b, file, err) < 0)
 		return -1;
 	return ext4_blocks_end(&b, err);
 }

@@ -35,7 +35,7 @@ struct visit {
 	blk64_t count;
 };
 
-static void on_child(const void *item, VISIT order, void *data)
+static void on_rootfs_child(const void *item, VISIT order, void *data)
 {
 	struct visit *v = data;
 
@@ -45,7 +45,7 @@ static void on_child(const void *item, VISIT order, void *data)
 
 static int visit_children(struct visit *v)
 {
-	twalk_r(v->dir->children, on_child, v);
+	twalk_r(v->dir->children, on_rootfs_child, v);
 	return v->result;
 }
 
@@ -87,7 +87,7 @@ static __u32 extra_of(const struct rootfs_file *file)
 	return (__u32)(beyond & 3) | file->nsec << NSEC_SHIFT;
 }
 
-static void describe(const struct rootfs_file *file, struct ext2_inode_large *inode)
+static void describe_inode(const struct rootfs_file *file, struct ext2_inode_large *inode)
 {
 	const __u32 time = (__u32)file->time, extra = extra_of(file);
 
@@ -135,7 +135,7 @@ static int write_inode(struct ext4_writer *w, const struct rootfs_file *file,
 	return code != 0 ? ext4_failed(code, "", err) : write_xattrs(w, file, err);
 }
 
-static int write_file(struct ext4_writer *w, struct rootfs_node *node, struct error *err)
+static int write_file_inode(struct ext4_writer *w, struct rootfs_node *node, struct error *err)
 {
 	struct rootfs_file *file = node->file;
 	struct ext2_inode_large inode;
@@ -144,7 +144,7 @@ static int write_file(struct ext4_writer *w, struct rootfs_node *node, struct er
 		return 0; /* a further name */
 	if (take_inode(w, node, err) < 0)
 		return -1;
-	describe(file, &inode);
+	describe_inode(file, &inode);
 	if (!S_ISFIFO(file->mode) &&
 	    ext4_write_contents(w, file, file->inode, (struct ext2_inode *)&inode, err) < 0)
 		return -1;
@@ -155,7 +155,7 @@ static int write_file(struct ext4_writer *w, struct rootfs_node *node, struct er
 
 /* --- directories ----------------------------------------------------------------------------- */
 
-static int type_of(mode_t mode)
+static int dir_entry_type(mode_t mode)
 {
 	return S_ISDIR(mode)	? EXT2_FT_DIR
 	       : S_ISLNK(mode)	? EXT2_FT_SYMLINK
@@ -182,7 +182,7 @@ static int end_block(struct visit *v)
 			   v->err);
 }
 
-static int add_name(struct visit *v, const char *name, ext2_ino_t inode, int type)
+static int add_dir_entry(struct visit *v, const char *name, ext2_ino_t inode, int type)
 {
 	ext2_filsys fs = v->writer->fs;
 	const size_t len = strlen(name), need = EXT2_DIR_REC_LEN(len);
@@ -203,21 +203,21 @@ static int add_name(struct visit *v, const char *name, ext2_ino_t inode, int typ
 
 static int add_child(struct visit *v, struct rootfs_node *child)
 {
-	return add_name(v, child->name, child->file->inode, type_of(child->file->mode));
+	return add_dir_entry(v, child->name, child->file->inode, dir_entry_type(child->file->mode));
 }
 
-static int add_names(struct visit *v)
+static int add_dir_entries(struct visit *v)
 {
 	const struct rootfs_node *dir = v->dir;
 	const uint32_t own = dir->file->inode;
 
-	if (add_name(v, ".", own, EXT2_FT_DIR) < 0 ||
-	    add_name(v, "..", dir->parent ? dir->parent->file->inode : own, EXT2_FT_DIR) < 0 ||
+	if (add_dir_entry(v, ".", own, EXT2_FT_DIR) < 0 ||
+	    add_dir_entry(v, "..", dir->parent ? dir->parent->file->inode : own, EXT2_FT_DIR) < 0 ||
 	    visit_children(v) < 0)
 		return -1;
 	if (!dir->parent && !v->writer->has_lost_found) {
 		v->dirs++;
-		if (add_name(v, LOST_FOUND, LOST_FOUND_INODE, EXT2_FT_DIR) < 0)
+		if (add_dir_entry(v, LOST_FOUND, LOST_FOUND_INODE, EXT2_FT_DIR) < 0)
 			return -1;
 	}
 	return end_block(v);
@@ -237,9 +237,9 @@ static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned 
 			  .blocks = &blocks,
 			  .block = w->chunk};
 
-	describe(dir->file, &inode);
-	if (ext4_blocks_begin(&blocks, w, dir->file->inode, small, err) < 0 || add_names(&v) < 0 ||
-	    ext4_blocks_end(&blocks, err) < 0)
+	describe_inode(dir->file, &inode);
+	if (ext4_blocks_begin(&blocks, w, dir->file->inode, small, err) < 0 ||
+	    add_dir_entries(&v) < 0 || ext4_blocks_end(&blocks, err) < 0)
 		return -1;
 	/* "." of its own and ".." of each below it; 1 says that there are too many to count. */
 	inode.i_links_count = v.dirs + 2 > NAMES_MAX ? 1 : (__u16)(v.dirs + 2);
@@ -267,7 +267,7 @@ static int write_node(struct visit *v, struct rootfs_node *node)
 		return -1;
 	progress_count(++w->done, w->rootfs->count);
 	if (!S_ISDIR(node->file->mode))
-		return write_file(w, node, v->err);
+		return write_file_inode(w, node, v->err);
 	v->dirs++;
 	return write_dir(w, node, v->err);
 }

@@ -126,22 +126,22 @@ struct contents {
 	struct buf lines;
 };
 
-static int add_line(struct contents *c, const char *path, mode_t mode, uid_t owner,
-		    const char *digest, struct error *err)
+static int add_recipe_line(struct contents *c, const char *path, mode_t mode, uid_t owner,
+			   const char *digest, struct error *err)
 {
 	return buf_printf(&c->lines, err, "%s %o %u %u %lld %s\n", path, mode, owner, owner,
 			  (long long)busybox_spec.ext4.time, digest);
 }
 
 /* text: NULL for a directory. */
-static int add(struct contents *c, const char *path, mode_t mode, uid_t owner, const char *text,
-	       struct error *err)
+static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t owner,
+			const char *text, struct error *err)
 {
 	char digest[DIGEST_TEXT] = "";
 
 	if (text && digest_bytes(text, strlen(text), digest, err) < 0)
 		return -1;
-	return add_line(c, path, mode, owner, digest, err) < 0
+	return add_recipe_line(c, path, mode, owner, digest, err) < 0
 		       ? -1
 		       : rootfs_add(c->fs, path, mode, owner, text, err);
 }
@@ -151,7 +151,7 @@ static int add_program(struct contents *c, const char *path, const char *from, s
 	char digest[DIGEST_TEXT];
 
 	if (digest_file(from, digest, err) < 0 ||
-	    add_line(c, path, S_IFREG | 0755, 0, digest, err) < 0)
+	    add_recipe_line(c, path, S_IFREG | 0755, 0, digest, err) < 0)
 		return -1;
 	return rootfs_add_copy(c->fs, path, 0755, from, err);
 }
@@ -171,7 +171,7 @@ static int add_applet(struct contents *c, const char *name, struct error *err)
 	*slash = '\0';
 	if (rootfs_find(c->fs, path) || !rootfs_find(c->fs, dir))
 		return 0;
-	return add(c, path, S_IFLNK | 0777, 0, "/bin/busybox", err);
+	return add_to_image(c, path, S_IFLNK | 0777, 0, "/bin/busybox", err);
 }
 
 static int add_applets(struct contents *c, const char *busybox, struct error *err)
@@ -193,22 +193,24 @@ static int add_applets(struct contents *c, const char *busybox, struct error *er
 	return 0;
 }
 
-static int describe(struct contents *c, const char *busybox, struct error *err)
+static int describe_busybox(struct contents *c, const char *busybox, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
-		if (add(c, dirs[i].path, S_IFDIR | dirs[i].mode, dirs[i].owner, NULL, err) < 0)
+		if (add_to_image(c, dirs[i].path, S_IFDIR | dirs[i].mode, dirs[i].owner, NULL,
+				 err) < 0)
 			return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (add(c, files[i].path, S_IFREG | files[i].mode, 0, files[i].text, err) < 0)
+		if (add_to_image(c, files[i].path, S_IFREG | files[i].mode, 0, files[i].text, err) <
+		    0)
 			return -1;
-	if (add(c, "/var/run", S_IFLNK | 0777, 0, "/run", err) < 0 ||
+	if (add_to_image(c, "/var/run", S_IFLNK | 0777, 0, "/run", err) < 0 ||
 	    add_program(c, "/bin/busybox", busybox, err) < 0)
 		return -1;
 	return add_applets(c, busybox, err);
 }
 
 /* A change of the file system's own settings is a change of the recipe too. */
-static int recipe_digest(const struct contents *c, char out[DIGEST_TEXT], struct error *err)
+static int busybox_recipe(const struct contents *c, char out[DIGEST_TEXT], struct error *err)
 {
 	const struct ext4_spec *ext4 = &busybox_spec.ext4;
 	autobuf struct buf text = BUF_INIT(0);
@@ -221,13 +223,13 @@ static int recipe_digest(const struct contents *c, char out[DIGEST_TEXT], struct
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-static int build(const struct artifact_options *opts, struct contents *c, struct error *err)
+static int build_busybox(const struct artifact_options *opts, struct contents *c, struct error *err)
 {
 	autofree char *busybox = find_busybox(err);
 	auto_place struct place place = {0};
 	char recipe[DIGEST_TEXT];
 
-	if (!busybox || describe(c, busybox, err) < 0 || recipe_digest(c, recipe, err) < 0)
+	if (!busybox || describe_busybox(c, busybox, err) < 0 || busybox_recipe(c, recipe, err) < 0)
 		return -1;
 	if (!opts->rebuild && image_is_built(busybox_spec.name, recipe))
 		return image_answer(opts, busybox_spec.name, "is built", err);
@@ -243,7 +245,7 @@ int image_build_busybox(const struct artifact_options *opts, struct error *err)
 	auto_rootfs struct rootfs *fs =
 		rootfs_new(-1, busybox_spec.ext4.time, &rootfs_unbounded, err);
 	struct contents contents = {.fs = fs, .lines = BUF_INIT(0)};
-	int result = fs ? build(opts, &contents, err) : -1;
+	int result = fs ? build_busybox(opts, &contents, err) : -1;
 
 	buf_free(&contents.lines);
 	return result;

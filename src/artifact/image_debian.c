@@ -69,9 +69,9 @@ static void free_arguments(struct arguments *a)
 }
 #define auto_arguments __attribute__((cleanup(free_arguments)))
 
-static int add(struct arguments *a, struct error *err, const char *fmt, ...)
+static int add_argument(struct arguments *a, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static int add(struct arguments *a, struct error *err, const char *fmt, ...)
+static int add_argument(struct arguments *a, struct error *err, const char *fmt, ...)
 {
 	autofree char *text = NULL;
 	va_list args;
@@ -127,7 +127,7 @@ static int add_sources(struct arguments *a, char *text, struct error *err)
 		component = strtok_r(NULL, "|", &fields);
 		if (!codename || !component)
 			continue;
-		if (add(a, err, "deb %s %s %s", uri, release, component) < 0)
+		if (add_argument(a, err, "deb %s %s %s", uri, release, component) < 0)
 			return -1;
 	}
 	return 0;
@@ -170,13 +170,13 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 	a->argv[a->count++] = "--aptopt=Acquire::Languages \"none\"";
 	a->argv[a->count++] = "--aptopt=APT::Install-Recommends \"false\"";
 	if (package_list(&packages, err) < 0 ||
-	    add(a, err, "--include=%s", buf_string(&packages)) < 0)
+	    add_argument(a, err, "--include=%s", buf_string(&packages)) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(excluded); i++)
-		if (add(a, err, "--dpkgopt=%s", excluded[i]) < 0)
+		if (add_argument(a, err, "--dpkgopt=%s", excluded[i]) < 0)
 			return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (add(a, err, "--customize-hook=%s", hooks[i]) < 0)
+		if (add_argument(a, err, "--customize-hook=%s", hooks[i]) < 0)
 			return -1;
 	a->argv[a->count++] = SUITE;
 	a->argv[a->count++] = tar;
@@ -184,7 +184,7 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 }
 
 /* What the command line says, but for sources and paths: they are this host's. */
-static int recipe_digest(char out[DIGEST_TEXT], struct error *err)
+static int debian_recipe(char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(0);
 
@@ -234,7 +234,7 @@ static int require_sub_ids(struct error *err)
 		user->pw_name, user->pw_name);
 }
 
-static int require_tools(struct error *err)
+static int require_debian_tools(struct error *err)
 {
 	static const char *const root[] = {"mmdebstrap", "apt-get", NULL};
 	static const char *const user[] = {"mmdebstrap", "apt-get", "newuidmap", NULL};
@@ -264,7 +264,7 @@ static int debootstrap(const struct place *place, const char *tar, struct error 
 	return tool_run(&tool, err);
 }
 
-static int build(const struct place *place, const char *recipe, struct error *err)
+static int build_debian(const struct place *place, const char *recipe, struct error *err)
 {
 	static const struct layer_bounds any = {.bytes = UINT64_MAX, .count = UINT64_MAX};
 	autofree char *tar = place_scratch(place, TAR_FILE, err);
@@ -288,15 +288,16 @@ int image_build_debian(const struct artifact_options *opts, struct error *err)
 	auto_place struct place place = {0};
 	char recipe[DIGEST_TEXT];
 
-	if (recipe_digest(recipe, err) < 0)
+	if (debian_recipe(recipe, err) < 0)
 		return -1;
 	if (!opts->rebuild && image_is_built(debian_spec.name, recipe))
 		return image_answer(opts, debian_spec.name, "is built", err);
-	if (require_tools(err) < 0 || place_open(CACHE_IMAGES, "image-debian", &place, err) < 0)
+	if (require_debian_tools(err) < 0 ||
+	    place_open(CACHE_IMAGES, "image-debian", &place, err) < 0)
 		return -1;
 	/* Another run may have built it while we waited. */
 	if ((opts->rebuild || !image_is_built(debian_spec.name, recipe)) &&
-	    build(&place, recipe, err) < 0)
+	    build_debian(&place, recipe, err) < 0)
 		return -1;
 	return image_answer(opts, debian_spec.name, "is built", err);
 }

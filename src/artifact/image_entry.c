@@ -25,8 +25,8 @@ bool image_is_built(const char *name, const char *recipe_sha256)
 	return built;
 }
 
-static json_t *new_record(const struct image_spec *spec, const char *sha, const char *recipe,
-			  struct error *err)
+static json_t *new_image_record(const struct image_spec *spec, const char *sha, const char *recipe,
+				struct error *err)
 {
 	json_auto_t *record = json_object();
 
@@ -57,7 +57,7 @@ int image_publish(const struct place *place, const struct image_spec *spec, stru
 	progress_stage("hashing the image");
 	if (digest_file(file, sha, err) < 0)
 		return -1;
-	record = new_record(spec, sha, recipe_sha256, err);
+	record = new_image_record(spec, sha, recipe_sha256, err);
 	if (!record || place_withdraw(place, spec->name, err) < 0 ||
 	    place_publish(place, IMAGE_FILE, spec->name, ".ext4", err) < 0)
 		return -1;

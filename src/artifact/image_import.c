@@ -72,7 +72,7 @@ static int take_size(const char *text, uint64_t *out, struct error *err)
 }
 
 /* What decides over the bytes of the disk. */
-static int recipe_digest(const struct import *import, const char *config_sha256,
+static int import_recipe(const struct import *import, const char *config_sha256,
 			 char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(0);
@@ -209,8 +209,8 @@ static void uuid_of(const char *sha256, char out[37])
 		 sha256 + 17, sha256 + 20);
 }
 
-static int publish(const struct import *import, const struct oci_image *image, struct rootfs *fs,
-		   struct error *err)
+static int publish_import(const struct import *import, const struct oci_image *image,
+			  struct rootfs *fs, struct error *err)
 {
 	json_auto_t *extra = new_extra(import, image, err);
 	struct image_spec spec = {.name = import->name, .kind = KIND, .extra = extra};
@@ -219,12 +219,13 @@ static int publish(const struct import *import, const struct oci_image *image, s
 	uuid_of(image->config_sha256, uuid);
 	spec.ext4 = (struct ext4_spec){.label = "root", .uuid = uuid, .time = FIXED_TIME};
 	if (!extra || choose_size(import, fs, &spec.ext4, err) < 0 ||
-	    recipe_digest(import, image->config_sha256, recipe, err) < 0)
+	    import_recipe(import, image->config_sha256, recipe, err) < 0)
 		return -1;
 	return image_publish(&import->place, &spec, fs, recipe, err);
 }
 
-static int unpack(const struct import *import, const struct oci_image *image, struct error *err)
+static int unpack_import(const struct import *import, const struct oci_image *image,
+			 struct error *err)
 {
 	autoclose int data = place_subdir(&import->place, "data", err);
 	auto_rootfs struct rootfs *fs = NULL;
@@ -237,7 +238,7 @@ static int unpack(const struct import *import, const struct oci_image *image, st
 	fs = rootfs_new(data, FIXED_TIME, &bounds, err);
 	if (!fs || apply_layers(import, image, fs, err) < 0)
 		return -1;
-	return publish(import, image, fs, err);
+	return publish_import(import, image, fs, err);
 }
 
 static int fetch_and_unpack(const struct import *import, struct error *err)
@@ -251,7 +252,8 @@ static int fetch_and_unpack(const struct import *import, struct error *err)
 		return error_prefix(err, "%s", import->source.ref);
 	if (oci_source_check_manifest(&import->source, image.sha256, err) < 0)
 		return -1;
-	return unpack(import, &image, err) < 0 ? error_prefix(err, "%s", import->source.ref) : 0;
+	return unpack_import(import, &image, err) < 0 ? error_prefix(err, "%s", import->source.ref)
+						      : 0;
 }
 
 /* A manifest may name addresses that a layer is to be fetched from, on this host's own network say.
@@ -265,8 +267,8 @@ static void shut_network(const struct oci_source *source)
 }
 
 /* "is imported", and what of that name is gone for it: the image `before`, where there was one. */
-static int answer(const struct artifact_options *opts, const struct import *import,
-		  const struct cache_image *before, struct error *err)
+static int answer_import(const struct artifact_options *opts, const struct import *import,
+			 const struct cache_image *before, struct error *err)
 {
 	autobuf struct buf done = BUF_INIT(0);
 	struct cache_image now = {0};
@@ -297,7 +299,7 @@ static int import_over(const struct artifact_options *opts, const struct import 
 	else
 		result = fetch_and_unpack(import, err);
 	if (result == 0)
-		result = answer(opts, import, &before, err);
+		result = answer_import(opts, import, &before, err);
 	cache_image_free(&before);
 	return result;
 }
@@ -311,7 +313,7 @@ static int import_new(const struct artifact_options *opts, const struct import *
 	if (oci_source_link(&import->source, import->place.scratch, err) < 0 ||
 	    oci_source_config(&import->source, import->place.scratch, &config, err) < 0 ||
 	    digest_bytes(buf_bytes(&config), config.len, sha256, err) < 0 ||
-	    recipe_digest(import, sha256, recipe, err) < 0)
+	    import_recipe(import, sha256, recipe, err) < 0)
 		return -1;
 	if (!opts->rebuild && image_is_built(import->name, recipe))
 		return image_answer(opts, import->name, "is there already", err);
@@ -329,7 +331,8 @@ int artifact_image_import(const struct artifact_options *opts, struct error *err
 		return error_set(err, ERR_INVALID,
 				 "name the image to be made, and where it comes from");
 	import.name = opts->words[0];
-	if (cache_image_check_name(import.name, err) < 0 || take_size(opts->size, &import.size, err) < 0 ||
+	if (cache_image_check_name(import.name, err) < 0 ||
+	    take_size(opts->size, &import.size, err) < 0 ||
 	    buf_printf(&what, err, "image-%s", import.name) < 0 ||
 	    oci_source_find(opts->words[1], &import.source, err) < 0)
 		return -1;

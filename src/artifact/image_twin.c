@@ -36,7 +36,7 @@ bool image_has_twin(const char *recipe_sha256)
 	return name != NULL;
 }
 
-static json_t *read_record(const struct place *place, const char *twin, struct error *err)
+static json_t *read_twin_record(const struct place *place, const char *twin, struct error *err)
 {
 	autobuf struct buf file = BUF_INIT(0), text = BUF_INIT(RECORD_BYTES);
 
@@ -71,9 +71,10 @@ int image_link_twin(const struct place *place, const char *name, const char *rec
 		    const char *ref, struct error *err)
 {
 	autofree char *twin = find_twin(recipe_sha256, err);
-	json_auto_t *record = twin ? read_record(place, twin, err) : NULL, *again = NULL;
+	json_auto_t *record = twin ? read_twin_record(place, twin, err) : NULL, *again = NULL;
 
-	if (!record || link_file(place, twin, err) < 0 || !(again = read_record(place, twin, err)))
+	if (!record || link_file(place, twin, err) < 0 ||
+	    !(again = read_twin_record(place, twin, err)))
 		return error_prefix(err, "image %s", twin ? twin : name);
 	/* Somebody has just made that name anew. */
 	if (!json_equal(record, again))

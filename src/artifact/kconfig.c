@@ -35,7 +35,7 @@ static bool is_set(const char *text, const char *name, size_t len)
 }
 
 /* The fragment's other lines, comments among them, ask for nothing. */
-static bool is_honoured(const char *config, const char *line, size_t len)
+static bool kconfig_holds(const char *config, const char *line, size_t len)
 {
 	static const char unset[] = "# CONFIG_", not_set[] = " is not set";
 	size_t tail = sizeof(not_set) - 1;
@@ -55,7 +55,7 @@ int kconfig_verify(const char *fragment, const char *config, struct error *err)
 
 	while (*fragment) {
 		size_t n = strcspn(fragment, "\n");
-		if (!is_honoured(config, fragment, n) && count++ < NAMED &&
+		if (!kconfig_holds(config, fragment, n) && count++ < NAMED &&
 		    buf_printf(&lost, err, "%s%.*s", lost.len ? ", " : "", (int)n, fragment) < 0)
 			return -1;
 		fragment += n + (fragment[n] == '\n');

@@ -62,7 +62,7 @@ static void clean_environment(void)
 		unsetenv(names[i]);
 }
 
-static int require_tools(struct error *err)
+static int require_build_tools(struct error *err)
 {
 	static const char *const names[] = {"make", "gcc", "ld", "flex",  "bison",  "bc",
 					    "perl", "tar", "xz", "strip", "gelf.h", NULL};
@@ -111,7 +111,7 @@ static int unpack_tree(const struct build *b, const char *root, struct error *er
 	return stamp(b, err);
 }
 
-static int unpack(struct build *b, struct error *err)
+static int unpack_package(struct build *b, struct error *err)
 {
 	autofree char *root = place_scratch(b->place, "root", err);
 
@@ -183,7 +183,7 @@ static int read_file(const char *dir, const char *name, struct buf *out, struct 
 	return path ? path_read_file_at(AT_FDCWD, path, out, err) : -1;
 }
 
-static int configure(struct build *b, struct error *err)
+static int configure_kernel(struct build *b, struct error *err)
 {
 	autobuf struct buf allconfig = BUF_INIT(0), config = BUF_INIT(CONFIG_BYTES);
 	const char *args[] = {"-s", NULL, "allnoconfig", NULL};
@@ -212,7 +212,7 @@ static int compile(struct build *b, struct error *err)
 
 /* The image that is booted: the ELF file without its symbols, entered through its PVH note, with
  * nothing to unpack at each boot. */
-static int take_image(const struct build *b, struct error *err)
+static int take_vmlinux(const struct build *b, struct error *err)
 {
 	autofree char *from = path_join(b->tree, "vmlinux", err);
 	autofree char *to = from ? place_scratch(b->place, KERNEL_FILE, err) : NULL;
@@ -222,8 +222,8 @@ static int take_image(const struct build *b, struct error *err)
 	return to ? tool_run(&strip, err) : -1;
 }
 
-static int publish(const struct build *b, const char *name, const char *config_sha,
-		   const char *init, struct error *err)
+static int publish_kernel(const struct build *b, const char *name, const char *config_sha,
+			  const char *init, struct error *err)
 {
 	autobuf struct buf release = BUF_INIT(256);
 
@@ -239,7 +239,7 @@ static int publish(const struct build *b, const char *name, const char *config_s
 	return kernel_publish(b->place, &entry, init, err);
 }
 
-static int prepare(struct build *b, struct error *err)
+static int prepare_source(struct build *b, struct error *err)
 {
 	int n = snprintf(b->name, sizeof(b->name), "linux-%s", b->source->version);
 
@@ -257,9 +257,9 @@ static int build(struct place *place, struct deb *source, const char *name, cons
 	auto_build struct build b = {.place = place, .source = source};
 	struct error ignored;
 
-	if (prepare(&b, err) < 0 || unpack(&b, err) < 0 || configure(&b, err) < 0 ||
-	    compile(&b, err) < 0 || take_image(&b, err) < 0 ||
-	    publish(&b, name, config_sha, init, err) < 0)
+	if (prepare_source(&b, err) < 0 || unpack_package(&b, err) < 0 ||
+	    configure_kernel(&b, err) < 0 || compile(&b, err) < 0 || take_vmlinux(&b, err) < 0 ||
+	    publish_kernel(&b, name, config_sha, init, err) < 0)
 		return -1;
 	progress_stage("tidying up");
 	autoclose int parent = path_open_dir(b.parent, &ignored);
@@ -323,7 +323,7 @@ static int build_locked(const struct artifact_options *opts, const char *config_
 	there = opts->rebuild ? NULL : built(name, config_sha);
 	if (there)
 		return answer_built(opts, there, init, err);
-	if (require_tools(err) < 0 || build(&place, &source, name, config_sha, init, err) < 0)
+	if (require_build_tools(err) < 0 || build(&place, &source, name, config_sha, init, err) < 0)
 		return -1;
 	return kernel_answer(opts, name, "is built", err);
 }

@@ -51,8 +51,8 @@ static int put_initrd(const struct place *place, json_t *record, const char *ini
 	return json_put_string(record, "initSha256", init_sha, err);
 }
 
-static json_t *new_record(const struct place *place, const struct kernel_entry *entry,
-			  struct error *err)
+static json_t *new_kernel_record(const struct place *place, const struct kernel_entry *entry,
+				 struct error *err)
 {
 	json_auto_t *record = json_object();
 	char sha[DIGEST_TEXT];
@@ -107,13 +107,13 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
 
 	if (!modules || make_initrd(place, init, entry->modules ? modules : NULL, err) < 0)
 		return -1;
-	record = new_record(place, entry, err);
+	record = new_kernel_record(place, entry, err);
 	if (!record || put_initrd(place, record, init, err) < 0)
 		return -1;
 	return publish_files(place, entry, record, err);
 }
 
-static json_t *read_record(const struct place *place, const char *name, struct error *err)
+static json_t *read_kernel_record(const struct place *place, const char *name, struct error *err)
 {
 	autobuf struct buf file = BUF_INIT(0), text = BUF_INIT(65536);
 	json_t *record = NULL;
@@ -130,7 +130,7 @@ static json_t *read_record(const struct place *place, const char *name, struct e
 static int refresh(const struct place *place, const struct cache_kernel *kernel, const char *init,
 		   struct error *err)
 {
-	json_auto_t *record = read_record(place, kernel->name, err);
+	json_auto_t *record = read_kernel_record(place, kernel->name, err);
 
 	if (!record || make_initrd(place, init, kernel->modules, err) < 0 ||
 	    put_initrd(place, record, init, err) < 0 ||

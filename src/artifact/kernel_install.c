@@ -191,7 +191,7 @@ static int install_debian(const struct artifact_options *opts, const char *init,
 	return install_deb(opts, init, &deb, err);
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool has_ending(const char *text, const char *end)
 {
 	size_t a = strlen(text), b = strlen(end);
 
@@ -204,7 +204,7 @@ static bool is_custom_name(const char *name)
 	static const char *const ends[] = {".initrd", ".json", ".modules"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (ends_with(name, ends[i]))
+		if (has_ending(name, ends[i]))
 			return false;
 	for (int kind = 0; kind < KERNEL_KIND_COUNT; kind++)
 		if (strcmp(name, kernel_kind_name(kind)) == 0)
@@ -242,7 +242,7 @@ int artifact_kernel_install(const struct artifact_options *opts, struct error *e
 		return -1;
 	if (!opts->from)
 		return install_debian(opts, init, err);
-	if (!ends_with(opts->from, ".deb"))
+	if (!has_ending(opts->from, ".deb"))
 		return install_file(opts, init, err);
 	if (deb_open(opts->from, &deb, err) < 0)
 		return -1;

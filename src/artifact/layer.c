@@ -40,7 +40,7 @@ struct taking {
 	uint64_t done, total;		  /* for the progress; total 0: unknown */
 };
 
-static int failed(struct archive *from, struct error *err)
+static int archive_failed(struct archive *from, struct error *err)
 {
 	const char *text = archive_error_string(from);
 
@@ -68,7 +68,7 @@ static struct archive *open_tar(const char *file, struct error *err)
 	archive_read_support_filter_xz(from);
 	archive_read_support_filter_zstd(from);
 	if (archive_read_open_filename(from, file, BLOCK) != ARCHIVE_OK) {
-		failed(from, err);
+		archive_failed(from, err);
 		return NULL;
 	}
 	return steal_ptr(&from);
@@ -90,7 +90,7 @@ static int pwrite_all(int fd, const char *data, size_t len, la_int64_t at, struc
 	return 0;
 }
 
-static int copy_data(const struct taking *t, int fd, la_int64_t size, struct error *err)
+static int copy_entry_data(const struct taking *t, int fd, la_int64_t size, struct error *err)
 {
 	const void *block;
 	size_t len;
@@ -110,8 +110,8 @@ static int copy_data(const struct taking *t, int fd, la_int64_t size, struct err
 	return ftruncate(fd, size) < 0 ? error_errno(err, errno, "unpacking") : 0;
 }
 
-static int take_data(const struct taking *t, struct archive_entry *entry, struct rootfs_file *file,
-		     struct error *err)
+static int take_entry_data(const struct taking *t, struct archive_entry *entry,
+			   struct rootfs_file *file, struct error *err)
 {
 	la_int64_t size = archive_entry_size(entry);
 	autoclose int fd = -1;
@@ -119,11 +119,11 @@ static int take_data(const struct taking *t, struct archive_entry *entry, struct
 	if (size < 0)
 		return error_set(err, ERR_INVALID, "a file of negative size");
 	fd = rootfs_open_data(t->fs, file, (uint64_t)size, err);
-	return fd < 0 ? -1 : copy_data(t, fd, size, err);
+	return fd < 0 ? -1 : copy_entry_data(t, fd, size, err);
 }
 
 /* Of the name spaces that ext4 knows; the name is any bytes. */
-static bool is_kept(const char *name)
+static bool is_kept_xattr(const char *name)
 {
 	static const char *const spaces[] = {"user.", "trusted.", "security."};
 
@@ -160,7 +160,7 @@ static int take_xattrs(struct archive_entry *entry, struct rootfs_file *file, st
 
 	archive_entry_xattr_reset(entry);
 	while (archive_entry_xattr_next(entry, &name, &value, &len) == ARCHIVE_OK) {
-		if (!name || !is_kept(name))
+		if (!name || !is_kept_xattr(name))
 			continue;
 		if (strlen(name) > XATTR_NAME_BYTES)
 			return error_set(err, ERR_INVALID,
@@ -181,8 +181,8 @@ static int64_t clamp(int64_t value, int64_t max)
 	return value < 0 ? 0 : value > max ? max : value;
 }
 
-static int describe(const struct taking *t, struct archive_entry *entry, struct rootfs_file *file,
-		    struct error *err)
+static int describe_entry(const struct taking *t, struct archive_entry *entry,
+			  struct rootfs_file *file, struct error *err)
 {
 	la_int64_t uid = archive_entry_uid(entry), gid = archive_entry_gid(entry);
 	const char *target = archive_entry_symlink(entry);
@@ -211,8 +211,8 @@ static int take_file(const struct taking *t, struct archive_entry *entry, const 
 
 	if (!file)
 		return -1;
-	if (describe(t, entry, file, err) < 0 ||
-	    (S_ISREG(file->mode) && take_data(t, entry, file, err) < 0)) {
+	if (describe_entry(t, entry, file, err) < 0 ||
+	    (S_ISREG(file->mode) && take_entry_data(t, entry, file, err) < 0)) {
 		rootfs_drop(t->fs, file);
 		return error_prefix(err, "\"%.300s\"", name);
 	}
@@ -239,7 +239,7 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 	return rootfs_hide(fs, path, err);
 }
 
-static bool is_file(mode_t type)
+static bool is_file_type(mode_t type)
 {
 	return type == AE_IFREG || type == AE_IFDIR || type == AE_IFLNK;
 }
@@ -260,13 +260,13 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 	}
 	if (first)
 		return rootfs_link(t->fs, name, first, err);
-	if (is_file(type) || type == AE_IFIFO)
+	if (is_file_type(type) || type == AE_IFIFO)
 		return take_file(t, entry, name, err);
 	return rootfs_hide(t->fs, name, err);
 }
 
 /* Before it is unpacked: an archive of a few bytes can say that it holds any number. */
-static int admit(struct taking *t, struct archive_entry *entry, struct error *err)
+static int admit_entry(struct taking *t, struct archive_entry *entry, struct error *err)
 {
 	la_int64_t size = archive_entry_size(entry);
 
@@ -287,12 +287,12 @@ static int take_alone(struct taking *t, struct archive_entry *entry, const char 
 {
 	const char *first = archive_entry_hardlink(entry);
 
-	if (!first && !is_file(archive_entry_filetype(entry)))
+	if (!first && !is_file_type(archive_entry_filetype(entry)))
 		return 0;
 	if (name[0] == '/' || (first && first[0] == '/'))
 		return error_set(err, ERR_INVALID, "\"%.300s\": an absolute path",
 				 name[0] == '/' ? name : first);
-	if (admit(t, entry, err) < 0)
+	if (admit_entry(t, entry, err) < 0)
 		return -1;
 	return first ? rootfs_link(t->fs, name, first, err) : take_file(t, entry, name, err);
 }
@@ -386,7 +386,7 @@ static int look_for(struct archive *from, const char *name, struct error *err)
 		if (there && strcmp(there, name) == 0)
 			return 1;
 	}
-	return got == ARCHIVE_EOF ? 0 : failed(from, err);
+	return got == ARCHIVE_EOF ? 0 : archive_failed(from, err);
 }
 
 int layer_has(const char *archive, const char *name, struct error *err)
@@ -412,5 +412,5 @@ int layer_read(const char *archive, const char *name, struct buf *out, struct er
 	while ((got = archive_read_data_block(from, &block, &len, &at)) == ARCHIVE_OK)
 		if (buf_append(out, block, len, err) < 0)
 			return -1;
-	return got == ARCHIVE_EOF ? 0 : failed(from, err);
+	return got == ARCHIVE_EOF ? 0 : archive_failed(from, err);
 }

@@ -94,7 +94,7 @@ static int add_path(struct module_list *list, const char *path, size_t len, stru
  * "path: dep1 dep2 dep3": depmod lists all that is needed, also indirectly, and modprobe loads that
  * list from its end to its beginning.
  */
-static int add_line(struct module_list *list, const char *line, struct error *err)
+static int add_module_line(struct module_list *list, const char *line, struct error *err)
 {
 	size_t len = strcspn(line, "\n"), path = strcspn(line, ":"), end = len;
 
@@ -119,7 +119,7 @@ int modules_resolve(const char *dep, const char *builtin, const char *const *nam
 		int result = 0;
 
 		if (line)
-			result = add_line(&list, line, err);
+			result = add_module_line(&list, line, err);
 		else if (!find_line(builtin, *names, '\n'))
 			result = error_set(err, ERR_NOT_FOUND, "this kernel has no module %s",
 					   *names);

@@ -40,7 +40,8 @@ static int take_digest(const json_t *object, const char *what, char out[DIGEST_T
 	return 0;
 }
 
-static json_t *read_document(int dir, const char *name, char sha256[DIGEST_TEXT], struct error *err)
+static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_TEXT],
+				 struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(DOCUMENT_BYTES);
 	json_auto_t *document = NULL;
@@ -64,7 +65,7 @@ static json_t *member(const json_t *object, const char *key)
 	return json_is_null(value) ? NULL : value;
 }
 
-static bool is_c_string(const json_t *value)
+static bool has_no_nul(const json_t *value)
 {
 	return json_is_string(value) &&
 	       strlen(json_string_value(value)) == json_string_length(value);
@@ -80,7 +81,7 @@ static int take_words(const json_t *config, const char *key, json_t *run, const 
 			       ? error_set(err, ERR_INVALID, "config.%s must be an array", key)
 			       : 0;
 	for (size_t i = 0; i < json_array_size(words); i++)
-		if (!is_c_string(json_array_get(words, i)))
+		if (!has_no_nul(json_array_get(words, i)))
 			return error_set(err, ERR_INVALID,
 					 "config.%s[%zu] must be a string without NUL", key, i);
 	return json_put(run, as, json_incref(words), err);
@@ -99,7 +100,7 @@ static int take_env(const json_t *config, json_t *run, struct error *err)
 		const char *text = json_string_value(item);
 		const char *value = text ? strchr(text, '=') : NULL;
 
-		if (!is_c_string(item) || !value || value == text)
+		if (!has_no_nul(item) || !value || value == text)
 			return error_set(err, ERR_INVALID, "config.Env[%zu] must be NAME=VALUE", i);
 		autofree char *name = strndup(text, (size_t)(value - text));
 		if (!name)
@@ -110,15 +111,15 @@ static int take_env(const json_t *config, json_t *run, struct error *err)
 	return json_object_size(env) ? json_put(run, "env", json_incref(env), err) : 0;
 }
 
-static int take_text(const json_t *config, const char *key, json_t *run, const char *as,
-		     struct error *err)
+static int take_config_text(const json_t *config, const char *key, json_t *run, const char *as,
+			    struct error *err)
 {
 	const json_t *value = member(config, key);
 	const char *text = json_string_value(value);
 
 	if (!value || (text && !*text))
 		return 0;
-	if (!is_c_string(value) || strpbrk(text, "\n\r"))
+	if (!has_no_nul(value) || strpbrk(text, "\n\r"))
 		return error_set(err, ERR_INVALID, "config.%s must be one line of text", key);
 	return json_put_string(run, as, text, err);
 }
@@ -136,8 +137,8 @@ static int take_run(const json_t *document, struct oci_image *image, struct erro
 	if (take_words(config, "Entrypoint", image->run, "entrypoint", err) < 0 ||
 	    take_words(config, "Cmd", image->run, "cmd", err) < 0 ||
 	    take_env(config, image->run, err) < 0 ||
-	    take_text(config, "User", image->run, "user", err) < 0 ||
-	    take_text(config, "WorkingDir", image->run, "cwd", err) < 0)
+	    take_config_text(config, "User", image->run, "user", err) < 0 ||
+	    take_config_text(config, "WorkingDir", image->run, "cwd", err) < 0)
 		return -1;
 	text = json_text(image->run, "user", NULL);
 	if (text && strlen(text) > USER_BYTES)
@@ -208,7 +209,7 @@ static int measure_layers(int dir, struct oci_image *image, struct error *err)
 
 static int read_image(int dir, struct oci_image *image, struct error *err)
 {
-	json_auto_t *manifest = read_document(dir, "manifest.json", image->sha256, err);
+	json_auto_t *manifest = read_oci_document(dir, "manifest.json", image->sha256, err);
 	json_auto_t *config = NULL;
 	json_t *about = NULL, *layers = NULL;
 	char actual[DIGEST_TEXT];
@@ -220,7 +221,7 @@ static int read_image(int dir, struct oci_image *image, struct error *err)
 	    take_digest(about, "config", image->config_sha256, err) < 0 ||
 	    take_layers(layers, image, err) < 0)
 		return error_prefix(err, "manifest");
-	config = read_document(dir, image->config_sha256, actual, err);
+	config = read_oci_document(dir, image->config_sha256, actual, err);
 	if (!config)
 		return error_prefix(err, "configuration");
 	if (strcmp(actual, image->config_sha256) != 0)

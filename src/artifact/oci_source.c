@@ -61,7 +61,7 @@ static size_t path_length(const char *text)
 }
 
 /* What a file or directory holds, by what is in it. */
-static int look_in(const char *path, enum oci_transport *out, struct error *err)
+static int look_in_path(const char *path, enum oci_transport *out, struct error *err)
 {
 	autofree char *layout = path_join(path, "oci-layout", err);
 	struct stat st;
@@ -95,9 +95,9 @@ static int look_in(const char *path, enum oci_transport *out, struct error *err)
 			     path);
 }
 
-static int put_text(char **out, struct error *err, const char *fmt, ...)
+static int put_source_text(char **out, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static int put_text(char **out, struct error *err, const char *fmt, ...)
+static int put_source_text(char **out, struct error *err, const char *fmt, ...)
 {
 	va_list args;
 	int n;
@@ -119,11 +119,12 @@ static int at_path(struct oci_source *source, const char *text, size_t len, stru
 	if (!path)
 		return error_errno(err, ENOMEM, "image");
 	source->path = path_absolute(path, err);
-	if (!source->path || put_text(&source->ref, err, "%s%s%s", transports[source->transport],
-				      source->path, text + len) < 0)
+	if (!source->path ||
+	    put_source_text(&source->ref, err, "%s%s%s", transports[source->transport],
+			    source->path, text + len) < 0)
 		return -1;
-	return put_text(&source->name, err, "%s" LINK "%s", transports[source->transport],
-			text + len);
+	return put_source_text(&source->name, err, "%s" LINK "%s", transports[source->transport],
+			       text + len);
 }
 
 /* A file that was mistyped is asked of no registry. */
@@ -175,12 +176,12 @@ static int in_registry(struct oci_source *source, const char *name, struct error
 				 "\"docker.io/library/debian:12\"",
 				 *name ? name : "a file without a name");
 	source->transport = DOCKER_REGISTRY;
-	if (put_text(&source->ref, err, "docker://%s", name) < 0)
+	if (put_source_text(&source->ref, err, "docker://%s", name) < 0)
 		return -1;
-	return put_text(&source->name, err, "docker://%s", name);
+	return put_source_text(&source->name, err, "docker://%s", name);
 }
 
-static int find(const char *text, struct oci_source *source, struct error *err)
+static int find_oci_source(const char *text, struct oci_source *source, struct error *err)
 {
 	size_t named = transport_of(text), len;
 	const char *rest = text + (named < ARRAY_SIZE(transports) ? strlen(transports[named]) : 0);
@@ -196,7 +197,7 @@ static int find(const char *text, struct oci_source *source, struct error *err)
 	autofree char *path = strndup(rest, len);
 	if (!path)
 		return error_errno(err, ENOMEM, "image");
-	if (named == ARRAY_SIZE(transports) && look_in(path, &found, err) < 0)
+	if (named == ARRAY_SIZE(transports) && look_in_path(path, &found, err) < 0)
 		return -1;
 	source->transport = named < ARRAY_SIZE(transports) ? (enum oci_transport)named : found;
 	return at_path(source, rest, len, err);
@@ -206,7 +207,7 @@ int oci_source_find(const char *text, struct oci_source *out, struct error *err)
 {
 	struct oci_source source = {0};
 
-	if (find(text, &source, err) < 0) {
+	if (find_oci_source(text, &source, err) < 0) {
 		oci_source_free(&source);
 		return -1;
 	}
@@ -232,7 +233,7 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 	autofree char *tmp = NULL;
 
 	/* Archives are unpacked there first. */
-	if (put_text(&tmp, err, "TMPDIR=%s", dir) < 0)
+	if (put_source_text(&tmp, err, "TMPDIR=%s", dir) < 0)
 		return -1;
 	const char *const env[] = {tmp, NULL};
 	const struct tool tool = {.argv = argv, .env = env, .cwd = dir, .out = out};

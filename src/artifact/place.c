@@ -26,7 +26,7 @@ static void on_tick(int number)
 
 /* A lock cannot be polled: a timer's signal interrupts the wait now and then, so that the progress
  * line lives and a signal to end is noticed wherever it came. */
-static int wait_for_lock(int fd, struct error *err)
+static int wait_for_place(int fd, struct error *err)
 {
 	const struct sigaction action = {.sa_handler = on_tick};
 	const struct itimerval tick = {.it_interval.tv_usec = TICK_US, .it_value.tv_usec = TICK_US};
@@ -64,8 +64,8 @@ int place_exclusive(const struct place *place, const char *name, struct error *e
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return steal_fd(&fd);
 	progress_stage("waiting for another %s to end", name);
-	return wait_for_lock(fd, err) < 0 ? error_prefix(err, "lock %s/%s", dir, name)
-					  : steal_fd(&fd);
+	return wait_for_place(fd, err) < 0 ? error_prefix(err, "lock %s/%s", dir, name)
+					   : steal_fd(&fd);
 }
 
 static int make_scratch(struct place *place, struct error *err)
@@ -178,7 +178,7 @@ int place_withdraw(const struct place *place, const char *name, struct error *er
 	return 0;
 }
 
-static int settle(const struct place *place, const char *file, struct error *err)
+static int settle_file(const struct place *place, const char *file, struct error *err)
 {
 	autoclose int fd = openat(place->scratch_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -192,7 +192,7 @@ int place_publish(const struct place *place, const char *file, const char *name,
 {
 	autofree char *target = with_suffix(name, suffix, err);
 
-	if (!target || settle(place, file, err) < 0)
+	if (!target || settle_file(place, file, err) < 0)
 		return -1;
 	if (renameat(place->scratch_fd, file, place->dir_fd, target) < 0)
 		return error_errno(err, errno, "%s/%s", place->dir, target);

@@ -45,7 +45,7 @@ void progress_count(size_t done, size_t total)
 }
 
 /* Columns of the terminal, less one so that the cursor never wraps. */
-static int room(void)
+static int terminal_room(void)
 {
 	struct winsize size = {0};
 
@@ -59,7 +59,8 @@ static void show(const char *share, unsigned seconds)
 	char behind[64], text[sizeof(line.text)];
 	int n = snprintf(behind, sizeof(behind), "%s (%u:%02u)", share, seconds / 60, seconds % 60);
 
-	snprintf(text, sizeof(text), "%.*s", n < room() ? room() - n : 0, line.text);
+	snprintf(text, sizeof(text), "%.*s", n < terminal_room() ? terminal_room() - n : 0,
+		 line.text);
 	fputs("\r\033[K", stderr);
 	print_safe(stderr, text); /* it may have a name of the user's in it */
 	fputs(behind, stderr);

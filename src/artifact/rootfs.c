@@ -16,7 +16,7 @@
 
 #define LINKS_MAX 40 /* as the kernel follows */
 
-static int compare(const void *a, const void *b)
+static int compare_nodes(const void *a, const void *b)
 {
 	const struct rootfs_node *x = a, *y = b;
 
@@ -30,7 +30,7 @@ static struct rootfs_node *child(const struct rootfs_node *dir, const char *name
 	void *found;
 
 	snprintf(text, sizeof(text), "%s", name);
-	found = tfind(&key, &dir->children, compare);
+	found = tfind(&key, &dir->children, compare_nodes);
 	return found ? *(struct rootfs_node **)found : NULL;
 }
 
@@ -42,7 +42,7 @@ struct pruning {
 	bool failed;
 };
 
-static void note_child(const void *item, VISIT visit, void *data)
+static void note_doomed(const void *item, VISIT visit, void *data)
 {
 	struct pruning *p = data;
 
@@ -67,7 +67,7 @@ static void free_node(struct rootfs *fs, struct rootfs_node *node)
 	fs->count--;
 	fs->text -= node->path_len;
 	if (node->parent)
-		tdelete(node, &node->parent->children, compare);
+		tdelete(node, &node->parent->children, compare_nodes);
 	rootfs_drop(fs, node->file);
 	free(node->name);
 	free(node);
@@ -80,7 +80,7 @@ static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, str
 	struct pruning p = {.fs = fs, .below = below};
 	int result = 0;
 
-	twalk_r(dir->children, note_child, &p);
+	twalk_r(dir->children, note_doomed, &p);
 	if (p.failed)
 		result = error_errno(err, ENOMEM, "image");
 	for (size_t i = 0; i < p.count && result == 0; i++) {
@@ -141,8 +141,9 @@ void rootfs_next_layer(struct rootfs *fs)
 	fs->layer++;
 }
 
-static struct rootfs_node *add_node(struct rootfs *fs, struct rootfs_node *dir, const char *name,
-				    struct rootfs_file *file, struct error *err)
+static struct rootfs_node *rootfs_add_node(struct rootfs *fs, struct rootfs_node *dir,
+					   const char *name, struct rootfs_file *file,
+					   struct error *err)
 {
 	struct rootfs_node *node;
 	size_t path_len = dir->path_len + 1 + strlen(name);
@@ -165,7 +166,7 @@ static struct rootfs_node *add_node(struct rootfs *fs, struct rootfs_node *dir, 
 					     .file = file,
 					     .layer = fs->layer,
 					     .path_len = path_len};
-	if (!node || !node->name || !tsearch(node, &dir->children, compare)) {
+	if (!node || !node->name || !tsearch(node, &dir->children, compare_nodes)) {
 		if (node)
 			free(node->name);
 		free(node);
@@ -186,7 +187,7 @@ static struct rootfs_node *add_dir(struct rootfs *fs, struct rootfs_node *dir, c
 	if (!file)
 		return NULL;
 	file->time = fs->time;
-	node = add_node(fs, dir, name, file, err);
+	node = rootfs_add_node(fs, dir, name, file, err);
 	if (!node)
 		rootfs_drop(fs, file);
 	return node;
@@ -213,8 +214,8 @@ struct walk {
 
 /* From at along path to a directory; *out is NULL where there is none. in_link: the path is a
  * link's, which may have ".." in it and leads to the root from there. */
-static int walk(struct rootfs *fs, struct rootfs_node *at, const char *path, bool in_link,
-		struct walk *how, struct rootfs_node **out, struct error *err)
+static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *path, bool in_link,
+		       struct walk *how, struct rootfs_node **out, struct error *err)
 {
 	char name[ROOTFS_NAME_MAX + 2];
 	struct rootfs_node *next;
@@ -243,8 +244,8 @@ static int walk(struct rootfs *fs, struct rootfs_node *at, const char *path, boo
 
 			if (++how->links > LINKS_MAX)
 				return error_set(err, ERR_INVALID, "too many links to directories");
-			if (walk(fs, target[0] == '/' ? &fs->root : at, target, true, how, &next,
-				 err) < 0)
+			if (walk_to_dir(fs, target[0] == '/' ? &fs->root : at, target, true, how,
+					&next, err) < 0)
 				return -1;
 			if (!next)
 				return 0;
@@ -261,7 +262,7 @@ static int walk(struct rootfs *fs, struct rootfs_node *at, const char *path, boo
 }
 
 /* "a/b/" is the directory "a" and the name "b"; the root has no name. malloc'd. */
-static char *split(const char *path, char name[ROOTFS_NAME_MAX + 1], struct error *err)
+static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct error *err)
 {
 	size_t end = strlen(path), start;
 
@@ -291,13 +292,14 @@ static char *split(const char *path, char name[ROOTFS_NAME_MAX + 1], struct erro
 }
 
 /* The directory that path is in, and its name there; *dir is NULL where there is none. */
-static int find(struct rootfs *fs, const char *path, bool create, struct rootfs_node **dir,
-		char name[ROOTFS_NAME_MAX + 1], struct error *err)
+static int find_in_rootfs(struct rootfs *fs, const char *path, bool create,
+			  struct rootfs_node **dir, char name[ROOTFS_NAME_MAX + 1],
+			  struct error *err)
 {
-	autofree char *parent = split(path, name, err);
+	autofree char *parent = split_path(path, name, err);
 	struct walk how = {.create = create};
 
-	return parent ? walk(fs, &fs->root, parent, false, &how, dir, err) : -1;
+	return parent ? walk_to_dir(fs, &fs->root, parent, false, &how, dir, err) : -1;
 }
 
 static int replace_file(struct rootfs *fs, struct rootfs_node *node, struct rootfs_file *file,
@@ -311,12 +313,13 @@ static int replace_file(struct rootfs *fs, struct rootfs_node *node, struct root
 	return 0;
 }
 
-static int put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err)
+static int put_node(struct rootfs *fs, const char *path, struct rootfs_file *file,
+		    struct error *err)
 {
 	char name[ROOTFS_NAME_MAX + 1];
 	struct rootfs_node *dir, *there;
 
-	if (find(fs, path, true, &dir, name, err) < 0)
+	if (find_in_rootfs(fs, path, true, &dir, name, err) < 0)
 		return -1;
 	there = *name ? child(dir, name) : &fs->root;
 	if (!*name && !S_ISDIR(file->mode))
@@ -325,12 +328,12 @@ static int put(struct rootfs *fs, const char *path, struct rootfs_file *file, st
 		return replace_file(fs, there, file, err);
 	if (there && remove_node(fs, there, err) < 0)
 		return -1;
-	return add_node(fs, dir, name, file, err) ? 0 : -1;
+	return rootfs_add_node(fs, dir, name, file, err) ? 0 : -1;
 }
 
 int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err)
 {
-	if (put(fs, path, file, err) == 0)
+	if (put_node(fs, path, file, err) == 0)
 		return 0;
 	rootfs_drop(fs, file);
 	return error_prefix(err, "\"%.300s\"", path);
@@ -341,7 +344,7 @@ int rootfs_make_dir(struct rootfs *fs, const char *path, struct error *err)
 	struct walk how = {.create = true};
 	struct rootfs_node *dir;
 
-	return walk(fs, &fs->root, path, false, &how, &dir, err) < 0
+	return walk_to_dir(fs, &fs->root, path, false, &how, &dir, err) < 0
 		       ? error_prefix(err, "\"%.300s\"", path)
 		       : 0;
 }
@@ -351,7 +354,7 @@ int rootfs_link(struct rootfs *fs, const char *path, const char *target, struct 
 	char name[ROOTFS_NAME_MAX + 1];
 	struct rootfs_node *dir, *there;
 
-	if (find(fs, target, false, &dir, name, err) < 0)
+	if (find_in_rootfs(fs, target, false, &dir, name, err) < 0)
 		return error_prefix(err, "\"%.300s\"", target);
 	there = dir && *name ? child(dir, name) : NULL;
 	if (!there || S_ISDIR(there->file->mode))
@@ -366,7 +369,7 @@ int rootfs_hide(struct rootfs *fs, const char *path, struct error *err)
 	char name[ROOTFS_NAME_MAX + 1];
 	struct rootfs_node *dir, *there;
 
-	if (find(fs, path, false, &dir, name, err) < 0)
+	if (find_in_rootfs(fs, path, false, &dir, name, err) < 0)
 		return error_prefix(err, "\"%.300s\"", path);
 	there = dir && *name ? child(dir, name) : NULL;
 	if (!there)
@@ -383,7 +386,7 @@ int rootfs_hide_below(struct rootfs *fs, const char *path, struct error *err)
 	struct walk how = {0};
 	struct rootfs_node *dir;
 
-	if (walk(fs, &fs->root, path, false, &how, &dir, err) < 0)
+	if (walk_to_dir(fs, &fs->root, path, false, &how, &dir, err) < 0)
 		return error_prefix(err, "\"%.300s\"", path);
 	return dir ? prune(fs, dir, fs->layer, err) : 0;
 }
@@ -393,7 +396,7 @@ const struct rootfs_file *rootfs_find(struct rootfs *fs, const char *path)
 	char name[ROOTFS_NAME_MAX + 1];
 	struct rootfs_node *dir, *there;
 
-	if (find(fs, path, false, &dir, name, NULL) < 0 || !dir)
+	if (find_in_rootfs(fs, path, false, &dir, name, NULL) < 0 || !dir)
 		return NULL;
 	there = *name ? child(dir, name) : dir;
 	return there ? there->file : NULL;

@@ -22,7 +22,7 @@ static uint64_t blocks_of(const struct rootfs_file *file)
 	return S_ISDIR(file->mode) ? BLOCK : (file->bytes + BLOCK - 1) & ~(BLOCK - 1);
 }
 
-static uint64_t memory_of(const struct rootfs_file *file)
+static uint64_t file_memory(const struct rootfs_file *file)
 {
 	uint64_t bytes = file->text ? strlen(file->text) : 0;
 
@@ -45,7 +45,7 @@ int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 
 int rootfs_count_file(struct rootfs *fs, struct rootfs_file *file, struct error *err)
 {
-	uint64_t memory = memory_of(file);
+	uint64_t memory = file_memory(file);
 
 	if (file->counted)
 		return 0;

@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-static int answer(const struct artifact_options *opts, json_t *list, const char *digest,
-		  const char *name, struct error *err)
+static int answer_digests(const struct artifact_options *opts, json_t *list, const char *digest,
+			  const char *name, struct error *err)
 {
 	json_t *entry;
 
@@ -36,7 +36,7 @@ static int hash_fd(const struct artifact_options *opts, json_t *list, struct err
 
 	if (fd < 0 || digest_fd(fd, digest, err) < 0)
 		return -1;
-	return answer(opts, list, digest, NULL, err);
+	return answer_digests(opts, list, digest, NULL, err);
 }
 
 /* "-" for an initrd in which none is to be seen: somebody else's, or a compressed one. */
@@ -69,7 +69,7 @@ int artifact_init_sha256(const struct artifact_options *opts, struct error *err)
 		return name ? error_errno(err, errno, "%s", name) : -1;
 	if (hash_init(file, digest, err) < 0)
 		return name ? error_prefix(err, "%s", name) : -1;
-	if (answer(opts, list, digest, name, err) < 0)
+	if (answer_digests(opts, list, digest, name, err) < 0)
 		return -1;
 	return opts->json ? artifact_answer(opts, list, err, " ") : 0;
 }
@@ -85,7 +85,7 @@ int artifact_sha256(const struct artifact_options *opts, struct error *err)
 		return -1;
 	for (size_t i = 0; i < opts->word_count; i++)
 		if (digest_file(opts->words[i], digest, err) < 0 ||
-		    answer(opts, list, digest, opts->words[i], err) < 0)
+		    answer_digests(opts, list, digest, opts->words[i], err) < 0)
 			return -1;
 	return opts->json ? artifact_answer(opts, list, err, " ") : 0;
 }

@@ -6,7 +6,7 @@
 
 static volatile sig_atomic_t ending; /* the signal that asks us to end */
 
-static void on_signal(int number)
+static void note_signal(int number)
 {
 	ending = number;
 }
@@ -20,7 +20,7 @@ int artifact_check_signal(struct error *err)
 void artifact_catch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	const struct sigaction action = {.sa_handler = on_signal};
+	const struct sigaction action = {.sa_handler = note_signal};
 	struct sigaction present;
 
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)

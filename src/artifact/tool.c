@@ -78,7 +78,7 @@ int tool_extend_path(struct error *err)
 	return 0;
 }
 
-static bool in_path(const char *tool)
+static bool is_in_path(const char *tool)
 {
 	const char *path = getenv("PATH");
 	char file[1024];
@@ -93,12 +93,12 @@ static bool in_path(const char *tool)
 	return false;
 }
 
-static bool is_there(const char *name)
+static bool has_tool(const char *name)
 {
 	char file[256];
 
 	if (!strstr(name, ".h"))
-		return in_path(name);
+		return is_in_path(name);
 	snprintf(file, sizeof(file), "/usr/include/%s", name);
 	return access(file, R_OK) == 0;
 }
@@ -108,7 +108,7 @@ int tool_require(const char *what, const char *const *names, struct error *err)
 	autobuf struct buf missing = BUF_INIT(0), install = BUF_INIT(0);
 
 	for (; *names; names++) {
-		if (is_there(*names))
+		if (has_tool(*names))
 			continue;
 		if (buf_printf(&missing, err, "%s%s", missing.len ? ", " : "", *names) < 0 ||
 		    buf_printf(&install, err, " %s", package_of(*names)) < 0)
@@ -128,7 +128,7 @@ struct running {
 };
 
 /* Whole lines of stdout go to the tool's function; a line beyond the limit is cut into pieces. */
-static int take_lines(struct running *r, const char *data, size_t n, struct error *err)
+static int take_tool_lines(struct running *r, const char *data, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (data[i] != '\n' && buf_append(&r->line, data + i, 1, err) < 0)
@@ -141,11 +141,11 @@ static int take_lines(struct running *r, const char *data, size_t n, struct erro
 	return 0;
 }
 
-static int take_output(struct running *r, const char *data, size_t n, struct error *err)
+static int take_tool_output(struct running *r, const char *data, size_t n, struct error *err)
 {
 	if (r->tool->out)
 		return buf_append(r->tool->out, data, n, err);
-	return r->tool->line ? take_lines(r, data, n, err) : 0;
+	return r->tool->line ? take_tool_lines(r, data, n, err) : 0;
 }
 
 static int take_errors(struct running *r, const char *data, size_t n, struct error *err)
@@ -159,7 +159,7 @@ static int take_errors(struct running *r, const char *data, size_t n, struct err
 	return 0;
 }
 
-static int pump(struct running *r, int *fd, struct error *err)
+static int pump_pipe(struct running *r, int *fd, struct error *err)
 {
 	char chunk[CHUNK];
 	ssize_t n = read(*fd, chunk, sizeof(chunk));
@@ -170,12 +170,12 @@ static int pump(struct running *r, int *fd, struct error *err)
 		close(steal_fd(fd));
 		return 0;
 	}
-	return fd == &r->out ? take_output(r, chunk, (size_t)n, err)
+	return fd == &r->out ? take_tool_output(r, chunk, (size_t)n, err)
 			     : take_errors(r, chunk, (size_t)n, err);
 }
 
 /* Until both pipes have ended; a tool whose child keeps one open is ended by its own exit. */
-static int follow(struct running *r, struct error *err)
+static int follow_tool(struct running *r, struct error *err)
 {
 	while (r->out >= 0 || r->errors >= 0) {
 		struct pollfd fds[] = {{.fd = r->out, .events = POLLIN},
@@ -190,9 +190,9 @@ static int follow(struct running *r, struct error *err)
 		progress_draw();
 		if (n <= 0)
 			continue;
-		if (fds[0].revents && pump(r, &r->out, err) < 0)
+		if (fds[0].revents && pump_pipe(r, &r->out, err) < 0)
 			return -1;
-		if (fds[1].revents && pump(r, &r->errors, err) < 0)
+		if (fds[1].revents && pump_pipe(r, &r->errors, err) < 0)
 			return -1;
 		if (fds[2].revents && !fds[0].revents && !fds[1].revents)
 			break;
@@ -235,7 +235,7 @@ static const char **environment(const struct tool *tool, struct error *err)
 }
 
 /* argv with `nice -n 19` in front for an idle tool. */
-static const char **arguments(const struct tool *tool, struct error *err)
+static const char **tool_arguments(const struct tool *tool, struct error *err)
 {
 	size_t n = 0, at = 0;
 	const char **argv;
@@ -256,10 +256,10 @@ static const char **arguments(const struct tool *tool, struct error *err)
 	return argv;
 }
 
-static int start(struct running *r, struct error *err)
+static int start_tool(struct running *r, struct error *err)
 {
 	autofree const char **env = environment(r->tool, err);
-	autofree const char **argv = env ? arguments(r->tool, err) : NULL;
+	autofree const char **argv = env ? tool_arguments(r->tool, err) : NULL;
 	int out[2], errors[2];
 
 	if (!argv || fd_pipe(out, err) < 0)
@@ -300,8 +300,8 @@ static bool all_ended(struct running *r, uint64_t deadline_ns)
 		progress_draw();
 		if (poll(fds, ARRAY_SIZE(fds), TICK_MS) <= 0)
 			continue;
-		if ((fds[0].revents && pump(r, &r->out, &ignored) < 0) ||
-		    (fds[1].revents && pump(r, &r->errors, &ignored) < 0))
+		if ((fds[0].revents && pump_pipe(r, &r->out, &ignored) < 0) ||
+		    (fds[1].revents && pump_pipe(r, &r->errors, &ignored) < 0))
 			return false;
 	}
 	return true;
@@ -312,7 +312,7 @@ static bool all_ended(struct running *r, uint64_t deadline_ns)
  * children to it. First so that they can clean up behind themselves. The group has its leader's
  * number, which is not anybody else's before the leader is reaped.
  */
-static void end(struct running *r)
+static void end_tool(struct running *r)
 {
 	if (r->proc.pid > 0 && (r->tool->sealed || kill(-r->proc.pid, SIGTERM) < 0 ||
 				!all_ended(r, clock_mono_ns() + END_NS))) {
@@ -323,7 +323,7 @@ static void end(struct running *r)
 }
 
 /* The end of stderr as one line; control bytes are blanks. */
-static const char *last_words(struct buf *b)
+static const char *last_stderr(struct buf *b)
 {
 	while (b->len > 0 && b->data[b->start + b->len - 1] <= ' ')
 		b->len--;
@@ -333,12 +333,12 @@ static const char *last_words(struct buf *b)
 	return b->len ? buf_string(b) : "it said nothing";
 }
 
-static int run(struct running *r, struct error *err)
+static int run_tool(struct running *r, struct error *err)
 {
 	int code;
 
-	if (follow(r, err) < 0) {
-		end(r);
+	if (follow_tool(r, err) < 0) {
+		end_tool(r);
 		return -1;
 	}
 	if (proc_wait(&r->proc, UINT64_MAX, &code, err) < 0)
@@ -347,7 +347,7 @@ static int run(struct running *r, struct error *err)
 		r->tool->line(r->tool->data, buf_string(&r->line));
 	if (code != 0)
 		return error_set(err, ERR_IO, "%s failed (%d): %s", r->tool->argv[0], code,
-				 last_words(&r->last));
+				 last_stderr(&r->last));
 	return 0;
 }
 
@@ -360,9 +360,9 @@ int tool_run(const struct tool *tool, struct error *err)
 	assert(tool->argv[0]);
 	if (!strchr(tool->argv[0], '/') && tool_require("this", names, err) < 0)
 		return -1;
-	result = start(&r, err);
+	result = start_tool(&r, err);
 	if (result == 0)
-		result = run(&r, err);
+		result = run_tool(&r, err);
 	else
 		error_prefix(err, "%s", tool->argv[0]);
 	cleanup_close(&r.out);
