@@ -51,7 +51,7 @@ static int close_log(const struct workspace *ws, struct error *err)
  * ----------------------------------------------------------------------------------- */
 
 /* The archive may be on another file system, or on one without hard links. */
-static int copy(const struct workspace *ws, int to, const char *name, struct error *err)
+static int copy_to_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
 	autoclose int from = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	autoclose int copied = -1;
@@ -71,7 +71,7 @@ static int sync_file(const struct workspace *ws, const char *name, struct error 
 }
 
 /* What is no file of ours (somebody has put a link there) is not kept. */
-static int keep(const struct workspace *ws, int to, const char *name, struct error *err)
+static int keep_in_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
 	struct stat st;
 
@@ -84,14 +84,14 @@ static int keep(const struct workspace *ws, int to, const char *name, struct err
 	if (linkat(ws->fd, name, to, name, 0) == 0)
 		return 0;
 	if (errno == EXDEV || errno == EPERM || errno == EMLINK || errno == EOPNOTSUPP)
-		return copy(ws, to, name, err);
+		return copy_to_archive(ws, to, name, err);
 	return error_errno(err, errno, "%s", name);
 }
 
-static int fill(const struct workspace *ws, int to, struct error *err)
+static int fill_archive(const struct workspace *ws, int to, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (keep(ws, to, kept[i], err) < 0)
+		if (keep_in_archive(ws, to, kept[i], err) < 0)
 			return -1;
 	return fsync(to) < 0 ? error_errno(err, errno, ARCHIVE_DIR) : 0;
 }
@@ -126,7 +126,7 @@ static bool same_bytes(int a, int b)
 }
 
 /* The log, or a copy of it. That the bundle has none means that it was taken out. */
-static bool is_ours(const struct workspace *ws, int archive)
+static bool is_archive_file(const struct workspace *ws, int archive)
 {
 	autoclose int here = openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	autoclose int there = openat(archive, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -135,7 +135,7 @@ static bool is_ours(const struct workspace *ws, int archive)
 }
 
 /* 1: an earlier call was killed after the archive had got its name. */
-static int is_archived(const struct workspace *ws, int archives, const char *session,
+static int has_archive(const struct workspace *ws, int archives, const char *session,
 		       struct error *err)
 {
 	autoclose int archive =
@@ -143,7 +143,7 @@ static int is_archived(const struct workspace *ws, int archives, const char *ses
 
 	if (archive < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", session);
-	if (is_ours(ws, archive))
+	if (is_archive_file(ws, archive))
 		return 1;
 	return error_set(err, ERR_CONFLICT,
 			 "there is an archive of another %s: move it out of " ARCHIVE_DIR " first",
@@ -160,7 +160,7 @@ static int make_archive(const struct workspace *ws, int archives, const char *se
 	if (path_remove_tree_at(archives, making, err) < 0)
 		return -1;
 	to = path_open_dir_at(archives, making, true, 0700, err);
-	if (to < 0 || fill(ws, to, err) < 0)
+	if (to < 0 || fill_archive(ws, to, err) < 0)
 		return -1;
 	if (renameat(archives, making, archives, session) < 0 || fsync(archives) < 0)
 		return error_errno(err, errno, "%s", session);
@@ -176,11 +176,11 @@ static int archive(const struct workspace *ws, struct error *err)
 	audit_name_session(ws, session);
 	/* Without the log a new one would be a forgery of it. */
 	if (archives < 0 || (faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-			     is_archived(ws, archives, session, NULL) == 1))
+			     has_archive(ws, archives, session, NULL) == 1))
 		return archives < 0 ? -1 : 0;
 	if (close_log(ws, err) < 0)
 		return -1;
-	there = is_archived(ws, archives, session, err);
+	there = has_archive(ws, archives, session, err);
 	return there == 0 ? make_archive(ws, archives, session, err) : there < 0 ? -1 : 0;
 }
 

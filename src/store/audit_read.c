@@ -55,7 +55,8 @@ static size_t next_piece(const struct buf *buf, bool at_end, size_t most)
 	return at_end ? buf->len : 0;
 }
 
-static int hand_over(struct buf *buf, bool at_end, audit_line_fn *fn, void *data, struct error *err)
+static int hand_over_line(struct buf *buf, bool at_end, audit_line_fn *fn, void *data,
+			  struct error *err)
 {
 	size_t most = limit_get(LIMIT_AUDIT_LINE_BYTES), len;
 
@@ -87,10 +88,10 @@ int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err)
 			break; /* it has become shorter meanwhile */
 		buf_commit(&buf, (size_t)n);
 		at += n;
-		if (hand_over(&buf, false, fn, data, err) < 0)
+		if (hand_over_line(&buf, false, fn, data, err) < 0)
 			return -1;
 	}
-	return hand_over(&buf, true, fn, data, err);
+	return hand_over_line(&buf, true, fn, data, err);
 }
 
 /* --- the chain ------------------------------------------------------------------------------- */
@@ -142,8 +143,8 @@ static bool is_event(const struct audit_line *line, const char *event)
 }
 
 /* What is wrong with a line for itself and in its place, or "". */
-static void judge(const struct check *check, const struct audit_line *line, uint64_t number,
-		  char *why, size_t size)
+static void judge_line(const struct check *check, const struct audit_line *line, uint64_t number,
+		       char *why, size_t size)
 {
 	const json_t *count = json_object_get(line->data, "count");
 
@@ -224,7 +225,7 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 	object = json_load_strict(text, len, &problem);
 	read = object && audit_line_read(object, &line, &problem) == 0;
 	if (read)
-		judge(check, &line, number, why, sizeof(why));
+		judge_line(check, &line, number, why, sizeof(why));
 	else
 		snprintf(why, sizeof(why), "it is no line of an audit log: %.150s", problem.msg);
 	if (!settle_suspect(check, read ? &line : NULL, number, why))

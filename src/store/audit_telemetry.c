@@ -35,7 +35,7 @@ struct marks {
 	bool within; /* a long line, of which a part has been read */
 };
 
-static int add(struct marks *marks, const struct mark *mark, struct error *err)
+static int add_telemetry(struct marks *marks, const struct mark *mark, struct error *err)
 {
 	if (marks->count == marks->room) {
 		size_t room = marks->room ? 2 * marks->room : 16;
@@ -51,7 +51,7 @@ static int add(struct marks *marks, const struct mark *mark, struct error *err)
 }
 
 /* What is no such line is passed over: whether the log is whole is said by audit_verify(). */
-static int take_line(void *data, const char *text, size_t len, struct error *err)
+static int take_telemetry_line(void *data, const char *text, size_t len, struct error *err)
 {
 	struct marks *marks = data;
 	bool whole = !marks->within && text[len - 1] == '\n';
@@ -73,7 +73,7 @@ static int take_line(void *data, const char *text, size_t len, struct error *err
 		return 0;
 	mark.line = marks->line;
 	mark.bytes = (uint64_t)bytes;
-	return add(marks, &mark, err);
+	return add_telemetry(marks, &mark, err);
 }
 
 /* ---- of one whose supervisor was killed
@@ -151,7 +151,7 @@ static int read_to(struct reading *reading, uint64_t end, struct error *err)
 }
 
 /* 1: it is not what the mark says. A file that has become shorter has been altered. */
-static int compare(struct reading *reading, const struct mark *mark, struct error *err)
+static int compare_counts(struct reading *reading, const struct mark *mark, struct error *err)
 {
 	uint8_t digest[AUDIT_DIGEST];
 	SHA2_CTX sha;
@@ -175,7 +175,7 @@ static int compare_all(const struct marks *marks, int fd, struct audit_telemetry
 	SHA256Init(&reading.sha);
 	out->verdict = S_ISREG(st.st_mode) ? AUDIT_TELEMETRY_WHOLE : AUDIT_TELEMETRY_ALTERED;
 	for (size_t i = 0; i < marks->count && out->verdict == AUDIT_TELEMETRY_WHOLE; i++) {
-		int status = compare(&reading, &marks->items[i], err);
+		int status = compare_counts(&reading, &marks->items[i], err);
 
 		if (status < 0)
 			return -1;
@@ -190,7 +190,8 @@ static int compare_all(const struct marks *marks, int fd, struct audit_telemetry
 	return 0;
 }
 
-static int judge(const struct marks *marks, int fd, struct audit_telemetry *out, struct error *err)
+static int judge_telemetry(const struct marks *marks, int fd, struct audit_telemetry *out,
+			   struct error *err)
 {
 	if (fd >= 0)
 		return compare_all(marks, fd, out, err);
@@ -206,10 +207,10 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 {
 	struct audit_telemetry found = {0};
 	struct marks marks = {0};
-	int status = audit_each_line(log, take_line, &marks, err);
+	int status = audit_each_line(log, take_telemetry_line, &marks, err);
 
 	if (status == 0)
-		status = judge(&marks, fd, &found, err);
+		status = judge_telemetry(&marks, fd, &found, err);
 	free(marks.items);
 	if (status == 0)
 		*out = found;

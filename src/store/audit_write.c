@@ -102,7 +102,7 @@ static ssize_t write_at_once(int fd, const char *text, size_t len)
 	return n;
 }
 
-static int write_line(struct audit *audit, const char *text, size_t len, struct error *err)
+static int write_audit_line(struct audit *audit, const char *text, size_t len, struct error *err)
 {
 	ssize_t n = write_at_once(audit->fd, text, len);
 	int errnum = n < 0 ? errno : ENOSPC;
@@ -119,13 +119,13 @@ static int write_line(struct audit *audit, const char *text, size_t len, struct 
  * on the disk before its digest is: the digest of a line that a loss of power took would make a
  * forgery of the crash. Of the others the security log may have more on the disk; docs/audit.md
  * says how that looks. */
-static int put(struct audit *audit, const char *text, size_t len, const struct audit_event *event,
-	       enum store_sync sync, struct error *err)
+static int put_audit(struct audit *audit, const char *text, size_t len,
+		     const struct audit_event *event, enum store_sync sync, struct error *err)
 {
 	size_t lead = text[0] == '\n';
 	struct error ignored;
 
-	if (write_line(audit, text, len, err) < 0)
+	if (write_audit_line(audit, text, len, err) < 0)
 		return -1;
 	audit->end += (off_t)len;
 	audit->lines++;
@@ -157,7 +157,7 @@ static int begin_chain(struct audit *audit, struct error *err)
 	event.data = data;
 	text = data ? audit_line_text(audit, &event, root, 1, &len, err)
 		    : (error_errno(err, ENOMEM, AUDIT_LOG), NULL);
-	return text ? put(audit, text, len, &event, STORE_NO_SYNC, err) : -1;
+	return text ? put_audit(audit, text, len, &event, STORE_NO_SYNC, err) : -1;
 }
 
 /* audit->head is the torn line's. */
@@ -178,7 +178,7 @@ static int go_on_behind_torn(struct audit *audit, struct error *err)
 		return text ? error_errno(err, ENOMEM, AUDIT_LOG) : -1;
 	both[0] = '\n';
 	memcpy(both + 1, text, len);
-	return put(audit, both, len + 1, &event, STORE_SYNC, err);
+	return put_audit(audit, both, len + 1, &event, STORE_SYNC, err);
 }
 
 /* --- open ------------------------------------------------------------------------------------ */
@@ -202,7 +202,7 @@ void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]
 }
 
 /* After this the log is whole and begun, or as it was. */
-static int take_up(struct audit *audit, struct error *err)
+static int take_up_chain(struct audit *audit, struct error *err)
 {
 	struct tail tail = {0};
 	struct stat st;
@@ -231,7 +231,7 @@ int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
 			  O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (audit.fd < 0)
 		return error_errno(err, errno, "%s/%s/" AUDIT_LOG, ws->dir->path, ws->id);
-	if (take_up(&audit, err) < 0)
+	if (take_up_chain(&audit, err) < 0)
 		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
 	*out = audit;
 	audit = (struct audit)AUDIT_NONE;
@@ -257,7 +257,7 @@ static int catch_up(struct audit *audit, struct error *err)
 		return error_errno(err, errno, AUDIT_LOG);
 	if (st.st_nlink == 0)
 		return error_set(err, ERR_IO, AUDIT_LOG " was removed");
-	return st.st_size == audit->end ? 0 : take_up(audit, err);
+	return st.st_size == audit->end ? 0 : take_up_chain(audit, err);
 }
 
 int audit_append(struct audit *audit, const struct audit_event *event, enum store_sync sync,
@@ -274,7 +274,7 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 	if (!at.real_ns)
 		at.real_ns = clock_real_ns(); /* once, for both logs */
 	text = audit_line_text(audit, &at, audit->head, audit->lines + 1, &len, err);
-	return text ? put(audit, text, len, &at, sync, err) : -1;
+	return text ? put_audit(audit, text, len, &at, sync, err) : -1;
 }
 
 int audit_sync(struct audit *audit, struct error *err)

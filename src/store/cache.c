@@ -86,7 +86,7 @@ static char *entry_path(const char *dir, const char *name, const char *suffix, s
 	return buf_steal_string(&b, err);
 }
 
-static bool is_file(const char *path)
+static bool is_cached_file(const char *path)
 {
 	struct stat st;
 
@@ -101,11 +101,11 @@ static int existing_path(char **out, const char *dir, const char *name, const ch
 
 	if (!path)
 		return -1;
-	*out = is_file(path) ? steal_ptr(&path) : NULL;
+	*out = is_cached_file(path) ? steal_ptr(&path) : NULL;
 	return 0;
 }
 
-static int copy_text(char **out, const char *text, struct error *err)
+static int copy_member(char **out, const char *text, struct error *err)
 {
 	*out = text ? strdup(text) : NULL;
 	return text && !*out ? error_errno(err, ENOMEM, "the cache's records") : 0;
@@ -119,7 +119,7 @@ static void copy_digest(char out[65], const char *text)
 		memcpy(out, text, 65);
 }
 
-static json_t *read_record(int dirfd, const char *file, struct error *err)
+static json_t *read_cache_record(int dirfd, const char *file, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(RECORD_BYTES);
 	json_t *record = NULL;
@@ -154,8 +154,8 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	copy_digest(k->init_sha256, init);
 	copy_digest(k->config_sha256, config);
 	k->path = entry_path(dir, name, "", err);
-	if (!k->path || copy_text(&k->name, name, err) < 0 ||
-	    copy_text(&k->version, version, err) < 0 ||
+	if (!k->path || copy_member(&k->name, name, err) < 0 ||
+	    copy_member(&k->version, version, err) < 0 ||
 	    existing_path(&k->initrd, dir, name, ".initrd", err) < 0)
 		return -1;
 	return existing_path(&k->modules, dir, name, ".modules", err);
@@ -180,9 +180,9 @@ static int fill_imported(struct cache_image *image, const json_t *record, struct
 	image->entrypoint = json_incref(entrypoint);
 	image->cmd = json_incref(cmd);
 	image->env = json_incref(env);
-	if (copy_text(&image->cwd, cwd, err) < 0 || copy_text(&image->source, ref, err) < 0)
+	if (copy_member(&image->cwd, cwd, err) < 0 || copy_member(&image->source, ref, err) < 0)
 		return -1;
-	return copy_text(&image->source_digest, digest, err);
+	return copy_member(&image->source_digest, digest, err);
 }
 
 static int fill_image(struct cache_image *image, const char *dir, const char *name,
@@ -201,9 +201,9 @@ static int fill_image(struct cache_image *image, const char *dir, const char *na
 	copy_digest(image->sha256, sha);
 	copy_digest(image->recipe_sha256, recipe);
 	image->path = entry_path(dir, name, ".ext4", err);
-	if (!image->path || copy_text(&image->name, name, err) < 0)
+	if (!image->path || copy_member(&image->name, name, err) < 0)
 		return -1;
-	return copy_text(&image->user, user, err) < 0 ? -1 : fill_imported(image, record, err);
+	return copy_member(&image->user, user, err) < 0 ? -1 : fill_imported(image, record, err);
 }
 
 void cache_kernel_free(struct cache_kernel *k)
@@ -307,7 +307,7 @@ static int each_record(enum cache_part part, entry_fn *fn, void *list, struct er
 	while ((file = readdir(dir)) != NULL) {
 		if (!record_name(file->d_name, name))
 			continue;
-		json_auto_t *record = read_record(dirfd(dir), file->d_name, &why);
+		json_auto_t *record = read_cache_record(dirfd(dir), file->d_name, &why);
 		/* An entry that is being replaced just now has no record. */
 		if (!record && why.code == ERR_NOT_FOUND)
 			continue;
@@ -317,8 +317,8 @@ static int each_record(enum cache_part part, entry_fn *fn, void *list, struct er
 	return 0;
 }
 
-static int add_kernel(void *list, const char *dir, const char *name, const json_t *record,
-		      struct error *err)
+static int add_cached_kernel(void *list, const char *dir, const char *name, const json_t *record,
+			     struct error *err)
 {
 	struct cache_kernels *kernels = list;
 	struct cache_kernel *items =
@@ -348,7 +348,7 @@ int cache_kernels(struct cache_kernels *out, struct error *err)
 {
 	struct cache_kernels list = {0};
 
-	if (each_record(CACHE_KERNELS, add_kernel, &list, err) < 0) {
+	if (each_record(CACHE_KERNELS, add_cached_kernel, &list, err) < 0) {
 		cache_kernels_free(&list);
 		return -1;
 	}

@@ -10,26 +10,26 @@
 #include "store/cache.h"
 
 /* Moves entry i out of a list, which is to be freed as before. */
-static void take_kernel(struct cache_kernels *list, size_t i, struct cache_kernel *out)
+static void take_found_kernel(struct cache_kernels *list, size_t i, struct cache_kernel *out)
 {
 	*out = list->items[i];
 	memset(&list->items[i], 0, sizeof(list->items[i]));
 }
 
-static void take_image(struct cache_images *list, size_t i, struct cache_image *out)
+static void take_found_image(struct cache_images *list, size_t i, struct cache_image *out)
 {
 	*out = list->items[i];
 	memset(&list->items[i], 0, sizeof(list->items[i]));
 }
 
-static bool is_file(const char *path)
+static bool is_regular_path(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static int copy_text(char **out, const char *text, struct error *err)
+static int copy_found(char **out, const char *text, struct error *err)
 {
 	*out = strdup(text);
 	return *out ? 0 : error_errno(err, ENOMEM, "%s", text);
@@ -44,7 +44,7 @@ static int find_initrd(char **out, const char *path, struct error *err)
 		initrd = NULL;
 		return error_errno(err, ENOMEM, "%s", path);
 	}
-	*out = is_file(initrd) ? steal_ptr(&initrd) : NULL;
+	*out = is_regular_path(initrd) ? steal_ptr(&initrd) : NULL;
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static char *user_path(const char *text, const char *what, struct error *err)
 	return steal_ptr(&path);
 }
 
-static const char *last_component(const char *path)
+static const char *found_basename(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -84,11 +84,11 @@ static int kernel_at_path(struct cache_kernels *list, const char *text, struct c
 		return -1;
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].path, path) == 0) {
-			take_kernel(list, i, out);
+			take_found_kernel(list, i, out);
 			return 0;
 		}
 	if (find_initrd(&kernel.initrd, path, err) < 0 ||
-	    copy_text(&kernel.name, last_component(path), err) < 0) {
+	    copy_found(&kernel.name, found_basename(path), err) < 0) {
 		cache_kernel_free(&kernel);
 		return -1;
 	}
@@ -108,12 +108,12 @@ static int image_at_path(struct cache_images *list, const char *text, struct cac
 		return -1;
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].path, path) == 0) {
-			take_image(list, i, out);
+			take_found_image(list, i, out);
 			return 0;
 		}
 	if (stat(path, &st) < 0)
 		return error_errno(err, errno, "image %s", path);
-	if (copy_text(&image.name, last_component(path), err) < 0)
+	if (copy_found(&image.name, found_basename(path), err) < 0)
 		return -1;
 	image.path = steal_ptr(&path);
 	image.size = (uint64_t)st.st_size;
@@ -177,8 +177,8 @@ int cache_kernel_find(const char *text, struct cache_kernel *out, struct error *
 		return -1;
 	i = text && strchr(text, '/') ? list.count : kernel_index(&list, text);
 	if (i < list.count)
-		take_kernel(&list, i, out);
-	else if (text && (strchr(text, '/') || is_file(text)))
+		take_found_kernel(&list, i, out);
+	else if (text && (strchr(text, '/') || is_regular_path(text)))
 		result = kernel_at_path(&list, text, out, err);
 	else
 		result = no_kernel(text, err);
@@ -200,8 +200,8 @@ int cache_image_find(const char *text, struct cache_image *out, struct error *er
 	while (i < list.count && strcmp(list.items[i].name, name) != 0)
 		i++;
 	if (i < list.count)
-		take_image(&list, i, out);
-	else if (text && (strchr(text, '/') || is_file(text)))
+		take_found_image(&list, i, out);
+	else if (text && (strchr(text, '/') || is_regular_path(text)))
 		result = image_at_path(&list, text, out, err);
 	else
 		result = no_image(text, err);

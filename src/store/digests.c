@@ -189,7 +189,7 @@ static bool find_entry(const char *key, char out[DIGEST_TEXT])
 	return true;
 }
 
-static void put_entry(const char *key, const char *digest)
+static void put_digest(const char *key, const char *digest)
 {
 	autoclose int entries = open_entries(true);
 
@@ -207,7 +207,7 @@ bool digest_recall(const struct digest_key *key, char out[DIGEST_TEXT])
 
 void digest_remember(const struct digest_key *key, const char *digest)
 {
-	put_entry(key->text, digest);
+	put_digest(key->text, digest);
 }
 
 void digest_remember_clone(const struct digest_key *before, int from_fd, int clone_fd)
@@ -218,5 +218,5 @@ void digest_remember_clone(const struct digest_key *before, int from_fd, int clo
 	if (digest_key(from_fd, DIGEST_FILE, &after, NULL) == 0 &&
 	    digest_key_equal(before, &after) && find_entry(before->text, digest) &&
 	    digest_key(clone_fd, DIGEST_FILE, &clone, NULL) == 0)
-		put_entry(clone.text, digest);
+		put_digest(clone.text, digest);
 }

@@ -21,8 +21,8 @@
 #include "store/store.h"
 
 /* Only system calls here: the caller may have threads, whose locks the copy holds for ever. */
-static void wait_for_lock(int fd, int operation, pid_t parent) __attribute__((noreturn));
-static void wait_for_lock(int fd, int operation, pid_t parent)
+static void wait_for_flock(int fd, int operation, pid_t parent) __attribute__((noreturn));
+static void wait_for_flock(int fd, int operation, pid_t parent)
 {
 	int result;
 
@@ -43,7 +43,7 @@ static int start_helper(int fd, int operation, struct error *err)
 	long pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, 0);
 
 	if (pid == 0)
-		wait_for_lock(fd, operation, parent);
+		wait_for_flock(fd, operation, parent);
 	if (pid < 0)
 		return error_errno(err, errno, "start a process that waits for a lock");
 	return pidfd;

@@ -60,7 +60,7 @@ static void make_header(uint8_t out[HEADER], uint64_t size, uint64_t l1_entries)
 	be32_put(out + AT_HEADER_LENGTH, HEADER);
 }
 
-static int write_at(int fd, const void *data, size_t len, uint64_t at, struct error *err)
+static int write_header_at(int fd, const void *data, size_t len, uint64_t at, struct error *err)
 {
 	ssize_t n = pwrite(fd, data, len, (off_t)at);
 
@@ -79,10 +79,10 @@ static int write_tables(int fd, uint64_t clusters, struct error *err)
 	uint8_t block[8];
 
 	be64_put(block, REFCOUNT_BLOCK * CLUSTER);
-	if (write_at(fd, block, sizeof(block), REFCOUNT_TABLE * CLUSTER, err) < 0)
+	if (write_header_at(fd, block, sizeof(block), REFCOUNT_TABLE * CLUSTER, err) < 0)
 		return -1;
 	for (uint64_t i = 0; i < clusters; i++)
-		if (write_at(fd, one, 2, REFCOUNT_BLOCK * CLUSTER + 2 * i, err) < 0)
+		if (write_header_at(fd, one, 2, REFCOUNT_BLOCK * CLUSTER + 2 * i, err) < 0)
 			return -1;
 	return 0;
 }
@@ -149,7 +149,7 @@ int layer_write(int fd, uint64_t size, struct error *err)
 	make_header(header, in_sectors(size), l1_entries);
 	if (ftruncate(fd, (off_t)(clusters * CLUSTER)) < 0)
 		return error_errno(err, errno, "layer");
-	if (write_at(fd, header, sizeof(header), 0, err) < 0)
+	if (write_header_at(fd, header, sizeof(header), 0, err) < 0)
 		return -1;
 	return write_tables(fd, clusters, err);
 }

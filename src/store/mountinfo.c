@@ -22,7 +22,7 @@ static bool is_octal(char c)
 }
 
 /* Blank, tab, newline and backslash are three octal digits. */
-static void unescape(char *path)
+static void unescape_mount(char *path)
 {
 	char *to = path;
 
@@ -54,7 +54,7 @@ static long device_of(const char *text)
 }
 
 /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the first five. */
-static int parse_line(char *line, struct mount_row *row, struct error *err)
+static int parse_mount(char *line, struct mount_row *row, struct error *err)
 {
 	char *rest = NULL, *fields[5];
 	long device;
@@ -67,8 +67,8 @@ static int parse_line(char *line, struct mount_row *row, struct error *err)
 	device = device_of(fields[2]);
 	if (device < 0)
 		return 0;
-	unescape(fields[3]);
-	unescape(fields[4]);
+	unescape_mount(fields[3]);
+	unescape_mount(fields[4]);
 	*row = (struct mount_row){.id = (unsigned)strtoul(fields[0], NULL, 10),
 				  .device = (unsigned long)device,
 				  .root = strdup(fields[3]),
@@ -92,7 +92,7 @@ int mountinfo_parse(char *text, struct mountinfo *out, struct error *err)
 	if (!mounts.rows)
 		return error_errno(err, ENOMEM, "mounts");
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		int got = parse_line(line, &mounts.rows[mounts.count], err);
+		int got = parse_mount(line, &mounts.rows[mounts.count], err);
 
 		if (got < 0) {
 			mountinfo_free(&mounts);

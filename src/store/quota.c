@@ -44,7 +44,8 @@ int quota_write(const struct workspace *ws, uint64_t bytes, struct error *err)
 #define EXTENTS 256
 
 /* The next extents from *at on, of which *at is then the end. 1: there may be more. */
-static int add_shared(int fd, struct fiemap *map, uint64_t *at, uint64_t *shared, struct error *err)
+static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *shared,
+			    struct error *err)
 {
 	memset(map, 0, sizeof(*map));
 	map->fm_start = *at;
@@ -72,7 +73,7 @@ static int count_shared(int fd, struct quota_count *count, uint64_t calls, struc
 	if (!map)
 		return error_errno(err, ENOMEM, "extents");
 	for (uint64_t i = 0; i < calls && more > 0; i++)
-		more = add_shared(fd, map, &count->at, &count->shared, err);
+		more = add_shared_quota(fd, map, &count->at, &count->shared, err);
 	return more;
 }
 

@@ -64,8 +64,8 @@ static char *security_text(const struct audit *audit, const struct audit_event *
 	return json_line(object, err);
 }
 
-static int write_text(struct audit *audit, const struct audit_event *event, char *text,
-		      enum store_sync sync, struct error *err)
+static int write_security_text(struct audit *audit, const struct audit_event *event, char *text,
+			       enum store_sync sync, struct error *err)
 {
 	size_t len = strlen(text);
 	char now[CLOCK_TEXT];
@@ -90,7 +90,7 @@ int security_log_write(struct audit *audit, const struct audit_event *event, uin
 {
 	autofree char *text = security_text(audit, event, seq, err);
 
-	return text ? write_text(audit, event, text, sync, err) : -1;
+	return text ? write_security_text(audit, event, text, sync, err) : -1;
 }
 
 /* ---- without an audit log
@@ -122,12 +122,12 @@ int security_log_note(const char *state_path, const char *session, const struct 
 	log.logs = path_join(state_path, SECURITY_DIR, err);
 	snprintf(log.session, sizeof(log.session), "%s", session);
 	text = log.logs ? note_text(&log, &at, err) : NULL;
-	return text ? write_text(&log, &at, text, STORE_SYNC, err) : -1;
+	return text ? write_security_text(&log, &at, text, STORE_SYNC, err) : -1;
 }
 
 /* --- read ------------------------------------------------------------------------------------ */
 
-static int grow(struct audit_heads *heads, size_t count, struct error *err)
+static int grow_security_log(struct audit_heads *heads, size_t count, struct error *err)
 {
 	size_t room = heads->room ? heads->room : 64;
 	void *grown;
@@ -151,14 +151,14 @@ static int grow(struct audit_heads *heads, size_t count, struct error *err)
 	return 0;
 }
 
-static int add(struct audit_heads *heads, uint64_t seq, const uint8_t digest[AUDIT_DIGEST],
-	       struct error *err)
+static int add_security_line(struct audit_heads *heads, uint64_t seq,
+			     const uint8_t digest[AUDIT_DIGEST], struct error *err)
 {
 	size_t i = (size_t)seq - 1;
 
 	if (seq < 1 || seq > HEADS_MAX)
 		return 0;
-	if (grow(heads, (size_t)seq, err) < 0)
+	if (grow_security_log(heads, (size_t)seq, err) < 0)
 		return -1;
 	if (!heads->known[i]) {
 		memcpy(heads->digests[i], digest, AUDIT_DIGEST);
@@ -185,7 +185,7 @@ static const char *last_object(const char *line, size_t len)
 	return found;
 }
 
-static int take_line(void *data, const char *line, size_t len, struct error *err)
+static int take_security_line(void *data, const char *line, size_t len, struct error *err)
 {
 	const struct search *search = data;
 	const char *begin = last_object(line, len), *session = NULL, *head = NULL;
@@ -203,7 +203,7 @@ static int take_line(void *data, const char *line, size_t len, struct error *err
 	    json_get_int(object, "", "seq", JSON_REQUIRED, 1, INT64_MAX, &seq, NULL) < 0 ||
 	    strcmp(session, search->session) != 0 || !audit_unhex(head, digest))
 		return 0;
-	return add(search->heads, (uint64_t)seq, digest, err);
+	return add_security_line(search->heads, (uint64_t)seq, digest, err);
 }
 
 static bool is_security_log(const char *name)
@@ -225,7 +225,7 @@ static int read_day(int dir, const char *logs, const char *name, struct search *
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
-	return audit_each_line(fd, take_line, search, err);
+	return audit_each_line(fd, take_security_line, search, err);
 }
 
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,

@@ -138,7 +138,7 @@ static int spot_make(int fd, const struct mountinfo *mounts, struct spot *out, s
 
 /* --- comparing ------------------------------------------------------------------------------- */
 
-static bool is_same(const struct spot *a, const struct stat *st)
+static bool is_same_share(const struct spot *a, const struct stat *st)
 {
 	return a->st.st_dev == st->st_dev && a->st.st_ino == st->st_ino;
 }
@@ -155,7 +155,7 @@ static bool holds(const struct spot *outer, const struct spot *inner)
 	/* From the inner one upwards, over all mounts. */
 	for (char *end = path ? path + strlen(path) : NULL; end; end = strrchr(path, '/')) {
 		*end = '\0';
-		if (stat(*path ? path : "/", &st) == 0 && is_same(outer, &st))
+		if (stat(*path ? path : "/", &st) == 0 && is_same_share(outer, &st))
 			return true;
 	}
 	return false;
@@ -163,7 +163,7 @@ static bool holds(const struct spot *outer, const struct spot *inner)
 
 static bool is_reached(const struct spot *spot, const struct spot *rule, enum reach reach)
 {
-	bool same = is_same(spot, &rule->st);
+	bool same = is_same_share(spot, &rule->st);
 
 	switch (reach) {
 	case REACH_ITSELF:
@@ -177,7 +177,7 @@ static bool is_reached(const struct spot *spot, const struct spot *rule, enum re
 }
 
 /* What a mount below the directory shows of the rule's own file system. */
-static bool is_mounted(const struct mount_row *row, const struct spot *rule, enum reach reach)
+static bool is_share_mounted(const struct mount_row *row, const struct spot *rule, enum reach reach)
 {
 	if (row->device != rule->device)
 		return false;
@@ -194,7 +194,7 @@ static const struct mount_row *mounted_below(const struct mountinfo *mounts,
 		const struct mount_row *row = &mounts->rows[i];
 
 		if (is_within(row->point, spot->path) && strcmp(row->point, spot->path) != 0 &&
-		    is_mounted(row, rule, reach))
+		    is_share_mounted(row, rule, reach))
 			return row;
 	}
 	return NULL;
@@ -327,7 +327,7 @@ static int apply_own_dir(const struct judge *judge, const char *dir, const char 
 				 "%s is in the %s %s: share a directory elsewhere", judge->path,
 				 what, dir);
 	if (is_reached(judge->spot, &rule, REACH_ABOVE) ||
-	    (!made && is_same(judge->spot, &rule.st)))
+	    (!made && is_same_share(judge->spot, &rule.st)))
 		return error_set(err, ERR_INVALID, "%s holds the %s %s: " NEXT_STEP, judge->path,
 				 what, dir);
 	const struct mount_row *row = mounted_below(judge->mounts, judge->spot, &rule, REACH_BELOW);
@@ -390,7 +390,7 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 	return 0;
 }
 
-static int open_dir(const char *path, struct error *err)
+static int open_share_dir(const char *path, struct error *err)
 {
 	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -427,7 +427,7 @@ int share_dir_open(const char *path, const char *state_dir, bool read_only, stru
 {
 	auto_spot struct spot spot = SPOT_NONE;
 	struct mountinfo mounts = {0};
-	int fd = open_dir(path, err);
+	int fd = open_share_dir(path, err);
 	int status;
 
 	if (fd < 0)

@@ -36,7 +36,7 @@ static bool is_marked(int fd)
 	return false;
 }
 
-static bool is_empty(int fd)
+static bool is_empty_workspace(int fd)
 {
 	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
@@ -56,7 +56,7 @@ static bool is_empty(int fd)
  */
 static int refuse_foreign(int fd, const char *path, struct error *err)
 {
-	if (is_marked(fd) || is_empty(fd))
+	if (is_marked(fd) || is_empty_workspace(fd))
 		return 0;
 	return error_set(err, ERR_CONFLICT,
 			 "%s is a directory of something else; choose another name or another "
