@@ -32,7 +32,7 @@ const char *buf_string(struct buf *b)
 }
 
 /* Room for `need` bytes in all, counted from the front of the contents, the NUL included. */
-static int make_room(struct buf *b, size_t need, struct error *err)
+static int make_buf_room(struct buf *b, size_t need, struct error *err)
 {
 	size_t cap = need * 2 > SMALLEST_BLOCK ? need * 2 : SMALLEST_BLOCK;
 	uint8_t *grown;
@@ -66,7 +66,7 @@ uint8_t *buf_reserve(struct buf *b, size_t n, struct error *err)
 	}
 	/* cap - start is at least len + 1 once there is a block */
 	if (!b->data || b->cap - b->start - b->len - 1 < n)
-		if (make_room(b, b->len + n + 1, err) < 0)
+		if (make_buf_room(b, b->len + n + 1, err) < 0)
 			return NULL;
 	return b->data + b->start + b->len;
 }

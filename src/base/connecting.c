@@ -80,7 +80,7 @@ static void drop_socket(struct connecting *c)
 		close(steal_fd(&c->fd));
 }
 
-static void finish(struct connecting *c, int fd)
+static void finish_connecting(struct connecting *c, int fd)
 {
 	reached_fn *done = c->done;
 	void *data = c->data;
@@ -91,7 +91,7 @@ static void finish(struct connecting *c, int fd)
 	done(data, fd, fd >= 0 ? NULL : &why);
 }
 
-static void failed(struct connecting *c, int errnum)
+static void connecting_failed(struct connecting *c, int errnum)
 {
 	if (c->why.code == ERR_NONE) {
 		error_errno(&c->why, errnum, "connect");
@@ -102,7 +102,7 @@ static void failed(struct connecting *c, int errnum)
 	try_next(c);
 }
 
-static void on_connected(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_connecting_ready(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct connecting *c = data;
 	int errnum = 0;
@@ -113,11 +113,11 @@ static void on_connected(struct loop *loop, int fd, uint32_t events, void *data)
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0)
 		errnum = errno;
 	if (errnum) {
-		failed(c, errnum);
+		connecting_failed(c, errnum);
 		return;
 	}
 	loop_remove(steal_ptr(&c->watch));
-	finish(c, steal_fd(&c->fd));
+	finish_connecting(c, steal_fd(&c->fd));
 }
 
 static void on_slow(struct loop *loop, void *data)
@@ -126,7 +126,7 @@ static void on_slow(struct loop *loop, void *data)
 
 	(void)loop;
 	c->timer = NULL;
-	failed(c, ETIMEDOUT);
+	connecting_failed(c, ETIMEDOUT);
 }
 
 static int begin_address(struct connecting *c, const struct sockaddr_storage *address,
@@ -138,7 +138,7 @@ static int begin_address(struct connecting *c, const struct sockaddr_storage *ad
 	if (connect(c->fd, (const struct sockaddr *)address, address_length(address)) < 0 &&
 	    errno != EINPROGRESS)
 		return -1;
-	c->watch = loop_add_fd(c->loop, c->fd, EPOLLOUT, on_connected, c, NULL);
+	c->watch = loop_add_fd(c->loop, c->fd, EPOLLOUT, on_connecting_ready, c, NULL);
 	c->timer = loop_add_timer(c->loop, deadline_ns, on_slow, c, NULL);
 	errno = ENOMEM;
 	return c->watch && c->timer ? 0 : -1;
@@ -158,10 +158,10 @@ static void try_next(struct connecting *c)
 	}
 	if (c->why.code == ERR_NONE)
 		error_set(&c->why, ERR_NOT_FOUND, "no address to connect to");
-	finish(c, -1);
+	finish_connecting(c, -1);
 }
 
-static void on_begin(struct loop *loop, void *data)
+static void on_connecting_begin(struct loop *loop, void *data)
 {
 	struct connecting *c = data;
 
@@ -186,7 +186,7 @@ struct connecting *connecting_new(struct loop *loop, const struct addresses *lis
 				 .deadline_ns = deadline_ns,
 				 .done = done,
 				 .data = data};
-	c->timer = loop_add_timer(loop, clock_mono_ns(), on_begin, c, err);
+	c->timer = loop_add_timer(loop, clock_mono_ns(), on_connecting_begin, c, err);
 	if (!c->timer) {
 		free(c);
 		return NULL;

@@ -51,7 +51,7 @@ static int write_proc(const char *path, const char *text, struct error *err)
 	return 0;
 }
 
-static int map_ids(uid_t uid, gid_t gid, struct error *err)
+static int map_own_ids(uid_t uid, gid_t gid, struct error *err)
 {
 	char map[64];
 
@@ -71,7 +71,7 @@ int isolate_namespaces(bool with_user, struct error *err)
 
 	if (unshare(NAMESPACES | (with_user ? CLONE_NEWUSER : 0)) < 0)
 		return error_errno(err, errno, "unshare");
-	return with_user ? map_ids(uid, gid, err) : 0;
+	return with_user ? map_own_ids(uid, gid, err) : 0;
 }
 
 /* --- root ------------------------------------------------------------------------------------ */

@@ -10,7 +10,8 @@ int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct
 	return 0;
 }
 #else
-static int add_row(scmp_filter_ctx filter, const struct isolate_syscall *row, struct error *err)
+static int add_syscall_row(scmp_filter_ctx filter, const struct isolate_syscall *row,
+			   struct error *err)
 {
 	unsigned n = 0;
 	int rc;
@@ -32,7 +33,7 @@ int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct
 	if (!filter)
 		return error_errno(err, ENOMEM, "system call filter");
 	for (size_t i = 0; i < count; i++)
-		if (add_row(filter, &allowed[i], err) < 0)
+		if (add_syscall_row(filter, &allowed[i], err) < 0)
 			return -1;
 	rc = seccomp_load(filter);
 	if (rc < 0)

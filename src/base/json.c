@@ -57,7 +57,7 @@ static void show_plainly(char *text)
 			*p = '?';
 }
 
-static json_t *load(const void *data, size_t len, size_t flags, struct error *err)
+static json_t *load_json(const void *data, size_t len, size_t flags, struct error *err)
 {
 	const char *text = data;
 	const char *nul = len ? memchr(text, 0, len) : NULL;
@@ -87,12 +87,12 @@ static json_t *load(const void *data, size_t len, size_t flags, struct error *er
 
 json_t *json_load_strict(const void *data, size_t len, struct error *err)
 {
-	return load(data, len, 0, err);
+	return load_json(data, len, 0, err);
 }
 
 json_t *json_load_nul(const void *data, size_t len, struct error *err)
 {
-	return load(data, len, JSON_ALLOW_NUL, err);
+	return load_json(data, len, JSON_ALLOW_NUL, err);
 }
 
 static char *dump(const json_t *value, size_t flags, struct error *err)

@@ -49,7 +49,7 @@ json_t *json_string_lossy(const void *data, size_t len)
 	return json_stringn((const char *)buf_bytes(&out), out.len);
 }
 
-static size_t least(size_t a, size_t b)
+static size_t least_of(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -58,7 +58,7 @@ static size_t least(size_t a, size_t b)
  * Edit distance with exchanges of neighbours counting one, for names of at most SHOWN_KEY bytes;
  * longer ones are far from everything.
  */
-static size_t distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
 	size_t m = strlen(a), n = strlen(b);
 	size_t rows[3][SHOWN_KEY + 1]; /* row i is rows[i % 3]: this one and the two before */
@@ -71,10 +71,10 @@ static size_t distance(const char *a, const char *b)
 		size_t *now = rows[i % 3], *before = rows[(i + 2) % 3];
 		now[0] = i;
 		for (size_t j = 1; j <= n; j++) {
-			now[j] = least(least(now[j - 1], before[j]) + 1,
-				       before[j - 1] + (a[i - 1] != b[j - 1]));
+			now[j] = least_of(least_of(now[j - 1], before[j]) + 1,
+					  before[j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least(now[j], rows[(i + 1) % 3][j - 2] + 1);
+				now[j] = least_of(now[j], rows[(i + 1) % 3][j - 2] + 1);
 		}
 	}
 	return rows[m % 3][n];
@@ -87,7 +87,7 @@ static const char *nearest(const char *key, const char *const *keys)
 	size_t best_distance = 3;
 
 	for (; *keys; keys++) {
-		size_t d = strcasecmp(key, *keys) == 0 ? 0 : distance(key, *keys);
+		size_t d = strcasecmp(key, *keys) == 0 ? 0 : edit_distance(key, *keys);
 		if (d < best_distance && d * 2 < strlen(*keys)) {
 			best = *keys;
 			best_distance = d;
@@ -96,7 +96,7 @@ static const char *nearest(const char *key, const char *const *keys)
 	return best;
 }
 
-static bool is_known(const char *key, const char *const *keys)
+static bool is_known_member(const char *key, const char *const *keys)
 {
 	for (; *keys; keys++)
 		if (strcmp(key, *keys) == 0)
@@ -126,7 +126,7 @@ int json_only_keys(const json_t *value, const char *path, const char *const *key
 	json_t *obj = (json_t *)(uintptr_t)value;
 	for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
 		const char *key = json_object_iter_key(it);
-		if (is_known(key, keys))
+		if (is_known_member(key, keys))
 			continue;
 		const char *near = nearest(key, keys);
 		shown_key(key, shown);

@@ -38,7 +38,7 @@ static void hide_controls(char *text)
 	}
 }
 
-static void put(struct log *log, const char *text)
+static void put_log_text(struct log *log, const char *text)
 {
 	char line[CLOCK_TEXT + LINE_BYTES + 1];
 	char when[CLOCK_TEXT];
@@ -62,14 +62,14 @@ static void put_below_cap(struct log *log, const char *text)
 		return;
 	if (log->cap && strlen(text) + CLOCK_TEXT + 1 + NOTICE_BYTES > log->cap - log->written) {
 		if (log->cap - log->written >= NOTICE_BYTES)
-			put(log, full_text);
+			put_log_text(log, full_text);
 		log->written = log->cap;
 		return;
 	}
-	put(log, text);
+	put_log_text(log, text);
 }
 
-static void tell_suppressed(struct log *log)
+static void log_suppressed(struct log *log)
 {
 	char text[64];
 
@@ -89,12 +89,12 @@ static void advance_window(struct log *log)
 	log->window_ns = now ? now : 1;
 	log->in_window = 0;
 	if (log->suppressed)
-		tell_suppressed(log);
+		log_suppressed(log);
 }
 
-static void log_text(struct log *log, const char *fmt, va_list args)
+static void log_args(struct log *log, const char *fmt, va_list args)
 	__attribute__((format(printf, 2, 0)));
-static void log_text(struct log *log, const char *fmt, va_list args)
+static void log_args(struct log *log, const char *fmt, va_list args)
 {
 	char text[LINE_BYTES];
 
@@ -113,7 +113,7 @@ void log_line(struct log *log, const char *fmt, ...)
 		return;
 	advance_window(log);
 	va_start(args, fmt);
-	log_text(log, fmt, args);
+	log_args(log, fmt, args);
 	va_end(args);
 	errno = saved;
 }
@@ -132,7 +132,7 @@ void log_limited(struct log *log, const char *fmt, ...)
 	}
 	log->in_window++;
 	va_start(args, fmt);
-	log_text(log, fmt, args);
+	log_args(log, fmt, args);
 	va_end(args);
 	errno = saved;
 }

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/loop_watch.h"
 
-static void insert(struct loop_watch **link, struct loop_watch *w)
+static void insert_watch(struct loop_watch **link, struct loop_watch *w)
 {
 	w->next = *link;
 	w->link = link;
@@ -28,7 +28,7 @@ void loop_insert_timer(struct loop_watch *w)
 	while (*link && (*link)->deadline <= w->deadline)
 		link = &(*link)->next;
 	w->round = w->loop->round;
-	insert(link, w);
+	insert_watch(link, w);
 }
 
 /* w->next stays as it was, so that an iteration that stands on w can go on. */
@@ -123,7 +123,7 @@ static struct loop_watch *add_polled(struct loop_watch *w, uint32_t events, stru
 		free(w);
 		return NULL;
 	}
-	insert(&w->loop->watches, w);
+	insert_watch(&w->loop->watches, w);
 	return w;
 }
 

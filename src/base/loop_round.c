@@ -33,7 +33,7 @@ static int process_ended(struct loop_watch *w)
 	return 1;
 }
 
-static int call(struct loop_watch *w, uint32_t events)
+static int call_watch(struct loop_watch *w, uint32_t events)
 {
 	if (w->dead)
 		return 0;
@@ -66,7 +66,7 @@ static int call_always_ready(struct loop *loop)
 		return 0;
 	for (struct loop_watch *w = loop->watches; w; w = w->next)
 		if (w->always_ready)
-			called += call(w, w->events & (EPOLLIN | EPOLLOUT));
+			called += call_watch(w, w->events & (EPOLLIN | EPOLLOUT));
 	return called;
 }
 
@@ -108,7 +108,7 @@ static int call_due_timers(struct loop *loop)
  * early does no harm, and it is set again only for what is earlier: most timers are deadlines that
  * are taken back, which then costs no system call.
  */
-static int arm_timer(struct loop *loop, struct error *err)
+static int arm_loop_timer(struct loop *loop, struct error *err)
 {
 	uint64_t deadline = loop->timers->deadline;
 	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(deadline / NS_PER_S),
@@ -137,7 +137,7 @@ int loop_once(struct loop *loop, int timeout_ms, struct error *err)
 
 	if (clock_is_virtual() || has_always_ready(loop) || has_due_timer(loop))
 		timeout_ms = 0;
-	if (timeout_ms && loop->timers && arm_timer(loop, err) < 0)
+	if (timeout_ms && loop->timers && arm_loop_timer(loop, err) < 0)
 		return -1;
 	n = epoll_wait(loop->epoll, events, EVENTS_PER_ROUND, timeout_ms);
 	if (n < 0 && errno != EINTR)
@@ -148,7 +148,7 @@ int loop_once(struct loop *loop, int timeout_ms, struct error *err)
 		if (!events[i].data.ptr)
 			timer_rang(loop);
 		else
-			called += call(events[i].data.ptr, events[i].events);
+			called += call_watch(events[i].data.ptr, events[i].events);
 	}
 	called += call_always_ready(loop);
 	called += call_due_timers(loop);

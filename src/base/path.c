@@ -26,7 +26,7 @@ char *path_join(const char *a, const char *b, struct error *err)
 }
 
 /* Drops empty and "." components of an absolute path, in place. */
-static void clean(char *path)
+static void clean_path(char *path)
 {
 	char *to = path;
 
@@ -60,7 +60,7 @@ char *path_absolute(const char *path, struct error *err)
 	}
 	joined = path_join(here ? here : "/", path, err);
 	if (joined)
-		clean(joined);
+		clean_path(joined);
 	return joined;
 }
 

@@ -58,7 +58,7 @@ static int copy_span(int from, int to, off_t start, off_t end, struct error *err
 	return 0;
 }
 
-static int copy_data(int from, int to, off_t size, struct error *err)
+static int clone_by_copy(int from, int to, off_t size, struct error *err)
 {
 	off_t at = 0;
 
@@ -93,7 +93,7 @@ static int clone_data(int from, int to, const char **how, struct error *err)
 	*how = "copy";
 	if (ftruncate(to, st.st_size) < 0)
 		return error_errno(err, errno, "size");
-	rc = copy_data(from, to, st.st_size, err);
+	rc = clone_by_copy(from, to, st.st_size, err);
 	/* The search for data moved it; the caller's descriptor stays where it was. */
 	if (position >= 0)
 		lseek(from, position, SEEK_SET);

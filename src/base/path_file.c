@@ -37,7 +37,7 @@ struct replacement {
 };
 
 /* name may have a directory part: the temporary file belongs beside the target. */
-static int open_parent(int dirfd, const char *name, struct replacement *r, struct error *err)
+static int open_file_parent(int dirfd, const char *name, struct replacement *r, struct error *err)
 {
 	const char *slash = strrchr(name, '/');
 	char parent[PATH_MAX] = ".";
@@ -97,7 +97,7 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 {
 	struct replacement r = {.dir = -1};
 
-	if (open_parent(dirfd, name, &r, err) < 0)
+	if (open_file_parent(dirfd, name, &r, err) < 0)
 		return -1;
 	autoclose int dir = r.dir;
 	autoclose int fd = create_temp(&r, err);

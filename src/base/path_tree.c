@@ -37,7 +37,7 @@ struct removal {
 	struct error *err; /* of the first failure */
 };
 
-static void fail(struct removal *r, int errnum, const char *name)
+static void tree_failed(struct removal *r, int errnum, const char *name)
 {
 	if (!r->failed && errnum == EXDEV)
 		error_set(r->err, ERR_CONFLICT, "remove %s: it is a mount point; unmount it first",
@@ -103,12 +103,12 @@ static void move_to_top(struct removal *r, int dir, const char *name)
 	uint64_t random;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
-		fail(r, errno, name);
+		tree_failed(r, errno, name);
 		return;
 	}
 	snprintf(moved, sizeof(moved), ".gone-%016llx", (unsigned long long)random);
 	if (renameat(dir, name, r->top, moved) < 0)
-		fail(r, errno, name);
+		tree_failed(r, errno, name);
 	else
 		r->again = true;
 }
@@ -124,12 +124,12 @@ static void remove_dir(struct removal *r, int dir, const char *name, int level)
 	int fd = open_to_empty(r, dir, name);
 	if (fd < 0) {
 		if (errno != ENOENT) /* somebody else is at it too */
-			fail(r, errno, name);
+			tree_failed(r, errno, name);
 		return;
 	}
 	empty_dir(r, fd, level + 1);
 	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		fail(r, errno, name);
+		tree_failed(r, errno, name);
 }
 
 static void remove_entry(struct removal *r, int dir, const char *name, int level)
@@ -144,7 +144,7 @@ static void remove_entry(struct removal *r, int dir, const char *name, int level
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 		remove_dir(r, dir, name, level);
 	else
-		fail(r, why, name);
+		tree_failed(r, why, name);
 }
 
 /* Takes over fd. */
@@ -154,7 +154,7 @@ static void empty_dir(struct removal *r, int fd, int level)
 	const struct dirent *entry;
 
 	if (!d) {
-		fail(r, errno, "directory");
+		tree_failed(r, errno, "directory");
 		close(fd);
 		return;
 	}
@@ -162,7 +162,7 @@ static void empty_dir(struct removal *r, int fd, int level)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			remove_entry(r, dirfd(d), entry->d_name, level);
 	if (errno)
-		fail(r, errno, "directory");
+		tree_failed(r, errno, "directory");
 }
 
 /* Each pass takes MAX_LEVEL levels off every branch, so the passes end. */
@@ -172,7 +172,7 @@ static void empty_top(struct removal *r)
 		int fd = openat(r->top, ".", DIR_FLAGS);
 		r->again = false;
 		if (fd < 0)
-			fail(r, errno, ".");
+			tree_failed(r, errno, ".");
 		else
 			empty_dir(r, fd, 0);
 	} while (r->again && !r->failed);

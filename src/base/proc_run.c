@@ -30,7 +30,8 @@ static void close_source(struct run *r, int which)
 	r->sources[which].fd = -1;
 }
 
-static int take(struct run *r, int which, const char *data, size_t n, struct error *err)
+static int take_child_output(struct run *r, int which, const char *data, size_t n,
+			     struct error *err)
 {
 	if (which == FROM_STDOUT)
 		return buf_append(r->out, data, n, err);
@@ -42,7 +43,7 @@ static int take(struct run *r, int which, const char *data, size_t n, struct err
 }
 
 /* One read. 1: there may be more at once; 0: nothing now, or the end; -1. */
-static int pump(struct run *r, int which, struct error *err)
+static int pump_child(struct run *r, int which, struct error *err)
 {
 	char chunk[CHUNK];
 	ssize_t n;
@@ -60,7 +61,7 @@ static int pump(struct run *r, int which, struct error *err)
 		close_source(r, which);
 		return 0;
 	}
-	return take(r, which, chunk, (size_t)n, err) < 0 ? -1 : 1;
+	return take_child_output(r, which, chunk, (size_t)n, err) < 0 ? -1 : 1;
 }
 
 /* Waits for any source. */
@@ -79,12 +80,12 @@ static int wait_for_news(struct run *r, uint64_t deadline_ns, struct error *err)
 }
 
 /* Up to `most` reads of a source. */
-static int drain(struct run *r, int which, int most, struct error *err)
+static int drain_pipe(struct run *r, int which, int most, struct error *err)
 {
 	int more = 1;
 
 	while (more > 0 && most-- > 0)
-		more = pump(r, which, err);
+		more = pump_child(r, which, err);
 	return more;
 }
 
@@ -92,7 +93,7 @@ static int drain(struct run *r, int which, int most, struct error *err)
  * The process' end is the end, even if a child of it still holds the pipes: what is in them by then
  * (64 KiB are in a pipe at most) is taken, what comes later is nobody's.
  */
-static int collect(struct run *r, uint64_t deadline_ns, struct error *err)
+static int collect_output(struct run *r, uint64_t deadline_ns, struct error *err)
 {
 	bool ended = false;
 
@@ -102,14 +103,14 @@ static int collect(struct run *r, uint64_t deadline_ns, struct error *err)
 		ended = r->sources[FROM_PIDFD].revents != 0;
 		for (int i = FROM_STDOUT; i <= FROM_STDERR; i++) {
 			int most = ended ? 65536 / CHUNK + 1 : r->sources[i].revents != 0;
-			if (drain(r, i, most, err) < 0)
+			if (drain_pipe(r, i, most, err) < 0)
 				return -1;
 		}
 	}
 	return 0;
 }
 
-static int start(struct run *r, const char *const *argv, struct error *err)
+static int start_child(struct run *r, const char *const *argv, struct error *err)
 {
 	int out[2] = {-1, -1}, errors[2];
 
@@ -148,7 +149,8 @@ static int run_to_end(struct run *r, uint64_t deadline_ns, struct error *err)
 {
 	int code;
 
-	if (collect(r, deadline_ns, err) < 0 || proc_wait(&r->proc, UINT64_MAX, &code, err) < 0)
+	if (collect_output(r, deadline_ns, err) < 0 ||
+	    proc_wait(&r->proc, UINT64_MAX, &code, err) < 0)
 		return -1;
 	if (code == 0)
 		return 0;
@@ -164,7 +166,7 @@ int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, str
 
 	for (int i = 0; i < SOURCES; i++)
 		r.sources[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-	rc = start(&r, argv, err);
+	rc = start_child(&r, argv, err);
 	if (rc == 0 && (rc = run_to_end(&r, deadline_ns, err)) < 0)
 		error_prefix(err, "%s", argv[0]);
 	proc_end(&r.proc);

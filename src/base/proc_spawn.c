@@ -60,7 +60,7 @@ struct child {
 	int *keep; /* nfds + 1 numbers of scratch */
 };
 
-static bool is_listed(const struct proc_spec *spec, int to)
+static bool is_listed_fd(const struct proc_spec *spec, int to)
 {
 	for (size_t i = 0; i < spec->nfds; i++)
 		if (spec->fds[i].to == to)
@@ -92,10 +92,10 @@ static int place_fds(struct child *c)
 		c->keep[i] = spec->fds[i].to;
 	}
 	for (int fd = 0; fd <= 2; fd++)
-		if (!is_listed(spec, fd))
+		if (!is_listed_fd(spec, fd))
 			close(fd);
 	for (int fd = 0; fd <= 2; fd++)
-		if (!is_listed(spec, fd) && open("/dev/null", O_RDWR) < 0)
+		if (!is_listed_fd(spec, fd) && open("/dev/null", O_RDWR) < 0)
 			return -1;
 	c->keep[n] = c->report;
 	fd_close_others(c->keep, n + 1);
@@ -156,8 +156,8 @@ static char *const *exec_vector(const char *const *v)
 	return (char *const *)(uintptr_t)v;
 }
 
-static void run_child(struct child *c) __attribute__((noreturn));
-static void run_child(struct child *c)
+static void become_program(struct child *c) __attribute__((noreturn));
+static void become_program(struct child *c)
 {
 	const struct proc_spec *spec = c->spec;
 	struct report r = {.step = STEP_USERNS};
@@ -207,7 +207,7 @@ static int fork_child(struct child *c, struct proc *out, struct error *err)
 	sigprocmask(SIG_SETMASK, &all, &before);
 	p.pid = fork();
 	if (p.pid == 0)
-		run_child(c);
+		become_program(c);
 	if (p.pid < 0)
 		why = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -243,7 +243,7 @@ static int hear_of_exec(int fd, const struct proc_spec *spec, struct error *err)
 	return error_errno(err, r.errnum, "start %s: %s", spec->argv[0], step_text[r.step]);
 }
 
-static int check_spec(const struct proc_spec *spec, int *above, struct error *err)
+static int check_proc_spec(const struct proc_spec *spec, int *above, struct error *err)
 {
 	int highest = 2;
 
@@ -271,7 +271,7 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err
 	struct proc p = PROC_NONE;
 	int ends[2];
 
-	if (check_spec(spec, &c.above, err) < 0)
+	if (check_proc_spec(spec, &c.above, err) < 0)
 		return -1;
 	autofree int *keep = calloc(spec->nfds + 1, sizeof(*keep));
 	if (!keep)

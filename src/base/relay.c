@@ -56,7 +56,7 @@ static void drop_bytes(struct way *way)
 	way->start = way->len = 0;
 }
 
-static void lose(struct relay *relay, struct way *way)
+static void relay_lose(struct relay *relay, struct way *way)
 {
 	if (!way->closed)
 		relay->broken = true;
@@ -66,7 +66,7 @@ static void lose(struct relay *relay, struct way *way)
 
 /* As send(). vsock wants one piece of kernel memory for all that it is given, which a kernel whose
  * memory is in fragments does not have: less of it may still go. */
-static ssize_t send_some(int to, const uint8_t *bytes, size_t len)
+static ssize_t relay_send(int to, const uint8_t *bytes, size_t len)
 {
 	ssize_t n = send(to, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
@@ -78,20 +78,20 @@ static ssize_t send_some(int to, const uint8_t *bytes, size_t len)
 }
 
 /* What the way holds, as far as its target takes it; then its end, if it has come. */
-static void deliver(struct relay *relay, int from)
+static void relay_deliver(struct relay *relay, int from)
 {
 	struct way *way = &relay->ways[from];
 	int to = relay->sides[!from].fd;
 
 	while (way->len > 0) {
-		ssize_t n = send_some(to, way->bytes + way->start, way->len);
+		ssize_t n = relay_send(to, way->bytes + way->start, way->len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n < 0) {
-			lose(relay, way);
+			relay_lose(relay, way);
 			return;
 		}
 		way->start += (size_t)n;
@@ -104,7 +104,7 @@ static void deliver(struct relay *relay, int from)
 	}
 }
 
-static void take(struct relay *relay, int from)
+static void relay_take(struct relay *relay, int from)
 {
 	struct way *way = &relay->ways[from];
 	size_t room = (size_t)limit_get(LIMIT_RELAY_BYTES);
@@ -117,16 +117,16 @@ static void take(struct relay *relay, int from)
 		return;
 	}
 	if (n < 0) { /* reset: neither way leads anywhere */
-		lose(relay, &relay->ways[0]);
-		lose(relay, &relay->ways[1]);
+		relay_lose(relay, &relay->ways[0]);
+		relay_lose(relay, &relay->ways[1]);
 		return;
 	}
 	way->len = (size_t)n;
 	way->ended = n == 0;
-	deliver(relay, from);
+	relay_deliver(relay, from);
 }
 
-static uint32_t wanted(const struct relay *relay, int side)
+static uint32_t relay_wants(const struct relay *relay, int side)
 {
 	const struct way *from = &relay->ways[side], *to = &relay->ways[!side];
 	uint32_t events = 0;
@@ -141,14 +141,14 @@ static uint32_t wanted(const struct relay *relay, int side)
 }
 
 /* True when the connection is over. */
-static bool settle(struct relay *relay)
+static bool relay_settle(struct relay *relay)
 {
 	struct error err;
 
 	for (int i = 0; i < 2; i++) {
-		if (loop_set_events(relay->sides[i].watch, wanted(relay, i), &err) < 0) {
-			lose(relay, &relay->ways[0]);
-			lose(relay, &relay->ways[1]);
+		if (loop_set_events(relay->sides[i].watch, relay_wants(relay, i), &err) < 0) {
+			relay_lose(relay, &relay->ways[0]);
+			relay_lose(relay, &relay->ways[1]);
 		}
 	}
 	return relay->ways[0].closed && relay->ways[1].closed;
@@ -163,14 +163,14 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	(void)loop;
 	(void)fd;
 	if (events & EPOLLOUT)
-		deliver(relay, !i);
+		relay_deliver(relay, !i);
 	if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) && !relay->ways[i].ended &&
 	    relay->ways[i].len == 0)
-		take(relay, i);
+		relay_take(relay, i);
 	/* It has said its last and takes nothing either. */
 	if ((events & (EPOLLHUP | EPOLLERR)) && relay->ways[i].ended)
-		lose(relay, &relay->ways[!i]);
-	if (settle(relay))
+		relay_lose(relay, &relay->ways[!i]);
+	if (relay_settle(relay))
 		relay->ended(relay->data);
 }
 

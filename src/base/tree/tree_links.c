@@ -21,7 +21,7 @@ struct name {
 	char *path;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_links(const void *a, const void *b)
 {
 	const struct name *x = a, *y = b;
 
@@ -56,7 +56,7 @@ const char *tree_links_find(const struct tree_links *links, const struct stat *s
 	struct name *const *found = NULL;
 
 	if (st->st_nlink > 1)
-		found = tfind(&key, &links->tree, compare);
+		found = tfind(&key, &links->tree, compare_links);
 	return found ? (*found)->path : NULL;
 }
 
@@ -71,7 +71,7 @@ int tree_links_note(struct tree_links *links, const struct stat *st, const char 
 	if (!name)
 		return error_errno(err, ENOMEM, "files");
 	*name = (struct name){st->st_dev, st->st_ino, strdup(path)};
-	if (!name->path || !tsearch(name, &links->tree, compare)) {
+	if (!name->path || !tsearch(name, &links->tree, compare_links)) {
 		free_name(name);
 		return error_errno(err, ENOMEM, "files");
 	}

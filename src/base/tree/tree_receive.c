@@ -41,7 +41,7 @@ static const char *shown(const struct receiver *r)
 	return r->entry.path[0] ? r->entry.path : r->target->name;
 }
 
-static int failed(const struct receiver *r, struct error *err)
+static int receive_failed(const struct receiver *r, struct error *err)
 {
 	return error_errno(err, errno, "%.300s", shown(r));
 }
@@ -52,7 +52,7 @@ static void tell_skipped(const struct receiver *r, const char *why)
 		r->line->skipped(r->line->data, r->entry.path, why);
 }
 
-static void tell_progress(const struct receiver *r)
+static void tell_received(const struct receiver *r)
 {
 	if (r->line->progress)
 		r->line->progress(r->line->data, r->received, shown(r));
@@ -74,7 +74,7 @@ static bool is_clean(const char *path)
 	return true;
 }
 
-static int open_below(const struct receiver *r, const char *path, uint64_t flags)
+static int open_below_target(const struct receiver *r, const char *path, uint64_t flags)
 {
 	struct open_how how = {.flags = flags | O_CLOEXEC,
 			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
@@ -83,7 +83,8 @@ static int open_below(const struct receiver *r, const char *path, uint64_t flags
 }
 
 /* The directory that path is in; *name is its last component. path is put back as it was. */
-static int open_parent(const struct receiver *r, char *path, const char **name, struct error *err)
+static int open_entry_parent(const struct receiver *r, char *path, const char **name,
+			     struct error *err)
 {
 	char *slash = strrchr(path, '/');
 	int fd;
@@ -91,7 +92,7 @@ static int open_parent(const struct receiver *r, char *path, const char **name, 
 	*name = slash ? slash + 1 : path;
 	if (slash)
 		*slash = '\0';
-	fd = open_below(r, slash ? path : ".", O_PATH | O_DIRECTORY);
+	fd = open_below_target(r, slash ? path : ".", O_PATH | O_DIRECTORY);
 	if (slash)
 		*slash = '/';
 	return fd < 0 ? error_errno(err, errno, "%.300s", path) : fd;
@@ -114,11 +115,11 @@ static int write_data(struct receiver *r, int to, uint64_t length, struct error 
 			ssize_t n = write(to, data, len);
 
 			if (n < 0 && errno != EINTR)
-				return failed(r, err);
+				return receive_failed(r, err);
 			data += n > 0 ? n : 0;
 			len -= n > 0 ? (size_t)n : 0;
 		}
-		tell_progress(r);
+		tell_received(r);
 	}
 	return 0;
 }
@@ -134,7 +135,7 @@ static int end_file(struct receiver *r, int to, uint64_t at, bool holes, uint64_
 		return tree_damaged(err);
 	if (digest != tree_digest_end(r->digest))
 		return error_set(err, ERR_IO, "%.300s: its digest is not what was sent", shown(r));
-	return holes && ftruncate(to, (off_t)at) < 0 ? failed(r, err) : 0;
+	return holes && ftruncate(to, (off_t)at) < 0 ? receive_failed(r, err) : 0;
 }
 
 /* The reason is in the entry that follows. */
@@ -152,7 +153,7 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 	bool holes = false;
 
 	tree_digest_begin(r->digest);
-	tell_progress(r);
+	tell_received(r);
 	for (;;) {
 		if (tree_get_chunk(&r->in, r->digest, &chunk, err) < 0)
 			return -1;
@@ -166,7 +167,7 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 		if (chunk.kind == TREE_DATA && write_data(r, to, chunk.length, err) < 0)
 			return -1;
 		if (chunk.kind == TREE_HOLE && lseek(to, (off_t)at, SEEK_SET) < 0)
-			return failed(r, err);
+			return receive_failed(r, err);
 		holes = holes || chunk.kind == TREE_HOLE;
 	}
 }
@@ -185,7 +186,7 @@ static int set_attributes(const struct receiver *r, int fd, const struct tree_en
 
 	fill_times(times, entry);
 	if (fchmod(fd, entry->mode & 0777) < 0)
-		return failed(r, err);
+		return receive_failed(r, err);
 	(void)futimens(fd, times);
 	return 0;
 }
@@ -206,7 +207,7 @@ static int make_file(struct receiver *r, int dir, const char *name, struct error
 	autoclose int fd =
 		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	return fd < 0 ? failed(r, err) : fill_file(r, fd, err);
+	return fd < 0 ? receive_failed(r, err) : fill_file(r, fd, err);
 }
 
 static int make_link(struct receiver *r, int dir, const char *name, struct error *err)
@@ -218,7 +219,7 @@ static int make_link(struct receiver *r, int dir, const char *name, struct error
 		return 0;
 	}
 	if (symlinkat(r->entry.text, dir, name) < 0)
-		return failed(r, err);
+		return receive_failed(r, err);
 	fill_times(times, &r->entry);
 	(void)utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW);
 	return 0;
@@ -233,14 +234,14 @@ static int make_hard_link(struct receiver *r, int dir, const char *name, struct 
 
 	if (!r->entry.text[0] || !is_clean(r->entry.text))
 		return tree_damaged(err);
-	old_dir = open_parent(r, r->entry.text, &old, err);
+	old_dir = open_entry_parent(r, r->entry.text, &old, err);
 	if (old_dir < 0)
 		return -1;
 	if (fstatat(old_dir, old, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return failed(r, err);
+		return receive_failed(r, err);
 	if (!S_ISREG(st.st_mode))
 		return tree_damaged(err);
-	return linkat(old_dir, old, dir, name, 0) < 0 ? failed(r, err) : 0;
+	return linkat(old_dir, old, dir, name, 0) < 0 ? receive_failed(r, err) : 0;
 }
 
 static int make_entry(struct receiver *r, struct error *err)
@@ -250,7 +251,7 @@ static int make_entry(struct receiver *r, struct error *err)
 
 	if (r->root < 0 || !r->entry.path[0] || !is_clean(r->entry.path))
 		return tree_damaged(err);
-	dir = open_parent(r, r->entry.path, &name, err);
+	dir = open_entry_parent(r, r->entry.path, &name, err);
 	if (dir < 0)
 		return -1;
 	if (r->entry.type == TREE_FILE)
@@ -260,7 +261,7 @@ static int make_entry(struct receiver *r, struct error *err)
 	if (r->entry.type == TREE_HARD_LINK)
 		return make_hard_link(r, dir, name, err);
 	/* Ours to write in until it is whole. */
-	return mkdirat(dir, name, 0700) < 0 ? failed(r, err) : 0;
+	return mkdirat(dir, name, 0700) < 0 ? receive_failed(r, err) : 0;
 }
 
 static int end_dir(struct receiver *r, struct error *err)
@@ -270,8 +271,8 @@ static int end_dir(struct receiver *r, struct error *err)
 
 	if (r->root < 0 || !is_clean(r->entry.path))
 		return tree_damaged(err);
-	dir = open_below(r, path, O_RDONLY | O_DIRECTORY);
-	return dir < 0 ? failed(r, err) : set_attributes(r, dir, &r->entry, err);
+	dir = open_below_target(r, path, O_RDONLY | O_DIRECTORY);
+	return dir < 0 ? receive_failed(r, err) : set_attributes(r, dir, &r->entry, err);
 }
 
 /* --- the root -------------------------------------------------------------------------------- */
@@ -287,7 +288,7 @@ static int open_root_file(struct receiver *r, struct error *err)
 				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		r->file_named = r->file >= 0;
 	}
-	return r->file < 0 ? failed(r, err) : 0;
+	return r->file < 0 ? receive_failed(r, err) : 0;
 }
 
 static int receive_root_file(struct receiver *r, struct error *err)
@@ -302,15 +303,15 @@ static int receive_root_dir(struct receiver *r, struct error *err)
 
 	if (fstatat(target->dir, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST;
-		return failed(r, err);
+		return receive_failed(r, err);
 	}
 	if (mkdirat(target->dir, r->temporary, 0700) < 0)
-		return failed(r, err);
+		return receive_failed(r, err);
 	r->root =
 		openat(target->dir, r->temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->root >= 0)
 		return 0;
-	failed(r, err);
+	receive_failed(r, err);
 	(void)unlinkat(target->dir, r->temporary, AT_REMOVEDIR);
 	return -1;
 }
@@ -365,7 +366,7 @@ static int give_name(struct receiver *r, struct error *err)
 		return 0;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", r->file);
 	if (linkat(AT_FDCWD, self, r->target->dir, r->temporary, AT_SYMLINK_FOLLOW) < 0)
-		return failed(r, err);
+		return receive_failed(r, err);
 	r->file_named = true;
 	return 0;
 }
@@ -382,7 +383,7 @@ static int put_in_place(struct receiver *r, struct error *err)
 			r->root >= 0 ? RENAME_NOREPLACE : 0);
 	if (got < 0 && errno == EINVAL) /* a file system without that */
 		got = renameat(dir, r->temporary, dir, r->target->name);
-	return got < 0 ? failed(r, err) : 0;
+	return got < 0 ? receive_failed(r, err) : 0;
 }
 
 static void remove_rest(const struct receiver *r)
@@ -393,7 +394,7 @@ static void remove_rest(const struct receiver *r)
 		(void)unlinkat(r->target->dir, r->temporary, 0);
 }
 
-static int receive(struct receiver *r, struct error *err)
+static int receive_whole_tree(struct receiver *r, struct error *err)
 {
 	struct error why = {0};
 	uint64_t random = 0;
@@ -429,7 +430,7 @@ int tree_receive(const struct tree_line *from, const struct tree_target *target,
 	r->in.fd = from->fd;
 	r->in.cancel = from->cancel;
 	r->digest = tree_digest_new();
-	status = r->digest ? receive(r, err) : error_errno(err, ENOMEM, "files");
+	status = r->digest ? receive_whole_tree(r, err) : error_errno(err, ENOMEM, "files");
 	tree_digest_free(r->digest);
 	return status;
 }

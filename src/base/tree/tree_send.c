@@ -31,8 +31,8 @@ struct sender {
 /* Not blocking: a FIFO must not hold us. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-static int put(struct sender *s, enum tree_type type, const struct stat *st, const char *text,
-	       struct error *err)
+static int put_bytes(struct sender *s, enum tree_type type, const struct stat *st, const char *text,
+		     struct error *err)
 {
 	s->entry.type = type;
 	s->entry.mode = st ? st->st_mode & 07777 : 0;
@@ -43,14 +43,14 @@ static int put(struct sender *s, enum tree_type type, const struct stat *st, con
 	return tree_put_entry(&s->out, &s->entry, err);
 }
 
-static int skip(struct sender *s, const char *why, struct error *err)
+static int skip_entry(struct sender *s, const char *why, struct error *err)
 {
 	if (s->line->skipped)
 		s->line->skipped(s->line->data, s->entry.path, why);
-	return put(s, TREE_SKIPPED, NULL, why, err);
+	return put_bytes(s, TREE_SKIPPED, NULL, why, err);
 }
 
-static void tell_progress(const struct sender *s)
+static void tell_sent(const struct sender *s)
 {
 	if (s->line->progress)
 		s->line->progress(s->line->data, s->sent, s->entry.path);
@@ -87,7 +87,7 @@ static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, str
 		tree_chunk_commit(&s->out, (size_t)n, s->digest);
 		*at += (uint64_t)n;
 		s->sent += (uint64_t)n;
-		tell_progress(s);
+		tell_sent(s);
 	}
 	return 1;
 }
@@ -150,11 +150,11 @@ static int send_file(struct sender *s, int fd, const struct stat *st, struct err
 	const char *earlier = tree_links_find(s->links, st);
 
 	if (earlier)
-		return put(s, TREE_HARD_LINK, st, earlier, err);
-	if (put(s, TREE_FILE, st, "", err) < 0)
+		return put_bytes(s, TREE_HARD_LINK, st, earlier, err);
+	if (put_bytes(s, TREE_FILE, st, "", err) < 0)
 		return -1;
 	tree_digest_begin(s->digest);
-	tell_progress(s);
+	tell_sent(s);
 	if (send_contents(s, fd, st, err) < 0)
 		return -1;
 	return tree_links_note(s->links, st, s->entry.path, err);
@@ -171,7 +171,7 @@ static int send_link(struct sender *s, int dir, const char *name, const struct s
 	if (n < 0)
 		return error_errno(err, errno, "%.300s", s->entry.path);
 	target[n] = '\0';
-	return put(s, TREE_LINK, st, target, err);
+	return put_bytes(s, TREE_LINK, st, target, err);
 }
 
 static int send_dir(struct sender *s, int fd, const struct stat *st, int depth, struct error *err);
@@ -182,21 +182,21 @@ static int send_opened(struct sender *s, int dir, const char *name, int depth, s
 	struct stat st;
 
 	if (fd < 0 && errno == EACCES)
-		return skip(s, "permission denied", err);
+		return skip_entry(s, "permission denied", err);
 	if (fd < 0 && errno == ENOENT)
 		return 0; /* it has gone since */
 	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
-		return skip(s, "changed while it was read", err);
+		return skip_entry(s, "changed while it was read", err);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s", s->entry.path);
 	if (S_ISREG(st.st_mode))
 		return send_file(s, fd, &st, err);
 	if (!S_ISDIR(st.st_mode))
-		return skip(s, "no file, directory or link", err);
+		return skip_entry(s, "no file, directory or link", err);
 	if (st.st_dev != s->device)
-		return skip(s, "another file system", err);
+		return skip_entry(s, "another file system", err);
 	if (depth >= TREE_DEPTH_MAX)
-		return skip(s, "too deep", err);
+		return skip_entry(s, "too deep", err);
 	return send_dir(s, steal_fd(&fd), &st, depth, err);
 }
 
@@ -208,7 +208,7 @@ static int send_entry(struct sender *s, int dir, const char *name, int depth, st
 	int status;
 
 	if (len + 1 + strlen(name) > TREE_PATH_MAX)
-		return skip(s, "a path that is too long is in it", err);
+		return skip_entry(s, "a path that is too long is in it", err);
 	snprintf(path + len, sizeof(s->entry.path) - len, "%s%s", len ? "/" : "", name);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		status = errno == ENOENT ? 0 : error_errno(err, errno, "%.300s", path);
@@ -217,7 +217,7 @@ static int send_entry(struct sender *s, int dir, const char *name, int depth, st
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		status = send_opened(s, dir, name, depth, err);
 	else
-		status = skip(s, "no file, directory or link", err);
+		status = skip_entry(s, "no file, directory or link", err);
 	path[len] = '\0';
 	return status;
 }
@@ -245,12 +245,12 @@ static int send_dir(struct sender *s, int fd, const struct stat *st, int depth, 
 		close(fd);
 		return -1;
 	}
-	if (put(s, TREE_DIR, st, "", err) < 0 || send_entries(s, dir, depth, err) < 0)
+	if (put_bytes(s, TREE_DIR, st, "", err) < 0 || send_entries(s, dir, depth, err) < 0)
 		return -1;
-	return put(s, TREE_DIR_END, st, "", err);
+	return put_bytes(s, TREE_DIR_END, st, "", err);
 }
 
-static int open_root(int root_fd, const char *path, bool confined, struct error *err)
+static int open_sent_root(int root_fd, const char *path, bool confined, struct error *err)
 {
 	struct open_how how = {.flags = OPEN_FLAGS,
 			       .resolve = confined ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0};
@@ -262,7 +262,7 @@ static int open_root(int root_fd, const char *path, bool confined, struct error 
 static int send_root(struct sender *s, int root_fd, const char *path, bool confined,
 		     struct error *err)
 {
-	autoclose int fd = open_root(root_fd, path, confined, err);
+	autoclose int fd = open_sent_root(root_fd, path, confined, err);
 	struct stat st;
 
 	if (fd < 0)
@@ -279,7 +279,7 @@ static int send_root(struct sender *s, int root_fd, const char *path, bool confi
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static int put_end(struct sender *s, const struct error *why, struct error *err)
+static int put_tree_end(struct sender *s, const struct error *why, struct error *err)
 {
 	s->entry = (struct tree_entry){.type = why ? TREE_ERROR : TREE_END};
 	if (why) {
@@ -291,7 +291,7 @@ static int put_end(struct sender *s, const struct error *why, struct error *err)
 	return tree_flush(&s->out, err);
 }
 
-static int hear(struct sender *s, struct error *err)
+static int hear_receiver(struct sender *s, struct error *err)
 {
 	autofree struct tree_reader *in = calloc(1, sizeof(*in));
 
@@ -313,11 +313,11 @@ static int send_all(struct sender *s, int root_fd, const char *path, bool confin
 	int status = send_root(s, root_fd, path, confined, &why);
 
 	if (status == 0)
-		status = put_end(s, NULL, &why);
+		status = put_tree_end(s, NULL, &why);
 	else if (!s->out.spoken)
-		(void)put_end(s, &why, NULL);
+		(void)put_tree_end(s, &why, NULL);
 	if (s->line->answers && (status == 0 || s->out.spoken))
-		status = hear(s, &why);
+		status = hear_receiver(s, &why);
 	if (status < 0 && err)
 		*err = why;
 	return status;

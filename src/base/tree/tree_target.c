@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/tree/tree_stream.h"
 
-static int open_dir(int root_fd, const char *path, bool confined)
+static int open_target_dir(int root_fd, const char *path, bool confined)
 {
 	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 			       .resolve = confined ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0};
@@ -21,7 +21,7 @@ static int open_dir(int root_fd, const char *path, bool confined)
 	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 }
 
-static int set_name(struct tree_target *target, const char *name, struct error *err)
+static int set_target_name(struct tree_target *target, const char *name, struct error *err)
 {
 	struct stat st;
 
@@ -51,21 +51,21 @@ static int open_parent_of(int root_fd, const char *path, bool confined, const ch
 	parent = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	if (!parent)
 		return error_errno(err, ENOMEM, "files");
-	fd = open_dir(root_fd, parent, confined);
+	fd = open_target_dir(root_fd, parent, confined);
 	return fd < 0 ? error_errno(err, errno, "%.300s", parent) : fd;
 }
 
 int tree_target_open(int root_fd, const char *path, bool confined, const char *name_within,
 		     struct tree_target *out, struct error *err)
 {
-	struct tree_target target = {.dir = open_dir(root_fd, path, confined)};
+	struct tree_target target = {.dir = open_target_dir(root_fd, path, confined)};
 	const char *name = name_within;
 
 	if (target.dir < 0)
 		target.dir = open_parent_of(root_fd, path, confined, &name, err);
 	if (target.dir < 0)
 		return -1;
-	if (set_name(&target, name, err) < 0) {
+	if (set_target_name(&target, name, err) < 0) {
 		close(target.dir);
 		return -1;
 	}

@@ -52,7 +52,7 @@ static int spoken(struct tree_writer *w, struct error *err)
 }
 
 /* A socket that has somebody to listen to, or a signal to wait for, is never blocked in. */
-static ssize_t write_some(struct tree_writer *w, const uint8_t *bytes, size_t len)
+static ssize_t write_wire(struct tree_writer *w, const uint8_t *bytes, size_t len)
 {
 	if (w->duplex || w->cancel >= 0)
 		return send(w->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -61,7 +61,7 @@ static ssize_t write_some(struct tree_writer *w, const uint8_t *bytes, size_t le
 
 /* A vsock wants each packet in one piece of memory, which a kernel may not have: then less at once.
  */
-static bool smaller(size_t *most)
+static bool smaller_of(size_t *most)
 {
 	if ((errno != ENOMEM && errno != ENOBUFS) || *most <= SPACE_LEAST)
 		return false;
@@ -80,8 +80,8 @@ static int write_all(struct tree_writer *w, struct error *err)
 
 		if (early != 0)
 			return early < 0 ? -1 : spoken(w, err);
-		n = write_some(w, w->bytes + sent, w->len - sent < most ? w->len - sent : most);
-		if (n < 0 && errno != EINTR && errno != EAGAIN && !smaller(&most))
+		n = write_wire(w, w->bytes + sent, w->len - sent < most ? w->len - sent : most);
+		if (n < 0 && errno != EINTR && errno != EAGAIN && !smaller_of(&most))
 			return w->duplex && (errno == EPIPE || errno == ECONNRESET)
 				       ? spoken(w, err)
 				       : error_errno(err, errno, "the stream of files");
@@ -213,7 +213,7 @@ static int read_more(struct tree_reader *r, struct error *err)
 }
 
 /* len bytes, which the caller has bounded by the buffer. */
-static const uint8_t *take(struct tree_reader *r, size_t len, struct error *err)
+static const uint8_t *take_bytes(struct tree_reader *r, size_t len, struct error *err)
 {
 	const uint8_t *at;
 
@@ -237,7 +237,7 @@ static int get_text(struct tree_reader *r, uint32_t len, char out[TREE_PATH_MAX 
 
 	if (len > TREE_PATH_MAX)
 		return tree_damaged(err);
-	p = take(r, len, err);
+	p = take_bytes(r, len, err);
 	if (!p)
 		return -1;
 	memcpy(out, p, len);
@@ -249,7 +249,7 @@ int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *
 {
 	static const char types[] = {TREE_FILE,	     TREE_DIR,	   TREE_DIR_END, TREE_LINK,
 				     TREE_HARD_LINK, TREE_SKIPPED, TREE_ERROR,	 TREE_END};
-	const uint8_t *p = take(r, ENTRY_HEAD, err);
+	const uint8_t *p = take_bytes(r, ENTRY_HEAD, err);
 	uint32_t path_len, text_len;
 
 	if (!p)
@@ -272,7 +272,7 @@ int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tre
 		   struct error *err)
 {
 	static const char kinds[] = {TREE_DATA, TREE_HOLE, TREE_FILE_END, TREE_BREAK};
-	const uint8_t *p = take(r, TREE_CHUNK_HEAD, err);
+	const uint8_t *p = take_bytes(r, TREE_CHUNK_HEAD, err);
 
 	if (!p)
 		return -1;
@@ -288,7 +288,7 @@ int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tre
 
 int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err)
 {
-	const uint8_t *p = take(r, DIGEST_BYTES, err);
+	const uint8_t *p = take_bytes(r, DIGEST_BYTES, err);
 
 	if (!p)
 		return -1;
