@@ -60,7 +60,7 @@ int config_normalise(const json_t *in, bool strict, const struct host_bounds *bo
 	return 0;
 }
 
-static int64_t number_of(const json_t *object, const char *key)
+static int64_t config_number(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
 }
@@ -86,8 +86,8 @@ void config_bind(json_t *normalised, struct config *out)
 		.rootfs_path = json_text(n, "rootfsPath", NULL),
 		.rootfs_base = json_text(n, "rootfsBase", NULL),
 		.state_dir = json_text(n, "stateDir", NULL),
-		.memory_mib = number_of(n, "memoryMiB"),
-		.cpu_count = number_of(n, "cpuCount"),
+		.memory_mib = config_number(n, "memoryMiB"),
+		.cpu_count = config_number(n, "cpuCount"),
 		.accelerator = index_of(json_text(n, "accelerator", NULL), accelerator_names, 3),
 		.network_mode = index_of(json_text(network, "mode", NULL), network_mode_names, 3),
 		.network_interface = json_text(network, "interface", NULL),
@@ -96,7 +96,7 @@ void config_bind(json_t *normalised, struct config *out)
 		.user = json_text(n, "user", NULL),
 		.cwd = json_text(n, "cwd", NULL),
 		.hostname = json_text(n, "hostname", NULL),
-		.timeout_seconds = number_of(n, "timeoutSeconds"),
+		.timeout_seconds = config_number(n, "timeoutSeconds"),
 		.network_allow = json_object_get(network, "allow"),
 		.port_forwards = json_object_get(network, "portForwards"),
 		.disks = json_object_get(n, "disks"),

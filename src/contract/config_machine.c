@@ -19,8 +19,8 @@ static int put_int(json_t *out, const char *key, int64_t value, struct error *er
 	return json_put(out, key, json_integer(value), err);
 }
 
-static int decode_path(struct config_decode *d, const char *key, enum json_need need,
-		       struct error *err)
+static int decode_machine_path(struct config_decode *d, const char *key, enum json_need need,
+			       struct error *err)
 {
 	const char *path = NULL;
 
@@ -35,9 +35,10 @@ int decode_required_paths(struct config_decode *d, struct error *err)
 	bool ram_disk = json_object_get(d->in, "initrdPath") != NULL;
 	autofree char *state_dir = NULL;
 
-	if (decode_path(d, "kernelPath", JSON_REQUIRED, err) < 0 ||
-	    decode_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err) < 0 ||
-	    decode_path(d, "rootfsBase", JSON_OPTIONAL, err) < 0)
+	if (decode_machine_path(d, "kernelPath", JSON_REQUIRED, err) < 0 ||
+	    decode_machine_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err) <
+		    0 ||
+	    decode_machine_path(d, "rootfsBase", JSON_OPTIONAL, err) < 0)
 		return -1;
 	if (json_object_get(d->out, "rootfsBase") && !json_object_get(d->out, "rootfsPath"))
 		return error_set(err, ERR_INVALID,
@@ -49,8 +50,8 @@ int decode_required_paths(struct config_decode *d, struct error *err)
 }
 
 /* most is what the host has; 0 where it has no say. */
-static int check_size(const char *key, const char *unit, int64_t value, int64_t least, int64_t most,
-		      struct error *err)
+static int check_machine_size(const char *key, const char *unit, int64_t value, int64_t least,
+			      int64_t most, struct error *err)
 {
 	if (value < least)
 		return error_set(err, ERR_INVALID,
@@ -76,21 +77,21 @@ static int decode_size(struct config_decode *d, const char *key, const char *uni
 
 	if (json_get_int(d->in, "config", key, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &value, err) <
 		    0 ||
-	    check_size(key, unit, value, least, most, err) < 0)
+	    check_machine_size(key, unit, value, least, most, err) < 0)
 		return -1;
 	return put_int(d->out, key, value, err);
 }
 
 int config_check_memory(int64_t mib, const struct host_bounds *bounds, struct error *err)
 {
-	return check_size("memoryMiB", " MiB", mib,
-			  (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB),
-			  bounds ? bounds->memory_mib : 0, err);
+	return check_machine_size("memoryMiB", " MiB", mib,
+				  (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB),
+				  bounds ? bounds->memory_mib : 0, err);
 }
 
 int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct error *err)
 {
-	return check_size("cpuCount", "", cpus, 1, bounds ? bounds->cpus : 0, err);
+	return check_machine_size("cpuCount", "", cpus, 1, bounds ? bounds->cpus : 0, err);
 }
 
 int decode_sizes(struct config_decode *d, struct error *err)

@@ -107,7 +107,7 @@ static int check_listeners(const struct config_decode *d, const struct mediation
 	return 0;
 }
 
-static int put_mediation(json_t *out, const struct mediation *m, struct error *err)
+static int put_vsock_mediation(json_t *out, const struct mediation *m, struct error *err)
 {
 	if (json_put(out, "enabled", json_true(), err) < 0 ||
 	    json_put(out, "required", json_boolean(m->required), err) < 0 ||
@@ -135,7 +135,7 @@ static int decode_configured(struct config_decode *d, const json_t *given, struc
 	if (m->required && !m->fail_closed)
 		return error_set(err, ERR_INVALID,
 				 "config.mediation.failClosed must be true where required is");
-	if (check_listeners(d, m, err) < 0 || put_mediation(out, m, err) < 0)
+	if (check_listeners(d, m, err) < 0 || put_vsock_mediation(out, m, err) < 0)
 		return -1;
 	return json_put(d->out, "mediation", json_incref(out), err);
 }

@@ -15,7 +15,7 @@
 /* Ten years: what the guest's agent takes. */
 #define TIMEOUT_SECONDS_MAX (INT64_C(10) * 366 * 24 * 3600)
 
-static bool is_c_string(const json_t *value)
+static bool is_plain_string(const json_t *value)
 {
 	return json_is_string(value) &&
 	       strlen(json_string_value(value)) == json_string_length(value);
@@ -34,7 +34,7 @@ static int decode_command(struct config_decode *d, struct error *err)
 		return error_set(err, ERR_INVALID,
 				 "config.command must not be empty; leave it out for no workload");
 	for (size_t i = 0; i < json_array_size(command); i++)
-		if (!is_c_string(json_array_get(command, i)))
+		if (!is_plain_string(json_array_get(command, i)))
 			return error_set(err, ERR_INVALID,
 					 "config.command[%zu] must be a string without NUL", i);
 	if (!json_string_length(json_array_get(command, 0)))
@@ -50,7 +50,7 @@ static int check_variable(const char *name, const json_t *value, struct error *e
 		return error_set(err, ERR_INVALID,
 				 "config.env has a variable with \"=\" in its name: \"%.200s\"",
 				 name);
-	if (!is_c_string(value))
+	if (!is_plain_string(value))
 		return error_set(err, ERR_INVALID, "config.env.%.200s must be a string without NUL",
 				 name);
 	return 0;

@@ -89,7 +89,7 @@ static json_t *states_json(struct error *err)
 	return steal_ptr(&list);
 }
 
-static json_t *names_json(const char *const *names, struct error *err)
+static json_t *contract_names(const char *const *names, struct error *err)
 {
 	json_auto_t *list = json_array();
 
@@ -110,7 +110,7 @@ static json_t *mediation_json(struct error *err)
 		    "A connection over vsock from the guest to the host, by which the guest "
 		    "reaches whoever decides about its work",
 		    err) < 0 ||
-	    json_put(mediation, "fields", names_json(mediation_keys, err), err) < 0 ||
+	    json_put(mediation, "fields", contract_names(mediation_keys, err), err) < 0 ||
 	    json_put_string(mediation, "requiredMode",
 			    "required must come with failClosed: true, and is refused without",
 			    err) < 0 ||
@@ -185,7 +185,7 @@ json_t *contract_json(json_t *support, struct error *err)
 	json_auto_t *contract = json_object();
 
 	if (json_put_string(contract, "version", CONTRACT_VERSION, err) < 0 ||
-	    json_put(contract, "backends", names_json(contract_backends, err), err) < 0 ||
+	    json_put(contract, "backends", contract_names(contract_backends, err), err) < 0 ||
 	    json_put(contract, "commands", commands_json(err), err) < 0 ||
 	    json_put(contract, "states", states_json(err), err) < 0 ||
 	    json_put(contract, "readinessSignals", fields_json(readiness_fields, err), err) < 0 ||

@@ -9,7 +9,7 @@
 #include "base/json.h"
 
 /* Text that may hold bytes of a guest or of a file name: never refused for its encoding. */
-static int put_text(json_t *object, const char *key, const char *text)
+static int put_response_text(json_t *object, const char *key, const char *text)
 {
 	return json_put(object, key, json_string_lossy(text, strlen(text)), NULL);
 }
@@ -17,7 +17,7 @@ static int put_text(json_t *object, const char *key, const char *text)
 /* NULL and an absent optional text are fine. */
 static int put_optional_text(json_t *object, const char *key, const char *text)
 {
-	return text ? put_text(object, key, text) : 0;
+	return text ? put_response_text(object, key, text) : 0;
 }
 
 void response_free(struct response *response)
@@ -44,9 +44,9 @@ json_t *event_json(const json_t *identity, enum state state, const char *detail,
 	/* A copy: the identity's document may be freed while the event lives on. */
 	if (identity && json_put(event, "identity", json_deep_copy(identity), NULL) < 0)
 		return NULL;
-	if (put_text(event, "state", state_names[state]) < 0 ||
+	if (put_response_text(event, "state", state_names[state]) < 0 ||
 	    put_optional_text(event, "detail", detail) < 0 ||
-	    put_text(event, "observedAt", observed_at) < 0)
+	    put_response_text(event, "observedAt", observed_at) < 0)
 		return NULL;
 	return steal_ptr(&event);
 }
@@ -84,7 +84,7 @@ json_t *response_build(enum command command, const struct response *response)
 
 	if (!answer || (unsigned)command >= COMMAND_COUNT ||
 	    json_put(answer, "ok", json_true(), NULL) < 0 ||
-	    put_text(answer, "backend", response->backend) < 0)
+	    put_response_text(answer, "backend", response->backend) < 0)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
 		if (!blocks[i].value || !(command_table[command].blocks & blocks[i].block))
@@ -100,7 +100,7 @@ json_t *response_failure(const char *backend, json_t *event, const struct error 
 	json_auto_t *answer = json_object();
 
 	if (!answer || json_put(answer, "ok", json_false(), NULL) < 0 ||
-	    put_text(answer, "backend", backend) < 0)
+	    put_response_text(answer, "backend", backend) < 0)
 		return NULL;
 	if (event && json_put(answer, "event", json_incref(event), NULL) < 0)
 		return NULL;
