@@ -41,7 +41,7 @@ struct gc {
 	json_t *removed, *adopted, *left;
 };
 
-static int note(json_t *list, const char *name, const char *why, struct error *err)
+static int gc_note(json_t *list, const char *name, const char *why, struct error *err)
 {
 	json_t *entry = json_pack("{s:s,s:s}", "name", name, "why", why);
 
@@ -52,7 +52,7 @@ static int note(json_t *list, const char *name, const char *why, struct error *e
 
 /* What cannot be removed keeps nothing else from being so. The message may have a name in it that
  * is not UTF-8. */
-static int leave(struct gc *gc, const char *name, const struct error *why, struct error *err)
+static int gc_leave(struct gc *gc, const char *name, const struct error *why, struct error *err)
 {
 	json_t *entry = json_pack("{s:s,s:o}", "name", name, "why",
 				  json_string_lossy(why->msg, strlen(why->msg)));
@@ -84,8 +84,8 @@ static int gc_bases(struct gc *gc, struct error *err)
 	bases_sweep(gc->agent, names);
 	json_array_foreach(names, i, name)
 	{
-		if (note(gc->removed, json_string_value(name),
-			 "a base whose making or deletion broke off", err) < 0)
+		if (gc_note(gc->removed, json_string_value(name),
+			    "a base whose making or deletion broke off", err) < 0)
 			return -1;
 	}
 	return 0;
@@ -93,7 +93,7 @@ static int gc_bases(struct gc *gc, struct error *err)
 
 /* --- bundles without a process ---------------------------------------------------------------- */
 
-static enum state state_of(const struct workspace *ws)
+static enum state bundle_state(const struct workspace *ws)
 {
 	enum state state = STATE_UNKNOWN;
 	json_t *event = NULL;
@@ -103,9 +103,9 @@ static enum state state_of(const struct workspace *ws)
 	return known ? state : STATE_UNKNOWN;
 }
 
-static bool should_live(const struct workspace *ws)
+static bool should_be_alive(const struct workspace *ws)
 {
-	enum state state = state_of(ws);
+	enum state state = bundle_state(ws);
 
 	/* Quarantined without a machine is fine, unless there was one that did not come to clean
 	 * up. */
@@ -115,7 +115,7 @@ static bool should_live(const struct workspace *ws)
 }
 
 /* -1: there is none. */
-static off_t size_of(const struct workspace *ws, const char *file)
+static off_t file_size_of(const struct workspace *ws, const char *file)
 {
 	struct stat st;
 
@@ -128,10 +128,11 @@ static off_t size_of(const struct workspace *ws, const char *file)
  * names of its records without what they held. */
 static bool is_lost_clone(const struct workspace *ws)
 {
-	off_t record = size_of(ws, SESSION_RECORD), manifest = size_of(ws, "workspace.json");
+	off_t record = file_size_of(ws, SESSION_RECORD),
+	      manifest = file_size_of(ws, "workspace.json");
 
 	return record >= 0 && manifest >= 0 && (record == 0 || manifest == 0) &&
-	       size_of(ws, "supervisor.log") < 0 && size_of(ws, WORKSPACE_MAKING) < 0;
+	       file_size_of(ws, "supervisor.log") < 0 && file_size_of(ws, WORKSPACE_MAKING) < 0;
 }
 
 #define POWER_LOST "made just before the host lost power, and never run"
@@ -146,8 +147,8 @@ static int remove_lost_clone(struct gc *gc, const char *name, struct error *err)
 		return -1;
 	status = orphan_remove(gc->agent, session, ORPHAN_HALF_MADE, POWER_LOST, &why);
 	if (status < 0)
-		return leave(gc, name, &why, err);
-	return status == 0 ? note(gc->removed, name, POWER_LOST, err) : 0;
+		return gc_leave(gc, name, &why, err);
+	return status == 0 ? gc_note(gc->removed, name, POWER_LOST, err) : 0;
 }
 
 #define MACHINE_GONE "its machine is gone, which is recorded now"
@@ -161,7 +162,7 @@ static bool is_adopted(const struct state_dir *dir, const char *id)
 
 	if (workspace_open(dir, id, false, &ws, NULL) < 0)
 		return false;
-	state = ws.fd >= 0 ? state_of(&ws) : STATE_UNKNOWN;
+	state = ws.fd >= 0 ? bundle_state(&ws) : STATE_UNKNOWN;
 	dead = (state == STATE_FAILED || state == STATE_QUARANTINED) && !lease_is_held(&ws);
 	workspace_close(&ws);
 	return dead;
@@ -174,7 +175,7 @@ static int adopt(struct gc *gc, struct microagent *sessions, const struct state_
 	if (microagent_status(sessions, id, NULL, NULL) < 0 || !is_adopted(dir, id))
 		return 0;
 	orphan_tell(gc->agent, name, ORPHAN_NO_PROCESS, ORPHAN_ADOPTED, MACHINE_GONE);
-	return note(gc->adopted, name, MACHINE_GONE, err);
+	return gc_note(gc->adopted, name, MACHINE_GONE, err);
 }
 
 static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct state_dir *dir,
@@ -189,7 +190,7 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 	/* The lease last: whoever starts it takes that first, and then says so in its state. */
 	if (ws.fd >= 0) {
 		lost = is_lost_clone(&ws);
-		orphan = !lost && should_live(&ws);
+		orphan = !lost && should_be_alive(&ws);
 		if ((lost || orphan) && lease_is_held(&ws))
 			lost = orphan = false;
 	}
@@ -232,7 +233,7 @@ static int gc_bundles(struct gc *gc, struct error *err)
 
 /* A live supervisor of ours says in its title whose it is; every other process of a session ends
  * with it. *name: of a session below place whose directory is gone. */
-static bool is_lost(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
+static bool is_lost_process(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
 {
 	static const char live[] = "-supervisor: live ";
 	autobuf struct buf title = BUF_INIT(8192);
@@ -260,15 +261,15 @@ static int end_lost(struct gc *gc, pid_t pid, const char *place, struct error *e
 	struct error why = {0};
 
 	/* Again: the pid may have been another's before there was a descriptor of it. */
-	if (pidfd < 0 || !is_lost(pid, place, name) ||
+	if (pidfd < 0 || !is_lost_process(pid, place, name) ||
 	    pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0)
 		return 0;
 	if (fd_wait(pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &why) < 0) {
 		orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_LEFT, why.msg);
-		return leave(gc, name, &why, err);
+		return gc_leave(gc, name, &why, err);
 	}
 	orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_REMOVED, LOST_DIRECTORY);
-	return note(gc->removed, name, LOST_DIRECTORY, err);
+	return gc_note(gc->removed, name, LOST_DIRECTORY, err);
 }
 
 static int gc_processes(struct gc *gc, struct error *err)
@@ -283,7 +284,8 @@ static int gc_processes(struct gc *gc, struct error *err)
 	while ((entry = readdir(processes))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (pid > 1 && is_lost(pid, place, name) && end_lost(gc, pid, place, err) < 0)
+		if (pid > 1 && is_lost_process(pid, place, name) &&
+		    end_lost(gc, pid, place, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -318,7 +320,7 @@ static int gc_claimed(struct gc *gc, const struct pool *pool, struct error *err)
 		if (session_is_there(gc, word))
 			continue;
 		pool_forget(pool, word);
-		if (note(gc->removed, word, "claimed from the pool, and gone since", err) < 0)
+		if (gc_note(gc->removed, word, "claimed from the pool, and gone since", err) < 0)
 			return -1;
 	}
 	return names ? 0 : -1;
@@ -338,8 +340,8 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 				   ? 0
 				   : pool_discard(gc->agent, pool, word, &why);
 
-		if (done < 0 ? leave(gc, word, &why, err) < 0
-			     : done > 0 && note(gc->removed, word, POOL_MEMBER_ENDED, err) < 0)
+		if (done < 0 ? gc_leave(gc, word, &why, err) < 0
+			     : done > 0 && gc_note(gc->removed, word, POOL_MEMBER_ENDED, err) < 0)
 			return -1;
 	}
 	return names ? 0 : -1;
@@ -374,9 +376,9 @@ static int end_left(struct gc *gc, const struct pool *pool, const char *name, st
 
 	orphan_tell(gc->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED, ENDING_BROKE_OFF);
 	if (pool_finish_one(gc->agent, pool, name, &why) == 0)
-		return note(gc->removed, name, ENDING_BROKE_OFF, err);
+		return gc_note(gc->removed, name, ENDING_BROKE_OFF, err);
 	orphan_tell(gc->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_LEFT, why.msg);
-	return leave(gc, name, &why, err);
+	return gc_leave(gc, name, &why, err);
 }
 
 /* Nobody who has the pool's lock is at work on it. */
@@ -415,8 +417,8 @@ static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 	    pool_read(pool, &record, &why) == 0 || why.code != ERR_NOT_FOUND)
 		return 0;
 	if (pool_drain(gc->agent, pool, &why) < 0)
-		return leave(gc, pool->base, &why, err);
-	return note(gc->removed, pool->base, "members of a pool that is not kept", err);
+		return gc_leave(gc, pool->base, &why, err);
+	return gc_note(gc->removed, pool->base, "members of a pool that is not kept", err);
 }
 
 static bool base_is_gone(struct microagent *agent, const char *name)
@@ -435,8 +437,8 @@ static int gc_pool(struct gc *gc, const char *base, struct error *err)
 
 	if (base_is_gone(gc->agent, base)) {
 		return microagent_pool_drain(gc->agent, base, &why) < 0
-			       ? leave(gc, base, &why, err)
-			       : note(gc->removed, base, "a pool whose base is gone", err);
+			       ? gc_leave(gc, base, &why, err)
+			       : gc_note(gc->removed, base, "a pool whose base is gone", err);
 	}
 	if (pool_open(gc->agent->state_path, base, &pool, NULL) < 0)
 		return 0;
@@ -452,7 +454,7 @@ static int gc_pool(struct gc *gc, const char *base, struct error *err)
 		if ((json_int_t)json_array_size(ready) < record.size && !pool_has_filler(&pool))
 			return pool_filler_start(gc->agent, &pool, err) < 0
 				       ? -1
-				       : note(gc->adopted, base, "a pool without a filler", err);
+				       : gc_note(gc->adopted, base, "a pool without a filler", err);
 	}
 	return 0;
 }
@@ -468,7 +470,7 @@ static int gc_pools(struct gc *gc, struct error *err)
 		const char *word = json_string_value(base);
 		struct error why = {0};
 
-		if (gc_pool(gc, word, &why) < 0 && leave(gc, word, &why, err) < 0)
+		if (gc_pool(gc, word, &why) < 0 && gc_leave(gc, word, &why, err) < 0)
 			return -1;
 	}
 	return bases ? 0 : -1;

@@ -76,6 +76,16 @@ static void what_no_session_is_called(void **state)
 	}
 }
 
+static void what_stands_in_front_of_the_suffix(void **state)
+{
+	(void)state;
+	assert_int_equal(bundle_name_length("web.bundle"), 3);
+	assert_int_equal(bundle_name_length("web.bundle.bundle"), 10);
+	assert_int_equal(bundle_name_length("web"), 3);
+	assert_int_equal(bundle_name_length(".bundle"), 7); /* a name has a byte at least */
+	assert_int_equal(bundle_name_length(""), 0);
+}
+
 static void the_directory_of_a_session(void **state)
 {
 	char name[SESSION_NAME_ROOM] = "before";
@@ -195,6 +205,7 @@ int main(void)
 		cmocka_unit_test(a_new_name_has_the_time),
 		cmocka_unit_test(a_session_by_its_name_and_its_directory),
 		cmocka_unit_test(what_no_session_is_called),
+		cmocka_unit_test(what_stands_in_front_of_the_suffix),
 		cmocka_unit_test(the_directory_of_a_session),
 		cmocka_unit_test(the_mark_of_an_end),
 		cmocka_unit_test(a_mark_that_is_too_long),

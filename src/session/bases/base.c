@@ -222,7 +222,7 @@ int base_open(const struct microagent *agent, const char *word, enum base_use us
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *metadata, const char *section, const char *key)
+static const char *metadata_text(const json_t *metadata, const char *section, const char *key)
 {
 	return json_text(json_object_get(metadata, section), key, NULL);
 }
@@ -244,8 +244,8 @@ int base_files(const struct base *base, struct base_file out[BASE_FILES], struct
 
 	for (size_t i = 0; i < BASE_FILES; i++) {
 		files[i].label = rows[i].label;
-		files[i].sha256 = text_of(base->metadata, rows[i].label, "sha256");
-		const char *path = text_of(base->metadata, rows[i].label, rows[i].key);
+		files[i].sha256 = metadata_text(base->metadata, rows[i].label, "sha256");
+		const char *path = metadata_text(base->metadata, rows[i].label, rows[i].key);
 
 		/* The disk's is relative to the bundle, which may have been moved with it. */
 		files[i].path = path_join(base->path, path ? path : BASE_LAYER, err);

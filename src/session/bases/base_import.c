@@ -29,7 +29,7 @@ static void image_name(const struct making *m, char *out, size_t size)
 }
 
 /* 1: something of the answer, 0: its end. */
-static int take(int from, struct buf *answer, struct error *err)
+static int take_import_answer(int from, struct buf *answer, struct error *err)
 {
 	uint8_t *room = buf_reserve(answer, 4096, err);
 	ssize_t n = room ? read(from, room, 4096) : -1;
@@ -43,8 +43,8 @@ static int take(int from, struct buf *answer, struct error *err)
 }
 
 /* Its answer, until it has closed stdout. */
-static int hear(const struct making *m, const struct proc *child, int from, struct buf *answer,
-		struct error *err)
+static int hear_import(const struct making *m, const struct proc *child, int from,
+		       struct buf *answer, struct error *err)
 {
 	const struct microagent *agent = m->agent;
 	struct pollfd slots[2] = {
@@ -64,14 +64,14 @@ static int hear(const struct making *m, const struct proc *child, int from, stru
 			(void)proc_signal(child, SIGTERM, NULL);
 		}
 		if (got > 0 && slots[0].revents)
-			more = take(from, answer, err);
+			more = take_import_answer(from, answer, err);
 	}
 	if (more == 0 && m->spec->cancel > 0 && slots[1].fd < 0)
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	return more;
 }
 
-static int judge(const struct buf *answer, int code, struct error *err)
+static int judge_import(const struct buf *answer, int code, struct error *err)
 {
 	json_auto_t *document = json_load_strict(buf_bytes(answer), answer->len, NULL);
 
@@ -82,7 +82,7 @@ static int judge(const struct buf *answer, int code, struct error *err)
 	return json_get_error(document, "microagent-artifact could not import it", err);
 }
 
-static int run(const struct making *m, const char *const *argv, struct error *err)
+static int run_importer(const struct making *m, const char *const *argv, struct error *err)
 {
 	autobuf struct buf answer = BUF_INIT(ANSWER_BYTES);
 	struct proc child = PROC_NONE;
@@ -102,14 +102,14 @@ static int run(const struct making *m, const char *const *argv, struct error *er
 	if (proc_spawn(&spec, &child, err) < 0)
 		return error_prefix(err, "microagent-artifact");
 	close(steal_fd(&to));
-	status = hear(m, &child, from, &answer, err);
+	status = hear_import(m, &child, from, &answer, err);
 	if (status == 0)
 		status = proc_wait(&child, UINT64_MAX, &code, err);
 	proc_end(&child);
-	return status == 0 ? judge(&answer, code, err) : -1;
+	return status == 0 ? judge_import(&answer, code, err) : -1;
 }
 
-static void tell(const struct microagent_base_spec *spec)
+static void tell_import(const struct microagent_base_spec *spec)
 {
 	char text[512];
 
@@ -136,8 +136,8 @@ int base_import(struct making *m, struct error *err)
 	argv[n++] = "--";
 	argv[n++] = name;
 	argv[n] = m->spec->oci;
-	tell(m->spec);
-	if (run(m, argv, err) < 0)
+	tell_import(m->spec);
+	if (run_importer(m, argv, err) < 0)
 		return error_prefix(err, "%s", m->spec->oci);
 	return cache_image_find(name, &m->image, err);
 }

@@ -31,7 +31,7 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-static bool remove_abandoned(const struct state_dir *dir, const char *name)
+static bool remove_abandoned_base(const struct state_dir *dir, const char *name)
 {
 	autoclose int fd = openat(dir->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	autofree char *path = path_join(dir->path, name, NULL);
@@ -44,7 +44,7 @@ static bool remove_abandoned(const struct state_dir *dir, const char *name)
 }
 
 /* bases is locked. */
-static void sweep(const struct state_dir *dir, json_t *removed)
+static void sweep_locked(const struct state_dir *dir, json_t *removed)
 {
 	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
@@ -54,7 +54,7 @@ static void sweep(const struct state_dir *dir, json_t *removed)
 		close(own);
 	while (entries && (entry = readdir(entries)))
 		if (strncmp(entry->d_name, MAKING, strlen(MAKING)) == 0 &&
-		    remove_abandoned(dir, entry->d_name) && removed)
+		    remove_abandoned_base(dir, entry->d_name) && removed)
 			json_array_append_new(removed, json_string(entry->d_name));
 }
 
@@ -75,7 +75,7 @@ void bases_sweep(const struct microagent *agent, json_t *removed)
 		return;
 	autoclose int lock = lock_bases(&dir, NULL);
 	if (lock >= 0)
-		sweep(&dir, removed);
+		sweep_locked(&dir, removed);
 	state_dir_close(&dir);
 }
 
@@ -122,13 +122,13 @@ static int make_locked(struct making *m, struct error *err)
 }
 
 /* bases itself is locked meanwhile: nobody sees a directory that is not locked yet. */
-static int make_directory(struct making *m, struct error *err)
+static int make_base_directory(struct making *m, struct error *err)
 {
 	autoclose int lock = lock_bases(&m->dir, err);
 
 	if (lock < 0)
 		return -1;
-	sweep(&m->dir, NULL);
+	sweep_locked(&m->dir, NULL);
 	return make_locked(m, err);
 }
 
@@ -218,7 +218,7 @@ static int enlarge(const struct making *m, uint64_t image, uint64_t size, struct
 		(unsigned long long)largest_mib(fd, image >> 20, size >> 20));
 }
 
-static int copy_disk(const struct making *m, struct error *err)
+static int copy_base_disk(const struct making *m, struct error *err)
 {
 	autoclose int image = open(m->image.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
@@ -234,11 +234,11 @@ static int copy_disk(const struct making *m, struct error *err)
 	return size > (uint64_t)st.st_size ? enlarge(m, (uint64_t)st.st_size, size, err) : 0;
 }
 
-static int make(struct making *m, json_t **base, struct error *err)
+static int make_base(struct making *m, json_t **base, struct error *err)
 {
 	if (find_parts(m, err) < 0 || (m->spec->oci && base_import(m, err) < 0) ||
 	    state_sub_open(m->agent, BASES_DIR, true, &m->dir, err) < 0 ||
-	    make_directory(m, err) < 0 || copy_disk(m, err) < 0)
+	    make_base_directory(m, err) < 0 || copy_base_disk(m, err) < 0)
 		return -1;
 	if (provision_is_asked(m->spec) && provision(m, err) < 0)
 		return -1;
@@ -277,7 +277,7 @@ int microagent_base_create(struct microagent *agent, const char *word,
 	m.agent = agent;
 	m.spec = spec;
 	before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
-	status = make(&m, base, err);
+	status = make_base(&m, base, err);
 	digest_cancel_by(before);
 	making_end(&m);
 	return status;

@@ -21,7 +21,7 @@ static size_t find_version(const char *word, size_t len, unsigned *version)
 	return digits - 2;
 }
 
-static bool parse(const char *word, size_t len, struct base_name *out)
+static bool parse_base_name(const char *word, size_t len, struct base_name *out)
 {
 	struct base_name name = {0};
 	size_t own = find_version(word, len, &name.version);
@@ -39,7 +39,7 @@ static bool parse(const char *word, size_t len, struct base_name *out)
 
 int base_name_parse(const char *word, struct base_name *out, struct error *err)
 {
-	if (parse(word, bundle_name_length(word), out))
+	if (parse_base_name(word, bundle_name_length(word), out))
 		return 0;
 	return error_set(err, ERR_INVALID,
 			 "\"%.128s\" cannot be a base's name: a letter or digit, then letters, "
@@ -58,5 +58,5 @@ bool base_name_of_bundle(const char *file, struct base_name *out)
 {
 	size_t len = bundle_name_length(file);
 
-	return file[len] && parse(file, len, out) && out->version;
+	return file[len] && parse_base_name(file, len, out) && out->version;
 }

@@ -140,7 +140,7 @@ static void creator(char out[256])
 		snprintf(out, 256, "uid %u@%s", (unsigned)geteuid(), host);
 }
 
-static json_t *describe(const struct making *m, struct error *err)
+static json_t *describe_base(const struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
 	json_auto_t *metadata = json_object();
@@ -227,8 +227,8 @@ void base_clear_immutable(int dir)
 }
 
 /* No one but us has had what was sealed, so its digest holds although the file is young. */
-static void remember(const struct making *m, const json_t *metadata, const char *key,
-		     const char *file)
+static void remember_digest(const struct making *m, const json_t *metadata, const char *key,
+			    const char *file)
 {
 	autoclose int fd = openat(m->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	const char *digest = json_text(json_object_get(metadata, key), "sha256", NULL);
@@ -238,7 +238,7 @@ static void remember(const struct making *m, const json_t *metadata, const char 
 		digest_remember(&found, digest);
 }
 
-static int put_path(const struct making *m, json_t *metadata, struct error *err)
+static int put_base_path(const struct making *m, json_t *metadata, struct error *err)
 {
 	autofree char *path = NULL;
 
@@ -251,7 +251,7 @@ static int put_path(const struct making *m, json_t *metadata, struct error *err)
 
 /* The name is taken by whoever renames first; the other takes the next version. What fails is not
  * published: while we have its directory locked nobody opens it, so it can be taken back. */
-static int publish(struct making *m, struct error *err)
+static int publish_base(struct making *m, struct error *err)
 {
 	char file[sizeof(m->base.full) + 8];
 
@@ -278,15 +278,15 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 
 		name->version = base_newest(&m->dir, name->name) + 1;
 		snprintf(name->full, sizeof(name->full), "%s-v%u", name->name, name->version);
-		metadata = describe(m, err);
+		metadata = describe_base(m, err);
 		(void)unlinkat(m->fd, BASE_LAYER, 0); /* of a name that somebody else took */
 		if (!metadata || add_files(m, metadata, err) < 0 ||
-		    write_metadata(m, metadata, err) < 0 || put_path(m, metadata, err) < 0)
+		    write_metadata(m, metadata, err) < 0 || put_base_path(m, metadata, err) < 0)
 			return -1;
 		set_immutable(m->fd, true);
-		remember(m, metadata, "disk", BASE_DISK);
-		remember(m, metadata, "layer", BASE_LAYER);
-		status = publish(m, err);
+		remember_digest(m, metadata, "disk", BASE_DISK);
+		remember_digest(m, metadata, "layer", BASE_LAYER);
+		status = publish_base(m, err);
 		if (status == 0) {
 			*base = steal_ptr(&metadata);
 			return 0;

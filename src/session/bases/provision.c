@@ -56,7 +56,7 @@ static int copy_stage(struct provisioning *p, struct error *err)
 	return dir < 0 ? -1 : provision_stage_copy(dir, p->spec, &p->stage, err);
 }
 
-static int describe(const struct provisioning *p, uint64_t began_ns, struct error *err)
+static int describe_provisioning(const struct provisioning *p, uint64_t began_ns, struct error *err)
 {
 	uint64_t ms = (clock_mono_ns() - began_ns) / NS_PER_MS;
 	double seconds = (double)ms / 1000.0;
@@ -109,7 +109,7 @@ static void explain_failure(const struct provisioning *p, struct error *err)
 	state_dir_close(&logs);
 }
 
-static void end(struct provisioning *p)
+static void end_provisioning(struct provisioning *p)
 {
 	microagent_guest_close(p->guest);
 	supervisor_run_free(&p->supervisor);
@@ -140,9 +140,9 @@ int provision(struct making *m, struct error *err)
 	if (log < 0)
 		error_errno(&why, errno, "%s", BASE_LOG);
 	else if (p.path && copy_stage(&p, &why) == 0)
-		status = work(&p, &why) == 0 ? describe(&p, began_ns, &why)
+		status = work(&p, &why) == 0 ? describe_provisioning(&p, began_ns, &why)
 					     : provision_explain_lost(&p, &why);
-	end(&p);
+	end_provisioning(&p);
 	if (status == 0 && (fchmod(log, 0444) < 0 || fsync(log) < 0))
 		status = error_errno(&why, errno, "%s", BASE_LOG);
 	if (status == 0)

@@ -79,7 +79,8 @@ int provision_stage_in_guest(struct provisioning *p, struct error *err)
 	return p->spec->script ? copy_in(p, STAGE_SCRIPT, GUEST_SCRIPT, err) : 0;
 }
 
-static int on_output(void *data, enum microagent_output stream, const void *bytes, size_t len)
+static int on_script_output(void *data, enum microagent_output stream, const void *bytes,
+			    size_t len)
 {
 	struct provisioning *p = data;
 
@@ -118,7 +119,7 @@ int provision_run_script(struct provisioning *p, struct error *err)
 		.cwd = GUEST_STAGE,
 		.user = ROOT_USER,
 	};
-	const struct microagent_callbacks callbacks = {.output = on_output, .data = p};
+	const struct microagent_callbacks callbacks = {.output = on_script_output, .data = p};
 	const struct microagent_run_limits limits = {
 		.timeout_ms = (uint32_t)limit_get(LIMIT_PROVISION_MS), .cancel = &p->cancel};
 	struct microagent_result result;

@@ -25,7 +25,8 @@ void provision_log_free(struct provision_log *log)
 	buf_free(&log->rest[1]);
 }
 
-static void write_line(struct provision_log *log, const char *before, const char *line, size_t len)
+static void write_script_line(struct provision_log *log, const char *before, const char *line,
+			      size_t len)
 {
 	static const char cut[] = "(more was said; the log ends here)\n";
 	uint64_t most = limit_get(LIMIT_PROVISION_LOG_BYTES);
@@ -42,7 +43,8 @@ static void write_line(struct provision_log *log, const char *before, const char
 		(void)fd_write_all(log->fd, "\n", 1, &log->failed);
 }
 
-static void tell(const struct provision_log *log, enum microagent_base_line kind, const char *text)
+static void tell_provisioner(const struct provision_log *log, enum microagent_base_line kind,
+			     const char *text)
 {
 	if (log->spec->said)
 		log->spec->said(log->spec->data, kind, text);
@@ -56,8 +58,8 @@ void provision_log_doing(struct provision_log *log, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	write_line(log, "==> ", text, strlen(text));
-	tell(log, MICROAGENT_BASE_DOING, text);
+	write_script_line(log, "==> ", text, strlen(text));
+	tell_provisioner(log, MICROAGENT_BASE_DOING, text);
 }
 
 /* What of a terminal's line was overwritten by what came after is not worth telling. */
@@ -68,22 +70,22 @@ static const char *last_written(const char *line)
 	return carriage ? carriage + 1 : line;
 }
 
-static void take_line(struct provision_log *log, struct buf *rest)
+static void take_script_line(struct provision_log *log, struct buf *rest)
 {
 	size_t len = rest->len;
 	char *line;
 
 	if (len > 0 && buf_bytes(rest)[len - 1] == '\r')
 		len--;
-	write_line(log, "", (const char *)buf_bytes(rest), len);
+	write_script_line(log, "", (const char *)buf_bytes(rest), len);
 	line = buf_steal_string(rest, NULL);
 	if (line) {
 		line[len] = '\0';
 		if (strncmp(line, HEADING, strlen(HEADING)) == 0) {
 			snprintf(log->step, sizeof(log->step), "%s", line + strlen(HEADING));
-			tell(log, MICROAGENT_BASE_STEP, line + strlen(HEADING));
+			tell_provisioner(log, MICROAGENT_BASE_STEP, line + strlen(HEADING));
 		} else {
-			tell(log, MICROAGENT_BASE_OUTPUT, last_written(line));
+			tell_provisioner(log, MICROAGENT_BASE_OUTPUT, last_written(line));
 		}
 	}
 	free(line);
@@ -105,7 +107,7 @@ int provision_log_output(struct provision_log *log, enum microagent_output strea
 			return -1;
 		at += n + whole;
 		if (whole || rest->len == rest->limit)
-			take_line(log, rest);
+			take_script_line(log, rest);
 	}
 	return log->failed.code ? -1 : 0;
 }
@@ -114,5 +116,5 @@ void provision_log_flush(struct provision_log *log)
 {
 	for (int i = 0; i < 2; i++)
 		if (log->rest[i].len > 0)
-			take_line(log, &log->rest[i]);
+			take_script_line(log, &log->rest[i]);
 }

@@ -19,14 +19,14 @@ void provision_stage_free(struct provision_stage *stage)
 	*stage = (struct provision_stage){0};
 }
 
-static const char *name_of(const char *path)
+static const char *staged_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static int open_file(const char *path, struct stat *st, struct error *err)
+static int open_to_stage(const char *path, struct stat *st, struct error *err)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
@@ -45,7 +45,7 @@ static int open_file(const char *path, struct stat *st, struct error *err)
 static int copy_file(const char *path, int dir, const char *name, mode_t mode, struct error *err)
 {
 	struct stat st;
-	autoclose int from = open_file(path, &st, err);
+	autoclose int from = open_to_stage(path, &st, err);
 	autoclose int copy = -1;
 
 	if (from < 0)
@@ -58,7 +58,7 @@ static int copy_file(const char *path, int dir, const char *name, mode_t mode, s
 }
 
 /* {"name","sha256","bytes"} of the copy. */
-static json_t *record(const char *name, int copy, struct error *err)
+static json_t *record_staged(const char *name, int copy, struct error *err)
 {
 	char digest[DIGEST_TEXT];
 	struct stat st;
@@ -79,7 +79,7 @@ static json_t *record(const char *name, int copy, struct error *err)
 
 static int stage_file(const char *path, int dir, struct provision_stage *stage, struct error *err)
 {
-	const char *name = name_of(path);
+	const char *name = staged_name(path);
 	autoclose int copy = -1;
 	json_t *entry;
 	struct stat st;
@@ -91,7 +91,7 @@ static int stage_file(const char *path, int dir, struct provision_stage *stage, 
 		return error_set(err, ERR_INVALID, "%s: another file called %s is staged already",
 				 path, name);
 	copy = copy_file(path, dir, name, 0, err);
-	entry = copy < 0 ? NULL : record(name, copy, err);
+	entry = copy < 0 ? NULL : record_staged(name, copy, err);
 	if (!entry)
 		return -1;
 	stage->bytes += json_integer_value(json_object_get(entry, "bytes"));
@@ -122,7 +122,7 @@ static int stage_script(int dir, const char *path, struct provision_stage *stage
 	if (copy < 0)
 		return -1;
 	stage->has_program = pread(copy, begin, 2, 0) == 2 && begin[0] == '#' && begin[1] == '!';
-	stage->script = record(name_of(path), copy, err);
+	stage->script = record_staged(staged_name(path), copy, err);
 	if (!stage->script)
 		return -1;
 	stage->bytes += json_integer_value(json_object_get(stage->script, "bytes"));

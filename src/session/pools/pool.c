@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-static int decode(const json_t *json, struct pool_record *out, struct error *err)
+static int decode_pool(const json_t *json, struct pool_record *out, struct error *err)
 {
 	struct pool_record record = {0};
 	const char *network = NULL;
@@ -39,7 +39,7 @@ int pool_read(const struct pool *pool, struct pool_record *out, struct error *er
 
 	if (path_read_file_at(pool->dir.fd, POOL_RECORD, &text, &why) == 0)
 		json = json_load_strict(buf_bytes(&text), text.len, &why);
-	if (json && decode(json, out, &why) == 0)
+	if (json && decode_pool(json, out, &why) == 0)
 		return 0;
 	if (why.code == ERR_NOT_FOUND)
 		return error_set(err, ERR_NOT_FOUND, "no sessions of base %s are kept ready",

@@ -85,7 +85,7 @@ static bool own(const struct state_dir *dir, const char *id)
 
 /* It is marked before it is taken: a claimer that dies in between leaves no session that nobody
  * knows of. While we have the mark no other claimer takes the token. */
-static bool mark(const struct pool *pool, struct microagent_session *session)
+static bool mark_member(const struct pool *pool, struct microagent_session *session)
 {
 	struct state_dir dir;
 	bool ours = false;
@@ -154,7 +154,7 @@ static int claim(const struct microagent *agent, const struct pool *pool,
 	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
-	if (!is_of_kind(session, record) || !mark(pool, session) || !pool_take(pool, name))
+	if (!is_of_kind(session, record) || !mark_member(pool, session) || !pool_take(pool, name))
 		return 0;
 	status = read_taken(agent, pool, session, err);
 	if (status == 1)
@@ -183,9 +183,9 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 }
 
 /* What is refused costs no member. */
-static int check(const struct microagent *agent, const struct base *base,
-		 const struct microagent_session_spec *spec, const struct pool *pool,
-		 struct error *err)
+static int check_claim(const struct microagent *agent, const struct base *base,
+		       const struct microagent_session_spec *spec, const struct pool *pool,
+		       struct error *err)
 {
 	if (base_check(base, err) < 0)
 		return -1;
@@ -222,7 +222,7 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 	pool_touch(&pool);
 	if (!fits(base, spec, &record))
 		return 0;
-	if (check(agent, base, spec, &pool, err) < 0)
+	if (check_claim(agent, base, spec, &pool, err) < 0)
 		return -1;
 	status = claim_any(agent, &pool, &record, &session, err);
 	if (status == 1) {

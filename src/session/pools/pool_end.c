@@ -16,7 +16,7 @@
 #include "session/pools/pool.h"
 #include "session/sessions/orphan.h"
 
-static bool is_there(const struct microagent_session *session)
+static bool member_is_there(const struct microagent_session *session)
 {
 	struct open_workspace existing = {0};
 	struct error why = {0};
@@ -28,13 +28,13 @@ static bool is_there(const struct microagent_session *session)
 }
 
 /* Another who is at it is waited for; if he dies over it, we go on with it. */
-static int destroy(struct microagent_session *session, struct error *err)
+static int destroy_member(struct microagent_session *session, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_POOL_LOCK_MS);
 	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
 
 	while (session_remove(session, err) >= 0) {
-		if (!is_there(session))
+		if (!member_is_there(session))
 			return 0;
 		if (clock_mono_ns() > deadline)
 			return error_set(err, ERR_TIMEOUT,
@@ -66,7 +66,7 @@ int pool_finish_one(const struct microagent *agent, const struct pool *pool, con
 {
 	auto_session struct microagent_session *session = session_handle(agent, name, err);
 
-	if (!session || destroy(session, err) < 0)
+	if (!session || destroy_member(session, err) < 0)
 		return -1;
 	pool_forget(pool, name);
 	return 0;

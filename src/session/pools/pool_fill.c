@@ -69,7 +69,7 @@ static int add_watch(const struct filler *f, const char *path, uint32_t mask, in
 	return 0;
 }
 
-static int watch(struct filler *f, struct error *err)
+static int watch_pool(struct filler *f, struct error *err)
 {
 	autofree char *claimed = path_join(f->pool.dir.path, POOL_CLAIMED, err);
 	autofree char *pools = path_join(f->agent->state_path, POOL_DIR, err);
@@ -139,7 +139,7 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 /* That commands run in it is seen by one that does; which one an image has is its own business, and
  * that one is not there is the guest's word too. As the user of the commands to come: the first one
  * that has to be looked up takes several times as long as the next. */
-static int run_command(struct microagent_session *session, struct error *err)
+static int run_first_command(struct microagent_session *session, struct error *err)
 {
 	static const char *const words[] = {"true", NULL};
 	const struct microagent_exec exec = {.command = words};
@@ -190,7 +190,7 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	if (base_open(f->agent, spec.base, BASE_SHARED, &base, err) < 0 ||
 	    session_make_booted(f->agent, &base, &spec, SESSION_POOL, &session, err) < 0)
 		return -1;
-	status = run_command(session, err);
+	status = run_first_command(session, err);
 	if (status == 0 && f->raise)
 		raise_session(session);
 	if (status == 0)
@@ -246,7 +246,7 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 }
 
 /* 1: it is full. 0: it is not kept any more. */
-static int fill(struct filler *f, struct error *err)
+static int fill_pool(struct filler *f, struct error *err)
 {
 	uint64_t failures = 0;
 
@@ -309,14 +309,14 @@ static int fill_alone(struct filler *f, int lock, struct error *err)
 				pool_go_idle(&f->raise);
 			f->idle = true;
 			sessions_sweep(f->agent, NULL, NULL);
-			status = fill(f, err);
+			status = fill_pool(f, err);
 		}
 		close(steal_fd(&lock));
 	} while (status > 0 && has_gap(f));
 	return status < 0 ? -1 : 0;
 }
 
-static int open_log(struct filler *f, struct error *err)
+static int open_filler_log(struct filler *f, struct error *err)
 {
 	uint64_t cap = limit_get(LIMIT_POOL_LOG_BYTES);
 	int fd = openat(f->pool.dir.fd, POOL_LOG,
@@ -354,7 +354,7 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 				 "--size N` keeps one",
 				 name.full, name.full);
 	}
-	if (open_log(&f, err) == 0 && watch(&f, err) == 0)
+	if (open_filler_log(&f, err) == 0 && watch_pool(&f, err) == 0)
 		status = fill_alone(&f, steal_fd(&lock), err);
 	if (status < 0 && err)
 		log_line(&f.log, POOL_ENDED "%s", err->msg);

@@ -61,8 +61,8 @@ int pool_filler_lock(const struct pool *pool, struct error *err)
 #define LOCK_IN_CHILD 3
 
 /* The lock is taken here and handed over: from now on everybody sees that there is a filler. */
-static int start(const struct microagent *agent, const struct pool *pool, int lock,
-		 struct error *err)
+static int spawn_filler(const struct microagent *agent, const struct pool *pool, int lock,
+			struct error *err)
 {
 	autofree char *program = program_find("microagent", err);
 	const char *const argv[] = {
@@ -91,7 +91,7 @@ int pool_filler_start(const struct microagent *agent, const struct pool *pool, s
 		return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
 	/* Of the one before, until the new one signs. */
 	(void)!ftruncate(lock, 0);
-	return start(agent, pool, lock, err);
+	return spawn_filler(agent, pool, lock, err);
 }
 
 /* A pidfd of the holder; -1 without an error set: it has not said who it is, or is gone. */

@@ -76,7 +76,7 @@ static void raise_threads(pid_t pid)
 }
 
 /* Field 4 of its stat, behind the name in brackets; 0: it has ended. */
-static pid_t parent_of(pid_t pid)
+static pid_t parent_pid(pid_t pid)
 {
 	autobuf struct buf stat = BUF_INIT(4096);
 	const char *field;
@@ -91,9 +91,9 @@ static pid_t parent_of(pid_t pid)
 
 #define DEPTH_MAX 16
 
-static bool is_below(pid_t pid, pid_t top)
+static bool is_descendant(pid_t pid, pid_t top)
 {
-	for (int i = 0; i < DEPTH_MAX && pid > 1; i++, pid = parent_of(pid))
+	for (int i = 0; i < DEPTH_MAX && pid > 1; i++, pid = parent_pid(pid))
 		if (pid == top)
 			return true;
 	return false;
@@ -109,7 +109,7 @@ void pool_raise(const struct workspace *ws)
 	while (processes && (entry = readdir(processes))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (pid > 1 && is_below(pid, top))
+		if (pid > 1 && is_descendant(pid, top))
 			raise_threads(pid);
 	}
 }

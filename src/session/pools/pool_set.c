@@ -11,8 +11,8 @@
 /* --- set -------------------------------------------------------------------------------------- */
 
 /* With what other pools are to have. */
-static int check_size(const struct microagent *agent, const char *base,
-		      const struct pool_record *wanted, struct error *err)
+static int check_with_others(const struct microagent *agent, const char *base,
+			     const struct pool_record *wanted, struct error *err)
 {
 	json_auto_t *bases = pool_bases(agent->state_path, NULL);
 	const json_t *other;
@@ -63,8 +63,8 @@ static bool same_kind(const struct pool_record *a, const struct pool_record *b)
 }
 
 /* Members of another kind are of no use any more. */
-static int set(const struct microagent *agent, const struct pool *pool,
-	       const struct pool_record *record, struct error *err)
+static int set_pool(const struct microagent *agent, const struct pool *pool,
+		    const struct pool_record *record, struct error *err)
 {
 	struct pool_record before;
 	bool useful = pool_read(pool, &before, NULL) == 0 && same_kind(&before, record);
@@ -97,17 +97,18 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 		return error_set(err, ERR_INVALID, "a pool needs a base");
 	if (base_open(agent, spec->base, BASE_SHARED, &base, err) < 0 ||
 	    make_record(&base, spec, &record, err) < 0 ||
-	    check_size(agent, base.name.full, &record, err) < 0 || base_check(&base, err) < 0 ||
+	    check_with_others(agent, base.name.full, &record, err) < 0 ||
+	    base_check(&base, err) < 0 ||
 	    pool_open_locked(agent->state_path, base.name.full, &pool, err) < 0)
 		return -1;
-	status = set(agent, &pool, &record, err);
+	status = set_pool(agent, &pool, &record, err);
 	pool_tidy(&pool); /* of one that could not be set */
 	return status;
 }
 
 /* --- drain ------------------------------------------------------------------------------------ */
 
-static int drain(const struct microagent *agent, const char *base, struct error *err)
+static int drain_base(const struct microagent *agent, const char *base, struct error *err)
 {
 	auto_pool struct pool pool = POOL_NONE;
 
@@ -141,7 +142,7 @@ int microagent_pool_drain(struct microagent *agent, const char *word, struct err
 		if (word && !is_meant(&wanted, json_string_value(base)))
 			continue;
 		any = true;
-		if (drain(agent, json_string_value(base), err) < 0)
+		if (drain_base(agent, json_string_value(base), err) < 0)
 			return -1;
 	}
 	if (word && !any)

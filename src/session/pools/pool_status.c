@@ -15,7 +15,7 @@
 #define LAST_BYTES 2048
 
 /* Of the filler; "" without any. Without the time, which says little later. */
-static void last_words(const struct pool *pool, char out[LAST_BYTES])
+static void filler_last_words(const struct pool *pool, char out[LAST_BYTES])
 {
 	autoclose int fd =
 		openat(pool->dir.fd, POOL_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -37,7 +37,7 @@ static void last_words(const struct pool *pool, char out[LAST_BYTES])
 		snprintf(out, LAST_BYTES, "%s", line + 1);
 }
 
-static json_t *text(const char *what, const char *why)
+static json_t *detail_text(const char *what, const char *why)
 {
 	autobuf struct buf line = BUF_INIT(2UL * LAST_BYTES);
 
@@ -54,20 +54,21 @@ static json_t *gap(const struct microagent *agent, const struct pool *pool,
 	struct error why = {0};
 
 	if (filling && pool_room(pool, record, pool_count_ready(agent), &why) < 0)
-		return text("waits for room: ", why.msg);
-	last_words(pool, words);
+		return detail_text("waits for room: ", why.msg);
+	filler_last_words(pool, words);
 	if (filling)
-		return strncmp(words, POOL_FAILED, strlen(POOL_FAILED)) == 0 ? text("", words)
-									     : NULL;
+		return strncmp(words, POOL_FAILED, strlen(POOL_FAILED)) == 0
+			       ? detail_text("", words)
+			       : NULL;
 	if (strncmp(words, POOL_ENDED, strlen(POOL_ENDED)) == 0)
-		return text("given up; `microagent session gc` tries again: ",
-			    words + strlen(POOL_ENDED));
-	return text("nobody fills it: `microagent session gc` goes on", "");
+		return detail_text("given up; `microagent session gc` tries again: ",
+				   words + strlen(POOL_ENDED));
+	return detail_text("nobody fills it: `microagent session gc` goes on", "");
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static json_t *describe(const struct microagent *agent, const char *base, struct error *err)
+static json_t *describe_pool(const struct microagent *agent, const char *base, struct error *err)
 {
 	auto_pool struct pool pool = POOL_NONE;
 	struct pool_record record = {0};
@@ -122,7 +123,7 @@ json_t *microagent_pool_status(struct microagent *agent, struct error *err)
 	json_array_foreach(bases, i, base)
 	{
 		struct error why = {0};
-		json_auto_t *entry = describe(agent, json_string_value(base), &why);
+		json_auto_t *entry = describe_pool(agent, json_string_value(base), &why);
 
 		if (!entry && why.code != ERR_NOT_FOUND) {
 			error_copy(err, &why);

@@ -66,7 +66,7 @@ static int copy_layer(const struct base *base, int dir, struct error *err)
 }
 
 /* *method: "reflink" or "overlay". */
-static int clone_disk(const struct base *base, int dir, const char **method, struct error *err)
+static int clone_base_disk(const struct base *base, int dir, const char **method, struct error *err)
 {
 	struct error why = {0};
 
@@ -122,19 +122,19 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 
 /* --- the workspace --------------------------------------------------------------------------- */
 
-static int64_t number_of(const struct base *base, const char *key)
+static int64_t base_number(const struct base *base, const char *key)
 {
 	return json_integer_value(json_object_get(base->metadata, key));
 }
 
 int64_t session_memory(const struct base *base, const struct microagent_session_spec *spec)
 {
-	return spec->memory_mib ? spec->memory_mib : number_of(base, "memoryMiB");
+	return spec->memory_mib ? spec->memory_mib : base_number(base, "memoryMiB");
 }
 
 int64_t session_cpus(const struct base *base, const struct microagent_session_spec *spec)
 {
-	return spec->cpus ? spec->cpus : number_of(base, "cpuCount");
+	return spec->cpus ? spec->cpus : base_number(base, "cpuCount");
 }
 
 static json_t *make_session_config(const struct microagent_session *session,
@@ -165,17 +165,17 @@ static json_t *make_session_config(const struct microagent_session *session,
 }
 
 /* The kernel that the base was sealed with. */
-static int take_kernel(const struct base_file files[BASE_FILES], struct creation *made,
-		       struct error *err)
+static int take_base_kernel(const struct base_file files[BASE_FILES], struct creation *made,
+			    struct error *err)
 {
 	made->kernel.path = strdup(files[BASE_FILE_KERNEL].path);
 	return made->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
 }
 
-static int fill(struct microagent_session *session, const struct base *base,
-		const struct microagent_session_spec *spec, const char *source,
-		const struct base_file files[BASE_FILES], struct creation *made, json_t **config,
-		struct error *err)
+static int fill_bundle(struct microagent_session *session, const struct base *base,
+		       const struct microagent_session_spec *spec, const char *source,
+		       const struct base_file files[BASE_FILES], struct creation *made,
+		       json_t **config, struct error *err)
 {
 	json_auto_t *whole = NULL;
 	const char *method = NULL;
@@ -185,12 +185,12 @@ static int fill(struct microagent_session *session, const struct base *base,
 	if (session_quota_of(base, spec, &quota, err) < 0)
 		return -1;
 	session->quota_bytes = quota;
-	if (clone_disk(base, made->ws.fd, &method, err) < 0)
+	if (clone_base_disk(base, made->ws.fd, &method, err) < 0)
 		return error_prefix(err, "session of base %s", base->name.full);
 	layered = strcmp(method, "overlay") == 0;
 	made->rootfs = workspace_path(&made->ws, layered ? SESSION_LAYER : SESSION_RAW, err);
 	made->image.env = json_incref(json_object_get(base->metadata, "env"));
-	if (!made->rootfs || take_kernel(files, made, err) < 0)
+	if (!made->rootfs || take_base_kernel(files, made, err) < 0)
 		return -1;
 	whole = make_session_config(session, base, spec, made,
 				    layered ? files[BASE_FILE_DISK].path : NULL, err);
@@ -215,7 +215,7 @@ int session_clone(struct microagent_session *session, const struct base *base,
 	if (base_check(base, err) < 0 || base_files(base, files, err) < 0)
 		return -1;
 	status = creation_empty(session->agent, session->id, made, err);
-	if (status == 0 && fill(session, base, spec, source, files, made, config, err) < 0) {
+	if (status == 0 && fill_bundle(session, base, spec, source, files, made, config, err) < 0) {
 		creation_undo(made);
 		creation_free(made);
 		status = -1;

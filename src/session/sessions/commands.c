@@ -68,17 +68,18 @@ struct liner {
 	} part[2];
 };
 
-static int give(const struct liner *l, enum microagent_output stream, const void *bytes, size_t len)
+static int give_line(const struct liner *l, enum microagent_output stream, const void *bytes,
+		     size_t len)
 {
 	return len ? l->callbacks->output(l->callbacks->data, stream, bytes, len) : 0;
 }
 
-static int flush(struct liner *l, enum microagent_output stream)
+static int flush_part(struct liner *l, enum microagent_output stream)
 {
 	size_t len = l->part[stream].len;
 
 	l->part[stream].len = 0;
-	return give(l, stream, l->part[stream].bytes, len);
+	return give_line(l, stream, l->part[stream].bytes, len);
 }
 
 /* Where the line that begins at bytes ends: behind its newline, or where it is as long as can be.
@@ -92,7 +93,7 @@ static size_t line_end(const uint8_t *bytes, size_t len, size_t before, bool *wh
 	return newline ? (size_t)(newline - bytes) + 1 : look;
 }
 
-static int take_lines(void *data, enum microagent_output stream, const void *bytes, size_t len)
+static int cut_lines(void *data, enum microagent_output stream, const void *bytes, size_t len)
 {
 	struct liner *l = data;
 	const uint8_t *at = bytes;
@@ -104,12 +105,12 @@ static int take_lines(void *data, enum microagent_output stream, const void *byt
 		int status = 0;
 
 		if (whole && before == 0) {
-			status = give(l, stream, at, n); /* the usual case: not copied */
+			status = give_line(l, stream, at, n); /* the usual case: not copied */
 		} else {
 			memcpy(l->part[stream].bytes + before, at, n);
 			l->part[stream].len += n;
 			if (whole)
-				status = flush(l, stream);
+				status = flush_part(l, stream);
 		}
 		if (status != 0)
 			return status;
@@ -119,7 +120,7 @@ static int take_lines(void *data, enum microagent_output stream, const void *byt
 	return 0;
 }
 
-static void tell_started(void *data)
+static void tell_lines_started(void *data)
 {
 	const struct liner *l = data;
 
@@ -135,7 +136,7 @@ static int stream_lines(struct microagent_guest *guest, const struct microagent_
 	autofree uint8_t *room = malloc(2 * (size_t)MICROAGENT_LINE_MAX);
 	struct liner liner = {.callbacks = callbacks};
 	const struct microagent_callbacks mine = {
-		.output = take_lines, .started = tell_started, .data = &liner};
+		.output = cut_lines, .started = tell_lines_started, .data = &liner};
 
 	if (!room)
 		return error_errno(err, ENOMEM, "lines");
@@ -143,8 +144,8 @@ static int stream_lines(struct microagent_guest *guest, const struct microagent_
 	liner.part[MICROAGENT_STDERR].bytes = room + MICROAGENT_LINE_MAX;
 	if (microagent_guest_stream(guest, exec, &mine, limits, out, err) < 0)
 		return -1;
-	(void)flush(&liner, MICROAGENT_STDOUT);
-	(void)flush(&liner, MICROAGENT_STDERR);
+	(void)flush_part(&liner, MICROAGENT_STDOUT);
+	(void)flush_part(&liner, MICROAGENT_STDERR);
 	return 0;
 }
 

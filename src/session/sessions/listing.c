@@ -11,7 +11,7 @@
 
 static const char *const record_keys[] = {"base", "source", "clone", "createdAt", "share"};
 
-static int put_record(json_t *out, const json_t *record, struct error *err)
+static int put_session_record(json_t *out, const json_t *record, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(record_keys); i++) {
 		json_t *value = json_object_get(record, record_keys[i]);
@@ -36,7 +36,7 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 
 	if (!path || json_put_string(out, "name", session->name, err) < 0 ||
 	    json_put_string(out, "path", path, err) < 0 ||
-	    put_record(out, session->record, err) < 0 ||
+	    put_session_record(out, session->record, err) < 0 ||
 	    (quota && json_put(out, "quotaBytes", json_integer((json_int_t)quota), err) < 0) ||
 	    json_put(out, "timings", timings, err) < 0 ||
 	    put_timing(timings, "cloneMs", session->clone_ms, err) < 0 ||
@@ -47,7 +47,7 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 }
 
 /* One that was given to it while it runs is in the record of the run. */
-static int add_share(const struct workspace *ws, json_t *entry, struct error *err)
+static int add_session_share(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	const char *state = json_text(entry, "state", NULL);
 	json_auto_t *runtime = NULL;
@@ -85,8 +85,8 @@ static int tell_making(enum unfinished_state making, json_t *entry, struct error
 }
 
 /* A damaged record is an entry that says so, as a damaged workspace is. */
-static int add_record(const char *state, const struct state_dir *dir, const char *id, json_t *entry,
-		      struct error *err)
+static int add_session_record(const char *state, const struct state_dir *dir, const char *id,
+			      json_t *entry, struct error *err)
 {
 	json_auto_t *record = NULL;
 	enum unfinished_state making = UNFINISHED_NOT;
@@ -95,7 +95,7 @@ static int add_record(const char *state, const struct state_dir *dir, const char
 
 	if (workspace_open(dir, id, false, &ws, &why) == 0) {
 		record = session_record_read(&ws, &why);
-		if (record && (add_share(&ws, entry, err) < 0 ||
+		if (record && (add_session_share(&ws, entry, err) < 0 ||
 			       session_quota_told(&ws, record, entry, err) < 0)) {
 			workspace_close(&ws);
 			return -1;
@@ -109,7 +109,7 @@ static int add_record(const char *state, const struct state_dir *dir, const char
 		return -1;
 	}
 	if (record)
-		return put_record(entry, record, err);
+		return put_session_record(entry, record, err);
 	if (making != UNFINISHED_NOT || json_object_get(entry, "error"))
 		return 0;
 	return json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err);
@@ -135,13 +135,13 @@ static int add_session(const char *state, const struct state_dir *dir, const jso
 		if (value && json_put(entry, keys[i], json_incref(value), err) < 0)
 			return -1;
 	}
-	if (add_record(state, dir, id, entry, err) < 0)
+	if (add_session_record(state, dir, id, entry, err) < 0)
 		return -1;
 	return json_array_append(list, entry) == 0 ? 0 : error_errno(err, ENOMEM, "sessions");
 }
 
-static int fill_list(const char *state, struct microagent *sessions, json_t *list,
-		     struct error *err)
+static int list_sessions(const char *state, struct microagent *sessions, json_t *list,
+			 struct error *err)
 {
 	json_auto_t *answer = microagent_list(sessions, err);
 	const json_t *workspace;
@@ -168,7 +168,7 @@ json_t *microagent_session_list(struct microagent *agent, struct error *err)
 {
 	struct microagent *sessions = sessions_agent(agent, err);
 	json_auto_t *list = json_array();
-	int status = sessions ? fill_list(agent->state_path, sessions, list, err) : -1;
+	int status = sessions ? list_sessions(agent->state_path, sessions, list, err) : -1;
 
 	microagent_close(sessions);
 	return status == 0 ? json_pack("{s:O}", "sessions", list) : NULL;

@@ -81,8 +81,8 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* --- set ------------------------------------------------------------------------------------- */
 
-static int ask(const struct open_workspace *existing, int64_t bytes, json_t **answer,
-	       struct error *err)
+static int ask_quota(const struct open_workspace *existing, int64_t bytes, json_t **answer,
+		     struct error *err)
 {
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_QMP_MS);
 	json_auto_t *request =
@@ -104,7 +104,8 @@ static int note_set(const struct workspace *ws, int64_t bytes, uint64_t before, 
 }
 
 /* Where nothing lives and nothing can begin to. */
-static int record(const struct workspace *ws, int64_t bytes, json_t **answer, struct error *err)
+static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answer,
+			struct error *err)
 {
 	json_auto_t *session = session_record_read(ws, err);
 	uint64_t before = 0, grown = 0;
@@ -133,7 +134,7 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 	for (int i = 0; i < ATTEMPTS; i++) {
 		autoclose int lock = -1;
 
-		if (ask(existing, bytes, answer, &why) == 0)
+		if (ask_quota(existing, bytes, answer, &why) == 0)
 			return 0;
 		if (why.errnum != ENOENT && why.errnum != ECONNREFUSED)
 			break;
@@ -141,7 +142,7 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 		if (lock < 0)
 			return -1;
 		if (!lease_is_held(&existing->ws))
-			return record(&existing->ws, bytes, answer, err);
+			return record_quota(&existing->ws, bytes, answer, err);
 		/* It has been started meanwhile, or has not quite ended. */
 		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
 	}

@@ -20,7 +20,7 @@ static double ms_since(uint64_t began_ns)
 #define NAME_ATTEMPTS 8
 
 /* The clock may have been set back to a second that has had sessions. */
-static bool is_archived(const struct microagent_session *session, const char *name)
+static bool is_name_archived(const struct microagent_session *session, const char *name)
 {
 	autofree char *state = state_of_sessions(session->agent, NULL);
 	autofree char *archives = state ? path_join(state, ARCHIVE_DIR, NULL) : NULL;
@@ -42,7 +42,7 @@ static int clone_named(struct microagent_session *session, const struct base *ba
 
 		if (session_name_new(name, err) < 0)
 			return -1;
-		if (is_archived(session, name))
+		if (is_name_archived(session, name))
 			continue;
 		session_set_name(session, name);
 		if (session_clone(session, base, spec, source, made, config, &why) == 0)
@@ -114,8 +114,8 @@ int session_make_booted(const struct microagent *agent, const struct base *base,
 	return 0;
 }
 
-static int open_base(struct microagent *agent, const struct microagent_session_spec *spec,
-		     struct base *base, struct error *err)
+static int open_base_of(struct microagent *agent, const struct microagent_session_spec *spec,
+			struct base *base, struct error *err)
 {
 	if (!spec->base)
 		return error_set(err, ERR_INVALID, "a session needs a base");
@@ -133,7 +133,7 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 	auto_base struct base base = BASE_NONE;
 	int status = -1;
 
-	if (open_base(agent, spec, &base, err) == 0)
+	if (open_base_of(agent, spec, &base, err) == 0)
 		status = fn(agent, &base, spec, out, err);
 	if (status == 0)
 		session_made(*out);

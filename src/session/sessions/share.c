@@ -15,7 +15,8 @@
 #define TAG "workspace"
 #define MOUNTPOINT "/workspace"
 
-static json_t *share_json(const char *dir, const char *at, bool read_only, struct error *err)
+static json_t *session_share_json(const char *dir, const char *at, bool read_only,
+				  struct error *err)
 {
 	autofree char *path = path_absolute(dir, err);
 	json_t *share;
@@ -39,7 +40,7 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 		return error_set(err, ERR_INVALID,
 				 "a session that is to have no shared directory cannot have %s",
 				 spec->share);
-	share = share_json(spec->share, spec->share_at, spec->share_read_only, err);
+	share = session_share_json(spec->share, spec->share_at, spec->share_read_only, err);
 	return share ? json_put(config, "shares", json_pack("[O]", share), err) : -1;
 }
 
@@ -60,8 +61,8 @@ int session_share_record(json_t *record, const json_t *config, struct error *err
 
 /* --- given to one that runs ------------------------------------------------------------------ */
 
-static int ask(const struct open_workspace *existing, const json_t *share, json_t **answer,
-	       struct error *err)
+static int ask_share(const struct open_workspace *existing, const json_t *share, json_t **answer,
+		     struct error *err)
 {
 	/* The cell of what serves it, QEMU's three answers, the guest's mount, and taking all back.
 	 */
@@ -84,7 +85,7 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 
 	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
 		return -1;
-	status = ask(&existing, share, answer, &why);
+	status = ask_share(&existing, share, answer, &why);
 	open_workspace_close(&existing);
 	if (status < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED))
 		return error_set(err, ERR_CONFLICT,
@@ -101,7 +102,7 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 				       const char *at, bool read_only, json_t **share,
 				       struct error *err)
 {
-	json_auto_t *wanted = share_json(dir, at, read_only, err);
+	json_auto_t *wanted = session_share_json(dir, at, read_only, err);
 	json_auto_t *answer = NULL;
 
 	if (!wanted || share_in(session, wanted, &answer, err) < 0)

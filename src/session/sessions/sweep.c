@@ -23,7 +23,7 @@ struct sweep {
 	json_t *removed, *left; /* NULL: nobody wants to know */
 };
 
-static void note(json_t *list, const char *name, const char *why)
+static void note_swept(json_t *list, const char *name, const char *why)
 {
 	if (list)
 		json_array_append_new(list, json_pack("{s:s,s:o}", "name", name, "why",
@@ -32,7 +32,7 @@ static void note(json_t *list, const char *name, const char *why)
 
 /* What cannot be removed is met by each sweep, and told by its first one: the mark is not empty
  * then. */
-static bool is_told(const struct state_dir *dir, const char *mark)
+static bool mark_is_told(const struct state_dir *dir, const char *mark)
 {
 	autofree char *path = NULL;
 	autoclose int fd = -1;
@@ -72,7 +72,8 @@ static int is_ready(const struct microagent *agent, const char *name, struct err
 }
 
 /* -1: that cannot be told, so nothing is done about it. */
-static int has(const struct state_dir *dir, const char *id, const char *file, struct error *err)
+static int bundle_has(const struct state_dir *dir, const char *id, const char *file,
+		      struct error *err)
 {
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -102,18 +103,18 @@ static void disown(const struct state_dir *dir, const char *id)
 static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
-	int was = has(dir, id, ".", err), is;
+	int was = bundle_has(dir, id, ".", err), is;
 
 	if (was < 0)
 		return -1;
 	if (unfinished_remove(dir, id) < 0)
 		return error_set(err, ERR_IO, "what its making left cannot be removed");
-	is = has(dir, id, ".", NULL) != 0;
+	is = bundle_has(dir, id, ".", NULL) != 0;
 	if (was)
 		orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, is ? ORPHAN_LEFT : ORPHAN_REMOVED,
 			    is ? "what has its name is not microagent's" : UNFINISHED_BROKE_OFF);
 	if (was && !is)
-		note(sweep->removed, name, UNFINISHED_BROKE_OFF);
+		note_swept(sweep->removed, name, UNFINISHED_BROKE_OFF);
 	return 0;
 }
 
@@ -124,9 +125,9 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 		       const char *name, struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
-	int record = has(dir, id, SESSION_RECORD, err);
-	int manifest = record < 0 ? -1 : has(dir, id, "workspace.json", err);
-	int mark = manifest < 0 ? -1 : has(dir, id, WORKSPACE_MAKING, err);
+	int record = bundle_has(dir, id, SESSION_RECORD, err);
+	int manifest = record < 0 ? -1 : bundle_has(dir, id, "workspace.json", err);
+	int mark = manifest < 0 ? -1 : bundle_has(dir, id, WORKSPACE_MAKING, err);
 	int status;
 
 	if (mark < 0)
@@ -139,18 +140,18 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 	if (!session)
 		return -1;
 	(void)session_read_record(session, NULL); /* with it its tokens are found */
-	status = is_told(dir, id) ? session_remove(session, err)
-				  : orphan_remove(sweep->agent, session, ORPHAN_HALF_MADE,
-						  UNFINISHED_BROKE_OFF, err);
+	status = mark_is_told(dir, id) ? session_remove(session, err)
+				       : orphan_remove(sweep->agent, session, ORPHAN_HALF_MADE,
+						       UNFINISHED_BROKE_OFF, err);
 	if (status == 0)
-		note(sweep->removed, name, UNFINISHED_BROKE_OFF);
+		note_swept(sweep->removed, name, UNFINISHED_BROKE_OFF);
 	return status;
 }
 
 static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		      const char *name, struct error *err)
 {
-	int mark = has(dir, id, WORKSPACE_MAKING, err);
+	int mark = bundle_has(dir, id, WORKSPACE_MAKING, err);
 
 	if (mark <= 0)
 		return mark;
@@ -174,7 +175,7 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 	if (!session)
 		return -1;
 	(void)session_read_record(session, NULL);
-	told = is_told(dir, mark);
+	told = mark_is_told(dir, mark);
 	if (!told)
 		orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
 			    ENDING_BROKE_OFF);
@@ -187,7 +188,7 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 				    why.msg);
 		return error_copy(err, &why);
 	}
-	note(sweep->removed, name, ENDING_BROKE_OFF);
+	note_swept(sweep->removed, name, ENDING_BROKE_OFF);
 	return 0;
 }
 
@@ -200,11 +201,11 @@ static void tell_removed(const char *id, const struct error *why, void *data)
 	if (!session_name_of_id(id, name))
 		return;
 	if (why) {
-		note(sweep->left, name, why->msg);
+		note_swept(sweep->left, name, why->msg);
 		return;
 	}
 	orphan_tell(sweep->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED, ENDING_BROKE_OFF);
-	note(sweep->removed, name, ENDING_BROKE_OFF);
+	note_swept(sweep->removed, name, ENDING_BROKE_OFF);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -235,7 +236,7 @@ static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 	else
 		return unfinished_remove(dir, id);
 	if (status < 0)
-		note(sweep->left, name, why.msg);
+		note_swept(sweep->left, name, why.msg);
 	return status;
 }
 

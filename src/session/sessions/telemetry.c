@@ -8,8 +8,8 @@
 #include "session/sessions/session.h"
 #include "store/audit.h"
 
-static int open_below(const struct microagent *agent, const char *place, const char *name,
-		      const char *suffix, int *fd, struct error *err)
+static int open_telemetry_below(const struct microagent *agent, const char *place, const char *name,
+				const char *suffix, int *fd, struct error *err)
 {
 	autofree char *path = NULL;
 
@@ -26,9 +26,9 @@ static int open_below(const struct microagent *agent, const char *place, const c
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
 			   struct error *err)
 {
-	if (open_below(agent, SESSIONS_DIR, name, SESSION_SUFFIX, fd, err) < 0)
+	if (open_telemetry_below(agent, SESSIONS_DIR, name, SESSION_SUFFIX, fd, err) < 0)
 		return -1;
-	return *fd >= 0 ? 0 : open_below(agent, ARCHIVE_DIR, name, "", fd, err);
+	return *fd >= 0 ? 0 : open_telemetry_below(agent, ARCHIVE_DIR, name, "", fd, err);
 }
 
 int microagent_audit_telemetry(struct microagent *agent, const char *word,

@@ -108,7 +108,7 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 
 /* --- verify ---------------------------------------------------------------------------------- */
 
-static json_t *verify_file(const struct base_file *file)
+static json_t *verify_base_file(const struct base_file *file)
 {
 	autoclose int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char now[DIGEST_TEXT] = "";
@@ -140,7 +140,7 @@ json_t *microagent_base_verify(struct microagent *agent, const char *word, struc
 
 		if (!files[i].sha256)
 			continue;
-		check = verify_file(&files[i]);
+		check = verify_base_file(&files[i]);
 		ok = ok && json_is_true(json_object_get(check, "ok"));
 		complete = complete && json_array_append_new(checks, check) == 0;
 	}
