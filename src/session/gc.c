@@ -349,8 +349,9 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define ENDING_BROKE_OFF "its destruction broke off"
 
-/* Whoever destroys a member by its name, or finds it dead, is at work on it without the pool's
- * lock, and has its mark. Under it there is a token only of what was left. */
+/* A process that destroys a member by its name, or that found it dead, works without the pool's
+ * lock and holds the member's mark. With that mark in our hands, a token in ending/ was left by one
+ * that died. */
 static bool is_left_ending(const struct gc *gc, const struct pool *pool, const char *name)
 {
 	char mark[SESSION_MARK_ROOM];
@@ -404,7 +405,7 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 	return 0;
 }
 
-/* Set or drained by who was killed over it; a record that is damaged is left for its user. */
+/* What a killed `pool set` or `pool drain` has left. A damaged record is for its user to see. */
 static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_READY, err);

@@ -79,11 +79,11 @@ static void what_no_session_is_called(void **state)
 static void what_stands_in_front_of_the_suffix(void **state)
 {
 	(void)state;
-	assert_int_equal(bundle_name_length("web.bundle"), 3);
-	assert_int_equal(bundle_name_length("web.bundle.bundle"), 10);
-	assert_int_equal(bundle_name_length("web"), 3);
-	assert_int_equal(bundle_name_length(".bundle"), 7); /* a name has a byte at least */
-	assert_int_equal(bundle_name_length(""), 0);
+	assert_int_equal(kind_name_length("web.bundle"), 3);
+	assert_int_equal(kind_name_length("web.bundle.bundle"), 10);
+	assert_int_equal(kind_name_length("web"), 3);
+	assert_int_equal(kind_name_length(".bundle"), 7); /* a name has a byte at least */
+	assert_int_equal(kind_name_length(""), 0);
 }
 
 static void the_directory_of_a_session(void **state)

@@ -39,7 +39,7 @@ static bool parse_base_name(const char *word, size_t len, struct base_name *out)
 
 int base_name_parse(const char *word, struct base_name *out, struct error *err)
 {
-	if (parse_base_name(word, bundle_name_length(word), out))
+	if (parse_base_name(word, kind_name_length(word), out))
 		return 0;
 	return error_set(err, ERR_INVALID,
 			 "\"%.128s\" cannot be a base's name: a letter or digit, then letters, "
@@ -56,7 +56,7 @@ int microagent_base_check_name(const char *word, struct error *err)
 
 bool base_name_of_bundle(const char *file, struct base_name *out)
 {
-	size_t len = bundle_name_length(file);
+	size_t len = kind_name_length(file);
 
 	return file[len] && parse_base_name(file, len, out) && out->version;
 }

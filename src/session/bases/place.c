@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/bases/place.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
 #include "base/path.h"
 
@@ -19,11 +17,4 @@ int state_sub_open(const struct microagent *agent, const char *sub, bool create,
 		return -1;
 	state_dir_close(&parent);
 	return state_dir_open(path, create, out, err);
-}
-
-size_t bundle_name_length(const char *word)
-{
-	size_t len = strlen(word), suffix = strlen(BUNDLE_SUFFIX);
-
-	return len > suffix && strcmp(word + len - suffix, BUNDLE_SUFFIX) == 0 ? len - suffix : len;
 }

@@ -52,7 +52,7 @@ static int runs(const struct workspace *ws)
 
 int pool_member_lives(const struct microagent *agent, const char *name)
 {
-	char id[SESSION_NAME_ROOM + 8];
+	char id[SESSION_ID_ROOM];
 	struct error why = {0};
 	struct state_dir dir;
 	struct workspace ws;
@@ -60,7 +60,7 @@ int pool_member_lives(const struct microagent *agent, const char *name)
 
 	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? 0 : -1;
-	snprintf(id, sizeof(id), "%s" SESSION_SUFFIX, name);
+	snprintf(id, sizeof(id), "%s" BUNDLE_SUFFIX, name);
 	if (workspace_open(&dir, id, false, &ws, NULL) == 0) {
 		lives = runs(&ws);
 		workspace_close(&ws);
@@ -69,8 +69,8 @@ int pool_member_lives(const struct microagent *agent, const char *name)
 	return lives;
 }
 
-/* The mark in its directory says that the session is ours to be swept: whoever only looked at it
- * does not leave one. */
+/* The mark in its directory says that a sweep may remove the session. It is set only once the token
+ * is sure to be ours to take: a process that has only looked at it leaves no such mark. */
 static bool own(const struct state_dir *dir, const char *id)
 {
 	struct workspace ws;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of members that nobody has claimed. Their tokens go to ending/ first, by the rename that
- * a claimer would do: either gets a member, never both. What is in ending/ is destroyed by whoever
- * comes by, any number of them at once, so it does not matter who began it and whether he is still
- * there.
+ * The end of members that nobody has claimed. Their tokens go to ending/ first, by the same kind of
+ * rename as a claim: of a claimer and a destroyer only one can succeed. Every process that looks at
+ * the pool destroys what is in ending/, any number of them at once, so it does not matter which one
+ * began it and whether that one still lives.
  */
 #include <errno.h>
 #include <time.h>

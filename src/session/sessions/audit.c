@@ -42,7 +42,7 @@ static char *log_path(const struct microagent *agent, const char *where, const c
 	char *path = NULL;
 
 	if (asprintf(&path, "%s/%s/%s%s/" AUDIT_LOG, agent->state_path,
-		     live ? SESSIONS_DIR : ARCHIVE_DIR, name, live ? SESSION_SUFFIX : "") >= 0)
+		     live ? SESSIONS_DIR : ARCHIVE_DIR, name, live ? BUNDLE_SUFFIX : "") >= 0)
 		return path;
 	error_errno(err, ENOMEM, "audit");
 	return NULL;

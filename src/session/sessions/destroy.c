@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session. Whoever ends one may be killed at any step, so what is to be ended is
- * marked first, as <id>.end beside the marks of what is being made, with a lock that goes with the
- * process: a mark that nobody holds is gone on with by the next sweep, or by who destroys that
- * session again.
+ * The end of a session. The process that ends one may be killed at any step. So it first leaves a
+ * mark, <id>.end beside the marks of what is being made, with a lock that goes when the process
+ * does. Where a mark has no lock, the next sweep finishes that end, and so does the next command
+ * that destroys this session.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -31,7 +31,7 @@ bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM])
 
 void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 {
-	snprintf(out, SESSION_MARK_ROOM, "%s" SESSION_SUFFIX ENDING, name);
+	snprintf(out, SESSION_MARK_ROOM, "%s" BUNDLE_SUFFIX ENDING, name);
 }
 
 /* --- removed ---------------------------------------------------------------------------------- */

@@ -76,7 +76,7 @@ static struct microagent_session *session_new(const struct microagent *agent, st
 void session_set_name(struct microagent_session *session, const char *name)
 {
 	snprintf(session->name, sizeof(session->name), "%s", name);
-	snprintf(session->id, sizeof(session->id), "%s" SESSION_SUFFIX, name);
+	snprintf(session->id, sizeof(session->id), "%s" BUNDLE_SUFFIX, name);
 }
 
 struct microagent_session *session_handle(const struct microagent *agent, const char *name,

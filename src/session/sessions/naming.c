@@ -48,7 +48,7 @@ static bool fits_pattern(const char *word, size_t len)
 
 int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err)
 {
-	size_t len = bundle_name_length(word);
+	size_t len = kind_name_length(word);
 
 	if (!fits_pattern(word, len))
 		return error_set(err, ERR_INVALID,
@@ -68,7 +68,7 @@ int microagent_session_check_name(const char *word, struct error *err)
 
 bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM])
 {
-	size_t len = bundle_name_length(id);
+	size_t len = kind_name_length(id);
 
 	if (!id[len] || !fits_pattern(id, len))
 		return false;

@@ -38,7 +38,7 @@ static bool note_in_bundle(const struct microagent *agent, const char *name,
 
 	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
 		return false;
-	snprintf(id, sizeof(id), "%s" SESSION_SUFFIX, name);
+	snprintf(id, sizeof(id), "%s" BUNDLE_SUFFIX, name);
 	if (workspace_open(&dir, id, false, &ws, NULL) == 0) {
 		noted = audit_is_kept(&ws) && note_locked(&ws, event) == 0;
 		workspace_close(&ws);

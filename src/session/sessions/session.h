@@ -19,7 +19,6 @@
 #define SESSION_LAYER "rootfs.qcow2"
 /* "session-2026-05-10T14-22-00Z-a7f3" and NUL. */
 #define SESSION_NAME_ROOM 40
-#define SESSION_SUFFIX BUNDLE_SUFFIX
 #define SESSION_ID_ROOM (SESSION_NAME_ROOM + 8)
 
 struct microagent_session {
@@ -87,7 +86,8 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 /* What destroying it does, for one that may have been recorded or not. 1: somebody else is at it
  * just now, and may fail: what tells of it is kept until it is gone. */
 int session_remove(struct microagent_session *session, struct error *err);
-/* The same by who holds the mark of its ending already. 1: somebody else empties the rest of it. */
+/* The same for a caller that holds the mark of its ending already. 1: another process empties the
+ * rest of it. */
 int session_end_marked(struct microagent_session *session, struct error *err);
 /* The mark, for unfinished_mark(), that stands for the ending of the session of that name. */
 #define SESSION_MARK_ROOM (SESSION_ID_ROOM + 8)

@@ -26,7 +26,7 @@ static int open_telemetry_below(const struct microagent *agent, const char *plac
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
 			   struct error *err)
 {
-	if (open_telemetry_below(agent, SESSIONS_DIR, name, SESSION_SUFFIX, fd, err) < 0)
+	if (open_telemetry_below(agent, SESSIONS_DIR, name, BUNDLE_SUFFIX, fd, err) < 0)
 		return -1;
 	return *fd >= 0 ? 0 : open_telemetry_below(agent, ARCHIVE_DIR, name, "", fd, err);
 }

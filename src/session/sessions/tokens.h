@@ -11,12 +11,12 @@
  *                       filler.lock  held by the process that fills it, while there is one
  *                       filler.log   what that process has to say
  *
- * Members are ordinary sessions and never move. Whoever renames a token from ready/ to claimed/ has
- * the session; two renames of one token cannot both succeed. Whoever destroys members renames their
- * tokens to ending/ first: nobody claims those any more, and if their destroyer dies, whoever comes
- * by next finishes what it began. A session that has not become a member yet, or whose claimer has
- * not told anybody of it, is marked as in the making (api/unfinished.c): when its process dies, the
- * next sweep removes it.
+ * Members are ordinary sessions and never move. The process that renames a token from ready/ to
+ * claimed/ has the session; two renames of one token cannot both succeed. A process that destroys
+ * members renames their tokens to ending/ first: nobody claims those any more, and if it dies, the
+ * next process that looks at the pool finishes what it began. A session that has not become a
+ * member yet, or whose claimer has not told anybody of it, is marked as unfinished
+ * (api/unfinished.c): when its process dies, the next sweep removes it.
  */
 #ifndef SESSION_TOKENS_H
 #define SESSION_TOKENS_H
