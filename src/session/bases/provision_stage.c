@@ -42,7 +42,8 @@ static int open_to_stage(const char *path, struct stat *st, struct error *err)
 }
 
 /* A descriptor of the copy. */
-static int copy_file(const char *path, int dir, const char *name, mode_t mode, struct error *err)
+static int copy_to_stage(const char *path, int dir, const char *name, mode_t mode,
+			 struct error *err)
 {
 	struct stat st;
 	autoclose int from = open_to_stage(path, &st, err);
@@ -90,7 +91,7 @@ static int stage_file(const char *path, int dir, struct provision_stage *stage, 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return error_set(err, ERR_INVALID, "%s: another file called %s is staged already",
 				 path, name);
-	copy = copy_file(path, dir, name, 0, err);
+	copy = copy_to_stage(path, dir, name, 0, err);
 	entry = copy < 0 ? NULL : record_staged(name, copy, err);
 	if (!entry)
 		return -1;
@@ -116,7 +117,7 @@ static int stage_files(int dir, const char *const *paths, struct provision_stage
 
 static int stage_script(int dir, const char *path, struct provision_stage *stage, struct error *err)
 {
-	autoclose int copy = copy_file(path, dir, STAGE_SCRIPT, 0700, err);
+	autoclose int copy = copy_to_stage(path, dir, STAGE_SCRIPT, 0700, err);
 	char begin[2] = "";
 
 	if (copy < 0)

@@ -76,7 +76,7 @@ static void raise_threads(pid_t pid)
 }
 
 /* Field 4 of its stat, behind the name in brackets; 0: it has ended. */
-static pid_t parent_pid(pid_t pid)
+static pid_t parent_process(pid_t pid)
 {
 	autobuf struct buf stat = BUF_INIT(4096);
 	const char *field;
@@ -93,7 +93,7 @@ static pid_t parent_pid(pid_t pid)
 
 static bool is_descendant(pid_t pid, pid_t top)
 {
-	for (int i = 0; i < DEPTH_MAX && pid > 1; i++, pid = parent_pid(pid))
+	for (int i = 0; i < DEPTH_MAX && pid > 1; i++, pid = parent_process(pid))
 		if (pid == top)
 			return true;
 	return false;
