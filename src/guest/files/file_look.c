@@ -30,7 +30,7 @@ static void names_free(struct names *names)
 	free(names->items);
 }
 
-static int add_name(struct names *names, const char *name, struct error *err)
+static int names_add(struct names *names, const char *name, struct error *err)
 {
 	if (names->count == names->room) {
 		size_t room = names->room ? names->room * 2 : 64;
@@ -60,7 +60,7 @@ static int read_names(DIR *dir, const char *path, size_t most, struct names *nam
 			names->more = true;
 			return 0;
 		}
-		if (add_name(names, entry->d_name, err) < 0)
+		if (names_add(names, entry->d_name, err) < 0)
 			return -1;
 	}
 	return errno ? error_errno(err, errno, "%.300s", path) : 0;

@@ -54,7 +54,7 @@ static int open_written(const char *path, struct error *err)
 	return steal_fd(&fd);
 }
 
-static int write_file(const char *path, unsigned long long size, struct error *err)
+static int write_from_stdin(const char *path, unsigned long long size, struct error *err)
 {
 	unsigned long long done = 0;
 	uint8_t chunk[65536];
@@ -90,7 +90,7 @@ int role_write(int argc, char **argv)
 
 	if (argc != 3)
 		return 125;
-	if (write_file(argv[1], strtoull(argv[2], NULL, 10), &err) == 0)
+	if (write_from_stdin(argv[1], strtoull(argv[2], NULL, 10), &err) == 0)
 		return 0;
 	dprintf(STDERR_FILENO, "%s", err.msg);
 	return 1;

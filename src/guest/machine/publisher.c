@@ -64,7 +64,7 @@ static void list_others(struct addresses *list, uint16_t port)
 		list->at[list->count++] = all.at[i];
 }
 
-static void finish_attempt(struct attempt *a, int fd, const struct error *why)
+static void settle_attempt(struct attempt *a, int fd, const struct error *why)
 {
 	reached_fn *done = a->done;
 	void *data = a->data;
@@ -75,7 +75,7 @@ static void finish_attempt(struct attempt *a, int fd, const struct error *why)
 
 static void on_other(void *data, int fd, const struct error *why)
 {
-	finish_attempt(data, fd, why);
+	settle_attempt(data, fd, why);
 }
 
 static void on_loopback(void *data, int fd, const struct error *why)
@@ -91,7 +91,7 @@ static void on_loopback(void *data, int fd, const struct error *why)
 			connecting_new(a->port->loop, &list, a->deadline_ns, on_other, a, &err);
 	}
 	if (!a->connecting)
-		finish_attempt(a, fd, why);
+		settle_attempt(a, fd, why);
 }
 
 static void *reach(void *data, reached_fn *done, void *done_data, struct error *err)
