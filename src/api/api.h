@@ -72,7 +72,12 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 			const struct microagent_spec *spec, struct error *err);
 /* channels.c: adds portForwards to the config's network, mediation and vsockListeners. */
 int channels_put(json_t *config, const struct microagent_spec *spec, struct error *err);
-/* attach.c: adds disks, shares, bundles and outputs to the config. */
+/* attach.c. */
+/* Words into an array target[key], each by convert, which is told its place; no words, no array. */
+typedef json_t *word_json_fn(const char *word, size_t index, struct error *err);
+int words_put(json_t *target, const char *key, const char *const *words, word_json_fn *convert,
+	      struct error *err);
+/* Adds disks, shares, bundles and outputs to the config. */
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err);
 /* archives.c: prepare unpacks the bundles of a recorded config anew; whether their archives can be
  * read is looked at before there is anything to undo. */

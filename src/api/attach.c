@@ -154,9 +154,8 @@ int microagent_check_output(const char *word, struct error *err)
 	return value ? 0 : -1;
 }
 
-static int put_list(json_t *config, const char *key, const char *const *words,
-		    json_t *(*convert)(const char *word, size_t index, struct error *err),
-		    struct error *err)
+int words_put(json_t *target, const char *key, const char *const *words, word_json_fn *convert,
+	      struct error *err)
 {
 	json_auto_t *list = json_array();
 
@@ -170,14 +169,14 @@ static int put_list(json_t *config, const char *key, const char *const *words,
 		if (json_array_append_new(list, item) < 0)
 			return error_errno(err, ENOMEM, "memory");
 	}
-	return json_put(config, key, json_incref(list), err);
+	return json_put(target, key, json_incref(list), err);
 }
 
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err)
 {
-	if (put_list(config, "disks", spec->disks, disk_json, err) < 0 ||
-	    put_list(config, "shares", spec->shares, share_json, err) < 0 ||
-	    put_list(config, "bundles", spec->bundles, bundle_json, err) < 0)
+	if (words_put(config, "disks", spec->disks, disk_json, err) < 0 ||
+	    words_put(config, "shares", spec->shares, share_json, err) < 0 ||
+	    words_put(config, "bundles", spec->bundles, bundle_json, err) < 0)
 		return -1;
-	return put_list(config, "outputs", spec->outputs, output_json, err);
+	return words_put(config, "outputs", spec->outputs, output_json, err);
 }

@@ -39,7 +39,7 @@ static int put_host(json_t *out, const char *text, size_t len, struct error *err
 }
 
 /* [HOST:]HOSTPORT:GUESTPORT[/tcp] */
-static json_t *publish_json(const char *word, struct error *err)
+static json_t *publish_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();
 	const char *slash = strchr(word, '/');
@@ -51,6 +51,7 @@ static json_t *publish_json(const char *word, struct error *err)
 	json_int_t guest =
 		second ? port_of(second + 1, len - (size_t)(second + 1 - word), 65535) : -1;
 
+	(void)index;
 	if (host < 0 || guest < 0 || first == word || (slash && strcmp(slash, "/tcp") != 0)) {
 		error_set(err, ERR_INVALID,
 			  "\"%.100s\" is not [HOST:]HOSTPORT:GUESTPORT[/tcp] with ports from 1 to "
@@ -67,13 +68,14 @@ static json_t *publish_json(const char *word, struct error *err)
 }
 
 /* PORT=HOST:PORT */
-static json_t *listener_json(const char *word, struct error *err)
+static json_t *listener_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();
 	const char *equals = strchr(word, '=');
 	json_int_t port = equals ? port_of(word, (size_t)(equals - word), UINT32_MAX) : -1;
 	const char *colon = equals ? strrchr(equals + 1, ':') : NULL;
 
+	(void)index;
 	if (port < 0 || !colon || colon == equals + 1 ||
 	    port_of(colon + 1, strlen(colon + 1), 65535) < 0) {
 		error_set(err, ERR_INVALID, "\"%.100s\" is not PORT=HOST:PORT", word);
@@ -87,34 +89,16 @@ static json_t *listener_json(const char *word, struct error *err)
 
 int microagent_check_publish(const char *word, struct error *err)
 {
-	json_auto_t *value = publish_json(word, err);
+	json_auto_t *value = publish_json(word, 0, err);
 
 	return value ? 0 : -1;
 }
 
 int microagent_check_listener(const char *word, struct error *err)
 {
-	json_auto_t *value = listener_json(word, err);
+	json_auto_t *value = listener_json(word, 0, err);
 
 	return value ? 0 : -1;
-}
-
-static int put_list(json_t *target, const char *key, const char *const *words,
-		    json_t *(*convert)(const char *word, struct error *err), struct error *err)
-{
-	json_auto_t *list = json_array();
-
-	if (!words || !words[0])
-		return 0;
-	for (; *words; words++) {
-		json_t *item = convert(*words, err);
-
-		if (!item)
-			return -1;
-		if (json_array_append_new(list, item) < 0)
-			return error_errno(err, ENOMEM, "memory");
-	}
-	return json_put(target, key, json_incref(list), err);
 }
 
 static int put_mediation(json_t *config, const struct microagent_spec *spec, struct error *err)
@@ -123,7 +107,7 @@ static int put_mediation(json_t *config, const struct microagent_spec *spec, str
 
 	if (!spec->mediation)
 		return 0;
-	mediation = listener_json(spec->mediation, err);
+	mediation = listener_json(spec->mediation, 0, err);
 	if (!mediation || json_put(mediation, "enabled", json_true(), err) < 0 ||
 	    json_put(mediation, "required", json_boolean(!spec->mediation_optional), err) < 0 ||
 	    json_put(mediation, "failClosed", json_true(), err) < 0)
@@ -135,8 +119,8 @@ int channels_put(json_t *config, const struct microagent_spec *spec, struct erro
 {
 	json_t *network = json_object_get(config, "network");
 
-	if (put_list(network, "portForwards", spec->publish, publish_json, err) < 0 ||
-	    put_list(config, "vsockListeners", spec->vsock, listener_json, err) < 0)
+	if (words_put(network, "portForwards", spec->publish, publish_json, err) < 0 ||
+	    words_put(config, "vsockListeners", spec->vsock, listener_json, err) < 0)
 		return -1;
 	return put_mediation(config, spec, err);
 }

@@ -252,11 +252,6 @@ int creation_empty(const struct microagent *agent, const char *name, struct crea
 	return 0;
 }
 
-static int put_text(json_t *config, const char *key, const char *value, struct error *err)
-{
-	return value ? json_put_string(config, key, value, err) : 0;
-}
-
 static int put_number(json_t *config, const char *key, int64_t value, struct error *err)
 {
 	return value ? json_put(config, key, json_integer(value), err) : 0;
@@ -310,8 +305,8 @@ static int put_workload(json_t *config, const struct creation *made,
 			const struct microagent_spec *spec, struct error *err)
 {
 	if (put_command(config, made, spec, err) < 0 || put_env(config, made, spec, err) < 0 ||
-	    put_text(config, "cwd", made->image.cwd, err) < 0 ||
-	    put_text(config, "user", spec->user, err) < 0)
+	    json_put_optional(config, "cwd", made->image.cwd, err) < 0 ||
+	    json_put_optional(config, "user", spec->user, err) < 0)
 		return -1;
 	return put_number(config, "timeoutSeconds", spec->timeout_seconds, err);
 }
@@ -339,7 +334,7 @@ static int put_network(json_t *config, const struct microagent_spec *spec, struc
 	if (!network)
 		return error_errno(err, ENOMEM, "network");
 	if (json_put_string(network, "mode", spec->network ? spec->network : "nat", err) < 0 ||
-	    put_text(network, "interface", spec->network_interface, err) < 0)
+	    json_put_optional(network, "interface", spec->network_interface, err) < 0)
 		return -1;
 	if (spec->allow && spec->allow[0]) {
 		allow = words_json(spec->allow, err);
@@ -357,11 +352,11 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 
 	if (spec->initrd && !initrd)
 		return NULL;
-	if (put_text(config, "kernelPath", made->kernel.path, err) < 0 ||
-	    put_text(config, "initrdPath", initrd, err) < 0 ||
-	    put_text(config, "rootfsPath", made->rootfs, err) < 0 ||
-	    put_text(config, "stateDir", agent->state_path, err) < 0 ||
-	    put_text(config, "accelerator", spec->accelerator, err) < 0 ||
+	if (json_put_optional(config, "kernelPath", made->kernel.path, err) < 0 ||
+	    json_put_optional(config, "initrdPath", initrd, err) < 0 ||
+	    json_put_optional(config, "rootfsPath", made->rootfs, err) < 0 ||
+	    json_put_optional(config, "stateDir", agent->state_path, err) < 0 ||
+	    json_put_optional(config, "accelerator", spec->accelerator, err) < 0 ||
 	    put_number(config, "memoryMiB", spec->memory_mib, err) < 0 ||
 	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
 	    put_network(config, spec, err) < 0 || channels_put(config, spec, err) < 0 ||

@@ -88,7 +88,7 @@ struct copying {
 	const struct reader *reader;
 };
 
-static int copy_disk(void *data, struct error *err)
+static int copy_frozen_disk(void *data, struct error *err)
 {
 	const struct copying *c = data;
 	autoclose int from = open(c->from, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -105,7 +105,7 @@ static int copy_frozen(const struct subject *s, const struct place *place,
 	const struct transfer agent = {.ws = &s->existing.ws, .user = USER_ROOT};
 	struct copying copying = {place->disk, reader};
 
-	if (transfer_frozen(&agent, place->mountpoint, copy_disk, &copying, err) < 0)
+	if (transfer_frozen(&agent, place->mountpoint, copy_frozen_disk, &copying, err) < 0)
 		return -1;
 	*disk = workspace_path(&reader->ws, COPY_NAME, err);
 	return *disk ? 0 : -1;
@@ -388,8 +388,8 @@ json_t *microagent_stat_file(struct microagent *agent, const char *name, const c
 
 /* --- artifacts ------------------------------------------------------------------------------- */
 
-static int put_list(json_t *answer, const char *key, const json_t *declared, const char *kind,
-		    bool read_only, struct error *err)
+static int put_declared(json_t *answer, const char *key, const json_t *declared, const char *kind,
+			bool read_only, struct error *err)
 {
 	json_t *list = json_array(), *item;
 	size_t i;
@@ -419,10 +419,10 @@ int microagent_artifacts(struct microagent *agent, const char *name, json_t **ar
 	config = open_workspace_config(&existing, err);
 	open_workspace_close(&existing);
 	if (!config ||
-	    put_list(answer, "ingress", json_object_get(config, "bundles"), "bundle", true, err) <
-		    0 ||
-	    put_list(answer, "egress", json_object_get(config, "outputs"), "output", false, err) <
-		    0)
+	    put_declared(answer, "ingress", json_object_get(config, "bundles"), "bundle", true,
+			 err) < 0 ||
+	    put_declared(answer, "egress", json_object_get(config, "outputs"), "output", false,
+			 err) < 0)
 		return -1;
 	*artifacts = steal_ptr(&answer);
 	return 0;

@@ -153,7 +153,8 @@ static void check_artifact(const struct microagent *agent, const json_t *host, s
 }
 
 /* The default mode: without it every run needs --network. */
-static void check_network(const struct microagent *agent, const json_t *host, struct finding *out)
+static void check_host_network(const struct microagent *agent, const json_t *host,
+			       struct finding *out)
 {
 	const char *reason = json_text(host, "natReason", "");
 
@@ -180,7 +181,7 @@ static const struct check {
 	{"accelerator", check_accelerator},
 	{"confinement", check_confinement},
 	{"vsock", check_vsock},
-	{"network", check_network},
+	{"network", check_host_network},
 	{"kernel", doctor_kernel},
 	{"guest agent", doctor_guest_agent},
 	{"image", doctor_image},

@@ -145,7 +145,7 @@ static void print_error(const struct artifact_options *opts, const struct error 
 	}
 }
 
-static int exit_code(const struct error *why)
+static int artifact_exit_code(const struct error *why)
 {
 	return why->code == ERR_UNAVAILABLE || why->code == ERR_TIMEOUT ? EXIT_RETRY : EXIT_OURS;
 }
@@ -177,5 +177,5 @@ int main(int argc, char **argv)
 	}
 	print_error(&opts, &err);
 	artifact_end_by_signal();
-	return exit_code(&err);
+	return artifact_exit_code(&err);
 }

@@ -68,6 +68,12 @@ int json_put_string(json_t *obj, const char *key, const char *value, struct erro
 int json_put_error(json_t *obj, const struct error *why, struct error *err);
 /* The reverse. Without a text in obj: otherwise, ERR_INTERNAL. Returns -1, as error_set() does. */
 int json_get_error(const json_t *obj, const char *otherwise, struct error *err);
+/* Nothing where value is NULL. */
+static inline int json_put_optional(json_t *obj, const char *key, const char *value,
+				    struct error *err)
+{
+	return value ? json_put_string(obj, key, value, err) : 0;
+}
 /* Bytes from outside (a guest's log line, say) as a JSON string: invalid UTF-8 and NUL become
  * U+FFFD. */
 json_t *json_string_lossy(const void *data, size_t len);

@@ -28,11 +28,6 @@ int agent_message_queue(struct buf *out, const json_t *value, struct error *err)
 	return frame_append(out, text, strlen(text), err);
 }
 
-static int put_optional(json_t *object, const char *key, const char *value, struct error *err)
-{
-	return value ? json_put_string(object, key, value, err) : 0;
-}
-
 static int put_size(json_t *object, const struct microagent_terminal *terminal, struct error *err)
 {
 	uint16_t rows = 1, columns = 1;
@@ -60,8 +55,8 @@ static int put_exec_what(json_t *request, const struct microagent_exec *exec, st
 static int put_exec_how(json_t *request, const struct microagent_exec *exec, enum agent_input input,
 			const char *id, struct error *err)
 {
-	if (put_optional(request, "cwd", exec->cwd, err) < 0 ||
-	    put_optional(request, "user", exec->user, err) < 0)
+	if (json_put_optional(request, "cwd", exec->cwd, err) < 0 ||
+	    json_put_optional(request, "user", exec->user, err) < 0)
 		return -1;
 	if (exec->timeout_seconds > 0 &&
 	    json_put(request, "timeoutSeconds", json_integer(exec->timeout_seconds), err) < 0)

@@ -33,7 +33,7 @@ void audit_hex(const uint8_t digest[AUDIT_DIGEST], char out[2 * AUDIT_DIGEST + 1
 	*out = '\0';
 }
 
-static int hex_digit_of(char c)
+static int lower_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -45,7 +45,7 @@ bool audit_unhex(const char *hex, uint8_t out[AUDIT_DIGEST])
 	if (strlen(hex) != (size_t)2 * AUDIT_DIGEST)
 		return false;
 	for (size_t i = 0; i < AUDIT_DIGEST; i++) {
-		int high = hex_digit_of(hex[2 * i]), low = hex_digit_of(hex[2 * i + 1]);
+		int high = lower_hex_digit(hex[2 * i]), low = lower_hex_digit(hex[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return false;

@@ -189,7 +189,7 @@ static const struct framed_owner guest_owner = {
 };
 
 /* The first connection is the guest's; with it listening ends for this boot. */
-static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
+static void on_guest_dials(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_stream *stream = data;
 	struct error err = {0};
@@ -230,7 +230,7 @@ struct control_stream *control_stream_new(struct loop *loop, int listen_fd, cons
 	stream->workload = workload;
 	stream->config = json_deep_copy(config);
 	stream->events = *events;
-	stream->listening = loop_add_fd(loop, listen_fd, EPOLLIN, on_listener, stream, err);
+	stream->listening = loop_add_fd(loop, listen_fd, EPOLLIN, on_guest_dials, stream, err);
 	if (!stream->listening) {
 		control_stream_free(stream);
 		return NULL;
