@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the core share among themselves. */
+/*
+ * What the files of the core share among themselves. core.c and core_output.c are one unit in two
+ * files: settling a stream asks what is due to the guest, and sending what is due settles it again.
+ */
 #ifndef VSOCKD_CORE_PARTS_H
 #define VSOCKD_CORE_PARTS_H
 
