@@ -61,7 +61,7 @@ void core_refuse(struct core *core, const struct refusal *refusal)
 {
 	unsigned at = (core->refusals_at + core->refusals_count) % core->refusals_size;
 
-	/* Cannot be (see core.h); were it, a lost refusal is better than lost memory. */
+	/* Cannot happen (see core.h). If it did, better to lose a refusal than to break memory. */
 	if (core->refusals_count == core->refusals_size)
 		return;
 	core->refusals[at] = *refusal;
@@ -169,7 +169,7 @@ void core_expire(struct core *core, uint64_t now)
 	}
 }
 
-/* Of host clients whose line has not come yet the guest knows nothing: they stay. */
+/* The guest has not heard of host clients whose line has not come yet: they stay. */
 static void forget_guest(struct core *core)
 {
 	for (unsigned i = 0; i < core->table.fresh; i++) {

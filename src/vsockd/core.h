@@ -84,7 +84,8 @@ struct core {
 int core_init(struct core *core, const struct core_config *config, struct error *err);
 void core_free(struct core *core);
 
-/* Whether a packet of the guest may be put in now; false until the guest fetches its own. */
+/* Whether core_input() may be called. If not, the guest must first fetch packets that are for it.
+ */
 bool core_accepts(const struct core *core);
 /* One packet of the guest. payload may be longer than the header says, the rest is ignored; if it
  * is shorter the packet is refused. Its bytes have been used when this returns. */

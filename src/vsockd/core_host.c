@@ -55,7 +55,7 @@ static uint32_t allocate_port(struct core *core, uint32_t guest_port)
 	return port;
 }
 
-/* more: bytes behind the line may be in the socket already, of which no event will tell. */
+/* more: the socket may hold bytes behind the line already, and no event will tell of them. */
 static void request_connection(struct core *core, struct stream *s, uint32_t guest_port, bool more)
 {
 	stream_name(&core->table, s, allocate_port(core, guest_port), guest_port);
@@ -87,7 +87,7 @@ static void read_line(struct core *core, struct stream *s)
 	if (!newline && !s->hung_up &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
-	/* A line that is refused is taken too: unread bytes would make the close a reset. */
+	/* A line that is refused is read too: a close with unread bytes would be a reset. */
 	if (!newline || receive_connect_line(s, line, len, 0) < 0 || !core->linked ||
 	    !parse_connect_line(line, len, &port))
 		stream_release(&core->table, s);
@@ -202,7 +202,7 @@ static void drop_buffered(struct stream *s)
 	s->fwd_cnt = s->rx_cnt;
 }
 
-/* Enough has been forwarded since the guest last heard of it that it should hear again. */
+/* Tells the guest again when much has been forwarded since it last heard of it. */
 static void consider_credit(const struct core *core, struct stream *s)
 {
 	if (s->named && s->fwd_cnt - s->told >= core->table.buffer_bytes / 4)

@@ -8,8 +8,8 @@
 #include "vsockd/core.h"
 #include "vsockd/core_parts.h"
 
-/* An RST to whoever the packet says it is from; never one to an RST, or two ends could go on so for
- * ever. */
+/* Answers with an RST to the address that the packet gives as its sender. An RST gets no answer:
+ * the two ends could go on for ever. */
 static void refuse_packet(struct core *core, const struct packet *p)
 {
 	const struct refusal r = {.src_cid = p->dst_cid,
@@ -181,7 +181,7 @@ static void input_known(struct core *core, struct stream *s, const struct packet
 {
 	uint16_t generation = s->generation;
 	op_fn *op = p->op < PACKET_OP_COUNT ? ops[p->op] : op_illegal;
-	/* Payload belongs to RW alone; bytes that are not there belong to nobody. */
+	/* Only RW has a payload, and no more of it than there is in memory. */
 	bool sound = p->len <= (p->op == PACKET_RW ? payload->bytes : 0) || p->op == PACKET_RST;
 
 	take_credit(s, p);

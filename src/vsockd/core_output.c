@@ -202,7 +202,7 @@ unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t
 
 	if (core->refusals_count)
 		return output_refusal(core, slots, lengths);
-	/* A stream that had nothing after all has lost what made it seem so: the loop ends. */
+	/* A stream that had nothing to say does not come back to the queue, so the loop ends. */
 	while (!filled && core->table.ready.head != STREAM_NONE) {
 		struct stream *s = &core->table.streams[core->table.ready.head];
 

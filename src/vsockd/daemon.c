@@ -55,7 +55,7 @@ int daemon_init(struct daemon *d, struct core_config *config, int vhost_fd, int 
 
 /* --- events: one function for each type of descriptor ---------------------------------------- */
 
-/* Host clients that would come now would wait for nobody. */
+/* No host clients are taken any more: nobody would answer them. */
 static void begin_end(struct daemon *d)
 {
 	device_disconnect(&d->device);

@@ -97,7 +97,7 @@ static void interrupt(const struct ring *ring)
 {
 	static const uint64_t one = 1;
 
-	/* An eventfd that is full has not been heard yet: the call is made. */
+	/* A full eventfd has not been read yet, so the guest will hear the call anyway. */
 	if (ring->call >= 0 && write(ring->call, &one, sizeof(one)) < 0)
 		return;
 }
@@ -154,7 +154,8 @@ static unsigned take_inputs(struct device *device, unsigned most)
 	return n;
 }
 
-/* Kicks are off while there is work, and the last look is after they are on again. */
+/* Kicks are off while there is work. They are turned on before the last look, so that nothing that
+ * comes in between is missed. */
 static bool pump_inputs(struct device *device)
 {
 	struct ring *ring = &device->rings[QUEUE_TX];
@@ -181,8 +182,8 @@ struct batch {
 	uint32_t lengths[CORE_SLOTS];
 };
 
-/* Only the oldest chain can be given back; a later one is put back and will be the oldest in time.
- */
+/* Only the oldest chain can be given back. A later one is put back into the ring, where it becomes
+ * the oldest one in its turn. */
 static void reject_slot(struct device *device, struct ring *ring, const struct batch *batch,
 			uint16_t head)
 {

@@ -4,8 +4,8 @@
  * nothing after its start. What an event belongs to is in the event's own 64 bits.
  *
  * Everything is watched edge-triggered but listeners: an event says that something has changed, and
- * who cannot use it at once remembers it. So a stream costs one epoll_ctl() in its life, and kicks
- * cost no read().
+ * whoever cannot use it at once remembers it. So a stream costs one epoll_ctl() in its life, and
+ * kicks cost no read().
  */
 #ifndef VSOCKD_POLL_H
 #define VSOCKD_POLL_H

@@ -5,7 +5,7 @@
  * Everything in a ring is written by the guest while we look at it. So each index and descriptor is
  * copied once into our own memory and judged there; indices are masked, a chain ends after as many
  * descriptors as the queue has, and an address becomes a pointer only through memory.h. A chain
- * that is wrong in itself is given back with no bytes (RING_BAD); indices that cannot be are no
+ * that is wrong in itself is given back with no bytes (RING_BAD); impossible indices are no
  * chain's fault, and stop the ring until the front-end sets it up anew (`broken`).
  *
  * Chains are used in the order they came, so that one counter tells what was taken and what was
