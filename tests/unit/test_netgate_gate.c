@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter at work between two sockets: frames in pieces, too long ones, floods of connections.
- */
+/* The filter at work between two sockets: frames in pieces, too long ones, floods. */
 #include "test_netgate.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@
 
 /* What the next call fails with; 0: it does not. */
 static _Atomic int poll_fails;
-static _Atomic unsigned hangups;
+static _Atomic unsigned hangups, only_room;
 
 /* In the place of the C library's. A filter that asks without waiting, or goes on asking about a
  * side that has gone, would take a processor for itself. */
@@ -37,6 +36,11 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
 	for (nfds_t i = 0; n > 1 && i < n; i++)
 		if (fds[i].revents & POLLHUP && hangups++ > 100)
 			abort();
+	/* Room is asked for only while something waits for it. */
+	if ((fds[0].revents | fds[n > 1].revents | fds[n > 1 ? 2 : 0].revents) != POLLOUT)
+		only_room = 0;
+	else if (only_room++ > 100000)
+		abort();
 	return found;
 }
 
@@ -363,6 +367,8 @@ static void nothing_is_open_before_the_addresses_are_known(void **state)
 	start(f, true, false);
 	send_frame(f->vm, tcp(PUBLIC, 1, 2));
 	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:1 refused");
+	send_frame(f->vm, tcp(ADDRESS(200, 1, 1, 1), 1, 2));
+	expect_line(f, "tcp 10.0.2.15:40000 -> 200.1.1.1:1 refused");
 	assert_int_equal(send(f->supervisor, &wire, sizeof(wire), 0), sizeof(wire));
 	/* The refused one is told again when it is open. */
 	for (unsigned port = 1;; port++) {

@@ -227,6 +227,21 @@ static void nobody_listens(void **state)
 	assert_true(tell_unlisted(&t, SECOND) == UINT64_MAX);
 }
 
+static void only_a_tcp_syn_is_reset(void **state)
+{
+	uint8_t out[RESET_FRAME];
+	struct frame f = tcp(PUBLIC, 80, 2);
+
+	(void)state;
+	assert_true(reset_answer(f.bytes, f.len, out));
+	assert_false(reset_answer(f.bytes, f.len - 1, out)); /* not whole */
+	put16(f.bytes + 12, 0x0806);
+	assert_false(reset_answer(f.bytes, f.len, out));
+	f = tcp(PUBLIC, 80, 2);
+	f.bytes[23] = 17;
+	assert_false(reset_answer(f.bytes, f.len, out));
+}
+
 static void so_many_resets_a_second(void **state)
 {
 	struct resets resets = {.per_second = 2};
@@ -289,6 +304,26 @@ static void bytes_come_one_by_one(void **state)
 	assert_int_equal(recv(r->out, got, sizeof(got), MSG_DONTWAIT), sizeof(frame));
 	assert_memory_equal(got, frame, sizeof(frame));
 	assert_int_equal(r->lane.end, 0);
+	/* One of no bytes is whole with its length. */
+	assert_int_equal(send(r->in, "\0\0\0\0", 4, 0), 4);
+	assert_int_equal(lane_run(&r->lane), LANE_IDLE);
+	assert_int_equal(recv(r->out, got, sizeof(got), MSG_DONTWAIT), 4);
+}
+
+static void each_byte_of_a_length_counts(void **state)
+{
+	struct road *r = *state;
+	struct lane *l = &r->lane;
+
+	for (uint32_t length = UINT32_C(0x81828384); length > SCREEN_FRAME_MAX; length >>= 1) {
+		l->start = l->ready = l->parsed = 0;
+		put32(l->buf, length);
+		l->end = LANE_LENGTH;
+		lane_parse(l);
+		assert_int_equal(l->skip, length);
+		assert_int_equal(l->parsed, LANE_LENGTH);
+		l->skip = 0;
+	}
 }
 
 /* Frames whose bytes tell where they stand in the stream. */
@@ -314,6 +349,7 @@ static void nothing_is_lost_while_it_waits(void **state)
 	size_t len = numbered_frames(frames, BYTES), sent = 0, read = 0;
 	bool blocked = false;
 
+	r->lane.longest = 1000; /* as long as each of them */
 	while (read < len) {
 		ssize_t n = send(r->in, frames + sent, len - sent, MSG_DONTWAIT);
 		enum lane_state now;
@@ -342,6 +378,17 @@ static void either_end_ends_it(void **state)
 	assert_int_equal(recv(r->out, (char[8]){0}, 8, MSG_DONTWAIT), 5); /* what came is whole */
 }
 
+/* One that goes with bytes unread is told as a reset. */
+static void a_reset_ends_it(void **state)
+{
+	struct road *r = *state;
+
+	assert_int_equal(send(r->lane.from, "unread", 6, 0), 6);
+	close(r->in);
+	assert_int_equal(lane_run(&r->lane), LANE_ENDED);
+	r->in = -1;
+}
+
 static void a_reader_that_has_gone_ends_it(void **state)
 {
 	struct road *r = *state;
@@ -358,14 +405,16 @@ static void a_lane_is_filled_to_its_end(void **state)
 	struct lane *l = &r->lane;
 	static const uint8_t frame[100];
 
+	memset(l->buf, 0xff, sizeof(l->buf));
 	l->start = 1;
-	l->ready = l->parsed = l->end = LANE_BYTES - LANE_LENGTH - sizeof(frame);
-	l->buf[l->end - 1] = 7;
+	l->end = LANE_BYTES - LANE_LENGTH - sizeof(frame);
+	l->ready = l->parsed = l->end - 3; /* of the next frame */
 	assert_false(lane_insert(l, frame, sizeof(frame) + 1));
 	assert_true(lane_insert(l, frame, sizeof(frame)));
 	assert_int_equal(l->end, LANE_BYTES);
-	assert_int_equal(l->buf[LANE_BYTES - sizeof(frame) - 1], sizeof(frame));
-	assert_int_equal(l->buf[LANE_BYTES - sizeof(frame) - LANE_LENGTH - 1], 7);
+	assert_memory_equal(l->buf + LANE_BYTES - 3 - sizeof(frame) - LANE_LENGTH - 1,
+			    "\xff\0\0\0\x64\0", 6);
+	assert_memory_equal(l->buf + LANE_BYTES - 4, "\0\xff\xff\xff", 4);
 }
 
 static void a_full_lane_takes_no_more(void **state)
@@ -422,10 +471,13 @@ int main(void)
 		cmocka_unit_test(so_many_lines_a_second),
 		cmocka_unit_test(a_reader_that_is_behind),
 		cmocka_unit_test(nobody_listens),
+		cmocka_unit_test(only_a_tcp_syn_is_reset),
 		cmocka_unit_test(so_many_resets_a_second),
 		road_test(bytes_come_one_by_one),
 		road_test(nothing_is_lost_while_it_waits),
 		road_test(either_end_ends_it),
+		road_test(each_byte_of_a_length_counts),
+		road_test(a_reset_ends_it),
 		road_test(a_reader_that_has_gone_ends_it),
 		road_test(a_lane_is_filled_to_its_end),
 		cmocka_unit_test(a_full_lane_takes_no_more),

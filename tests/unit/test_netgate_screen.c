@@ -132,6 +132,9 @@ static void the_host_itself_is_opened_by_name_only(void **state)
 {
 	(void)state;
 	own(ADDRESS(192, 168, 7, 5), 32);
+	allow(ADDRESS(192, 168, 7, 5), 32);
+	assert_int_equal(judge(tcp(ADDRESS(192, 168, 7, 5), 80, 2)), VERDICT_PASS);
+	screen.prefixes.nallow = 0;
 	allow(ADDRESS(192, 168, 7, 0), 24);
 	allow(0, 0);
 	assert_int_equal(judge(tcp(ADDRESS(192, 168, 7, 5), 80, 2)), VERDICT_REFUSE);
@@ -175,6 +178,12 @@ static void the_hosts_prefixes_come_as_messages(void **state)
 	assert_true(prefixes_take_host(&screen.prefixes, wire, sizeof(wire)));
 	assert_int_equal(judge(tcp(PUBLIC, 80, 2)), VERDICT_REFUSE);
 	assert_int_equal(judge(tcp(ADDRESS(9, 9, 9, 9), 80, 2)), VERDICT_REFUSE);
+	assert_int_equal(judge(tcp(ADDRESS(1, 1, 1, 1), 80, 2)), VERDICT_PASS);
+	/* Of the two kinds a prefix opens only neighbours. */
+	allow(ADDRESS(8, 0, 0, 0), 7);
+	assert_int_equal(judge(tcp(PUBLIC, 80, 2)), VERDICT_REFUSE);
+	assert_int_equal(judge(tcp(ADDRESS(9, 9, 9, 9), 80, 2)), VERDICT_PASS);
+	screen.prefixes.nallow = 0;
 	assert_true(prefixes_take_host(&screen.prefixes, wire + 1, sizeof(*wire)));
 	assert_int_equal(judge(tcp(PUBLIC, 80, 2)), VERDICT_PASS);
 	assert_int_equal(judge(tcp(ADDRESS(9, 9, 9, 9), 80, 2)), VERDICT_REFUSE);
@@ -218,6 +227,9 @@ static void wrong_lengths_are_dropped(void **state)
 		put16(f.bytes + 38, len);
 		assert_int_equal(judge(f), len >= 8 && len <= 12 ? VERDICT_PASS : VERDICT_DROP);
 	}
+	f = ipv4(17, PUBLIC, 8); /* a datagram of nothing */
+	put16(f.bytes + 38, 8);
+	assert_int_equal(judge(f), VERDICT_PASS);
 	for (unsigned offset = 0; offset < 16; offset++) {
 		f = tcp(PUBLIC, 80, 2);
 		f.bytes[46] = (uint8_t)(offset << 4);
