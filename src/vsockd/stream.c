@@ -175,7 +175,7 @@ static struct link *link_of(struct stream *s, bool timing)
 	return timing ? &s->timing : &s->ready;
 }
 
-static void list_append(struct stream_table *t, struct list *l, struct stream *s, bool timing)
+static void links_append(struct stream_table *t, struct list *l, struct stream *s, bool timing)
 {
 	uint16_t i = stream_index(t, s);
 
@@ -187,7 +187,7 @@ static void list_append(struct stream_table *t, struct list *l, struct stream *s
 	l->tail = i;
 }
 
-static void list_remove(struct stream_table *t, struct list *l, struct stream *s, bool timing)
+static void links_remove(struct stream_table *t, struct list *l, struct stream *s, bool timing)
 {
 	struct link at = *link_of(s, timing);
 
@@ -204,14 +204,14 @@ static void list_remove(struct stream_table *t, struct list *l, struct stream *s
 void stream_queue(struct stream_table *t, struct stream *s)
 {
 	if (!s->queued)
-		list_append(t, &t->ready, s, false);
+		links_append(t, &t->ready, s, false);
 	s->queued = true;
 }
 
 void stream_unqueue(struct stream_table *t, struct stream *s)
 {
 	if (s->queued)
-		list_remove(t, &t->ready, s, false);
+		links_remove(t, &t->ready, s, false);
 	s->queued = false;
 }
 
@@ -219,9 +219,9 @@ void stream_set_timer(struct stream_table *t, struct stream *s, enum stream_time
 		      uint64_t deadline)
 {
 	if (s->timer != TIMER_NONE)
-		list_remove(t, &t->timers[s->timer], s, true);
+		links_remove(t, &t->timers[s->timer], s, true);
 	s->timer = (uint8_t)which;
 	s->deadline = deadline;
 	if (which != TIMER_NONE)
-		list_append(t, &t->timers[which], s, true);
+		links_append(t, &t->timers[which], s, true);
 }
