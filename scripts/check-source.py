@@ -32,6 +32,7 @@ NEEDS = {
 # The headers of include/, and who may have them.
 PUBLIC = {
     "microagent/error.h": {"base"},
+    "microagent/exec.h": {"channel"},
     "microagent.h": {"api", "session", "cli"},
     "microagent_session.h": {"session", "cli"},
 }

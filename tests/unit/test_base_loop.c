@@ -1,84 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The loop on the real clock; test_base_loop_virtual.c has the timers. */
-#include "test_base.h"
-
-#include <errno.h>
-#include <signal.h>
-#include <sys/epoll.h>
-#include <sys/wait.h>
-
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/loop.h"
-
-struct fixture {
-	struct loop *loop;
-	int a[2], b[2]; /* socket pairs; the tests watch [0] and act on [1] */
-	struct loop_watch *watch_a, *watch_b, *other;
-	int calls, calls_a, calls_b;
-	uint32_t events;
-	int last; /* signal or code */
-	struct proc proc;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->loop = loop_new(NULL);
-	f->proc = (struct proc)PROC_NONE;
-	*state = f;
-	return f->loop ? fd_socketpair(f->a, NULL) | fd_socketpair(f->b, NULL) : -1;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	loop_free(f->loop);
-	for (int i = 0; i < 2; i++) {
-		close(f->a[i]);
-		close(f->b[i]);
-	}
-	free(f);
-	return 0;
-}
-
-static int once(struct fixture *f)
-{
-	struct error err;
-	int n = loop_once(f->loop, 0, &err);
-
-	if (n < 0)
-		fail_msg("%s", err.msg);
-	return n;
-}
-
-static void send_byte(int fd)
-{
-	assert_int_equal(write(fd, "x", 1), 1);
-}
-
-static void on_fd(struct loop *loop, int fd, uint32_t events, void *data)
-{
-	struct fixture *f = data;
-
-	assert_ptr_equal(loop, f->loop);
-	f->calls++;
-	f->calls_a += fd == f->a[0];
-	f->calls_b += fd == f->b[0];
-	f->events = events;
-}
-
-static struct loop_watch *watch(struct fixture *f, int fd, uint32_t events, loop_fd_fn *fn)
-{
-	struct error err;
-	struct loop_watch *w = loop_add_fd(f->loop, fd, events, fn, f, &err);
-
-	if (!w)
-		fail_msg("%s", err.msg);
-	return w;
-}
+#include "test_base_loop.h"
 
 static void readiness_is_level_triggered(void **state)
 {
@@ -174,15 +96,6 @@ static void regular_files_are_always_ready(void **state)
 	assert_int_equal(once(f), 3);
 	loop_remove(w);
 	assert_int_equal(once(f), 2);
-}
-
-static void remove_self(struct loop *loop, int fd, uint32_t events, void *data)
-{
-	struct fixture *f = data;
-
-	on_fd(loop, fd, events, data);
-	loop_remove(fd == f->a[0] ? f->watch_a : f->watch_b);
-	loop_remove(fd == f->a[0] ? f->watch_a : f->watch_b); /* twice is once */
 }
 
 static void watch_removes_itself(void **state)
@@ -356,145 +269,6 @@ static void stop_before_run_counts(void **state)
 	assert_ok(loop_run(f->loop, &err));
 }
 
-static void on_signal(struct loop *loop, int signal, void *data)
-{
-	struct fixture *f = data;
-
-	assert_ptr_equal(loop, f->loop);
-	f->calls++;
-	f->last = signal;
-}
-
-static void signals_are_delivered(void **state)
-{
-	struct fixture *f = *state;
-	struct error err;
-
-	struct loop_watch *w = loop_add_signal(f->loop, SIGUSR1, on_signal, f, &err);
-	assert_non_null(w);
-	assert_non_null(loop_add_signal(f->loop, SIGTERM, on_signal, f, &err));
-	assert_int_equal(once(f), 0);
-	raise(SIGUSR1);
-	assert_int_equal(once(f), 1);
-	assert_int_equal(f->last, SIGUSR1);
-	raise(SIGTERM);
-	assert_int_equal(once(f), 1);
-	assert_int_equal(f->last, SIGTERM);
-	loop_remove(w);
-	raise(SIGUSR1); /* still blocked: it does not kill us */
-	assert_int_equal(once(f), 0);
-	w = loop_add_signal(f->loop, SIGUSR1, on_signal, f, &err);
-	assert_int_equal(once(f), 1); /* it was pending */
-}
-
-static void on_proc(struct loop *loop, int code, void *data)
-{
-	struct fixture *f = data;
-
-	assert_ptr_equal(loop, f->loop);
-	assert_int_equal(f->proc.pid, 0);
-	assert_int_equal(f->proc.pidfd, -1);
-	f->calls++;
-	f->last = code;
-}
-
-static void spawn(struct fixture *f, const char *script)
-{
-	const char *const argv[] = {"sh", "-c", script, NULL};
-	struct error err;
-
-	assert_ok(proc_spawn(&(struct proc_spec){.argv = argv}, &f->proc, &err));
-}
-
-static void processes_are_reaped(void **state)
-{
-	static const struct {
-		const char *script;
-		int code;
-	} rows[] = {{"exit 7", 7}, {"kill -TERM $$", 143}, {"exit 0", 0}};
-	struct fixture *f = *state;
-	struct error err;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		spawn(f, rows[i].script);
-		assert_non_null(loop_add_proc(f->loop, &f->proc, on_proc, f, &err));
-		while (f->calls == (int)i)
-			assert_true(loop_once(f->loop, -1, &err) >= 0);
-		assert_int_equal(f->last, rows[i].code);
-		assert_int_equal(once(f), 0);
-	}
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-}
-
-static void process_reaped_elsewhere_is_told_as_255(void **state)
-{
-	struct fixture *f = *state;
-	struct error err;
-
-	spawn(f, "exit 0");
-	assert_non_null(loop_add_proc(f->loop, &f->proc, on_proc, f, &err));
-	assert_int_equal(waitpid(f->proc.pid, NULL, 0), f->proc.pid);
-	assert_int_equal(loop_once(f->loop, -1, &err), 1);
-	assert_int_equal(f->last, 255);
-}
-
-static void removed_process_watch_leaves_the_process(void **state)
-{
-	struct fixture *f = *state;
-	struct error err;
-	int code;
-
-	spawn(f, "exit 5");
-	loop_remove(loop_add_proc(f->loop, &f->proc, on_proc, f, &err));
-	assert_ok(proc_wait(&f->proc, UINT64_MAX, &code, &err));
-	assert_int_equal(code, 5);
-	assert_int_equal(once(f), 0);
-}
-
-static void nested_round(struct loop *loop, int fd, uint32_t events, void *data)
-{
-	struct fixture *f = data;
-	struct error err;
-
-	on_fd(loop, fd, events, data);
-	loop_remove(f->watch_a);
-	send_byte(f->b[1]);
-	assert_int_equal(loop_once(loop, 0, &err), 1); /* b, which removes itself */
-	assert_int_equal(f->calls_b, 1);
-}
-
-/* A callback may wait for something else; what is removed inside stays removed outside. */
-static void rounds_nest(void **state)
-{
-	struct fixture *f = *state;
-
-	f->watch_a = watch(f, f->a[0], EPOLLIN, nested_round);
-	f->watch_b = watch(f, f->b[0], EPOLLIN, remove_self);
-	send_byte(f->a[1]);
-	assert_int_equal(once(f), 1);
-	assert_int_equal(f->calls, 2);
-	assert_int_equal(once(f), 0);
-}
-
-static void more_descriptors_than_a_round_takes(void **state)
-{
-	struct fixture *f = *state;
-	int pairs[100][2], calls = 0;
-
-	for (int i = 0; i < 100; i++) {
-		assert_int_equal(fd_socketpair(pairs[i], NULL), 0);
-		watch(f, pairs[i][0], EPOLLOUT, on_fd);
-	}
-	calls += once(f);
-	calls += once(f);
-	assert_true(calls >= 100); /* the kernel takes turns */
-	for (int i = 0; i < 100; i++) {
-		close(pairs[i][0]);
-		close(pairs[i][1]);
-	}
-	assert_int_equal(once(f), 0);
-}
-
 static void free_closes_only_its_own(void **state)
 {
 	struct fixture *f = *state;
@@ -512,8 +286,6 @@ static void free_closes_only_its_own(void **state)
 	send_byte(f->a[1]);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -530,12 +302,6 @@ int main(void)
 		TEST(always_ready_watches_are_removed_in_their_round),
 		TEST(run_until_stopped_by_a_real_timer),
 		TEST(stop_before_run_counts),
-		TEST(signals_are_delivered),
-		TEST(processes_are_reaped),
-		TEST(process_reaped_elsewhere_is_told_as_255),
-		TEST(removed_process_watch_leaves_the_process),
-		TEST(rounds_nest),
-		TEST(more_descriptors_than_a_round_takes),
 		TEST(free_closes_only_its_own),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,35 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The control stream and control.sock in a loop, with a peer that may be hostile. */
-#include "test_base.h"
-
-#include <errno.h>
-#include <sys/socket.h>
-
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/frame.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "supervisor/live/control_sock.h"
-#include "supervisor/live/control_stream.h"
+/* The control stream in a loop, with a guest that may be hostile. */
+#include "test_supervisor_stream.h"
 
 #define HELLO "{\"type\":\"hello\",\"protocol\":{\"min\":1,\"max\":1}}"
 #define READY "{\"type\":\"ready\"}"
 #define MOUNTED "{\"type\":\"mounted\"}"
 #define RESULT "{\"type\":\"result\"}"
-
-/* A stream, its guest, and what the stream told. */
-struct stage {
-	struct scratch *scratch;
-	struct loop *loop;
-	struct log log;
-	struct control_stream *stream;
-	int guest;
-	int hellos, readies, results, said, mounts, losses;
-	bool refuse_result, broken;
-	char why[256];
-};
 
 static void on_hello(void *data, const struct control_hello *hello)
 {
@@ -79,18 +55,6 @@ static void on_lost(void *data, bool broken, const char *why)
 	snprintf(stage->why, sizeof(stage->why), "%s", why);
 }
 
-/* Until nothing happens any more. */
-static void settle_down(struct stage *stage)
-{
-	struct error err = {0};
-	int made;
-
-	do
-		made = loop_once(stage->loop, 0, &err);
-	while (made > 0);
-	assert_int_equal(made, 0);
-}
-
 static void open_stream(struct stage *stage, bool workload)
 {
 	const struct control_stream_events events = {.hello = on_hello,
@@ -113,35 +77,6 @@ static void open_stream(struct stage *stage, bool workload)
 	settle_down(stage);
 }
 
-static int stage_make(void **state)
-{
-	struct stage *stage = calloc(1, sizeof(*stage));
-	void *scratch = NULL;
-	struct error err;
-
-	if (scratch_make(&scratch) < 0)
-		return -1;
-	stage->scratch = scratch;
-	stage->guest = -1;
-	log_init(&stage->log, -1, 0);
-	stage->loop = loop_new(&err);
-	*state = stage;
-	return stage->loop ? 0 : -1;
-}
-
-static int stage_drop(void **state)
-{
-	struct stage *stage = *state;
-	void *scratch = stage->scratch;
-
-	control_stream_free(stage->stream);
-	loop_free(stage->loop);
-	if (stage->guest >= 0)
-		close(stage->guest);
-	free(stage);
-	return scratch_remove(&scratch);
-}
-
 static void say(struct stage *stage, const char *text)
 {
 	struct buf out = {0};
@@ -160,8 +95,6 @@ static ssize_t heard(struct stage *stage, char *text, size_t size)
 
 	return n < 0 ? 0 : n;
 }
-
-/* --- the control stream ---------------------------------------------------------------------- */
 
 static void in_order(void **state)
 {
@@ -430,132 +363,6 @@ static void a_guest_that_does_not_read(void **state)
 	assert_non_null(memmem(text, sizeof(text), "power", 5));
 }
 
-/* --- control.sock ---------------------------------------------------------------------------- */
-
-static json_t *answer_ok(void *data, const json_t *request, struct control_client *client)
-{
-	int *count = data;
-
-	(void)client;
-	(*count)++;
-	return json_pack("{s:b, s:s}", "ok", 1, "echo",
-			 json_string_value(json_object_get(request, "action")));
-}
-
-static struct control_sock *open_sock(struct stage *stage, int *count)
-{
-	struct error err = {0};
-	int listener = sock_listen_at(stage->scratch->fd, CONTROL_SOCK_NAME, 32, &err);
-	struct control_sock *server;
-
-	assert_true(listener >= 0);
-	server = control_sock_new(stage->loop, listener, answer_ok, count, &stage->log, &err);
-	assert_non_null(server);
-	return server;
-}
-
-static int dial(struct stage *stage)
-{
-	struct error err = {0};
-	int fd = sock_connect_at(stage->scratch->fd, CONTROL_SOCK_NAME, &err);
-
-	assert_true(fd >= 0);
-	return fd;
-}
-
-static void requests(void **state)
-{
-	static const struct {
-		const char *text, *answer;
-		int served;
-	} rows[] = {
-		{"{\"action\":\"a\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n", 1},
-		{"{\"action\":\"a\"}\n{\"action\":\"b\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n", 1},
-		{"[]\n",
-		 "{\"ok\":false,\"error\":\"the request is no object\","
-		 "\"errorCode\":\"invalid\"}\n",
-		 0},
-	};
-	struct stage *stage = *state;
-	int count = 0;
-	struct control_sock *server = open_sock(stage, &count);
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		int fd = dial(stage);
-		char text[512] = "";
-
-		count = 0;
-		assert_int_equal(send(fd, rows[i].text, strlen(rows[i].text), 0),
-				 (ssize_t)strlen(rows[i].text));
-		settle_down(stage);
-		assert_true(recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT) > 0);
-		assert_string_equal(text, rows[i].answer);
-		assert_int_equal(count, rows[i].served);
-		close(fd);
-	}
-	control_sock_free(server);
-}
-
-static void a_request_without_end(void **state)
-{
-	struct stage *stage = *state;
-	int count = 0;
-	struct control_sock *server = open_sock(stage, &count);
-	int fd = dial(stage);
-	char text[4096], byte;
-
-	memset(text, ' ', sizeof(text));
-	for (int i = 0; i < 64; i++) {
-		(void)send(fd, text, sizeof(text), MSG_NOSIGNAL | MSG_DONTWAIT);
-		settle_down(stage);
-	}
-	assert_int_not_equal(recv(fd, &byte, 1, MSG_DONTWAIT), 1);
-	assert_true(errno != EAGAIN);
-	assert_int_equal(count, 0);
-	close(fd);
-	control_sock_free(server);
-}
-
-/* Silent clients take every place; the next one is served when their time has passed. */
-static void silent_clients(void **state)
-{
-	struct stage *stage = *state;
-	int count = 0, fds[12];
-	struct control_sock *server;
-	struct error err = {0};
-	char byte;
-
-	limit_set(LIMIT_CONTROL_REQUEST_MS, 20);
-	server = open_sock(stage, &count);
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		fds[i] = dial(stage);
-	assert_true(send(fds[11], "{\"action\":\"x\"}\n", 15, 0) == 15);
-	while (count == 0)
-		assert_true(loop_once(stage->loop, -1, &err) >= 0);
-	assert_int_equal(recv(fds[0], &byte, 1, MSG_DONTWAIT), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		close(fds[i]);
-	control_sock_free(server);
-	limit_reset(LIMIT_CONTROL_REQUEST_MS);
-}
-
-static void nobody_there(void **state)
-{
-	struct stage *stage = *state;
-	struct error err = {0};
-	int count = 0;
-
-	assert_int_equal(
-		control_sock_power(stage->scratch->fd, "kill", "req-1", clock_mono_ns(), &err), -1);
-	assert_code(err, ERR_NOT_FOUND);
-	control_sock_free(open_sock(stage, &count));
-	assert_int_equal(
-		control_sock_power(stage->scratch->fd, "kill", "req-1", clock_mono_ns(), &err), -1);
-	assert_code(err, ERR_UNAVAILABLE);
-}
-
-#define stage_test(fn) cmocka_unit_test_setup_teardown(fn, stage_make, stage_drop)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -571,10 +378,6 @@ int main(void)
 		stage_test(a_guest_that_says_it_too_early),
 		stage_test(the_second_connection_is_refused),
 		stage_test(a_guest_that_does_not_read),
-		stage_test(requests),
-		stage_test(a_request_without_end),
-		stage_test(silent_clients),
-		stage_test(nobody_there),
 	};
 
 	return cmocka_run_group_tests_name("supervisor streams", tests, NULL, NULL);
