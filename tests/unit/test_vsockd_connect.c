@@ -127,6 +127,7 @@ static void wrong_lines_are_closed(void **state)
 		"CONNECT 5000\r\n",
 		"CONNECT 4294967296\n",
 		"CONNECT 99999999999\n",
+		"CONNECT 00000000001\n", /* more digits than any port has */
 		"CONNECT -1\n",
 		"CONNECT +1\n",
 		"CONNECT  1\n",

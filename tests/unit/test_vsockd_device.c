@@ -163,6 +163,53 @@ static void a_pump_is_bounded(void **state)
 	assert_int_equal(used->flags, 0);
 }
 
+/* More receive buffers than one turn fills, one of them bad: each is used once, in its order. */
+static void many_receive_buffers(void **state)
+{
+	enum { QUEUE = 64, BAD = 5, ROOM = 500, BYTES = 20000 };
+	struct machine *m = *state;
+	struct packet p = guest_packet(7000, LISTED, PACKET_REQUEST);
+	const struct {
+		uint32_t index, flags;
+		uint64_t desc, used, avail, log;
+	} a = {0, 0, USER + 0x80000, USER + 0x90000, USER + 0xa0000, 0};
+	struct vring_desc *desc = (struct vring_desc *)(void *)(m->ram + 0x80000);
+	struct vring_used *used = (struct vring_used *)(void *)(m->ram + 0x90000);
+	struct vring_avail *avail = (struct vring_avail *)(void *)(m->ram + 0xa0000);
+	static const char text[BYTES];
+	struct error err;
+	size_t got = 0;
+	int fd;
+
+	start_all(m);
+	assert_int_equal(send_state(m, GET_VRING_BASE, 0, 0), 0);
+	assert_int_equal(send_state(m, SET_VRING_NUM, 0, QUEUE), 0);
+	assert_int_equal(send_message(m, SET_VRING_ADDR, &a, sizeof(a)), 0);
+	assert_int_equal(send_fd(m, SET_VRING_KICK, &(uint64_t){0}, 8, m->kick[0]), 0);
+	for (uint16_t i = 0; i < QUEUE; i++) {
+		desc[i] = (struct vring_desc){.addr = GUEST + 0xb0000 + i * UINT64_C(0x400),
+					      .len = i == BAD ? 10 : PACKET_HEADER + ROOM,
+					      .flags = VRING_DESC_F_WRITE};
+		avail->ring[i] = i;
+	}
+	avail->idx = QUEUE;
+	driver_send(m, &p, "");
+	fd = sock_accept(m->rig->listener, &err);
+	host_write(m->rig, fd, "first");
+	assert_int_equal(write(fd, text, BYTES), BYTES);
+	rig_events(m->rig);
+	while (device_pump(&m->device))
+		;
+	for (uint16_t i = 0; i < used->idx; i++) {
+		assert_int_equal(used->ring[i].id, i);
+		packet_decode(m->ram + 0xb0000 + i * 0x400, &p);
+		assert_int_equal(used->ring[i].len, i == BAD ? 0 : PACKET_HEADER + p.len);
+		got += i == BAD ? 0 : p.len;
+	}
+	assert_int_equal(got, BYTES + 5);
+	close(fd);
+}
+
 static void a_machine_is_paused(void **state)
 {
 	struct machine *m = *state;
@@ -316,6 +363,7 @@ int main(void)
 		machine_test(short_and_malformed_packets_are_used_up),
 		machine_test(a_storm_waits_for_receive_buffers),
 		machine_test(a_pump_is_bounded),
+		machine_test(many_receive_buffers),
 		machine_test(a_machine_is_paused),
 		machine_test(a_machine_is_reset),
 		machine_test(the_device_is_reset_by_message),

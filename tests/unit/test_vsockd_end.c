@@ -258,6 +258,20 @@ static void the_device_is_reset(void **state)
 	close(line);
 }
 
+static void no_client_is_taken_after_the_end(void **state)
+{
+	struct rig *r = *state;
+	int fd;
+
+	core_stop_listening(&r->core);
+	assert_true(core_deadline(&r->core) == UINT64_MAX);
+	rig_advance(r, 10 * NS_PER_S);
+	fd = rig_client(r, "CONNECT 5000\n");
+	guest_expect_nothing(r);
+	assert_int_equal(streams_in_use(r), 0);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +288,7 @@ int main(void)
 		rig_test(both_close_at_once),
 		rig_test(host_takes_no_more),
 		rig_test(the_device_is_reset),
+		rig_test(no_client_is_taken_after_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

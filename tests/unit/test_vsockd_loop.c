@@ -223,7 +223,8 @@ static struct packet take_packet(struct world *w)
 	id = u->ring[w->m.used[0]++ % NUM].id;
 	packet_decode(w->m.ram + BUFFER_AT(id), &p);
 	offer(&w->m, 0, (uint16_t)id);
-	kick(w, 0);
+	if (!(u->flags & VRING_USED_F_NO_NOTIFY)) /* else it has nothing more to say */
+		kick(w, 0);
 	return p;
 }
 
