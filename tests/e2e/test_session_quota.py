@@ -13,7 +13,7 @@ import pytest
 
 import schema_check
 from conftest import HANG_S, held, wait_until
-from test_pool import LATER, wait_full
+from pools import LATER, wait_full
 from test_session_share import make_view
 from test_sessions import bundle
 

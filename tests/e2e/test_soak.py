@@ -13,7 +13,7 @@ import pytest
 
 import growth
 import test_agent_task
-import test_pool
+import test_pool_claims
 import test_session_crash
 import test_session_share
 from cutting_proxy import CuttingProxy
@@ -184,7 +184,7 @@ def test_claims_against_all_that_takes_members_away(host):
     claims = 0
     for number in range(8):
         chance = random.Random(number)
-        test_pool.fill_up(host, 6)
-        claims += test_pool.race(host, 10, chance.randint(1, 5), [chance.uniform(0, 0.5) for _ in range(4)])
+        test_pool_claims.fill_up(host, 6)
+        claims += test_pool_claims.race(host, 10, chance.randint(1, 5), [chance.uniform(0, 0.5) for _ in range(4)])
     assert claims > 8, claims
     host("base", "delete", "web-v1", check=0)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""What `microagent image import` takes an image from: layouts, archives and registries, whole, damaged and misnamed."""
+
+import json
+import os
+
+import pytest
+
+import importing
+import oci
+from importing import SIZE, assert_no_image, debugfs, disk, listing, record, refused, simple
+from oci import Layout, file, layer
+
+cache = importing.cache
+
+
+def damage(path):
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+
+def test_damaged_blobs(host, cache):
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("f", b"contents"))])
+    manifest = json.loads((layout.blobs / layout.index[0]["digest"][7:]).read_text())
+    for blob in (manifest["layers"][0], manifest["config"]):
+        file_of = layout.blobs / blob["digest"][7:]
+        whole = file_of.read_bytes()
+        damage(file_of)
+        assert "igest" in refused(host, cache, layout.path, code="io")
+        file_of.write_bytes(whole)
+    file_of = layout.blobs / layout.index[0]["digest"][7:]
+    whole = file_of.read_bytes()
+    file_of.write_bytes(whole + b" ")
+    assert "its manifest is damaged" in refused(host, cache, layout.path)
+    assert "its manifest is damaged" in refused(host, cache, layout.archive(host.base / "a.tar"))
+    file_of.write_bytes(whole)
+    (layout.blobs / manifest["layers"][0]["digest"][7:]).unlink()
+    refused(host, cache, layout.path, code="io")
+
+
+def test_a_layer_that_is_there_twice(host, cache):
+    """As many a builder makes them: each empty step is the same layer."""
+    layout = Layout(host.base / "layout")
+    twice = layer(file("f", b"lower"))
+    layout.image([twice, layer(file("f", b"between"), file("g", b"x")), twice])
+    host("image", "import", *SIZE, "box", layout.path, check=0)
+    assert set(listing(cache)) == {"f", "g"} and debugfs(cache, "cat /f") == "lower"
+
+
+def test_an_archive_has_nothing_fetched(host, cache):
+    """A layer may name addresses that it is to be fetched from: of this host's own network, say."""
+    layout = Layout(host.base / "layout")
+    with oci.registry(layout) as (address, asked):
+        layout.image([layer(file("f", b"x"))], of_layers={
+            "mediaType": "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip", "urls": [f"http://{address}/v2/x/blobs/y"]})
+        refused(host, cache, layout.path, code="io")
+        refused(host, cache, layout.archive(host.base / "a.tar"), code="io")
+        assert asked == []
+
+
+def test_a_damaged_layer_of_docker_is_known_by_its_own_digest(host, cache):
+    ref = oci.docker_archive(host.base / "d.tar", [layer(file("f", b"contents"))], damage=0)
+    assert "igest" in refused(host, cache, ref, code="io")
+
+
+def test_a_layer_that_ends_too_early(host, cache):
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("f", b"c" * 5000))[:2000]])
+    assert "layer 1 of 1" in refused(host, cache, layout.path)
+    layout = Layout(host.base / "other")
+    layout.image([b"no archive at all"])
+    assert "layer 1 of 1" in refused(host, cache, layout.path)
+
+
+@pytest.mark.parametrize("changes,code,said", [
+    ({"architecture": "s390x"}, "unsupported", "s390x"),
+    ({"config": {"Env": ["novalue"]}}, "invalid", "Env[0]"),
+    ({"config": {"Entrypoint": "sh"}}, "invalid", "Entrypoint"),
+    ({"config": {"Cmd": ["a\0b"]}}, "invalid", "NUL"),
+    ({"config": {"WorkingDir": "not/absolute"}}, "invalid", "WorkingDir"),
+    ({"config": {"User": "a\nb"}}, "invalid", "User"),
+    ({"config": {"Env": ["A=" + "x" * 70000]}}, "invalid", "60000"),
+])
+def test_a_bad_configuration(host, cache, changes, code, said):
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("f", b"x"))], **changes)
+    assert said in refused(host, cache, layout.path, code=code)
+
+
+def test_indexes(host, cache):
+    """Of several platforms; one in another is none."""
+    layout = simple(host, file("f", b"x"))
+    whole = layout.index_of(layout.index)
+    layout.put_index(layout.index_of(layout.index, "s390x"))
+    assert "no image found" in refused(host, cache, layout.path, code="io")
+    layout.put_index(layout.index_of([whole]))
+    assert "manifest list" in refused(host, cache, layout.path, code="io")
+    layout.put_index(whole)
+    host("image", "import", *SIZE, "box", layout.path, check=0)
+    assert set(listing(cache)) == {"f"}
+
+
+def test_archives_and_tags(host, cache):
+    """Each form, by its path alone and by skopeo's name for it; a path with ':' in it too."""
+    layout = Layout(host.base / "lay:out")
+    layout.image([layer(file("one", b"1"))], tag="first")
+    layout.image([layer(file("two", b"2"))], tag="second")
+    archive = layout.archive(host.base / "oci.tar")
+    docker = oci.docker_archive(host.base / "docker.tar", [layer(file("three", b"3"))])
+    for ref, there in ((f"{layout.path}:first", "one"), (f"oci:{layout.path}:second", "two"),
+                       (f"oci-archive:{archive}:first", "one"), (f"{archive}:second", "two"), (docker, "three")):
+        host("image", "import", *SIZE, "box", ref, check=0)
+        assert set(listing(cache)) == {there}
+        assert "is there already" in host("image", "import", *SIZE, "box", ref, check=0).stdout
+    assert record(cache)["source"]["ref"] == f"docker-archive:{docker}"
+    host("image", "import", *SIZE, "--rebuild", "box", f"docker-archive:{docker}:test/image:1", check=0)
+    assert record(cache)["source"]["ref"] == f"docker-archive:{docker}:test/image:1"
+    # Which of them is not said, or wrongly.
+    for ref in (layout.path, archive):
+        said = host("image", "import", *SIZE, "box", ref, check=1).stderr
+        assert said == f"microagent: {ref} has 2 images in it: name one, as {ref}:first; they are first, second\n"
+    said = host("image", "import", *SIZE, "box", f"oci:{layout.path}:third", check=1).stderr
+    assert said == f'microagent: {layout.path} has no image "third" in it, but first, second\n'
+    said = host("image", "import", *SIZE, "box", f"{docker}:test/image:2", check=1).stderr
+    assert said == f'microagent: {docker} has no image "test/image:2" in it, but test/image:1\n'
+    assert set(listing(cache)) == {"three"}
+
+
+def test_a_registry(host, cache):
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("one", b"1"))], tag="1.0")
+    with oci.registry(layout) as (address, asked):
+        conf = host.base / ".config" / "containers" / "registries.conf"
+        conf.parent.mkdir(parents=True)
+        conf.write_text(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
+        host.env["HOME"] = str(host.base)
+        host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0)
+        assert set(listing(cache)) == {"one"} and any("/blobs/" in path for path in asked)
+        assert record(cache)["source"]["ref"] == f"docker://{address}/team/app:1.0"
+        before = record(cache)["sha256"]
+        # By the digest: no layer is fetched again, under another name neither.
+        blobs = {"/v2/team/app/blobs/" + json.loads(b)["layers"][0]["digest"] for b in [(layout.blobs / layout.index[0]["digest"][7:]).read_text()]}
+        asked.clear()
+        assert "is there already" in host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0).stdout
+        host("image", "import", *SIZE, "twin", f"docker://{address}/team/app:1.0", check=0)
+        assert asked and not blobs & set(asked)
+        assert os.path.samefile(disk(cache), disk(cache, "twin"))
+        assert record(cache, "twin")["name"] == "twin" and host.json("image", "verify")["ok"]
+        # A tag that has moved.
+        layout.index.clear()
+        layout.image([layer(file("two", b"2"))], tag="1.0")
+        said = host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0).stdout
+        assert said == (f"image box is imported; it replaces another of that name, from docker://{address}/team/app:1.0 "
+                        f"({before[:12]})\n")
+        assert set(listing(cache)) == {"two"} and set(listing(cache, name="twin")) == {"one"}
+        assert host("image", "import", *SIZE, "other", f"{address}/team/app:none", check=1).stderr
+
+
+@pytest.mark.parametrize("ref,said,code", [
+    *[(f"nosuch{end}", f"nosuch{end} is not there", "not-found") for end in (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst")],
+    ("./nosuch", "./nosuch is not there", "not-found"), ("../nosuch", "../nosuch is not there", "not-found"),
+    *[(ref, f"{ref}: images are imported from a path", "invalid")
+      for ref in ("dir:/tmp", "https://localhost:1/x", "docker-daemon:debian:12", "containers-storage:x")],
+])
+def test_what_no_registry_is_asked_for(host, cache, ref, said, code):
+    assert refused(host, cache, ref, code=code).startswith(said)
+
+
+def test_what_skopeo_says_is_told_of_the_users_image(host, cache):
+    """Its time, its level and the name that it was called by are no matter of the user's."""
+    host.env["HOME"] = str(host.base)
+    said = host("image", "import", *SIZE, "box", "localhost:1/team/app:1", check=1).stderr
+    assert said.startswith("microagent: docker://localhost:1/team/app:1: pinging container registry localhost:1: ")
+    layout = simple(host, file("f", b"x"))
+    (layout.path / "index.json").write_text("{")
+    for ref in (layout.path, layout.archive(host.base / "a.tar")):
+        error = refused(host, cache, ref, code="io")
+        assert f"{ref}" in error and "level=" not in error and "source" not in error and "\\" not in error, error
+
+
+def test_names_that_are_none(host, cache):
+    ref = simple(host, file("f", b"x")).path
+    (host.base / "plain").mkdir()
+    (host.base / "text").write_text("no archive")
+    (host.base / "tar").write_bytes(layer(file("f", b"x")))
+    for where, said, code in ((host.base / "absent", "is not there", "not-found"), ("oci:" + str(host.base / "absent"), "is not there", "not-found"),
+                              (host.base / "plain", "oci-layout", "invalid"), (host.base / "text", "no archive", "invalid"),
+                              (host.base / "tar", "neither oci-layout nor manifest.json", "invalid"), ("", "without a name", "not-found")):
+        assert said in refused(host, cache, where, code=code)
+    # Words behind "--" are names, whatever they look like.
+    for word in ("--help", "--json", "--rebuild", "-h"):
+        assert host("image", "import", *SIZE, "--", "box", word, check=1).stderr.startswith(f"microagent: {word} is not there")
+    for name in ("busybox", "debian", "a/b", "../x", ".hidden", "Large", "x" * 65, "", "--help"):
+        answer = host.json("image", "import", *SIZE, "--", name, ref, check=2)
+        assert answer["errorCode"] == "invalid" and "name of an image" in answer["error"], answer
+    assert_no_image(host, cache)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""When a pool makes its members: what it waits for, and what ends it."""
+
+import contextlib
+import datetime
+import fcntl
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+from conftest import pid_lines, wait_until
+from pools import FULL, LATER, NOW, create_refused, marks, pool_of
+
+
+def filler_log(host, base="web-v1"):
+    return (host.state / "pool" / base / "filler.log").read_text()
+
+
+def kept_by_nobody(host, base, size=1, **kw):
+    """A pool that is set, and whose filler is gone before it has made anything."""
+    host("pool", "set", "--base", base, "--size", size, "--network", "isolated", check=0, env=LATER, **kw)
+    lock = host.state / "pool" / f"{base}-v1" / "filler.lock"
+    wait_until(lock.read_text, "the filler's name")
+    os.kill(int(lock.read_text().split()[0]), signal.SIGKILL)  # it waits, and is there
+    wait_filler_ended(host, base)
+
+
+def wait_filler_ended(host, base):
+    wait_until(lambda: not any(p["filling"] for p in host.json("pool", "status")["pools"] if p["base"] == f"{base}-v1"),
+               "the filler's end")
+
+
+def first_words(host):
+    """When the first line of a filler was said."""
+    return datetime.datetime.fromisoformat(filler_log(host).split()[0].replace("Z", "+00:00")).timestamp()
+
+
+def detail(host):
+    return pool_of(host).get("detail", "")
+
+
+def test_a_pool_waits_for_room(host):
+    host("base", "create", "web", check=0)
+    kept_by_nobody(host, "web")
+    assert detail(host) == "nobody fills it: `microagent session gc` goes on"
+    for limit, value, text in (("POOL_FREE_MIB", "100000000", "MiB of memory are available, and the next one needs"),
+                               ("POOL_MEMBERS_PER_CPU", "0", "which is the most for"),
+                               ("POOL_FREE_DISK_MIB", "1000000000", "of disk are free where the state directory is")):
+        less = {f"MICROAGENT_TEST_LIMIT_{limit}": value}
+        child = host.popen("pool", "fill", "--base", "web-v1", env={**NOW, **less})
+        wait_until(lambda: "waiting for room" in filler_log(host), "the filler's word")
+        assert text in filler_log(host)
+        told = host.json("pool", "status", env=less)["pools"][0]
+        assert told["filling"] and told["detail"].startswith("waits for room: ") and text in told["detail"]
+        assert text in host("pool", "status", env=less, check=0).stdout
+        assert os.sched_getscheduler(child.pid) & ~os.SCHED_RESET_ON_FORK == os.SCHED_IDLE
+        assert subprocess.run(["ionice", "-p", str(child.pid)], capture_output=True, text=True, check=True).stdout == "idle\n"
+        child.kill()
+        child.communicate()
+        (host.state / "pool" / "web-v1" / "filler.log").write_text("")
+    assert host.json("session", "list") == {"sessions": []}
+    # What cannot be started is tried three times, and told.
+    assert host("pool", "fill", "--base", "web-v1", env={**NOW, **FULL}).returncode == 75
+    assert filler_log(host).count("a member could not be made: no space left where the state directory is") == 3
+    assert detail(host).startswith("given up; `microagent session gc` tries again: no space left where the state")
+    assert host.json("session", "list") == {"sessions": []} and not marks(host)
+    host("pool", "drain", "--base", "web", check=0)
+    host("base", "delete", "web-v1", check=0)
+
+
+def test_nothing_is_made_within_two_seconds_of_a_claim(host):
+    """From whichever pool; told by the clock of the filler's log and that of the claims."""
+    for base in ("web", "other"):
+        host("base", "create", base, check=0)
+        kept_by_nobody(host, base)
+    # It finds none, and starts the filler; that starts nothing for now.
+    assert create_refused(host, "web", FULL)
+    wait_until(lambda: host.json("pool", "status")["pools"][1]["filling"], "the filler")
+    assert create_refused(host, "other", {**FULL, **LATER})
+    last = (host.state / "pool" / "other-v1" / "claimed").stat().st_mtime
+    wait_until(lambda: "could not be made" in filler_log(host), "its first member")
+    assert first_words(host) - last >= 2.0, (filler_log(host), last)
+    # Nor by one that begins only now.
+    wait_filler_ended(host, "web")
+    (host.state / "pool" / "web-v1" / "filler.log").unlink()
+    assert create_refused(host, "other", {**FULL, **LATER})
+    last = (host.state / "pool" / "other-v1" / "claimed").stat().st_mtime
+    assert host("pool", "fill", "--base", "web-v1", env=FULL).returncode == 75
+    assert first_words(host) - last >= 2.0, (filler_log(host), last)
+    host("pool", "drain", check=0)
+    for base in ("web", "other"):
+        host("base", "delete", f"{base}-v1", check=0)
+
+
+def test_one_member_is_made_at_a_time(host):
+    """By the fillers of all pools together: so no two find the same room."""
+    host("base", "create", "web", check=0)
+    kept_by_nobody(host, "web")
+    turn = os.open(host.state / "pool", os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    child = host.popen("pool", "fill", "--base", "web-v1", env={**NOW, **FULL})
+    wait_until(lambda: re.search(rf"-> FLOCK .* {child.pid} ", Path("/proc/locks").read_text()), "it to wait for its turn")
+    assert filler_log(host) == "" and not marks(host)
+    os.close(turn)
+    assert child.wait(60) == 75 and "could not be made" in filler_log(host)
+    child.communicate()
+    # And what all pools may come to is theirs together.
+    host("base", "create", "other", check=0)
+    total = int(re.search(r"MemTotal: +(\d+)", Path("/proc/meminfo").read_text())[1]) // 1024
+    words = ("--size", 1, "--network", "isolated", "--memory", total // 2)
+    host("pool", "set", "--base", "other", *words, check=0, env=LATER)
+    done = host("pool", "set", "--base", "web", *words)
+    assert done.returncode == 1 and f"other pools have {total // 2 + 128}" in done.stderr, done
+    host("pool", "drain", check=0)
+    for base in ("web", "other"):
+        host("base", "delete", f"{base}-v1", check=0)
+
+
+def test_a_full_disk(host):
+    """The pool waits, fills itself when there is room, and is drained without any."""
+    host("base", "create", "web", check=0)
+    small = host.base / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100M,mode=700", "none", small], check=True)
+    env = {**NOW, "MICROAGENT_TEST_LIMIT_POOL_ROOM_MS": "100"}
+    try:
+        (small / "bases").symlink_to(host.state / "bases")
+        (small / "fill").write_bytes(b"\0" * (60 << 20))
+        at = ("--state-dir", small)
+        host(*at, "pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0, env=env)
+
+        def pool():
+            return json.loads(host(*at, "--json", "pool", "status", check=0).stdout)["pools"][0]
+
+        assert "of disk are free where the state directory is, and 64 are to stay so" in pool()["detail"]
+        (small / "fill").unlink()
+        wait_until(lambda: pool() == {"base": "web-v1", "size": 1, "ready": 1, "filling": False}, "the member", 120)
+        with contextlib.suppress(OSError), open(small / "fill", "wb", buffering=0) as fill:
+            while fill.write(b"\0" * 4096):
+                pass
+        host(*at, "pool", "drain", check=0)
+        assert not list((small / "pool").iterdir()) and not pid_lines(str(small))
+        assert not [p for p in (small / "sessions").iterdir() if p.name != ".locks"]
+    finally:
+        subprocess.run(["umount", small], check=True)
+    host("base", "delete", "web-v1", check=0)
+
+
+def test_a_pool_whose_base_is_gone(host):
+    host("base", "create", "web", check=0)
+    host("pool", "set", "--base", "web", "--size", 1, check=0, env=LATER)
+    (host.state / "bases" / "web-v1.bundle").rename(host.state / "bases" / "gone")
+    assert host.json("session", "gc")["removed"] == [{"name": "web-v1", "why": "a pool whose base is gone"}]
+    assert not list((host.state / "pool").iterdir()) and not pid_lines(f"{host.state} pool fill")
+    (host.state / "bases" / "gone").rename(host.state / "bases" / "web-v1.bundle")
+    claimed = host.state / "pool" / "web-v1" / "claimed"
+    claimed.mkdir(parents=True, mode=0o700)
+    (claimed / "session-2026-05-10T14-22-00Z-a7f3").touch()
+    assert host.json("session", "gc")["removed"] == [
+        {"name": "session-2026-05-10T14-22-00Z-a7f3", "why": "claimed from the pool, and gone since"}]
+    assert not list((host.state / "pool").iterdir())
+    host("base", "delete", "web-v1", check=0)
+
+
+def test_refusals(host):
+    assert host.json("pool", "status") == {"pools": []} and host.json("pool", "drain") == {"pools": []}
+    assert "there is no pool" in host("pool", "status", check=0).stderr and not host.state.exists()
+    host("base", "create", "web", check=0)
+    most = os.sysconf("SC_NPROCESSORS_ONLN") * 8
+    for words, text, code in (
+            (("set",), "--base NAME", 2),
+            (("set", "--base", "web"), "--size N", 2),
+            (("set", "--base", "web", "--size", 0), "size", 2),
+            (("set", "--base", "nothing", "--size", 1), "there is no base \"nothing\"", 1),
+            (("set", "--base", "web", "--size", most + 1), "are more than this host keeps ready: with", 1),
+            (("set", "--base", "web", "--size", 1, "--memory", 100000000), "do not fit into this host's", 1),
+            (("set", "--base", "web", "--size", 1, "--memory", 8), "--memory must be at least 64 MiB, and is 8", 2),
+            (("fill", "--base", "web-v1"), "there is no pool of base web-v1: `microagent pool set", 1),
+            (("set", "--base", "web", "--size", 1, "--cpus", 10000), "10000 processors are more", 1),
+            (("set", "--base", "web", "--size", 1, "--network", "bridged"), "have nat or isolated", 1),
+            (("drain", "--base", "web"), "there is no pool of base web", 1),
+            (("fill", "--base", "web"), "which version of web?", 1)):
+        done = host("pool", *words)
+        assert done.returncode == code and text in done.stderr, (words, done)
+    place = host.state / "pool" / "web-v1"
+    assert not place.exists()
+    place.mkdir(parents=True, mode=0o700)
+    (place / "pool.json").write_text('{"format":1}')
+    for words in (("pool", "status"), ("session", "create", "--base", "web")):
+        done = host(*words)
+        assert done.returncode == 1 and "pool.json: size is required; `microagent pool set" in done.stderr, done
+    host("pool", "drain", check=0)
+    assert not place.exists()
+    host("base", "delete", "web-v1", check=0)
