@@ -3,14 +3,21 @@
 """Runs the test stages, prints the time each took, and closes with one line:
 `N passed, N failed, N skipped`. With words after it, only the stages or e2e files named."""
 
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent / "e2e"))
+import strays
+from boots import Boots
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
@@ -54,7 +61,7 @@ def run_unit(program):
 def stage_unit(tally):
     began = time.monotonic()
     programs = sorted(p for p in (BUILD / "unit").glob("test_*") if p.suffix == "")
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(4) as pool:  # many of them wait
         counts = list(pool.map(run_unit, programs))
     # Nothing built is nothing tested, which is a failure.
     passed, failed, skipped = (sum(column) for column in zip(*counts)) if counts else (0, 1, 0)
@@ -86,36 +93,85 @@ def stage_fuzz(tally, soak):
     tally.stage("fuzz", began, ok.count(True), ok.count(False) if ok else 1)
 
 
-def stage_e2e(tally, soak, files):
-    began = time.monotonic()
-    report = BUILD / "e2e.xml"
+def pytest(words, report, env):
+    """One run of pytest; what it has written into report."""
     report.unlink(missing_ok=True)
-    env = dict(os.environ)
-    if not files and not soak:
-        env["MICROAGENT_TEST_WHOLE_SUITE"] = "1"  # messages that no test has met fail it
-    subprocess.run(
-        ["/usr/bin/python3", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
-         "--durations=15", f"--junitxml={report}", "-m", "soak" if soak else "not soak"]
-        + (files or [str(ROOT / "tests" / "e2e")]),
-        cwd=ROOT / "tests" / "e2e", env=env, check=False)
-    if not report.exists():
-        tally.stage("e2e", began, 0, 1)
-        return
-    suite = ElementTree.parse(report).getroot().find("testsuite")
-    total, failed = int(suite.get("tests")), int(suite.get("failures")) + int(suite.get("errors"))
-    skipped = int(suite.get("skipped"))
+    subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--durations=15",
+                    f"--junitxml={report}", *words], cwd=ROOT / "tests" / "e2e", env=env, check=False)
+    return ElementTree.parse(report).getroot().find("testsuite") if report.exists() else None
+
+
+def end_strays(place):
+    """What goes on without its tests, as after an interrupt, in the form of one more test."""
+    found = strays.running(place)
+    for pid, line in found.items():
+        print(f"left behind by the tests, and killed: {pid} {line[:200]}", flush=True)
+        os.kill(pid, signal.SIGKILL)
+    suite = ElementTree.Element("testsuite", name="strays", tests="1", errors="0", skipped="0", failures=str(int(bool(found))))
+    ElementTree.SubElement(suite, "testcase", classname="strays", name="test_nothing_outlives_the_tests", time="0")
+    return suite
+
+
+def tally_e2e(tally, began, suites):
+    """All runs in one report; one that has written none is a failure."""
+    total = failed = skipped = 0
+    merged = ElementTree.Element("testsuites")
+    for suite in suites:
+        if suite is None:
+            failed, total = failed + 1, total + 1
+            continue
+        merged.append(suite)
+        total += int(suite.get("tests"))
+        failed += int(suite.get("failures")) + int(suite.get("errors"))
+        skipped += int(suite.get("skipped"))
+    ElementTree.ElementTree(merged).write(BUILD / "e2e.xml")
     tally.stage("e2e", began, max(0, total - failed - skipped), failed, skipped)
+    return merged
+
+
+def remember_times(report):
+    """For the next run of the whole suite, which begins with the longest file."""
+    took = {}
+    for case in report.iter("testcase"):
+        took[case.get("classname")] = took.get(case.get("classname"), 0) + float(case.get("time"))
+    (BUILD / "e2e-times.json").write_text(json.dumps(took))
+
+
+def stage_e2e(tally, soak, files, background):
+    began = time.monotonic()
+    if files or soak:
+        words = ["-m", "soak" if soak else "not soak", *(files or [str(ROOT / "tests" / "e2e")])]
+        return tally_e2e(tally, began, [pytest(words, BUILD / "e2e-alone.xml", dict(os.environ))])
+    with tempfile.TemporaryDirectory(prefix="ma-") as own, tempfile.TemporaryDirectory() as told:
+        os.chmod(own, 0o755)
+        boots = boots_below(own)
+        env = {**os.environ, "TMPDIR": own, "MICROAGENT_TEST_WHOLE_SUITE": told,
+               "MICROAGENT_TEST_LATE": " ".join(need for need, child in background if child.poll() is None)}
+        suites = [pytest(["-n", "2", "--dist", "loadfile", "-m", "not (soak or alone or whole_suite)", "."],
+                         BUILD / "e2e-workers.xml", env),
+                  pytest(["-m", "alone or whole_suite", "."], BUILD / "e2e-alone.xml", env)]
+        suites.append(end_strays(own))
+        remember_times(tally_e2e(tally, began, suites))
+        print(f"machines booted: {boots.count()}" if boots else "machines booted: not counted, which takes root")
+        for notes in sorted(Path(told).glob("*.notes")):
+            print(notes.read_text(), end="", flush=True)
+
+
+def boots_below(place):
+    try:
+        return Boots(place)
+    except OSError:
+        return None
 
 
 def build_slow_things():
-    """The tuned kernel and the debian image are built once into the cache, at idle priority; the
-    tests that name them wait for the builder's lock."""
+    """The tuned kernel and the debian image are built once into the cache, both at once; the tests that name
+    their fixtures come last then, and wait for the builder's lock: [(fixture, builder)]."""
     children = []
-    for words in (["image", "build", "debian"], ["kernel", "build"]):
+    for need, words in (("debian_image", ["image", "build", "debian"]), ("tuned_kernel", ["kernel", "build"])):
         log = open(BUILD / f"background-{words[0]}.log", "wb")
-        children.append(subprocess.Popen(
-            ["nice", "-n", "19", BUILD / "bin" / "microagent", *words],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+        children.append((need, subprocess.Popen([BUILD / "bin" / "microagent", *words], stdin=subprocess.DEVNULL,
+                                                stdout=log, stderr=log)))
     return children
 
 
@@ -138,8 +194,8 @@ def main():
     if "fuzz" in stages:
         stage_fuzz(tally, soak)
     if "e2e" in stages:
-        stage_e2e(tally, soak, files)
-    for child in background:
+        stage_e2e(tally, soak, files, background)
+    for _, child in background:
         child.wait()
     print(f"\n{'stage':8} {'time':>8} {'passed':>7} {'failed':>7} {'skipped':>8}")
     for name, took, passed, failed, skipped in tally.stages:

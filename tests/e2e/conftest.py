@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Fixtures of the end-to-end tests: the shipped programs from outside, real VMs, and after each
-test a check that nothing is left behind."""
+test a check that nothing is left behind (strays.py)."""
 
 import fcntl
 import json
 import os
 import shutil
 import signal
-import stat
 import subprocess
 import tempfile
 import time
@@ -16,10 +15,17 @@ from pathlib import Path
 import pytest
 
 import schema_check
+import strays
+from machines import SharedMachine
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"
+# Whose tests these are: pytest-xdist runs two workers at once.
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+OWN = BUILD / "e2e" / WORKER  # what they compile for themselves
+# Where tests/run.py, when it runs the whole suite, wants to be told what must be known of all workers.
+TOLD = os.environ.get("MICROAGENT_TEST_WHOLE_SUITE")
 # Some tests preload a library of theirs; and some look at memory, of which what was freed must be no part.
 SANITIZER = "verify_asan_link_order=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
 # Under TCG on a busy two-core machine a boot takes seconds; this only bounds a hang.
@@ -32,19 +38,35 @@ def pytest_configure(config):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     config.addinivalue_line("markers", "whole_suite: looks back at all other tests, and runs last")
+    config.addinivalue_line("markers", "alone: wants the machine to itself, and runs when the workers are done")
     config.addinivalue_line("markers", "soak: takes more than two minutes; `make soak` runs it")
+    OWN.mkdir(parents=True, exist_ok=True)
+    if TOLD:
+        schema_check.seen.update(schema_check.remembered(TOLD))
+
+
+def pytest_sessionfinish():
+    if TOLD:
+        schema_check.tell(Path(TOLD) / f"{WORKER}.seen")
+
+
+def waits_for(item):
+    """What the item needs that is built in the background on a machine that is new."""
+    named = {str(value) for value in item.callspec.params.values()} if hasattr(item, "callspec") else set()
+    return {need for need in os.environ.get("MICROAGENT_TEST_LATE", "").split()
+            if need in item.fixturenames or {need, need.removesuffix("_kernel")} & named}
 
 
 def pytest_collection_modifyitems(items):
-    """What waits for the tuned kernel and the debian image, built in the background on a machine
-    that is new, comes late. What no test has met is known only after all of them: in a run of the
-    whole suite, which tests/run.py announces, that test comes last; in any other it does not come
-    at all."""
-    items.sort(key=lambda item: bool({"tuned_kernel", "debian_image"} & set(item.fixturenames)))
-    last = [item for item in items if item.get_closest_marker("whole_suite")]
-    items[:] = [item for item in items if item not in last]
-    if os.environ.get("MICROAGENT_TEST_WHOLE_SUITE"):
-        items.extend(last)
+    """In a run of the whole suite, which tests/run.py announces, the file that took longest in the last one comes
+    first, so that no worker waits long for the other; what waits for a builder comes late, and what looks back at
+    all tests last. In any other run that does not come at all."""
+    items[:] = [item for item in items if TOLD or not item.get_closest_marker("whole_suite")]
+    times = BUILD / "e2e-times.json"
+    took = json.loads(times.read_text()) if TOLD and times.exists() else {}
+    late = {item.path for item in items if waits_for(item)}
+    items.sort(key=lambda item: (bool(item.get_closest_marker("whole_suite")), item.path in late,
+                                 -took.get(item.path.stem, 0)))
 
 
 def pid_lines(text):
@@ -192,21 +214,13 @@ class Host:
             yield from (p.relative_to(self.state) for p in place.iterdir())
         yield from (p.relative_to(self.state) for p in self.state.glob("archive/.*"))
 
-    def assert_clean(self):
-        """No process, socket, mount or stray file of this state directory."""
-        problems = []
-        deadline = time.monotonic() + 10  # a process that was told to end is given time to do it
-        while self.processes() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        problems += [f"process {pid}: {line[:300]}" for pid, line in self.processes().items()]
+    def assert_clean(self, seconds=10):
+        """No process, socket, mount or stray file of this place; a process that was told to end is given
+        seconds to do it. What others leave is theirs."""
+        problems = strays.processes(self.base, seconds) + strays.mounts(self.base)
         if self.state.exists():
-            problems += [f"left in the state directory: {p}" for p in self.left()]
-            for top, _, files in os.walk(self.state):
-                problems += [f"socket {top}/{f}" for f in files
-                             if stat.S_ISSOCK(os.lstat(os.path.join(top, f)).st_mode)]
+            problems += [f"left in the state directory: {p}" for p in self.left()] + strays.sockets(self.state)
         problems += [f"temporary file {p}" for p in self.tmp.iterdir()]
-        problems += [f"mount {line}" for line in Path("/proc/self/mountinfo").read_text().splitlines()
-                     if str(self.base) in line]
         assert not problems, "left behind:\n" + "\n".join(problems)
 
     def sweep(self):
@@ -255,13 +269,13 @@ def with_base(it, *words):
 
 @pytest.fixture(scope="module")
 def place():
-    yield from with_base(make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-"))))
+    yield from with_base(make_host(Path(tempfile.mkdtemp(prefix="e-"))))
 
 
 @pytest.fixture
 def host():
     """A fresh state directory; at the end nothing of it may be left but what was deleted."""
-    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
+    base = Path(tempfile.mkdtemp(prefix="e-"))
     it = make_host(base)
     try:
         yield it
@@ -269,23 +283,59 @@ def host():
     finally:
         it.sweep()
         shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_temporary_files(tmp_path_factory):
+    """All that a worker's tests make is below one directory, and at the end neither that nor a process is left."""
+    tmp_path_factory.getbasetemp()  # pytest's own is elsewhere, and stays
+    # A short name: sockets are to be reached by their paths.
+    place = Path(tempfile.gettempdir()) / WORKER if TOLD else Path(tempfile.mkdtemp(prefix="ma-"))
+    place.mkdir(exist_ok=True)
+    place.chmod(0o755)
+    before, os.environ["TMPDIR"], tempfile.tempdir = os.environ.get("TMPDIR"), str(place), str(place)
+    yield
+    os.environ["TMPDIR"], tempfile.tempdir = before or "/tmp", before
+    problems = strays.processes(place) + strays.mounts(place)
+    problems += [f"temporary file {p}" for p in place.iterdir()]
+    if not problems:
+        shutil.rmtree(place, ignore_errors=True)
+    assert not problems, "left behind by some test of this worker:\n" + "\n".join(problems)
+
+
+def shared_machine(*words):
+    machine = SharedMachine(lambda: make_host(Path(tempfile.mkdtemp(prefix="e-"))), *words)
+    yield machine
+    machine.end()
+
+
+def lent(machine, request):
+    failed = request.session.testsfailed
+    yield machine.take()
+    machine.give_back(request.node.name, request.session.testsfailed == failed)
+
+
+@pytest.fixture(scope="session")
+def shared_vm(own_temporary_files):  # which is looked at when the machine has ended
+    yield from shared_machine("--memory", 256, "--cpus", 1)
+
+
+@pytest.fixture(scope="session")
+def shared_debian(own_temporary_files, debian_image):
+    yield from shared_machine("--image", debian_image, "--memory", 512, "--cpus", 1)
 
 
 @pytest.fixture(scope="module")
-def vm():
-    """One running workspace `vm` for a whole file of tests that only talk to it."""
-    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
-    it = make_host(base)
-    try:
-        it("create", "vm", "--memory", 256, "--cpus", 1, check=0)
-        it("start", "vm", check=0)
-        yield it
-        it("kill", "vm", check=0)
-        it("delete", "vm", check=0)
-        it.assert_clean()
-    finally:
-        it.sweep()
-        shutil.rmtree(base, ignore_errors=True)
+def vm(shared_vm, request):
+    """A running workspace `vm` for tests that only talk to it: the one that the files before have left as
+    they found it, or a new one."""
+    yield from lent(shared_vm, request)
+
+
+@pytest.fixture(scope="module")
+def debian_vm(shared_debian, request):
+    """The same with debian's programs."""
+    yield from lent(shared_debian, request)
 
 
 @pytest.fixture(scope="session")

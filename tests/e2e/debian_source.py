@@ -2,6 +2,7 @@
 """Source trees of Debian's packages, as upstream published them. apt fetches one once, with a source list and a
 state of our own, and it stays below build/; whoever has it needs no network."""
 
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -45,7 +46,8 @@ def upstream_archive(package):
             whole = Path(fresh, package)
             whole.mkdir()
             fetch(package, whole)
-            os.rename(whole, there)
+            with contextlib.suppress(FileExistsError):  # another worker has fetched it meanwhile
+                os.rename(whole, there)
     return next(there.glob(f"{package}_*.orig.tar.*"))
 
 

@@ -6,7 +6,7 @@ import shutil
 import stat
 import subprocess
 
-from conftest import BUILD, ROOT
+from conftest import OWN, ROOT
 
 WAYS = ("chmod", "fchmod", "fchmodat", "open", "creat", "tmpfile", "mknod", "mkfifo")
 # virtio-fs has no files without a name.
@@ -14,8 +14,7 @@ REFUSED = {way: {errno.EPERM, errno.EOPNOTSUPP} if way == "tmpfile" else {errno.
 
 
 def program():
-    made = BUILD / "e2e" / "guest_modes"
-    made.parent.mkdir(exist_ok=True)
+    made = OWN / "guest_modes"
     subprocess.run(["gcc", "-static", "-Wall", "-Wextra", "-Werror", "-o", made, ROOT / "tests/e2e/guest_modes.c"], check=True)
     return made
 

@@ -127,6 +127,16 @@ def validate_workspace(directory):
                 assert document.get("format") == 1, path
 
 
+def tell(path):
+    """Writes down what was met, for remembered()."""
+    path.write_text(json.dumps(sorted(seen, key=str)))
+
+
+def remembered(folder):
+    """What was met by the workers that have told it into this folder."""
+    return {tuple(one) for path in Path(folder).glob("*.seen") for one in json.loads(path.read_text())}
+
+
 def unseen():
-    """Messages that no test of this process has met."""
+    """Messages that no test of this process has met, nor any of the workers before it."""
     return sorted(messages() - seen, key=str)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes netwo
 @pytest.fixture(scope="module")
 def place():
     """A host with a network and a cache of its own."""
-    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
+    it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
     own_cache(it)
     lan = places.Lan(it.base)
     try:

@@ -61,7 +61,7 @@ def log_of(host, stderr):
 @pytest.fixture(scope="module")
 def made():
     """A host with one provisioned base, `web-v1`, and what the command said meanwhile."""
-    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
+    base = Path(tempfile.mkdtemp(prefix="e-"))
     host = make_host(base)
     try:
         (base / "one").mkdir()

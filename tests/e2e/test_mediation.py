@@ -10,7 +10,7 @@ import threading
 import pytest
 
 import schema_check
-from conftest import BUILD, ROOT, wait_until
+from conftest import OWN, ROOT, wait_until
 from test_supervisor import request, sparse
 
 
@@ -65,8 +65,7 @@ def free_port():
 
 
 def guest_program():
-    program = BUILD / "e2e" / "guest_channels"
-    program.parent.mkdir(parents=True, exist_ok=True)
+    program = OWN / "guest_channels"
     subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-static", "-o", program,
                     ROOT / "tests/e2e/guest_channels.c"], check=True)
     return program.read_bytes()

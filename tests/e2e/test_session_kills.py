@@ -24,7 +24,7 @@ KEPT = {"audit.log", "events.json", "session.json", "telemetry.jsonl"}
 @pytest.fixture(scope="module")
 def place():
     """A state directory with a base, what makes sessions of it, and what kills commands."""
-    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
+    it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
     it.clone = cloner(it)
     it.killer = Killer(it)
     yield from with_base(it)

@@ -27,7 +27,7 @@ ORDINARY = 4242
 @pytest.fixture(scope="module")
 def ours():
     """As whoever runs the tests; as root in a mount namespace of the programs' own."""
-    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
+    it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
     it.uid = os.getuid()
     it.wrap = ["unshare", "--mount"] if it.uid == 0 else []
     yield from with_base(it)
@@ -50,7 +50,7 @@ def ordinary():
     """As a user with subordinate ids, of whom only the programs' mount namespace knows."""
     if os.getuid() != 0:
         pytest.skip("already an ordinary user: the other tests prove it")
-    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
+    it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
     own_cache(it)
     it.uid, it.bin = ORDINARY, it.base / "bin"
     shutil.copytree(BIN, it.bin)

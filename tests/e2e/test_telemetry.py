@@ -39,7 +39,7 @@ def run(host, name, *words, **kw):
 def traced(request):
     """A host with a base of the one kernel or the other, and a session of it."""
     kernel = request.getfixturevalue(f"{request.param}_kernel")
-    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
+    base = Path(tempfile.mkdtemp(prefix="e-"))
     host = make_host(base)
     try:
         host("base", "create", "web", "--kernel", kernel["name"], check=0)

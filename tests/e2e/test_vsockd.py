@@ -83,7 +83,7 @@ class Device:
 
 @pytest.fixture(scope="module")
 def device():
-    base = Path(tempfile.mkdtemp(prefix="microagent-e2e-"))
+    base = Path(tempfile.mkdtemp(prefix="e-"))
     host = make_host(base / "host")
     it = Device(base, default_kernel(host))
     yield it

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""What must not be left of a test, told by the place that it is of: every test has a directory of its own, whose
+path is in the command line, the environment, the socket or the mount of whatever belongs to it. So tests that run
+beside each other do not take the other's for theirs."""
+
+import os
+import stat
+import time
+from pathlib import Path
+
+
+def running(place):
+    """Processes whose command line or environment names the place: {pid: command line}."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            line = Path("/proc", entry, "cmdline").read_bytes().replace(b"\0", b" ")
+            ended = Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+        except OSError:
+            continue
+        try:
+            environment = Path("/proc", entry, "environ").read_bytes()
+        except OSError:  # another user's
+            environment = b""
+        if not ended and os.fsencode(place) in line + environment:
+            found[int(entry)] = line.decode(errors="replace")
+    return found
+
+
+def processes(place, seconds=10):
+    """A process that was told to end is given seconds to do it."""
+    end = time.monotonic() + seconds
+    while (found := running(place)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return [f"process {pid}: {line[:300]}" for pid, line in found.items()]
+
+
+def sockets(place):
+    return [f"socket {top}/{name}" for top, _, names in os.walk(place) for name in names
+            if stat.S_ISSOCK(os.lstat(os.path.join(top, name)).st_mode)]
+
+
+def mounts(place):
+    return [f"mount {line}" for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(place) in line]
