@@ -21,15 +21,11 @@ def fails(host, code, *words, **kw):
     return done.stderr
 
 
-def test_a_follower_of_a_quiet_machine_ends_with_its_reader(host):
-    host("create", "d", *SMALL, check=0)
-    host("start", "d", check=0)
-    child = host.popen("logs", "-f", "d")
+def test_a_follower_of_a_quiet_machine_ends_with_its_reader(vm):
+    child = vm.popen("logs", "-f", "vm")
     assert child.stdout.readline()
     child.stdout.close()
     assert child.wait(timeout=60) == 141
-    host("kill", "d", check=0)
-    host("delete", "d", check=0)
 
 
 @pytest.mark.parametrize("words", [("run", "--", "echo", "hi"), ("exec", "d", "--", "echo", "hi")])
@@ -182,37 +178,39 @@ def on_a_terminal(host, *words):
     return child.wait(timeout=60), said.decode()
 
 
-def test_what_a_running_guest_refuses(host):
-    tree = host.base / "tree"
-    tree.mkdir()
-    (tree / "a").write_text("text")
+def test_connect_to_what_does_not_run(host):
     host("create", "w", *SMALL, check=0)
     code, said = on_a_terminal(host, "connect", "w")
     assert code == 125 and "microagent start w" in said and "connected" not in said
-    host("start", "w", check=0)
+    host("delete", "w", check=0)
 
-    text = fails(host, 1, "cp", tree / "a", "w:/etc/x")
-    assert "w:/etc/x: Permission denied" in text and "--user root" in text and ".microagent" not in text
-    text = fails(host, 1, "cp", "-u", "root", tree / "a", "w:/proc/x")
-    assert "w:/proc/x: " in text and "--user" not in text and ".microagent" not in text
-    host("cp", tree, "w:/workspace", check=0)
-    text = fails(host, 1, "cp", tree, "w:/workspace")
-    assert "w:/workspace/tree is there already" in text and "remove it" in text
-    (host.base / "out" / "tree").mkdir(parents=True)
-    text = fails(host, 1, "cp", "w:/workspace/tree", host.base / "out")
-    assert f"{host.base}/out/tree is there already" in text
-    assert f"{tree}/a" in fails(host, 1, "cp", "w:/workspace/tree", tree / "a")
+
+def test_what_a_running_guest_refuses(vm, tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "a").write_text("text")
+
+    text = fails(vm, 1, "cp", tree / "a", "vm:/etc/x")
+    assert "vm:/etc/x: Permission denied" in text and "--user root" in text and ".microagent" not in text
+    text = fails(vm, 1, "cp", "-u", "root", tree / "a", "vm:/proc/x")
+    assert "vm:/proc/x: " in text and "--user" not in text and ".microagent" not in text
+    vm("cp", tree, "vm:/workspace", check=0)
+    text = fails(vm, 1, "cp", tree, "vm:/workspace")
+    assert "vm:/workspace/tree is there already" in text and "remove it" in text
+    (tmp_path / "out" / "tree").mkdir(parents=True)
+    text = fails(vm, 1, "cp", "vm:/workspace/tree", tmp_path / "out")
+    assert f"{tmp_path}/out/tree is there already" in text
+    assert f"{tree}/a" in fails(vm, 1, "cp", "vm:/workspace/tree", tree / "a")
 
     said = "the command was killed: its timeout of 1 s passed"
-    assert fails(host, 124, "exec", "--timeout", 1, "w", "--", "sleep", "1000") == f"microagent: {said}\n"
-    answer = json.loads(fails(host, 124, "--json", "connect", "--timeout", 1, "--send", "sleep 1000", "w"))
+    assert fails(vm, 124, "exec", "--timeout", 1, "vm", "--", "sleep", "1000") == f"microagent: {said}\n"
+    answer = json.loads(fails(vm, 124, "--json", "connect", "--timeout", 1, "--send", "sleep 1000", "vm"))
     assert (answer["error"], answer["errorCode"]) == (said, "timeout")
 
-    code, said = on_a_terminal(host, "connect", "-u", "nobody-of-it", "w")
+    code, said = on_a_terminal(vm, "connect", "-u", "nobody-of-it", "vm")
     connected, error = said.index("connected"), said.index("microagent: ")
     assert code == 125 and connected < error and "nobody-of-it" in said and said.endswith("\r\n")
-    host("kill", "w", check=0)
-    host("delete", "w", check=0)
+    vm("exec", "vm", "--", "rm", "-r", "/workspace/tree", check=0)
 
 
 def test_a_run_that_is_broken_off_says_what_is_kept(host):

@@ -77,6 +77,12 @@ class Client:
         return screen.decode()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def tidy(vm):
+    yield
+    vm("exec", "-u", "root", "vm", "--", "sh", "-c", "rm -rf /root/in /tmp/* /usr/local/bin /workspace/*", check=0)
+
+
 @pytest.fixture()
 def client(vm):
     with Client(vm) as it:
@@ -288,7 +294,7 @@ def test_hostile_lines(vm, line, answer):
             assert client.line() == b""  # what is no envelope ends the connection
 
 
-def test_too_long_line(vm, client):
+def test_too_long_line(vm):
     """It is refused when it is too long, not when it ends; and the agent gives the memory back."""
     with Client(vm) as hostile:
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
@@ -298,7 +304,8 @@ def test_too_long_line(vm, client):
     with Client(vm) as hostile:
         hostile.say(b'{"op":"write","payload":{"data":"' + b"A" * (24 << 20))
         assert json.loads(hostile.line()) == {"error": "decode envelope: longer than 25165824 bytes"}
-    status = client.sh("for p in /proc/[0-9]*; do grep -qx microagent $p/comm 2>/dev/null &&"
-                       " cat $p/status; done; true")
+    with Client(vm) as after:
+        status = after.sh("for p in /proc/[0-9]*; do grep -qx microagent $p/comm 2>/dev/null &&"
+                          " cat $p/status; done; true")
     resident = [int(part.split()[0]) for part in status.split("VmRSS:")[1:]]
     assert resident and max(resident) < 20 << 10, f"the agent holds {resident} KiB"

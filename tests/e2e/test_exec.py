@@ -85,6 +85,7 @@ def test_a_reader_that_stops_stops_the_command_and_costs_no_memory(vm, resume):
     assert len(os.read(child.stdout.fileno(), 4 << 20)) > 0
     child.kill()
     child.communicate()
+    vm("exec", "vm", "--", "sh", "-c", f"! kill {pid} || while kill -0 {pid}; do usleep 20000; done", check=0, timeout=60)
     assert max(grown.values()) <= growth.SLACK_KIB and client <= 2048 + growth.SLACK_KIB, (grown, client)
 
 
@@ -117,42 +118,6 @@ def test_no_descriptor_or_signal_state_leaks_into_commands(vm):
     assert status.split() == ["SigBlk:", "0000000000000000", "SigIgn:", "0000000000000000"]
     # 3 is the directory that ls reads.
     assert vm("exec", "vm", "--", "ls", "/proc/self/fd", check=0).stdout.split() == ["0", "1", "2", "3"]
-
-
-# --- what a workload may not do ------------------------------------------------------------------
-
-def guest_python(vm, code):
-    return vm("exec", "vm", "--", "sh", "-c", code)
-
-
-def test_agent_port_is_taken_and_loopback_is_not_there(host, debian_image):
-    """A workload that dials host port 1024, binds 2222 or dials 2222 in the guest gets nothing."""
-    probe = """
-import socket, sys
-def attempt(what, f):
-    try:
-        f(); print(what, 'worked')
-    except OSError as e:
-        print(what, 'refused')
-def dial(cid, port):
-    s = socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM); s.settimeout(20); s.connect((cid, port))
-    s.sendall(b'{}\\n'); d = s.recv(10)
-    if not d: raise OSError('closed')
-def bind(port):
-    s = socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM); s.bind((socket.VMADDR_CID_ANY, port))
-attempt('dial 1024', lambda: dial(2, 1024))
-attempt('dial 9999', lambda: dial(2, 9999))
-attempt('dial self', lambda: dial(3, 2222))
-attempt('dial loopback', lambda: dial(1, 2222))
-attempt('bind 2222', lambda: bind(2222))
-attempt('bind 1024', lambda: bind(1024))
-"""
-    for user in ("agent", "root"):
-        done = host("run", "--image", debian_image, "--memory", 256, "--cpus", 1, "--user", user, "--",
-                    "python3", "-c", probe, check=0)
-        lines = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
-        refused = {k for k, v in lines.items() if v == "refused"}
-        assert {"dial 1024", "dial 9999", "dial self", "dial loopback", "bind 2222"} <= refused, lines
 
 
 def test_json_answer(vm):

@@ -109,7 +109,7 @@ def test_json_tells_the_ends_apart(vm):
     done = answer(vm("--json", "exec", "vm", "--", "sh", "-c", "kill -USR1 $$", check=138))
     assert done["signal"] == signal.SIGUSR1 and "killed" not in done
     child = vm.popen("--json", "exec", "vm", "--", "sh", "-c", TRAPS + "echo ready >/tmp/ready; while :; do sleep 0.05; done")
-    vm("exec", "vm", "--", "sh", "-c", "while ! test -e /tmp/ready; do sleep 0.05; done", check=0, timeout=60)
+    vm("exec", "vm", "--", "sh", "-c", "while ! test -e /tmp/ready; do sleep 0.05; done; rm /tmp/ready", check=0, timeout=60)
     for _ in range(2):
         child.send_signal(signal.SIGTERM)
         child.send_signal(signal.SIGINT)

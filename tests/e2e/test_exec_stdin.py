@@ -102,7 +102,7 @@ def test_a_client_without_a_window_that_goes_away(vm):
 
 def test_a_client_without_a_window_that_sends_no_more(vm):
     """It has its answer, also of a command that began to read late."""
-    agent = start(vm, "sh", "-c", "until [ -e /tmp/read ]; do sleep 0.05; done; wc -c")
+    agent = start(vm, "sh", "-c", "until [ -e /tmp/read ]; do sleep 0.05; done; rm /tmp/read; wc -c")
     agent.sock.settimeout(1)
     sent = 0
     data = memoryview(frames(4 << 20))

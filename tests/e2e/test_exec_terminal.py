@@ -4,15 +4,13 @@ debian image in it, and the terminal afterwards as it was before."""
 
 import re
 import shlex
-import shutil
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from conftest import BIN, make_host, pid_lines, wait_until
+from conftest import BIN, pid_lines, wait_until
 
 PROMPT = "here> "
 
@@ -78,25 +76,15 @@ class Tmux:
 
 
 @pytest.fixture(scope="module")
-def desk(debian_image):
+def desk(debian_vm):
     """A debian machine and a person's terminal beside it."""
-    it = make_host(Path(tempfile.mkdtemp(prefix="microagent-e2e-")))
-    tmux = None
+    tmux = Tmux(debian_vm)
     try:
-        it("create", "vm", "--image", debian_image, "--memory", 256, "--cpus", 1, check=0)
-        it("start", "vm", check=0)
-        tmux = Tmux(it)
         yield tmux
-        tmux.close()
-        it("kill", "vm", check=0)
-        it("delete", "vm", check=0)
-        (it.base / "tmux").unlink(missing_ok=True)
-        it.assert_clean()
     finally:
-        if tmux:
-            tmux.close()
-        it.sweep()
-        shutil.rmtree(it.base, ignore_errors=True)
+        tmux.close()
+        for left in ("tmux", "bashrc"):
+            (debian_vm.base / left).unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -186,6 +174,15 @@ def test_stopped_and_brought_back(tmux):
     tmux.await_text(PROMPT.strip())
 
 
+def pending(pid):
+    """Signals that it has not taken yet."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    return any(int(mask, 16) for mask in re.findall(r"^S[ih]\w*Pnd:\s+(\w+)", status, re.M))
+
+
 @pytest.mark.parametrize("number,times,said", [
     (signal.SIGTERM, 2, "code 143"), (signal.SIGKILL, 1, "code 137"), (signal.SIGHUP, 1, "code 129")])
 def test_ended_from_outside(tmux, number, times, said):
@@ -195,6 +192,7 @@ def test_ended_from_outside(tmux, number, times, said):
     client, = clients(tmux.host)
     for _ in range(times):
         subprocess.run(["kill", f"-{int(number)}", str(client)], check=True)
+        wait_until(lambda: not pending(client), "the signal to be taken")  # or the next one would be the same
     tmux.await_screen(lambda s: re.search(r"^code ", s, re.M), "the end")
     wait_until(lambda: not clients(tmux.host), "the client to be gone")
 

@@ -27,6 +27,8 @@ def guest(vm, script, user="agent"):
 def room(vm):
     """A file system in the guest's memory: the image's own disk is small."""
     guest(vm, "mkdir /mem && mount -t tmpfs -o size=160m none /mem && chmod 777 /mem", "root")
+    yield
+    guest(vm, "umount /mem && rmdir /mem", "root")
 
 
 @pytest.fixture

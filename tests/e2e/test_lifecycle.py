@@ -41,16 +41,13 @@ def test_life_of_a_workspace(host):
     assert host.json("list")["workspaces"] == []
 
 
-def test_a_second_start_and_a_running_delete_are_refused(host):
-    host("create", "w", *SMALL, check=0)
-    host("start", "w", check=0)
-    again = host("--json", "start", "w")
+def test_a_second_start_and_a_running_delete_are_refused(vm):
+    again = vm("--json", "start", "vm")
     assert again.returncode == 1
     assert json.loads(again.stdout)["errorCode"] == "conflict"
-    refused = host("delete", "w")
+    refused = vm("delete", "vm")
     assert refused.returncode == 1 and "stop" in refused.stderr
-    host("stop", "w", check=0)
-    host("delete", "w", check=0)
+    assert vm("exec", "vm", "--", "echo", "on", check=0).stdout == "on\n"
 
 
 def test_a_workload_runs_at_start_and_ends_the_workspace(host):
