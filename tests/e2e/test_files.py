@@ -59,7 +59,7 @@ def describe(top):
     return found
 
 
-@pytest.mark.parametrize("size", [0, 1, 65536, MIB, 64 * MIB + 1])
+@pytest.mark.parametrize("size", [0, 1, 65536, MIB, 8 * MIB + 1, pytest.param(64 * MIB + 1, marks=pytest.mark.soak)])
 def test_sizes(vm, target, size):
     source = target / "source"
     source.write_bytes(os.urandom(size))

@@ -188,9 +188,10 @@ def test_connecting_to_what_does_not_run(compiler, vm):
 # --- calls ---------------------------------------------------------------------------------------------
 
 
-def test_64_threads_on_one_handle(compiler, vm):
+@pytest.mark.parametrize("rounds", [4, pytest.param(20, marks=pytest.mark.soak)])
+def test_64_threads_on_one_handle(compiler, vm, rounds):
     program = compiler.shared(SOURCES / "threads.c")
-    assert run(program, "vm", 64, 20, 60000, env=compiler.run_env(vm)) == (0, "0 of 64 threads failed\n", "")
+    assert run(program, "vm", 64, rounds, 60000, env=compiler.run_env(vm)) == (0, "0 of 64 threads failed\n", "")
 
 
 def test_the_same_under_the_thread_sanitizer(vm, tmp_path):

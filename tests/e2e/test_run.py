@@ -21,8 +21,8 @@ def test_first_light(host):
 
 @pytest.mark.parametrize("command,code", [
     (["true"], 0),
-    (["sh", "-c", "exit 1"], 1),
-    (["sh", "-c", "exit 42"], 42),
+    pytest.param(["sh", "-c", "exit 1"], 1, marks=pytest.mark.soak),
+    pytest.param(["sh", "-c", "exit 42"], 42, marks=pytest.mark.soak),
     (["/etc/passwd"], 126),
     (["no-such-program"], 127),
     (["sh", "-c", "kill -9 $$"], 137),
@@ -42,9 +42,8 @@ def test_environment_user_and_timeout(host):
     done = host("run", *SMALL, "--env", "GREETING=hi there", "--", "sh", "-c",
                 "echo $GREETING; id -un; id -u; pwd", check=0)
     assert done.stdout == "hi there\nagent\n1000\n/home/agent\n"
-    assert host("run", *SMALL, "--user", "root", "--", "id", "-u", check=0).stdout == "0\n"
-    done = host("run", *SMALL, "--timeout", 2, "--", "sh", "-c", "echo begun; exec sleep 1000", check=124)
-    assert done.stdout == "begun\n"
+    done = host("run", *SMALL, "--user", "root", "--timeout", 2, "--", "sh", "-c", "id -u; exec sleep 1000", check=124)
+    assert done.stdout == "0\n"
     assert done.stderr.splitlines()[-1] == "microagent: the command was killed: its timeout of 2 s passed"
 
 
@@ -102,9 +101,10 @@ def test_a_closed_stdout_ends_the_run(host):
     assert child.returncode != 0
 
 
-def test_ten_vms_at_once(host):
+@pytest.mark.parametrize("count", [4, pytest.param(10, marks=pytest.mark.soak)])
+def test_vms_at_once(host, count):
     children = [host.popen("run", "--memory", 128, "--cpus", 1, "--", "echo", str(i))
-                for i in range(10)]
+                for i in range(count)]
     for i, child in enumerate(children):
         out, err = child.communicate(timeout=300)
         assert (child.returncode, out) == (0, f"{i}\n".encode()), err
@@ -123,13 +123,6 @@ def test_output_is_live(host):
 def test_debian_runs_python(host, debian_image):
     done = host("run", "--image", debian_image, *SMALL, "--", "python3", "-c", "print(2**100)", check=0)
     assert done.stdout == "1267650600228229401496703205376\n"
-
-
-def test_debian_compiles_and_runs_c(host, debian_image):
-    source = '#include <stdio.h>\nint main(void) { puts("compiled in the guest"); return 3; }\n'
-    done = host("run", "-i", "--image", debian_image, "--memory", 512, "--cpus", 1, "--", "sh", "-c",
-                "cat > a.c && gcc -o a a.c && ./a", input=source, check=3)
-    assert done.stdout == "compiled in the guest\n"
 
 
 def test_tuned_kernel(host, tuned_kernel):
