@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "artifact/ext4_impl.h"
+#include "artifact/ext4_fill.h"
 #include "artifact/progress.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
@@ -72,17 +72,6 @@ static int make_empty(const struct ext4_spec *spec, const struct environment *en
 		argv[10] = inodes;
 	}
 	return tool_run(&mke2fs, err);
-}
-
-int ext4_failed(errcode_t code, const char *about, struct error *err)
-{
-	if (code == 0)
-		return 0;
-	if (code == EXT2_ET_BLOCK_ALLOC_FAIL || code == EXT2_ET_INODE_ALLOC_FAIL)
-		return error_set(err, ERR_IO, "the file system is full");
-	/* The library's own, and those of the system calls that it makes. */
-	return error_set(err, ERR_IO, "the file system: %s%s%s", about, *about ? ": " : "",
-			 error_message(code));
 }
 
 /* The library sets times where a file has none of its own. How much has been written depends on the

@@ -25,4 +25,9 @@ struct ext4_spec {
 int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	      struct error *err);
 
+/* The rootfs into a file that mke2fs has made a file system in. A failure leaves it half written.
+ */
+int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
+	       struct error *err);
+
 #endif

@@ -11,12 +11,23 @@
 #include <unistd.h>
 
 #include "artifact/artifact.h"
-#include "artifact/ext4_impl.h"
+#include "artifact/ext4_data.h"
 #include "artifact/progress.h"
 #include "base/cleanup.h"
 
 #define EXTENT_MAX 32768 /* blocks */
 #define FAST_LINK 60	 /* a target of fewer bytes is kept in the inode */
+
+int ext4_failed(errcode_t code, const char *about, struct error *err)
+{
+	if (code == 0)
+		return 0;
+	if (code == EXT2_ET_BLOCK_ALLOC_FAIL || code == EXT2_ET_INODE_ALLOC_FAIL)
+		return error_set(err, ERR_IO, "the file system is full");
+	/* The library's own, and those of the system calls that it makes. */
+	return error_set(err, ERR_IO, "the file system: %s%s%s", about, *about ? ": " : "",
+			 error_message(code));
+}
 
 int ext4_blocks_begin(struct ext4_blocks *b, struct ext4_writer *writer, ext2_ino_t number,
 		      struct ext2_inode *inode, struct error *err)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "artifact/artifact.h"
-#include "artifact/ext4_impl.h"
+#include "artifact/ext4_fill.h"
 #include "artifact/progress.h"
 #include "base/cleanup.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "artifact/ext4_impl.h"
+#include "artifact/ext4.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
 #include "fuzz_directory.h"

@@ -9,7 +9,7 @@
 
 #include "artifact/artifact.h"
 #include "artifact/digest.h"
-#include "artifact/ext4_impl.h"
+#include "artifact/ext4.h"
 #include "artifact/tool.h"
 
 static const struct ext4_spec small = {.label = "test",

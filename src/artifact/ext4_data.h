@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files of ext4.h: what writes into a file system that mke2fs has made. */
-#ifndef ARTIFACT_EXT4_IMPL_H
-#define ARTIFACT_EXT4_IMPL_H
+/* What writes contents into a file system that mke2fs has made. */
+#ifndef ARTIFACT_EXT4_DATA_H
+#define ARTIFACT_EXT4_DATA_H
 
 #include <ext2fs/ext2fs.h>
 
-#include "artifact/ext4.h"
 #include "artifact/rootfs_impl.h"
 
 struct ext4_writer {
@@ -45,11 +44,5 @@ void ext4_blocks_free(struct ext4_blocks *b);
 /* The contents of a regular file or of a link, in the inode. */
 int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ext2_ino_t number,
 			struct ext2_inode *inode, struct error *err);
-
-/* Everything in the rootfs, into an empty file system. */
-int ext4_fill(struct ext4_writer *writer, struct error *err);
-/* The same, from the file to the file. A failure leaves it half written. */
-int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
-	       struct error *err);
 
 #endif
