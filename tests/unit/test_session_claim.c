@@ -6,6 +6,19 @@
 
 /* Runs once, in front of the next rename of a token to ending/. */
 static void (*before_end)(void);
+/* The same in front of the next mark, and how often a token was taken, or tried to. */
+static void (*before_mark)(void);
+static int taken;
+
+int linkat(int from, const char *path, int to, const char *name, int flags)
+{
+	void (*fn)(void) = before_mark;
+
+	before_mark = NULL;
+	if (fn)
+		fn();
+	return (int)syscall(SYS_linkat, from, path, to, name, flags);
+}
 
 int renameat(int from, const char *path, int to, const char *name)
 {
@@ -15,6 +28,7 @@ int renameat(int from, const char *path, int to, const char *name)
 		before_end = NULL;
 		fn();
 	}
+	taken += strncmp(name, POOL_CLAIMED "/", strlen(POOL_CLAIMED "/")) == 0;
 	return (int)syscall(SYS_renameat2, from, path, to, name, 0);
 }
 
@@ -38,6 +52,17 @@ static void assert_waits(const struct rig *rig, const char *name)
 	assert_int_equal(pool_member_lives(rig->agent, name), 1);
 	assert_false(is_there(mark_of(rig, name)));
 	assert_false(is_there(at(rig, "sessions/%s.bundle/.making", name)));
+}
+
+static const struct rig *the_rig;
+static char the_name[SESSION_NAME_ROOM];
+
+static void claim_it(void)
+{
+	auto_pool struct pool pool = POOL_NONE;
+
+	assert_ok(pool_open(the_rig->state, "web-v1", &pool, &err));
+	assert_true(pool_take(&pool, the_name));
 }
 
 /* --- claimed --------------------------------------------------------------------------------- */
@@ -200,6 +225,26 @@ static void a_member_that_another_marks_is_passed_over(void **state)
 	assert_false(is_there(at(rig, "sessions/%s.bundle/.making", name)));
 }
 
+/* Another has claimed it since it was listed: a sweep must never take it for ours. */
+static void a_member_that_another_has_is_not_marked(void **state)
+{
+	struct rig *rig = *state;
+	auto_session struct microagent_session *session = NULL;
+
+	keep_pool(rig, 1);
+	snprintf(the_name, sizeof(the_name), "%s", make_member(rig));
+	the_rig = rig;
+	taken = 0;
+	before_mark = claim_it;
+	session = create(rig, &plain);
+	assert_null(before_mark);
+	assert_string_equal(source_of(session), SESSION_NEW);
+	assert_int_equal(taken, 1);
+	assert_true(is_there(token(rig, POOL_CLAIMED, the_name)));
+	assert_false(is_there(mark_of(rig, the_name)));
+	assert_false(is_there(at(rig, "sessions/%s.bundle/.making", the_name)));
+}
+
 /* The pool was set to another kind, and filled anew, since it was looked at. */
 static void a_member_of_another_kind_is_passed_over(void **state)
 {
@@ -314,17 +359,6 @@ static void a_member_destroyed_by_its_name(void **state)
 	assert_int_equal(count_names(at(rig, "pool/web-v1/ending")), 0);
 }
 
-static const struct rig *the_rig;
-static char the_name[SESSION_NAME_ROOM];
-
-static void claim_it(void)
-{
-	auto_pool struct pool pool = POOL_NONE;
-
-	assert_ok(pool_open(the_rig->state, "web-v1", &pool, &err));
-	assert_true(pool_take(&pool, the_name));
-}
-
 /* Between the look of its destroyer and his rename. */
 static void what_is_claimed_meanwhile_is_its_claimers(void **state)
 {
@@ -382,6 +416,7 @@ int main(int argc, char **argv)
 		base_test(what_no_member_has_is_made),
 		base_test(a_pool_that_is_not_kept_gives_nothing),
 		base_test(a_member_that_another_marks_is_passed_over),
+		base_test(a_member_that_another_has_is_not_marked),
 		base_test(a_member_of_another_kind_is_passed_over),
 		base_test(a_member_that_has_ended_is_removed),
 		base_test(a_damaged_base_costs_nothing),
