@@ -9,7 +9,9 @@
  *
  * Errors. A function that can fail ends in `struct error *err` (<microagent/error.h>; NULL is
  * allowed), and returns 0 or a value on success, -1 or NULL on failure. Outputs are
- * untouched on failure. The code is stable, the message is for people and names the next step:
+ * untouched on failure. The code is stable, and so is the reason, which says more exactly what
+ * it is and, by the subject, of what. The message is for people. It names facts: what to do about
+ * them is known to the program that calls. The codes:
  *   ERR_INVALID      an argument is wrong (a name, an option, an image that is none)
  *   ERR_NOT_FOUND    the workspace, kernel, image or program does not exist
  *   ERR_CONFLICT     not allowed in the workspace's present state
@@ -51,6 +53,8 @@ extern "C" {
 const char *microagent_version(void);
 /* "invalid", "not-found", ... as in JSON. */
 const char *microagent_error_name(enum error_code code);
+/* "no-workspace", "session-down", ... as in JSON; "none" for REASON_NONE. */
+const char *microagent_reason_name(enum error_reason reason);
 
 struct microagent;
 
@@ -168,7 +172,7 @@ int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, 
 int microagent_delete(struct microagent *agent, const char *name, json_t **response,
 		      struct error *err);
 /* {"workspaces":[{"name","state","observedAt","detail"?,"memoryMiB","cpuCount","command"?}]},
- * sorted by name. One whose files are damaged is listed with state "unknown" and "error". */
+ * sorted by name. One whose files are damaged has state "unknown", "error" and perhaps "reason". */
 json_t *microagent_list(struct microagent *agent, struct error *err);
 /* {"workspace","state","backend","network":{"mode","allow","portForwards"}} as prepared; while it
  * runs also "runtime":{"mode","ip","subnet","gateway","dns","routes"}, as far as the host knows
@@ -376,9 +380,11 @@ int microagent_host(struct microagent *agent, json_t **response, struct error *e
 /* The contract, agent-runtime.v1 (schema/contract.json): states, commands, signals and limits, and
  * for each backend what its supervisor, if it is there, says that it does. */
 json_t *microagent_contract(struct error *err);
-/* {"ok","verdict":"ok"|"degraded"|"failed","host"?,"checks":[{"name","status","detail","remedy"?}]}:
- * every check has the verdict's words as status; the worst one is the verdict. Fails only for want
- * of memory: what is missing is an answer, not an error. */
+/* {"ok","verdict":"ok"|"degraded"|"failed","host"?,"checks":[{"name","status","detail","remedy"?,
+ * "reason"?}]}: remedy is a command of the host that mends it; reason, the name of an error_reason,
+ * is there where a function of this library or of its companions does. Every check has the
+ * verdict's words as status; the worst one is the verdict. Fails only for want of memory: what is
+ * missing is an answer, not an error. */
 json_t *microagent_doctor(struct microagent *agent, struct error *err);
 
 #pragma GCC visibility pop

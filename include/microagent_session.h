@@ -226,10 +226,10 @@ const char *microagent_session_name(const struct microagent_session *session);
  * (schema/session.json); timings in milliseconds, of what this handle has done. A new reference;
  * NULL: no memory. */
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
-/* {"sessions":[...]}: of each the above without timings, with "state", "detail" of that and
- * "observedAt", "grownBytes" of its disk (but not of a reflink that is in use), and "share" where
- * it has a directory, by name. One whose record is damaged is listed with "error", and one that
- * waits in a pool with "pooled":true. */
+/* {"sessions":[...]}: of each the above without timings, with "state", "detail" of that (with its
+ * "reason"?) and "observedAt", "grownBytes" of its disk (but not of a reflink that is in use), and
+ * "share" where it has a directory, by name. One whose record is damaged is listed with "error",
+ * and one that waits in a pool with "pooled":true. */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 /* Finds what a crash or a reboot has left, and removes it or records it as what it is now:
  * {"removed":[{"name","why"}],"adopted":[{"name","why"}],"left"?:[{"name","why"}]}; names of
@@ -258,8 +258,8 @@ struct microagent_pool_spec {
  */
 int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec,
 			struct error *err);
-/* {"pools":[{"base","size","ready","filling","detail"?}]}, by base; filling: a process is at work
- * on it; detail: why fewer wait than should, unless they are on their way. */
+/* {"pools":[{"base","size","ready","filling","detail"?,"reason"?}]}, by base; filling: a process is
+ * at work on it; detail: why fewer wait than should, unless they are on their way. */
 json_t *microagent_pool_status(struct microagent *agent, struct error *err);
 /* Keeps none any more: returns when the process in the background and every session that waited are
  * gone. Those that were claimed stay. word: a base, NAME for all its versions; NULL: all pools.

@@ -31,12 +31,13 @@ enum cli_exit {
 
 /* One run of the program. */
 struct cli {
-	bool json;		      /* --json */
-	const char *state_dir_option; /* --state-dir, NULL when not given */
-	char words[64];		      /* the command's own words: "kernel list" */
-	bool stdout_closed;	      /* there was none when we were started */
-	int stdout_errnum;	      /* why something was not written to it; 0: nothing told yet */
-	bool usage_error;	      /* the error at hand is the caller's: exit 2 */
+	bool json;			   /* --json */
+	const char *state_dir_option;	   /* --state-dir, NULL when not given */
+	char words[64];			   /* the command's own words: "kernel list" */
+	const struct cli_command *command; /* the one that runs; NULL until it is known */
+	bool stdout_closed;		   /* there was none when we were started */
+	int stdout_errnum; /* why something was not written to it; 0: nothing told yet */
+	bool usage_error;  /* the error at hand is the caller's: exit 2 */
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -120,6 +121,9 @@ extern const struct cli_command *const cli_commands[];
 int cli_usage(struct cli *cli, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The same with the error that a check of the library gave. */
+int cli_usage_error(struct cli *cli, const struct error *why, struct error *err);
+
 /*
  * Parses words against the command's table: "--name VALUE", "--name=VALUE", "-f", "-f VALUE"; the
  * global options are taken too, and *help is set by --help or -h. values points to values_size
@@ -149,8 +153,8 @@ void cli_print_overview(FILE *out);
 const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name);
 
 /* options.c: an error about a field of the request becomes one about the command's option, with the
- * value that was given (values as of cli_run_fn); where an option was the reason, the next step is
- * added. Returns whether an option's value is all that is wrong. */
+ * value that was given (values as of cli_run_fn). Returns whether an option's value is all that is
+ * wrong. */
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err);
 
 /* Everything between main()'s argv and its exit code but for printing the error: -1 leaves it in
@@ -162,9 +166,13 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 
 /* One line of JSON on stdout. The reference is borrowed. */
 int cli_print_json(const json_t *value, struct error *err);
-/* "microagent: MESSAGE\n" to out; with --json {"ok":false,"error","errorCode"}. */
+/* "microagent: MESSAGE\n" to out, and "microagent: hint: ...\n" where a next step is known
+ * (hint.h); with --json {"ok":false,"error","errorCode","errorReason"?,"errorSubject"?,"hint"?}. */
 void cli_print_error(const struct cli *cli, const struct error *err, FILE *out);
 /* "microagent: warning: ...\n" on stderr. */
+/* An error that does not end the command, as a warning with its hint; before: what stands in front.
+ */
+void cli_warn_error(const struct cli *cli, const char *before, const struct error *err);
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Whether stream is a terminal that may be coloured (NO_COLOR unset or empty, TERM not "dumb"). */
 bool cli_colour(FILE *stream);

@@ -126,7 +126,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	microagent_close(agent);
 	progress_end(&progress);
 	if (code < 0 && signals.fd >= 0 && signals_next(&signals) > 0) {
-		cli_warn("%s", err->msg);
+		cli_warn_error(cli, "", err);
 		code = 128 + signals_that_came(&signals);
 	}
 	signals_close(&signals);

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/guest.h"
+#include "cli/hint.h"
 
 static const char *text(const json_t *object, const char *key)
 {
@@ -24,6 +25,20 @@ static void print_verdict(const char *verdict, int width)
 	printf("%s%-*s%s", coloured ? colour : "", width, verdict, coloured ? "\033[0m" : "");
 }
 
+/* Where a command of ours mends what the library found, the library has a reason and no remedy. */
+static int add_remedy(json_t *check, struct error *err)
+{
+	enum error_reason reason = error_reason_from_name(text(check, "reason"));
+	const char *remedy;
+	char hint[HINT_ROOM];
+
+	if (reason == REASON_NONE || *text(check, "remedy"))
+		return 0;
+	hint_find(NULL, reason, "", hint);
+	remedy = hint_command(hint);
+	return remedy ? json_put_string(check, "remedy", remedy, err) : 0;
+}
+
 static void print_check(const json_t *check)
 {
 	const char *remedy = text(check, "remedy");
@@ -41,15 +56,18 @@ static void print_check(const json_t *check)
 
 static int print_answer(struct cli *cli, const json_t *answer, struct error *err)
 {
-	const json_t *check;
+	json_t *check;
 	size_t i;
 
-	if (cli->json)
-		return cli_print_json(answer, err);
 	json_array_foreach(json_object_get(answer, "checks"), i, check)
 	{
-		print_check(check);
+		if (add_remedy(check, err) < 0)
+			return -1;
+		if (!cli->json)
+			print_check(check);
 	}
+	if (cli->json)
+		return cli_print_json(answer, err);
 	fputs("\nverdict: ", stdout);
 	print_verdict(text(answer, "verdict"), 0);
 	putchar('\n');

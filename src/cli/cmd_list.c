@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/guest.h"
+#include "cli/hint.h"
 
 #define COMMAND_SHOWN 48
 
@@ -30,14 +31,14 @@ static void join_command(const json_t *command, char out[COMMAND_SHOWN])
 
 static int add_row(struct cli_table *table, const json_t *entry, struct error *err)
 {
-	const char *error = json_text(entry, "error", NULL);
-	const char *detail = json_text(entry, "detail", NULL);
-	char memory[24] = "", cpus[24] = "", command[COMMAND_SHOWN];
+	const char *what = json_text(entry, "error", json_text(entry, "detail", NULL));
+	char detail[HINT_ROOM], memory[24] = "", cpus[24] = "", command[COMMAND_SHOWN];
 
 	snprintf(memory, sizeof(memory), "%" PRIdMAX,
 		 (intmax_t)json_integer_value(json_object_get(entry, "memoryMiB")));
 	snprintf(cpus, sizeof(cpus), "%" PRIdMAX,
 		 (intmax_t)json_integer_value(json_object_get(entry, "cpuCount")));
+	hint_add_to_detail(entry, "name", what, detail);
 	join_command(json_object_get(entry, "command"), command);
 	const char *const cells[] = {
 		json_text(entry, "name", NULL),
@@ -46,7 +47,7 @@ static int add_row(struct cli_table *table, const json_t *entry, struct error *e
 		memory,
 		cpus,
 		command[0] ? command : NULL,
-		error ? error : detail,
+		*detail ? detail : NULL,
 	};
 
 	return cli_table_row(table, cells, err);

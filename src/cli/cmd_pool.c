@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "cli/guest.h"
+#include "cli/hint.h"
 #include "microagent_session.h"
 
 struct pool_values {
@@ -85,8 +86,9 @@ static int print_status(const json_t *pools, struct error *err)
 		return -1;
 	json_array_foreach(pools, i, pool)
 	{
-		char size[24], ready[24];
+		char size[24], ready[24], detail[HINT_ROOM];
 
+		hint_add_to_detail(pool, "base", json_text(pool, "detail", NULL), detail);
 		snprintf(size, sizeof(size), "%" PRIdMAX,
 			 (intmax_t)json_integer_value(json_object_get(pool, "size")));
 		snprintf(ready, sizeof(ready), "%" PRIdMAX,
@@ -94,7 +96,7 @@ static int print_status(const json_t *pools, struct error *err)
 		const char *const cells[] = {json_text(pool, "base", NULL), size, ready,
 					     json_is_true(json_object_get(pool, "filling")) ? "yes"
 											    : "no",
-					     json_text(pool, "detail", NULL)};
+					     *detail ? detail : NULL};
 
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;

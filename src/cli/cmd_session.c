@@ -10,6 +10,7 @@
 #include "cli/connect.h"
 #include "cli/exec.h"
 #include "cli/guest.h"
+#include "cli/hint.h"
 #include "cli/session.h"
 #include "cli/signals.h"
 #include "microagent_session.h"
@@ -103,10 +104,11 @@ static int create_in(struct cli *cli, struct microagent *agent, const struct ses
 }
 
 /* What ended the making, if it was a signal: then that is our end too. */
-static int end_by_signal(struct signals *signals, int code, const struct error *err)
+static int end_by_signal(const struct cli *cli, struct signals *signals, int code,
+			 const struct error *err)
 {
 	if (code < 0 && (signals->last || signals_next(signals) > 0)) {
-		cli_warn("no session was made: %s", err->msg);
+		cli_warn_error(cli, "no session was made: ", err);
 		code = 128 + signals_that_came(signals);
 	}
 	signals_close(signals);
@@ -141,18 +143,19 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	code = create_in(cli, agent, v, &signals, err);
 	microagent_close(agent);
 	progress_end(&progress);
-	return end_by_signal(&signals, code, err);
+	return end_by_signal(cli, &signals, code, err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static const char *detail_of(const json_t *session)
+static void session_detail(const json_t *session, char out[HINT_ROOM])
 {
+	const char *detail = json_text(session, "error", json_text(session, "detail", NULL));
+
 	if (json_is_true(json_object_get(session, "pooled")))
-		return "waits in the pool";
-	if (json_text(session, "error", NULL))
-		return json_text(session, "error", NULL);
-	return json_text(session, "detail", NULL);
+		snprintf(out, HINT_ROOM, "waits in the pool");
+	else
+		hint_add_to_detail(session, "name", detail, out);
 }
 
 static int print_list(const json_t *sessions, struct error *err)
@@ -168,16 +171,15 @@ static int print_list(const json_t *sessions, struct error *err)
 	json_array_foreach(sessions, i, session)
 	{
 		const json_t *share = json_object_get(session, "share");
+		char detail[HINT_ROOM];
 		const char *const cells[] = {
-			json_text(session, "name", NULL),
-			json_text(session, "base", NULL),
-			json_text(session, "state", NULL),
-			json_text(session, "source", NULL),
-			json_text(session, "clone", NULL),
-			json_text(share, "path", NULL),
-			detail_of(session),
+			json_text(session, "name", NULL),  json_text(session, "base", NULL),
+			json_text(session, "state", NULL), json_text(session, "source", NULL),
+			json_text(session, "clone", NULL), json_text(share, "path", NULL),
+			*detail ? detail : NULL,
 		};
 
+		session_detail(session, detail);
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;
 	}

@@ -81,13 +81,14 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 		return error_errno(err, errno, "command line");
 	snprintf(cli->words, sizeof(cli->words), "%s%s%s", parent, *parent ? " " : "",
 		 command->name);
+	cli->command = command;
 	if (cli_parse(cli, command, words, count, values, &args, &help, err) < 0)
 		return -1;
 	if (help)
 		cli_print_help(stdout, *parent ? parent : NULL, command);
 	else if (args.count > 0 && command->check_name &&
 		 command->check_name(args.items[0], &why) < 0)
-		code = cli_usage(cli, err, "%s", why.msg);
+		code = cli_usage_error(cli, &why, err);
 	else if (command->guest_exit && cli->stdout_closed)
 		code = error_set(err, ERR_INVALID,
 				 "stdout is closed, and the command's output would be lost: open "

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/guest.h"
+#include "cli/hint.h"
 
 static const char *state_of(const json_t *response)
 {
@@ -23,14 +24,18 @@ static const char *trouble_of(const json_t *response)
 	return detail && strstr(detail, "unclean") ? detail : NULL;
 }
 
-static json_t *failure_json(const char *name, const struct error *why, struct error *err)
+static json_t *failure_json(const struct cli *cli, const char *name, const struct error *why,
+			    struct error *err)
 {
 	json_auto_t *failure = json_object();
+	char hint[HINT_ROOM];
 
 	if (json_put(failure, "ok", json_false(), err) < 0 ||
 	    json_put_string(failure, "name", name, err) < 0 ||
-	    json_put(failure, "error", json_string_lossy(why->msg, strlen(why->msg)), err) < 0 ||
-	    json_put_string(failure, "errorCode", error_code_name(why->code), err) < 0)
+	    json_put_error(failure, why, err) < 0)
+		return NULL;
+	hint_find(cli, why->reason, why->subject, hint);
+	if (*hint && json_put(failure, "hint", json_string_lossy(hint, strlen(hint)), err) < 0)
 		return NULL;
 	return steal_ptr(&failure);
 }
@@ -47,8 +52,8 @@ static int act(struct cli *cli, struct microagent *agent, const char *name, each
 		if (first->code == ERR_NONE)
 			*first = why;
 		else if (!cli->json)
-			cli_warn("%s", why.msg);
-		response = failure_json(name, &why, err);
+			cli_warn_error(cli, "", &why);
+		response = failure_json(cli, name, &why, err);
 	} else if (!cli->json) {
 		printf("%s: %s\n", name, foretold ? foretold : state_of(response));
 		if (trouble_of(response))

@@ -48,7 +48,7 @@ int guest_check_name(struct cli *cli, const char *name, struct error *err)
 	struct error why = {0};
 
 	if (name && microagent_check_name(name, &why) < 0)
-		return cli_usage(cli, err, "%s", why.msg);
+		return cli_usage_error(cli, &why, err);
 	return 0;
 }
 

@@ -81,13 +81,6 @@ static char *replace(struct error *err, char *at, size_t len, const char *words)
 	return at + (taken < room ? taken : room - 1);
 }
 
-static void add(struct error *err, const char *text)
-{
-	size_t len = strlen(err->msg);
-
-	snprintf(err->msg + len, sizeof(err->msg) - len, "%s", text);
-}
-
 /* "[1]" of an option that was given more than once becomes the word that was given there. Returns
  * how much of text that was. */
 static size_t given_word(const char *text, const struct cli_option *option, const void *values,
@@ -179,7 +172,5 @@ bool cli_name_options(const struct cli_command *command, const void *values, str
 			at = name_option(err, at, i, option, values);
 		}
 	}
-	if (strncmp(err->msg, "accelerator kvm: ", 17) == 0 && find_option(command, "accelerator"))
-		add(err, ": use --accelerator auto or tcg; `microagent doctor` says more");
 	return about_option && err->code == ERR_INVALID;
 }

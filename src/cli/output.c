@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/print_safe.h"
 #include "cli/cli.h"
+#include "cli/hint.h"
 
 int cli_usage(struct cli *cli, struct error *err, const char *fmt, ...)
 {
@@ -21,6 +22,15 @@ int cli_usage(struct cli *cli, struct error *err, const char *fmt, ...)
 	va_end(args);
 	cli->usage_error = true;
 	return error_set(err, ERR_INVALID, "%s", text);
+}
+
+int cli_usage_error(struct cli *cli, const struct error *why, struct error *err)
+{
+	cli->usage_error = true;
+	error_copy(err, why);
+	if (err)
+		err->code = ERR_INVALID;
+	return -1;
 }
 
 int cli_print_json(const json_t *value, struct error *err)
@@ -39,27 +49,38 @@ void cli_print_safe(FILE *out, const char *text)
 	print_safe(out, text);
 }
 
-static void print_error_json(const struct error *err, FILE *out)
+static void print_error_json(const struct error *err, const char *hint, FILE *out)
 {
 	json_auto_t *answer = json_object();
 	autofree char *line = NULL;
 
 	json_put(answer, "ok", json_false(), NULL);
-	json_put(answer, "error", json_string_lossy(err->msg, strlen(err->msg)), NULL);
-	json_put_string(answer, "errorCode", error_code_name(err->code), NULL);
+	json_put_error(answer, err, NULL);
+	if (*hint)
+		json_put(answer, "hint", json_string_lossy(hint, strlen(hint)), NULL);
 	line = json_line(answer, NULL);
 	fprintf(out, "%s\n", line ? line : "{\"ok\":false}");
 }
 
+static void print_line(FILE *out, const char *kind, const char *text)
+{
+	fprintf(out, "microagent: %s", kind);
+	cli_print_safe(out, text);
+	putc('\n', out);
+}
+
 void cli_print_error(const struct cli *cli, const struct error *err, FILE *out)
 {
+	char hint[HINT_ROOM];
+
+	hint_find(cli, err->reason, err->subject, hint);
 	if (cli->json) {
-		print_error_json(err, out);
+		print_error_json(err, hint, out);
 		return;
 	}
-	fputs("microagent: ", out);
-	cli_print_safe(out, err->msg);
-	putc('\n', out);
+	print_line(out, "", err->msg);
+	if (*hint)
+		print_line(out, "hint: ", hint);
 }
 
 void cli_warn(const char *fmt, ...)
@@ -70,9 +91,17 @@ void cli_warn(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	fputs("microagent: warning: ", stderr);
-	cli_print_safe(stderr, text);
-	putc('\n', stderr);
+	print_line(stderr, "warning: ", text);
+}
+
+void cli_warn_error(const struct cli *cli, const char *before, const struct error *err)
+{
+	char hint[HINT_ROOM];
+
+	hint_find(cli, err->reason, err->subject, hint);
+	cli_warn("%s%s", before, err->msg);
+	if (*hint)
+		print_line(stderr, "hint: ", hint);
 }
 
 bool cli_colour(FILE *stream)

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/hint.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "microagent.h"
+
+#define LIST_KERNELS "`microagent kernel list` shows those that are there"
+#define LIST_IMAGES "`microagent image list` shows those that are there"
+
+/* clang-format off */ /* a row each */
+const struct hint hint_table[] = {
+	{REASON_NO_WORKSPACE, NULL, NULL, "`microagent list` shows those there are, `microagent create {}` makes one"},
+	{REASON_WORKSPACE_EXISTS, NULL, NULL, "choose another name, or `microagent delete {}` first"},
+	{REASON_WORKSPACE_ALIVE, NULL, NULL, "`microagent stop {}` (or kill) first"},
+	{REASON_WORKSPACE_DOWN, NULL, NULL, "`microagent start {}` boots it"},
+	{REASON_WORKSPACE_ENDED, NULL, NULL, "`microagent status {}` says how, `microagent start {}` boots it again"},
+	{REASON_WORKSPACE_LOST, NULL, NULL, "`microagent status {}` says what became of it"},
+	{REASON_WORKSPACE_QUARANTINED, NULL, NULL, "`microagent halt {}` (or stop, or kill) ends that"},
+	{REASON_WORKSPACE_DAMAGED, NULL, NULL, "`microagent delete {}` removes the workspace"},
+	{REASON_NOT_AS_PREPARED, NULL, NULL, "`microagent start --prepare {}` prepares it again"},
+	{REASON_GUEST_OLD, NULL, NULL, "`microagent start --prepare {}` boots it anew with the present one"},
+	{REASON_NO_SUCH_OUTPUT, NULL, NULL, "`microagent artifacts {}` lists those it has"},
+	{REASON_ROOT_IN_MEMORY, NULL, NULL, "while it runs `microagent cp` reaches it"},
+	{REASON_ROOT_READ_ONLY, NULL, NULL, "`microagent create` copies the image by itself"},
+	{REASON_ROOT_MISSING, NULL, NULL, "`microagent delete` removes the workspace, `microagent create` makes it again"},
+	{REASON_DISK_TAKEN, NULL, NULL, "`microagent list` shows them"},
+	{REASON_STATE_DIR_REFUSED, NULL, NULL, "chmod go-w the directory, or name another with --state-dir"},
+	{REASON_NO_SESSION, NULL, NULL, "`microagent session list` shows those that are there"},
+	{REASON_SESSION_DOWN, NULL, NULL, "`microagent session destroy {}` removes it, and `microagent session create` makes "
+	 "another; `microagent --state-dir {sessions} start {}.bundle` boots this one again"},
+	{REASON_SESSION_LOST, NULL, NULL, "`microagent session list` says what became of it"},
+	{REASON_SESSION_QUARANTINED, NULL, NULL, "`microagent session destroy {}` ends it"},
+	{REASON_SESSION_ENDING, NULL, NULL, "`microagent session destroy {}` goes on with it"},
+	{REASON_SESSION_UNFINISHED, NULL, NULL, "`microagent session gc` removes it"},
+	{REASON_SESSION_AT_QUOTA, NULL, NULL, "`microagent session quota {} MIB` raises it, and the session goes on"},
+	{REASON_SESSION_WITHOUT_SHARE, NULL, NULL, "`microagent session create --share DIR` makes another"},
+	{REASON_SESSION_WITHOUT_PORT, NULL, NULL, "`microagent session create` makes one that has it, without --no-share"},
+	{REASON_NO_AUDIT_LOG, NULL, NULL, "`microagent audit list` shows those that are there"},
+	{REASON_NO_BASE, NULL, NULL, "`microagent base list` shows those that are there, `microagent base create {}` makes the "
+	 "next version of {}"},
+	{REASON_BASE_DAMAGED, NULL, NULL, "`microagent base create {}` makes a new version"},
+	{REASON_BASE_VERSIONLESS, NULL, NULL, "`microagent base list` shows them"},
+	{REASON_BASE_OF_SESSION, NULL, NULL, "`microagent session destroy {}` first"},
+	{REASON_BASE_OF_POOL, NULL, NULL, "`microagent pool drain --base {}` first"},
+	{REASON_NO_POOL, NULL, NULL, "`microagent pool status` shows those that are there, `microagent pool set --base {} --size N` "
+	 "keeps one"},
+	{REASON_POOL_DAMAGED, NULL, NULL, "`microagent pool set --base {} --size N` writes it anew"},
+	{REASON_POOL_VERSIONLESS, NULL, NULL, "`microagent pool status` shows them"},
+	{REASON_POOL_OF_NONE, NULL, NULL, "`microagent pool drain --base {}` keeps none"},
+	{REASON_POOL_GIVEN_UP, NULL, NULL, "`microagent session gc` tries again"},
+	{REASON_POOL_UNATTENDED, NULL, NULL, "`microagent session gc` goes on"},
+	{REASON_NO_KERNEL, "", NULL, "`microagent kernel install` fetches one"},
+	{REASON_NO_KERNEL, "tuned", NULL, LIST_KERNELS ", `microagent kernel build` makes one"},
+	{REASON_NO_KERNEL, NULL, NULL, LIST_KERNELS ", `microagent kernel install` fetches one"},
+	{REASON_NOT_A_KERNEL, NULL, NULL, LIST_KERNELS},
+	{REASON_KERNEL_MISSING, NULL, NULL, LIST_KERNELS},
+	{REASON_NO_INITRD, NULL, NULL, "`microagent kernel install --from {}` makes one"},
+	{REASON_INITRD_MISSING, NULL, NULL, "`microagent kernel install` makes both"},
+	{REASON_INITRD_OLD, NULL, NULL, "`microagent kernel install` (or build) renews it"},
+	{REASON_INITRD_OTHER, NULL, NULL, "`microagent kernel refresh` puts the present one in"},
+	{REASON_NO_IMAGE, "", NULL, "`microagent image build busybox` makes one"},
+	{REASON_NO_IMAGE, "debian", NULL, LIST_IMAGES ", `microagent image build debian` makes one"},
+	{REASON_NO_IMAGE, NULL, NULL, LIST_IMAGES ", `microagent image build busybox` makes one"},
+	{REASON_NOT_AN_IMAGE, NULL, NULL, LIST_IMAGES ", `microagent image build busybox` makes one"},
+	{REASON_IMAGE_TOO_SMALL, NULL, NULL, "--size MIB makes room for more"},
+	{REASON_NO_KVM, NULL, "accelerator", "use --accelerator auto or tcg; `microagent doctor` says more"},
+};
+/* clang-format on */
+const size_t hint_count = ARRAY_SIZE(hint_table);
+
+static bool has_option(const struct cli *cli, const char *name)
+{
+	const struct cli_option *option = cli && cli->command ? cli->command->options : NULL;
+
+	while (option && option->name && strcmp(option->name, name) != 0)
+		option++;
+	return option && option->name;
+}
+
+static bool is_about(const struct hint *hint, const char *subject)
+{
+	if (!hint->begins)
+		return true;
+	return *hint->begins ? strncmp(subject, hint->begins, strlen(hint->begins)) == 0
+			     : !*subject;
+}
+
+/* The caller's state directory, in which the sessions have one of their own. */
+static void sessions_path(const struct cli *cli, char out[HINT_ROOM])
+{
+	struct microagent *agent = microagent_open(cli ? cli->state_dir_option : NULL, NULL);
+
+	snprintf(out, HINT_ROOM, "%s/sessions", agent ? microagent_state_dir(agent) : "DIR");
+	microagent_close(agent);
+}
+
+/* What stands for the placeholder that text begins with; *len is how long that is. */
+static const char *value_of(const struct cli *cli, const char *text, const char *subject,
+			    size_t *len, char room[HINT_ROOM])
+{
+	static const char sessions[] = "{sessions}";
+
+	*len = 2;
+	if (strncmp(text, "{}", 2) == 0)
+		return *subject ? subject : "NAME";
+	*len = strlen(sessions);
+	if (strncmp(text, sessions, *len) != 0)
+		return NULL;
+	sessions_path(cli, room);
+	return room;
+}
+
+/* What does not fit is cut, as with every message. */
+static void fill_in(const struct cli *cli, const char *text, const char *subject,
+		    char out[HINT_ROOM])
+{
+	char room[HINT_ROOM];
+	size_t used = 0, len;
+
+	while (*text && used + 1 < HINT_ROOM) {
+		const char *value = *text == '{' ? value_of(cli, text, subject, &len, room) : NULL;
+
+		if (!value) {
+			out[used++] = *text++;
+			continue;
+		}
+		snprintf(out + used, HINT_ROOM - used, "%s", value);
+		used += strlen(out + used);
+		text += len;
+	}
+	out[used] = '\0';
+}
+
+void hint_find(const struct cli *cli, enum error_reason reason, const char *subject,
+	       char out[HINT_ROOM])
+{
+	out[0] = '\0';
+	for (size_t i = 0; i < hint_count; i++) {
+		const struct hint *hint = &hint_table[i];
+
+		if (hint->reason != reason || !is_about(hint, subject))
+			continue;
+		if (!hint->option || has_option(cli, hint->option))
+			fill_in(cli, hint->text, subject, out);
+		return;
+	}
+}
+
+void hint_add_to_detail(const json_t *entry, const char *name, const char *detail,
+			char out[HINT_ROOM])
+{
+	const char *reason = json_text(entry, "reason", "");
+	char hint[HINT_ROOM];
+
+	hint_find(NULL, error_reason_from_name(reason), json_text(entry, name, ""), hint);
+	snprintf(out, HINT_ROOM, "%.500s%s%.500s", detail ? detail : "", *hint ? ": " : "", hint);
+}
+
+const char *hint_command(char *text)
+{
+	char *begin = strchr(text, '`'), *end = begin ? strchr(begin + 1, '`') : NULL;
+
+	if (!end)
+		return *text ? text : NULL;
+	*end = '\0';
+	return begin + 1;
+}
