@@ -35,9 +35,9 @@ int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, 
 	open_workspace_close(&existing);
 	if (result == 0)
 		return 0;
-	if (why.errnum == ENOENT || why.errnum == ECONNREFUSED)
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is not running: `microagent start %s` boots it",
-				 name, name);
+	if (why.errnum == ENOENT || why.errnum == ECONNREFUSED) {
+		error_set(err, ERR_CONFLICT, "workspace %s is not running", name);
+		return error_reason(err, REASON_WORKSPACE_DOWN, name);
+	}
 	return error_copy(err, &why);
 }

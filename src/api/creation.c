@@ -77,12 +77,13 @@ static int select_parts(const struct microagent_spec *spec, struct creation *mad
 	/* Before advice that takes it for one. */
 	if (kernel_check(made->kernel.path, err) < 0)
 		return -1;
-	if ((!spec->initrd || spec->no_disk) && !made->kernel.initrd)
-		return error_set(
-			err, ERR_NOT_FOUND,
-			"kernel %s has no %s.initrd beside it, which would carry the guest's "
-			"first program: `microagent kernel install --from %s` makes one",
-			made->kernel.path, made->kernel.path, made->kernel.path);
+	if ((!spec->initrd || spec->no_disk) && !made->kernel.initrd) {
+		error_set(err, ERR_NOT_FOUND,
+			  "kernel %s has no %s.initrd beside it, which would carry the guest's "
+			  "first program",
+			  made->kernel.path, made->kernel.path);
+		return error_reason(err, REASON_NO_INITRD, made->kernel.path);
+	}
 	return 0;
 }
 
@@ -93,11 +94,11 @@ static int explain_taken(const char *name, const struct creation *made, struct e
 	char path[NAME_ROOM + 32];
 
 	snprintf(path, sizeof(path), "%s/workspace.json", name);
-	if (faccessat(made->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return error_set(err, ERR_CONFLICT,
-				 "there is a workspace \"%s\" in %s already: choose another name, "
-				 "or `microagent delete %s` first",
-				 name, made->dir.path, name);
+	if (faccessat(made->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		error_set(err, ERR_CONFLICT, "there is a workspace \"%s\" in %s already", name,
+			  made->dir.path);
+		return error_reason(err, REASON_WORKSPACE_EXISTS, name);
+	}
 	snprintf(path, sizeof(path), "%s/" WORKSPACE_MAKING, name);
 	if (faccessat(made->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return error_set(err, ERR_CONFLICT,

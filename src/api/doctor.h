@@ -12,11 +12,13 @@ enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_FAILED, VERDICT_COUNT };
 struct finding {
 	enum verdict verdict;
 	char detail[768];
-	char remedy[512]; /* "" when there is nothing to be mended */
+	char remedy[512]; /* what mends it on any host; "" when nothing does or reason says it */
+	enum error_reason reason;
 };
 
 void finding_detail(struct finding *out, enum verdict verdict, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void finding_error(struct finding *out, const struct error *why); /* a failure, for its reason */
 void finding_remedy(struct finding *out, const char *remedy);
 
 /* host: the supervisor's host block, or {"error"} when it could not be had. */

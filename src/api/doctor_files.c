@@ -19,8 +19,7 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 	(void)agent;
 	(void)host;
 	if (cache_kernel_find(NULL, &kernel, &why) < 0) {
-		finding_detail(out, VERDICT_FAILED, "%s", why.msg);
-		finding_remedy(out, "microagent kernel install");
+		finding_error(out, &why);
 		return;
 	}
 	finding_detail(out, VERDICT_OK, "%s (%s), %s", kernel.name, kernel_kind_name(kernel.kind),
@@ -28,7 +27,7 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 	if (!kernel.initrd) {
 		finding_detail(out, VERDICT_FAILED, "%s has no %s.initrd beside it", kernel.path,
 			       kernel.path);
-		finding_remedy(out, "microagent kernel install");
+		out->reason = REASON_INITRD_MISSING;
 	}
 	cache_kernel_free(&kernel);
 }
@@ -54,7 +53,7 @@ void doctor_guest_agent(const struct microagent *agent, const json_t *host, stru
 		finding_detail(out, VERDICT_DEGRADED,
 			       "not of this build in the initrd of %s: machines boot another agent",
 			       buf_string(&other));
-		finding_remedy(out, "microagent kernel refresh");
+		out->reason = REASON_INITRD_OTHER;
 	} else {
 		finding_detail(out, VERDICT_OK, "%s",
 			       list.count ? "of this build in every initrd"
@@ -71,8 +70,7 @@ void doctor_image(const struct microagent *agent, const json_t *host, struct fin
 	(void)agent;
 	(void)host;
 	if (cache_image_find(NULL, &image, &why) < 0) {
-		finding_detail(out, VERDICT_FAILED, "%s", why.msg);
-		finding_remedy(out, "microagent image build busybox");
+		finding_error(out, &why);
 		return;
 	}
 	finding_detail(out, VERDICT_OK, "%s, %s", image.name, image.path);
@@ -88,7 +86,7 @@ void doctor_import(const struct microagent *agent, const json_t *host, struct fi
 		return;
 	}
 	finding_detail(out, VERDICT_DEGRADED,
-		       "skopeo is missing: `image import` and `base create --from-oci` need it");
+		       "skopeo is missing: importing an image of the OCI needs it");
 	finding_remedy(out, "sudo apt-get install skopeo");
 }
 
@@ -105,8 +103,8 @@ void doctor_state(const struct microagent *agent, const json_t *host, struct fin
 		finding_detail(out, VERDICT_OK, "%s, made when the first workspace is",
 			       agent->state_path);
 	} else {
-		finding_detail(out, VERDICT_FAILED, "%s", why.msg);
-		finding_remedy(out, "chmod go-w the directory, or name another with --state-dir");
+		finding_error(out, &why);
+		out->reason = REASON_STATE_DIR_REFUSED;
 	}
 }
 

@@ -8,15 +8,6 @@
 #include "base/json.h"
 #include "contract/kind.h"
 
-static int explain_as(const struct workspace *ws, enum error_code code, enum kind_words what,
-		      const char *detail, struct error *err)
-{
-	char text[sizeof(err->msg)] = "";
-
-	kind_say(what, ws->id, ws->dir->path, detail, text, sizeof(text));
-	return error_set(err, code, "%s", text);
-}
-
 int explain_must_run(const struct workspace *ws, struct error *err)
 {
 	enum state state;
@@ -25,10 +16,10 @@ int explain_must_run(const struct workspace *ws, struct error *err)
 	if (workspace_state(ws, &state, &event, err) < 0)
 		return -1;
 	if (state == STATE_QUARANTINED)
-		return explain_as(ws, ERR_CONFLICT, KIND_QUARANTINED, "", err);
+		return kind_say(KIND_QUARANTINED, ws->id, "", ERR_CONFLICT, err);
 	if (state != STATE_RUNNING)
-		return explain_as(ws, ERR_CONFLICT, KIND_NOT_RUNNING, state_names[state], err);
-	return lease_is_held(ws) ? 0 : explain_as(ws, ERR_CONFLICT, KIND_ENDED, "", err);
+		return kind_say(KIND_NOT_RUNNING, ws->id, state_names[state], ERR_CONFLICT, err);
+	return lease_is_held(ws) ? 0 : kind_say(KIND_ENDED, ws->id, "", ERR_CONFLICT, err);
 }
 
 /* Why the machine does not run on although it is up, which its event says; "" when it does. */
@@ -61,11 +52,10 @@ int explain_paused(const struct workspace *ws, struct error *err)
 	why_paused(ws, paused, sizeof(paused));
 	if (!*paused)
 		return 0;
-	return explain_as(ws, ERR_UNAVAILABLE,
-			  strncmp(paused, PAUSED_AT_QUOTA, strlen(PAUSED_AT_QUOTA)) == 0
-				  ? KIND_AT_QUOTA
-				  : KIND_PAUSED,
-			  paused, err);
+	return kind_say(strncmp(paused, PAUSED_AT_QUOTA, strlen(PAUSED_AT_QUOTA)) == 0
+				? KIND_AT_QUOTA
+				: KIND_PAUSED,
+			ws->id, paused, ERR_UNAVAILABLE, err);
 }
 
 int explain_lost(const struct workspace *ws, struct error *err)
@@ -76,5 +66,5 @@ int explain_lost(const struct workspace *ws, struct error *err)
 		return -1;
 	if (why.code == ERR_TIMEOUT)
 		return error_prefix(err, "workspace \"%s\"", ws->id);
-	return explain_as(ws, why.code, KIND_LOST, why.msg, err);
+	return kind_say(KIND_LOST, ws->id, why.msg, why.code, err);
 }

@@ -29,10 +29,8 @@ static uint32_t superblock_le32(const uint8_t *sb, enum superblock_offset at)
 
 static int not_ext4(const char *path, struct error *err)
 {
-	return error_set(err, ERR_INVALID,
-			 "%s is not a raw ext4 file system; `microagent image build busybox` makes "
-			 "one, `microagent image list` shows those that are there",
-			 path);
+	error_set(err, ERR_INVALID, "%s is not a raw ext4 file system", path);
+	return error_reason(err, REASON_NOT_AN_IMAGE, path);
 }
 
 /* Bytes that the file system claims; 0 for a superblock that is none. */

@@ -34,12 +34,10 @@ static void subject_close(struct subject *s)
 
 static int refuse_state(const char *name, enum state state, struct error *err)
 {
-	if (state == STATE_QUARANTINED)
-		return error_set(
-			err, ERR_CONFLICT,
-			"workspace \"%s\" is quarantined: `microagent halt %s` (or stop, or "
-			"kill) first",
-			name, name);
+	if (state == STATE_QUARANTINED) {
+		error_set(err, ERR_CONFLICT, "workspace \"%s\" is quarantined", name);
+		return error_reason(err, REASON_WORKSPACE_QUARANTINED, name);
+	}
 	return error_set(err, ERR_CONFLICT,
 			 "workspace \"%s\" is %s: wait until it is running or stopped", name,
 			 state_names[state]);
@@ -453,12 +451,11 @@ static int get_output(struct microagent *agent, const struct subject *s, const c
 	struct reading reading = {.run = read_tree, .user = USER_ROOT, .target = &target};
 	int status;
 
-	if (!path)
-		return error_set(
-			err, ERR_NOT_FOUND,
-			"workspace \"%s\" declares no output \"%s\": `microagent artifacts "
-			"%s` lists those it has",
-			s->existing.ws.id, artifact, s->existing.ws.id);
+	if (!path) {
+		error_set(err, ERR_NOT_FOUND, "workspace \"%s\" declares no output \"%s\"",
+			  s->existing.ws.id, artifact);
+		return error_reason(err, REASON_NO_SUCH_OUTPUT, s->existing.ws.id);
+	}
 	clean = path_absolute(path, err);
 	if (!clean ||
 	    tree_target_open(AT_FDCWD, host_path, false, base_name(clean), &target, err) < 0)

@@ -44,11 +44,11 @@ static int take_notes(const struct call *call, struct error *err)
 	const char *text, *line;
 	char code[32] = "";
 
-	if (call->outcome.start_error[0])
-		return error_set(err, ERR_UNSUPPORTED,
-				 "%s: the guest's software is too old for it; start the workspace "
-				 "anew with --prepare",
-				 call->outcome.start_error);
+	if (call->outcome.start_error[0]) {
+		error_set(err, ERR_UNSUPPORTED, "%s: the guest's software is too old for it",
+			  call->outcome.start_error);
+		return error_reason(err, REASON_GUEST_OLD, call->transfer->ws->id);
+	}
 	if (lseek(call->notes, 0, SEEK_SET) < 0 || fd_read_to_end(call->notes, &notes, NULL) < 0)
 		return error_set(err, ERR_IO, "the guest's helper failed");
 	text = buf_string(&notes);

@@ -16,6 +16,11 @@ const char *microagent_error_name(enum error_code code)
 	return error_code_name(code);
 }
 
+const char *microagent_reason_name(enum error_reason reason)
+{
+	return error_reason_name(reason);
+}
+
 struct microagent *microagent_open(const char *state_dir, struct error *err)
 {
 	autofree char *path = state_dir_default(state_dir, err);

@@ -31,6 +31,12 @@ void finding_detail(struct finding *out, enum verdict verdict, const char *fmt, 
 	va_end(args);
 }
 
+void finding_error(struct finding *out, const struct error *why)
+{
+	finding_detail(out, VERDICT_FAILED, "%s", why->msg);
+	out->reason = why->reason;
+}
+
 void finding_remedy(struct finding *out, const char *remedy)
 {
 	snprintf(out->remedy, sizeof(out->remedy), "%s", remedy);
@@ -202,6 +208,9 @@ static int add_finding(json_t *list, const char *name, const struct finding *fin
 	    json_put_string(row, "status", verdict_names[finding->verdict], err) < 0 ||
 	    json_put(row, "detail", json_string_lossy(finding->detail, strlen(finding->detail)),
 		     err) < 0)
+		return -1;
+	if (finding->reason != REASON_NONE &&
+	    json_put_string(row, "reason", error_reason_name(finding->reason), err) < 0)
 		return -1;
 	return finding->remedy[0] ? json_put_string(row, "remedy", finding->remedy, err) : 0;
 }

@@ -37,10 +37,10 @@ int kernel_check(const char *path, struct error *err)
 
 	if (n < 0)
 		return error_errno(err, errno, "kernel %s", path);
-	if (!is_kernel(head, (size_t)n))
-		return error_set(err, ERR_INVALID,
-				 "%s is not a kernel (neither a bzImage nor an ELF file): "
-				 "`microagent kernel list` shows those that are there",
-				 path);
+	if (!is_kernel(head, (size_t)n)) {
+		error_set(err, ERR_INVALID,
+			  "%s is not a kernel (neither a bzImage nor an ELF file)", path);
+		return error_reason(err, REASON_NOT_A_KERNEL, path);
+	}
 	return 0;
 }

@@ -80,7 +80,9 @@ static json_t *entry_new(struct microagent *agent, const struct state_dir *dir, 
 	if (filled < 0 &&
 	    ((!json_object_get(entry, "state") &&
 	      json_put_string(entry, "state", state_names[STATE_UNKNOWN], err) < 0) ||
-	     json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err) < 0))
+	     json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err) < 0 ||
+	     (why.reason != REASON_NONE &&
+	      json_put_string(entry, "reason", error_reason_name(why.reason), err) < 0)))
 		return NULL;
 	return steal_ptr(&entry);
 }

@@ -16,10 +16,9 @@ void open_workspace_close(struct open_workspace *existing)
 
 static int absent(const struct microagent *agent, const char *name, struct error *err)
 {
-	return error_set(err, ERR_NOT_FOUND,
-			 "there is no workspace \"%s\" in %s: `microagent list` shows those there "
-			 "are, `microagent create %s` makes one",
-			 name, agent->state_path, name);
+	error_set(err, ERR_NOT_FOUND, "there is no workspace \"%s\" in %s", name,
+		  agent->state_path);
+	return error_reason(err, REASON_NO_WORKSPACE, name);
 }
 
 int open_workspace_named(const struct microagent *agent, const char *name,
@@ -72,9 +71,9 @@ int open_workspace_refuse_alive(const struct open_workspace *existing, struct er
 	bool known = workspace_state(&existing->ws, &state, &event, &ignored) == 0;
 
 	json_decref(event);
-	return error_set(err, ERR_CONFLICT,
-			 "workspace \"%s\" is %s: `microagent stop %s` (or kill) first", name,
-			 known && state == STATE_QUARANTINED ? "quarantined" : "running", name);
+	error_set(err, ERR_CONFLICT, "workspace \"%s\" is %s", name,
+		  known && state == STATE_QUARANTINED ? "quarantined" : "running");
+	return error_reason(err, REASON_WORKSPACE_ALIVE, name);
 }
 
 int open_workspace_accelerator(const struct open_workspace *existing, char out[8],

@@ -70,8 +70,8 @@ static char *disk_of(const struct workspace *ws, const json_t *config, const str
 
 	if (!found->item && !*json_text(config, "rootfsPath", "")) {
 		error_set(err, ERR_UNSUPPORTED,
-			  "the root of this workspace is memory and on no disk: while it runs "
-			  "microagent cp reaches it");
+			  "the root of this workspace is memory and on no disk");
+		error_reason(err, REASON_ROOT_IN_MEMORY, "");
 		return NULL;
 	}
 	if (!found->item)

@@ -115,7 +115,7 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 		return -1;
 	if (request_call(agent, "delete", name, config, response, &why) == 0)
 		return 0;
-	if (why.code == ERR_CONFLICT && !strstr(why.msg, "microagent stop")) {
+	if (why.code == ERR_CONFLICT && why.reason != REASON_WORKSPACE_ALIVE) {
 		struct open_workspace existing = {0};
 
 		/* Refused because something lives there; any other conflict speaks for itself. */

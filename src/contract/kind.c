@@ -6,31 +6,27 @@
 #include <string.h>
 
 #define SESSION_PREFIX "session-"
-#define BOOT_AGAIN                                                                        \
-	"`microagent session destroy @` removes it, and `session create` makes another; " \
-	"`microagent --state-dir ~ start #` boots this one again"
-#define RAISE_QUOTA "`microagent session quota @ MIB` raises it, and the session goes on"
 
-/* What is the matter, and the next step for a person; NULL: none. @: its name; #: its id; ~: its
- * state directory; $: the detail. */
+/* What is the matter: of a workspace, and of a session. @: its name; $: the detail. */
 static const struct words {
-	const char *fact, *step;
+	const char *fact;
+	enum error_reason reason;
 } table[KIND_WORDS_COUNT][2] = {
 	[KIND_QUARANTINED] = {{"workspace \"@\" is quarantined and nothing reaches it",
-			       "`microagent halt @` (or stop, or kill) ends that"},
+			       REASON_WORKSPACE_QUARANTINED},
 			      {"session @ is quarantined and nothing reaches it",
-			       "`microagent session destroy @` ends it"}},
-	[KIND_NOT_RUNNING] = {{"workspace \"@\" is $, not running", "`microagent start @` first"},
-			      {"session @ is $", BOOT_AGAIN}},
-	[KIND_ENDED] = {{"the machine of workspace \"@\" has ended",
-			 "`microagent status @` says how, `microagent start @` boots it again"},
-			{"session @ is failed, its machine has ended", BOOT_AGAIN}},
-	[KIND_PAUSED] = {{"workspace \"@\" is $; it goes on when there is room again", NULL},
-			 {"session @ is $; it goes on when there is room again", NULL}},
+			       REASON_SESSION_QUARANTINED}},
+	[KIND_NOT_RUNNING] = {{"workspace \"@\" is $, not running", REASON_WORKSPACE_DOWN},
+			      {"session @ is $", REASON_SESSION_DOWN}},
+	[KIND_ENDED] = {{"the machine of workspace \"@\" has ended", REASON_WORKSPACE_ENDED},
+			{"session @ is failed, its machine has ended", REASON_SESSION_DOWN}},
+	[KIND_PAUSED] = {{"workspace \"@\" is $; it goes on when there is room again", REASON_NONE},
+			 {"session @ is $; it goes on when there is room again", REASON_NONE}},
 	/* Sessions alone have one, whatever their id. */
-	[KIND_AT_QUOTA] = {{"session @ is $", RAISE_QUOTA}, {"session @ is $", RAISE_QUOTA}},
-	[KIND_LOST] = {{"workspace \"@\": $", "`microagent status @` says what became of it"},
-		       {"session @: $", "`microagent session list` says what became of it"}},
+	[KIND_AT_QUOTA] = {{"session @ is $", REASON_SESSION_AT_QUOTA},
+			   {"session @ is $", REASON_SESSION_AT_QUOTA}},
+	[KIND_LOST] = {{"workspace \"@\": $", REASON_WORKSPACE_LOST},
+		       {"session @: $", REASON_SESSION_LOST}},
 };
 
 size_t kind_name_length(const char *id)
@@ -46,42 +42,27 @@ static bool is_session(const char *id)
 	       kind_name_length(id) < strlen(id);
 }
 
-struct value {
-	char mark;
-	const char *text;
-	size_t len;
-};
-
-/* Appends text with the values in place of their marks; what does not fit is cut off. */
-static void fill_in(const char *text, const struct value values[4], char *out, size_t size)
+/* Into out, with the values in place of their marks; what does not fit is cut off. */
+static void fill_in(const char *text, const char *name, const char *detail, char *out, size_t size)
 {
-	size_t at = strlen(out);
+	size_t at = 0;
 
-	for (const char *c = text; *c && at < size; c++) {
-		struct value value = {.text = c, .len = 1};
-
-		for (int i = 0; i < 4; i++)
-			if (values[i].mark == *c)
-				value = values[i];
-		at += (size_t)snprintf(out + at, size - at, "%.*s", (int)value.len, value.text);
-	}
+	for (; *text && at < size; text++)
+		at += (size_t)snprintf(out + at, size - at, "%.*s",
+				       *text == '@' || *text == '$' ? (int)size : 1,
+				       *text == '@'   ? name
+				       : *text == '$' ? detail
+						      : text);
 }
 
-void kind_say(enum kind_words what, const char *id, const char *state_dir, const char *detail,
-	      char *out, size_t size)
+int kind_say(enum kind_words what, const char *id, const char *detail, enum error_code code,
+	     struct error *err)
 {
-	const struct value values[] = {
-		{'@', id, kind_name_length(id)},
-		{'#', id, strlen(id)},
-		{'~', state_dir, strlen(state_dir)},
-		{'$', detail, strlen(detail)},
-	};
 	const struct words *words = &table[what][is_session(id)];
+	char name[sizeof(err->subject)], text[sizeof(err->msg)];
 
-	out[0] = '\0';
-	fill_in(words->fact, values, out, size);
-	if (words->step) {
-		fill_in(": ", values, out, size);
-		fill_in(words->step, values, out, size);
-	}
+	snprintf(name, sizeof(name), "%.*s", (int)kind_name_length(id), id);
+	fill_in(words->fact, name, detail, text, sizeof(text));
+	error_set(err, code, "%s", text);
+	return error_reason(err, words->reason, words->reason == REASON_NONE ? "" : name);
 }

@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
+
 /* Behind the names of sessions and bases, in their ids; commands take them without it. */
 #define BUNDLE_SUFFIX ".bundle"
 
@@ -25,8 +27,8 @@ enum kind_words {
 	KIND_LOST,	  /* detail: how that showed */
 	KIND_WORDS_COUNT
 };
-/* The words and the next step for a person, cut at the end where there is no room. */
-void kind_say(enum kind_words what, const char *id, const char *state_dir, const char *detail,
-	      char *out, size_t size);
+/* Sets the error in the words for its kind, with the reason. Returns -1. */
+int kind_say(enum kind_words what, const char *id, const char *detail, enum error_code code,
+	     struct error *err);
 
 #endif
