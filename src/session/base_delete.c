@@ -17,9 +17,8 @@ static int refuse_pool(const struct microagent *agent, const struct base *base, 
 	     pool_read(&pool, &record, &why) < 0) &&
 	    why.code == ERR_NOT_FOUND)
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "a pool of base %s is kept: `microagent pool drain --base %s` first",
-			 base->name.full, base->name.full);
+	error_set(err, ERR_CONFLICT, "a pool of base %s is kept", base->name.full);
+	return error_reason(err, REASON_BASE_OF_POOL, base->name.full);
 }
 
 /* It has a record that cannot be read, and may be made of any base. */
@@ -46,15 +45,16 @@ static int refuse_used(struct microagent *agent, const struct base *base, struct
 		const char *name = json_text(session, "name", NULL);
 
 		if (of && strcmp(of, base->name.full) == 0)
-			return error_set(err, ERR_CONFLICT,
-					 "session %s is made of base %s: `microagent session "
-					 "destroy %s` first",
-					 name, base->name.full, name);
-		if (!of && is_unreadable(agent, name))
-			return error_set(err, ERR_CONFLICT,
-					 "session %s may be made of base %s, its " SESSION_RECORD
-					 " cannot be read: `microagent session destroy %s` first",
-					 name, base->name.full, name);
+			error_set(err, ERR_CONFLICT, "session %s is made of base %s", name,
+				  base->name.full);
+		else if (!of && is_unreadable(agent, name))
+			error_set(err, ERR_CONFLICT,
+				  "session %s may be made of base %s, its " SESSION_RECORD
+				  " cannot be read",
+				  name, base->name.full);
+		else
+			continue;
+		return error_reason(err, REASON_BASE_OF_SESSION, name);
 	}
 	return 0;
 }
@@ -66,11 +66,10 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 
 	if (base_name_parse(word, &name, err) < 0)
 		return -1;
-	if (!name.version)
-		return error_set(err, ERR_INVALID,
-				 "which version of %s? `microagent base list` shows them, and "
-				 "NAME-vN is deleted",
-				 word);
+	if (!name.version) {
+		error_set(err, ERR_INVALID, "which version of %s? NAME-vN is deleted", word);
+		return error_reason(err, REASON_BASE_VERSIONLESS, word);
+	}
 	bases_sweep(agent, NULL);
 	if (base_open(agent, word, BASE_EXCLUSIVE, &base, err) < 0 ||
 	    refuse_pool(agent, &base, err) < 0 || refuse_used(agent, &base, err) < 0)

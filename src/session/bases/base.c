@@ -122,18 +122,12 @@ unsigned base_newest(const struct state_dir *dir, const char *name)
 static int not_found(const char *word, const char *dir, struct error *err)
 {
 	struct base_name name = {0};
+	const char *makes = word;
 
 	if (base_name_parse(word, &name, NULL) == 0 && name.version)
-		return error_set(
-			err, ERR_NOT_FOUND,
-			"there is no base \"%s\" in %s: `microagent base list` shows those "
-			"that are there, `microagent base create %s` makes the next version "
-			"of %s",
-			word, dir, name.name, name.name);
-	return error_set(err, ERR_NOT_FOUND,
-			 "there is no base \"%s\" in %s: `microagent base list` shows those that "
-			 "are there, `microagent base create %s` makes one",
-			 word, dir, word);
+		makes = name.name;
+	error_set(err, ERR_NOT_FOUND, "there is no base \"%s\" in %s", word, dir);
+	return error_reason(err, REASON_NO_BASE, makes);
 }
 
 /* A version is looked for by its name, else the newest. */
@@ -272,11 +266,10 @@ static int check_digest(const struct base *base, const struct base_file *file, s
 		return error_prefix(err, "base %s: %s", base->name.full, file->path);
 	if (strcmp(now, file->sha256) == 0)
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "base %s is damaged: its %s, %s, is not what was sealed (%.12s now, "
-			 "%.12s then); `microagent base create %s` makes a new version",
-			 base->name.full, file->label, file->path, now, file->sha256,
-			 base->name.name);
+	error_set(err, ERR_CONFLICT,
+		  "base %s is damaged: its %s, %s, is not what was sealed (%.12s now, %.12s then)",
+		  base->name.full, file->label, file->path, now, file->sha256);
+	return error_reason(err, REASON_BASE_DAMAGED, base->name.name);
 }
 
 int base_check(const struct base *base, struct error *err)

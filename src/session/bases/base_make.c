@@ -161,12 +161,11 @@ static int find_parts(struct making *m, struct error *err)
 	    kernel_check(m->kernel.path, err) < 0 ||
 	    (!spec->oci && cache_image_find(spec->image, &m->image, err) < 0))
 		return -1;
-	if (!m->kernel.initrd)
-		return error_set(err, ERR_NOT_FOUND,
-				 "kernel %s has no %s.initrd beside it: `microagent kernel "
-				 "install --from %s` makes one",
-				 m->kernel.path, m->kernel.path, m->kernel.path);
-	return 0;
+	if (m->kernel.initrd)
+		return 0;
+	error_set(err, ERR_NOT_FOUND, "kernel %s has no %s.initrd beside it", m->kernel.path,
+		  m->kernel.path);
+	return error_reason(err, REASON_NO_INITRD, m->kernel.path);
 }
 
 /* Of the disk; it is the guest that makes its file system as large. An imported image was given

@@ -103,9 +103,11 @@ static void explain_failure(const struct provisioning *p, struct error *err)
 	if (p->log.written == 0 ||
 	    state_sub_open(p->making->agent, LOGS_DIR, true, &logs, NULL) < 0)
 		return;
-	if (keep_log(p, name, sizeof(name), &logs) == 0)
+	if (keep_log(p, name, sizeof(name), &logs) == 0) {
 		error_set(err, why.code, "no base was made: %.600s; the log is %s/%s", why.msg,
 			  logs.path, name);
+		error_reason(err, why.reason, why.subject);
+	}
 	state_dir_close(&logs);
 }
 

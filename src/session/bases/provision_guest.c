@@ -28,11 +28,12 @@ static int explain_helper(const struct provisioning *p, const struct microagent_
 	size_t code_len = strcspn(text, "\n");
 	char code[32];
 
-	if (result->exit_code != 1 || !text[code_len])
-		return error_set(err, ERR_UNSUPPORTED,
-				 "the guest's software in %s is too old to make a base: "
-				 "`microagent kernel install` (or build) renews it",
-				 p->making->kernel.initrd);
+	if (result->exit_code != 1 || !text[code_len]) {
+		error_set(err, ERR_UNSUPPORTED,
+			  "the guest's software in %s is too old to make a base",
+			  p->making->kernel.initrd);
+		return error_reason(err, REASON_INITRD_OLD, p->making->kernel.initrd);
+	}
 	snprintf(code, sizeof(code), "%.*s", (int)code_len, text);
 	return error_set(err, error_code_from_name(code), "in the guest: %s", text + code_len + 1);
 }

@@ -44,10 +44,8 @@ int pool_read(const struct pool *pool, struct pool_record *out, struct error *er
 	if (why.code == ERR_NOT_FOUND)
 		return error_set(err, ERR_NOT_FOUND, "no sessions of base %s are kept ready",
 				 pool->base);
-	return error_set(err, ERR_IO,
-			 "%s/" POOL_RECORD ": %s; `microagent pool set --base %s --size N` writes "
-			 "it anew",
-			 pool->dir.path, why.msg, pool->base);
+	error_set(err, ERR_IO, "%s/" POOL_RECORD ": %s", pool->dir.path, why.msg);
+	return error_reason(err, REASON_POOL_DAMAGED, pool->base);
 }
 
 int pool_write(const struct pool *pool, const struct pool_record *record, struct error *err)

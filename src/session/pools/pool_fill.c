@@ -342,17 +342,15 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 
 	if (base_name_parse(word, &name, err) < 0)
 		return -1;
-	if (!name.version)
-		return error_set(err, ERR_INVALID,
-				 "which version of %s? `microagent pool status` shows them",
-				 name.name);
+	if (!name.version) {
+		error_set(err, ERR_INVALID, "which version of %s?", name.name);
+		return error_reason(err, REASON_POOL_VERSIONLESS, name.name);
+	}
 	if (pool_open(agent->state_path, name.full, &f.pool, &why) < 0) {
 		if (why.code != ERR_NOT_FOUND)
 			return error_copy(err, &why);
-		return error_set(err, ERR_NOT_FOUND,
-				 "there is no pool of base %s: `microagent pool set --base %s "
-				 "--size N` keeps one",
-				 name.full, name.full);
+		error_set(err, ERR_NOT_FOUND, "there is no pool of base %s", name.full);
+		return error_reason(err, REASON_NO_POOL, name.full);
 	}
 	if (open_filler_log(&f, err) == 0 && watch_pool(&f, err) == 0)
 		status = fill_alone(&f, steal_fd(&lock), err);

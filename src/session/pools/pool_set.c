@@ -41,10 +41,10 @@ static int make_record(const struct base *base, const struct microagent_pool_spe
 							.cpus = spec->cpus};
 	const char *network = spec->network ? spec->network : "nat";
 
-	if (spec->size < 1 || spec->size > INT32_MAX)
-		return error_set(
-			err, ERR_INVALID,
-			"a pool has at least one session; `microagent pool drain` ends it");
+	if (spec->size < 1 || spec->size > INT32_MAX) {
+		error_set(err, ERR_INVALID, "a pool has at least one session");
+		return error_reason(err, REASON_POOL_OF_NONE, base->name.full);
+	}
 	if (strcmp(network, "nat") != 0 && strcmp(network, "isolated") != 0)
 		return error_set(err, ERR_INVALID,
 				 "network \"%.32s\": the sessions of a pool have nat or isolated",
@@ -145,11 +145,8 @@ int microagent_pool_drain(struct microagent *agent, const char *word, struct err
 		if (drain_base(agent, json_string_value(base), err) < 0)
 			return -1;
 	}
-	if (word && !any)
-		return error_set(
-			err, ERR_NOT_FOUND,
-			"there is no pool of base %s: `microagent pool status` shows those "
-			"that are there",
-			word);
-	return 0;
+	if (!word || any)
+		return 0;
+	error_set(err, ERR_NOT_FOUND, "there is no pool of base %s", word);
+	return error_reason(err, REASON_NO_POOL, word);
 }

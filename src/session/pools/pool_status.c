@@ -48,7 +48,7 @@ static json_t *detail_text(const char *what, const char *why)
 
 /* NULL: it is on its way. */
 static json_t *gap(const struct microagent *agent, const struct pool *pool,
-		   const struct pool_record *record, bool filling)
+		   const struct pool_record *record, bool filling, enum error_reason *reason)
 {
 	char words[LAST_BYTES];
 	struct error why = {0};
@@ -60,10 +60,11 @@ static json_t *gap(const struct microagent *agent, const struct pool *pool,
 		return strncmp(words, POOL_FAILED, strlen(POOL_FAILED)) == 0
 			       ? detail_text("", words)
 			       : NULL;
+	*reason = REASON_POOL_GIVEN_UP;
 	if (strncmp(words, POOL_ENDED, strlen(POOL_ENDED)) == 0)
-		return detail_text("given up; `microagent session gc` tries again: ",
-				   words + strlen(POOL_ENDED));
-	return detail_text("nobody fills it: `microagent session gc` goes on", "");
+		return detail_text("given up: ", words + strlen(POOL_ENDED));
+	*reason = REASON_POOL_UNATTENDED;
+	return detail_text("nobody fills it", "");
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -75,6 +76,7 @@ static json_t *describe_pool(const struct microagent *agent, const char *base, s
 	json_auto_t *names = NULL;
 	struct error why = {0};
 	const json_t *name;
+	enum error_reason reason = REASON_NONE;
 	json_t *entry, *detail;
 	int ready = 0;
 	bool filling;
@@ -95,9 +97,11 @@ static json_t *describe_pool(const struct microagent *agent, const char *base, s
 		ready += pool_member_lives(agent, json_string_value(name)) == 1;
 	}
 	filling = pool_has_filler(&pool);
-	detail = ready < record.size ? gap(agent, &pool, &record, filling) : NULL;
-	entry = json_pack("{s:s,s:I,s:i,s:b,s:o*}", "base", base, "size", (json_int_t)record.size,
-			  "ready", ready, "filling", (int)filling, "detail", detail);
+	detail = ready < record.size ? gap(agent, &pool, &record, filling, &reason) : NULL;
+	entry = json_pack("{s:s,s:I,s:i,s:b,s:o*,s:s*}", "base", base, "size",
+			  (json_int_t)record.size, "ready", ready, "filling", (int)filling,
+			  "detail", detail, "reason",
+			  reason == REASON_NONE ? NULL : error_reason_name(reason));
 	if (!entry)
 		error_errno(err, ENOMEM, "pool");
 	return entry;

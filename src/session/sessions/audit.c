@@ -77,10 +77,9 @@ static int find_log(const struct microagent *agent, const char *word, struct fou
 		return 0;
 	if (why.code != ERR_NOT_FOUND)
 		return error_copy(err, &why);
-	return error_set(err, ERR_NOT_FOUND,
-			 "there is no audit log of session %s in %s: `microagent audit list` shows "
-			 "those that are there",
-			 found->name, agent->state_path);
+	error_set(err, ERR_NOT_FOUND, "there is no audit log of session %s in %s", found->name,
+		  agent->state_path);
+	return error_reason(err, REASON_NO_AUDIT_LOG, found->name);
 }
 
 /* --- the verbs -------------------------------------------------------------------------------- */

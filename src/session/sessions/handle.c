@@ -123,11 +123,10 @@ static int no_such_session(const struct microagent_session *session, struct erro
 {
 	autofree char *state = state_of_sessions(session->agent, err);
 
-	return state ? error_set(err, ERR_NOT_FOUND,
-				 "there is no session %s in %s: `microagent session list` shows "
-				 "those that are there",
-				 session->name, state)
-		     : -1;
+	if (!state)
+		return -1;
+	error_set(err, ERR_NOT_FOUND, "there is no session %s in %s", session->name, state);
+	return error_reason(err, REASON_NO_SESSION, session->name);
 }
 
 int session_read_record(struct microagent_session *session, struct error *err)
@@ -172,8 +171,8 @@ static int refuse_unfinished(const struct microagent_session *session, struct er
 				 "session %s is being made by another command just now",
 				 session->name);
 	case UNFINISHED_BROKE_OFF:
-		return error_set(err, ERR_CONFLICT, "session %s is " SESSION_UNFINISHED,
-				 session->name);
+		error_set(err, ERR_CONFLICT, "session %s is " SESSION_UNFINISHED, session->name);
+		return error_reason(err, REASON_SESSION_UNFINISHED, session->name);
 	case UNFINISHED_NOT:
 		break;
 	}

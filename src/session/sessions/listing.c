@@ -79,9 +79,11 @@ static int tell_making(enum unfinished_state making, json_t *entry, struct error
 	if (making == UNFINISHED_NOT)
 		return 0;
 	json_object_del(entry, "error");
-	return json_put_string(
-		entry, "detail",
-		making == UNFINISHED_UNDER_WAY ? "in the making" : SESSION_UNFINISHED, err);
+	if (making == UNFINISHED_UNDER_WAY)
+		return json_put_string(entry, "detail", "in the making", err);
+	if (json_put_string(entry, "detail", SESSION_UNFINISHED, err) < 0)
+		return -1;
+	return json_put_string(entry, "reason", error_reason_name(REASON_SESSION_UNFINISHED), err);
 }
 
 /* A damaged record is an entry that says so, as a damaged workspace is. */

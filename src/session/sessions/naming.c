@@ -50,11 +50,11 @@ int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct err
 {
 	size_t len = kind_name_length(word);
 
-	if (!fits_pattern(word, len))
-		return error_set(err, ERR_INVALID,
-				 "\"%.128s\" is no name of a session: they look like %s; "
-				 "`microagent session list` has them",
-				 word, "session-2026-05-10T14-22-00Z-a7f3");
+	if (!fits_pattern(word, len)) {
+		error_set(err, ERR_INVALID, "\"%.128s\" is no name of a session: they look like %s",
+			  word, "session-2026-05-10T14-22-00Z-a7f3");
+		return error_reason(err, REASON_NO_SESSION, word);
+	}
 	snprintf(out, SESSION_NAME_ROOM, "%.*s", (int)len, word);
 	return 0;
 }

@@ -79,7 +79,7 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 		      session_maker *fn, struct microagent_session **out, struct error *err);
 
 /* What is said of one whose maker was killed. */
-#define SESSION_UNFINISHED "unfinished: its maker was killed; `microagent session gc` removes it"
+#define SESSION_UNFINISHED "unfinished: its maker was killed"
 
 /* --- destroy.c ------------------------------------------------------------------------------- */
 

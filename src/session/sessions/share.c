@@ -87,11 +87,12 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 		return -1;
 	status = ask_share(&existing, share, answer, &why);
 	open_workspace_close(&existing);
-	if (status < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED))
-		return error_set(err, ERR_CONFLICT,
-				 "session %s is not running, and a directory is shared with one "
-				 "that does: `microagent session create --share DIR` makes another",
-				 session->name);
+	if (status < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED)) {
+		error_set(err, ERR_CONFLICT,
+			  "session %s is not running, and a directory is shared with one that does",
+			  session->name);
+		return error_reason(err, REASON_SESSION_WITHOUT_SHARE, session->name);
+	}
 	if (status == 0)
 		return 0;
 	error_prefix(&why, "session %s", session->name);

@@ -42,11 +42,11 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 	if (session_name_parse(word, name, err) < 0 ||
 	    session_telemetry_open(agent, name, &fd, err) < 0)
 		return -1;
-	if (fd < 0)
-		return error_set(
-			err, ERR_NOT_FOUND,
-			"there is no telemetry of session %s: there is no such session, or nothing "
-			"has run in it (`microagent audit list`)",
-			name);
-	return audit_each_line(fd, fn, data, err);
+	if (fd >= 0)
+		return audit_each_line(fd, fn, data, err);
+	error_set(err, ERR_NOT_FOUND,
+		  "there is no telemetry of session %s: there is no such session, or nothing has "
+		  "run in it",
+		  name);
+	return error_reason(err, REASON_NO_AUDIT_LOG, name);
 }
