@@ -136,33 +136,23 @@ static size_t kernel_index(const struct cache_kernels *list, const char *name)
 static int no_kernel(const char *name, struct error *err)
 {
 	autofree char *dir = cache_subdir(CACHE_KERNELS, err);
-	const char *mend = name && strncmp(name, "tuned", 5) == 0 ? "microagent kernel build"
-								  : "microagent kernel install";
 
 	if (!dir)
 		return -1;
-	if (!name)
-		return error_set(err, ERR_NOT_FOUND, "there is no kernel in %s: `%s` fetches one",
-				 dir, mend);
-	return error_set(err, ERR_NOT_FOUND,
-			 "there is no kernel %s in %s: see `microagent kernel list` and `%s`", name,
-			 dir, mend);
+	error_set(err, ERR_NOT_FOUND, "there is no kernel %s%sin %s", name ? name : "",
+		  name ? " " : "", dir);
+	return error_reason(err, REASON_NO_KERNEL, name ? name : "");
 }
 
 static int no_image(const char *name, struct error *err)
 {
 	autofree char *dir = cache_subdir(CACHE_IMAGES, err);
-	const char *mend = name && strcmp(name, "debian") == 0 ? "microagent image build debian"
-							       : "microagent image build busybox";
 
 	if (!dir)
 		return -1;
-	if (!name)
-		return error_set(err, ERR_NOT_FOUND, "there is no image in %s: `%s` makes one", dir,
-				 mend);
-	return error_set(err, ERR_NOT_FOUND,
-			 "there is no image %s in %s: see `microagent image list` and `%s`", name,
-			 dir, mend);
+	error_set(err, ERR_NOT_FOUND, "there is no image %s%sin %s", name ? name : "",
+		  name ? " " : "", dir);
+	return error_reason(err, REASON_NO_IMAGE, name ? name : "");
 }
 
 int cache_kernel_find(const char *text, struct cache_kernel *out, struct error *err)

@@ -137,8 +137,8 @@ int workspace_damaged(const struct workspace *ws, const char *file, const struct
 {
 	const struct error was = *why;
 
-	return error_set(err, ERR_IO, "%s/%s/%s: %s; microagent delete %s removes the workspace",
-			 ws->dir->path, ws->id, file, was.msg, ws->id);
+	error_set(err, ERR_IO, "%s/%s/%s: %s", ws->dir->path, ws->id, file, was.msg);
+	return error_reason(err, REASON_WORKSPACE_DAMAGED, ws->id);
 }
 
 static int read_failed(const struct workspace *ws, const char *file, const struct error *why,
