@@ -111,11 +111,12 @@ static int choose_size(const struct import *import, const struct rootfs *fs, str
 	}
 	out->journal_mib = size < FREE_BYTES ? JOURNAL_SMALL_MIB : JOURNAL_MIB;
 	needed = needed_bytes(fs, size, out->journal_mib);
-	if (needed > size)
-		return error_set(err, ERR_INVALID,
-				 "it needs a disk of %" PRIu64 " MiB and would get one of %" PRIu64
-				 ": --size MIB makes a larger one",
-				 (needed + needed / 16) / MIB + 1, size / MIB);
+	if (needed > size) {
+		error_set(err, ERR_INVALID,
+			  "it needs a disk of %" PRIu64 " MiB and would get one of %" PRIu64,
+			  (needed + needed / 16) / MIB + 1, size / MIB);
+		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
+	}
 	out->size = size;
 	out->inodes = inodes_for(size, rootfs_count(fs));
 	return 0;

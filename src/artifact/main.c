@@ -130,10 +130,14 @@ static void print_error(const struct artifact_options *opts, const struct error 
 {
 	struct error none;
 	json_auto_t *object = opts->json ? json_object() : NULL;
+	/* The one reason that an option of this program answers. */
+	const char *hint =
+		why->reason == REASON_IMAGE_TOO_SMALL ? "--size MIB makes room for more" : NULL;
 
 	progress_clear();
 	if (object && json_put(object, "ok", json_false(), &none) == 0 &&
-	    json_put_error(object, why, &none) == 0) {
+	    json_put_error(object, why, &none) == 0 &&
+	    (!hint || json_put_string(object, "hint", hint, &none) == 0)) {
 		autofree char *text = json_line(object, &none);
 		printf("%s\n", text ? text : "{\"ok\":false}");
 		fflush(stdout);
@@ -142,6 +146,8 @@ static void print_error(const struct artifact_options *opts, const struct error 
 		/* A name of an archive may hold what moves a cursor. */
 		print_safe(stderr, why->msg);
 		putc('\n', stderr);
+		if (hint)
+			fprintf(stderr, "microagent: hint: %s\n", hint);
 	}
 }
 

@@ -110,11 +110,11 @@ int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes
 	char name[24];
 	int fd;
 
-	if (bytes > fs->bounds.bytes || fs->bytes + bytes > fs->bounds.bytes)
-		return error_set(err, ERR_INVALID,
-				 "it unpacks to more than %" PRIu64
-				 " MiB: --size MIB makes room for more",
-				 fs->bounds.bytes >> 20);
+	if (bytes > fs->bounds.bytes || fs->bytes + bytes > fs->bounds.bytes) {
+		error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " MiB",
+			  fs->bounds.bytes >> 20);
+		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
+	}
 	file->data = ++fs->last_data;
 	file->bytes = bytes;
 	data_name(file, name);
