@@ -205,8 +205,7 @@ int cache_image_check_name(const char *name, struct error *err)
 
 	if (strcmp(name, "busybox") == 0 || strcmp(name, "debian") == 0)
 		return error_set(err, ERR_INVALID,
-				 "\"%s\" is the name of an image that `microagent image build` "
-				 "makes: choose another",
+				 "\"%s\" is the name of an image that is built: choose another",
 				 name);
 	if (len > 64 || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len ||
 	    !path_is_safe_basename(name) || strchr("._-", name[0]))

@@ -129,6 +129,9 @@ static int serve_request(const struct backend *backend, const struct options *op
 	status = read_request(backend, &request, &err);
 	if (status == 0)
 		status = dispatch_command(&call, &response, &err);
+	/* What is deep below knows no name: a reason without a subject is about the workspace. */
+	if (status < 0 && err.reason != REASON_NONE && !*err.subject && request.identity.runtime_id)
+		error_reason(&err, err.reason, request.identity.runtime_id);
 	code = answer_caller(backend, request.command, &response, status, &err);
 	response_free(&response);
 	request_free(&request);

@@ -252,8 +252,10 @@ int accel_choose(enum accelerator wanted, const struct accel_facts *facts, enum 
 {
 	bool usable = facts->kvm == KVM_USABLE;
 
-	if (wanted == ACCELERATOR_KVM && !usable)
-		return error_set(err, ERR_UNAVAILABLE, "accelerator kvm: %s", facts->reason);
+	if (wanted == ACCELERATOR_KVM && !usable) {
+		error_set(err, ERR_UNAVAILABLE, "accelerator kvm: %s", facts->reason);
+		return error_reason(err, REASON_NO_KVM, "");
+	}
 	if (wanted == ACCELERATOR_TCG)
 		snprintf(reason, 256, "TCG was asked for");
 	else

@@ -86,11 +86,11 @@ void boot_files_hash_rootfs(struct boot_files *files)
 
 static int refuse_read_only_root(const char *path, struct error *err)
 {
-	return error_set(err, ERR_DENIED,
-			 "%s is read-only, and the guest writes to its root file system; copy it "
-			 "first (cp --sparse=always, then chmod u+w) and name the copy, or let "
-			 "microagent create do so",
-			 path);
+	error_set(err, ERR_DENIED,
+		  "%s is read-only, and the guest writes to its root file system; copy it first "
+		  "(cp --sparse=always, then chmod u+w) and name the copy",
+		  path);
+	return error_reason(err, REASON_ROOT_READ_ONLY, path);
 }
 
 /* The mode is asked besides the kernel, which lets root write to everything: a cached image that
@@ -200,25 +200,24 @@ void boot_files_close(struct boot_files *files)
 	}
 }
 
-/* What is missing, with the next step; of the file itself ENOENT says it all. */
+/* Of the file itself ENOENT says it all. */
 static int tell_missing(enum boot_file which, const char *path, struct error *err)
 {
 	switch (which) {
 	case BOOT_INITRD:
-		return error_set(err, ERR_NOT_FOUND,
-				 "%s does not exist: every kernel file needs its initrd beside "
-				 "it; microagent kernel install makes both",
-				 path);
+		error_set(err, ERR_NOT_FOUND,
+			  "%s does not exist: every kernel file needs its initrd beside it", path);
+		return error_reason(err, REASON_INITRD_MISSING, path);
 	case BOOT_KERNEL:
-		return error_set(err, ERR_NOT_FOUND,
-				 "%s does not exist; put it back, or see microagent kernel list "
-				 "for the kernels that are there and prepare with one of them",
-				 path);
+		error_set(err, ERR_NOT_FOUND,
+			  "%s does not exist; put it back, or prepare with another kernel", path);
+		return error_reason(err, REASON_KERNEL_MISSING, path);
 	default:
-		return error_set(err, ERR_NOT_FOUND,
-				 "%s does not exist; put it back, or remove the workspace with "
-				 "microagent delete and create it again",
-				 path);
+		error_set(err, ERR_NOT_FOUND,
+			  "%s does not exist; put it back, or delete the workspace and make it "
+			  "again",
+			  path);
+		return error_reason(err, REASON_ROOT_MISSING, path);
 	}
 }
 

@@ -98,9 +98,9 @@ static int lock_file(int fd, const char *path, bool read_only, struct error *err
 {
 	if (flock(fd, (read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "%s is attached to a workspace that runs%s: `microagent list` shows them",
-			 path, read_only ? " and writes to it" : "");
+	error_set(err, ERR_CONFLICT, "%s is attached to a workspace that runs%s", path,
+		  read_only ? " and writes to it" : "");
+	return error_reason(err, REASON_DISK_TAKEN, path);
 }
 
 static bool is_same_file(int a, int b)

@@ -218,6 +218,8 @@ void live_cgroup_end(struct live *live);
 void live_end(struct live *live, enum intent intent, const struct error *cause);
 /* The end by a failure, the serial log's last lines behind the text. */
 void live_fail(struct live *live, enum error_code code, const char *text);
+void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
+		   const char *text);
 /* A paused guest is killed where another one would be asked to switch itself off. */
 void live_cannot_power_off(struct live *live);
 /* The workload's result is there. */

@@ -105,6 +105,12 @@ void live_done(struct live *live)
 
 void live_fail(struct live *live, enum error_code code, const char *text)
 {
+	live_fail_for(live, code, REASON_NONE, text);
+}
+
+void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
+		   const char *text)
+{
 	struct error cause = {0};
 	char tail[640];
 
@@ -113,5 +119,6 @@ void live_fail(struct live *live, enum error_code code, const char *text)
 		error_set(&cause, code, "%s; serial.log ends: %s", text, tail);
 	else
 		error_set(&cause, code, "%s; the guest said nothing on its serial console", text);
+	error_reason(&cause, reason, "");
 	live_end(live, INTENT_FAILED, &cause);
 }

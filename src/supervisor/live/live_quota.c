@@ -117,10 +117,9 @@ void live_quota_reached(struct live *live)
 		live_cannot_power_off(live);
 	} else if (live->state == STATE_STARTING) {
 		snprintf(text, sizeof(text),
-			 "its disk is at its quota of %llu bytes, and it cannot boot: `microagent "
-			 "session quota` raises it",
+			 "its disk is at its quota of %llu bytes, and it cannot boot",
 			 (unsigned long long)live->quota.bytes);
-		live_fail(live, ERR_UNAVAILABLE, text);
+		live_fail_for(live, ERR_UNAVAILABLE, REASON_SESSION_AT_QUOTA, text);
 	} else {
 		live_record(live, live->state, text);
 	}

@@ -135,11 +135,12 @@ static int may_share(const struct live *live, struct error *err)
 		return error_set(err, ERR_CONFLICT,
 				 "it has its shared directory already, and gets no second one: put "
 				 "the files there, or make another machine for them");
-	if (!live->share.pluggable)
-		return error_set(
-			err, ERR_CONFLICT,
-			"it was made without a spare port for a directory (config.hotplug, "
-			"--no-share): make another one without that");
+	if (!live->share.pluggable) {
+		error_set(err, ERR_CONFLICT,
+			  "it was made without a spare port for a directory (config.hotplug): make "
+			  "another one without that");
+		return error_reason(err, REASON_SESSION_WITHOUT_PORT, "");
+	}
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
 		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");
 	return 0;
