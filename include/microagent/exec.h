@@ -78,7 +78,7 @@ struct microagent_streams {
 	 * NULL: it goes on. NULL: not told. While it is paused nobody in it takes a signal: SIGINT,
 	 * SIGTERM and SIGHUP have the command ended then as by `cancel`, and neither is waited for.
 	 */
-	void (*paused)(void *data, const char *why);
+	void (*paused)(void *data, const struct error *why);
 	void *paused_data;
 };
 

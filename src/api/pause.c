@@ -52,7 +52,7 @@ bool pause_look(void *data)
 	pause_drain(pause->fd);
 	is = explain_paused(pause->ws, &why) < 0;
 	if (is != pause->is && pause->streams->paused)
-		pause->streams->paused(pause->streams->paused_data, is ? why.msg : NULL);
+		pause->streams->paused(pause->streams->paused_data, is ? &why : NULL);
 	pause->is = is;
 	return is;
 }

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "cli/guest.h"
+#include "cli/hint.h"
 
 /* As a shell has them. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
@@ -67,7 +68,7 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 }
 
 /* The file of --stdin: -1 without one; -2 on failure. */
-static int open_file(const char *path, struct error *err)
+static int open_stdin_file(const char *path, struct error *err)
 {
 	struct stat st;
 
@@ -85,11 +86,15 @@ static int open_file(const char *path, struct error *err)
 	return steal_fd(&fd);
 }
 
-static void tell_paused(void *data, const char *why)
+static void tell_paused(void *data, const struct error *why)
 {
 	const struct attended *attended = data;
+	char hint[HINT_ROOM] = "";
 
-	guest_warn(attended->cli, "%s", why ? why : "the machine goes on");
+	if (why)
+		hint_find(attended->cli, why->reason, why->subject, hint);
+	guest_warn(attended->cli, "%s%s%s", why ? why->msg : "the machine goes on",
+		   *hint ? ": " : "", hint);
 }
 
 /* What the library is told of us. */

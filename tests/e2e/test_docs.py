@@ -196,3 +196,48 @@ def test_files_that_are_named_are_there(name):
     absent = [word for word in re.findall(r"`([\w/*]+\.[ch])`", (ROOT / name).read_text())
               if not list((ROOT / "src").glob(f"**/{word}")) and not list(ROOT.glob(word))]
     assert not absent
+
+
+# --- messages: the library and its companions name facts, the command line alone names its commands ----
+
+
+def literals(path):
+    """The texts of a C file, adjacent literals joined as the compiler does."""
+    code = re.sub(r"/\*.*?\*/|^#include .*?$", " ", path.read_text(), flags=re.S | re.M)
+    for run in re.findall(r'"(?:\\.|[^"\\\n])*"(?:\s*(?:[A-Z][A-Z0-9_]*\s*)?"(?:\\.|[^"\\\n])*")*', code):
+        yield "".join(re.findall(r'"((?:\\.|[^"\\\n])*)"', run))
+
+
+def words_of_the_command_line():
+    """(every command, "session create" and its like), from the tables that the program is made of."""
+    overview = subprocess.run([BIN / "microagent", "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  ([a-z]+) ", overview, re.M)
+    pairs = []
+    for command in commands:
+        text = subprocess.run([BIN / "microagent", command, "--help"], capture_output=True, text=True, check=True).stdout
+        if "microagent " + command + " COMMAND" in text:
+            pairs += [f"{command} {sub}" for sub in re.findall(r"^  ([a-z-]+) ", text, re.M)]
+    return commands, pairs
+
+
+def test_no_message_of_the_library_names_a_command():
+    commands, pairs = words_of_the_command_line()
+    assert {"run", "create", "session", "kernel", "doctor"} <= set(commands) and {"session create", "kernel install"} <= set(pairs)
+    named = re.compile(rf"\bmicroagent (?:--[a-z-]+ \S+ )?(?:{'|'.join(commands)})\b|`(?:{'|'.join(pairs)})\b")
+    files = [path for path in sorted((ROOT / "src").glob("*/**/*.[ch]")) if path.relative_to(ROOT / "src").parts[0] != "cli"]
+    texts = [(path, text) for path in files for text in literals(path)]
+    assert len(files) > 300 and len(texts) > 3000
+    assert [(str(path), text) for path, text in texts if named.search(text)] == []
+    # The pattern is one that finds.
+    for text in ("it is down: `microagent start %s` boots it", "see microagent --state-dir %s start", "`session create` makes one"):
+        assert named.search(text)
+
+
+def test_every_reason_is_given_somewhere():
+    """A hint whose reason nothing gives could never be seen (that each has a hint: tests/unit/test_cli_hint.c)."""
+    reasons = re.findall(r"^\t(REASON_\w+)", (ROOT / "include/microagent/error.h").read_text(), re.M)
+    assert len(reasons) > 40 and reasons[0] == "REASON_NONE"
+    code = "".join(path.read_text() for path in (ROOT / "src").glob("*/**/*.c")
+                   if path.name != "error.c" and "cli" not in path.relative_to(ROOT).parts)
+    assert [reason for reason in reasons if not re.search(rf"\b{reason}\b", code)] == []
+    assert DEFS["errorReason"]["enum"] == [r.removeprefix("REASON_").lower().replace("_", "-") for r in reasons[1:]]

@@ -43,7 +43,7 @@ def test_a_missing_skopeo_is_named_with_its_package(host):
         (tools / name).symlink_to(shutil.which(name))
     assert row(host, "image import") == {"name": "image import", "status": "ok", "detail": "skopeo"}
     found = row(host, "image import", env={"PATH": str(tools)})
-    assert found["status"] == "degraded" and "`image import`" in found["detail"]
+    assert found["status"] == "degraded" and "importing an image" in found["detail"]
     assert found["remedy"] == "sudo apt-get install skopeo"
 
 

@@ -200,10 +200,12 @@ def test_links_never_lead_out(host, cache):
 def test_sizes(host, cache):
     layout = simple(host, file("f", bytes(120 << 20)), name="large", packed=True)
     error = refused(host, cache, layout.path)
-    assert "--size" in error and "MiB" in error
+    assert "MiB" in error
+    said = host("image", "import", *SIZE, "box", layout.path, check=1).stderr
+    assert "MiB" in said and "microagent: hint: --size MIB makes room for more\n" in said
     host("image", "import", "--size", 256, "box", layout.path, check=0)
     assert disk(cache).stat().st_size == 256 << 20
-    assert "--size" in refused_more(host, simple(host, file("f", bytes(130 << 20)), name="larger", packed=True).path)
+    assert "MiB" in refused_more(host, simple(host, file("f", bytes(130 << 20)), name="larger", packed=True).path)
     said = host("image", "import", "--size", 1, "box", layout.path, check=2).stderr
     assert said == "microagent: --size is 1 MiB, and the least is 128: the file system needs some of it for itself\n"
     for wrong in ("0", "127", "-1", "99999999", "x"):

@@ -45,7 +45,8 @@ def detail(host):
 def test_a_pool_waits_for_room(host):
     host("base", "create", "web", check=0)
     kept_by_nobody(host, "web")
-    assert detail(host) == "nobody fills it: `microagent session gc` goes on"
+    assert (detail(host), pool_of(host)["reason"]) == ("nobody fills it", "pool-unattended")
+    assert "nobody fills it: `microagent session gc` goes on" in host("pool", "status", check=0).stdout
     for limit, value, text in (("POOL_FREE_MIB", "100000000", "MiB of memory are available, and the next one needs"),
                                ("POOL_MEMBERS_PER_CPU", "0", "which is the most for"),
                                ("POOL_FREE_DISK_MIB", "1000000000", "of disk are free where the state directory is")):
@@ -65,7 +66,8 @@ def test_a_pool_waits_for_room(host):
     # What cannot be started is tried three times, and told.
     assert host("pool", "fill", "--base", "web-v1", env={**NOW, **FULL}).returncode == 75
     assert filler_log(host).count("a member could not be made: no space left where the state directory is") == 3
-    assert detail(host).startswith("given up; `microagent session gc` tries again: no space left where the state")
+    assert detail(host).startswith("given up: no space left where the state") and pool_of(host)["reason"] == "pool-given-up"
+    assert ": `microagent session gc` tries again" in host("pool", "status", check=0).stdout
     assert host.json("session", "list") == {"sessions": []} and not marks(host)
     host("pool", "drain", "--base", "web", check=0)
     host("base", "delete", "web-v1", check=0)
@@ -178,7 +180,8 @@ def test_refusals(host):
             (("set", "--base", "web", "--size", most + 1), "are more than this host keeps ready: with", 1),
             (("set", "--base", "web", "--size", 1, "--memory", 100000000), "do not fit into this host's", 1),
             (("set", "--base", "web", "--size", 1, "--memory", 8), "--memory must be at least 64 MiB, and is 8", 2),
-            (("fill", "--base", "web-v1"), "there is no pool of base web-v1: `microagent pool set", 1),
+            (("fill", "--base", "web-v1"), "there is no pool of base web-v1\n", 1),
+            (("fill", "--base", "web-v1"), "`microagent pool set --base web-v1 --size N` keeps one", 1),
             (("set", "--base", "web", "--size", 1, "--cpus", 10000), "10000 processors are more", 1),
             (("set", "--base", "web", "--size", 1, "--network", "bridged"), "have nat or isolated", 1),
             (("drain", "--base", "web"), "there is no pool of base web", 1),
@@ -191,7 +194,8 @@ def test_refusals(host):
     (place / "pool.json").write_text('{"format":1}')
     for words in (("pool", "status"), ("session", "create", "--base", "web")):
         done = host(*words)
-        assert done.returncode == 1 and "pool.json: size is required; `microagent pool set" in done.stderr, done
+        assert done.returncode == 1 and "pool.json: size is required\n" in done.stderr, done
+        assert "`microagent pool set --base web-v1 --size N` writes it anew" in done.stderr, done
     host("pool", "drain", check=0)
     assert not place.exists()
     host("base", "delete", "web-v1", check=0)

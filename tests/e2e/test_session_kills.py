@@ -338,7 +338,8 @@ def test_a_base_of_a_pool(place):
     (pool / "pool.json").write_text(json.dumps(record))
     refused = place("base", "delete", "web-v1")
     assert refused.returncode == 1
-    assert "a pool of base web-v1 is kept: `microagent pool drain --base web-v1` first" in refused.stderr
+    assert "a pool of base web-v1 is kept\n" in refused.stderr
+    assert "hint: `microagent pool drain --base web-v1` first" in refused.stderr
     place("pool", "drain", "--base", "web-v1", check=0)
 
 

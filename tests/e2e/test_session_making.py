@@ -72,12 +72,13 @@ def test_one_that_was_left_unfinished_says_so(place):
     assert done.returncode == 125 and f"session {name} is being made by another command just now" in done.stderr
     child.kill()
     child.communicate()
-    why = "unfinished: its maker was killed; `microagent session gc` removes it"
-    assert [s["detail"] for s in place.json("session", "list")["sessions"]] == [why]
-    assert why in place("session", "list", check=0).stdout
+    why, step = "unfinished: its maker was killed", "`microagent session gc` removes it"
+    assert [(s["detail"], s["reason"]) for s in place.json("session", "list")["sessions"]] == [(why, "session-unfinished")]
+    assert f"{why}: {step}" in place("session", "list", check=0).stdout
     for words in (("exec", name, "--", "true"), ("stream", name, "--", "true"), ("shell", name)):
         done = place("session", *words)
-        assert done.returncode == 125 and f"session {name} is {why}" in done.stderr, words
+        assert done.returncode == 125 and f"session {name} is {why}\n" in done.stderr, words
+        assert f"microagent: hint: {step}\n" in done.stderr, words
     assert [r["name"] for r in place.json("session", "gc")["removed"]] == [name]
     assert_nothing(place)
 
@@ -140,7 +141,7 @@ def test_the_next_steps_that_messages_name_are_those_of_sessions(place):
     place("--state-dir", place.state / "sessions", "kill", f"{name}.bundle", check=0)
     for words in (("exec", name, "--", "true"), ("stream", name, "--", "true"), ("shell", name, "--send", "true")):
         said = place("session", *words, check=125).stderr
-        assert f"session {name} is stopped: `microagent session destroy {name}` removes it" in said, said
+        assert f"session {name} is stopped\n" in said and f"hint: `microagent session destroy {name}` removes it" in said, said
         assert f"`microagent --state-dir {place.state}/sessions start {name}.bundle` boots this one again" in said
     place("session", "destroy", name, check=0)
     for words in (("base", "show", "web-v99"), ("base", "delete", "web-v99"), ("base", "verify", "web-v99"),

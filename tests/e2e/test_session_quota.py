@@ -117,7 +117,7 @@ def check_waiting(host, name, quota, times):
                   ("--state-dir", host.state / "sessions", "cp", f"{name}.bundle:/etc/passwd", host.base)):
         done = host(*words, env={"MICROAGENT_TEST_LIMIT_DIAL_MS": "300"})
         assert done.returncode in (75, 125), done
-        assert f"{said}: `microagent session quota {name} MIB` raises it" in done.stderr, done.stderr
+        assert f"{said}\nmicroagent: hint: `microagent session quota {name} MIB` raises it" in done.stderr, done.stderr
     done = host("session", "quota", name, quota - 1)
     assert done.returncode == 1 and "can only be raised until it is stopped" in done.stderr
     # Looking at it is no open of a file that is the machine's alone.
@@ -210,7 +210,8 @@ def boot_without_room(host, name):
     shutil.copyfile(bundle(host) / "overlay.qcow2", directory(host, name) / "rootfs.qcow2")
     (directory(host, name) / "session.json").write_text(json.dumps({**whole, "quotaBytes": 1}))
     done = host("--state-dir", sessions.state, "start", f"{name}.bundle")
-    assert done.returncode == 75 and "at its quota of 1 bytes, and it cannot boot: `microagent session quota`" in done.stderr
+    assert done.returncode == 75 and "at its quota of 1 bytes, and it cannot boot" in done.stderr
+    assert f"hint: `microagent session quota {name}" in done.stderr
     (directory(host, name) / "session.json").write_text(json.dumps({**whole, "quotaBytes": 64 * MIB}))
     host("--state-dir", sessions.state, "start", f"{name}.bundle", check=0)
     writer = host.popen("session", "exec", "--user", "root", name, "--", "sh", "-c", "dd if=/dev/zero of=/root/i bs=1M")

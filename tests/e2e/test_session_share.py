@@ -393,7 +393,8 @@ def test_none(ours):
     work = directory(ours, "work")
     name = create(ours, "--no-share")
     assert "hotplug" not in record(ours, name, "workspace")["config"]
-    assert "(config.hotplug, --no-share): make another one" in refused(ours, name, work)
+    said = refused(ours, name, work)
+    assert "(config.hotplug): make another one" in said and "without --no-share" in said
     ours("--state-dir", ours.state / "sessions", "kill", f"{name}.bundle", check=0)
     assert f"session {name} is not running" in refused(ours, name, work)
     ours("session", "destroy", name, check=0)

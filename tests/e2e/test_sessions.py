@@ -72,7 +72,7 @@ def test_the_life_of_a_session(host, base):
 
     other = create(host, "--base", "web-v1", "--memory", 192)
     assert host("session", "exec", other["name"], "--", "ls", "/workspace", check=0).stdout == ""
-    assert "is made of base web-v1: `microagent session destroy session-" in refused(host, "base", "delete", "web-v1")
+    assert "is made of base web-v1\nmicroagent: hint: `microagent session destroy session-" in refused(host, "base", "delete", "web-v1")
     for one in (name, other["name"]):
         assert host.json("session", "destroy", one) == {"ok": True, "name": one}
     assert f"there is no session {name}" in refused(host, "session", "destroy", name)

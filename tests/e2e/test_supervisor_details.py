@@ -114,7 +114,8 @@ def test_a_damaged_record_is_named_with_the_way_out(host, name, text):
         code, answer = ask(host, command, config if command == "start" else None)
         assert (code, answer["errorCode"]) == (1, "io"), answer
         assert str(path) in answer["error"]
-        assert "microagent delete w removes the workspace" in answer["error"]
+        assert (answer["errorReason"], answer["errorSubject"]) == ("workspace-damaged", "w"), answer
+    assert "hint: `microagent delete w` removes the workspace\n" in host("status", "w", check=1).stderr
     host("delete", "w", check=0)
     assert not (host.state / "w").exists()
 

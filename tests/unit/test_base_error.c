@@ -15,6 +15,49 @@ static void names_go_both_ways(void **state)
 	assert_int_equal(error_code_from_name(NULL), ERR_INTERNAL);
 }
 
+static void reasons_go_both_ways(void **state)
+{
+	(void)state;
+	for (int i = REASON_NONE; i < ERROR_REASON_COUNT; i++)
+		assert_int_equal(error_reason_from_name(error_reason_name((enum error_reason)i)),
+				 i);
+	assert_string_equal(error_reason_name(REASON_NO_WORKSPACE), "no-workspace");
+	assert_string_equal(error_reason_name((enum error_reason)9999), "none");
+	assert_int_equal(error_reason_from_name("nonsense"), REASON_NONE);
+	assert_int_equal(error_reason_from_name(NULL), REASON_NONE);
+}
+
+static void a_reason_is_of_one_error(void **state)
+{
+	struct error err, copy = {0};
+	char path[sizeof(err.subject) + 1];
+
+	(void)state;
+	error_set(&err, ERR_CONFLICT, "busy");
+	assert_int_equal(err.reason, REASON_NONE);
+	assert_int_equal(error_reason(&err, REASON_WORKSPACE_ALIVE, "w"), -1);
+	assert_int_equal(error_reason(&err, err.reason, err.subject), -1);
+	error_prefix(&err, "delete");
+	error_copy(&copy, &err);
+	assert_int_equal(copy.reason, REASON_WORKSPACE_ALIVE);
+	assert_string_equal(copy.subject, "w");
+	assert_string_equal(copy.msg, "delete: busy");
+	error_set(&copy, ERR_IO, "%s ended", copy.subject);
+	assert_string_equal(copy.msg, "w ended");
+	assert_int_equal(copy.reason, REASON_NONE);
+	assert_string_equal(copy.subject, "");
+	error_errno(&err, ENOENT, "x");
+	assert_int_equal(err.reason, REASON_NONE);
+	/* The beginning of a path would be another path. */
+	memset(path, 'p', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	error_reason(&err, REASON_NO_INITRD, path);
+	assert_string_equal(err.subject, "");
+	error_reason(&err, REASON_NO_INITRD, path + 1);
+	assert_string_equal(err.subject, path + 1);
+	assert_int_equal(error_reason(NULL, REASON_NO_INITRD, path), -1);
+}
+
 static void errno_decides_the_code(void **state)
 {
 	static const struct {
@@ -134,6 +177,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_go_both_ways),
+		cmocka_unit_test(reasons_go_both_ways),
+		cmocka_unit_test(a_reason_is_of_one_error),
 		cmocka_unit_test(errno_decides_the_code),
 		cmocka_unit_test(set_forgets_errno),
 		cmocka_unit_test(prefix_goes_in_front),

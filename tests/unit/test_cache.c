@@ -226,6 +226,7 @@ static void a_file_beside_us_needs_no_slash(void **state)
 
 static void assert_no_kernel(const char *text, enum error_code code, const char *words)
 {
+	bool missing = code == ERR_NOT_FOUND && (!text || !strchr(text, '/'));
 	struct cache_kernel kernel = {.name = (char *)(uintptr_t)7};
 	struct error err = {0};
 
@@ -233,10 +234,13 @@ static void assert_no_kernel(const char *text, enum error_code code, const char 
 	if (err.code != code || !strstr(err.msg, words))
 		fail_msg("%s: %s", error_code_name(err.code), err.msg);
 	assert_ptr_equal(kernel.name, (char *)(uintptr_t)7);
+	assert_int_equal(err.reason, missing ? REASON_NO_KERNEL : REASON_NONE);
+	assert_string_equal(err.subject, missing && text ? text : "");
 }
 
 static void assert_no_image(const char *text, enum error_code code, const char *words)
 {
+	bool missing = code == ERR_NOT_FOUND && (!text || !strchr(text, '/'));
 	struct cache_image image = {.name = (char *)(uintptr_t)7};
 	struct error err = {0};
 
@@ -244,20 +248,22 @@ static void assert_no_image(const char *text, enum error_code code, const char *
 	if (err.code != code || !strstr(err.msg, words))
 		fail_msg("%s: %s", error_code_name(err.code), err.msg);
 	assert_ptr_equal(image.name, (char *)(uintptr_t)7);
+	assert_int_equal(err.reason, missing ? REASON_NO_IMAGE : REASON_NONE);
+	assert_string_equal(err.subject, missing && text ? text : "");
 }
 
-static void what_is_missing_names_the_command(void **state)
+static void what_is_missing_is_named(void **state)
 {
 	const struct scratch *s = *state;
 
-	assert_no_kernel(NULL, ERR_NOT_FOUND, "microagent kernel install");
-	assert_no_kernel("tuned", ERR_NOT_FOUND, "microagent kernel build");
+	assert_no_kernel(NULL, ERR_NOT_FOUND, "there is no kernel in ");
+	assert_no_kernel("tuned", ERR_NOT_FOUND, "there is no kernel tuned in ");
 	assert_no_kernel("no-such", ERR_NOT_FOUND, "no-such");
 	assert_no_kernel("/no/such", ERR_NOT_FOUND, "/no/such");
 	assert_no_kernel("", ERR_INVALID, "empty");
 	assert_no_kernel(s->path, ERR_INVALID, "not a regular file");
-	assert_no_image(NULL, ERR_NOT_FOUND, "microagent image build busybox");
-	assert_no_image("debian", ERR_NOT_FOUND, "microagent image build debian");
+	assert_no_image(NULL, ERR_NOT_FOUND, "there is no image in ");
+	assert_no_image("debian", ERR_NOT_FOUND, "there is no image debian in ");
 	assert_no_image("/no/such", ERR_NOT_FOUND, "/no/such");
 	assert_no_image("", ERR_INVALID, "empty");
 }
@@ -307,7 +313,7 @@ int main(void)
 		cache_test(busybox_is_the_default_image),
 		cache_test(a_kernel_is_found_by_name_kind_and_path),
 		cache_test(a_file_beside_us_needs_no_slash),
-		cache_test(what_is_missing_names_the_command),
+		cache_test(what_is_missing_is_named),
 		cache_test(a_bad_record_is_named),
 		cache_test(a_digest_that_is_none_is_not_recorded),
 	};

@@ -36,10 +36,6 @@ static void test_fields_become_options(void **state)
 		{"config.command[0] is empty", "the command's first word is empty",
 		 "the command's first word is empty"},
 		{"config.stateDir is wrong", "--state-dir is wrong", "--state-dir is wrong"},
-		{"accelerator kvm: no",
-		 "accelerator kvm: no: use --accelerator auto or tcg; `microagent doctor` says "
-		 "more",
-		 NULL},
 		{"plain", NULL, NULL},
 	};
 
@@ -118,10 +114,6 @@ static void test_a_full_message(void **state)
 	memcpy(err.msg + sizeof(err.msg) - sizeof(field), field, sizeof(field));
 	cli_name_options(&with_options, NULL, &err);
 	assert_true(strlen(err.msg) < sizeof(err.msg));
-	memset(err.msg, 'x', sizeof(err.msg) - 1);
-	memcpy(err.msg, "accelerator kvm: ", 17);
-	cli_name_options(&with_options, NULL, &err);
-	assert_int_equal(strlen(err.msg), sizeof(err.msg) - 1);
 }
 
 int main(void)
