@@ -7,12 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/connect.h"
-#include "cli/exec.h"
 #include "cli/guest.h"
 #include "cli/hint.h"
 #include "cli/session.h"
 #include "cli/signals.h"
+#include "cli/workspace/connect.h"
+#include "cli/workspace/exec.h"
 #include "microagent_session.h"
 
 struct session_values {

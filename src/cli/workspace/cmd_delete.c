@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* delete: the end of a workspace. */
-#include "cli/each.h"
+#include "cli/workspace/each.h"
 
 /* The supervisor's answer is the same for both: what was asked for is so. */
 static const char *foretell(struct microagent *agent, const char *name)

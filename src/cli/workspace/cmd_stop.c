@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stop: a clean end. */
-#include "cli/each.h"
+#include "cli/workspace/each.h"
 
 static int run_stop(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)

@@ -7,10 +7,10 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/attend.h"
-#include "cli/connect.h"
 #include "cli/guest.h"
 #include "cli/serial.h"
 #include "cli/terminal.h"
+#include "cli/workspace/connect.h"
 
 const struct cli_option connect_options[] = {
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct connect_values, user), "USER",

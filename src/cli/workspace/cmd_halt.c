@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* halt: a clean end, recorded as one that is to be started again. */
-#include "cli/each.h"
+#include "cli/workspace/each.h"
 
 static int run_halt(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)

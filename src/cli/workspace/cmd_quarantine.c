@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* quarantine: a machine that goes on and reaches nothing. */
-#include "cli/each.h"
+#include "cli/workspace/each.h"
 
 static int run_quarantine(struct cli *cli, const void *values, const struct cli_words *args,
 			  struct error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/copy.h"
+#include "cli/workspace/copy.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/copy.h"
 #include "cli/guest.h"
 #include "cli/guest_path.h"
+#include "cli/workspace/copy.h"
 
 struct cp_values {
 	const char *user;

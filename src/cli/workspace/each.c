@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/each.h"
+#include "cli/workspace/each.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cli/exec.h"
 #include "cli/guest.h"
 #include "cli/rlimit.h"
+#include "cli/workspace/exec.h"
 
 const struct cli_option exec_options[] = {
 	ATTEND_INPUT_OPTIONS(struct exec_values, input),
