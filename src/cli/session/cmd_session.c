@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/guest.h"
 #include "cli/hint.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 #include "cli/signals.h"
 #include "cli/workspace/connect.h"
 #include "cli/workspace/exec.h"

@@ -2,7 +2,7 @@
 /* session quota: how much the disk of a session may grow. */
 #include "base/cleanup.h"
 #include "cli/guest.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 #include "microagent_session.h"
 
 #define MIB (1 << 20)

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/guest.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 #include "microagent_session.h"
 
 struct share_values {

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/guest.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 #include "microagent_session.h"
 
 static int add_rows(struct cli_table *table, const json_t *list, const char *what,
