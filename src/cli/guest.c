@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "channel/guest_init.h"
-#include "cli/profile.h"
+#include "cli/host/profile.h"
 
 struct microagent_spec guest_spec(const struct guest_values *values, const char *const *command)
 {

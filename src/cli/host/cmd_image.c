@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/artifact.h"
+#include "cli/host/artifact.h"
 
 #define SIZE_MIN_MIB 128
 

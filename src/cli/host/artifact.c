@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/artifact.h"
+#include "cli/host/artifact.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/cli.h"
-#include "cli/profile.h"
+#include "cli/host/profile.h"
 
 const struct profile profiles[] = {{"tiny", 256, 1, 512},
 				   {"small", 512, 2, 1024},

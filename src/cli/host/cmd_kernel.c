@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/artifact.h"
+#include "cli/host/artifact.h"
 
 struct kernel_values {
 	const char *from, *name;
