@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 #include "cli/hint.h"
 
 /* As a shell has them. */

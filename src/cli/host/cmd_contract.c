@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 /* "nat, isolated"; NULL, which a table prints as "-", for an empty list. */
 static char *joined(const json_t *names, struct error *err)

@@ -2,7 +2,7 @@
 /* host: the supervisor's facts about this host. */
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 static int add_rows(struct cli_table *table, const char *prefix, const json_t *block,
 		    struct error *err)

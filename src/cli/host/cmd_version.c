@@ -2,7 +2,7 @@
 /* version. */
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 static int run_version(struct cli *cli, const void *values, const struct cli_words *args,
 		       struct error *err)

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 #include "microagent_session.h"
 
 /* Of the longest name of an event. */

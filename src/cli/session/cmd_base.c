@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 #include "cli/signals.h"
 #include "microagent_session.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
 #include "cli/hint.h"
+#include "cli/options/guest.h"
 #include "cli/session/session.h"
 #include "cli/signals.h"
 #include "cli/workspace/connect.h"

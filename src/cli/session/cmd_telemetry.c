@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 #include "microagent_session.h"
 
 /* Words as one would type them, or nearly: those that hold more than plain characters as JSON. */

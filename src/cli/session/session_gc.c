@@ -2,7 +2,7 @@
 /* session gc: what a crash or a reboot has left. */
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 #include "cli/session/session.h"
 #include "microagent_session.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session quota: how much the disk of a session may grow. */
 #include "base/cleanup.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 #include "cli/session/session.h"
 #include "microagent_session.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 #include "cli/session/session.h"
 #include "microagent_session.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 #include "cli/workspace/copy.h"
 
 static int add_rows(struct cli_table *table, const json_t *list, const char *where,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* balloon: memory of a running machine, back to the host. */
 #include "base/cleanup.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 static long long number(const json_t *response, const char *key)
 {

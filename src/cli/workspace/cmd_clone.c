@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clone: a second workspace like one at rest. */
 #include "base/cleanup.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 static int clone_in(struct cli *cli, struct microagent *agent, const struct cli_words *args,
 		    struct progress *progress, struct error *err)

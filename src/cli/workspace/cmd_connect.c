@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/attend.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 #include "cli/serial.h"
 #include "cli/terminal.h"
 #include "cli/workspace/connect.h"

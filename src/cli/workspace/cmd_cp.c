@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/guest.h"
-#include "cli/guest_path.h"
+#include "cli/options/guest.h"
+#include "cli/options/guest_path.h"
 #include "cli/workspace/copy.h"
 
 struct cp_values {

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 struct create_values {
 	struct guest_values guest;

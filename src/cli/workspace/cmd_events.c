@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 /* As the shell calls the end by SIGPIPE. */
 #define EXIT_OUT_CLOSED (128 + SIGPIPE)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cli/guest.h"
-#include "cli/rlimit.h"
+#include "cli/options/guest.h"
+#include "cli/options/rlimit.h"
 #include "cli/workspace/exec.h"
 
 const struct cli_option exec_options[] = {

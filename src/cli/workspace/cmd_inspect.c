@@ -2,7 +2,7 @@
 /* inspect: the supervisor's own answer about a workspace. */
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 static int print(const struct cli *cli, const json_t *response, struct error *err)
 {

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 /* As the shell calls the end by SIGPIPE, and `run` the same. */
 #define EXIT_OUT_CLOSED (128 + SIGPIPE)

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
-#include "cli/guest_path.h"
+#include "cli/options/guest.h"
+#include "cli/options/guest_path.h"
 
 struct ls_values {
 	bool is_long, itself;

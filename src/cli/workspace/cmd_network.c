@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 static int row(struct cli_table *table, const char *name, const char *value, struct error *err)
 {

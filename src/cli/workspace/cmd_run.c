@@ -2,7 +2,7 @@
 /* run: a machine for one command. */
 #include "base/cleanup.h"
 #include "cli/attend.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 struct run_values {
 	struct guest_values guest;

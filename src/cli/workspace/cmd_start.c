@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* start: boots a workspace. */
 #include "base/cleanup.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 struct start_values {
 	bool prepare;

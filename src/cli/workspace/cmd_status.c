@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 static const json_t *find(const json_t *value, const char *const *path)
 {

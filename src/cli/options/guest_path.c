@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/guest_path.h"
+#include "cli/options/guest_path.h"
 
 #include <string.h>
 

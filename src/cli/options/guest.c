@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/guest.h"
+#include "cli/options/guest.h"
 
 #include <errno.h>
 #include <stdarg.h>

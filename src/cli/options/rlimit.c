@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/rlimit.h"
+#include "cli/options/rlimit.h"
 
 #include <errno.h>
 #include <stdlib.h>
