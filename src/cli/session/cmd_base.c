@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"
-#include "cli/signals.h"
+#include "cli/terminal/signals.h"
 #include "microagent_session.h"
 
 struct base_values {

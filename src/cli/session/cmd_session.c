@@ -10,7 +10,7 @@
 #include "cli/hint.h"
 #include "cli/options/guest.h"
 #include "cli/session/session.h"
-#include "cli/signals.h"
+#include "cli/terminal/signals.h"
 #include "cli/workspace/connect.h"
 #include "cli/workspace/exec.h"
 #include "microagent_session.h"

@@ -6,10 +6,10 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/attend.h"
 #include "cli/options/guest.h"
-#include "cli/serial.h"
-#include "cli/terminal.h"
+#include "cli/terminal/attend.h"
+#include "cli/terminal/serial.h"
+#include "cli/terminal/terminal.h"
 #include "cli/workspace/connect.h"
 
 const struct cli_option connect_options[] = {

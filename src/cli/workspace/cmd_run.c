@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* run: a machine for one command. */
 #include "base/cleanup.h"
-#include "cli/attend.h"
 #include "cli/options/guest.h"
+#include "cli/terminal/attend.h"
 
 struct run_values {
 	struct guest_values guest;

@@ -3,7 +3,7 @@
 #ifndef CLI_EXEC_H
 #define CLI_EXEC_H
 
-#include "cli/attend.h"
+#include "cli/terminal/attend.h"
 
 struct exec_values {
 	struct attend_input input;

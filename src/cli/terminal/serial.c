@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/serial.h"
+#include "cli/terminal/serial.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/signals.h"
+#include "cli/terminal/signals.h"
 
 #include <errno.h>
 #include <signal.h>

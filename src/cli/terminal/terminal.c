@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 
 #include <errno.h>
 #include <signal.h>

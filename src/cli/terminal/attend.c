@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/attend.h"
+#include "cli/terminal/attend.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/options/guest.h"
 #include "cli/hint.h"
+#include "cli/options/guest.h"
 
 /* As a shell has them. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/capture.h"
+#include "cli/terminal/capture.h"
 
 #include <stdio.h>
 #include <string.h>

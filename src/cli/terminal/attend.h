@@ -3,10 +3,10 @@
 #ifndef CLI_ATTEND_H
 #define CLI_ATTEND_H
 
-#include "cli/capture.h"
 #include "cli/cli.h"
-#include "cli/signals.h"
-#include "cli/terminal.h"
+#include "cli/terminal/capture.h"
+#include "cli/terminal/signals.h"
+#include "cli/terminal/terminal.h"
 #include "microagent.h"
 
 /* Where stdin comes from; rows for option tables. */
