@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/hint.h"
+#include "cli/output/hint.h"
 
 static void assert_hint(enum error_reason reason, const char *subject, const char *expected)
 {

@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
-#include "cli/hint.h"
 #include "cli/options/guest.h"
+#include "cli/output/hint.h"
 #include "microagent_session.h"
 
 struct pool_values {

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/hint.h"
 #include "cli/options/guest.h"
+#include "cli/output/hint.h"
 #include "cli/session/session.h"
 #include "cli/terminal/signals.h"
 #include "cli/workspace/connect.h"

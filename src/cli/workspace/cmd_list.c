@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/hint.h"
 #include "cli/options/guest.h"
+#include "cli/output/hint.h"
 
 #define COMMAND_SHOWN 48
 

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/hint.h"
 #include "cli/options/guest.h"
+#include "cli/output/hint.h"
 
 static const char *state_of(const json_t *response)
 {

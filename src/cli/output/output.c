@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/print_safe.h"
 #include "cli/cli.h"
-#include "cli/hint.h"
+#include "cli/output/hint.h"
 
 int cli_usage(struct cli *cli, struct error *err, const char *fmt, ...)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/hint.h"
+#include "cli/output/hint.h"
 
 #include <string.h>
 
