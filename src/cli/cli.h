@@ -92,6 +92,9 @@ struct cli_command {
 		*help; /* more paragraphs, each line at most 80 columns, "\n" at its end; or NULL */
 	enum cli_group group;
 	const struct cli_option *options; /* ends with a NULL name; NULL for none */
+	/* Options that other commands have too, listed before those: fields of a struct with which
+	 * the values begin. NULL: none. */
+	const struct cli_option *shared;
 	size_t values_size;
 	size_t min_args, max_args; /* SIZE_MAX: any number */
 	/* true: after plain_args words, or "--", every word belongs to a command of the guest and
@@ -148,6 +151,13 @@ const char *cli_nearest(const char *word, const char *const *names);
 void cli_print_help(FILE *out, const char *parent, const struct cli_command *command);
 /* Help of the program: every command by group. */
 void cli_print_overview(FILE *out);
+
+/* The options of a command one after the other: shared ones, then its own; NULL at the end. command
+ * may be NULL. */
+const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
+/* The one with a name of len letters, or NULL. */
+const struct cli_option *cli_option_find(const struct cli_command *command, const char *name,
+					 size_t len);
 
 /* The command of that name in a table, or NULL. */
 const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name);

@@ -58,10 +58,7 @@ static const struct cli_option *find_option(const struct cli_command *command, c
 
 	if (strcmp(name, "state-dir") == 0)
 		return &state_dir;
-	for (const struct cli_option *o = command ? command->options : NULL; o && o->name; o++)
-		if (strcmp(o->name, name) == 0)
-			return o;
-	return NULL;
+	return cli_option_find(command, name, strlen(name));
 }
 
 /* "microagent session quota {} MIB": words that the program has. */

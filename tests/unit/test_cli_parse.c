@@ -262,7 +262,9 @@ static void check_command(const struct cli_command *command)
 	assert_non_null(command->summary);
 	assert_true(strlen(command->summary) <= 66);
 	assert_true((command->run != NULL) != (command->sub != NULL));
-	for (const struct cli_option *o = command->options; o && o->name; o++) {
+	const struct cli_option *o;
+
+	for (size_t i = 0; (o = cli_option_at(command, i)); i++) {
 		assert_non_null(o->help);
 		assert_int_equal(o->kind == CLI_OPTION_FLAG, o->value == NULL);
 		assert_true(o->kind != CLI_OPTION_INT || o->min < o->max);

@@ -67,7 +67,7 @@ static void print_option(FILE *out, const struct cli_option *option)
 
 void cli_print_help(FILE *out, const char *parent, const struct cli_command *command)
 {
-	const struct cli_option *option = command->options;
+	const struct cli_option *option = cli_option_at(command, 0);
 	const char *gap = parent ? " " : "";
 
 	fprintf(out, "%s%s%s: %s\n\nusage: microagent %s%s%s%s%s%s\n", parent ? parent : "", gap,
@@ -84,7 +84,7 @@ void cli_print_help(FILE *out, const char *parent, const struct cli_command *com
 	}
 	if (option)
 		fputs("\nOptions:\n", out);
-	for (; option && option->name; option++)
+	for (size_t i = 0; (option = cli_option_at(command, i)); i++)
 		print_option(out, option);
 	fprintf(out, "\n%s", global_help);
 }

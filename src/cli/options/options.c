@@ -46,15 +46,6 @@ static const struct {
 	{"memoryMiB", NULL, "MIB"}, /* of `balloon` */
 };
 
-static const struct cli_option *find_option(const struct cli_command *command, const char *name)
-{
-	const struct cli_option *option = command->options;
-
-	while (option && option->name && strcmp(option->name, name) != 0)
-		option++;
-	return option && option->name ? option : NULL;
-}
-
 /* The first field in text as a whole word, or NULL. */
 static char *find_field(char *text, const char *field)
 {
@@ -162,7 +153,9 @@ bool cli_name_options(const struct cli_command *command, const void *values, str
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		const struct cli_option *option =
-			fields[i].option ? find_option(command, fields[i].option) : NULL;
+			fields[i].option ? cli_option_find(command, fields[i].option,
+							   strlen(fields[i].option))
+					 : NULL;
 		char *at = err->msg;
 
 		if (fields[i].option && !option)

@@ -15,6 +15,7 @@ static const struct cli_option global_options[] = {
 	 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
+static const struct cli_command any_command = {.options = global_options};
 
 struct parser {
 	struct cli *cli;
@@ -26,42 +27,58 @@ struct parser {
 	bool *help;
 };
 
-static const struct cli_option *find_in(const struct cli_option *table, const char *name,
-					size_t len)
+const struct cli_option *cli_option_at(const struct cli_command *command, size_t index)
 {
-	for (; table && table->name; table++) {
-		if (strlen(table->name) == len && strncmp(table->name, name, len) == 0)
-			return table;
-	}
+	const struct cli_option *const tables[] = {command ? command->shared : NULL,
+						   command ? command->options : NULL};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct cli_option *row = tables[i]; row && row->name; row++)
+			if (index-- == 0)
+				return row;
 	return NULL;
 }
 
-static const struct cli_option *find_letter(const struct cli_option *table, char letter)
+const struct cli_option *cli_option_find(const struct cli_command *command, const char *name,
+					 size_t len)
 {
-	for (; table && table->name; table++) {
-		if (table->letter && table->letter == letter)
-			return table;
-	}
-	return NULL;
+	const struct cli_option *option = NULL;
+
+	for (size_t i = 0; (option = cli_option_at(command, i)); i++)
+		if (strlen(option->name) == len && strncmp(option->name, name, len) == 0)
+			break;
+	return option;
+}
+
+static const struct cli_option *find_letter(const struct cli_command *command, char letter)
+{
+	const struct cli_option *option = NULL;
+
+	for (size_t i = 0; (option = cli_option_at(command, i)); i++)
+		if (option->letter && option->letter == letter)
+			break;
+	return option;
 }
 
 #define SUGGESTIONS_MAX 48
 
-static size_t add_names(const struct cli_option *table, const char **names, size_t count)
+static size_t add_names(const struct cli_command *command, const char **names, size_t count)
 {
-	for (; table && table->name && count + 1 < SUGGESTIONS_MAX; table++)
-		names[count++] = table->name;
+	const struct cli_option *option;
+
+	for (size_t i = 0; count + 1 < SUGGESTIONS_MAX && (option = cli_option_at(command, i)); i++)
+		names[count++] = option->name;
 	return count;
 }
 
 static int unknown_option(struct parser *p, const char *word, size_t name_len, struct error *err)
 {
 	const char *names[SUGGESTIONS_MAX] = {"help"};
-	size_t count = add_names(global_options, names, 1);
+	size_t count = add_names(&any_command, names, 1);
 	const char *near;
 	char name[64];
 
-	names[add_names(p->command ? p->command->options : NULL, names, count)] = NULL;
+	names[add_names(p->command, names, count)] = NULL;
 	snprintf(name, sizeof(name), "%.*s", (int)name_len, word + 2);
 	near = name_len ? cli_nearest(name, names) : NULL;
 	if (near)
@@ -148,24 +165,23 @@ static int option_value(struct parser *p, const struct cli_option *option, const
 }
 
 /* "-it": every letter a flag of the command. */
-static bool set_flags(struct parser *p, const struct cli_option *own, const char *letters)
+static bool set_flags(struct parser *p, const char *letters)
 {
 	if (!p->values)
 		return false;
 	for (const char *letter = letters; *letter; letter++) {
-		const struct cli_option *option = find_letter(own, *letter);
+		const struct cli_option *option = find_letter(p->command, *letter);
 
 		if (!option || option->kind != CLI_OPTION_FLAG)
 			return false;
 	}
 	for (; *letters; letters++)
-		*(bool *)((char *)p->values + find_letter(own, *letters)->offset) = true;
+		*(bool *)((char *)p->values + find_letter(p->command, *letters)->offset) = true;
 	return true;
 }
 
 static int parse_option(struct parser *p, const char *word, struct error *err)
 {
-	const struct cli_option *own = p->command ? p->command->options : NULL;
 	const struct cli_option *option = NULL, *global = NULL;
 	bool is_long = word[1] == '-';
 	const char *equals = is_long ? strchr(word, '=') : NULL;
@@ -177,11 +193,11 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 		return 0;
 	}
 	if (is_long) {
-		option = find_in(own, word + 2, len);
-		global = option ? NULL : find_in(global_options, word + 2, len);
+		option = cli_option_find(p->command, word + 2, len);
+		global = option ? NULL : cli_option_find(&any_command, word + 2, len);
 	} else if (word[2] == '\0') {
-		option = find_letter(own, word[1]);
-	} else if (set_flags(p, own, word + 1)) {
+		option = find_letter(p->command, word[1]);
+	} else if (set_flags(p, word + 1)) {
 		return 0;
 	}
 	if (!option && !global)
@@ -280,9 +296,9 @@ int cli_parse_global(struct cli *cli, const char *const *words, size_t count, si
 
 void cli_values_free(const struct cli_command *command, void *values)
 {
-	const struct cli_option *option = command->options;
+	const struct cli_option *option;
 
-	for (; option && option->name; option++) {
+	for (size_t i = 0; (option = cli_option_at(command, i)); i++) {
 		struct cli_words *list = (void *)((char *)values + option->offset);
 
 		if (option->kind == CLI_OPTION_LIST) {

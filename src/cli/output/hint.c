@@ -71,15 +71,6 @@ const struct hint hint_table[] = {
 /* clang-format on */
 const size_t hint_count = ARRAY_SIZE(hint_table);
 
-static bool has_option(const struct cli *cli, const char *name)
-{
-	const struct cli_option *option = cli && cli->command ? cli->command->options : NULL;
-
-	while (option && option->name && strcmp(option->name, name) != 0)
-		option++;
-	return option && option->name;
-}
-
 static bool is_about(const struct hint *hint, const char *subject)
 {
 	if (!hint->begins)
@@ -143,7 +134,8 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 
 		if (hint->reason != reason || !is_about(hint, subject))
 			continue;
-		if (!hint->option || has_option(cli, hint->option))
+		if (!hint->option ||
+		    (cli && cli_option_find(cli->command, hint->option, strlen(hint->option))))
 			fill_in(cli, hint->text, subject, out);
 		return;
 	}

@@ -6,15 +6,6 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-struct create_values {
-	struct guest_values guest;
-};
-
-static const struct cli_option create_options[] = {
-	GUEST_OPTIONS(struct create_values, guest),
-	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
-};
-
 /* What it will run on, as far as that can be said before it runs. */
 static void warn_accelerator(const struct cli *cli, struct microagent *agent, const char *wanted)
 {
@@ -28,19 +19,19 @@ static void warn_accelerator(const struct cli *cli, struct microagent *agent, co
 		guest_warn_accelerator(cli, name);
 }
 
-static int create_in(struct cli *cli, struct microagent *agent, const struct create_values *values,
+static int create_in(struct cli *cli, struct microagent *agent, const struct guest_values *values,
 		     const struct cli_words *args, struct error *err)
 {
 	const char *name = args->items[0];
 	const struct microagent_spec spec =
-		guest_spec(&values->guest, args->count > 1 ? args->items + 1 : NULL);
+		guest_spec(values, args->count > 1 ? args->items + 1 : NULL);
 	json_auto_t *response = NULL;
 
 	if (microagent_create(agent, name, &spec, &response, err) < 0)
 		return -1;
-	if (!values->guest.initrd)
-		guest_warn_init(cli, values->guest.kernel);
-	warn_accelerator(cli, agent, values->guest.accelerator);
+	if (!values->initrd)
+		guest_warn_init(cli, values->kernel);
+	warn_accelerator(cli, agent, values->accelerator);
 	if (cli->json)
 		return cli_print_json(response, err);
 	printf("%s: prepared; `microagent start %s` boots it\n", name, name);
@@ -51,11 +42,11 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 		      struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	const struct create_values *v = values;
+	const struct guest_values *v = values;
 	struct microagent *agent;
 	int code;
 
-	if (guest_check(cli, &v->guest, args->items[0], err) < 0 ||
+	if (guest_check(cli, v, args->items[0], err) < 0 ||
 	    guest_check_command(cli, args->count > 1 ? args->items[1] : NULL, err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
@@ -78,8 +69,8 @@ const struct cli_command cli_create = {
 		"entrypoint of an imported image; without that too the machine waits for\n"
 		"`microagent exec`.\n",
 	.group = CLI_GROUP_LIFECYCLE,
-	.options = create_options,
-	.values_size = sizeof(struct create_values),
+	.options = guest_options,
+	.values_size = sizeof(struct guest_values),
 	.min_args = 1,
 	.max_args = SIZE_MAX,
 	.takes_command = true,

@@ -5,14 +5,13 @@
 #include "cli/terminal/attend.h"
 
 struct run_values {
-	struct guest_values guest;
+	struct guest_values guest; /* first: guest_options */
 	struct attend_input input;
 	const char *name;
 	bool keep;
 };
 
 static const struct cli_option run_options[] = {
-	GUEST_OPTIONS(struct run_values, guest),
 	ATTEND_INPUT_OPTIONS(struct run_values, input),
 	{"name", 0, CLI_OPTION_STRING, offsetof(struct run_values, name), "NAME",
 	 "name of the workspace (default: a made-up one)", 0, 0},
@@ -119,6 +118,7 @@ const struct cli_command cli_run = {
 		"ends the machine. Nothing of it stays.\n",
 	.group = CLI_GROUP_RUN,
 	.options = run_options,
+	.shared = guest_options,
 	.values_size = sizeof(struct run_values),
 	.max_args = SIZE_MAX,
 	.takes_command = true,
