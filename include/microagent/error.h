@@ -19,18 +19,18 @@ enum error_code {
 	ERROR_CODE_COUNT
 };
 
-/* What exactly it is, where somebody can do something about it: a front end adds the next step that it
- * has for it. Stable: the names ("no-workspace") reach JSON as `errorReason`, new ones are added in
- * front of ERROR_REASON_COUNT. */
+/* What exactly it is, where somebody can do something about it: a front end adds the next step that
+ * it has for it. Stable: the names ("no-workspace") reach JSON as `errorReason`, new ones are added
+ * in front of ERROR_REASON_COUNT. */
 enum error_reason {
 	REASON_NONE = 0,
 	/* A workspace, which is the subject. */
 	REASON_NO_WORKSPACE,
 	REASON_WORKSPACE_EXISTS,
-	REASON_WORKSPACE_ALIVE,	 /* it must be stopped for that */
-	REASON_WORKSPACE_DOWN,	 /* it must run for that */
-	REASON_WORKSPACE_ENDED,	 /* it runs by its files, and its machine is gone */
-	REASON_WORKSPACE_LOST,	 /* its machine went while it was talked to */
+	REASON_WORKSPACE_ALIVE, /* it must be stopped for that */
+	REASON_WORKSPACE_DOWN,	/* it must run for that */
+	REASON_WORKSPACE_ENDED, /* it runs by its files, and its machine is gone */
+	REASON_WORKSPACE_LOST,	/* its machine went while it was talked to */
 	REASON_WORKSPACE_QUARANTINED,
 	REASON_WORKSPACE_DAMAGED,
 	REASON_NOT_AS_PREPARED,	  /* what it boots is not what prepare recorded */
@@ -64,7 +64,8 @@ enum error_reason {
 	REASON_POOL_OF_NONE, /* of no session, which is no pool */
 	REASON_POOL_GIVEN_UP,
 	REASON_POOL_UNATTENDED, /* nobody fills it */
-	/* Kernels and images; the subject is a name in the cache or a path, "" for the default one. */
+	/* Kernels and images; the subject is a name in the cache or a path, "" for the default one.
+	 */
 	REASON_NO_KERNEL,
 	REASON_NOT_A_KERNEL,
 	REASON_KERNEL_MISSING, /* the one that a workspace was prepared with */
@@ -83,10 +84,10 @@ enum error_reason {
 /* msg holds a 300-character path twice and some words; longer text is cut at the end. */
 struct error {
 	enum error_code code;
-	int errnum; /* errno where one was involved, else 0 */
+	int errnum;	/* errno where one was involved, else 0 */
+	char msg[1024]; /* a sentence for people: what is the matter */
 	enum error_reason reason;
 	char subject[256]; /* the name or path that reason is about; "" also where it is longer */
-	char msg[1024];	   /* a sentence for people: what is the matter */
 };
 
 #endif

@@ -76,12 +76,12 @@ def test_the_detail_says_why_a_command_ended(host, changes, code, detail):
     assert ask(host, "delete")[0] == 0
 
 
-@pytest.mark.parametrize("artifact,field,step", [
-    ("rootfs", "rootfsPath", "microagent delete"),
-    ("kernel", "kernelPath", "microagent kernel list"),
-    ("initrd", "initrdPath", "microagent kernel install"),
+@pytest.mark.parametrize("artifact,field,reason", [
+    ("rootfs", "rootfsPath", "root-missing"),
+    ("kernel", "kernelPath", "kernel-missing"),
+    ("initrd", "initrdPath", "initrd-missing"),
 ])
-def test_a_missing_file_is_named(host, artifact, field, step):
+def test_a_missing_file_is_named(host, artifact, field, reason):
     config = host.config()
     kernel = host.base / "kernel"
     shutil.copy(config["kernelPath"], kernel)
@@ -98,8 +98,9 @@ def test_a_missing_file_is_named(host, artifact, field, step):
     assert str(gone) in entry["error"] and "No such file" in entry["error"]
     code, answer = ask(host, "start", config)
     assert (code, answer["errorCode"]) == (1, "not-found")
-    for word in (f"config.{field}", str(gone), step):
+    for word in (f"config.{field}", str(gone)):
         assert word in answer["error"]
+    assert (answer["errorReason"], answer["errorSubject"]) == (reason, str(gone))
     assert ask(host, "delete")[0] == 0
 
 

@@ -5,7 +5,7 @@
 
 int main(void)
 {
-	struct error err = {ERR_NONE, 0, ""};
+	struct error err = {.code = ERR_NONE};
 	struct microagent *agent = microagent_open(NULL, &err);
 	json_t *response = NULL;
 
