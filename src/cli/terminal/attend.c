@@ -135,7 +135,7 @@ static void attended_close(struct attended *a)
 int attend_begin(struct attended *attended, const struct cli *cli, const struct attend *how,
 		 struct error *err)
 {
-	int file = open_file(how->input.file, err), in = file;
+	int file = open_stdin_file(how->input.file, err), in = file;
 
 	if (file == -2)
 		return -1;
