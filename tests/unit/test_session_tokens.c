@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* A pool's directory and its tokens: of any number of processes at a token one has it. */
+#include <sys/syscall.h>
+
 #include "session_fixture.h"
 
 #define ONE "session-2026-05-10T14-22-00Z-0001"
 #define TWO "session-2026-05-10T14-22-01Z-0000"
 #define CLAIMERS 4
 #define TOKENS 40
+
+/* Told in front of each lock; -1: nobody wants to know. */
+static int locks_told = -1;
+
+int flock(int fd, int operation)
+{
+	if (locks_told >= 0)
+		(void)!write(locks_told, "l", 1);
+	return (int)syscall(SYS_flock, fd, operation);
+}
 
 static void open_pool(const struct rig *rig, struct pool *pool)
 {
@@ -273,6 +285,34 @@ static void a_lock_on_what_was_removed_is_none(void **state)
 	assert_false(pool_try_lock(&pool));
 }
 
+/* One who waits for the lock gets it on what has no name any more, and begins anew. */
+static void a_pool_that_goes_while_one_waits(void **state)
+{
+	struct rig *rig = *state;
+	struct pool mine = POOL_NONE;
+	int ends[2], status = 0;
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	assert_ok(pool_open_locked(rig->state, "web-v1", &mine, &err));
+	if (fork() == 0) {
+		struct pool pool = POOL_NONE;
+
+		pool_close(&mine);
+		locks_told = ends[1];
+		_exit(pool_open_locked(rig->state, "web-v1", &pool, NULL) < 0 ||
+		      pool_add(&pool, ONE, NULL) < 0);
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	pool_tidy(&mine);
+	pool_close(&mine);
+	assert_true(wait(&status) > 0);
+	assert_int_equal(status, 0);
+	assert_true(is_there(token(rig, POOL_READY, ONE)));
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void pools_by_their_bases(void **state)
 {
 	struct rig *rig = *state;
@@ -379,6 +419,7 @@ int main(int argc, char **argv)
 		rig_test(a_pool_that_is_not_there),
 		rig_test(one_at_a_time_sets_a_pool),
 		rig_test(a_lock_on_what_was_removed_is_none),
+		rig_test(a_pool_that_goes_while_one_waits),
 		rig_test(pools_by_their_bases),
 		rig_test(an_empty_pool_goes),
 		rig_test(a_pool_with_a_token_stays),
