@@ -3,8 +3,8 @@
  * Errors. Every fallible function ends in `struct error *err`, returns 0 or -1 (or NULL), leaves
  * its outputs untouched on failure, never logs and never exits. Callers put context in front with
  * error_prefix(). A message names facts; what a person may do next is added by the front end, which
- * knows it from the reason: the callers of a library have no command line. Only a program's main() prints. The object is the caller's: nothing to free, and
- * it works when memory is gone.
+ * knows it from the reason: the callers of a library have no command line. Only a program's main()
+ * prints. The object is the caller's: nothing to free, and it works when memory is gone.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

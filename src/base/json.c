@@ -270,5 +270,6 @@ int json_get_error(const json_t *obj, const char *otherwise, struct error *err)
 
 	error_set(err, error_code_from_name(json_text(obj, "errorCode", "")), "%s",
 		  json_text(obj, "error", otherwise));
-	return error_reason(err, error_reason_from_name(reason), json_text(obj, "errorSubject", ""));
+	return error_reason(err, error_reason_from_name(reason),
+			    json_text(obj, "errorSubject", ""));
 }

@@ -11,7 +11,7 @@
 
 #define OUT_CLOSED (128 + SIGPIPE)
 
-static int exit_code(const struct cli *cli, const struct error *err, bool guest_exit)
+static int exit_code_of(const struct cli *cli, const struct error *err, bool guest_exit)
 {
 	if (cli->usage_error)
 		return CLI_EXIT_USAGE;
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 	if (code < 0) {
 		/* stdout of run and exec is the guest command's. */
 		cli_print_error(&cli, &err, cli.json && !guest_exit ? stdout : stderr);
-		code = exit_code(&cli, &err, guest_exit);
+		code = exit_code_of(&cli, &err, guest_exit);
 	}
 	return end_stdout(&cli, code);
 }

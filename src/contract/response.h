@@ -35,7 +35,8 @@ json_t *readiness_signal(bool ready, const char *observed_at, const char *detail
 			 const char *error);
 /* ok:true with exactly the blocks that command_table allows this command. NULL without memory. */
 json_t *response_build(enum command command, const struct response *response);
-/* {ok:false, backend, event?, error, errorCode, errorReason?, errorSubject?}. event may be NULL and stays the caller's. */
+/* {ok:false, backend, event?, error, errorCode, errorReason?, errorSubject?}. event may be NULL and
+ * stays the caller's. */
 json_t *response_failure(const char *backend, json_t *event, const struct error *error);
 /* 0 ok, 75 for unavailable and timeout, else 1. */
 int response_exit_code(const struct error *error);

@@ -32,7 +32,7 @@ static char *find_program(struct error *err)
 }
 
 /* exec() takes no const, and changes nothing. */
-static void become(const char *program, const char *const *argv)
+static void become_artifact(const char *program, const char *const *argv)
 {
 	execvp(program, (char *const *)(uintptr_t)argv);
 }
@@ -51,7 +51,7 @@ int artifact_become(struct cli *cli, const char *const *words, struct error *err
 	while (*words && n < ARTIFACT_WORDS + 2)
 		argv[n++] = *words++;
 	fflush(stdout);
-	become(program, argv);
+	become_artifact(program, argv);
 	return error_errno(err, errno, "%s", program);
 }
 
@@ -95,7 +95,8 @@ static int add_divergence(json_t *list, const struct artifact_check *check, cons
 	return json_put_string(entry, "actual", actual, err);
 }
 
-static void say(const struct cli *cli, const struct artifact_check *check, const char *verdict)
+static void say_verdict(const struct cli *cli, const struct artifact_check *check,
+			const char *verdict)
 {
 	if (!cli->json)
 		printf("%-9s %s %s\n", verdict, check->entry, check->what);
@@ -110,10 +111,10 @@ static int compare(const struct cli *cli, const char *program, const struct arti
 	if (digest(program, check->path, actual, &why, err) < 0)
 		return -1;
 	if (*actual && (!*check->expected || strcmp(actual, check->expected) == 0)) {
-		say(cli, check, "ok");
+		say_verdict(cli, check, "ok");
 		return 0;
 	}
-	say(cli, check, *actual ? "differs" : "missing");
+	say_verdict(cli, check, *actual ? "differs" : "missing");
 	return add_divergence(divergence, check, actual, &why, err);
 }
 

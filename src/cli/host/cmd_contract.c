@@ -88,8 +88,8 @@ struct contract_row {
 	const char *name, *text;
 };
 
-static int print_rows(const char *head, const struct contract_row *rows, size_t count,
-		      struct error *err)
+static int print_contract_rows(const char *head, const struct contract_row *rows, size_t count,
+			       struct error *err)
 {
 	const char *const heads[] = {head, "MEANING"};
 	auto_table struct cli_table table = {0};
@@ -117,7 +117,7 @@ static int print_mediation(const json_t *mediation, struct error *err)
 		{"breakMode", json_text(mediation, "breakMode", NULL)},
 	};
 
-	return print_rows("MEDIATION", rows, ARRAY_SIZE(rows), err);
+	return print_contract_rows("MEDIATION", rows, ARRAY_SIZE(rows), err);
 }
 
 static int print_verification(const json_t *verification, struct error *err)
@@ -125,7 +125,7 @@ static int print_verification(const json_t *verification, struct error *err)
 	const struct contract_row row = {json_text(verification, "name", NULL),
 					 json_text(verification, "description", NULL)};
 
-	return print_rows("VERIFICATION", &row, 1, err);
+	return print_contract_rows("VERIFICATION", &row, 1, err);
 }
 
 #define PARITY_RULES 16
@@ -143,7 +143,7 @@ static int print_parity(const json_t *parity, struct error *err)
 			break;
 		rows[count++] = (struct contract_row){i ? "" : "rules", json_string_value(rule)};
 	}
-	return print_rows("PARITY", rows, count, err);
+	return print_contract_rows("PARITY", rows, count, err);
 }
 
 static int print_limits(const json_t *limits, struct error *err)

@@ -54,7 +54,7 @@ static void print_check(const json_t *check)
 	}
 }
 
-static int print_answer(struct cli *cli, const json_t *answer, struct error *err)
+static int print_findings(struct cli *cli, const json_t *answer, struct error *err)
 {
 	json_t *check;
 	size_t i;
@@ -89,7 +89,7 @@ static int run_doctor(struct cli *cli, const void *values, const struct cli_word
 	answer = microagent_doctor(agent, err);
 	microagent_close(agent);
 	progress_end(&progress);
-	if (!answer || print_answer(cli, answer, err) < 0)
+	if (!answer || print_findings(cli, answer, err) < 0)
 		return -1;
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }

@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-static int add_rows(struct cli_table *table, const char *prefix, const json_t *block,
-		    struct error *err)
+static int add_host_rows(struct cli_table *table, const char *prefix, const json_t *block,
+			 struct error *err)
 {
 	const char *key;
 	json_t *value;
@@ -30,8 +30,8 @@ static int print_host(const json_t *response, struct error *err)
 	auto_table struct cli_table table = {0};
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
-	    add_rows(&table, "", json_object_get(response, "host"), err) < 0 ||
-	    add_rows(&table, "kernel.", json_object_get(response, "kernel"), err) < 0)
+	    add_host_rows(&table, "", json_object_get(response, "host"), err) < 0 ||
+	    add_host_rows(&table, "kernel.", json_object_get(response, "kernel"), err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);
 	return CLI_EXIT_OK;

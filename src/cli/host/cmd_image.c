@@ -14,7 +14,7 @@ struct image_values {
 	int64_t size;
 };
 
-static json_t *describe(const struct cache_image *image, bool is_default, struct error *err)
+static json_t *describe_image(const struct cache_image *image, bool is_default, struct error *err)
 {
 	json_auto_t *entry = json_object();
 
@@ -31,12 +31,12 @@ static json_t *describe(const struct cache_image *image, bool is_default, struct
 	return json_incref(entry);
 }
 
-static int print_json(const struct cache_images *list, struct error *err)
+static int print_images_json(const struct cache_images *list, struct error *err)
 {
 	json_auto_t *answer = json_object(), *images = json_array();
 
 	for (size_t i = 0; i < list->count; i++) {
-		json_t *entry = describe(&list->items[i], i == 0, err);
+		json_t *entry = describe_image(&list->items[i], i == 0, err);
 		if (!entry)
 			return -1;
 		if (json_array_append_new(images, entry) < 0)
@@ -47,7 +47,7 @@ static int print_json(const struct cache_images *list, struct error *err)
 	return cli_print_json(answer, err);
 }
 
-static int print_table(const struct cache_images *list, struct error *err)
+static int print_images(const struct cache_images *list, struct error *err)
 {
 	static const char *const heads[] = {"NAME",   "DEFAULT", "MIB", "USER",
 					    "SHA256", "FROM",	 "PATH"};
@@ -73,8 +73,8 @@ static int print_table(const struct cache_images *list, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
-		    struct error *err)
+static int run_image_list(struct cli *cli, const void *values, const struct cli_words *args,
+			  struct error *err)
 {
 	struct cache_images list = {0};
 	int code;
@@ -83,13 +83,13 @@ static int run_list(struct cli *cli, const void *values, const struct cli_words 
 	(void)args;
 	if (cache_images(&list, err) < 0)
 		return -1;
-	code = cli->json ? print_json(&list, err) : print_table(&list, err);
+	code = cli->json ? print_images_json(&list, err) : print_images(&list, err);
 	cache_images_free(&list);
 	return code;
 }
 
-static int verify(struct cli *cli, const struct cache_image *images, size_t count,
-		  struct error *err)
+static int verify_images(struct cli *cli, const struct cache_image *images, size_t count,
+			 struct error *err)
 {
 	autofree struct artifact_check *checks = calloc(count + 1, sizeof(*checks));
 
@@ -101,8 +101,8 @@ static int verify(struct cli *cli, const struct cache_image *images, size_t coun
 	return artifact_verify(cli, "images", checks, count, err);
 }
 
-static int run_verify(struct cli *cli, const void *values, const struct cli_words *args,
-		      struct error *err)
+static int run_image_verify(struct cli *cli, const void *values, const struct cli_words *args,
+			    struct error *err)
 {
 	struct cache_images list = {0};
 	struct cache_image one = {0};
@@ -112,19 +112,19 @@ static int run_verify(struct cli *cli, const void *values, const struct cli_word
 	if (args->count == 1) {
 		if (cache_image_find(args->items[0], &one, err) < 0)
 			return -1;
-		code = verify(cli, &one, 1, err);
+		code = verify_images(cli, &one, 1, err);
 		cache_image_free(&one);
 		return code;
 	}
 	if (cache_images(&list, err) < 0)
 		return -1;
-	code = verify(cli, list.items, list.count, err);
+	code = verify_images(cli, list.items, list.count, err);
 	cache_images_free(&list);
 	return code;
 }
 
-static int run_build(struct cli *cli, const void *values, const struct cli_words *args,
-		     struct error *err)
+static int run_image_build(struct cli *cli, const void *values, const struct cli_words *args,
+			   struct error *err)
 {
 	const struct image_values *v = values;
 	const char *const build[] = {"image-build", "--", args->items[0], NULL};
@@ -190,7 +190,7 @@ static const struct cli_option build_options[] = {
 static const struct cli_command image_list = {
 	.name = "list",
 	.summary = "the images of the cache, the default first",
-	.run = run_list,
+	.run = run_image_list,
 };
 
 static const struct cli_command image_verify = {
@@ -199,7 +199,7 @@ static const struct cli_command image_verify = {
 	.summary = "compare images with their recorded digests",
 	.help = "Ends with 1 when one differs or is missing.\n",
 	.max_args = 1,
-	.run = run_verify,
+	.run = run_image_verify,
 };
 
 static const struct cli_command image_build = {
@@ -213,7 +213,7 @@ static const struct cli_command image_build = {
 	.values_size = sizeof(struct image_values),
 	.min_args = 1,
 	.max_args = 1,
-	.run = run_build,
+	.run = run_image_build,
 };
 
 static const struct cli_command image_import = {

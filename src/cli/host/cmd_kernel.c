@@ -12,7 +12,8 @@ struct kernel_values {
 	bool upgrade, rebuild;
 };
 
-static json_t *describe(const struct cache_kernel *kernel, bool is_default, struct error *err)
+static json_t *describe_kernel(const struct cache_kernel *kernel, bool is_default,
+			       struct error *err)
 {
 	json_auto_t *entry = json_object();
 
@@ -30,12 +31,12 @@ static json_t *describe(const struct cache_kernel *kernel, bool is_default, stru
 	return json_incref(entry);
 }
 
-static int print_json(const struct cache_kernels *list, struct error *err)
+static int print_kernels_json(const struct cache_kernels *list, struct error *err)
 {
 	json_auto_t *answer = json_object(), *kernels = json_array();
 
 	for (size_t i = 0; i < list->count; i++) {
-		json_t *entry = describe(&list->items[i], i == 0, err);
+		json_t *entry = describe_kernel(&list->items[i], i == 0, err);
 		if (!entry)
 			return -1;
 		if (json_array_append_new(kernels, entry) < 0)
@@ -46,7 +47,7 @@ static int print_json(const struct cache_kernels *list, struct error *err)
 	return cli_print_json(answer, err);
 }
 
-static int print_table(const struct cache_kernels *list, struct error *err)
+static int print_kernels(const struct cache_kernels *list, struct error *err)
 {
 	static const char *const heads[] = {"NAME", "DEFAULT", "INITRD", "SHA256", "PATH"};
 	auto_table struct cli_table table = {0};
@@ -69,8 +70,8 @@ static int print_table(const struct cache_kernels *list, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
-		    struct error *err)
+static int run_kernel_list(struct cli *cli, const void *values, const struct cli_words *args,
+			   struct error *err)
 {
 	struct cache_kernels list = {0};
 	int code;
@@ -79,14 +80,14 @@ static int run_list(struct cli *cli, const void *values, const struct cli_words 
 	(void)args;
 	if (cache_kernels(&list, err) < 0)
 		return -1;
-	code = cli->json ? print_json(&list, err) : print_table(&list, err);
+	code = cli->json ? print_kernels_json(&list, err) : print_kernels(&list, err);
 	cache_kernels_free(&list);
 	return code;
 }
 
 /* Kernel and initrd of each entry, or of the one that is named. */
-static int verify(struct cli *cli, const struct cache_kernel *kernels, size_t count,
-		  struct error *err)
+static int verify_kernels(struct cli *cli, const struct cache_kernel *kernels, size_t count,
+			  struct error *err)
 {
 	autofree struct artifact_check *checks = calloc(2 * count + 1, sizeof(*checks));
 	autofree char **missing = calloc(count + 1, sizeof(*missing));
@@ -113,8 +114,8 @@ static int verify(struct cli *cli, const struct cache_kernel *kernels, size_t co
 	return code;
 }
 
-static int run_verify(struct cli *cli, const void *values, const struct cli_words *args,
-		      struct error *err)
+static int run_kernel_verify(struct cli *cli, const void *values, const struct cli_words *args,
+			     struct error *err)
 {
 	struct cache_kernels list = {0};
 	struct cache_kernel one = {0};
@@ -124,20 +125,20 @@ static int run_verify(struct cli *cli, const void *values, const struct cli_word
 	if (args->count == 1) {
 		if (cache_kernel_find(args->items[0], &one, err) < 0)
 			return -1;
-		code = verify(cli, &one, 1, err);
+		code = verify_kernels(cli, &one, 1, err);
 		cache_kernel_free(&one);
 		return code;
 	}
 	if (cache_kernels(&list, err) < 0)
 		return -1;
-	code = verify(cli, list.items, list.count, err);
+	code = verify_kernels(cli, list.items, list.count, err);
 	cache_kernels_free(&list);
 	return code;
 }
 
 /* The options that were given, as microagent-artifact's. */
-static int become(struct cli *cli, const char *command, const struct kernel_values *v,
-		  struct error *err)
+static int become_kernel_command(struct cli *cli, const char *command,
+				 const struct kernel_values *v, struct error *err)
 {
 	const char *words[ARTIFACT_WORDS + 1] = {command};
 	size_t n = 1;
@@ -166,14 +167,14 @@ static int run_install(struct cli *cli, const void *values, const struct cli_wor
 	(void)args;
 	if (v->name && !v->from)
 		return cli_usage(cli, err, "--name goes with --from");
-	return become(cli, "kernel-install", v, err);
+	return become_kernel_command(cli, "kernel-install", v, err);
 }
 
-static int run_build(struct cli *cli, const void *values, const struct cli_words *args,
-		     struct error *err)
+static int run_kernel_build(struct cli *cli, const void *values, const struct cli_words *args,
+			    struct error *err)
 {
 	(void)args;
-	return become(cli, "kernel-build", values, err);
+	return become_kernel_command(cli, "kernel-build", values, err);
 }
 
 static int run_refresh(struct cli *cli, const void *values, const struct cli_words *args,
@@ -230,7 +231,7 @@ static const struct cli_option build_options[] = {
 static const struct cli_command kernel_list = {
 	.name = "list",
 	.summary = "the kernels of the cache, the default first",
-	.run = run_list,
+	.run = run_kernel_list,
 };
 
 static const struct cli_command kernel_verify = {
@@ -239,7 +240,7 @@ static const struct cli_command kernel_verify = {
 	.summary = "compare kernels and initrds with their recorded digests",
 	.help = "Ends with 1 when one differs or is missing.\n",
 	.max_args = 1,
-	.run = run_verify,
+	.run = run_kernel_verify,
 };
 
 static const struct cli_command kernel_install = {
@@ -263,7 +264,7 @@ static const struct cli_command kernel_build = {
 		"off goes on where it was.\n",
 	.options = build_options,
 	.values_size = sizeof(struct kernel_values),
-	.run = run_build,
+	.run = run_kernel_build,
 };
 
 static const struct cli_command kernel_refresh = {

@@ -29,7 +29,7 @@ static json_t *profile_json(const struct profile *profile)
 			 "diskMiB", (json_int_t)profile->disk_mib);
 }
 
-static int print_json(struct error *err)
+static int print_profiles_json(struct error *err)
 {
 	json_auto_t *answer = json_object();
 	json_t *list = json_array();
@@ -41,7 +41,7 @@ static int print_json(struct error *err)
 	return cli_print_json(answer, err);
 }
 
-static int print_table(struct error *err)
+static int print_profiles(struct error *err)
 {
 	static const char *const heads[] = {"NAME", "MIB", "CPUS"};
 	auto_table struct cli_table table = {0};
@@ -66,7 +66,7 @@ static int run_profiles(struct cli *cli, const void *values, const struct cli_wo
 {
 	(void)values;
 	(void)args;
-	return cli->json ? print_json(err) : print_table(err);
+	return cli->json ? print_profiles_json(err) : print_profiles(err);
 }
 
 const struct cli_command cli_profiles = {

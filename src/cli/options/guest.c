@@ -111,8 +111,8 @@ int guest_check_command(struct cli *cli, const char *program, struct error *err)
 	return 0;
 }
 
-static int check_words(struct cli *cli, const char *option, const struct cli_words *words,
-		       int (*check)(const char *word, struct error *err), struct error *err)
+static int check_option_words(struct cli *cli, const char *option, const struct cli_words *words,
+			      int (*check)(const char *word, struct error *err), struct error *err)
 {
 	struct error why = {0};
 
@@ -125,10 +125,10 @@ static int check_words(struct cli *cli, const char *option, const struct cli_wor
 
 int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err)
 {
-	return check_words(cli, "--env", env, microagent_check_env, err);
+	return check_option_words(cli, "--env", env, microagent_check_env, err);
 }
 
-static int check_network(struct cli *cli, const char *given, struct error *err)
+static int check_network_word(struct cli *cli, const char *given, struct error *err)
 {
 	static const char *const names[] = {"nat", "isolated", "bridged"};
 
@@ -140,7 +140,7 @@ static int check_network(struct cli *cli, const char *given, struct error *err)
 			 given);
 }
 
-static int check_accelerator(struct cli *cli, const char *given, struct error *err)
+static int check_accelerator_word(struct cli *cli, const char *given, struct error *err)
 {
 	static const char *const names[] = {"auto", "kvm", "tcg"};
 
@@ -159,9 +159,10 @@ static int check_channels(struct cli *cli, const struct guest_values *values, st
 		return cli_usage(cli, err, "--mediation: %s", why.msg);
 	if (values->mediation_optional && !values->mediation)
 		return cli_usage(cli, err, "--mediation-optional goes with --mediation");
-	if (check_words(cli, "--publish", &values->publish, microagent_check_publish, err) < 0)
+	if (check_option_words(cli, "--publish", &values->publish, microagent_check_publish, err) <
+	    0)
 		return -1;
-	return check_words(cli, "--vsock", &values->vsock, microagent_check_listener, err);
+	return check_option_words(cli, "--vsock", &values->vsock, microagent_check_listener, err);
 }
 
 static int check_profile(struct cli *cli, const char *given, struct error *err)
@@ -175,11 +176,11 @@ static int check_profile(struct cli *cli, const char *given, struct error *err)
 
 static int check_attached(struct cli *cli, const struct guest_values *values, struct error *err)
 {
-	if (check_words(cli, "--disk", &values->disks, microagent_check_disk, err) < 0 ||
-	    check_words(cli, "--share", &values->shares, microagent_check_share, err) < 0 ||
-	    check_words(cli, "--bundle", &values->bundles, microagent_check_bundle, err) < 0)
+	if (check_option_words(cli, "--disk", &values->disks, microagent_check_disk, err) < 0 ||
+	    check_option_words(cli, "--share", &values->shares, microagent_check_share, err) < 0 ||
+	    check_option_words(cli, "--bundle", &values->bundles, microagent_check_bundle, err) < 0)
 		return -1;
-	return check_words(cli, "--output", &values->outputs, microagent_check_output, err);
+	return check_option_words(cli, "--output", &values->outputs, microagent_check_output, err);
 }
 
 static int check_root(struct cli *cli, const struct guest_values *values, struct error *err)
@@ -196,9 +197,10 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 		struct error *err)
 {
 	if (guest_check_name(cli, name, err) < 0 || check_root(cli, values, err) < 0 ||
-	    check_accelerator(cli, values->accelerator, err) < 0 ||
-	    check_network(cli, values->network, err) < 0 || check_channels(cli, values, err) < 0 ||
-	    check_attached(cli, values, err) < 0 || check_profile(cli, values->profile, err) < 0)
+	    check_accelerator_word(cli, values->accelerator, err) < 0 ||
+	    check_network_word(cli, values->network, err) < 0 ||
+	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
+	    check_profile(cli, values->profile, err) < 0)
 		return -1;
 	return guest_check_env(cli, &values->env, err);
 }
@@ -245,7 +247,7 @@ void guest_warn_init(const struct cli *cli, const char *kernel)
 	cache_kernel_free(&found);
 }
 
-static void draw(void *progress)
+static void draw_progress(void *progress)
 {
 	progress_tick(progress);
 }
@@ -255,7 +257,7 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 	struct microagent *agent = microagent_open(cli->state_dir_option, err);
 
 	if (agent && progress)
-		microagent_on_wait(agent, draw, progress);
+		microagent_on_wait(agent, draw_progress, progress);
 	return agent;
 }
 

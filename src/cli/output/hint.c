@@ -89,8 +89,8 @@ static void sessions_path(const struct cli *cli, char out[HINT_ROOM])
 }
 
 /* What stands for the placeholder that text begins with; *len is how long that is. */
-static const char *value_of(const struct cli *cli, const char *text, const char *subject,
-			    size_t *len, char room[HINT_ROOM])
+static const char *hint_value(const struct cli *cli, const char *text, const char *subject,
+			      size_t *len, char room[HINT_ROOM])
 {
 	static const char sessions[] = "{sessions}";
 
@@ -105,14 +105,15 @@ static const char *value_of(const struct cli *cli, const char *text, const char 
 }
 
 /* What does not fit is cut, as with every message. */
-static void fill_in(const struct cli *cli, const char *text, const char *subject,
-		    char out[HINT_ROOM])
+static void fill_hint_in(const struct cli *cli, const char *text, const char *subject,
+			 char out[HINT_ROOM])
 {
 	char room[HINT_ROOM];
 	size_t used = 0, len;
 
 	while (*text && used + 1 < HINT_ROOM) {
-		const char *value = *text == '{' ? value_of(cli, text, subject, &len, room) : NULL;
+		const char *value =
+			*text == '{' ? hint_value(cli, text, subject, &len, room) : NULL;
 
 		if (!value) {
 			out[used++] = *text++;
@@ -136,7 +137,7 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 			continue;
 		if (!hint->option ||
 		    (cli && cli_option_find(cli->command, hint->option, strlen(hint->option))))
-			fill_in(cli, hint->text, subject, out);
+			fill_hint_in(cli, hint->text, subject, out);
 		return;
 	}
 }

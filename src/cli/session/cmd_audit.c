@@ -59,7 +59,7 @@ static void print_severity(const char *severity)
 		print_padded(severity, 8);
 }
 
-static void print_text(const json_t *line)
+static void print_log_line(const json_t *line)
 {
 	int width = json_object_size(json_object_get(line, "data")) ? EVENT_WIDTH
 								    : 0; /* no blanks behind it */
@@ -93,7 +93,7 @@ static void print_damaged(const char *line, size_t len)
 	putchar('\n');
 }
 
-static int show_line(void *data, const char *line, size_t len, struct error *err)
+static int show_log_line(void *data, const char *line, size_t len, struct error *err)
 {
 	const struct cli *cli = data;
 	json_auto_t *object = cli->json ? NULL : json_load_strict(line, len, NULL);
@@ -102,14 +102,14 @@ static int show_line(void *data, const char *line, size_t len, struct error *err
 	if (cli->json)
 		fwrite(line, 1, len, stdout);
 	else if (json_is_object(object))
-		print_text(object);
+		print_log_line(object);
 	else
 		print_damaged(line, len);
 	return 0;
 }
 
-static int run_show(struct cli *cli, const void *values, const struct cli_words *args,
-		    struct error *err)
+static int run_audit_show(struct cli *cli, const void *values, const struct cli_words *args,
+			  struct error *err)
 {
 	struct microagent *agent = guest_open(cli, NULL, err);
 	int status;
@@ -117,14 +117,14 @@ static int run_show(struct cli *cli, const void *values, const struct cli_words 
 	(void)values;
 	if (!agent)
 		return -1;
-	status = microagent_audit_read(agent, args->items[0], show_line, cli, err);
+	status = microagent_audit_read(agent, args->items[0], show_log_line, cli, err);
 	microagent_close(agent);
 	return status < 0 ? -1 : CLI_EXIT_OK;
 }
 
 /* --- verify ---------------------------------------------------------------------------------- */
 
-static json_int_t number_of(const json_t *object, const char *key)
+static json_int_t log_number(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
 }
@@ -132,12 +132,12 @@ static json_int_t number_of(const json_t *object, const char *key)
 static void print_telemetry(const json_t *telemetry)
 {
 	const char *verdict = json_text(telemetry, "verdict", "?");
-	long long bytes = number_of(telemetry, "bytes");
-	long long confirmed = number_of(telemetry, "confirmedBytes");
+	long long bytes = log_number(telemetry, "bytes");
+	long long confirmed = log_number(telemetry, "confirmedBytes");
 
 	if (strcmp(verdict, "altered") == 0 || strcmp(verdict, "missing") == 0)
 		printf("telemetry.jsonl is %s: it is not what line %lld has the digest of\n",
-		       verdict, (long long)number_of(telemetry, "line"));
+		       verdict, (long long)log_number(telemetry, "line"));
 	else if (bytes > confirmed)
 		printf("telemetry.jsonl is whole as far as the log has its digest, and has %lld "
 		       "bytes behind that\n",
@@ -146,28 +146,28 @@ static void print_telemetry(const json_t *telemetry)
 		printf("telemetry.jsonl is whole\n");
 }
 
-static void print_verdict(const json_t *answer)
+static void print_log_verdict(const json_t *answer)
 {
 	const char *verdict = json_text(answer, "verdict", "?");
 
 	printf("%s: %s", json_text(answer, "session", "?"), verdict);
 	if (json_object_get(answer, "badLine")) {
-		printf(": line %lld: ", (long long)number_of(answer, "badLine"));
+		printf(": line %lld: ", (long long)log_number(answer, "badLine"));
 		cli_print_safe(stdout, json_text(answer, "why", "?"));
 	}
 	printf("; %lld lines are whole, %lld of them confirmed by the security log\n",
-	       (long long)number_of(answer, "lines"), (long long)number_of(answer, "confirmed"));
-	if (number_of(answer, "lost") > 0)
+	       (long long)log_number(answer, "lines"), (long long)log_number(answer, "confirmed"));
+	if (log_number(answer, "lost") > 0)
 		printf("%lld events were not written down, as the log itself says\n",
-		       (long long)number_of(answer, "lost"));
-	if (number_of(answer, "clockSetBack") > 0)
+		       (long long)log_number(answer, "lost"));
+	if (log_number(answer, "clockSetBack") > 0)
 		printf("the host's clock was set back %lld times\n",
-		       (long long)number_of(answer, "clockSetBack"));
+		       (long long)log_number(answer, "clockSetBack"));
 	print_telemetry(json_object_get(answer, "telemetry"));
 }
 
-static int run_verify(struct cli *cli, const void *values, const struct cli_words *args,
-		      struct error *err)
+static int run_audit_verify(struct cli *cli, const void *values, const struct cli_words *args,
+			    struct error *err)
 {
 	struct microagent *agent = guest_open(cli, NULL, err);
 	json_auto_t *answer = NULL;
@@ -180,7 +180,7 @@ static int run_verify(struct cli *cli, const void *values, const struct cli_word
 	if (!answer)
 		return -1;
 	if (!cli->json)
-		print_verdict(answer);
+		print_log_verdict(answer);
 	else if (cli_print_json(answer, err) < 0)
 		return -1;
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
@@ -188,7 +188,7 @@ static int run_verify(struct cli *cli, const void *values, const struct cli_word
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static int print_list(const json_t *audits, struct error *err)
+static int print_logs(const json_t *audits, struct error *err)
 {
 	static const char *const heads[] = {"SESSION", "WHERE", "BYTES", "PATH"};
 	auto_table struct cli_table table = {0};
@@ -204,7 +204,7 @@ static int print_list(const json_t *audits, struct error *err)
 					     json_text(audit, "where", "?"), bytes,
 					     json_text(audit, "path", "?")};
 
-		snprintf(bytes, sizeof(bytes), "%lld", (long long)number_of(audit, "bytes"));
+		snprintf(bytes, sizeof(bytes), "%lld", (long long)log_number(audit, "bytes"));
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;
 	}
@@ -215,10 +215,10 @@ static int print_list(const json_t *audits, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
-		    struct error *err)
+static int run_audit_list(struct cli *cli, const void *values, const struct cli_words *args,
+			  struct error *err)
 {
-	const struct guest_list list = {microagent_audit_list, "audits", print_list};
+	const struct guest_list list = {microagent_audit_list, "audits", print_logs};
 
 	(void)values;
 	(void)args;
@@ -232,7 +232,7 @@ static const struct cli_command audit_show = {
 	.min_args = 1,
 	.max_args = 1,
 	.check_name = microagent_session_check_name,
-	.run = run_show,
+	.run = run_audit_show,
 };
 
 static const struct cli_command audit_verify_command = {
@@ -242,13 +242,13 @@ static const struct cli_command audit_verify_command = {
 	.min_args = 1,
 	.max_args = 1,
 	.check_name = microagent_session_check_name,
-	.run = run_verify,
+	.run = run_audit_verify,
 };
 
 static const struct cli_command audit_list = {
 	.name = "list",
 	.summary = "the logs that there are, of destroyed sessions too",
-	.run = run_list,
+	.run = run_audit_list,
 };
 
 static const struct cli_command *const audit_commands[] = {

@@ -48,8 +48,9 @@ static void on_line(void *data, enum microagent_base_line kind, const char *text
 		progress_start(creating->progress, text);
 }
 
-static int create_in(struct cli *cli, struct microagent *agent,
-		     const struct microagent_base_spec *spec, const char *name, struct error *err)
+static int create_base_in(struct cli *cli, struct microagent *agent,
+			  const struct microagent_base_spec *spec, const char *name,
+			  struct error *err)
 {
 	json_auto_t *base = NULL;
 
@@ -83,8 +84,8 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 	return 0;
 }
 
-static int run_create(struct cli *cli, const void *values, const struct cli_words *args,
-		      struct error *err)
+static int run_base_create(struct cli *cli, const void *values, const struct cli_words *args,
+			   struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct base_values *v = values;
@@ -122,7 +123,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 
 	guest_warn_init(cli, v->kernel);
 	progress_start(&progress, "making the base");
-	code = create_in(cli, agent, &spec, args->items[0], err);
+	code = create_base_in(cli, agent, &spec, args->items[0], err);
 	microagent_close(agent);
 	progress_end(&progress);
 	if (code < 0 && signals.fd >= 0 && signals_next(&signals) > 0) {
@@ -135,7 +136,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static int add_row(struct cli_table *table, const json_t *base, struct error *err)
+static int add_base_row(struct cli_table *table, const json_t *base, struct error *err)
 {
 	const json_t *disk = json_object_get(base, "disk");
 	const char *sha256 = json_text(disk, "sha256", NULL);
@@ -158,7 +159,7 @@ static int add_row(struct cli_table *table, const json_t *base, struct error *er
 	return cli_table_row(table, cells, err);
 }
 
-static int print_list(const json_t *bases, struct error *err)
+static int print_bases(const json_t *bases, struct error *err)
 {
 	static const char *const heads[] = {"NAME",   "CREATED", "MIB",
 					    "SHA256", "MADE OF", "DETAIL"};
@@ -170,7 +171,7 @@ static int print_list(const json_t *bases, struct error *err)
 		return -1;
 	json_array_foreach(bases, i, base)
 	{
-		if (add_row(&table, base, err) < 0)
+		if (add_base_row(&table, base, err) < 0)
 			return -1;
 	}
 	cli_table_print(&table, stdout);
@@ -179,10 +180,10 @@ static int print_list(const json_t *bases, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
-		    struct error *err)
+static int run_base_list(struct cli *cli, const void *values, const struct cli_words *args,
+			 struct error *err)
 {
-	const struct guest_list list = {microagent_base_list, "bases", print_list};
+	const struct guest_list list = {microagent_base_list, "bases", print_bases};
 
 	(void)values;
 	(void)args;
@@ -191,8 +192,8 @@ static int run_list(struct cli *cli, const void *values, const struct cli_words 
 
 /* --- show, verify, delete -------------------------------------------------------------------- */
 
-static int run_show(struct cli *cli, const void *values, const struct cli_words *args,
-		    struct error *err)
+static int run_base_show(struct cli *cli, const void *values, const struct cli_words *args,
+			 struct error *err)
 {
 	struct microagent *agent = guest_open(cli, NULL, err);
 	json_auto_t *base = NULL;
@@ -229,8 +230,8 @@ static int print_checks(const json_t *answer)
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
-static int run_verify(struct cli *cli, const void *values, const struct cli_words *args,
-		      struct error *err)
+static int run_base_verify(struct cli *cli, const void *values, const struct cli_words *args,
+			   struct error *err)
 {
 	struct microagent *agent = guest_open(cli, NULL, err);
 	json_auto_t *answer = NULL;
@@ -249,8 +250,8 @@ static int run_verify(struct cli *cli, const void *values, const struct cli_word
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
-static int run_delete(struct cli *cli, const void *values, const struct cli_words *args,
-		      struct error *err)
+static int run_base_delete(struct cli *cli, const void *values, const struct cli_words *args,
+			   struct error *err)
 {
 	struct microagent *agent = guest_open(cli, NULL, err);
 	int status;
@@ -316,13 +317,13 @@ static const struct cli_command base_create = {
 	.min_args = 1,
 	.max_args = 1,
 	.check_name = microagent_base_check_name,
-	.run = run_create,
+	.run = run_base_create,
 };
 
 static const struct cli_command base_list = {
 	.name = "list",
 	.summary = "the bases and what they were made of",
-	.run = run_list,
+	.run = run_base_list,
 };
 
 static const struct cli_command base_show = {
@@ -332,7 +333,7 @@ static const struct cli_command base_show = {
 	.min_args = 1,
 	.max_args = 1,
 	.check_name = microagent_base_check_name,
-	.run = run_show,
+	.run = run_base_show,
 };
 
 static const struct cli_command base_verify = {
@@ -343,7 +344,7 @@ static const struct cli_command base_verify = {
 	.min_args = 1,
 	.max_args = 1,
 	.check_name = microagent_base_check_name,
-	.run = run_verify,
+	.run = run_base_verify,
 };
 
 static const struct cli_command base_delete = {
@@ -353,7 +354,7 @@ static const struct cli_command base_delete = {
 	.min_args = 1,
 	.max_args = 1,
 	.check_name = microagent_base_check_name,
-	.run = run_delete,
+	.run = run_base_delete,
 };
 
 static const struct cli_command *const base_commands[] = {

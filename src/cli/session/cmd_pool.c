@@ -75,7 +75,7 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 /* --- status
  * --------------------------------------------------------------------------------------- */
 
-static int print_status(const json_t *pools, struct error *err)
+static int print_pools(const json_t *pools, struct error *err)
 {
 	static const char *const heads[] = {"BASE", "SIZE", "READY", "FILLING", "DETAIL"};
 	auto_table struct cli_table table = {0};
@@ -107,10 +107,10 @@ static int print_status(const json_t *pools, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-static int run_status(struct cli *cli, const void *values, const struct cli_words *args,
-		      struct error *err)
+static int run_pool_status(struct cli *cli, const void *values, const struct cli_words *args,
+			   struct error *err)
 {
-	const struct guest_list list = {microagent_pool_status, "pools", print_status};
+	const struct guest_list list = {microagent_pool_status, "pools", print_pools};
 
 	(void)values;
 	(void)args;
@@ -224,7 +224,7 @@ static const struct cli_command pool_set = {
 static const struct cli_command pool_status = {
 	.name = "status",
 	.summary = "the pools, and how many sessions are ready",
-	.run = run_status,
+	.run = run_pool_status,
 };
 
 static const struct cli_command pool_drain = {

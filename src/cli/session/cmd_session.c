@@ -27,7 +27,7 @@ struct session_values {
 
 /* A session boots with the kernel, and so the agent, that its base names; and has its base's user.
  */
-static void warn(const struct cli *cli, struct microagent *agent, const json_t *session)
+static void warn_of_session(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
 	json_auto_t *base = microagent_base_show(agent, json_text(session, "base", NULL), NULL);
 	const char *kernel = json_text(json_object_get(base, "kernel"), "path", NULL);
@@ -57,7 +57,7 @@ static int hand_out(struct cli *cli, struct microagent *agent, struct microagent
 
 	if (!described)
 		return -1;
-	warn(cli, agent, described);
+	warn_of_session(cli, agent, described);
 	if (signals_next(signals) > 0)
 		return microagent_session_destroy(session, err) < 0
 			       ? -1
@@ -72,8 +72,9 @@ static int hand_out(struct cli *cli, struct microagent *agent, struct microagent
 	return CLI_EXIT_OK;
 }
 
-static int create_in(struct cli *cli, struct microagent *agent, const struct session_values *v,
-		     struct signals *signals, struct error *err)
+static int create_session_in(struct cli *cli, struct microagent *agent,
+			     const struct session_values *v, struct signals *signals,
+			     struct error *err)
 {
 	const struct microagent_session_spec spec = {
 		.base = v->base,
@@ -115,8 +116,8 @@ static int end_by_signal(const struct cli *cli, struct signals *signals, int cod
 	return code;
 }
 
-static int run_create(struct cli *cli, const void *values, const struct cli_words *args,
-		      struct error *err)
+static int run_session_create(struct cli *cli, const void *values, const struct cli_words *args,
+			      struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct session_values *v = values;
@@ -140,7 +141,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 		return -1;
 	}
 	progress_start(&progress, "booting the session");
-	code = create_in(cli, agent, v, &signals, err);
+	code = create_session_in(cli, agent, v, &signals, err);
 	microagent_close(agent);
 	progress_end(&progress);
 	return end_by_signal(cli, &signals, code, err);
@@ -158,7 +159,7 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 		hint_add_to_detail(session, "name", detail, out);
 }
 
-static int print_list(const json_t *sessions, struct error *err)
+static int print_sessions(const json_t *sessions, struct error *err)
 {
 	static const char *const heads[] = {"NAME",  "BASE",  "STATE", "SOURCE",
 					    "CLONE", "SHARE", "DETAIL"};
@@ -172,6 +173,8 @@ static int print_list(const json_t *sessions, struct error *err)
 	{
 		const json_t *share = json_object_get(session, "share");
 		char detail[HINT_ROOM];
+
+		session_detail(session, detail);
 		const char *const cells[] = {
 			json_text(session, "name", NULL),  json_text(session, "base", NULL),
 			json_text(session, "state", NULL), json_text(session, "source", NULL),
@@ -179,7 +182,6 @@ static int print_list(const json_t *sessions, struct error *err)
 			*detail ? detail : NULL,
 		};
 
-		session_detail(session, detail);
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;
 	}
@@ -189,10 +191,10 @@ static int print_list(const json_t *sessions, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
-		    struct error *err)
+static int run_session_list(struct cli *cli, const void *values, const struct cli_words *args,
+			    struct error *err)
 {
-	const struct guest_list list = {microagent_session_list, "sessions", print_list};
+	const struct guest_list list = {microagent_session_list, "sessions", print_sessions};
 
 	(void)values;
 	(void)args;
@@ -233,8 +235,8 @@ static int find_place(const struct cli *cli, const char *name, struct session_pl
 	return out->state_dir && out->id ? 0 : error_errno(err, ENOMEM, "session");
 }
 
-static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,
-		    struct error *err)
+static int run_session_exec(struct cli *cli, const void *values, const struct cli_words *args,
+			    struct error *err)
 {
 	autofree const char **words = calloc(args->count + 1, sizeof(*words));
 	const char *before = cli->state_dir_option;
@@ -344,13 +346,13 @@ static const struct cli_command session_create = {
 	.summary = "a new session, ready for its first command; prints its name",
 	.options = create_options,
 	.values_size = sizeof(struct session_values),
-	.run = run_create,
+	.run = run_session_create,
 };
 
 static const struct cli_command session_list = {
 	.name = "list",
 	.summary = "the sessions and their states",
-	.run = run_list,
+	.run = run_session_list,
 };
 
 static const struct cli_command session_exec = {
@@ -365,7 +367,7 @@ static const struct cli_command session_exec = {
 	.plain_args = 1,
 	.guest_exit = true,
 	.check_name = microagent_session_check_name,
-	.run = run_exec,
+	.run = run_session_exec,
 };
 
 static const struct cli_command session_shell = {

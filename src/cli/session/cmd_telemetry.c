@@ -49,7 +49,7 @@ static void print_what(const char *kind, const json_t *record)
 	putchar('\n');
 }
 
-static int show_line(void *data, const char *line, size_t len, struct error *err)
+static int show_telemetry_line(void *data, const char *line, size_t len, struct error *err)
 {
 	const struct cli *cli = data;
 	json_auto_t *object = json_load_strict(line, len, NULL);
@@ -77,7 +77,7 @@ static int run_telemetry(struct cli *cli, const void *values, const struct cli_w
 	(void)values;
 	if (!agent)
 		return -1;
-	status = microagent_audit_telemetry(agent, args->items[0], show_line, cli, err);
+	status = microagent_audit_telemetry(agent, args->items[0], show_telemetry_line, cli, err);
 	microagent_close(agent);
 	return status < 0 ? -1 : CLI_EXIT_OK;
 }

@@ -6,8 +6,8 @@
 #include "cli/session/session.h"
 #include "microagent_session.h"
 
-static int add_rows(struct cli_table *table, const json_t *list, const char *what,
-		    struct error *err)
+static int add_gc_rows(struct cli_table *table, const json_t *list, const char *what,
+		       struct error *err)
 {
 	const json_t *entry;
 	size_t i;
@@ -36,9 +36,9 @@ static int print_orphans(const json_t *answer, struct error *err)
 		return 0;
 	}
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
-	    add_rows(&table, removed, "removed", err) < 0 ||
-	    add_rows(&table, adopted, "adopted", err) < 0 ||
-	    add_rows(&table, left, "left", err) < 0)
+	    add_gc_rows(&table, removed, "removed", err) < 0 ||
+	    add_gc_rows(&table, adopted, "adopted", err) < 0 ||
+	    add_gc_rows(&table, left, "left", err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);
 	return 0;

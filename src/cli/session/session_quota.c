@@ -41,7 +41,8 @@ static int set(struct cli *cli, struct microagent *agent, const char *name, int6
 	return code;
 }
 
-static int run(struct cli *cli, const void *values, const struct cli_words *args, struct error *err)
+static int run_session_quota(struct cli *cli, const void *values, const struct cli_words *args,
+			     struct error *err)
 {
 	struct microagent *agent;
 	int64_t mib = 0;
@@ -65,5 +66,5 @@ const struct cli_command session_quota = {
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,
-	.run = run,
+	.run = run_session_quota,
 };

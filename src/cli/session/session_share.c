@@ -82,7 +82,8 @@ static int share_with(struct cli *cli, struct microagent *agent, const struct sh
 	return code;
 }
 
-static int run(struct cli *cli, const void *values, const struct cli_words *args, struct error *err)
+static int run_session_share(struct cli *cli, const void *values, const struct cli_words *args,
+			     struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	struct microagent *agent = guest_open(cli, &progress, err);
@@ -113,5 +114,5 @@ const struct cli_command session_share = {
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,
-	.run = run,
+	.run = run_session_share,
 };

@@ -48,8 +48,8 @@ static size_t text_length(const uint8_t *bytes, size_t len, bool cut)
 	return len;
 }
 
-static int put_text(json_t *object, const char *key, const struct buf *bytes, size_t len,
-		    struct error *err)
+static int put_captured(json_t *object, const char *key, const struct buf *bytes, size_t len,
+			struct error *err)
 {
 	json_t *text = json_stringn(len ? (const char *)buf_bytes(bytes) : "", len);
 
@@ -71,7 +71,7 @@ static int put_stream(json_t *object, const char *name, const struct buf *bytes,
 	bool is_text = len != SIZE_MAX;
 	char key[32];
 
-	if ((is_text ? put_text(object, name, bytes, len, err)
+	if ((is_text ? put_captured(object, name, bytes, len, err)
 		     : put_base64(object, name, bytes, err)) < 0)
 		return -1;
 	snprintf(key, sizeof(key), "%sEncoding", name);

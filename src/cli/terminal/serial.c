@@ -48,7 +48,7 @@ static int receive(struct serial *s, struct error *err)
 }
 
 /* As much as poll() promises to fit into a pipe or a terminal. */
-static int say(struct serial *s, struct error *err)
+static int say_on_serial(struct serial *s, struct error *err)
 {
 	size_t len = s->said_len < PIPE_BUF ? s->said_len : PIPE_BUF;
 	ssize_t n = write(s->out, s->said + s->said_at, len);
@@ -116,7 +116,7 @@ static int round_once(struct serial *s, int cancel, struct error *err)
 	}
 	if (slots[SLOT_OUT].revents & POLLERR && s->said_len == 0)
 		finish(s, SERIAL_OUT_CLOSED);
-	else if (slots[SLOT_OUT].revents && s->said_len > 0 && say(s, err) < 0)
+	else if (slots[SLOT_OUT].revents && s->said_len > 0 && say_on_serial(s, err) < 0)
 		return -1;
 	if (slots[SLOT_CONSOLE].revents & POLLOUT)
 		send_typed(s);

@@ -7,13 +7,13 @@
 #include "cli/options/guest.h"
 #include "cli/workspace/copy.h"
 
-static int add_rows(struct cli_table *table, const json_t *list, const char *where,
-		    struct error *err)
+static int add_artifact_rows(struct cli_table *table, const json_t *list_artifacts,
+			     const char *where, struct error *err)
 {
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach(list, i, item)
+	json_array_foreach(list_artifacts, i, item)
 	{
 		const char *const cells[] = {json_text(item, "name", ""),
 					     json_text(item, "kind", ""),
@@ -25,7 +25,8 @@ static int add_rows(struct cli_table *table, const json_t *list, const char *whe
 	return 0;
 }
 
-static int list(struct cli *cli, struct microagent *agent, const char *name, struct error *err)
+static int list_artifacts(struct cli *cli, struct microagent *agent, const char *name,
+			  struct error *err)
 {
 	static const char *const heads[] = {"artifact", "kind", "in the guest"};
 	auto_table struct cli_table table = {0};
@@ -36,8 +37,9 @@ static int list(struct cli *cli, struct microagent *agent, const char *name, str
 	if (cli->json)
 		return cli_print_json(artifacts, err);
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
-	    add_rows(&table, json_object_get(artifacts, "ingress"), "mountpoint", err) < 0 ||
-	    add_rows(&table, json_object_get(artifacts, "egress"), "path", err) < 0)
+	    add_artifact_rows(&table, json_object_get(artifacts, "ingress"), "mountpoint", err) <
+		    0 ||
+	    add_artifact_rows(&table, json_object_get(artifacts, "egress"), "path", err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);
 	if (table.count == table.columns)
@@ -81,7 +83,7 @@ static int run_artifacts(struct cli *cli, const void *values, const struct cli_w
 	if (!agent)
 		return -1;
 	code = getting ? get(cli, agent, args->items + 1, &progress, err)
-		       : list(cli, agent, args->items[0], err);
+		       : list_artifacts(cli, agent, args->items[0], err);
 	microagent_close(agent);
 	return code;
 }

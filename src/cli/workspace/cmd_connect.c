@@ -33,7 +33,7 @@ struct connect {
 };
 
 /* A word to the person at the terminal; a pipe gets nothing but the guest's bytes. */
-static void say(const struct connect *connect, const char *what)
+static void say_on_terminal(const struct connect *connect, const char *what)
 {
 	if (isatty(STDERR_FILENO) == 1)
 		fprintf(stderr, "\r[%s: %s]\r\n", connect->name, what);
@@ -41,12 +41,12 @@ static void say(const struct connect *connect, const char *what)
 
 static void say_connected(void *data)
 {
-	say(data, "connected, Ctrl-] detaches");
+	say_on_terminal(data, "connected, Ctrl-] detaches");
 }
 
 /* terminal is put right before anything is said on it; NULL: none is raw. */
-static int run(struct connect *connect, const struct microagent_exec *exec, int in,
-	       struct terminal *terminal, struct error *err)
+static int run_agent_shell(struct connect *connect, const struct microagent_exec *exec, int in,
+			   struct terminal *terminal, struct error *err)
 {
 	const struct microagent_streams streams = {.in = in,
 						   .out = STDOUT_FILENO,
@@ -60,7 +60,7 @@ static int run(struct connect *connect, const struct microagent_exec *exec, int 
 	if (result < 0)
 		return -1;
 	if (outcome.end == MICROAGENT_DETACHED)
-		say(connect, "detached");
+		say_on_terminal(connect, "detached");
 	return attend_exit_code(connect->cli, &outcome, exec->timeout_seconds, &connect->signals);
 }
 
@@ -72,7 +72,7 @@ static int send_line(struct connect *connect, struct error *err)
 					     .user = connect->values->user,
 					     .timeout_seconds = connect->values->timeout};
 
-	return run(connect, &exec, -1, NULL, err);
+	return run_agent_shell(connect, &exec, -1, NULL, err);
 }
 
 static int shell(struct connect *connect, struct error *err)
@@ -88,7 +88,7 @@ static int shell(struct connect *connect, struct error *err)
 	const struct microagent_exec exec = {
 		.command = command, .user = connect->values->user, .terminal = &near};
 
-	return run(connect, &exec, STDIN_FILENO, &terminal, err);
+	return run_agent_shell(connect, &exec, STDIN_FILENO, &terminal, err);
 }
 
 /* Who is turned away because of somebody else finds the door open and is turned away again; when
@@ -116,7 +116,7 @@ static int explain_closed(const struct connect *connect, bool heard, struct erro
 			"somebody else is connected to the serial console of \"%s\": it has "
 			"one user at a time, and `microagent logs -f %s` shows it to all",
 			connect->name, connect->name);
-	say(connect, "the console was closed");
+	say_on_terminal(connect, "the console was closed");
 	return CLI_EXIT_OK;
 }
 
@@ -130,7 +130,7 @@ static int serial_with(struct connect *connect, int console, bool is_terminal, s
 		return -1;
 	switch (end) {
 	case SERIAL_DETACHED:
-		say(connect, "detached");
+		say_on_terminal(connect, "detached");
 		return CLI_EXIT_OK;
 	case SERIAL_CANCELLED:
 		return 128 + signals_that_came(&connect->signals);
@@ -151,7 +151,7 @@ static int serial(struct connect *connect, struct error *err)
 
 	if (console < 0)
 		return -1;
-	say(connect, "serial console, Ctrl-] detaches");
+	say_on_terminal(connect, "serial console, Ctrl-] detaches");
 	if (is_terminal && terminal_raw(&terminal, STDIN_FILENO, err) < 0)
 		return -1;
 	code = serial_with(connect, console, is_terminal, err);
@@ -177,8 +177,8 @@ static int connect_in(struct connect *connect, struct error *err)
 }
 
 /* called: what the caller named it by. */
-static int check_words(struct cli *cli, const struct connect_values *v, const char *name,
-		       const char *called, struct error *err)
+static int check_connect_words(struct cli *cli, const struct connect_values *v, const char *name,
+			       const char *called, struct error *err)
 {
 	bool is_session = called != name;
 
@@ -205,7 +205,7 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 		.cli = cli, .values = values, .name = name, .signals = SIGNALS_NONE};
 	int code;
 
-	if (check_words(cli, values, connect.name, called, err) < 0)
+	if (check_connect_words(cli, values, connect.name, called, err) < 0)
 		return -1;
 	connect.agent = guest_open(cli, NULL, err);
 	if (!connect.agent)

@@ -19,8 +19,9 @@ static void warn_accelerator(const struct cli *cli, struct microagent *agent, co
 		guest_warn_accelerator(cli, name);
 }
 
-static int create_in(struct cli *cli, struct microagent *agent, const struct guest_values *values,
-		     const struct cli_words *args, struct error *err)
+static int create_workspace_in(struct cli *cli, struct microagent *agent,
+			       const struct guest_values *values, const struct cli_words *args,
+			       struct error *err)
 {
 	const char *name = args->items[0];
 	const struct microagent_spec spec =
@@ -53,7 +54,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	if (!agent)
 		return -1;
 	progress_start(&progress, "preparing");
-	code = create_in(cli, agent, values, args, err);
+	code = create_workspace_in(cli, agent, values, args, err);
 	microagent_close(agent);
 	return code;
 }

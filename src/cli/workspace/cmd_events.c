@@ -28,7 +28,7 @@ struct events {
 	json_t *last; /* the last that was printed; NULL: none */
 };
 
-static void print_text(const json_t *event)
+static void print_event(const json_t *event)
 {
 	const char *detail = json_text(event, "detail", NULL);
 
@@ -49,7 +49,7 @@ static size_t first_new(const struct events *events, const json_t *list)
 	return 0;
 }
 
-static int print_new(struct events *events, struct error *err)
+static int print_new_events(struct events *events, struct error *err)
 {
 	json_auto_t *answer = microagent_events(events->agent, events->name, err);
 	const json_t *list = json_object_get(answer, "events");
@@ -60,7 +60,7 @@ static int print_new(struct events *events, struct error *err)
 		json_t *event = json_array_get(list, i);
 
 		if (!events->cli->json)
-			print_text(event);
+			print_event(event);
 		else if (cli_print_json(event, err) < 0)
 			return -1;
 		json_decref(events->last);
@@ -70,7 +70,7 @@ static int print_new(struct events *events, struct error *err)
 }
 
 /* As in logs: the watch is there before the first look. */
-static int follow(struct events *events, struct error *err)
+static int follow_events(struct events *events, struct error *err)
 {
 	autoclose int watch = microagent_log_watch(events->agent, events->name, err);
 	bool running = false;
@@ -80,7 +80,7 @@ static int follow(struct events *events, struct error *err)
 	for (;;) {
 		bool last = !running;
 		struct error why = {0};
-		int got = print_new(events, &why);
+		int got = print_new_events(events, &why);
 
 		/* It may be deleted, which is an end too. */
 		if (got < 0 && events->last && why.code == ERR_NOT_FOUND)
@@ -102,9 +102,9 @@ static int events_in(struct events *events, bool following, struct error *err)
 	json_auto_t *answer = NULL;
 
 	if (following)
-		return follow(events, err);
+		return follow_events(events, err);
 	if (!events->cli->json)
-		return print_new(events, err) < 0 ? -1 : CLI_EXIT_OK;
+		return print_new_events(events, err) < 0 ? -1 : CLI_EXIT_OK;
 	answer = microagent_events(events->agent, events->name, err);
 	return answer ? cli_print_json(answer, err) : -1;
 }

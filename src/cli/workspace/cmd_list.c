@@ -29,7 +29,7 @@ static void join_command(const json_t *command, char out[COMMAND_SHOWN])
 	}
 }
 
-static int add_row(struct cli_table *table, const json_t *entry, struct error *err)
+static int add_workspace_row(struct cli_table *table, const json_t *entry, struct error *err)
 {
 	const char *what = json_text(entry, "error", json_text(entry, "detail", NULL));
 	char detail[HINT_ROOM], memory[24] = "", cpus[24] = "", command[COMMAND_SHOWN];
@@ -53,7 +53,7 @@ static int add_row(struct cli_table *table, const json_t *entry, struct error *e
 	return cli_table_row(table, cells, err);
 }
 
-static int print_list(const json_t *list, struct error *err)
+static int print_workspaces(const json_t *list, struct error *err)
 {
 	static const char *const heads[] = {"NAME", "STATE",   "SINCE", "MIB",
 					    "CPUS", "COMMAND", "DETAIL"};
@@ -65,7 +65,7 @@ static int print_list(const json_t *list, struct error *err)
 		return -1;
 	json_array_foreach(list, i, entry)
 	{
-		if (add_row(&table, entry, err) < 0)
+		if (add_workspace_row(&table, entry, err) < 0)
 			return -1;
 	}
 	cli_table_print(&table, stdout);
@@ -77,7 +77,7 @@ static int print_list(const json_t *list, struct error *err)
 static int run_list(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)
 {
-	const struct guest_list list = {microagent_list, "workspaces", print_list};
+	const struct guest_list list = {microagent_list, "workspaces", print_workspaces};
 
 	(void)values;
 	(void)args;

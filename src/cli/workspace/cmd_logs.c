@@ -45,7 +45,7 @@ static void clean(char *text, size_t len)
 }
 
 /* Everything from logs->at to the end. 1: our reader has gone. */
-static int print_new(struct logs *logs, struct error *err)
+static int print_new_bytes(struct logs *logs, struct error *err)
 {
 	char text[65536];
 	struct stat st;
@@ -88,7 +88,7 @@ static int reopen(struct logs *logs, struct error *err)
 }
 
 /* The watch is there before the first look, so nothing comes unseen in between. */
-static int follow(struct logs *logs, int watch, int cancel, struct error *err)
+static int follow_log_until(struct logs *logs, int watch, int cancel, struct error *err)
 {
 	bool running;
 
@@ -96,7 +96,7 @@ static int follow(struct logs *logs, int watch, int cancel, struct error *err)
 		return -1;
 	for (;;) {
 		bool last = !running;
-		int got = print_new(logs, err);
+		int got = print_new_bytes(logs, err);
 
 		if (got != 0)
 			return got < 0 ? -1 : EXIT_OUT_CLOSED;
@@ -115,7 +115,7 @@ static int follow_log(struct logs *logs, struct error *err)
 {
 	autoclose int watch = microagent_log_watch(logs->agent, logs->name, err);
 
-	return watch < 0 ? -1 : follow(logs, watch, -1, err);
+	return watch < 0 ? -1 : follow_log_until(logs, watch, -1, err);
 }
 
 static int print_json_log(const struct logs *logs, struct error *err)
@@ -135,7 +135,7 @@ static int logs_in(struct cli *cli, struct logs *logs, bool following, struct er
 		return follow_log(logs, err);
 	if (cli->json)
 		return print_json_log(logs, err);
-	switch (print_new(logs, err)) {
+	switch (print_new_bytes(logs, err)) {
 	case 0:
 		return CLI_EXIT_OK;
 	case 1:

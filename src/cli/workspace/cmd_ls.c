@@ -24,7 +24,7 @@ static const struct cli_option ls_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-static int64_t number_of(const json_t *entry, const char *key)
+static int64_t entry_number(const json_t *entry, const char *key)
 {
 	return json_integer_value(json_object_get(entry, key));
 }
@@ -50,7 +50,7 @@ static const struct type_row *type_of(const json_t *entry)
 static void fill_mode(const json_t *entry, char out[11])
 {
 	static const char letters[] = "rwxrwxrwx", special[] = "sst";
-	unsigned mode = (unsigned)number_of(entry, "mode");
+	unsigned mode = (unsigned)entry_number(entry, "mode");
 
 	out[0] = type_of(entry)->letter;
 	for (unsigned i = 0; i < 9; i++)
@@ -64,7 +64,7 @@ static void fill_mode(const json_t *entry, char out[11])
 
 static void fill_time(const json_t *entry, char out[32])
 {
-	time_t when = (time_t)number_of(entry, "mtime");
+	time_t when = (time_t)entry_number(entry, "mtime");
 	struct tm tm;
 
 	out[0] = '\0';
@@ -81,7 +81,7 @@ static int size_width(const json_t *entries)
 
 	json_array_foreach(entries, i, entry)
 	{
-		int len = snprintf(NULL, 0, "%" PRId64, number_of(entry, "size"));
+		int len = snprintf(NULL, 0, "%" PRId64, entry_number(entry, "size"));
 
 		width = len > width ? len : width;
 	}
@@ -96,9 +96,9 @@ static int add_long(struct cli_table *table, const json_t *entry, int width, str
 
 	fill_mode(entry, mode);
 	fill_time(entry, when);
-	snprintf(owner, sizeof(owner), "%" PRId64 ":%" PRId64, number_of(entry, "uid"),
-		 number_of(entry, "gid"));
-	snprintf(size, sizeof(size), "%*" PRId64, width, number_of(entry, "size"));
+	snprintf(owner, sizeof(owner), "%" PRId64 ":%" PRId64, entry_number(entry, "uid"),
+		 entry_number(entry, "gid"));
+	snprintf(size, sizeof(size), "%*" PRId64, width, entry_number(entry, "size"));
 	snprintf(name, sizeof(name), "%s%s%s", json_text(entry, "name", ""), *target ? " -> " : "",
 		 target);
 	return cli_table_row(table, cells, err);
@@ -164,8 +164,8 @@ static int name_workspace(const char *name, struct error *err)
 	return -1;
 }
 
-static int list(struct cli *cli, const char *name, const char *path, const struct ls_values *values,
-		struct error *err)
+static int list_files(struct cli *cli, const char *name, const char *path,
+		      const struct ls_values *values, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	struct microagent *agent = guest_open(cli, &progress, err);
@@ -197,18 +197,19 @@ static int run_ls(struct cli *cli, const void *values, const struct cli_words *a
 		if (args->items[1][0] != '/')
 			return cli_usage(cli, err, "%s: the path in the workspace must be absolute",
 					 args->items[1]);
-		return list(cli, args->items[0], args->items[1], values, err);
+		return list_files(cli, args->items[0], args->items[1], values, err);
 	}
 	if (guest_path_parse(args->items[0], name, &path))
-		return guest_check_name(cli, name, err) < 0 ? -1
-							    : list(cli, name, path, values, err);
+		return guest_check_name(cli, name, err) < 0
+			       ? -1
+			       : list_files(cli, name, path, values, err);
 	if (strchr(args->items[0], ':') || strchr(args->items[0], '/'))
 		return cli_usage(cli, err,
 				 "%s: the path in the workspace must be absolute, NAME:/PATH",
 				 args->items[0]);
 	return guest_check_name(cli, args->items[0], err) < 0
 		       ? -1
-		       : list(cli, args->items[0], "/", values, err);
+		       : list_files(cli, args->items[0], "/", values, err);
 }
 
 const struct cli_command cli_ls = {

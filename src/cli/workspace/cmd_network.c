@@ -5,7 +5,8 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-static int row(struct cli_table *table, const char *name, const char *value, struct error *err)
+static int network_row(struct cli_table *table, const char *name, const char *value,
+		       struct error *err)
 {
 	const char *const cells[] = {name, value};
 
@@ -24,7 +25,7 @@ static int list_row(struct cli_table *table, const char *name, const json_t *lis
 		if (buf_printf(&words, err, "%s%s", i ? ", " : "", json_string_value(item)) < 0)
 			return -1;
 	}
-	return words.len ? row(table, name, buf_string(&words), err) : 0;
+	return words.len ? network_row(table, name, buf_string(&words), err) : 0;
 }
 
 /* A port is published while the workspace runs, else it is only meant to be. */
@@ -41,7 +42,7 @@ static int publish_rows(struct cli_table *table, const json_t *forwards, bool ru
 		snprintf(line, sizeof(line), "%s:%d to port %d", json_text(f, "host", NULL),
 			 (int)json_integer_value(json_object_get(f, "hostPort")),
 			 (int)json_integer_value(json_object_get(f, "guestPort")));
-		if (row(table, running ? "published" : "to publish", line, err) < 0)
+		if (network_row(table, running ? "published" : "to publish", line, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -55,16 +56,16 @@ static int print_network(const json_t *answer, struct error *err)
 	auto_table struct cli_table table = {0};
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
-	    row(&table, "state", json_text(answer, "state", NULL), err) < 0 ||
-	    row(&table, "mode", json_text(network, "mode", NULL), err) < 0 ||
-	    row(&table, "interface", json_text(network, "interface", NULL), err) < 0 ||
+	    network_row(&table, "state", json_text(answer, "state", NULL), err) < 0 ||
+	    network_row(&table, "mode", json_text(network, "mode", NULL), err) < 0 ||
+	    network_row(&table, "interface", json_text(network, "interface", NULL), err) < 0 ||
 	    list_row(&table, "allow", json_object_get(network, "allow"), err) < 0 ||
 	    publish_rows(&table, json_object_get(network, "portForwards"), runtime != NULL, err) <
 		    0 ||
-	    row(&table, "detail", json_text(answer, "detail", NULL), err) < 0 ||
-	    row(&table, "address", json_text(runtime, "ip", NULL), err) < 0 ||
-	    row(&table, "subnet", json_text(runtime, "subnet", NULL), err) < 0 ||
-	    row(&table, "gateway", json_text(runtime, "gateway", NULL), err) < 0 ||
+	    network_row(&table, "detail", json_text(answer, "detail", NULL), err) < 0 ||
+	    network_row(&table, "address", json_text(runtime, "ip", NULL), err) < 0 ||
+	    network_row(&table, "subnet", json_text(runtime, "subnet", NULL), err) < 0 ||
+	    network_row(&table, "gateway", json_text(runtime, "gateway", NULL), err) < 0 ||
 	    list_row(&table, "dns", json_object_get(runtime, "dns"), err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);

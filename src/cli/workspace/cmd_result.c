@@ -7,7 +7,8 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-static int row(struct cli_table *table, const char *name, const char *value, struct error *err)
+static int add_result_row(struct cli_table *table, const char *name, const char *value,
+			  struct error *err)
 {
 	const char *const cells[] = {name, value};
 
@@ -43,11 +44,11 @@ static int print_result(const char *name, const json_t *result, struct error *er
 	snprintf(code, sizeof(code), "%" PRIdMAX,
 		 (intmax_t)json_integer_value(json_object_get(result, "exitCode")));
 	if (cli_table_init(&table, ARRAY_SIZE(heading), heading, err) < 0 ||
-	    row(&table, "exit code", code, err) < 0 ||
-	    row(&table, "error", json_text(result, "error", NULL), err) < 0 ||
-	    row(&table, "started", json_text(result, "startedAt", NULL), err) < 0 ||
-	    row(&table, "completed", json_text(result, "completedAt", NULL), err) < 0 ||
-	    row(&table, "file", json_text(result, "resultPath", NULL), err) < 0)
+	    add_result_row(&table, "exit code", code, err) < 0 ||
+	    add_result_row(&table, "error", json_text(result, "error", NULL), err) < 0 ||
+	    add_result_row(&table, "started", json_text(result, "startedAt", NULL), err) < 0 ||
+	    add_result_row(&table, "completed", json_text(result, "completedAt", NULL), err) < 0 ||
+	    add_result_row(&table, "file", json_text(result, "resultPath", NULL), err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);
 	print_stream(result, "stdout");

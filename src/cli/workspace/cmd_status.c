@@ -16,7 +16,8 @@ static const json_t *find(const json_t *value, const char *const *path)
 /* The text at a path; NULL when there is none. */
 #define TEXT(value, ...) json_string_value(find(value, (const char *const[]){__VA_ARGS__, NULL}))
 
-static int row(struct cli_table *table, const char *name, const char *value, struct error *err)
+static int status_row(struct cli_table *table, const char *name, const char *value,
+		      struct error *err)
 {
 	const char *const cells[] = {name, value};
 
@@ -44,7 +45,7 @@ static int readiness_row(struct cli_table *table, const json_t *response, struct
 			strncat(text, ", ", sizeof(text) - strlen(text) - 1);
 		strncat(text, signals[i].word, sizeof(text) - strlen(text) - 1);
 	}
-	return row(table, "ready", text, err);
+	return status_row(table, "ready", text, err);
 }
 
 /* Of a machine at rest nothing is ready, which its state says. */
@@ -83,7 +84,7 @@ static int waiting_rows(struct cli_table *table, const json_t *response, struct 
 		if (!why)
 			continue;
 		snprintf(text, sizeof(text), "%s: %.300s", signals[i].word, why);
-		if (row(table, "not ready", text, err) < 0)
+		if (status_row(table, "not ready", text, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -100,7 +101,7 @@ static int result_row(struct cli_table *table, const json_t *response, struct er
 		return 0;
 	snprintf(text, sizeof(text), "exit code %" PRIdMAX "%s%s",
 		 (intmax_t)json_integer_value(code), error ? ": " : "", error ? error : "");
-	return row(table, "result", text, err);
+	return status_row(table, "result", text, err);
 }
 
 /* Which of the files are not as prepared. */
@@ -128,12 +129,12 @@ static int verification_row(struct cli_table *table, const json_t *response, str
 
 	if (!json_is_boolean(ok))
 		return 0;
-	return row(table, "verified", json_is_true(ok) ? "yes" : verification_text(verification),
-		   err);
+	return status_row(table, "verified",
+			  json_is_true(ok) ? "yes" : verification_text(verification), err);
 }
 
 /* "127.0.0.1:8080 to port 80" */
-static int publish_rows(struct cli_table *table, const json_t *network, struct error *err)
+static int publish_status_rows(struct cli_table *table, const json_t *network, struct error *err)
 {
 	const json_t *forward;
 	char text[128];
@@ -148,7 +149,7 @@ static int publish_rows(struct cli_table *table, const json_t *network, struct e
 			 host ? host : "",
 			 (int)json_integer_value(json_object_get(forward, "hostPort")),
 			 (int)json_integer_value(json_object_get(forward, "guestPort")));
-		if (row(table, "publish", text, err) < 0)
+		if (status_row(table, "publish", text, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -165,27 +166,28 @@ static int mediation_row(struct cli_table *table, const json_t *mediation, struc
 		 json_is_true(json_object_get(mediation, "required")) ? "required" : "optional",
 		 (intmax_t)json_integer_value(json_object_get(mediation, "port")),
 		 TEXT(mediation, "target"));
-	return row(table, "mediation", text, err);
+	return status_row(table, "mediation", text, err);
 }
 
-static int print_status(const char *name, const char *accelerator, const json_t *response,
-			struct error *err)
+static int print_workspace_status(const char *name, const char *accelerator, const json_t *response,
+				  struct error *err)
 {
 	static const char *const heads[] = {"workspace", ""};
 	auto_table struct cli_table table = {0};
 	const char *const heading[] = {heads[0], name};
 
 	if (cli_table_init(&table, ARRAY_SIZE(heading), heading, err) < 0 ||
-	    row(&table, "state", TEXT(response, "event", "state"), err) < 0 ||
-	    row(&table, "detail", TEXT(response, "event", "detail"), err) < 0 ||
-	    row(&table, "since", TEXT(response, "event", "observedAt"), err) < 0 ||
-	    row(&table, "accelerator", accelerator, err) < 0 ||
+	    status_row(&table, "state", TEXT(response, "event", "state"), err) < 0 ||
+	    status_row(&table, "detail", TEXT(response, "event", "detail"), err) < 0 ||
+	    status_row(&table, "since", TEXT(response, "event", "observedAt"), err) < 0 ||
+	    status_row(&table, "accelerator", accelerator, err) < 0 ||
 	    readiness_row(&table, response, err) < 0 || waiting_rows(&table, response, err) < 0 ||
 	    result_row(&table, response, err) < 0 ||
-	    publish_rows(&table, json_object_get(response, "network"), err) < 0 ||
+	    publish_status_rows(&table, json_object_get(response, "network"), err) < 0 ||
 	    mediation_row(&table, json_object_get(response, "mediation"), err) < 0 ||
-	    row(&table, "kernel", TEXT(response, "verification", "kernel", "path"), err) < 0 ||
-	    row(&table, "disk", TEXT(response, "verification", "rootfs", "path"), err) < 0 ||
+	    status_row(&table, "kernel", TEXT(response, "verification", "kernel", "path"), err) <
+		    0 ||
+	    status_row(&table, "disk", TEXT(response, "verification", "rootfs", "path"), err) < 0 ||
 	    verification_row(&table, response, err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);
@@ -213,7 +215,7 @@ static int status_in(struct cli *cli, struct microagent *agent, const char *name
 	if (cli->json)
 		return cli_print_json(response, err);
 	microagent_accelerator(agent, name, accelerator, NULL);
-	return print_status(name, accelerator, response, err);
+	return print_workspace_status(name, accelerator, response, err);
 }
 
 static int run_status(struct cli *cli, const void *values, const struct cli_words *args,

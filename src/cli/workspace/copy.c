@@ -30,7 +30,7 @@ int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct prog
 }
 
 /* A path comes from the guest: its control bytes are not for a terminal. */
-static void warn(const char *path, const char *why)
+static void warn_of_copy(const char *path, const char *why)
 {
 	autofree char *clean = strdup(path);
 
@@ -58,7 +58,7 @@ static void note_skipped(void *data, const char *path, const char *why)
 	if (notes->cli->json && notes->count <= COPY_LISTED_MAX)
 		list(notes, path, why);
 	else if (!notes->cli->json && notes->count <= COPY_LINES_MAX)
-		warn(path, why);
+		warn_of_copy(path, why);
 }
 
 /* From now on there is something to be tidied up when a signal comes. */
@@ -100,7 +100,7 @@ struct microagent_copy copy_options(struct copy_notes *notes, const char *user)
 	};
 }
 
-static int print_answer(const struct copy_notes *notes, struct error *err)
+static int print_copied(const struct copy_notes *notes, struct error *err)
 {
 	json_auto_t *answer = json_object();
 
@@ -126,7 +126,7 @@ int copy_answer(struct copy_notes *notes, int status, struct error *err)
 	int code = status;
 
 	if (status == 0)
-		code = print_answer(notes, err);
+		code = print_copied(notes, err);
 	else if (read(notes->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		code = 128 + (int)info.ssi_signo;
 	close(notes->signals);
