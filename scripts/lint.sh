@@ -3,7 +3,6 @@
 # The static checks. Each is an error; exemptions are in .clang-tidy and .cppcheck-suppressions.
 #   lint.sh         all of them
 #   lint.sh quick   all but clang-tidy, which takes minutes
-#   lint.sh names   only the names of static functions: each in one file of src/
 # shellcheck disable=SC2317  # the stages are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,13 +33,10 @@ tidy() {
 		-D_GNU_SOURCE -DMICROAGENT_VERSION=\"lint\" 2>/dev/null' sh
 }
 
-if [ "${1:-}" = names ]; then
-	stage "static names" scripts/check-source.py names
-	exit $failed
-fi
 stage "include order" scripts/check-source.py includes
 stage "file length" scripts/check-source.py files
 stage "function length" scripts/check-source.py functions
+stage "static names" scripts/check-source.py names
 # shellcheck disable=SC2086  # lists of files on purpose
 stage "clang-format" clang-format --dry-run --Werror $sources
 stage "clang -Werror" clang_compiles

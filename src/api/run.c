@@ -34,7 +34,7 @@ struct run {
 };
 
 /* Without a command to take it, every signal is a cancel. */
-static int cancel_fd(const struct run *run)
+static int run_cancel_fd(const struct run *run)
 {
 	return run->streams->signals ? run->streams->signals->fd : run->streams->cancel;
 }
@@ -43,7 +43,7 @@ static int cancel_fd(const struct run *run)
 static int run_wait_event(const struct run *run, struct error *err)
 {
 	for (;;) {
-		struct pollfd slots[2] = {{.fd = cancel_fd(run), .events = POLLIN},
+		struct pollfd slots[2] = {{.fd = run_cancel_fd(run), .events = POLLIN},
 					  {.fd = run->supervisor.events, .events = POLLIN}};
 		int got = poll(slots, ARRAY_SIZE(slots), run->agent->wait_fn ? TICK_MS : -1);
 
@@ -162,8 +162,9 @@ static void wait_lost(struct run *run)
 /* Waits until the machine has ended and everything is put away. */
 static int run_finish(struct run *run, struct error *err)
 {
-	const struct supervisor_wait wait = {
-		.fn = run->agent->wait_fn, .data = run->agent->wait_data, .cancel = cancel_fd(run)};
+	const struct supervisor_wait wait = {.fn = run->agent->wait_fn,
+					     .data = run->agent->wait_data,
+					     .cancel = run_cancel_fd(run)};
 	json_auto_t *answer = NULL;
 	struct error why = {0};
 	int code;

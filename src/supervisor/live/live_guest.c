@@ -146,7 +146,7 @@ static void on_guest_lost_timer(struct loop *loop, void *data)
  * The end of the stream is part of every power-off and panic, of which the VMM tells shortly. Only
  * a VM that goes on without its agent, with a workload whose result can never come, is ended.
  */
-static void on_guest_lost(void *data, bool broken, const char *why)
+static void on_control_over(void *data, bool broken, const char *why)
 {
 	struct live *live = data;
 	uint64_t deadline = limit_deadline(LIMIT_AGENT_LOST_MS);
@@ -188,7 +188,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 						     .result = on_guest_result,
 						     .said = on_guest_said,
 						     .mounted = on_guest_mounted,
-						     .lost = on_guest_lost,
+						     .lost = on_control_over,
 						     .data = live};
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
 
