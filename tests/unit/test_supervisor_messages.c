@@ -109,7 +109,7 @@ static void hellos(void **state)
 	assert_int_equal(
 		hello("{\"type\":\"hello\",\"protocol\":{\"min\":2,\"max\":3}}", &got, &err), -1);
 	assert_int_equal(err.code, ERR_UNSUPPORTED);
-	assert_non_null(strstr(err.msg, "kernel install"));
+	assert_non_null(strstr(err.msg, "initrd must be installed anew"));
 	assert_int_equal(hello("{\"type\":\"hello\"}", &got, &err), -1);
 	assert_int_equal(hello("{\"type\":\"hello\",\"protocol\":[1]}", &got, &err), -1);
 	assert_int_equal(
