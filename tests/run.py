@@ -3,6 +3,7 @@
 """Runs the test stages, prints the time each took, and closes with one line:
 `N passed, N failed, N skipped`. With words after it, only the stages or e2e files named."""
 
+import contextlib
 import json
 import os
 import re
@@ -106,7 +107,8 @@ def end_strays(place):
     found = strays.running(place)
     for pid, line in found.items():
         print(f"left behind by the tests, and killed: {pid} {line[:200]}", flush=True)
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     suite = ElementTree.Element("testsuite", name="strays", tests="1", errors="0", skipped="0", failures=str(int(bool(found))))
     ElementTree.SubElement(suite, "testcase", classname="strays", name="test_nothing_outlives_the_tests", time="0")
     return suite
@@ -142,15 +144,18 @@ def stage_e2e(tally, soak, files, background):
     if files or soak:
         words = ["-m", "soak" if soak else "not soak", *(files or [str(ROOT / "tests" / "e2e")])]
         return tally_e2e(tally, began, [pytest(words, BUILD / "e2e-alone.xml", dict(os.environ))])
-    with tempfile.TemporaryDirectory(prefix="ma-") as own, tempfile.TemporaryDirectory() as told:
+    with tempfile.TemporaryDirectory(prefix="ma-", ignore_cleanup_errors=True) as own, tempfile.TemporaryDirectory() as told:
         os.chmod(own, 0o755)
         boots = boots_below(own)
         env = {**os.environ, "TMPDIR": own, "MICROAGENT_TEST_WHOLE_SUITE": told,
                "MICROAGENT_TEST_LATE": " ".join(need for need, child in background if child.poll() is None)}
-        suites = [pytest(["-n", "2", "--dist", "loadfile", "-m", "not (soak or alone or whole_suite)", "."],
-                         BUILD / "e2e-workers.xml", env),
-                  pytest(["-m", "alone or whole_suite", "."], BUILD / "e2e-alone.xml", env)]
-        suites.append(end_strays(own))
+        try:
+            suites = [pytest(["-n", "2", "--dist", "loadfile", "-m", "not (soak or alone or whole_suite)", "."],
+                             BUILD / "e2e-workers.xml", env),
+                      pytest(["-m", "alone or whole_suite", "."], BUILD / "e2e-alone.xml", env)]
+        finally:  # an interrupt ends the workers as they are
+            left = end_strays(own)
+        suites.append(left)
         remember_times(tally_e2e(tally, began, suites))
         print(f"machines booted: {boots.count()}" if boots else "machines booted: not counted, which takes root")
         for notes in sorted(Path(told).glob("*.notes")):

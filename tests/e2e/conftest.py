@@ -2,6 +2,7 @@
 """Fixtures of the end-to-end tests: the shipped programs from outside, real VMs, and after each
 test a check that nothing is left behind (strays.py)."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -227,11 +228,9 @@ class Host:
         """Ends everything, whatever the test left; only for the end of a test."""
         for sealed in self.base.glob("**/*.bundle"):
             subprocess.run(["chattr", "-R", "-i", sealed], check=False, stderr=subprocess.DEVNULL)
-        for pid in self.processes():
-            try:
+        for pid in strays.running(self.base):
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
 
 _cache = {}
