@@ -4,28 +4,27 @@
 import functools
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
-from conftest import BIN, BUILD, ROOT
+from conftest import BIN, BUILD, OWN, ROOT
 
 SOURCE = Path(__file__).parent / "library" / "made.c"
 
 
 @functools.cache
 def program():
-    folder = tempfile.TemporaryDirectory(prefix="microagent-made-")
+    compiled = OWN / "made"
     sanitize = ["-fsanitize=address,undefined"] if os.environ.get("SANITIZE") else []
     subprocess.run(["gcc", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror", *sanitize, f"-I{ROOT}/include", "-o",
-                    f"{folder.name}/made", SOURCE, BUILD / "lib" / "libmicroagent.a", "-ljansson", "-lmd", "-pthread"],
+                    compiled, SOURCE, BUILD / "lib" / "libmicroagent.a", "-ljansson", "-lmd", "-pthread"],
                    check=True)
-    return folder  # and it goes with the tests
+    return compiled
 
 
 def made(host, *words, check=0, env=None, timeout=300):
     """What it prints, or what it complains of."""
     path = {"PATH": f"{BIN}:{os.environ['PATH']}"}
-    done = subprocess.run([f"{program().name}/made", *map(str, words)], env={**host.env, **path, **(env or {})},
+    done = subprocess.run([program(), *map(str, words)], env={**host.env, **path, **(env or {})},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=timeout)
     assert done.returncode == check, done
     return done.stderr if check else done.stdout

@@ -80,7 +80,7 @@ class Client:
 @pytest.fixture(scope="module", autouse=True)
 def tidy(vm):
     yield
-    vm("exec", "-u", "root", "vm", "--", "sh", "-c", "rm -rf /root/in /tmp/* /usr/local/bin /workspace/*", check=0)
+    vm("exec", "-u", "root", "vm", "--", "sh", "-c", "rm -rf /root/in /tmp/* /usr/local/bin/go /workspace/*", check=0)
 
 
 @pytest.fixture()

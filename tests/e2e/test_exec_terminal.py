@@ -85,6 +85,7 @@ def desk(debian_vm):
         tmux.close()
         for left in ("tmux", "bashrc"):
             (debian_vm.base / left).unlink(missing_ok=True)
+    debian_vm("exec", "-u", "root", "vm", "--", "sh", "-c", "rm -rf /home/agent/.bash_history /home/agent/.config /tmp/*", check=0)
 
 
 @pytest.fixture
