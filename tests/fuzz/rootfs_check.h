@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "artifact/ext4.h"
+#include "artifact/rootfs_impl.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
 #include "fuzz_directory.h"
