@@ -23,7 +23,6 @@ FUNCTION_LINES = 60
 NEEDS = {
     "channel": {"base", "store/cache.h", "store/digests.h"},
     "backend": {"base", "contract"},
-    "artifact": {"base", "store/cache.h"},
     "api": {"base", "contract", "store", "channel"},
     "session": {"base", "contract", "store", "channel", "api"},
     # A front end like any other: it has the public headers, and some helpers that are not the library's.
