@@ -2,8 +2,9 @@
 /* The control stream: hello, config, ready, result, time, power; the workload and its client. */
 #include <signal.h>
 
-#include "guest_fixture.h"
+#include "guest_client.h"
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/limits.h"
 
@@ -17,13 +18,6 @@ static int start(void **state)
 	assert_string_equal(json_string_value(json_object_get(hello, "type")), "hello");
 	assert_int_equal(strlen(json_string_value(json_object_get(hello, "bootId"))), 36);
 	*state = f;
-	return 0;
-}
-
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
 	return 0;
 }
 
@@ -382,24 +376,25 @@ static void power_off_ends_what_runs(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(workload_runs_by_itself, start, end),
-		cmocka_unit_test_setup_teardown(result_keeps_the_first_bytes, start, end),
-		cmocka_unit_test_setup_teardown(workload_that_never_runs, start, end),
-		cmocka_unit_test_setup_teardown(workload_of_an_unknown_user, start, end),
-		cmocka_unit_test_setup_teardown(workload_times_out, start, end),
-		cmocka_unit_test_setup_teardown(attached_client, start, end),
-		cmocka_unit_test_setup_teardown(client_goes_away, start, end),
-		cmocka_unit_test_setup_teardown(second_client, start, end),
+		cmocka_unit_test_setup_teardown(workload_runs_by_itself, start, guest_end),
+		cmocka_unit_test_setup_teardown(result_keeps_the_first_bytes, start, guest_end),
+		cmocka_unit_test_setup_teardown(workload_that_never_runs, start, guest_end),
+		cmocka_unit_test_setup_teardown(workload_of_an_unknown_user, start, guest_end),
+		cmocka_unit_test_setup_teardown(workload_times_out, start, guest_end),
+		cmocka_unit_test_setup_teardown(attached_client, start, guest_end),
+		cmocka_unit_test_setup_teardown(client_goes_away, start, guest_end),
+		cmocka_unit_test_setup_teardown(second_client, start, guest_end),
 		cmocka_unit_test_setup_teardown(workload_that_cannot_start_under_a_client, start,
-						end),
-		cmocka_unit_test_setup_teardown(exec_beside_the_workload, start, end),
-		cmocka_unit_test_setup_teardown(disks_before_ready, start, end),
-		cmocka_unit_test_setup_teardown(a_share_that_comes_later, start, end),
+						guest_end),
+		cmocka_unit_test_setup_teardown(exec_beside_the_workload, start, guest_end),
+		cmocka_unit_test_setup_teardown(disks_before_ready, start, guest_end),
+		cmocka_unit_test_setup_teardown(a_share_that_comes_later, start, guest_end),
 		cmocka_unit_test(broken_configs),
-		cmocka_unit_test_setup_teardown(time_is_set, start, end),
-		cmocka_unit_test_setup_teardown(what_is_traced_is_told, start, end),
-		cmocka_unit_test_setup_teardown(too_many_commands_are_counted, start_terse, end),
-		cmocka_unit_test_setup_teardown(power_off_ends_what_runs, start, end),
+		cmocka_unit_test_setup_teardown(time_is_set, start, guest_end),
+		cmocka_unit_test_setup_teardown(what_is_traced_is_told, start, guest_end),
+		cmocka_unit_test_setup_teardown(too_many_commands_are_counted, start_terse,
+						guest_end),
+		cmocka_unit_test_setup_teardown(power_off_ends_what_runs, start, guest_end),
 	};
 	int code;
 

@@ -2,18 +2,10 @@
 /* Commands through the agent, in the two buffered forms. */
 #include <signal.h>
 
-#include "guest_fixture.h"
+#include "guest_client.h"
 
+#include "base/base64.h"
 #include "base/limits.h"
-
-static int start(void **state)
-{
-	struct fixture *f = malloc(sizeof(*f));
-
-	*f = fixture_start(false, true);
-	*state = f;
-	return 0;
-}
 
 /* An agent that closes an idle connection soon. */
 static int start_impatient(void **state)
@@ -21,16 +13,9 @@ static int start_impatient(void **state)
 	int got;
 
 	limit_set(LIMIT_AGENT_IDLE_MS, 300);
-	got = start(state);
+	got = guest_start(state);
 	limit_reset(LIMIT_AGENT_IDLE_MS);
 	return got;
-}
-
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
 }
 
 static char *ask(const struct fixture *f, const char *request)
@@ -504,31 +489,33 @@ static void half_closed_client(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(envelope_exec, start, end),
-		cmocka_unit_test_setup_teardown(envelope_without_newline, start, end),
-		cmocka_unit_test_setup_teardown(envelopes_in_a_row, start, end),
-		cmocka_unit_test_setup_teardown(envelope_noise, start, end),
-		cmocka_unit_test_setup_teardown(envelope_nulls, start, end),
-		cmocka_unit_test_setup_teardown(envelopes_one_by_one, start_impatient, end),
-		cmocka_unit_test_setup_teardown(copyout, start, end),
-		cmocka_unit_test_setup_teardown(copyout_refusals, start, end),
-		cmocka_unit_test_setup_teardown(frame_exec, start, end),
-		cmocka_unit_test_setup_teardown(frame_stdin_larger_than_a_pipe, start, end),
-		cmocka_unit_test_setup_teardown(exit_codes, start, end),
-		cmocka_unit_test_setup_teardown(start_errors, start, end),
-		cmocka_unit_test_setup_teardown(envelope_start_error, start, end),
-		cmocka_unit_test_setup_teardown(timeout_in_both_forms, start, end),
-		cmocka_unit_test_setup_teardown(background_child, start, end),
-		cmocka_unit_test_setup_teardown(output_is_cut, start, end),
-		cmocka_unit_test_setup_teardown(both_streams_fit_a_frame, start, end),
-		cmocka_unit_test_setup_teardown(environment_directory_and_user, start, end),
-		cmocka_unit_test_setup_teardown(resource_limits, start, end),
-		cmocka_unit_test_setup_teardown(resource_limits_refused, start, end),
-		cmocka_unit_test_setup_teardown(nothing_leaks, start, end),
-		cmocka_unit_test_setup_teardown(frames_at_once, start, end),
-		cmocka_unit_test_setup_teardown(breach_ends_the_connection, start, end),
-		cmocka_unit_test_setup_teardown(lengths_that_are_refused, start, end),
-		cmocka_unit_test_setup_teardown(half_closed_client, start, end),
+		cmocka_unit_test_setup_teardown(envelope_exec, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(envelope_without_newline, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(envelopes_in_a_row, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(envelope_noise, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(envelope_nulls, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(envelopes_one_by_one, start_impatient, guest_end),
+		cmocka_unit_test_setup_teardown(copyout, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(copyout_refusals, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(frame_exec, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(frame_stdin_larger_than_a_pipe, guest_start,
+						guest_end),
+		cmocka_unit_test_setup_teardown(exit_codes, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(start_errors, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(envelope_start_error, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(timeout_in_both_forms, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(background_child, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(output_is_cut, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(both_streams_fit_a_frame, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(environment_directory_and_user, guest_start,
+						guest_end),
+		cmocka_unit_test_setup_teardown(resource_limits, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(resource_limits_refused, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(nothing_leaks, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(frames_at_once, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(breach_ends_the_connection, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(lengths_that_are_refused, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(half_closed_client, guest_start, guest_end),
 	};
 	int code;
 

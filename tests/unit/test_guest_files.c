@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Files through the agent, in the envelope form: write, list and stat; and their records. */
-#include "guest_fixture.h"
+#include "guest_client.h"
 
+#include "base/base64.h"
 #include "base/limits.h"
 #include "guest/agent/answer_file.h"
 #include "guest/files/file_record.h"

@@ -2,26 +2,11 @@
 /* Terminals of the envelope form's, through the agent. */
 #include <signal.h>
 
-#include "guest_fixture.h"
+#include "guest_client.h"
 
+#include "base/base64.h"
 #include "base/limits.h"
 #include "guest/agent/pty_event.h"
-
-static int start(void **state)
-{
-	struct fixture *f = malloc(sizeof(*f));
-
-	*f = fixture_start(false, true);
-	*state = f;
-	return 0;
-}
-
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
 
 /* A client: what it has read of the terminal and of the connection. */
 struct client {
@@ -311,7 +296,7 @@ static int start_without_patience(void **state)
 	int got;
 
 	limit_set(LIMIT_HANG_UP_MS, 200);
-	got = start(state);
+	got = guest_start(state);
 	limit_reset(LIMIT_HANG_UP_MS);
 	return got;
 }
@@ -319,14 +304,15 @@ static int start_without_patience(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(typed_and_resized, start, end),
-		cmocka_unit_test_setup_teardown(ends, start, end),
-		cmocka_unit_test_setup_teardown(default_shell, start, end),
-		cmocka_unit_test_setup_teardown(envelopes_around_a_terminal, start, end),
-		cmocka_unit_test_setup_teardown(much, start, end),
-		cmocka_unit_test_setup_teardown(breaches, start, end),
-		cmocka_unit_test_setup_teardown(hung_up, start, end),
-		cmocka_unit_test_setup_teardown(hung_up_in_vain, start_without_patience, end),
+		cmocka_unit_test_setup_teardown(typed_and_resized, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(ends, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(default_shell, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(envelopes_around_a_terminal, guest_start,
+						guest_end),
+		cmocka_unit_test_setup_teardown(much, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(breaches, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(hung_up, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(hung_up_in_vain, start_without_patience, guest_end),
 	};
 	int code;
 

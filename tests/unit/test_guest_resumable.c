@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Execs that outlive their connections: nothing is lost and nothing comes twice, and when nobody
  * comes back nothing stays. */
-#include "guest_fixture.h"
+#include "guest_client.h"
 
 #define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
 #define MOST 524288   /* LIMIT_RING_MOST_BYTES */
-
-static int start(void **state)
-{
-	struct fixture *f = malloc(sizeof(*f));
-
-	*f = fixture_start(false, true);
-	*state = f;
-	return 0;
-}
-
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
-	return 0;
-}
 
 static void ask(int fd, const char *rest)
 {
@@ -462,19 +446,20 @@ static void as_many_as_there_may_be(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(goes_on_at_the_offset, start, end),
-		cmocka_unit_test_setup_teardown(waits_when_the_ring_is_full, start, end),
-		cmocka_unit_test_setup_teardown(ends_while_nobody_is_there, start, end),
-		cmocka_unit_test_setup_teardown(is_killed_after_the_grace, start, end),
-		cmocka_unit_test_setup_teardown(release_kills, start, end),
-		cmocka_unit_test_setup_teardown(the_newest_client_has_it, start, end),
-		cmocka_unit_test_setup_teardown(wrong_offsets, start, end),
-		cmocka_unit_test_setup_teardown(ids, start, end),
-		cmocka_unit_test_setup_teardown(stdin_is_sent_again, start, end),
-		cmocka_unit_test_setup_teardown(stdin_has_a_window, start, end),
-		cmocka_unit_test_setup_teardown(terminal, start, end),
-		cmocka_unit_test_setup_teardown(half_close, start, end),
-		cmocka_unit_test_setup_teardown(as_many_as_there_may_be, start, end),
+		cmocka_unit_test_setup_teardown(goes_on_at_the_offset, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(waits_when_the_ring_is_full, guest_start,
+						guest_end),
+		cmocka_unit_test_setup_teardown(ends_while_nobody_is_there, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(is_killed_after_the_grace, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(release_kills, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(the_newest_client_has_it, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(wrong_offsets, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(ids, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(stdin_is_sent_again, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(stdin_has_a_window, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(terminal, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(half_close, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(as_many_as_there_may_be, guest_start, guest_end),
 	};
 	int code;
 

@@ -3,16 +3,7 @@
  * client. */
 #include <signal.h>
 
-#include "guest_fixture.h"
-
-static int start(void **state)
-{
-	struct fixture *f = malloc(sizeof(*f));
-
-	*f = fixture_start(false, true);
-	*state = f;
-	return 0;
-}
+#include "guest_client.h"
 
 /* A guest whose kernel has no cgroup v2. */
 static int start_without_cgroups(void **state)
@@ -21,13 +12,6 @@ static int start_without_cgroups(void **state)
 
 	*f = fixture_start(false, false);
 	*state = f;
-	return 0;
-}
-
-static int end(void **state)
-{
-	fixture_end(*state);
-	free(*state);
 	return 0;
 }
 
@@ -581,36 +565,42 @@ static void a_thousand_connections(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(output_and_exit, start, end),
-		cmocka_unit_test_setup_teardown(many_on_one_connection, start, end),
-		cmocka_unit_test_setup_teardown(never_started, start, end),
-		cmocka_unit_test_setup_teardown(closed_stdin_by_default, start, end),
-		cmocka_unit_test_setup_teardown(stdin_to_its_end, start, end),
-		cmocka_unit_test_setup_teardown(half_close_is_the_end_of_stdin, start, end),
-		cmocka_unit_test_setup_teardown(bulk_both_ways, start, end),
-		cmocka_unit_test_setup_teardown(slow_client, start, end),
-		cmocka_unit_test_setup_teardown(full_stdin_stops_the_connection, start, end),
-		cmocka_unit_test_setup_teardown(signal_and_cancel, start, end),
-		cmocka_unit_test_setup_teardown(timeout, start, end),
-		cmocka_unit_test_setup_teardown(cancel_kills_the_tree, start, end),
-		cmocka_unit_test_setup_teardown(lost_client_kills_the_tree, start, end),
-		cmocka_unit_test_setup_teardown(lost_client_behind_full_stdin, start, end),
-		cmocka_unit_test_setup_teardown(a_window_keeps_the_connection, start, end),
-		cmocka_unit_test_setup_teardown(a_window_is_kept_to, start, end),
-		cmocka_unit_test_setup_teardown(bytes_through_a_window, start, end),
-		cmocka_unit_test_setup_teardown(one_end_of_a_terminal, start, end),
-		cmocka_unit_test_setup_teardown(terminal, start, end),
-		cmocka_unit_test_setup_teardown(number_in_use, start, end),
-		cmocka_unit_test_setup_teardown(attach_without_a_workload, start, end),
-		cmocka_unit_test_setup_teardown(a_thousand_connections, start, end),
-		cmocka_unit_test_setup_teardown(cancel_kills_the_tree, start_without_cgroups, end),
+		cmocka_unit_test_setup_teardown(output_and_exit, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(many_on_one_connection, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(never_started, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(closed_stdin_by_default, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(stdin_to_its_end, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(half_close_is_the_end_of_stdin, guest_start,
+						guest_end),
+		cmocka_unit_test_setup_teardown(bulk_both_ways, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(slow_client, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(full_stdin_stops_the_connection, guest_start,
+						guest_end),
+		cmocka_unit_test_setup_teardown(signal_and_cancel, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(timeout, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(cancel_kills_the_tree, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(lost_client_kills_the_tree, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(lost_client_behind_full_stdin, guest_start,
+						guest_end),
+		cmocka_unit_test_setup_teardown(a_window_keeps_the_connection, guest_start,
+						guest_end),
+		cmocka_unit_test_setup_teardown(a_window_is_kept_to, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(bytes_through_a_window, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(one_end_of_a_terminal, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(terminal, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(number_in_use, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(attach_without_a_workload, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(a_thousand_connections, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(cancel_kills_the_tree, start_without_cgroups,
+						guest_end),
 		cmocka_unit_test_setup_teardown(lost_client_kills_the_tree, start_without_cgroups,
-						end),
-		cmocka_unit_test_setup_teardown(timeout, start_without_cgroups, end),
-		cmocka_unit_test_setup_teardown(output_and_exit, start_without_cgroups, end),
-		cmocka_unit_test_setup_teardown(never_started, start_without_cgroups, end),
-		cmocka_unit_test_setup_teardown(terminal, start_without_cgroups, end),
-		cmocka_unit_test_setup_teardown(many_on_one_connection, start_without_cgroups, end),
+						guest_end),
+		cmocka_unit_test_setup_teardown(timeout, start_without_cgroups, guest_end),
+		cmocka_unit_test_setup_teardown(output_and_exit, start_without_cgroups, guest_end),
+		cmocka_unit_test_setup_teardown(never_started, start_without_cgroups, guest_end),
+		cmocka_unit_test_setup_teardown(terminal, start_without_cgroups, guest_end),
+		cmocka_unit_test_setup_teardown(many_on_one_connection, start_without_cgroups,
+						guest_end),
 	};
 	int code;
 
