@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* How a call through the pump ends: by its exit, a lost connection, a closed stdout or a cancel. */
+#include "pump_fixture.h"
+
+#include <errno.h>
+
+#include "base/limits.h"
+
+/* The guest says all it has to say and closes, while our reader has read nothing yet. */
+static void *hasty_guest(void *data)
+{
+	struct rig *rig = data;
+	uint8_t payload[65536] = {7};
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, start);
+	for (int i = 0; i < 4; i++)
+		guest_data(rig->guest, 2, payload, sizeof(payload));
+	guest_json(rig->guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":0}");
+	close_one(&rig->guest);
+	return NULL;
+}
+
+static void test_nothing_is_lost_when_the_guest_closes(void **state)
+{
+	struct rig rig;
+	pthread_t guest, pump;
+	struct buf got = BUF_INIT(0);
+
+	(void)state;
+	rig_open(&rig, 0);
+	pthread_create(&guest, NULL, hasty_guest, &rig);
+	pthread_create(&pump, NULL, run_pump, &rig);
+	assert_int_equal(fd_read_to_end(rig.out[0], &got, NULL), 0);
+	pthread_join(guest, NULL);
+	pthread_join(pump, NULL);
+	assert_int_equal(rig.outcome.end, MICROAGENT_EXITED);
+	assert_int_equal(got.len, 4 * 65536);
+	buf_free(&got);
+	rig_close(&rig);
+}
+
+/* The exit is the last that is listened to: what a broken guest says after it changes nothing. */
+static void *rambling_guest(void *data)
+{
+	struct rig *rig = data;
+	uint8_t payload[4096];
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":127,"
+			       "\"startError\":\"no-such: not found\"}");
+	guest_data(rig->guest, 2, "late", 4);
+	guest_json(rig->guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":0}");
+	guest_json(rig->guest, "nonsense");
+	close_one(&rig->guest);
+	return NULL;
+}
+
+static void test_nothing_after_the_exit(void **state)
+{
+	struct rig rig;
+	pthread_t guest;
+	uint8_t byte;
+
+	(void)state;
+	rig_open(&rig, 0);
+	pthread_create(&guest, NULL, rambling_guest, &rig);
+	assert_int_equal(rig_run(&rig), 0);
+	pthread_join(guest, NULL);
+	assert_int_equal(rig.outcome.end, MICROAGENT_EXITED);
+	assert_int_equal(rig.outcome.exit_code, 127);
+	assert_string_equal(rig.outcome.start_error, "no-such: not found");
+	close_one(&rig.out[1]);
+	assert_int_equal(read(rig.out[0], &byte, 1), 0);
+	rig_close(&rig);
+}
+
+static void *vanishing_guest(void *data)
+{
+	struct rig *rig = data;
+	uint8_t payload[4096];
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, start);
+	fd_write_all(rig->guest, "\0\0", 2, NULL);
+	close_one(&rig->guest);
+	return NULL;
+}
+
+static void test_a_lost_connection(void **state)
+{
+	struct rig rig;
+	pthread_t guest;
+
+	(void)state;
+	rig_open(&rig, 0);
+	pthread_create(&guest, NULL, vanishing_guest, &rig);
+	assert_int_equal(rig_run(&rig), -1);
+	assert_int_equal(rig.error.code, ERR_UNAVAILABLE);
+	pthread_join(guest, NULL);
+	rig_close(&rig);
+}
+
+/* Writes until it is asked to stop; says whether it was. */
+static void *endless_guest(void *data)
+{
+	struct rig *rig = data;
+	uint8_t payload[65536] = {0};
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, start);
+	for (;;) {
+		ssize_t n;
+
+		guest_data(rig->guest, 2, "y\n", 2);
+		n = recv(rig->guest, payload, sizeof(payload), MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno != EAGAIN))
+			return NULL;
+		if (n > 0 && memmem(payload, (size_t)n, "\"cancel\"", 8))
+			break;
+	}
+	guest_json(rig->guest,
+		   "{\"event\":\"exit\",\"request\":1,\"exitCode\":137,\"killed\":true}");
+	return rig;
+}
+
+static void test_a_closed_stdout_cancels(void **state)
+{
+	struct rig rig;
+	pthread_t guest;
+	void *asked = NULL;
+
+	(void)state;
+	rig_open(&rig, 0);
+	close_one(&rig.out[0]);
+	pthread_create(&guest, NULL, endless_guest, &rig);
+	assert_int_equal(rig_run(&rig), 0);
+	assert_int_equal(rig.outcome.end, MICROAGENT_OUT_CLOSED);
+	pthread_join(guest, &asked);
+	assert_non_null(asked);
+	rig_close(&rig);
+}
+
+static void *quiet_guest(void *data)
+{
+	struct rig *rig = data;
+	uint8_t payload[4096];
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, start);
+	fd_write_all(rig->cancel[1], "!", 1, NULL);
+	if (guest_read(rig->guest, payload, sizeof(payload), &len) == '{')
+		guest_json(rig->guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":137}");
+	return NULL;
+}
+
+static void test_cancel(void **state)
+{
+	(void)state;
+	for (int whole = 0; whole < 2; whole++) {
+		struct rig rig;
+		pthread_t guest;
+
+		rig_open(&rig, 0);
+		pthread_create(&guest, NULL, quiet_guest, &rig);
+		if (whole) /* its caller ends the whole guest: the agent is not asked */
+			rig.call.exec = NULL;
+		assert_int_equal(rig_run(&rig), 0);
+		assert_int_equal(rig.call.ended, !whole);
+		assert_int_equal(rig.outcome.end, MICROAGENT_CANCELLED);
+		close_one(&rig.connection.fd);
+		pthread_join(guest, NULL);
+		rig_close(&rig);
+	}
+}
+
+/* A guest that does not answer a cancel is left behind at the deadline. */
+static void *deaf_guest(void *data)
+{
+	struct rig *rig = data;
+	uint8_t payload[4096];
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	fd_write_all(rig->cancel[1], "!", 1, NULL);
+	while (guest_read(rig->guest, payload, sizeof(payload), &len))
+		;
+	return NULL;
+}
+
+static void test_cancel_is_bounded(void **state)
+{
+	struct rig rig;
+	pthread_t guest;
+
+	(void)state;
+	rig_open(&rig, 0);
+	pthread_create(&guest, NULL, deaf_guest, &rig);
+	assert_int_equal(rig_run(&rig), 0);
+	assert_int_equal(rig.outcome.end, MICROAGENT_CANCELLED);
+	close_one(&rig.connection.fd);
+	pthread_join(guest, NULL);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_is_lost_when_the_guest_closes),
+		cmocka_unit_test(test_nothing_after_the_exit),
+		cmocka_unit_test(test_a_lost_connection),
+		cmocka_unit_test(test_a_closed_stdout_cancels),
+		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_cancel_is_bounded),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	/* The one deadline here is waited out in full. */
+	limit_set(LIMIT_CANCEL_MS, 300);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
