@@ -79,8 +79,8 @@ static void a_quarantine_that_fails_kills(void **state)
 
 	life->command = "[\"deaf\"]"; /* goes on without its control stream, as a guest does */
 	expect(life, "prepare", "prepared");
-	limit_set(LIMIT_CONTROL_REQUEST_MS, 300);
-	limit_set(LIMIT_SEVER_MS, 300);
+	life_limit(CONTROL_REQUEST_MS, 300);
+	life_limit(SEVER_MS, 300);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_auto_t *answer = NULL;
 
@@ -96,8 +96,8 @@ static void a_quarantine_that_fails_kills(void **state)
 		expect_nothing_left(life);
 	}
 	unsetenv("STANDIN_SEVER");
-	limit_reset(LIMIT_SEVER_MS);
-	limit_reset(LIMIT_CONTROL_REQUEST_MS);
+	life_limit_over(SEVER_MS);
+	life_limit_over(CONTROL_REQUEST_MS);
 }
 
 /* A foreground run ends with it, the machine and its directory stay, whatever run was told. */
@@ -152,11 +152,11 @@ static void a_live_supervisor_that_does_not_answer_is_killed(void **state)
 	expect(life, "prepare", "prepared");
 	expect(life, "start", "running");
 	assert_int_equal(kill(pid_in_runtime(life, "supervisorPid"), SIGSTOP), 0);
-	limit_set(LIMIT_CONTROL_REQUEST_MS, 50);
-	limit_set(LIMIT_ENDING_MS, 50);
+	life_limit(CONTROL_REQUEST_MS, 50);
+	life_limit(ENDING_MS, 50);
 	expect(life, "stop", "stopped");
-	limit_reset(LIMIT_CONTROL_REQUEST_MS);
-	limit_reset(LIMIT_ENDING_MS);
+	life_limit_over(CONTROL_REQUEST_MS);
+	life_limit_over(ENDING_MS);
 	wait_for_end(life);
 	expect_nothing_left(life);
 }

@@ -110,11 +110,11 @@ static void a_shell_that_is_late_is_not_held_against_it(void **state)
 	struct life *life = *state;
 	json_auto_t *first = NULL, *second = NULL, *third = NULL;
 
-	limit_set(LIMIT_PROBE_KEPT_MS, 600000);
+	life_limit(PROBE_KEPT_MS, 600000);
 	life->command = "[\"coy\"]";
 	expect(life, "prepare", "prepared");
 	first = ask(life, "start");
-	limit_reset(LIMIT_PROBE_KEPT_MS);
+	life_limit_over(PROBE_KEPT_MS);
 	assert_string_equal(text_in(first, "event", "state"), "running");
 	assert_false(is_shell_ready(first));
 	second = ask(life, "inspect");
@@ -144,14 +144,14 @@ static void guests_that_end_in_their_own_way(void **state)
 {
 	struct life *life = *state;
 
-	limit_set(LIMIT_AGENT_LOST_MS, 20);
+	life_limit(AGENT_LOST_MS, 20);
 	ended(life, "[\"exit\",\"0\"]", "stopped", "exit code 0");
 	ended(life, "[\"panic\"]", "failed", "panicked");
 	ended(life, "[\"garbage\"]", "failed", "broke the control protocol");
 	ended(life, "[\"twice\"]", "failed", "broke the control protocol");
 	ended(life, "[\"lost\"]", "failed", "agent is lost");
 	ended(life, "[\"off\"]", "failed", "switched itself off");
-	limit_reset(LIMIT_AGENT_LOST_MS);
+	life_limit_over(AGENT_LOST_MS);
 }
 
 static void the_boot_deadline(void **state)
@@ -160,7 +160,7 @@ static void the_boot_deadline(void **state)
 	json_auto_t *answer = NULL;
 
 	life->command = "[\"mute\"]";
-	limit_set(LIMIT_BOOT_TCG_MS, 50);
+	life_limit(BOOT_TCG_MS, 50);
 	expect(life, "prepare", "prepared");
 	answer = ask(life, "start");
 	assert_string_equal(json_string_value(json_object_get(answer, "errorCode")), "timeout");
@@ -176,7 +176,7 @@ static void a_guest_that_does_not_switch_itself_off(void **state)
 	json_auto_t *answer = NULL;
 
 	life->command = "[\"deaf\"]";
-	limit_set(LIMIT_HALT_MS, 50);
+	life_limit(HALT_MS, 50);
 	expect(life, "prepare", "prepared");
 	expect(life, "start", "running");
 	answer = ask(life, "halt");

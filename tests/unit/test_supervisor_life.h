@@ -24,6 +24,18 @@
 #include "supervisor/supervisor.h"
 #include "supervisor_standin.h"
 
+/* A limit of this process and of the live supervisor, a program that reads its environment. */
+#define life_limit(name, value)                                    \
+	do {                                                       \
+		limit_set(LIMIT_##name, value);                    \
+		setenv("MICROAGENT_TEST_LIMIT_" #name, #value, 1); \
+	} while (0)
+#define life_limit_over(name)                             \
+	do {                                              \
+		limit_reset(LIMIT_##name);                \
+		unsetenv("MICROAGENT_TEST_LIMIT_" #name); \
+	} while (0)
+
 #define HANG_NS (60 * NS_PER_S) /* nothing here takes a second; this only bounds a hang */
 
 struct life {
@@ -263,8 +275,8 @@ static inline int life_make(void **state)
 	setenv("MICROAGENT_CACHE_DIR", path, 1);
 	setenv("STANDIN", "1", 1);
 	unsetenv("STANDIN_NO_BOOT");
-	limit_reset(LIMIT_BOOT_TCG_MS);
-	limit_reset(LIMIT_HALT_MS);
+	life_limit_over(BOOT_TCG_MS);
+	life_limit_over(HALT_MS);
 	*state = life;
 	return 0;
 }
