@@ -7,13 +7,6 @@
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
-static const char *text(const json_t *object, const char *key)
-{
-	const char *value = json_text(object, key, NULL);
-
-	return value ? value : "";
-}
-
 /* "ok" in green, "failed" in red, where that can be seen. */
 static void print_verdict(const char *verdict, int width)
 {
@@ -28,11 +21,11 @@ static void print_verdict(const char *verdict, int width)
 /* Where a command of ours mends what the library found, the library has a reason and no remedy. */
 static int add_remedy(json_t *check, struct error *err)
 {
-	enum error_reason reason = error_reason_from_name(text(check, "reason"));
+	enum error_reason reason = error_reason_from_name(json_text(check, "reason", ""));
 	const char *remedy;
 	char hint[HINT_ROOM];
 
-	if (reason == REASON_NONE || *text(check, "remedy"))
+	if (reason == REASON_NONE || *json_text(check, "remedy", ""))
 		return 0;
 	hint_find(NULL, reason, "", hint);
 	remedy = hint_command(hint);
@@ -41,11 +34,11 @@ static int add_remedy(json_t *check, struct error *err)
 
 static void print_check(const json_t *check)
 {
-	const char *remedy = text(check, "remedy");
+	const char *remedy = json_text(check, "remedy", "");
 
-	print_verdict(text(check, "status"), 8);
-	printf("  %-15s  ", text(check, "name"));
-	cli_print_safe(stdout, text(check, "detail"));
+	print_verdict(json_text(check, "status", ""), 8);
+	printf("  %-15s  ", json_text(check, "name", ""));
+	cli_print_safe(stdout, json_text(check, "detail", ""));
 	putchar('\n');
 	if (*remedy) {
 		printf("%27smend: ", "");
@@ -69,7 +62,7 @@ static int print_findings(struct cli *cli, const json_t *answer, struct error *e
 	if (cli->json)
 		return cli_print_json(answer, err);
 	fputs("\nverdict: ", stdout);
-	print_verdict(text(answer, "verdict"), 0);
+	print_verdict(json_text(answer, "verdict", ""), 0);
 	putchar('\n');
 	return 0;
 }
@@ -77,18 +70,10 @@ static int print_findings(struct cli *cli, const json_t *answer, struct error *e
 static int run_doctor(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
-	autoprogress struct progress progress = PROGRESS_INIT;
-	struct microagent *agent = guest_open(cli, &progress, err);
-	json_auto_t *answer = NULL;
+	json_auto_t *answer = guest_ask(cli, "looking at this host", microagent_doctor, err);
 
 	(void)values;
 	(void)args;
-	if (!agent)
-		return -1;
-	progress_start(&progress, "looking at this host");
-	answer = microagent_doctor(agent, err);
-	microagent_close(agent);
-	progress_end(&progress);
 	if (!answer || print_findings(cli, answer, err) < 0)
 		return -1;
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;

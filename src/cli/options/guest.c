@@ -261,12 +261,25 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 	return agent;
 }
 
+json_t *guest_ask(const struct cli *cli, const char *doing, guest_ask_fn *ask, struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct microagent *agent = guest_open(cli, &progress, err);
+	json_t *answer;
+
+	if (!agent)
+		return NULL;
+	if (doing)
+		progress_start(&progress, doing);
+	answer = ask(agent, err);
+	microagent_close(agent);
+	return answer;
+}
+
 int guest_print_list(struct cli *cli, const struct guest_list *list, struct error *err)
 {
-	struct microagent *agent = guest_open(cli, NULL, err);
-	json_auto_t *answer = agent ? list->ask(agent, err) : NULL;
+	json_auto_t *answer = guest_ask(cli, NULL, list->ask, err);
 
-	microagent_close(agent);
 	if (!answer)
 		return -1;
 	if (cli->json)

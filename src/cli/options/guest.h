@@ -41,16 +41,20 @@ void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
  * kernel: as --kernel takes it, or NULL. */
 void guest_warn_init(const struct cli *cli, const char *kernel);
 
+/* A handle whose waits draw progress. */
+struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);
+
+typedef json_t *guest_ask_fn(struct microagent *agent, struct error *err);
+/* What the library says of the whole state directory or host; doing is shown meanwhile, or NULL. */
+json_t *guest_ask(const struct cli *cli, const char *doing, guest_ask_fn *ask, struct error *err);
+
 /* A list that the library has of the state directory, and how a person sees it. */
 struct guest_list {
-	json_t *(*ask)(struct microagent *agent, struct error *err);
+	guest_ask_fn *ask;
 	const char *key; /* of the array in the answer */
 	int (*print)(const json_t *list, struct error *err);
 };
 int guest_print_list(struct cli *cli, const struct guest_list *list, struct error *err);
-
-/* A handle whose waits draw progress. */
-struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);
 
 /* A word that is a number of MiB, 1 or more. */
 int guest_read_mib(struct cli *cli, const char *word, int64_t *out, struct error *err);

@@ -47,17 +47,11 @@ static int print_orphans(const json_t *answer, struct error *err)
 static int run_gc(struct cli *cli, const void *values, const struct cli_words *args,
 		  struct error *err)
 {
-	autoprogress struct progress progress = PROGRESS_INIT;
-	struct microagent *agent = guest_open(cli, &progress, err);
-	json_auto_t *answer = NULL;
+	json_auto_t *answer =
+		guest_ask(cli, "looking for what was left behind", microagent_session_gc, err);
 
 	(void)values;
 	(void)args;
-	if (!agent)
-		return -1;
-	progress_start(&progress, "looking for what was left behind");
-	answer = microagent_session_gc(agent, err);
-	microagent_close(agent);
 	if (!answer)
 		return -1;
 	if ((cli->json ? cli_print_json(answer, err) : print_orphans(answer, err)) < 0)
