@@ -10,44 +10,58 @@
 #define LIST_KERNELS "`microagent kernel list` shows those that are there"
 #define LIST_IMAGES "`microagent image list` shows those that are there"
 
-/* clang-format off */ /* a row each */
 const struct hint hint_table[] = {
-	{REASON_NO_WORKSPACE, NULL, NULL, "`microagent list` shows those there are, `microagent create {}` makes one"},
-	{REASON_WORKSPACE_EXISTS, NULL, NULL, "choose another name, or `microagent delete {}` first"},
+	{REASON_NO_WORKSPACE, NULL, NULL,
+	 "`microagent list` shows those there are, `microagent create {}` makes one"},
+	{REASON_WORKSPACE_EXISTS, NULL, NULL,
+	 "choose another name, or `microagent delete {}` first"},
 	{REASON_WORKSPACE_ALIVE, NULL, NULL, "`microagent stop {}` (or kill) first"},
 	{REASON_WORKSPACE_DOWN, NULL, NULL, "`microagent start {}` boots it"},
-	{REASON_WORKSPACE_ENDED, NULL, NULL, "`microagent status {}` says how, `microagent start {}` boots it again"},
+	{REASON_WORKSPACE_ENDED, NULL, NULL,
+	 "`microagent status {}` says how, `microagent start {}` boots it again"},
 	{REASON_WORKSPACE_LOST, NULL, NULL, "`microagent status {}` says what became of it"},
-	{REASON_WORKSPACE_QUARANTINED, NULL, NULL, "`microagent halt {}` (or stop, or kill) ends that"},
+	{REASON_WORKSPACE_QUARANTINED, NULL, NULL,
+	 "`microagent halt {}` (or stop, or kill) ends that"},
 	{REASON_WORKSPACE_DAMAGED, NULL, NULL, "`microagent delete {}` removes the workspace"},
 	{REASON_NOT_AS_PREPARED, NULL, NULL, "`microagent start --prepare {}` prepares it again"},
-	{REASON_GUEST_OLD, NULL, NULL, "`microagent start --prepare {}` boots it anew with the present one"},
+	{REASON_GUEST_OLD, NULL, NULL,
+	 "`microagent start --prepare {}` boots it anew with the present one"},
 	{REASON_NO_SUCH_OUTPUT, NULL, NULL, "`microagent artifacts {}` lists those it has"},
 	{REASON_ROOT_IN_MEMORY, NULL, NULL, "while it runs `microagent cp` reaches it"},
 	{REASON_ROOT_READ_ONLY, NULL, NULL, "`microagent create` copies the image by itself"},
-	{REASON_ROOT_MISSING, NULL, NULL, "`microagent delete` removes the workspace, `microagent create` makes it again"},
+	{REASON_ROOT_MISSING, NULL, NULL,
+	 "`microagent delete` removes the workspace, `microagent create` makes it again"},
 	{REASON_DISK_TAKEN, NULL, NULL, "`microagent list` shows them"},
-	{REASON_STATE_DIR_REFUSED, NULL, NULL, "chmod go-w the directory, or name another with --state-dir"},
+	{REASON_STATE_DIR_REFUSED, NULL, NULL,
+	 "chmod go-w the directory, or name another with --state-dir"},
 	{REASON_NO_SESSION, NULL, NULL, "`microagent session list` shows those that are there"},
-	{REASON_SESSION_DOWN, NULL, NULL, "`microagent session destroy {}` removes it, and `microagent session create` makes "
+	{REASON_SESSION_DOWN, NULL, NULL,
+	 "`microagent session destroy {}` removes it, and `microagent session create` makes "
 	 "another; `microagent --state-dir {sessions} start {}.bundle` boots this one again"},
 	{REASON_SESSION_LOST, NULL, NULL, "`microagent session list` says what became of it"},
 	{REASON_SESSION_QUARANTINED, NULL, NULL, "`microagent session destroy {}` ends it"},
 	{REASON_SESSION_ENDING, NULL, NULL, "`microagent session destroy {}` goes on with it"},
 	{REASON_SESSION_UNFINISHED, NULL, NULL, "`microagent session gc` removes it"},
-	{REASON_SESSION_AT_QUOTA, NULL, NULL, "`microagent session quota {} MIB` raises it, and the session goes on"},
-	{REASON_SESSION_WITHOUT_SHARE, NULL, NULL, "`microagent session create --share DIR` makes another"},
-	{REASON_SESSION_WITHOUT_PORT, NULL, NULL, "`microagent session create` makes one that has it, without --no-share"},
+	{REASON_SESSION_AT_QUOTA, NULL, NULL,
+	 "`microagent session quota {} MIB` raises it, and the session goes on"},
+	{REASON_SESSION_WITHOUT_SHARE, NULL, NULL,
+	 "`microagent session create --share DIR` makes another"},
+	{REASON_SESSION_WITHOUT_PORT, NULL, NULL,
+	 "`microagent session create` makes one that has it, without --no-share"},
 	{REASON_NO_AUDIT_LOG, NULL, NULL, "`microagent audit list` shows those that are there"},
-	{REASON_NO_BASE, NULL, NULL, "`microagent base list` shows those that are there, `microagent base create {}` makes the "
+	{REASON_NO_BASE, NULL, NULL,
+	 "`microagent base list` shows those that are there, `microagent base create {}` makes the "
 	 "next version of {}"},
 	{REASON_BASE_DAMAGED, NULL, NULL, "`microagent base create {}` makes a new version"},
 	{REASON_BASE_VERSIONLESS, NULL, NULL, "`microagent base list` shows them"},
 	{REASON_BASE_OF_SESSION, NULL, NULL, "`microagent session destroy {}` first"},
 	{REASON_BASE_OF_POOL, NULL, NULL, "`microagent pool drain --base {}` first"},
-	{REASON_NO_POOL, NULL, NULL, "`microagent pool status` shows those that are there, `microagent pool set --base {} --size N` "
+	{REASON_NO_POOL, NULL, NULL,
+	 "`microagent pool status` shows those that are there, `microagent pool set --base {} "
+	 "--size N` "
 	 "keeps one"},
-	{REASON_POOL_DAMAGED, NULL, NULL, "`microagent pool set --base {} --size N` writes it anew"},
+	{REASON_POOL_DAMAGED, NULL, NULL,
+	 "`microagent pool set --base {} --size N` writes it anew"},
 	{REASON_POOL_VERSIONLESS, NULL, NULL, "`microagent pool status` shows them"},
 	{REASON_POOL_OF_NONE, NULL, NULL, "`microagent pool drain --base {}` keeps none"},
 	{REASON_POOL_GIVEN_UP, NULL, NULL, "`microagent session gc` tries again"},
@@ -62,13 +76,15 @@ const struct hint hint_table[] = {
 	{REASON_INITRD_OLD, NULL, NULL, "`microagent kernel install` (or build) renews it"},
 	{REASON_INITRD_OTHER, NULL, NULL, "`microagent kernel refresh` puts the present one in"},
 	{REASON_NO_IMAGE, "", NULL, "`microagent image build busybox` makes one"},
-	{REASON_NO_IMAGE, "debian", NULL, LIST_IMAGES ", `microagent image build debian` makes one"},
+	{REASON_NO_IMAGE, "debian", NULL,
+	 LIST_IMAGES ", `microagent image build debian` makes one"},
 	{REASON_NO_IMAGE, NULL, NULL, LIST_IMAGES ", `microagent image build busybox` makes one"},
-	{REASON_NOT_AN_IMAGE, NULL, NULL, LIST_IMAGES ", `microagent image build busybox` makes one"},
+	{REASON_NOT_AN_IMAGE, NULL, NULL,
+	 LIST_IMAGES ", `microagent image build busybox` makes one"},
 	{REASON_IMAGE_TOO_SMALL, NULL, NULL, "--size MIB makes room for more"},
-	{REASON_NO_KVM, NULL, "accelerator", "use --accelerator auto or tcg; `microagent doctor` says more"},
+	{REASON_NO_KVM, NULL, "accelerator",
+	 "use --accelerator auto or tcg; `microagent doctor` says more"},
 };
-/* clang-format on */
 const size_t hint_count = ARRAY_SIZE(hint_table);
 
 static bool is_about(const struct hint *hint, const char *subject)
