@@ -348,6 +348,7 @@ static void a_burst_is_worked_off(void **state)
 static unsigned resident_kib(const struct world *w)
 {
 	char path[64], line[512];
+	unsigned long from, to;
 	unsigned found = 0, kib;
 	bool inside = false;
 	FILE *file;
@@ -356,7 +357,7 @@ static unsigned resident_kib(const struct world *w)
 	file = fopen(path, "re");
 	assert_non_null(file);
 	while (fgets(line, sizeof(line), file)) {
-		if (strchr(line, '-') && strchr(line, '/'))
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
 			inside = strstr(line, "memfd:vsock-ram") != NULL;
 		else if (inside && sscanf(line, "Rss: %u", &kib) == 1)
 			found += kib;
