@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include "base/limits.h"
 #include "guest/agent/envelopes.h"
 #include "guest/agent/frames.h"
+
+#define MANY_JOBS 64
 
 /* As a length the byte that an envelope begins with would be above the longest frame: the forms
  * never collide. */
@@ -101,6 +104,18 @@ void server_stop_listening(struct server *server)
 	loop_remove(steal_ptr(&server->listen_watch));
 }
 
+/* What hundreds of commands took lies below some small thing that came later, and free() gives the
+ * kernel only what lies above all others. */
+static void give_memory_back(struct server *server)
+{
+	if (server->most_jobs < server->context.jobs.count)
+		server->most_jobs = server->context.jobs.count;
+	if (server->most_jobs < MANY_JOBS || server->context.jobs.count > 0)
+		return;
+	server->most_jobs = 0;
+	malloc_trim(0);
+}
+
 void server_sweep(struct server *server)
 {
 	bool ended = !list_is_empty(&server->conns.dead) ||
@@ -109,6 +124,7 @@ void server_sweep(struct server *server)
 	conns_sweep(&server->conns);
 	resumables_sweep(&server->resumables);
 	job_table_sweep(&server->context.jobs);
+	give_memory_back(server);
 	/* Not before that: waiting connections would make the loop spin. */
 	if (ended && server->full && server->listen_watch) {
 		server->full = false;

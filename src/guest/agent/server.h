@@ -18,6 +18,7 @@ struct server {
 	struct loop_watch *listen_watch;
 	bool full;	  /* no descriptor for another connection: until something has ended */
 	size_t full_jobs; /* commands that lived then */
+	size_t most_jobs; /* at once, since memory was given back */
 	struct conns conns;
 };
 
