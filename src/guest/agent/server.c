@@ -106,7 +106,7 @@ void server_stop_listening(struct server *server)
 
 /* What hundreds of commands took lies below some small thing that came later, and free() gives the
  * kernel only what lies above all others. */
-static void give_memory_back(struct server *server)
+static void server_trim(struct server *server)
 {
 	if (server->most_jobs < server->context.jobs.count)
 		server->most_jobs = server->context.jobs.count;
@@ -124,7 +124,7 @@ void server_sweep(struct server *server)
 	conns_sweep(&server->conns);
 	resumables_sweep(&server->resumables);
 	job_table_sweep(&server->context.jobs);
-	give_memory_back(server);
+	server_trim(server);
 	/* Not before that: waiting connections would make the loop spin. */
 	if (ended && server->full && server->listen_watch) {
 		server->full = false;
