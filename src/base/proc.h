@@ -38,9 +38,11 @@ struct proc_spec {
 	gid_t gid;
 	int userns_fd; /* > 0: enters this user namespace, of ours, and becomes its root */
 	/* With userns_fd: the directory that bind_fd is, whatever its name has become, is mounted
-	 * on bind_at in a mount namespace of the child's own. NULL: none. */
+	 * on bind_at in a mount namespace of the child's own, with what is mounted below it now
+	 * and nothing that is later. NULL: none. */
 	const char *bind_at;
 	int bind_fd;
+	bool bind_read_only; /* with all that is mounted below it */
 	const gid_t *groups;
 	size_t ngroups;
 	const char *cwd; /* NULL: unchanged */

@@ -117,10 +117,19 @@ static int change_user(const struct proc_spec *spec)
 /*
  * A descriptor from before cannot be mounted in a new mount namespace, since it leads to a mount of
  * the old one; the working directory can, since the kernel moves it along.
+ *
+ * What is mounted on the host later does not come to the directory: it is cut off before it is made
+ * read-only, so that what came in between is read-only too. The other mounts go on following the
+ * host, or each of them would stay in use here after the host has let go of it.
  */
-static int bind_directory(const char *at)
+static int bind_directory(const char *at, bool read_only)
 {
-	if (unshare(CLONE_NEWNS) < 0 || mount(".", at, NULL, MS_BIND | MS_REC, NULL) < 0)
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(".", at, NULL, MS_BIND | MS_REC, NULL) < 0 ||
+	    mount(NULL, at, NULL, MS_PRIVATE | MS_REC, NULL) < 0)
+		return -1;
+	if (read_only && mount_setattr(AT_FDCWD, at, AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 		return -1;
 	return chdir("/");
 }
@@ -169,7 +178,7 @@ static void become_program(struct child *c)
 	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
 		goto failed;
 	r.step = STEP_BIND;
-	if (spec->bind_at && bind_directory(spec->bind_at) < 0)
+	if (spec->bind_at && bind_directory(spec->bind_at, spec->bind_read_only) < 0)
 		goto failed;
 	r.step = STEP_FDS;
 	if (place_fds(c) < 0)

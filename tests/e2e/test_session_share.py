@@ -15,6 +15,7 @@ import pytest
 import schema_check
 from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
 from modes import check_modes
+from mounts import check_mounts, inside, own_mount
 from oci import Layout, busybox, layer
 from oci import file as oci_file
 from test_audit import events, verdict
@@ -237,11 +238,18 @@ def check_no_alarm(host, name, given):
         assert unseen["file-opens"] == "fanotify: Operation not permitted"
 
 
+def look_at_mounts(host, name, path, at, writable):
+    check_mounts(lambda line, user, code: sh(host, name, line, user, code), record(host, name)["supervisorPid"],
+                 servers(host, name), path, at, writable)
+
+
 def check_given(host):
     name = create(host, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "5"})
     assert record(host, name, "session").get("share") is None
     check_refusals(host, name)
     work = directory(host, "work")
+    if os.getuid() == 0:
+        inside(record(host, name)["supervisorPid"], "sh", "-c", own_mount(host.uid, work))
     told = {"path": str(work), "mountpoint": "/workspace", "mode": "rw"}
     assert host.json("session", "share", name, work)["share"] == told == listed(host, name)
     assert record(host, name)["share"] == {**told, "tag": "workspace"} and len(servers(host, name)) == 1
@@ -250,6 +258,10 @@ def check_given(host):
     check_owners(host, name, work)
     check_modes(lambda line, user: sh(host, name, line, user), work, "/workspace", host.uid)
     check_links(host, name, work)
+    if os.getuid() == 0:
+        look_at_mounts(host, name, work, "/workspace", True)
+        inside(record(host, name)["supervisorPid"], "umount", work / "before", work)
+        (work / "before").rmdir()
     check_descriptor(host, name, work)
     check_no_alarm(host, name, told)
     return name, work
@@ -283,8 +295,16 @@ def test_an_ordinary_user_claims_with_a_directory(ordinary):
     made = ordinary.json("session", "create", "--base", "web", "--network", "isolated", "--share", work)
     assert made["source"] == "pool" and made["share"]["path"] == str(work) == listed(ordinary, made["name"])["path"]
     check_owners(ordinary, made["name"], work)
+    # The next member with a directory that is read-only, mounts and all.
+    wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the next member", 120)
+    token, = (ordinary.state / "pool" / "web-v1" / "ready").iterdir()
+    ref = directory(ordinary, "ref")
+    inside(record(ordinary, token.name)["supervisorPid"], "sh", "-c", own_mount(ordinary.uid, ref))
+    second = ordinary.json("session", "create", "--base", "web", "--network", "isolated", "--share", ref, "--share-ro")
+    look_at_mounts(ordinary, second["name"], ref, "/workspace", False)
     ordinary("pool", "drain", check=0)
     ordinary("session", "destroy", made["name"], check=0)
+    ordinary("session", "destroy", second["name"], check=0)
 
 
 def test_a_directory_is_given(ours):
@@ -311,6 +331,8 @@ def test_a_directory_is_given(ours):
 def test_from_the_start(ours):
     ref = directory(ours, "ref")
     (ref / "f").write_text("kept\n")
+    if os.getuid() == 0:
+        ours.wrap = ["unshare", "--mount", "sh", "-c", own_mount(ours.uid, ref) + ' && exec "$@"', "sh"]
     for words, text in (
             (("--share", "/var"), "--share /var: /var is in /var, of which nothing is shared"),
             (("--share", ours.base / "none"), f"--share {ours.base}/none: {ours.base}/none does not exist: `mkdir` makes it"),
@@ -328,6 +350,10 @@ def test_from_the_start(ours):
     assert told_shares(ours, name) == [("share.added", told)]
     sh(ours, name, "! touch /ref/x; mount -o remount,rw /ref; ! touch /ref/x; ! rm /ref/f; "
                    "mkdir /again && mount -t virtiofs workspace /again; ! touch /again/x", "root")
+    if os.getuid() == 0:
+        look_at_mounts(ours, name, ref, "/ref", False)
+        ours.wrap = ["unshare", "--mount"]
+        (ref / "before").rmdir()
     assert [p.name for p in ref.iterdir()] == ["f"]
     assert "it has its shared directory already" in refused(ours, name, directory(ours, "more"))
     server = servers(ours, name)[0]

@@ -116,6 +116,7 @@ static int start_virtiofsd(struct companion *companion, const struct cell_spec *
 		.userns_fd = userns,
 		.bind_at = STAGE,
 		.bind_fd = share->dir_fd,
+		.bind_read_only = share->read_only,
 		.cwd = "/",
 	};
 	return spec.argv ? companion_start(companion, &spec, err) : -1;

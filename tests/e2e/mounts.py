@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""What is mounted below a shared directory: what was there when it was shared is part of it, what comes later is the host's."""
+
+import subprocess
+from pathlib import Path
+
+
+def inside(supervisor, *words):
+    """Where a machine's programs see files: in a mount namespace of their own."""
+    subprocess.run(["nsenter", "--mount", "--target", str(supervisor), *words], check=True)
+
+
+def own_mount(uid, path):
+    """The line of a shell: path becomes a mount that tells its copies of later ones, as every mount does where systemd runs,
+    with one below it."""
+    before = path / "before"
+    before.mkdir()
+    return (f"mount --bind {path} {path} && mount --make-shared {path} && "
+            f"mount -t tmpfs -o mode=755,uid={uid},gid={uid} before {before} && echo before > {before}/marker")
+
+
+def check_mounts(say, supervisor, servers, path, at, writable):
+    """say(line, user, code) is what a line in the guest says; the share of path is on at."""
+    assert say(f"cat {at}/before/marker", "agent", 0) == "before\n"
+    wrote = say(f"mount -o remount,rw {at} 2>&1; touch {at}/before/x 2>&1 && rm {at}/before/x && echo written", "root",
+                0 if writable else 1)
+    assert ("written" in wrote) == writable, wrote
+    (path / "later").mkdir()
+    inside(supervisor, "mount", "-t", "tmpfs", "later", path / "later")
+    inside(supervisor, "mkdir", "-m", "777", path / "later" / "of-the-host")
+    assert say(f"ls -A {at}/later", "agent", 0) == ""
+    inside(supervisor, "umount", path / "later")
+    (path / "later").rmdir()
+    for server in servers:
+        mounts = [line.split(" - ")[0].split() for line in Path(f"/proc/{server}/mountinfo").read_text().splitlines()]
+        assert [mount[4] for mount in mounts] == ["/", "/before"], mounts  # as it sees them
+        assert not any(mount[6:] for mount in mounts), mounts  # nothing is told to it, nor by it
+        assert {"ro" in mount[5].split(",") for mount in mounts} == {not writable}, mounts
