@@ -19,8 +19,9 @@
 	X(EVENTS_KEPT, 1024, "events", "entries of events.json; older ones are dropped")           \
 	X(AUDIT_LINE_BYTES, 65536, "bytes", "longest line of an audit log")                        \
 	X(AUDIT_BYTES, 67108864, "bytes",                                                          \
-	  "audit.log; above it what a guest causes is only counted")                               \
-	X(AUDIT_GUEST_LINES, 128, "lines/s", "of an audit log that a guest causes")                \
+	  "audit.log; a guest's word may use half of it, its connections a quarter")               \
+	X(AUDIT_GUEST_LINES, 128, "lines/s", "of an audit log that are a guest's word")            \
+	X(AUDIT_NET_LINES, 128, "lines/s", "of an audit log on a guest's connections")             \
 	X(AUDIT_SYNC_MS, 1000, "ms", "lines of an audit log that a loss of power may take")        \
 	X(AUDIT_WAITING, 256, "events", "that wait for room for the audit log")                    \
 	X(AUDIT_LOOK_MS, 5000, "ms", "between two looks at what a VMM has and started")            \

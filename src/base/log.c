@@ -2,29 +2,35 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #define LINE_BYTES 2048
 #define LIMITED_PER_SECOND 10
 
-static const char full_text[] = "the log has reached its size limit; no more lines follow";
-/* What the notice needs: kept free so that it fits below the cap too. */
-#define NOTICE_BYTES (CLOCK_TEXT + sizeof(full_text) + 1)
-
 void log_init(struct log *log, int fd, uint64_t cap_bytes)
 {
 	struct stat st;
 
-	*log = (struct log){.fd = fd, .cap = cap_bytes};
+	*log = (struct log){.fd = fd, .dir = -1, .cap = cap_bytes};
 	/* An appended file counts from where it stands. */
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		log->written = (uint64_t)st.st_size;
+}
+
+void log_keep_last(struct log *log, int dir, const char *name)
+{
+	log->dir = dir;
+	log->name = name;
 }
 
 /* Also the two-byte UTF-8 forms of U+0080 to U+009F, which terminals take as controls. */
@@ -56,15 +62,34 @@ static void put_log_text(struct log *log, const char *text)
 		log->written += (uint64_t)done;
 }
 
+/* The file becomes <name>.1, and a new one takes its place at the same descriptor. */
+static bool begin_next_file(struct log *log)
+{
+	char last[NAME_MAX];
+	autoclose int next = -1;
+
+	if (log->dir < 0)
+		return false;
+	snprintf(last, sizeof(last), "%s.1", log->name);
+	if (renameat(log->dir, log->name, log->dir, last) < 0)
+		return false;
+	next = openat(log->dir, log->name,
+		      O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (next < 0) {
+		(void)renameat(log->dir, last, log->dir, log->name);
+		return false;
+	}
+	/* The descriptor is inherited, or not, as it was. */
+	return dup3(next, log->fd, fcntl(log->fd, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0) >= 0;
+}
+
 static void put_below_cap(struct log *log, const char *text)
 {
-	if (log->cap && log->written >= log->cap)
-		return;
-	if (log->cap && strlen(text) + CLOCK_TEXT + 1 + NOTICE_BYTES > log->cap - log->written) {
-		if (log->cap - log->written >= NOTICE_BYTES)
-			put_log_text(log, full_text);
-		log->written = log->cap;
-		return;
+	/* Where nothing can be kept it begins anew: it never goes dumb. */
+	if (log->cap && log->written + CLOCK_TEXT + strlen(text) + 1 > log->cap) {
+		if (!begin_next_file(log) && ftruncate(log->fd, 0) < 0)
+			return;
+		log->written = 0;
 	}
 	put_log_text(log, text);
 }

@@ -30,8 +30,14 @@
 #define AUDIT_TELEMETRY "telemetry.jsonl"
 #define AUDIT_DIGEST 32
 #define AUDIT_SESSION_ROOM 136
+/* More than a line has beside its data. */
+#define AUDIT_LINE_FRAME 512
 
 enum audit_severity { AUDIT_INFO, AUDIT_WARNING, AUDIT_CRITICAL };
+
+/* Whose doing a line is: the host's own; seen by the host, and at the guest's will (subsystem
+ * "network"); the guest's word ("origin":"guest"). What one of them takes is not another's. */
+enum audit_part { AUDIT_PART_HOST, AUDIT_PART_NETWORK, AUDIT_PART_GUEST, AUDIT_PARTS };
 
 struct audit_event {
 	enum audit_severity severity;
@@ -48,7 +54,8 @@ struct audit {
 	char *logs; /* <state>/logs */
 	char session[AUDIT_SESSION_ROOM];
 	uint64_t lines;
-	off_t end; /* of what is known to be whole */
+	off_t end;		    /* of what is known to be whole */
+	uint64_t used[AUDIT_PARTS]; /* bytes, earlier writers' too */
 	uint8_t head[AUDIT_DIGEST];
 	bool closed;
 	bool destroyed;	 /* a line says so: all that may follow is the closing one */

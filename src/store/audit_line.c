@@ -92,6 +92,20 @@ int audit_line_read(const json_t *object, struct audit_line *out, struct error *
 	return 0;
 }
 
+static bool line_has(const char *text, size_t len, const char *words)
+{
+	return memmem(text, len, words, strlen(words)) != NULL;
+}
+
+/* A quotation mark within a text has a backslash before it: no text of a guest's looks so. */
+enum audit_part audit_line_part(const char *text, size_t len)
+{
+	if (line_has(text, len, "\"origin\":\"guest\""))
+		return AUDIT_PART_GUEST;
+	return line_has(text, len, "\"subsystem\":\"network\"") ? AUDIT_PART_NETWORK
+								: AUDIT_PART_HOST;
+}
+
 static json_t *line_json(const struct audit *audit, const struct audit_event *event,
 			 const uint8_t prev[AUDIT_DIGEST], uint64_t seq, json_t *data)
 {

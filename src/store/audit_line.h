@@ -29,6 +29,8 @@ void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]
 /* Of the state directory whose sessions/ the workspace is in: <state>/<name>; malloc'd. */
 char *audit_state_path(const struct workspace *ws, const char *name, struct error *err);
 
+enum audit_part audit_line_part(const char *text, size_t len);
+
 /* Borrowed from the object. */
 struct audit_line {
 	uint64_t seq;

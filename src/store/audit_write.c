@@ -31,6 +31,7 @@ struct tail {
 	uint8_t last[AUDIT_DIGEST]; /* of the last line, or of the torn one with a newline behind it
 				     */
 	bool closed, destroyed;
+	uint64_t used[AUDIT_PARTS];
 };
 
 /* One line, read piece by piece: its digest, and whether it is one of the last words. */
@@ -38,6 +39,7 @@ struct tail_scan {
 	struct tail tail;
 	SHA2_CTX sha;
 	size_t len; /* of the line that is being read */
+	enum audit_part part;
 	bool closing, destroying;
 };
 
@@ -54,8 +56,11 @@ static int scan_part(void *data, const char *part, size_t len, struct error *err
 	struct tail_scan *scan = data;
 
 	(void)err;
-	if (scan->len == 0)
+	if (scan->len == 0) {
 		SHA256Init(&scan->sha);
+		scan->part = audit_line_part(part, len);
+	}
+	scan->tail.used[scan->part] += len;
 	scan->closing = scan->len == 0 && says(part, len, AUDIT_EVENT_CLOSED);
 	scan->destroying = scan->len == 0 && says(part, len, AUDIT_EVENT_DESTROYED);
 	SHA256Update(&scan->sha, (const uint8_t *)part, len);
@@ -128,6 +133,7 @@ static int put_audit(struct audit *audit, const char *text, size_t len,
 	if (write_audit_line(audit, text, len, err) < 0)
 		return -1;
 	audit->end += (off_t)len;
+	audit->used[audit_line_part(text, len)] += len;
 	audit->lines++;
 	audit_digest(text + lead, len - lead, audit->head);
 	if (sync == STORE_SYNC && fdatasync(audit->fd) < 0)
@@ -213,6 +219,7 @@ static int take_up_chain(struct audit *audit, struct error *err)
 	audit->lines = tail.lines + tail.torn;
 	audit->closed = tail.closed;
 	audit->destroyed = tail.destroyed;
+	memcpy(audit->used, tail.used, sizeof(audit->used));
 	memcpy(audit->head, tail.last, sizeof(audit->head));
 	if (audit->lines == 0)
 		return begin_chain(audit, err);

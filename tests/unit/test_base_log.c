@@ -3,12 +3,15 @@
 #include "test_base.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/path.h"
 
 /* Lines without their 24 bytes of date, joined by '|'; the file is emptied. */
 static char *lines_of(int fd)
@@ -47,6 +50,7 @@ static int new_file(void)
 	int fd = fd_memfd("log", NULL, 0, &err);
 
 	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_SETFL, O_APPEND), 0);
 	return fd;
 }
 
@@ -87,26 +91,62 @@ static void long_lines_are_cut(void **state)
 	assert_string_equal(text + strlen(text) - 6, "x|next");
 }
 
-static void cap_is_kept_and_told_once(void **state)
+static void at_the_cap_it_begins_anew(void **state)
 {
 	struct log log;
 
 	(void)state;
-	for (uint64_t cap = 1; cap < 600; cap += 7) {
+	for (uint64_t cap = 40; cap < 600; cap += 7) {
 		autoclose int fd = new_file();
 		log_init(&log, fd, cap);
-		for (int i = 0; i < 50; i++)
+		for (int i = 0; i < 50; i++) {
 			log_line(&log, "line %02d", i);
-		assert_true(lseek(fd, 0, SEEK_END) <= (off_t)cap);
+			assert_true(lseek(fd, 0, SEEK_END) <= (off_t)cap);
+		}
 		autofree char *text = lines_of(fd);
-		assert_int_equal(count(text, "size limit"),
-				 cap >= 90 ? 1 : count(text, "size limit"));
-		assert_true(count(text, "size limit") <= 1);
-		if (count(text, "size limit")) /* it is the last line */
-			assert_null(strchr(strstr(text, "size limit"), '|'));
-		if (cap > 300)
-			assert_memory_equal(text, "line 00|line 01|", 16);
+		assert_string_equal(text + strlen(text) - 7, "line 49");
 	}
+}
+
+static void expect_file(const char *dir, const char *name, const char *lines)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	autoclose int fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	autofree char *text = lines_of(fd);
+	assert_string_equal(text, lines);
+}
+
+static void the_last_file_is_kept(void **state)
+{
+	char dir[] = "/tmp/microagent-log-XXXXXX", name[] = "supervisor.log";
+	struct log log;
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	autoclose int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	log_init(&log, fd, 100); /* three lines */
+	log_keep_last(&log, dirfd, name);
+	for (int i = 0; i < 8; i++)
+		log_line(&log, "line %d", i);
+	assert_int_equal(log.fd, fd);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(fstatat(dirfd, name, &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	expect_file(dir, "supervisor.log.1", "line 3|line 4|line 5");
+	expect_file(dir, name, "line 6|line 7");
+
+	/* What cannot be kept is lost, and what comes is written. */
+	assert_int_equal(unlinkat(dirfd, "supervisor.log.1", 0), 0);
+	assert_int_equal(mkdirat(dirfd, "supervisor.log.1", 0700), 0);
+	for (int i = 8; i < 12; i++)
+		log_line(&log, "line %d", i);
+	expect_file(dir, name, "line 9|line 10|line 11");
+	assert_int_equal(path_remove_tree_at(AT_FDCWD, dir, NULL), 0);
 }
 
 static void appended_file_counts_from_its_size(void **state)
@@ -119,15 +159,12 @@ static void appended_file_counts_from_its_size(void **state)
 	memset(old, 'o', sizeof(old));
 	old[sizeof(old) - 1] = '\n';
 	assert_int_equal(write(fd, old, sizeof(old)), sizeof(old));
-	log_init(&log, fd, 500);
-	log_line(&log, "too much");
-	assert_int_equal(lseek(fd, 0, SEEK_END), 500);
-	log_init(&log, fd, 100); /* longer already than it may become */
-	log_line(&log, "too much");
-	assert_int_equal(lseek(fd, 0, SEEK_END), 500);
 	log_init(&log, fd, 1000);
 	log_line(&log, "fits");
 	assert_int_equal(lseek(fd, 0, SEEK_END), 500 + 24 + 1 + 4 + 1);
+	log_init(&log, fd, 100); /* longer already than it may become */
+	log_line(&log, "anew");
+	assert_int_equal(lseek(fd, 0, SEEK_END), 24 + 1 + 4 + 1);
 }
 
 static void no_log_and_a_full_disk_are_survived(void **state)
@@ -306,7 +343,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_plain),
 		cmocka_unit_test(long_lines_are_cut),
-		cmocka_unit_test(cap_is_kept_and_told_once),
+		cmocka_unit_test(at_the_cap_it_begins_anew),
+		cmocka_unit_test(the_last_file_is_kept),
 		cmocka_unit_test(appended_file_counts_from_its_size),
 		cmocka_unit_test(no_log_and_a_full_disk_are_survived),
 		cmocka_unit_test(ten_limited_lines_a_second),

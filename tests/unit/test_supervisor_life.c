@@ -212,6 +212,32 @@ static void a_long_state_directory(void **state)
 	expect(life, "run", "stopped");
 }
 
+/* What a guest or a long life has said before takes no word from what comes. */
+static void a_log_at_its_cap_goes_on(void **state)
+{
+	struct life *life = *state;
+	char path[1152];
+
+	life_limit(SUPERVISOR_LOG_BYTES, 300);
+	expect(life, "prepare", "prepared");
+	for (int i = 0; i < 3; i++) {
+		expect(life, "start", "running");
+		expect(life, "stop", "stopped");
+	}
+	life_limit_over(SUPERVISOR_LOG_BYTES);
+	for (size_t i = 0; i < 2; i++) {
+		char text[512] = "";
+
+		snprintf(path, sizeof(path), "%s/w/supervisor.log%s", life->state, i ? ".1" : "");
+		autofile FILE *log = fopen(path, "r");
+		assert_non_null(log);
+		text[fread(text, 1, sizeof(text) - 1, log)] = '\0';
+		assert_in_range(strlen(text), 1, 300);
+		assert_true(i || strstr(text, " stopped"));
+	}
+	expect(life, "delete", "stopped");
+}
+
 static void fifty_at_once(void **state)
 {
 	struct life *life = *state;
@@ -242,6 +268,7 @@ int main(int argc, char **argv)
 		life_test(a_guest_that_does_not_switch_itself_off),
 		life_test(a_changed_kernel_is_refused),
 		life_test(a_long_state_directory),
+		life_test(a_log_at_its_cap_goes_on),
 		life_test(fifty_at_once),
 	};
 

@@ -321,12 +321,9 @@ static int open_filler_log(struct filler *f, struct error *err)
 	uint64_t cap = limit_get(LIMIT_POOL_LOG_BYTES);
 	int fd = openat(f->pool.dir.fd, POOL_LOG,
 			O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	struct stat st;
 
 	if (fd < 0)
 		return error_errno(err, errno, "%s/" POOL_LOG, f->pool.dir.path);
-	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size > cap / 2)
-		(void)!ftruncate(fd, 0);
 	log_init(&f->log, fd, cap);
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -42,21 +41,6 @@ static void set_title(const struct backend *backend, char *argv0, const char *la
 	prctl(PR_SET_NAME, "microagent-live");
 }
 
-/* The log goes on from earlier boots, until it has become long. */
-static void open_own_log(struct live *live)
-{
-	uint64_t cap = limit_get(LIMIT_SUPERVISOR_LOG_BYTES);
-	struct stat st;
-
-	log_init(&live->log, STDERR_FILENO, cap);
-	if (fstat(STDERR_FILENO, &st) < 0)
-		return;
-	if ((uint64_t)st.st_size > cap / 2)
-		(void)!ftruncate(STDERR_FILENO, 0);
-	else
-		live->log.written = (uint64_t)st.st_size;
-}
-
 static int adopt_workspace(struct live *live, struct error *err)
 {
 	live->dir.fd = LIVE_STATE_DIR;
@@ -65,6 +49,7 @@ static int adopt_workspace(struct live *live, struct error *err)
 	live->ws.fd = LIVE_WORKSPACE;
 	live->ws.id = strdup(live->ticket.id);
 	live->pending = json_array();
+	log_keep_last(&live->log, LIVE_WORKSPACE, "supervisor.log");
 	if (!live->dir.path || !live->ws.id || !live->pending)
 		return error_set(err, ERR_IO, "out of memory");
 	return fd_nonblock(LIVE_REPORT, true, err);
@@ -279,7 +264,7 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	struct error err = {0};
 	int status;
 
-	open_own_log(&live);
+	log_init(&live.log, STDERR_FILENO, limit_get(LIMIT_SUPERVISOR_LOG_BYTES));
 	if (own_label)
 		set_title(backend, argv0, own_label);
 	signal(SIGHUP, SIG_IGN);

@@ -10,14 +10,37 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-struct live_audit {
-	struct audit log;
-	json_t *waiting;     /* events without room, oldest first */
-	uint64_t lost;	     /* that could not wait, since the last gap was told */
-	uint64_t suppressed; /* of the guest's, the same */
+/* What is at the guest's will is listed up to a rate, and has a share of the file's room; what is
+ * above is counted. Neither the host's own lines nor the other part's pay for it. */
+struct allowance {
+	enum limit lines; /* a second */
+	unsigned of_room; /* one part of so many of the file's room, and of those that wait */
+	const char *name; /* in audit.full */
+	const char *no_room, *too_many;
+};
+
+static const struct allowance allowances[AUDIT_PARTS] = {
+	[AUDIT_PART_HOST] = {.of_room = 1},
+	[AUDIT_PART_NETWORK] = {LIMIT_AUDIT_NET_LINES, 4, "connections",
+				"connections have used up their room in the log",
+				"more connections than are listed in a second"},
+	[AUDIT_PART_GUEST] = {LIMIT_AUDIT_GUEST_LINES, 2, "guest",
+			      "the guest's word has used up its room in the log",
+			      "the guest said more than is listed in a second"},
+};
+
+struct audit_spending {
+	uint64_t suppressed; /* since the last gap was told */
 	uint64_t window_ns;
 	unsigned in_window;
-	bool full;	   /* longer than LIMIT_AUDIT_BYTES, and said so */
+	bool full; /* and said so */
+};
+
+struct live_audit {
+	struct audit log;
+	json_t *waiting; /* events without room on the disk, oldest first */
+	uint64_t lost;	 /* that could not wait, since the last gap was told */
+	struct audit_spending spent[AUDIT_PARTS];
 	bool without_room; /* the last attempt failed, and said so */
 	bool unconfirmed;  /* the security log has no room, and it was said so */
 	struct loop_watch *sync_timer, *room_timer;
@@ -73,7 +96,7 @@ static void sync_later(struct live *live)
 		log_line(&live->log, "audit: %s", err.msg);
 }
 
-/* {"severity","subsystem","event","data","at","sync"}, as in `waiting`. */
+/* {"severity","subsystem","event","data","at","sync","part"}, as in `waiting`. */
 static int write_one(struct live *live, const json_t *item, struct error *err)
 {
 	bool sync = json_is_true(json_object_get(item, "sync"));
@@ -96,9 +119,10 @@ static int write_one(struct live *live, const json_t *item, struct error *err)
 static json_t *item_json(enum audit_severity severity, const char *subsystem, const char *event,
 			 json_t *data, bool sync)
 {
-	return json_pack("{s:i, s:s, s:s, s:o, s:I, s:b}", "severity", (int)severity, "subsystem",
-			 subsystem, "event", event, "data", data ? data : json_object(), "at",
-			 (json_int_t)clock_real_ns(), "sync", sync);
+	return json_pack("{s:i, s:s, s:s, s:o, s:I, s:b, s:i}", "severity", (int)severity,
+			 "subsystem", subsystem, "event", event, "data",
+			 data ? data : json_object(), "at", (json_int_t)clock_real_ns(), "sync",
+			 sync, "part", AUDIT_PART_HOST);
 }
 
 /* What was not written is told by the log itself, as soon as that is possible. */
@@ -197,13 +221,26 @@ static void on_audit_room_timer(struct loop *loop, void *data)
 	flush_waiting(data);
 }
 
+/* What is at the guest's will may not take the places of what is not. */
+static bool may_wait(const struct live_audit *audit, const json_t *item)
+{
+	json_int_t part = json_integer_value(json_object_get(item, "part"));
+	size_t alike = 0, i, most = limit_get(LIMIT_AUDIT_WAITING);
+	const json_t *other;
+
+	json_array_foreach(audit->waiting, i, other)
+	{
+		alike += json_integer_value(json_object_get(other, "part")) == part;
+	}
+	return i < most && alike < most / allowances[part].of_room;
+}
+
 static void put_waiting(struct live *live, json_t *item)
 {
 	struct live_audit *audit = live->audit;
 	uint64_t lost_heads = audit->log.heads_lost;
 
-	if (item && json_array_size(audit->waiting) < limit_get(LIMIT_AUDIT_WAITING) &&
-	    json_array_append_new(audit->waiting, item) == 0)
+	if (item && may_wait(audit, item) && json_array_append_new(audit->waiting, item) == 0)
 		item = NULL;
 	else
 		audit->lost++;
@@ -236,16 +273,20 @@ void live_audit_step(struct live *live, const char *subsystem, const char *event
 /* ---- what a guest causes
  * ------------------------------------------------------------------------- */
 
-static void tell_suppressed_events(struct live *live)
+static void tell_suppressed_events(struct live *live, bool of_full)
 {
+	struct live_audit *audit = live->audit;
 	struct error why = {0};
 
-	if (!live->audit->without_room)
-		(void)tell_gap(live, &live->audit->suppressed,
-			       live->audit->full ? "the log is as long as a guest may make it"
-						 : "the guest caused more than is listed in a "
-						   "second",
-			       &why);
+	for (int part = 0; part < AUDIT_PARTS && !audit->without_room; part++) {
+		struct audit_spending *spent = &audit->spent[part];
+
+		if (of_full || !spent->full)
+			(void)tell_gap(live, &spent->suppressed,
+				       spent->full ? allowances[part].no_room
+						   : allowances[part].too_many,
+				       &why);
+	}
 }
 
 static void on_sync_timer(struct loop *loop, void *data)
@@ -255,52 +296,71 @@ static void on_sync_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->audit->sync_timer = NULL;
-	if (!live->audit->full)
-		tell_suppressed_events(live);
+	/* A part that has no more room is told of at the end: lines on it would fill the file. */
+	tell_suppressed_events(live, false);
 	if (audit_sync(&live->audit->log, &err) < 0)
 		log_limited(&live->log, "audit: %s", err.msg);
 }
 
-static bool is_full(struct live *live)
+/* No line that does not fit into what its part may have. */
+static bool has_used_up(struct live *live, enum audit_part part, const json_t *data)
 {
 	struct live_audit *audit = live->audit;
+	uint64_t room = limit_get(LIMIT_AUDIT_BYTES) / allowances[part].of_room;
+	uint64_t line = AUDIT_LINE_FRAME + json_dumpb(data, NULL, 0, JSON_COMPACT);
 
-	if ((uint64_t)audit->log.end < limit_get(LIMIT_AUDIT_BYTES))
-		return false;
-	if (!audit->full) {
-		audit->full = true;
+	if (!audit->spent[part].full && audit->log.used[part] + line > room) {
+		audit->spent[part].full = true;
 		live_audit(live, AUDIT_CRITICAL, "audit", "audit.full",
-			   json_pack("{s:I}", "bytes", (json_int_t)audit->log.end));
+			   json_pack("{s:s, s:I}", "of", allowances[part].name, "bytes",
+				     (json_int_t)audit->log.used[part]));
 	}
-	return true;
+	return audit->spent[part].full;
 }
 
-static bool is_too_much(struct live_audit *audit)
+static bool is_too_much(struct audit_spending *spent, enum audit_part part)
 {
 	uint64_t now = clock_mono_ns();
 
-	if (now - audit->window_ns >= NS_PER_S) {
-		audit->window_ns = now;
-		audit->in_window = 0;
+	if (now - spent->window_ns >= NS_PER_S) {
+		spent->window_ns = now;
+		spent->in_window = 0;
 	}
-	return ++audit->in_window > limit_get(LIMIT_AUDIT_GUEST_LINES);
+	return ++spent->in_window > limit_get(allowances[part].lines);
+}
+
+static void audit_within(struct live *live, enum audit_part part, enum audit_severity severity,
+			 const char *subsystem, const char *event, json_t *data)
+{
+	struct audit_spending *spent;
+	json_t *item;
+
+	if (!live->audit || !data) {
+		json_decref(data);
+		return;
+	}
+	spent = &live->audit->spent[part];
+	if (!has_used_up(live, part, data) && !is_too_much(spent, part)) {
+		item = item_json(severity, subsystem, event, data, false);
+		json_object_set_new(item, "part", json_integer(part));
+		put_waiting(live, item);
+		return;
+	}
+	json_decref(data);
+	spent->suppressed++;
+	sync_later(live);
 }
 
 void live_audit_guest(struct live *live, enum audit_severity severity, const char *subsystem,
 		      const char *event, json_t *data)
 {
-	if (!live->audit) {
-		json_decref(data);
-		return;
-	}
-	if (!is_full(live) && !is_too_much(live->audit)) {
-		put_waiting(live, item_json(severity, subsystem, event, data,
-					    severity == AUDIT_CRITICAL));
-		return;
-	}
-	json_decref(data);
-	live->audit->suppressed++;
-	sync_later(live);
+	audit_within(live, AUDIT_PART_GUEST, severity, subsystem, event, data);
+}
+
+void live_audit_network(struct live *live, enum audit_severity severity, const char *event,
+			json_t *data)
+{
+	audit_within(live, AUDIT_PART_NETWORK, severity, "network", event, data);
 }
 
 void live_audit_free(struct live *live)
@@ -310,7 +370,7 @@ void live_audit_free(struct live *live)
 
 	if (!audit)
 		return;
-	tell_suppressed_events(live);
+	tell_suppressed_events(live, true);
 	if (write_waiting(live, &err) < 0)
 		log_line(&live->log, "audit: %zu events and %llu more are lost: %s",
 			 json_array_size(audit->waiting), (unsigned long long)audit->lost, err.msg);

@@ -23,10 +23,13 @@ void live_audit(struct live *live, enum audit_severity severity, const char *sub
 		const char *event, json_t *data);
 /* The same for the steps of a session's life, which are on the disk at once too. */
 void live_audit_step(struct live *live, const char *subsystem, const char *event, json_t *data);
-/* The same for what a guest can cause at will: above LIMIT_AUDIT_GUEST_LINES a second, and when the
- * log is longer than LIMIT_AUDIT_BYTES, it is counted. */
+/* The same for a guest's word, marked as such in its data: above LIMIT_AUDIT_GUEST_LINES a second,
+ * and above half of LIMIT_AUDIT_BYTES, it is counted. */
 void live_audit_guest(struct live *live, enum audit_severity severity, const char *subsystem,
 		      const char *event, json_t *data);
+/* The same for its connections, which the host saw: LIMIT_AUDIT_NET_LINES, and a quarter. */
+void live_audit_network(struct live *live, enum audit_severity severity, const char *event,
+			json_t *data);
 
 /* ---- live_observe.c
  * ------------------------------------------------------------------------------ */

@@ -303,11 +303,12 @@ void live_observe_connection(struct live *live, const char *line)
 	if (!live->audit)
 		return;
 	if (got < 3)
-		live_audit_guest(live, AUDIT_WARNING, "network", "net.unlisted",
-				 json_pack("{s:o}", "line", json_string_lossy(line, strlen(line))));
+		live_audit_network(
+			live, AUDIT_WARNING, "net.unlisted",
+			json_pack("{s:o}", "line", json_string_lossy(line, strlen(line))));
 	else
-		live_audit_guest(
-			live, *verdict ? AUDIT_WARNING : AUDIT_INFO, "network",
+		live_audit_network(
+			live, *verdict ? AUDIT_WARNING : AUDIT_INFO,
 			*verdict ? "net.refused" : "net.connect",
 			json_pack("{s:s, s:s, s:s}", "protocol", protocol, "from", from, "to", to));
 }

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* The audit log of a live session: what is at the guest's will takes no room and no turn of what is
+ * not. */
+#include "store_fixture.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/limits.h"
+#include "base/loop.h"
+#include "supervisor/live/live_audit.h"
+
+#define LOG "agent-1/" AUDIT_LOG
+
+/* In the place of live_record.c's. */
+void live_remark(struct live *live, const char *text)
+{
+	(void)live;
+	(void)text;
+}
+
+static struct live begin(struct fixture *f)
+{
+	struct live live = {.log = {.fd = -1}, .ws = f->ws, .loop = loop_new(NULL)};
+
+	put_file(f, "agent-1/session.json", "{}");
+	clock_set_virtual(5 * NS_PER_S);
+	limit_set(LIMIT_AUDIT_GUEST_LINES, 4);
+	limit_set(LIMIT_AUDIT_NET_LINES, 3);
+	assert_int_equal(live_audit_begin(&live, NULL), 0);
+	return live;
+}
+
+static void end(struct live *live)
+{
+	static const enum limit changed[] = {LIMIT_AUDIT_GUEST_LINES, LIMIT_AUDIT_NET_LINES,
+					     LIMIT_AUDIT_BYTES, LIMIT_AUDIT_WAITING};
+
+	live_audit_free(live);
+	loop_free(live->loop);
+	for (size_t i = 0; i < ARRAY_SIZE(changed); i++)
+		limit_reset(changed[i]);
+}
+
+static void guest_says(struct live *live, int times, const char *word)
+{
+	for (int i = 0; i < times; i++)
+		live_audit_guest(live, AUDIT_INFO, "exec", "exec.started",
+				 json_pack("{s:s, s:s}", "origin", "guest", "argv", word));
+}
+
+static void connects(struct live *live, int times)
+{
+	for (int i = 0; i < times; i++)
+		live_audit_network(live, AUDIT_INFO, "net.connect", json_pack("{s:i}", "to", i));
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, what)); p += strlen(what))
+		n++;
+	return n;
+}
+
+static size_t count_lines(struct fixture *f, const char *event)
+{
+	autofree char *text = get_file(f, LOG);
+	char key[64];
+
+	snprintf(key, sizeof(key), "\"event\":\"%s\"", event);
+	return count(text, key);
+}
+
+static bool log_says(struct fixture *f, const char *words)
+{
+	autofree char *text = get_file(f, LOG);
+
+	return strstr(text, words) != NULL;
+}
+
+static void connections_have_a_rate_of_their_own(void **state)
+{
+	struct fixture *f = *state;
+	struct live live = begin(f);
+
+	guest_says(&live, 40000, "sh");
+	connects(&live, 5);
+	assert_int_equal(count_lines(f, "exec.started"), 4);
+	assert_int_equal(count_lines(f, "net.connect"), 3);
+	live_audit(&live, AUDIT_CRITICAL, "vmm", "vmm.crashed", NULL);
+	assert_int_equal(count_lines(f, "vmm.crashed"), 1);
+	end(&live);
+	assert_true(log_says(f, "{\"lost\":39996,\"why\":\"the guest said more than"));
+	assert_true(log_says(f, "{\"lost\":2,\"why\":\"more connections than"));
+}
+
+/* The guest's word up to half of the file, connections up to a quarter, and the rest is there. */
+static void room_is_shared_out(void **state)
+{
+	struct fixture *f = *state;
+	struct live live = begin(f);
+	struct stat st;
+
+	limit_set(LIMIT_AUDIT_BYTES, 40000);
+	limit_set(LIMIT_AUDIT_GUEST_LINES, 100000);
+	limit_set(LIMIT_AUDIT_NET_LINES, 100000);
+	guest_says(&live, 10000, "\"subsystem\":\"network\"");
+	assert_int_equal(stat(at(f, LOG), &st), 0);
+	assert_in_range(st.st_size, 18000, 22000);
+	connects(&live, 10000);
+	assert_int_equal(stat(at(f, LOG), &st), 0);
+	assert_in_range(st.st_size, 28000, 33000);
+	assert_int_equal(count_lines(f, "audit.full"), 2);
+	assert_true(log_says(f, "{\"of\":\"guest\",\"bytes\":1"));
+	assert_true(log_says(f, "{\"of\":\"connections\",\"bytes\":"));
+	for (int i = 0; i < 100; i++)
+		live_audit(&live, AUDIT_CRITICAL, "vmm", "vmm.unexpected", NULL);
+	assert_int_equal(count_lines(f, "vmm.unexpected"), 100);
+	size_t execs = count_lines(f, "exec.started"), nets = count_lines(f, "net.connect");
+	end(&live);
+	autofree char *lost = NULL;
+	assert_true(asprintf(&lost, "\"lost\":%zu,", 10000 - execs) > 0 && log_says(f, lost));
+	free(steal_ptr(&lost));
+	assert_true(asprintf(&lost, "\"lost\":%zu,", 10000 - nets) > 0 && log_says(f, lost));
+}
+
+/* A part that was full is full for the next machine too, and the others are not. */
+static void a_restart_counts_what_is_there(void **state)
+{
+	struct fixture *f = *state;
+	struct live live = begin(f);
+
+	limit_set(LIMIT_AUDIT_BYTES, 40000);
+	limit_set(LIMIT_AUDIT_GUEST_LINES, 100000);
+	guest_says(&live, 1000, "sh");
+	size_t execs = count_lines(f, "exec.started");
+	end(&live);
+	live = begin(f);
+	limit_set(LIMIT_AUDIT_BYTES, 40000);
+	guest_says(&live, 3, "sh");
+	connects(&live, 3);
+	assert_int_equal(count_lines(f, "exec.started"), execs);
+	assert_int_equal(count_lines(f, "net.connect"), 3);
+	end(&live);
+}
+
+/* On a disk without room what the guest says waits in places of its own. */
+static void room_to_wait_is_shared_out(void **state)
+{
+	struct fixture *f = *state;
+	struct live live = begin(f);
+	struct rlimit before, none;
+
+	limit_set(LIMIT_AUDIT_WAITING, 8);
+	limit_set(LIMIT_AUDIT_GUEST_LINES, 100);
+	limit_set(LIMIT_AUDIT_NET_LINES, 100);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = before;
+	none.rlim_cur = 1;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	guest_says(&live, 20, "sh");
+	connects(&live, 20);
+	live_audit(&live, AUDIT_CRITICAL, "vmm", "vmm.crashed", NULL);
+	live_audit(&live, AUDIT_CRITICAL, "vmm", "vmm.crashed", NULL);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	end(&live);
+	assert_int_equal(count_lines(f, "exec.started"), 4);
+	assert_int_equal(count_lines(f, "net.connect"), 2);
+	assert_int_equal(count_lines(f, "vmm.crashed"), 2);
+	assert_true(log_says(f, "{\"lost\":34,\"why\":\"there was no room on the disk"));
+}
+
+#define live_test(fn) cmocka_unit_test_setup_teardown(fn, fixture_make, fixture_drop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		live_test(connections_have_a_rate_of_their_own),
+		live_test(room_is_shared_out),
+		live_test(a_restart_counts_what_is_there),
+		live_test(room_to_wait_is_shared_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
