@@ -9,6 +9,7 @@
  *   recorded as alive, and nothing of it lives    adopted: recorded as failed
  *   a base being made or deleted, by nobody       removed
  *   a process whose bundle is gone                removed: the process is killed
+ *   neither a bundle nor an archive (gone.c)      adopted: told by the security log
  *   a token without a session                     removed
  *   a member of a pool whose machine has ended    removed
  *   a member whose destruction broke off          removed
@@ -489,7 +490,7 @@ json_t *microagent_session_gc(struct microagent *agent, struct error *err)
 	sessions_sweep(agent, removed, left);
 	/* Pools last: what is gone by then has no token any more. */
 	if (gc_bases(&gc, err) < 0 || gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 ||
-	    gc_pools(&gc, err) < 0)
+	    sessions_tell_gone(agent, adopted, err) < 0 || gc_pools(&gc, err) < 0)
 		return NULL;
 	return json_pack("{s:O,s:O,s:O*}", "removed", removed, "adopted", adopted, "left",
 			 json_array_size(left) ? left : NULL);

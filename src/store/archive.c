@@ -42,7 +42,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 		return -1;
 	/* Said already by a call that was killed before it could close it. */
 	if (!audit.closed && !audit.destroyed &&
-	    audit_append(&audit, &event, STORE_NO_SYNC, err) < 0)
+	    (audit_vouch_telemetry(ws, &audit, err) < 0 ||
+	     audit_append(&audit, &event, STORE_NO_SYNC, err) < 0))
 		return -1;
 	return audit_finish(&audit, err);
 }

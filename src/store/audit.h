@@ -92,6 +92,11 @@ int audit_finish(struct audit *audit, struct error *err);
  * directory at state_path. */
 int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
 		      struct error *err);
+/* The kinds of session.orphaned that are the end of what has no log any more. */
+#define SECURITY_KIND_GONE "bundle-removed"
+#define SECURITY_KIND_LOST "process-without-bundle"
+/* Each session of which the security log has lines: true where it tells of the end, too. */
+int security_log_sessions(const char *state_path, json_t *out, struct error *err);
 void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
 #define auto_audit __attribute__((cleanup(audit_release)))
 

@@ -104,21 +104,60 @@ static json_t *digest_of_file(int fd, struct error *err)
 			 "sha256", hex, "records", (json_int_t)records);
 }
 
-int audit_note_telemetry(const struct workspace *ws, struct error *err)
+/* -1: there is no file. */
+static int open_telemetry(const struct workspace *ws, struct stat *st)
 {
 	autoclose int fd =
 		openat(ws->fd, AUDIT_TELEMETRY, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	json_auto_t *data = NULL;
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0;
-	/* On the disk before its digest is, or a loss of power would look like a forgery. */
-	if (fdatasync(fd) < 0)
-		return error_errno(err, errno, AUDIT_TELEMETRY);
-	data = digest_of_file(fd, err);
+	return fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) ? steal_fd(&fd) : -1;
+}
+
+/* On the disk before its digest is, or a loss of power would look like a forgery. */
+static json_t *settled_digest(int fd, struct error *err)
+{
+	if (fdatasync(fd) == 0)
+		return digest_of_file(fd, err);
+	error_errno(err, errno, AUDIT_TELEMETRY);
+	return NULL;
+}
+
+int audit_note_telemetry(const struct workspace *ws, struct error *err)
+{
+	struct stat st;
+	autoclose int fd = open_telemetry(ws, &st);
+	json_auto_t *data = fd >= 0 ? settled_digest(fd, err) : NULL;
 	const struct audit_event event = {.subsystem = "telemetry", .event = EVENT, .data = data};
+
+	if (fd < 0)
+		return 0;
 	return data ? audit_note(ws, &event, err) : -1;
+}
+
+int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struct error *err)
+{
+	struct marks marks = {0};
+	struct stat st;
+	autoclose int fd = open_telemetry(ws, &st);
+	json_auto_t *data = NULL;
+	uint64_t known = 0;
+
+	if (fd < 0)
+		return 0;
+	if (audit_each_line(audit->fd, take_telemetry_line, &marks, err) < 0) {
+		free(marks.items);
+		return -1;
+	}
+	known = marks.count ? marks.items[marks.count - 1].bytes : 0;
+	free(marks.items);
+	if ((uint64_t)st.st_size <= known)
+		return 0;
+	data = settled_digest(fd, err);
+	if (!data || json_put(data, "late",
+			      json_integer((json_int_t)((uint64_t)st.st_size - known)), err) < 0)
+		return -1;
+	const struct audit_event event = {AUDIT_WARNING, "telemetry", EVENT, data, 0};
+	return audit_append(audit, &event, STORE_NO_SYNC, err);
 }
 
 /* ---- the file

@@ -169,41 +169,61 @@ static int add_security_line(struct audit_heads *heads, uint64_t seq,
 	return 0;
 }
 
+/* Behind a line that a full disk cut short, the next one begins without a newline. NULL for what is
+ * not of ours. */
+static json_t *security_object(const char *line, size_t len, const char **session)
+{
+	static const char begins[] = "{\"ts\":";
+	const char *found = line, *next = line;
+	json_auto_t *object = NULL;
+
+	while ((next = memmem(next, len - (size_t)(next - line), begins, sizeof(begins) - 1)))
+		found = next++;
+	object = json_load_strict(found, len - (size_t)(found - line), NULL);
+	if (!json_is_object(object) ||
+	    json_get_string(object, "", "session", JSON_REQUIRED, session, NULL) < 0)
+		return NULL;
+	return steal_ptr(&object);
+}
+
 struct search {
 	const char *session;
 	struct audit_heads *heads;
 };
 
-/* Behind a line that a full disk cut short, the next one begins without a newline. */
-static const char *last_object(const char *line, size_t len)
-{
-	static const char begins[] = "{\"ts\":";
-	const char *found = line, *next = line;
-
-	while ((next = memmem(next, len - (size_t)(next - line), begins, sizeof(begins) - 1)))
-		found = next++;
-	return found;
-}
-
 static int take_security_line(void *data, const char *line, size_t len, struct error *err)
 {
 	const struct search *search = data;
-	const char *begin = last_object(line, len), *session = NULL, *head = NULL;
+	const char *session = NULL, *head = NULL;
 	uint8_t digest[AUDIT_DIGEST];
 	json_auto_t *object = NULL;
 	int64_t seq = 0;
 
 	if (!memmem(line, len, search->session, strlen(search->session)))
 		return 0;
-	object = json_load_strict(begin, len - (size_t)(begin - line), NULL);
+	object = security_object(line, len, &session);
 	/* What is not of ours is passed over: it can confirm nothing. */
-	if (!json_is_object(object) ||
-	    json_get_string(object, "", "session", JSON_REQUIRED, &session, NULL) < 0 ||
-	    json_get_string(object, "", "head", JSON_REQUIRED, &head, NULL) < 0 ||
+	if (!object || json_get_string(object, "", "head", JSON_REQUIRED, &head, NULL) < 0 ||
 	    json_get_int(object, "", "seq", JSON_REQUIRED, 1, INT64_MAX, &seq, NULL) < 0 ||
 	    strcmp(session, search->session) != 0 || !audit_unhex(head, digest))
 		return 0;
 	return add_security_line(search->heads, (uint64_t)seq, digest, err);
+}
+
+static int take_security_session(void *data, const char *line, size_t len, struct error *err)
+{
+	const char *session = NULL;
+	json_auto_t *object = security_object(line, len, &session);
+	const char *event = object ? json_text(object, "event", "") : "";
+	const char *kind = json_text(json_object_get(object, "data"), "kind", "");
+	bool over = strcmp(event, AUDIT_EVENT_CLOSED) == 0 ||
+		    strcmp(kind, SECURITY_KIND_GONE) == 0 || strcmp(kind, SECURITY_KIND_LOST) == 0;
+
+	/* Without a number it is of what had no log. */
+	if (!object || (!over && !json_object_get(object, "seq")) ||
+	    json_is_true(json_object_get(data, session)))
+		return 0;
+	return json_put(data, session, json_boolean(over), err);
 }
 
 static bool is_security_log(const char *name)
@@ -218,22 +238,20 @@ static bool is_security_log(const char *name)
 	return true;
 }
 
-static int read_day(int dir, const char *logs, const char *name, struct search *search,
+static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
 		    struct error *err)
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
-	return audit_each_line(fd, take_security_line, search, err);
+	return audit_each_line(fd, fn, data, err);
 }
 
-int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
-		     struct error *err)
+static int each_security_line(const char *state_path, audit_line_fn *fn, void *data,
+			      struct error *err)
 {
 	autofree char *logs = path_join(state_path, SECURITY_DIR, err);
-	struct audit_heads heads = {0};
-	struct search search = {session, &heads};
 	const struct dirent *entry;
 	int status = 0;
 
@@ -244,13 +262,27 @@ int audit_heads_load(const char *state_path, const char *session, struct audit_h
 		return error_errno(err, errno, "%s", logs);
 	while (dir && status == 0 && (entry = readdir(dir)))
 		if (is_security_log(entry->d_name))
-			status = read_day(dirfd(dir), logs, entry->d_name, &search, err);
-	if (status < 0) {
+			status = read_day(dirfd(dir), logs, entry->d_name, fn, data, err);
+	return status;
+}
+
+int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
+		     struct error *err)
+{
+	struct audit_heads heads = {0};
+	struct search search = {session, &heads};
+
+	if (each_security_line(state_path, take_security_line, &search, err) < 0) {
 		audit_heads_free(&heads);
 		return -1;
 	}
 	*out = heads;
 	return 0;
+}
+
+int security_log_sessions(const char *state_path, json_t *out, struct error *err)
+{
+	return each_security_line(state_path, take_security_session, out, err);
 }
 
 void audit_heads_free(struct audit_heads *heads)

@@ -116,7 +116,7 @@ def test_what_is_recorded(made):
     header = subprocess.run(["dumpe2fs", "-h", disk], check=True, capture_output=True, text=True).stdout
     assert int(re.search(r"Block count:\s+(\d+)", header)[1]) * 4096 == base["disk"]["bytes"]
     assert "needs_recovery" not in header
-    assert [c["ok"] for c in made.json("base", "verify", "web")["checks"]] == [True] * 3
+    assert [c["ok"] for c in made.json("base", "verify", "web")["checks"]] == [True] * 5
 
 
 def test_what_is_shown(made):

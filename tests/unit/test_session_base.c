@@ -7,6 +7,8 @@
 
 #include "session_fixture.h"
 
+#include "channel/hasher.h"
+
 #define META "bases/web-v1.bundle/metadata.json"
 
 static int open_base(const struct rig *rig, const char *word, enum base_use use, struct base *base,
@@ -328,24 +330,89 @@ static void sealed_files_are_nobodys_to_change(void **state)
 	}
 }
 
+static void expect_checks(const json_t *answer, const char *want)
+{
+	struct buf told = BUF_INIT(0);
+	const json_t *check;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "checks"), i, check)
+	{
+		bool ok = json_is_true(json_object_get(check, "ok"));
+
+		assert_int_equal(json_object_get(check, "error") != NULL, !ok);
+		assert_int_equal(buf_printf(&told, NULL, "%s: %s, ", json_text(check, "what", ""),
+					    json_object_get(check, "refreshed") ? "refreshed"
+					    : ok				? "ok"
+										: "no"),
+				 0);
+	}
+	autofree char *text = buf_steal_string(&told, NULL);
+	assert_string_equal(text, want);
+}
+
+static char *append_text(char *text, const char *more)
+{
+	char *both = NULL;
+
+	assert_true(asprintf(&both, "%s%s", text, more) > 0);
+	free(text);
+	return both;
+}
+
 static void a_verification_tells_each_file(void **state)
 {
 	struct rig *rig = *state;
 	json_auto_t *good = microagent_base_verify(rig->agent, "web", NULL), *bad = NULL;
 
 	assert_true(json_is_true(json_object_get(good, "ok")));
-	assert_int_equal(json_array_size(json_object_get(good, "checks")), BASE_FILES);
+	assert_int_equal(json_array_size(json_object_get(good, "checks")), BASE_FILES + 2);
 	unseal(rig);
 	assert_int_equal(unlink(at(rig, "bases/web-v1.bundle/disk.img")), 0);
 	put(at(rig, "bases/web-v1.bundle/disk.img"), "another");
+	put(at(rig, "../vmlinux.initrd"), "another");
 	bad = microagent_base_verify(rig->agent, "web", NULL);
 	assert_true(json_is_false(json_object_get(bad, "ok")));
-	for (size_t i = 0; i < BASE_FILES; i++) {
-		const json_t *check = json_array_get(json_object_get(bad, "checks"), i);
+	expect_checks(bad, "disk: no, kernel: ok, layer: ok, initrd: no, init: ok, ");
+}
 
-		assert_int_equal(json_is_true(json_object_get(check, "ok")), i != BASE_FILE_DISK);
-		assert_int_equal(json_object_get(check, "error") != NULL, i == BASE_FILE_DISK);
-	}
+/* The stand-in sees no init in an initrd. The cache's record vouches for what another build of ours
+ * has put into the initrd, and for nothing else. */
+static void a_refreshed_initrd_is_told(void **state)
+{
+	struct rig *rig = *state;
+	json_auto_t *refreshed = NULL, *altered = NULL, *metadata = NULL;
+	autofree char *cached = NULL;
+	char sha256[DIGEST_TEXT];
+
+	assert_true(asprintf(&cached, "%s/cache/microagent/kernels/tuned-1", rig->root) > 0);
+	unseal(rig);
+	metadata = json_load_file(at(rig, "bases/web-v1.bundle/metadata.json"), 0, NULL);
+	json_object_set_new(json_object_get(metadata, "kernel"), "path", json_string(cached));
+	make_parents(cached);
+	put(cached, "\177ELF, and no more");
+	cached = append_text(cached, ".initrd");
+	json_object_set_new(json_object_get(metadata, "initrd"), "path", json_string(cached));
+	assert_int_equal(unlink(at(rig, "bases/web-v1.bundle/metadata.json")), 0);
+	assert_int_equal(json_dump_file(metadata, at(rig, "bases/web-v1.bundle/metadata.json"), 0),
+			 0);
+	put(cached, "another initrd");
+	autoclose int fd = open(cached, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(digest_of(fd, DIGEST_FILE, sha256, NULL), 0);
+	cached[strlen(cached) - strlen("initrd")] = '\0';
+	cached = append_text(cached, "json");
+	json_auto_t *record =
+		json_pack("{s:i,s:s,s:s,s:s,s:s,s:s}", "format", 1, "name", "tuned-1", "kind",
+			  "tuned", "sha256", sha256, "initrdSha256", sha256, "initSha256", sha256);
+	assert_int_equal(json_dump_file(record, cached, 0), 0);
+	refreshed = microagent_base_verify(rig->agent, "web", NULL);
+	expect_checks(refreshed, "disk: ok, kernel: ok, layer: ok, initrd: refreshed, init: ok, ");
+	assert_true(json_is_true(json_object_get(refreshed, "ok")));
+	cached[strlen(cached) - strlen("json")] = '\0';
+	cached = append_text(cached, "initrd");
+	put(cached, "a forged initrd");
+	altered = microagent_base_verify(rig->agent, "web", NULL);
+	expect_checks(altered, "disk: ok, kernel: ok, layer: ok, initrd: no, init: ok, ");
 }
 
 int main(int argc, char **argv)
@@ -367,6 +434,7 @@ int main(int argc, char **argv)
 		base_test(sealed_files_are_read_only),
 		base_test(sealed_files_are_nobodys_to_change),
 		base_test(a_verification_tells_each_file),
+		base_test(a_refreshed_initrd_is_told),
 	};
 	int code = run_program(argc, argv);
 

@@ -107,6 +107,29 @@ static void a_clone_that_was_lost_with_the_power(void **state)
 	}
 }
 
+/* Told once, by gc and by the security log; a session that was destroyed is none of them, its
+ * archive removed or not. */
+static void a_directory_that_was_removed_by_hand(void **state)
+{
+	struct rig *rig = *state;
+	char name[SESSION_NAME_ROOM], ended[SESSION_NAME_ROOM];
+	json_auto_t *done = NULL, *known = json_object();
+
+	snprintf(name, sizeof(name), "%s", clone_one(rig));
+	snprintf(ended, sizeof(ended), "%s", clone_one(rig));
+	assert_ok(microagent_session_destroy_named(rig->agent, ended, &err));
+	assert_nothing(rig);
+	assert_ok(path_remove_tree_at(AT_FDCWD, at(rig, "archive/%s", ended), &err));
+	assert_ok(path_remove_tree_at(AT_FDCWD, bundle(rig, name), &err));
+	done = gc(rig);
+	assert_done(done, 0, 1, 0);
+	assert_string_equal(why(done, "adopted", name),
+			    "its directory was removed by hand, and there is no archive of it");
+	assert_ok(security_log_sessions(rig->state, known, &err));
+	assert_true(json_is_true(json_object_get(known, name)));
+	assert_nothing(rig);
+}
+
 static void a_damaged_session_is_its_users(void **state)
 {
 	struct rig *rig = *state;
@@ -353,6 +376,7 @@ int main(int argc, char **argv)
 		rig_test(where_nothing_is),
 		base_test(half_made_and_half_destroyed),
 		base_test(a_clone_that_was_lost_with_the_power),
+		base_test(a_directory_that_was_removed_by_hand),
 		base_test(a_damaged_session_is_its_users),
 		base_test(a_machine_that_was_killed_is_adopted),
 		base_test(a_machine_without_its_directory_is_killed),

@@ -280,7 +280,10 @@ static void expect_archive(struct fixture *f)
 	}
 	assert_int_equal(access(archive_of(f, ".making-agent-1"), F_OK), -1);
 	assert_int_equal(verify(f).verdict, AUDIT_CLOSED);
-	assert_int_equal(verify(f).lines, 7); /* opened, four, destroyed, closed */
+	/* opened, four, the late digest, destroyed, closed */
+	assert_int_equal(verify(f).lines, 8);
+	autofree char *log = get_file(f, LOG);
+	assert_non_null(strstr(log, "\"records\":1,\"late\":3}"));
 }
 
 static void archived(void **state)

@@ -223,7 +223,11 @@ static int print_checks(const json_t *answer)
 	{
 		const char *error = json_text(check, "error", NULL);
 
-		fputs(error ? "DIFFERS  " : "ok       ", stdout);
+		printf("%-11s%-8s",
+		       error				     ? "DIFFERS"
+		       : json_object_get(check, "refreshed") ? "refreshed"
+							     : "ok",
+		       json_text(check, "what", "?"));
 		cli_print_safe(stdout, error ? error : json_text(check, "file", NULL));
 		fputc('\n', stdout);
 	}

@@ -60,9 +60,9 @@ void base_close(struct base *base); /* accepts BASE_NONE */
 unsigned base_newest(const struct state_dir *dir, const char *name);
 
 /*
- * What of a base is a file, and where. The initrd is none of them: it carries this host's own
- * software, which an upgrade replaces for bases old and new; metadata.json tells which it was at
- * the sealing.
+ * What of a base is a file that must not change, and where. The initrd is none of them: it carries
+ * this host's own software, which an upgrade replaces for bases old and new; metadata.json tells
+ * which it was at the sealing, and a verification whether it has been refreshed since.
  */
 struct base_file {
 	const char *label; /* "disk", "kernel", "layer" */

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "channel/hasher.h"
 #include "session/bases/base.h"
+#include "store/cache.h"
 
 json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err)
 {
@@ -108,46 +109,101 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 
 /* --- verify ---------------------------------------------------------------------------------- */
 
-static json_t *verify_base_file(const struct base_file *file)
+struct sealed_file {
+	const char *what, *path;
+	enum digest_part part;
+	const char *sha256; /* when it was sealed; NULL: not recorded */
+	const char *newer;  /* what the cache records of the file since it was refreshed; or "" */
+};
+
+static json_t *verify_base_file(const struct sealed_file *file)
 {
 	autoclose int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char now[DIGEST_TEXT] = "";
 	struct error why = {0};
+	bool refreshed = false;
 
 	if (fd < 0)
 		error_errno(&why, errno, "%s", file->path);
-	else if (digest_of(fd, DIGEST_FILE, now, &why) == 0 && strcmp(now, file->sha256) != 0)
-		error_set(&why, ERR_CONFLICT, "%s: %.12s now, %.12s when it was sealed", file->path,
-			  now, file->sha256);
-	if (!why.code)
-		return json_pack("{s:s,s:b}", "file", file->path, "ok", 1);
-	return json_pack("{s:s,s:b,s:o}", "file", file->path, "ok", 0, "error",
-			 json_string_lossy(why.msg, strlen(why.msg)));
+	else if (digest_of(fd, file->part, now, &why) == 0 && strcmp(now, file->sha256) != 0) {
+		refreshed = *now && strcmp(now, file->newer) == 0;
+		if (!refreshed)
+			error_set(&why, ERR_CONFLICT, "%s: %.12s now, %.12s when it was sealed",
+				  file->path, *now ? now : "none", file->sha256);
+	}
+	if (why.code)
+		return json_pack("{s:s,s:s,s:b,s:o}", "what", file->what, "file", file->path, "ok",
+				 0, "error", json_string_lossy(why.msg, strlen(why.msg)));
+	return json_pack("{s:s,s:s,s:b,s:o*}", "what", file->what, "file", file->path, "ok", 1,
+			 "refreshed", refreshed ? json_true() : NULL);
+}
+
+/* 1: all of them are as they were sealed, or refreshed. */
+static int verify_sealed(const struct sealed_file *files, size_t count, json_t *checks,
+			 struct error *err)
+{
+	int ok = 1;
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *check = files[i].sha256 ? verify_base_file(&files[i]) : NULL;
+
+		if (!files[i].sha256)
+			continue;
+		ok &= json_is_true(json_object_get(check, "ok"));
+		if (json_array_append_new(checks, check) < 0)
+			return error_errno(err, ENOMEM, "verification");
+	}
+	return ok;
+}
+
+static int verify_own_files(const struct base *base, json_t *checks, struct error *err)
+{
+	struct base_file files[BASE_FILES];
+	struct sealed_file sealed[BASE_FILES];
+	int status = base_files(base, files, err);
+
+	if (status < 0)
+		return -1;
+	for (size_t i = 0; i < BASE_FILES; i++)
+		sealed[i] = (struct sealed_file){files[i].label, files[i].path, DIGEST_FILE,
+						 files[i].sha256, ""};
+	status = verify_sealed(sealed, BASE_FILES, checks, err);
+	base_files_free(files);
+	return status;
+}
+
+/* They carry this host's own software, which an upgrade replaces: the cache's record says so. */
+static int verify_initrd(const struct base *base, json_t *checks, struct error *err)
+{
+	const json_t *initrd = json_object_get(base->metadata, "initrd");
+	const json_t *init = json_object_get(base->metadata, "init");
+	const char *path = json_text(initrd, "path", "");
+	const char *kernel_path = json_text(json_object_get(base->metadata, "kernel"), "path", "");
+	struct cache_kernel kernel = {0};
+	bool known = cache_kernel_find(kernel_path, &kernel, NULL) == 0 && kernel.cached &&
+		     kernel.initrd && strcmp(kernel.initrd, path) == 0;
+	const struct sealed_file files[] = {
+		{"initrd", path, DIGEST_FILE, json_text(initrd, "sha256", NULL),
+		 known ? kernel.initrd_sha256 : ""},
+		{"init", path, DIGEST_INIT, json_text(init, "sha256", NULL),
+		 known ? kernel.init_sha256 : ""},
+	};
+	int status = verify_sealed(files, ARRAY_SIZE(files), checks, err);
+
+	cache_kernel_free(&kernel);
+	return status;
 }
 
 json_t *microagent_base_verify(struct microagent *agent, const char *word, struct error *err)
 {
 	auto_base struct base base = BASE_NONE;
 	json_auto_t *checks = json_array();
-	struct base_file files[BASE_FILES];
-	bool ok = true, complete = checks != NULL;
+	int own, initrd;
 
 	if (base_open(agent, word, BASE_SHARED, &base, err) < 0 ||
-	    base_files(&base, files, err) < 0)
+	    (own = verify_own_files(&base, checks, err)) < 0 ||
+	    (initrd = verify_initrd(&base, checks, err)) < 0)
 		return NULL;
-	for (size_t i = 0; i < BASE_FILES; i++) {
-		json_t *check;
-
-		if (!files[i].sha256)
-			continue;
-		check = verify_base_file(&files[i]);
-		ok = ok && json_is_true(json_object_get(check, "ok"));
-		complete = complete && json_array_append_new(checks, check) == 0;
-	}
-	base_files_free(files);
-	if (!complete) {
-		error_errno(err, ENOMEM, "verification");
-		return NULL;
-	}
-	return json_pack("{s:b,s:s,s:O}", "ok", (int)ok, "name", base.name.full, "checks", checks);
+	return json_pack("{s:b,s:s,s:O}", "ok", own && initrd, "name", base.name.full, "checks",
+			 checks);
 }

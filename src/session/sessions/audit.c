@@ -142,6 +142,20 @@ static int verify_telemetry(const struct microagent *agent, const struct found_l
 	return audit_verify_telemetry(found->fd, fd, out, err);
 }
 
+/* An open log's has a digest soon, a closed one's has had its last. */
+static void look_behind_last_digest(struct audit_report *report,
+				    const struct audit_telemetry *telemetry)
+{
+	if (report->verdict != AUDIT_CLOSED || telemetry->verdict != AUDIT_TELEMETRY_WHOLE ||
+	    telemetry->bytes == telemetry->confirmed)
+		return;
+	report->verdict = AUDIT_BROKEN;
+	report->bad_line = report->lines;
+	snprintf(report->why, sizeof(report->why),
+		 "it closes the log, and " AUDIT_TELEMETRY " has %llu bytes behind its last digest",
+		 (unsigned long long)(telemetry->bytes - telemetry->confirmed));
+}
+
 /* Of a log that is nowhere and of which the security log has lines: whoever removed it is found
  * out. */
 static int verify_removed(const struct microagent *agent, struct found_log *found, size_t lines,
@@ -188,6 +202,7 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	audit_heads_free(&heads);
 	if (status < 0)
 		return NULL;
+	look_behind_last_digest(&report, &telemetry);
 	answer = report_json(&found, &report, &telemetry);
 	if (!answer)
 		error_errno(err, ENOMEM, "audit");

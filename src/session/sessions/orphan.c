@@ -10,9 +10,10 @@
 #include "store/audit.h"
 
 static const char *const kind_names[] = {[ORPHAN_NO_PROCESS] = "bundle-without-process",
-					 [ORPHAN_NO_BUNDLE] = "process-without-bundle",
+					 [ORPHAN_NO_BUNDLE] = SECURITY_KIND_LOST,
 					 [ORPHAN_HALF_MADE] = "half-made",
-					 [ORPHAN_HALF_DESTROYED] = "half-destroyed"};
+					 [ORPHAN_HALF_DESTROYED] = "half-destroyed",
+					 [ORPHAN_GONE] = SECURITY_KIND_GONE};
 static const char *const action_names[] = {
 	[ORPHAN_REMOVED] = "removed", [ORPHAN_ADOPTED] = "adopted", [ORPHAN_LEFT] = "left"};
 

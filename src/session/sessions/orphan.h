@@ -10,7 +10,8 @@ enum orphan_kind {
 	ORPHAN_NO_PROCESS, /* recorded as alive, and nothing of it lives */
 	ORPHAN_NO_BUNDLE,  /* its machine runs, and its directory is gone */
 	ORPHAN_HALF_MADE,
-	ORPHAN_HALF_DESTROYED
+	ORPHAN_HALF_DESTROYED,
+	ORPHAN_GONE /* its directory was removed by hand */
 };
 enum orphan_action { ORPHAN_REMOVED, ORPHAN_ADOPTED, ORPHAN_LEFT };
 
@@ -21,5 +22,8 @@ void orphan_tell(const struct microagent *agent, const char *name, enum orphan_k
  * session_remove(). */
 int orphan_remove(const struct microagent *agent, struct microagent_session *session,
 		  enum orphan_kind kind, const char *why, struct error *err);
+
+/* Those of which nothing is left are told once, and appended to told: {"name","why"}. */
+int sessions_tell_gone(const struct microagent *agent, json_t *told, struct error *err);
 
 #endif

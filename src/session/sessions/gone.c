@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions of which the security log has the beginning and nobody the end: somebody has removed the
+ * directory, and neither it nor an archive is there. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "session/sessions/orphan.h"
+#include "store/audit.h"
+
+#define GONE_BY_HAND "its directory was removed by hand, and there is no archive of it"
+
+static bool state_has(const struct microagent *agent, const char *where, const char *name,
+		      const char *suffix)
+{
+	char *path = NULL;
+	struct stat st;
+	bool has;
+
+	if (asprintf(&path, "%s/%s/%s%s", agent->state_path, where, name, suffix) < 0)
+		return true;
+	has = lstat(path, &st) == 0 || errno != ENOENT;
+	free(path);
+	return has;
+}
+
+/* In the order in which the end of one moves it. */
+static bool is_nowhere(const struct microagent *agent, const char *name)
+{
+	static const struct {
+		const char *where, *suffix;
+	} places[] = {{SESSIONS_DIR, BUNDLE_SUFFIX},
+		      {SESSIONS_DIR "/.locks/.making", BUNDLE_SUFFIX ".end"},
+		      {SESSIONS_DIR "/.locks/.gone", BUNDLE_SUFFIX},
+		      {ARCHIVE_DIR, ""}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (state_has(agent, places[i].where, name, places[i].suffix))
+			return false;
+	return true;
+}
+
+int sessions_tell_gone(const struct microagent *agent, json_t *told, struct error *err)
+{
+	json_auto_t *known = json_object();
+	const char *name;
+	json_t *over;
+
+	/* First: what it has the beginning of has a directory, until it has an archive. */
+	if (!known || security_log_sessions(agent->state_path, known, err) < 0)
+		return -1;
+	json_object_foreach(known, name, over)
+	{
+		char parsed[SESSION_NAME_ROOM];
+
+		if (json_is_true(over) || session_name_parse(name, parsed, NULL) < 0 ||
+		    !is_nowhere(agent, name))
+			continue;
+		orphan_tell(agent, name, ORPHAN_GONE, ORPHAN_ADOPTED, GONE_BY_HAND);
+		if (json_array_append_new(
+			    told, json_pack("{s:s,s:s}", "name", name, "why", GONE_BY_HAND)) < 0)
+			return error_errno(err, ENOMEM, "orphans");
+	}
+	return 0;
+}
