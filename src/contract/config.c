@@ -145,6 +145,8 @@ int config_compare(const struct config *given, const struct config *recorded, st
 
 	if (!a || !b)
 		return error_errno(err, ENOMEM, "config");
+	if (!json_object_get(a, "cpuCount"))
+		json_object_del(b, "cpuCount");
 	if (!json_first_difference(a, b, path, sizeof(path)))
 		return 0;
 	return error_set(err, ERR_CONFLICT,

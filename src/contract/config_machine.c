@@ -101,8 +101,20 @@ int decode_sizes(struct config_decode *d, struct error *err)
 	if (decode_size(d, "memoryMiB", " MiB", DEFAULT_MEMORY_MIB, least,
 			d->bounds ? d->bounds->memory_mib : 0, err) < 0)
 		return -1;
+	if (d->strict && !json_object_get(d->in, "cpuCount"))
+		return 0;
 	return decode_size(d, "cpuCount", "", DEFAULT_CPUS, 1, d->bounds ? d->bounds->cpus : 0,
 			   err);
+}
+
+int config_settle_cpus(const struct config *config, enum accelerator accelerator,
+		       const struct host_bounds *bounds, struct error *err)
+{
+	bool one = accelerator == ACCELERATOR_TCG || bounds->cpus < DEFAULT_CPUS;
+
+	if (json_object_get(config->normalised, "cpuCount"))
+		return 0;
+	return put_int(config->normalised, "cpuCount", one ? 1 : DEFAULT_CPUS, err);
 }
 
 /* Every kernel file K has K.initrd beside it. */

@@ -36,7 +36,7 @@ struct config {
 	const char *rootfs_base; /* rootfs_path is a layer over this raw disk; NULL: it is raw */
 	const char *state_dir;	 /* absolute */
 	int64_t memory_mib;	 /* default 512 */
-	int64_t cpu_count;	 /* default 2 */
+	int64_t cpu_count;	 /* 0: the request leaves it open; see config_settle_cpus() */
 	enum accelerator accelerator;
 	enum network_mode network_mode; /* default nat */
 	const char *network_interface;	/* NULL unless bridged */
@@ -59,7 +59,7 @@ struct config {
 	bool hotplug; /* the machine may get a shared directory while it runs */
 	/* The canonical config with every default filled in, absent options and empty lists left
 	 * out: what prepare records and start compares. {stateDir} where the command needs no more.
-	 */
+	 * cpuCount is missing where the request leaves it open. */
 	json_t *normalised;
 };
 
@@ -96,8 +96,12 @@ int config_from_record(json_t *json, struct config *out, struct error *err);
 void config_free(struct config *config);
 /* One entry as config.shares has them, checked alone; what names it in errors. A new reference. */
 json_t *share_decode(const json_t *share, const char *what, struct error *err);
+/* Puts the number of CPUs into what is recorded, if the request leaves it open: two under KVM (or
+ * as many as there are), one under TCG, where a second one takes its time from the first. */
+int config_settle_cpus(const struct config *config, enum accelerator accelerator,
+		       const struct host_bounds *bounds, struct error *err);
 /* ERR_CONFLICT naming the JSON path of the first field in which they differ. stateDir is not
- * compared: the record was found in it. */
+ * compared: the record was found in it; nor are CPUs whose number is left open. */
 int config_compare(const struct config *given, const struct config *recorded, struct error *err);
 
 #endif

@@ -7,10 +7,14 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 
-from harness import (BIN, ROOT, ROUNDS, Cli, bare_initrd, bare_words, kernel, lacking, our_qemu_words, pss_kib, raw,
+from harness import (BIN, OUT, ROOT, ROUNDS, Cli, bare_initrd, bare_words, kernel, lacking, our_qemu_words, pss_kib, raw,
                      record, running, until)
+
+sys.path.append(str(ROOT / "tests/e2e"))
+import smp
 
 
 def bench_boot():
@@ -35,6 +39,39 @@ def bench_boot():
             cli("kill", "b")
     raw["boot marks"] = timings
     record("cold boot to first exec", ours, "bare QEMU to init", bare, "s", "<= 1.25x")
+
+
+def bench_cpus():
+    """What it costs a guest with two CPUs that one thread has the turn of both (command_line.c says why): short programs
+    in two rows at once, less the boot. Beside it a thread for each, as far as such a guest comes to an end."""
+    words, initrd = [], smp.initrd(OUT)
+    with Cli() as cli:
+        cli("create", "b", "--memory", 256, "--cpus", 2, "--accelerator", "tcg")
+        cli("start", "b")
+        words = smp.machine(our_qemu_words(cli, "b"))
+        cli("kill", "b")
+    accel = words[words.index("-accel") + 1]
+    took = {accel: [], accel.replace(",thread=single", ",thread=multi"): []}
+
+    def run(*guest, accel):
+        """Seconds, and of the processor's; None for a guest that failed."""
+        before, began = os.times(), time.monotonic()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if "GUEST-DONE" in smp.boot(words, kernel()["path"], initrd, *guest, accel=accel):
+                after = os.times()
+                return (time.monotonic() - began, after.children_user + after.children_system
+                        - before.children_user - before.children_system)
+        return None
+
+    for _ in range(ROUNDS):
+        for accel, samples in took.items():
+            boot, work = run(accel=accel), run("work", 100, accel=accel)
+            if boot and work:
+                samples.append((work[0] - boot[0], work[1] - boot[1]))
+    (_, single), (_, multi) = took.items()
+    record("two rows of programs on two CPUs", [s[0] for s in single], "a thread for each CPU",
+           [s[0] for s in multi], "s", "-")
+    record("of that processor time", [s[1] for s in single], "the same", [s[1] for s in multi], "s", "-")
 
 
 def request(command, config, name="b"):

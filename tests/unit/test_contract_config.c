@@ -63,7 +63,7 @@ static void defaults(void **state)
 	assert_string_equal(c->rootfs_path, "/r");
 	assert_string_equal(c->state_dir, "/s");
 	assert_int_equal(c->memory_mib, 512);
-	assert_int_equal(c->cpu_count, 2);
+	assert_int_equal(c->cpu_count, 0);
 	assert_int_equal(c->accelerator, ACCELERATOR_AUTO);
 	assert_int_equal(c->network_mode, NETWORK_NAT);
 	assert_int_equal(c->timeout_seconds, 0);
@@ -91,8 +91,37 @@ static void defaults_within_a_small_host(void **state)
 
 	(void)state;
 	assert_int_equal(request.config.memory_mib, 400);
-	assert_int_equal(request.config.cpu_count, 1);
 	request_free(&request);
+}
+
+static void open_cpus_are_settled_once(void **state)
+{
+	static const struct {
+		const char *more;
+		enum accelerator accelerator;
+		int64_t host, cpus;
+	} rows[] = {
+		{"", ACCELERATOR_KVM, 8, 2},  {"", ACCELERATOR_KVM, 1, 1},
+		{"", ACCELERATOR_TCG, 8, 1},  {",\"cpuCount\":3", ACCELERATOR_TCG, 8, 3},
+		{"", ACCELERATOR_AUTO, 8, 2}, /* nobody could tell */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct host_bounds here = {.memory_mib = 4096, .cpus = rows[i].host};
+		char text[256];
+		struct error err = {0};
+
+		snprintf(text, sizeof(text), "%s%s", LEAST, rows[i].more);
+		struct request request = decode_for(text, &here);
+
+		assert_int_equal(
+			config_settle_cpus(&request.config, rows[i].accelerator, &here, &err), 0);
+		assert_int_equal(
+			json_integer_value(json_object_get(request.config.normalised, "cpuCount")),
+			rows[i].cpus);
+		request_free(&request);
+	}
 }
 
 static void without_host_bounds(void **state)
@@ -138,7 +167,7 @@ static void canonical_form(void **state)
 {
 	static const char bare[] =
 		"{\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/s\","
-		"\"memoryMiB\":512,\"cpuCount\":2,\"network\":{\"mode\":\"nat\"},"
+		"\"memoryMiB\":512,\"network\":{\"mode\":\"nat\"},"
 		"\"initrdPath\":\"/k.initrd\",\"accelerator\":\"auto\",\"timeoutSeconds\":0}";
 
 	(void)state;
@@ -166,7 +195,7 @@ static void canonical_lists(void **state)
 		"\"portForwards\":[{\"guestPort\":80,\"hostPort\":8080}]}",
 		"{\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/"
 		"s\",\"memoryMiB\":512,"
-		"\"cpuCount\":2,\"disks\":[{\"name\":\"d\",\"path\":\"p\",\"mountpoint\":\"/d\","
+		"\"disks\":[{\"name\":\"d\",\"path\":\"p\",\"mountpoint\":\"/d\","
 		"\"mode\":\"rw\"}],\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"protocol\":"
 		"\"tcp\",\"host\":\"127.0.0.1\",\"hostPort\":8080,\"guestPort\":80}],\"allow\":["
 		"\"10.0.0.1/32\",\"0.0.0.0/"
@@ -216,6 +245,8 @@ static void a_record_is_what_was_given(void **state)
 	struct error err = {0};
 
 	(void)state;
+	/* an open number of CPUs is that of the record */
+	assert_int_equal(json_object_del(recorded.normalised, "cpuCount"), 0);
 	assert_true(json_equal(recorded.normalised, request.config.normalised));
 	assert_int_equal(config_compare(&request.config, &recorded, &err), 0);
 	assert_int_equal(recorded.network_mode, NETWORK_ISOLATED);
@@ -281,6 +312,8 @@ static void differences_are_named(void **state)
 		{"", "\"cpuCount\":2,\"accelerator\":\"auto\"", NULL},
 		{"\"network\":{\"mode\":\"nat\"}", "", NULL},
 		{"\"initrdPath\":\"/k.initrd\"", "", NULL},
+		{"", "\"cpuCount\":1", NULL},
+		{"\"cpuCount\":1", "\"cpuCount\":2", "config.cpuCount"},
 		{"\"memoryMiB\":256", "", "config.memoryMiB"},
 		{"", "\"memoryMiB\":256", "config.memoryMiB"},
 		{"\"network\":{\"mode\":\"isolated\"}", "", "config.network.mode"},
@@ -339,6 +372,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(defaults_within_a_small_host),
+		cmocka_unit_test(open_cpus_are_settled_once),
 		cmocka_unit_test(without_host_bounds),
 		cmocka_unit_test(everything_given),
 		cmocka_unit_test(canonical_form),

@@ -57,6 +57,9 @@ static char *built(const struct machine *m)
 	"-device\nvirtconsole,bus=console0.0,chardev=console\n"                                  \
 	"-kernel\n/kernel\n-initrd\n/initrd\n-append\n"
 
+/* Never a thread for each CPU: command_line.c says why. */
+#define TCG "tcg,tb-size=64,thread=single"
+
 static const struct {
 	enum accelerator accelerator;
 	enum purpose purpose;
@@ -65,16 +68,15 @@ static const struct {
 	{ACCELERATOR_TCG, PURPOSE_PLAIN,
 	 START
 	 "-machine\nmicrovm,acpi=on,pit=on,pic=on,rtc=on,memory-backend=ram\n"
-	 "-accel\ntcg,tb-size=64\n-cpu\nmax,-erms,-fsrm\n" MEMORY
+	 "-accel\n" TCG "\n-cpu\nmax,-erms,-fsrm\n" MEMORY
 	 "-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
 		 "device") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
 			   "tsc_early_khz=2445428\n"},
 	{ACCELERATOR_TCG, PURPOSE_PLUGGABLE,
-	 START
-	 "-machine\nq35,memory-backend=ram\n-accel\ntcg,tb-size=64\n-cpu\nmax,-erms,-fsrm\n" MEMORY
-	 "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
-		 "pci") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
-			"tsc_early_khz=2445428\n"},
+	 START "-machine\nq35,memory-backend=ram\n-accel\n" TCG "\n-cpu\nmax,-erms,-fsrm\n" MEMORY
+	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
+		       "pci") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
+			      "tsc_early_khz=2445428\n"},
 	{ACCELERATOR_KVM, PURPOSE_PLAIN,
 	 START "-machine\nmicrovm,acpi=on,pit=off,pic=off,rtc=on,memory-backend=ram\n"
 	       "-accel\nkvm\n-cpu\nhost\n" MEMORY

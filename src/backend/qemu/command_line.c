@@ -23,6 +23,12 @@
  *
  * Translation cache of TCG: 22 MiB are used after a boot; 64 cost nothing, the default is 1 GiB.
  *
+ * One thread for all CPUs of TCG. With a thread for each, a guest's kernel that patches its own
+ * code (static keys) panics or hangs: QEMU drops the translations of what is written to and then
+ * writes, and another thread that translates the same code in between keeps the breakpoint (INT3)
+ * that the kernel had put there for the moment, for good. Seen with QEMU 7.2 and 10.0, and with
+ * every kernel that has jump labels; docs/benchmarks.md has the figures, and what it costs.
+ *
  * Sandbox. QEMU's own seccomp filter, the last layer under the cell or the only one without it.
  */
 #include "backend/qemu/command_line.h"
@@ -55,6 +61,8 @@ static const char *const spare_port[] = {
 /* Under TCG the time-stamp counter is the host's own, which needs no watchdog, and there is no
  * interrupt routing for the kernel's timer check to find wanting. */
 #define APPEND_TCG "tsc=reliable", "no_timer_check"
+
+#define ACCEL_TCG "tcg,tb-size=64,thread=single"
 
 /* Where "fast rep movsb" is offered the kernel copies and clears memory with it, and TCG does that
  * a byte at a time: without it output of a command is 4 times as fast, and input twice. */
@@ -93,7 +101,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 						{
 							.machine = "microvm,acpi=on,pit=on,pic=on,"
 								   "rtc=on",
-							.accel = "tcg,tb-size=64",
+							.accel = ACCEL_TCG,
 							.cpu = CPU_TCG,
 							.bus = "device",
 							.extra = no_legacy_mmio,
@@ -102,7 +110,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 					[PURPOSE_PLUGGABLE] =
 						{
 							.machine = "q35",
-							.accel = "tcg,tb-size=64",
+							.accel = ACCEL_TCG,
 							.cpu = CPU_TCG,
 							.bus = "pci",
 							.extra = spare_port,

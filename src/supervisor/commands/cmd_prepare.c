@@ -30,6 +30,20 @@ static int record_both(struct record *record, const json_t *artifacts, struct er
 	return 0;
 }
 
+/* A number that was left open is settled once, or the same request would be another one when the
+ * host gains or loses its KVM. */
+static int settle_cpus(const struct call *call, struct error *err)
+{
+	const struct config *config = &call->request->config;
+	const struct host_bounds bounds = host_bounds();
+	enum accelerator accelerator = config->accelerator;
+	struct error ignored;
+	char reason[256];
+
+	(void)call->backend->accelerator(accelerator, &accelerator, reason, &ignored);
+	return config_settle_cpus(config, accelerator, &bounds, err);
+}
+
 int prepare_workspace(struct record *record, const struct boot_files *files,
 		      const struct bundle_list *bundles, struct error *err)
 {
@@ -37,7 +51,7 @@ int prepare_workspace(struct record *record, const struct boot_files *files,
 	json_auto_t *artifacts = boot_files_record(files, err);
 	struct error ignored;
 
-	if (!artifacts ||
+	if (!artifacts || settle_cpus(record->call, err) < 0 ||
 	    bundles_record(&record->call->request->config, bundles, artifacts, err) < 0 ||
 	    old_files_check(&record->ws, err) < 0 || record_create(record, err) < 0)
 		return -1;
