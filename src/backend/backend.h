@@ -24,7 +24,8 @@ enum vm_end {
 	VM_END_POWERED_OFF, /* the guest switched itself off */
 	VM_END_RESET,	    /* panic or reboot of the guest */
 	VM_END_KILLED,	    /* we ended it */
-	VM_END_CRASHED	    /* the VMM died or misbehaved by itself */
+	VM_END_CRASHED,	    /* the VMM died or misbehaved by itself */
+	VM_END_STOPPED	    /* it stood still, unasked; the VMM has been ended since */
 };
 
 struct vm_events {

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "backend/qemu/vm.h"
+#include "base/fd.h"
 
 struct heard {
 	int full;
@@ -19,9 +20,37 @@ static void on_full(void *data, const char *serial, const char *reason)
 	snprintf(h->detail, sizeof(h->detail), "disk %.32s: %.100s", serial, reason);
 }
 
+/* A monitor to which much may be said, and that never answers. */
+static struct loop *loop;
+static struct qmp *deaf;
+static int far_end;
+
+static int open_monitor(void **state)
+{
+	struct error err = {0};
+	int ends[2];
+
+	(void)state;
+	loop = loop_new(&err);
+	assert_ok(fd_socketpair(ends, &err));
+	far_end = ends[1];
+	deaf = qmp_new(loop, ends[0], &vm_monitor_events, &err);
+	return loop && deaf ? 0 : -1;
+}
+
+static int close_monitor(void **state)
+{
+	(void)state;
+	qmp_free(deaf);
+	loop_free(loop);
+	close(far_end);
+	return 0;
+}
+
 static struct vm without_processes(struct heard *h)
 {
-	return (struct vm){.events = {.disk_full = on_full, .data = h}, .cell = CELL_NONE};
+	return (struct vm){
+		.events = {.disk_full = on_full, .data = h}, .cell = CELL_NONE, .qmp = deaf};
 }
 
 static void tell(struct vm *vm, const char *name, const char *body)
@@ -145,5 +174,5 @@ int main(void)
 		cmocka_unit_test(long_texts_are_cut),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, open_monitor, close_monitor);
 }

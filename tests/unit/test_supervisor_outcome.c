@@ -52,6 +52,8 @@ static const struct row rows[] = {
 	{{READY}, VM_END_POWERED_OFF, STATE_STOPPED, ERR_NONE, "switched itself off"},
 	{{READY}, VM_END_RESET, STATE_FAILED, ERR_IO, "panicked"},
 	{{READY}, VM_END_CRASHED, STATE_FAILED, ERR_IO, "died: why"},
+	{{READY}, VM_END_STOPPED, STATE_FAILED, ERR_IO, "stood still: why"},
+	{{0}, VM_END_STOPPED, STATE_FAILED, ERR_IO, "stood still before it was ready: why"},
 	{{READY}, VM_END_KILLED, STATE_FAILED, ERR_IO, "died: why"},
 	{{0}, VM_END_POWERED_OFF, STATE_FAILED, ERR_IO, "before it was ready"},
 	{{0}, VM_END_RESET, STATE_FAILED, ERR_IO, "before it was ready"},

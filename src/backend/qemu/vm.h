@@ -99,6 +99,8 @@ struct vm {
 	bool end_told;	 /* QMP said how it ends: */
 	enum vm_end end; /* ... this way */
 	char detail[256];
+	bool looking; /* QEMU was asked why it stands still, after looked_at resumes of ours */
+	unsigned looked_at, resumes;
 	/* Ends what should be ending by itself and is not. */
 	struct loop_watch *grace_timer;
 

@@ -78,11 +78,83 @@ static void on_block_error(struct vm *vm, const json_t *body)
 	vm->events.disk_full(vm->events.data, node ? node : "?", reason ? reason : "no space left");
 }
 
+/* Why a VM may stand still. Any other reason, and those to come, is nobody's wish. */
+static const char *const fine_reasons[] = {
+	"running",   "paused",	   "shutdown",			    /* we did it, or it ends */
+	"inmigrate", "prelaunch",  "postmigrate", "finish-migrate", /* saves */
+	"save-vm",   "restore-vm",
+};
+
+static const struct {
+	const char *reason, *text;
+} stop_table[] = {
+	{"internal-error", "the accelerator cannot run an instruction or a state of the guest"},
+	{"io-error", "an error of a disk"},
+	{"guest-panicked", "the guest's kernel panicked"},
+	{"suspended", "the guest suspended itself, and nobody would wake it"},
+	{"watchdog", "the guest's watchdog"},
+};
+
+static bool is_fine(const struct vm *vm, const char *reason)
+{
+	if (vm->paused && strcmp(reason, "io-error") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(fine_reasons); i++)
+		if (strcmp(reason, fine_reasons[i]) == 0)
+			return true;
+	return false;
+}
+
+/* QEMU ends by itself, or the disks would lack what it holds of them; vm_grace() sees to it. */
+static void give_up(struct vm *vm, const char *reason)
+{
+	const char *text = "a reason that is not known";
+	char detail[128];
+	struct error ignored;
+
+	for (size_t i = 0; i < ARRAY_SIZE(stop_table); i++)
+		if (strcmp(reason, stop_table[i].reason) == 0)
+			text = stop_table[i].text;
+	snprintf(detail, sizeof(detail), "%.32s (%s)", reason, text);
+	tell_end(vm, VM_END_STOPPED, detail);
+	(void)qmp_send(vm->qmp, "quit", NULL, NULL, NULL, &ignored);
+	vm_grace(vm);
+}
+
+static void look_why(struct vm *vm);
+
+static void on_why(void *data, const json_t *result, const struct error *why)
+{
+	struct vm *vm = data;
+	const char *reason = json_text(result, "status", "");
+
+	vm->looking = false;
+	if (why || vm->end_told || is_fine(vm, reason))
+		return;
+	if (vm->resumes != vm->looked_at)
+		look_why(vm); /* that was before */
+	else
+		give_up(vm, reason);
+}
+
+/* STOP has no reason with it. What cannot be asked is seen by its deadlines. */
+static void look_why(struct vm *vm)
+{
+	struct error ignored;
+
+	if (vm->looking)
+		return;
+	vm->looking = qmp_send(vm->qmp, "query-status", NULL, on_why, vm, &ignored) == 0;
+	vm->looked_at = vm->resumes;
+}
+
 static void on_stop(struct vm *vm, const json_t *body)
 {
 	(void)body;
 	if (vm->log)
 		log_limited(vm->log, "the VM is paused");
+	if (!vm->paused)
+		look_why(vm);
 }
 
 static void on_resume(struct vm *vm, const json_t *body)
@@ -104,6 +176,7 @@ static const struct {
 	{"BALLOON_CHANGE", vm_on_balloon_change},
 	{"DEVICE_DELETED", vm_on_device_deleted},
 	{"STOP", on_stop},
+	{"SUSPEND", on_stop},
 	{"RESUME", on_resume},
 };
 
@@ -190,5 +263,6 @@ int vm_resume(struct vm *vm, struct error *err)
 	if (qmp_send(vm->qmp, "cont", NULL, on_monitor_answer, vm, err) < 0)
 		return -1;
 	vm->paused = false;
+	vm->resumes++;
 	return 0;
 }

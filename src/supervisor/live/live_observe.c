@@ -357,7 +357,7 @@ void live_observe_end(struct live *live, enum vm_end end, enum state state, cons
 		return;
 	if (live->observe)
 		tell_digest(live);
-	if (end == VM_END_CRASHED)
+	if (end == VM_END_CRASHED || end == VM_END_STOPPED)
 		live_audit(live, AUDIT_CRITICAL, "vmm", "vmm.crashed",
 			   json_pack("{s:s}", "why", detail));
 	else if (end == VM_END_RESET && !asked)

@@ -42,6 +42,10 @@ static void describe_own_end(const struct outcome *outcome, enum vm_end end, con
 	case VM_END_RESET:
 		error_set(failure, ERR_IO, "the guest panicked or rebooted%s", when);
 		break;
+	case VM_END_STOPPED:
+		error_set(failure, ERR_IO, "the virtual machine stood still%s: %s", when,
+			  end_detail);
+		break;
 	case VM_END_KILLED:
 	case VM_END_CRASHED:
 		error_set(failure, ERR_IO, "the virtual machine monitor died%s%s%s", when,
