@@ -129,6 +129,7 @@ struct microagent_spec {
 	/* Archives that the guest has unpacked and read-only, and what microagent_artifact_get()
 	 * may fetch, as microagent_check_bundle() and _output() have them; NULL: none. */
 	const char *const *bundles, *const *outputs;
+	bool share_anyway; /* shares: also a store of keys, or the home directory */
 };
 
 /* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT when there is one of

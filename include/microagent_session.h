@@ -105,6 +105,7 @@ struct microagent_session_spec {
 		*share; /* as of microagent_session_share_workspace(), from the start; NULL: none */
 	const char *share_at; /* NULL: /workspace */
 	bool share_read_only;
+	bool share_anyway; /* also a store of keys, or the home directory */
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */
 	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's
 				 * disk, and at most 16 GiB */
@@ -192,6 +193,11 @@ struct microagent_guest *microagent_session_guest(struct microagent_session *ses
 int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
 				       const char *at, bool read_only, json_t **share,
 				       struct error *err);
+/* The same for a directory that may be a store of keys, or the home: all of it is the guest's to
+ * read. The session's audit log has it as a warning. */
+int microagent_session_share_anyway(struct microagent_session *session, const char *dir,
+				    const char *at, bool read_only, json_t **share,
+				    struct error *err);
 
 /* --- its disk -------------------------------------------------------------------------------- */
 

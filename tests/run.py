@@ -42,6 +42,7 @@ def run_unit(program):
     """cmocka prints its counts on stderr; a crash without counts is one failure."""
     try:
         done = subprocess.run([program], capture_output=True, text=True, errors="replace",
+                              env={**os.environ, "XDG_STATE_HOME": str(BUILD / "unit" / "state-home")},
                               timeout=UNIT_TIMEOUT_S, check=False)
         text, code = done.stdout + done.stderr, done.returncode
     except subprocess.TimeoutExpired as late:

@@ -78,6 +78,7 @@ enum error_reason {
 	REASON_IMAGE_TOO_SMALL, /* what is imported does not fit into it */
 	/* The host. */
 	REASON_NO_KVM,
+	REASON_SHARE_OF_KEYS, /* it has keys in it; subject: its path */
 	ERROR_REASON_COUNT
 };
 

@@ -126,6 +126,19 @@ static json_t *share_json(const char *word, size_t index, struct error *err)
 	return steal_ptr(&out);
 }
 
+static int put_anyway(json_t *config, struct error *err)
+{
+	json_t *share;
+	size_t i;
+
+	json_array_foreach(json_object_get(config, "shares"), i, share)
+	{
+		if (json_put(share, "anyway", json_true(), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int microagent_check_disk(const char *word, struct error *err)
 {
 	json_auto_t *value = disk_json(word, 0, err);
@@ -176,6 +189,7 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
 {
 	if (words_put(config, "disks", spec->disks, disk_json, err) < 0 ||
 	    words_put(config, "shares", spec->shares, share_json, err) < 0 ||
+	    (spec->share_anyway && put_anyway(config, err) < 0) ||
 	    words_put(config, "bundles", spec->bundles, bundle_json, err) < 0)
 		return -1;
 	return words_put(config, "outputs", spec->outputs, output_json, err);

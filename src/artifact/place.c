@@ -86,7 +86,9 @@ static int make_scratch(struct place *place, struct error *err)
 
 static int open_parts(struct place *place, enum cache_part part, struct error *err)
 {
-	place->cache = cache_dir(err);
+	autoclose int cache = cache_open(true, err);
+
+	place->cache = cache < 0 ? NULL : cache_dir(err);
 	place->dir = place->cache ? cache_subdir(part, err) : NULL;
 	if (!place->dir)
 		return -1;

@@ -141,6 +141,8 @@ struct backend {
 	int (*honours)(const struct config *config, struct error *err);
 	/* Refuses what this backend or host cannot honour, naming the field. Touches nothing. */
 	int (*check)(const struct config *config, struct error *err);
+	/* The paths of the programs that it runs on this host, as an array; NULL without memory. */
+	json_t *(*programs)(void);
 	/* ACCELERATOR_AUTO resolved; KVM asked for and not usable is ERR_UNAVAILABLE with the
 	 * reason. */
 	int (*accelerator)(enum accelerator wanted, enum accelerator *out, char reason[256],

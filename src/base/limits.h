@@ -71,6 +71,7 @@
 	X(PROVISION_LOG_BYTES, 16777216, "bytes",                                                  \
 	  "provision.log of a base; the rest is only shown")                                       \
 	X(PROVISION_LINE_BYTES, 65536, "bytes", "longest line of a script that is not split")      \
+	X(OWN_DIRS_LOCK_MS, 1000, "ms", "wait for the list of directories to be known again")      \
 	X(READER_LOCK_MS, 60000, "ms", "another command's reading of the same workspace")          \
 	X(BUNDLE_BYTES, 8589934592, "bytes", "what an archive of config.bundles unpacks to")       \
 	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \

@@ -91,18 +91,22 @@ static int decode_share_path(const json_t *item, const char *path, json_t *out, 
 static int decode_share(struct config_decode *d, const json_t *item, const char *path, json_t *seen,
 			json_t *out, struct error *err)
 {
+	bool anyway = false;
+
 	if (decode_name(item, path, "tag", seen, out, err) < 0)
 		return -1;
 	if (json_string_length(json_object_get(out, "tag")) > SHARE_TAG_BYTES)
 		return error_set(err, ERR_INVALID, "%s.tag must be at most %d bytes long", path,
 				 SHARE_TAG_BYTES);
 	if (decode_share_path(item, path, out, err) < 0 ||
-	    decode_mountpoint(d, item, path, out, err) < 0)
+	    decode_mountpoint(d, item, path, out, err) < 0 ||
+	    decode_mode(item, path, out, err) < 0 ||
+	    json_get_bool(item, path, "anyway", JSON_OPTIONAL, &anyway, err) < 0)
 		return -1;
-	return decode_mode(item, path, out, err);
+	return anyway ? json_put(out, "anyway", json_true(), err) : 0;
 }
 
-static const char *const share_keys[] = {"tag", "path", "mountpoint", "mode", NULL};
+static const char *const share_keys[] = {"tag", "path", "mountpoint", "mode", "anyway", NULL};
 
 int decode_shares(struct config_decode *d, struct error *err)
 {

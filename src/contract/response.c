@@ -23,9 +23,10 @@ static int put_optional_text(json_t *object, const char *key, const char *text)
 void response_free(struct response *response)
 {
 	json_t **const blocks[] = {
-		&response->event,	 &response->host,      &response->kernel,
-		&response->verification, &response->readiness, &response->result,
-		&response->artifacts,	 &response->mediation, &response->network,
+		&response->event,	  &response->host,	&response->kernel,
+		&response->verification,  &response->readiness, &response->result,
+		&response->artifacts,	  &response->mediation, &response->network,
+		&response->shared_anyway,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
@@ -79,6 +80,7 @@ json_t *response_build(enum command command, const struct response *response)
 		{"artifacts", BLOCK_ARTIFACTS, response->artifacts},
 		{"mediation", BLOCK_MEDIATION, response->mediation},
 		{"network", BLOCK_NETWORK, response->network},
+		{"sharedAnyway", BLOCK_SHARED_ANYWAY, response->shared_anyway},
 	};
 	json_auto_t *answer = json_object();
 

@@ -23,6 +23,7 @@ struct response {
 	json_t *artifacts;
 	json_t *mediation;
 	json_t *network;
+	json_t *shared_anyway; /* shares that override a rule */
 };
 void response_free(struct response *response);
 

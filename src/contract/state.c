@@ -15,7 +15,7 @@
 #define RECORDED (ANY_STATE & ~IN(UNKNOWN))
 #define AT_REST (IN(PREPARED) | IN(HALTED) | IN(STOPPED) | IN(FAILED))
 
-#define BLOCKS_DECLARED (BLOCK_ARTIFACTS | BLOCK_MEDIATION)
+#define BLOCKS_DECLARED (BLOCK_ARTIFACTS | BLOCK_MEDIATION | BLOCK_SHARED_ANYWAY)
 #define BLOCKS_LIVE                                                                            \
 	(BLOCK_EVENT | BLOCK_VERIFICATION | BLOCK_READINESS | BLOCK_RESULT | BLOCKS_DECLARED | \
 	 BLOCK_NETWORK)
@@ -24,8 +24,8 @@ const struct command_row command_table[COMMAND_COUNT] = {
 	[COMMAND_HOST] = {"host", INPUT_NONE, BLOCK_HOST, ANY_STATE,
 			  "Report what this host can do"},
 	[COMMAND_CHECK] = {"check", INPUT_FULL_CONFIG,
-			   BLOCK_EVENT | BLOCK_VERIFICATION | BLOCK_MEDIATION, ANY_STATE,
-			   "Validate identity and config, and record nothing"},
+			   BLOCK_EVENT | BLOCK_VERIFICATION | BLOCK_MEDIATION | BLOCK_SHARED_ANYWAY,
+			   ANY_STATE, "Validate identity and config, and record nothing"},
 	[COMMAND_PREPARE] = {"prepare", INPUT_FULL_CONFIG,
 			     BLOCK_EVENT | BLOCK_VERIFICATION | BLOCKS_DECLARED,
 			     AT_REST | IN(UNKNOWN), "Record config and digests without booting"},

@@ -49,7 +49,8 @@ enum response_block {
 	BLOCK_RESULT = 1 << 4,
 	BLOCK_ARTIFACTS = 1 << 5,
 	BLOCK_MEDIATION = 1 << 6,
-	BLOCK_NETWORK = 1 << 7
+	BLOCK_NETWORK = 1 << 7,
+	BLOCK_SHARED_ANYWAY = 1 << 8
 };
 
 struct command_row {

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "store/internal.h"
+#include "store/own_dirs.h"
 
 #define RECORD_BYTES 65536
 
@@ -74,6 +75,20 @@ char *cache_subdir(enum cache_part part, struct error *err)
 	autofree char *dir = cache_dir(err);
 
 	return dir ? path_join(dir, part == CACHE_KERNELS ? "kernels" : "images", err) : NULL;
+}
+
+int cache_open(bool create, struct error *err)
+{
+	autofree char *dir = cache_dir(err);
+	autoclose int fd = -1;
+
+	if (!dir)
+		return -1;
+	fd = create ? path_open_dir(dir, err) : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return create ? -1 : error_errno(err, errno, "cache %s", dir);
+	own_dir_note(fd, OWN_CACHE);
+	return steal_fd(&fd);
 }
 
 /* "<dir>/<name><suffix>", malloc'd. */
@@ -295,13 +310,16 @@ static int bad_record(const char *dir, const char *file, const struct error *why
 static int each_record(enum cache_part part, entry_fn *fn, void *list, struct error *err)
 {
 	autofree char *path = cache_subdir(part, err);
-	autodir DIR *dir = path ? opendir(path) : NULL;
-	struct dirent *file;
 	struct error why = {0};
+	autoclose int cache = path ? cache_open(false, &why) : -1;
+	autodir DIR *dir = cache < 0 ? NULL : opendir(path);
+	struct dirent *file;
 	char name[129];
 
 	if (!path)
 		return -1;
+	if (cache < 0)
+		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	if (!dir)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 	while ((file = readdir(dir)) != NULL) {

@@ -64,12 +64,9 @@ bool digest_key_equal(const struct digest_key *a, const struct digest_key *b)
  * on how many there are, and two who add theirs at the same time lose none. */
 static int open_entries(bool create)
 {
-	autofree char *cache = cache_dir(NULL);
-	autofree char *path = cache ? path_join(cache, ENTRIES, NULL) : NULL;
+	autoclose int cache = cache_open(create, NULL);
 
-	if (!path)
-		return -1;
-	return create ? path_open_dir(path, NULL) : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return cache < 0 ? -1 : path_open_dir_at(cache, ENTRIES, create, 0755, NULL);
 }
 
 /* ---- the oldest go

@@ -18,5 +18,7 @@ pid_t lease_holders(int lease, char *out, size_t size);
 
 /* $HOME, else what the user's entry says; malloc'd. NULL: there is none. */
 char *home_dir(void);
+/* What the user's entry says alone. */
+char *home_of_account(void);
 
 #endif

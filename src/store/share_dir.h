@@ -2,13 +2,17 @@
 /*
  * Which directories of the host may be shared with a guest: the same rules wherever one is named.
  *
- * Never themselves: / /Users /Volumes /home /root /mnt /media /usr /usr/local /opt /srv /tmp, and
- * whatever holds somebody's home, the state directory or the cache directory. Never, with
- * everything below: /etc /proc /sys /dev /run /var /boot, the system's programs and what they read
- * (/bin /lib /usr/bin /usr/share and the like: the table has them), the state directory and the
- * cache directory: a guest that could write there would be its own supervisor. They are compared as
- * directories and not as names: by device and inode, and by their places in their file systems, so
- * that neither a link nor a bind mount leads around a rule. Nor may one of them be mounted below.
+ * - The system's own: / /home /usr and the like themselves, /etc and the like with everything below
+ *   (share_rules.c has the table), and what holds somebody's home.
+ * - State directories and caches of microagent, with what is in them and what holds them: a guest
+ *   that could write there would be its own supervisor. By their markers upwards, by what is known
+ *   downwards (own_dirs.h); no tree is walked.
+ * - What holds the programs and libraries that run now, unless it is shared read-only.
+ * - Stores of keys, with what is in them and what holds them, and our own home, unless `anyway`.
+ *
+ * They are compared as directories and not as names: by device and inode, and by their places in
+ * their file systems, so that neither a link nor a bind mount leads around a rule. Nor may one of
+ * them be mounted below.
  *
  * Nothing of another user: nobody else's id means anything in a share.
  *
@@ -17,14 +21,22 @@
 #ifndef STORE_SHARE_DIR_H
 #define STORE_SHARE_DIR_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/error.h"
 
+struct share_wish {
+	const char *path;
+	const char *state_dir; /* of the workspace that is to have it; it need not exist */
+	bool read_only;
+	bool anyway;		/* also a store of keys, or the home */
+	const json_t *programs; /* paths of those that the backend runs */
+};
 /*
- * Opens path (O_PATH) if it may be shared. state_dir: of the workspace that is to have it; it need
- * not exist. ERR_INVALID, ERR_DENIED and ERR_NOT_FOUND name the path and the next step.
+ * Opens wish->path (O_PATH) if it may be shared. ERR_INVALID, ERR_DENIED and ERR_NOT_FOUND name the
+ * path and the next step; REASON_SHARE_OF_KEYS where `anyway` would help.
  */
-int share_dir_open(const char *path, const char *state_dir, bool read_only, struct error *err);
+int share_dir_open(const struct share_wish *wish, struct error *err);
 
 #endif

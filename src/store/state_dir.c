@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "contract/runtime_id.h"
 #include "store/internal.h"
+#include "store/own_dirs.h"
 
 bool runtime_id_is_reserved(const char *id)
 {
@@ -57,7 +58,7 @@ static int open_or_make(const char *path, bool create, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "state directory %s", path) : fd;
 }
 
-int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err)
+int state_dir_open_part(const char *path, bool create, struct state_dir *out, struct error *err)
 {
 	autofree char *absolute = path_absolute(path, err);
 	autoclose int fd = -1;
@@ -74,6 +75,14 @@ int state_dir_open(const char *path, bool create, struct state_dir *out, struct 
 	return 0;
 }
 
+int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err)
+{
+	if (state_dir_open_part(path, create, out, err) < 0)
+		return -1;
+	own_dir_note(out->fd, OWN_STATE);
+	return 0;
+}
+
 void state_dir_close(struct state_dir *dir)
 {
 	if (dir->path && dir->fd >= 0)
@@ -83,18 +92,21 @@ void state_dir_close(struct state_dir *dir)
 	dir->fd = -1;
 }
 
-char *home_dir(void)
+char *home_of_account(void)
 {
-	const char *home = getenv("HOME");
 	struct passwd entry, *found = NULL;
 	char text[4096];
 
-	if (!home || *home != '/') {
-		if (getpwuid_r(geteuid(), &entry, text, sizeof(text), &found) != 0)
-			found = NULL;
-		home = found ? found->pw_dir : NULL;
-	}
-	return home && *home == '/' ? strdup(home) : NULL;
+	if (getpwuid_r(geteuid(), &entry, text, sizeof(text), &found) != 0 || !found)
+		return NULL;
+	return *found->pw_dir == '/' ? strdup(found->pw_dir) : NULL;
+}
+
+char *home_dir(void)
+{
+	const char *home = getenv("HOME");
+
+	return home && *home == '/' ? strdup(home) : home_of_account();
 }
 
 static char *home_state_dir(struct error *err)

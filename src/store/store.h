@@ -24,6 +24,8 @@ struct state_dir {
  * another user, one that group or others can write, a non-directory. ERR_NOT_FOUND without create.
  */
 int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err);
+/* The same for a directory in one, which guests are kept out of with that (own_dirs.h). */
+int state_dir_open_part(const char *path, bool create, struct state_dir *out, struct error *err);
 void state_dir_close(struct state_dir *dir);
 /* The directory --state-dir, else $MICROAGENT_STATE_DIR, else ~/.microagent; malloc'd, absolute. */
 char *state_dir_default(const char *option, struct error *err);

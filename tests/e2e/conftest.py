@@ -132,7 +132,7 @@ class Host:
         self.tmp = self.base / "tmp"
         self.tmp.mkdir()
         self.env = dict(os.environ, MICROAGENT_STATE_DIR=str(self.state), TMPDIR=str(self.tmp),
-                        NO_COLOR="1")
+                        XDG_STATE_HOME=str(OWN / "state-home"), NO_COLOR="1")
         if os.environ.get("SANITIZE"):
             self.env["ASAN_OPTIONS"] = SANITIZER
 
@@ -208,7 +208,7 @@ class Host:
         for part in self.state.iterdir():
             if part.name in ("bases", "sessions", "pool"):
                 yield from (p.relative_to(self.state) for p in part.iterdir() if p.name != ".locks")
-            elif part.name not in (".locks", "archive", "logs"):
+            elif part.name not in (".locks", ".microagent-state", "archive", "logs"):
                 yield part.name
         # What was half made or half removed; an empty place of theirs is swept by the next one.
         for place in self.state.glob("**/.locks/.[gm]*"):

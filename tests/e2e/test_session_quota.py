@@ -322,5 +322,5 @@ def test_a_reflink_is_kept_to_its_quota(reflinks):
     assert audited(host, name, "session.quota-set") and host.json("audit", "verify", name)["ok"]
     host("session", "destroy", name, check=0)
     host("base", "delete", "web-v1", check=0)
-    left = [p for p in host.state.iterdir() if p.name not in (".locks", "archive", "logs", "bases", "sessions", "pool")]
+    left = [p for p in host.state.iterdir() if p.name not in (".locks", ".microagent-state", "archive", "logs", "bases", "sessions", "pool")]
     assert not left and not [p for part in ("bases", "sessions") for p in (host.state / part).iterdir() if p.name != ".locks"]

@@ -56,6 +56,8 @@ def ordinary():
     it.uid, it.bin = ORDINARY, it.base / "bin"
     shutil.copytree(BIN, it.bin)
     it.env["HOME"] = str(it.base)
+    del it.env["XDG_STATE_HOME"]
+    (it.base / ".ssh").mkdir()
     (it.base / "passwd").write_text(f"root:x:0:0::/root:/bin/sh\nsomebody:x:{ORDINARY}:{ORDINARY}::{it.base}:/bin/sh\n")
     (it.base / "subid").write_text("somebody:300000:65536\n")
     subprocess.run(["chown", "-R", f"{ORDINARY}:{ORDINARY}", it.base], check=True)
@@ -292,6 +294,9 @@ def test_an_ordinary_user_claims_with_a_directory(ordinary):
     full = {"base": "web-v1", "size": 1, "ready": 1, "filling": False}
     wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the member", 120)
     work = directory(ordinary, "work")
+    keys = ordinary.base / ".ssh"
+    said = ordinary("session", "create", "--base", "web", "--network", "isolated", "--share", keys, check=2).stderr
+    assert f"--share {keys}: {keys} is the store of keys {keys}, which is never shared" in said and "--share-anyway gives it" in said
     made = ordinary.json("session", "create", "--base", "web", "--network", "isolated", "--share", work)
     assert made["source"] == "pool" and made["share"]["path"] == str(work) == listed(ordinary, made["name"])["path"]
     check_owners(ordinary, made["name"], work)
@@ -340,11 +345,16 @@ def test_from_the_start(ours):
         done = ours("session", "create", "--base", "web", "--network", "isolated", *words)
         assert done.returncode in (1, 2) and text in done.stderr, done.stderr
     assert ours.json("session", "list") == {"sessions": []}
-    for words in (("--share", ref, "--no-share"), ("--share-ro",), ("--share-at", "/x")):
+    for words in (("--share", ref, "--no-share"), ("--share-ro",), ("--share-anyway",), ("--share-at", "/x")):
         assert ours("session", "create", "--base", "web", *words).returncode == 2
-    created = ours.json("session", "create", "--base", "web", "--network", "isolated", "--share", ref, "--share-ro",
-                        "--share-at", "/ref")
-    name, told = created["name"], {"path": str(ref), "mountpoint": "/ref", "mode": "ro"}
+    # A store of keys, asked for aloud.
+    words = ("session", "create", "--base", "web", "--network", "isolated", "--share", ref, "--share-ro", "--share-at", "/ref")
+    assert f"{ref} is the store of keys {ref}" in ours(*words, env={"GNUPGHOME": str(ref)}, check=2).stderr
+    made = ours("--json", *words, "--share-anyway", env={"GNUPGHOME": str(ref)}, check=0)
+    assert "the guest has them" in made.stderr
+    created = json.loads(made.stdout)
+    name, told = created["name"], {"path": str(ref), "mountpoint": "/ref", "mode": "ro", "anyway": True}
+    assert [e["severity"] for e in events(ours, name, "share.added")] == ["WARNING"]
     assert created["share"] == told == record(ours, name, "session")["share"] == listed(ours, name)
     # Whoever takes the mount's word away still meets the host's.
     assert told_shares(ours, name) == [("share.added", told)]

@@ -3,10 +3,11 @@
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
-from conftest import ended, wait_until
+from conftest import BIN, ended, wait_until
 from modes import check_modes
 from test_devices import sh
 from test_supervisor import request, sparse
@@ -220,4 +221,95 @@ def test_refusals(host):
                                       env={"HOME": str(home)})
     assert code == 1 and f"holds the home directory {home}: share the one" in answer["error"], answer
     (host.state / "in").rmdir()
+    host.supervisor(request("inspect", sparse(host)))
+
+
+def test_no_program_of_ours_is_shared_writable(host):
+    """What runs the next machine."""
+    tools, beside = host.base / "tools", host.base / "beside"
+    real, links = tools / "real", tools / "links"
+    for path in (real, links, beside):
+        path.mkdir(parents=True)
+    (real / "qemu").touch(0o755)
+    (links / "qemu").symlink_to(real / "qemu")
+    env = {"MICROAGENT_QEMU": str(links / "qemu")}
+    ours = "which microagent itself runs: share it read-only (mode \"ro\"), or another directory"
+    cases = [(path.name, "invalid", f"{path} holds {links}/qemu, {ours}", share(path, "/a")) for path in (tools, real, links)]
+    if os.getuid() == 0:
+        cases += [("bind mount", "invalid", f"{beside} holds {links}/qemu, {ours}", share(beside, "/a"), bind(host, tools, beside))]
+    check_refused(host, cases, env)
+    check_refused(host, [("beside the supervisor", "invalid", f"holds {BIN}, {ours}", share(path, "/a")) for path in (BIN,)])
+    for item in (share(tools, "/a", "ro"), share(beside, "/a"), share(BIN, "/a", "ro")):
+        code, answer, _ = host.supervisor(request("check", host.config(shares=[item])), env=env)
+        assert code == 0, answer
+    host.supervisor(request("inspect", sparse(host)))
+
+
+def test_state_directories_of_the_past_are_not_shared(host):
+    """Each that was opened once is known by its marker, and from above by the list of them."""
+    above, work = host.base / "elsewhere", host.base / "elsewhere" / "work"
+    other, moved = above / "other", host.base / "moved"
+    for path in (work, above / "deep"):
+        path.mkdir(parents=True)
+    env = {"XDG_STATE_HOME": str(host.tmp / "state-home")}
+    host("--state-dir", other, "list", check=0, env=env)
+    code, answer, _ = host.supervisor(request("check", host.config(shares=[share(above, "/a")])), env=env)
+    assert code == 0 and not other.exists(), answer
+    other.mkdir(mode=0o700)
+    host("--state-dir", other, "list", check=0, env=env)
+    inside = f"is in the state directory {other}: share a directory elsewhere"
+    check_refused(host, [
+        ("itself", "invalid", f"{other} is in the", share(other, "/a")),
+        ("holds it", "invalid", f"{above} holds the directory of microagent {other}: share the one", share(above, "/a")),
+        ("the list", "invalid", f"{host.tmp} holds the list of directories {host.tmp}/state-home/microagent", share(host.tmp, "/a", "ro")),
+    ], env)
+    (other / "in").mkdir()
+    check_refused(host, [("by its marker alone", "invalid", inside, share(other / "in", "/a", "ro"))], {"XDG_STATE_HOME": str(host.base)})
+    other.rename(moved)
+    check_refused(host, [("moved", "invalid", f"is in the state directory {moved}:", share(moved / "in", "/a"))], env)
+    (host.base / "round").mkdir()
+    moved.rename(host.base / "round" / "again")
+    host("--state-dir", host.base / "round" / "again", "list", check=0, env=env)
+    check_refused(host, [("noted anew", "invalid", "holds the directory of microagent", share(host.base / "round", "/a"))], env)
+    for item in (share(work, "/a"), share(above, "/a")):
+        code, answer, _ = host.supervisor(request("check", host.config(shares=[item])), env=env)
+        assert code == 0, answer
+    shutil.rmtree(host.tmp / "state-home")
+    host.supervisor(request("inspect", sparse(host)))
+
+
+def test_keys_are_shared_only_aloud(host):
+    home = host.base / "me"
+    ssh, docker, code_dir = home / ".ssh", home / ".docker" / "contexts", home / "code"
+    for path in (ssh, docker, home / ".config" / "gh", code_dir, host.base / "gpg" / "private"):
+        path.mkdir(parents=True)
+    env = {"HOME": str(home), "GNUPGHOME": str(host.base / "gpg"), "MICROAGENT_CACHE_DIR": str(Path.home() / ".cache" / "microagent")}
+    cases = [
+        ("a store", "invalid", f"{ssh} is the store of keys {ssh}, which is never shared", share(ssh, "/a")),
+        ("below one", "invalid", f"{docker} is in the store of keys {home}/.docker, of which nothing", share(docker, "/a", "ro")),
+        ("above one", "invalid", f"{home}/.config holds the store of keys {home}/.config/gh", share(home / ".config", "/a")),
+        ("by a variable", "invalid", f"is in the store of keys {host.base}/gpg", share(host.base / "gpg" / "private", "/a")),
+        ("home", "invalid", f"{home} is the home directory {home}, which is never shared", share(home, "/a", tag="t")),
+    ]
+    check_refused(host, cases, env)
+    for what, _, _, item in cases:
+        item["anyway"] = True
+        code, answer, _ = host.supervisor(request("check", host.config(shares=[item])), env=env)
+        assert code == 0 and answer["sharedAnyway"] == [item], (what, answer)
+    code, answer, _ = host.supervisor(request("check", host.config(shares=[share(code_dir, "/a")])), env=env)
+    assert code == 0 and "sharedAnyway" not in answer, answer
+    # Nothing else is overridden by it: not the state directory in a home, and none of the system's.
+    (home / ".microagent").mkdir()
+    check_refused(host, [("state", "invalid", f"{home} holds the state directory {home}/.microagent", {**share(home, "/a", tag="t"), "anyway": True}),
+                         ("system", "invalid", "is in /etc", {**share(Path("/etc"), "/a"), "anyway": True})], env)
+    code, answer, _ = host.supervisor(request("check", host.config(shares=[{**share(ssh, "/a"), "anyway": "yes"}])), env=env)
+    assert code == 1 and "config.shares[0].anyway" in answer["error"], answer
+    # For people: refused with the next step, and taken with a warning.
+    said = host("create", "w", "--share", f"{ssh}:/a", check=2, env=env).stderr
+    assert "is the store of keys" in said and "--share-anyway gives it to the guest with all its keys" in said
+    assert "--share-anyway belongs to --share" in host("create", "w", "--share-anyway", check=2).stderr
+    made = host("create", "w", "--share", f"{ssh}:/a:ro", "--share-anyway", check=0, env=env)
+    assert "warning: --share-anyway: whatever keys are in what is shared, the guest has them" in made.stderr
+    assert host.json("status", "w")["sharedAnyway"][0]["path"] == str(ssh)
+    host("delete", "w", check=0)
     host.supervisor(request("inspect", sparse(host)))

@@ -33,21 +33,22 @@ static struct response full(void)
 		.artifacts = json_string("artifacts"),
 		.mediation = json_string("mediation"),
 		.network = json_string("network"),
+		.shared_anyway = json_string("sharedAnyway"),
 	};
 }
 
 static void blocks_by_command(void **state)
 {
-	static const char *const keys[] = {"event",	   "host",	"kernel",
-					   "verification", "readiness", "result",
-					   "artifacts",	   "mediation", "network"};
+	static const char *const keys[] = {"event",	"host",	       "kernel",    "verification",
+					   "readiness", "result",      "artifacts", "mediation",
+					   "network",	"sharedAnyway"};
 	static const struct {
 		const char *command, *blocks; /* a letter for each key above that is there */
 	} rows[] = {
-		{"host", ".hk......"},	  {"check", "e..v...m."}, {"prepare", "e..v..am."},
-		{"start", "e..vrramn"},	  {"run", "e..vrramn"},	  {"console", "e........"},
-		{"inspect", "e..vrramn"}, {"halt", "e........"},  {"quarantine", "e........"},
-		{"stop", "e........"},	  {"kill", "e........"},  {"delete", "e........"},
+		{"host", ".hk......."},	   {"check", "e..v...m.s"}, {"prepare", "e..v..am.s"},
+		{"start", "e..vrramns"},   {"run", "e..vrramns"},   {"console", "e........."},
+		{"inspect", "e..vrramns"}, {"halt", "e........."},  {"quarantine", "e........."},
+		{"stop", "e........."},	   {"kill", "e........."},  {"delete", "e........."},
 	};
 	struct response response = full();
 

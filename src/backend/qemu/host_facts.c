@@ -39,11 +39,8 @@ static int read_own_file(struct buf *text)
 {
 	struct error ignored;
 	struct stat st;
-	autofree char *dir = cache_dir(&ignored);
+	autoclose int dirfd = cache_open(false, &ignored);
 
-	if (!dir)
-		return -1;
-	autoclose int dirfd = open(dir, O_DIRECTORY | O_CLOEXEC);
 	if (dirfd < 0 || fstatat(dirfd, FACTS_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
 	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
@@ -107,11 +104,8 @@ void host_facts_store(const struct host_facts *facts)
 	struct error ignored;
 	json_auto_t *doc = facts_json(facts);
 	autofree char *text = doc ? json_pretty(doc, &ignored) : NULL;
-	autofree char *dir = cache_dir(&ignored);
+	autoclose int dirfd = text ? cache_open(true, &ignored) : -1;
 
-	if (!text || !dir || path_make_dirs(dir, 0755, &ignored) < 0)
-		return;
-	autoclose int dirfd = open(dir, O_DIRECTORY | O_CLOEXEC);
 	if (dirfd >= 0)
 		path_replace_file_at(dirfd, FACTS_FILE, text, strlen(text), 0600, PATH_NO_SYNC,
 				     &ignored);

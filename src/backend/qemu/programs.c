@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/path.h"
 
 static bool is_program(const char *path)
@@ -145,4 +146,31 @@ char *program_vsockd(struct error *err)
 char *program_netgate(struct error *err)
 {
 	return own_program("microagent-netgate", err);
+}
+
+static char *newuidmap_here(struct error *err)
+{
+	return program_newidmap("newuidmap", err);
+}
+
+static char *newgidmap_here(struct error *err)
+{
+	return program_newidmap("newgidmap", err);
+}
+
+json_t *programs_here(void)
+{
+	static char *(*const finders[])(struct error * err) = {
+		program_qemu,	 program_bwrap,	 program_virtiofsd, program_passt, program_vsockd,
+		program_netgate, newuidmap_here, newgidmap_here,    program_true,
+	};
+	json_t *found = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(finders); i++) {
+		autofree char *path = finders[i](NULL);
+
+		if (path)
+			json_array_append_new(found, json_string_lossy(path, strlen(path)));
+	}
+	return found;
 }

@@ -3,6 +3,8 @@
 #ifndef BACKEND_QEMU_PROGRAMS_H
 #define BACKEND_QEMU_PROGRAMS_H
 
+#include <jansson.h>
+
 #include "base/error.h"
 
 /* $MICROAGENT_QEMU (the path of a binary; the cell holds no shell for a script), else
@@ -21,5 +23,8 @@ char *program_vsockd(struct error *err);
 char *program_netgate(struct error *err);
 /* passt in PATH. ERR_UNAVAILABLE names the package. */
 char *program_passt(struct error *err);
+
+/* The paths of all of them, as an array; what is not installed is left out. NULL without memory. */
+json_t *programs_here(void);
 
 #endif

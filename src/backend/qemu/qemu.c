@@ -162,6 +162,7 @@ const struct backend backend_qemu = {
 	.host_free = qemu_host_free,
 	.honours = check_fields,
 	.check = qemu_check,
+	.programs = programs_here,
 	.accelerator = qemu_accelerator,
 	.boot = vm_boot,
 	.describe = vm_describe,

@@ -53,6 +53,8 @@ const struct cli_option guest_options[] = {
 	 "further disk, a raw ext4 image, mounted on DIR", 0, 0},
 	{"share", 0, CLI_OPTION_LIST, offsetof(struct guest_values, shares), "PATH:/DIR[:ro]",
 	 "directory of this host, mounted on DIR", 0, 0},
+	{"share-anyway", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, share_anyway), NULL,
+	 "also a store of keys, or the home directory", 0, 0},
 	{"bundle", 0, CLI_OPTION_LIST, offsetof(struct guest_values, bundles), "NAME=TAR:/DIR",
 	 "tar archive, whose contents are on DIR, read-only", 0, 0},
 	{"output", 0, CLI_OPTION_LIST, offsetof(struct guest_values, outputs), "NAME=/PATH",
@@ -89,6 +91,7 @@ struct microagent_spec guest_spec(const struct guest_values *values, const char 
 		.vsock = values->vsock.items,
 		.disks = values->disks.items,
 		.shares = values->shares.items,
+		.share_anyway = values->share_anyway,
 		.bundles = values->bundles.items,
 		.outputs = values->outputs.items,
 	};
@@ -180,6 +183,8 @@ static int check_attached(struct cli *cli, const struct guest_values *values, st
 	    check_option_words(cli, "--share", &values->shares, microagent_check_share, err) < 0 ||
 	    check_option_words(cli, "--bundle", &values->bundles, microagent_check_bundle, err) < 0)
 		return -1;
+	if (values->share_anyway && !values->shares.count)
+		return cli_usage(cli, err, "--share-anyway belongs to --share");
 	return check_option_words(cli, "--output", &values->outputs, microagent_check_output, err);
 }
 
@@ -202,6 +207,8 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
 	    check_profile(cli, values->profile, err) < 0)
 		return -1;
+	if (values->share_anyway)
+		guest_warn_shared_anyway(cli);
 	return guest_check_env(cli, &values->env, err);
 }
 
@@ -222,6 +229,11 @@ void guest_warn(const struct cli *cli, const char *fmt, ...)
 	json_put(warning, "warning", json_string_lossy(text, strlen(text)), NULL);
 	line = json_line(warning, NULL);
 	fprintf(stderr, "%s\n", line ? line : "{}");
+}
+
+void guest_warn_shared_anyway(const struct cli *cli)
+{
+	guest_warn(cli, "--share-anyway: whatever keys are in what is shared, the guest has them");
 }
 
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator)

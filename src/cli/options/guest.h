@@ -15,7 +15,7 @@ struct guest_values {
 	struct cli_words env, allow, publish, vsock, disks, shares, bundles, outputs;
 	const char *mediation;
 	bool mediation_optional;
-	bool no_disk;
+	bool no_disk, share_anyway;
 };
 extern const struct cli_option
 	guest_options[]; /* cli_command.shared of a command that has them first */
@@ -33,6 +33,9 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 
 /* A warning on stderr; with --json {"warning":TEXT}. */
 void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The warning that is due where a directory is shared against a rule. */
+void guest_warn_shared_anyway(const struct cli *cli);
 
 /* The warning that is due at every start on an emulated machine. */
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator);

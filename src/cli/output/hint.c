@@ -84,6 +84,8 @@ const struct hint hint_table[] = {
 	{REASON_IMAGE_TOO_SMALL, NULL, NULL, "--size MIB makes room for more"},
 	{REASON_NO_KVM, NULL, "accelerator",
 	 "use --accelerator auto or tcg; `microagent doctor` says more"},
+	{REASON_SHARE_OF_KEYS, NULL, "share-anyway",
+	 "--share-anyway gives it to the guest with all its keys"},
 };
 const size_t hint_count = ARRAY_SIZE(hint_table);
 

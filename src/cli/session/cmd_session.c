@@ -20,7 +20,7 @@ struct session_values {
 	int64_t memory, cpus, disk_quota;
 	struct cli_words allow, publish, vsock;
 	const char *share, *share_at;
-	bool share_read_only, no_share;
+	bool share_read_only, share_anyway, no_share;
 };
 
 /* --- create ---------------------------------------------------------------------------------- */
@@ -90,6 +90,7 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 		.share = v->share,
 		.share_at = v->share_at,
 		.share_read_only = v->share_read_only,
+		.share_anyway = v->share_anyway,
 		.no_share = v->no_share,
 		.disk_quota_mib = v->disk_quota,
 		.cancel = signals->fd,
@@ -130,10 +131,13 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 		return cli_usage(cli, err,
 				 "--base NAME says what the session is a clone of; `microagent "
 				 "base list` shows what there is");
-	if (v->share ? v->no_share : v->share_at || v->share_read_only)
+	if (v->share ? v->no_share : v->share_at || v->share_read_only || v->share_anyway)
 		return cli_usage(cli, err,
 				 v->share ? "--share and --no-share exclude each other"
-					  : "--share-at and --share-ro belong to --share DIR");
+					  : "--share-at, --share-ro and --share-anyway belong to "
+					    "--share DIR");
+	if (v->share_anyway)
+		guest_warn_shared_anyway(cli);
 	agent = guest_open(cli, &progress, err);
 	/* A machine is to be ended, and its disk removed, before we are. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {
@@ -336,6 +340,8 @@ static const struct cli_option create_options[] = {
 	 "where that is in the session (default: /workspace)", 0, 0},
 	{"share-ro", 0, CLI_OPTION_FLAG, OPTION(share_read_only), NULL,
 	 "the session cannot write to it", 0, 0},
+	{"share-anyway", 0, CLI_OPTION_FLAG, OPTION(share_anyway), NULL,
+	 "also a store of keys, or the home directory", 0, 0},
 	{"no-share", 0, CLI_OPTION_FLAG, OPTION(no_share), NULL,
 	 "none, and none later by `session share`: it boots faster", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},

@@ -9,7 +9,7 @@
 #include "microagent_session.h"
 
 struct share_values {
-	bool read_only;
+	bool read_only, anyway;
 	const char *at;
 };
 
@@ -70,8 +70,8 @@ static int share_with(struct cli *cli, struct microagent *agent, const struct sh
 
 	if (microagent_session_open(agent, args->items[0], &session, err) < 0)
 		return -1;
-	if (microagent_session_share_workspace(session, args->items[1], v->at, v->read_only, &share,
-					       err) == 0) {
+	if ((v->anyway ? microagent_session_share_anyway : microagent_session_share_workspace)(
+		    session, args->items[1], v->at, v->read_only, &share, err) == 0) {
 		warn_user_of(cli, agent, session);
 		code = print_share(cli, microagent_session_name(session), share, err);
 	} else if (err && err->code == ERR_INVALID) {
@@ -91,6 +91,8 @@ static int run_session_share(struct cli *cli, const void *values, const struct c
 
 	if (!agent)
 		return -1;
+	if (((const struct share_values *)values)->anyway)
+		guest_warn_shared_anyway(cli);
 	progress_start(&progress, "sharing the directory");
 	code = share_with(cli, agent, values, args, err);
 	microagent_close(agent);
@@ -100,6 +102,8 @@ static int run_session_share(struct cli *cli, const void *values, const struct c
 static const struct cli_option options[] = {
 	{"ro", 0, CLI_OPTION_FLAG, offsetof(struct share_values, read_only), NULL,
 	 "the session cannot write to it", 0, 0},
+	{"share-anyway", 0, CLI_OPTION_FLAG, offsetof(struct share_values, anyway), NULL,
+	 "also a store of keys, or the home directory", 0, 0},
 	{"at", 0, CLI_OPTION_STRING, offsetof(struct share_values, at), "PATH",
 	 "where in the session (default: /workspace)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},

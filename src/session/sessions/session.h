@@ -148,7 +148,7 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 		      struct error *err);
 /* What the config shares is put into session.json. */
 int session_share_record(json_t *record, const json_t *config, struct error *err);
-/* {path, mountpoint, mode}, what people are told of a share; a new reference. */
+/* {path, mountpoint, mode, anyway?}, what people are told of a share; a new reference. */
 json_t *session_share_told(const json_t *share);
 /* The spec's directory is given to a member of a pool, which was made without one, and recorded as
  * its own from the start. */

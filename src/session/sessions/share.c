@@ -15,7 +15,7 @@
 #define TAG "workspace"
 #define MOUNTPOINT "/workspace"
 
-static json_t *session_share_json(const char *dir, const char *at, bool read_only,
+static json_t *session_share_json(const char *dir, const char *at, bool read_only, bool anyway,
 				  struct error *err)
 {
 	autofree char *path = path_absolute(dir, err);
@@ -23,8 +23,9 @@ static json_t *session_share_json(const char *dir, const char *at, bool read_onl
 
 	if (!path)
 		return NULL;
-	share = json_pack("{s:s, s:s, s:s, s:s}", "tag", TAG, "path", path, "mountpoint",
-			  at ? at : MOUNTPOINT, "mode", read_only ? "ro" : "rw");
+	share = json_pack("{s:s, s:s, s:s, s:s, s:o*}", "tag", TAG, "path", path, "mountpoint",
+			  at ? at : MOUNTPOINT, "mode", read_only ? "ro" : "rw", "anyway",
+			  anyway ? json_true() : NULL);
 	if (!share)
 		error_set(err, ERR_INVALID, "%s: a path must be UTF-8", path);
 	return share;
@@ -40,7 +41,8 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 		return error_set(err, ERR_INVALID,
 				 "a session that is to have no shared directory cannot have %s",
 				 spec->share);
-	share = session_share_json(spec->share, spec->share_at, spec->share_read_only, err);
+	share = session_share_json(spec->share, spec->share_at, spec->share_read_only,
+				   spec->share_anyway, err);
 	return share ? json_put(config, "shares", json_pack("[O]", share), err) : -1;
 }
 
@@ -99,11 +101,10 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 	return error_copy(err, &why);
 }
 
-int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
-				       const char *at, bool read_only, json_t **share,
-				       struct error *err)
+static int share_dir_with(struct microagent_session *session, const char *dir, const char *at,
+			  bool read_only, bool anyway, json_t **share, struct error *err)
 {
-	json_auto_t *wanted = session_share_json(dir, at, read_only, err);
+	json_auto_t *wanted = session_share_json(dir, at, read_only, anyway, err);
 	json_auto_t *answer = NULL;
 
 	if (!wanted || share_in(session, wanted, &answer, err) < 0)
@@ -111,6 +112,20 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 	if (share)
 		*share = session_share_told(json_object_get(answer, "share"));
 	return 0;
+}
+
+int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
+				       const char *at, bool read_only, json_t **share,
+				       struct error *err)
+{
+	return share_dir_with(session, dir, at, read_only, false, share, err);
+}
+
+int microagent_session_share_anyway(struct microagent_session *session, const char *dir,
+				    const char *at, bool read_only, json_t **share,
+				    struct error *err)
+{
+	return share_dir_with(session, dir, at, read_only, true, share, err);
 }
 
 /* --- given to a member of a pool ------------------------------------------------------------- */
@@ -149,8 +164,8 @@ int session_share_claimed(struct microagent_session *session,
 {
 	json_auto_t *told = NULL;
 
-	if (microagent_session_share_workspace(session, spec->share, spec->share_at,
-					       spec->share_read_only, &told, err) < 0)
+	if (share_dir_with(session, spec->share, spec->share_at, spec->share_read_only,
+			   spec->share_anyway, &told, err) < 0)
 		return -1;
 	return record_share(session, told, err);
 }

@@ -45,10 +45,26 @@ static int answer_artifacts(const struct config *config, struct response *respon
 	return 0;
 }
 
+/* Those that were asked for against a rule (store/share_dir.h). */
+static json_t *shares_anyway(const struct config *config)
+{
+	json_auto_t *list = json_array();
+	json_t *share;
+	size_t i;
+
+	json_array_foreach(config->shares, i, share)
+	{
+		if (json_object_get(share, "anyway"))
+			json_array_append_new(list, json_deep_copy(share));
+	}
+	return json_array_size(list) ? steal_ptr(&list) : NULL;
+}
+
 int answer_declared(const struct config *config, struct response *response, struct error *err)
 {
 	const json_t *network = json_object_get(config->normalised, "network");
 
+	response->shared_anyway = shares_anyway(config);
 	if (config->mediation)
 		response->mediation = json_deep_copy(config->mediation);
 	if (network)

@@ -42,8 +42,8 @@ static int verify_for_check(const struct record *record, const struct config *co
 		return -1;
 	if (rootfs_is_enforced(record->state))
 		boot_files_hash_rootfs(&files);
-	if (boot_files_require(&files, err) < 0 || shares_check(config, err) < 0 ||
-	    cgroup_check(config, err) < 0 ||
+	if (boot_files_require(&files, err) < 0 ||
+	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
 	    disks_open(config, files.file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0 ||
 	    bundles_check(config, err) < 0)
 		goto out;

@@ -98,8 +98,9 @@ static int require_inputs(struct record *record, struct boot_files *files,
 	const struct config *config = &record->call->request->config;
 
 	boot_files_hash_rootfs(files);
-	if (boot_files_require(files, err) < 0 || shares_check(config, err) < 0 ||
-	    cgroup_check(config, err) < 0 || look_at_disks(config, files, err) < 0 ||
+	if (boot_files_require(files, err) < 0 ||
+	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
+	    look_at_disks(config, files, err) < 0 ||
 	    record_open(record, record->call, true, err) < 0)
 		return -1;
 	return bundles_build(config, &record->dir, bundles, err);

@@ -60,7 +60,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	    boot_files_open(config, call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT,
 			    &start->files, err) < 0)
 		return -1;
-	if (boot_files_require(&start->files, err) < 0 || shares_check(config, err) < 0 ||
+	if (boot_files_require(&start->files, err) < 0 ||
+	    shares_check(config, start->record.call->backend, err) < 0 ||
 	    cgroup_check(config, err) < 0 ||
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
 		    0)

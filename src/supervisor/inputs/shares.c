@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/inputs/shares.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "store/share_dir.h"
 
-int shares_open(const struct config *config, int *fds, struct error *err)
+int share_open(const json_t *share, const char *state_dir, const struct backend *backend,
+	       struct error *err)
 {
-	json_t *share;
+	json_auto_t *programs = backend->programs();
+	const struct share_wish wish = {
+		.path = json_text(share, "path", NULL),
+		.state_dir = state_dir,
+		.read_only = strcmp(json_text(share, "mode", NULL), "ro") == 0,
+		.anyway = json_is_true(json_object_get(share, "anyway")),
+		.programs = programs,
+	};
+
+	return programs ? share_dir_open(&wish, err) : error_errno(err, ENOMEM, "programs");
+}
+
+int shares_open(const struct config *config, const struct backend *backend, int *fds,
+		struct error *err)
+{
+	const json_t *share;
 	size_t i;
 
 	json_array_foreach(config->shares, i, share)
 	{
-		const char *path = json_text(share, "path", NULL);
-		const char *mode = json_text(share, "mode", NULL);
-		autoclose int fd =
-			share_dir_open(path, config->state_dir, strcmp(mode, "ro") == 0, err);
+		autoclose int fd = share_open(share, config->state_dir, backend, err);
 
 		if (fd < 0)
 			return error_prefix(err, "config.shares[%zu].path", i);
@@ -27,7 +41,7 @@ int shares_open(const struct config *config, int *fds, struct error *err)
 	return 0;
 }
 
-int shares_check(const struct config *config, struct error *err)
+int shares_check(const struct config *config, const struct backend *backend, struct error *err)
 {
-	return shares_open(config, NULL, err);
+	return shares_open(config, backend, NULL, err);
 }

@@ -3,6 +3,7 @@
 #ifndef SUPERVISOR_SHARES_H
 #define SUPERVISOR_SHARES_H
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "contract/request.h"
 
@@ -11,8 +12,12 @@
  * is refused by field and path. fds: room for as many, each -1 before; those that are open after a
  * failure are the caller's too.
  */
-int shares_open(const struct config *config, int *fds, struct error *err);
+int shares_open(const struct config *config, const struct backend *backend, int *fds,
+		struct error *err);
 /* The same and nothing stays open: for who refuses early what is opened later. */
-int shares_check(const struct config *config, struct error *err);
+int shares_check(const struct config *config, const struct backend *backend, struct error *err);
+/* One of them, or one that is given to a machine that runs. */
+int share_open(const json_t *share, const char *state_dir, const struct backend *backend,
+	       struct error *err);
 
 #endif

@@ -89,7 +89,8 @@ static void shared_close(struct shared *shared)
 	free(shared->fds);
 }
 
-static int shared_open(const struct config *config, struct shared *out, struct error *err)
+static int shared_open(const struct config *config, const struct backend *backend,
+		       struct shared *out, struct error *err)
 {
 	size_t count = json_array_size(config->shares);
 
@@ -99,7 +100,7 @@ static int shared_open(const struct config *config, struct shared *out, struct e
 	out->count = count;
 	for (size_t i = 0; i < count; i++)
 		out->fds[i] = -1;
-	return shares_open(config, out->fds, err);
+	return shares_open(config, backend, out->fds, err);
 }
 
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
@@ -140,7 +141,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		spec.rootfs_fd = -1;
 	}
 	if ((!live->ram_root && live_quota_begin(live, err) < 0) ||
-	    shared_open(config, &shared, err) < 0)
+	    shared_open(config, live->backend, &shared, err) < 0)
 		return -1;
 	spec.layer_room = live->quota.room;
 	spec.share_fds = shared.fds;

@@ -325,11 +325,15 @@ void live_observe_share(struct live *live, const json_t *share)
 
 	if (!live->observe)
 		return;
-	told = json_pack("{s:O, s:O, s:O}", "path", json_object_get(share, "path"), "mountpoint",
-			 json_object_get(share, "mountpoint"), "mode",
-			 json_object_get(share, "mode"));
+	told = json_pack("{s:O, s:O, s:O, s:O*}", "path", json_object_get(share, "path"),
+			 "mountpoint", json_object_get(share, "mountpoint"), "mode",
+			 json_object_get(share, "mode"), "anyway",
+			 json_object_get(share, "anyway"));
 	json_array_append(live->observe->shares, told);
-	live_audit_step(live, "share", "share.added", told);
+	if (json_object_get(told, "anyway"))
+		live_audit(live, AUDIT_WARNING, "share", "share.added", told);
+	else
+		live_audit_step(live, "share", "share.added", told);
 }
 
 void live_observe_unshared(struct live *live, const char *why)

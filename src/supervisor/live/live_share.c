@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "store/share_dir.h"
+#include "supervisor/inputs/shares.h"
 #include "supervisor/live/live_audit.h"
 
 /* --- the answer ------------------------------------------------------------------------------ */
@@ -148,9 +148,8 @@ static int may_share(const struct live *live, struct error *err)
 
 static int attach_share(struct live *live, const json_t *given, struct error *err)
 {
-	const char *path = json_text(given, "path", NULL);
 	bool read_only = strcmp(json_text(given, "mode", NULL), "ro") == 0;
-	autoclose int dir = share_dir_open(path, live->dir.path, read_only, err);
+	autoclose int dir = share_open(given, live->dir.path, live->backend, err);
 	autofree char *label = dir < 0 ? NULL : workspace_path(&live->ws, NULL, err);
 	const struct vm_share share = {
 		.tag = json_text(given, "tag", NULL),

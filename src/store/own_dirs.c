@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/own_dirs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "store/cache.h"
+#include "store/internal.h"
+#include "store/spot.h"
+
+/* Paths of directories, each with a NUL behind it; those that are no more go when one is added. */
+#define LIST_NAME "directories"
+#define LIST_BYTES (1024 * 1024)
+
+static const struct {
+	const char *name, *marker;
+} own_kinds[OWN_DIR_COUNT] = {
+	[OWN_STATE] = {"state directory", ".microagent-state"},
+	[OWN_CACHE] = {"cache directory", ".microagent-cache"},
+};
+
+const char *own_dir_name(enum own_dir kind)
+{
+	return own_kinds[kind].name;
+}
+
+/* --- markers --------------------------------------------------------------------------------- */
+
+/* Another user's marker says nothing, or anybody could keep us from sharing what is in /tmp. */
+static bool is_marked(int dirfd, enum own_dir kind)
+{
+	struct stat st;
+
+	return fstatat(dirfd, own_kinds[kind].marker, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0);
+}
+
+/* 1: at is the directory above now; 0: it is the top. */
+static int go_up(int *at)
+{
+	struct stat here, there;
+	autoclose int above = openat(*at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (above < 0 || fstat(*at, &here) < 0 || fstat(above, &there) < 0 ||
+	    (here.st_dev == there.st_dev && here.st_ino == there.st_ino))
+		return 0;
+	close(*at);
+	*at = steal_fd(&above);
+	return 1;
+}
+
+char *own_dir_above(int dirfd, enum own_dir *kind)
+{
+	autoclose int at = openat(dirfd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (at < 0)
+		return NULL;
+	do {
+		for (size_t i = 0; i < OWN_DIR_COUNT; i++) {
+			if (!is_marked(at, (enum own_dir)i))
+				continue;
+			*kind = (enum own_dir)i;
+			return spot_path_of(at, NULL);
+		}
+	} while (go_up(&at));
+	return NULL;
+}
+
+/* The marker has the path, so that a directory that was moved is noted anew. */
+static bool is_noted(int dirfd, const char *path, enum own_dir kind)
+{
+	autobuf struct buf text = BUF_INIT(PATH_MAX + 1);
+
+	if (path_read_file_at(dirfd, own_kinds[kind].marker, &text, NULL) < 0)
+		return false;
+	return text.len == strlen(path) && memcmp(buf_bytes(&text), path, text.len) == 0;
+}
+
+static bool lies_in_another(int dirfd)
+{
+	enum own_dir kind;
+	autoclose int above = openat(dirfd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autofree char *found = above < 0 ? NULL : own_dir_above(above, &kind);
+
+	return found != NULL;
+}
+
+/* --- the list -------------------------------------------------------------------------------- */
+
+/* ${XDG_STATE_HOME:-~/.local/state}/microagent, malloc'd; NULL without a home. */
+static char *list_dir(void)
+{
+	const char *xdg = getenv("XDG_STATE_HOME");
+	autofree char *home = home_dir();
+
+	if (xdg && *xdg == '/')
+		return path_join(xdg, "microagent", NULL);
+	return home ? path_join(home, ".local/state/microagent", NULL) : NULL;
+}
+
+static bool is_directory_there(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Each path of a list's text; what has no NUL behind it is none. */
+static const char *next_path(const struct buf *text, size_t *at)
+{
+	const char *path = (const char *)buf_bytes(text) + *at;
+	size_t len = *at < text->len ? strnlen(path, text->len - *at) : 0;
+
+	if (*at >= text->len || *at + len >= text->len)
+		return NULL;
+	*at += len + 1;
+	return path;
+}
+
+/* false: not now. */
+static bool add_to_list(const char *path)
+{
+	autofree char *place = list_dir();
+	autoclose int dir = place && path_make_dirs(place, 0700, NULL) == 0
+				    ? open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				    : -1;
+	autobuf struct buf old = BUF_INIT(LIST_BYTES), new = BUF_INIT(LIST_BYTES);
+	const char *known;
+	size_t at = 0;
+
+	/* The directory is what is locked, since the file is replaced. */
+	if (dir < 0)
+		return true;
+	if (flock_until(dir, LOCK_EX, limit_deadline(LIMIT_OWN_DIRS_LOCK_MS), place, NULL) < 0)
+		return false;
+	(void)path_read_file_at(dir, LIST_NAME, &old, NULL);
+	while ((known = next_path(&old, &at)))
+		if (strcmp(known, path) != 0 && is_directory_there(known) &&
+		    buf_append(&new, known, strlen(known) + 1, NULL) < 0)
+			return true;
+	if (buf_append(&new, path, strlen(path) + 1, NULL) == 0)
+		(void)path_replace_file_at(dir, LIST_NAME, buf_bytes(&new), new.len, 0600,
+					   PATH_NO_SYNC, NULL);
+	return true;
+}
+
+void own_dir_note(int dirfd, enum own_dir kind)
+{
+	autofree char *path = spot_path_of(dirfd, NULL);
+
+	if (!path || is_noted(dirfd, path, kind) || lies_in_another(dirfd) || !add_to_list(path))
+		return;
+	(void)path_replace_file_at(dirfd, own_kinds[kind].marker, path, strlen(path), 0644,
+				   PATH_NO_SYNC, NULL);
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+static int each_listed(const char *place, own_dir_fn *fn, void *data, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(LIST_BYTES);
+	autoclose int dir = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *path;
+	size_t at = 0;
+
+	if (dir < 0 || path_read_file_at(dir, LIST_NAME, &text, NULL) < 0)
+		return 0;
+	while ((path = next_path(&text, &at)))
+		if (fn(data, path, "directory of microagent", err) < 0)
+			return -1;
+	return 0;
+}
+
+int own_dir_each(own_dir_fn *fn, void *data, struct error *err)
+{
+	autofree char *home = home_dir(), *list = list_dir();
+	const struct {
+		char *path;
+		enum own_dir kind;
+	} known[] = {
+		{state_dir_default(NULL, NULL), OWN_STATE},
+		{home ? path_join(home, ".microagent", NULL) : NULL, OWN_STATE},
+		{cache_dir(NULL), OWN_CACHE},
+		{home ? path_join(home, ".cache/microagent", NULL) : NULL, OWN_CACHE},
+	};
+	int status = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (status == 0 && known[i].path)
+			status = fn(data, known[i].path, own_dir_name(known[i].kind), err);
+		free(known[i].path);
+	}
+	if (status < 0 || !list)
+		return status;
+	status = fn(data, list, "list of directories", err);
+	return status < 0 ? -1 : each_listed(list, fn, data, err);
+}

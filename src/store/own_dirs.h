@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * State directories and caches, known again wherever somebody names one of them: opening one leaves
+ * a marker file in it and its path in a list of the user's. Both are there to keep a guest out of
+ * them (share_dir.h), so what cannot be written is done without.
+ */
+#ifndef STORE_OWN_DIRS_H
+#define STORE_OWN_DIRS_H
+
+#include "base/error.h"
+
+enum own_dir { OWN_STATE, OWN_CACHE, OWN_DIR_COUNT };
+const char *own_dir_name(enum own_dir kind); /* "state directory" */
+
+/* dirfd was opened as one. In another one (the sessions' in the user's) it has no marker. */
+void own_dir_note(int dirfd, enum own_dir kind);
+/* The marked one that dirfd (O_PATH will do) is or lies in, malloc'd; NULL: it is in none. */
+char *own_dir_above(int dirfd, enum own_dir *kind);
+
+/* Every one that is known: defaults, environment, list; and where the list is. Ends at -1. */
+typedef int own_dir_fn(void *data, const char *path, const char *what, struct error *err);
+int own_dir_each(own_dir_fn *fn, void *data, struct error *err);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is microagent's own. In a state directory or a cache a guest would be its own supervisor, or
+ * that of the next one: refused in any mode. Where the programs are that run now it must not write.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "store/cache.h"
+#include "store/own_dirs.h"
+#include "store/share_rules.h"
+
+/* The deepest part of path that is there; path is cut. */
+static void cut_to_existing(char *path)
+{
+	struct stat st;
+
+	while (stat(path, &st) < 0 && strrchr(path, '/') > path)
+		*strrchr(path, '/') = '\0';
+	if (stat(path, &st) < 0 && *path)
+		path[1] = '\0';
+}
+
+static int refuse_within(const struct judge *judge, const char *what, const char *dir,
+			 struct error *err)
+{
+	return error_set(err, ERR_INVALID, "%s is in the %s %s: share a directory elsewhere",
+			 judge->wish->path, what, dir);
+}
+
+/* One that is there. what: "state directory". */
+static int apply_own(const struct judge *judge, const char *dir, const char *what,
+		     struct error *err)
+{
+	auto_spot struct spot own = SPOT_NONE;
+	int found = spot_find(dir, judge->mounts, &own, err);
+	const struct mount_row *row;
+
+	if (found <= 0)
+		return found;
+	if (spot_is_reached(judge->spot, &own, REACH_BELOW))
+		return refuse_within(judge, what, dir, err);
+	if (spot_is_reached(judge->spot, &own, REACH_ABOVE))
+		return error_set(err, ERR_INVALID, "%s holds the %s %s: " SHARE_NEXT_STEP,
+				 judge->wish->path, what, dir);
+	row = spot_mounted_below(judge->spot, judge->mounts, &own, REACH_BELOW);
+	if (!row)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "%s has the %s %s mounted in it, on %s: unmount that or share another "
+			 "directory",
+			 judge->wish->path, what, dir, row->point);
+}
+
+/* One that will be made: whoever has the place has what comes there. */
+static int apply_to_be(const struct judge *judge, const char *dir, const char *what,
+		       struct error *err)
+{
+	auto_spot struct spot own = SPOT_NONE;
+	autofree char *there = dir ? strdup(dir) : NULL;
+	int found;
+
+	if (!there)
+		return 0;
+	cut_to_existing(there);
+	found = strcmp(there, dir) == 0 ? 0 : spot_find(there, judge->mounts, &own, err);
+	if (found <= 0)
+		return found;
+	if (!spot_is(judge->spot, &own) && !spot_holds(judge->spot, &own))
+		return 0;
+	return error_set(err, ERR_INVALID, "%s holds the %s %s: " SHARE_NEXT_STEP,
+			 judge->wish->path, what, dir);
+}
+
+static int apply_known(void *data, const char *dir, const char *what, struct error *err)
+{
+	const struct judge *const *judge = data;
+
+	return apply_own(*judge, dir, what, err);
+}
+
+static int apply_directories(const struct judge *judge, struct error *err)
+{
+	const char *state = judge->wish->state_dir;
+	autofree char *cache = cache_dir(NULL);
+	enum own_dir kind = OWN_STATE;
+	autofree char *above = own_dir_above(judge->spot->fd, &kind);
+
+	if (above)
+		return refuse_within(judge, own_dir_name(kind), above, err);
+	if (apply_own(judge, state, own_dir_name(OWN_STATE), err) < 0 ||
+	    apply_to_be(judge, state, own_dir_name(OWN_STATE), err) < 0 ||
+	    apply_to_be(judge, cache, own_dir_name(OWN_CACHE), err) < 0)
+		return -1;
+	return own_dir_each(apply_known, &judge, err);
+}
+
+/* --- programs -------------------------------------------------------------------------------- */
+
+static int apply_program_dir(const struct judge *judge, const char *dir, const char *program,
+			     struct error *err)
+{
+	static const char way_out[] = "share it read-only (mode \"ro\"), or another directory";
+	auto_spot struct spot place = SPOT_NONE;
+	int found = spot_find(dir, judge->mounts, &place, err);
+	const struct mount_row *row;
+
+	if (found <= 0)
+		return found;
+	if (spot_is(judge->spot, &place) || spot_holds(judge->spot, &place))
+		return error_set(err, ERR_INVALID, "%s holds %s, which microagent itself runs: %s",
+				 judge->wish->path, program, way_out);
+	row = spot_mounted_below(judge->spot, judge->mounts, &place, REACH_ABOVE);
+	if (!row)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "%s has %s, which microagent itself runs, mounted in it, on %s: %s",
+			 judge->wish->path, program, row->point, way_out);
+}
+
+/* The directory that its name is in, and the one that it is in. */
+static int apply_program(const struct judge *judge, const char *program, struct error *err)
+{
+	autofree char *real = realpath(program, NULL);
+	const char *const names[] = {program, real};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		autofree char *dir = names[i] ? strdup(names[i]) : NULL;
+		char *slash = dir ? strrchr(dir, '/') : NULL;
+
+		if (!slash)
+			continue;
+		slash[slash == dir] = '\0';
+		if (apply_program_dir(judge, dir, program, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* This program and the libraries that it has loaded, each once: their pieces follow each other. */
+static int apply_loaded(const struct judge *judge, struct error *err)
+{
+	autofile FILE *maps = fopen("/proc/self/maps", "re");
+	char line[PATH_MAX + 128], last[PATH_MAX] = "";
+
+	if (!maps)
+		return error_errno(err, errno, "/proc/self/maps");
+	while (fgets(line, sizeof(line), maps)) {
+		char *path = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (!path || strcmp(path, last) == 0)
+			continue;
+		snprintf(last, sizeof(last), "%s", path);
+		if (apply_program(judge, path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int apply_programs(const struct judge *judge, struct error *err)
+{
+	autofree char *dir = path_of_executable_dir(err);
+	autofree char *libraries = dir ? path_join(dir, "../lib", err) : NULL;
+	const json_t *program;
+	size_t i;
+
+	if (!libraries || apply_program_dir(judge, dir, dir, err) < 0 ||
+	    apply_program_dir(judge, libraries, libraries, err) < 0 || apply_loaded(judge, err) < 0)
+		return -1;
+	json_array_foreach(judge->wish->programs, i, program)
+	{
+		if (apply_program(judge, json_string_value(program), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int share_rules_own(const struct judge *judge, struct error *err)
+{
+	if (apply_directories(judge, err) < 0)
+		return -1;
+	return judge->wish->read_only ? 0 : apply_programs(judge, err);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of share_dir.h, in parts. Each refuses with ERR_INVALID. */
+#ifndef STORE_SHARE_RULES_H
+#define STORE_SHARE_RULES_H
+
+#include "store/share_dir.h"
+#include "store/spot.h"
+
+struct judge {
+	const struct share_wish *wish;
+	const struct spot *spot;
+	const struct mountinfo *mounts;
+};
+
+/* share_rules.c: the system's own directories. */
+int share_rules_system(const struct judge *judge, struct error *err);
+/* What holds the homes of this host's people, and ours if we are none of them. */
+int share_rules_homes(const struct judge *judge, struct error *err);
+/* The stores of our keys, and our home. */
+int share_rules_keys(const struct judge *judge, struct error *err);
+/* share_own.c: state directories, caches, and the programs that run now. */
+int share_rules_own(const struct judge *judge, struct error *err);
+
+/* --- what the parts are made of -------------------------------------------------------------- */
+
+#define SHARE_NEXT_STEP "share the one directory that the task needs"
+
+/* Of the directory `path`, if there is one; what: that in words. */
+struct share_rule {
+	const char *path, *what;
+	enum reach reach;
+};
+int share_rule_apply(const struct judge *judge, const struct share_rule *rule, struct error *err);
+
+#endif

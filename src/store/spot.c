@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/spot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+void spot_close(struct spot *spot)
+{
+	cleanup_close(&spot->fd);
+	free(spot->path);
+	free(spot->inner);
+	*spot = (struct spot)SPOT_NONE;
+}
+
+static bool is_within(const char *inner, const char *outer)
+{
+	size_t len = strcmp(outer, "/") == 0 ? 0 : strlen(outer);
+
+	return strncmp(inner, outer, len) == 0 && (inner[len] == '/' || inner[len] == '\0');
+}
+
+char *spot_path_of(int fd, struct error *err)
+{
+	char link[48], path[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	char *copy = n > 0 ? strndup(path, (size_t)n) : NULL;
+
+	if (!copy)
+		error_errno(err, n > 0 ? ENOMEM : errno, "%s", link);
+	return copy;
+}
+
+int spot_make(int fd, const struct mountinfo *mounts, struct spot *out, struct error *err)
+{
+	*out = (struct spot){.fd = fd};
+	if (fstat(fd, &out->st) < 0)
+		return error_errno(err, errno, "stat");
+	out->path = spot_path_of(fd, err);
+	const struct mount_row *row = out->path ? mountinfo_of(mounts, fd, err) : NULL;
+	if (!row)
+		return -1;
+	out->device = row->device;
+	out->inner = mountinfo_inner(row, out->path, err);
+	return out->inner ? 0 : -1;
+}
+
+int spot_find(const char *path, const struct mountinfo *mounts, struct spot *out, struct error *err)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	*out = (struct spot)SPOT_NONE;
+	if (fd < 0)
+		return 0;
+	return spot_make(fd, mounts, out, err) < 0 ? -1 : 1;
+}
+
+/* --- comparing ------------------------------------------------------------------------------- */
+
+static bool is_spot_of(const struct spot *a, const struct stat *st)
+{
+	return a->st.st_dev == st->st_dev && a->st.st_ino == st->st_ino;
+}
+
+bool spot_is(const struct spot *a, const struct spot *b)
+{
+	return is_spot_of(a, &b->st);
+}
+
+bool spot_holds(const struct spot *outer, const struct spot *inner)
+{
+	struct stat st;
+	bool same_file_system = outer->device == inner->device;
+	autofree char *path = strdup(inner->path);
+
+	if (same_file_system && is_within(inner->inner, outer->inner))
+		return true;
+	/* From the inner one upwards, over all mounts. */
+	for (char *end = path ? path + strlen(path) : NULL; end; end = strrchr(path, '/')) {
+		*end = '\0';
+		if (stat(*path ? path : "/", &st) == 0 && is_spot_of(outer, &st))
+			return true;
+	}
+	return false;
+}
+
+bool spot_is_reached(const struct spot *spot, const struct spot *rule, enum reach reach)
+{
+	bool same = spot_is(spot, rule);
+
+	switch (reach) {
+	case REACH_ITSELF:
+		return same;
+	case REACH_BELOW:
+		return same || spot_holds(rule, spot);
+	case REACH_ABOVE:
+		return !same && spot_holds(spot, rule);
+	case REACH_ROUND:
+		return same || spot_holds(rule, spot) || spot_holds(spot, rule);
+	}
+	return true;
+}
+
+/* What a mount below the directory shows of the rule's own file system. */
+static bool is_spot_mounted(const struct mount_row *row, const struct spot *rule, enum reach reach)
+{
+	if (row->device != rule->device)
+		return false;
+	if (is_within(rule->inner, row->root))
+		return true;
+	return (reach == REACH_BELOW || reach == REACH_ROUND) && is_within(row->root, rule->inner);
+}
+
+const struct mount_row *spot_mounted_below(const struct spot *spot, const struct mountinfo *mounts,
+					   const struct spot *rule, enum reach reach)
+{
+	for (size_t i = 0; i < mounts->count; i++) {
+		const struct mount_row *row = &mounts->rows[i];
+
+		if (is_within(row->point, spot->path) && strcmp(row->point, spot->path) != 0 &&
+		    is_spot_mounted(row, rule, reach))
+			return row;
+	}
+	return NULL;
+}
