@@ -84,9 +84,9 @@ int cache_open(bool create, struct error *err)
 
 	if (!dir)
 		return -1;
-	fd = create ? path_open_dir(dir, err) : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = own_dir_open(dir, create, OWN_CACHE, err);
 	if (fd < 0)
-		return create ? -1 : error_errno(err, errno, "cache %s", dir);
+		return -1;
 	own_dir_note(fd, OWN_CACHE);
 	return steal_fd(&fd);
 }
@@ -322,6 +322,8 @@ static int each_record(enum cache_part part, entry_fn *fn, void *list, struct er
 		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	if (!dir)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
+	if (own_dir_check(dirfd(dir), path, OWN_CACHE, err) < 0)
+		return -1;
 	while ((file = readdir(dir)) != NULL) {
 		if (!record_name(file->d_name, name))
 			continue;

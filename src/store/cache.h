@@ -79,7 +79,8 @@ struct cache_images {
 /* The cache's root, absolute, malloc'd; not made. ERR_NOT_FOUND with neither of the variables nor
  * HOME set. */
 char *cache_dir(struct error *err);
-/* Opens it. ERR_NOT_FOUND where there is none, unless it is to be made. */
+/* Opens it. ERR_NOT_FOUND where there is none, unless it is to be made; ERR_DENIED where others
+ * could change what is in it (own_dirs.h). */
 int cache_open(bool create, struct error *err);
 enum cache_part { CACHE_KERNELS, CACHE_IMAGES };
 /* "<cache_dir>/kernels" or "<cache_dir>/images", malloc'd; not made. */

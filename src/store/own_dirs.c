@@ -22,6 +22,8 @@
 #define LIST_NAME "directories"
 #define LIST_BYTES (1024 * 1024)
 
+#define OVERFLOW_UID 65534
+
 static const struct {
 	const char *name, *marker;
 } own_kinds[OWN_DIR_COUNT] = {
@@ -45,14 +47,15 @@ static bool is_marked(int dirfd, enum own_dir kind)
 	       S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0);
 }
 
-/* 1: at is the directory above now; 0: it is the top. */
+/* 1: at is the directory above now; 0: it is the top; -1: it cannot be looked at. */
 static int go_up(int *at)
 {
 	struct stat here, there;
 	autoclose int above = openat(*at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (above < 0 || fstat(*at, &here) < 0 || fstat(above, &there) < 0 ||
-	    (here.st_dev == there.st_dev && here.st_ino == there.st_ino))
+	if (above < 0 || fstat(*at, &here) < 0 || fstat(above, &there) < 0)
+		return -1;
+	if (here.st_dev == there.st_dev && here.st_ino == there.st_ino)
 		return 0;
 	close(*at);
 	*at = steal_fd(&above);
@@ -72,7 +75,7 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 			*kind = (enum own_dir)i;
 			return spot_path_of(at, NULL);
 		}
-	} while (go_up(&at));
+	} while (go_up(&at) > 0);
 	return NULL;
 }
 
@@ -204,4 +207,118 @@ int own_dir_each(own_dir_fn *fn, void *data, struct error *err)
 		return status;
 	status = fn(data, list, "list of directories", err);
 	return status < 0 ? -1 : each_listed(list, fn, data, err);
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+static int check_mode(const struct stat *st, const char *path, struct error *err)
+{
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return error_set(err, ERR_DENIED,
+				 "%s can be written by other users; mend it with: chmod go-w %s",
+				 path, path);
+	return 0;
+}
+
+static int refuse_owner(const struct stat *st, const char *path, struct error *err)
+{
+	return error_set(err, ERR_DENIED,
+			 "%s belongs to user %u, and this is user %u; choose a directory of your "
+			 "own",
+			 path, (unsigned)st->st_uid, (unsigned)geteuid());
+}
+
+int store_check_directory(int fd, const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	return st.st_uid == geteuid() ? check_mode(&st, path, err) : refuse_owner(&st, path, err);
+}
+
+/* What the kernel calls an owner whom our user namespace does not know: of "/", as a rule root. The
+ * initial one knows everybody. */
+static bool is_nameless(uid_t uid)
+{
+	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/self/uid_map", "re") : NULL;
+	unsigned inside = 0, outside = 0, count = 0;
+
+	return map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 &&
+	       count <= OVERFLOW_UID;
+}
+
+/* In a sticky directory only the owner of an entry, its own and root can rename that. */
+static int check_above(int fd, struct error *err)
+{
+	autofree char *path = spot_path_of(fd, err);
+	struct stat st;
+
+	if (!path)
+		return -1;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (st.st_uid != geteuid() && st.st_uid != 0 && !is_nameless(st.st_uid))
+		return refuse_owner(&st, path, err);
+	return st.st_mode & S_ISVTX ? 0 : check_mode(&st, path, err);
+}
+
+static int check_all_above(int dirfd, const char *path, struct error *err)
+{
+	autoclose int at = openat(dirfd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int status = at < 0 ? -1 : go_up(&at);
+
+	for (; status > 0; status = go_up(&at))
+		if (check_above(at, err) < 0)
+			return error_prefix(err, "%s", path);
+	return status < 0 ? error_errno(err, errno, "above %s", path) : 0;
+}
+
+/* Before anything is made in it. */
+static int check_nearest(const char *path, struct error *err)
+{
+	autofree char *dir = strdup(path);
+	autoclose int fd = -1;
+	char *slash = dir;
+
+	if (!dir)
+		return error_errno(err, ENOMEM, "%s", path);
+	while ((fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0 && errno == ENOENT &&
+	       (slash = strrchr(dir, '/')) != NULL)
+		slash[slash == dir] = '\0';
+	if (fd < 0)
+		return error_errno(err, errno, "%s", dir);
+	if (check_above(fd, err) < 0)
+		return error_prefix(err, "%s", path);
+	return check_all_above(fd, path, err);
+}
+
+int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && kind == OWN_CACHE && st.st_uid == 0)
+		return check_mode(&st, path, err);
+	return store_check_directory(fd, path, err);
+}
+
+int own_dir_open(const char *path, bool create, enum own_dir kind, struct error *err)
+{
+	const char *name = own_dir_name(kind);
+	autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOTDIR)
+		return error_set(err, ERR_INVALID, "%s %s: not a directory", name, path);
+	if (fd < 0 && errno == ENOENT && create) {
+		if (check_nearest(path, err) < 0)
+			return error_prefix(err, "%s", name);
+		if (path_make_dirs(path, 0700, err) < 0)
+			return -1;
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (fd < 0)
+		return error_errno(err, errno, "%s %s", name, path);
+	if (own_dir_check(fd, path, kind, err) < 0 || check_all_above(fd, path, err) < 0)
+		return error_prefix(err, "%s", name);
+	return steal_fd(&fd);
 }

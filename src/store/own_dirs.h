@@ -7,10 +7,23 @@
 #ifndef STORE_OWN_DIRS_H
 #define STORE_OWN_DIRS_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 enum own_dir { OWN_STATE, OWN_CACHE, OWN_DIR_COUNT };
 const char *own_dir_name(enum own_dir kind); /* "state directory" */
+
+/*
+ * Opens one. It must be the user's (a cache: or root's) and no one else may write in it or in what
+ * it lies in, unless that is sticky: whoever can rename a directory can have us boot another disk.
+ * One that is made is closed to all others, its missing parents as well. ERR_NOT_FOUND without
+ * create; ERR_DENIED, and nothing was made.
+ */
+int own_dir_open(const char *path, bool create, enum own_dir kind, struct error *err);
+
+/* ERR_DENIED for a part of one that is not the user's, or that others can write. */
+int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err);
 
 /* dirfd was opened as one. In another one (the sessions' in the user's) it has no marker. */
 void own_dir_note(int dirfd, enum own_dir kind);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The state directory. It must be the user's and no one else may write in it: whoever can rename a
- * directory of it can have us boot another disk.
- */
+/* The state directory, and what is in it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,41 +20,6 @@ bool runtime_id_is_reserved(const char *id)
 	return runtime_id_taken(id);
 }
 
-int store_check_directory(int fd, const char *path, struct error *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, errno, "%s", path);
-	if (st.st_uid != geteuid())
-		return error_set(err, ERR_DENIED,
-				 "%s belongs to user %u, and this is user %u; choose a directory "
-				 "of your own",
-				 path, (unsigned)st.st_uid, (unsigned)geteuid());
-	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return error_set(err, ERR_DENIED,
-				 "%s can be written by other users; mend it with: chmod go-w %s",
-				 path, path);
-	return 0;
-}
-
-/* A new state directory is closed to all others, its missing parents as well. */
-static int open_or_make(const char *path, bool create, struct error *err)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0)
-		return fd;
-	if (errno == ENOTDIR)
-		return error_set(err, ERR_INVALID, "state directory %s: not a directory", path);
-	if (errno != ENOENT || !create)
-		return error_errno(err, errno, "state directory %s", path);
-	if (path_make_dirs(path, 0700, err) < 0)
-		return -1;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? error_errno(err, errno, "state directory %s", path) : fd;
-}
-
 int state_dir_open_part(const char *path, bool create, struct state_dir *out, struct error *err)
 {
 	autofree char *absolute = path_absolute(path, err);
@@ -65,11 +27,9 @@ int state_dir_open_part(const char *path, bool create, struct state_dir *out, st
 
 	if (!absolute)
 		return -1;
-	fd = open_or_make(absolute, create, err);
+	fd = own_dir_open(absolute, create, OWN_STATE, err);
 	if (fd < 0)
 		return -1;
-	if (store_check_directory(fd, absolute, err) < 0)
-		return error_prefix(err, "state directory");
 	out->fd = steal_fd(&fd);
 	out->path = steal_ptr(&absolute);
 	return 0;

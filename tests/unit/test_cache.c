@@ -302,6 +302,47 @@ static void a_digest_that_is_none_is_not_recorded(void **state)
 	cache_kernels_free(&list);
 }
 
+static void assert_refused(const char *words)
+{
+	struct cache_kernels list = {.count = 77};
+	struct error err = {0};
+
+	assert_int_equal(cache_kernels(&list, &err), -1);
+	if (err.code != ERR_DENIED || !strstr(err.msg, words))
+		fail_msg("%s: %s", error_code_name(err.code), err.msg);
+	assert_int_equal(list.count, 77);
+}
+
+/* Whoever can write there has us boot another kernel. */
+static void one_that_others_can_write_is_refused(void **state)
+{
+	const struct scratch *s = *state;
+	struct cache_kernels list;
+	struct error err = {0};
+
+	put_kernel(s, "k", "tuned", "6.1");
+	assert_int_equal(fchmod(s->fd, 0770), 0);
+	assert_refused("can be written by other users; mend it with: chmod go-w");
+	assert_int_equal(fchmod(s->fd, 0755), 0);
+	assert_int_equal(fchmodat(s->fd, "kernels", 0707, 0), 0);
+	assert_refused("kernels can be written by other users");
+	assert_int_equal(fchmodat(s->fd, "kernels", 0755, 0), 0);
+	assert_int_equal(cache_kernels(&list, &err), 0);
+	assert_int_equal(list.count, 1);
+	cache_kernels_free(&list);
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(fchown(s->fd, 12345, 12345), 0);
+	assert_refused("belongs to user 12345");
+	assert_int_equal(fchmodat(s->fd, "kernels/k.json", 0644, 0), 0);
+	/* Root's is as good as one's own. */
+	assert_int_equal(fchown(s->fd, 0, 0), 0);
+	assert_int_equal(seteuid(12345), 0);
+	assert_int_equal(cache_kernels(&list, &err), 0);
+	cache_kernels_free(&list);
+	assert_int_equal(seteuid(0), 0);
+}
+
 #define cache_test(fn) cmocka_unit_test_setup_teardown(fn, make, drop)
 
 int main(void)
@@ -316,6 +357,7 @@ int main(void)
 		cache_test(what_is_missing_is_named),
 		cache_test(a_bad_record_is_named),
 		cache_test(a_digest_that_is_none_is_not_recorded),
+		cache_test(one_that_others_can_write_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,33 @@ static void of_another_user(void **state)
 	assert_open_fails(f->dir.path, true, ERR_DENIED, "belongs to user 12345");
 }
 
+/* Whoever can write above can put another directory in its place. */
+static void above_it(void **state)
+{
+	static const mode_t modes[] = {0770, 0707, 0777};
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct state_dir dir;
+
+	assert_int_equal(mkdir(at(f, "above"), 0755), 0);
+	assert_int_equal(mkdir(at(f, "above/deep"), 0755), 0);
+	assert_int_equal(mkdir(at(f, "above/deep/state"), 0700), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		assert_int_equal(chmod(at(f, "above"), modes[i]), 0);
+		assert_open_fails(at(f, "above/deep/state"), false, ERR_DENIED,
+				  "above can be written by other users; mend it with: chmod go-w");
+		assert_open_fails(at(f, "above/new/er"), true, ERR_DENIED, "chmod go-w");
+		assert_int_equal(access(at(f, "above/new"), F_OK), -1);
+	}
+	assert_int_equal(chmod(at(f, "above"), 01777), 0);
+	assert_int_equal(state_dir_open(at(f, "above/deep/state"), false, &dir, &err), 0);
+	state_dir_close(&dir);
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(chown(at(f, "above/deep"), 12345, 12345), 0);
+	assert_open_fails(at(f, "above/deep/state"), false, ERR_DENIED, "belongs to user 12345");
+}
+
 static void relative_and_long_paths(void **state)
 {
 	const struct fixture *f = *state;
@@ -195,11 +222,17 @@ static void default_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		store_test(made_closed_to_others),   store_test(missing_without_create),
-		store_test(not_a_directory),	     store_test(writable_by_others),
-		store_test(readable_by_others),	     store_test(of_another_user),
-		store_test(relative_and_long_paths), store_test(list_of_workspaces),
-		store_test(reserved_names),	     store_test(default_directory),
+		store_test(made_closed_to_others),
+		store_test(missing_without_create),
+		store_test(not_a_directory),
+		store_test(writable_by_others),
+		store_test(readable_by_others),
+		store_test(of_another_user),
+		store_test(above_it),
+		store_test(relative_and_long_paths),
+		store_test(list_of_workspaces),
+		store_test(reserved_names),
+		store_test(default_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
