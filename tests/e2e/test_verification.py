@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Verification: what a workspace is made of, against what prepare recorded of it."""
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import struct
 import subprocess
 
 
 import schema_check
 from conftest import BIN, default_kernel, image
 
+F_OFD_SETLK = 37
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
 
 
@@ -98,6 +101,7 @@ def test_every_digest_is_recorded_and_enforced_before_the_first_start(host):
     code, answer = ask(host, "inspect")
     assert code == 0 and diverging(answer) == [("rootfs", "sha256")]
     assert "No such file" in answer["verification"]["divergence"][0]["error"]
+    assert answer["verification"]["divergence"][0]["actual"] is None
     assert "No such file" in answer["verification"]["rootfs"]["error"]
     assert ask(host, "delete")[0] == 0
 
@@ -169,6 +173,58 @@ def test_a_clone_of_an_image_is_not_hashed(host):
     host("delete", "warm", "w", check=0)
 
 
+WRITES_AFTER_HASHING = """#!/bin/sh
+[ -n "$AFTER" ] || exec {real} "$@"
+said=$({real} "$@") || exit
+if [ "$(readlink /proc/self/fd/3)" = {disk} ] && [ ! -e {disk}.written ]; then
+	: >{disk}.written
+	printf x | dd of={disk} bs=1 seek=7000000 conv=notrunc 2>/dev/null
+fi
+printf '%s\\n' "$said"
+"""
+
+
+def test_state_and_digest_are_of_one_moment(host):
+    """What a guest wrote while prepare waited for its hash is not what somebody else changed behind us."""
+    disk, spy = small_disk(host), host.base / "bin"
+    shutil.copytree(BIN, spy)
+    hasher = spy / "microagent-artifact"
+    hasher.unlink()
+    hasher.write_text(WRITES_AFTER_HASHING.format(real=BIN / "microagent-artifact", disk=disk))
+    hasher.chmod(0o755)
+    config = host.config(rootfsPath=str(disk))
+    done = subprocess.run([spy / "microagent-qemu-supervisor"], capture_output=True, check=False, env={**host.env, "AFTER": "1"},
+                          input=json.dumps({"command": "prepare", "identity": IDENTITY, "config": config}).encode())
+    assert done.returncode == 0, done.stdout
+    assert (host.base / "small.ext4.written").exists()
+    recorded = json.loads((host.state / "w" / "workspace.json").read_text())["artifacts"]["rootfs"]["sha256"]
+    assert recorded == sha256(disk)
+    assert ask(host, "inspect")[1]["verification"]["ok"] is True
+    assert ask(host, "delete")[0] == 0
+
+
+def test_a_root_that_another_workspace_has(vm, host):
+    """Of another state directory; and as a disk, which a file of any workspace could be."""
+    root = str(vm.state / "vm" / "rootfs.ext4")
+    for command, config in (("prepare", {"rootfsPath": root}), ("run", {"rootfsPath": root}), ("run", {"disks": [
+            {"name": "d", "path": root, "mountpoint": "/d", "mode": "ro"}]})):
+        code, answer = ask(host, command, host.config(**config))
+        assert (code, answer["errorCode"], answer["errorReason"]) == (1, "conflict", "disk-taken"), answer
+        assert f"{root} is used by the workspace {vm.state}/vm, which runs" in answer["error"]
+        assert answer["errorSubject"] == root and "fdset" not in answer["error"]
+        assert not (host.state / "w").exists()
+    # A program of somebody else's that locks as QEMU does is told in our words.
+    disk = small_disk(host)
+    with open(disk, "r+b") as file:
+        for byte in (100, 201, 203):  # QEMU's own locks
+            fcntl.fcntl(file, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, byte, 1, 0))
+        code, answer = ask(host, "run", host.config(rootfsPath=str(disk)))
+    assert code == 1 and "a disk of the machine is in use by another program of the host" in answer["error"], answer
+    assert "fdset" not in json.dumps(answer)
+    assert "fdset" in (host.state / "w" / "supervisor.log").read_text()
+    assert ask(host, "delete")[0] == 0
+
+
 def test_a_started_disk_is_told_and_not_compared(host):
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     disk = host.state / "w" / "rootfs.ext4"
@@ -179,7 +235,8 @@ def test_a_started_disk_is_told_and_not_compared(host):
     running = host.json("status", "w")["verification"]
     assert running["ok"] is True
     assert running["rootfs"]["sha256"] == running["rootfs"]["recordedSHA256"] == recorded
-    assert running["rootfs"]["observedAt"]
+    assert running["rootfs"]["observedAt"] and running["rootfs"]["mayHaveChanged"] is True
+    assert f"may have changed since {running['rootfs']['observedAt']}" in host("status", "w", check=0).stdout
     host("kill", "w", check=0)
     now = sha256(disk)
     assert now != recorded

@@ -30,11 +30,22 @@ static void drain_outputs(struct vm *vm)
 	companions_drain(&vm->companions);
 }
 
+/* A disk that some other program has locked is a matter of the host's, which QEMU tells in names of
+ * its own; its line is in supervisor.log. */
+static const char *last_words(const struct vm *vm)
+{
+	const char *said = vm->qemu_stderr.last;
+
+	if (strstr(said, "Is another process using the image") || strstr(said, "\" lock"))
+		return "a disk of the machine is in use by another program of the host";
+	return said;
+}
+
 /* QEMU ended and its monitor did not say why. */
 static void guess_end(struct vm *vm)
 {
 	int signal = vm->exit_code > 128 ? vm->exit_code - 128 : 0;
-	const char *said = vm->qemu_stderr.last;
+	const char *said = last_words(vm);
 	char how[64];
 
 	vm->end = vm->killing ? VM_END_KILLED : VM_END_CRASHED;

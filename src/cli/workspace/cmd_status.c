@@ -127,10 +127,17 @@ static int verification_row(struct cli_table *table, const json_t *response, str
 	const json_t *verification = json_object_get(response, "verification");
 	const json_t *ok = json_object_get(verification, "ok");
 
+	const json_t *rootfs = json_object_get(verification, "rootfs");
+	char text[192];
+
 	if (!json_is_boolean(ok))
 		return 0;
-	return status_row(table, "verified",
-			  json_is_true(ok) ? "yes" : verification_text(verification), err);
+	snprintf(text, sizeof(text), "%s",
+		 json_is_true(ok) ? "yes" : verification_text(verification));
+	if (json_is_true(json_object_get(rootfs, "mayHaveChanged")))
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "; its root may have changed since %s", TEXT(rootfs, "observedAt"));
+	return status_row(table, "verified", text, err);
 }
 
 /* "127.0.0.1:8080 to port 80" */

@@ -12,6 +12,7 @@
 #include "supervisor/inputs/disks.h"
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/shares.h"
+#include "supervisor/inputs/taken.h"
 
 /* Manifest and event, or neither: without room for both the old ones remain. */
 static int record_both(struct record *record, const json_t *artifacts, struct error *err)
@@ -91,6 +92,16 @@ static int look_at_disks(const struct config *config, const struct boot_files *f
 	return bundles_check(config, err);
 }
 
+/* Under the lock: nobody of this workspace writes to its root any more, and nobody else may, while
+ * what is recorded of it is taken. */
+static int require_still(struct boot_files *files, struct error *err)
+{
+	if (boot_files_take(files, true, err) < 0)
+		return -1;
+	boot_files_hash_rootfs(files);
+	return boot_files_require(files, err);
+}
+
 /* What may take long, before the lock. */
 static int require_inputs(struct record *record, struct boot_files *files,
 			  struct bundle_list *bundles, struct error *err)
@@ -124,9 +135,10 @@ static int prepare_record(struct record *record, struct boot_files *files,
 {
 	if (require_inputs(record, files, bundles, err) < 0 || record_lock(record, err) < 0 ||
 	    check_not_deleted(files, err) < 0 || settle(record, err) < 0 ||
-	    record_allows(record, COMMAND_PREPARE, err) < 0 ||
+	    record_allows(record, COMMAND_PREPARE, err) < 0 || require_still(files, err) < 0 ||
 	    prepare_workspace(record, files, bundles, err) < 0)
 		return -1;
+	file_give_back(files->file[BOOT_ROOTFS].fd);
 	record_unlock(record);
 	if (verify_prepared(record, files, bundles, response, err) < 0 ||
 	    answer_declared(&record->call->request->config, response, err) < 0)

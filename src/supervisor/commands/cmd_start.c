@@ -137,8 +137,8 @@ static int verify_and_attach_bundles(struct start *start, const struct manifest 
 	return bundles_attach(config, &start->bundles, &start->disks, err);
 }
 
-/* The files are the recorded ones; that of a session they are not is for its audit log. Nobody of
- * it lives here, so that this command is who writes. */
+/* The files are the recorded ones; that of a session they are not is for its audit log. The lease
+ * is ours here, so that this command is who writes. */
 static int require_unchanged(const struct start *start, const json_t *verification,
 			     struct error *err)
 {
@@ -154,12 +154,11 @@ static int require_unchanged(const struct start *start, const json_t *verificati
 		AUDIT_CRITICAL, "base",
 		name && strcmp(name, "base") == 0 ? "base.changed" : "artifact.changed", data, 0};
 
-	if (!lease_is_held(&start->record.ws))
-		(void)audit_note(&start->record.ws, &event, &ignored);
+	(void)audit_note(&start->record.ws, &event, &ignored);
 	return error_copy(err, &why);
 }
 
-/* The state must allow it, the config be the recorded one, the files the recorded ones. */
+/* The config must be the recorded one, the files the recorded ones. */
 static int start_admit(struct start *start, struct response *response, struct error *err)
 {
 	const struct call *call = start->record.call;
@@ -167,8 +166,7 @@ static int start_admit(struct start *start, struct response *response, struct er
 	struct manifest manifest = {0};
 	int status = -1;
 
-	if (record_allows(&start->record, call->request->command, err) < 0 ||
-	    manifest_read(&start->record.ws, &manifest, err) < 0)
+	if (manifest_read(&start->record.ws, &manifest, err) < 0)
 		return -1;
 	if (config_compare(config, &manifest.config, err) == 0 &&
 	    start_see_rootfs(start, &manifest, err) == 0) {
@@ -271,33 +269,58 @@ static int launch(struct start *start, int lease, struct error *err)
 	return -1;
 }
 
+/* Nobody of this workspace lives, from here on. What ended just now is given its last moment;
+ * lease_take() has the word about the rest. */
+static int start_take_lease(const struct record *record, struct error *err)
+{
+	if (record_allows(record, record->call->request->command, err) < 0)
+		return -1;
+	(void)settle_finds_life(record);
+	return lease_take(&record->ws, err);
+}
+
+/* Nobody else has its disks either, from here on: what is compared is what is booted. */
+static int start_take_files(struct start *start, struct error *err)
+{
+	const struct call *call = start->record.call;
+
+	return boot_files_take(&start->files, call->options->reader, err) < 0
+		       ? -1
+		       : disks_take(&call->request->config, &start->disks, err);
+}
+
+static int start_prepare(struct start *start, struct error *err)
+{
+	start->made = true;
+	if (is_started_to_run(start))
+		boot_files_hash_rootfs(&start->files);
+	if (prepare_workspace(&start->record, &start->files, &start->bundles, err) < 0)
+		return -1;
+	return record_load(&start->record, err);
+}
+
 /* Under the lock: everything up to a running live supervisor. */
 static int start_begin(struct start *start, struct response *response, struct error *err)
 {
 	struct record *record = &start->record;
+	bool first;
 	autoclose int lease = -1;
 
 	if (settle(record, err) < 0)
 		return -1;
-	if (prepares_first(start)) {
-		start->made = true;
-		if (is_started_to_run(start))
-			boot_files_hash_rootfs(&start->files);
-		if (prepare_workspace(record, &start->files, &start->bundles, err) < 0)
-			return -1;
-	}
-	if (record_load(record, err) < 0 || start_admit(start, response, err) < 0 ||
+	first = prepares_first(start);
+	if (!first && (lease = start_take_lease(record, err)) < 0)
+		return -1;
+	if (start_take_files(start, err) < 0 || (first && start_prepare(start, err) < 0) ||
+	    (first && (lease = start_take_lease(record, err)) < 0) ||
+	    start_admit(start, response, err) < 0 ||
 	    old_files_check(&record->ws, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0 ||
 	    (!start->files.ram_root &&
 	     require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0))
 		return -1;
-	/* What ended just now is given its last moment; lease_take() has the word about the rest.
-	 */
-	(void)settle_finds_life(record);
-	lease = lease_take(&record->ws, err);
 	/* Nobody of ours is left who could hold the host's ports. */
-	if (lease < 0 || publish_require_free(&record->call->request->config, err) < 0)
+	if (publish_require_free(&record->call->request->config, err) < 0)
 		return -1;
 	leftover_end_cgroup(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (workspace_remove_file(&record->ws, "result.json", err) < 0 ||

@@ -13,6 +13,7 @@
 #include "store/layer.h"
 #include "supervisor/inputs/ram_root.h"
 #include "supervisor/inputs/rootfs.h"
+#include "supervisor/inputs/taken.h"
 
 static const char *const file_fields[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "config.kernelPath", [BOOT_INITRD] = "config.initrdPath",
@@ -76,12 +77,34 @@ static void find_init(struct boot_files *files)
 void boot_files_hash_rootfs(struct boot_files *files)
 {
 	struct error *err = &files->file[BOOT_ROOTFS].error;
+	char *sha256 = files->file[BOOT_ROOTFS].sha256;
+	int fd = files->file[BOOT_ROOTFS].fd;
+	struct digest_key now = {0};
 
-	if (files->file[BOOT_ROOTFS].fd < 0 || files->file[BOOT_ROOTFS].sha256[0])
+	if (fd < 0 || (files->ram_root && *sha256))
 		return;
-	if (digest_of(files->file[BOOT_ROOTFS].fd, DIGEST_FILE, files->file[BOOT_ROOTFS].sha256,
-		      err) < 0)
-		error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
+	if (digest_key(fd, DIGEST_FILE, &now, err) == 0) {
+		if (*sha256 && digest_key_equal(&now, &files->rootfs_key))
+			return;
+		files->rootfs_key = now;
+		*sha256 = '\0';
+		if (digest_of(fd, DIGEST_FILE, sha256, err) == 0)
+			return;
+	}
+	error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
+}
+
+int boot_files_take(const struct boot_files *files, bool read_only, struct error *err)
+{
+	const char *field = (files->ram_root ? ram_root_fields : file_fields)[BOOT_ROOTFS];
+
+	if (files->file[BOOT_BASE].path &&
+	    file_take(files->file[BOOT_BASE].fd, files->file[BOOT_BASE].path, true, err) < 0)
+		return error_prefix(err, "%s", file_fields[BOOT_BASE]);
+	if (file_take(files->file[BOOT_ROOTFS].fd, files->file[BOOT_ROOTFS].path,
+		      read_only || files->ram_root, err) < 0)
+		return error_prefix(err, "%s", field);
+	return 0;
 }
 
 static int refuse_read_only_root(const char *path, struct error *err)

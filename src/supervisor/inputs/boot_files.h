@@ -26,6 +26,7 @@ struct boot_files {
 		char sha256[DIGEST_TEXT]; /* "": not hashed */
 		struct error error;	  /* why there is no fd or no digest */
 	} file[BOOT_FILE_COUNT];
+	struct digest_key rootfs_key; /* what it was like when it was hashed */
 	/* When the root file system had that digest, RFC 3339; "": it has it now. */
 	char rootfs_observed_at[CLOCK_TEXT];
 };
@@ -41,8 +42,15 @@ enum rootfs_use {
  * kept with it and is no failure: boot_files_require() makes it one. */
 int boot_files_open(const struct config *config, enum rootfs_use use, struct boot_files *out,
 		    struct error *err);
-/* Hashes the root file system too, unless that was done or it could not be opened. */
+/*
+ * Hashes the root file system too, unless it could not be opened, or was hashed and is as it was
+ * then. Done before the lock, since it may take long, and again under it, where nobody writes: the
+ * digest is of the moment of the state.
+ */
 void boot_files_hash_rootfs(struct boot_files *files);
+/* Takes the root file system, and the disk below it, for as long as they are open (inputs/taken.h);
+ * where the guest does not write to it others may read it too. */
+int boot_files_take(const struct boot_files *files, bool read_only, struct error *err);
 void boot_files_close(struct boot_files *files); /* accepts a zeroed one */
 /* The first file that is missing, unreadable or not what it must be, by its config field. */
 int boot_files_require(const struct boot_files *files, struct error *err);

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "supervisor/inputs/rootfs.h"
+#include "supervisor/inputs/taken.h"
 
 #define FIELD_BYTES 48
 
@@ -93,16 +93,6 @@ static int open_disk_file(const char *path, bool read_only, enum disk_use use, s
 	return steal_fd(&fd);
 }
 
-/* Where locks are not to be had QEMU's own have to do. */
-static int lock_file(int fd, const char *path, bool read_only, struct error *err)
-{
-	if (flock(fd, (read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-		return 0;
-	error_set(err, ERR_CONFLICT, "%s is attached to a workspace that runs%s", path,
-		  read_only ? " and writes to it" : "");
-	return error_reason(err, REASON_DISK_TAKEN, path);
-}
-
 static bool is_same_file(int a, int b)
 {
 	struct stat sa, sb;
@@ -139,8 +129,6 @@ static int open_declared_disk(const json_t *item, size_t index, int rootfs_fd, e
 
 	if (fd < 0 || refuse_twice(list, rootfs_fd, fd, read_only, path, err) < 0)
 		return -1;
-	if (use == DISK_BOOT && lock_file(fd, path, read_only, err) < 0)
-		return -1;
 	snprintf(serial, sizeof(serial), "disk-%u", (unsigned)index);
 	return disks_add(list, serial, json_text(item, "name", NULL),
 			 json_text(item, "mountpoint", NULL), read_only, steal_fd(&fd), err);
@@ -161,6 +149,18 @@ int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, st
 		}
 	}
 	*out = list;
+	return 0;
+}
+
+int disks_take(const struct config *config, const struct disk_list *list, struct error *err)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const json_t *item = json_array_get(config->disks, i);
+
+		if (file_take(list->items[i].fd, json_text(item, "path", ""),
+			      list->items[i].read_only, err) < 0)
+			return error_prefix(err, "config.disks[%zu].path", i);
+	}
 	return 0;
 }
 

@@ -3,8 +3,7 @@
  * The disks of a workspace beside its root, in the order in which the guest gets them. They are
  * opened once, by start, and handed on by descriptor: what was looked at is what the VM has.
  *
- * Two running workspaces never write to one file: a lock on the open file goes with the descriptor
- * to every process that has it, and ends with the last of them.
+ * Two running workspaces never write to one file: see inputs/taken.h.
  */
 #ifndef SUPERVISOR_DISKS_H
 #define SUPERVISOR_DISKS_H
@@ -35,7 +34,7 @@ struct disk_list {
 	}
 
 enum disk_use {
-	DISK_CHECK, /* a VM could have it: opened for reading, not locked */
+	DISK_CHECK, /* a VM could have it: opened for reading */
 	DISK_BOOT,  /* a VM gets it */
 };
 
@@ -45,6 +44,8 @@ enum disk_use {
  */
 int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, struct disk_list *out,
 	       struct error *err);
+/* Takes those of config.disks, as long as the list has no other ones yet. */
+int disks_take(const struct config *config, const struct disk_list *list, struct error *err);
 /* Appends one more, whose descriptor becomes the list's own, also on failure. serial and name are
  * copied. */
 int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,

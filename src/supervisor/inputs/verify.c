@@ -56,7 +56,7 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 		return -1;
 	if (expected && json_put_string(entry, "expected", expected, err) < 0)
 		return -1;
-	if (actual && json_put_string(entry, "actual", actual, err) < 0)
+	if (json_put(entry, "actual", actual ? json_string(actual) : json_null(), err) < 0)
 		return -1;
 	if (error->code && put_verified_text(entry, "error", error->msg, err) < 0)
 		return -1;
@@ -73,7 +73,9 @@ static int put_observed(const struct boot_files *files, json_t *artifact, struct
 {
 	if (!files->rootfs_observed_at[0])
 		return 0;
-	return json_put_string(artifact, "observedAt", files->rootfs_observed_at, err);
+	if (json_put_string(artifact, "observedAt", files->rootfs_observed_at, err) < 0)
+		return -1;
+	return json_put(artifact, "mayHaveChanged", json_true(), err);
 }
 
 /* One artifact of the block and, where it diverges, its entry in the list. */
