@@ -102,10 +102,12 @@ def test_verbs_that_look(host):
 
 def test_halt_and_quarantine_without_a_machine(host):
     host("create", "w", *SMALL, check=0)
-    assert host("halt", "w", check=0).stdout == "w: halted\n"
+    halted = host("halt", "w", check=0)
+    assert halted.stdout == "w: prepared\n" and "no machine was running" in halted.stderr
     assert host.json("quarantine", "w")["event"]["detail"] == "no machine was running"
     assert "quarantined" in host("start", "w", check=1).stderr
     assert "quarantined" in host("exec", "w", "--", "true", check=125).stderr
+    assert host("halt", "w", check=0).stdout == "w: halted\n"
     assert host("stop", "w", check=0).stdout == "w: stopped\n"
     host("delete", "w", check=0)
 

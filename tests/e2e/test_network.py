@@ -234,6 +234,7 @@ def test_bridged(net):
     assert "192.168.90.50/24" in net("exec", "w", "--", "ip", "addr").stdout
     assert net("exec", "w", "--", "cat", "/etc/resolv.conf").stdout == "nameserver 192.168.90.1\n"
     assert reached(net, "192.168.90.1") == {"192.168.90.1"}
+    assert "network" in json.loads(net("--json", "quarantine", "w").stdout)["event"]["severed"]
     net("kill", "w")
     left = subprocess.run([*net.lan.inside(), "ip", "link"], capture_output=True, text=True, check=True).stdout
     assert "microagent" not in left

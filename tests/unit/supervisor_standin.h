@@ -319,16 +319,19 @@ static void standin_severed(struct loop *loop, void *data)
 	struct error why;
 
 	(void)loop;
-	error_set(&why, ERR_DENIED, "the listing was refused");
+	if (how && !strcmp(how, "late"))
+		error_set(&why, ERR_TIMEOUT, "passt did not end");
+	else
+		error_set(&why, ERR_DENIED, "the listing was refused");
 	vm->sever_timer = NULL;
-	if (how && !strcmp(how, "unproven"))
+	if (how && (!strcmp(how, "unproven") || !strcmp(how, "late")))
 		vm->events.severed(vm->events.data, NULL, &why);
 	else
 		vm->events.severed(vm->events.data, names, NULL);
 	json_decref(names);
 }
 
-/* STANDIN_SEVER: "unproven", "refused" (at once), "stuck" (never told); else it works. */
+/* STANDIN_SEVER: "unproven" and "late" (told later), "refused" (at once), "stuck" (never told); else it works. */
 static int standin_sever(struct vm *vm, struct error *err)
 {
 	const char *how = getenv("STANDIN_SEVER");

@@ -74,7 +74,9 @@ static void a_quarantine_that_fails_kills(void **state)
 		const char *how, *code, *word;
 	} rows[] = {{"unproven", "denied", "the listing was refused"},
 		    {"refused", "io", "the companions cannot be found"},
-		    {"stuck", "timeout", "quarantine failed"}};
+		    {"late", "io", "passt did not end"},
+		    {"stuck", "io", "quarantine failed"}};
+	const char *const once = "quarantine failed and the machine was killed: ";
 	struct life *life = *state;
 
 	life->command = "[\"deaf\"]"; /* goes on without its control stream, as a guest does */
@@ -83,18 +85,28 @@ static void a_quarantine_that_fails_kills(void **state)
 	life_limit(SEVER_MS, 300);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_auto_t *answer = NULL;
+		struct asked asked;
+		const char *detail;
 
 		setenv("STANDIN_SEVER", rows[i].how, 1);
 		expect(life, "start", "running");
-		answer = ask(life, "quarantine");
+		asked = ask_begin(life, "quarantine", NULL);
+		answer = ask_end(&asked);
+		assert_int_equal(asked.code, 1);
 		assert_string_equal(json_string_value(json_object_get(answer, "errorCode")),
 				    rows[i].code);
 		assert_non_null(
 			strstr(json_string_value(json_object_get(answer, "error")), rows[i].word));
 		assert_string_equal(text_in(answer, "event", "state"), "failed");
+		detail = text_in(answer, "event", "detail");
+		assert_int_equal(strncmp(detail, once, strlen(once)), 0);
+		assert_null(strstr(detail + 1, once));
+		assert_non_null(strstr(detail, rows[i].word));
 		expect(life, "inspect", "failed");
 		expect_nothing_left(life);
 	}
+	expect_states(life, "prepared starting running failed starting running failed "
+			    "starting running failed starting running failed ");
 	unsetenv("STANDIN_SEVER");
 	life_limit_over(SEVER_MS);
 	life_limit_over(CONTROL_REQUEST_MS);

@@ -32,9 +32,9 @@ static void whole_life(void **state)
 	expect(life, "stop", "stopped");
 	expect(life, "start", "running");
 	expect(life, "kill", "stopped");
-	expect(life, "halt", "halted");
+	expect(life, "halt", "stopped");
 	expect_states(life, "prepared starting running stopping halted starting running stopping "
-			    "stopped starting running stopped halted ");
+			    "stopped starting running stopped ");
 	expect(life, "delete", "stopped");
 	expect(life, "inspect", "unknown");
 }
@@ -182,6 +182,16 @@ static void a_guest_that_does_not_switch_itself_off(void **state)
 	answer = ask(life, "halt");
 	assert_string_equal(text_in(answer, "event", "state"), "halted");
 	assert_non_null(strstr(text_in(answer, "event", "detail"), "unclean"));
+	json_decref(answer);
+	answer = ask(life, "halt"); /* says that nothing ran, and what was is not forgotten */
+	assert_string_equal(text_in(answer, "event", "state"), "halted");
+	assert_non_null(strstr(text_in(answer, "event", "detail"), "no machine was running"));
+	assert_non_null(strstr(text_in(answer, "event", "detail"), "unclean"));
+	json_decref(answer);
+	answer = ask(life, "stop");
+	assert_string_equal(text_in(answer, "event", "state"), "stopped");
+	assert_non_null(strstr(text_in(answer, "event", "detail"), "unclean"));
+	expect_states(life, "prepared starting running stopping halted stopped ");
 }
 
 static void a_changed_kernel_is_refused(void **state)

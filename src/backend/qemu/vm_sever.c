@@ -105,10 +105,13 @@ int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err)
 	return -1;
 }
 
-/* The companions that there were. */
-static json_t *companion_names(const struct vm *vm)
+/* The companions that there were; behind a tap there is none. */
+static json_t *severed_names(const struct vm *vm)
 {
 	json_t *names = json_array();
+
+	if (vm->net.mode == NETWORK_BRIDGED)
+		json_array_append_new(names, json_string("network"));
 
 	for (const struct companion *c = vm->companions.first; c; c = c->next)
 		if (c->pid)
@@ -126,7 +129,7 @@ static const char *living_companion(const struct vm *vm)
 
 static void tell_severed(struct vm *vm, const struct error *why)
 {
-	json_auto_t *names = why ? NULL : companion_names(vm);
+	json_auto_t *names = why ? NULL : severed_names(vm);
 
 	loop_remove(steal_ptr(&vm->sever_timer));
 	vm->events.severed(vm->events.data, names, why);

@@ -21,7 +21,9 @@ static const char *trouble_of(const json_t *response)
 {
 	const char *detail = json_text(json_object_get(response, "event"), "detail", NULL);
 
-	return detail && strstr(detail, "unclean") ? detail : NULL;
+	return detail && (strstr(detail, "unclean") || strstr(detail, "no machine was running"))
+		       ? detail
+		       : NULL;
 }
 
 static json_t *failure_json(const struct cli *cli, const char *name, const struct error *why,

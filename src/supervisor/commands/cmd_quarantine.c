@@ -11,6 +11,7 @@
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/live/control_sock.h"
+#include "supervisor/live/outcome.h"
 
 static int ask_quarantine(const struct record *record, json_t **answer, struct error *err)
 {
@@ -25,16 +26,24 @@ static int ask_quarantine(const struct record *record, json_t **answer, struct e
 	return control_ask(record->ws.fd, request, deadline, answer, err);
 }
 
+/* It does not answer, and nothing can be proven of a machine whose keeper is stuck. Nobody is to try
+ * that again: the machine is gone. */
+static void kill_unanswering(const struct record *record, struct error *why)
+{
+	why->code = ERR_IO;
+	error_prefix(why, QUARANTINE_FAILED);
+	leftover_kill_supervisor(&record->ws);
+}
+
 /* The live supervisor has refused, or is gone, or does not answer: then it is killed. why becomes
  * what is answered, beside the event of what became of the workspace. */
 static int conclude_failure(struct record *record, struct error *why, struct response *response)
 {
 	struct error err = {0};
+	const bool stuck = why->code == ERR_TIMEOUT;
 
-	if (why->code == ERR_TIMEOUT) {
-		error_prefix(why, "quarantine failed and the machine was killed");
-		leftover_kill_supervisor(&record->ws);
-	}
+	if (stuck)
+		kill_unanswering(record, why);
 	/* Refused because of how the workspace is: nothing was begun. */
 	if (why->code == ERR_CONFLICT || why->code == ERR_UNSUPPORTED)
 		return -1;
@@ -44,7 +53,7 @@ static int conclude_failure(struct record *record, struct error *why, struct res
 	if (lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) < 0 ||
 	    record_lock(record, &err) < 0)
 		return -1;
-	if (settle(record, &err) == 0 && record->event)
+	if (settle_for(record, stuck ? why->msg : NULL, &err) == 0 && record->event)
 		response->event = json_incref(record->event);
 	record_unlock(record);
 	return -1;

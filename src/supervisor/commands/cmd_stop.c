@@ -3,16 +3,20 @@
  * halt, stop and kill: one request to the live supervisor, which does it and records it, then a
  * wait for the lease. The command lock is not held while waiting, so a kill can follow a stop that
  * takes its time. A live supervisor that does not answer or does not come to an end is killed, and
- * everything of the workspace dies with it. Without a VM the wanted state is only recorded.
+ * everything of the workspace dies with it. Without a VM stop and kill only record the wanted state,
+ * and halt keeps what is recorded, but for a quarantine, which it ends.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/live/control_sock.h"
+#include "supervisor/live/outcome.h"
 
 static enum state wanted_state(enum command command)
 {
@@ -60,8 +64,28 @@ static int await_end(const struct record *record, enum command command, bool *fo
 static const char *end_detail(bool forced, bool had_vm)
 {
 	if (forced)
-		return "unclean: the live supervisor did not answer and was killed";
+		return UNCLEAN "the live supervisor did not answer and was killed";
 	return had_vm ? "the machine had ended already" : NULL;
+}
+
+/* That somebody was cut off is not lost behind what is recorded after it. */
+static const char *kept_detail(const struct record *record)
+{
+	const char *detail = json_text(record->event, "detail", "");
+
+	return strncmp(detail, UNCLEAN, strlen(UNCLEAN)) == 0 ? detail : NULL;
+}
+
+/* Nothing ran, and what is recorded of the workspace is what halt wants it to be, or tells more. */
+static int answer_as_it_is(const struct record *record, struct response *response,
+			   struct error *err)
+{
+	const char *detail = json_text(record->event, "detail", NULL);
+	char said[512];
+
+	response->event = json_deep_copy(record->event);
+	snprintf(said, sizeof(said), NOTHING_RAN "%s%s", detail ? ": " : "", detail ? detail : "");
+	return json_put(response->event, "detail", json_string_lossy(said, strlen(said)), err);
 }
 
 /* Under the lock again: the live supervisor recorded the end, or it is done here. */
@@ -78,8 +102,14 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (record_load(record, err) < 0 || leftover_remove_files(&record->ws, err) < 0)
 		return -1;
+	if (!had_vm && wanted == STATE_HALTED && record->state != STATE_QUARANTINED)
+		return answer_as_it_is(record, response, err);
 	if (record->state != wanted || !had_vm || forced) {
-		if (record_note(record, wanted, end_detail(forced, had_vm), err) < 0)
+		autofree char *kept = forced || !kept_detail(record)
+					      ? NULL
+					      : strdup(kept_detail(record));
+
+		if (record_note(record, wanted, kept ? kept : end_detail(forced, had_vm), err) < 0)
 			return -1;
 	}
 	response->event = record_event(record, err);

@@ -49,15 +49,22 @@ static void audit_loss(const struct record *record, const char *detail)
 
 int settle(struct record *record, struct error *err)
 {
+	return settle_for(record, NULL, err);
+}
+
+int settle_for(struct record *record, const char *reason, struct error *err)
+{
 	const char *was;
-	char detail[256];
+	char detail[1024];
 
 	if (record_load(record, err) < 0)
 		return -1;
 	if (!is_stale(record))
 		return 0;
 	was = state_names[record->state];
-	if (leftover_of_another_boot(&record->ws))
+	if (reason)
+		snprintf(detail, sizeof(detail), "%s", reason);
+	else if (leftover_of_another_boot(&record->ws))
 		snprintf(detail, sizeof(detail), "the host was rebooted while the workspace was %s",
 			 was);
 	else

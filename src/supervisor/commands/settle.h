@@ -15,6 +15,8 @@
 /* Loads the record and, where it is stale, ends what is left, removes the sockets and records
  * `failed`, or `quarantined` once more. Under the command lock. */
 int settle(struct record *record, struct error *err);
+/* The same where the caller knows why (else NULL). */
+int settle_for(struct record *record, const char *reason, struct error *err);
 /* The same without the command lock, which is taken only for a record that is stale. */
 int settle_if_stale(struct record *record, struct error *err);
 /* The lease is held by somebody who goes on. The last moments of a VM that has ended, or whose

@@ -79,7 +79,10 @@ static void fail_quarantine(struct live *live, const struct error *why)
 {
 	struct error cause = *why;
 
-	error_prefix(&cause, "quarantine failed and the machine was killed");
+	/* What did not end in time has been killed: nobody is to try that again. */
+	if (cause.code == ERR_TIMEOUT || cause.code == ERR_UNAVAILABLE)
+		cause.code = ERR_IO;
+	error_prefix(&cause, QUARANTINE_FAILED);
 	log_line(&live->log, "%s", cause.msg);
 	live_end(live, INTENT_FAILED, &cause);
 	answer_quarantine(live, &cause);

@@ -100,9 +100,9 @@ static void describe_graceful_end(const struct outcome *outcome, enum vm_end end
 		snprintf(detail, detail_size, "the guest switched itself off when asked");
 	else if (outcome->overdue)
 		snprintf(detail, detail_size,
-			 "unclean: the guest did not switch itself off in time");
+			 UNCLEAN "the guest did not switch itself off in time");
 	else
-		snprintf(detail, detail_size, "unclean: the guest did not end in order");
+		snprintf(detail, detail_size, UNCLEAN "the guest did not end in order");
 }
 
 /* Who is in quarantine leaves it by halt, stop or kill alone: any other end is noted, and the

@@ -32,6 +32,13 @@ bool intent_is_forced(enum intent intent);
 /* The intent that stands when `next` comes while `present` is under way. */
 enum intent intent_after(enum intent present, enum intent next);
 
+/* How the detail of an event begins: of an end that was not the guest's own, and of the answer to
+ * halt where there was nothing to halt. */
+#define UNCLEAN "unclean: "
+#define NOTHING_RAN "no machine was running, and the workspace stays as it was"
+/* Of a VM that was killed since it could not be proven to be cut off. */
+#define QUARANTINE_FAILED "quarantine failed and the machine was killed"
+
 struct outcome {
 	enum intent intent;
 	struct error cause; /* INTENT_FAILED */
