@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""A guest whose root attacks (tests/hostile/attack.c): whatever it does, the host's processes neither grow nor end but
+with their machine, what the host has seen is still told, and the machine obeys or ends in a state that the table knows."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import growth
+import schema_check
+import strays
+from conftest import OWN, ROOT, make_host, wait_until
+
+ENDS = {"MICROAGENT_TEST_LIMIT_HALT_MS": "1500"}  # a guest that does not stop when it is told to
+HASTE = {"MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS": "300", "MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "300"}
+TERMINAL = "\x1b\x07\x9b\u202e\r"  # what BAD_WORDS of the attack would have a terminal do
+
+
+def attacker():
+    program = OWN / "attack"
+    subprocess.run(["gcc", "-static", "-O2", "-o", program, ROOT / "tests/hostile/attack.c"], check=True)
+    return program.read_bytes()
+
+
+class Victim:
+    """A session, and the workspace that it is."""
+
+    def __init__(self, host, *words):
+        self.host = host
+        self.name = host.json("session", "create", "--base", "web", *words, env=ENDS)["name"]
+        self.bundle = f"{self.name}.bundle"
+        self.place = host.state / "sessions"
+        self.workspace = self.place / self.bundle
+        self("exec", "-i", "--user", "root", self.bundle, "--", "sh", "-c", "cat >/tmp/attack; chmod 755 /tmp/attack",
+             input=attacker(), text=False, check=0)
+
+    def __call__(self, *words, **kw):
+        return self.host("--state-dir", self.place, *words, **kw)
+
+    def popen(self, *words, **kw):
+        return self.host.popen("--state-dir", self.place, "exec", "--user", "root", self.bundle, "--", "/tmp/attack", *words, **kw)
+
+    def attack(self, *words):
+        """{what: how many} of what it says that it did."""
+        done = self("exec", "--user", "root", self.bundle, "--", "/tmp/attack", *words, check=0)
+        lines = [line.split(": ") for line in done.stdout.splitlines() if line.startswith("attack: ")]
+        return {what: int(count) for _, what, count in lines}
+
+    def audited(self, event):
+        lines = map(json.loads, (self.workspace / "audit.log").read_text().splitlines())
+        return [line for line in lines if line["event"] == event]
+
+    def ended(self):
+        wait_until(lambda: not strays.running(self.workspace), "the machine to end")
+        event = json.loads((self.workspace / "event.json").read_text())
+        schema_check.validate("event", event)
+        return event
+
+    def destroy(self):
+        self.host("session", "destroy", self.name, check=0)
+
+
+@pytest.fixture(scope="module")
+def based():
+    base = Path(tempfile.mkdtemp(prefix="e-"))
+    host = make_host(base)
+    try:
+        host("base", "create", "web", check=0)
+        yield host
+        host("base", "delete", "web-v1", check=0)
+        host.assert_clean()
+    finally:
+        host.sweep()
+        shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def victim(based):
+    """For all attacks that a machine outlives."""
+    it = Victim(based, "--network", "nat")
+    yield it
+    it.destroy()
+
+
+@pytest.fixture
+def steady(victim):
+    """Nothing of the host's side is more, or another, after the attack; and the guest still answers."""
+    before = growth.look_at_host(victim.workspace)
+    processes = growth.host_processes(victim.workspace)
+    yield victim
+    assert victim("exec", victim.bundle, "--", "echo", "well", check=0).stdout == "well\n"
+    assert growth.host_processes(victim.workspace) == processes
+
+    grown = []
+    def gone():
+        grown[:] = growth.growth(before, growth.look_at_host(victim.workspace))
+        return not grown
+    wait_until(gone, f"the host's side not to have grown: {grown}", seconds=10)
+
+
+def test_every_port_of_every_address(steady):
+    told = steady.attack("dial", 1, 4000)
+    assert told["dialled"] > 4000 and told["reached"] == 0
+
+
+def test_a_storm_of_connections(steady):
+    assert steady.attack("storm", 500) == {"refused": 500}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_frames_of_noise(steady, seed):
+    assert steady.attack("frames", seed, 20000)["frames"] > 0
+
+
+@pytest.mark.parametrize("kind, count", [("telemetry", 50000), ("commands", 10000), ("long", 5000), ("unknown", 5000)])
+def test_a_flooded_control_stream(steady, kind, count):
+    """The log of what the guest says stays within its bounds, and says that it had to."""
+    assert steady.attack("control", kind, count)[kind] >= count
+    assert (steady.workspace / "audit.log").stat().st_size < 1 << 20
+    assert (steady.workspace / "supervisor.log").stat().st_size < 1 << 20
+
+
+def test_what_a_person_reads_of_it(victim):
+    for words in (("audit", "show", victim.name), ("audit", "telemetry", victim.name), ("session", "list"), ("audit", "list")):
+        text = victim.host(*words, check=0, text=False).stdout.decode()
+        assert not set(text) & set(TERMINAL), words
+        assert "owned" in text or words[-1] == "list", words
+
+
+@pytest.mark.parametrize("kind, error", [("garbage", "from the guest agent"), ("huge", "bad frame from the guest agent"),
+                                         ("silence", "has not answered within 300 ms"), ("gone", "")])
+def test_another_in_the_place_of_the_agent(steady, kind, error):
+    """Each call that it gets fails with a reason, and the agent's own answer again when it has the place back."""
+    child = steady.popen("agent", kind, 3)
+    failed = []
+    while child.poll() is None:
+        done = steady("exec", "--timeout", 1, steady.bundle, "--", "true", text=False, env=HASTE)
+        assert done.returncode in (0, 125), done
+        # One that the agent had begun when it was stopped.
+        failed += [done.stderr.decode()] * (done.returncode == 125 and b"has not told the end" not in done.stderr)
+    out, err = child.communicate()
+    assert (child.returncode, out) == (0, b"attack: calls answered: 3\n"), err
+    assert len(failed) == 3 and all(error in text for text in failed), failed
+
+
+def test_a_tree_with_everything_in_it(steady):
+    """Names that a terminal would obey, links out of the tree, devices, and directories deeper than a path is long."""
+    assert steady.attack("tree", "/tmp/tree", 300) == {"deep": 300}
+    target = steady.host.tmp / "out"
+    done = steady("cp", f"{steady.bundle}:/tmp/tree", target, check=0)
+    assert not set(done.stderr) & set(TERMINAL)
+    for name in ("absolute", "upwards", "parent", "fifo", "zero", "disk"):
+        assert f"left out: {name}: " in done.stderr, done.stderr
+    found = list(os.scandir(target))
+    assert sum(entry.name.startswith("file-") for entry in found) == 300
+    assert not [entry.name for entry in found if entry.is_symlink() and entry.name != "loop"]
+    assert not (target / "setuid").stat().st_mode & 0o7000 and (target / "sparse").stat().st_blocks == 0
+    subprocess.run(["rm", "-rf", target], check=True)
+
+
+@pytest.mark.parametrize("kind", ["turn", "huge", "garbage"])
+def test_a_broken_control_stream_is_the_end(based, kind):
+    victim = Victim(based, "--network", "isolated")
+    child = victim.popen("control", kind, 100000)
+    event = victim.ended()
+    child.communicate()
+    assert event["state"] == "failed" and event["detail"].startswith("the guest broke the control protocol: "), event
+    victim.destroy()
+
+
+@pytest.mark.parametrize("how, state", [("off", "stopped"), ("reset", "failed"), ("panic", "failed")])
+def test_a_machine_that_ends_itself(based, how, state):
+    victim = Victim(based, "--network", "isolated")
+    victim.popen("power", how).communicate()
+    event = victim.ended()
+    assert event["state"] == state, event
+    victim.destroy()
+
+
+def test_a_guest_that_does_not_listen(based):
+    """All its processes are stopped, the agent's too: stop ends it when its time is over, and says so."""
+    victim = Victim(based, "--network", "isolated")
+    child = victim.popen("deaf")
+    assert child.stdout.readline() == b"attack: deaf: 1\n"
+    wait_until(lambda: victim("exec", "--timeout", 1, victim.bundle, "--", "true", env=HASTE).returncode == 125, "the agent to be stopped")
+    victim("stop", victim.bundle, check=0)
+    child.communicate()
+    assert victim.ended()["state"] == "stopped"
+    victim.destroy()
