@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: MIT
+"""microagent-vsockd and a VMM that was taken over (tests/hostile/front_end.py): it refuses or goes on, writes nowhere but
+into the memory that it was given, and ends with its front-end; only memory that is taken away under it may kill it."""
+
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conftest import BIN, ROOT, wait_until
+
+sys.path.append(str(ROOT / "tests" / "hostile"))
+from front_end import (AVAIL, DATA, DESC, GET_VRING_BASE, GUEST, INDIRECT, NEXT, NUM, RING, RX, SET_FEATURES, SET_MEM_TABLE,  # noqa: E402
+                       SET_VRING_ADDR, SET_VRING_CALL, SET_VRING_KICK, SET_VRING_NUM, SIZE, TX, USED, USER, WRITE, FrontEnd)
+
+REQUEST, RW = 1, 5
+
+
+class Back:
+    """A vsockd of its own for each attack; both ends of each descriptor are looked at when it has ended."""
+
+    def __init__(self, base):
+        self.base = base
+        self.errors = open(base / "stderr", "w+b")
+        self.daemon = subprocess.Popen([BIN / "microagent-vsockd", "--vhost-socket", base / "vhost", "--vsock-socket", base / "vsock.sock",
+                                        "--guest-cid", "3", "--host-port", "1024", "--label", str(base)], stderr=self.errors)
+        wait_until(lambda: (base / "vhost").exists() and (base / "vsock.sock").exists(), "the sockets")
+        self.front = FrontEnd(base / "vhost")
+
+    def end(self):
+        """Its exit code, once the front-end has gone."""
+        self.front.close()
+        code = self.daemon.wait(timeout=30)
+        self.errors.seek(0)
+        said = self.errors.read().decode(errors="replace")
+        self.errors.close()
+        assert "Sanitizer" not in said, said
+        return code, said
+
+
+@pytest.fixture
+def back():
+    base = Path(tempfile.mkdtemp(prefix="e-"))
+    it = Back(base)
+    yield it
+    if it.daemon.poll() is None:
+        it.daemon.kill()
+        it.daemon.wait()
+    shutil.rmtree(base)
+
+
+def u64(*numbers):
+    return struct.pack(f"<{len(numbers)}Q", *numbers)
+
+
+SAYINGS = {
+    "a payload longer than any": lambda f: f.say(SET_FEATURES, size=1 << 31),
+    "another version": lambda f: f.say(SET_FEATURES, u64(0), flags=2),
+    "no such request": lambda f: f.say(99, bytes(8)),
+    "features that were not offered": lambda f: f.say(SET_FEATURES, u64(2 ** 64 - 1)),
+    "a queue that is not": lambda f: f.say(SET_VRING_NUM, struct.pack("<II", 3, 64)),
+    "a number that is no power of two": lambda f: f.ring(TX, num=63),
+    "more descriptors than are possible": lambda f: f.ring(TX, num=1 << 15),
+    "a ring outside of memory": lambda f: f.plug(desc=USER + SIZE),
+    "a ring across the end of memory": lambda f: f.plug(used=USER + SIZE - 16),
+    "an address that is odd": lambda f: f.plug(avail=USER + AVAIL + 1),
+    "an address that wraps": lambda f: f.plug(desc=2 ** 64 - 16),
+    "a ring without memory": lambda f: f.plug(memory=False),
+    "more memory than there is": lambda f: f.table([(GUEST, SIZE * 2, USER, 0)]),
+    "memory behind an offset": lambda f: f.table([(GUEST, SIZE, USER, 4096)]),
+    "memory that wraps": lambda f: f.table([(2 ** 64 - 4096, SIZE, USER, 0)]),
+    "regions that overlap": lambda f: f.table([(GUEST, SIZE, USER, 0), (GUEST + 4096, SIZE, USER + SIZE, 0)]),
+    "regions without descriptors": lambda f: f.table([(GUEST, SIZE, USER, 0)], fds=[]),
+    "a directory for memory": lambda f: with_fd(f, os.open("/", os.O_RDONLY), lambda fd: f.table([(GUEST, SIZE, USER, 0)], fds=[fd])),
+    "a file for a kick": lambda f: with_fd(f, os.open("/proc/self/status", os.O_RDONLY),
+                                           lambda fd: f.say(SET_VRING_KICK, u64(TX), [fd])),
+}
+
+
+def with_fd(front, fd, act):
+    front.plug()
+    act(fd)
+    os.close(fd)
+
+
+@pytest.mark.parametrize("what", SAYINGS)
+def test_what_no_front_end_says(back, what):
+    SAYINGS[what](back.front)
+    back.front.answers()
+    code, said = back.end()
+    assert code in (0, 1) and (code == 0 or said), (code, said)
+
+
+def test_more_descriptors_than_a_message_carries(back):
+    fds = [os.dup(0) for _ in range(200)]
+    before = None
+    for _ in range(20):
+        if not back.front.say(SET_MEM_TABLE, struct.pack("<II", 8, 0) + bytes(256), fds) or not back.front.answers():
+            break
+        count = len(os.listdir(f"/proc/{back.daemon.pid}/fd"))
+        before = before or count
+        assert count == before  # none of them is kept
+    for fd in fds:
+        os.close(fd)
+    assert back.end()[0] in (0, 1)
+
+
+def chain(front, *descriptors):
+    """Each is (address, length, flags, next)."""
+    for index, descriptor in enumerate(descriptors):
+        front.descriptor(TX, index, *descriptor)
+    front.offer(TX, [0])
+
+
+CHAINS = {
+    "a loop": lambda f: chain(f, (GUEST + DATA, 44, NEXT, 0)),
+    "a next that is not": lambda f: chain(f, (GUEST + DATA, 44, NEXT, NUM)),
+    "an address of nowhere": lambda f: chain(f, (GUEST + SIZE, 44)),
+    "a length across the end": lambda f: chain(f, (GUEST + SIZE - 4, 44)),
+    "a length of 4 GiB": lambda f: chain(f, (f.packet(0, RW, len=0xffffffff), 0xffffffff)),
+    "nothing at all": lambda f: chain(f, (GUEST + DATA, 0)),
+    "half of a header": lambda f: chain(f, (GUEST + DATA, 43)),
+    "what is to be read as what is to be written": lambda f: chain(f, (GUEST + DATA, 4096, WRITE)),
+    "an indirect table": lambda f: chain(f, (GUEST + DATA, 4096, INDIRECT)),
+    "a payload that is not there": lambda f: chain(f, (f.packet(0, RW, len=65536), 44)),
+    "another's address": lambda f: chain(f, (f.packet(0, REQUEST, src=2), 44)),
+    "another type": lambda f: chain(f, (f.packet(0, REQUEST, type=7), 44)),
+    "the rings themselves as data": lambda f: chain(f, (GUEST, 65536)),
+}
+
+
+@pytest.mark.parametrize("what", CHAINS)
+def test_chains_that_are_none(back, what):
+    """Each is given back, and the ring goes on."""
+    back.front.plug()
+    CHAINS[what](back.front)
+    wait_until(lambda: back.front.used(TX) == 1 or not back.front.answers(), "the chain")
+    assert back.front.answers()
+    assert back.end()[0] == 0
+
+
+def test_an_index_that_is_impossible(back):
+    back.front.plug()
+    back.front.offer(TX, [], index=NUM + 1)
+    assert back.front.answers() and back.front.used(TX) == 0
+    assert back.end()[0] == 0
+
+
+def test_a_head_that_is_impossible(back):
+    back.front.plug()
+    back.front.offer(TX, [0xffff])
+    assert back.front.answers()
+    assert back.end()[0] == 0
+
+
+def test_an_interrupt_that_would_block(back):
+    """A full pipe in the place of an eventfd must not hold the device: what a guest waits for is its VMM's affair."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    try:
+        while True:
+            os.write(write, bytes(65536))
+    except BlockingIOError:
+        pass
+    os.set_blocking(write, True)
+    back.front.plug()
+    back.front.say(SET_VRING_CALL, u64(TX), [write])
+    back.front.offer(TX, [0])
+    back.front.say(SET_VRING_CALL, u64(RX), [write])
+    back.front.offer(TX, [0])
+    assert back.front.answers()
+    os.close(write)
+    os.close(read)
+    assert back.end()[0] in (0, 1)
+
+
+def test_a_kick_that_never_ends(back):
+    """A descriptor that is always readable: the front-end and the clients still get their turn."""
+    zero = os.open("/dev/zero", os.O_RDONLY)
+    back.front.plug()
+    back.front.say(SET_VRING_KICK, u64(TX), [zero])
+    os.close(zero)
+    back.front.answers()
+    assert back.end()[0] in (0, 1)
+
+
+def test_memory_that_is_taken_away(back):
+    """The one thing that kills: nothing is said to the guest any more, and the VM's other processes end with it."""
+    back.front.plug()
+    back.front.shrink()
+    back.front.ask(GET_VRING_BASE, struct.pack("<II", TX, 0))
+    os.eventfd_write(back.front.kick[TX], 1)
+    assert back.end()[0] in (0, 1, -signal.SIGBUS)
+
+
+def test_a_client_while_the_rings_lie(back):
+    """Whoever dials the guest meanwhile hears of an end, and waits for nothing."""
+    back.front.plug()
+    back.front.offer(RX, [0xffff] * 8)
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(30)
+    client.connect(str(back.base / "vsock.sock"))
+    client.sendall(b"CONNECT 2222\n")
+    assert back.end()[0] == 0
+    assert client.recv(64) == b""
+    client.close()
+
+
+def random_round(front, dice):
+    """One thing that a driver or a VMM does, with numbers that are nearly right."""
+    near = dice.choice([0, 1, 43, 44, 63, 64, 4096, SIZE - 1, SIZE, 0xffff, 0xffffffff, dice.getrandbits(32)])
+    what = dice.randrange(8)
+    if what == 0:
+        front.noise_in(dice.choice([DESC, AVAIL, USED]) + dice.randrange(2) * RING, dice.randrange(1, 1024))
+    elif what == 1:
+        front.descriptor(dice.randrange(2), dice.randrange(NUM), GUEST + near, dice.choice([44, near & 0xffffffff]),
+                         dice.randrange(8), dice.randrange(NUM + 2))
+    elif what == 2:
+        front.offer(dice.randrange(2), [dice.randrange(NUM + 1) for _ in range(dice.randrange(70))])
+    elif what == 3:
+        at = front.packet(dice.randrange(8) * 64, dice.randrange(9), len=near & 0xffffffff, dst_port=dice.choice([1024, 1, near & 0xffff]),
+                          alloc=dice.choice([0, near & 0xffffffff]), fwd=dice.getrandbits(32), flags=dice.randrange(4))
+        front.descriptor(TX, 0, at, dice.choice([44, 44 + near % 4096]))
+        front.offer(TX, [0])
+    elif what == 4:
+        ring = dice.randrange(2)
+        front.ask(GET_VRING_BASE, struct.pack("<II", ring, 0))
+        front.ring(ring, base=near & 0xffff)
+    elif what == 5:
+        return front.ask(GET_VRING_BASE, struct.pack("<II", dice.randrange(2), 0)) is not None
+    elif what == 6:
+        front.table([(GUEST, SIZE, USER, 0)])
+    elif dice.randrange(50) == 0:  # which is the end of most
+        return front.say(SET_VRING_ADDR, struct.pack("<IIQQQQ", dice.randrange(2), 0, USER + near, USER + near, USER + near, 0))
+    return True
+
+
+def attack(seed, rounds=200):
+    """Whether the back-end lived to the end of it."""
+    base = Path(tempfile.mkdtemp(prefix="e-"))
+    back, dice = Back(base), random.Random(seed)
+    try:
+        back.front.plug()
+        for _ in range(rounds):
+            if not random_round(back.front, dice):
+                break
+        lives = back.front.answers()
+        code, said = back.end()
+        assert code in (0, 1), f"seed {seed}: {code} {said}"
+        return lives
+    finally:
+        if back.daemon.poll() is None:
+            back.daemon.kill()
+            back.daemon.wait()
+        shutil.rmtree(base)
+
+
+def test_nearly_right_numbers():
+    assert any([attack(seed) for seed in range(20)])
+
+
+@pytest.mark.soak
+def test_many_nearly_right_numbers():
+    lived = [attack(seed, 1000) for seed in range(1000, 1600)]
+    print(f"{sum(lived)} of {len(lived)} back-ends lived to the end of the attack")
+    assert any(lived)
