@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""microagent-vsockd and a VMM that was taken over (tests/hostile/front_end.py): it refuses or goes on, writes nowhere but
-into the memory that it was given, and ends with its front-end; only memory that is taken away under it may kill it."""
+"""A VMM that was taken over. What it reaches from its cell, and what its monitor may say (tests/hostile/vmm.c); and what it
+says to microagent-vsockd (tests/hostile/front_end.py), which refuses or goes on, and ends with its front-end: only memory
+that is taken away under it may kill it."""
 
 import os
 import random
@@ -15,13 +16,58 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BIN, ROOT, wait_until
+import strays
+from conftest import BIN, OWN, ROOT, wait_until
 
 sys.path.append(str(ROOT / "tests" / "hostile"))
 from front_end import (AVAIL, DATA, DESC, GET_VRING_BASE, GUEST, INDIRECT, NEXT, NUM, RING, RX, SET_FEATURES, SET_MEM_TABLE,  # noqa: E402
                        SET_VRING_ADDR, SET_VRING_CALL, SET_VRING_KICK, SET_VRING_NUM, SIZE, TX, USED, USER, WRITE, FrontEnd)
 
 REQUEST, RW = 1, 5
+
+# --- in QEMU's place ------------------------------------------------------------------------------
+
+
+def start(host, name, **limits):
+    """A machine with that program as its VMM: its last event, and what the program wrote into the disk."""
+    made = OWN / "vmm"
+    subprocess.run(["gcc", "-static", "-O2", "-o", made, ROOT / "tests/hostile/vmm.c"], check=True)
+    program = host.base / "bin" / f"vmm-{name}"
+    program.parent.mkdir(mode=0o755, exist_ok=True)
+    shutil.copy(made, program)
+    host("create", "w", "--memory", 256, check=0)
+    host("start", "w", env={"MICROAGENT_QEMU": str(program), **{f"MICROAGENT_TEST_LIMIT_{key}": str(n) for key, n in limits.items()}})
+    event = host.json("status", "w")["event"]
+    assert event["state"] == "failed", event
+    with open(host.state / "w" / "rootfs.ext4", "rb") as disk:
+        report = disk.read(16384).split(b"\0", 1)[0]
+    assert not strays.running(host.state)
+    host("delete", "w", check=0)
+    return event["detail"], report.decode(errors="replace").splitlines()
+
+
+def test_what_is_to_be_had_from_the_cell(host):
+    """No file but the system's libraries, no network, no process, no right; its own devices are /dev/null, twice."""
+    _, report = start(host, "look")
+    assert report == [
+        "could not make a file: EROFS", "could not make a directory: EROFS",
+        "holds device 103", "holds device 103",
+        "could not connect to the host's loopback: ECONNREFUSED", "could not connect anywhere: ENETUNREACH",
+        "could not connect to an abstract socket: ECONNREFUSED", "could not have a raw socket: EPERM",
+        "could not have a packet socket: EPERM", "sees 0 processes", "is user of its own", "has capabilities 000000000",
+        "no new privileges: 1", "could not become root: EINVAL"]
+
+
+@pytest.mark.parametrize("name, error", [
+    ("silent", "the boot deadline passed"), ("noise", "QEMU's monitor: "), ("long", "a message longer than 1048576 bytes"),
+    ("deep", "a message longer than 1048576 bytes"), ("flood", "the boot deadline passed"),
+    ("answers", "the boot deadline passed"), ("stranger", "the boot deadline passed")])
+def test_a_monitor_that_lies(host, name, error):
+    detail, _ = start(host, f"qmp-{name}", BOOT_TCG_MS=1500)
+    assert error in detail and detail.isprintable(), detail
+
+
+# --- in front of vsockd ---------------------------------------------------------------------------
 
 
 class Back:
