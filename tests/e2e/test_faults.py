@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""Disks that fill and fail, descriptors and memory that are not to be had, and kills, one at a time and anywhere in a
+command: afterwards everything is in a state that the table knows, a command that said it was done has done it, and what
+is left can be removed by the ordinary commands."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import importing
+import oci
+import pools
+import strays
+from faults import Faults, chosen, rule
+from importing import simple
+
+cache = importing.cache
+
+STATES = {"prepared", "starting", "running", "paused", "stopping", "stopped", "halted", "failed", "quarantined"}
+# Another one every day, and the same all day long: what failed can be looked into.
+SEED = int(os.environ.get("MICROAGENT_TEST_SEED", time.strftime("%j")))
+SMALL = ("--memory", 256, "--cpus", 1)
+
+
+class Command:
+    """What is done before the command, what it promises when it ends well, and how its place is cleared."""
+
+    program = "microagent-qemu-supervisor"
+    nth = 1
+
+    def before(self, faults):
+        pass
+
+    def promised(self, faults):
+        pass
+
+    def clear(self, faults):
+        """A delete that was broken off is gone on with by the next one."""
+        faults.nth.write_text("0")
+        for entry in faults.host.json("list")["workspaces"]:
+            assert entry["state"] in STATES, entry
+            faults.plainly("kill", entry["name"])
+            faults.plainly("delete", entry["name"], check=0)
+        faults.plainly("create", "next", *SMALL, check=0)
+        faults.plainly("delete", "next", check=0)
+
+
+def state(faults):
+    faults.nth.write_text("0")
+    return faults.host.json("status", "w")["event"]["state"]
+
+
+class Prepare(Command):
+    words = ("create", "w", *SMALL)
+
+    def promised(self, faults):
+        assert state(faults) == "prepared"
+
+
+class Start(Command):
+    words = ("start", "w")
+
+    def before(self, faults):
+        faults.plainly("create", "w", *SMALL, check=0)
+
+    def promised(self, faults):
+        assert state(faults) == "running"
+        faults.plainly("exec", "w", "--", "true", check=0)
+
+
+class Stop(Command):
+    words = ("stop", "w")
+
+    def before(self, faults):
+        faults.plainly("create", "w", *SMALL, check=0)
+        faults.plainly("start", "w", check=0)
+
+    def promised(self, faults):
+        assert state(faults) == "stopped"
+
+
+class Delete(Command):
+    words = ("delete", "w")
+
+    def before(self, faults):
+        faults.plainly("create", "w", *SMALL, check=0)
+
+    def promised(self, faults):
+        assert not (faults.host.state / "w").exists()
+
+
+class Sessions(Command):
+    program = "microagent"
+
+    def clear(self, faults):
+        faults.plainly("session", "gc", check=0)
+        for entry in faults.host.json("session", "list")["sessions"]:
+            assert entry["state"] in STATES, entry
+            faults.plainly("session", "destroy", entry["name"], check=0)
+        faults.plainly("session", "gc", check=0)
+
+
+class SessionCreate(Sessions):
+    words = ("session", "create", "--base", "web", "--network", "isolated")
+
+    def promised(self, faults):
+        entry, = faults.host.json("session", "list")["sessions"]
+        assert entry["state"] == "running"
+
+
+class SessionDestroy(Sessions):
+    @property
+    def words(self):
+        return ("session", "destroy", self.name)
+
+    def before(self, faults):
+        self.name = faults.plainly("session", "create", "--base", "web", "--network", "isolated", check=0).stdout.strip()
+
+    def promised(self, faults):
+        assert faults.host.json("session", "list")["sessions"] == []
+
+
+class BaseCreate(Command):
+    program = "microagent"
+    words = ("base", "create", "other")
+
+    def promised(self, faults):
+        assert faults.plainly("base", "verify", "other-v1", check=0)
+
+    def clear(self, faults):
+        for entry in faults.host.json("base", "list")["bases"]:
+            if entry["name"] != "web-v1":
+                faults.plainly("base", "delete", entry["name"], check=0)
+        faults.plainly("session", "gc", check=0)
+
+
+class SessionStart(SessionCreate):
+    program = "microagent-qemu-supervisor"
+
+
+class PoolSet(Sessions):
+    words = ("pool", "set", "--base", "web", "--size", 1, "--network", "isolated")
+
+    def promised(self, faults):
+        pool, = faults.host.json("pool", "status")["pools"]
+        assert pool["size"] == 1
+
+    def clear(self, faults):
+        faults.plainly("pool", "drain", check=0)
+        super().clear(faults)
+
+
+class PoolDrain(PoolSet):
+    """Of a pool with one member that is ready."""
+
+    words = ("pool", "drain")
+
+    def before(self, faults):
+        faults.plainly(*PoolSet.words, check=0)
+        faults.plainly("pool", "fill", "--base", "web-v1", env=pools.NOW, check=0)
+
+    def promised(self, faults):
+        assert faults.host.json("pool", "status") == {"pools": []}
+
+
+class ImageImport(Command):
+    program = "microagent-artifact"
+
+    def before(self, faults):
+        layout = faults.host.base / "layout"
+        if not layout.exists():
+            simple(faults.host, *oci.busybox("sh"))
+        self.words = ("image", "import", "--size", 128, "box", layout)
+
+    def promised(self, faults):
+        assert faults.host.json("image", "verify", "box")["ok"]
+
+    def clear(self, faults):
+        """What a killed import had begun is removed by the next one of that name."""
+        faults.plainly("image", "remove", "box")
+        faults.plainly(*self.words, check=0)
+        faults.plainly("image", "remove", "box", check=0)
+
+
+def have_at(faults, command, most):
+    """Every chosen fault, one run for each."""
+    command.before(faults)
+    assert faults.run(command.words, command.nth).returncode == 0
+    places = faults.places()
+    command.promised(faults)
+    command.clear(faults)
+    kept = kept_files(faults.host)
+    pairs = chosen(places, SEED, most)
+    print(f"{' '.join(map(str, command.words))}: {len(pairs)} of {len(places)} places, seed {SEED}")
+    for place, fault in pairs:
+        command.before(faults)
+        done = faults.run(command.words, command.nth, rule(place, fault))
+        what = f"seed {SEED}: {fault} at {place.call} {place.count}: {place.line[:200]}\nexit {done.returncode}\n{done.stderr[-2000:]}"
+        try:
+            had = faults.had()
+            if done.returncode == 0:
+                command.promised(faults)
+            else:
+                assert had and (done.stderr or fault == "kill"), "an error without a word"
+            command.clear(faults)
+            assert not strays.processes(faults.host.state), "processes are left"
+            assert kept_files(faults.host) == kept
+        except AssertionError as wrong:
+            raise AssertionError(f"{what}\n{wrong}") from wrong
+
+
+def kept_files(host):
+    """What outlives everything: not the logs and the archives, which are to."""
+    cache = host.env.get("MICROAGENT_CACHE_DIR")
+    return sorted(map(str, [*(host.left() if host.state.exists() else []), *(Path(cache).glob("*/*") if cache else [])]))
+
+
+@pytest.fixture
+def faulty(host, request):
+    """The command, with a base where it needs one; and how many faults."""
+    command = request.param()
+    if isinstance(command, ImageImport):
+        request.getfixturevalue("cache")
+    host.env.update(pools.LATER)
+    faults = Faults(host, command.program)
+    based = isinstance(command, Sessions)
+    if based:
+        faults.plainly("base", "create", "web", check=0)
+    yield faults, command
+    if based:
+        faults.plainly("base", "delete", "web-v1", check=0)
+
+
+# Those that need a machine for each fault have fewer in `make test`.
+QUICK = [Prepare, Delete, BaseCreate, ImageImport, PoolSet]
+SLOW = [Start, Stop, SessionCreate, SessionStart, SessionDestroy, PoolDrain]
+
+
+@pytest.mark.parametrize("faulty", QUICK, indirect=True, ids=lambda c: c.__name__)
+def test_a_fault(faulty):
+    have_at(*faulty, 6)
+
+
+@pytest.mark.parametrize("faulty", SLOW, indirect=True, ids=lambda c: c.__name__)
+def test_a_fault_around_a_machine(faulty):
+    have_at(*faulty, 2)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("faulty", QUICK + SLOW, indirect=True, ids=lambda c: c.__name__)
+def test_all_faults(faulty):
+    have_at(*faulty, None)
