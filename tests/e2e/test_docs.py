@@ -241,3 +241,12 @@ def test_every_reason_is_given_somewhere():
                    if path.name != "error.c" and "cli" not in path.relative_to(ROOT).parts)
     assert [reason for reason in reasons if not re.search(rf"\b{reason}\b", code)] == []
     assert DEFS["errorReason"]["enum"] == [r.removeprefix("REASON_").lower().replace("_", "-") for r in reasons[1:]]
+
+
+def test_the_threat_model_names_tests_that_are():
+    text = (ROOT / "docs" / "threat-model.md").read_text()
+    rows = [row for row in re.findall(r"^\| .* \|$", text, re.M) if not row.endswith("tried by |")]
+    assert len(rows) > 25
+    for row in rows:
+        name, test = re.search(r"(test_\w+\.py)::(test_\w+) \|$", row).groups()
+        assert re.search(rf"^def {test}\(", (ROOT / "tests" / "e2e" / name).read_text(), re.M), row
