@@ -18,6 +18,7 @@
 #include "base/path.h"
 
 #define TICK_US 250000
+#define RECORD "record.json" /* in scratch */
 
 static void on_tick(int number)
 {
@@ -201,17 +202,19 @@ int place_publish(const struct place *place, const char *file, const char *name,
 	return 0;
 }
 
+/* Written in scratch, like all else: what a killed process leaves of it the next one removes. */
 int place_record(const struct place *place, const char *name, const json_t *record,
 		 struct error *err)
 {
-	autofree char *file = with_suffix(name, ".json", err);
-	autofree char *text = file ? json_pretty(record, err) : NULL;
+	autofree char *text = json_pretty(record, err);
 	autobuf struct buf line = BUF_INIT(0);
 
-	if (!text || buf_printf(&line, err, "%s\n", text) < 0)
+	if (!text || buf_printf(&line, err, "%s\n", text) < 0 ||
+	    path_replace_file_at(place->scratch_fd, RECORD, buf_bytes(&line), line.len, 0600,
+				 PATH_NO_SYNC, err) < 0 ||
+	    place_publish(place, RECORD, name, ".json", err) < 0)
 		return -1;
-	if (path_replace_file_at(place->dir_fd, file, buf_bytes(&line), line.len, 0644, PATH_SYNC,
-				 err) < 0)
-		return error_prefix(err, "%s", place->dir);
+	if (fsync(place->dir_fd) < 0)
+		return error_errno(err, errno, "sync %s", place->dir);
 	return 0;
 }

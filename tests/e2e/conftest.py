@@ -207,7 +207,7 @@ class Host:
         """What is in the state directory and should have been deleted; logs and archives stay."""
         for part in self.state.iterdir():
             if part.name in ("bases", "sessions", "pool"):
-                yield from (p.relative_to(self.state) for p in part.iterdir() if p.name != ".locks")
+                yield from (p.relative_to(self.state) for p in part.iterdir() if p.name not in (".locks", ".microagent-state"))
             elif part.name not in (".locks", ".microagent-state", "archive", "logs"):
                 yield part.name
         # What was half made or half removed; an empty place of theirs is swept by the next one.

@@ -107,7 +107,7 @@ static bool pool_is_kept(const struct pool *pool)
 	return faccessat(pool->dir.fd, POOL_RECORD, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Once the last token is gone the rest is nobody's. */
+/* Once the last token is gone the rest is nobody's: lock, log, and a record that was being written. */
 void pool_tidy(const struct pool *pool)
 {
 	static const char *const parts[] = {POOL_ENDING, POOL_READY, POOL_CLAIMED};
@@ -118,9 +118,7 @@ void pool_tidy(const struct pool *pool)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (unlinkat(pool->dir.fd, parts[i], AT_REMOVEDIR) < 0 && errno != ENOENT)
 			return;
-	unlinkat(pool->dir.fd, POOL_LOCK, 0);
-	unlinkat(pool->dir.fd, POOL_LOG, 0);
-	rmdir(pool->dir.path);
+	(void)path_remove_tree_at(AT_FDCWD, pool->dir.path, NULL);
 }
 
 static void insert_sorted(json_t *list, const char *name)
