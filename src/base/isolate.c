@@ -27,6 +27,14 @@ int isolate_core_dumps(struct error *err)
 	return 0;
 }
 
+/* Until the kernel knows no higher one. Without the right to do so there is no set to fear:
+ * no_new_privs keeps it from ever being used. */
+static void drop_bounding_set(void)
+{
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
+		;
+}
+
 int isolate_become(const struct isolate_identity *who, struct error *err)
 {
 	gid_t gid = who->set_gid ? who->gid : getgid();
@@ -34,6 +42,8 @@ int isolate_become(const struct isolate_identity *who, struct error *err)
 
 	if (!who->set_uid && !who->set_gid)
 		return 0;
+	/* The right to do that goes with root. */
+	drop_bounding_set();
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return error_errno(err, errno, "become user %u, group %u", (unsigned)uid,
 				   (unsigned)gid);
@@ -126,10 +136,7 @@ int isolate_capabilities(struct error *err)
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
 
-	/* Until the kernel knows no higher one. Without the right to do so there is no set to fear:
-	 * no_new_privs keeps it from ever being used. */
-	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
-		;
+	drop_bounding_set();
 	if (syscall(SYS_capset, &header, none) < 0)
 		return error_errno(err, errno, "drop capabilities");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

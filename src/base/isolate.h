@@ -22,7 +22,7 @@ struct isolate_identity {
 	uid_t uid;
 	gid_t gid;
 };
-/* Becomes that user and group, without further groups. */
+/* Becomes that user and group, without further groups, and with an empty bounding set. */
 int isolate_become(const struct isolate_identity *who, struct error *err);
 
 /* mount, net, ipc and uts. with_user: in a user namespace of ours, where we are who we were and

@@ -122,6 +122,14 @@ def network_json(net):
     return answer["network"], places_of
 
 
+def no_rights_are_left(host):
+    """Also no bound within which a program that they might run could get some; in every process of the machine that serves it."""
+    for who in ("qemu", "vsockd", "netgate"):
+        status = dict(line.split(":\t", 1) for line in open(f"/proc/{pid_of(host, who)}/status", encoding="ascii") if ":\t" in line)
+        left = {key: status[key].strip() for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")}
+        assert set(left.values()) == {"0" * 16} and status["NoNewPrivs"].strip() == "1", (who, left)
+
+
 def test_nat(net):
     opened = ["192.168.78.0/24", f"{places.PUBLIC_LAN_OPENED}/32"]
     net("create", "w", *SMALL, *(word for prefix in opened for word in ("--allow", prefix)))
@@ -139,6 +147,7 @@ def test_nat(net):
     # QEMU and the filter are in empty network namespaces, and passt has no rights.
     links = {who: os.readlink(f"/proc/{pid_of(net.host, who)}/ns/net") for who in ("qemu", "netgate", "passt")}
     assert len(set(links.values())) == 3
+    no_rights_are_left(net.host)
     status = open(f"/proc/{pid_of(net.host, 'passt')}/status", encoding="ascii").read()
     assert "Uid:\t0" not in status and "CapEff:\t0000000000000000" in status
     os.kill(pid_of(net.host, "passt"), signal.SIGKILL)
