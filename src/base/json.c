@@ -103,7 +103,7 @@ static char *dump(const json_t *value, size_t flags, struct error *err)
 		error_set(err, ERR_INTERNAL, "no JSON value to write");
 	else if (!text)
 		error_errno(err, ENOMEM, "JSON text");
-	return text;
+	return text ? json_escape_text(text, err) : NULL;
 }
 
 char *json_line(const json_t *value, struct error *err)

@@ -77,9 +77,9 @@ static inline int json_put_optional(json_t *obj, const char *key, const char *va
 /* Bytes from outside (a guest's log line, say) as a JSON string: invalid UTF-8 and NUL become
  * U+FFFD. */
 json_t *json_string_lossy(const void *data, size_t len);
-/* The length of the valid UTF-8 sequence at p (left > 0 bytes are there), or 0; then *bad is the
- * number of bytes that one U+FFFD stands for. */
-size_t json_utf8_sequence(const uint8_t *p, size_t left, size_t *bad);
+/* JSON text as jansson made it, stolen: what a terminal would obey, or what turns the order of
+ * writing around, is escaped in it. Documents of ours can be looked at as they are. */
+char *json_escape_text(char *text, struct error *err);
 
 /* Walks two values in step. 0 if equal, else 1 and the path of the first difference. */
 int json_first_difference(const json_t *a, const json_t *b, char *path, size_t path_size);

@@ -6,29 +6,43 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 #define SHOWN_KEY 64 /* bytes of a foreign key that a message shows */
 
-/* One replacement stands for the longest beginning of a valid sequence, else for one byte, as
- * Unicode advises. */
-size_t json_utf8_sequence(const uint8_t *p, size_t left, size_t *bad)
+/* Within strings alone there are such characters; all of them are below U+10000. */
+static int put_escaped(struct buf *out, const char *text, size_t len, struct error *err)
 {
-	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	/* The second byte excludes overlong forms, surrogates and what is above U+10FFFF. */
-	uint8_t low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-	uint8_t high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+	const uint8_t *c = (const uint8_t *)text;
+	unsigned code = len == 1   ? c[0]
+			: len == 2 ? (c[0] & 0x1fu) << 6 | (c[1] & 0x3fu)
+				   : (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
 
-	*bad = 1;
-	if (n == 0 || p[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		*bad = i;
-		if (i >= left || p[i] < low || p[i] > high)
-			return 0;
-		low = 0x80;
-		high = 0xbf;
+	return buf_printf(out, err, "\\u%04x", code);
+}
+
+char *json_escape_text(char *text, struct error *err)
+{
+	autofree char *own = text;
+	autobuf struct buf out = BUF_INIT(0);
+	const char *from = own, *at = own;
+
+	while (*at) {
+		bool is_text = true;
+		size_t len = *at == '\n' ? 1 : utf8_character(at, strnlen(at, 4), &is_text);
+
+		if (!is_text) {
+			if (buf_append(&out, from, (size_t)(at - from), err) < 0 ||
+			    put_escaped(&out, at, len, err) < 0)
+				return NULL;
+			from = at + len;
+		}
+		at += len;
 	}
-	return n;
+	if (from == own)
+		return steal_ptr(&own);
+	return buf_append(&out, from, (size_t)(at - from), err) < 0 ? NULL
+								    : buf_steal_string(&out, err);
 }
 
 json_t *json_string_lossy(const void *data, size_t len)
@@ -38,7 +52,7 @@ json_t *json_string_lossy(const void *data, size_t len)
 	size_t bad = 0;
 
 	for (size_t i = 0; i < len;) {
-		size_t n = p[i] ? json_utf8_sequence(p + i, len - i, &bad) : 0;
+		size_t n = p[i] ? utf8_sequence(p + i, len - i, &bad) : 0;
 		if (!p[i])
 			bad = 1;
 		if (n ? buf_append(&out, p + i, n, NULL) < 0

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/print_safe.h"
 
 #define LINE_BYTES 2048
 #define LIMITED_PER_SECOND 10
@@ -31,17 +32,6 @@ void log_keep_last(struct log *log, int dir, const char *name)
 {
 	log->dir = dir;
 	log->name = name;
-}
-
-/* Also the two-byte UTF-8 forms of U+0080 to U+009F, which terminals take as controls. */
-static void hide_controls(char *text)
-{
-	for (unsigned char *p = (unsigned char *)text; *p; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			*p = '?';
-		else if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
-			p[0] = p[1] = '?';
-	}
 }
 
 static void put_log_text(struct log *log, const char *text)
@@ -125,7 +115,7 @@ static void log_args(struct log *log, const char *fmt, va_list args)
 
 	if (vsnprintf(text, sizeof(text), fmt, args) < 0)
 		return;
-	hide_controls(text);
+	make_safe(text);
 	put_below_cap(log, text);
 }
 

@@ -23,7 +23,8 @@ struct log {
 void log_init(struct log *log, int fd, uint64_t cap_bytes);
 /* At the cap <dir>/<name> becomes <name>.1, and fd a new file. */
 void log_keep_last(struct log *log, int dir, const char *name);
-/* "2026-05-02T00:00:00.000Z text\n"; control bytes in the text are shown as '?'. */
+/* "2026-05-02T00:00:00.000Z text\n"; what is for no terminal (print_safe.h) is shown as
+ * '?'. */
 void log_line(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same for what a guest can provoke: at most 10 lines a second. */
 void log_limited(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

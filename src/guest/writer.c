@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 static void writer_put(struct writer *w, const void *bytes, size_t len)
 {
@@ -43,7 +44,7 @@ static size_t put_special(struct writer *w, const uint8_t *p, size_t left)
 		['\t'] = 't', ['"'] = '"',  ['\\'] = '\\'};
 	static const char digits[] = "0123456789abcdef";
 	char escape[6] = {'\\', 'u', '0', '0', 0, 0};
-	size_t bad = 1, n = p[0] ? json_utf8_sequence(p, left, &bad) : 0;
+	size_t bad = 1, n = p[0] ? utf8_sequence(p, left, &bad) : 0;
 
 	if (n != 1) {
 		writer_put(w, n ? (const char *)p : "\xef\xbf\xbd", n ? n : 3);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/print_safe.h"
 #include "cli/cli.h"
 
 #define FIRST_NS NS_PER_S
@@ -46,7 +47,11 @@ static void draw(struct progress *progress, uint64_t now)
 	}
 	if (progress->detail[0] && len > 0 && (size_t)len < sizeof(line))
 		snprintf(line + len, sizeof(line) - (size_t)len, "  %s", progress->detail);
-	fprintf(stderr, "\r%.*s\033[K", room(), line);
+	if (len >= 0 && (size_t)room() < sizeof(line))
+		line[room()] = '\0';
+	putc('\r', stderr);
+	cli_print_safe(stderr, line); /* it may have a guest's name of a file in it */
+	fputs("\033[K", stderr);
 	fflush(stderr);
 	progress->shown = true;
 	progress->drawn_ns = now;
@@ -78,10 +83,7 @@ void progress_detail(struct progress *progress, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(progress->detail, sizeof(progress->detail), fmt, args);
 	va_end(args);
-	for (char *c = progress->detail; *c; c++) {
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	}
+	make_safe(progress->detail);
 	progress_tick(progress);
 }
 

@@ -208,7 +208,7 @@ static int run_base_show(struct cli *cli, const void *values, const struct cli_w
 		return -1;
 	if (cli->json)
 		return cli_print_json(base, err);
-	text = json_dumps(base, JSON_INDENT(2));
+	text = json_pretty(base, err);
 	if (text)
 		printf("%s\n", text);
 	return CLI_EXIT_OK;

@@ -61,8 +61,9 @@ static int show_telemetry_line(void *data, const char *line, size_t len, struct 
 		fwrite(line, 1, len, stdout);
 	} else if (record) {
 		cli_print_safe(stdout, json_text(record, "at", "?"));
-		printf("  %6lld  %-8.8s",
-		       (long long)json_integer_value(json_object_get(record, "pid")), kind);
+		printf("  %6lld  ", (long long)json_integer_value(json_object_get(record, "pid")));
+		cli_print_safe(stdout, kind);
+		printf("%*s", strlen(kind) < 8 ? 8 - (int)strlen(kind) : 1, "");
 		print_what(kind, record);
 	}
 	return 0;

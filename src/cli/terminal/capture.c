@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 void capture_take(void *data, bool is_stderr, const void *bytes, size_t len)
@@ -37,7 +38,7 @@ static size_t text_length(const uint8_t *bytes, size_t len, bool cut)
 	size_t at = 0;
 
 	while (at < len) {
-		size_t bad = 0, n = json_utf8_sequence(bytes + at, len - at, &bad);
+		size_t bad = 0, n = utf8_sequence(bytes + at, len - at, &bad);
 
 		if (n == 0 && cut && len - at < 4)
 			return at;

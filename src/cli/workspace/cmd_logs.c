@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/print_safe.h"
 #include "cli/options/guest.h"
 
 /* As the shell calls the end by SIGPIPE, and `run` the same. */
@@ -33,42 +34,43 @@ struct logs {
 	bool terminal; /* escape sequences of a guest are not for it */
 };
 
-/* Control bytes but for line ends and tabs, which a serial console is full of. */
-static void clean(char *text, size_t len)
+/* Bytes that were written; 0: what there is of a character, which goes on in what comes; -1. */
+static ssize_t put_log(const struct logs *logs, const char *text, size_t len, bool at_end,
+		       struct error *err)
 {
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)text[i];
+	size_t done;
 
-		if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f)
-			text[i] = '?';
-	}
+	if (!logs->terminal)
+		return fd_write_all(STDOUT_FILENO, text, len, err) < 0 ? -1 : (ssize_t)len;
+	done = print_safe_lines(stdout, text, len, at_end);
+	return fflush(stdout) == 0 ? (ssize_t)done : error_errno(err, errno, "stdout");
 }
 
-/* Everything from logs->at to the end. 1: our reader has gone. */
-static int print_new_bytes(struct logs *logs, struct error *err)
+/* Everything from logs->at to the end. last: nothing comes any more. 1: our reader has gone. */
+static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 {
 	char text[65536];
+	ssize_t n, done = 1;
 	struct stat st;
-	ssize_t n;
 
 	/* The oldest half is dropped now and then; where we were is not to be found again. */
 	if (fstat(logs->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < logs->at)
 		logs->at = st.st_size;
-	while ((n = pread(logs->fd, text, sizeof(text), logs->at)) > 0) {
+	while (done > 0 && (n = pread(logs->fd, text, sizeof(text), logs->at)) > 0) {
 		struct error why = {0};
+		bool at_end = last && (size_t)n < sizeof(text);
 
-		logs->at += n;
-		if (logs->terminal)
-			clean(text, (size_t)n);
-		if (fd_write_all(STDOUT_FILENO, text, (size_t)n, &why) < 0) {
-			if (why.errnum == EPIPE)
-				return 1;
+		done = put_log(logs, text, (size_t)n, at_end, &why);
+		if (done < 0 && why.errnum == EPIPE)
+			return 1;
+		if (done < 0) {
 			*err = why;
 			return error_prefix(err, "cannot write to stdout");
 		}
+		logs->at += done;
 	}
 	/* /dev/null in place of a log that is not there yet cannot be sought in: also an end. */
-	return n < 0 && errno != ESPIPE ? error_errno(err, errno, "serial.log") : 0;
+	return done > 0 && n < 0 && errno != ESPIPE ? error_errno(err, errno, "serial.log") : 0;
 }
 
 /* The log may have come into being since. */
@@ -96,7 +98,7 @@ static int follow_log_until(struct logs *logs, int watch, int cancel, struct err
 		return -1;
 	for (;;) {
 		bool last = !running;
-		int got = print_new_bytes(logs, err);
+		int got = print_new_bytes(logs, last, err);
 
 		if (got != 0)
 			return got < 0 ? -1 : EXIT_OUT_CLOSED;
@@ -135,7 +137,7 @@ static int logs_in(struct cli *cli, struct logs *logs, bool following, struct er
 		return follow_log(logs, err);
 	if (cli->json)
 		return print_json_log(logs, err);
-	switch (print_new_bytes(logs, err)) {
+	switch (print_new_bytes(logs, true, err)) {
 	case 0:
 		return CLI_EXIT_OK;
 	case 1:

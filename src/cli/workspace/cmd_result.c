@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/print_safe.h"
 #include "cli/options/guest.h"
 
 static int add_result_row(struct cli_table *table, const char *name, const char *value,
@@ -25,12 +26,10 @@ static void print_stream(const json_t *result, const char *key)
 	if (len == 0)
 		return;
 	printf("--- %s\n", key);
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)at[i];
-		bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
-
-		putchar(control && isatty(STDOUT_FILENO) == 1 ? '?' : c);
-	}
+	if (isatty(STDOUT_FILENO) == 1)
+		(void)print_safe_lines(stdout, at, len, true);
+	else
+		fwrite(at, 1, len, stdout);
 	if (at[len - 1] != '\n')
 		putchar('\n');
 }

@@ -307,7 +307,8 @@ static bool has_used_up(struct live *live, enum audit_part part, const json_t *d
 {
 	struct live_audit *audit = live->audit;
 	uint64_t room = limit_get(LIMIT_AUDIT_BYTES) / allowances[part].of_room;
-	uint64_t line = AUDIT_LINE_FRAME + json_dumpb(data, NULL, 0, JSON_COMPACT);
+	autofree char *text = json_line(data, NULL);
+	uint64_t line = AUDIT_LINE_FRAME + (text ? strlen(text) : 0);
 
 	if (!audit->spent[part].full && audit->log.used[part] + line > room) {
 		audit->spent[part].full = true;
@@ -340,7 +341,7 @@ static void audit_within(struct live *live, enum audit_part part, enum audit_sev
 		return;
 	}
 	spent = &live->audit->spent[part];
-	if (!has_used_up(live, part, data) && !is_too_much(spent, part)) {
+	if (!is_too_much(spent, part) && !has_used_up(live, part, data)) {
 		item = item_json(severity, subsystem, event, data, false);
 		json_object_set_new(item, "part", json_integer(part));
 		put_waiting(live, item);
