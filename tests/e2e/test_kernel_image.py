@@ -307,7 +307,7 @@ def test_a_full_disk_is_told_before_the_work(host, cache):
     """A tiny file system as the cache, in a mount namespace of its own."""
     cache.mkdir()
     unshare = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
-    script = f'mount -t tmpfs -o size=1m none {cache} && exec "$@"'
+    script = f'mount -t tmpfs -o size=1m,mode=700 none {cache} && exec "$@"'
     for words in (("image", "build", "busybox"), ("image", "build", "debian")):
         done = subprocess.run([*unshare, "sh", "-c", script, "sh", BIN / "microagent", "--json", *words],
                               env=host.env, capture_output=True, text=True, check=False)
