@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/prefix.h"
 #include "contract/decode.h"
 
 #define PATH "config.network"
@@ -86,8 +87,8 @@ static int decode_forwards(struct config_decode *d, const json_t *network, enum 
 	return 0;
 }
 
-/* "a.b.c.d" or "a.b.c.d/n" to its canonical form with the length. */
-static int parse_prefix(const json_t *entry, char *out, size_t size)
+/* "a.b.c.d" or "a.b.c.d/n" */
+static int parse_prefix(const json_t *entry, struct prefix *out)
 {
 	const char *text = json_string_value(entry);
 	char address[INET_ADDRSTRLEN];
@@ -112,12 +113,37 @@ static int parse_prefix(const json_t *entry, char *out, size_t size)
 	}
 	if (bits < 32 && ntohl(in.s_addr) & UINT32_MAX >> bits)
 		return -1;
-	snprintf(out, size, "%s/%u", address, bits);
+	*out = (struct prefix){ntohl(in.s_addr), bits};
 	return 0;
 }
 
-static int decode_allow(const json_t *network, enum network_mode mode, json_t *out,
-			struct error *err)
+static int check_allowed(struct prefix prefix, size_t i, struct error *err)
+{
+	if (prefix.bits == 0)
+		return error_set(err, ERR_INVALID,
+				 PATH ".allow[%zu] is every address there is: name those that the "
+				      "guest needs",
+				 i);
+	if (prefix_is_secret(prefix))
+		return error_set(err, ERR_INVALID,
+				 PATH ".allow[%zu] is link-local or where a cloud tells its "
+				      "machines their secrets, which no guest reaches",
+				 i);
+	return 0;
+}
+
+/* The canonical form, with the length. */
+static json_t *prefix_json(struct prefix prefix)
+{
+	const struct in_addr in = {htonl(prefix.address)};
+	char address[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &in, address, sizeof(address));
+	return json_sprintf("%s/%u", address, (unsigned)prefix.bits);
+}
+
+static int decode_allow(const struct config_decode *d, const json_t *network,
+			enum network_mode mode, json_t *out, struct error *err)
 {
 	json_auto_t *list = json_array();
 	json_t *allow = NULL;
@@ -132,14 +158,17 @@ static int decode_allow(const json_t *network, enum network_mode mode, json_t *o
 				 network_mode_names[mode]);
 	for (size_t i = 0; i < json_array_size(allow); i++) {
 		const json_t *entry = json_array_get(allow, i);
-		char prefix[INET_ADDRSTRLEN + 4];
+		struct prefix prefix;
 
-		if (parse_prefix(entry, prefix, sizeof(prefix)) < 0)
+		if (parse_prefix(entry, &prefix) < 0)
 			return error_set(err, ERR_INVALID,
 					 PATH ".allow[%zu] must be an IPv4 prefix like "
 					      "\"192.168.1.0/24\", without bits behind its length",
 					 i);
-		if (json_array_append_new(list, json_string(prefix)) < 0)
+		/* A record may be older than the rule, and is still to be read. */
+		if (d->strict && check_allowed(prefix, i, err) < 0)
+			return -1;
+		if (json_array_append_new(list, prefix_json(prefix)) < 0)
 			return error_errno(err, ENOMEM, PATH ".allow");
 	}
 	if (!json_array_size(list))
@@ -167,7 +196,7 @@ int decode_network(struct config_decode *d, struct error *err)
 		return -1;
 	if (network && (decode_interface(network, (enum network_mode)mode, out, err) < 0 ||
 			decode_forwards(d, network, (enum network_mode)mode, out, err) < 0 ||
-			decode_allow(network, (enum network_mode)mode, out, err) < 0))
+			decode_allow(d, network, (enum network_mode)mode, out, err) < 0))
 		return -1;
 	return json_put(d->out, "network", json_incref(out), err);
 }

@@ -11,26 +11,19 @@
 static const struct prefix shut[] = {
 	{IPV4(0, 0, 0, 0), 8},
 	{IPV4(10, 0, 0, 0), 8},
-	{IPV4(100, 64, 0, 0), 10}, /* carriers' networks; metadata of one cloud */
+	{IPV4(100, 64, 0, 0), 10}, /* carriers' networks */
 	{IPV4(127, 0, 0, 0), 8},
-	{IPV4(168, 63, 129, 16), 32}, /* metadata of one cloud, at a public address */
-	{IPV4(169, 254, 0, 0), 16},   /* link-local; metadata of most clouds */
 	{IPV4(172, 16, 0, 0), 12},
-	{IPV4(192, 0, 0, 0), 24}, /* protocol assignments; metadata of one cloud */
+	{IPV4(192, 0, 0, 0), 24},   /* protocol assignments */
+	{IPV4(192, 88, 99, 0), 24}, /* relays of 6to4, wherever the nearest is */
 	{IPV4(192, 168, 0, 0), 16},
-	{IPV4(224, 0, 0, 0), 4}, /* multicast */
-	{IPV4(240, 0, 0, 0), 4}, /* reserved, broadcast */
+	{IPV4(198, 18, 0, 0), 15}, /* benchmarks of networks; VPNs and proxies use it */
+	{IPV4(224, 0, 0, 0), 4},   /* multicast */
+	{IPV4(240, 0, 0, 0), 4},   /* reserved, broadcast */
 };
 
 static const struct prefix loopback = {IPV4(127, 0, 0, 0), 8};
 static const struct prefix this_host = {IPV4(0, 0, 0, 0), 8};
-
-bool prefix_covers(struct prefix p, uint32_t address)
-{
-	uint32_t mask = p.bits ? UINT32_MAX << (32 - p.bits) : 0;
-
-	return ((address ^ p.address) & mask) == 0;
-}
 
 static bool covers_any(const struct prefix *list, size_t count, uint32_t address)
 {
@@ -50,6 +43,8 @@ static bool is_named(const struct prefixes *p, uint32_t address)
 
 bool prefixes_open(const struct prefixes *p, uint32_t address)
 {
+	if (prefix_is_secret((struct prefix){address, 32}))
+		return false;
 	if (prefix_covers(loopback, address) || prefix_covers(this_host, address) ||
 	    covers_any(p->own, p->nown, address))
 		return is_named(p, address);

@@ -2,6 +2,7 @@
 /*
  * Which IPv4 destinations a guest may reach. In this order:
  *
+ *   link-local and metadata         shut
  *   an address of the host itself   only if a /32 of `allow` names it
  *   a prefix of `allow`             open
  *   a prefix of the host's links    shut
@@ -17,13 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/prefix.h"
+
 #define PREFIXES_HOST_MAX 4096
 #define PREFIXES_ALLOW_MAX 256
-
-struct prefix {
-	uint32_t address;
-	uint32_t bits; /* 0 to 32 */
-};
 
 struct prefixes {
 	size_t nallow, nown, nlink;
@@ -32,7 +30,6 @@ struct prefixes {
 	struct prefix link[PREFIXES_HOST_MAX]; /* of its neighbours */
 };
 
-bool prefix_covers(struct prefix prefix, uint32_t address);
 bool prefixes_open(const struct prefixes *prefixes, uint32_t address);
 
 /*

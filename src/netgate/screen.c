@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "netgate/bytes.h"
+#include "netgate/dns.h"
 
 enum { ARP_BYTES = 28, UDP_HEADER = 8, ICMP_HEADER = 8, ICMP_ECHO_REQUEST = 8, DNS_PORT = 53 };
 
@@ -87,9 +88,12 @@ static bool is_sound_ipv4(const struct screen *s, struct bytes ip)
 
 /* Only UDP is forwarded by passt to the host's resolver. What else is sent to that address would go
  * out to whoever has it on the LAN. */
-static bool is_dns(const struct screen *s, const struct flow_key *key)
+static bool is_dns(const struct screen *s, struct bytes udp, const struct flow_key *key)
 {
-	return key->address == s->dns && key->protocol == IPPROTO_UDP && key->port == DNS_PORT;
+	if (key->address != s->dns || key->protocol != IPPROTO_UDP || key->port != DNS_PORT)
+		return false;
+	udp.len = u16(udp, 4); /* read_udp() has looked at it */
+	return dns_is_query(behind(udp, UDP_HEADER));
 }
 
 static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct flow_key *key)
@@ -104,8 +108,9 @@ static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct 
 		key->protocol = 0;
 		return VERDICT_DROP;
 	}
-	return is_dns(s, key) || prefixes_open(&s->prefixes, key->address) ? VERDICT_PASS
-									   : VERDICT_REFUSE;
+	return is_dns(s, behind(ip, IPV4_HEADER), key) || prefixes_open(&s->prefixes, key->address)
+		       ? VERDICT_PASS
+		       : VERDICT_REFUSE;
 }
 
 enum verdict screen_frame(const struct screen *s, const uint8_t *frame, size_t len,

@@ -89,6 +89,8 @@ def test_wrong_words_are_a_usage_error(host, words, text):
     (("--cpus", 9999), "--cpus is 9999"),
     (("--user", "a b"), "--user must be"),
     (("--allow", "10.0.0.0/8", "--allow", "foo"), "--allow foo must be an IPv4 prefix"),
+    (("--allow", "0.0.0.0/0"), "--allow 0.0.0.0/0 is every address there is"),
+    (("--allow", "10.0.0.0/16", "--allow", "169.254.169.254"), "--allow 169.254.169.254 is link-local or where a cloud tells"),
     (("--network", "bridged"), "--network-interface: --network bridged needs"),
     (("--network", "isolated", "-p", "80:80"), "--publish needs --network nat"),
     (("--share", "/:/d"), "the path of --share /:/d must not be"),

@@ -132,7 +132,10 @@ def no_rights_are_left(host):
 
 def test_nat(net):
     opened = ["192.168.78.0/24", f"{places.PUBLIC_LAN_OPENED}/32"]
-    net("create", "w", *SMALL, *(word for prefix in opened for word in ("--allow", prefix)))
+    said = net("create", "wide", *SMALL, "--allow", "10.0.0.0/8").stderr
+    assert "warning: --allow 10.0.0.0/8 opens more than one network" in said
+    net("delete", "wide")
+    assert "--allow" not in net("create", "w", *SMALL, *(word for prefix in opened for word in ("--allow", prefix))).stderr
     net("start", "w")
     the_guest_reaches_what_it_should(net)
     the_host_was_told(net)

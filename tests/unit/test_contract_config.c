@@ -191,15 +191,15 @@ static void canonical_lists(void **state)
 		",\"disks\":[{\"mode\":\"rw\",\"mountpoint\":\"//d/\",\"path\":\"p\","
 		"\"name\":\"d\"}],\"shares\":[{\"mode\":\"ro\",\"path\":\"/h//x/\",\"tag\":\"t\","
 		"\"mountpoint\":\"/m\"}],\"mediation\":{\"target\":\"h:1\",\"port\":7,"
-		"\"enabled\":true},\"network\":{\"allow\":[\"10.0.0.1\",\"0.0.0.0/0\"],"
+		"\"enabled\":true},\"network\":{\"allow\":[\"10.0.0.1\",\"10.0.0.0/8\"],"
 		"\"portForwards\":[{\"guestPort\":80,\"hostPort\":8080}]}",
 		"{\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/"
 		"s\",\"memoryMiB\":512,"
 		"\"disks\":[{\"name\":\"d\",\"path\":\"p\",\"mountpoint\":\"/d\","
 		"\"mode\":\"rw\"}],\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"protocol\":"
 		"\"tcp\",\"host\":\"127.0.0.1\",\"hostPort\":8080,\"guestPort\":80}],\"allow\":["
-		"\"10.0.0.1/32\",\"0.0.0.0/"
-		"0\"]},\"mediation\":{\"enabled\":true,\"required\":false,"
+		"\"10.0.0.1/32\",\"10.0.0.0/"
+		"8\"]},\"mediation\":{\"enabled\":true,\"required\":false,"
 		"\"port\":7,\"target\":\"h:1\",\"failClosed\":false},\"initrdPath\":\"/k.initrd\","
 		"\"accelerator\":\"auto\",\"timeoutSeconds\":0,\"shares\":[{\"tag\":\"t\",\"path\":"
 		"\"/h/x\",\"mountpoint\":\"/m\",\"mode\":\"ro\"}]}");

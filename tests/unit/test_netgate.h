@@ -81,6 +81,21 @@ static inline struct frame udp(uint32_t to, unsigned port)
 	return f;
 }
 
+/* A question for "a.bc" behind the header, and `more` bytes behind it. */
+static inline struct frame dns_query(size_t more)
+{
+	static const uint8_t query[] = {0x12, 0x34, 0x01, 0x20, 0,   1,	  0, 0, 0, 0, 0,
+					0,    1,    'a',  2,	'b', 'c', 0, 0, 1, 0, 1};
+	struct frame f = ipv4(17, DNS, 8 + sizeof(query) + more);
+	uint8_t *u = f.bytes + 34;
+
+	put16(u, 40001);
+	put16(u + 2, 53);
+	put16(u + 4, (unsigned)(8 + sizeof(query) + more));
+	memcpy(u + 8, query, sizeof(query));
+	return f;
+}
+
 static inline struct frame echo_request(uint32_t to)
 {
 	struct frame f = ipv4(1, to, 8);

@@ -229,7 +229,7 @@ static void a_connection_is_told_once(void **state)
 		send_frame(f->vm, tcp(PUBLIC, 80, 2));
 	send_frame(f->vm, tcp(PUBLIC, 80, 0x10));
 	for (int i = 0; i < 3; i++)
-		send_frame(f->vm, udp(DNS, 53));
+		send_frame(f->vm, dns_query(0));
 	send_frame(f->vm, echo_request(PUBLIC));
 	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:80");
 	expect_line(f, "udp 10.0.2.15:40001 -> 10.0.2.3:53");

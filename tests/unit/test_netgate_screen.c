@@ -55,17 +55,18 @@ static void the_internet_is_open(void **state)
 static void what_is_not_public_is_shut(void **state)
 {
 	static const uint32_t shut[] = {
-		ADDRESS(0, 0, 0, 0),	     ADDRESS(0, 255, 255, 255),
-		ADDRESS(10, 0, 0, 1),	     ADDRESS(10, 0, 2, 2),
-		ADDRESS(10, 0, 2, 15),	     ADDRESS(10, 255, 255, 255),
-		ADDRESS(100, 64, 0, 0),	     ADDRESS(100, 127, 255, 255),
-		ADDRESS(127, 0, 0, 1),	     ADDRESS(127, 255, 255, 255),
-		ADDRESS(168, 63, 129, 16),   ADDRESS(169, 254, 169, 254),
-		ADDRESS(172, 16, 0, 1),	     ADDRESS(172, 31, 255, 255),
-		ADDRESS(192, 0, 0, 192),     ADDRESS(192, 168, 0, 1),
-		ADDRESS(192, 168, 255, 255), ADDRESS(224, 0, 0, 1),
-		ADDRESS(239, 255, 255, 255), ADDRESS(240, 0, 0, 1),
-		ADDRESS(255, 255, 255, 255),
+		ADDRESS(0, 0, 0, 0),	    ADDRESS(0, 255, 255, 255),
+		ADDRESS(10, 0, 0, 1),	    ADDRESS(10, 0, 2, 2),
+		ADDRESS(10, 0, 2, 15),	    ADDRESS(10, 255, 255, 255),
+		ADDRESS(100, 64, 0, 0),	    ADDRESS(100, 127, 255, 255),
+		ADDRESS(127, 0, 0, 1),	    ADDRESS(127, 255, 255, 255),
+		ADDRESS(168, 63, 129, 16),  ADDRESS(169, 254, 169, 254),
+		ADDRESS(172, 16, 0, 1),	    ADDRESS(172, 31, 255, 255),
+		ADDRESS(192, 0, 0, 192),    ADDRESS(192, 168, 0, 1),
+		ADDRESS(192, 88, 99, 1),    ADDRESS(198, 18, 0, 0),
+		ADDRESS(198, 19, 255, 255), ADDRESS(192, 168, 255, 255),
+		ADDRESS(224, 0, 0, 1),	    ADDRESS(239, 255, 255, 255),
+		ADDRESS(240, 0, 0, 1),	    ADDRESS(255, 255, 255, 255),
 	};
 
 	(void)state;
@@ -80,11 +81,60 @@ static void what_is_not_public_is_shut(void **state)
 static void dns_is_udp_53_to_one_address(void **state)
 {
 	(void)state;
-	assert_int_equal(judge(udp(DNS, 53)), VERDICT_PASS);
+	assert_int_equal(judge(dns_query(0)), VERDICT_PASS);
+	assert_int_equal(judge(udp(DNS, 53)), VERDICT_REFUSE);
 	assert_int_equal(judge(udp(DNS, 54)), VERDICT_REFUSE);
 	assert_int_equal(judge(tcp(DNS, 53, 2)), VERDICT_REFUSE);
 	assert_int_equal(judge(echo_request(DNS)), VERDICT_REFUSE);
 	assert_int_equal(judge(udp(ADDRESS(10, 0, 2, 2), 53)), VERDICT_REFUSE);
+}
+
+/* Another protocol at that port, to whoever serves it, is none of ours to let out. */
+static void only_a_query_of_dns_is_one(void **state)
+{
+	enum { AT = 34 + 8, ANSWERS = 6, EXTRA = 10, NAME = 12, BEHIND = 22 };
+	static const uint8_t opt[] = {0, 0, 41, 4, 208, 0, 0, 128, 0, 0, 4, 0, 3, 0, 0};
+	static const uint8_t shut_flags[] = {0x80, 0x08, 0x10, 0x78, 0x04, 0x02};
+	static const uint8_t other_flags[] = {0x80, 0x40, 0x01, 0x0f};
+	struct frame f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shut_flags); i++) {
+		f = dns_query(0);
+		f.bytes[AT + 2] |= shut_flags[i];
+		assert_int_equal(judge(f), VERDICT_REFUSE);
+	}
+	for (size_t i = 0; i < sizeof(other_flags); i++) {
+		f = dns_query(0);
+		f.bytes[AT + 3] |= other_flags[i];
+		assert_int_equal(judge(f), VERDICT_REFUSE);
+	}
+	f = dns_query(0);
+	f.bytes[AT + 3] |= 0x30; /* what DNSSEC asks for */
+	assert_int_equal(judge(f), VERDICT_PASS);
+	for (size_t count = 4; count < NAME; count += 2) {
+		f = dns_query(0);
+		put16(f.bytes + AT + count, 2);
+		assert_int_equal(judge(f), VERDICT_REFUSE);
+	}
+	f = dns_query(0);
+	f.bytes[AT + NAME] = 0xc0; /* a pointer */
+	assert_int_equal(judge(f), VERDICT_REFUSE);
+	f.bytes[AT + NAME] = 40; /* a label that is longer than all */
+	assert_int_equal(judge(f), VERDICT_REFUSE);
+	assert_int_equal(judge(dns_query(1)), VERDICT_REFUSE);
+	f = dns_query(sizeof(opt));
+	memcpy(f.bytes + AT + BEHIND, opt, sizeof(opt));
+	assert_int_equal(judge(f), VERDICT_REFUSE); /* nothing announces it */
+	f.bytes[AT + EXTRA + 1] = 1;
+	assert_int_equal(judge(f), VERDICT_PASS);
+	f.bytes[AT + BEHIND + 2] = 1; /* an address */
+	assert_int_equal(judge(f), VERDICT_REFUSE);
+	for (size_t cut = 0; cut < BEHIND; cut++) {
+		f = dns_query(0);
+		put16(f.bytes + 38, (unsigned)(8 + cut));
+		assert_int_equal(judge(f), VERDICT_REFUSE);
+	}
 }
 
 static void the_hosts_own_addresses_are_shut(void **state)
@@ -108,6 +158,23 @@ static void allow_opens_a_prefix(void **state)
 	assert_int_equal(judge(tcp(ADDRESS(192, 168, 8, 1), 80, 2)), VERDICT_PASS);
 }
 
+static void secrets_of_clouds_stay_shut(void **state)
+{
+	static const uint32_t all[] = {ADDRESS(169, 254, 0, 1), ADDRESS(169, 254, 169, 254),
+				       ADDRESS(168, 63, 129, 16), ADDRESS(100, 100, 100, 200),
+				       ADDRESS(192, 0, 0, 192)};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		allow(all[i], 32);
+		allow(all[i], 16);
+	}
+	allow(0, 0);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		assert_int_equal(judge(tcp(all[i], 80, 2)), VERDICT_REFUSE);
+	assert_int_equal(judge(tcp(ADDRESS(100, 100, 100, 201), 80, 2)), VERDICT_PASS);
+}
+
 /* A LAN with public addresses is a LAN; any prefix of `allow` opens what it covers of it. */
 static void the_hosts_links_are_shut(void **state)
 {
@@ -120,7 +187,7 @@ static void the_hosts_links_are_shut(void **state)
 	assert_int_equal(judge(tcp(ADDRESS(192, 0, 2, 9), 80, 2)), VERDICT_REFUSE);
 	assert_int_equal(judge(tcp(ADDRESS(192, 0, 2, 8), 80, 2)), VERDICT_PASS);
 	assert_int_equal(judge(tcp(ADDRESS(203, 0, 114, 1), 80, 2)), VERDICT_PASS);
-	assert_int_equal(judge(udp(DNS, 53)), VERDICT_PASS);
+	assert_int_equal(judge(dns_query(0)), VERDICT_PASS);
 	allow(ADDRESS(203, 0, 113, 0), 25);
 	assert_int_equal(judge(tcp(ADDRESS(203, 0, 113, 1), 80, 2)), VERDICT_PASS);
 	assert_int_equal(judge(tcp(ADDRESS(203, 0, 113, 129), 80, 2)), VERDICT_REFUSE);
@@ -190,7 +257,7 @@ static void the_hosts_prefixes_come_as_messages(void **state)
 	wire[0] = (struct prefix_wire){0, 0, htonl(PREFIX_OWN)};
 	assert_true(prefixes_take_host(&screen.prefixes, wire, sizeof(*wire)));
 	assert_int_equal(judge(tcp(ADDRESS(9, 9, 9, 9), 80, 2)), VERDICT_REFUSE);
-	assert_int_equal(judge(udp(DNS, 53)), VERDICT_PASS);
+	assert_int_equal(judge(dns_query(0)), VERDICT_PASS);
 }
 
 /* --- frames that lie ------------------------------------------------------------------------- */
@@ -378,6 +445,8 @@ int main(void)
 		cmocka_unit_test_setup(the_hosts_own_addresses_are_shut, setup),
 		cmocka_unit_test_setup(the_hosts_links_are_shut, setup),
 		cmocka_unit_test_setup(allow_opens_a_prefix, setup),
+		cmocka_unit_test_setup(secrets_of_clouds_stay_shut, setup),
+		cmocka_unit_test_setup(only_a_query_of_dns_is_one, setup),
 		cmocka_unit_test_setup(the_host_itself_is_opened_by_name_only, setup),
 		cmocka_unit_test_setup(the_hosts_prefixes_come_as_messages, setup),
 		cmocka_unit_test_setup(a_frame_that_is_cut_anywhere_is_dropped, setup),

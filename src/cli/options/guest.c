@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/options/guest.h"
 
+/* A prefix that is shorter is wide. */
+#define WIDE_BITS 16
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -207,6 +210,7 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
 	    check_profile(cli, values->profile, err) < 0)
 		return -1;
+	guest_warn_allow(cli, &values->allow);
 	if (values->share_anyway)
 		guest_warn_shared_anyway(cli);
 	return guest_check_env(cli, &values->env, err);
@@ -229,6 +233,20 @@ void guest_warn(const struct cli *cli, const char *fmt, ...)
 	json_put(warning, "warning", json_string_lossy(text, strlen(text)), NULL);
 	line = json_line(warning, NULL);
 	fprintf(stderr, "%s\n", line ? line : "{}");
+}
+
+/* A word that is none is told by who reads it. */
+void guest_warn_allow(const struct cli *cli, const struct cli_words *allow)
+{
+	for (size_t i = 0; i < allow->count; i++) {
+		const char *word = allow->items[i], *slash = strchr(word, '/');
+
+		if (slash && slash[1] && strtoul(slash + 1, NULL, 10) < WIDE_BITS)
+			guest_warn(cli,
+				   "--allow %.64s opens more than one network of this host's "
+				   "surroundings: name those that are needed",
+				   word);
+	}
 }
 
 void guest_warn_shared_anyway(const struct cli *cli)

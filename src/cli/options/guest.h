@@ -34,6 +34,8 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 /* A warning on stderr; with --json {"warning":TEXT}. */
 void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The warning that is due where --allow opens much at once. */
+void guest_warn_allow(const struct cli *cli, const struct cli_words *allow);
 /* The warning that is due where a directory is shared against a rule. */
 void guest_warn_shared_anyway(const struct cli *cli);
 

@@ -81,6 +81,7 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 				 : v->network_interface ? "--network-interface"
 				 : v->allow.count	? "--allow"
 							: "--accelerator");
+	guest_warn_allow(cli, &v->allow);
 	return 0;
 }
 

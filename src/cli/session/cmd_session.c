@@ -136,6 +136,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 				 v->share ? "--share and --no-share exclude each other"
 					  : "--share-at, --share-ro and --share-anyway belong to "
 					    "--share DIR");
+	guest_warn_allow(cli, &v->allow);
 	if (v->share_anyway)
 		guest_warn_shared_anyway(cli);
 	agent = guest_open(cli, &progress, err);

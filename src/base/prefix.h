@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* IPv4 prefixes, in host byte order, and those that no guest reaches whatever it is allowed. */
+#ifndef BASE_PREFIX_H
+#define BASE_PREFIX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct prefix {
+	uint32_t address;
+	uint32_t bits; /* 0 to 32 */
+};
+
+bool prefix_covers(struct prefix prefix, uint32_t address);
+/* It lies in what clouds tell a machine its secrets by, or is link-local. */
+bool prefix_is_secret(struct prefix prefix);
+
+#endif
