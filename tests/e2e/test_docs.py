@@ -248,5 +248,6 @@ def test_the_threat_model_names_tests_that_are():
     rows = [row for row in re.findall(r"^\| .* \|$", text, re.M) if not row.endswith("tried by |")]
     assert len(rows) > 25
     for row in rows:
-        name, test = re.search(r"(test_\w+\.py)::(test_\w+) \|$", row).groups()
-        assert re.search(rf"^def {test}\(", (ROOT / "tests" / "e2e" / name).read_text(), re.M), row
+        name, test = re.search(r"(test_\w+\.(?:py|c))::(\w+) \|$", row).groups()
+        place, begin = ("e2e", "def") if name.endswith(".py") else ("unit", "static void")
+        assert re.search(rf"^{begin} {test}\(", (ROOT / "tests" / place / name).read_text(), re.M), row
