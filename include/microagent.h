@@ -300,15 +300,18 @@ struct microagent_copy {
 	/* When readable the copy ends, ERR_UNAVAILABLE, and leaves nothing; 0: never. Nothing is
 	 * read from it. */
 	int cancel;
+	/* No more than so many bytes: of contents, holes too, and 512 for each file or directory
+	 * below what is copied. ERR_CONFLICT for what is more; 0: any number. */
+	uint64_t limit_bytes;
 };
 
 /*
  * A file, or a directory with all that is in it. path is absolute, in the guest; host_path is a new
  * name, a file to be replaced, or a directory to put it in; a symbolic link is not written through.
  * Contents, permissions, times of modification, holes and hard links arrive as they are, verified
- * by a digest; owners are whoever receives. Under its name there is all of it or nothing. A running
- * workspace is asked through its agent; for one at rest a machine is booted that has its disk and
- * runs nothing of it. options may be NULL.
+ * by a digest; owners are whoever receives, and on the host the umask of the process holds. Under
+ * its name there is all of it or nothing. A running workspace is asked through its agent; for one
+ * at rest a machine is booted that has its disk and runs nothing of it. options may be NULL.
  */
 int microagent_copy_out(struct microagent *agent, const char *name, const char *path,
 			const char *host_path, const struct microagent_copy *options,

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/path.h"
 
 #define HELPER "microagent-files"
 
@@ -102,6 +104,18 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 	return steal_fd(&fd);
 }
 
+/* It cannot be asked for without being changed, which other threads would see. */
+static unsigned own_umask(void)
+{
+	static const char key[] = "\nUmask:";
+	autobuf struct buf text = BUF_INIT(65536);
+	const char *found = NULL;
+
+	if (path_read_file_at(AT_FDCWD, "/proc/self/status", &text, NULL) == 0)
+		found = strstr(buf_string(&text), key);
+	return found ? (unsigned)strtoul(found + strlen(key), NULL, 8) & 0777 : 077;
+}
+
 static struct tree_line make_line(const struct transfer *transfer, int fd)
 {
 	const struct microagent_copy *options = transfer->options;
@@ -112,6 +126,7 @@ static struct tree_line make_line(const struct transfer *transfer, int fd)
 		.progress = options->progress,
 		.skipped = options->skipped,
 		.data = options->data,
+		.limit = options->limit_bytes,
 	};
 }
 
@@ -120,8 +135,9 @@ int transfer_out(const struct transfer *transfer, const char *path, const char *
 {
 	const char *const command[] = {HELPER, "send", transfer->root, path, NULL};
 	autoclose int fd = call_helper(transfer, command, err);
-	const struct tree_line line = make_line(transfer, fd);
+	struct tree_line line = make_line(transfer, fd);
 
+	line.umask = own_umask();
 	return fd < 0 ? -1 : tree_receive(&line, target, links_within, err);
 }
 

@@ -46,6 +46,7 @@ enum cli_option_kind {
 	CLI_OPTION_FLAG,   /* bool */
 	CLI_OPTION_STRING, /* const char * */
 	CLI_OPTION_INT,	   /* int64_t, min..max */
+	CLI_OPTION_SIZE,   /* int64_t, bytes above 0: "4096", "64K", "10M", "2G", "1T" */
 	CLI_OPTION_LIST	   /* struct cli_words: the option may be given again */
 };
 

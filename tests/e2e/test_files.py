@@ -163,6 +163,22 @@ def test_a_full_disk_leaves_nothing(vm, target):
         subprocess.run(["umount", mounted], check=True)
 
 
+def test_a_limit_and_the_umask(vm, target):
+    """What a guest sends is bounded, and nobody else's to write."""
+    guest(vm, "mkdir -p /mem/open/d; echo text > /mem/open/d/f; chmod -R 7777 /mem/open; truncate -s 1M /mem/hole")
+    copied = f'umask 027; exec {vm.bin}/microagent cp --limit 2K vm:/mem/open {target}/open'
+    subprocess.run(["sh", "-c", copied], env=vm.env, check=True)
+    modes = {str(p.relative_to(target)): stat.S_IMODE(p.stat().st_mode) for p in (target / "open").rglob("*")}
+    assert modes == {"open/d": 0o750, "open/d/f": 0o750} and stat.S_IMODE((target / "open").stat().st_mode) == 0o750
+    for words in (("vm:/mem/open", target / "tree"), ("vm:/mem/hole", target / "file"), (target / "open", "vm:/mem/tree")):
+        done = vm("cp", "--limit", 1000, *words)
+        assert done.returncode == 1 and "it is more than the limit of 1000 bytes" in done.stderr, done.stderr
+    assert os.listdir(target) == ["open"] and guest(vm, "ls -A /mem") == "hole\nopen\n"
+    for limit in ("0", "1MB", "-1", "x"):
+        assert "number of bytes" in vm("cp", f"--limit={limit}", "vm:/mem/hole", target, check=2).stderr
+    guest(vm, "rm -rf /mem/open /mem/hole")
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_client_leaves_nothing_under_the_name(vm, target, how):
     """The other side sees to itself; SIGTERM has our side tidied up too."""

@@ -171,6 +171,67 @@ static void put(int stream, enum tree_type type, const char *path, const char *t
 		put_empty(stream);
 }
 
+/* On either side. Nothing is left of what is more. */
+static void a_limit_is_kept(void **state)
+{
+	static const struct {
+		uint64_t limit;
+		bool fits;
+	} rows[] = {{8 + TREE_ENTRY_BYTES, true},
+		    {7 + TREE_ENTRY_BYTES, false},
+		    {TREE_ENTRY_BYTES - 1, false},
+		    {1, false},
+		    {0, true}};
+	const struct scratch *s = *state;
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		struct tree_line from = {.cancel = -1}, to = {.cancel = -1};
+		struct tree_target target = {.dir = s->fd, .name = "limited"};
+		bool sending = i >= ARRAY_SIZE(rows), fits = rows[i % ARRAY_SIZE(rows)].fits;
+		struct error err = {0};
+		int stream = new_stream();
+
+		from.fd = to.fd = stream;
+		*(sending ? &to.limit : &from.limit) = rows[i % ARRAY_SIZE(rows)].limit;
+		if (i == 0) {
+			mkdirat(s->fd, "l", 0755);
+			put_file(s, "l/file", "8 bytes.");
+		}
+		assert_int_equal(tree_send(s->fd, "l", false, &to, &err),
+				 fits || !sending ? 0 : -1);
+		lseek(stream, 0, SEEK_SET);
+		assert_int_equal(tree_receive(&from, &target, NULL, &err), fits ? 0 : -1);
+		assert_true(fits || strstr(err.msg, "more than the limit of "));
+		assert_int_equal(exists(s, "limited"), fits);
+		assert_no_temporary(s);
+		close(stream);
+		path_remove_tree_at(s->fd, "limited", NULL);
+	}
+}
+
+static void the_umask_holds(void **state)
+{
+	const struct scratch *s = *state;
+	struct tree_line line = {.cancel = -1, .umask = 027};
+	struct tree_target target = {.dir = s->fd, .name = "masked"};
+	struct error err = {0};
+	struct stat st;
+
+	line.fd = new_stream();
+	put_entry(line.fd, &(struct tree_entry){.type = TREE_DIR});
+	put_entry(line.fd, &(struct tree_entry){.type = TREE_FILE, .path = "f", .mode = 06777});
+	put_empty(line.fd);
+	put_entry(line.fd, &(struct tree_entry){.type = TREE_DIR_END, .mode = 01777});
+	put(line.fd, TREE_END, "", "");
+	lseek(line.fd, 0, SEEK_SET);
+	assert_int_equal(tree_receive(&line, &target, NULL, &err), 0);
+	assert_int_equal(fstatat(s->fd, "masked/f", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	assert_int_equal(fstatat(s->fd, "masked", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	close(line.fd);
+}
+
 static void hostile_entries(void **state)
 {
 	const struct scratch *s = *state;
@@ -421,6 +482,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(there_and_back),
 		scratch_test(links_of_the_root_stay_in_it),
+		scratch_test(a_limit_is_kept),
+		scratch_test(the_umask_holds),
 		scratch_test(hostile_entries),
 		scratch_test(hostile_links),
 		scratch_test(broken_streams),

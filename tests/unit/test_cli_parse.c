@@ -14,7 +14,7 @@
 struct values {
 	bool flag;
 	const char *text;
-	int64_t number;
+	int64_t number, size;
 	struct cli_words list;
 };
 
@@ -22,6 +22,7 @@ static const struct cli_option options[] = {
 	{"flag", 'f', CLI_OPTION_FLAG, offsetof(struct values, flag), NULL, "a flag", 0, 0},
 	{"text", 't', CLI_OPTION_STRING, offsetof(struct values, text), "TEXT", "a text", 0, 0},
 	{"number", 0, CLI_OPTION_INT, offsetof(struct values, number), "N", "a number", 1, 100},
+	{"size", 0, CLI_OPTION_SIZE, offsetof(struct values, size), "SIZE", "a size", 0, 0},
 	{"list", 0, CLI_OPTION_LIST, offsetof(struct values, list), "WORD", "words", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
@@ -191,6 +192,13 @@ static void test_refused(void **state)
 		{"a --number 5x", "\"5x\""},
 		{"a --number=", "whole number"},
 		{"a --number 99999999999999999999", "whole number"},
+		{"a --size 0", "--size must be a number of bytes"},
+		{"a --size -1", "number of bytes"},
+		{"a --size=", "number of bytes"},
+		{"a --size 1MB", "\"1MB\""},
+		{"a --size 1m", "\"1m\""},
+		{"a --size M", "\"M\""},
+		{"a --size 8388608T", "number of bytes"},
 		{"a --list x --nope", "--nope"},
 	};
 
@@ -204,6 +212,29 @@ static void test_refused(void **state)
 		if (!strstr(p.err.msg, cases[i].says))
 			fail_msg("\"%s\": \"%s\" does not say \"%s\"", cases[i].line, p.err.msg,
 				 cases[i].says);
+	}
+}
+
+static void test_sizes(void **state)
+{
+	static const struct {
+		const char *line;
+		int64_t bytes;
+	} cases[] = {{"a --size 1", 1},
+		     {"a --size 4096", 4096},
+		     {"a --size=3K", 3072},
+		     {"a --size 10M", 10485760},
+		     {"a --size 2G", INT64_C(2) << 30},
+		     {"a --size 8388607T", INT64_C(8388607) << 40}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct parsed p = parse(&plain, cases[i].line);
+
+		assert_int_equal(p.result, 0);
+		assert_int_equal(p.values.size, cases[i].bytes);
+		cli_values_free(&plain, &p.values);
+		free(p.args.items);
 	}
 }
 
@@ -291,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_the_guest_command_is_left_alone),
 		cmocka_unit_test(test_help_wins_over_missing_words),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_global_parse_stops_at_the_command_word),
 		cmocka_unit_test(test_nearest),
 		cmocka_unit_test(test_command_tables),

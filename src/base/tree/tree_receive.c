@@ -31,6 +31,7 @@ struct receiver {
 	int root;	    /* the root, a directory; -1: none */
 	struct tree_digest *digest;
 	uint64_t received; /* bytes of contents, for progress */
+	uint64_t counted;  /* of what the limit is on */
 	struct tree_entry entry;
 	struct tree_reader in;
 };
@@ -163,6 +164,8 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 			return end_file(r, to, at, holes, chunk.length, err);
 		if (chunk.length > INT64_MAX - at)
 			return tree_damaged(err);
+		if (tree_count(r->line, &r->counted, chunk.length, err) < 0)
+			return -1;
 		at += chunk.length;
 		if (chunk.kind == TREE_DATA && write_data(r, to, chunk.length, err) < 0)
 			return -1;
@@ -185,7 +188,7 @@ static int set_attributes(const struct receiver *r, int fd, const struct tree_en
 	struct timespec times[2];
 
 	fill_times(times, entry);
-	if (fchmod(fd, entry->mode & 0777) < 0)
+	if (fchmod(fd, entry->mode & 0777 & ~r->line->umask) < 0)
 		return receive_failed(r, err);
 	(void)futimens(fd, times);
 	return 0;
@@ -251,6 +254,8 @@ static int make_entry(struct receiver *r, struct error *err)
 
 	if (r->root < 0 || !r->entry.path[0] || !is_clean(r->entry.path))
 		return tree_damaged(err);
+	if (tree_count(r->line, &r->counted, TREE_ENTRY_BYTES, err) < 0)
+		return -1;
 	dir = open_entry_parent(r, r->entry.path, &name, err);
 	if (dir < 0)
 		return -1;

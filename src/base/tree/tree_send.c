@@ -24,6 +24,7 @@ struct sender {
 	struct tree_links *links;
 	dev_t device;
 	uint64_t sent;		 /* bytes of contents, for progress */
+	uint64_t counted;	 /* of what the limit is on */
 	struct tree_entry entry; /* the one at hand */
 	struct tree_writer out;
 };
@@ -65,6 +66,15 @@ static int cannot_read(struct sender *s, struct error *err)
 	return -1;
 }
 
+/* Within a file the receiver waits for a chunk. */
+static int count_contents(struct sender *s, uint64_t more, struct error *err)
+{
+	if (tree_count(s->line, &s->counted, more, err) == 0)
+		return 0;
+	(void)tree_put_break(&s->out, NULL);
+	return -1;
+}
+
 /* Sends what lies at *at, at most up to `until`. 1: all of it; 0: the file ended before; -1. */
 static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, struct error *err)
 {
@@ -84,6 +94,8 @@ static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, str
 			return cannot_read(s, err);
 		if (n == 0)
 			return 0;
+		if (count_contents(s, (uint64_t)n, err) < 0)
+			return -1;
 		tree_chunk_commit(&s->out, (size_t)n, s->digest);
 		*at += (uint64_t)n;
 		s->sent += (uint64_t)n;
@@ -104,6 +116,8 @@ static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint
 		return cannot_read(s, err);
 	if (data >= 0 && (uint64_t)data < size)
 		begin = (uint64_t)data;
+	if (begin > *at && count_contents(s, begin - *at, err) < 0)
+		return -1;
 	if (begin > *at && tree_put_hole(&s->out, begin - *at, s->digest, err) < 0)
 		return -1;
 	*at = begin;
@@ -207,6 +221,8 @@ static int send_entry(struct sender *s, int dir, const char *name, int depth, st
 	struct stat st;
 	int status;
 
+	if (tree_count(s->line, &s->counted, TREE_ENTRY_BYTES, err) < 0)
+		return -1;
 	if (len + 1 + strlen(name) > TREE_PATH_MAX)
 		return skip_entry(s, "a path that is too long is in it", err);
 	snprintf(path + len, sizeof(s->entry.path) - len, "%s%s", len ? "/" : "", name);

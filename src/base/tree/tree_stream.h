@@ -39,11 +39,17 @@
  */
 #define FILES_GREETING "+"
 
+#define TREE_ENTRY_BYTES 512u
+
 /* Where a stream goes or comes from, and what is wanted to be known meanwhile. */
 struct tree_line {
 	int fd;
-	int cancel;   /* readable: stop, ERR_UNAVAILABLE; -1: never. Nothing is read from it. */
-	bool answers; /* for tree_send(): the receiver's answer is waited for, and is ours */
+	int cancel;	/* readable: stop, ERR_UNAVAILABLE; -1: never. Nothing is read from it. */
+	bool answers;	/* for tree_send(): the receiver's answer is waited for, and is ours */
+	unsigned umask; /* permissions that nothing received has */
+	/* No more than so many bytes: of contents, holes too, and TREE_ENTRY_BYTES for each entry
+	 * below the root; 0: any number. */
+	uint64_t limit;
 	/* Bytes of files' contents so far, and the path at hand; often. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, const char *path);
 	/* An entry was left out, by whichever side. May be NULL. */

@@ -13,6 +13,15 @@
 enum { ENTRY_HEAD = 1 + 4 + 8 + 4 + 8 + 4 + 4, DIGEST_BYTES = 8, SPACE_LEAST = 4096 };
 #define NS_MAX 999999999u
 
+int tree_count(const struct tree_line *line, uint64_t *counted, uint64_t more, struct error *err)
+{
+	if (line->limit && more > line->limit - *counted)
+		return error_set(err, ERR_CONFLICT, "it is more than the limit of %llu bytes",
+				 (unsigned long long)line->limit);
+	*counted += more;
+	return 0;
+}
+
 int tree_damaged(struct error *err)
 {
 	return error_set(err, ERR_IO, "the stream of files is damaged");

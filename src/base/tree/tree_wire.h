@@ -94,6 +94,9 @@ int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err);
 /* Some of a chunk's data, 1 to max bytes, valid until the next call. 0: a failure. */
 size_t tree_get_data(struct tree_reader *r, size_t max, const uint8_t **data, struct error *err);
 
+/* So many bytes more come within the limit of the line. */
+int tree_count(const struct tree_line *line, uint64_t *counted, uint64_t more, struct error *err);
+
 /* ERR_IO: the stream is not what it must be. */
 int tree_damaged(struct error *err);
 /* The failure that an 'e' tells of. */

@@ -104,6 +104,31 @@ static int set_int(struct parser *p, const struct cli_option *option, const char
 	return 0;
 }
 
+/* Letters as others have them: powers of 1024. */
+static int set_size(struct parser *p, const struct cli_option *option, const char *text,
+		    int64_t *out, struct error *err)
+{
+	static const char units[] = "KMGT";
+	char *end = NULL;
+	const char *unit;
+	intmax_t value;
+	int shift = 0;
+
+	errno = 0;
+	value = strtoimax(text, &end, 10);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (unit)
+		shift = 10 * (int)(unit - units + 1);
+	if (end == text || (*end && (!unit || end[1])) || errno || *text < '0' || *text > '9' ||
+	    value < 1 || value > INT64_MAX >> shift)
+		return cli_usage(p->cli, err,
+				 "--%s must be a number of bytes, or one of K, M, G or T behind "
+				 "it, and is \"%s\"",
+				 option->name, text);
+	*out = value << shift;
+	return 0;
+}
+
 static int words_add(struct cli_words *words, const char *word, struct error *err)
 {
 	const char **items = realloc(words->items, (words->count + 2) * sizeof(*items));
@@ -134,6 +159,8 @@ static int set_value(struct parser *p, const struct cli_option *option, void *ba
 		return 0;
 	case CLI_OPTION_INT:
 		return set_int(p, option, value, field, err);
+	case CLI_OPTION_SIZE:
+		return set_size(p, option, value, field, err);
 	case CLI_OPTION_LIST:
 		return words_add(field, value, err);
 	}

@@ -7,6 +7,16 @@
 #include "cli/options/guest.h"
 #include "cli/workspace/copy.h"
 
+struct artifacts_values {
+	int64_t limit;
+};
+
+static const struct cli_option artifacts_options[] = {
+	{"limit", 0, CLI_OPTION_SIZE, offsetof(struct artifacts_values, limit), "SIZE",
+	 COPY_LIMIT_HELP, 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
 static int add_artifact_rows(struct cli_table *table, const json_t *list_artifacts,
 			     const char *where, struct error *err)
 {
@@ -47,7 +57,7 @@ static int list_artifacts(struct cli *cli, struct microagent *agent, const char 
 	return CLI_EXIT_OK;
 }
 
-static int get(struct cli *cli, struct microagent *agent, const char *const *words,
+static int get(struct cli *cli, struct microagent *agent, const char *const *words, int64_t limit,
 	       struct progress *progress, struct error *err)
 {
 	struct copy_notes notes;
@@ -56,7 +66,7 @@ static int get(struct cli *cli, struct microagent *agent, const char *const *wor
 
 	if (copy_notes_init(&notes, cli, progress, err) < 0)
 		return -1;
-	const struct microagent_copy options = copy_options(&notes, NULL);
+	const struct microagent_copy options = copy_options(&notes, NULL, limit);
 
 	progress_start(progress, "reading the disk");
 	status = microagent_artifact_get(agent, words[0], words[1], words[2], &options, err);
@@ -70,19 +80,19 @@ static int run_artifacts(struct cli *cli, const void *values, const struct cli_w
 			 struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
+	const struct artifacts_values *v = values;
 	bool getting = args->count == 4 && strcmp(args->items[0], "get") == 0;
 	struct microagent *agent;
 	int code;
 
-	(void)values;
-	if (!getting && args->count != 1)
+	if (!getting && (args->count != 1 || v->limit))
 		return cli_usage(cli, err, "artifacts takes NAME, or get NAME ARTIFACT TARGET");
 	if (guest_check_name(cli, args->items[getting ? 1 : 0], err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
-	code = getting ? get(cli, agent, args->items + 1, &progress, err)
+	code = getting ? get(cli, agent, args->items + 1, v->limit, &progress, err)
 		       : list_artifacts(cli, agent, args->items[0], err);
 	microagent_close(agent);
 	return code;
@@ -95,6 +105,8 @@ const struct cli_command cli_artifacts = {
 	.help = "An output is read from the disk by a machine that runs nothing of the workspace.\n"
 		"Of a running one the file system is frozen for as long as its disk is copied.\n",
 	.group = CLI_GROUP_OBSERVE,
+	.options = artifacts_options,
+	.values_size = sizeof(struct artifacts_values),
 	.min_args = 1,
 	.max_args = 4,
 	.run = run_artifacts,

@@ -9,11 +9,14 @@
 
 struct cp_values {
 	const char *user;
+	int64_t limit;
 };
 
 static const struct cli_option cp_options[] = {
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct cp_values, user), "USER",
 	 "with whose rights, and owned by whom (default: the image's user, else uid 1000)", 0, 0},
+	{"limit", 0, CLI_OPTION_SIZE, offsetof(struct cp_values, limit), "SIZE", COPY_LIMIT_HELP, 0,
+	 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -69,7 +72,7 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 	if (guest_check_name(cli, out ? from : to, err) < 0 ||
 	    copy_notes_init(&notes, cli, &progress, err) < 0)
 		return -1;
-	const struct microagent_copy options = copy_options(&notes, values->user);
+	const struct microagent_copy options = copy_options(&notes, values->user, values->limit);
 
 	agent = guest_open(cli, &progress, err);
 	if (!agent)

@@ -29,17 +29,6 @@ int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct prog
 	return -1;
 }
 
-/* A path comes from the guest: its control bytes are not for a terminal. */
-static void warn_of_copy(const char *path, const char *why)
-{
-	autofree char *clean = strdup(path);
-
-	for (char *p = clean; p && *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	cli_warn("left out: %s: %s", clean ? clean : "", why);
-}
-
 static void list(struct copy_notes *notes, const char *path, const char *why)
 {
 	json_t *entry = json_object();
@@ -58,7 +47,7 @@ static void note_skipped(void *data, const char *path, const char *why)
 	if (notes->cli->json && notes->count <= COPY_LISTED_MAX)
 		list(notes, path, why);
 	else if (!notes->cli->json && notes->count <= COPY_LINES_MAX)
-		warn_of_copy(path, why);
+		cli_warn("left out: %s: %s", path, why);
 }
 
 /* From now on there is something to be tidied up when a signal comes. */
@@ -89,7 +78,7 @@ static void note_progress(void *data, uint64_t bytes, const char *path)
 			seconds > 0.1 ? mib / seconds : 0.0, path);
 }
 
-struct microagent_copy copy_options(struct copy_notes *notes, const char *user)
+struct microagent_copy copy_options(struct copy_notes *notes, const char *user, int64_t limit)
 {
 	return (struct microagent_copy){
 		.user = user,
@@ -97,6 +86,7 @@ struct microagent_copy copy_options(struct copy_notes *notes, const char *user)
 		.data = notes,
 		.progress = note_progress,
 		.cancel = notes->signals,
+		.limit_bytes = (uint64_t)limit,
 	};
 }
 

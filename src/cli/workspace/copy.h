@@ -21,8 +21,10 @@ struct copy_notes {
 };
 int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct progress *progress,
 		    struct error *err);
-/* What the library is told; borrows notes. */
-struct microagent_copy copy_options(struct copy_notes *notes, const char *user);
+#define COPY_LIMIT_HELP \
+	"copy no more than this, and nothing of what is more: bytes, or with K, M, G or T"
+/* What the library is told; borrows notes. limit: bytes, 0 for none. */
+struct microagent_copy copy_options(struct copy_notes *notes, const char *user, int64_t limit);
 /* After success: says what was left out, with --json {"ok":true,"skipped":[...],"skippedMore"?}.
  * After a failure, with err set: -1, or the exit code of the signal that ended it. Frees the notes.
  */
