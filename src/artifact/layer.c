@@ -49,9 +49,13 @@ static int archive_failed(struct archive *from, struct error *err)
 
 static int taking_failed(const struct taking *t, struct error *err)
 {
-	const char *text = archive_error_string(t->from);
+	int number = archive_errno(t->from);
 
-	return error_set(err, t->alone ? ERR_IO : ERR_INVALID, "%s", text ? text : "it is damaged");
+	/* What is wrong with it (EILSEQ in libarchive's words), or the host's trouble in reading.
+	 */
+	if (t->alone && number > 0 && number != EILSEQ)
+		return error_set(err, ERR_IO, "%s", archive_error_string(t->from));
+	return archive_failed(t->from, err);
 }
 
 static struct archive *open_tar(const char *file, struct error *err)
@@ -349,7 +353,7 @@ static int take_archive(struct taking *t, const char *file, struct error *err)
 	result = take_all(t, err);
 	use_again(before);
 	if (result == 0 && t->alone && archive_format(from) == ARCHIVE_FORMAT_EMPTY)
-		return error_set(err, ERR_IO, "the archive is an empty file");
+		return error_set(err, ERR_INVALID, "the archive is an empty file");
 	return result;
 }
 

@@ -47,6 +47,27 @@ static int decode_publish_host(const json_t *item, const char *path, json_t *out
 	return json_put_string(out, "host", host, err);
 }
 
+/* "0.0.0.0" and "::" listen on each address of their family, so no other has that port with them.
+ * seen has every forward so far, this one too. */
+static int refuse_overlap(json_t *seen, const json_t *out, const char *path, struct error *err)
+{
+	const char *host = json_text(out, "host", ""), *any = strchr(host, ':') ? "::" : "0.0.0.0";
+	int port = (int)json_integer_value(json_object_get(out, "hostPort"));
+	char key[96];
+	const char *other;
+	json_t *value;
+
+	snprintf(key, sizeof(key), "%s:%d", any[0] == ':' ? "v6" : "v4", port);
+	other = json_string_value(json_object_get(seen, key));
+	if (other && (!strcmp(host, any) || !strcmp(other, any)))
+		return error_set(err, ERR_INVALID,
+				 "%s has the host port %d of another forward: %s and %s are one "
+				 "address",
+				 path, port, host, other);
+	value = json_string(host);
+	return other ? (json_decref(value), 0) : json_put(seen, key, value, err);
+}
+
 static int decode_forward(struct config_decode *d, const json_t *item, const char *path,
 			  json_t *seen, json_t *out, struct error *err)
 {
@@ -70,7 +91,9 @@ static int decode_forward(struct config_decode *d, const json_t *item, const cha
 	}
 	snprintf(key, sizeof(key), "%s/%s/%d", protocols[protocol], json_text(out, "host", NULL),
 		 (int)json_integer_value(json_object_get(out, "hostPort")));
-	return decode_unique(seen, key, path, "host port", err);
+	if (decode_unique(seen, key, path, "host port", err) < 0)
+		return -1;
+	return refuse_overlap(seen, out, path, err);
 }
 
 static int decode_forwards(struct config_decode *d, const json_t *network, enum network_mode mode,

@@ -131,18 +131,29 @@ json_t *share_decode(const json_t *share, const char *what, struct error *err)
 	return steal_ptr(&out);
 }
 
+/* As an answer lists it. There is only the one, so it is taken and not recorded. */
+static int decode_only(const json_t *item, const char *path, const char *key, const char *only,
+		       struct error *err)
+{
+	size_t index = 0;
+
+	return decode_choice(item, path, key, JSON_OPTIONAL, &only, 1, &index, err);
+}
+
 static int decode_bundle(struct config_decode *d, const json_t *item, const char *path,
 			 json_t *seen, json_t *out, struct error *err)
 {
 	if (decode_name(item, path, "name", seen, out, err) < 0 ||
-	    decode_host_path(item, path, out, err) < 0)
+	    decode_host_path(item, path, out, err) < 0 ||
+	    decode_only(item, path, "mode", "ro", err) < 0 ||
+	    decode_only(item, path, "kind", "bundle", err) < 0)
 		return -1;
 	return decode_mountpoint(d, item, path, out, err);
 }
 
 int decode_bundles(struct config_decode *d, struct error *err)
 {
-	static const char *const keys[] = {"name", "path", "mountpoint", NULL};
+	static const char *const keys[] = {"name", "path", "mountpoint", "mode", "kind", NULL};
 
 	return decode_list(d, d->in, "config", "bundles", keys, decode_bundle, d->out, err);
 }
@@ -153,7 +164,8 @@ static int decode_output(struct config_decode *d, const json_t *item, const char
 	autofree char *guest_path = NULL;
 
 	(void)d;
-	if (decode_name(item, path, "name", seen, out, err) < 0)
+	if (decode_name(item, path, "name", seen, out, err) < 0 ||
+	    decode_only(item, path, "kind", "output", err) < 0)
 		return -1;
 	guest_path = decode_absolute(item, path, "path", err);
 	if (!guest_path)
@@ -163,7 +175,7 @@ static int decode_output(struct config_decode *d, const json_t *item, const char
 
 int decode_outputs(struct config_decode *d, struct error *err)
 {
-	static const char *const keys[] = {"name", "path", NULL};
+	static const char *const keys[] = {"name", "path", "kind", NULL};
 
 	return decode_list(d, d->in, "config", "outputs", keys, decode_output, d->out, err);
 }

@@ -60,14 +60,22 @@ struct mediation {
 	const char *target;
 };
 
-/* All zero, as written by callers that always print the block, means: not configured. */
+/* All zero, as written by callers that always print the block, means: not configured. So does one
+ * that is switched off by a word and keeps its port, unless something requires it. */
 static bool is_configured(const json_t *given, const struct mediation *m)
 {
+	if (json_is_false(json_object_get(given, "enabled")) && !m->required)
+		return false;
 	const json_t *port = json_object_get(given, "port");
 	const json_t *target = json_object_get(given, "target");
 
 	return m->enabled || m->required || m->fail_closed || json_integer_value(port) ||
 	       json_string_length(target);
+}
+
+static bool is_zero_port(const json_t *number)
+{
+	return json_is_integer(number) && json_integer_value(number) == 0;
 }
 
 static int decode_flags(const json_t *given, struct mediation *m, struct error *err)
@@ -82,8 +90,10 @@ static int decode_flags(const json_t *given, struct mediation *m, struct error *
 	    json_get_bool(given, "config.mediation", "failClosed", JSON_OPTIONAL, &m->fail_closed,
 			  err) < 0)
 		return -1;
-	/* Types only, so that a zero port and an empty target can mean "not configured". */
-	if (json_get_int(given, "config.mediation", "port", JSON_OPTIONAL, 0, PORT_MAX, &port,
+	/* A zero port and an empty target can mean "not configured"; no other number is taken that
+	 * the one who configures it could not have. */
+	if (!is_zero_port(json_object_get(given, "port")) &&
+	    json_get_int(given, "config.mediation", "port", JSON_OPTIONAL, 1, PORT_MAX, &port,
 			 err) < 0)
 		return -1;
 	return json_get_string(given, "config.mediation", "target", JSON_OPTIONAL, &target, err);

@@ -80,6 +80,9 @@ static int decode_document(json_t *document, const char *backend, const struct h
 		return -1;
 	input = command_table[out->command].input;
 	need = input == INPUT_NONE ? JSON_OPTIONAL : JSON_REQUIRED;
+	/* Of nobody: as callers write it that have one form for all commands. */
+	if (input == INPUT_NONE && json_is_null(json_object_get(document, "identity")))
+		(void)json_object_del(document, "identity");
 	if (json_get_object(document, "", "identity", need, &identity, err) < 0)
 		return -1;
 	if (input != INPUT_NONE && identity_decode(identity, backend, &out->identity, err) < 0)

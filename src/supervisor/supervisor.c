@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "channel/hasher.h"
 #include "supervisor/capabilities.h"
+#include "supervisor/commands/record.h"
 #include "supervisor/live/live.h"
 
 static command_fn *const command_functions[COMMAND_COUNT] = {
@@ -116,6 +117,19 @@ static int answer_caller(const struct backend *backend, enum command command,
 	return status == 0 ? 0 : response_exit_code(failure);
 }
 
+/* What is recorded of the workspace goes with the error. Nothing is put right for it. */
+static json_t *recorded_event(const struct call *call)
+{
+	struct record record = RECORD_NONE;
+	struct error ignored;
+	json_t *event = NULL;
+
+	if (record_open(&record, call, false, &ignored) == 0 && record_load(&record, &ignored) == 0)
+		event = json_incref(record.event);
+	record_close(&record);
+	return event;
+}
+
 static int serve_request(const struct backend *backend, const struct options *options)
 {
 	struct request request = {0};
@@ -132,6 +146,8 @@ static int serve_request(const struct backend *backend, const struct options *op
 	/* What is deep below knows no name: a reason without a subject is about the workspace. */
 	if (status < 0 && err.reason != REASON_NONE && !*err.subject && request.identity.runtime_id)
 		error_reason(&err, err.reason, request.identity.runtime_id);
+	if (status < 0 && !response.event && request.identity.runtime_id)
+		response.event = recorded_event(&call);
 	code = answer_caller(backend, request.command, &response, status, &err);
 	response_free(&response);
 	request_free(&request);

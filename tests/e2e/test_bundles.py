@@ -153,7 +153,7 @@ def test_hostile_archives(host, name, entries, text):
     config = small_config(host, bundles=[{"name": "b", "path": str(path), "mountpoint": "/b"}])
     code, answer = ask(host, "prepare", config)
     assert code == 1 and "config.bundles[0].path" in answer["error"] and str(path) in answer["error"], answer
-    assert text in answer["error"]
+    assert text in answer["error"] and answer["errorCode"] == "invalid"
     assert not (host.state / "w").exists()
     assert not os.path.exists("/tmp/escaped") and not (host.base / "escaped").exists()
     cache = os.environ.get("MICROAGENT_CACHE_DIR") or os.path.expanduser("~/.cache/microagent")
@@ -169,7 +169,8 @@ def test_archives_that_are_none_or_too_much(host):
         assert exit_code == 1 and text in answer["error"] and code in answer["errorCode"], answer
         assert not (host.state / "w").exists()
 
-    refused(b"no archive at all" * 100, "config.bundles[0].path")
+    refused(b"no archive at all" * 100, "config.bundles[0].path", "invalid")
+    refused(b"", "config.bundles[0].path", "invalid")
     huge = entry("huge")
     huge.size = 1 << 45  # 32 TiB that are not there
     refused(huge.tobuf(), "more than", "invalid")
@@ -177,7 +178,7 @@ def test_archives_that_are_none_or_too_much(host):
     data = (host.base / "s.tar").read_bytes()
     refused(data, "more than 40000 bytes", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_BYTES": "40000"})
     refused(data, "more than 5 files", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_FILES": "5"})
-    refused(data[:3000], "Truncated", "io")
+    refused(data[:3000], "Truncated", "invalid")
     for path, text in (("/nonexistent.tar", "No such file"), (str(host.base), "not a regular file")):
         config = small_config(host, bundles=[{"name": "b", "path": path, "mountpoint": "/b"}])
         for command in ("check", "prepare", "run"):

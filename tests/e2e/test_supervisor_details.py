@@ -5,6 +5,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+import tarfile
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_the_detail_says_why_a_command_ended(host, changes, code, detail):
 @pytest.mark.parametrize("artifact,field,reason", [
     ("rootfs", "rootfsPath", "root-missing"),
     ("kernel", "kernelPath", "kernel-missing"),
-    ("initrd", "initrdPath", "initrd-missing"),
+    ("initrd", "kernelPath", "initrd-missing"),  # nobody has named the initrd
 ])
 def test_a_missing_file_is_named(host, artifact, field, reason):
     config = host.config()
@@ -98,7 +99,7 @@ def test_a_missing_file_is_named(host, artifact, field, reason):
     assert str(gone) in entry["error"] and "No such file" in entry["error"]
     code, answer = ask(host, "start", config)
     assert (code, answer["errorCode"]) == (1, "not-found")
-    for word in (f"config.{field}", str(gone)):
+    for word in (f"config.{field}", str(kernel if artifact == "initrd" else gone)):
         assert word in answer["error"]
     assert (answer["errorReason"], answer["errorSubject"]) == (reason, str(gone))
     assert ask(host, "delete")[0] == 0
@@ -153,3 +154,40 @@ def test_an_option_of_run_is_named(host, args):
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["errorCode"]) == (1, "invalid")
     assert answer["error"] == f"{args[0]} is for the command run alone, and this is host"
+
+
+def test_what_the_host_has_not(host):
+    """An address of another host, and a kernel that stands alone: nobody has named its initrd."""
+    forwards = [{"host": "192.0.2.1", "hostPort": 8080, "guestPort": 80}]
+    for command in ("check", "prepare", "run"):
+        code, answer = ask(host, command, host.config(network={"mode": "nat", "portForwards": forwards}))
+        assert (code, answer["errorCode"]) == (1, "invalid"), answer
+        assert answer["error"] == "config.network.portForwards[0].host must be an address of this host, and 192.0.2.1 is none"
+    kernel = host.base / "lonely"
+    kernel.write_bytes(b"kernel")
+    code, answer = ask(host, "check", host.config(kernelPath=str(kernel)))
+    assert (code, answer["errorCode"], answer["errorReason"]) == (1, "not-found", "initrd-missing"), answer
+    assert "config.initrdPath" not in answer["error"] and f"{kernel}.initrd" not in answer["error"]
+    assert answer["error"].startswith(f"config.kernelPath: {kernel} has no initrd beside it")
+    assert "microagent-artifact initrd makes one" in answer["error"]
+    named = {"kernelPath": str(kernel), "initrdPath": str(host.base / "other")}
+    code, answer = ask(host, "check", host.config(**named))
+    assert code == 1 and answer["error"] == f"config.initrdPath: {host.base}/other does not exist"
+    assert not (host.state / "w").exists()
+
+
+def test_the_forms_that_answers_have_are_taken(host):
+    """A disabled mediation keeps its port, and entries of artifacts may come back as they were listed."""
+    bundle = host.base / "b.tar"
+    with tarfile.open(bundle, "w"):
+        pass
+    config = host.config(
+        mediation={"enabled": False, "required": False, "port": 2048, "target": "127.0.0.1:9900", "failClosed": True},
+        bundles=[{"name": "b", "path": str(bundle), "mountpoint": "/b", "mode": "ro", "kind": "bundle"}],
+        outputs=[{"name": "o", "path": "/o", "kind": "output"}])
+    code, answer = ask(host, "prepare", config)
+    assert code == 0 and "mediation" not in answer, answer
+    assert answer["artifacts"] == {"ingress": config["bundles"], "egress": config["outputs"]}
+    code, answer, _ = host.supervisor({"command": "host", "identity": None})
+    assert code == 0 and answer["host"]
+    assert ask(host, "delete")[0] == 0

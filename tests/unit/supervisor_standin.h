@@ -331,7 +331,8 @@ static void standin_severed(struct loop *loop, void *data)
 	json_decref(names);
 }
 
-/* STANDIN_SEVER: "unproven" and "late" (told later), "refused" (at once), "stuck" (never told); else it works. */
+/* STANDIN_SEVER: "unproven" and "late" (told later), "refused" (at once), "stuck" (never told);
+ * else it works. */
 static int standin_sever(struct vm *vm, struct error *err)
 {
 	const char *how = getenv("STANDIN_SEVER");

@@ -173,7 +173,7 @@ static void an_empty_file_is_no_archive(void **state)
 	begin(&c, state);
 	assert_ok(path_replace_file_at(c.s->fd, "t.tar", "", 0, 0600, PATH_NO_SYNC, &err));
 	assert_int_equal(layer_unpack(c.fs, scratch_path(c.s, "t.tar"), &any, &err), -1);
-	assert_code(err, ERR_IO);
+	assert_code(err, ERR_INVALID);
 	end(&c);
 }
 

@@ -142,6 +142,28 @@ static void a_run_that_is_quarantined(void **state)
 	expect(life, "kill", "stopped");
 }
 
+/* Told to end, a run ends its machine and answers with what became of it. */
+static void sigterm_to_a_run(void **state)
+{
+	struct life *life = *state;
+	json_auto_t *answer = NULL;
+	struct asked asked;
+	int watch;
+
+	life->command = "[\"deaf\"]";
+	expect(life, "prepare", "prepared");
+	watch = watch_directory(life);
+	asked = ask_begin(life, "run", NULL);
+	wait_for_file(life, watch, "vsock.sock");
+	assert_int_equal(kill(asked.proc.pid, SIGTERM), 0);
+	answer = ask_end(&asked);
+	assert_int_equal(asked.code, 1);
+	assert_string_equal(json_string_value(json_object_get(answer, "errorCode")), "conflict");
+	assert_string_equal(text_in(answer, "event", "state"), "stopped");
+	expect_nothing_left(life);
+	expect(life, "inspect", "stopped");
+}
+
 static void sigterm_to_the_live_supervisor(void **state)
 {
 	struct life *life = *state;
@@ -219,6 +241,7 @@ int main(int argc, char **argv)
 		life_test(kill_9_during_a_run),
 		life_test(a_quarantine_that_fails_kills),
 		life_test(a_run_that_is_quarantined),
+		life_test(sigterm_to_a_run),
 		life_test(sigterm_to_the_live_supervisor),
 		life_test(a_live_supervisor_that_does_not_answer_is_killed),
 		life_test(a_reboot_of_the_host),

@@ -26,8 +26,8 @@ static int ask_quarantine(const struct record *record, json_t **answer, struct e
 	return control_ask(record->ws.fd, request, deadline, answer, err);
 }
 
-/* It does not answer, and nothing can be proven of a machine whose keeper is stuck. Nobody is to try
- * that again: the machine is gone. */
+/* It does not answer, and nothing can be proven of a machine whose keeper is stuck. Nobody is to
+ * try that again: the machine is gone. */
 static void kill_unanswering(const struct record *record, struct error *why)
 {
 	why->code = ERR_IO;

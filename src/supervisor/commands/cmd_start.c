@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -62,7 +63,7 @@ static int examine(struct start *start, const struct call *call, struct error *e
 		return -1;
 	if (boot_files_require(&start->files, err) < 0 ||
 	    shares_check(config, start->record.call->backend, err) < 0 ||
-	    cgroup_check(config, err) < 0 ||
+	    cgroup_check(config, err) < 0 || publish_check(config, err) < 0 ||
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
 		    0)
 		return -1;
@@ -218,6 +219,30 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 	return 0;
 }
 
+/* run's writing end of the lifeline, for who is told to end: the live supervisor sees the caller
+ * go, ends the machine and reports, and the answer comes as always. */
+static volatile sig_atomic_t run_lifeline = -1, told_to_end;
+
+static void on_told_to_end(int number)
+{
+	int saved = errno, nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	(void)number;
+	told_to_end = 1;
+	/* In its place, so that no other descriptor can get its number. */
+	if (nothing >= 0 && dup3(nothing, run_lifeline, O_CLOEXEC) >= 0)
+		close(nothing);
+	errno = saved;
+}
+
+static void answer_when_told_to_end(int lifeline)
+{
+	struct sigaction action = {.sa_handler = on_told_to_end, .sa_flags = SA_RESTART};
+
+	run_lifeline = lifeline;
+	sigaction(SIGTERM, &action, NULL);
+}
+
 /* Gives the live supervisor everything it needs and keeps the near ends of its pipes. */
 static int launch_with(struct start *start, int lease, int control, struct error *err)
 {
@@ -233,6 +258,8 @@ static int launch_with(struct start *start, int lease, int control, struct error
 		return -1;
 	}
 	start->lifeline = lifeline[1];
+	if (start->lifeline >= 0)
+		answer_when_told_to_end(start->lifeline);
 	const int fds[LIVE_FD_END] = {
 		[LIVE_STATE_DIR] = start->record.dir.fd,
 		[LIVE_WORKSPACE] = start->record.ws.fd,
@@ -313,8 +340,7 @@ static int start_begin(struct start *start, struct response *response, struct er
 		return -1;
 	if (start_take_files(start, err) < 0 || (first && start_prepare(start, err) < 0) ||
 	    (first && (lease = start_take_lease(record, err)) < 0) ||
-	    start_admit(start, response, err) < 0 ||
-	    old_files_check(&record->ws, err) < 0 ||
+	    start_admit(start, response, err) < 0 || old_files_check(&record->ws, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0 ||
 	    (!start->files.ram_root &&
 	     require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0))
@@ -373,7 +399,9 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	warn_of_emulation(start);
 	if (answer_declared(&call->request->config, response, err) < 0)
 		return -1;
-	return await_live(record, start->report, start->accelerator, response, err);
+	if (await_live(record, start->report, start->accelerator, response, err) < 0)
+		return -1;
+	return told_to_end ? error_set(err, ERR_CONFLICT, "run was told to end by SIGTERM") : 0;
 }
 
 int cmd_start(const struct call *call, struct response *response, struct error *err)

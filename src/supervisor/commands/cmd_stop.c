@@ -3,8 +3,8 @@
  * halt, stop and kill: one request to the live supervisor, which does it and records it, then a
  * wait for the lease. The command lock is not held while waiting, so a kill can follow a stop that
  * takes its time. A live supervisor that does not answer or does not come to an end is killed, and
- * everything of the workspace dies with it. Without a VM stop and kill only record the wanted state,
- * and halt keeps what is recorded, but for a quarantine, which it ends.
+ * everything of the workspace dies with it. Without a VM stop and kill only record the wanted
+ * state, and halt keeps what is recorded, but for a quarantine, which it ends.
  */
 #include <stdio.h>
 #include <string.h>
@@ -105,9 +105,8 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	if (!had_vm && wanted == STATE_HALTED && record->state != STATE_QUARANTINED)
 		return answer_as_it_is(record, response, err);
 	if (record->state != wanted || !had_vm || forced) {
-		autofree char *kept = forced || !kept_detail(record)
-					      ? NULL
-					      : strdup(kept_detail(record));
+		autofree char *kept =
+			forced || !kept_detail(record) ? NULL : strdup(kept_detail(record));
 
 		if (record_note(record, wanted, kept ? kept : end_detail(forced, had_vm), err) < 0)
 			return -1;

@@ -79,6 +79,31 @@ int publish_listen(const json_t *forward, struct error *err)
 	return error_errno(err, errno, "cannot publish %s", name);
 }
 
+int publish_check(const struct config *config, struct error *err)
+{
+	const json_t *forward;
+	size_t i;
+
+	json_array_foreach(config->port_forwards, i, forward)
+	{
+		struct addresses list = {0};
+
+		if (!addresses_add_text(&list, host_of(forward), 0))
+			continue;
+		autoclose int fd = socket(list.at[0].ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		if (fd >= 0 &&
+		    bind(fd, (const struct sockaddr *)&list.at[0], address_length(&list.at[0])) <
+			    0 &&
+		    errno == EADDRNOTAVAIL)
+			return error_set(err, ERR_INVALID,
+					 "config.network.portForwards[%zu].host must be an address "
+					 "of this host, and %s is none",
+					 i, host_of(forward));
+	}
+	return 0;
+}
+
 int publish_require_free(const struct config *config, struct error *err)
 {
 	const json_t *forward;

@@ -18,6 +18,8 @@ uint32_t publish_vsock_port(const json_t *forward);
 void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
 /* A non-blocking listener. The error names host and port; ERR_UNAVAILABLE when they are taken. */
 int publish_listen(const json_t *forward, struct error *err);
+/* ERR_INVALID for an address that this host does not have. */
+int publish_check(const struct config *config, struct error *err);
 /* Whether all of them could be listened on now. */
 int publish_require_free(const struct config *config, struct error *err);
 

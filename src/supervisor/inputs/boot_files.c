@@ -28,6 +28,13 @@ static const char *const ram_root_fields[BOOT_FILE_COUNT] = {
 };
 static_assert(ARRAY_SIZE(file_fields) == BOOT_FILE_COUNT, "a field for every file");
 
+static const char *field_of(const struct boot_files *files, enum boot_file which)
+{
+	if (which == BOOT_INITRD && files->beside)
+		which = BOOT_KERNEL;
+	return (files->ram_root ? ram_root_fields : file_fields)[which];
+}
+
 static char *initrd_path(const struct config *config)
 {
 	char *path = NULL;
@@ -35,6 +42,13 @@ static char *initrd_path(const struct config *config)
 	if (config->rootfs_path)
 		return strdup(config->initrd_path);
 	return asprintf(&path, "%s.initrd", config->kernel_path) < 0 ? NULL : path;
+}
+
+static bool is_beside(const char *kernel, const char *initrd)
+{
+	size_t len = strlen(kernel);
+
+	return strncmp(initrd, kernel, len) == 0 && strcmp(initrd + len, ".initrd") == 0;
 }
 
 /* Not blocking: a FIFO in a file's place must not hold us up. */
@@ -96,14 +110,12 @@ void boot_files_hash_rootfs(struct boot_files *files)
 
 int boot_files_take(const struct boot_files *files, bool read_only, struct error *err)
 {
-	const char *field = (files->ram_root ? ram_root_fields : file_fields)[BOOT_ROOTFS];
-
 	if (files->file[BOOT_BASE].path &&
 	    file_take(files->file[BOOT_BASE].fd, files->file[BOOT_BASE].path, true, err) < 0)
 		return error_prefix(err, "%s", file_fields[BOOT_BASE]);
 	if (file_take(files->file[BOOT_ROOTFS].fd, files->file[BOOT_ROOTFS].path,
 		      read_only || files->ram_root, err) < 0)
-		return error_prefix(err, "%s", field);
+		return error_prefix(err, "%s", field_of(files, BOOT_ROOTFS));
 	return 0;
 }
 
@@ -187,6 +199,8 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
 	files.file[BOOT_INITRD].path = initrd_path(config);
 	files.file[BOOT_INIT].path = initrd_path(config);
 	files.ram_root = !config->rootfs_path;
+	files.beside = files.file[BOOT_INITRD].path &&
+		       is_beside(config->kernel_path, files.file[BOOT_INITRD].path);
 	files.file[BOOT_ROOTFS].path =
 		strdup(files.ram_root ? config->initrd_path : config->rootfs_path);
 	if (config->rootfs_base)
@@ -223,13 +237,22 @@ void boot_files_close(struct boot_files *files)
 	}
 }
 
+/* Of a file that nobody has named, and the kernel needs. */
+static int tell_no_initrd(const char *kernel, const char *path, struct error *err)
+{
+	error_set(err, ERR_NOT_FOUND,
+		  "%s has no initrd beside it, which carries the guest's init: microagent-artifact "
+		  "initrd makes one",
+		  kernel);
+	return error_reason(err, REASON_INITRD_MISSING, path);
+}
+
 /* Of the file itself ENOENT says it all. */
 static int tell_missing(enum boot_file which, const char *path, struct error *err)
 {
 	switch (which) {
 	case BOOT_INITRD:
-		error_set(err, ERR_NOT_FOUND,
-			  "%s does not exist: every kernel file needs its initrd beside it", path);
+		error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
 		return error_reason(err, REASON_INITRD_MISSING, path);
 	case BOOT_KERNEL:
 		error_set(err, ERR_NOT_FOUND,
@@ -250,10 +273,14 @@ int boot_files_require(const struct boot_files *files, struct error *err)
 		if (files->file[i].error.code == ERR_NONE)
 			continue;
 		*err = files->file[i].error;
-		if (files->file[i].fd < 0 && err->errnum == ENOENT)
-			tell_missing((enum boot_file)i, files->file[i].path, err);
-		return error_prefix(err, "%s",
-				    (files->ram_root ? ram_root_fields : file_fields)[i]);
+		if (files->file[i].fd < 0 && err->errnum == ENOENT) {
+			if (i == BOOT_INITRD && files->beside)
+				tell_no_initrd(files->file[BOOT_KERNEL].path, files->file[i].path,
+					       err);
+			else
+				tell_missing((enum boot_file)i, files->file[i].path, err);
+		}
+		return error_prefix(err, "%s", field_of(files, (enum boot_file)i));
 	}
 	return 0;
 }

@@ -20,6 +20,7 @@ enum boot_file { BOOT_KERNEL, BOOT_INITRD, BOOT_INIT, BOOT_BASE, BOOT_ROOTFS, BO
 
 struct boot_files {
 	bool ram_root; /* BOOT_ROOTFS is an initramfs, and BOOT_INITRD the one beside the kernel */
+	bool beside;   /* nobody has named BOOT_INITRD: it is the one beside the kernel */
 	struct {
 		char *path;		  /* NULL: there is none */
 		int fd;			  /* -1: could not be opened */

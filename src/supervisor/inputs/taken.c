@@ -32,7 +32,7 @@ static const char *name_of_link(int fds, const char *number, char target[PATH_MA
 }
 
 /* The name is looked at first: asking a file of a dead network disk could hang. */
-static bool has_file(int process, const char *name, const struct stat *file)
+static bool process_has_file(int process, const char *name, const struct stat *file)
 {
 	autoclose int fds = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *dir = fds >= 0 ? fdopendir(fds) : NULL;
@@ -44,8 +44,8 @@ static bool has_file(int process, const char *name, const struct stat *file)
 		steal_fd(&fds); /* the stream's own */
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(name_of_link(dirfd(dir), entry->d_name, target), name) == 0 &&
-		    fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
-		    st.st_dev == file->st_dev && st.st_ino == file->st_ino)
+		    fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && st.st_dev == file->st_dev &&
+		    st.st_ino == file->st_ino)
 			return true;
 	return false;
 }
@@ -67,7 +67,7 @@ static bool is_live_of(int process, char *out, size_t size)
 }
 
 /* The workspace whose live supervisor has the file, as far as /proc shows it to us. */
-static bool find_user(int fd, char *out, size_t size)
+static bool find_taker(int fd, char *out, size_t size)
 {
 	autodir DIR *proc = opendir("/proc");
 	char own[32], target[PATH_MAX];
@@ -83,7 +83,8 @@ static bool find_user(int fd, char *out, size_t size)
 		autoclose int process =
 			openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-		if (process >= 0 && is_live_of(process, out, size) && has_file(process, name, &st))
+		if (process >= 0 && is_live_of(process, out, size) &&
+		    process_has_file(process, name, &st))
 			return true;
 	}
 	return false;
@@ -98,7 +99,7 @@ int file_take(int fd, const char *path, bool read_only, struct error *err)
 	/* Where locks are not to be had the VMM's own have to do. */
 	if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return 0;
-	known = find_user(fd, user, sizeof(user));
+	known = find_taker(fd, user, sizeof(user));
 	if (!known && flock_until(fd, operation, limit_deadline(LIMIT_ENDING_MS), path, NULL) == 0)
 		return 0;
 	error_set(err, ERR_CONFLICT, "%s is used by %s%s, which runs%s", path,
