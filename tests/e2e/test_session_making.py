@@ -142,7 +142,7 @@ def test_the_next_steps_that_messages_name_are_those_of_sessions(place):
     for words in (("exec", name, "--", "true"), ("stream", name, "--", "true"), ("shell", name, "--send", "true")):
         said = place("session", *words, check=125).stderr
         assert f"session {name} is stopped\n" in said and f"hint: `microagent session destroy {name}` removes it" in said, said
-        assert f"`microagent --state-dir {place.state}/sessions start {name}.bundle` boots this one again" in said
+        assert f"`microagent start {name}` boots this one again" in said
     place("session", "destroy", name, check=0)
     for words in (("base", "show", "web-v99"), ("base", "delete", "web-v99"), ("base", "verify", "web-v99"),
                   ("session", "create", "--base", "web-v99")):

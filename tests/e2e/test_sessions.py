@@ -36,6 +36,34 @@ def refused(host, *words, code=1):
     return done.stderr
 
 
+def check_commands_of_workspaces(host, name):
+    """They take a session by its name, and one that is none is no workspace to be created."""
+    def told(*words):
+        return json.loads(host("--json", *words, check=0).stdout)
+    (host.base / "in").write_text("copied\n")
+    host("cp", host.base / "in", f"{name}:/workspace/in", check=0)
+    assert "in" in host("ls", f"{name}:/workspace", check=0).stdout
+    host("cp", f"{name}.bundle:/workspace/in", host.base / "out", check=0)
+    assert (host.base / "out").read_text() == "copied\n"
+    assert told("status", name)["event"]["state"] == told("events", name)["events"][-1]["state"] == "running"
+    host("logs", name, check=0)
+    assert told("network", name)["network"]["mode"] == "isolated"
+    assert told("balloon", name, 200)["balloon"]["memoryMiB"] == 256
+    assert "has no result" in host("result", name).stderr
+    assert host("stop", name, check=0).stdout == f"{name}: stopped\n"
+    assert "`microagent start {}` boots".format(name) in host("session", "exec", name, "--", "true").stderr
+    assert "in" in host("ls", f"{name}:/workspace", check=0).stdout  # by a machine that only reads
+    host("start", name, check=0)
+    assert host("session", "exec", name, "--", "cat", "/workspace/in", check=0).stdout == "copied\n"
+    none = name[:-4] + ("0000" if name[-4:] != "0000" else "0001")
+    for words in (("cp", f"{none}:/f", "."), ("ls", none), ("logs", none), ("events", none), ("status", none), ("stop", none),
+                  ("start", none), ("network", none), ("balloon", none, 200), ("result", none), ("exec", none, "--", "true"),
+                  ("connect", none, "--send", "true"), ("kill", none)):
+        done = host(*words)
+        assert done.returncode and none in done.stderr, (words, done.stderr)
+        assert "create" not in done.stderr and "session list" in done.stderr, (words, done.stderr)
+
+
 def test_the_life_of_a_session(host, base):
     assert base["name"] == "web-v1" and base["disk"]["sha256"] == image(host, "busybox")["sha256"]
     schema_check.validate("base", json.loads((bundle(host) / "metadata.json").read_text()))
@@ -58,6 +86,7 @@ def test_the_life_of_a_session(host, base):
     assert host("session", "exec", f"{name}.bundle", "--", "cat", "/workspace/f", check=0).stdout == "mine\n"
     assert host("session", "exec", name, "--", "/nowhere").returncode == 127
     assert host("session", "exec", name, "--", "hostname", check=0).stdout == f"{name}\n"
+    check_commands_of_workspaces(host, name)
 
     done = host("session", "stream", name, "--shell", "echo one; printf two; echo three >&2; exit 4")
     assert (done.returncode, done.stdout, done.stderr) == (4, "one\ntwo", "three\n")

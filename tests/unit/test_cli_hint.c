@@ -117,8 +117,9 @@ static void placeholders_are_filled_in(void **state)
 		    "`microagent status {}` says how, `microagent start {}` boots it again");
 	assert_hint(REASON_SESSION_DOWN, "s",
 		    "`microagent session destroy s` removes it, and `microagent session create` "
-		    "makes another; `microagent --state-dir /s/sessions start s.bundle` boots this "
-		    "one again");
+		    "makes another; `microagent start s` boots this one again");
+	assert_hint(REASON_NO_WORKSPACE, "session-2026-05-10T14-22-00Z-a7f3",
+		    "`microagent session list` shows the sessions there are");
 	assert_hint(REASON_NO_KERNEL, "", "`microagent kernel install` fetches one");
 	assert_hint(REASON_NO_KERNEL, "tuned-1",
 		    "`microagent kernel list` shows those that are there, `microagent kernel "

@@ -8,11 +8,14 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "channel/guest_init.h"
 #include "cli/host/profile.h"
+#include "microagent_session.h"
 
 const struct cli_option guest_options[] = {
 	{"image", 0, CLI_OPTION_STRING, offsetof(struct guest_values, image), "IMAGE",
@@ -289,6 +292,47 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 	if (agent && progress)
 		microagent_on_wait(agent, draw_progress, progress);
 	return agent;
+}
+
+/* A workspace of the user's own may be called so too. */
+static bool is_workspace(const struct microagent *agent, const char *word)
+{
+	autofree char *path = path_join(microagent_state_dir(agent), word, NULL);
+
+	return path && access(path, F_OK) == 0;
+}
+
+/* The agent of the place where the sessions of this one are. agent is given up. */
+static struct microagent *open_sessions(struct microagent *agent, struct progress *progress,
+					struct error *err)
+{
+	autofree char *path = path_join(microagent_state_dir(agent), "sessions", err);
+	struct microagent *sessions = path ? microagent_open(path, err) : NULL;
+
+	microagent_close(agent);
+	if (sessions && progress)
+		microagent_on_wait(sessions, draw_progress, progress);
+	return sessions;
+}
+
+struct microagent *guest_open_at(const struct cli *cli, struct progress *progress, const char *word,
+				 char id[GUEST_ID_ROOM], struct error *err)
+{
+	struct microagent *agent = guest_open(cli, progress, err);
+	struct microagent_session *session = NULL;
+	struct error ignored;
+
+	snprintf(id, GUEST_ID_ROOM, "%s", word);
+	if (!agent || microagent_session_check_name(word, &ignored) < 0 ||
+	    is_workspace(agent, word))
+		return agent;
+	if (microagent_session_open(agent, word, &session, err) < 0) {
+		microagent_close(agent);
+		return NULL;
+	}
+	snprintf(id, GUEST_ID_ROOM, "%s.bundle", microagent_session_name(session));
+	microagent_session_close(session);
+	return open_sessions(agent, progress, err);
 }
 
 json_t *guest_ask(const struct cli *cli, const char *doing, guest_ask_fn *ask, struct error *err)

@@ -49,6 +49,12 @@ void guest_warn_init(const struct cli *cli, const char *kernel);
 /* A handle whose waits draw progress. */
 struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);
 
+#define GUEST_ID_ROOM 160
+/* The same for a command on what word names: a workspace, or a session, whose place is a state
+ * directory of its own. id is what the workspace is called there. */
+struct microagent *guest_open_at(const struct cli *cli, struct progress *progress, const char *word,
+				 char id[GUEST_ID_ROOM], struct error *err);
+
 typedef json_t *guest_ask_fn(struct microagent *agent, struct error *err);
 /* What the library says of the whole state directory or host; doing is shown meanwhile, or NULL. */
 json_t *guest_ask(const struct cli *cli, const char *doing, guest_ask_fn *ask, struct error *err);

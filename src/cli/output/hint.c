@@ -5,12 +5,13 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "microagent.h"
 
 #define LIST_KERNELS "`microagent kernel list` shows those that are there"
 #define LIST_IMAGES "`microagent image list` shows those that are there"
 
 const struct hint hint_table[] = {
+	{REASON_NO_WORKSPACE, "session-", NULL,
+	 "`microagent session list` shows the sessions there are"},
 	{REASON_NO_WORKSPACE, NULL, NULL,
 	 "`microagent list` shows those there are, `microagent create {}` makes one"},
 	{REASON_WORKSPACE_EXISTS, NULL, NULL,
@@ -37,7 +38,7 @@ const struct hint hint_table[] = {
 	{REASON_NO_SESSION, NULL, NULL, "`microagent session list` shows those that are there"},
 	{REASON_SESSION_DOWN, NULL, NULL,
 	 "`microagent session destroy {}` removes it, and `microagent session create` makes "
-	 "another; `microagent --state-dir {sessions} start {}.bundle` boots this one again"},
+	 "another; `microagent start {}` boots this one again"},
 	{REASON_SESSION_LOST, NULL, NULL, "`microagent session list` says what became of it"},
 	{REASON_SESSION_QUARANTINED, NULL, NULL, "`microagent session destroy {}` ends it"},
 	{REASON_SESSION_ENDING, NULL, NULL, "`microagent session destroy {}` goes on with it"},
@@ -97,49 +98,19 @@ static bool is_about(const struct hint *hint, const char *subject)
 			     : !*subject;
 }
 
-/* The caller's state directory, in which the sessions have one of their own. */
-static void sessions_path(const struct cli *cli, char out[HINT_ROOM])
-{
-	struct microagent *agent = microagent_open(cli ? cli->state_dir_option : NULL, NULL);
-
-	snprintf(out, HINT_ROOM, "%s/sessions", agent ? microagent_state_dir(agent) : "DIR");
-	microagent_close(agent);
-}
-
-/* What stands for the placeholder that text begins with; *len is how long that is. */
-static const char *hint_value(const struct cli *cli, const char *text, const char *subject,
-			      size_t *len, char room[HINT_ROOM])
-{
-	static const char sessions[] = "{sessions}";
-
-	*len = 2;
-	if (strncmp(text, "{}", 2) == 0)
-		return *subject ? subject : "NAME";
-	*len = strlen(sessions);
-	if (strncmp(text, sessions, *len) != 0)
-		return NULL;
-	sessions_path(cli, room);
-	return room;
-}
-
 /* What does not fit is cut, as with every message. */
-static void fill_hint_in(const struct cli *cli, const char *text, const char *subject,
-			 char out[HINT_ROOM])
+static void fill_hint_in(const char *text, const char *subject, char out[HINT_ROOM])
 {
-	char room[HINT_ROOM];
-	size_t used = 0, len;
+	size_t used = 0;
 
 	while (*text && used + 1 < HINT_ROOM) {
-		const char *value =
-			*text == '{' ? hint_value(cli, text, subject, &len, room) : NULL;
-
-		if (!value) {
+		if (strncmp(text, "{}", 2) != 0) {
 			out[used++] = *text++;
 			continue;
 		}
-		snprintf(out + used, HINT_ROOM - used, "%s", value);
+		snprintf(out + used, HINT_ROOM - used, "%s", *subject ? subject : "NAME");
 		used += strlen(out + used);
-		text += len;
+		text += 2;
 	}
 	out[used] = '\0';
 }
@@ -155,7 +126,7 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 			continue;
 		if (!hint->option ||
 		    (cli && cli_option_find(cli->command, hint->option, strlen(hint->option))))
-			fill_hint_in(cli, hint->text, subject, out);
+			fill_hint_in(hint->text, subject, out);
 		return;
 	}
 }

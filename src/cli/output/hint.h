@@ -13,15 +13,14 @@ struct hint {
 	const char
 		*begins; /* of the subject: NULL any, "" an empty one; a row with it comes first */
 	const char *option; /* only for a command that has it; NULL: for all */
-	const char *text;   /* {}: the subject; {sessions}: the sessions' state directory */
+	const char *text;   /* {}: the subject */
 };
 extern const struct hint hint_table[];
 extern const size_t hint_count;
 
 #define HINT_ROOM 1024
 
-/* "" where there is none. cli may be NULL: then what needs a command or a state directory is left
- * out. */
+/* "" where there is none. cli may be NULL: then what needs a command is left out. */
 void hint_find(const struct cli *cli, enum error_reason reason, const char *subject,
 	       char out[HINT_ROOM]);
 

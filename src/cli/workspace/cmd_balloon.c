@@ -14,15 +14,16 @@ static int run_balloon(struct cli *cli, const void *values, const struct cli_wor
 	const char *name = args->items[0];
 	json_auto_t *response = NULL;
 	int64_t mib = 0;
+	char id[GUEST_ID_ROOM];
 
 	(void)values;
 	if (guest_check_name(cli, name, err) < 0 ||
 	    guest_read_mib(cli, args->items[1], &mib, err) < 0)
 		return -1;
-	struct microagent *agent = guest_open(cli, NULL, err);
+	struct microagent *agent = guest_open_at(cli, NULL, name, id, err);
 	if (!agent)
 		return -1;
-	int result = microagent_balloon(agent, name, mib, &response, err);
+	int result = microagent_balloon(agent, id, mib, &response, err);
 	microagent_close(agent);
 	if (result < 0)
 		return -1;

@@ -58,6 +58,7 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 	const char *from_path = NULL, *to_path = NULL;
 	bool out = guest_path_parse(args->items[0], from, &from_path);
 	bool in = guest_path_parse(args->items[1], to, &to_path);
+	char id[GUEST_ID_ROOM];
 	struct copy_notes notes;
 	struct microagent *agent;
 	int status;
@@ -74,12 +75,12 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 		return -1;
 	const struct microagent_copy options = copy_options(&notes, values->user, values->limit);
 
-	agent = guest_open(cli, &progress, err);
+	agent = guest_open_at(cli, &progress, out ? from : to, id, err);
 	if (!agent)
 		return copy_answer(&notes, -1, err);
 	progress_start(&progress, "copying");
-	status = out ? microagent_copy_out(agent, from, from_path, args->items[1], &options, err)
-		     : microagent_copy_in(agent, to, args->items[0], to_path, &options, err);
+	status = out ? microagent_copy_out(agent, id, from_path, args->items[1], &options, err)
+		     : microagent_copy_in(agent, id, args->items[0], to_path, &options, err);
 	microagent_close(agent);
 	progress_end(&progress);
 	if (status < 0)

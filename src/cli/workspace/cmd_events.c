@@ -113,12 +113,13 @@ static int run_events(struct cli *cli, const void *values, const struct cli_word
 		      struct error *err)
 {
 	const struct events_values *v = values;
-	struct events events = {.cli = cli, .name = args->items[0]};
+	char id[GUEST_ID_ROOM];
+	struct events events = {.cli = cli, .name = id};
 	int code;
 
-	if (guest_check_name(cli, events.name, err) < 0)
+	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
-	events.agent = guest_open(cli, NULL, err);
+	events.agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!events.agent)
 		return -1;
 	code = events_in(&events, v->follow, err);

@@ -151,16 +151,17 @@ static int run_logs(struct cli *cli, const void *values, const struct cli_words 
 		    struct error *err)
 {
 	const struct logs_values *v = values;
-	struct logs logs = {.name = args->items[0], .terminal = isatty(STDOUT_FILENO) == 1};
+	char id[GUEST_ID_ROOM];
+	struct logs logs = {.name = id, .terminal = isatty(STDOUT_FILENO) == 1};
 	int code = -1;
 
 	if (v->follow && cli->json)
 		return cli_usage(cli, err,
 				 "--follow prints as it comes, --json one document: "
 				 "choose one");
-	if (guest_check_name(cli, logs.name, err) < 0)
+	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
-	logs.agent = guest_open(cli, NULL, err);
+	logs.agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!logs.agent)
 		return -1;
 	logs.fd = microagent_log_open(logs.agent, logs.name, err);

@@ -168,13 +168,14 @@ static int list_files(struct cli *cli, const char *name, const char *path,
 		      const struct ls_values *values, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	struct microagent *agent = guest_open(cli, &progress, err);
+	char id[GUEST_ID_ROOM];
+	struct microagent *agent = guest_open_at(cli, &progress, name, id, err);
 	json_auto_t *answer = NULL;
 
 	if (!agent)
 		return -1;
 	progress_start(&progress, "listing");
-	answer = ask(agent, name, path, values, err);
+	answer = ask(agent, id, path, values, err);
 	microagent_close(agent);
 	progress_end(&progress);
 	if (!answer)

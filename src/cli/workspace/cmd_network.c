@@ -77,14 +77,15 @@ static int run_network(struct cli *cli, const void *values, const struct cli_wor
 {
 	struct microagent *agent;
 	json_auto_t *answer = NULL;
+	char id[GUEST_ID_ROOM];
 
 	(void)values;
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
-	agent = guest_open(cli, NULL, err);
+	agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!agent)
 		return -1;
-	answer = microagent_network(agent, args->items[0], err);
+	answer = microagent_network(agent, id, err);
 	microagent_close(agent);
 	if (!answer)
 		return -1;

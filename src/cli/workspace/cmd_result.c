@@ -75,15 +75,16 @@ static int run_result(struct cli *cli, const void *values, const struct cli_word
 		      struct error *err)
 {
 	struct microagent *agent;
+	char id[GUEST_ID_ROOM];
 	int code;
 
 	(void)values;
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
-	agent = guest_open(cli, NULL, err);
+	agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!agent)
 		return -1;
-	code = result_in(cli, agent, args->items[0], err);
+	code = result_in(cli, agent, id, err);
 	microagent_close(agent);
 	return code;
 }

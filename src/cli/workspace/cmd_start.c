@@ -38,15 +38,16 @@ static int run_start(struct cli *cli, const void *values, const struct cli_words
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct start_values *v = values;
 	struct microagent *agent;
+	char id[GUEST_ID_ROOM];
 	int code;
 
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
-	agent = guest_open(cli, &progress, err);
+	agent = guest_open_at(cli, &progress, args->items[0], id, err);
 	if (!agent)
 		return -1;
 	progress_start(&progress, "booting");
-	code = start_in(cli, agent, args->items[0], v->prepare, &progress, err);
+	code = start_in(cli, agent, id, v->prepare, &progress, err);
 	microagent_close(agent);
 	return code;
 }

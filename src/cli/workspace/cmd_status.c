@@ -230,14 +230,15 @@ static int run_status(struct cli *cli, const void *values, const struct cli_word
 {
 	const struct status_values *v = values;
 	struct microagent *agent;
+	char id[GUEST_ID_ROOM];
 	int code;
 
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
-	agent = guest_open(cli, NULL, err);
+	agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!agent)
 		return -1;
-	code = status_in(cli, agent, args->items[0], v->full, err);
+	code = status_in(cli, agent, id, v->full, err);
 	microagent_close(agent);
 	return code;
 }

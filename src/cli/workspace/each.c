@@ -42,15 +42,37 @@ static json_t *failure_json(const struct cli *cli, const char *name, const struc
 	return steal_ptr(&failure);
 }
 
-/* Adds what one name gave to list; the first failure is kept in *first. */
-static int act(struct cli *cli, struct microagent *agent, const char *name, each_fn *fn,
-	       each_look_fn *look, json_t *list, struct error *first, struct error *err)
-{
-	json_t *response = NULL;
-	struct error why = {0};
-	const char *foretold = look && !cli->json ? look(agent, name) : NULL;
+struct each {
+	struct cli *cli;
+	struct progress *progress;
+	each_fn *fn;
+	each_look_fn *look;
+};
 
-	if (fn(agent, name, &response, &why) < 0) {
+/* A session is not deleted as a workspace is: its audit log is closed and archived. */
+static struct microagent *each_open(const struct each *each, const char *name,
+				    char id[GUEST_ID_ROOM], struct error *err)
+{
+	if (each->fn != microagent_delete)
+		return guest_open_at(each->cli, each->progress, name, id, err);
+	snprintf(id, GUEST_ID_ROOM, "%s", name);
+	return guest_open(each->cli, each->progress, err);
+}
+
+/* Adds what one name gave to list; the first failure is kept in *first. */
+static int act(const struct each *each, const char *name, json_t *list, struct error *first,
+	       struct error *err)
+{
+	struct cli *cli = each->cli;
+	char id[GUEST_ID_ROOM];
+	struct error why = {0};
+	struct microagent *agent = each_open(each, name, id, &why);
+	const char *foretold = agent && each->look && !cli->json ? each->look(agent, id) : NULL;
+	json_t *response = NULL;
+	int status = agent ? each->fn(agent, id, &response, &why) : -1;
+
+	microagent_close(agent);
+	if (status < 0) {
 		if (first->code == ERR_NONE)
 			*first = why;
 		else if (!cli->json)
@@ -76,14 +98,14 @@ static int print_all(json_t *list, bool ok, struct error *err)
 	return cli_print_json(answer, err);
 }
 
-static int run_all(struct cli *cli, struct microagent *agent, const struct cli_words *names,
-		   each_fn *fn, each_look_fn *look, struct error *err)
+static int run_all(const struct each *each, const struct cli_words *names, struct error *err)
 {
+	struct cli *cli = each->cli;
 	json_auto_t *list = json_array();
 	struct error first = {0};
 
 	for (size_t i = 0; i < names->count; i++) {
-		if (act(cli, agent, names->items[i], fn, look, list, &first, err) < 0)
+		if (act(each, names->items[i], list, &first, err) < 0)
 			return -1;
 	}
 	if (first.code != ERR_NONE && (!cli->json || names->count == 1)) {
@@ -101,18 +123,12 @@ int each_run(struct cli *cli, const struct cli_words *names, const char *doing, 
 	     each_look_fn *look, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	struct microagent *agent;
-	int code;
+	const struct each each = {cli, &progress, fn, look};
 
 	for (size_t i = 0; i < names->count; i++) {
 		if (guest_check_name(cli, names->items[i], err) < 0)
 			return -1;
 	}
-	agent = guest_open(cli, &progress, err);
-	if (!agent)
-		return -1;
 	progress_start(&progress, doing);
-	code = run_all(cli, agent, names, fn, look, err);
-	microagent_close(agent);
-	return code;
+	return run_all(&each, names, err);
 }
