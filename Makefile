@@ -6,6 +6,7 @@
 # make test       unit, fuzz (10 s a target) and end-to-end tests
 # make install uninstall   below PREFIX (/usr/local)
 # make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
+# make test ACCEL=kvm   the same, if the machines run under KVM here
 # make soak bench long tests, and the figures
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
 #
@@ -168,7 +169,7 @@ $(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/ker
 	images/debian/packages
 
 test: setup unit $(if $(SANITIZE),,fuzz)
-	BUILD=$(BUILD) SANITIZE=$(SANITIZE) /usr/bin/python3 tests/run.py $(TESTS)
+	BUILD=$(BUILD) SANITIZE=$(SANITIZE) ACCEL=$(ACCEL) /usr/bin/python3 tests/run.py $(TESTS)
 
 soak: setup unit fuzz
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)

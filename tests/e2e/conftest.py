@@ -33,7 +33,19 @@ SANITIZER = "verify_asan_link_order=0:quarantine_size_mb=1:thread_local_quaranti
 HANG_S = 300
 
 
+def require_accelerator(wanted):
+    """`make test ACCEL=kvm`: machines of which nothing is said get it, or no test begins."""
+    if wanted == "tcg":
+        os.environ["MICROAGENT_TEST_KVM"] = "/nonexistent"
+    told = subprocess.run([BIN / "microagent-qemu-supervisor"], input=b'{"command":"host"}', capture_output=True, check=False)
+    facts = json.loads(told.stdout)["host"]
+    if facts["accelerator"] != wanted:
+        pytest.exit(f"ACCEL={wanted}: machines run under {facts['accelerator']} here: {facts['acceleratorReason']}", 1)
+
+
 def pytest_configure(config):
+    if os.environ.get("ACCEL"):
+        require_accelerator(os.environ["ACCEL"])
     # Whoever runs the tests in the background has these ignored, and so would every program of ours.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:

@@ -37,7 +37,7 @@ static void the_command_line_is_whole(void **state)
 				       .program = "/opt/q/bin/qemu",
 				       .argv = words,
 				       .readable = readable,
-				       .device = "/dev/kvm",
+				       .device = "/tests/kvm",
 				       .data = data,
 				       .ndata = 2,
 				       .fds = fds,
@@ -51,7 +51,7 @@ static void the_command_line_is_whole(void **state)
 		     "--new-session", "--info-fd", "8", "--block-fd", "9");
 	assert_words(&argv, "--ro-bind", "/opt/q/bin/qemu", "/opt/q/bin/qemu");
 	assert_words(&argv, "--ro-bind-try", "/usr/share/qemu", "/usr/share/qemu");
-	assert_words(&argv, "--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/kvm",
+	assert_words(&argv, "--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/tests/kvm",
 		     "/dev/kvm");
 	assert_words(&argv, "--ro-bind-data", "10", "/kernel", "--ro-bind-data", "11", "/initrd",
 		     "--remount-ro", "/", "--chdir", "/", "--", "/opt/q/bin/qemu", "-x");

@@ -35,6 +35,9 @@ int accel_probe(struct accel_facts *out, struct error *err);
 /* The time-stamp counter alone, as TCG needs it: no VM is tried. */
 int accel_tsc_khz(uint32_t *khz, struct error *err);
 
+/* Where KVM is: /dev/kvm. */
+const char *accel_kvm_device(void);
+
 /* wanted resolved by what the facts say; auto never fails, kvm does (ERR_UNAVAILABLE). */
 int accel_choose(enum accelerator wanted, const struct accel_facts *facts, enum accelerator *out,
 		 char reason[256], struct error *err);

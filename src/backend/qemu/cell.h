@@ -45,7 +45,7 @@ struct cell_spec {
 	const char *program;	      /* absolute, argv[0] */
 	const char *const *argv;      /* of the program */
 	const char *const *readable;  /* host paths to be seen, where they exist; NULL-terminated */
-	const char *device;	      /* one device to be used (/dev/kvm), or NULL */
+	const char *device;	      /* what is to be /dev/kvm, or NULL */
 	const struct cell_data *data; /* made files; ignored without bwrap */
 	size_t ndata;
 	const struct proc_fd *fds; /* to: 2 for stderr, then 3, 4... */

@@ -5,7 +5,7 @@
  *   the program, /usr/lib/<multiarch>, the loader   to run at all
  *   spec->readable                                  firmware, ld.so.cache (saves 100 look-ups)
  *   /dev/null                                       QEMU tries file locks on it
- *   spec->device                                    /dev/kvm
+ *   /dev/kvm                                        spec->device, which is it
  *   spec->data                                      kernel and initrd, by path only in QEMU
  *
  * A shared directory's program, which is no cell_spawn()'s but a companion, has besides /proc and
@@ -71,8 +71,11 @@ static void add_root(struct argv *argv, const struct cell_spec *spec)
 	for (const char *const *path = spec->readable; path && *path; path++)
 		add_bind(argv, "--ro-bind-try", *path);
 	add_bind(argv, "--dev-bind", "/dev/null");
-	if (spec->device)
-		add_bind(argv, "--dev-bind", spec->device);
+	if (spec->device) {
+		argv_add(argv, "--dev-bind");
+		argv_add(argv, spec->device);
+		argv_add(argv, "/dev/kvm");
+	}
 }
 
 /* The namespace that was made before stays: a new one would have no other ids. */

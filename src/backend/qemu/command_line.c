@@ -180,7 +180,7 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 	argv_add(argv, "-accel");
 	argv_add(argv, row->accel);
 	argv_add(argv, "-cpu");
-	argv_add(argv, row->cpu);
+	argv_add(argv, m->cpu ? m->cpu : row->cpu);
 	argv_add(argv, "-smp");
 	argv_addf(argv, "%lld", (long long)m->cpu_count);
 	argv_add(argv, "-m");

@@ -61,6 +61,7 @@ struct machine {
 	enum architecture architecture;
 	enum accelerator accelerator; /* KVM or TCG */
 	enum purpose purpose;
+	const char *cpu; /* NULL: what belongs to the accelerator */
 	const char *binary;
 	const char *label;	     /* shown in ps */
 	const char *kernel, *initrd; /* as QEMU sees them */

@@ -95,6 +95,7 @@ static int build_qemu_words(const struct vm *vm, const struct vm_boot *boot,
 		.architecture = ARCHITECTURE_X86_64,
 		.accelerator = boot->accelerator,
 		.purpose = vm->pluggable ? PURPOSE_PLUGGABLE : PURPOSE_PLAIN,
+		.cpu = secure_getenv("MICROAGENT_TEST_CPU"),
 		.binary = programs->qemu,
 		.label = boot->label,
 		.kernel = programs->bwrap ? KERNEL_IN_CELL : kernel,
@@ -147,7 +148,7 @@ static int start_qemu_cell(struct vm *vm, const struct vm_boot *boot, const stru
 	spec.program = programs->qemu;
 	spec.argv = argv_finish(&words, err);
 	spec.readable = readable;
-	spec.device = boot->accelerator == ACCELERATOR_KVM ? "/dev/kvm" : NULL;
+	spec.device = boot->accelerator == ACCELERATOR_KVM ? accel_kvm_device() : NULL;
 	if (programs->bwrap) {
 		spec.data = data;
 		spec.ndata = ARRAY_SIZE(data);
