@@ -3,6 +3,7 @@
 #include "test_base.h"
 
 #include <jansson.h>
+#include <sys/socket.h>
 
 #include "backend/qemu/vm.h"
 #include "base/fd.h"
@@ -20,37 +21,64 @@ static void on_full(void *data, const char *serial, const char *reason)
 	snprintf(h->detail, sizeof(h->detail), "disk %.32s: %.100s", serial, reason);
 }
 
-/* A monitor to which much may be said, and that never answers. */
+/* The monitor's connection, of which the test plays QEMU's end. */
 static struct loop *loop;
-static struct qmp *deaf;
 static int far_end;
 
 static int open_monitor(void **state)
 {
 	struct error err = {0};
-	int ends[2];
 
 	(void)state;
 	loop = loop_new(&err);
-	assert_ok(fd_socketpair(ends, &err));
-	far_end = ends[1];
-	deaf = qmp_new(loop, ends[0], &vm_monitor_events, &err);
-	return loop && deaf ? 0 : -1;
+	return loop ? 0 : -1;
 }
 
 static int close_monitor(void **state)
 {
 	(void)state;
-	qmp_free(deaf);
 	loop_free(loop);
-	close(far_end);
 	return 0;
+}
+
+/* QEMU says that, and it is heard. */
+static void says(struct vm *vm, const char *text)
+{
+	assert_int_equal(write(far_end, text, strlen(text)), strlen(text));
+	qmp_drain(vm->qmp);
+}
+
+/* Its first command will have the number 2. */
+static void negotiated(struct vm *vm)
+{
+	struct qmp_events events = vm_monitor_events;
+	struct error err = {0};
+	int ends[2];
+
+	assert_ok(fd_socketpair(ends, &err));
+	far_end = ends[1];
+	events.data = vm;
+	events.ready = NULL;
+	vm->loop = loop;
+	vm->qmp = qmp_new(loop, ends[0], &events, &err);
+	assert_non_null(vm->qmp);
+	says(vm, "{\"QMP\": {}}\n{\"return\": {}, \"id\": 1}\n");
+}
+
+/* What QEMU was told since. */
+static void over(struct vm *vm, char *told, size_t size)
+{
+	ssize_t n = recv(far_end, told, size - 1, MSG_DONTWAIT);
+
+	told[n > 0 ? n : 0] = '\0';
+	loop_remove(vm->grace_timer);
+	qmp_free(vm->qmp);
+	close(far_end);
 }
 
 static struct vm without_processes(struct heard *h)
 {
-	return (struct vm){
-		.events = {.disk_full = on_full, .data = h}, .cell = CELL_NONE, .qmp = deaf};
+	return (struct vm){.events = {.disk_full = on_full, .data = h}, .cell = CELL_NONE};
 }
 
 static void tell(struct vm *vm, const char *name, const char *body)
@@ -141,12 +169,87 @@ static void wrong_bodies_are_survived(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(bodies); j++) {
 			struct vm vm = without_processes(&h);
+			char told[512];
+
+			negotiated(&vm);
 			tell(&vm, names[i], bodies[j]);
 			assert_int_equal(vm.end_told, i < 2);
+			over(&vm, told, sizeof(told));
 		}
 	}
 	assert_int_equal(h.full, 1);
 	assert_string_equal(h.detail, "disk ?: no space left");
+}
+
+#define STOP "{\"event\": \"STOP\"}\n"
+#define STATUS(id, status) "{\"return\": {\"status\": \"" status "\"}, \"id\": " id "}\n"
+#define FULL "{\"event\": \"BLOCK_IO_ERROR\", \"data\": {\"nospace\": true}}\n"
+
+/* What no wish of ours was ends the VM, by QEMU's own hand: its disks lack nothing then. */
+static void a_vm_that_stands_still(void **state)
+{
+	static const struct {
+		const char *said, *detail; /* NULL: all is well */
+	} rows[] = {
+		{STOP STATUS("2", "internal-error"),
+		 "internal-error (the accelerator cannot run an instruction or a state of the "
+		 "guest)"},
+		{STOP STATUS("2", "io-error"), "io-error (an error of a disk)"},
+		{STOP STATUS("2", "guest-panicked"),
+		 "guest-panicked (the guest's kernel panicked)"},
+		{"{\"event\": \"SUSPEND\"}\n" STATUS("2", "suspended"),
+		 "suspended (the guest suspended itself, and nobody would wake it)"},
+		{STOP STATUS("2", "novel"), "novel (a reason that is not known)"},
+		{STOP STATUS("2", "paused"), NULL},
+		{STOP STATUS("2", "running"), NULL},
+		{STOP STATUS("2", "finish-migrate"), NULL},
+		{STOP STATUS("2", "shutdown"), NULL},
+		{FULL STOP, NULL},
+		{STOP FULL STATUS("2", "io-error"), NULL},
+		/* nobody can say */
+		{STOP "{\"error\": {}, \"id\": 2}\n", NULL},
+		/* it ends, and why was told before */
+		{STOP
+		 "{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}\n" STATUS(
+			 "2", "internal-error"),
+		 ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct heard h = {0};
+		struct vm vm = without_processes(&h);
+		char told[512];
+
+		negotiated(&vm);
+		says(&vm, rows[i].said);
+		over(&vm, told, sizeof(told));
+		assert_string_equal(vm.detail, rows[i].detail ? rows[i].detail : "");
+		assert_int_equal(vm.end_told, rows[i].detail != NULL);
+		assert_int_equal(strstr(told, "\"quit\"") != NULL,
+				 rows[i].detail && *rows[i].detail);
+		if (rows[i].detail && *rows[i].detail)
+			assert_int_equal(vm.end, VM_END_STOPPED);
+	}
+}
+
+/* The disk was full, it was told to go on, and the answer is about the time before. */
+static void a_reason_from_before_it_went_on(void **state)
+{
+	struct heard h = {0};
+	struct vm vm = without_processes(&h);
+	struct error err = {0};
+	char told[512];
+
+	(void)state;
+	negotiated(&vm);
+	says(&vm, STOP);
+	assert_ok(vm_resume(&vm, &err)); /* number 3 */
+	says(&vm, STATUS("2", "io-error"));
+	assert_false(vm.end_told);
+	says(&vm, STATUS("4", "io-error"));
+	over(&vm, told, sizeof(told));
+	assert_true(vm.end_told);
 }
 
 static void long_texts_are_cut(void **state)
@@ -171,6 +274,8 @@ int main(void)
 		cmocka_unit_test(a_full_disk_is_told_once_a_pause),
 		cmocka_unit_test(other_disk_errors_pause_nothing),
 		cmocka_unit_test(wrong_bodies_are_survived),
+		cmocka_unit_test(a_vm_that_stands_still),
+		cmocka_unit_test(a_reason_from_before_it_went_on),
 		cmocka_unit_test(long_texts_are_cut),
 	};
 

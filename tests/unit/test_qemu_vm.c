@@ -264,86 +264,6 @@ static void a_free_kills_and_reaps(void **state)
 	assert_int_equal(f->ended, 0);
 }
 
-/* --- a VM that stands still ------------------------------------------------------------------ */
-
-#define STOPS "echo '{\"event\": \"STOP\"}' >&3; "
-/* What is asked next is answered so. */
-#define ANSWERS(result)                                                                         \
-	"read line <&3; id=${line##*:}; echo \"{\\\"return\\\": " result ", \\\"id\\\": $id\" " \
-									 ">&3; "
-#define STATUS(status) ANSWERS("{\\\"status\\\": \\\"" status "\\\"}")
-#define IS_TOLD_TO_QUIT "read line <&3; case $line in *'\"quit\"'*) exit 0;; esac; " FOREVER
-
-static void a_vm_that_is_given_up(void **state)
-{
-	struct fixture *f = *state;
-
-	runs_to_its_end(f, SPEAKS STOPS STATUS("internal-error") IS_TOLD_TO_QUIT, SERVES);
-	assert_int_equal(f->end, VM_END_STOPPED);
-	assert_string_equal(f->detail, "internal-error (the accelerator cannot run an instruction "
-				       "or a state of the guest)");
-}
-
-static void a_reason_that_nobody_knows(void **state)
-{
-	struct fixture *f = *state;
-
-	limit_set(LIMIT_VMM_END_MS, 20);
-	limit_set(LIMIT_KILL_MS, 20);
-	/* and a QEMU that does not quit */
-	runs_to_its_end(f, SPEAKS STOPS STATUS("novel") FOREVER, SERVES);
-	limit_reset(LIMIT_KILL_MS);
-	assert_int_equal(f->end, VM_END_STOPPED);
-	assert_string_equal(f->detail, "novel (a reason that is not known)");
-}
-
-static void a_disk_error_without_a_full_disk(void **state)
-{
-	struct fixture *f = *state;
-
-	runs_to_its_end(f, SPEAKS STOPS STATUS("io-error") IS_TOLD_TO_QUIT, SERVES);
-	assert_int_equal(f->end, VM_END_STOPPED);
-}
-
-static void stops_that_are_no_failure(void **state)
-{
-	static const char *const fine[] = {
-		SPEAKS STOPS STATUS("paused") "/bin/sleep 0.1; " SAYS_OFF "exit 0",
-		SPEAKS STOPS STATUS("finish-migrate") "/bin/sleep 0.1; " SAYS_OFF "exit 0",
-		SPEAKS STOPS STATUS("running") "/bin/sleep 0.1; " SAYS_OFF "exit 0",
-		/* not answered, and no answer at all is no reason */
-		SPEAKS STOPS SAYS_OFF "exit 0",
-	};
-	struct fixture *f = *state;
-
-	for (size_t i = 0; i < ARRAY_SIZE(fine); i++) {
-		f->ended = 0;
-		runs_to_its_end(f, fine[i], SERVES);
-		assert_int_equal(f->end, VM_END_POWERED_OFF);
-		backend_qemu.free(f->vm);
-		f->vm = NULL;
-	}
-}
-
-/* The disk was full, it was asked to go on, and the answer is about the time before. */
-static void a_reason_from_before_it_went_on(void **state)
-{
-	struct fixture *f = *state;
-	struct error err = {0};
-
-	f->stop_at = "asked";
-	booted(f,
-	       SPEAKS STOPS "read line <&3; first=${line##*:}; echo asked >&4; read line <&3; echo "
-			    "\"{\\\"return\\\": {\\\"status\\\": \\\"io-error\\\"}, \\\"id\\\": "
-			    "$first\" >&3; " STATUS("running") SAYS_OFF "exit 0",
-	       SERVES);
-	run(f);
-	f->stop_at = NULL;
-	assert_ok(backend_qemu.resume(f->vm, &err));
-	run(f);
-	assert_int_equal(f->end, VM_END_POWERED_OFF);
-}
-
 /* --- companions and misbehaviour ------------------------------------------------------------- */
 
 static void a_vsockd_that_dies_is_lost(void **state)
@@ -555,11 +475,6 @@ int main(void)
 		WITH(a_kill_of_ours),
 		WITH(the_owner_may_free_at_the_end),
 		WITH(a_free_kills_and_reaps),
-		WITH(a_vm_that_is_given_up),
-		WITH(a_reason_that_nobody_knows),
-		WITH(a_disk_error_without_a_full_disk),
-		WITH(stops_that_are_no_failure),
-		WITH(a_reason_from_before_it_went_on),
 		WITH(a_vsockd_that_dies_is_lost),
 		WITH(a_vsockd_that_leaves_is_lost_too),
 		WITH(a_vsockd_that_stays_is_killed),
