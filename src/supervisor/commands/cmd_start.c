@@ -160,25 +160,19 @@ static int require_unchanged(const struct start *start, const json_t *verificati
 }
 
 /* The config must be the recorded one, the files the recorded ones. */
-static int start_admit(struct start *start, struct response *response, struct error *err)
+static int start_admit(struct start *start, const struct manifest *manifest,
+		       struct response *response, struct error *err)
 {
-	const struct call *call = start->record.call;
-	const struct config *config = &call->request->config;
-	struct manifest manifest = {0};
-	int status = -1;
+	const struct config *config = &start->record.call->request->config;
 
-	if (manifest_read(&start->record.ws, &manifest, err) < 0)
+	if (start_see_rootfs(start, manifest, err) < 0)
 		return -1;
-	if (config_compare(config, &manifest.config, err) == 0 &&
-	    start_see_rootfs(start, &manifest, err) == 0) {
-		response->verification =
-			boot_files_verify(&start->files, config->image, manifest.artifacts, err);
-		if (response->verification &&
-		    verify_and_attach_bundles(start, &manifest, response->verification, err) == 0)
-			status = require_unchanged(start, response->verification, err);
-	}
-	manifest_free(&manifest);
-	return status;
+	response->verification =
+		boot_files_verify(&start->files, config->image, manifest->artifacts, err);
+	if (!response->verification ||
+	    verify_and_attach_bundles(start, manifest, response->verification, err) < 0)
+		return -1;
+	return require_unchanged(start, response->verification, err);
 }
 
 static int open_supervisor_log(const struct record *record, struct error *err)
@@ -300,8 +294,6 @@ static int launch(struct start *start, int lease, struct error *err)
  * lease_take() has the word about the rest. */
 static int start_take_lease(const struct record *record, struct error *err)
 {
-	if (record_allows(record, record->call->request->command, err) < 0)
-		return -1;
 	(void)settle_finds_life(record);
 	return lease_take(&record->ws, err);
 }
@@ -326,24 +318,41 @@ static int start_prepare(struct start *start, struct error *err)
 	return record_load(&start->record, err);
 }
 
+/* What was recorded can be read, is what is asked for, and there is room: nothing is written
+ * before. */
+static int start_look(const struct start *start, struct manifest *manifest, struct error *err)
+{
+	const struct record *record = &start->record;
+
+	if (record_allows(record, record->call->request->command, err) < 0 ||
+	    manifest_read(&record->ws, manifest, err) < 0 ||
+	    config_compare(&record->call->request->config, &manifest->config, err) < 0 ||
+	    old_files_check(&record->ws, err) < 0 ||
+	    require_space(record->ws.fd, "the state directory", err) < 0)
+		return -1;
+	return start->files.ram_root
+		       ? 0
+		       : require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err);
+}
+
 /* Under the lock: everything up to a running live supervisor. */
 static int start_begin(struct start *start, struct response *response, struct error *err)
 {
+	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
 	struct record *record = &start->record;
-	bool first;
 	autoclose int lease = -1;
+	bool first;
 
 	if (settle(record, err) < 0)
 		return -1;
 	first = prepares_first(start);
-	if (!first && (lease = start_take_lease(record, err)) < 0)
+	/* The disks are locked before they are recorded, and the lease is had before they are
+	 * locked. */
+	if (first && (start_take_files(start, err) < 0 || start_prepare(start, err) < 0))
 		return -1;
-	if (start_take_files(start, err) < 0 || (first && start_prepare(start, err) < 0) ||
-	    (first && (lease = start_take_lease(record, err)) < 0) ||
-	    start_admit(start, response, err) < 0 || old_files_check(&record->ws, err) < 0 ||
-	    require_space(record->ws.fd, "the state directory", err) < 0 ||
-	    (!start->files.ram_root &&
-	     require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err) < 0))
+	if (start_look(start, &manifest, err) < 0 || (lease = start_take_lease(record, err)) < 0 ||
+	    (!first && start_take_files(start, err) < 0) ||
+	    start_admit(start, &manifest, response, err) < 0)
 		return -1;
 	/* Nobody of ours is left who could hold the host's ports. */
 	if (publish_require_free(&record->call->request->config, err) < 0)
