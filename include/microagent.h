@@ -132,6 +132,11 @@ struct microagent_spec {
 	bool share_anyway; /* shares: also a store of keys, or the home directory */
 };
 
+/* The VMMs of machines that are made or started by this handle from now on run in no cell, under
+ * their seccomp filter alone: for a host where none can be had, on which all else is refused with
+ * ERR_UNAVAILABLE. What makes a workspace records it, and it holds for every later start. */
+void microagent_unconfined(struct microagent *agent);
+
 /* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT when there is one of
  * that name. On failure nothing is left behind. */
 int microagent_create(struct microagent *agent, const char *name,

@@ -79,6 +79,7 @@ enum error_reason {
 	/* The host. */
 	REASON_NO_KVM,
 	REASON_SHARE_OF_KEYS, /* it has keys in it; subject: its path */
+	REASON_NO_CELL,
 	ERROR_REASON_COUNT
 };
 

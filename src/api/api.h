@@ -18,8 +18,9 @@ struct microagent {
 	char *state_path; /* absolute */
 	void (*wait_fn)(void *data);
 	void *wait_data;
-	int cancel; /* readable: what the supervisor is asked is given up; -1: never */
-	bool apart; /* what it is asked is not ended by Ctrl-C, which is for who uses cancel */
+	int cancel;	 /* readable: what the supervisor is asked is given up; -1: never */
+	bool unconfined; /* as microagent_unconfined() says */
+	bool apart;	 /* what it is asked is not ended by Ctrl-C, which is for who uses cancel */
 };
 
 /* --- request.c: what is said to the supervisor ----------------------------------------------- */
@@ -28,6 +29,9 @@ struct microagent {
 json_t *request_new(const char *command, const char *name, json_t *config, struct error *err);
 /* The config of commands that look at what is recorded: the state directory alone. */
 json_t *request_state_config(const struct microagent *agent, struct error *err);
+/* The handle's own word into the config of a machine, or that of the config it is made after. */
+int request_confine(const struct microagent *agent, json_t *config, const json_t *as,
+		    struct error *err);
 /* Sends {command, name} with config (stolen) and takes the answer; one with ok:false is an error.
  * response may be NULL. */
 int request_call(const struct microagent *agent, const char *command, const char *name,

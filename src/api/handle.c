@@ -51,6 +51,11 @@ const char *microagent_state_dir(const struct microagent *agent)
 	return agent->state_path;
 }
 
+void microagent_unconfined(struct microagent *agent)
+{
+	agent->unconfined = true;
+}
+
 void microagent_on_wait(struct microagent *agent, void (*fn)(void *data), void *data)
 {
 	agent->wait_fn = fn;

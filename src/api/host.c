@@ -12,6 +12,7 @@
 #include "api/doctor.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/userns.h"
 #include "channel/program.h"
 
 int microagent_host(struct microagent *agent, json_t **response, struct error *err)
@@ -115,18 +116,20 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 {
 	const char *name = json_text(host, "confinement", "");
 	const char *reason = json_text(host, "confinementReason", "");
+	const char *setting = userns_setting("/proc/sys");
+	char remedy[96];
 
 	(void)agent;
 	if (strcmp(name, "cell") == 0) {
 		finding_detail(out, VERDICT_OK, "cell%s%s", *reason ? ": " : "", reason);
 		return;
 	}
-	finding_detail(out, *name ? VERDICT_DEGRADED : VERDICT_FAILED, "%s%s%s",
-		       *name ? name : "not known", *reason ? ": " : "", reason);
+	finding_detail(out, VERDICT_FAILED, "%s%s%s", *name ? "no cell, no machine" : "not known",
+		       *reason ? ": " : "", reason);
 	if (!doctor_in_path("bwrap"))
 		finding_remedy(out, "sudo apt-get install bubblewrap");
-	else if (*name)
-		finding_remedy(out, "sudo sysctl -w kernel.unprivileged_userns_clone=1");
+	else if (setting && snprintf(remedy, sizeof(remedy), "sudo sysctl -w %s", setting) > 0)
+		finding_remedy(out, remedy);
 }
 
 /* A program of ours that must stand beside the others. */

@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "contract/request.h"
 
 static bool should_live(enum state state)
 {
@@ -45,6 +46,23 @@ static int copy_keys(json_t *to, const json_t *from, const char *const *keys, st
 	return 0;
 }
 
+/* Of what lives in no cell. */
+static int put_confinement(const struct workspace *ws, json_t *entry, struct error *err)
+{
+	enum state state = state_from_name(json_text(entry, "state", NULL));
+	json_auto_t *runtime = NULL;
+	struct error ignored;
+	const char *name;
+
+	if (!should_live(state))
+		return 0;
+	runtime = workspace_read(ws, "runtime.json", &ignored);
+	name = json_text(runtime, "confinement", confinement_names[CONFINEMENT_CELL]);
+	return strcmp(name, confinement_names[CONFINEMENT_CELL]) == 0
+		       ? 0
+		       : json_put_string(entry, "confinement", name, err);
+}
+
 static int fill_entry(struct microagent *agent, const struct workspace *ws, json_t *entry,
 		      struct error *err)
 {
@@ -53,7 +71,8 @@ static int fill_entry(struct microagent *agent, const struct workspace *ws, json
 	json_auto_t *event = latest_event(agent, ws, err);
 	json_auto_t *record = NULL;
 
-	if (!event || copy_keys(entry, event, event_keys, err) < 0)
+	if (!event || copy_keys(entry, event, event_keys, err) < 0 ||
+	    put_confinement(ws, entry, err) < 0)
 		return -1;
 	record = workspace_read(ws, "workspace.json", err);
 	if (!record)

@@ -119,6 +119,8 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 	    json_put(config, "cpuCount", json_integer(1), err) < 0 ||
 	    json_put(config, "network", json_pack("{s:s}", "mode", "isolated"), err) < 0)
 		return NULL;
+	if (request_confine(reader->agent, config, recorded, err) < 0)
+		return NULL;
 	if (accelerator && json_put(config, "accelerator", json_deep_copy(accelerator), err) < 0)
 		return NULL;
 	return steal_ptr(&config);

@@ -60,6 +60,14 @@ json_t *request_state_config(const struct microagent *agent, struct error *err)
 	return steal_ptr(&config);
 }
 
+int request_confine(const struct microagent *agent, json_t *config, const json_t *as,
+		    struct error *err)
+{
+	const char *word = json_text(as, "confinement", NULL);
+
+	return json_put_optional(config, "confinement", agent->unconfined ? "seccomp" : word, err);
+}
+
 int request_call(const struct microagent *agent, const char *command, const char *name,
 		 json_t *config, json_t **response, struct error *err)
 {

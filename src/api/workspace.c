@@ -31,13 +31,15 @@ static int as_recorded(struct microagent *agent, const char *command, const char
 		       json_t **response, struct error *err)
 {
 	struct open_workspace existing = {0};
-	json_t *config;
+	json_auto_t *config = NULL;
 
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	config = open_workspace_config(&existing, err);
 	open_workspace_close(&existing);
-	return config ? request_call(agent, command, name, config, response, err) : -1;
+	if (!config || request_confine(agent, config, config, err) < 0)
+		return -1;
+	return request_call(agent, command, name, steal_ptr(&config), response, err);
 }
 
 int microagent_start(struct microagent *agent, const char *name, json_t **response,

@@ -115,7 +115,8 @@ struct backend_host {
 	char *binary_path, *binary_version; /* NULL when missing */
 	enum accelerator accelerator;	    /* what auto resolves to */
 	char accelerator_reason[256];
-	const char *confinement; /* "cell", or "seccomp" where namespaces are not to be had */
+	const char *confinement; /* the best to be had: "cell"; "seccomp", which a config has to
+				  * ask for; other systems' backends say "platform" */
 	char confinement_reason[256];
 	bool kvm_available; /* only if the probe passed */
 	bool vsock_available;

@@ -14,6 +14,11 @@ const char *const accelerator_names[3] = {
 	[ACCELERATOR_TCG] = "tcg",
 };
 static_assert(ACCELERATOR_TCG == 2, "a name for every accelerator");
+const char *const confinement_names[2] = {
+	[CONFINEMENT_CELL] = "cell",
+	[CONFINEMENT_SECCOMP] = "seccomp",
+};
+static_assert(CONFINEMENT_SECCOMP == 1, "a name for every confinement");
 const char *const network_mode_names[3] = {
 	[NETWORK_NAT] = "nat",
 	[NETWORK_ISOLATED] = "isolated",
@@ -26,7 +31,8 @@ static const char *const config_keys[] = {
 	"memoryMiB",   "cpuCount",   "command",	       "env",	     "user",
 	"hostname",    "disks",	     "timeoutSeconds", "network",    "vsockListeners",
 	"accelerator", "shares",     "bundles",	       "mediation",  "outputs",
-	"image",       "cgroup",     "hotplug",	       "cwd",	     NULL};
+	"image",       "cgroup",     "hotplug",	       "cwd",	     "confinement",
+	NULL};
 
 /* The first error in this order is the one that is told. */
 static int (*const sections[])(struct config_decode *d, struct error *err) = {
@@ -107,6 +113,8 @@ void config_bind(json_t *normalised, struct config *out)
 		.outputs = json_object_get(n, "outputs"),
 		.image = json_object_get(n, "image"),
 		.cgroup = json_text(n, "cgroup", NULL),
+		.confinement =
+			json_object_get(n, "confinement") ? CONFINEMENT_SECCOMP : CONFINEMENT_CELL,
 		.hotplug = json_is_true(json_object_get(n, "hotplug")),
 		.normalised = normalised,
 	};
@@ -128,12 +136,14 @@ void config_free(struct config *config)
 	*config = (struct config){0};
 }
 
-/* stateDir is left out: the record was found in it, under whichever spelling. */
+/* stateDir is left out: the record was found in it, under whichever spelling. And confinement: what
+ * a machine may do without is for each start to say. */
 static json_t *comparable(const struct config *config)
 {
 	json_t *copy = json_copy(config->normalised);
 
 	json_object_del(copy, "stateDir");
+	json_object_del(copy, "confinement");
 	return copy;
 }
 

@@ -145,6 +145,19 @@ static int decode_accelerator(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "accelerator", accelerator_names[index], err);
 }
 
+/* The canonical form has it where it is not the default alone. */
+static int decode_confinement(struct config_decode *d, struct error *err)
+{
+	size_t index = CONFINEMENT_CELL;
+
+	if (decode_choice(d->in, "config", "confinement", JSON_OPTIONAL, confinement_names,
+			  ARRAY_SIZE(confinement_names), &index, err) < 0)
+		return -1;
+	return index == CONFINEMENT_CELL
+		       ? 0
+		       : json_put_string(d->out, "confinement", confinement_names[index], err);
+}
+
 static int decode_cgroup(struct config_decode *d, struct error *err)
 {
 	const char *given = NULL;
@@ -179,7 +192,7 @@ static int decode_hotplug(struct config_decode *d, struct error *err)
 int decode_machine(struct config_decode *d, struct error *err)
 {
 	if (decode_initrd(d, err) < 0 || decode_accelerator(d, err) < 0 ||
-	    decode_hotplug(d, err) < 0)
+	    decode_hotplug(d, err) < 0 || decode_confinement(d, err) < 0)
 		return -1;
 	return decode_cgroup(d, err);
 }

@@ -18,6 +18,9 @@
 enum accelerator { ACCELERATOR_AUTO, ACCELERATOR_KVM, ACCELERATOR_TCG };
 enum network_mode { NETWORK_NAT, NETWORK_ISOLATED, NETWORK_BRIDGED };
 extern const char *const accelerator_names[3];
+/* Of the VMM. A backend whose VMM is confined by its system alone calls that "platform". */
+enum confinement { CONFINEMENT_CELL, CONFINEMENT_SECCOMP };
+extern const char *const confinement_names[2];
 extern const char *const network_mode_names[3];
 
 struct identity {
@@ -56,6 +59,9 @@ struct config {
 	const json_t *outputs;
 	const json_t *image; /* {imageRef, resolvedRef, imageDigest} or NULL */
 	const char *cgroup;
+	/* Default: in a cell, or not at all. Said by who starts it: not compared with the record.
+	 */
+	enum confinement confinement;
 	bool hotplug; /* the machine may get a shared directory while it runs */
 	/* The canonical config with every default filled in, absent options and empty lists left
 	 * out: what prepare records and start compares. {stateDir} where the command needs no more.

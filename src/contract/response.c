@@ -23,10 +23,10 @@ static int put_optional_text(json_t *object, const char *key, const char *text)
 void response_free(struct response *response)
 {
 	json_t **const blocks[] = {
-		&response->event,	  &response->host,	&response->kernel,
-		&response->verification,  &response->readiness, &response->result,
-		&response->artifacts,	  &response->mediation, &response->network,
-		&response->shared_anyway,
+		&response->event,	  &response->host,	  &response->kernel,
+		&response->verification,  &response->readiness,	  &response->result,
+		&response->artifacts,	  &response->mediation,	  &response->network,
+		&response->shared_anyway, &response->confinement,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
@@ -81,6 +81,7 @@ json_t *response_build(enum command command, const struct response *response)
 		{"mediation", BLOCK_MEDIATION, response->mediation},
 		{"network", BLOCK_NETWORK, response->network},
 		{"sharedAnyway", BLOCK_SHARED_ANYWAY, response->shared_anyway},
+		{"confinement", BLOCK_READINESS, response->confinement},
 	};
 	json_auto_t *answer = json_object();
 

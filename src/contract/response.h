@@ -24,6 +24,7 @@ struct response {
 	json_t *mediation;
 	json_t *network;
 	json_t *shared_anyway; /* shares that override a rule */
+	json_t *confinement;   /* only where it is none of a cell */
 };
 void response_free(struct response *response);
 

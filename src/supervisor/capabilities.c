@@ -46,6 +46,7 @@ static const struct asking feature_askings[] = {
 	 ISOLATED ",\"vsockListeners\":[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]"},
 	{"cgroup", ISOLATED ",\"cgroup\":\"inherit\""},
 	{"hotplug", ISOLATED ",\"hotplug\":true"},
+	{"confinement", ISOLATED ",\"confinement\":\"seccomp\""},
 };
 
 /* 1: honoured, 0: not. */

@@ -88,6 +88,7 @@ ASKING = {
                                 "target": "127.0.0.1:1", "failClosed": True}},
     "cgroup": {"cgroup": "inherit"},
     "hotplug": {"hotplug": True},
+    "confinement": {"confinement": "seccomp"},
     "network.portForwards": {"network": {"mode": "nat", "portForwards": [
         {"hostPort": 1, "guestPort": 1}]}},
     "network.allow": {"network": {"mode": "nat", "allow": ["10.0.0.0/8"]}},

@@ -147,7 +147,7 @@ def check_refusals(host, name):
     assert host("session", "share", name, "/etc").returncode == 2 and host("session", "share", name, host.base / "none").returncode == 1
     if os.getuid() == 0:
         # Root writes the map itself and needs no newuidmap.
-        for program, package in (("/usr/lib/qemu/virtiofsd", "qemu-system-common"),
+        for program, package in (("/usr/lib/qemu/virtiofsd", "qemu-system-common"), ("/usr/bin/bwrap", "bubblewrap"),
                                  *([] if host.uid == 0 else [("/usr/bin/newuidmap", "uidmap")])):
             show = hide(host, name, program)
             assert f"apt-get install {package}" in refused(host, name, work)

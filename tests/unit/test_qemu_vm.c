@@ -124,8 +124,9 @@ static int setup(void **state)
 	f->lease = file_in(f, "lease", "");
 	f->listening = sock_listen_at(f->scratch->fd, "vsock.sock", 1, &err);
 	close(sock_listen_at(f->scratch->fd, "vsock.sock_1024", 1, &err));
-	f->config =
-		(struct config){.memory_mib = 64, .cpu_count = 1, .network_mode = NETWORK_ISOLATED};
+	f->config = (struct config){.memory_mib = 64, .cpu_count = 1};
+	f->config.network_mode = NETWORK_ISOLATED;
+	f->config.confinement = CONFINEMENT_SECCOMP;
 	*state = f;
 	return f->loop && f->listening >= 0 ? 0 : -1;
 }
@@ -436,6 +437,10 @@ static void a_missing_qemu_names_what_was_asked_for(void **state)
 	struct fixture *f = *state;
 	struct error err = {0};
 
+	f->config.confinement = CONFINEMENT_CELL;
+	assert_null(boot(f, FOREVER, SERVES, &err)); /* no cell, no machine */
+	assert_string_equal(err.msg, "bwrap is not installed: apt-get install bubblewrap");
+	f->config.confinement = CONFINEMENT_SECCOMP;
 	setenv("MICROAGENT_QEMU", "/nonexistent/qemu", 1);
 	assert_null(boot(f, FOREVER, SERVES, &err));
 	assert_code(err, ERR_UNAVAILABLE);

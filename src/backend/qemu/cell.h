@@ -12,7 +12,8 @@
  * that holds nobody but us our own id is kept. The id owns no file: all that the program reads or
  * writes comes as a descriptor.
  *
- * Without namespaces the program runs under its own seccomp filter alone.
+ * Where the config says so (confinement "seccomp") the VMM runs in no cell, under its own seccomp
+ * filter alone.
  */
 #ifndef BACKEND_QEMU_CELL_H
 #define BACKEND_QEMU_CELL_H
@@ -41,7 +42,7 @@ struct cell_share {
 };
 
 struct cell_spec {
-	const char *bwrap;	      /* path; NULL: no namespaces to be had */
+	const char *bwrap;	      /* path; NULL: no cell, by the config's word */
 	const char *program;	      /* absolute, argv[0] */
 	const char *const *argv;      /* of the program */
 	const char *const *readable;  /* host paths to be seen, where they exist; NULL-terminated */

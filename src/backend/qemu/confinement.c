@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/userns.h"
 
 /* Runs it to its end; *said is what it wrote to stderr. */
 static int run_cell(const struct cell_spec *spec, struct cell *cell, int *code, struct error *err)
@@ -39,19 +40,25 @@ static void hear_cell(int fd, char *line, size_t size)
 	line[strcspn(line, "\n")] = '\0';
 }
 
-/* 0 when a cell around true(1) works; else reason is filled. */
-static int try_cell(const char *bwrap, char reason[CONFINEMENT_REASON])
+/* bwrap's own words, and what the host would have to allow, as far as that can be seen. */
+static int explain_refusal(const char *said, struct error *err)
+{
+	const char *setting = userns_setting("/proc/sys");
+
+	return error_set(err, ERR_UNAVAILABLE, "bwrap can make no namespaces here (%.120s)%s%s",
+			 said, setting ? ": it needs the sysctl " : "", setting ? setting : "");
+}
+
+static int try_cell(const char *bwrap, struct error *err)
 {
 	struct error why = {0};
 	struct cell cell = CELL_NONE;
 	char said[160];
 	int ends[2], code = -1;
-	autofree char *program = program_true(&why);
+	autofree char *program = program_true(err);
 
-	if (!program || fd_pipe(ends, &why) < 0) {
-		snprintf(reason, CONFINEMENT_REASON, "%.200s", why.msg);
+	if (!program || fd_pipe(ends, err) < 0)
 		return -1;
-	}
 	autoclose int from = ends[0];
 	autoclose int to = ends[1];
 	const char *const argv[] = {program, NULL};
@@ -65,32 +72,25 @@ static int try_cell(const char *bwrap, char reason[CONFINEMENT_REASON])
 		return 0;
 	close(steal_fd(&to));
 	hear_cell(from, said, sizeof(said));
-	snprintf(reason, CONFINEMENT_REASON,
-		 "namespaces are not to be had (%.120s): QEMU runs under its seccomp filter alone",
-		 *said ? said : why.msg);
-	return -1;
+	return explain_refusal(*said ? said : why.msg, err);
 }
 
-char *confinement_bwrap(char reason[CONFINEMENT_REASON])
+char *confinement_bwrap(struct error *err)
 {
-	struct error why;
 	struct host_facts facts;
 	char thing[HOST_THING_TEXT];
-	autofree char *bwrap = program_bwrap(&why);
+	autofree char *bwrap = program_bwrap(err);
 
-	if (!bwrap) {
-		snprintf(reason, CONFINEMENT_REASON, "%.200s", why.msg);
+	if (!bwrap)
 		return NULL;
-	}
 	host_thing(bwrap, thing);
 	host_facts_load(&facts);
 	if (strcmp(facts.cell_bwrap, thing) != 0) {
-		if (try_cell(bwrap, reason) < 0)
+		if (try_cell(bwrap, err) < 0)
 			return NULL;
 		snprintf(facts.cell_bwrap, sizeof(facts.cell_bwrap), "%s", thing);
 		host_facts_store(&facts);
 	}
-	snprintf(reason, CONFINEMENT_REASON, "bubblewrap makes namespaces here");
 	return steal_ptr(&bwrap);
 }
 

@@ -3,14 +3,14 @@
 #ifndef BACKEND_QEMU_CONFINEMENT_H
 #define BACKEND_QEMU_CONFINEMENT_H
 
-#define CONFINEMENT_REASON 256
+#include "base/error.h"
 
 /*
  * The bwrap to use (malloc'd), found out by making a cell around true(1); a success is remembered
- * per boot of the host, a failure never. NULL: no cells, the program's own seccomp filter must do.
- * reason says what was found, and what to do where there is something to do.
+ * per boot of the host, a failure never. NULL: ERR_UNAVAILABLE, and the package or the setting of
+ * the host that is missing.
  */
-char *confinement_bwrap(char reason[CONFINEMENT_REASON]);
+char *confinement_bwrap(struct error *err);
 /* A cell that should have worked did not: the next call tries again. */
 void confinement_forget(void);
 

@@ -57,9 +57,11 @@ static int qemu_accelerator(enum accelerator wanted, enum accelerator *out, char
 
 static void find_confinement(struct backend_host *host)
 {
-	autofree char *bwrap = confinement_bwrap(host->confinement_reason);
+	struct error why = {.msg = "bubblewrap makes namespaces here"};
+	autofree char *bwrap = confinement_bwrap(&why);
 
-	host->confinement = bwrap ? "cell" : "seccomp";
+	host->confinement = confinement_names[bwrap ? CONFINEMENT_CELL : CONFINEMENT_SECCOMP];
+	snprintf(host->confinement_reason, sizeof(host->confinement_reason), "%.255s", why.msg);
 }
 
 static int check_nat(struct error *err)
@@ -128,7 +130,6 @@ static int qemu_host(struct backend_host *out, struct error *err)
 
 static int check_shares(const struct config *config, struct error *err)
 {
-	char reason[CONFINEMENT_REASON];
 	struct idmap map;
 
 	if (json_array_size(config->shares) == 0)
@@ -136,8 +137,17 @@ static int check_shares(const struct config *config, struct error *err)
 	autofree char *virtiofsd = program_virtiofsd(err);
 	if (!virtiofsd || idmap_find(&map, err) < 0)
 		return -1;
-	autofree char *bwrap = confinement_bwrap(reason);
-	return bwrap ? 0 : error_set(err, ERR_UNAVAILABLE, "%.200s", reason);
+	autofree char *bwrap = confinement_bwrap(err);
+	return bwrap ? 0 : -1;
+}
+
+/* No cell, no start; unless that is what was asked for. */
+static int check_cell(const struct config *config, struct error *err)
+{
+	if (config->confinement == CONFINEMENT_SECCOMP)
+		return 0;
+	autofree char *bwrap = confinement_bwrap(err);
+	return bwrap ? 0 : error_reason(err, REASON_NO_CELL, "");
 }
 
 static int qemu_check(const struct config *config, struct error *err)
@@ -151,6 +161,8 @@ static int qemu_check(const struct config *config, struct error *err)
 	autofree char *vsockd = qemu ? program_vsockd(err) : NULL;
 	if (!vsockd || check_qemu_network(config, err) < 0)
 		return -1;
+	if (check_cell(config, err) < 0)
+		return error_prefix(err, "config.confinement");
 	if (check_shares(config, err) < 0)
 		return error_prefix(err, "config.shares");
 	return qemu_accelerator(config->accelerator, &accelerator, reason, err);

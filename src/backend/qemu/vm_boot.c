@@ -95,8 +95,14 @@ static int open_channels(struct vm *vm, struct vm_ends *ends, struct error *err)
  */
 static int explain_cell(struct vm *vm, struct error *err)
 {
+	autofree char *bwrap = NULL;
+	struct error why;
+
 	confinement_forget();
 	stderr_log_drain(&vm->qemu_stderr);
+	bwrap = confinement_bwrap(&why);
+	if (!bwrap)
+		return error_copy(err, &why);
 	return *vm->qemu_stderr.last ? error_prefix(err, "%s", vm->qemu_stderr.last) : -1;
 }
 

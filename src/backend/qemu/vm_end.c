@@ -212,7 +212,8 @@ json_t *vm_describe(const struct vm *vm)
 	if (vm->cell.confined)
 		json_array_append_new(companions, json_pack("{s:s, s:I}", "name", "bwrap", "pid",
 							    (json_int_t)vm->monitor_pid));
-	return json_pack("{s:I, s:s, s:o, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
-			 vm->cell.confined ? "cell" : "seccomp", "companions", companions,
-			 "network", vm_net_describe(vm));
+	return json_pack(
+		"{s:I, s:s, s:o, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
+		confinement_names[vm->cell.confined ? CONFINEMENT_CELL : CONFINEMENT_SECCOMP],
+		"companions", companions, "network", vm_net_describe(vm));
 }

@@ -24,7 +24,7 @@ enum { KERNEL_FD = QEMU_FD_END, INITRD_FD, FIRST_DISK_FD };
 #define FDS_MAX (FIRST_DISK_FD + MACHINE_EXTRAS_MAX)
 
 struct programs {
-	char *qemu, *bwrap; /* bwrap NULL: no cell */
+	char *qemu, *bwrap; /* bwrap NULL: no cell, as the config says */
 	char *firmware;	    /* beside a QEMU that is not the distribution's */
 };
 
@@ -48,20 +48,18 @@ static char *firmware_of(const char *qemu, struct error *err)
 	return path;
 }
 
-static int find_programs(struct vm *vm, struct programs *p, struct error *err)
+static int find_programs(const struct config *config, struct programs *p, struct error *err)
 {
-	char reason[CONFINEMENT_REASON];
-
 	p->qemu = program_qemu(err);
 	if (!p->qemu)
 		return -1;
 	p->firmware = firmware_of(p->qemu, err);
 	if (!p->firmware)
 		return -1;
-	p->bwrap = confinement_bwrap(reason);
-	if (!p->bwrap && vm->log)
-		log_line(vm->log, "no cell: %s", reason);
-	return 0;
+	if (config->confinement == CONFINEMENT_SECCOMP)
+		return 0;
+	p->bwrap = confinement_bwrap(err);
+	return p->bwrap ? 0 : -1;
 }
 
 /* A copy that a process of another user can open by its number, whoever owns the original. */
@@ -242,7 +240,8 @@ int vm_start_qemu(struct vm *vm, const struct vm_boot *boot, const struct vm_end
 {
 	__attribute__((cleanup(programs_free))) struct programs programs = {0};
 
-	if (find_programs(vm, &programs, err) < 0 || start_qemu(vm, boot, ends, &programs, err) < 0)
+	if (find_programs(boot->config, &programs, err) < 0 ||
+	    start_qemu(vm, boot, ends, &programs, err) < 0)
 		return -1;
 	vm->monitor_pid = vm->cell.monitor.pid;
 	return 0;

@@ -166,13 +166,9 @@ static struct companion *start_share_cell(struct vm *vm, const struct vm_share *
 struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 				 const struct vm_share_ends *ends, struct error *err)
 {
-	char reason[CONFINEMENT_REASON];
-	autofree char *bwrap = confinement_bwrap(reason);
+	autofree char *bwrap = confinement_bwrap(err);
 
-	if (bwrap)
-		return start_share_cell(vm, share, ends, bwrap, err);
-	error_set(err, ERR_UNAVAILABLE, "%.200s", reason);
-	return NULL;
+	return bwrap ? start_share_cell(vm, share, ends, bwrap, err) : NULL;
 }
 
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends,

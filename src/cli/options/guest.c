@@ -28,6 +28,7 @@ const struct cli_option guest_options[] = {
 	 "no image: the root is in memory, unpacked from --initrd at each start", 0, 0},
 	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct guest_values, accelerator), "NAME",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
+	GUEST_UNCONFINED(struct guest_values),
 	{"profile", 0, CLI_OPTION_STRING, offsetof(struct guest_values, profile), "PROFILE",
 	 "memory and processors by name; `microagent profiles` lists them", 0, 0},
 	{"memory", 0, CLI_OPTION_INT, offsetof(struct guest_values, memory), "MIB",
@@ -262,6 +263,18 @@ void guest_warn_accelerator(const struct cli *cli, const char *accelerator)
 	if (strcmp(accelerator, "tcg") == 0)
 		guest_warn(cli, "the machine is emulated (tcg), which is no security boundary: "
 				"`microagent doctor` says why");
+}
+
+void guest_warn_unconfined(const struct cli *cli)
+{
+	guest_warn(cli, "QEMU runs in no cell, as you and under its seccomp filter alone: "
+			"`microagent doctor` says what a cell needs");
+}
+
+void guest_unconfined(const struct cli *cli, struct microagent *agent)
+{
+	microagent_unconfined(agent);
+	guest_warn_unconfined(cli);
 }
 
 void guest_warn_init(const struct cli *cli, const char *kernel)

@@ -16,7 +16,14 @@ struct guest_values {
 	const char *mediation;
 	bool mediation_optional;
 	bool no_disk, share_anyway;
+	bool unconfined;
 };
+/* Of every command that makes or starts a machine. */
+#define GUEST_UNCONFINED(type)                                                      \
+	{                                                                           \
+		"unconfined", 0, CLI_OPTION_FLAG, offsetof(type, unconfined), NULL, \
+			"run QEMU in no cell, where this host can make none", 0, 0  \
+	}
 extern const struct cli_option
 	guest_options[]; /* cli_command.shared of a command that has them first */
 
@@ -45,6 +52,10 @@ void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
 /* The warning that is due at every making of a machine that boots another agent than this build's.
  * kernel: as --kernel takes it, or NULL. */
 void guest_warn_init(const struct cli *cli, const char *kernel);
+
+/* What --unconfined does; and the warning that is due wherever QEMU runs so. */
+void guest_unconfined(const struct cli *cli, struct microagent *agent);
+void guest_warn_unconfined(const struct cli *cli);
 
 /* A handle whose waits draw progress. */
 struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);

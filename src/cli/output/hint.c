@@ -87,6 +87,8 @@ const struct hint hint_table[] = {
 	 "use --accelerator auto or tcg; `microagent doctor` says more"},
 	{REASON_SHARE_OF_KEYS, NULL, "share-anyway",
 	 "--share-anyway gives it to the guest with all its keys"},
+	{REASON_NO_CELL, NULL, NULL,
+	 "`microagent doctor` says more; --unconfined makes or starts a machine without a cell"},
 };
 const size_t hint_count = ARRAY_SIZE(hint_table);
 
@@ -135,10 +137,12 @@ void hint_add_to_detail(const json_t *entry, const char *name, const char *detai
 			char out[HINT_ROOM])
 {
 	const char *reason = json_text(entry, "reason", "");
+	const char *loose = json_object_get(entry, "confinement") ? "in no cell" : "";
 	char hint[HINT_ROOM];
 
 	hint_find(NULL, error_reason_from_name(reason), json_text(entry, name, ""), hint);
-	snprintf(out, HINT_ROOM, "%.500s%s%.500s", detail ? detail : "", *hint ? ": " : "", hint);
+	snprintf(out, HINT_ROOM, "%s%s%.500s%s%.490s", loose, *loose && detail ? "; " : "",
+		 detail ? detail : "", *hint ? ": " : "", hint);
 }
 
 const char *hint_command(char *text)

@@ -14,6 +14,7 @@ struct base_values {
 	int64_t memory, cpus, size;
 	const char *script, *accelerator, *network, *network_interface;
 	struct cli_words stage, allow;
+	bool unconfined;
 };
 
 /* --- create ---------------------------------------------------------------------------------- */
@@ -71,7 +72,8 @@ static bool is_provisioned(const struct base_values *v)
 /* The network is the provisioning machine's. */
 static int check_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
-	if ((v->network || v->network_interface || v->allow.count || v->accelerator) &&
+	if ((v->network || v->network_interface || v->allow.count || v->accelerator ||
+	     v->unconfined) &&
 	    !is_provisioned(v))
 		return cli_usage(cli, err,
 				 "nothing is booted without --provision, --stage, --size or "
@@ -80,7 +82,8 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 				 v->network		? "--network"
 				 : v->network_interface ? "--network-interface"
 				 : v->allow.count	? "--allow"
-							: "--accelerator");
+				 : v->accelerator	? "--accelerator"
+							: "--unconfined");
 	guest_warn_allow(cli, &v->allow);
 	return 0;
 }
@@ -122,6 +125,8 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 		.data = &creating,
 	};
 
+	if (v->unconfined)
+		guest_unconfined(cli, agent);
 	guest_warn_init(cli, v->kernel);
 	progress_start(&progress, "making the base");
 	code = create_base_in(cli, agent, &spec, args->items[0], err);
@@ -302,6 +307,7 @@ static const struct cli_option create_options[] = {
 	 "open an IPv4 prefix that nat keeps the machine from", 0, 0},
 	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator), "HOW",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
+	GUEST_UNCONFINED(struct base_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 

@@ -20,7 +20,7 @@ struct session_values {
 	int64_t memory, cpus, disk_quota;
 	struct cli_words allow, publish, vsock;
 	const char *share, *share_at;
-	bool share_read_only, share_anyway, no_share;
+	bool share_read_only, share_anyway, no_share, unconfined;
 };
 
 /* --- create ---------------------------------------------------------------------------------- */
@@ -145,6 +145,8 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 		microagent_close(agent);
 		return -1;
 	}
+	if (v->unconfined)
+		guest_unconfined(cli, agent);
 	progress_start(&progress, "booting the session");
 	code = create_session_in(cli, agent, v, &signals, err);
 	microagent_close(agent);
@@ -323,6 +325,7 @@ static const struct cli_option create_options[] = {
 	 "how much its disk may grow on this host (default: as large as the base's)", 1, INT32_MAX},
 	{"accelerator", 0, CLI_OPTION_STRING, OPTION(accelerator), "NAME",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
+	GUEST_UNCONFINED(struct session_values),
 	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE",
 	 "nat, isolated or bridged (default: nat: the internet, nothing of this host)", 0, 0},
 	{"network-interface", 0, CLI_OPTION_STRING, OPTION(network_interface), "NAME",

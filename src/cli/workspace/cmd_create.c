@@ -53,6 +53,8 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
+	if (v->unconfined)
+		guest_unconfined(cli, agent);
 	progress_start(&progress, "preparing");
 	code = create_workspace_in(cli, agent, values, args, err);
 	microagent_close(agent);

@@ -98,6 +98,8 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
+	if (v->guest.unconfined)
+		guest_unconfined(cli, agent);
 	progress_start(&progress, "booting a machine");
 	code = run_attended(cli, agent, values, args, &progress, err);
 	microagent_close(agent);

@@ -5,11 +5,13 @@
 
 struct start_values {
 	bool prepare;
+	bool unconfined;
 };
 
 static const struct cli_option start_options[] = {
 	{"prepare", 0, CLI_OPTION_FLAG, offsetof(struct start_values, prepare), NULL,
 	 "first record kernel, init and disk as they are now", 0, 0},
+	GUEST_UNCONFINED(struct start_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -24,6 +26,8 @@ static int start_in(struct cli *cli, struct microagent *agent, const char *name,
 	if (microagent_start(agent, name, &response, err) < 0)
 		return -1;
 	progress_end(progress);
+	if (json_object_get(response, "confinement"))
+		guest_warn_unconfined(cli);
 	if (microagent_accelerator(agent, name, accelerator, NULL) == 0)
 		guest_warn_accelerator(cli, accelerator);
 	if (cli->json)
@@ -46,6 +50,8 @@ static int run_start(struct cli *cli, const void *values, const struct cli_words
 	agent = guest_open_at(cli, &progress, args->items[0], id, err);
 	if (!agent)
 		return -1;
+	if (v->unconfined)
+		microagent_unconfined(agent);
 	progress_start(&progress, "booting");
 	code = start_in(cli, agent, id, v->prepare, &progress, err);
 	microagent_close(agent);

@@ -71,6 +71,7 @@ static int open_state(struct provisioning *p, struct error *err)
 	p->agent = microagent_open(path, err);
 	if (!p->agent)
 		return -1;
+	p->agent->unconfined = p->making->agent->unconfined;
 	microagent_on_wait(p->agent, p->making->agent->wait_fn, p->making->agent->wait_data);
 	return 0;
 }

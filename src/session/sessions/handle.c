@@ -17,8 +17,10 @@ struct microagent *sessions_agent(const struct microagent *agent, struct error *
 	autofree char *path = path_join(agent->state_path, SESSIONS_DIR, err);
 	struct microagent *sessions = path ? microagent_open(path, err) : NULL;
 
-	if (sessions)
+	if (sessions) {
 		microagent_on_wait(sessions, agent->wait_fn, agent->wait_data);
+		sessions->unconfined = agent->unconfined;
+	}
 	return sessions;
 }
 

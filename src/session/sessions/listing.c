@@ -121,8 +121,8 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 static int add_session(const char *state, const struct state_dir *dir, const json_t *workspace,
 		       json_t *list, struct error *err)
 {
-	static const char *const keys[] = {"state",	"observedAt", "detail",
-					   "memoryMiB", "cpuCount",   "error"};
+	static const char *const keys[] = {"state",    "observedAt", "detail",	   "memoryMiB",
+					   "cpuCount", "error",	     "confinement"};
 	const char *id = json_text(workspace, "name", NULL);
 	json_auto_t *entry = json_object();
 	char name[SESSION_NAME_ROOM];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/commands/answer.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/json.h"
 
@@ -72,6 +74,19 @@ int answer_declared(const struct config *config, struct response *response, stru
 	return answer_artifacts(config, response, err);
 }
 
+/* How the machine runs, or ran last, where that is in no cell. */
+static json_t *answer_confinement(const struct record *record)
+{
+	struct error ignored;
+	json_auto_t *runtime = workspace_read(&record->ws, "runtime.json", &ignored);
+	json_t *confinement = json_object_get(runtime, "confinement");
+	const char *name = json_string_value(confinement);
+
+	return name && strcmp(name, confinement_names[CONFINEMENT_CELL]) != 0
+		       ? json_incref(confinement)
+		       : NULL;
+}
+
 int answer_live(const struct record *record, const struct config *config, struct response *response,
 		struct error *err)
 {
@@ -91,5 +106,6 @@ int answer_live(const struct record *record, const struct config *config, struct
 	if (result)
 		json_object_del(result, "format");
 	response->result = result;
+	response->confinement = answer_confinement(record);
 	return 0;
 }

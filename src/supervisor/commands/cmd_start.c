@@ -384,6 +384,13 @@ static void warn_of_emulation(const struct start *start)
 			start->reason);
 }
 
+static void warn_of_no_cell(const struct config *config)
+{
+	if (config->confinement != CONFINEMENT_CELL)
+		fprintf(stderr,
+			"warning: the VMM runs in no cell, under its seccomp filter alone\n");
+}
+
 static int start_and_wait(struct start *start, const struct call *call, struct response *response,
 			  struct error *err)
 {
@@ -406,6 +413,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	boot_files_close(&start->files);
 	disks_close(&start->disks);
 	warn_of_emulation(start);
+	warn_of_no_cell(&call->request->config);
 	if (answer_declared(&call->request->config, response, err) < 0)
 		return -1;
 	if (await_live(record, start->report, start->accelerator, response, err) < 0)

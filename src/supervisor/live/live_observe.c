@@ -153,6 +153,10 @@ void live_observe_begin(struct live *live, const struct config *config)
 		return;
 	live->observe->observed = json_array();
 	live->observe->unobserved = json_array();
+	if (config->confinement != CONFINEMENT_CELL)
+		live_audit(
+			live, AUDIT_CRITICAL, "vmm", "vmm.unconfined",
+			json_pack("{s:s}", "confinement", confinement_names[config->confinement]));
 	telemetry_open(&live->observe->telemetry, live->ws.fd);
 	live->observe->shares = json_array();
 	json_array_foreach(config->shares, i, share)
