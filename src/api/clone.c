@@ -76,13 +76,12 @@ static int clone_held(struct microagent *agent, const json_t *recorded, const ch
 	return status;
 }
 
-static int take_source(const struct open_workspace *existing, struct error *err)
+static int take_source(const struct open_workspace *existing, struct lease *out, struct error *err)
 {
 	struct error why = {0};
-	int lease = lease_take(&existing->ws, &why);
 
-	if (lease >= 0)
-		return lease;
+	if (lease_take(&existing->ws, out, &why) == 0)
+		return 0;
 	if (why.code == ERR_CONFLICT)
 		return open_workspace_refuse_alive(existing, err);
 	return error_copy(err, &why);
@@ -93,15 +92,14 @@ int microagent_clone(struct microagent *agent, const char *source, const char *t
 {
 	struct open_workspace existing = {0};
 	json_auto_t *config = NULL;
-	autoclose int lease = -1;
+	auto_lease struct lease lease = LEASE_NONE;
 	int status = -1;
 
 	if (microagent_check_name(target, err) < 0 ||
 	    open_workspace_named(agent, source, &existing, err) < 0)
 		return -1;
 	config = open_workspace_config(&existing, err);
-	lease = config ? take_source(&existing, err) : -1;
-	if (lease >= 0)
+	if (config && take_source(&existing, &lease, err) == 0)
 		status = clone_held(agent, config, target, response, err);
 	open_workspace_close(&existing);
 	return status;

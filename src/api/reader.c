@@ -51,13 +51,12 @@ int reader_begin(const struct microagent *agent, const struct open_workspace *ex
 int reader_hold(struct reader *reader, const struct open_workspace *existing, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ENDING_MS);
-	autoclose int lease = -1;
+	auto_lease struct lease lease = LEASE_NONE;
 
 	/* An earlier reader's machine may still be ending; lease_take() has the word about the
 	 * rest. */
 	(void)lease_wait_free(&existing->ws, deadline, NULL);
-	lease = lease_take(&existing->ws, err);
-	if (lease < 0)
+	if (lease_take(&existing->ws, &lease, err) < 0)
 		return -1;
 	if (linkat(existing->ws.fd, "lease", reader->ws.fd, "lease", 0) < 0)
 		return error_errno(err, errno, "%s/lease", existing->ws.id);

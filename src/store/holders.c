@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who holds a lease, for a message to a person: the processes that have its file open, as far as
- * /proc shows them to us. Nothing is decided by it; the lock alone decides.
+ * Who holds a lease, for a message to a person: the processes that have it open, as far as /proc
+ * shows them to us. Nothing is decided by it.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command lock and the lease, both flocks.
+ * The command lock, which is a flock, and the lease, a FIFO.
  *
  * The command lock's file is removed by a holder when there is no workspace to it (any more), or
  * one would be left for every name ever used. A flock belongs to a file and not to its name, so who
@@ -9,15 +9,24 @@
  * held. From then on it keeps the name, because only a holder removes it; two can never both hold
  * the file that has the name.
  *
- * The lease's exclusive flock belongs to one open description, which every process of the workspace
- * inherits. It is free when the last of them has gone, however it went, and no pid is ever guessed.
- * Readers look with a shared flock held for an instant. A taker that meets one of those waits that
- * instant out; one that meets an exclusive holder is told so at once.
+ * Every process of the workspace inherits a reading end of the lease. Who looks opens it for
+ * writing without waiting, and ENXIO means that nobody reads: the last of them has gone, however it
+ * went, and no pid is ever guessed. None of them can let go for another. Who waits holds such a
+ * writing end, which hears of the last reader's end.
+ *
+ * Of two that take it one is refused, by a flock. It belongs to a writing end of its own, which
+ * only the taker has and the live supervisor after it: an open description that others inherit
+ * could be unlocked by them. A writing end can be opened only while somebody reads, so a taker
+ * reads for that moment itself; whoever took the lock waits such moments of others out.
+ *
+ * Up to version 0.1.0 the lease was a file with a flock that all of them inherited. One that is
+ * found is looked at as it was then, and makes room for a FIFO when it is free.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -96,54 +105,118 @@ static int lease_busy(const struct workspace *ws, int lease, struct error *err)
 			 ws->id, holders, (int)first);
 }
 
-int lease_take(const struct workspace *ws, struct error *err)
+static int open_lease(const struct workspace *ws, int mode)
 {
-	autoclose int fd =
-		openat(ws->fd, LEASE_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return lease_error(ws, errno, err);
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return steal_fd(&fd);
-	if (errno != EWOULDBLOCK)
-		return lease_error(ws, errno, err);
-	/* A shared lock is to be had only where no exclusive one is: somebody is just looking. */
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return lease_busy(ws, fd, err);
-	if (flock_until(fd, LOCK_EX, limit_deadline(LIMIT_LEASE_LOOK_MS), "the lease", NULL) < 0)
-		return lease_busy(ws, fd, err);
-	return steal_fd(&fd);
+	return openat(ws->fd, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* -1 with errno when the lease cannot be looked at; ENOENT where nothing ever lived. */
-static int open_lease(const struct workspace *ws)
+static bool is_fifo(int fd)
 {
-	if (ws->fd < 0) {
-		errno = ENOENT;
-		return -1;
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* Of an earlier version; nobody has it, or lives by it, any more. */
+static int retire_lease(const struct workspace *ws, int fd, struct error *err)
+{
+	if (flock_until(fd, LOCK_EX, limit_deadline(LIMIT_LEASE_LOOK_MS), "the lease", NULL) < 0)
+		return lease_busy(ws, fd, err);
+	if (fd_has_name(fd, ws->fd, LEASE_NAME) && unlinkat(ws->fd, LEASE_NAME, 0) < 0)
+		return lease_error(ws, errno, err);
+	return 0;
+}
+
+/* A reading end of a FIFO, which is made where there is none. */
+static int read_lease(const struct workspace *ws, struct error *err)
+{
+	for (;;) {
+		autoclose int fd = open_lease(ws, O_RDONLY);
+
+		if (fd < 0 && errno != ENOENT)
+			return lease_error(ws, errno, err);
+		if (fd >= 0 && is_fifo(fd))
+			return steal_fd(&fd);
+		if (fd >= 0 && retire_lease(ws, fd, err) < 0)
+			return -1;
+		if (mkfifoat(ws->fd, LEASE_NAME, 0600) < 0 && errno != EEXIST)
+			return lease_error(ws, errno, err);
 	}
-	return openat(ws->fd, LEASE_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The lock of a lease by which nobody lives. */
+static int lock_lease(const struct workspace *ws, struct error *err)
+{
+	autoclose int reading = read_lease(ws, err);
+	autoclose int lock = reading < 0 ? -1 : open_lease(ws, O_WRONLY);
+	struct error ignored;
+
+	if (reading < 0)
+		return -1;
+	if (lock < 0)
+		return lease_error(ws, errno, err);
+	close(steal_fd(&reading));
+	if (flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? lease_busy(ws, lock, err)
+					    : lease_error(ws, errno, err);
+	if (fd_wait(lock, 0, limit_deadline(LIMIT_LEASE_LOOK_MS), &ignored) < 0)
+		return lease_busy(ws, lock, err);
+	return steal_fd(&lock);
+}
+
+int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
+{
+	auto_lease struct lease lease = {.life = -1, .lock = lock_lease(ws, err)};
+
+	if (lease.lock < 0)
+		return -1;
+	lease.life = open_lease(ws, O_RDONLY);
+	if (lease.life < 0)
+		return lease_error(ws, errno, err);
+	*out = lease;
+	lease = (struct lease)LEASE_NONE;
+	return 0;
+}
+
+void lease_drop(struct lease *lease)
+{
+	cleanup_close(&lease->life);
+	cleanup_close(&lease->lock);
+}
+
+/* To look at it. -1 with errno: ENOENT where nothing ever lived, ENXIO where nothing does. */
+static int look_at_lease(const struct workspace *ws)
+{
+	if (ws->fd >= 0)
+		return open_lease(ws, O_WRONLY);
+	errno = ENOENT;
+	return -1;
+}
+
+static bool is_free(int errnum)
+{
+	return errnum == ENOENT || errnum == ENXIO;
 }
 
 /* What cannot be looked at counts as held: nothing is deleted or started on a guess. */
 bool lease_is_held(const struct workspace *ws)
 {
-	autoclose int fd = open_lease(ws);
+	autoclose int fd = look_at_lease(ws);
 
 	if (fd < 0)
-		return errno != ENOENT;
-	return flock(fd, LOCK_SH | LOCK_NB) < 0;
+		return !is_free(errno);
+	return is_fifo(fd) || flock(fd, LOCK_SH | LOCK_NB) < 0;
 }
 
 int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct error *err)
 {
-	autoclose int fd = open_lease(ws);
+	autoclose int fd = look_at_lease(ws);
 	char what[192];
 
-	if (fd < 0 && errno == ENOENT)
-		return 0;
 	if (fd < 0)
-		return lease_error(ws, errno, err);
+		return is_free(errno) ? 0 : lease_error(ws, errno, err);
 	snprintf(what, sizeof(what), "workspace \"%s\"", ws->id);
-	return flock_until(fd, LOCK_SH, deadline_ns, what, err);
+	if (!is_fifo(fd))
+		return flock_until(fd, LOCK_SH, deadline_ns, what, err);
+	return fd_wait(fd, 0, deadline_ns, err) < 0 ? error_prefix(err, "%s is in use", what) : 0;
 }

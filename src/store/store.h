@@ -66,10 +66,21 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 void workspace_lock_remove(const struct state_dir *dir, const char *id);
 
 /*
- * The lease <dir>/lease: a shared open description inherited by every process of the workspace and
- * flocked exclusively by its creator. Held means that something of the workspace lives.
+ * The lease <dir>/lease: a FIFO of which every process of the workspace inherits a reading end.
+ * While somebody reads, something of the workspace lives.
  */
-int lease_take(const struct workspace *ws, struct error *err); /* fd; ERR_CONFLICT when held */
+struct lease {
+	int life; /* to be inherited */
+	int lock; /* of the one that took it, and of nobody else: two can not both have it */
+};
+#define LEASE_NONE                     \
+	{                              \
+		.life = -1, .lock = -1 \
+	}
+/* ERR_CONFLICT when it is held. */
+int lease_take(const struct workspace *ws, struct lease *out, struct error *err);
+void lease_drop(struct lease *lease); /* accepts LEASE_NONE, and leaves one behind */
+#define auto_lease __attribute__((cleanup(lease_drop)))
 bool lease_is_held(const struct workspace *ws);
 /* Waits until it is free; ERR_TIMEOUT at the deadline. */
 int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct error *err);

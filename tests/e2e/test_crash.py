@@ -2,11 +2,15 @@
 """Processes get killed: whichever of a workspace's processes dies, nothing of it goes on, and the
 next command reports and cleans."""
 
+import ctypes
+import fcntl
 import json
 import os
 import signal
 import socket
+import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +30,40 @@ def pid_of(host, who):
     if who == "qemu":
         return facts["pid"]
     return next(c["pid"] for c in facts["companions"] if who in c["name"])
+
+
+def copies_of_the_lease(pid):
+    """What the process has of it, as our own descriptors of the same open files."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    process = os.pidfd_open(pid)
+    found = [libc.syscall(438, process, int(fd.name), 0)  # pidfd_getfd
+             for fd in Path(f"/proc/{pid}/fd").iterdir() if os.readlink(fd).endswith("/lease")]
+    os.close(process)
+    assert min(found, default=0) >= 0, os.strerror(ctypes.get_errno())
+    return found
+
+
+def test_no_process_lets_go_for_another(vm):
+    """Each has the lease, and whatever it does with what it has, the machine is known to live."""
+    if os.getuid() != 0:
+        pytest.skip("an ordinary user may not act in the place of a process in a cell")
+    facts = json.loads((vm.state / "vm" / "runtime.json").read_text())
+    who = {"qemu": facts["pid"], **{c["name"]: c["pid"] for c in facts["companions"] if c["name"] != "bwrap"}}
+    for name, pid in who.items():
+        held_by_it = copies_of_the_lease(pid)
+        assert held_by_it, name
+        for fd in held_by_it:
+            fcntl.flock(fd, fcntl.LOCK_UN)
+            fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0))  # F_OFD_SETLK
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nor can it keep the next start from coming
+            os.close(fd)
+        assert held(vm, "vm"), name
+    entry, = vm.json("list")["workspaces"]
+    assert entry["state"] == "running" and vm.json("status", "vm")["event"]["state"] == "running"
+    refused = vm("--json", "start", "vm")
+    assert refused.returncode == 1 and json.loads(refused.stdout)["errorCode"] == "conflict"
+    assert vm("exec", "vm", "--", "true").returncode == 0
 
 
 @pytest.mark.parametrize("who", ["supervisor", "qemu", "vsockd"])

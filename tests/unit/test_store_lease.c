@@ -1,108 +1,100 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lease and the command lock, held by real processes. Order comes from pipes: nothing here
- * depends on how long anything takes.
+ * The lease, held by real processes. Order comes from pipes: nothing here depends on how long
+ * anything takes.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/file.h>
-#include <sys/wait.h>
+#include <dirent.h>
+#include <sys/stat.h>
 
-#include "store_fixture.h"
+#include "base/limits.h"
+#include "store_keeper.h"
 
-#define LONG_NS (60 * NS_PER_S)
-#define SHORT_NS (50 * NS_PER_MS)
-
-/* A child that keeps what it has inherited until told (or killed). */
-struct child {
-	pid_t pid;
-	int tell;
-	char file[128]; /* what it holds a lock of */
-};
-
-static struct child keeper(const char *file)
+static struct lease taken(const struct fixture *f)
 {
-	struct child child;
+	struct lease lease = LEASE_NONE;
 	struct error err = {0};
-	int pipe_fds[2];
-	char byte;
 
-	assert_int_equal(fd_pipe(pipe_fds, &err), 0);
-	child.pid = fork();
-	assert_true(child.pid >= 0);
-	if (child.pid == 0) {
-		close(pipe_fds[1]);
-		_exit(read(pipe_fds[0], &byte, 1) < 0);
-	}
-	close(pipe_fds[0]);
-	child.tell = pipe_fds[1];
-	snprintf(child.file, sizeof(child.file), "%s", file);
-	return child;
+	assert_int_equal(lease_take(&f->ws, &lease, &err), 0);
+	return lease;
 }
 
-static void end(struct child *child)
+static void refused(const struct fixture *f)
 {
-	int status;
+	struct lease lease = LEASE_NONE;
+	struct error err = {0};
 
-	/* A byte, not an end: another keeper may have inherited this side of the pipe. A keeper
-	 * that was killed does not read it. */
-	signal(SIGPIPE, SIG_IGN);
-	(void)!write(child->tell, "", 1);
-	close(child->tell);
-	assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+	assert_true(lease_is_held(&f->ws));
+	assert_int_equal(lease_take(&f->ws, &lease, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	assert_non_null(strstr(err.msg, "agent-1"));
+	assert_int_equal(lease.life, -1);
+	assert_int_equal(lease.lock, -1);
 }
 
 static void free_until_taken(void **state)
 {
 	const struct fixture *f = *state;
 	struct error err = {0};
+	struct lease lease;
 	struct stat st;
-	int fd;
 
 	assert_false(lease_is_held(&f->ws)); /* no file yet */
 	assert_int_equal(lease_wait_free(&f->ws, 0, &err), 0);
-	fd = lease_take(&f->ws, &err);
-	assert_true(fd >= 0);
-	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-	assert_int_equal(fstat(fd, &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	assert_true(lease_is_held(&f->ws));
-	assert_int_equal(lease_take(&f->ws, &err), -1);
-	assert_int_equal(err.code, ERR_CONFLICT);
-	assert_non_null(strstr(err.msg, "agent-1"));
-	close(fd);
+	lease = taken(f);
+	assert_true(fcntl(lease.life, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(lease.lock, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(stat(at(f, "agent-1/lease"), &st), 0);
+	assert_int_equal(st.st_mode, S_IFIFO | 0600);
+	refused(f);
+	lease_drop(&lease);
 	assert_false(lease_is_held(&f->ws)); /* the file stays */
-	fd = lease_take(&f->ws, &err);
-	assert_true(fd >= 0);
-	close(fd);
+	assert_int_equal(lease_wait_free(&f->ws, 0, &err), 0);
+	lease = taken(f);
+	lease_drop(&lease);
 }
 
-/* Others, such as a test or a person, may look with flock(1). */
-static void is_a_plain_flock(void **state)
+/* By whatever it may do to what it has inherited. */
+static void nobody_lets_go_for_another(void **state)
 {
 	const struct fixture *f = *state;
-	struct error err = {0};
-	autoclose int lease = lease_take(&f->ws, &err);
-	autoclose int other = open(at(f, "agent-1/lease"), O_RDONLY);
+	struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+	struct lease lease = taken(f);
+	int inherited = dup(lease.life);
 
-	assert_true(lease >= 0 && other >= 0);
-	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
+	assert_true(inherited >= 0);
+	assert_int_equal(flock(inherited, LOCK_UN), 0);
+	(void)fcntl(inherited, F_OFD_SETLK, &all);
+	refused(f);
+	assert_int_equal(flock(inherited, LOCK_EX | LOCK_NB), -1); /* nor is the lock theirs */
 	assert_int_equal(errno, EWOULDBLOCK);
+	assert_int_equal(close(inherited), 0);
+	refused(f);
+	lease_drop(&lease);
+	assert_false(lease_is_held(&f->ws));
+}
+
+/* Its holder has died, and its children are about to. */
+static void held_without_its_lock(void **state)
+{
+	const struct fixture *f = *state;
+	struct lease lease = taken(f);
+
+	limit_set(LIMIT_LEASE_LOOK_MS, 1);
+	cleanup_close(&lease.lock);
+	refused(f);
+	limit_set(LIMIT_LEASE_LOOK_MS, 60000);
+	lease_drop(&lease);
+	assert_false(lease_is_held(&f->ws));
 }
 
 static void held_by_who_inherited_it(void **state)
 {
 	const struct fixture *f = *state;
-	struct error err = {0};
-	int fd = lease_take(&f->ws, &err);
+	struct lease lease = taken(f);
 	struct child first = keeper(at(f, "agent-1/lease"));
 	struct child second = keeper(at(f, "agent-1/lease"));
 
-	close(fd);
+	lease_drop(&lease);
 	assert_true(lease_is_held(&f->ws));
 	end(&first);
 	assert_true(lease_is_held(&f->ws));
@@ -111,44 +103,31 @@ static void held_by_who_inherited_it(void **state)
 	assert_false(lease_is_held(&f->ws));
 }
 
-static void wait_for_waiter(const struct child *child)
+/* Somebody of this process has the lease open, to hear of its end. */
+static void wait_for_look(const struct child *child)
 {
-	char needle[64], line[512];
-	bool waiting = false;
-	struct stat st;
+	char entry[280], target[4096];
+	bool looking = false;
 
-	/* /proc/locks marks a waiter with "->"; there is no event for it to be had. */
-	assert_int_equal(stat(child->file, &st), 0);
-	snprintf(needle, sizeof(needle), ":%llu 0 EOF", (unsigned long long)st.st_ino);
-	while (!waiting) {
-		autofile FILE *locks = fopen("/proc/locks", "r");
+	while (!looking) {
+		autodir DIR *dir = opendir("/proc/self/fd");
+		struct dirent *fd;
 
-		while (locks && fgets(line, sizeof(line), locks))
-			waiting = waiting || (strstr(line, "-> FLOCK") && strstr(line, needle));
+		while (dir && (fd = readdir(dir))) {
+			snprintf(entry, sizeof(entry), "/proc/self/fd/%s", fd->d_name);
+			ssize_t n = readlink(entry, target, sizeof(target) - 1);
+
+			target[n > 0 ? n : 0] = '\0';
+			looking = looking || strcmp(target, child->file) == 0;
+		}
 		poll(NULL, 0, 1);
 	}
 }
 
-/* Tells the last keeper to end once somebody else is waiting for it. */
-static void *end_when_waited_for(void *data)
+static void *end_when_looked_for(void *data)
 {
-	wait_for_waiter(data);
+	wait_for_look(data);
 	end(data);
-	return NULL;
-}
-
-struct removal {
-	const struct fixture *f;
-	struct child *child;
-};
-
-static void *remove_when_waited_for(void *data)
-{
-	const struct removal *removal = data;
-
-	wait_for_waiter(removal->child);
-	workspace_lock_remove(&removal->f->dir, "agent-1");
-	end(removal->child);
 	return NULL;
 }
 
@@ -156,28 +135,26 @@ static void waiting_ends_with_the_holder(void **state)
 {
 	const struct fixture *f = *state;
 	struct error err = {0};
-	int fd = lease_take(&f->ws, &err);
+	struct lease lease = taken(f);
 	struct child child = keeper(at(f, "agent-1/lease"));
 	pthread_t thread;
 
-	close(fd);
-	assert_int_equal(pthread_create(&thread, NULL, end_when_waited_for, &child), 0);
+	lease_drop(&lease);
+	assert_int_equal(pthread_create(&thread, NULL, end_when_looked_for, &child), 0);
 	assert_int_equal(lease_wait_free(&f->ws, clock_mono_ns() + LONG_NS, &err), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_false(lease_is_held(&f->ws)); /* the waiter has kept nothing */
-	fd = lease_take(&f->ws, &err);
-	assert_true(fd >= 0);
-	close(fd);
+	lease = taken(f);
+	lease_drop(&lease);
 }
 
 static void waiting_ends_at_the_deadline(void **state)
 {
 	const struct fixture *f = *state;
 	struct error err = {0};
-	autoclose int fd = lease_take(&f->ws, &err);
+	struct lease lease = taken(f);
 	uint64_t deadline = clock_mono_ns() + SHORT_NS;
 
-	assert_true(fd >= 0);
 	assert_int_equal(lease_wait_free(&f->ws, deadline, &err), -1);
 	assert_int_equal(err.code, ERR_TIMEOUT);
 	assert_non_null(strstr(err.msg, "agent-1"));
@@ -185,6 +162,7 @@ static void waiting_ends_at_the_deadline(void **state)
 	assert_int_equal(lease_wait_free(&f->ws, 0, &err), -1); /* a deadline gone by */
 	assert_int_equal(err.code, ERR_TIMEOUT);
 	assert_true(lease_is_held(&f->ws));
+	lease_drop(&lease);
 }
 
 static volatile sig_atomic_t child_signals;
@@ -201,38 +179,68 @@ static void waiting_leaves_no_trace(void **state)
 	const struct fixture *f = *state;
 	struct sigaction action = {.sa_handler = count_signal}, before;
 	struct error err = {0};
-	autoclose int fd = lease_take(&f->ws, &err);
+	struct lease lease = taken(f);
 
-	assert_true(fd >= 0);
 	sigaction(SIGCHLD, &action, &before);
 	assert_int_equal(lease_wait_free(&f->ws, clock_mono_ns() + SHORT_NS, &err), -1);
 	assert_int_equal(child_signals, 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1);
 	assert_int_equal(errno, ECHILD);
 	sigaction(SIGCHLD, &before, NULL);
+	lease_drop(&lease);
 }
 
-/* Somebody who just looks must not make a start fail. */
+/* Somebody who just looks must not make a start fail, nor another who tries the same. */
 static void taking_outlasts_a_look(void **state)
 {
 	const struct fixture *f = *state;
-	struct error err = {0};
+	struct lease lease = taken(f);
+	int look = open(at(f, "agent-1/lease"), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	struct child child;
 	pthread_t thread;
-	int look, fd;
 
-	close(lease_take(&f->ws, &err));
-	look = open(at(f, "agent-1/lease"), O_RDWR | O_CLOEXEC);
-	assert_int_equal(flock(look, LOCK_SH), 0);
+	assert_true(look >= 0);
+	cleanup_close(&lease.lock);
 	child = keeper(at(f, "agent-1/lease"));
+	lease_drop(&lease);
 	close(look);
-	assert_false(lease_is_held(&f->ws)); /* two may look at a time */
-	assert_int_equal(pthread_create(&thread, NULL, end_when_waited_for, &child), 0);
-	fd = lease_take(&f->ws, &err);
+	limit_set(LIMIT_LEASE_LOOK_MS, 60000);
+	assert_int_equal(pthread_create(&thread, NULL, end_when_looked_for, &child), 0);
+	lease = taken(f);
 	assert_int_equal(pthread_join(thread, NULL), 0);
+	refused(f);
+	lease_drop(&lease);
+}
+
+/* A file with a flock, which every process had. */
+static void a_lease_of_an_earlier_version(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	int fd = open(at(f, "agent-1/lease"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct child child;
+	struct lease lease;
+	pthread_t thread;
+	struct stat st;
+
 	assert_true(fd >= 0);
-	assert_true(lease_is_held(&f->ws));
+	assert_false(lease_is_held(&f->ws));
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	child = keeper(at(f, "agent-1/lease"));
 	close(fd);
+	limit_set(LIMIT_LEASE_LOOK_MS, 1);
+	refused(f);
+	assert_int_equal(lease_wait_free(&f->ws, 0, &err), -1);
+	assert_int_equal(err.code, ERR_TIMEOUT);
+	limit_set(LIMIT_LEASE_LOOK_MS, 60000);
+	assert_int_equal(pthread_create(&thread, NULL, end_when_waited_for, &child), 0);
+	lease = taken(f);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(stat(at(f, "agent-1/lease"), &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	refused(f);
+	lease_drop(&lease);
+	assert_false(lease_is_held(&f->ws));
 }
 
 static void absent_workspace(void **state)
@@ -253,161 +261,29 @@ static void a_strange_lease_counts_as_held(void **state)
 {
 	const struct fixture *f = *state;
 	struct error err = {0};
+	struct lease lease = LEASE_NONE;
 
 	assert_int_equal(symlink("/dev/null", at(f, "agent-1/lease")), 0);
 	assert_true(lease_is_held(&f->ws));
-	assert_int_equal(lease_take(&f->ws, &err), -1);
+	assert_int_equal(lease_take(&f->ws, &lease, &err), -1);
 	assert_non_null(strstr(err.msg, "agent-1/lease"));
 	assert_int_equal(lease_wait_free(&f->ws, 0, &err), -1);
-}
-
-static void lock_is_exclusive(void **state)
-{
-	const struct fixture *f = *state;
-	struct error err = {0};
-	struct stat st;
-	int fd = workspace_lock(&f->dir, "agent-1", clock_mono_ns() + LONG_NS, &err);
-	int other;
-
-	assert_true(fd >= 0);
-	assert_int_equal(stat(at(f, ".locks"), &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0700);
-	assert_int_equal(stat(at(f, ".locks/agent-1"), &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	assert_int_equal(workspace_lock(&f->dir, "agent-1", clock_mono_ns() + SHORT_NS, &err), -1);
-	assert_int_equal(err.code, ERR_TIMEOUT);
-	assert_non_null(strstr(err.msg, "\"agent-1\" is in use"));
-	other = workspace_lock(&f->dir, "agent-2", 0, &err); /* free: the deadline plays no part */
-	assert_true(other >= 0);
-	close(other);
-	close(fd);
-	fd = workspace_lock(&f->dir, "agent-1", 0, &err);
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(access(at(f, ".locks/agent-1"), F_OK), 0); /* its workspace is there */
-}
-
-static void lock_passes_on(void **state)
-{
-	const struct fixture *f = *state;
-	struct error err = {0};
-	int fd = workspace_lock(&f->dir, "agent-1", UINT64_MAX, &err);
-	struct child child = keeper(at(f, ".locks/agent-1"));
-	pthread_t thread;
-
-	close(fd);
-	assert_int_equal(pthread_create(&thread, NULL, end_when_waited_for, &child), 0);
-	fd = workspace_lock(&f->dir, "agent-1", UINT64_MAX, &err);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_true(fd >= 0);
-	assert_int_equal(workspace_lock(&f->dir, "agent-1", 0, &err), -1);
-	close(fd);
-}
-
-/* Who waited for a file that its holder removed gets a lock that excludes others all the same. */
-static void lock_outlives_its_file(void **state)
-{
-	const struct fixture *f = *state;
-	struct error err = {0};
-	int fd = workspace_lock(&f->dir, "agent-1", UINT64_MAX, &err);
-	struct child child = keeper(at(f, ".locks/agent-1"));
-	struct stat st;
-	int old = open(at(f, ".locks/agent-1"), O_RDWR | O_CLOEXEC);
-	pthread_t thread;
-
-	close(fd);
-	assert_int_equal(
-		pthread_create(&thread, NULL, remove_when_waited_for, &(struct removal){f, &child}),
-		0);
-	fd = workspace_lock(&f->dir, "agent-1", UINT64_MAX, &err);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_true(fd >= 0);
-	assert_int_equal(fstat(old, &st), 0);
-	assert_int_equal(st.st_nlink, 0);
-	close(old);
-	assert_int_equal(workspace_lock(&f->dir, "agent-1", 0, &err), -1);
-	assert_int_equal(err.code, ERR_TIMEOUT);
-	workspace_lock_remove(&f->dir, "agent-1");
-	close(fd);
-	assert_int_equal(access(at(f, ".locks/agent-1"), F_OK), -1);
-}
-
-#define HAMMER_ROUNDS 2000
-
-/* Reads, looks away, writes: an increment that only exclusion keeps whole. */
-static void hammer(const struct state_dir *dir, int counter)
-{
-	for (int i = 0; i < HAMMER_ROUNDS; i++) {
-		struct error err = {0};
-		int fd = workspace_lock(dir, "hammered", UINT64_MAX, &err), count = -1;
-
-		if (fd < 0 || pread(counter, &count, sizeof(count), 0) != sizeof(count))
-			_exit(1);
-		count++;
-		sched_yield();
-		if (pwrite(counter, &count, sizeof(count), 0) != sizeof(count))
-			_exit(2);
-		if (i % 3)
-			workspace_lock_remove(dir, "hammered");
-		close(fd);
-	}
-	_exit(0);
-}
-
-static void lock_and_remove_by_many(void **state)
-{
-	enum { PROCESSES = 3 };
-	const struct fixture *f = *state;
-	int counter, count = 0, status;
-
-	counter = open(at(f, "../counter"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(pwrite(counter, &count, sizeof(count), 0), sizeof(count));
-	for (int i = 0; i < PROCESSES; i++) {
-		pid_t pid = fork();
-
-		assert_true(pid >= 0);
-		if (pid == 0)
-			hammer(&f->dir, counter);
-	}
-	for (int i = 0; i < PROCESSES; i++) {
-		assert_true(wait(&status) > 0);
-		assert_int_equal(status, 0);
-	}
-	assert_int_equal(pread(counter, &count, sizeof(count), 0), sizeof(count));
-	assert_int_equal(count, PROCESSES * HAMMER_ROUNDS);
-	close(counter);
-}
-
-static void lock_of_a_bad_name(void **state)
-{
-	static const char *const names[] = {"", ".", "..", "a/b", "../x", "logs"};
-	const struct fixture *f = *state;
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		struct error err = {0};
-
-		assert_int_equal(workspace_lock(&f->dir, names[i], 0, &err), -1);
-		assert_int_equal(err.code, ERR_INVALID);
-	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		store_test(free_until_taken),
-		store_test(is_a_plain_flock),
+		store_test(nobody_lets_go_for_another),
+		store_test(held_without_its_lock),
 		store_test(held_by_who_inherited_it),
 		store_test(waiting_ends_with_the_holder),
 		store_test(waiting_ends_at_the_deadline),
 		store_test(waiting_leaves_no_trace),
 		store_test(taking_outlasts_a_look),
+		store_test(a_lease_of_an_earlier_version),
 		store_test(absent_workspace),
 		store_test(a_strange_lease_counts_as_held),
-		store_test(lock_is_exclusive),
-		store_test(lock_passes_on),
-		store_test(lock_outlives_its_file),
-		store_test(lock_and_remove_by_many),
-		store_test(lock_of_a_bad_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,7 +238,8 @@ static void answer_when_told_to_end(int lifeline)
 }
 
 /* Gives the live supervisor everything it needs and keeps the near ends of its pipes. */
-static int launch_with(struct start *start, int lease, int control, struct error *err)
+static int launch_with(struct start *start, const struct lease *lease, int control,
+		       struct error *err)
 {
 	const struct call *call = start->record.call;
 	int report[2], lifeline[2] = {-1, -1};
@@ -257,7 +258,8 @@ static int launch_with(struct start *start, int lease, int control, struct error
 	const int fds[LIVE_FD_END] = {
 		[LIVE_STATE_DIR] = start->record.dir.fd,
 		[LIVE_WORKSPACE] = start->record.ws.fd,
-		[LIVE_LEASE] = lease,
+		[LIVE_LEASE] = lease->life,
+		[LIVE_LEASE_LOCK] = lease->lock,
 		[LIVE_KERNEL] = start->files.file[BOOT_KERNEL].fd,
 		[LIVE_INITRD] = start->files.file[BOOT_INITRD].fd,
 		[LIVE_ROOTFS] = start->files.file[BOOT_ROOTFS].fd,
@@ -276,7 +278,7 @@ static int launch_with(struct start *start, int lease, int control, struct error
 }
 
 /* From here on a failure is recorded, since `starting` is. */
-static int launch(struct start *start, int lease, struct error *err)
+static int launch(struct start *start, const struct lease *lease, struct error *err)
 {
 	struct record *record = &start->record;
 	struct error ignored;
@@ -292,10 +294,10 @@ static int launch(struct start *start, int lease, struct error *err)
 
 /* Nobody of this workspace lives, from here on. What ended just now is given its last moment;
  * lease_take() has the word about the rest. */
-static int start_take_lease(const struct record *record, struct error *err)
+static int start_take_lease(const struct record *record, struct lease *out, struct error *err)
 {
 	(void)settle_finds_life(record);
-	return lease_take(&record->ws, err);
+	return lease_take(&record->ws, out, err);
 }
 
 /* Nobody else has its disks either, from here on: what is compared is what is booted. */
@@ -340,7 +342,7 @@ static int start_begin(struct start *start, struct response *response, struct er
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
 	struct record *record = &start->record;
-	autoclose int lease = -1;
+	auto_lease struct lease lease = LEASE_NONE;
 	bool first;
 
 	if (settle(record, err) < 0)
@@ -350,7 +352,7 @@ static int start_begin(struct start *start, struct response *response, struct er
 	 * locked. */
 	if (first && (start_take_files(start, err) < 0 || start_prepare(start, err) < 0))
 		return -1;
-	if (start_look(start, &manifest, err) < 0 || (lease = start_take_lease(record, err)) < 0 ||
+	if (start_look(start, &manifest, err) < 0 || start_take_lease(record, &lease, err) < 0 ||
 	    (!first && start_take_files(start, err) < 0) ||
 	    start_admit(start, &manifest, response, err) < 0)
 		return -1;
@@ -363,7 +365,7 @@ static int start_begin(struct start *start, struct response *response, struct er
 	    leftover_remove_files(&record->ws, err) < 0 || manifest_secure(&record->ws, err) < 0 ||
 	    record_note(record, STATE_STARTING, NULL, err) < 0)
 		return -1;
-	return launch(start, lease, err);
+	return launch(start, &lease, err);
 }
 
 /* run --remove that did not get as far as a live supervisor: what it made goes again. */

@@ -21,7 +21,8 @@ enum live_fd {
 	LIVE_TICKET = 3,
 	LIVE_STATE_DIR,
 	LIVE_WORKSPACE,
-	LIVE_LEASE,
+	LIVE_LEASE,	 /* which its children inherit */
+	LIVE_LEASE_LOCK, /* and its lock, which they do not */
 	LIVE_KERNEL,
 	LIVE_INITRD,
 	LIVE_ROOTFS,

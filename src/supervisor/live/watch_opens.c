@@ -144,7 +144,7 @@ struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *
 	}
 	watch->fn = fn;
 	watch->data = data;
-	watch->fd = fanotify_init(FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC);
+	watch->fd = fanotify_init(FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (watch->fd < 0 || fanotify_mark(watch->fd, FAN_MARK_ADD | FAN_MARK_ONLYDIR,
 					   FAN_OPEN | FAN_EVENT_ON_CHILD, dir, ".") < 0)
 		error_errno(err, errno, "fanotify");
