@@ -308,7 +308,7 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 }
 
 /* A workspace of the user's own may be called so too. */
-static bool is_workspace(const struct microagent *agent, const char *word)
+static bool is_own_workspace(const struct microagent *agent, const char *word)
 {
 	autofree char *path = path_join(microagent_state_dir(agent), word, NULL);
 
@@ -337,7 +337,7 @@ struct microagent *guest_open_at(const struct cli *cli, struct progress *progres
 
 	snprintf(id, GUEST_ID_ROOM, "%s", word);
 	if (!agent || microagent_session_check_name(word, &ignored) < 0 ||
-	    is_workspace(agent, word))
+	    is_own_workspace(agent, word))
 		return agent;
 	if (microagent_session_open(agent, word, &session, err) < 0) {
 		microagent_close(agent);
