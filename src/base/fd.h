@@ -46,7 +46,7 @@ int fd_fill_standard(struct error *err);
  * /proc/self/fd/N/name, so that the length of the directory's path is no limit.
  */
 /* Mode 0600, non-blocking. A name that is there already fails (EADDRINUSE): the caller unlinks. */
-int sock_listen_at(int dirfd, const char *name, int backlog, struct error *err);
+int sock_listen_at(int dirfd, const char *name, struct error *err);
 /* Blocking. ERR_TIMEOUT when the backlog stays full for DIAL_MS. */
 int sock_connect_at(int dirfd, const char *name, struct error *err);
 /* Non-blocking, and without waiting: ERR_UNAVAILABLE when the backlog is full or nobody listens. */

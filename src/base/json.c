@@ -49,12 +49,26 @@ static int check_depth(const char *text, size_t len, struct error *err)
 	return 0;
 }
 
-/* Parts of hostile input in a message: nothing that a terminal obeys or that is no UTF-8. */
-static void show_plainly(char *text)
+/* In our own words, without a part of what may be hostile. */
+static const char *json_fault(const json_error_t *why)
 {
-	for (unsigned char *p = (unsigned char *)text; *p; p++)
-		if (*p < 0x20 || *p >= 0x7f)
-			*p = '?';
+	switch (json_error_code(why)) {
+	case json_error_premature_end_of_input:
+		return "the document ends too early";
+	case json_error_end_of_input_expected:
+		return "something follows the document's end";
+	case json_error_invalid_utf8:
+		return "bytes that are no UTF-8";
+	case json_error_null_character:
+	case json_error_null_byte_in_key:
+		return "NUL (\\u0000) in a text";
+	case json_error_duplicate_key:
+		return "a key that was there before";
+	case json_error_numeric_overflow:
+		return "a number that is too large";
+	default:
+		return "no JSON";
+	}
 }
 
 static json_t *load_json(const void *data, size_t len, size_t flags, struct error *err)
@@ -78,9 +92,8 @@ static json_t *load_json(const void *data, size_t len, size_t flags, struct erro
 	if (!value && json_error_code(&why) == json_error_out_of_memory) {
 		error_errno(err, ENOMEM, "JSON document of %zu bytes", len);
 	} else if (!value) {
-		show_plainly(why.text);
 		error_set(err, ERR_INVALID, "line %d, column %d: %s", why.line, why.column,
-			  why.text);
+			  json_fault(&why));
 	}
 	return value;
 }

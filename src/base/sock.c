@@ -29,7 +29,7 @@ static int address_at(int dirfd, const char *name, struct sockaddr_un *addr, str
 	return 0;
 }
 
-int sock_listen_at(int dirfd, const char *name, int backlog, struct error *err)
+int sock_listen_at(int dirfd, const char *name, struct error *err)
 {
 	autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un addr;
@@ -44,7 +44,7 @@ int sock_listen_at(int dirfd, const char *name, int backlog, struct error *err)
 		return error_errno(err, errno, "mode of socket %s", name);
 	if (bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
 		return error_errno(err, errno, "bind socket %s", name);
-	if (listen(fd, backlog) < 0) {
+	if (listen(fd, SOMAXCONN) < 0) {
 		error_errno(err, errno, "listen on socket %s", name);
 		unlinkat(dirfd, name, 0);
 		return -1;

@@ -32,11 +32,11 @@ static bool is_dead_socket(int dirfd, const char *name)
 static int listen_at(int dirfd, const char *name, struct error *err)
 {
 	struct error why = {0};
-	int fd = sock_listen_at(dirfd, name, SOMAXCONN, &why);
+	int fd = sock_listen_at(dirfd, name, &why);
 
 	if (fd < 0 && why.errnum == EADDRINUSE && is_dead_socket(dirfd, name) &&
 	    unlinkat(dirfd, name, 0) == 0)
-		fd = sock_listen_at(dirfd, name, SOMAXCONN, &why);
+		fd = sock_listen_at(dirfd, name, &why);
 	if (fd < 0 && why.errnum == EADDRINUSE)
 		return error_set(err, ERR_CONFLICT,
 				 "%s exists, and either somebody listens there or it is no socket",

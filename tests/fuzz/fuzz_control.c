@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	log_init(&log, -1, 0);
 	unlinkat(directory(), "s", 0);
 	loop = loop_new(&err);
-	stream = control_stream_new(loop, sock_listen_at(directory(), "s", 1, &err), config, true,
+	stream = control_stream_new(loop, sock_listen_at(directory(), "s", &err), config, true,
 				    &events, &log, &err);
 	guest = sock_connect_at(directory(), "s", &err);
 	if (!stream || guest < 0)

@@ -49,7 +49,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc, (void)argv;
 	HOLDS(mkdtemp(dir) && atexit(remove_directory) == 0);
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	listener = sock_listen_at(dir_fd, "listed", 4, NULL);
+	listener = sock_listen_at(dir_fd, "listed", NULL);
 	HOLDS(dir_fd >= 0 && listener >= 0);
 	snprintf(ports[0].path, sizeof(ports[0].path), "/proc/self/fd/%d/listed", dir_fd);
 	return 0;
@@ -259,7 +259,7 @@ static void begin(void)
 	log_init(&nolog, -1, 0);
 	clock_set_virtual(NS_PER_S);
 	unlinkat(dir_fd, "clients", 0);
-	config.listen_fd = sock_listen_at(dir_fd, "clients", 8, NULL);
+	config.listen_fd = sock_listen_at(dir_fd, "clients", NULL);
 	config.epfd = epfd = epoll_create1(EPOLL_CLOEXEC);
 	HOLDS(config.listen_fd >= 0 && epfd >= 0);
 	HOLDS(core_init(&core, &config, NULL) == 0);

@@ -204,7 +204,7 @@ static inline int guest_open(void **state)
 	pthread_cond_init(&guest.changed, NULL);
 	assert_non_null(mkdtemp(guest.dir));
 	guest.dirfd = path_open_dir(guest.dir, NULL);
-	guest.listener = sock_listen_at(guest.dirfd, "vsock.sock", 64, NULL);
+	guest.listener = sock_listen_at(guest.dirfd, "vsock.sock", NULL);
 	assert_true(guest.listener >= 0);
 	return pthread_create(&guest.thread, NULL, accept_all, NULL);
 }

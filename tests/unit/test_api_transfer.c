@@ -54,7 +54,7 @@ static void start_guest(struct guest *g, const struct scratch *s, const char *an
 {
 	*g = (struct guest){.answer = answer, .len = len, .silent = len == 0};
 	unlinkat(s->fd, "vsock.sock", 0);
-	g->listener = sock_listen_at(s->fd, "vsock.sock", 1, NULL);
+	g->listener = sock_listen_at(s->fd, "vsock.sock", NULL);
 	assert_true(g->listener >= 0);
 	assert_int_equal(fd_nonblock(g->listener, false, NULL), 0);
 	assert_int_equal(pthread_create(&g->thread, NULL, serve, g), 0);

@@ -273,7 +273,7 @@ static void sockets_in_a_long_directory(void **state)
 	struct stat st;
 	char text[6] = "";
 
-	autoclose int listener = sock_listen_at(dir, "vsock.sock", 8, &err);
+	autoclose int listener = sock_listen_at(dir, "vsock.sock", &err);
 	assert_true(listener >= 0);
 	assert_cloexec(listener);
 	assert_int_equal(sock_accept(listener, &err), -1);
@@ -304,7 +304,7 @@ static void socket_mode_is_0600_whatever_the_umask(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
 		mode_t before = umask(masks[i]);
 		snprintf(name, sizeof(name), "s%zu", i);
-		autoclose int fd = sock_listen_at(s->fd, name, 1, &err);
+		autoclose int fd = sock_listen_at(s->fd, name, &err);
 		assert_int_equal(umask(before), masks[i]);
 		assert_true(fd >= 0);
 		assert_int_equal(fstatat(s->fd, name, &st, 0), 0);
@@ -320,7 +320,7 @@ static void bad_socket_names(void **state)
 	struct error err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		assert_int_equal(sock_listen_at(s->fd, names[i], 1, &err), -1);
+		assert_int_equal(sock_listen_at(s->fd, names[i], &err), -1);
 		assert_code(err, ERR_INVALID);
 		assert_int_equal(sock_connect_at(s->fd, names[i], &err), -1);
 		assert_code(err, ERR_INVALID);
@@ -338,23 +338,41 @@ static void absent_and_dead_sockets(void **state)
 
 	assert_int_equal(sock_connect_at(s->fd, "none", &err), -1);
 	assert_code(err, ERR_NOT_FOUND);
-	close(sock_listen_at(s->fd, "dead", 1, &err));
+	close(sock_listen_at(s->fd, "dead", &err));
 	assert_int_equal(sock_connect_at(s->fd, "dead", &err), -1);
 	assert_int_equal(err.errnum, ECONNREFUSED);
-	assert_int_equal(sock_listen_at(s->fd, "dead", 1, &err), -1);
+	assert_int_equal(sock_listen_at(s->fd, "dead", &err), -1);
 	assert_int_equal(err.errnum, EADDRINUSE);
 	assert_int_equal(faccessat(s->fd, "dead", F_OK, 0), 0);
 }
 
 /* A listener that never accepts must not hold a client for ever. */
+/* Nobody is turned away who comes with many others. */
+static void many_clients_at_once_find_room(void **state)
+{
+	const struct scratch *s = *state;
+	int clients[400];
+	struct error err;
+
+	autoclose int listener = sock_listen_at(s->fd, "many", &err);
+	assert_true(listener >= 0);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		clients[i] = sock_connect_at(s->fd, "many", &err);
+		assert_true(clients[i] >= 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		close(clients[i]);
+}
+
 static void stuck_listener_times_out(void **state)
 {
 	const struct scratch *s = *state;
 	int clients[16], n = 0;
 	struct error err;
 
-	autoclose int listener = sock_listen_at(s->fd, "stuck", 1, &err);
+	autoclose int listener = sock_listen_at(s->fd, "stuck", &err);
 	assert_true(listener >= 0);
+	assert_int_equal(listen(listener, 1), 0); /* fewer than it takes by itself */
 	limit_set(LIMIT_DIAL_MS, 1);
 	while (n < 16 && (clients[n] = sock_connect_at(s->fd, "stuck", &err)) >= 0)
 		n++;
@@ -371,9 +389,9 @@ static void failures_leak_no_descriptor(void **state)
 	int before = open_descriptors();
 	struct error err;
 
-	close(sock_listen_at(s->fd, "there", 1, &err));
+	close(sock_listen_at(s->fd, "there", &err));
 	for (int i = 0; i < 5; i++) {
-		sock_listen_at(s->fd, "there", 1, &err);
+		sock_listen_at(s->fd, "there", &err);
 		sock_connect_at(s->fd, "there", &err);
 		sock_connect_at(s->fd, "a/b", &err);
 	}
@@ -417,6 +435,7 @@ int main(void)
 		WITH_SCRATCH(socket_mode_is_0600_whatever_the_umask),
 		WITH_SCRATCH(bad_socket_names),
 		WITH_SCRATCH(absent_and_dead_sockets),
+		WITH_SCRATCH(many_clients_at_once_find_room),
 		WITH_SCRATCH(stuck_listener_times_out),
 		WITH_SCRATCH(failures_leak_no_descriptor),
 	};

@@ -65,21 +65,21 @@ static void hostile_documents_are_refused(void **state)
 	(void)state;
 	refused(TEXT(""), "empty");
 	refused(TEXT("  \n"), "line");
-	refused(TEXT("{\"n\":1,\"n\":2}"), "duplicate object key");
-	refused(TEXT("{\"o\":{\"n\":1,\"n\":1}}"), "duplicate object key");
-	refused(TEXT("{\"n\":1,\"\\u006e\":2}"), "duplicate object key");
-	refused(TEXT("{} {}"), "end of file expected");
-	refused(TEXT("1 2"), "end of file expected");
-	refused(TEXT("{}x"), "end of file expected");
-	refused(TEXT("{\"a\":\"\xff\"}"), "decode");
-	refused(TEXT("\"\xc0\xaf\""), "decode");
-	refused(TEXT("\"\xed\xa0\x80\""), "decode");
+	refused(TEXT("{\"n\":1,\"n\":2}"), "a key that was there before");
+	refused(TEXT("{\"o\":{\"n\":1,\"n\":1}}"), "a key that was there before");
+	refused(TEXT("{\"n\":1,\"\\u006e\":2}"), "a key that was there before");
+	refused(TEXT("{} {}"), "something follows the document's end");
+	refused(TEXT("1 2"), "something follows the document's end");
+	refused(TEXT("{}x"), "something follows the document's end");
+	refused(TEXT("{\"a\":\"\xff\"}"), "no UTF-8");
+	refused(TEXT("\"\xc0\xaf\""), "no UTF-8");
+	refused(TEXT("\"\xed\xa0\x80\""), "no UTF-8");
 	refused(TEXT("\"\xe2\x82\""), "");
 	refused(TEXT("\xef\xbb\xbf{}"), "");
-	refused(TEXT("9223372036854775808"), "too big integer");
-	refused(TEXT("-9223372036854775809"), "too big negative integer");
-	refused(TEXT("18446744073709551615"), "too big integer");
-	refused(TEXT("1e999"), "overflow");
+	refused(TEXT("9223372036854775808"), "a number that is too large");
+	refused(TEXT("-9223372036854775809"), "a number that is too large");
+	refused(TEXT("18446744073709551615"), "a number that is too large");
+	refused(TEXT("1e999"), "too large");
 	refused(TEXT("01"), "");
 	refused(TEXT("+1"), "");
 	refused(TEXT("NaN"), "");
@@ -90,9 +90,9 @@ static void hostile_documents_are_refused(void **state)
 	refused(TEXT("{"), "");
 	refused(TEXT("]"), "");
 	refused(TEXT("\"a"), "");
-	refused(TEXT("\"a\nb\""), "newline");
+	refused(TEXT("\"a\nb\""), "no JSON");
 	refused(TEXT("// x\n{}"), "");
-	refused(TEXT("\"\\ud800\""), "invalid Unicode");
+	refused(TEXT("\"\\ud800\""), "no JSON");
 }
 
 static void position_is_told(void **state)

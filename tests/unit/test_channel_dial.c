@@ -33,7 +33,7 @@ static int set_up(void **state)
 	if (!mkdtemp(rig->path))
 		return -1;
 	rig->dir = open(rig->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	rig->listener = sock_listen_at(rig->dir, "vsock.sock", 4, NULL);
+	rig->listener = sock_listen_at(rig->dir, "vsock.sock", NULL);
 	*state = rig;
 	/* The server's thread waits in accept(). */
 	return rig->listener < 0 ? -1 : fd_nonblock(rig->listener, false, NULL);

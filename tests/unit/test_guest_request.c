@@ -95,11 +95,28 @@ static void envelope_answers_with_more(void **state)
 	(void)state;
 	buf_append(&output.bytes[0], "a\xff\0b", 4, NULL);
 	text = answer_envelope_exec(&end, &output, NULL);
-	assert_string_equal(text, "{\"exit_code\":124,\"stdout\":\"a\xef\xbf\xbd\xef\xbf\xbd"
-				  "b\",\"stderr\":\"\",\"timed_out\":true,"
-				  "\"stdout_truncated\":true,\"stderr_truncated\":true,"
-				  "\"start_error\":\"no\"}");
+	assert_string_equal(text,
+			    "{\"exit_code\":124,\"stdout\":\"a\xef\xbf\xbd\xef\xbf\xbd"
+			    "b\",\"stderr\":\"\",\"stdout_base64\":\"Yf8AYg==\",\"timed_out\":true,"
+			    "\"stdout_truncated\":true,\"stderr_truncated\":true,"
+			    "\"start_error\":\"no\"}");
 	buf_free(&output.bytes[0]);
+}
+
+static void a_null_environment_is_absent(void **state)
+{
+	struct request r = {0};
+
+	(void)state;
+	assert_int_equal(frame("{\"id\":\"a\",\"cmd\":[\"x\"],\"env\":null}", &r, NULL), 0);
+	assert_null(r.env);
+	request_free(&r);
+	assert_int_equal(
+		envelope("{\"op\":\"exec\",\"payload\":{\"command\":[\"x\"],\"env\":null}}", &r,
+			 NULL),
+		0);
+	assert_null(r.env);
+	request_free(&r);
 }
 
 static void frame_as_documented(void **state)
@@ -403,6 +420,7 @@ int main(void)
 		cmocka_unit_test(envelope_copyout_as_documented),
 		cmocka_unit_test(envelope_answers_as_documented),
 		cmocka_unit_test(envelope_answers_with_more),
+		cmocka_unit_test(a_null_environment_is_absent),
 		cmocka_unit_test(frame_as_documented),
 		cmocka_unit_test(frame_answer_as_documented),
 		cmocka_unit_test(every_byte_survives),

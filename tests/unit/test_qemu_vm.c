@@ -122,8 +122,8 @@ static int setup(void **state)
 	f->boot_file = file_in(f, "kernel", "kernel bytes");
 	f->disk = file_in(f, "disk", "");
 	f->lease = file_in(f, "lease", "");
-	f->listening = sock_listen_at(f->scratch->fd, "vsock.sock", 1, &err);
-	close(sock_listen_at(f->scratch->fd, "vsock.sock_1024", 1, &err));
+	f->listening = sock_listen_at(f->scratch->fd, "vsock.sock", &err);
+	close(sock_listen_at(f->scratch->fd, "vsock.sock_1024", &err));
 	f->config = (struct config){.memory_mib = 64, .cpu_count = 1};
 	f->config.network_mode = NETWORK_ISOLATED;
 	f->config.confinement = CONFINEMENT_SECCOMP;

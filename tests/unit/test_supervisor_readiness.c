@@ -50,8 +50,8 @@ static int stage_make(void **state)
 	stage->scratch = scratch;
 	log_init(&stage->log, -1, 0);
 	stage->loop = loop_new(NULL);
-	stage->agent = sock_listen_at(stage->scratch->fd, "vsock.sock", 8, NULL);
-	listener = sock_listen_at(stage->scratch->fd, CONTROL_SOCK_NAME, 8, NULL);
+	stage->agent = sock_listen_at(stage->scratch->fd, "vsock.sock", NULL);
+	listener = sock_listen_at(stage->scratch->fd, CONTROL_SOCK_NAME, NULL);
 	stage->server =
 		control_sock_new(stage->loop, listener, on_request, stage, &stage->log, NULL);
 	stage->readiness = readiness_new(stage->loop, stage->scratch->fd, NULL);

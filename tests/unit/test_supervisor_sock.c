@@ -15,7 +15,7 @@ static json_t *answer_ok(void *data, const json_t *request, struct control_clien
 static struct control_sock *open_sock(struct stage *stage, int *count)
 {
 	struct error err = {0};
-	int listener = sock_listen_at(stage->scratch->fd, CONTROL_SOCK_NAME, 32, &err);
+	int listener = sock_listen_at(stage->scratch->fd, CONTROL_SOCK_NAME, &err);
 	struct control_sock *server;
 
 	assert_true(listener >= 0);

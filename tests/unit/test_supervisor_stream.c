@@ -66,7 +66,7 @@ static void open_stream(struct stage *stage, bool workload)
 						     .data = stage};
 	json_auto_t *config = json_pack("{s:s}", "type", "config");
 	struct error err = {0};
-	int listener = sock_listen_at(stage->scratch->fd, "control", 1, &err);
+	int listener = sock_listen_at(stage->scratch->fd, "control", &err);
 
 	assert_true(listener >= 0);
 	stage->stream = control_stream_new(stage->loop, listener, config, workload, &events,

@@ -41,7 +41,7 @@ struct rig {
 static inline int rig_listen(struct rig *r, const char *name, char *path)
 {
 	struct error err;
-	int fd = sock_listen_at(r->scratch->fd, name, 8, &err);
+	int fd = sock_listen_at(r->scratch->fd, name, &err);
 
 	assert_true(fd >= 0);
 	if (path)

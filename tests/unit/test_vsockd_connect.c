@@ -331,7 +331,8 @@ static void a_listener_that_does_not_accept(void **state)
 	struct rig *r = *state;
 	unsigned accepted = 0, refused = 0;
 
-	/* Its backlog is 8; what does not fit is refused, nothing waits. */
+	/* With a backlog of 8: what does not fit is refused, nothing waits. */
+	assert_int_equal(listen(r->listener, 8), 0);
 	for (uint32_t port = 1; port <= 15; port++) {
 		struct packet p;
 

@@ -262,8 +262,8 @@ static void only_the_listed_sockets_are_left(void **state)
 {
 	struct scratch *s = *state;
 	struct error err;
-	int here = sock_listen_at(s->fd, "here", 8, &err);
-	int other = sock_listen_at(s->fd, "other", 8, &err);
+	int here = sock_listen_at(s->fd, "here", &err);
+	int other = sock_listen_at(s->fd, "other", &err);
 	pid_t pid;
 
 	assert_true(here >= 0 && other >= 0);
@@ -313,7 +313,7 @@ static bool listen_deep(const struct scratch *s, char *deep, size_t size)
 	}
 	dir = open(deep, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(deep + at, size - at, "/sock");
-	return sock_listen_at(dir, "sock", 4, &err) >= 0;
+	return sock_listen_at(dir, "sock", &err) >= 0;
 }
 
 static enum found look_around_without(const struct scratch *s)
@@ -325,7 +325,7 @@ static enum found look_around_without(const struct scratch *s)
 	struct error why, err;
 
 	snprintf(near, sizeof(near), "%s/near", s->path);
-	if (!listen_deep(s, deep, sizeof(deep)) || sock_listen_at(s->fd, "near", 4, &err) < 0 ||
+	if (!listen_deep(s, deep, sizeof(deep)) || sock_listen_at(s->fd, "near", &err) < 0 ||
 	    !forbid_namespaces() || isolate(&c, &why, &err) < 0)
 		return FOUND_ERROR;
 	if (why.code == ERR_NONE || !*why.msg)
@@ -351,7 +351,7 @@ static void other_system_calls_kill(void **state)
 {
 	struct scratch *s = *state;
 	struct error err;
-	int here = sock_listen_at(s->fd, "here", 8, &err);
+	int here = sock_listen_at(s->fd, "here", &err);
 
 	for (int call = 0; call < 6; call++) {
 		pid_t pid = fork();

@@ -84,9 +84,9 @@ static void begin(struct world *w, bool by_listener, uint64_t close_ns)
 	int ends[2] = {-1, -1}, listener = -1, clients;
 	struct error err;
 
-	clients = sock_listen_at(w->scratch->fd, "clients", 8, &err);
+	clients = sock_listen_at(w->scratch->fd, "clients", &err);
 	if (by_listener)
-		listener = sock_listen_at(w->scratch->fd, "vhost", 8, &err);
+		listener = sock_listen_at(w->scratch->fd, "vhost", &err);
 	else
 		assert_int_equal(fd_socketpair(ends, &err), 0);
 	w->pid = fork();

@@ -43,7 +43,7 @@ static const char *const capabilities[] = {
 
 int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *err)
 {
-	ends->listen = sock_listen_at(workspace_fd, SOCKET_NAME, 1, err);
+	ends->listen = sock_listen_at(workspace_fd, SOCKET_NAME, err);
 	if (ends->listen < 0)
 		return -1;
 	ends->qemu = sock_connect_at(workspace_fd, SOCKET_NAME, err);

@@ -5,11 +5,32 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "guest/writer.h"
 
 #define FORMAT 1
 /* The versions of the control stream's protocol that this agent speaks. */
 #define PROTOCOLS "{\"min\":1,\"max\":1}"
+
+static bool is_whole_text(const struct buf *bytes)
+{
+	const uint8_t *p = bytes->len ? buf_bytes(bytes) : NULL;
+	size_t bad = 1, n;
+
+	for (size_t at = 0; at < bytes->len; at += n) {
+		n = p[at] ? utf8_sequence(p + at, bytes->len - at, &bad) : 0;
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
+/* The exact bytes, where they are no text. */
+static void put_exact(struct writer *w, const char *key, const struct buf *bytes)
+{
+	if (!is_whole_text(bytes))
+		writer_base64(w, key, buf_bytes(bytes), bytes->len);
+}
 
 char *answer_envelope_exec(const struct job_end *end, const struct captured *output,
 			   struct error *err)
@@ -20,6 +41,8 @@ char *answer_envelope_exec(const struct job_end *end, const struct captured *out
 	writer_number(&w, "exit_code", end->exit_code);
 	writer_bytes(&w, "stdout", buf_bytes(out), out->len);
 	writer_bytes(&w, "stderr", buf_bytes(errors), errors->len);
+	put_exact(&w, "stdout_base64", out);
+	put_exact(&w, "stderr_base64", errors);
 	writer_if_true(&w, "timed_out", end->timed_out);
 	writer_if_true(&w, "stdout_truncated", output->truncated[JOB_STDOUT]);
 	writer_if_true(&w, "stderr_truncated", output->truncated[JOB_STDERR]);

@@ -56,6 +56,9 @@ int request_get_argv(json_t *from, const char *path, const char *key, struct req
 
 int request_get_environment(json_t *from, const char *path, struct request *out, struct error *err)
 {
+	/* Go writes null for a map that is not there. */
+	if (json_is_null(json_object_get(from, "env")))
+		return 0;
 	if (json_get_object(from, path, "env", JSON_OPTIONAL, &out->env, err) < 0)
 		return -1;
 	return environ_check(out->env, *path ? "payload.env" : "env", err);

@@ -283,7 +283,7 @@ static int launch(struct start *start, const struct lease *lease, struct error *
 	struct record *record = &start->record;
 	struct error ignored;
 	/* Listening before the lock is given back: a kill that comes next finds an ear. */
-	autoclose int control = sock_listen_at(record->ws.fd, CONTROL_SOCK_NAME, 16, err);
+	autoclose int control = sock_listen_at(record->ws.fd, CONTROL_SOCK_NAME, err);
 
 	if (control >= 0 && launch_with(start, lease, control, err) == 0)
 		return 0;

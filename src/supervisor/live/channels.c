@@ -16,7 +16,6 @@
 #include "supervisor/handover/publish.h"
 #include "supervisor/live/control_message.h"
 
-#define BACKLOG 128
 /* Each connection has two descriptors, and a shell's usual limit is 1024. Enough for every one that
  * the limits allow to some ports, and far from what a host has. */
 #define FILES 8192u
@@ -125,7 +124,7 @@ static int add_listener(struct channels *all, const char *kind, const json_t *de
 	snprintf(c->name, sizeof(c->name), "%s on port %u", kind, c->port);
 	snprintf(name, sizeof(name), "vsock.sock_%u", c->port);
 	c->target = target_new(all->loop, json_text(declared, "target", NULL), err);
-	spec.listen_fd = c->target ? sock_listen_at(all->workspace_fd, name, BACKLOG, err) : -1;
+	spec.listen_fd = c->target ? sock_listen_at(all->workspace_fd, name, err) : -1;
 	if (spec.listen_fd < 0)
 		return -1;
 	c->forward = forward_new(all->loop, &spec, err);

@@ -106,8 +106,8 @@ static int shared_open(const struct config *config, const struct backend *backen
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
-	autoclose int control = sock_listen_at(live->ws.fd, VSOCK_CONTROL_NAME, 1, err);
-	autoclose int vsock = control >= 0 ? sock_listen_at(live->ws.fd, VSOCK_NAME, 128, err) : -1;
+	autoclose int control = sock_listen_at(live->ws.fd, VSOCK_CONTROL_NAME, err);
+	autoclose int vsock = control >= 0 ? sock_listen_at(live->ws.fd, VSOCK_NAME, err) : -1;
 	autofree char *label = workspace_path(&live->ws, NULL, err);
 	autofree struct vm_disk *disks = list_disks(live, err);
 	__attribute__((cleanup(shared_close))) struct shared shared = {0};

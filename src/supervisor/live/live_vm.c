@@ -36,7 +36,7 @@ static size_t console_input(void *data, const uint8_t *bytes, size_t len)
 
 int live_console_begin(struct live *live, struct error *err)
 {
-	int fd = sock_listen_at(live->ws.fd, CONSOLE_SOCK_NAME, 8, err);
+	int fd = sock_listen_at(live->ws.fd, CONSOLE_SOCK_NAME, err);
 
 	if (fd < 0)
 		return -1;
