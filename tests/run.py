@@ -115,7 +115,7 @@ def end_strays(place):
     return suite
 
 
-def tally_e2e(tally, began, suites):
+def tally_e2e(tally, began, suites, name="e2e"):
     """All runs in one report; one that has written none is a failure."""
     total = failed = skipped = 0
     merged = ElementTree.Element("testsuites")
@@ -128,7 +128,7 @@ def tally_e2e(tally, began, suites):
         failed += int(suite.get("failures")) + int(suite.get("errors"))
         skipped += int(suite.get("skipped"))
     ElementTree.ElementTree(merged).write(BUILD / "e2e.xml")
-    tally.stage("e2e", began, max(0, total - failed - skipped), failed, skipped)
+    tally.stage(name, began, max(0, total - failed - skipped), failed, skipped)
     return merged
 
 
@@ -140,7 +140,7 @@ def remember_times(report):
     (BUILD / "e2e-times.json").write_text(json.dumps(took))
 
 
-def stage_e2e(tally, soak, files, background):
+def stage_e2e(tally, soak, files, background, name="e2e"):
     began = time.monotonic()
     if files or soak:
         words = ["-m", "soak" if soak else "not soak", *(files or [str(ROOT / "tests" / "e2e")])]
@@ -157,10 +157,22 @@ def stage_e2e(tally, soak, files, background):
         finally:  # an interrupt ends the workers as they are
             left = end_strays(own)
         suites.append(left)
-        remember_times(tally_e2e(tally, began, suites))
+        remember_times(tally_e2e(tally, began, suites, name))
         print(f"machines booted: {boots.count()}" if boots else "machines booted: not counted, which takes root")
         for notes in sorted(Path(told).glob("*.notes")):
             print(notes.read_text(), end="", flush=True)
+
+
+def stage_newer_qemu(tally):
+    """The suite of `make test` once more, with the QEMU of the next Debian: docs/qemu-versions.md."""
+    began = time.monotonic()
+    fetched = subprocess.run([ROOT / "scripts/fetch-newer-qemu.sh", BUILD / "newer-qemu"], stdout=subprocess.PIPE, text=True, check=False)
+    if fetched.returncode:
+        print("newer QEMU: skipped, since it cannot be had here", flush=True)
+        tally.stage("qemu 10", began, 0, 0, 1)
+        return
+    os.environ["MICROAGENT_QEMU"] = fetched.stdout.strip()
+    stage_e2e(tally, False, [], [], "qemu 10")
 
 
 def boots_below(place):
@@ -201,6 +213,8 @@ def main():
         stage_fuzz(tally, soak)
     if "e2e" in stages:
         stage_e2e(tally, soak, files, background)
+        if soak and not files:
+            stage_newer_qemu(tally)
     for _, child in background:
         child.wait()
     print(f"\n{'stage':8} {'time':>8} {'passed':>7} {'failed':>7} {'skipped':>8}")

@@ -21,7 +21,7 @@ class Boots:
     def __init__(self, place):
         self.place, self.counted = os.fsencode(place), 0
         libc = ctypes.CDLL(None, use_errno=True)
-        program = shutil.which(f"qemu-system-{os.uname().machine}") or "/nonexistent"
+        program = os.environ.get("MICROAGENT_QEMU") or shutil.which(f"qemu-system-{os.uname().machine}") or "/nonexistent"
         self.fd = libc.fanotify_init(FAN_CLOEXEC, os.O_RDONLY | os.O_CLOEXEC)
         if self.fd < 0 or libc.fanotify_mark(self.fd, FAN_MARK_ADD, ctypes.c_uint64(FAN_OPEN_EXEC), AT_FDCWD,
                                              os.fsencode(program)) < 0:

@@ -69,7 +69,7 @@ static const struct {
 	 START
 	 "-machine\nmicrovm,acpi=on,pit=on,pic=on,rtc=on,memory-backend=ram\n"
 	 "-accel\n" TCG "\n-cpu\nmax,-erms,-fsrm\n" MEMORY
-	 "-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
+	 "-bios\nqboot.rom\n-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
 		 "device") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
 			   "tsc_early_khz=2445428\n"},
 	{ACCELERATOR_TCG, PURPOSE_PLUGGABLE,
@@ -80,7 +80,7 @@ static const struct {
 	{ACCELERATOR_KVM, PURPOSE_PLAIN,
 	 START "-machine\nmicrovm,acpi=on,pit=off,pic=off,rtc=on,memory-backend=ram\n"
 	       "-accel\nkvm\n-cpu\nhost\n" MEMORY
-	       "-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
+	       "-bios\nqboot.rom\n-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
 		       "device") "console=ttyS0 quiet panic=-1 reboot=t\n"},
 	{ACCELERATOR_KVM, PURPOSE_PLUGGABLE,
 	 START "-machine\nq35,memory-backend=ram\n-accel\nkvm\n-cpu\nhost\n" MEMORY
@@ -100,6 +100,17 @@ static void every_row_is_pinned(void **state)
 		autofree char *words = built(&m);
 		assert_string_equal(words, rows[i].words);
 	}
+}
+
+/* Firmware of another QEMU's is not taken. */
+static void own_firmware(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.data[0] = "/opt/q/share/qemu";
+	autofree char *words = built(&m);
+	assert_non_null(strstr(words, "-L\n/opt/q/share/qemu\n-machine\n"));
 }
 
 /* Behind the root, in the order given; one that is read-only is so in every place. */
@@ -290,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_pinned),
+		cmocka_unit_test(own_firmware),
 		cmocka_unit_test(further_disks_are_pinned),
 		cmocka_unit_test(a_root_in_memory_is_no_disk),
 		cmocka_unit_test(a_reader_is_pinned),

@@ -6,7 +6,8 @@
  * and there are 24 slots for them instead of 8. ACPI in its hardware-reduced form means that the
  * guest does not trust the PIT, so under TCG it cannot calibrate its time-stamp counter and hangs
  * unless tsc_early_khz says the frequency; under KVM kvm-clock says it. virtio-mmio must be modern,
- * or vhost-user devices refuse to work.
+ * or vhost-user devices refuse to work. qboot is named, since what is called bios-microvm.bin is
+ * qboot in one distribution's release and SeaBIOS, which takes longer, in the next.
  *
  * Memory. A shared memfd, because the vsock daemon maps the rings and buffers in it.
  *
@@ -50,7 +51,8 @@ struct machine_row {
 	const char *const *append; /* kernel command line */
 };
 
-static const char *const no_legacy_mmio[] = {"-global", "virtio-mmio.force-legacy=false", NULL};
+static const char *const microvm_words[] = {"-bios", "qboot.rom", "-global",
+					    "virtio-mmio.force-legacy=false", NULL};
 static const char *const spare_port[] = {
 	"-device", "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1", NULL};
 
@@ -82,7 +84,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 							.accel = "kvm",
 							.cpu = "host",
 							.bus = "device",
-							.extra = no_legacy_mmio,
+							.extra = microvm_words,
 							.append = append_kvm,
 						},
 					[PURPOSE_PLUGGABLE] =
@@ -104,7 +106,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 							.accel = ACCEL_TCG,
 							.cpu = CPU_TCG,
 							.bus = "device",
-							.extra = no_legacy_mmio,
+							.extra = microvm_words,
 							.append = append_tcg,
 						},
 					[PURPOSE_PLUGGABLE] =
@@ -171,6 +173,10 @@ static void add_identity(struct argv *argv, const struct machine *m)
 	else
 		argv->failed = true;
 	argv_add_list(argv, common_words);
+	for (size_t i = 0; i < ARRAY_SIZE(m->data) && m->data[i]; i++) {
+		argv_add(argv, "-L");
+		argv_add(argv, m->data[i]);
+	}
 }
 
 static void add_machine(struct argv *argv, const struct machine *m, const struct machine_row *row)

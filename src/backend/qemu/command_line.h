@@ -63,6 +63,7 @@ struct machine {
 	enum purpose purpose;
 	const char *cpu; /* NULL: what belongs to the accelerator */
 	const char *binary;
+	const char *data[2];	     /* directories of its firmware, where it would take others' */
 	const char *label;	     /* shown in ps */
 	const char *kernel, *initrd; /* as QEMU sees them */
 	enum machine_card card;

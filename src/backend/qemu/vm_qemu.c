@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,29 +25,40 @@
 enum { KERNEL_FD = QEMU_FD_END, INITRD_FD, FIRST_DISK_FD };
 #define FDS_MAX (FIRST_DISK_FD + MACHINE_EXTRAS_MAX)
 
+/* What QEMU reads: firmware of one version with it. */
+enum { PROGRAM_DATA = 2 };
 struct programs {
 	char *qemu, *bwrap; /* bwrap NULL: no cell, as the config says */
-	char *firmware;	    /* beside a QEMU that is not the distribution's */
+	char *data[PROGRAM_DATA];
+	bool own_data; /* beside a QEMU that is not the distribution's, and may not look there */
 };
 
 static void programs_free(struct programs *p)
 {
 	free(p->qemu);
 	free(p->bwrap);
-	free(p->firmware);
+	for (size_t i = 0; i < PROGRAM_DATA; i++)
+		free(p->data[i]);
 }
 
-/* <prefix>/share/qemu of <prefix>/bin/qemu-...; where QEMU itself looks first. */
-static char *firmware_of(const char *qemu, struct error *err)
+/* Below the directory that its bin is in. One that has nothing there is taken for a copy of the
+ * distribution's. */
+static int find_data(struct programs *p, struct error *err)
 {
-	const char *slash = strrchr(qemu, '/');
-	char *path;
+	static const char *const names[PROGRAM_DATA] = {"share/qemu", "share/seabios"};
+	char above[PATH_MAX], first[PATH_MAX + 16];
+	autofree char *prefix = NULL;
 
-	if (asprintf(&path, "%.*s/../share/qemu", (int)(slash - qemu), qemu) < 0) {
-		error_errno(err, ENOMEM, "firmware directory");
-		return NULL;
-	}
-	return path;
+	snprintf(above, sizeof(above), "%.*s/..", (int)(strrchr(p->qemu, '/') - p->qemu), p->qemu);
+	prefix = realpath(above, NULL);
+	snprintf(first, sizeof(first), "%s/%s", prefix ? prefix : "", names[0]);
+	p->own_data = prefix && strcmp(prefix, "/usr") != 0 && access(first, F_OK) == 0;
+	for (size_t i = 0; i < PROGRAM_DATA; i++)
+		if (asprintf(&p->data[i], "%s/%s", p->own_data ? prefix : "/usr", names[i]) < 0) {
+			p->data[i] = NULL;
+			return error_errno(err, ENOMEM, "QEMU's data");
+		}
+	return 0;
 }
 
 static int find_programs(const struct config *config, struct programs *p, struct error *err)
@@ -53,8 +66,7 @@ static int find_programs(const struct config *config, struct programs *p, struct
 	p->qemu = program_qemu(err);
 	if (!p->qemu)
 		return -1;
-	p->firmware = firmware_of(p->qemu, err);
-	if (!p->firmware)
+	if (find_data(p, err) < 0)
 		return -1;
 	if (config->confinement == CONFINEMENT_SECCOMP)
 		return 0;
@@ -95,6 +107,8 @@ static int build_qemu_words(const struct vm *vm, const struct vm_boot *boot,
 		.purpose = vm->pluggable ? PURPOSE_PLUGGABLE : PURPOSE_PLAIN,
 		.cpu = secure_getenv("MICROAGENT_TEST_CPU"),
 		.binary = programs->qemu,
+		.data = {programs->own_data ? programs->data[0] : NULL,
+			 programs->own_data ? programs->data[1] : NULL},
 		.label = boot->label,
 		.kernel = programs->bwrap ? KERNEL_IN_CELL : kernel,
 		.initrd = programs->bwrap ? INITRD_IN_CELL : initrd,
@@ -133,8 +147,8 @@ static int build_qemu_words(const struct vm *vm, const struct vm_boot *boot,
 static int start_qemu_cell(struct vm *vm, const struct vm_boot *boot, const struct cell_spec *base,
 			   const struct programs *programs, struct error *err)
 {
-	const char *const readable[] = {"/etc/ld.so.cache", "/usr/share/qemu", "/usr/share/seabios",
-					programs->firmware, NULL};
+	const char *const readable[] = {"/etc/ld.so.cache", programs->data[0], programs->data[1],
+					NULL};
 	const struct cell_data data[] = {{boot->kernel_fd, KERNEL_IN_CELL},
 					 {boot->initrd_fd, INITRD_IN_CELL}};
 	autoargv struct argv words = ARGV_INIT;
