@@ -166,7 +166,7 @@ def test_no_root_needed(host):
         env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(host.tmp)},
         capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
     assert (done.returncode, done.stdout) == (0, "1000\n"), done.stderr
-    assert not [p for p in (home / ".microagent").iterdir() if p.name != ".locks"]
+    assert not [p for p in (home / ".microagent").iterdir() if p.name not in (".locks", ".microagent-state")]
 
 
 def test_a_foreign_root_file_system_boots(host):
@@ -187,4 +187,4 @@ def test_long_state_directory(host):
     env = {"MICROAGENT_STATE_DIR": str(deep / "s")}
     done = host("run", *SMALL, "--", "echo", "deep", env=env, check=0)
     assert done.stdout == "deep\n"
-    assert [p.name for p in (deep / "s").iterdir() if p.name != ".locks"] == []
+    assert [p.name for p in (deep / "s").iterdir() if p.name not in (".locks", ".microagent-state")] == []
