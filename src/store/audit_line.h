@@ -44,8 +44,8 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 		      const uint8_t prev[AUDIT_DIGEST], uint64_t seq, size_t *len,
 		      struct error *err);
 
-/* audit_telemetry.c: before the log is closed. What was told since the last digest has one then, and
- * the line says that it is late. */
+/* audit_telemetry.c: before the log is closed. What was told since the last digest has one then,
+ * and the line says that it is late. */
 int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struct error *err);
 
 /* security_log.c: the digest of the line that was just written. */

@@ -107,7 +107,7 @@ static bool pool_is_kept(const struct pool *pool)
 	return faccessat(pool->dir.fd, POOL_RECORD, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Once the last token is gone the rest is nobody's: lock, log, and a record that was being written. */
+/* Once the last token is gone the rest is nobody's: lock, log, a record that was being written. */
 void pool_tidy(const struct pool *pool)
 {
 	static const char *const parts[] = {POOL_ENDING, POOL_READY, POOL_CLAIMED};
