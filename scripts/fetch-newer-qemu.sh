@@ -13,6 +13,7 @@ if [ -x "$program" ]; then
 fi
 # shellcheck source=/dev/null
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+# shellcheck disable=SC2016  # apt-get expands it
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $release" | head -n 1)
 mkdir -p "$dir/lists/partial" "$dir/archives/partial"
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release-backports main" \
