@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/broker.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -100,7 +101,9 @@ struct vm_boot {
 /* A directory for a guest. */
 struct vm_share {
 	const char *tag; /* by which the guest mounts it */
-	int dir_fd;	 /* O_PATH will do */
+	/* O_PATH will do at the boot. For a running guest as the command has opened it
+	 * (SHARE_DIR_WRITABLE). */
+	int dir_fd;
 	bool read_only;
 	/* As of vm_boot. */
 	const char *label;
@@ -109,6 +112,8 @@ struct vm_share {
 
 /* The guest can mount it now; or why it cannot. */
 typedef void vm_share_fn(void *data, const struct error *why);
+
+#define VM_BROKER_FDS 4
 
 struct backend_host {
 	const char *architecture;
@@ -187,6 +192,14 @@ struct backend {
 	 * looks at what the VMM still holds; the VM goes on. `severed` follows on the loop, within
 	 * LIMIT_SEVER_MS, unless the VM ends before. */
 	int (*sever)(struct vm *vm, struct error *err);
+	/* The user as whom the processes of a VM run that this process has booted, 0: as we do. */
+	uid_t (*user)(void);
+	/* Of the functions above, what takes rights that a process which reads a guest's bytes has
+	 * given up: duties of a broker forked after the boot, whose data is its copy of the vm.
+	 * share: of share_attach; sever: of sever. And the descriptors of vm that they need, the
+	 * VMM's pidfd first; returns how many. */
+	const struct broker_duty *share_duty, *sever_duty;
+	size_t (*broker_fds)(const struct vm *vm, int fds[VM_BROKER_FDS]);
 	void (*free)(struct vm *vm); /* kills and reaps what is left; accepts NULL */
 };
 

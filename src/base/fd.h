@@ -41,6 +41,13 @@ void fd_close_others(const int *keep, size_t nkeep);
 /* Fills closed descriptors among 0, 1, 2 with /dev/null (not O_CLOEXEC, unlike all else here). */
 int fd_fill_standard(struct error *err);
 
+/* As sendmsg() and recvmsg(), with descriptors beside the bytes. *nfds: in, how many there is room
+ * for; out, how many came. What there is no room for is closed. */
+#define FD_PASS_MAX 8
+ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, size_t nfds,
+			int flags);
+ssize_t fd_receive_passed(int sock, void *data, size_t len, int *fds, size_t *nfds, int flags);
+
 /*
  * Unix stream sockets named inside a directory given by descriptor; the name is dialled as
  * /proc/self/fd/N/name, so that the length of the directory's path is no limit.

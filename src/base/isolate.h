@@ -10,6 +10,7 @@
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -47,11 +48,28 @@ struct isolate_parent {
 void isolate_keep_parent(struct isolate_parent *kept);
 int isolate_restore_parent(const struct isolate_parent *kept, struct error *err);
 
+/* What stays reachable by name. */
+struct isolate_tree {
+	int fd; /* of a directory; O_PATH will do */
+	bool writable;
+};
+struct isolate_reach {
+	const struct isolate_tree *trees;
+	size_t tree_count;
+	const uint16_t *ports; /* of TCP, to be connected to; where the kernel can refuse others */
+	size_t port_count;
+};
+/* No other file or directory can be opened, made or changed, no TCP port bound, no process
+ * looked into but by what was opened before, which stays as it is. Links and the facts
+ * of stat() are not covered, nor are sockets with a name: the system calls are to see to these.
+ * After isolate_capabilities(). ERR_UNAVAILABLE where the kernel has no Landlock. */
+int isolate_landlock(const struct isolate_reach *reach, struct error *err);
+
 /* A system call that stays allowed, with its reason. */
 struct isolate_syscall {
 	int number;
 	const char *reason;
-	struct scmp_arg_cmp only[2]; /* conditions on arguments; up to the first of op 0 */
+	struct scmp_arg_cmp only[3]; /* conditions on arguments; up to the first of op 0 */
 };
 /* The last stage: any other system call kills the process. Under a sanitizer it does nothing, whose
  * own calls are no business of ours. */

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/broker.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -48,9 +49,67 @@ void proc_end(struct proc *p)
 
 	if (p->pidfd < 0)
 		return;
-	pidfd_send_signal(p->pidfd, SIGKILL, NULL, 0);
+	(void)proc_kill(p->pidfd, NULL);
 	if (proc_wait(p, UINT64_MAX, &code, NULL) < 0)
 		forget(p);
+}
+
+int proc_adopt(struct proc *p, struct error *err)
+{
+	int why;
+
+	/* Not a race: the pid stays taken until it is reaped. */
+	p->pidfd = pidfd_open(p->pid, 0);
+	if (p->pidfd >= 0)
+		return 0;
+	why = errno;
+	kill(p->pid, SIGKILL);
+	waitpid(p->pid, NULL, 0);
+	return error_errno(err, why, "pidfd");
+}
+
+/* --- ended by force -------------------------------------------------------------------------- */
+
+/* The pid behind a pidfd; 0 when it has been reaped. */
+static pid_t pid_of_pidfd(int pidfd)
+{
+	char path[40], text[512];
+	const char *line;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	autofile FILE *file = fopen(path, "re");
+	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[n] = '\0';
+	line = strstr(text, "\nPid:");
+	long pid = line ? strtol(line + strlen("\nPid:"), NULL, 10) : 0;
+	return pid > 0 ? (pid_t)pid : 0;
+}
+
+/* The pid may be another's by the time that it is looked at; the pidfd then means nobody. */
+static int serve_kill(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	const int *orphan = data;
+	pid_t pid = in->nfds == 1 ? pid_of_pidfd(in->fds[0]) : 0;
+
+	(void)out;
+	if (!pid || (pid != pid_of_pidfd(*orphan) && !broker_knows(pid)))
+		return error_set(err, ERR_DENIED, "that is no process of this machine");
+	return proc_kill(in->fds[0], err);
+}
+
+const struct broker_duty proc_kill_duty = {serve_kill};
+
+int proc_kill(int pidfd, struct error *err)
+{
+	if (broker_is_asked()) {
+		const struct broker_message in = {.nfds = 1, .fds = {pidfd}};
+
+		return broker_ask(&proc_kill_duty, &in, NULL, err);
+	}
+	if (pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0)
+		return error_errno(err, errno, "end a process");
+	return 0;
 }
 
 int proc_signal(const struct proc *p, int signal, struct error *err)
@@ -62,6 +121,19 @@ int proc_signal(const struct proc *p, int signal, struct error *err)
 	if (errno == ESRCH)
 		return error_set(err, ERR_NOT_FOUND, "process %d has ended", (int)p->pid);
 	return error_errno(err, errno, "signal %d to process %d", signal, (int)p->pid);
+}
+
+pid_t proc_parent(pid_t pid)
+{
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	autofile FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	text[n] = '\0';
+	/* "pid (any name) state ppid ...": the name may hold anything, so from the last ')'. */
+	const char *end = strrchr(text, ')');
+	return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
 }
 
 int proc_start_time(pid_t pid, uint64_t *ticks, struct error *err)

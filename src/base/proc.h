@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+struct broker_duty;
+
 struct proc {
 	pid_t pid; /* 0 when there is none */
 	int pidfd; /* -1 when there is none */
@@ -34,6 +36,7 @@ struct proc_spec {
 	bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL, set last, parent re-checked;
 			       * the "parent" is the calling thread */
 	bool new_session;     /* setsid() */
+	bool for_parent;      /* becomes the child of our parent, which reaps it: a broker's work */
 	uid_t uid;	      /* 0: unchanged; else uid, gid and groups are set */
 	gid_t gid;
 	int userns_fd; /* > 0: enters this user namespace, of ours, and becomes its root */
@@ -51,15 +54,23 @@ struct proc_spec {
 /* Returns when exec has succeeded in the child; a failure of exec is reported here by errno. Signal
  * dispositions and the mask are the default ones in the child. */
 int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err);
+/* p->pid is a child that was forked: opens its pidfd, or kills and reaps it. */
+int proc_adopt(struct proc *p, struct error *err);
 /* The status as of waitid(): *code is the exit code or 128+signal. ERR_TIMEOUT at the deadline
  * (monotonic; UINT64_MAX for none). On success the proc is reaped and becomes PROC_NONE. */
 int proc_wait(struct proc *p, uint64_t deadline_ns, int *code, struct error *err);
 /* SIGKILL (if alive), reap, close. Accepts PROC_NONE. */
 void proc_end(struct proc *p);
+/* SIGKILL to the process of a pidfd, by the broker where there is one to be asked. */
+int proc_kill(int pidfd, struct error *err);
+/* Its data: an int, the pidfd of one that is known without a parent that is; or -1. */
+extern const struct broker_duty proc_kill_duty;
 int proc_signal(const struct proc *p, int signal, struct error *err);
 /* Runs to the end with stdin from /dev/null, stdout into out (NULL: /dev/null) and the last part of
  * stderr into err's message when the exit code is not 0. */
 int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err);
+/* The parent of pid as /proc has it; 0 when it is gone. */
+pid_t proc_parent(pid_t pid);
 /* Start time of a pid in clock ticks since boot (/proc/PID/stat field 22); ERR_NOT_FOUND. */
 int proc_start_time(pid_t pid, uint64_t *ticks, struct error *err);
 /* /proc/sys/kernel/random/boot_id, 36 characters and NUL. */

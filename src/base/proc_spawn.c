@@ -14,9 +14,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mount.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -214,7 +213,10 @@ static int fork_child(struct child *c, struct proc *out, struct error *err)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	p.pid = fork();
+	/* As fork() does, but for the parent; there are no threads where that is wanted. */
+	p.pid = c->spec->for_parent
+			? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0)
+			: fork();
 	if (p.pid == 0)
 		become_program(c);
 	if (p.pid < 0)
@@ -222,14 +224,8 @@ static int fork_child(struct child *c, struct proc *out, struct error *err)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (p.pid < 0)
 		return error_errno(err, why, "fork");
-	/* Not a race: the pid stays taken until we reap it. */
-	p.pidfd = pidfd_open(p.pid, 0);
-	if (p.pidfd < 0) {
-		why = errno;
-		kill(p.pid, SIGKILL);
-		waitpid(p.pid, NULL, 0);
-		return error_errno(err, why, "pidfd");
-	}
+	if (proc_adopt(&p, err) < 0)
+		return -1;
 	*out = p;
 	return 0;
 }
@@ -276,7 +272,7 @@ static int check_proc_spec(const struct proc_spec *spec, int *above, struct erro
 
 int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err)
 {
-	struct child c = {.spec = spec, .parent = getpid()};
+	struct child c = {.spec = spec, .parent = spec->for_parent ? getppid() : getpid()};
 	struct proc p = PROC_NONE;
 	int ends[2];
 

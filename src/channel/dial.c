@@ -193,6 +193,30 @@ static int dial_set_timer(struct dial *d, uint64_t deadline_ns, loop_timer_fn *f
 	return d->timer ? 0 : -1;
 }
 
+/* In the broker. data: the workspace's descriptor. */
+static int serve_dial(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	(void)in;
+	out->fds[0] = sock_connect_now_at(*(const int *)data, "vsock.sock", err);
+	out->nfds = out->fds[0] >= 0;
+	return out->nfds ? 0 : -1;
+}
+
+const struct broker_duty dial_duty = {serve_dial};
+
+static int connect_to_vsock(int dirfd, struct error *err)
+{
+	static const struct broker_message nothing;
+	struct broker_message out;
+
+	if (!broker_is_asked())
+		return sock_connect_now_at(dirfd, "vsock.sock", err);
+	if (broker_ask(&dial_duty, &nothing, &out, err) < 0)
+		return -1;
+	return out.nfds == 1 ? out.fds[0] : error_set(err, ERR_INTERNAL, "no connection came");
+}
+
 static int dial_begin(struct dial *d, struct error *err)
 {
 	uint64_t again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
@@ -200,7 +224,7 @@ static int dial_begin(struct dial *d, struct error *err)
 
 	if (dial_request(&line, d->port, err) < 0)
 		return -1;
-	d->fd = sock_connect_now_at(d->dirfd, "vsock.sock", err);
+	d->fd = connect_to_vsock(d->dirfd, err);
 	if (d->fd < 0 && err->errnum == EAGAIN && again < d->deadline_ns)
 		return dial_set_timer(d, again, on_dial_begin, err);
 	if (d->fd < 0)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/broker.h"
 #include "base/buf.h"
 #include "base/connecting.h"
 #include "base/error.h"
@@ -19,10 +20,11 @@
 int dial_blocking(int dirfd, uint32_t port, uint64_t deadline_ns, struct error *err);
 
 struct dial;
-/* The same on a loop; dirfd must stay open. */
+/* The same on a loop; dirfd must stay open. Where there is a broker that makes the connection. */
 struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, uint64_t deadline_ns,
 			  reached_fn *done, void *data, struct error *err);
-void dial_free(struct dial *dial); /* gives up; accepts NULL */
+extern const struct broker_duty dial_duty; /* its data: an int, dirfd */
+void dial_free(struct dial *dial);	   /* gives up; accepts NULL */
 
 /* Queues the CONNECT. */
 int dial_request(struct buf *out, uint32_t port, struct error *err);

@@ -20,7 +20,8 @@
 
 bool audit_is_kept(const struct workspace *ws)
 {
-	return ws->fd >= 0 && faccessat(ws->fd, SESSION_RECORD, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return ws->fd >= 0 &&
+	       faccessat(ws->fd, SESSION_RECORD, F_OK, AT_SYMLINK_NOFOLLOW | AT_EACCESS) == 0;
 }
 
 /* --- where an earlier writer ended ----------------------------------------------------------- */
@@ -200,6 +201,14 @@ char *audit_state_path(const struct workspace *ws, const char *name, struct erro
 	}
 	*slash = '\0';
 	return path_join(*state ? state : "/", name, err);
+}
+
+int audit_logs_open(const struct workspace *ws)
+{
+	autofree char *path = audit_is_kept(ws) ? audit_state_path(ws, SECURITY_DIR, NULL) : NULL;
+	autoclose int dir = path ? path_open_dir_at(AT_FDCWD, path, true, 0700, NULL) : -1;
+
+	return dir < 0 ? -1 : openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM])

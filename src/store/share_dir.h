@@ -21,6 +21,7 @@
 #ifndef STORE_SHARE_DIR_H
 #define STORE_SHARE_DIR_H
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdbool.h>
 
@@ -38,5 +39,11 @@ struct share_wish {
  * path and the next step; REASON_SHARE_OF_KEYS where `anyway` would help.
  */
 int share_dir_open(const struct share_wish *wish, struct error *err);
+
+/* How a directory is handed to a live supervisor, which may have been taken over by its guest: open
+ * for reading, with the one flag where the guest may write, and the other for a wish's `anyway`.
+ * open() sets them, and nobody can change them afterwards. */
+#define SHARE_DIR_WRITABLE O_DSYNC
+#define SHARE_DIR_ANYWAY O_NOFOLLOW
 
 #endif

@@ -29,6 +29,8 @@ def pid_of(host, who):
         return facts["supervisorPid"]
     if who == "qemu":
         return facts["pid"]
+    if who == "broker":
+        return facts["broker"]["pid"]
     return next(c["pid"] for c in facts["companions"] if who in c["name"])
 
 
@@ -66,7 +68,7 @@ def test_no_process_lets_go_for_another(vm):
     assert vm("exec", "vm", "--", "true").returncode == 0
 
 
-@pytest.mark.parametrize("who", ["supervisor", "qemu", "vsockd"])
+@pytest.mark.parametrize("who", ["supervisor", "qemu", "vsockd", "broker"])
 def test_kill_9_of_one_process(host, who):
     host("create", "w", *SMALL, check=0)
     host("start", "w", check=0)

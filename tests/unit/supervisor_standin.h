@@ -301,7 +301,7 @@ static void standin_kill(struct vm *vm)
 	struct error err;
 
 	vm->killed = true;
-	(void)proc_signal(&vm->guest, SIGKILL, &err);
+	(void)proc_kill(vm->guest.pidfd, &err);
 }
 
 static int standin_resume(struct vm *vm, struct error *err)

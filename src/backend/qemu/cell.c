@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,20 +207,6 @@ static int read_info(int fd, pid_t *pid, struct error *err)
 	return 0;
 }
 
-/* The parent of pid as /proc has it; 0 when it is gone. */
-static pid_t parent_pid(pid_t pid)
-{
-	char path[64], text[1024];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	autofile FILE *f = fopen(path, "re");
-	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-	text[n] = '\0';
-	/* "pid (any name) state ppid ...": the name may hold anything, so from the last ')'. */
-	const char *end = strrchr(text, ')');
-	return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
-}
-
 /* The process waits for us, so its pid is its own: unless it failed and was reaped, and then the
  * pid's new owner has another parent. */
 static int open_program(struct cell *cell, struct error *err)
@@ -231,7 +216,7 @@ static int open_program(struct cell *cell, struct error *err)
 	if (read_info(cell->info_fd, &pid, err) < 0)
 		return -1;
 	autoclose int pidfd = pidfd_open(pid, 0);
-	if (pidfd < 0 || parent_pid(pid) != cell->monitor.pid)
+	if (pidfd < 0 || proc_parent(pid) != cell->monitor.pid)
 		return error_set(err, ERR_IO, "bwrap could not make a cell");
 	cell->pid = pid;
 	cell->pidfd = steal_fd(&pidfd);
@@ -256,9 +241,9 @@ int cell_release(struct cell *cell, struct error *err)
 void cell_kill(const struct cell *cell)
 {
 	if (cell->pidfd >= 0)
-		pidfd_send_signal(cell->pidfd, SIGKILL, NULL, 0);
+		(void)proc_kill(cell->pidfd, NULL);
 	else if (cell->monitor.pid)
-		proc_signal(&cell->monitor, SIGKILL, NULL);
+		(void)proc_kill(cell->monitor.pidfd, NULL);
 }
 
 void cell_end(struct cell *cell)

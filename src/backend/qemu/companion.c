@@ -2,7 +2,6 @@
 #include "backend/qemu/companion.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +45,7 @@ int companion_start(struct companion *c, const struct proc_spec *spec, struct er
 {
 	struct proc_fd fds[FDS_MAX];
 	struct proc_spec whole = *spec;
+	struct proc proc = PROC_NONE;
 
 	if (spec->nfds + 1 > ARRAY_SIZE(fds))
 		return error_set(err, ERR_INTERNAL, "%s: too many descriptors", c->name);
@@ -54,20 +54,26 @@ int companion_start(struct companion *c, const struct proc_spec *spec, struct er
 	fds[spec->nfds] = (struct proc_fd){c->stderr_fd, 2};
 	whole.fds = fds;
 	whole.nfds = spec->nfds + 1;
-	if (proc_spawn(&whole, &c->proc, err) < 0)
+	if (proc_spawn(&whole, &proc, err) < 0)
 		return -1;
+	companion_adopt(c, &proc);
+	return 0;
+}
+
+void companion_adopt(struct companion *c, const struct proc *proc)
+{
 	/* From here on the end of the pipe means the end of the process. */
 	close(steal_fd(&c->stderr_fd));
-	c->pid = c->proc.pid;
+	c->proc = *proc;
+	c->pid = proc->pid;
 	c->gone = false;
-	return 0;
 }
 
 void companion_end(struct companion *c)
 {
 	c->settled = true;
 	if (!c->gone)
-		proc_signal(&c->proc, SIGKILL, NULL);
+		(void)proc_kill(c->proc.pidfd, NULL);
 }
 
 static void on_end(struct loop *loop, int code, void *data)

@@ -50,6 +50,8 @@ struct companion *companion_add(struct companions *all, const char *name, bool f
 				struct error *err);
 /* Starts it: spec as for proc_spawn(), stderr added to its descriptors. */
 int companion_start(struct companion *companion, const struct proc_spec *spec, struct error *err);
+/* It was started elsewhere, as a child of ours, with the stderr of this row. */
+void companion_adopt(struct companion *companion, const struct proc *proc);
 /* SIGKILL, by our wish; `ended` follows. Does not wait. */
 void companion_end(struct companion *companion);
 

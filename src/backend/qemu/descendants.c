@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/proc.h"
 
 #define CHILDREN_TEXT 8192
 
@@ -36,6 +36,8 @@ static int add_one(struct descendants *all, pid_t pid, struct error *err)
 {
 	int fd;
 
+	if (pid == all->spared[0] || pid == all->spared[1])
+		return 0;
 	if (all->count == DESCENDANTS_MAX)
 		return error_set(err, ERR_IO, "the companions have more than %d processes",
 				 DESCENDANTS_MAX);
@@ -84,7 +86,7 @@ int descendants_add(struct descendants *all, pid_t pid, struct error *err)
 void descendants_kill(const struct descendants *all)
 {
 	for (size_t i = 0; i < all->count; i++)
-		syscall(SYS_pidfd_send_signal, all->fds[i], SIGKILL, NULL, 0);
+		(void)proc_kill(all->fds[i], NULL);
 }
 
 static bool has_ended(int pidfd)

@@ -23,6 +23,7 @@ struct descendants {
 	int fds[DESCENDANTS_MAX];
 	pid_t pids[DESCENDANTS_MAX];
 	size_t count;
+	pid_t spared[2]; /* these, and what descends from them, are none */
 };
 
 /* Adds all that descend from pid, a process of ours that is not reaped yet. */

@@ -185,15 +185,18 @@ static int receive_routes(int fd, struct host_routes *routes, struct error *err)
 	return more;
 }
 
-int host_routes_read(struct host_routes *out, struct error *err)
+int host_routes_open(struct error *err)
+{
+	return open_netlink(0, 0, err);
+}
+
+int host_routes_read(int fd, struct host_routes *out, struct error *err)
 {
 	static const uint16_t lists[] = {RTM_GETROUTE, RTM_GETADDR};
-	autoclose int fd = open_netlink(0, 0, err);
 
 	out->count = 0;
 	out->has_default = false;
-	if (fd < 0)
-		return -1;
+	host_routes_drain(fd); /* of one that broke off */
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (ask_routes(fd, lists[i], err) < 0 || receive_routes(fd, out, err) < 0)
 			return -1;

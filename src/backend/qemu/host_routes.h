@@ -28,7 +28,9 @@ struct host_routes {
 	struct host_prefix prefixes[HOST_ROUTES_MAX];
 };
 
-int host_routes_read(struct host_routes *out, struct error *err);
+/* The socket for host_routes_read(): who gives up its rights has it before. */
+int host_routes_open(struct error *err);
+int host_routes_read(int fd, struct host_routes *out, struct error *err);
 /* A non-blocking socket that is readable when the table or an address has changed. */
 int host_routes_watch(struct error *err);
 /* Takes the messages off it. */

@@ -93,12 +93,14 @@ static int check_qemu_network(const struct config *config, struct error *err)
 static void find_networks(struct backend_host *host)
 {
 	autofree struct host_routes *routes = malloc(sizeof(*routes));
+	autoclose int table = host_routes_open(NULL);
 	struct error why = {0};
 
 	host->nat_available = check_nat(&why) == 0;
 	if (!host->nat_available)
 		snprintf(host->nat_reason, sizeof(host->nat_reason), "%.255s", why.msg);
-	else if (routes && host_routes_read(routes, &why) == 0 && !routes->has_default)
+	else if (routes && table >= 0 && host_routes_read(table, routes, &why) == 0 &&
+		 !routes->has_default)
 		snprintf(host->nat_reason, sizeof(host->nat_reason),
 			 "this host has no default route: the link of nat leads nowhere");
 	host->bridged_available = tap_check(NULL, &why) == 0;
@@ -188,5 +190,9 @@ const struct backend backend_qemu = {
 	.share_detach = vm_share_detach,
 	.console = vm_console,
 	.sever = vm_sever,
+	.user = cell_id,
+	.share_duty = &vm_share_duty,
+	.sever_duty = &vm_sever_duty,
+	.broker_fds = vm_broker_fds,
 	.free = vm_free,
 };

@@ -220,24 +220,8 @@ int qmp_send(struct qmp *q, const char *command, json_t *arguments, qmp_reply_fn
 /* The first of the bytes that wait carry it. */
 static int send_with_fd(struct qmp *q, int fd, struct error *err)
 {
-	struct iovec bytes = {q->out.data + q->out.start, q->out.len};
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct msghdr message = {.msg_iov = &bytes,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control.room)};
-	ssize_t n;
+	ssize_t n = fd_send_passing(q->fd, buf_bytes(&q->out), q->out.len, &fd, 1, MSG_DONTWAIT);
 
-	control.header.cmsg_len = CMSG_LEN(sizeof(int));
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	do
-		n = sendmsg(q->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return error_errno(err, errno, "QEMU's monitor takes no descriptor");
 	buf_consume(&q->out, (size_t)n);

@@ -36,6 +36,7 @@ struct vm_net {
 	const char *detail;    /* what a person should know, or NULL */
 	int netgate_fd;	       /* SOCK_SEQPACKET: addresses there, lines back; -1 */
 	int routes_fd;	       /* readable when the host's addresses have changed; -1 */
+	int table_fd;	       /* by which they are asked for; -1 */
 	struct loop_watch *netgate_watch, *routes_watch;
 };
 
@@ -76,8 +77,10 @@ struct vm {
 	bool monitor_gone, program_gone;
 	int exit_code; /* once gone; 128+signal */
 	struct companions companions;
-	int64_t memory_mib; /* that it was booted with */
-	bool pluggable;	    /* it has a spare port */
+	char *label;		    /* vm_boot's, and two of its descriptors: */
+	int workspace_fd, lease_fd; /* the broker takes them from here alone */
+	int64_t memory_mib;	    /* that it was booted with */
+	bool pluggable;		    /* it has a spare port */
 	struct vm_balloon balloon;
 	struct vm_plug plug;
 	struct vm_room room, pausing;
@@ -136,6 +139,10 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 /* Its virtiofsd, started; NULL. */
 struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 				 const struct vm_share_ends *ends, struct error *err);
+/* The same for a running guest, by the broker where there is one. The end is QEMU's. */
+struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, int *qemu_end,
+				struct error *err);
+extern const struct broker_duty vm_share_duty; /* its data: the vm */
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends,
 		    struct error *err);
 /* vm_net.c: makes QEMU's end of the network, then starts what is behind it. */
@@ -166,6 +173,8 @@ size_t vm_console(struct vm *vm, const uint8_t *bytes, size_t len);
 
 /* vm_sever.c */
 int vm_sever(struct vm *vm, struct error *err);
+size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS]);
+extern const struct broker_duty vm_sever_duty; /* its data: the vm */
 /* How many sockets the process holds beside the monitor's and the serial console's; -1 when its
  * descriptors cannot be listed. */
 int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err);

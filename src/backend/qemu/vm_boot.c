@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -135,6 +136,9 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 	*vm = (struct vm){.loop = loop,
 			  .events = *events,
 			  .log = boot->log,
+			  .label = strdup(boot->label),
+			  .workspace_fd = boot->workspace_fd,
+			  .lease_fd = boot->lease_fd,
 			  .pluggable = boot->config->hotplug && boot->use == VM_RUN,
 			  .memory_mib = boot->config->memory_mib,
 			  .cell = CELL_NONE,
@@ -142,13 +146,18 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 					 .log = boot->log,
 					 .ended = vm_on_companion,
 					 .data = vm},
-			  .net = {.mode = NETWORK_ISOLATED, .netgate_fd = -1, .routes_fd = -1},
+			  .net = {.mode = NETWORK_ISOLATED,
+				  .netgate_fd = -1,
+				  .routes_fd = -1,
+				  .table_fd = -1},
 			  .serial_fd = -1,
 			  .console_fd = -1,
 			  .qemu_stderr.fd = -1};
 	/* Inherited: no core of any process of a VM shall hold its memory. */
 	setrlimit(RLIMIT_CORE, &none);
-	if (start_all(vm, boot, err) == 0)
+	if (!vm->label)
+		error_errno(err, ENOMEM, "VM");
+	else if (start_all(vm, boot, err) == 0)
 		return vm;
 	vm_free(vm);
 	return NULL;
@@ -174,5 +183,6 @@ void vm_free(struct vm *vm)
 	cleanup_close(&vm->serial_fd);
 	cleanup_close(&vm->console_fd);
 	stderr_log_close(&vm->qemu_stderr);
+	free(vm->label);
 	free(vm);
 }

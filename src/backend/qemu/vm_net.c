@@ -73,7 +73,8 @@ static void on_routes(struct loop *loop, int fd, uint32_t events, void *data)
 	host_routes_drain(fd);
 	if (!vm->net.netgate_watch) /* it has ended */
 		return;
-	if (!routes || host_routes_read(routes, &why) < 0 || tell_addresses(vm, routes) < 0) {
+	if (!routes || host_routes_read(vm->net.table_fd, routes, &why) < 0 ||
+	    tell_addresses(vm, routes) < 0) {
 		shut_netgate(vm);
 		log_limited(vm->log, "nat: the host's addresses are not known: all is shut");
 	}
@@ -310,7 +311,9 @@ int vm_start_net(struct vm *vm, const struct vm_boot *boot, const struct vm_ends
 		return error_errno(err, ENOMEM, "routes");
 	/* Watched from before they are read: a change in between is seen. */
 	vm->net.routes_fd = host_routes_watch(err);
-	if (vm->net.routes_fd < 0 || host_routes_read(routes, err) < 0)
+	vm->net.table_fd = host_routes_open(err);
+	if (vm->net.routes_fd < 0 || vm->net.table_fd < 0 ||
+	    host_routes_read(vm->net.table_fd, routes, err) < 0)
 		return -1;
 	return start_nat(vm, boot, ends, routes, err);
 }
@@ -339,5 +342,6 @@ void vm_net_close(struct vm *vm)
 	loop_remove(steal_ptr(&vm->net.routes_watch));
 	cleanup_close(&vm->net.netgate_fd);
 	cleanup_close(&vm->net.routes_fd);
-	vm->net.netgate_fd = vm->net.routes_fd = -1;
+	cleanup_close(&vm->net.table_fd);
+	vm->net.netgate_fd = vm->net.routes_fd = vm->net.table_fd = -1;
 }

@@ -183,23 +183,18 @@ static int may_attach(const struct vm *vm, struct error *err)
 
 static int start_server(struct vm *vm, const struct vm_share *share, struct error *err)
 {
-	struct vm_share_ends ends = {-1, -1};
-	struct companion *server = NULL;
+	autoclose int qemu_end = -1;
+	struct companion *server = vm_start_plug(vm, share, &qemu_end, err);
 
-	if (vm_open_share(share->workspace_fd, &ends, err) == 0)
-		server = vm_start_share(vm, share, &ends, err);
-	cleanup_close(&ends.listen);
 	if (server && companion_watch(server, err) < 0) {
 		companion_drop(server);
 		server = NULL;
 	}
-	if (!server) {
-		cleanup_close(&ends.qemu);
+	if (!server)
 		return -1;
-	}
 	server->settled = true;
 	vm->plug.server = server;
-	vm->plug.qemu_fd = ends.qemu;
+	vm->plug.qemu_fd = steal_fd(&qemu_end);
 	snprintf(vm->plug.tag, sizeof(vm->plug.tag), "%s", share->tag);
 	return 0;
 }

@@ -25,6 +25,7 @@
 
 #include "backend/qemu/command_line.h"
 #include "backend/qemu/vm.h"
+#include "base/broker.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -105,6 +106,99 @@ int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err)
 	return -1;
 }
 
+/* --- what only who has the rights can do ------------------------------------------------------ */
+
+/* Kills what the companions have started. Once a companion is dead its children can no longer be
+ * found. The broker takes no word for who they are: all that the supervisor has, but the cell. */
+static int cut(struct vm *vm, struct error *err)
+{
+	pid_t supervisor = broker_asker();
+
+	vm->severing = true;
+	if (supervisor) {
+		vm->severed.spared[0] = vm->monitor_pid;
+		vm->severed.spared[1] = getpid();
+		if (descendants_add(&vm->severed, supervisor, err) < 0)
+			return -1;
+	}
+	for (const struct companion *c = vm->companions.first; c && !supervisor; c = c->next)
+		if (!c->gone && descendants_add(&vm->severed, c->proc.pid, err) < 0)
+			return -1;
+	descendants_kill(&vm->severed);
+	return 0;
+}
+
+/* 0: nothing is left; 1: not yet, and err says what; -1: it cannot be known. */
+static int count_left(const struct vm *vm, struct error *err)
+{
+	int left;
+
+	if (!descendants_gone(&vm->severed)) {
+		error_set(err, ERR_TIMEOUT, "a process of a companion did not end");
+		return 1;
+	}
+	left = vm_foreign_sockets(vm, vm->cell.pid, err);
+	if (left > 0) {
+		error_set(err, ERR_TIMEOUT,
+			  "QEMU still holds %d sockets beside its monitor and its consoles", left);
+		return 1;
+	}
+	return left;
+}
+
+enum { ASK_TO_CUT, ASK_WHAT_IS_LEFT };
+
+/* In the broker. What is not yet is no error of the duty's. */
+static int serve_sever(void *data, const struct broker_message *in, struct broker_message *out,
+		       struct error *err)
+{
+	struct vm *vm = data;
+	struct error left = {0};
+	int count;
+
+	if (in->len != 1)
+		return error_set(err, ERR_INVALID, "no step of a quarantine");
+	if (in->bytes[0] == ASK_TO_CUT)
+		return vm->severing ? 0 : cut(vm, err);
+	count = count_left(vm, &left);
+	if (count < 0)
+		return error_copy(err, &left);
+	out->len = count ? (size_t)snprintf(out->bytes, BROKER_BYTES, "%s", left.msg) : 0;
+	return 0;
+}
+
+const struct broker_duty vm_sever_duty = {serve_sever};
+
+/* Of the VMM, to take copies of its sockets; and what a virtiofsd is started with. */
+size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS])
+{
+	fds[0] = vm->cell.pidfd;
+	fds[1] = vm->workspace_fd;
+	fds[2] = vm->lease_fd;
+	return 3;
+}
+
+static int sever_step(char step, struct broker_message *out, struct error *err)
+{
+	const struct broker_message in = {.len = 1, .bytes = {step}};
+
+	return broker_ask(&vm_sever_duty, &in, out, err);
+}
+
+static int ask_what_is_left(struct error *err)
+{
+	struct broker_message out;
+
+	if (sever_step(ASK_WHAT_IS_LEFT, &out, err) < 0)
+		return -1;
+	if (out.len == 0)
+		return 0;
+	error_set(err, ERR_TIMEOUT, "%s", out.bytes);
+	return 1;
+}
+
+/* --- the whole of it -------------------------------------------------------------------------- */
+
 /* The companions that there were; behind a tap there is none. */
 static json_t *severed_names(const struct vm *vm)
 {
@@ -135,27 +229,16 @@ static void tell_severed(struct vm *vm, const struct error *why)
 	vm->events.severed(vm->events.data, names, why);
 }
 
-/* 0: nothing is left; 1: not yet, and err says what; -1: it cannot be known. */
+/* As count_left(). */
 static int count_unsevered(const struct vm *vm, struct error *err)
 {
 	const char *living = living_companion(vm);
-	int left;
 
 	if (living) {
 		error_set(err, ERR_TIMEOUT, "%s did not end", living);
 		return 1;
 	}
-	if (!descendants_gone(&vm->severed)) {
-		error_set(err, ERR_TIMEOUT, "a process of a companion did not end");
-		return 1;
-	}
-	left = vm_foreign_sockets(vm, vm->cell.pid, err);
-	if (left > 0) {
-		error_set(err, ERR_TIMEOUT,
-			  "QEMU still holds %d sockets beside its monitor and its consoles", left);
-		return 1;
-	}
-	return left;
+	return broker_is_asked() ? ask_what_is_left(err) : count_left(vm, err);
 }
 
 static void on_sever_look(struct loop *loop, void *data)
@@ -194,11 +277,8 @@ int vm_sever(struct vm *vm, struct error *err)
 	}
 	vm->severing = true;
 	vm->sever_deadline_ns = limit_deadline(LIMIT_SEVER_MS);
-	/* Once a companion is dead its children can no longer be found. */
-	for (const struct companion *c = vm->companions.first; c; c = c->next)
-		if (!c->gone && descendants_add(&vm->severed, c->proc.pid, err) < 0)
-			return -1;
+	if (broker_is_asked() ? sever_step(ASK_TO_CUT, NULL, err) < 0 : cut(vm, err) < 0)
+		return -1;
 	companions_end(&vm->companions);
-	descendants_kill(&vm->severed);
 	return 0;
 }

@@ -10,10 +10,13 @@
  * name, for ps.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/qemu/cell_args.h"
@@ -22,9 +25,11 @@
 #include "backend/qemu/mode_filter.h"
 #include "backend/qemu/programs.h"
 #include "backend/qemu/vm.h"
+#include "base/broker.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "store/share_dir.h"
 
 #define SOCKET_NAME "share.sock"
 /* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over
@@ -90,9 +95,17 @@ static void build_virtiofsd_words(const char *program, const char *source, struc
 	argv_addf(argv, "--rlimit-nofile=%llu", (unsigned long long)most);
 }
 
-static int start_virtiofsd(struct companion *companion, const struct cell_spec *cell,
-			   const struct vm_share_ends *ends, const struct vm_share *share,
-			   int userns, struct error *err)
+/* --- one process ----------------------------------------------------------------------------- */
+
+/* A virtiofsd that is to be started. */
+struct server {
+	const struct vm_share *share;
+	int listen, stderr_fd;
+	bool for_parent; /* as of struct proc_spec */
+};
+
+static int spawn_virtiofsd(const struct server *server, const struct cell_spec *cell, int userns,
+			   struct proc *out, struct error *err)
 {
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int filter = -1;
@@ -100,8 +113,9 @@ static int start_virtiofsd(struct companion *companion, const struct cell_spec *
 	if (mode_filter_open(&filter, err) < 0)
 		return -1;
 	const struct proc_fd fds[] = {
-		{ends->listen, VIRTIOFSD_FD_LISTEN},
-		{share->lease_fd, VIRTIOFSD_FD_LEASE},
+		{server->stderr_fd, 2},
+		{server->listen, VIRTIOFSD_FD_LISTEN},
+		{server->share->lease_fd, VIRTIOFSD_FD_LEASE},
 		{filter, BWRAP_FD_FILTER},
 	};
 
@@ -112,39 +126,37 @@ static int start_virtiofsd(struct companion *companion, const struct cell_spec *
 		.fds = fds,
 		.nfds = ARRAY_SIZE(fds),
 		.die_with_parent = true,
+		.for_parent = server->for_parent,
 		.new_session = true,
 		.userns_fd = userns,
 		.bind_at = STAGE,
-		.bind_fd = share->dir_fd,
-		.bind_read_only = share->read_only,
+		.bind_fd = server->share->dir_fd,
+		.bind_read_only = server->share->read_only,
 		.cwd = "/",
 	};
-	return spec.argv ? companion_start(companion, &spec, err) : -1;
+	return spec.argv ? proc_spawn(&spec, out, err) : -1;
 }
 
-static struct companion *start_share_cell(struct vm *vm, const struct vm_share *share,
-					  const struct vm_share_ends *ends, const char *bwrap,
-					  struct error *err)
+static int start_in_cell(const struct server *server, const char *bwrap, struct proc *out,
+			 struct error *err)
 {
 	autofree char *program = program_virtiofsd(err);
 	autofree char *place = NULL;
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int userns = -1;
-	char name[COMPANION_NAME];
 	struct idmap map;
 
 	if (!program || idmap_find(&map, err) < 0 || idmap_namespace(&map, &userns, err) < 0)
-		return NULL;
-	if (asprintf(&place, "/share%s", share->label) < 0) {
+		return -1;
+	if (asprintf(&place, "/share%s", server->share->label) < 0) {
 		place = NULL;
-		error_errno(err, ENOMEM, "share");
-		return NULL;
+		return error_errno(err, ENOMEM, "share");
 	}
 	build_virtiofsd_words(program, place, &words);
 	const struct cell_share seen = {
 		.from = STAGE,
 		.to = place,
-		.read_only = share->read_only,
+		.read_only = server->share->read_only,
 	};
 	const struct cell_spec cell = {
 		.bwrap = bwrap,
@@ -154,21 +166,161 @@ static struct companion *start_share_cell(struct vm *vm, const struct vm_share *
 		.share = &seen,
 		.filter = BWRAP_FD_FILTER,
 	};
+	return cell.argv ? spawn_virtiofsd(server, &cell, userns, out, err) : -1;
+}
+
+static int start_server_process(const struct server *server, struct proc *out, struct error *err)
+{
+	autofree char *bwrap = confinement_bwrap(err);
+
+	return bwrap ? start_in_cell(server, bwrap, out, err) : -1;
+}
+
+/* --- by the broker --------------------------------------------------------------------------- */
+
+/*
+ * The directory comes from the command that asked for it, through whoever asks us: it is taken only
+ * as a descriptor that is open for reading, which a process under Landlock has of no directory but
+ * its own ones unless it was given it. That the guest may write is said by the descriptor too,
+ * since nobody can change it afterwards. The rules hold here as they do for the command, and what
+ * is mounted is opened anew: a descriptor of another mount namespace cannot be.
+ */
+static int open_given(int fd, const char *label, bool *read_only, struct error *err)
+{
+	char link[48], path[PATH_MAX];
+	int flags = fcntl(fd, F_GETFL);
+	autofree char *state_dir = strndup(label, (size_t)(strrchr(label, '/') - label));
+	json_auto_t *programs = programs_here();
+	autoclose int judged = -1;
+	struct stat given, found;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (flags < 0 || n < 0 || flags & O_PATH || (flags & O_ACCMODE) != O_RDONLY || !state_dir)
+		return error_set(err, ERR_DENIED, "no directory was given to be shared");
+	path[n] = '\0';
+	*read_only = !(flags & SHARE_DIR_WRITABLE);
+	const struct share_wish wish = {
+		.path = path,
+		.state_dir = state_dir,
+		.read_only = *read_only,
+		.anyway = flags & SHARE_DIR_ANYWAY,
+		.programs = programs,
+	};
+	judged = programs ? share_dir_open(&wish, err) : error_errno(err, ENOMEM, "programs");
+	if (judged < 0)
+		return -1;
+	if (fstat(fd, &given) < 0 || fstat(judged, &found) < 0 || given.st_dev != found.st_dev ||
+	    given.st_ino != found.st_ino)
+		return error_set(err, ERR_CONFLICT, "%s is not what it was", path);
+	return steal_fd(&judged);
+}
+
+static int serve_share(void *data, const struct broker_message *in, struct broker_message *out,
+		       struct error *err)
+{
+	struct vm *vm = data;
+	struct vm_share share = {
+		.label = vm->label, .workspace_fd = vm->workspace_fd, .lease_fd = vm->lease_fd};
+	struct server server = {.share = &share, .for_parent = true};
+	struct proc proc = PROC_NONE;
+
+	if (in->nfds != 2 || !vm->pluggable || vm->severing)
+		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
+	autoclose int dir = open_given(in->fds[0], vm->label, &share.read_only, err);
+	if (dir < 0)
+		return -1;
+	share.dir_fd = dir;
+	server.stderr_fd = in->fds[1];
+	struct vm_share_ends ends = {-1, -1};
+	int status = vm_open_share(vm->workspace_fd, &ends, err);
+	server.listen = ends.listen;
+	if (status == 0)
+		status = start_server_process(&server, &proc, err);
+	cleanup_close(&ends.listen);
+	if (status < 0) {
+		cleanup_close(&ends.qemu);
+		return -1;
+	}
+	out->fds[0] = proc.pidfd;
+	out->fds[1] = ends.qemu;
+	out->nfds = 2;
+	memcpy(out->bytes, &proc.pid, sizeof(proc.pid));
+	out->len = sizeof(proc.pid);
+	return 0;
+}
+
+const struct broker_duty vm_share_duty = {serve_share};
+
+static int ask_for_server(const struct companion *companion, int dir, int *qemu_end,
+			  struct proc *proc, struct error *err)
+{
+	const struct broker_message in = {.nfds = 2, .fds = {dir, companion->stderr_fd}};
+	struct broker_message out;
+
+	if (broker_ask(&vm_share_duty, &in, &out, err) < 0)
+		return -1;
+	proc->pidfd = out.fds[0];
+	memcpy(&proc->pid, out.bytes, sizeof(proc->pid));
+	*qemu_end = out.fds[1];
+	return 0;
+}
+
+/* --- companions ------------------------------------------------------------------------------ */
+
+static struct companion *add_share(struct vm *vm, const struct vm_share *share, struct error *err)
+{
+	char name[COMPANION_NAME];
+
 	snprintf(name, sizeof(name), VIRTIOFSD_NAME " %s", share->tag);
-	struct companion *companion =
-		cell.argv ? companion_add(&vm->companions, name, true, err) : NULL;
-	if (!companion || start_virtiofsd(companion, &cell, ends, share, userns, err) == 0)
-		return companion;
-	companion_drop(companion);
-	return NULL;
+	return companion_add(&vm->companions, name, true, err);
 }
 
 struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 				 const struct vm_share_ends *ends, struct error *err)
 {
-	autofree char *bwrap = confinement_bwrap(err);
+	struct companion *companion = add_share(vm, share, err);
+	struct proc proc = PROC_NONE;
 
-	return bwrap ? start_share_cell(vm, share, ends, bwrap, err) : NULL;
+	if (!companion)
+		return NULL;
+	const struct server server = {
+		.share = share, .listen = ends->listen, .stderr_fd = companion->stderr_fd};
+	if (start_server_process(&server, &proc, err) == 0) {
+		companion_adopt(companion, &proc);
+		return companion;
+	}
+	companion_drop(companion);
+	return NULL;
+}
+
+struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, int *qemu_end,
+				struct error *err)
+{
+	struct vm_share_ends ends = {-1, -1};
+	struct companion *companion = NULL;
+	struct proc proc = PROC_NONE;
+
+	if (broker_is_asked()) {
+		companion = add_share(vm, share, err);
+		if (!companion)
+			return NULL;
+		if (ask_for_server(companion, share->dir_fd, qemu_end, &proc, err) == 0) {
+			companion_adopt(companion, &proc);
+			return companion;
+		}
+		companion_drop(companion);
+		return NULL;
+	}
+	if (vm_open_share(share->workspace_fd, &ends, err) == 0)
+		companion = vm_start_share(vm, share, &ends, err);
+	cleanup_close(&ends.listen);
+	if (companion)
+		*qemu_end = ends.qemu;
+	else
+		cleanup_close(&ends.qemu);
+	return companion;
 }
 
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends,

@@ -2,15 +2,18 @@
 /* The one directory of the host that a session may have: from the start, or given to it while it
  * runs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
 #include "channel/control.h"
 #include "session/sessions/session.h"
+#include "store/share_dir.h"
 
 #define TAG "workspace"
 #define MOUNTPOINT "/workspace"
@@ -63,6 +66,27 @@ int session_share_record(json_t *record, const json_t *config, struct error *err
 
 /* --- given to one that runs ------------------------------------------------------------------ */
 
+/* The live supervisor can open nothing outside of its workspace. */
+static int open_for_guest(const struct open_workspace *existing, const json_t *share,
+			  struct error *err)
+{
+	const struct share_wish wish = {
+		.path = json_text(share, "path", ""),
+		.state_dir = existing->dir.path,
+		.read_only = strcmp(json_text(share, "mode", ""), "ro") == 0,
+		.anyway = json_is_true(json_object_get(share, "anyway")),
+	};
+	autoclose int dir = share_dir_open(&wish, err);
+	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, fd;
+
+	if (dir < 0)
+		return -1;
+	flags |= wish.read_only ? 0 : SHARE_DIR_WRITABLE;
+	flags |= wish.anyway ? SHARE_DIR_ANYWAY : 0;
+	fd = openat(dir, ".", flags);
+	return fd < 0 ? error_errno(err, errno, "%s", wish.path) : fd;
+}
+
 static int ask_share(const struct open_workspace *existing, const json_t *share, json_t **answer,
 		     struct error *err)
 {
@@ -71,11 +95,19 @@ static int ask_share(const struct open_workspace *existing, const json_t *share,
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + 2 * limit_get(LIMIT_CELL_MS) +
 			4 * limit_get(LIMIT_QMP_MS) + 2 * limit_get(LIMIT_SHARE_MS);
 	json_auto_t *request = json_pack("{s:s, s:O}", "command", "share-attach", "share", share);
+	struct error absent = {0};
 
 	if (!request)
 		return error_errno(err, ENOMEM, "share");
-	return control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, answer,
-			   err);
+	autoclose int dir = open_for_guest(existing, share, err);
+	if (dir < 0) {
+		/* That nobody is there comes first. */
+		autoclose int there = sock_connect_at(existing->ws.fd, CONTROL_SOCK_NAME, &absent);
+
+		return there < 0 ? error_copy(err, &absent) : -1;
+	}
+	return control_ask_with(existing->ws.fd, request, dir, clock_mono_ns() + wait * NS_PER_MS,
+				answer, err);
 }
 
 static int share_in(const struct microagent_session *session, const json_t *share, json_t **answer,

@@ -15,6 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/broker.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
@@ -204,25 +205,55 @@ int cgroup_enter(const struct config *config, const char *id, uint64_t memory_by
 	return error_prefix(err, "config.cgroup");
 }
 
-/* The given group takes us only where it may have processes and children both. */
-static int go_home(const struct cgroup *group, struct error *err)
+static bool move_to(int procs, pid_t supervisor)
 {
-	if (group->home >= 0 && write(group->home, "0", 1) == 1)
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%d", (int)supervisor);
+
+	return procs >= 0 && write(procs, text, (size_t)len) == len &&
+	       (supervisor == getpid() || write(procs, "0", 1) == 1);
+}
+
+/* The given group takes us only where it may have processes and children both. */
+static int go_home(const struct cgroup *group, pid_t supervisor, struct error *err)
+{
+	if (move_to(group->home, supervisor))
 		return 0;
 	autoclose int dir = open_group(group->path, err);
 	autoclose int above = dir < 0 ? -1 : openat(dir, "../cgroup.procs", O_WRONLY | O_CLOEXEC);
 
-	if (above >= 0 && write(above, "0", 1) == 1)
+	if (move_to(above, supervisor))
 		return 0;
 	return error_errno(err, errno, "%s cannot be left", group->path);
 }
 
+static int leave_group(const struct cgroup *group, pid_t supervisor, struct error *err)
+{
+	if (go_home(group, supervisor, err) < 0)
+		return -1;
+	return cgroup_remove(group->path, limit_deadline(LIMIT_VMM_END_MS), err);
+}
+
+/* In the broker, which leaves it too. */
+static int serve_leave(void *data, const struct broker_message *in, struct broker_message *out,
+		       struct error *err)
+{
+	const struct cgroup *group = data;
+
+	(void)in, (void)out;
+	return group->path ? leave_group(group, broker_asker(), err) : 0;
+}
+
+const struct broker_duty cgroup_duty = {serve_leave};
+
 int cgroup_leave(struct cgroup *group, struct error *err)
 {
+	static const struct broker_message nothing;
+
 	if (!group->path)
 		return 0;
-	if (go_home(group, err) < 0 ||
-	    cgroup_remove(group->path, limit_deadline(LIMIT_VMM_END_MS), err) < 0)
+	if (broker_is_asked() ? broker_ask(&cgroup_duty, &nothing, NULL, err) < 0
+			      : leave_group(group, getpid(), err) < 0)
 		return -1;
 	cgroup_free(group);
 	return 0;

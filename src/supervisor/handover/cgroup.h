@@ -35,6 +35,7 @@ int cgroup_enter(const struct config *config, const char *id, uint64_t memory_by
 /* Out of it again, with which it is removed. Fails while it cannot be left, as where the group that
  * we came from is no more. */
 int cgroup_leave(struct cgroup *cgroup, struct error *err);
+extern const struct broker_duty cgroup_duty; /* its data: the cgroup */
 void cgroup_free(struct cgroup *cgroup);
 
 /* Kills what is in a group of ours, waits for its end until the deadline, and removes it. One that

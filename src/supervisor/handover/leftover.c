@@ -138,11 +138,14 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 {
 	json_auto_t *runtime = read_runtime(ws);
 	const json_t *companions = json_object_get(runtime, "companions");
+	const json_t *broker = json_object_get(runtime, "broker");
 
 	if (!runtime || !runtime_is_of_this_boot(runtime))
 		return;
 	end_recorded(json_object_get(runtime, "supervisorPid"),
 		     json_object_get(runtime, "supervisorStartTime"), deadline_ns);
+	end_recorded(json_object_get(broker, "pid"), json_object_get(broker, "startTime"),
+		     deadline_ns);
 	end_recorded(json_object_get(runtime, "pid"), json_object_get(runtime, "startTime"),
 		     deadline_ns);
 	for (size_t i = 0; i < json_array_size(companions); i++) {

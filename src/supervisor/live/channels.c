@@ -188,6 +188,33 @@ const uint32_t *channels_host_ports(const struct channels *channels, size_t *cou
 	return channels->host_ports;
 }
 
+size_t channels_target_ports(const struct channels *channels, uint16_t *ports, size_t most)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < channels->count && n < most; i++)
+		if (channels->list[i].target)
+			ports[n++] = target_port(channels->list[i].target);
+	return n;
+}
+
+/* In the broker: what is looked up is the name of a declared target, and nothing else. */
+static int serve_target(void *data, const struct broker_message *in, struct broker_message *out,
+			struct error *err)
+{
+	const struct channels *channels = data;
+
+	for (size_t i = 0; i < channels->count; i++) {
+		const struct target *target = channels->list[i].target;
+
+		if (target && strcmp(target_text(target), in->bytes) == 0)
+			return target_serve(target, out, err);
+	}
+	return error_set(err, ERR_DENIED, "that is no declared target");
+}
+
+const struct broker_duty target_duty = {serve_target};
+
 int channels_open(struct channels *channels, struct error *err)
 {
 	if (channels->count > 0)

@@ -26,6 +26,8 @@ struct channels *channels_new(struct loop *loop, int workspace_fd, const struct 
 			      struct log *log, struct error *err);
 /* Host ports that the guest may dial, the control stream's first. Borrowed. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
+/* The TCP ports of the targets that are declared. At most `most`; returns how many. */
+size_t channels_target_ports(const struct channels *channels, uint16_t *ports, size_t most);
 /* The guest is ready: connections to published ports, which have waited, are taken. */
 int channels_open(struct channels *channels, struct error *err);
 /* Where mediation leads; NULL when it is not configured or has been severed. Borrowed. */

@@ -29,16 +29,15 @@
  * What ps shows: "microagent-qemu-supervisor: live <stateDir>/<id>". It always fits, since it is
  * shorter than the words that were executed: /proc/self/exe and the option with the same label.
  */
-static void set_title(const struct backend *backend, char *argv0, const char *label)
+void live_set_title(const struct live *live, const char *role)
 {
-	size_t room = strlen(argv0) + 1 + strlen(options_live_prefix) + strlen(label) + 1;
 	autofree char *title = NULL;
 
-	if (asprintf(&title, "microagent-%s-supervisor: live %s", backend->name, label) < 0)
+	if (!live->label || asprintf(&title, "microagent-%s-supervisor: %s %s", live->backend->name,
+				     role, live->label) < 0)
 		return;
-	memset(argv0, 0, room);
-	strncpy(argv0, title, room - 1);
-	prctl(PR_SET_NAME, "microagent-live");
+	memset(live->title, 0, live->title_room);
+	strncpy(live->title, title, live->title_room - 1);
 }
 
 static int adopt_workspace(struct live *live, struct error *err)
@@ -218,6 +217,7 @@ static void close_all(struct live *live)
 	live_audit_free(live);
 	cgroup_free(&live->cgroup);
 	serial_log_close(&live->serial);
+	broker_end(&live->broker);
 	loop_free(live->loop);
 	if (live->time_fd >= 0)
 		close(live->time_fd);
@@ -242,7 +242,8 @@ static int run_life(struct live *live, struct error *err)
 		control_sock_new(live->loop, LIVE_CONTROL, live_request, live, &live->log, err);
 	if (!live->requests)
 		return -1;
-	if (begin_life(live, err) == 0) {
+	if (begin_life(live, err) == 0 && live_broker_begin(live, err) == 0 &&
+	    live_confine(live, err) == 0) {
 		malloc_trim(0);
 		if (loop_run(live->loop, err) == 0) {
 			live_over(live, VM_END_KILLED, LIVE_STUCK); /* unless it was */
@@ -260,14 +261,18 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 			    .state = STATE_STARTING,
 			    .serial.fd = -1,
 			    .cgroup = CGROUP_NONE,
+			    .broker = PROC_NONE,
 			    .log.fd = -1};
 	autofree char *own_label = strdup(label);
 	struct error err = {0};
 	int status;
 
 	log_init(&live.log, STDERR_FILENO, limit_get(LIMIT_SUPERVISOR_LOG_BYTES));
-	if (own_label)
-		set_title(backend, argv0, own_label);
+	live.label = own_label;
+	live.title = argv0;
+	live.title_room = strlen(argv0) + 1 + strlen(options_live_prefix) + strlen(label) + 1;
+	live_set_title(&live, "live");
+	prctl(PR_SET_NAME, "microagent-live");
 	signal(SIGHUP, SIG_IGN);
 	status = ticket_receive(&live.ticket, &err);
 	if (status == 0)

@@ -20,6 +20,8 @@
  *   live_directory.c  the end of a machine whose directory is gone
  *   live_end.c     how it is ended
  *   live_over.c    what the end meant
+ *   live_broker.c  who keeps its rights, and for what
+ *   live_confine.c how it gives them up
  */
 #ifndef SUPERVISOR_LIVE_H
 #define SUPERVISOR_LIVE_H
@@ -29,6 +31,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "base/broker.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -81,12 +84,16 @@ struct live {
 	struct state_dir dir;
 	struct workspace ws;
 	struct log log;
+	const char *label; /* <stateDir>/<runtimeID> */
+	char *title;	   /* where the command line lies, and how long it may be */
+	size_t title_room;
 	struct loop *loop;
 	struct vm *vm;
 	struct control_stream *control;
 	struct control_sock *requests;
 	struct serial_log serial;
 	struct cgroup cgroup;
+	struct proc broker;
 	struct console *console;
 	struct channels *channels;
 	struct readiness *readiness;
@@ -119,6 +126,9 @@ struct live {
 /* The whole life of the process. label: <stateDir>/<runtimeID>; argv0 is where the command line
  * lies, which then shows it. Returns the exit code. */
 int live_main(const struct backend *backend, char *argv0, const char *label);
+
+/* What ps shows of this process. */
+void live_set_title(const struct live *live, const char *role);
 
 /* live_record.c */
 void live_record(struct live *live, enum state state, const char *detail);
@@ -225,8 +235,14 @@ void live_cannot_power_off(struct live *live);
 /* The workload's result is there. */
 void live_done(struct live *live);
 
+/* live_broker.c: forks it. The last thing before the first byte of the guest is read. */
+int live_broker_begin(struct live *live, struct error *err);
+/* live_confine.c: gives up what the broker keeps. */
+int live_confine(struct live *live, struct error *err);
+
 /* live_over.c */
 #define LIVE_STUCK "processes of the VM did not end after a kill"
+extern const struct broker_duty live_remove_duty; /* its data: the live */
 /* Records how it ended, tells the waiting command, removes what must go, stops the loop.
  * Nothing the second time. */
 void live_over(struct live *live, enum vm_end end, const char *detail);

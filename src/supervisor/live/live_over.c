@@ -35,16 +35,38 @@ static enum state decide(struct live *live, enum vm_end end, const char *vm_deta
 }
 
 /* Under the command lock, so that nobody prepares the directory anew while it goes. */
-static void remove_own_workspace(struct live *live)
+static int remove_own_workspace(struct live *live, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
-	struct error err = {0};
-	autoclose int lock = workspace_lock(&live->dir, live->ws.id, deadline, &err);
+	autoclose int lock = workspace_lock(&live->dir, live->ws.id, deadline, err);
 
-	if (lock < 0 || workspace_remove(&live->ws, &err) < 0)
+	if (lock < 0 || workspace_remove(&live->ws, err) < 0)
+		return -1;
+	workspace_lock_remove(&live->dir, live->ws.id);
+	return 0;
+}
+
+static int serve_remove(void *data, const struct broker_message *in, struct broker_message *out,
+			struct error *err)
+{
+	struct live *live = data;
+
+	(void)in, (void)out;
+	if (!live->ticket.remove)
+		return error_set(err, ERR_DENIED, "the workspace is to stay");
+	return remove_own_workspace(live, err);
+}
+
+const struct broker_duty live_remove_duty = {serve_remove};
+
+static void remove_workspace(struct live *live)
+{
+	static const struct broker_message nothing;
+	struct error err = {0};
+
+	if (broker_is_asked() ? broker_ask(&live_remove_duty, &nothing, NULL, &err) < 0
+			      : remove_own_workspace(live, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
-	else
-		workspace_lock_remove(&live->dir, live->ws.id);
 }
 
 void live_over(struct live *live, enum vm_end end, const char *vm_detail)
@@ -81,7 +103,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		log_line(&live->log, "the last events found no room on the disk");
 	/* What was quarantined is kept, whatever its run was told before. */
 	if (live->ticket.remove && !live->outcome.quarantined)
-		remove_own_workspace(live);
+		remove_workspace(live);
 	line = report_final(live->last_event, live->ticket.remove ? live->result : NULL, &failure);
 	report_send(LIVE_REPORT, line);
 	loop_stop(live->loop);

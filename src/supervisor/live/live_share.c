@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shared directory for a guest that runs: looked at by the rules of store/share_dir.h and opened,
- * given to the machine by the backend, mounted by the guest, and recorded in runtime.json. One for
- * each machine. What the guest cannot mount is taken away again.
+ * A shared directory for a guest that runs: opened by the command that asks, by the rules of
+ * store/share_dir.h, given to the machine by the backend, mounted by the guest, and recorded in
+ * runtime.json. One for each machine. What the guest cannot mount is taken away again.
  */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "supervisor/inputs/shares.h"
 #include "supervisor/live/live_audit.h"
 
 /* --- the answer ------------------------------------------------------------------------------ */
@@ -146,11 +145,11 @@ static int may_share(const struct live *live, struct error *err)
 	return 0;
 }
 
-static int attach_share(struct live *live, const json_t *given, struct error *err)
+/* The command has opened it, and given us the descriptor: we can open nothing there. */
+static int attach_share(struct live *live, const json_t *given, int dir, struct error *err)
 {
 	bool read_only = strcmp(json_text(given, "mode", NULL), "ro") == 0;
-	autoclose int dir = share_open(given, live->dir.path, live->backend, err);
-	autofree char *label = dir < 0 ? NULL : workspace_path(&live->ws, NULL, err);
+	autofree char *label = workspace_path(&live->ws, NULL, err);
 	const struct vm_share share = {
 		.tag = json_text(given, "tag", NULL),
 		.dir_fd = dir,
@@ -162,6 +161,8 @@ static int attach_share(struct live *live, const json_t *given, struct error *er
 
 	if (!label)
 		return -1;
+	if (dir < 0)
+		return error_set(err, ERR_INVALID, "no descriptor of the directory came with it");
 	live_observe_plugging(live);
 	if (live->backend->share_attach(live->vm, &share, on_attached, live, err) == 0)
 		return 0;
@@ -178,7 +179,8 @@ int live_share(struct live *live, const json_t *request, struct control_client *
 	if (json_get_object(request, "", "share", JSON_REQUIRED, &item, err) < 0)
 		return -1;
 	given = share_decode(item, "share", err);
-	if (!given || may_share(live, err) < 0 || attach_share(live, given, err) < 0)
+	if (!given || may_share(live, err) < 0 ||
+	    attach_share(live, given, control_sock_passed(client), err) < 0)
 		return -1;
 	live->share.given = steal_ptr(&given);
 	live->share.client = client;

@@ -153,26 +153,74 @@ static void on_getent_output(struct loop *loop, int fd, uint32_t events, void *d
 	resolved(target, target->list.count == 0 ? &err : NULL);
 }
 
-static int begin_lookup(struct target *target, struct error *err)
+/* Its output comes by *answer. */
+static int start_getent(const char *host, bool for_parent, struct proc *lookup, int *answer,
+			struct error *err)
 {
-	uint64_t late = limit_deadline(LIMIT_RESOLVE_MS);
-	const char *const argv[] = {"getent", "ahosts", "--", target->host, NULL};
+	const char *const argv[] = {"getent", "ahosts", "--", host, NULL};
 	int ends[2];
 
 	if (fd_pipe(ends, err) < 0)
 		return -1;
-	target->answer_fd = ends[0];
+	autoclose int ours = ends[0];
 	autoclose int theirs = ends[1];
 	const struct proc_fd fds[] = {{theirs, STDOUT_FILENO}};
 	const struct proc_spec spec = {.argv = argv,
 				       .fds = fds,
 				       .nfds = ARRAY_SIZE(fds),
 				       .die_with_parent = true,
+				       .for_parent = for_parent,
 				       .cwd = "/"};
 
-	target->answer = loop_add_fd(target->loop, ends[0], EPOLLIN, on_getent_output, target, err);
-	target->late = loop_add_timer(target->loop, late, on_lookup_late, target, err);
-	if (target->answer && target->late && proc_spawn(&spec, &target->lookup, err) == 0)
+	if (proc_spawn(&spec, lookup, err) < 0)
+		return -1;
+	*answer = steal_fd(&ours);
+	return 0;
+}
+
+int target_serve(const struct target *target, struct broker_message *out, struct error *err)
+{
+	struct proc lookup = PROC_NONE;
+
+	if (start_getent(target->host, true, &lookup, &out->fds[1], err) < 0)
+		return -1;
+	out->fds[0] = lookup.pidfd;
+	out->nfds = 2;
+	memcpy(out->bytes, &lookup.pid, sizeof(lookup.pid));
+	out->len = sizeof(lookup.pid);
+	return 0;
+}
+
+static int ask_getent(const struct target *target, struct proc *lookup, int *answer,
+		      struct error *err)
+{
+	struct broker_message in = {.len = strlen(target->text)}, out;
+
+	if (in.len > BROKER_BYTES)
+		return error_set(err, ERR_INVALID, "its name is too long");
+	memcpy(in.bytes, target->text, in.len);
+	if (broker_ask(&target_duty, &in, &out, err) < 0)
+		return -1;
+	lookup->pidfd = out.fds[0];
+	memcpy(&lookup->pid, out.bytes, sizeof(lookup->pid));
+	*answer = out.fds[1];
+	return 0;
+}
+
+static int begin_lookup(struct target *target, struct error *err)
+{
+	uint64_t late = limit_deadline(LIMIT_RESOLVE_MS);
+	int status = broker_is_asked()
+			     ? ask_getent(target, &target->lookup, &target->answer_fd, err)
+			     : start_getent(target->host, false, &target->lookup,
+					    &target->answer_fd, err);
+
+	if (status == 0)
+		target->answer = loop_add_fd(target->loop, target->answer_fd, EPOLLIN,
+					     on_getent_output, target, err);
+	if (target->answer)
+		target->late = loop_add_timer(target->loop, late, on_lookup_late, target, err);
+	if (target->late)
 		return 0;
 	end_lookup(target);
 	return error_prefix(err, "cannot look up %s", target->host);
@@ -256,6 +304,11 @@ struct target *target_new(struct loop *loop, const char *text, struct error *err
 const char *target_text(const struct target *target)
 {
 	return target->text;
+}
+
+uint16_t target_port(const struct target *target)
+{
+	return target->port;
 }
 
 void target_free(struct target *target)

@@ -7,6 +7,7 @@
 #ifndef SUPERVISOR_TARGET_H
 #define SUPERVISOR_TARGET_H
 
+#include "base/broker.h"
 #include "base/connecting.h"
 
 struct target;
@@ -15,6 +16,10 @@ struct target_attempt;
 /* text as the contract has checked it: "name:port", "192.0.2.1:port", "[2001:db8::1]:port". */
 struct target *target_new(struct loop *loop, const char *text, struct error *err);
 const char *target_text(const struct target *target);
+uint16_t target_port(const struct target *target);
+/* The broker's part of a look-up; its data is whatever knows the targets. */
+extern const struct broker_duty target_duty;
+int target_serve(const struct target *target, struct broker_message *out, struct error *err);
 /* deadline_ns of the whole, look-up included. The error names the target. */
 struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns, reached_fn *done,
 				    void *data, struct error *err);

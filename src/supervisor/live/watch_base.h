@@ -12,6 +12,8 @@
 
 struct watch_base {
 	char *path;
+	int dir;	  /* that it is in */
+	const char *name; /* in dir; the end of path */
 	bool told;
 	struct stat was;
 };

@@ -49,7 +49,7 @@ static bool is_news(struct watch_opens *watch, const char *exe, const char *file
 }
 
 /* "" where it cannot be read: the process has ended. */
-static void name_program(pid_t pid, char *out, size_t size)
+static void read_program(pid_t pid, char *out, size_t size)
 {
 	char path[32];
 	ssize_t n;
@@ -57,6 +57,36 @@ static void name_program(pid_t pid, char *out, size_t size)
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	n = readlink(path, out, size - 1);
 	out[n < 0 ? 0 : n] = '\0';
+}
+
+static int serve_program(void *data, const struct broker_message *in, struct broker_message *out,
+			 struct error *err)
+{
+	pid_t pid;
+
+	(void)data;
+	if (in->len != sizeof(pid))
+		return error_set(err, ERR_INVALID, "no process is named");
+	memcpy(&pid, in->bytes, sizeof(pid));
+	read_program(pid, out->bytes, PATH_MAX);
+	out->len = strlen(out->bytes);
+	return 0;
+}
+
+const struct broker_duty watch_opens_duty = {serve_program};
+
+static void name_program(pid_t pid, char out[PATH_MAX])
+{
+	struct broker_message in = {.len = sizeof(pid)}, answer = {0};
+
+	if (!broker_is_asked()) {
+		read_program(pid, out, PATH_MAX);
+		return;
+	}
+	memcpy(in.bytes, &pid, sizeof(pid));
+	if (broker_ask(&watch_opens_duty, &in, &answer, NULL) < 0)
+		answer.bytes[0] = '\0';
+	snprintf(out, PATH_MAX, "%.*s", PATH_MAX - 1, answer.bytes);
 }
 
 /* The last part of the path by which fd was opened. */
@@ -102,7 +132,7 @@ static void take_open(struct watch_opens *watch, const struct fanotify_event_met
 
 	if (event->pid == getpid())
 		return;
-	name_program(event->pid, exe, sizeof(exe));
+	name_program(event->pid, exe);
 	file = name_file(event->fd, path, sizeof(path));
 	if ((*exe ? is_own_process(watch, exe) : is_read_by_commands(file)) ||
 	    !is_news(watch, exe, file))

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/broker.h"
 #include "base/error.h"
 #include "base/loop.h"
 
@@ -13,6 +14,10 @@
 typedef void watch_opens_fn(void *data, json_t *what);
 
 struct watch_opens;
+
+/* The broker's part: what a process that opened a file runs, which only the right to look into it
+ * tells. Its data is unused. */
+extern const struct broker_duty watch_opens_duty;
 /* dir: borrowed during the call. ERR_DENIED without the right. */
 struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *fn, void *data,
 				    struct error *err);

@@ -134,10 +134,86 @@ static int look_at_children(struct watch_vmm *watch, json_t *found, struct error
 	return 0;
 }
 
+/* --- by the broker --------------------------------------------------------------------------- */
+
+struct vmm_question {
+	bool expect; /* else: look */
+	unsigned allowed;
+};
+
+/* How many more are allowed, and the array. What of that does not fit is not told; so many are news
+ * enough. */
+static void put_found(unsigned allowed, json_t *found, struct broker_message *out)
+{
+	const size_t room = BROKER_BYTES - sizeof(allowed);
+	char *text = out->bytes + sizeof(allowed);
+	size_t len = json_dumpb(found, text, room, JSON_COMPACT);
+
+	while (len > room) {
+		json_array_remove(found, json_array_size(found) - 1);
+		len = json_dumpb(found, text, room, JSON_COMPACT);
+	}
+	memcpy(out->bytes, &allowed, sizeof(allowed));
+	out->len = sizeof(allowed) + len;
+}
+
+static int serve_vmm(void *data, const struct broker_message *in, struct broker_message *out,
+		     struct error *err)
+{
+	struct watch_vmm *watch = data;
+	struct vmm_question question;
+	json_auto_t *found = NULL;
+
+	if (in->len != sizeof(question))
+		return error_set(err, ERR_INVALID, "no question");
+	memcpy(&question, in->bytes, sizeof(question));
+	if (question.expect)
+		return watch_vmm_expect(watch, watch->pid, err);
+	watch->allowed = question.allowed;
+	found = watch_vmm_look(watch, err);
+	if (found)
+		put_found(watch->allowed, found, out);
+	return found ? 0 : -1;
+}
+
+const struct broker_duty watch_vmm_duty = {serve_vmm};
+
+static int ask_vmm(bool expect, unsigned allowed, struct broker_message *out, struct error *err)
+{
+	struct broker_message in = {.len = sizeof(struct vmm_question)};
+	const struct vmm_question question = {expect, allowed};
+
+	memcpy(in.bytes, &question, sizeof(question));
+	return broker_ask(&watch_vmm_duty, &in, out, err);
+}
+
+static json_t *ask_what_is_new(struct watch_vmm *watch, struct error *err)
+{
+	struct broker_message out;
+	const size_t front = sizeof(watch->allowed);
+
+	if (ask_vmm(false, watch->allowed, &out, err) < 0)
+		return NULL;
+	if (out.len < front) {
+		error_set(err, ERR_INTERNAL, "the broker's answer is too short");
+		return NULL;
+	}
+	memcpy(&watch->allowed, out.bytes, front);
+	return json_load_strict(out.bytes + front, out.len - front, err);
+}
+
+/* --- by whoever has the right ---------------------------------------------------------------- */
+
 int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err)
 {
 	struct watch_vmm now = {.pid = pid};
 
+	if (broker_is_asked()) {
+		if (ask_vmm(true, 0, NULL, err) < 0)
+			return -1;
+		*watch = now;
+		return 0;
+	}
 	if (look_at_sockets(&now, NULL, err) < 0 || look_at_children(&now, NULL, err) < 0)
 		return -1;
 	*watch = now;
@@ -146,8 +222,11 @@ int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err)
 
 json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err)
 {
-	json_auto_t *found = json_array();
+	json_auto_t *found = NULL;
 
+	if (broker_is_asked())
+		return ask_what_is_new(watch, err);
+	found = json_array();
 	if (look_at_sockets(watch, found, err) < 0 || look_at_children(watch, found, err) < 0)
 		return NULL;
 	return steal_ptr(&found);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/broker.h"
 #include "base/error.h"
 
 #define WATCH_VMM_SOCKETS 256
@@ -25,6 +26,9 @@ struct watch_vmm {
 	unsigned allowed; /* sockets that may still come and are as they should be */
 };
 
+/* The broker's part, by which the other two go where there is one: only who may look into the VMM
+ * sees what it has. Its data: a struct watch_vmm whose pid is the VMM's. */
+extern const struct broker_duty watch_vmm_duty;
 /* What the process has now is as it should be. */
 int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err);
 /* What is new since: an array, empty or with {"what":"child","pid","exe"?} and

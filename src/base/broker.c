@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/broker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+#define DEPTH_MAX 64 /* of processes in each other */
+
+struct question {
+	uint32_t row;
+	char bytes[BROKER_BYTES];
+};
+
+struct answer {
+	int32_t status;
+	struct error error;
+	char bytes[BROKER_BYTES];
+};
+
+/* Of the process as a whole, like its rights. */
+static struct {
+	int sock;    /* who asks: to the broker; -1: there is none */
+	pid_t asker; /* the broker: whom it serves */
+	const struct broker_row *rows;
+	size_t count;
+} own = {.sock = -1};
+
+bool broker_is_asked(void)
+{
+	return own.sock >= 0;
+}
+
+pid_t broker_asker(void)
+{
+	return own.asker;
+}
+
+bool broker_knows(pid_t pid)
+{
+	for (int depth = 0; pid > 1 && pid != getpid() && depth < DEPTH_MAX; depth++) {
+		pid = proc_parent(pid);
+		if (pid == own.asker)
+			return true;
+	}
+	return false;
+}
+
+/* --- the broker ------------------------------------------------------------------------------ */
+
+static void close_passed(struct broker_message *message)
+{
+	for (size_t i = 0; i < message->nfds; i++)
+		close(message->fds[i]);
+	message->nfds = 0;
+}
+
+static int serve_question(const struct question *question, const struct broker_message *in,
+			  struct broker_message *out, struct error *err)
+{
+	const struct broker_row *row;
+
+	if (question->row >= own.count)
+		return error_set(err, ERR_INVALID, "there is no such duty");
+	row = &own.rows[question->row];
+	return row->duty->fn(row->data, in, out, err);
+}
+
+/* False once nobody asks any more. */
+static bool serve_next(int sock)
+{
+	static struct question question;
+	static struct answer answer;
+	static struct broker_message in, out;
+	ssize_t n;
+
+	in.nfds = FD_PASS_MAX;
+	n = fd_receive_passed(sock, &question, sizeof(question), in.fds, &in.nfds, 0);
+	if (n < (ssize_t)offsetof(struct question, bytes))
+		return false;
+	in.len = (size_t)n - offsetof(struct question, bytes);
+	memcpy(in.bytes, question.bytes, in.len);
+	in.bytes[in.len] = '\0';
+	out.len = out.nfds = 0;
+	answer.error = (struct error){0};
+	answer.status = serve_question(&question, &in, &out, &answer.error);
+	memcpy(answer.bytes, out.bytes, out.len);
+	n = fd_send_passing(sock, &answer, offsetof(struct answer, bytes) + out.len, out.fds,
+			    out.nfds, 0);
+	close_passed(&in);
+	close_passed(&out);
+	return n >= 0;
+}
+
+static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
+	__attribute__((noreturn));
+static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
+{
+	int keep[64];
+	size_t n = 0;
+
+	own.sock = -1;
+	own.asker = asker;
+	own.rows = spec->rows;
+	own.count = spec->count;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != asker ||
+	    spec->nkeep >= ARRAY_SIZE(keep))
+		_exit(1);
+	while (n < spec->nkeep) {
+		keep[n] = spec->keep[n];
+		n++;
+	}
+	keep[n++] = sock;
+	fd_close_others(keep, n);
+	if (spec->begin)
+		spec->begin(spec->data);
+	while (serve_next(sock))
+		;
+	_exit(0);
+}
+
+/* --- who asks -------------------------------------------------------------------------------- */
+
+int broker_start(const struct broker_spec *spec, struct proc *out, struct error *err)
+{
+	pid_t asker = getpid();
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, errno, "socket pair");
+	autoclose int ours = ends[0];
+	autoclose int theirs = ends[1];
+	struct proc proc = {.pid = fork(), .pidfd = -1};
+
+	if (proc.pid == 0)
+		be_broker(spec, theirs, asker);
+	if (proc.pid < 0)
+		return error_errno(err, errno, "fork");
+	if (proc_adopt(&proc, err) < 0)
+		return -1;
+	own.sock = steal_fd(&ours);
+	own.rows = spec->rows;
+	own.count = spec->count;
+	*out = proc;
+	return 0;
+}
+
+void broker_end(struct proc *broker)
+{
+	int code;
+
+	if (own.sock >= 0)
+		close(steal_fd(&own.sock));
+	if (broker->pid && proc_wait(broker, limit_deadline(LIMIT_KILL_MS), &code, NULL) < 0)
+		*broker = (struct proc)PROC_NONE;
+}
+
+static int find_duty(const struct broker_duty *duty, uint32_t *row, struct error *err)
+{
+	for (size_t i = 0; i < own.count; i++)
+		if (own.rows[i].duty == duty) {
+			*row = (uint32_t)i;
+			return 0;
+		}
+	return error_set(err, ERR_INTERNAL, "the broker has no such duty");
+}
+
+static int receive_reply(struct broker_message *out, struct error *err)
+{
+	static struct answer answer;
+	ssize_t n;
+
+	out->nfds = FD_PASS_MAX;
+	n = fd_receive_passed(own.sock, &answer, sizeof(answer), out->fds, &out->nfds, 0);
+	if (n < (ssize_t)offsetof(struct answer, bytes))
+		return error_errno(err, n < 0 ? errno : EPIPE, "the broker");
+	out->len = (size_t)n - offsetof(struct answer, bytes);
+	memcpy(out->bytes, answer.bytes, out->len);
+	out->bytes[out->len] = '\0';
+	if (answer.status == 0)
+		return 0;
+	close_passed(out);
+	return error_copy(err, &answer.error);
+}
+
+int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
+	       struct broker_message *out, struct error *err)
+{
+	static struct question question;
+	static struct broker_message nothing;
+	int status;
+
+	if (find_duty(duty, &question.row, err) < 0)
+		return -1;
+	memcpy(question.bytes, in->bytes, in->len);
+	if (fd_send_passing(own.sock, &question, offsetof(struct question, bytes) + in->len,
+			    in->fds, in->nfds, 0) < 0)
+		return error_errno(err, errno, "the broker");
+	status = receive_reply(out ? out : &nothing, err);
+	if (!out)
+		close_passed(&nothing);
+	return status;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The live supervisor reads what a guest, its VMM and its companions write, so it may be taken over
+ * one day, and then has no more rights than it needs (live_confine.c). What its duties ask for
+ * beyond them a broker does: a copy of this process, forked when the VM runs and before the first
+ * byte of the guest is read. The table below is all that it can be asked for, and why there is
+ * each.
+ *
+ * The supervisor stays the parent of bwrap and the companions, of those that the broker starts as
+ * well; they end with it, and so does the broker. When the broker ends the supervisor does too,
+ * and with it all others: without the broker it could end nobody.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "channel/dial.h"
+#include "supervisor/live/channels.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+#include "supervisor/live/watch_opens.h"
+#include "supervisor/live/watch_vmm.h"
+
+#define ROWS_MAX 9
+
+/* It loses its parent when the cell's monitor dies first. */
+static int vmm_pidfd = -1;
+
+static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broker_row *out)
+{
+	const struct broker_row all[ROWS_MAX] = {
+		{&proc_kill_duty, &vmm_pidfd,
+		 "kill a process that descends from the supervisor: they run as other users"},
+		{live->backend->sever_duty, live->vm,
+		 "quarantine: kill what is no cell, list the VMM's sockets and shut them down, for "
+		 "which one must be allowed to trace it"},
+		{live->backend->share_duty, live->vm,
+		 "start what serves a directory, whose descriptor the asking command has opened: "
+		 "it needs a user namespace and a cell"},
+		{&dial_duty, &live->ws.fd,
+		 "connect to the guest's vsock.sock: who may make Unix sockets reaches all daemons "
+		 "of the host"},
+		{&target_duty, live->channels,
+		 "look up the name of a declared target, by a program of the host"},
+		{&watch_vmm_duty, vmm,
+		 "list the VMM's sockets and children: as for the quarantine"},
+		{&watch_opens_duty, NULL,
+		 "name the program that opened a file of the session: it is another user's"},
+		{&cgroup_duty, &live->cgroup, "leave the cgroup, kill what is in it, remove it"},
+		{&live_remove_duty, live,
+		 "remove the workspace after `run --remove`: it lies in a directory of others"},
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < ROWS_MAX; i++)
+		if (all[i].duty)
+			out[n++] = all[i];
+	return n;
+}
+
+static void begin_broker(void *data)
+{
+	struct live *live = data;
+
+	live_set_title(live, "broker");
+	prctl(PR_SET_NAME, "microagent-keep");
+}
+
+/* Nobody is left who could end the VM: our own end does. */
+static void on_broker_lost(struct loop *loop, int code, void *data) __attribute__((noreturn));
+static void on_broker_lost(struct loop *loop, int code, void *data)
+{
+	struct live *live = data;
+	char text[96];
+
+	(void)loop;
+	snprintf(text, sizeof(text), "the supervisor's broker %s %d",
+		 code > 128 ? "died by signal" : "ended with code", code > 128 ? code - 128 : code);
+	log_line(&live->log, "%s", text);
+	live_observe_companion(live, text);
+	live->outcome.intent = INTENT_FAILED;
+	error_set(&live->outcome.cause, ERR_IO, "%s", text);
+	live_over(live, VM_END_KILLED, NULL);
+	_exit(1);
+}
+
+static size_t list_kept(const struct live *live, int keep[4 + VM_BROKER_FDS])
+{
+	const int always[] = {live->dir.fd, live->ws.fd, LIVE_LEASE};
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
+		keep[n++] = always[i];
+	if (live->cgroup.home >= 0)
+		keep[n++] = live->cgroup.home;
+	if (!live->backend->broker_fds)
+		return n;
+	size_t own = live->backend->broker_fds(live->vm, keep + n);
+	if (own > 0)
+		vmm_pidfd = keep[n];
+	return n + own;
+}
+
+static void note_broker(struct live *live)
+{
+	uint64_t ticks = 0;
+	struct error ignored;
+
+	if (proc_start_time(live->broker.pid, &ticks, &ignored) == 0)
+		json_object_set_new(live->runtime, "broker",
+				    json_pack("{s:I, s:I}", "pid", (json_int_t)live->broker.pid,
+					      "startTime", (json_int_t)ticks));
+	live_runtime_write(live);
+}
+
+int live_broker_begin(struct live *live, struct error *err)
+{
+	static struct broker_row rows[ROWS_MAX];
+	static struct watch_vmm vmm;
+	int keep[4 + VM_BROKER_FDS];
+	struct broker_spec spec = {.rows = rows, .keep = keep, .begin = begin_broker, .data = live};
+
+	vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
+	spec.count = list_duties(live, &vmm, rows);
+	spec.nkeep = list_kept(live, keep);
+	if (broker_start(&spec, &live->broker, err) < 0)
+		return error_prefix(err, "broker");
+	note_broker(live);
+	return loop_add_proc(live->loop, &live->broker, on_broker_lost, live, err) ? 0 : -1;
+}

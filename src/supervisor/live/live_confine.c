@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a live supervisor gives up before it reads the first byte of its guest, whoever runs it:
+ *
+ *   capabilities  all sets empty, also the bounding set; no_new_privs.
+ *   files         Landlock: the workspace's directory and the logs of the audit are there to be
+ *                 written, /proc to be read, and no more of the host has a name. Root without
+ *                 capabilities would still own /etc.
+ *   network       Landlock: connections to the ports of the declared targets, none else; nothing
+ *                 is bound.
+ *   system calls  the table below. No process, no signal, no program, no new kind of socket.
+ *
+ * What it has open it keeps: its listeners, the VM's channels, disks (for their size and their
+ * quota), what it watches the host by. What else it needs the broker does (live_broker.c).
+ *
+ * A kernel without Landlock is told of in supervisor.log and in runtime.json; the other stages hold
+ * alone there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/isolate.h"
+#include "base/json.h"
+#include "store/audit.h"
+#include "supervisor/live/channels.h"
+#include "supervisor/live/live.h"
+
+#define PORTS_MAX 64
+
+#define TCP(family)                                                 \
+	{                                                           \
+		{.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (family)}, \
+			{.arg = 1,                                  \
+			 .op = SCMP_CMP_MASKED_EQ,                  \
+			 .datum_a = 0xf,                            \
+			 .datum_b = SOCK_STREAM},                   \
+		{                                                   \
+			.arg = 2, .op = SCMP_CMP_EQ, .datum_a = 0   \
+		}                                                   \
+	}
+#define NOT_EXECUTABLE                                                                         \
+	{                                                                                      \
+		{                                                                              \
+			.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0 \
+		}                                                                              \
+	}
+
+static const struct isolate_syscall allowed[] = {
+	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
+	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
+	{.number = SCMP_SYS(epoll_ctl), .reason = "what the loop waits for"},
+	{.number = SCMP_SYS(timerfd_settime), .reason = "the loop's timer; the wall clock"},
+	{.number = SCMP_SYS(poll), .reason = "a wait with a deadline"},
+	{.number = SCMP_SYS(ppoll), .reason = "the same"},
+	{.number = SCMP_SYS(restart_syscall), .reason = "the same after a stop and a continue"},
+	{.number = SCMP_SYS(clock_gettime), .reason = "the time, where there is no vDSO"},
+	{.number = SCMP_SYS(gettimeofday), .reason = "the same"},
+	{.number = SCMP_SYS(waitid), .reason = "children that have ended"},
+
+	{.number = SCMP_SYS(read), .reason = "channels, signals, files, what opened which"},
+	{.number = SCMP_SYS(write), .reason = "channels, files, logs"},
+	{.number = SCMP_SYS(readv), .reason = "the same in pieces"},
+	{.number = SCMP_SYS(writev), .reason = "the same"},
+	{.number = SCMP_SYS(pread64), .reason = "the header of a layer; memory pressure"},
+	{.number = SCMP_SYS(pwrite64), .reason = "room in a file, where it is taken by writing"},
+	{.number = SCMP_SYS(recvfrom), .reason = "sockets"},
+	{.number = SCMP_SYS(recvmsg), .reason = "the broker's descriptors, and a command's"},
+	{.number = SCMP_SYS(sendto), .reason = "sockets"},
+	{.number = SCMP_SYS(sendmsg), .reason = "descriptors for the broker and the VMM"},
+	{.number = SCMP_SYS(accept4), .reason = "clients of our listeners"},
+	{.number = SCMP_SYS(shutdown), .reason = "one direction of a connection ends"},
+	{.number = SCMP_SYS(getsockopt), .reason = "how connecting ended"},
+	{.number = SCMP_SYS(setsockopt), .reason = "connections without delay"},
+	{.number = SCMP_SYS(socket), .reason = "declared targets", .only = TCP(AF_INET)},
+	{.number = SCMP_SYS(socket), .reason = "the same by IPv6", .only = TCP(AF_INET6)},
+	{.number = SCMP_SYS(connect), .reason = "the same"},
+	{.number = SCMP_SYS(pipe2), .reason = "the stderr of what the broker starts"},
+	{.number = SCMP_SYS(close), .reason = "connections and files end"},
+	{.number = SCMP_SYS(fcntl), .reason = "blocking or not, close-on-exec"},
+	{.number = SCMP_SYS(dup3), .reason = "the next file of supervisor.log"},
+
+	{.number = SCMP_SYS(openat), .reason = "files of the workspace, the logs"},
+	{.number = SCMP_SYS(mkdirat), .reason = "the directory of the logs, were it not there"},
+	{.number = SCMP_SYS(mkdir), .reason = "the same"},
+	{.number = SCMP_SYS(renameat), .reason = "files are replaced whole"},
+	{.number = SCMP_SYS(renameat2), .reason = "the same where the C library has only this"},
+	{.number = SCMP_SYS(unlinkat), .reason = "sockets and room are removed"},
+	{.number = SCMP_SYS(fchmod), .reason = "the mode of a new file"},
+	{.number = SCMP_SYS(fsync), .reason = "what must survive a loss of power"},
+	{.number = SCMP_SYS(fdatasync), .reason = "the same"},
+	{.number = SCMP_SYS(ftruncate), .reason = "logs, room, a layer's hole"},
+	{.number = SCMP_SYS(fallocate), .reason = "room for the last records"},
+	{.number = SCMP_SYS(flock), .reason = "audit.log while a line is written"},
+	{.number = SCMP_SYS(lseek), .reason = "logs; holes of a disk"},
+	{.number = SCMP_SYS(fstat), .reason = "sizes, and whether the directory is still there"},
+	{.number = SCMP_SYS(newfstatat), .reason = "the same by name; the base"},
+	{.number = SCMP_SYS(statx), .reason = "the same where the C library has only this"},
+	{.number = SCMP_SYS(fstatfs), .reason = "room on a disk"},
+	{.number = SCMP_SYS(getdents64), .reason = "the workspace's sockets"},
+	{.number = SCMP_SYS(faccessat), .reason = "whether a file is there"},
+	{.number = SCMP_SYS(faccessat2), .reason = "the same"},
+	{.number = SCMP_SYS(readlink), .reason = "which file was opened"},
+	{.number = SCMP_SYS(readlinkat), .reason = "the same"},
+	{.number = SCMP_SYS(ioctl),
+	 .reason = "how much of a disk is its own",
+	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = FS_IOC_FIEMAP}}},
+
+	{.number = SCMP_SYS(brk), .reason = "memory"},
+	{.number = SCMP_SYS(mmap), .reason = "memory", .only = NOT_EXECUTABLE},
+	{.number = SCMP_SYS(mprotect), .reason = "memory", .only = NOT_EXECUTABLE},
+	{.number = SCMP_SYS(mremap), .reason = "memory"},
+	{.number = SCMP_SYS(munmap), .reason = "memory"},
+	{.number = SCMP_SYS(madvise), .reason = "memory that is given back"},
+	{.number = SCMP_SYS(futex), .reason = "the C library's locks"},
+	{.number = SCMP_SYS(getrandom), .reason = "names of temporary files"},
+	{.number = SCMP_SYS(getpid), .reason = "who we are"},
+	{.number = SCMP_SYS(getuid), .reason = "the same"},
+	{.number = SCMP_SYS(geteuid), .reason = "whose a directory is to be"},
+	{.number = SCMP_SYS(getegid), .reason = "the same"},
+	{.number = SCMP_SYS(prlimit64),
+	 .reason = "many published connections",
+	 .only = {{.arg = 0, .op = SCMP_CMP_EQ, .datum_a = 0}}},
+	{.number = SCMP_SYS(rt_sigprocmask), .reason = "signals, which come as bytes"},
+	{.number = SCMP_SYS(rt_sigreturn), .reason = "behind a signal"},
+	{.number = SCMP_SYS(exit_group), .reason = "the end"},
+};
+
+/*
+ * When we die the kernel ends our children by a signal of ours, for which it asks for our rights.
+ * Without capabilities we may signal who has our own real user id; files are the effective one's.
+ */
+static int keep_ending_children(const struct live *live, struct error *err)
+{
+	uid_t user = live->backend->user ? live->backend->user() : 0;
+
+	if (user && setresuid(user, (uid_t)-1, (uid_t)-1) < 0)
+		return error_errno(err, errno, "real user id %u", (unsigned)user);
+	return 0;
+}
+
+static int confine_files(struct live *live, struct error *err)
+{
+	autoclose int logs = audit_logs_open(&live->ws);
+	autoclose int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint16_t ports[PORTS_MAX];
+	struct isolate_tree trees[3] = {{live->ws.fd, true}};
+	struct isolate_reach reach = {.trees = trees, .tree_count = 1, .ports = ports};
+	struct error why = {0};
+
+	if (proc >= 0)
+		trees[reach.tree_count++] = (struct isolate_tree){proc, false};
+	if (logs >= 0)
+		trees[reach.tree_count++] = (struct isolate_tree){logs, true};
+	reach.port_count = channels_target_ports(live->channels, ports, PORTS_MAX);
+	if (isolate_landlock(&reach, &why) == 0) {
+		json_object_set_new(live->runtime, "files", json_string("landlock"));
+		return 0;
+	}
+	if (why.code != ERR_UNAVAILABLE)
+		return error_copy(err, &why);
+	log_line(&live->log, "the supervisor is not kept from the host's files: %s", why.msg);
+	json_object_set_new(live->runtime, "files", json_string("open"));
+	return 0;
+}
+
+int live_confine(struct live *live, struct error *err)
+{
+	if (keep_ending_children(live, err) < 0 || isolate_capabilities(err) < 0 ||
+	    confine_files(live, err) < 0)
+		return -1;
+	live_runtime_write(live);
+	return isolate_syscalls(allowed, ARRAY_SIZE(allowed), err);
+}

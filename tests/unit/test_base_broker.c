@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* A broker: what it is asked, what it refuses, and that neither outlives the other. */
+#include "test_base.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/broker.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+static int no_orphan = -1;
+
+/* Says what it knows, and gives back the file that it was given. */
+static int serve_echo(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	if (in->len == 0)
+		return error_set(err, ERR_CONFLICT, "nothing was said to %s", (const char *)data);
+	out->len =
+		(size_t)snprintf(out->bytes, BROKER_BYTES, "%s: %s", (const char *)data, in->bytes);
+	out->nfds = in->nfds;
+	if (in->nfds)
+		out->fds[0] = dup(in->fds[0]);
+	return 0;
+}
+
+static const struct broker_duty echo = {serve_echo}, unlisted = {serve_echo};
+
+static struct proc start(void)
+{
+	static char name[] = "broker";
+	static const struct broker_row rows[] = {
+		{&echo, name, "a test"},
+		{&proc_kill_duty, &no_orphan, "a test"},
+	};
+	const struct broker_spec spec = {.rows = rows, .count = ARRAY_SIZE(rows)};
+	struct proc broker = PROC_NONE;
+	struct error err = {0};
+
+	assert_int_equal(broker_start(&spec, &broker, &err), 0);
+	assert_true(broker_is_asked());
+	return broker;
+}
+
+static void asked_and_answered(void **state)
+{
+	struct proc broker = start();
+	struct broker_message in = {.len = 5, .bytes = "hello"}, out;
+	const struct broker_message nothing = {0};
+	struct error err = {0};
+	char word[8] = "";
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(fd_pipe(ends, &err), 0);
+	in.nfds = 1;
+	in.fds[0] = ends[1];
+	assert_int_equal(broker_ask(&echo, &in, &out, &err), 0);
+	assert_string_equal(out.bytes, "broker: hello");
+	assert_int_equal(out.nfds, 1);
+	close(ends[1]);
+	assert_int_equal(write(out.fds[0], "word", 4), 4);
+	close(out.fds[0]);
+	assert_int_equal(read(ends[0], word, sizeof(word)), 4);
+	assert_int_equal(read(ends[0], word, sizeof(word)), 0); /* it has kept none of them */
+	assert_int_equal(broker_ask(&echo, &nothing, &out, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	assert_string_equal(err.msg, "nothing was said to broker");
+	assert_int_equal(broker_ask(&unlisted, &in, &out, &err), -1);
+	close(ends[0]);
+	broker_end(&broker);
+	assert_false(broker_is_asked());
+	assert_int_equal(broker.pid, 0);
+}
+
+static pid_t sleeper(int *pidfd)
+{
+	struct proc proc = {.pid = fork(), .pidfd = -1};
+	struct error err = {0};
+
+	if (proc.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(proc_adopt(&proc, &err), 0);
+	*pidfd = proc.pidfd;
+	return proc.pid;
+}
+
+/* Only what descends from who asks is ended: not who asks, not the broker, not a stranger. */
+static void it_ends_our_own_alone(void **state)
+{
+	struct proc own = {.pid = getpid(), .pidfd = -1}, above = {.pid = getppid(), .pidfd = -1};
+	struct proc broker = start();
+	struct error err = {0};
+	int child, status;
+	pid_t pid = sleeper(&child);
+
+	(void)state;
+	assert_int_equal(proc_adopt(&own, &err), 0);
+	assert_int_equal(proc_adopt(&above, &err), 0);
+	assert_int_equal(proc_kill(own.pidfd, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	assert_int_equal(proc_kill(above.pidfd, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	assert_int_equal(proc_kill(broker.pidfd, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	assert_int_equal(proc_kill(STDIN_FILENO, &err), -1); /* no process at all */
+	assert_int_equal(proc_kill(child, &err), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	close(child);
+	close(own.pidfd);
+	close(above.pidfd);
+	broker_end(&broker);
+}
+
+static void a_broker_that_dies_is_an_error(void **state)
+{
+	struct broker_message in = {.len = 1, .bytes = "x"}, out;
+	struct proc broker = start();
+	struct error err = {0};
+
+	(void)state;
+	kill(broker.pid, SIGKILL);
+	assert_int_equal(fd_wait(broker.pidfd, POLLIN, UINT64_MAX, &err), 0);
+	assert_int_equal(broker_ask(&echo, &in, &out, &err), -1);
+	broker_end(&broker);
+}
+
+/* The write end is the broker's too: its end is heard. */
+static void it_dies_with_who_asks(void **state)
+{
+	struct error err = {0};
+	int ends[2], keep;
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(fd_pipe(ends, &err), 0);
+	keep = ends[1];
+	pid = fork();
+	if (pid == 0) {
+		const struct broker_spec spec = {.keep = &keep, .nkeep = 1};
+		struct proc broker = PROC_NONE;
+
+		if (broker_start(&spec, &broker, &err) < 0)
+			_exit(1);
+		kill(getpid(), SIGKILL);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 0);
+	waitpid(pid, NULL, 0);
+	close(ends[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(asked_and_answered),
+		cmocka_unit_test(it_ends_our_own_alone),
+		cmocka_unit_test(a_broker_that_dies_is_an_error),
+		cmocka_unit_test(it_dies_with_who_asks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
