@@ -40,7 +40,7 @@ static void a_namespace_is_a_descriptor(void **state)
 	int fd = -1;
 
 	(void)state;
-	if (idmap_find(&map, &err) < 0) {
+	if (idmap_find(-1, &map, &err) < 0) {
 		print_message("skipped: %s\n", err.msg);
 		skip();
 	}
@@ -56,9 +56,23 @@ static void a_namespace_is_a_descriptor(void **state)
 	close(fd);
 }
 
+/* One for each directory, the same each time, and none of a cell's or of a person's. */
+static void root_has_one_for_each_directory(void **state)
+{
+	const struct stat one = {.st_dev = 1, .st_ino = 2}, other = {.st_dev = 1, .st_ino = 3},
+			  elsewhere = {.st_dev = 2, .st_ino = 2};
+
+	(void)state;
+	assert_int_equal(idmap_own(&one), idmap_own(&one));
+	assert_int_not_equal(idmap_own(&one), idmap_own(&other));
+	assert_int_not_equal(idmap_own(&one), idmap_own(&elsewhere));
+	assert_true(idmap_own(&one) < 1900000000ul && idmap_own(&one) > 1879048192ul);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(root_has_one_for_each_directory),
 		cmocka_unit_test(the_first_range_of_a_user_counts),
 		cmocka_unit_test(damaged_lines_give_nothing),
 		cmocka_unit_test(a_namespace_is_a_descriptor),

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,9 +25,10 @@
 #include "base/proc.h"
 
 #define TEXT_BYTES (1u << 20)
-/* Of root, which has no subordinate ids: next to the cells' own, and the same at every start, so
- * that what a guest's root made stays a guest's root's. */
-#define ROOT_SUBORDINATE (CELL_FIRST_ID - 1)
+/* Of root, which has no subordinate ids: below the cells' own, one for each directory, so that a
+ * virtiofsd that was taken over has no hold on that of another. It is made of the directory, hence
+ * the same at every start, and what its guest's root made stays its guest's root's. */
+#define ROOT_SUBORDINATES (1u << 24)
 
 /* --- which ids ------------------------------------------------------------------------------- */
 
@@ -75,11 +77,24 @@ static unsigned long from_file(const char *path)
 	return string ? idmap_subordinate(string, user ? user->pw_name : "", geteuid()) : 0;
 }
 
-static int need_subordinate(const char *path, unsigned long *id, struct error *err)
+unsigned long idmap_own(const struct stat *dir)
 {
-	*id = from_file(path);
-	if (*id == 0 && geteuid() == 0)
-		*id = cell_id_is_usable(ROOT_SUBORDINATE) ? ROOT_SUBORDINATE : CELL_NOBODY;
+	const uint64_t words[] = {dir->st_dev, dir->st_ino};
+	const uint8_t *byte = (const uint8_t *)words;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < sizeof(words); i++)
+		hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+	return CELL_FIRST_ID - 1 - (unsigned long)((hash ^ hash >> 32) % ROOT_SUBORDINATES);
+}
+
+/* own: root's for this directory; 0: we are not root. */
+static int need_subordinate(const char *path, unsigned long own, unsigned long *id,
+			    struct error *err)
+{
+	*id = own && cell_id_is_usable(own) ? own : from_file(path);
+	if (*id == 0 && own)
+		*id = CELL_NOBODY;
 	if (*id)
 		return 0;
 	return error_set(err, ERR_UNAVAILABLE,
@@ -89,9 +104,15 @@ static int need_subordinate(const char *path, unsigned long *id, struct error *e
 			 path, (unsigned)geteuid());
 }
 
-int idmap_find(struct idmap *out, struct error *err)
+int idmap_find(int dir, struct idmap *out, struct error *err)
 {
-	unsigned long uid, gid;
+	unsigned long uid, gid, own = 0;
+	struct stat st = {0};
+
+	if (dir >= 0 && fstat(dir, &st) < 0)
+		return error_errno(err, errno, "shared directory");
+	if (geteuid() == 0)
+		own = idmap_own(&st);
 
 	if (geteuid() != 0) {
 		autofree char *newuidmap = program_newidmap("newuidmap", err);
@@ -100,8 +121,8 @@ int idmap_find(struct idmap *out, struct error *err)
 		if (!newgidmap)
 			return -1;
 	}
-	if (need_subordinate("/etc/subuid", &uid, err) < 0 ||
-	    need_subordinate("/etc/subgid", &gid, err) < 0)
+	if (need_subordinate("/etc/subuid", own, &uid, err) < 0 ||
+	    need_subordinate("/etc/subgid", own, &gid, err) < 0)
 		return -1;
 	*out = (struct idmap){.agent_uid = geteuid(),
 			      .root_uid = (uid_t)uid,

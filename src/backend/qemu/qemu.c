@@ -137,7 +137,7 @@ static int check_shares(const struct config *config, struct error *err)
 	if (json_array_size(config->shares) == 0)
 		return 0;
 	autofree char *virtiofsd = program_virtiofsd(err);
-	if (!virtiofsd || idmap_find(&map, err) < 0)
+	if (!virtiofsd || idmap_find(-1, &map, err) < 0)
 		return -1;
 	autofree char *bwrap = confinement_bwrap(err);
 	return bwrap ? 0 : -1;

@@ -146,7 +146,8 @@ static int start_in_cell(const struct server *server, const char *bwrap, struct 
 	autoclose int userns = -1;
 	struct idmap map;
 
-	if (!program || idmap_find(&map, err) < 0 || idmap_namespace(&map, &userns, err) < 0)
+	if (!program || idmap_find(server->share->dir_fd, &map, err) < 0 ||
+	    idmap_namespace(&map, &userns, err) < 0)
 		return -1;
 	if (asprintf(&place, "/share%s", server->share->label) < 0) {
 		place = NULL;
