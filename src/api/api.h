@@ -112,6 +112,8 @@ void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, v
 int unfinished_remove(const struct state_dir *dir, const char *id);
 enum unfinished_state { UNFINISHED_NOT, UNFINISHED_UNDER_WAY, UNFINISHED_BROKE_OFF };
 /* Whether <dir>/<id> belongs to a maker, and whether that one lives. */
+/* What a mark alone says, of whatever kind. */
+enum unfinished_state unfinished_marked(const struct state_dir *dir, const char *mark);
 enum unfinished_state unfinished_of(const struct state_dir *dir, const char *id);
 /* Removes what was in the making when its maker died. */
 void unfinished_sweep(const struct state_dir *dir);

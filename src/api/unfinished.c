@@ -154,18 +154,24 @@ static int has_file(int fd, const char *file)
 }
 
 /* The first mark goes after the second one: without it the making has just come to its end. */
+enum unfinished_state unfinished_marked(const struct state_dir *dir, const char *mark)
+{
+	autoclose int marks =
+		openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd =
+		marks < 0 ? -1 : openat(marks, mark, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return UNFINISHED_NOT;
+	return flock(fd, LOCK_SH | LOCK_NB) < 0 ? UNFINISHED_UNDER_WAY : UNFINISHED_BROKE_OFF;
+}
+
 enum unfinished_state unfinished_of(const struct state_dir *dir, const char *id)
 {
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	autoclose int marks = -1, mark = -1;
 
-	if (fd < 0 || !has_file(fd, WORKSPACE_MAKING))
-		return UNFINISHED_NOT;
-	marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	mark = marks >= 0 ? openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
-	if (mark < 0)
-		return UNFINISHED_NOT;
-	return flock(mark, LOCK_SH | LOCK_NB) < 0 ? UNFINISHED_UNDER_WAY : UNFINISHED_BROKE_OFF;
+	return fd >= 0 && has_file(fd, WORKSPACE_MAKING) ? unfinished_marked(dir, id)
+							 : UNFINISHED_NOT;
 }
 
 int unfinished_remove(const struct state_dir *dir, const char *id)

@@ -23,6 +23,19 @@ size_t utf8_sequence(const uint8_t *p, size_t left, size_t *bad)
 	return n;
 }
 
+bool utf8_is_whole(const void *bytes, size_t len)
+{
+	const uint8_t *p = bytes;
+	size_t bad = 1, n;
+
+	for (size_t at = 0; at < len; at += n) {
+		n = p[at] ? utf8_sequence(p + at, len - at, &bad) : 0;
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
 /* What turns the order of writing around, and ends of lines that only some know: U+061C, U+200E,
  * U+200F, U+2028 to U+202E, U+2066 to U+206F. */
 static bool is_order_mark(const uint8_t *c)

@@ -155,7 +155,7 @@ def test_a_command_whose_machine_is_paused(place):
     name = place.json(*CREATE, "--disk-quota", 24)["name"]
     write = ("dd", "if=/dev/urandom", "bs=1M", "count=20", "conv=fsync")
     first, second = (place.popen("session", "exec", "--user", "root", name, "--", *write, f"of=/root/{n}") for n in (1, 2))
-    said = f"session {name} is paused: its disk has grown to its quota of {24 << 20} bytes: `microagent session quota {name} MIB`"
+    said = f"session {name} is paused: its disk has grown to its quota of 24 MiB: `microagent session quota {name} MIB`"
     for child in (first, second):
         assert said in child.stderr.readline().decode()
     first.send_signal(signal.SIGTERM)

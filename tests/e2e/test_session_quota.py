@@ -102,7 +102,7 @@ def check_requests(host, name, quota):
 
 def check_waiting(host, name, quota, times):
     """Paused, told once, and of no use until it may have more."""
-    said = f"paused: its disk has grown to its quota of {quota * MIB} bytes"
+    said = f"paused: its disk has grown to its quota of {quota} MiB"
     assert paused(host, name).count(said) == 1 and len(paused(host, name)) == times
     told = listed(host, name)
     assert (told["state"], told["detail"], told["quotaBytes"]) == ("running", said, quota * MIB)

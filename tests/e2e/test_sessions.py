@@ -94,6 +94,12 @@ def test_the_life_of_a_session(host, base):
     for line in lines:
         schema_check.validate("cli-session-line", line)
     assert lines[0] == {"stream": "stdout", "line": "a b"} and lines[1]["exitCode"] == 0 and len(lines) == 2
+    odd = host("--json", "session", "stream", name, "--shell", r"printf 'a\0b\n\377\n'; head -c 70000 /dev/zero | tr '\0' x", check=0)
+    lines = [json.loads(line) for line in odd.stdout.splitlines()]
+    for line in lines:
+        schema_check.validate("cli-session-line", line)
+    assert [line.get("lineBase64") for line in lines[:3]] == ["YQBi", "/w==", None] and "partial" not in lines[0]
+    assert len(lines) > 4 and all(line["partial"] for line in lines[2:-1]) and sum(len(line["line"]) for line in lines[2:-1]) == 70000
     late = json.loads(host("--json", "session", "stream", "--timeout", 1, name, "--", "sleep", 100, check=124).stdout)
     schema_check.validate("cli-session-line", late)
     assert late["timedOut"] is True

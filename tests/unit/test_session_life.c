@@ -253,6 +253,36 @@ static void sessions_as_they_are_listed(void **state)
 	assert_string_equal(json_text(entry_of(answer, left), "detail", ""), SESSION_UNFINISHED);
 }
 
+/* Also when its directory has lost its name. */
+static void sessions_that_are_destroyed_are_listed(void **state)
+{
+	struct rig *rig = *state;
+	char going[SESSION_NAME_ROOM], left[SESSION_NAME_ROOM], nameless[SESSION_NAME_ROOM];
+	json_auto_t *answer = NULL;
+	const json_t *entry;
+
+	snprintf(going, sizeof(going), "%s", clone_one(rig));
+	snprintf(left, sizeof(left), "%s", clone_one(rig));
+	snprintf(nameless, sizeof(nameless), "%s", clone_one(rig));
+	touch(at(rig, "sessions/.locks/.making/%s.bundle.end", left));
+	touch(at(rig, "sessions/.locks/.making/%s.bundle.end", nameless));
+	touch(at(rig, "sessions/.locks/.making/%s.bundle.end", going));
+	autoclose int mark =
+		locked(at(rig, "sessions/.locks/.making/%s.bundle.end", going), LOCK_EX);
+	assert_ok(path_remove_tree_at(AT_FDCWD, bundle(rig, nameless), &err));
+	answer = microagent_session_list(rig->agent, NULL);
+	assert_int_equal(json_array_size(json_object_get(answer, "sessions")), 3);
+	entry = entry_of(answer, going);
+	assert_string_equal(json_text(entry, "detail", ""), "being destroyed");
+	assert_null(json_object_get(entry, "reason"));
+	entry = entry_of(answer, left);
+	assert_non_null(strstr(json_text(entry, "detail", ""), "half destroyed"));
+	assert_string_equal(json_text(entry, "reason", ""), "session-ending");
+	entry = entry_of(answer, nameless);
+	assert_non_null(strstr(json_text(entry, "detail", ""), "half destroyed"));
+	assert_string_equal(json_text(entry, "state", ""), "unknown");
+}
+
 static void members_as_they_are_listed(void **state)
 {
 	static const struct {
@@ -365,6 +395,7 @@ int main(int argc, char **argv)
 		rig_test(an_end_that_broke_off_is_known_by_its_mark),
 		base_test(sessions_that_were_removed_by_hand),
 		base_test(sessions_as_they_are_listed),
+		base_test(sessions_that_are_destroyed_are_listed),
 		base_test(members_as_they_are_listed),
 		cmocka_unit_test(the_share_of_a_config),
 		base_test(a_session_that_does_not_run_is_given_nothing),

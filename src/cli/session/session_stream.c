@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "cli/options/guest.h"
 #include "cli/session/session.h"
 #include "microagent_session.h"
@@ -23,17 +25,30 @@ struct stream {
 	bool broken; /* nobody reads our stdout any more */
 };
 
+/* With the exact bytes where they are no text, and a mark where no newline ended it. */
+static json_t *line_document(enum microagent_output which, const char *bytes, size_t len)
+{
+	bool whole = bytes[len - 1] == '\n';
+	size_t text = len - whole;
+	json_auto_t *line =
+		json_pack("{s:s,s:o}", "stream", which == MICROAGENT_STDOUT ? "stdout" : "stderr",
+			  "line", json_string_lossy(bytes, text));
+	autofree char *exact = utf8_is_whole(bytes, text) ? NULL : base64_encode(bytes, text, NULL);
+
+	if (!line || (exact && json_put_string(line, "lineBase64", exact, NULL) < 0) ||
+	    (!whole && json_put(line, "partial", json_true(), NULL) < 0))
+		return NULL;
+	return steal_ptr(&line);
+}
+
 /* One line: as it is, each stream to its own, or a document each. */
 static int put_line(void *data, enum microagent_output which, const void *bytes, size_t len)
 {
 	struct stream *stream = data;
 	FILE *out = which == MICROAGENT_STDOUT ? stdout : stderr;
-	size_t text = len - (((const char *)bytes)[len - 1] == '\n');
 
 	if (stream->cli->json) {
-		json_auto_t *line = json_pack("{s:s,s:o}", "stream",
-					      which == MICROAGENT_STDOUT ? "stdout" : "stderr",
-					      "line", json_string_lossy(bytes, text));
+		json_auto_t *line = line_document(which, bytes, len);
 
 		stream->broken = !line || cli_print_json(line, NULL) < 0;
 		return stream->broken;
@@ -133,9 +148,11 @@ const struct cli_command session_stream = {
 	.args = "NAME [--] CMD [WORD...]",
 	.summary = "run a command in a session and pass its output on line by line",
 	.help = "With --json each line is an object of its own, {\"stream\",\"line\"}, and the "
-		"last "
-		"one\n"
-		"is {\"exitCode\",\"elapsedMs\"}.\n",
+		"last\n"
+		"one is {\"exitCode\",\"elapsedMs\"}. A line that goes on in the next object of "
+		"its\n"
+		"stream, or ends with it, has \"partial\"; what is no text is exact in "
+		"\"lineBase64\".\n",
 	.options = stream_options,
 	.values_size = sizeof(struct stream_values),
 	.min_args = 2,

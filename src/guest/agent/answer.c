@@ -12,23 +12,10 @@
 /* The versions of the control stream's protocol that this agent speaks. */
 #define PROTOCOLS "{\"min\":1,\"max\":1}"
 
-static bool is_whole_text(const struct buf *bytes)
-{
-	const uint8_t *p = bytes->len ? buf_bytes(bytes) : NULL;
-	size_t bad = 1, n;
-
-	for (size_t at = 0; at < bytes->len; at += n) {
-		n = p[at] ? utf8_sequence(p + at, bytes->len - at, &bad) : 0;
-		if (n == 0)
-			return false;
-	}
-	return true;
-}
-
 /* The exact bytes, where they are no text. */
 static void put_exact(struct writer *w, const char *key, const struct buf *bytes)
 {
-	if (!is_whole_text(bytes))
+	if (bytes->len > 0 && !utf8_is_whole(buf_bytes(bytes), bytes->len))
 		writer_base64(w, key, buf_bytes(bytes), bytes->len);
 }
 

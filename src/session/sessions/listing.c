@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions as they are told: one by its handle, all by their directories. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -86,6 +89,29 @@ static int tell_making(enum unfinished_state making, json_t *entry, struct error
 	return json_put_string(entry, "reason", error_reason_name(REASON_SESSION_UNFINISHED), err);
 }
 
+/* Its destruction has begun, and is going on or not. */
+static int tell_ending(const struct state_dir *dir, const char *name, json_t *entry,
+		       struct error *err)
+{
+	char mark[SESSION_MARK_ROOM];
+	enum unfinished_state ending;
+
+	session_ending_mark(name, mark);
+	ending = unfinished_marked(dir, mark);
+	if (ending == UNFINISHED_NOT)
+		return 0;
+	if (json_put_string(entry, "detail",
+			    ending == UNFINISHED_UNDER_WAY
+				    ? "being destroyed"
+				    : "half destroyed: its destroyer was killed",
+			    err) < 0)
+		return -1;
+	return ending == UNFINISHED_UNDER_WAY
+		       ? 0
+		       : json_put_string(entry, "reason", error_reason_name(REASON_SESSION_ENDING),
+					 err);
+}
+
 /* A damaged record is an entry that says so, as a damaged workspace is. */
 static int add_session_record(const char *state, const struct state_dir *dir, const char *id,
 			      json_t *entry, struct error *err)
@@ -137,15 +163,41 @@ static int add_session(const char *state, const struct state_dir *dir, const jso
 		if (value && json_put(entry, keys[i], json_incref(value), err) < 0)
 			return -1;
 	}
-	if (add_session_record(state, dir, id, entry, err) < 0)
+	if (add_session_record(state, dir, id, entry, err) < 0 ||
+	    tell_ending(dir, name, entry, err) < 0)
 		return -1;
 	return json_array_append(list, entry) == 0 ? 0 : error_errno(err, ENOMEM, "sessions");
+}
+
+/* Those whose directory has lost its name already. */
+static int add_nameless(const struct state_dir *dir, json_t *list, struct error *err)
+{
+	int marks = openat(dir->fd, ".locks/.making", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *entries = marks >= 0 ? fdopendir(marks) : NULL;
+	const struct dirent *mark;
+
+	if (marks >= 0 && !entries)
+		close(marks);
+	while (entries && (mark = readdir(entries))) {
+		char id[SESSION_ID_ROOM], name[SESSION_NAME_ROOM];
+		json_t *entry;
+
+		if (!session_ending_id(mark->d_name, id) || !session_name_of_id(id, name) ||
+		    faccessat(dir->fd, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
+		entry = json_pack("{s:s,s:s}", "name", name, "state", state_names[STATE_UNKNOWN]);
+		if (!entry || tell_ending(dir, name, entry, err) < 0 ||
+		    json_array_append_new(list, entry) < 0)
+			return error_errno(err, ENOMEM, "sessions");
+	}
+	return 0;
 }
 
 static int list_sessions(const char *state, struct microagent *sessions, json_t *list,
 			 struct error *err)
 {
 	json_auto_t *answer = microagent_list(sessions, err);
+	struct error why = {0};
 	const json_t *workspace;
 	struct state_dir dir;
 	int status = 0;
@@ -153,15 +205,16 @@ static int list_sessions(const char *state, struct microagent *sessions, json_t 
 
 	if (!answer)
 		return -1;
-	if (json_array_size(json_object_get(answer, "workspaces")) == 0)
-		return 0;
-	if (state_dir_open(sessions->state_path, false, &dir, err) < 0)
-		return -1;
+	/* Removed by hand, with all of the sessions. */
+	if (state_dir_open(sessions->state_path, false, &dir, &why) < 0)
+		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	json_array_foreach(json_object_get(answer, "workspaces"), i, workspace)
 	{
 		if (status == 0)
 			status = add_session(state, &dir, workspace, list, err);
 	}
+	if (status == 0)
+		status = add_nameless(&dir, list, err);
 	state_dir_close(&dir);
 	return status;
 }

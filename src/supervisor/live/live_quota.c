@@ -100,25 +100,34 @@ bool live_quota_is_met_again(struct live *live)
 	return before && before == live->quota.at;
 }
 
+/* In the unit that it was given in, if that says it exactly. */
+static void name_quota(const struct live *live, char *out, size_t size)
+{
+	bool mib = live->quota.bytes % (1 << 20) == 0;
+
+	snprintf(out, size, "%llu %s",
+		 (unsigned long long)(mib ? live->quota.bytes >> 20 : live->quota.bytes),
+		 mib ? "MiB" : "bytes");
+}
+
 void live_quota_reached(struct live *live)
 {
 	uint64_t bytes = grown(live);
-	char text[192];
+	char text[192], quota[32];
 
+	name_quota(live, quota, sizeof(quota));
 	live->paused = true;
 	live->quota.reached = true;
 	live->quota.at = 0;
-	snprintf(text, sizeof(text), PAUSED_AT_QUOTA " of %llu bytes",
-		 (unsigned long long)live->quota.bytes);
+	snprintf(text, sizeof(text), PAUSED_AT_QUOTA " of %s", quota);
 	live_audit(live, AUDIT_CRITICAL, "session", "session.quota-reached",
 		   json_pack("{s:I, s:I}", "grownBytes", (json_int_t)bytes, "quotaBytes",
 			     (json_int_t)live->quota.bytes));
 	if (live->outcome.intent != INTENT_NONE) {
 		live_cannot_power_off(live);
 	} else if (live->state == STATE_STARTING) {
-		snprintf(text, sizeof(text),
-			 "its disk is at its quota of %llu bytes, and it cannot boot",
-			 (unsigned long long)live->quota.bytes);
+		snprintf(text, sizeof(text), "its disk is at its quota of %s, and it cannot boot",
+			 quota);
 		live_fail_for(live, ERR_UNAVAILABLE, REASON_SESSION_AT_QUOTA, text);
 	} else {
 		live_record(live, live->state, text);

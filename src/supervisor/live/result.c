@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 
 #define GUEST_TEXT_MAX 4096 /* bytes of `error` and `startError` that are kept */
 
@@ -57,13 +58,6 @@ static int put_ending(json_t *result, const json_t *message, int *exit_code, str
 	return 0;
 }
 
-static bool is_text(const struct buf *bytes)
-{
-	json_auto_t *text = json_stringn((const char *)buf_bytes(bytes), bytes->len);
-
-	return text && !memchr(buf_bytes(bytes), 0, bytes->len);
-}
-
 struct stream_keys {
 	const char *text, *base64, *truncated;
 };
@@ -82,7 +76,8 @@ static int put_result_stream(json_t *result, const json_t *message, const struct
 		return error_prefix(err, "result.%s", keys->text);
 	if (json_put(result, keys->text, json_string_lossy(buf_bytes(&bytes), bytes.len), err) < 0)
 		return -1;
-	if (!is_text(&bytes) && json_put_string(result, keys->base64, encoded, err) < 0)
+	if (bytes.len > 0 && !utf8_is_whole(buf_bytes(&bytes), bytes.len) &&
+	    json_put_string(result, keys->base64, encoded, err) < 0)
 		return -1;
 	return truncated ? json_put(result, keys->truncated, json_true(), err) : 0;
 }
