@@ -144,7 +144,7 @@ def test_a_layer_is_kept_to_its_quota(host):
     assert audited(host, name, "session.quota-set") == [
         ("INFO", {"quotaBytes": to * MIB, "before": before * MIB}) for to, before in ((24, 24), (36, 24), (40, 36))]
     finish(writer)
-    assert listed(host, name)["detail"] == f"resumed: its disk may grow to {40 * MIB} bytes"
+    assert listed(host, name)["detail"] == f"resumed: its disk may grow to 40 MiB"
     assert digest_in(host, name, "/root/f") == digest
 
     # In quarantine too; and what is asked for once more is met once more.
@@ -168,7 +168,7 @@ def raise_without_answer(host, name):
     assert done.returncode == 75 and "has not answered a monitor command" in done.stderr, done
     assert record(host, name)["quotaBytes"] == 36 * MIB
     done = host("session", "quota", name, 30)
-    assert done.returncode == 1 and f"may grow to {36 * MIB} bytes as it runs, and that can only be raised" in done.stderr
+    assert done.returncode == 1 and "may grow to 36 MiB as it runs, and that can only be raised" in done.stderr
     assert record(host, name)["quotaBytes"] == 36 * MIB
 
 
@@ -191,7 +191,7 @@ def check_stopped(host, name, digest):
     line = "rm -f /root/g; for i in 1 2 3 4; do dd if=/dev/urandom of=/root/h bs=1M count=12 && sync && rm /root/h && sync && fstrim / || exit; done"
     host("session", "exec", "--user", "root", name, "--", "sh", "-c", line, check=0)
     host("session", "exec", "--user", "root", name, "--", "sh", "-c", "dd if=/dev/zero of=/root/i bs=1M >/dev/null 2>&1 &", check=0)
-    wait_until(lambda: paused(host, name)[-1].endswith(f"of {64 * MIB} bytes"), "the last pause")
+    wait_until(lambda: paused(host, name)[-1].endswith("of 64 MiB"), "the last pause")
     boot_without_room(host, name)
     assert audited(host, name, "session.quota-reached") and host.json("audit", "verify", name)["ok"]
     host("session", "destroy", name, check=0)

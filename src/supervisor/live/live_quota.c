@@ -101,25 +101,30 @@ bool live_quota_is_met_again(struct live *live)
 }
 
 /* In the unit that it was given in, if that says it exactly. */
-static void name_quota(const struct live *live, char *out, size_t size)
-{
-	bool mib = live->quota.bytes % (1 << 20) == 0;
+struct quota_text {
+	char text[32];
+};
 
-	snprintf(out, size, "%llu %s",
-		 (unsigned long long)(mib ? live->quota.bytes >> 20 : live->quota.bytes),
-		 mib ? "MiB" : "bytes");
+static struct quota_text quota_text(const struct live *live)
+{
+	uint64_t bytes = live->quota.bytes;
+	bool mib = bytes % (1 << 20) == 0;
+	struct quota_text out;
+
+	snprintf(out.text, sizeof(out.text), "%llu %s",
+		 (unsigned long long)(mib ? bytes >> 20 : bytes), mib ? "MiB" : "bytes");
+	return out;
 }
 
 void live_quota_reached(struct live *live)
 {
 	uint64_t bytes = grown(live);
-	char text[192], quota[32];
+	char text[192];
 
-	name_quota(live, quota, sizeof(quota));
 	live->paused = true;
 	live->quota.reached = true;
 	live->quota.at = 0;
-	snprintf(text, sizeof(text), PAUSED_AT_QUOTA " of %s", quota);
+	snprintf(text, sizeof(text), PAUSED_AT_QUOTA " of %s", quota_text(live).text);
 	live_audit(live, AUDIT_CRITICAL, "session", "session.quota-reached",
 		   json_pack("{s:I, s:I}", "grownBytes", (json_int_t)bytes, "quotaBytes",
 			     (json_int_t)live->quota.bytes));
@@ -127,7 +132,7 @@ void live_quota_reached(struct live *live)
 		live_cannot_power_off(live);
 	} else if (live->state == STATE_STARTING) {
 		snprintf(text, sizeof(text), "its disk is at its quota of %s, and it cannot boot",
-			 quota);
+			 quota_text(live).text);
 		live_fail_for(live, ERR_UNAVAILABLE, REASON_SESSION_AT_QUOTA, text);
 	} else {
 		live_record(live, live->state, text);
@@ -290,8 +295,7 @@ static void go_on_below_quota(struct live *live)
 		live_fail(live, err.code, err.msg);
 		return;
 	}
-	snprintf(text, sizeof(text), "resumed: its disk may grow to %llu bytes",
-		 (unsigned long long)live->quota.bytes);
+	snprintf(text, sizeof(text), "resumed: its disk may grow to %s", quota_text(live).text);
 	if (live->outcome.intent == INTENT_NONE)
 		live_record(live, live->state, text);
 	control_stream_push_time(live->control);
@@ -347,9 +351,9 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 				 live->ws.id);
 	if (bytes < live->quota.bytes)
 		return error_set(err, ERR_CONFLICT,
-				 "its disk may grow to %llu bytes as it runs, and that can only "
+				 "its disk may grow to %s as it runs, and that can only "
 				 "be raised until it is stopped",
-				 (unsigned long long)live->quota.bytes);
+				 quota_text(live).text);
 	if ((live->state != STATE_RUNNING && live->state != STATE_QUARANTINED) ||
 	    live->outcome.intent != INTENT_NONE)
 		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");
