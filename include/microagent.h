@@ -94,6 +94,12 @@ int microagent_check_share(const char *word, struct error *err);
 int microagent_check_bundle(const char *word, struct error *err);
 int microagent_check_output(const char *word, struct error *err);
 
+/* What a machine may do in a second, at most 10^12 each; 0: what it can. */
+struct microagent_rates {
+	int64_t disk_bytes, disk_ops; /* of all its writable disks together */
+	int64_t net_bytes;	      /* each way; of "nat" alone */
+};
+
 /* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
  * borrowed for the call. */
 struct microagent_spec {
@@ -130,6 +136,7 @@ struct microagent_spec {
 	 * may fetch, as microagent_check_bundle() and _output() have them; NULL: none. */
 	const char *const *bundles, *const *outputs;
 	bool share_anyway; /* shares: also a store of keys, or the home directory */
+	struct microagent_rates rates;
 };
 
 /* The VMMs of machines that are made or started by this handle from now on run in no cell, under

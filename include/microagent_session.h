@@ -109,6 +109,7 @@ struct microagent_session_spec {
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */
 	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's
 				 * disk, and at most 16 GiB */
+	struct microagent_rates rates;
 	int cancel; /* when readable the making ends, ERR_UNAVAILABLE, and nothing of it is left; 0:
 		       never */
 };

@@ -345,6 +345,19 @@ static int put_network(json_t *config, const struct microagent_spec *spec, struc
 	return json_put(config, "network", steal_ptr(&network), err);
 }
 
+static int put_rates(json_t *config, const struct microagent_rates *rates, struct error *err)
+{
+	json_auto_t *limits = json_object();
+
+	if (!limits)
+		return error_errno(err, ENOMEM, "limits");
+	if (put_number(limits, "diskBytesPerSecond", rates->disk_bytes, err) < 0 ||
+	    put_number(limits, "diskOpsPerSecond", rates->disk_ops, err) < 0 ||
+	    put_number(limits, "netBytesPerSecond", rates->net_bytes, err) < 0)
+		return -1;
+	return json_object_size(limits) ? json_put(config, "limits", json_incref(limits), err) : 0;
+}
+
 json_t *creation_config(const struct microagent *agent, const struct creation *made,
 			const struct microagent_spec *spec, struct error *err)
 {
@@ -361,9 +374,9 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    request_confine(agent, config, NULL, err) < 0 ||
 	    put_number(config, "memoryMiB", spec->memory_mib, err) < 0 ||
 	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
-	    put_network(config, spec, err) < 0 || channels_put(config, spec, err) < 0 ||
-	    attach_put(config, spec, err) < 0 || put_image(config, made, err) < 0 ||
-	    put_workload(config, made, spec, err) < 0)
+	    put_rates(config, &spec->rates, err) < 0 || put_network(config, spec, err) < 0 ||
+	    channels_put(config, spec, err) < 0 || attach_put(config, spec, err) < 0 ||
+	    put_image(config, made, err) < 0 || put_workload(config, made, spec, err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }

@@ -32,7 +32,7 @@ static const char *const config_keys[] = {
 	"hostname",    "disks",	     "timeoutSeconds", "network",    "vsockListeners",
 	"accelerator", "shares",     "bundles",	       "mediation",  "outputs",
 	"image",       "cgroup",     "hotplug",	       "cwd",	     "confinement",
-	NULL};
+	"limits",      NULL};
 
 /* The first error in this order is the one that is told. */
 static int (*const sections[])(struct config_decode *d, struct error *err) = {
@@ -85,6 +85,7 @@ void config_bind(json_t *normalised, struct config *out)
 {
 	const json_t *n = normalised;
 	const json_t *network = json_object_get(n, "network");
+	const json_t *limits = json_object_get(n, "limits");
 
 	*out = (struct config){
 		.kernel_path = json_text(n, "kernelPath", NULL),
@@ -115,6 +116,9 @@ void config_bind(json_t *normalised, struct config *out)
 		.cgroup = json_text(n, "cgroup", NULL),
 		.confinement =
 			json_object_get(n, "confinement") ? CONFINEMENT_SECCOMP : CONFINEMENT_CELL,
+		.limits = {.disk_bytes = config_number(limits, "diskBytesPerSecond"),
+			   .disk_ops = config_number(limits, "diskOpsPerSecond"),
+			   .net_bytes = config_number(limits, "netBytesPerSecond")},
 		.hotplug = json_is_true(json_object_get(n, "hotplug")),
 		.normalised = normalised,
 	};

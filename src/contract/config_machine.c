@@ -180,6 +180,33 @@ static int decode_cgroup(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "cgroup", path, err);
 }
 
+static int decode_limits(struct config_decode *d, struct error *err)
+{
+	static const char *const keys[] = {"diskBytesPerSecond", "diskOpsPerSecond",
+					   "netBytesPerSecond", NULL};
+	const char *mode = json_text(json_object_get(d->out, "network"), "mode", NULL);
+	json_auto_t *out = json_object();
+	json_t *limits = NULL;
+
+	if (json_get_object(d->in, "config", "limits", JSON_OPTIONAL, &limits, err) < 0 ||
+	    (limits && d->strict && json_only_keys(limits, "config.limits", keys, err) < 0))
+		return -1;
+	for (size_t i = 0; limits && keys[i]; i++) {
+		int64_t value = 0;
+
+		if (json_get_int(limits, "config.limits", keys[i], JSON_OPTIONAL, 1,
+				 MACHINE_RATE_MAX, &value, err) < 0 ||
+		    (value && put_int(out, keys[i], value, err) < 0))
+			return -1;
+	}
+	if (json_object_get(out, "netBytesPerSecond") &&
+	    !strcmp(mode, network_mode_names[NETWORK_ISOLATED]))
+		return error_set(err, ERR_INVALID,
+				 "config.limits.netBytesPerSecond needs a network, and mode is "
+				 "\"isolated\"");
+	return json_object_size(out) ? json_put(d->out, "limits", json_incref(out), err) : 0;
+}
+
 static int decode_hotplug(struct config_decode *d, struct error *err)
 {
 	bool hotplug = false;
@@ -192,7 +219,8 @@ static int decode_hotplug(struct config_decode *d, struct error *err)
 int decode_machine(struct config_decode *d, struct error *err)
 {
 	if (decode_initrd(d, err) < 0 || decode_accelerator(d, err) < 0 ||
-	    decode_hotplug(d, err) < 0 || decode_confinement(d, err) < 0)
+	    decode_hotplug(d, err) < 0 || decode_confinement(d, err) < 0 ||
+	    decode_limits(d, err) < 0)
 		return -1;
 	return decode_cgroup(d, err);
 }

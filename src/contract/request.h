@@ -23,6 +23,13 @@ enum confinement { CONFINEMENT_CELL, CONFINEMENT_SECCOMP };
 extern const char *const confinement_names[2];
 extern const char *const network_mode_names[3];
 
+/* What the whole machine may do in a second; 0: what it can. */
+struct machine_rates {
+	int64_t disk_bytes, disk_ops; /* of all its writable disks together */
+	int64_t net_bytes;	      /* each way */
+};
+#define MACHINE_RATE_MAX INT64_C(1000000000000)
+
 struct identity {
 	const char *request_id;
 	const char *runtime_id; /* a safe basename, not reserved */
@@ -62,6 +69,7 @@ struct config {
 	/* Default: in a cell, or not at all. Said by who starts it: not compared with the record.
 	 */
 	enum confinement confinement;
+	struct machine_rates limits;
 	bool hotplug; /* the machine may get a shared directory while it runs */
 	/* The canonical config with every default filled in, absent options and empty lists left
 	 * out: what prepare records and start compares. {stateDir} where the command needs no more.

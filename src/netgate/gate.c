@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
 
@@ -40,7 +41,7 @@ static bool judge_frame(void *data, const uint8_t *frame, size_t len)
 	return verdict == VERDICT_PASS && g->passt >= 0;
 }
 
-void gate_init(struct gate *g, int vm, int passt, int supervisor)
+void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes_per_second)
 {
 	/* Until the supervisor has told the host's addresses, all are taken to be its own. */
 	g->screen.prefixes.own[0] = (struct prefix){0, 0};
@@ -61,6 +62,7 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor)
 	g->in.from = passt;
 	g->in.to = vm;
 	g->in.longest = SCREEN_FRAME_MAX;
+	g->out_rate.per_second = g->in_rate.per_second = bytes_per_second;
 }
 
 /* The host's prefixes. When the supervisor has gone we go with it, by the parent-death signal. */
@@ -75,16 +77,47 @@ static void hear_supervisor(struct gate *g)
 		prefixes_take_host(&g->screen.prefixes, message, (size_t)n);
 }
 
-static int gate_wait_ms(struct gate *g)
+/* At most a second, unless only the sides are waited for. */
+static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 {
+	const uint64_t second = 1000 * NS_PER_MS;
 	uint64_t left =
 		g->teller.unlisted ? tell_unlisted(&g->teller, clock_mono_ns()) : UINT64_MAX;
+	uint64_t waits[] = {out == LANE_STARVED ? bucket_wait(&g->out_rate) : UINT64_MAX,
+			    in == LANE_STARVED ? bucket_wait(&g->in_rate) : UINT64_MAX};
 
-	/* Otherwise at most a second. */
-	return left == UINT64_MAX ? -1 : (int)(left / NS_PER_MS) + 1;
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+		if (waits[i] < left)
+			left = waits[i];
+	if (left == UINT64_MAX)
+		return -1;
+	return (int)((left < second ? left : second) / NS_PER_MS) + 1;
 }
 
-/* Each side is waited for as its lanes want; a lane that cannot write does not read. */
+/* Where a side has gone there is no more than what it has left behind, and that goes through. */
+static enum lane_state run_lane(struct lane *l, struct bucket *rate, bool gone)
+{
+	uint64_t credit = bucket_fill(rate, clock_mono_ns());
+	enum lane_state state;
+
+	l->credit = gone ? UINT64_MAX : credit;
+	state = lane_run(l);
+	if (!gone)
+		bucket_take(rate, credit - l->credit);
+	return state;
+}
+
+/* Whether a lane without credit has waited long enough. */
+static bool is_fed(enum lane_state state, struct bucket *rate)
+{
+	if (state != LANE_STARVED)
+		return false;
+	bucket_fill(rate, clock_mono_ns());
+	return bucket_wait(rate) == 0;
+}
+
+/* Each side is waited for as its lanes want; a lane that cannot write does not read, nor does one
+ * without credit. */
 static void set_polled(const struct gate *g, enum lane_state out, enum lane_state in,
 		       struct pollfd polled[SIDES])
 {
@@ -104,15 +137,17 @@ int gate_run(struct gate *g, struct error *err)
 
 	while (out != LANE_ENDED && in != LANE_ENDED) {
 		set_polled(g, out, in, polled);
-		if (poll(polled, SIDES, gate_wait_ms(g)) < 0 && errno != EINTR)
+		if (poll(polled, SIDES, gate_wait_ms(g, out, in)) < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
 		if (polled[SUPERVISOR].revents)
 			hear_supervisor(g);
-		if (polled[VM].revents || (polled[PASST].revents & ~POLLIN))
-			out = lane_run(&g->out);
+		bool gone = (polled[VM].revents | polled[PASST].revents) & POLLHUP;
+		if (polled[VM].revents || (polled[PASST].revents & ~POLLIN) ||
+		    is_fed(out, &g->out_rate))
+			out = run_lane(&g->out, &g->out_rate, gone);
 		if (g->passt >= 0 && (polled[PASST].revents || (polled[VM].revents & ~POLLIN) ||
-				      g->in.start < g->in.ready))
-			in = lane_run(&g->in);
+				      g->in.start < g->in.ready || is_fed(in, &g->in_rate)))
+			in = run_lane(&g->in, &g->in_rate, gone);
 	}
 	return 0;
 }

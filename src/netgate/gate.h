@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "netgate/bucket.h"
 #include "netgate/flows.h"
 #include "netgate/lane.h"
 #include "netgate/reset.h"
@@ -21,10 +22,12 @@ struct gate {
 	struct teller teller;
 	struct resets resets;
 	struct lane out, in; /* out: of the guest */
+	struct bucket out_rate, in_rate;
 };
 
-/* The screen is the caller's to fill in, before and beside this. */
-void gate_init(struct gate *gate, int vm, int passt, int supervisor);
+/* The screen is the caller's to fill in, before and beside this. bytes_per_second: each way; 0: no
+ * limit. */
+void gate_init(struct gate *gate, int vm, int passt, int supervisor, uint64_t bytes_per_second);
 /* Until the VM or passt ends its connection. */
 int gate_run(struct gate *gate, struct error *err);
 

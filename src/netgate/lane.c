@@ -82,9 +82,11 @@ static void rewind_buffer(struct lane *l)
 /* 1: there was something, 0: not now, -1: never again. */
 static int lane_receive(struct lane *l)
 {
-	ssize_t n = recv(l->from, l->buf + l->end, sizeof(l->buf) - l->end, MSG_DONTWAIT);
+	size_t room = minimum(l->credit, sizeof(l->buf) - l->end);
+	ssize_t n = recv(l->from, l->buf + l->end, room, MSG_DONTWAIT);
 
 	if (n > 0) {
+		l->credit -= (uint64_t)n;
 		l->end += (size_t)n;
 		lane_parse(l);
 		return 1;
@@ -113,6 +115,8 @@ enum lane_state lane_run(struct lane *l)
 	int delivered = lane_deliver(l);
 
 	for (int i = 0; i < ROUNDS && delivered > 0; i++) {
+		if (!l->credit)
+			return LANE_STARVED;
 		int received = lane_receive(l);
 
 		if (received < 0)

@@ -26,14 +26,16 @@ struct lane {
 	/* NULL: all pass. */
 	bool (*pass)(void *data, const uint8_t *frame, size_t len);
 	void *data;
-	size_t longest; /* longer frames are passed over */
-	uint64_t skip;	/* bytes of one of them still to come */
+	uint64_t credit; /* bytes that may be read in this run */
+	size_t longest;	 /* longer frames are passed over */
+	uint64_t skip;	 /* bytes of one of them still to come */
 	size_t start, ready, parsed, end;
 	uint8_t buf[LANE_BYTES];
 };
 
 enum lane_state {
 	LANE_IDLE,    /* wants to read */
+	LANE_STARVED, /* wants to read, and has no credit */
 	LANE_BLOCKED, /* the other side takes no more: wants to write */
 	LANE_ENDED    /* one of the sides has gone */
 };

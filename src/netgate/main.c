@@ -70,7 +70,7 @@ static int serve_netgate(const struct settings *s, struct error *err)
 		return -1;
 	if (getrandom(&gate.flows.seed, sizeof(gate.flows.seed), 0) < 0)
 		return error_set(err, ERR_IO, "no random bytes");
-	gate_init(&gate, s->vm_fd, s->passt_fd, s->supervisor_fd);
+	gate_init(&gate, s->vm_fd, s->passt_fd, s->supervisor_fd, s->bytes_per_second);
 	malloc_trim(0);
 	if (confine(&s->identity, &no_namespaces, err) < 0)
 		return -1;

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/command_line.h"
+#include "netgate/bucket.h"
 
 static int parse_address(const char *text, uint32_t *out, struct error *err)
 {
@@ -80,6 +81,11 @@ static int add_allow(void *field, const char *value, struct error *err)
 	return 0;
 }
 
+static int set_rate(void *field, const char *value, struct error *err)
+{
+	return command_line_number(value, 1, BUCKET_RATE_MAX, field, err);
+}
+
 #define AT(field) offsetof(struct settings, field)
 
 static const struct option_row rows[] = {
@@ -92,6 +98,8 @@ static const struct option_row rows[] = {
 	{"guest-mac", "M", set_mac, 0, "the one Ethernet address that the guest may send from"},
 	{"dns-address", "A", set_dns, 0, "where UDP port 53 is open, whatever else is shut"},
 	{"allow", "PREFIX", add_allow, 0, "open a prefix that is shut otherwise; repeatable"},
+	{"bytes-per-second", "N", set_rate, AT(bytes_per_second),
+	 "let no more through, each way; default: no limit"},
 	{"uid", "N", option_uid, AT(identity), "become this user, if root"},
 	{"gid", "N", option_gid, AT(identity), "become this group, if root"},
 	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},

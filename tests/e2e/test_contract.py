@@ -87,6 +87,7 @@ ASKING = {
     "mediation": {"mediation": {"enabled": True, "required": False, "port": 2048,
                                 "target": "127.0.0.1:1", "failClosed": True}},
     "cgroup": {"cgroup": "inherit"},
+    "limits": {"limits": {"diskBytesPerSecond": 1, "diskOpsPerSecond": 1, "netBytesPerSecond": 1}},
     "hotplug": {"hotplug": True},
     "confinement": {"confinement": "seccomp"},
     "network.portForwards": {"network": {"mode": "nat", "portForwards": [

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,28 @@ def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
         assert stranger.wait(timeout=HANG_S) == -9
     assert "cgroup" not in json.loads((host.state / "agent-1" / "runtime.json").read_text())
     host.supervisor(request("delete", sparse(host)))
+
+
+def test_rates_hold_a_machine(host):
+    """A lower bound of the time alone: what is limited is never faster, however loaded the host is."""
+    host("create", "rated", "--memory", 256, "--network", "nat", "--disk-rate", "8M", "--disk-ops", 2000, "--net-rate", "1M",
+         check=0)
+    host("start", "rated", check=0)
+    pid = json.loads((host.state / "rated" / "runtime.json").read_text())["pid"]
+    words = Path(f"/proc/{pid}/cmdline").read_text()
+    assert '{"bps-total":8388608,"iops-total":2000}' in words and "driver=throttle,node-name=rootfs," in words
+    assert any("--bytes-per-second\0001048576\0" in Path(f"/proc/{pid}/cmdline").read_text() for pid in host.processes())
+    began = time.monotonic()
+    sh(host, "rated", "dd if=/dev/zero of=/home/f bs=1M count=16 conv=fsync 2>/dev/null")
+    assert time.monotonic() - began >= (16 - 1) / 8
+    host("kill", "rated", check=0)
+    host("delete", "rated", check=0)
+    for words, told in ((("--network", "isolated", "--net-rate", "1M"), "--net-rate needs a network"),
+                        (("--network", "bridged", "--network-interface", "lo", "--net-rate", "1M"), "--net-rate: what goes over"),
+                        (("--disk-ops", "0"), "--disk-ops must be"), (("--disk-rate", "8X"), "--disk-rate must be")):
+        done = host("create", "rated", *words)
+        assert done.returncode in (1, 2) and told in done.stderr, (words, done.stderr)
+        assert not (host.state / "rated").exists()
 
 
 def test_cgroups_that_are_none(host):

@@ -141,7 +141,8 @@ static void everything_given(void **state)
 		",\"initrdPath\":\"/i\",\"memoryMiB\":64,\"cpuCount\":4,\"accelerator\":\"kvm\","
 		"\"command\":[\"a\",\"\"],\"env\":{\"A\":\"\"},\"user\":\"u\",\"hostname\":\"h\","
 		"\"cwd\":\"/w\","
-		"\"timeoutSeconds\":9,\"cgroup\":\"/g/\",\"image\":{\"imageRef\":\"i\"},"
+		"\"timeoutSeconds\":9,\"cgroup\":\"/g/\",\"limits\":{\"diskBytesPerSecond\":7,"
+		"\"diskOpsPerSecond\":8,\"netBytesPerSecond\":9},\"image\":{\"imageRef\":\"i\"},"
 		"\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}");
 	const struct config *c = &request.config;
 
@@ -157,6 +158,9 @@ static void everything_given(void **state)
 	assert_string_equal(c->cwd, "/w");
 	assert_int_equal(c->timeout_seconds, 9);
 	assert_string_equal(c->cgroup, "/g");
+	assert_int_equal(c->limits.disk_bytes, 7);
+	assert_int_equal(c->limits.disk_ops, 8);
+	assert_int_equal(c->limits.net_bytes, 9);
 	assert_int_equal(json_object_size(c->image), 1);
 	assert_int_equal(c->network_mode, NETWORK_BRIDGED);
 	assert_string_equal(c->network_interface, "br0");

@@ -52,6 +52,7 @@ struct fixture {
 	int theirs[3];
 	pthread_t thread;
 	bool running;
+	uint64_t rate; /* of start() */
 };
 
 static int setup(void **state)
@@ -110,7 +111,7 @@ static void *serve(void *data)
 /* with_own: the host's addresses are known from the start. */
 static void start(struct fixture *f, bool with_passt, bool with_own)
 {
-	gate_init(f->gate, f->theirs[0], with_passt ? f->theirs[1] : -1, f->theirs[2]);
+	gate_init(f->gate, f->theirs[0], with_passt ? f->theirs[1] : -1, f->theirs[2], f->rate);
 	if (with_own)
 		f->gate->screen.prefixes.nown = 0;
 	assert_int_equal(pthread_create(&f->thread, NULL, serve, f), 0);
@@ -165,6 +166,34 @@ static void frames_go_both_ways(void **state)
 	expect_frame(f->passt, arp(GUEST));
 	send_frame(f->passt, tcp(GUEST, 1, 0x12));
 	expect_frame(f->vm, tcp(GUEST, 1, 0x12));
+}
+
+/* Never faster than its limit, however loaded the machine is; and nothing is lost. */
+static void a_limit_holds_each_way(void **state)
+{
+	struct fixture *f = *state;
+	struct frame frame = udp(PUBLIC, 4);
+	uint64_t began = clock_mono_ns(), bytes = 0;
+
+	f->rate = 1 << 20;
+	frame.len = 1514;
+	put16(frame.bytes + 16, 1500);
+	put16(frame.bytes + 38, 1480);
+	start(f, true, true);
+	while (bytes < f->rate / 4) {
+		for (int i = 0; i < 8; i++, bytes += 4 + frame.len) {
+			send_frame(f->vm, frame);
+			send_frame(f->passt, frame);
+		}
+		for (int i = 0; i < 8; i++) {
+			expect_frame(f->passt, frame);
+			expect_frame(f->vm, frame);
+		}
+	}
+	assert_true((clock_mono_ns() - began) / 1000 >= (bytes - f->rate / 10) * 1000000 / f->rate);
+	close(f->passt); /* while there is no credit: it ends all the same */
+	assert_true(ended_well(f));
+	f->passt = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 static void what_is_shut_leaves_no_gap(void **state)
@@ -480,6 +509,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH(frames_go_both_ways),
+		WITH(a_limit_holds_each_way),
 		WITH(what_is_shut_leaves_no_gap),
 		WITH(frames_may_come_byte_by_byte),
 		WITH(a_frame_that_is_too_long_is_passed_over),

@@ -105,6 +105,21 @@ static void a_scope_is_refused(void **state)
 	expect_refusal(&c, "config.cgroup");
 }
 
+static void a_bridge_has_no_rate(void **state)
+{
+	struct config c = isolated();
+	struct error err = {0};
+
+	(void)state;
+	c.network_mode = NETWORK_BRIDGED;
+	c.limits.disk_bytes = 1;
+	assert_ok(check_fields(&c, &err));
+	c.limits.net_bytes = 1;
+	expect_refusal(&c, "config.limits.netBytesPerSecond");
+	c.network_mode = NETWORK_NAT;
+	assert_ok(check_fields(&c, &err));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +128,7 @@ int main(void)
 		cmocka_unit_test(too_many_published_ports_are_refused),
 		cmocka_unit_test(host_ports_that_vsockd_does_not_take_are_refused),
 		cmocka_unit_test(a_scope_is_refused),
+		cmocka_unit_test(a_bridge_has_no_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -215,6 +215,45 @@ static void a_layer_is_pinned(void **state)
 	assert_non_null(strstr(reader, "backing=below,discard=unmap\n"));
 }
 
+/* One group for the machine, and a node of it over each disk that is written to. */
+static void rates_are_pinned(void **state)
+{
+	static const struct machine_disk disks[] = {{.serial = "disk-0", .fd = 20},
+						    {"disk-1", 21, true}};
+	struct machine m = plain;
+
+	(void)state;
+	m.disks = disks;
+	m.disk_count = ARRAY_SIZE(disks);
+	m.disk_bytes = 1 << 20;
+	autofree char *words = built(&m);
+	assert_non_null(strstr(words, "-object\n{\"qom-type\":\"throttle-group\",\"id\":\"rates\","
+				      "\"limits\":{\"bps-total\":1048576,\"iops-total\":0}}\n"));
+	assert_non_null(strstr(words,
+			       "-blockdev\ndriver=raw,node-name=rootfs-full,"
+			       "file=rootfs-file,discard=unmap\n"
+			       "-blockdev\ndriver=throttle,node-name=rootfs,file=rootfs-full,"
+			       "throttle-group=rates,discard=unmap\n"
+			       "-device\nvirtio-blk-device,id=rootfs-dev,drive=rootfs,"));
+	assert_non_null(strstr(words, "node-name=disk-0,file=disk-0-full,throttle-group=rates,"));
+	assert_non_null(strstr(words, "driver=raw,node-name=disk-1,file=disk-1-file,read-only=on"));
+	m.disk_bytes = 0;
+	m.disk_ops = 100;
+	m.layer = true;
+	m.layer_room = 1 << 20;
+	autofree char *layer = built(&m);
+	assert_non_null(strstr(layer, "{\"bps-total\":0,\"iops-total\":100}"));
+	assert_non_null(strstr(layer, "-blockdev\ndriver=qcow2,node-name=rootfs-full,"
+				      "file=" MACHINE_LAYER_ROOM ",backing=base,discard=unmap\n"
+				      "-blockdev\ndriver=throttle,node-name=rootfs,"));
+	m.overlay = true;
+	autofree char *reader = built(&m);
+	assert_non_null(
+		strstr(reader, "node-name=below,file=below-file,backing=base,read-only=on"));
+	assert_non_null(strstr(reader, "driver=qcow2,node-name=rootfs-full,file=rootfs-file,"
+				       "backing=below,discard=unmap\n"));
+}
+
 static void shares_are_pinned(void **state)
 {
 	static const struct machine_share shares[] = {{"work", 30}, {"a,b", 31}};
@@ -306,6 +345,7 @@ int main(void)
 		cmocka_unit_test(a_root_in_memory_is_no_disk),
 		cmocka_unit_test(a_reader_is_pinned),
 		cmocka_unit_test(a_layer_is_pinned),
+		cmocka_unit_test(rates_are_pinned),
 		cmocka_unit_test(shares_are_pinned),
 		cmocka_unit_test(cards_are_pinned),
 		cmocka_unit_test(an_unknown_counter_is_not_named),

@@ -61,6 +61,11 @@ int check_fields(const struct config *c, struct error *err)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "config.cgroup: this release has no scopes of systemd yet; give "
 				 "the path of a cgroup");
+	if (c->limits.net_bytes && c->network_mode == NETWORK_BRIDGED)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "config.limits.netBytesPerSecond: what goes over a bridge is not "
+				 "seen by microagent; limit it at the bridge, or take mode "
+				 "\"nat\"");
 	if (json_array_size(c->port_forwards) > limit_get(LIMIT_PUBLISHES))
 		return error_set(err, ERR_INVALID,
 				 "config.network.portForwards has %zu entries, and a guest may "

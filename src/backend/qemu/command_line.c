@@ -15,6 +15,9 @@
  * full host disk stops the VM (werror=enospc) instead of giving the guest I/O errors. Kernels name
  * them in the order of the devices here, on both machine types: the root is /dev/vda.
  *
+ * Rates. One throttle group of QEMU's for the machine, and a node of it on top of each disk that is
+ * written to: what waits for its turn holds up nothing else.
+ *
  * Balloon. What the guest frees goes back to the host by itself (free page reporting) or because
  * the host asks for it. A guest that would otherwise have to kill a process takes memory back.
  *
@@ -228,6 +231,7 @@ struct block_node {
 	const char *name;
 	int fd;
 	bool read_only;
+	bool slowed;	   /* by the machine's rates */
 	const char *below; /* a layer over that node; NULL: raw */
 	uint64_t room;	   /* of the file, for a layer; 0: all that it asks for */
 };
@@ -244,10 +248,38 @@ static void add_room(struct argv *argv, const struct block_node *node)
 		  node->name, node->name, (unsigned long long)node->room);
 }
 
+static bool has_rates(const struct machine *m)
+{
+	return m->disk_bytes || m->disk_ops;
+}
+
+/* In JSON: what QEMU gives its other form of the same is not stable. */
+static void add_rates(struct argv *argv, const struct machine *m)
+{
+	if (!has_rates(m))
+		return;
+	argv_add(argv, "-object");
+	argv_addf(argv,
+		  "{\"qom-type\":\"throttle-group\",\"id\":\"" MACHINE_RATES
+		  "\",\"limits\":{\"bps-total\":%lld,\"iops-total\":%lld}}",
+		  (long long)m->disk_bytes, (long long)m->disk_ops);
+}
+
+/* The topmost has the disk's name: by it the device and QEMU's events know it. */
+static void add_throttle(struct argv *argv, const struct block_node *node)
+{
+	argv_add(argv, "-blockdev");
+	argv_addf(argv,
+		  "driver=throttle,node-name=%s,file=%s-full,throttle-group=" MACHINE_RATES
+		  ",discard=unmap",
+		  node->name, node->name);
+}
+
 /* set: the next free fdset. */
 static void add_block_node(struct argv *argv, const struct block_node *node, size_t *set)
 {
 	const char *access = node->read_only ? ",read-only=on" : ",discard=unmap";
+	const char *full = node->slowed ? "-full" : "";
 
 	argv_add(argv, "-add-fd");
 	argv_addf(argv, "fd=%d,set=%zu,opaque=%s", node->fd, *set, node->name);
@@ -258,11 +290,13 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 		add_room(argv, node);
 	argv_add(argv, "-blockdev");
 	if (node->below)
-		argv_addf(argv, "driver=qcow2,node-name=%s,file=%s-%s,backing=%s%s", node->name,
-			  node->name, node->room ? "room" : "file", node->below, access);
+		argv_addf(argv, "driver=qcow2,node-name=%s%s,file=%s-%s,backing=%s%s", node->name,
+			  full, node->name, node->room ? "room" : "file", node->below, access);
 	else
-		argv_addf(argv, "driver=raw,node-name=%s,file=%s-file%s", node->name, node->name,
-			  access);
+		argv_addf(argv, "driver=raw,node-name=%s%s,file=%s-file%s", node->name, full,
+			  node->name, access);
+	if (node->slowed)
+		add_throttle(argv, node);
 }
 
 /* From the bottom: the base of a layer, the root disk itself, what takes a reader's writes. Only
@@ -270,11 +304,17 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 static void add_rootfs(struct argv *argv, const struct machine *m, const struct machine_row *row,
 		       size_t *set)
 {
-	const struct block_node base = {"base", QEMU_FD_BASE, true, NULL, 0};
-	const struct block_node disk = {m->overlay ? "below" : "rootfs", QEMU_FD_ROOTFS, m->overlay,
-					m->layer ? base.name : NULL,
-					m->layer && !m->overlay ? m->layer_room : 0};
-	const struct block_node overlay = {"rootfs", QEMU_FD_OVERLAY, false, disk.name, 0};
+	const struct block_node base = {.name = "base", .fd = QEMU_FD_BASE, .read_only = true};
+	const struct block_node disk = {.name = m->overlay ? "below" : "rootfs",
+					.fd = QEMU_FD_ROOTFS,
+					.read_only = m->overlay,
+					.slowed = has_rates(m) && !m->overlay,
+					.below = m->layer ? base.name : NULL,
+					.room = m->layer && !m->overlay ? m->layer_room : 0};
+	const struct block_node overlay = {.name = "rootfs",
+					   .fd = QEMU_FD_OVERLAY,
+					   .slowed = has_rates(m),
+					   .below = disk.name};
 
 	if (m->layer)
 		add_block_node(argv, &base, set);
@@ -288,11 +328,14 @@ static void add_disks(struct argv *argv, const struct machine *m, const struct m
 {
 	size_t set = 1;
 
+	add_rates(argv, m);
 	if (!m->ram_root)
 		add_rootfs(argv, m, row, &set);
 	for (size_t i = 0; i < m->disk_count; i++) {
-		const struct block_node disk = {m->disks[i].serial, m->disks[i].fd,
-						m->disks[i].read_only, NULL, 0};
+		const struct block_node disk = {.name = m->disks[i].serial,
+						.fd = m->disks[i].fd,
+						.read_only = m->disks[i].read_only,
+						.slowed = has_rates(m) && !m->disks[i].read_only};
 
 		add_block_node(argv, &disk, &set);
 		add_device(argv, row, disk.name);

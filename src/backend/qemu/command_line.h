@@ -77,6 +77,8 @@ struct machine {
 	bool overlay;	     /* what is written to the root disk goes to QEMU_FD_OVERLAY */
 	bool layer;	     /* the root disk is a qcow2 layer over QEMU_FD_BASE */
 	uint64_t layer_room; /* bytes of its file that the layer can use; 0: no bound */
+	/* Of all disks that are written to together, a second; 0: no bound. */
+	int64_t disk_bytes, disk_ops;
 	int64_t memory_mib;
 	int64_t cpu_count;
 	uint32_t tsc_khz; /* of the host's time-stamp counter; 0: not known */
@@ -89,6 +91,7 @@ struct machine {
  */
 #define MACHINE_LAYER_ROOM "rootfs-room"
 #define MACHINE_LAYER_FILE "rootfs-file"
+#define MACHINE_RATES "rates" /* the throttle group */
 #define MACHINE_NETDEV "net0" /* to be removed by netdev_del */
 #define MACHINE_SPARE "spare" /* the port of PURPOSE_PLUGGABLE that device_add can use */
 

@@ -140,6 +140,10 @@ static void netgate_words(const struct vm *vm, const struct vm_boot *boot, const
 	{
 		add_pair(argv, "--allow", json_string_value(prefix));
 	}
+	if (boot->config->limits.net_bytes) {
+		argv_add(argv, "--bytes-per-second");
+		argv_addf(argv, "%lld", (long long)boot->config->limits.net_bytes);
+	}
 	if (id) {
 		add_number(argv, "--uid", id);
 		add_number(argv, "--gid", id);

@@ -125,6 +125,8 @@ static int build_qemu_words(const struct vm *vm, const struct vm_boot *boot,
 		.overlay = boot->use == VM_READ,
 		.layer = boot->base_fd >= 0,
 		.layer_room = boot->layer_room,
+		.disk_bytes = boot->config->limits.disk_bytes,
+		.disk_ops = boot->config->limits.disk_ops,
 		.memory_mib = boot->config->memory_mib,
 		.cpu_count = boot->config->cpu_count,
 	};

@@ -17,6 +17,7 @@ struct guest_values {
 	bool mediation_optional;
 	bool no_disk, share_anyway;
 	bool unconfined;
+	struct microagent_rates rates;
 };
 /* Of every command that makes or starts a machine. */
 #define GUEST_UNCONFINED(type)                                                      \

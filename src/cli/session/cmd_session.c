@@ -21,6 +21,7 @@ struct session_values {
 	struct cli_words allow, publish, vsock;
 	const char *share, *share_at;
 	bool share_read_only, share_anyway, no_share, unconfined;
+	struct microagent_rates rates;
 };
 
 /* --- create ---------------------------------------------------------------------------------- */
@@ -93,6 +94,7 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 		.share_anyway = v->share_anyway,
 		.no_share = v->no_share,
 		.disk_quota_mib = v->disk_quota,
+		.rates = v->rates,
 		.cancel = signals->fd,
 	};
 	struct microagent_session *session = NULL;
@@ -323,6 +325,12 @@ static const struct cli_option create_options[] = {
 	 INT32_MAX},
 	{"disk-quota", 0, CLI_OPTION_INT, OPTION(disk_quota), "MIB",
 	 "how much its disk may grow on this host (default: as large as the base's)", 1, INT32_MAX},
+	{"disk-rate", 0, CLI_OPTION_SIZE, OPTION(rates.disk_bytes), "SIZE",
+	 "what its disks may read and write in a second together, like 20M", 0, 0},
+	{"disk-ops", 0, CLI_OPTION_INT, OPTION(rates.disk_ops), "N",
+	 "how often they may in a second", 1, INT64_C(1000000000000)},
+	{"net-rate", 0, CLI_OPTION_SIZE, OPTION(rates.net_bytes), "SIZE",
+	 "what its network may carry in a second, each way", 0, 0},
 	{"accelerator", 0, CLI_OPTION_STRING, OPTION(accelerator), "NAME",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
 	GUEST_UNCONFINED(struct session_values),

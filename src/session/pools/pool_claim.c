@@ -32,6 +32,7 @@ static bool fits(const struct base *base, const struct microagent_session_spec *
 
 	if (spec->no_share || spec->network_interface || has_words(spec->allow) ||
 	    has_words(spec->publish) || spec->mediation || has_words(spec->vsock) ||
+	    spec->rates.disk_bytes || spec->rates.disk_ops || spec->rates.net_bytes ||
 	    (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
 		return false;
 	if (spec->disk_quota_mib && !has_more(base, spec))

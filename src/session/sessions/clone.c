@@ -154,6 +154,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 		.mediation = spec->mediation,
 		.mediation_optional = spec->mediation_optional,
 		.vsock = spec->vsock,
+		.rates = spec->rates,
 	};
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
 
