@@ -132,6 +132,23 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_remedy(out, remedy);
 }
 
+static void check_limits(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	const char *path = json_text(host, "cgroup", NULL);
+
+	(void)agent;
+	if (path) {
+		finding_detail(out, VERDICT_OK, "memory and processes of each machine, in %s",
+			       path);
+		return;
+	}
+	finding_detail(out, VERDICT_DEGRADED,
+		       "what a machine's processes take of memory has no bound: %s",
+		       json_text(host, "cgroupReason", "the supervisor does not say why"));
+	if (geteuid() && access("/run/systemd/system", F_OK) == 0)
+		finding_remedy(out, "systemd-run --user --scope bash");
+}
+
 /* A program of ours that must stand beside the others. */
 static void check_beside(const char *program, enum verdict missing, const char *what,
 			 struct finding *out)
@@ -189,6 +206,7 @@ static const struct check {
 	{"qemu", check_qemu},
 	{"accelerator", check_accelerator},
 	{"confinement", check_confinement},
+	{"limits", check_limits},
 	{"vsock", check_vsock},
 	{"network", check_host_network},
 	{"kernel", doctor_kernel},

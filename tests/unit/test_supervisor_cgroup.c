@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/path.h"
 #include "supervisor/handover/cgroup.h"
+#include "supervisor/handover/cgroup_find.h"
 
 static char dir_path[] = "/tmp/microagent-cgroup-XXXXXX";
 
@@ -75,12 +77,140 @@ static void what_was_never_entered_is_left_and_freed(void **state)
 	cgroup_free(&none);
 }
 
-int main(void)
+/* --- a place that nobody named --------------------------------------------------------------- */
+
+static void put_file(const char *group, const char *name, const char *text)
+{
+	char path[192];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s%s/%s", dir_path, group, name);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* A group as the kernel shows it. */
+static void put_group(const char *group, const char *controllers, const char *below,
+		      const char *processes)
+{
+	char path[192];
+
+	snprintf(path, sizeof(path), "%s%s", dir_path, group);
+	(void)mkdir(path, 0755);
+	put_file(group, "cgroup.controllers", controllers);
+	put_file(group, "cgroup.subtree_control", below);
+	put_file(group, "cgroup.procs", processes);
+	if (*group)
+		put_file(group, "cgroup.type", "domain\n");
+}
+
+static void expect_found(const char *own, const char *group)
+{
+	struct error err = {0};
+	char path[192];
+	autofree char *found = cgroup_find_below(dir_path, own, false, &err);
+
+	snprintf(path, sizeof(path), "%s%s", dir_path, group);
+	assert_non_null(found);
+	assert_string_equal(found, path);
+}
+
+static void expect_none(const char *own, bool managed, const char *why)
+{
+	struct error err = {0};
+
+	assert_null(cgroup_find_below(dir_path, own, managed, &err));
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.msg, why));
+}
+
+static void the_nearest_that_can_limit_is_found(void **state)
+{
+	static const char both[] = "cpu memory pids\n";
+
+	(void)state;
+	/* A shell in a scope, as systemd has it: its slice can limit. */
+	put_group("", "cpu\n", "", "1\n");
+	put_group("/user", both, "memory pids\n", "");
+	put_group("/user/app", both, "memory pids\n", "");
+	put_group("/user/app/shell", both, "", "100\n101\n");
+	expect_found("/user/app/shell", "/user/app");
+	/* One that has no processes can be made to. */
+	put_group("/user/app", both, "", "");
+	expect_found("/user/app/shell", "/user/app");
+	/* One that has, cannot. */
+	put_group("/user/app", both, "", "7\n");
+	expect_found("/user/app/shell", "/user");
+	/* Half of it is not it, nor is a word that begins so. */
+	put_group("", "", "", "1\n");
+	put_group("/user", "memory_recursive pids\n", "", "");
+	expect_none("/user/app/shell", false, "has processes of its own");
+	expect_none("/user", false, "/user has not both of the controllers memory and pids");
+	/* The topmost may have processes. */
+	put_group("", both, "", "1\n");
+	expect_found("/user/app/shell", "");
+	expect_found("/", "");
+	/* What systemd has not given away is its own. */
+	expect_none("/user/app/shell", true, "is systemd's, and not delegated");
+	expect_none("/gone", true, "is systemd's, and not delegated");
+}
+
+/* With an argument, in a guest that plays the host (tests/e2e/test_cgroup_host.py): the real
+ * thing, below the group that is named. */
+static const char *expected_place;
+
+static void a_group_of_ours_is_made_and_left(void **state)
+{
+	const struct config config = {0};
+	struct cgroup group = CGROUP_NONE;
+	struct error err = {0};
+	struct log log = {.fd = -1};
+	char before[PATH_MAX], inside[PATH_MAX], after[PATH_MAX], text[32] = "";
+
+	(void)state;
+	assert_true(cgroup_own(before));
+	assert_ok(cgroup_enter(&config, "vm", 256 << 20, &group, &log, &err));
+	assert_non_null(group.path);
+	assert_int_equal(strncmp(group.path, expected_place, strlen(expected_place)), 0);
+	assert_int_equal(strncmp(group.path + strlen(expected_place), "/microagent.vm.", 15), 0);
+	assert_true(cgroup_own(inside));
+	assert_string_not_equal(before, inside);
+	int dir = open(group.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	static const char *const limits[][2] = {{"memory.max", "268435456\n"},
+						{"pids.max", "1024\n"}};
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		int fd = openat(dir, limits[i][0], O_RDONLY | O_CLOEXEC);
+		ssize_t n = read(fd, text, sizeof(text) - 1);
+
+		assert_true(n > 0);
+		text[n] = '\0';
+		assert_string_equal(text, limits[i][1]);
+		close(fd);
+	}
+	close(dir);
+	char *path = strdup(group.path);
+	assert_ok(cgroup_leave(&group, &err));
+	assert_int_equal(access(path, F_OK), -1);
+	assert_true(cgroup_own(after));
+	assert_string_equal(before, after);
+	free(path);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_limit_is_written_or_named),
 		cmocka_unit_test(only_groups_of_ours_are_removed),
 		cmocka_unit_test(what_was_never_entered_is_left_and_freed),
+		cmocka_unit_test(the_nearest_that_can_limit_is_found),
 	};
+	const struct CMUnitTest real[] = {cmocka_unit_test(a_group_of_ours_is_made_and_left)};
+
+	if (argc > 1) {
+		expected_place = argv[1];
+		return cmocka_run_group_tests(real, NULL, NULL);
+	}
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

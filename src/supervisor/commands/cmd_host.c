@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "store/cache.h"
+#include "supervisor/handover/cgroup_find.h"
 #include "supervisor/supervisor.h"
 
 static int put_host_text(json_t *object, const char *key, const char *text, struct error *err)
@@ -59,6 +60,16 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 	return put_host_flags(object, flags, ARRAY_SIZE(flags), err);
 }
 
+/* Where machines are limited when their requests name no group. */
+static int put_cgroup(json_t *object, struct error *err)
+{
+	struct error why = {0};
+	autofree char *path = cgroup_find(&why);
+
+	return path ? put_host_text(object, "cgroup", path, err)
+		    : put_host_text(object, "cgroupReason", why.msg, err);
+}
+
 /* This executable and what it offers itself. */
 static int put_own(json_t *object, const struct backend *backend, struct error *err)
 {
@@ -70,7 +81,8 @@ static int put_own(json_t *object, const struct backend *backend, struct error *
 	if (!dir || asprintf(&path, "%s/microagent-%s-supervisor", dir, backend->name) < 0)
 		return -1;
 	if (put_host_text(object, "supervisorPath", path, err) < 0 ||
-	    put_host_flags(object, flags, ARRAY_SIZE(flags), err) < 0)
+	    put_host_flags(object, flags, ARRAY_SIZE(flags), err) < 0 ||
+	    put_cgroup(object, err) < 0)
 		return -1;
 	return json_put_string(object, "consoleMode", backend->console ? "interactive" : "none",
 			       err);

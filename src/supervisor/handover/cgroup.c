@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "supervisor/handover/cgroup_find.h"
 
 #define GROUP_PREFIX "microagent."
 #define DEPTH_MAX 64 /* of groups in each other */
@@ -123,28 +124,13 @@ static int open_top(int dir)
 	return -1;
 }
 
-/* The group that this process is in now: "/a/b". */
-static bool find_own(char out[PATH_MAX])
-{
-	autofile FILE *file = fopen("/proc/self/cgroup", "re");
-
-	while (file && fgets(out, PATH_MAX, file)) {
-		if (strncmp(out, "0::/", 4) != 0)
-			continue;
-		out[strcspn(out, "\n")] = '\0';
-		memmove(out, out + 3, strlen(out + 3) + 1);
-		return true;
-	}
-	return false;
-}
-
 static int open_home(int parent)
 {
 	char own[PATH_MAX];
 	autoclose int top = open_top(parent);
 	autoclose int home = -1;
 
-	if (top < 0 || !find_own(own))
+	if (top < 0 || !cgroup_own(own))
 		return -1;
 	home = own[1] ? openat(top, own + 1, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : steal_fd(&top);
 	return home < 0 ? -1 : openat(home, "cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -186,23 +172,39 @@ static int enter_group(int parent, struct cgroup *group, uint64_t memory_bytes, 
 	return 0;
 }
 
-int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
-		 struct cgroup *out, struct log *log, struct error *err)
+static int enter_below(const char *given, const char *id, uint64_t memory_bytes, struct cgroup *out,
+		       struct log *log, struct error *err)
 {
 	struct cgroup group = CGROUP_NONE;
+	autoclose int parent = open_group(given, err);
 
-	if (!is_path(config))
-		return 0;
-	autoclose int parent = open_group(config->cgroup, err);
-	if (parent < 0 || make_group(parent, config->cgroup, id, &group.path, err) < 0)
-		return error_prefix(err, "config.cgroup");
+	if (parent < 0 || make_group(parent, given, id, &group.path, err) < 0)
+		return -1;
 	if (enter_group(parent, &group, memory_bytes, log, err) == 0) {
 		*out = group;
 		return 0;
 	}
 	rmdir(group.path);
 	cgroup_free(&group);
-	return error_prefix(err, "config.cgroup");
+	return -1;
+}
+
+int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
+		 struct cgroup *out, struct log *log, struct error *err)
+{
+	struct error why = {0};
+	autofree char *found = NULL;
+
+	if (is_path(config))
+		return enter_below(config->cgroup, id, memory_bytes, out, log, err) < 0
+			       ? error_prefix(err, "config.cgroup")
+			       : 0;
+	if (config->cgroup)
+		return 0;
+	found = cgroup_find(&why);
+	if (!found || enter_below(found, id, memory_bytes, out, log, &why) < 0)
+		log_line(log, "cgroup: no limits of memory and processes: %s", why.msg);
+	return 0;
 }
 
 static bool move_to(int procs, pid_t supervisor)

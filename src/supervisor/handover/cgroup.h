@@ -4,7 +4,8 @@
  * sets what it may use, and moves there before it starts anything, so that everything of the
  * workspace is born in it. At the end it goes back to where it came from, kills what is left and
  * removes the group; the given one stays as it was but for the controllers that were switched on
- * for its children. Without a path everything stays where the command was run.
+ * for its children. Without a word of the request a place for it is looked for (cgroup_find.h), and
+ * where there is none, or for "inherit", everything stays where the command was run.
  */
 #ifndef SUPERVISOR_CGROUP_H
 #define SUPERVISOR_CGROUP_H
@@ -28,8 +29,8 @@ struct cgroup {
 /* That config.cgroup, where it is a path, is a cgroup (version 2) in which we may make one. */
 int cgroup_check(const struct config *config, struct error *err);
 /* Makes the group for the workspace `id` and moves the calling process there. Its processes may
- * have memory_bytes together. A limit that cannot be set is a line of the log. Nothing where
- * config.cgroup is no path. */
+ * have memory_bytes together. A limit that cannot be set is a line of the log, and so is a place
+ * that was looked for in vain. Nothing for "inherit". */
 int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
 		 struct cgroup *out, struct log *log, struct error *err);
 /* Out of it again, with which it is removed. Fails while it cannot be left, as where the group that

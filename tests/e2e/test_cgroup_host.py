@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""A guest of ours plays the host, since it has cgroups of version 2 alone, wherever these tests run: what limits a machine
+there without a word of the request."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ["BUILD"]).resolve()
+PLACE = "/opt/host"
+RUN = f"LD_LIBRARY_PATH={PLACE}"
+DELEGATE = """
+cd /sys/fs/cgroup
+echo '+memory +pids' > cgroup.subtree_control
+mkdir -p given/front
+chown agent given given/front given/cgroup.procs given/front/cgroup.procs given/cgroup.subtree_control
+echo $$ > given/front/cgroup.procs
+"""
+
+
+def sh(guest, script, code=0):
+    done = guest("exec", "--user", "root", "vm", "--", "sh", "-c", script)
+    assert done.returncode == code, (script, done.returncode, done.stdout, done.stderr)
+    return done.stdout
+
+
+@pytest.fixture
+def guest(debian_vm):
+    """The debian guest, with two programs and the libraries that they need."""
+    programs = [BUILD / "unit" / "test_supervisor_cgroup", BUILD / "bin" / "microagent-qemu-supervisor"]
+    needed = {path for program in programs
+              for path in re.findall(r"=> (/\S+)", subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout)
+              if not re.match(r"lib(c|m|pthread|dl|rt)[.]so", Path(path).name)}
+    sh(debian_vm, f"mkdir -p {PLACE}")
+    for path in [*programs, *needed]:
+        debian_vm("cp", "--user", "root", os.path.realpath(path), f"vm:{PLACE}/{Path(path).name}", check=0)
+    yield debian_vm
+    sh(debian_vm, f"""rm -r {PLACE}
+        cd /sys/fs/cgroup; [ ! -d given ] || rmdir given/front given; echo '-memory -pids' > cgroup.subtree_control""")
+
+
+def asked(guest, before=""):
+    """What `host` says of the place, as the supervisor of a user who is in a group."""
+    words = f"""{before}
+        echo '{{"command": "host"}}' | {RUN} {PLACE}/microagent-qemu-supervisor"""
+    return json.loads(sh(guest, words))["host"]
+
+
+def test_a_machine_is_limited_where_that_can_be(guest):
+    real = f"{RUN} {PLACE}/test_supervisor_cgroup"
+    # Root, by itself: the topmost group, whose children may be limited though it has processes.
+    assert asked(guest)["cgroup"] == "/sys/fs/cgroup"
+    sh(guest, f"{real} /sys/fs/cgroup")
+    # A user to whom a group was delegated, in one below it; and he comes back to that.
+    user = "exec su -s /bin/sh agent -c"
+    sh(guest, f"{DELEGATE} {user} '{real} /sys/fs/cgroup/given'")
+    assert sh(guest, "ls -d /sys/fs/cgroup/given/*/").split() == ["/sys/fs/cgroup/given/front/"]
+    # Root where systemd says whose the groups are: the one that it has marked as given away, and no other.
+    managed = "mkdir -p /run/systemd/system; trap 'rmdir /run/systemd/system' EXIT"
+    said = asked(guest, managed)
+    assert "cgroup" not in said and "systemd's, and not delegated" in said["cgroupReason"], said
+    mark = "python3 -c 'import os; os.setxattr(\"/sys/fs/cgroup/given\", \"trusted.delegate\", b\"1\")'"
+    assert asked(guest, f"{managed}; {DELEGATE} {mark}")["cgroup"] == "/sys/fs/cgroup/given"
+    # A user to whom nothing was given; a mount that nobody can write to; none at all.
+    said = json.loads(sh(guest, f"""su -s /bin/sh agent -c "echo '{{\\"command\\": \\"host\\"}}' | \
+        {RUN} {PLACE}/microagent-qemu-supervisor" """))["host"]
+    assert "not ours to write to" in said["cgroupReason"], said
+    for change, why in (("mount -o remount,bind,ro /sys/fs/cgroup", "not ours to write to"),
+                        ("umount /sys/fs/cgroup", "no cgroups of version 2")):
+        words = f"""{change}; echo '{{"command": "host"}}' | {RUN} {PLACE}/microagent-qemu-supervisor"""
+        said = json.loads(sh(guest, f"unshare -m sh -c {json.dumps(words)}"))["host"]
+        assert why in said["cgroupReason"] and "cgroup" not in said, said
