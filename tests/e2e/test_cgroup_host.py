@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from test_supervisor import request
+
 BUILD = Path(os.environ["BUILD"]).resolve()
 PLACE = "/opt/host"
 RUN = f"LD_LIBRARY_PATH={PLACE}"
@@ -30,8 +32,9 @@ def sh(guest, script, code=0):
 
 @pytest.fixture
 def guest(debian_vm):
-    """The debian guest, with two programs and the libraries that they need."""
-    programs = [BUILD / "unit" / "test_supervisor_cgroup", BUILD / "bin" / "microagent-qemu-supervisor"]
+    """The debian guest, with some programs and the libraries that they need."""
+    programs = [BUILD / "unit" / "test_supervisor_cgroup",
+                *(BUILD / "bin" / f"microagent-{name}" for name in ("qemu-supervisor", "vsockd", "artifact"))]
     needed = {path for program in programs
               for path in re.findall(r"=> (/\S+)", subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout)
               if not re.match(r"lib(c|m|pthread|dl|rt)[.]so", Path(path).name)}
@@ -40,7 +43,8 @@ def guest(debian_vm):
         debian_vm("cp", "--user", "root", os.path.realpath(path), f"vm:{PLACE}/{Path(path).name}", check=0)
     yield debian_vm
     sh(debian_vm, f"""rm -r {PLACE}
-        cd /sys/fs/cgroup; [ ! -d given ] || rmdir given/front given; echo '-memory -pids' > cgroup.subtree_control""")
+        cd /sys/fs/cgroup; [ ! -d given ] || rmdir given/front given
+        for group in microagent .; do echo '-memory -pids' > $group/cgroup.subtree_control; done""")
 
 
 def asked(guest, before=""):
@@ -50,11 +54,36 @@ def asked(guest, before=""):
     return json.loads(sh(guest, words))["host"]
 
 
+# A VMM that tells where it is, and ends.
+VMM = "#!/bin/sh\ncat /proc/self/cgroup >&2\nexit 1\n"
+
+
+def check_start(guest):
+    """The live supervisor and the VMM are in a limited group, which is gone with them; unless the request does not want it."""
+    features = json.loads(sh(guest, f"{RUN} {PLACE}/microagent-qemu-supervisor --print-capabilities"))["features"]
+    config = {"kernelPath": f"{PLACE}/k", "initrdPath": f"{PLACE}/k", "rootfsPath": f"{PLACE}/r", "stateDir": f"{PLACE}/s",
+              "memoryMiB": 64, "cpuCount": 1, "accelerator": "tcg", "network": {"mode": "isolated"},
+              **({"confinement": "seccomp"} if "confinement" in features else {})}
+    guest("exec", "-i", "--user", "root", "vm", "--", "sh", "-c", f"cat > {PLACE}/vmm && chmod 755 {PLACE}/vmm", input=VMM, check=0)
+    sh(guest, f"cd {PLACE}; echo k > k; mkdir -m 700 s; mke2fs -q -t ext4 r 4M")
+    for change, limited in (({}, True), ({"cgroup": "inherit"}, False)):
+        for command in ("prepare", "start"):
+            document = json.dumps(request(command, {**config, **change}, runtimeID="w"))
+            done = guest("exec", "-i", "--user", "root", "vm", "--", "env", RUN, f"MICROAGENT_QEMU={PLACE}/vmm",
+                         f"{PLACE}/microagent-qemu-supervisor", input=document)
+            assert (done.returncode == 0) == (command == "prepare"), (done.stdout, done.stderr)
+        log = sh(guest, f"cat {PLACE}/s/w/supervisor.log; rm {PLACE}/s/w/supervisor.log")
+        assert bool(re.search(r"qemu: 0::/(microagent/)?microagent[.]w[.]\d+$", log, re.M)) == limited, log
+        assert (f"memory.max is {(64 + 512) << 20}\n" in log and "pids.max is 1024\n" in log) == limited, log
+        assert sh(guest, "find /sys/fs/cgroup -name 'microagent.*'") == ""
+
+
 def test_a_machine_is_limited_where_that_can_be(guest):
     real = f"{RUN} {PLACE}/test_supervisor_cgroup"
     # Root, by itself: the topmost group, whose children may be limited though it has processes.
     assert asked(guest)["cgroup"] == "/sys/fs/cgroup"
     sh(guest, f"{real} /sys/fs/cgroup")
+    check_start(guest)
     # A user to whom a group was delegated, in one below it; and he comes back to that.
     user = "exec su -s /bin/sh agent -c"
     sh(guest, f"{DELEGATE} {user} '{real} /sys/fs/cgroup/given'")
