@@ -31,7 +31,7 @@ bool cgroup_own(char out[PATH_MAX])
 }
 
 /* How much was read; -1: nothing can be. */
-static ssize_t read_group(int dir, const char *name, char text[256])
+static ssize_t read_control(int dir, const char *name, char text[256])
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, 255);
@@ -45,7 +45,7 @@ static bool has_controllers(int dir, const char *name)
 	char text[256], *rest = text, *word;
 	size_t found = 0;
 
-	read_group(dir, name, text);
+	read_control(dir, name, text);
 	while ((word = strtok_r(rest, " \n", &rest)))
 		for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 			found += strcmp(word, wanted[i]) == 0;
@@ -70,11 +70,11 @@ static bool can_limit_children(int dir)
 	if (has_controllers(dir, "cgroup.subtree_control") ||
 	    faccessat(dir, "cgroup.type", F_OK, 0) < 0) /* the topmost has none */
 		return true;
-	return read_group(dir, "cgroup.procs", text) == 0;
+	return read_control(dir, "cgroup.procs", text) == 0;
 }
 
 /* systemd marks what it has given away. */
-static bool is_given(int dir)
+static bool is_given_away(int dir)
 {
 	static const char *const names[] = {"trusted.delegate", "user.delegate"};
 	char value[2];
@@ -95,7 +95,7 @@ static bool is_below_given(const char *path, size_t top)
 			continue;
 		above = strndup(path, len);
 		at = above ? open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-		if (at >= 0 && is_given(at))
+		if (at >= 0 && is_given_away(at))
 			return true;
 	}
 	return false;
