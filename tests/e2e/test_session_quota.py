@@ -144,7 +144,7 @@ def test_a_layer_is_kept_to_its_quota(host):
     assert audited(host, name, "session.quota-set") == [
         ("INFO", {"quotaBytes": to * MIB, "before": before * MIB}) for to, before in ((24, 24), (36, 24), (40, 36))]
     finish(writer)
-    assert listed(host, name)["detail"] == f"resumed: its disk may grow to 40 MiB"
+    assert listed(host, name)["detail"] == "resumed: its disk may grow to 40 MiB"
     assert digest_in(host, name, "/root/f") == digest
 
     # In quarantine too; and what is asked for once more is met once more.
