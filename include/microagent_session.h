@@ -243,6 +243,10 @@ json_t *microagent_session_list(struct microagent *agent, struct error *err);
  * sessions, and of bases for their pools. left: what cannot be removed, and why not. What a living
  * process is making, and directories that are no sessions, are left alone. */
 json_t *microagent_session_gc(struct microagent *agent, struct error *err);
+/* Removes what is kept of sessions that were destroyed more than so many seconds ago:
+ * {"removed":[{"name","why"}],"left"?:[{"name","why"}]}. The security log has a line of each. */
+json_t *microagent_archive_remove_older(struct microagent *agent, int64_t seconds,
+					struct error *err);
 
 /* --- pools ----------------------------------------------------------------------------------- */
 

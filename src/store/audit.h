@@ -98,6 +98,8 @@ int security_log_note(const char *state_path, const char *session, const struct 
 /* The kinds of session.orphaned that are the end of what has no log any more. */
 #define SECURITY_KIND_GONE "bundle-removed"
 #define SECURITY_KIND_LOST "process-without-bundle"
+/* An archive was removed because somebody asked for it. */
+#define SECURITY_ARCHIVE_REMOVED "archive.removed"
 /* Each session of which the security log has lines: true where it tells of the end, too. */
 int security_log_sessions(const char *state_path, json_t *out, struct error *err);
 void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
@@ -131,6 +133,7 @@ struct audit_heads {
 	uint8_t (*digests)[AUDIT_DIGEST]; /* of line i + 1 */
 	uint8_t *known; /* 0: not there; 1: once or always the same; 2: different ones */
 	size_t count, room;
+	bool archive_removed; /* on purpose */
 };
 /* state_path: of the state directory, not of sessions/. Without security logs it is empty. */
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,

@@ -202,6 +202,9 @@ static int take_security_line(void *data, const char *line, size_t len, struct e
 	if (!memmem(line, len, search->session, strlen(search->session)))
 		return 0;
 	object = security_object(line, len, &session);
+	if (object && strcmp(session, search->session) == 0 &&
+	    strcmp(json_text(object, "event", ""), SECURITY_ARCHIVE_REMOVED) == 0)
+		search->heads->archive_removed = true;
 	/* What is not of ours is passed over: it can confirm nothing. */
 	if (!object || json_get_string(object, "", "head", JSON_REQUIRED, &head, NULL) < 0 ||
 	    json_get_int(object, "", "seq", JSON_REQUIRED, 1, INT64_MAX, &seq, NULL) < 0 ||
@@ -217,6 +220,7 @@ static int take_security_session(void *data, const char *line, size_t len, struc
 	const char *event = object ? json_text(object, "event", "") : "";
 	const char *kind = json_text(json_object_get(object, "data"), "kind", "");
 	bool over = strcmp(event, AUDIT_EVENT_CLOSED) == 0 ||
+		    strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0 ||
 		    strcmp(kind, SECURITY_KIND_GONE) == 0 || strcmp(kind, SECURITY_KIND_LOST) == 0;
 
 	/* Without a number it is of what had no log. */

@@ -112,8 +112,8 @@ def validate_cli(words, document):
     if document.get("ok") is False and not {"verdict", "backend", "kernels", "images", "checks"} & set(document):
         validate("error" if "responses" not in document else "cli-many", document)
         return
-    name = CLI.get(" ".join(words[:2])) or CLI.get(words[0])
-    validate(name or ("cli-many" if "responses" in document else "response"), document)
+    name = "cli-many" if "responses" in document else CLI.get(" ".join(words[:2])) or CLI.get(words[0])
+    validate(name or "response", document)
 
 
 def validate_workspace(directory):

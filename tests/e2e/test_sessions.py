@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -64,6 +65,22 @@ def check_commands_of_workspaces(host, name):
         assert "create" not in done.stderr and "session list" in done.stderr, (words, done.stderr)
 
 
+def assert_every_log_is_verified(host, damaged, *others):
+    """And archives go on request alone."""
+    whole = host.json("audit", "verify", "--all")
+    assert whole["ok"] and {one["session"] for one in whole["responses"]} == {damaged, *others}
+    log = host.state / "archive" / damaged / "audit.log"
+    log.write_bytes(log.read_bytes()[:-20])
+    answer = json.loads(host("--json", "audit", "verify", "--all", check=1).stdout)
+    assert {one["session"]: one["ok"] for one in answer["responses"]} == {damaged: False, **dict.fromkeys(others, True)}
+    assert not answer["ok"] and f"{others[0]}: closed" in host("audit", "verify", "--all", check=1).stdout
+    os.utime(log, (0, 0))
+    assert host.json("session", "gc", "--archives-older", "30d")["removed"] == [
+        {"name": damaged, "why": "an archive older than 30 days"}]
+    assert not log.parent.exists() and host.json("audit", "verify", "--all")["ok"]
+    assert f"the archive of {damaged} was removed" in refused(host, "audit", "verify", damaged)
+
+
 def test_the_life_of_a_session(host, base):
     assert base["name"] == "web-v1" and base["disk"]["sha256"] == image(host, "busybox")["sha256"]
     schema_check.validate("base", json.loads((bundle(host) / "metadata.json").read_text()))
@@ -108,10 +125,12 @@ def test_the_life_of_a_session(host, base):
     other = create(host, "--base", "web-v1", "--memory", 192)
     assert host("session", "exec", other["name"], "--", "ls", "/workspace", check=0).stdout == ""
     assert "is made of base web-v1\nmicroagent: hint: `microagent session destroy session-" in refused(host, "base", "delete", "web-v1")
-    for one in (name, other["name"]):
-        assert host.json("session", "destroy", one) == {"ok": True, "name": one}
+    assert host.json("session", "destroy", name) == {"ok": True, "name": name}
     assert f"there is no session {name}" in refused(host, "session", "destroy", name)
+    done = host("session", "destroy", name, other["name"])  # one that fails keeps no other from its turn
+    assert (done.returncode, done.stdout) == (1, f"{other['name']}: destroyed\n") and f"there is no session {name}" in done.stderr
     assert host.json("session", "list") == {"sessions": []}
+    assert_every_log_is_verified(host, name, other["name"])
     assert sha256(bundle(host) / "disk.img") == base["disk"]["sha256"]
     host("base", "delete", "web-v1", check=0)
 
@@ -204,8 +223,18 @@ def test_refusals(host):
             (("session", "create", "--base", "web"), "there is no base \"web\"", 1),
             (("session", "exec", "web", "--", "true"), "is no name of a session", 2),
             (("session", "destroy", "../x"), "is no name of a session", 2),
+            (("session", "destroy"), "NAME... or --all", 2),
+            (("session", "destroy", "--all", "session-2026-05-10T14-22-00Z-a7f3"), "NAME... or --all", 2),
+            (("session", "create", "--base", "web", "--share", "/a", "--share", "/b"),
+             "a session has one directory, and --share names /a and /b", 2),
+            (("audit", "verify"), "NAME or --all", 2),
+            (("audit", "verify", "--all", "session-2026-05-10T14-22-00Z-a7f3"), "NAME or --all", 2),
+            (("session", "gc", "--archives-older", "30x"), "--archives-older must be a number of seconds, or one of s, m, h or d", 2),
             (("session", "destroy", "session-2026-05-10T14-22-00Z-a7f3"), "there is no session", 1)):
         assert text in refused(host, *words, code=code), words
+    assert "there is no session to destroy" in host("session", "destroy", "--all", check=0).stderr
+    assert host.json("session", "destroy", "--all") == {"ok": True, "responses": []}
+    assert host.json("audit", "verify", "--all") == {"ok": True, "responses": []}
 
 
 def test_a_full_disk_leaves_no_session(host, base):

@@ -14,7 +14,7 @@
 struct values {
 	bool flag;
 	const char *text;
-	int64_t number, size;
+	int64_t number, size, time;
 	struct cli_words list;
 };
 
@@ -23,6 +23,7 @@ static const struct cli_option options[] = {
 	{"text", 't', CLI_OPTION_STRING, offsetof(struct values, text), "TEXT", "a text", 0, 0},
 	{"number", 0, CLI_OPTION_INT, offsetof(struct values, number), "N", "a number", 1, 100},
 	{"size", 0, CLI_OPTION_SIZE, offsetof(struct values, size), "SIZE", "a size", 0, 0},
+	{"time", 0, CLI_OPTION_DURATION, offsetof(struct values, time), "TIME", "a time", 0, 0},
 	{"list", 0, CLI_OPTION_LIST, offsetof(struct values, list), "WORD", "words", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
@@ -198,6 +199,12 @@ static void test_refused(void **state)
 		{"a --size 1MB", "\"1MB\""},
 		{"a --size 1m", "\"1m\""},
 		{"a --size M", "\"M\""},
+		{"a --time 0", "--time must be a number of seconds, or one of s, m, h or d"},
+		{"a --time 1w", "\"1w\""},
+		{"a --time 1hh", "\"1hh\""},
+		{"a --time -1h", "\"-1h\""},
+		{"a --time h", "\"h\""},
+		{"a --time 9223372036854775807d", "number of seconds"},
 		{"a --size 8388608T", "number of bytes"},
 		{"a --list x --nope", "--nope"},
 	};
@@ -212,6 +219,28 @@ static void test_refused(void **state)
 		if (!strstr(p.err.msg, cases[i].says))
 			fail_msg("\"%s\": \"%s\" does not say \"%s\"", cases[i].line, p.err.msg,
 				 cases[i].says);
+	}
+}
+
+static void test_durations(void **state)
+{
+	const struct {
+		const char *line;
+		int64_t seconds;
+	} cases[] = {{"a --time 1", 1},
+		     {"a --time=90s", 90},
+		     {"a --time 30m", 1800},
+		     {"a --time 2h", 7200},
+		     {"a --time 30d", 2592000}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct parsed p = parse(&plain, cases[i].line);
+
+		assert_int_equal(p.result, 0);
+		assert_int_equal(p.values.time, cases[i].seconds);
+		cli_values_free(&plain, &p.values);
+		free(p.args.items);
 	}
 }
 
@@ -323,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_help_wins_over_missing_words),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_global_parse_stops_at_the_command_word),
 		cmocka_unit_test(test_nearest),
 		cmocka_unit_test(test_command_tables),

@@ -372,6 +372,57 @@ static void an_empty_pool_is_tidied(void **state)
 	assert_false(is_there(at(rig, "pool/web-v1")));
 }
 
+/* What is kept of a session that was destroyed so many seconds ago; its name until the next call.
+ */
+static const char *archive_one(const struct rig *rig, time_t ago)
+{
+	static char names[2][SESSION_NAME_ROOM];
+	static unsigned next;
+	char *name = names[next++ % 2];
+	const struct timespec when = {.tv_sec = time(NULL) - ago};
+	const struct timespec times[] = {when, when};
+
+	snprintf(name, SESSION_NAME_ROOM, "%s", clone_one(rig));
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
+	assert_int_equal(utimensat(AT_FDCWD, at(rig, "archive/%s/audit.log", name), times, 0), 0);
+	return name;
+}
+
+static void old_archives_go_on_request(void **state)
+{
+	struct rig *rig = *state;
+	const char *old = archive_one(rig, 7200), *young = archive_one(rig, 3000);
+	json_auto_t *done = NULL, *again = NULL;
+
+	touch(at(rig, "archive/notes"));
+	touch(at(rig, "archive/.removing-" GHOST "/audit.log")); /* of a call that was killed */
+	assert_nothing(rig);
+	done = microagent_archive_remove_older(rig->agent, 3600, NULL);
+	assert_int_equal(json_array_size(json_object_get(done, "removed")), 1);
+	assert_string_equal(why(done, "removed", old), "an archive older than 1 hour");
+	assert_null(json_object_get(done, "left"));
+	assert_true(is_there(at(rig, "archive/%s/audit.log", young)));
+	assert_int_equal(count_names(at(rig, "archive")), 2);
+	/* It was removed on purpose, and not by somebody who hides something. */
+	assert_fails(microagent_audit_verify(rig->agent, old, &err) ? 0 : -1, ERR_NOT_FOUND,
+		     "was removed, as the security log says");
+	assert_nothing(rig);
+	/* One that is being destroyed yet may need its own. */
+	make_parents(at(rig, "sessions/%s.bundle/x", young));
+	again = microagent_archive_remove_older(rig->agent, 1, NULL);
+	assert_int_equal(json_array_size(json_object_get(again, "removed")), 0);
+	assert_fails(microagent_archive_remove_older(rig->agent, 0, &err) ? 0 : -1, ERR_INVALID,
+		     "at least a second");
+}
+
+static void without_archives_none_goes(void **state)
+{
+	struct rig *rig = *state;
+	json_auto_t *done = microagent_archive_remove_older(rig->agent, 1, NULL);
+
+	assert_int_equal(json_array_size(json_object_get(done, "removed")), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +444,8 @@ int main(int argc, char **argv)
 		base_test(a_damaged_pool_is_its_users),
 		base_test(a_pool_with_a_gap_gets_a_filler),
 		base_test(an_empty_pool_is_tidied),
+		base_test(old_archives_go_on_request),
+		rig_test(without_archives_none_goes),
 	};
 	int code = run_program(argc, argv);
 

@@ -104,6 +104,9 @@ static int set_int(struct parser *p, const struct cli_option *option, const char
 	return 0;
 }
 
+/* A hundred years of seconds: times beyond it are nobody's. */
+#define DURATION_MAX (INT64_C(36525) * 86400)
+
 /* Letters as others have them: powers of 1024. */
 static int set_size(struct parser *p, const struct cli_option *option, const char *text,
 		    int64_t *out, struct error *err)
@@ -126,6 +129,30 @@ static int set_size(struct parser *p, const struct cli_option *option, const cha
 				 "it, and is \"%s\"",
 				 option->name, text);
 	*out = value << shift;
+	return 0;
+}
+
+static int set_duration(struct parser *p, const struct cli_option *option, const char *text,
+			int64_t *out, struct error *err)
+{
+	static const char units[] = "smhd";
+	static const int64_t seconds[] = {1, 60, 3600, 86400};
+	char *end = NULL;
+	const char *unit;
+	intmax_t value;
+	int64_t each;
+
+	errno = 0;
+	value = strtoimax(text, &end, 10);
+	unit = *end ? strchr(units, *end) : units;
+	each = unit ? seconds[unit - units] : 1;
+	if (end == text || !unit || (*end && end[1]) || errno || *text < '0' || *text > '9' ||
+	    value < 1 || value > DURATION_MAX / each)
+		return cli_usage(p->cli, err,
+				 "--%s must be a number of seconds, or one of s, m, h or d behind "
+				 "it, and is \"%s\"",
+				 option->name, text);
+	*out = value * each;
 	return 0;
 }
 
@@ -161,6 +188,8 @@ static int set_value(struct parser *p, const struct cli_option *option, void *ba
 		return set_int(p, option, value, field, err);
 	case CLI_OPTION_SIZE:
 		return set_size(p, option, value, field, err);
+	case CLI_OPTION_DURATION:
+		return set_duration(p, option, value, field, err);
 	case CLI_OPTION_LIST:
 		return words_add(field, value, err);
 	}

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"
+#include "cli/workspace/each.h"
 #include "microagent_session.h"
 
 /* Of the longest name of an event. */
@@ -166,24 +167,85 @@ static void print_log_verdict(const json_t *answer)
 	print_telemetry(json_object_get(answer, "telemetry"));
 }
 
+struct verify_values {
+	bool all;
+};
+
+/* NULL: it could not be read, or printed. */
+static json_t *verify_one_log(const struct cli *cli, struct microagent *agent, const char *name,
+			      struct error *err)
+{
+	json_t *answer = microagent_audit_verify(agent, name, err);
+
+	if (answer && !cli->json)
+		print_log_verdict(answer);
+	return answer;
+}
+
+/* One that cannot be read keeps no other from its turn. */
+static int verify_each(const struct cli *cli, struct microagent *agent, const json_t *audits,
+		       json_t *responses, bool *ok, struct error *err)
+{
+	const json_t *audit;
+	size_t i;
+
+	json_array_foreach(audits, i, audit)
+	{
+		const char *name = json_text(audit, "session", NULL);
+		struct error why = {0};
+		json_t *answer = verify_one_log(cli, agent, name, &why);
+
+		*ok = *ok && answer && json_is_true(json_object_get(answer, "ok"));
+		if (!answer && !cli->json)
+			cli_warn_error(cli, "", &why);
+		if (!answer)
+			answer = each_failure(cli, name, &why, err);
+		if (!answer || json_array_append_new(responses, answer) < 0)
+			return answer ? error_errno(err, ENOMEM, "audit") : -1;
+	}
+	return 0;
+}
+
+static int verify_all(struct cli *cli, struct microagent *agent, struct error *err)
+{
+	json_auto_t *list = microagent_audit_list(agent, err), *responses = json_array();
+	json_auto_t *answer = NULL;
+	bool ok = true;
+
+	if (!list ||
+	    verify_each(cli, agent, json_object_get(list, "audits"), responses, &ok, err) < 0)
+		return -1;
+	answer = json_pack("{s:b, s:O}", "ok", ok, "responses", responses);
+	if (cli->json && cli_print_json(answer, err) < 0)
+		return -1;
+	return ok ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
+static int verify_named(struct cli *cli, struct microagent *agent, const char *name,
+			struct error *err)
+{
+	json_auto_t *answer = verify_one_log(cli, agent, name, err);
+
+	if (!answer || (cli->json && cli_print_json(answer, err) < 0))
+		return -1;
+	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
 static int run_audit_verify(struct cli *cli, const void *values, const struct cli_words *args,
 			    struct error *err)
 {
-	struct microagent *agent = guest_open(cli, NULL, err);
-	json_auto_t *answer = NULL;
+	const struct verify_values *v = values;
+	struct microagent *agent;
+	int code;
 
-	(void)values;
+	if (v->all == (args->count > 0))
+		return cli_usage(cli, err, "NAME or --all says which logs to verify");
+	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
-	answer = microagent_audit_verify(agent, args->items[0], err);
+	code = v->all ? verify_all(cli, agent, err) : verify_named(cli, agent, args->items[0], err);
 	microagent_close(agent);
-	if (!answer)
-		return -1;
-	if (!cli->json)
-		print_log_verdict(answer);
-	else if (cli_print_json(answer, err) < 0)
-		return -1;
-	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+	return code;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -235,11 +297,18 @@ static const struct cli_command audit_show = {
 	.run = run_audit_show,
 };
 
+static const struct cli_option verify_options[] = {
+	{"all", 0, CLI_OPTION_FLAG, offsetof(struct verify_values, all), NULL,
+	 "every log that `audit list` shows", 0, 0},
+	{0},
+};
+
 static const struct cli_command audit_verify_command = {
 	.name = "verify",
-	.args = "NAME",
+	.args = "[NAME]",
 	.summary = "whether a session's log is whole and unaltered",
-	.min_args = 1,
+	.options = verify_options,
+	.values_size = sizeof(struct verify_values),
 	.max_args = 1,
 	.check_name = microagent_session_check_name,
 	.run = run_audit_verify,

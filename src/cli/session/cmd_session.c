@@ -18,8 +18,8 @@
 struct session_values {
 	const char *base, *accelerator, *network, *network_interface, *mediation;
 	int64_t memory, cpus, disk_quota;
-	struct cli_words allow, publish, vsock;
-	const char *share, *share_at;
+	struct cli_words allow, publish, vsock, share;
+	const char *share_at;
 	bool share_read_only, share_anyway, no_share, unconfined;
 	struct microagent_rates rates;
 };
@@ -88,7 +88,7 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 		.publish = v->publish.items,
 		.mediation = v->mediation,
 		.vsock = v->vsock.items,
-		.share = v->share,
+		.share = v->share.count ? v->share.items[0] : NULL,
 		.share_at = v->share_at,
 		.share_read_only = v->share_read_only,
 		.share_anyway = v->share_anyway,
@@ -119,6 +119,20 @@ static int end_by_signal(const struct cli *cli, struct signals *signals, int cod
 	return code;
 }
 
+static int check_share_words(struct cli *cli, const struct session_values *v, struct error *err)
+{
+	if (v->share.count > 1)
+		return cli_usage(cli, err,
+				 "a session has one directory, and --share names %s and %s",
+				 v->share.items[0], v->share.items[1]);
+	if (v->share.count ? !v->no_share : !v->share_at && !v->share_read_only && !v->share_anyway)
+		return 0;
+	return cli_usage(cli, err,
+			 v->share.count ? "--share and --no-share exclude each other"
+					: "--share-at, --share-ro and --share-anyway belong to "
+					  "--share DIR");
+}
+
 static int run_session_create(struct cli *cli, const void *values, const struct cli_words *args,
 			      struct error *err)
 {
@@ -133,11 +147,8 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 		return cli_usage(cli, err,
 				 "--base NAME says what the session is a clone of; `microagent "
 				 "base list` shows what there is");
-	if (v->share ? v->no_share : v->share_at || v->share_read_only || v->share_anyway)
-		return cli_usage(cli, err,
-				 v->share ? "--share and --no-share exclude each other"
-					  : "--share-at, --share-ro and --share-anyway belong to "
-					    "--share DIR");
+	if (check_share_words(cli, v, err) < 0)
+		return -1;
 	guest_warn_allow(cli, &v->allow);
 	if (v->share_anyway)
 		guest_warn_shared_anyway(cli);
@@ -281,39 +292,6 @@ static int run_shell(struct cli *cli, const void *values, const struct cli_words
 	return code;
 }
 
-/* --- destroy --------------------------------------------------------------------------------- */
-
-static int destroy_one(struct cli *cli, struct microagent *agent, const char *name,
-		       struct error *err)
-{
-	json_auto_t *answer = NULL;
-
-	if (microagent_session_destroy_named(agent, name, err) < 0)
-		return -1;
-	if (!cli->json) {
-		printf("%s: destroyed\n", name);
-		return CLI_EXIT_OK;
-	}
-	answer = json_pack("{s:b,s:s}", "ok", 1, "name", name);
-	return cli_print_json(answer, err);
-}
-
-static int run_destroy(struct cli *cli, const void *values, const struct cli_words *args,
-		       struct error *err)
-{
-	autoprogress struct progress progress = PROGRESS_INIT;
-	struct microagent *agent = guest_open(cli, &progress, err);
-	int code;
-
-	(void)values;
-	if (!agent)
-		return -1;
-	progress_start(&progress, "destroying the session");
-	code = destroy_one(cli, agent, args->items[0], err);
-	microagent_close(agent);
-	return code;
-}
-
 #define OPTION(field) offsetof(struct session_values, field)
 
 static const struct cli_option create_options[] = {
@@ -346,7 +324,7 @@ static const struct cli_option create_options[] = {
 	 "vsock port that leads to the mediator", 0, 0},
 	{"vsock", 0, CLI_OPTION_LIST, OPTION(vsock), "PORT=HOST:PORT",
 	 "further vsock port of the host; may be given again", 0, 0},
-	{"share", 0, CLI_OPTION_STRING, OPTION(share), "DIR",
+	{"share", 0, CLI_OPTION_LIST, OPTION(share), "DIR",
 	 "the one directory of this host that it has, on /workspace", 0, 0},
 	{"share-at", 0, CLI_OPTION_STRING, OPTION(share_at), "PATH",
 	 "where that is in the session (default: /workspace)", 0, 0},
@@ -399,16 +377,6 @@ static const struct cli_command session_shell = {
 	.guest_exit = true,
 	.check_name = microagent_session_check_name,
 	.run = run_shell,
-};
-
-static const struct cli_command session_destroy = {
-	.name = "destroy",
-	.args = "NAME",
-	.summary = "end a session and remove all of it",
-	.min_args = 1,
-	.max_args = 1,
-	.check_name = microagent_session_check_name,
-	.run = run_destroy,
 };
 
 static const struct cli_command *const session_commands[] = {

@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 
-extern const struct cli_command session_stream, session_share, session_quota, session_gc;
+extern const struct cli_command session_stream, session_share, session_quota, session_destroy,
+	session_gc;
 
 /* A session of base has a shared directory: says who its programs are there, when they are not the
  * owner by default. base: its recorded metadata, or NULL. */

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
+#include "microagent_session.h"
 
 static const char *state_of(const json_t *response)
 {
@@ -26,8 +27,8 @@ static const char *trouble_of(const json_t *response)
 		       : NULL;
 }
 
-static json_t *failure_json(const struct cli *cli, const char *name, const struct error *why,
-			    struct error *err)
+json_t *each_failure(const struct cli *cli, const char *name, const struct error *why,
+		     struct error *err)
 {
 	json_auto_t *failure = json_object();
 	char hint[HINT_ROOM];
@@ -47,13 +48,15 @@ struct each {
 	struct progress *progress;
 	each_fn *fn;
 	each_look_fn *look;
+	bool by_place; /* a session's name is that of a workspace in another place */
+	bool many;
 };
 
 /* A session is not deleted as a workspace is: its audit log is closed and archived. */
 static struct microagent *each_open(const struct each *each, const char *name,
 				    char id[GUEST_ID_ROOM], struct error *err)
 {
-	if (each->fn != microagent_delete)
+	if (each->by_place)
 		return guest_open_at(each->cli, each->progress, name, id, err);
 	snprintf(id, GUEST_ID_ROOM, "%s", name);
 	return guest_open(each->cli, each->progress, err);
@@ -77,7 +80,7 @@ static int act(const struct each *each, const char *name, json_t *list, struct e
 			*first = why;
 		else if (!cli->json)
 			cli_warn_error(cli, "", &why);
-		response = failure_json(cli, name, &why, err);
+		response = each_failure(cli, name, &why, err);
 	} else if (!cli->json) {
 		printf("%s: %s\n", name, foretold ? foretold : state_of(response));
 		if (trouble_of(response))
@@ -108,11 +111,11 @@ static int run_all(const struct each *each, const struct cli_words *names, struc
 		if (act(each, names->items[i], list, &first, err) < 0)
 			return -1;
 	}
-	if (first.code != ERR_NONE && (!cli->json || names->count == 1)) {
+	if (first.code != ERR_NONE && (!cli->json || !each->many)) {
 		*err = first;
 		return -1;
 	}
-	if (cli->json && names->count == 1)
+	if (cli->json && !each->many)
 		return cli_print_json(json_array_get(list, 0), err);
 	if (cli->json && print_all(list, first.code == ERR_NONE, err) < 0)
 		return -1;
@@ -123,12 +126,29 @@ int each_run(struct cli *cli, const struct cli_words *names, const char *doing, 
 	     each_look_fn *look, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	const struct each each = {cli, &progress, fn, look};
+	const struct each each = {
+		cli, &progress, fn, look, fn != microagent_delete, names->count > 1};
 
 	for (size_t i = 0; i < names->count; i++) {
 		if (guest_check_name(cli, names->items[i], err) < 0)
 			return -1;
 	}
 	progress_start(&progress, doing);
+	return run_all(&each, names, err);
+}
+
+int each_run_sessions(struct cli *cli, const struct cli_words *names,
+		      const struct each_sessions *what, struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	const struct each each = {cli,	      &progress, what->fn,
+				  what->look, false,	 what->many || names->count > 1};
+	struct error why = {0};
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (microagent_session_check_name(names->items[i], &why) < 0)
+			return cli_usage_error(cli, &why, err);
+	}
+	progress_start(&progress, what->doing);
 	return run_all(&each, names, err);
 }

@@ -21,4 +21,19 @@ typedef const char *each_look_fn(struct microagent *agent, const char *name);
 int each_run(struct cli *cli, const struct cli_words *names, const char *doing, each_fn *fn,
 	     each_look_fn *look, struct error *err);
 
+/* The same of sessions, which are what fn gets the names of. many: the answer is that of several
+ * names, however many there are. */
+struct each_sessions {
+	const char *doing;
+	each_fn *fn;
+	each_look_fn *look;
+	bool many;
+};
+int each_run_sessions(struct cli *cli, const struct cli_words *names,
+		      const struct each_sessions *what, struct error *err);
+
+/* {"ok":false,"name","error","errorCode",...}: what stands for one of several that failed. */
+json_t *each_failure(const struct cli *cli, const char *name, const struct error *why,
+		     struct error *err);
+
 #endif

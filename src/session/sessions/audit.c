@@ -191,7 +191,10 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	    audit_heads_load(agent->state_path, found.name, &heads, err) < 0)
 		return NULL;
 	status = find_log(agent, word, &found, &why);
-	if (status < 0 && why.code == ERR_NOT_FOUND && heads.count > 0)
+	if (status < 0 && why.code == ERR_NOT_FOUND && heads.archive_removed)
+		error_set(err, ERR_NOT_FOUND,
+			  "the archive of %s was removed, as the security log says", found.name);
+	else if (status < 0 && why.code == ERR_NOT_FOUND && heads.count > 0)
 		status = verify_removed(agent, &found, heads.count, &report, err);
 	else if (status < 0)
 		error_copy(err, &why);
