@@ -66,16 +66,17 @@ static const struct {
 	const char *words;
 } rows[] = {
 	{ACCELERATOR_TCG, PURPOSE_PLAIN,
-	 START
-	 "-machine\nmicrovm,acpi=on,pit=on,pic=on,rtc=on,memory-backend=ram\n"
-	 "-accel\n" TCG "\n-cpu\nmax,-erms,-fsrm\n" MEMORY
-	 "-bios\nqboot.rom\n-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
-		 "device") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
-			   "tsc_early_khz=2445428\n"},
+	 START "-machine\nmicrovm,acpi=on,pit=on,pic=on,rtc=on,memory-backend=ram\n"
+	       "-accel\n" TCG "\n-cpu\nmax,-erms,-fsrm\n" MEMORY
+	       "-bios\nqboot.rom\n-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
+		       "device") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable "
+				 "no_timer_check init_on_alloc=1 "
+				 "tsc_early_khz=2445428\n"},
 	{ACCELERATOR_TCG, PURPOSE_PLUGGABLE,
 	 START "-machine\nq35,memory-backend=ram\n-accel\n" TCG "\n-cpu\nmax,-erms,-fsrm\n" MEMORY
 	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
 		       "pci") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
+			      "init_on_alloc=1 "
 			      "tsc_early_khz=2445428\n"},
 	{ACCELERATOR_KVM, PURPOSE_PLAIN,
 	 START "-machine\nmicrovm,acpi=on,pit=off,pic=off,rtc=on,memory-backend=ram\n"
