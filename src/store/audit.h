@@ -98,6 +98,7 @@ int security_log_note(const char *state_path, const char *session, const struct 
 /* The kinds of session.orphaned that are the end of what has no log any more. */
 #define SECURITY_KIND_GONE "bundle-removed"
 #define SECURITY_KIND_LOST "process-without-bundle"
+#define SECURITY_ACTION_REMOVED "removed" /* its action: by us */
 /* An archive was removed because somebody asked for it. */
 #define SECURITY_ARCHIVE_REMOVED "archive.removed"
 /* Each session of which the security log has lines: true where it tells of the end, too. */

@@ -219,8 +219,11 @@ static int take_security_session(void *data, const char *line, size_t len, struc
 	json_auto_t *object = security_object(line, len, &session);
 	const char *event = object ? json_text(object, "event", "") : "";
 	const char *kind = json_text(json_object_get(object, "data"), "kind", "");
+	const char *action = json_text(json_object_get(object, "data"), "action", "");
+	/* A sweep that has removed the rest of one has told so. */
 	bool over = strcmp(event, AUDIT_EVENT_CLOSED) == 0 ||
 		    strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0 ||
+		    strcmp(action, SECURITY_ACTION_REMOVED) == 0 ||
 		    strcmp(kind, SECURITY_KIND_GONE) == 0 || strcmp(kind, SECURITY_KIND_LOST) == 0;
 
 	/* Without a number it is of what had no log. */

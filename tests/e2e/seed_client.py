@@ -107,7 +107,7 @@ class Client:
             assert event["identity"][key] == request["identity"][key], event
         # the event of a command that changes the state is that command's; else it is the latest one
         assert event["identity"]["requestID"] == request["identity"]["requestID"] or \
-            event["identity"]["requestID"] and request["command"] in ("check", "inspect"), event
+            event["identity"]["requestID"] and request["command"] in ("check", "inspect", "halt"), event
         assert event["state"] in STATES and TIME.fullmatch(event["observedAt"]), event
 
     @staticmethod

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from conftest import BUILD
 from test_supervisor import request
 
-BUILD = Path(os.environ["BUILD"]).resolve()
 PLACE = "/opt/host"
 RUN = f"LD_LIBRARY_PATH={PLACE}"
 DELEGATE = """

@@ -137,7 +137,7 @@ def test_manual_pages_name_everything(host):
 
 # Whose options an entry refers to instead of naming them again.
 REFERS = {"run": "create", "session create": "create", "session exec": "exec", "session stream": "exec", "session shell": "connect",
-          "ls": "cp"}
+          "ls": "cp", "artifacts": "artifacts get"}
 
 
 def entries_of_the_manual():

@@ -141,11 +141,12 @@ def test_another_in_the_place_of_the_agent(steady, kind, error):
     while child.poll() is None:
         done = steady("exec", "--timeout", 1, steady.bundle, "--", "true", text=False, env=HASTE)
         assert done.returncode in (0, 125), done
-        # One that the agent had begun when it was stopped.
-        failed += [done.stderr.decode()] * (done.returncode == 125 and b"has not told the end" not in done.stderr)
+        failed += [done.stderr.decode()] * (done.returncode == 125)
     out, err = child.communicate()
     assert (child.returncode, out) == (0, b"attack: calls answered: 3\n"), err
-    assert len(failed) == 3 and all(error in text for text in failed), failed
+    # One more may be the agent's own, which it had begun when it was stopped.
+    own = [text for text in failed if "has not told the end" in text or "has not answered" in text]
+    assert sum(error in text for text in failed) >= 3 and len(failed) <= 3 + len(own), failed
 
 
 def test_a_tree_with_everything_in_it(steady):

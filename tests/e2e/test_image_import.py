@@ -305,7 +305,7 @@ def test_a_full_disk(host, cache):
     ref = simple(host, file("f", os.urandom(8 << 20))).path
     small = host.base / "small"
     small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=10m", "tmpfs", small], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=10m,mode=700", "tmpfs", small], check=True)
     try:
         host.env["MICROAGENT_CACHE_DIR"] = str(small)
         assert "space" in refused(host, small, ref, code="io")

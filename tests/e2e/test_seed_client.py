@@ -152,7 +152,7 @@ def test_life(host):
     refused(call, "start", identity, config)
     assert call("inspect", identity, config)["event"]["state"] == "quarantined"
     assert call("stop", identity, config)["event"]["state"] == "stopped"
-    for command, state in (("halt", "halted"), ("stop", "stopped"), ("kill", "stopped")):
+    for command, state in (("halt", "stopped"), ("stop", "stopped"), ("kill", "stopped")):
         assert call(command, identity, config)["event"]["state"] == state
 
     history = json.loads((host.state / "agent-1" / "events.json").read_text())

@@ -36,7 +36,7 @@ def bundle(host, name):
 
 def bundles(host):
     place = host.state / "sessions"
-    return [p for p in place.iterdir() if p.name != ".locks"] if place.exists() else []
+    return [p for p in place.iterdir() if p.name not in (".locks", ".microagent-state")] if place.exists() else []
 
 
 def gc(host, **kw):

@@ -248,8 +248,8 @@ def test_a_full_disk_leaves_no_session(host, base):
         before = sorted(p.name for p in small.iterdir())
         done = host("--state-dir", small, "session", "create", "--base", "web")
         assert done.returncode == 75 and "no space left where the state directory is" in done.stderr, done.stderr
-        assert sorted(p.name for p in small.iterdir() if p.name not in ("sessions", "archive", "logs")) == before
-        assert not [p for p in (small / "sessions").iterdir() if p.name != ".locks"]
+        assert sorted(p.name for p in small.iterdir() if p.name not in ("sessions", "archive", "logs", ".microagent-state")) == before
+        assert not [p for p in (small / "sessions").iterdir() if p.name not in (".locks", ".microagent-state")]
     finally:
         subprocess.run(["umount", small], check=True)
     host("base", "delete", "web-v1", check=0)

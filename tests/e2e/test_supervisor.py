@@ -90,7 +90,7 @@ REFUSED = [
     (b"", "empty"),
     (b"{", None),
     (b'{"command":"host"', None),
-    (b'{"command":"host","command":"host"}', "duplicate"),
+    (b'{"command":"host","command":"host"}', "a key that was there before"),
     (b'{"command":"host"}\0', None),
     (b'{"command":1}', "command"),
     (b'{"command":"hst"}', "hst"),
