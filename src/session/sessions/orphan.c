@@ -14,8 +14,9 @@ static const char *const kind_names[] = {[ORPHAN_NO_PROCESS] = "bundle-without-p
 					 [ORPHAN_HALF_MADE] = "half-made",
 					 [ORPHAN_HALF_DESTROYED] = "half-destroyed",
 					 [ORPHAN_GONE] = SECURITY_KIND_GONE};
-static const char *const action_names[] = {
-	[ORPHAN_REMOVED] = SECURITY_ACTION_REMOVED, [ORPHAN_ADOPTED] = "adopted", [ORPHAN_LEFT] = "left"};
+static const char *const action_names[] = {[ORPHAN_REMOVED] = SECURITY_ACTION_REMOVED,
+					   [ORPHAN_ADOPTED] = "adopted",
+					   [ORPHAN_LEFT] = "left"};
 
 /* The log's one writer: a live supervisor, or without one who holds the command lock. */
 static int note_locked(const struct workspace *ws, const struct audit_event *event)
