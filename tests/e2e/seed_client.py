@@ -107,7 +107,8 @@ class Client:
             assert event["identity"][key] == request["identity"][key], event
         # the event of a command that changes the state is that command's; else it is the latest one
         assert event["identity"]["requestID"] == request["identity"]["requestID"] or \
-            event["identity"]["requestID"] and request["command"] in ("check", "inspect", "halt"), event
+            event["identity"]["requestID"] and (request["command"] in ("check", "inspect") or
+                                                "the workspace stays as it was" in event.get("detail", "")), event
         assert event["state"] in STATES and TIME.fullmatch(event["observedAt"]), event
 
     @staticmethod

@@ -14,14 +14,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -153,43 +151,6 @@ static void look(void)
 	hand_in();
 }
 
-/* --- calls that no VMM makes ----------------------------------------------------------------- */
-
-static const struct call {
-	const char *name;
-	long number, args[5];
-} calls[] = {
-	{"ptrace", SYS_ptrace, {16, 1}},
-	{"bpf", SYS_bpf, {0}},
-	{"keyctl", SYS_keyctl, {0}},
-	{"add_key", SYS_add_key, {0}},
-	{"mount", SYS_mount, {0}},
-	{"umount2", SYS_umount2, {0}},
-	{"pivot_root", SYS_pivot_root, {0}},
-	{"setns", SYS_setns, {-1, 0}},
-	{"unshare", SYS_unshare, {CLONE_NEWUSER}},
-	{"kexec_load", SYS_kexec_load, {0}},
-	{"open_by_handle_at", SYS_open_by_handle_at, {-1}},
-	{"perf_event_open", SYS_perf_event_open, {0}},
-	{"init_module", SYS_init_module, {0}},
-	{"process_vm_readv", SYS_process_vm_readv, {1}},
-	{"unknown", 9999, {0}},
-};
-
-static void call(const char *name)
-{
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (strcmp(calls[i].name, name) == 0) {
-			const long *a = calls[i].args;
-
-			tell("dies of it\n");
-			hand_in();
-			reported = 0;
-			could("make it", syscall(calls[i].number, a[0], a[1], a[2], a[3], a[4]));
-			hand_in();
-		}
-}
-
 /* --- a monitor that lies ---------------------------------------------------------------------- */
 
 static void say(int fd, const char *text)
@@ -260,8 +221,6 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (strcmp(name, "vmm-look") == 0)
 		look();
-	else if (strncmp(name, "vmm-call-", 9) == 0)
-		call(name + 9);
 	else if (strncmp(name, "vmm-qmp-", 8) == 0)
 		monitor(name + 8, monitor_of(argv));
 	else
