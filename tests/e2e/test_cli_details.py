@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import subprocess
+import termios
 
 import pytest
 
@@ -165,10 +166,14 @@ def test_a_lost_machine_names_the_workspace(host):
     host("delete", "w", check=0)
 
 
-def on_a_terminal(host, *words):
-    """What a person sees of a command that ends by itself."""
+def on_a_terminal(host, *words, raw=False, **kw):
+    """What a person sees of a command that ends by itself; raw: as bytes, as they are written."""
     master, slave = pty.openpty()
-    child = host.popen(*words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    if raw:
+        modes = termios.tcgetattr(slave)
+        modes[1] &= ~termios.OPOST
+        termios.tcsetattr(slave, termios.TCSANOW, modes)
+    child = host.popen(*words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, **kw)
     os.close(slave)
     said = b""
     while True:
@@ -177,7 +182,7 @@ def on_a_terminal(host, *words):
         except OSError:  # EIO: everybody has closed the terminal
             break
     os.close(master)
-    return child.wait(timeout=60), said.decode()
+    return child.wait(timeout=60), said if raw else said.decode()
 
 
 def test_connect_to_what_does_not_run(host):

@@ -4,16 +4,14 @@ is read: no escape sequence, no control of C0 or C1, nothing that writes backwar
 Streams are the guest's terminal by intent and are not among them (exec, exec -t, connect, stream)."""
 
 import json
-import os
-import pty
 import re
 import shutil
-import termios
 import unicodedata
 from pathlib import Path
 
 import pytest
 
+from test_cli_details import on_a_terminal
 from test_hostile_agent import StandIn, frame, say
 
 BIDI = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -23,20 +21,7 @@ SESSION = "session-2026-05-10T14-22-00Z-0001"
 
 def terminal_said(host, *words):
     """What a terminal gets of a command that ends by itself: bytes, but for our own progress line."""
-    master, slave = pty.openpty()
-    modes = termios.tcgetattr(slave)
-    modes[1] &= ~termios.OPOST
-    termios.tcsetattr(slave, termios.TCSANOW, modes)
-    child = host.popen(*words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env={"TERM": "dumb"})
-    os.close(slave)
-    said = b""
-    while True:
-        try:
-            said += os.read(master, 65536)
-        except OSError:  # EIO: everybody has closed the terminal
-            break
-    os.close(master)
-    child.wait(timeout=60)
+    _, said = on_a_terminal(host, *words, raw=True, env={"TERM": "dumb"})
     return re.sub(rb"\r([^\r]*?)\x1b\[K", rb"\1", said)
 
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The filter's parts one by one, at times that the test chooses: bytes of a frame, flows, lines on
- * connections, resets, and a lane. */
+ * connections, and a lane. */
 #include "test_netgate.h"
 
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "netgate/bucket.h"
 #include "netgate/bytes.h"
 #include "netgate/flows.h"
 #include "netgate/lane.h"
@@ -228,80 +227,6 @@ static void nobody_listens(void **state)
 	assert_true(tell_unlisted(&t, SECOND) == UINT64_MAX);
 }
 
-static void only_a_tcp_syn_is_reset(void **state)
-{
-	uint8_t out[RESET_FRAME];
-	struct frame f = tcp(PUBLIC, 80, 2);
-
-	(void)state;
-	assert_true(reset_answer(f.bytes, f.len, out));
-	assert_false(reset_answer(f.bytes, f.len - 1, out)); /* not whole */
-	put16(f.bytes + 12, 0x0806);
-	assert_false(reset_answer(f.bytes, f.len, out));
-	f = tcp(PUBLIC, 80, 2);
-	f.bytes[23] = 17;
-	assert_false(reset_answer(f.bytes, f.len, out));
-}
-
-static void so_many_resets_a_second(void **state)
-{
-	struct resets resets = {.per_second = 2};
-
-	(void)state;
-	for (uint64_t now = 5 * SECOND; now < 7 * SECOND; now += SECOND) {
-		assert_true(resets_allow(&resets, now));
-		assert_true(resets_allow(&resets, now + SECOND - 1));
-		assert_false(resets_allow(&resets, now + SECOND - 1));
-	}
-}
-
-static void a_bucket_is_filled_by_time(void **state)
-{
-	struct bucket none = {0}, b = {.per_second = 1 << 20}, slow = {.per_second = 1};
-	uint64_t now = 5 * SECOND, through = 0;
-
-	(void)state;
-	assert_true(bucket_fill(&none, now) == UINT64_MAX);
-	bucket_take(&none, 1 << 20);
-	assert_int_equal(bucket_wait(&none), 0);
-	/* A tenth of a second's at once; what was not used is not saved up. */
-	assert_int_equal(bucket_fill(&b, now), (1 << 20) / 10);
-	assert_int_equal(bucket_wait(&b), 0);
-	bucket_take(&b, (1 << 20) / 10);
-	assert_int_equal(bucket_fill(&b, now), 0);
-	uint64_t wait = bucket_wait(&b);
-	assert_in_range(wait, SECOND / 40, SECOND / 40 + 2000);
-	bucket_fill(&b, now + wait);
-	assert_int_equal(bucket_wait(&b), 0);
-	assert_int_equal(bucket_fill(&b, now + 60 * SECOND), (1 << 20) / 10);
-	/* To the byte, however often it is asked: a second's and what it held. */
-	for (uint64_t at = now = 100 * SECOND; at <= now + SECOND; at += 250) {
-		uint64_t n = bucket_fill(&b, at);
-
-		bucket_take(&b, n);
-		through += n;
-	}
-	assert_int_equal(through, (1 << 20) + (1 << 20) / 10);
-	/* One that gives little still gives whole frames, and gets there. */
-	assert_true(bucket_fill(&slow, now) >= 2 * 1514);
-	bucket_take(&slow, bucket_fill(&slow, now));
-	assert_int_equal(bucket_fill(&slow, now + SECOND / 2), 0);
-	assert_int_equal(bucket_fill(&slow, now + SECOND), 1);
-	assert_true(bucket_wait(&slow) > SECOND);
-}
-
-static void the_largest_rate_is_counted(void **state)
-{
-	struct bucket b = {.per_second = BUCKET_RATE_MAX};
-	uint64_t room = bucket_fill(&b, SECOND);
-
-	(void)state;
-	assert_int_equal(room, BUCKET_RATE_MAX / 10);
-	bucket_take(&b, room);
-	assert_int_equal(bucket_fill(&b, SECOND + SECOND / 20), BUCKET_RATE_MAX / 20);
-	assert_int_equal(bucket_fill(&b, UINT64_MAX), room);
-}
-
 /* --- a lane ---------------------------------------------------------------------------------- */
 
 struct road {
@@ -520,10 +445,6 @@ int main(void)
 		cmocka_unit_test(so_many_lines_a_second),
 		cmocka_unit_test(a_reader_that_is_behind),
 		cmocka_unit_test(nobody_listens),
-		cmocka_unit_test(only_a_tcp_syn_is_reset),
-		cmocka_unit_test(so_many_resets_a_second),
-		cmocka_unit_test(a_bucket_is_filled_by_time),
-		cmocka_unit_test(the_largest_rate_is_counted),
 		road_test(bytes_come_one_by_one),
 		road_test(nothing_is_lost_while_it_waits),
 		road_test(either_end_ends_it),
