@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
+from attaching import check_descriptors
 from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
 from modes import check_modes
 from mounts import check_mounts, inside, own_mount
@@ -125,34 +125,6 @@ def hide(host, name, program):
     inside = ["nsenter", "--mount", "--target", str(record(host, name)["supervisorPid"])]
     subprocess.run([*inside, "mount", "--bind", "/dev/null", program], check=True)
     return lambda: subprocess.run([*inside, "umount", program], check=True)
-
-
-def attach(host, name, path, *fds):
-    """What the live supervisor says to who asks it without the command, with these descriptors."""
-    place = os.open(bundle(host, name), os.O_PATH)
-    with socket.socket(socket.AF_UNIX) as ours:
-        ours.connect(f"/proc/self/fd/{place}/control.sock")
-        os.close(place)
-        request = {"command": "share-attach",
-                   "share": {"tag": "workspace", "path": str(path), "mountpoint": "/workspace", "mode": "rw"}}
-        socket.send_fds(ours, [json.dumps(request).encode() + b"\n"], fds)
-        answer = json.loads(ours.makefile().readline())
-    for fd in fds:
-        os.close(fd)
-    assert answer["ok"] is False, answer
-    return answer["error"]
-
-
-def check_descriptors(host, name, work):
-    """A directory is shared by the descriptor that a command has opened, and by the rules, whoever hands it on."""
-    assert attach(host, name, work) == "no descriptor of the directory came with it"
-    assert attach(host, name, work, os.open(work, os.O_PATH)) == "no directory was given to be shared"
-    assert "/etc, of which nothing is shared" in attach(host, name, work, os.open("/etc", os.O_RDONLY | os.O_DSYNC))
-    file = work / "file"
-    file.touch()
-    os.chown(file, host.uid, host.uid)
-    assert "is not a directory" in attach(host, name, work, os.open(file, os.O_RDONLY))
-    file.unlink()
 
 
 def check_refusals(host, name):
