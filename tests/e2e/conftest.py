@@ -78,6 +78,9 @@ def pytest_collection_modifyitems(items):
     times = BUILD / "e2e-times.json"
     took = json.loads(times.read_text()) if TOLD and times.exists() else {}
     late = {item.path for item in items if waits_for(item)}
+    for item in items:
+        if item.get_closest_marker("soak") or waits_for(item):
+            item.add_marker(pytest.mark.timeout(3600))
     items.sort(key=lambda item: (bool(item.get_closest_marker("whole_suite")), item.path in late,
                                  -took.get(item.path.stem, 0)))
 

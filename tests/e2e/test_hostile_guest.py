@@ -187,7 +187,6 @@ def test_a_guest_that_does_not_listen(based):
     """All its processes are stopped, the agent's too: stop ends it when its time is over, and says so."""
     victim = Victim(based, "--network", "isolated")
     child = victim.popen("deaf")
-    assert child.stdout.readline() == b"attack: deaf: 1\n"
     wait_until(lambda: victim("exec", "--timeout", 1, victim.bundle, "--", "true", env=HASTE).returncode == 125, "the agent to be stopped")
     victim("stop", victim.bundle, check=0)
     child.communicate()

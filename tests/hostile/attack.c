@@ -506,7 +506,6 @@ static void deaf(void)
 	struct dirent *entry;
 	unsigned long stopped = 0;
 
-	said("deaf", 1);
 	while (proc && (entry = readdir(proc))) {
 		int pid = atoi(entry->d_name);
 
