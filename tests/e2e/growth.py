@@ -142,24 +142,24 @@ def growth(before, after):
             if number > before[what] + (SLACK_KIB if what.endswith("KiB") else 0)]
 
 
+def wait_for_no_growth(before, look_again):
+    """A connection that was just closed is open for a moment more; a leak stays."""
+    grown = []
+
+    def gone():
+        after = look_again()
+        grown[:] = growth({key: before[key] for key in after}, after)
+        return not grown
+
+    try:
+        wait_until(gone, "nothing to have grown", seconds=10)
+    except AssertionError:
+        raise AssertionError(f"grown: {grown}, before: {before}") from None
+
+
 def assert_no_growth(host, name, before):
-    """A connection that was just closed is open for a moment more; a leak stays. None is made while the host is
-    looked at."""
+    """None is made while the host is looked at."""
     workspace = host.state / name
     warm(workspace)
-
-    def wait_for(look_again, what):
-        grown = []
-
-        def gone():
-            after = look_again()
-            grown[:] = growth({key: before[key] for key in after}, after)
-            return not grown
-
-        try:
-            wait_until(gone, what, seconds=10)
-        except AssertionError:
-            raise AssertionError(f"grown: {grown}, before: {before}") from None
-
-    wait_for(lambda: look_at_host(workspace), "the host's side not to have grown")
-    wait_for(lambda: look_into_guest(host, name), "the guest's side not to have grown")
+    wait_for_no_growth(before, lambda: look_at_host(workspace))
+    wait_for_no_growth(before, lambda: look_into_guest(host, name))

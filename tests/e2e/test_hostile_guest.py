@@ -95,12 +95,7 @@ def steady(victim):
     yield victim
     assert victim("exec", victim.bundle, "--", "echo", "well", check=0).stdout == "well\n"
     assert growth.host_processes(victim.workspace) == processes
-
-    grown = []
-    def gone():
-        grown[:] = growth.growth(before, growth.look_at_host(victim.workspace))
-        return not grown
-    wait_until(gone, f"the host's side not to have grown: {grown}", seconds=10)
+    growth.wait_for_no_growth(before, lambda: growth.look_at_host(victim.workspace))
 
 
 def test_every_port_of_every_address(steady):
@@ -192,3 +187,36 @@ def test_a_guest_that_does_not_listen(based):
     child.communicate()
     assert victim.ended()["state"] == "stopped"
     victim.destroy()
+
+
+def attack_devices(host, kernel, seeds, count):
+    """By words to the ports of the machine's devices. A machine may end of it, which is told; nothing else may."""
+    for seed in seeds:
+        host("create", "w", "--memory", 256, "--cpus", 1, "--kernel", kernel["name"], check=0)
+        host("start", "w", check=0)
+        host("exec", "-i", "--user", "root", "w", "--", "sh", "-c", "cat >/tmp/attack; chmod 755 /tmp/attack", input=attacker(),
+             text=False, check=0)
+        done = host("exec", "--timeout", 60, "--user", "root", "w", "--", "/tmp/attack", "ports", seed, count)
+        state = host.json("status", "w")["event"]["state"]
+        assert state == "running" if done.returncode == 0 else state in ("running", "stopped", "failed"), (seed, state, done)
+        assert done.returncode != 0 or done.stdout == f"attack: words to ports: {count}\n", done
+        host("kill", "w", check=0)
+        host("delete", "w", check=0)
+
+
+def test_words_to_the_ports_of_devices(based, debian_kernel):
+    """The tuned kernel has no iopl(); Debian's has, and so may whoever brings a kernel of his own."""
+    attack_devices(based, debian_kernel, [1], 20000)
+
+
+@pytest.mark.soak
+def test_many_words_to_the_ports_of_devices(based, debian_kernel):
+    attack_devices(based, debian_kernel, range(100, 110), 200000)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind, count", [("telemetry", 1000000), ("commands", 200000), ("long", 100000), ("unknown", 200000)])
+def test_a_control_stream_flooded_for_long(steady, kind, count):
+    assert steady.attack("control", kind, count)[kind] >= count
+    assert (steady.workspace / "audit.log").stat().st_size < 64 << 20
+    assert (steady.workspace / "telemetry.jsonl").stat().st_size <= 256 << 20
