@@ -90,6 +90,7 @@ def victim(based):
 @pytest.fixture
 def steady(victim):
     """Nothing of the host's side is more, or another, after the attack; and the guest still answers."""
+    wait_until((victim.workspace / "telemetry.jsonl").exists, "the log that the first record of an exec opens")
     before = growth.look_at_host(victim.workspace)
     processes = growth.host_processes(victim.workspace)
     yield victim
