@@ -7,7 +7,8 @@
  * - State directories and caches of microagent, with what is in them and what holds them: a guest
  *   that could write there would be its own supervisor. By their markers upwards, by what is known
  *   downwards (own_dirs.h); no tree is walked.
- * - What holds the programs and libraries that run now, unless it is shared read-only.
+ * - What holds the programs and libraries that run now, or a directory of PATH, unless it is shared
+ *   read-only.
  * - Stores of keys, with what is in them and what holds them, and our own home, unless `anyway`.
  *
  * They are compared as directories and not as names: by device and inode, and by their places in

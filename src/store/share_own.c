@@ -104,8 +104,11 @@ static int apply_directories(const struct judge *judge, struct error *err)
 
 /* --- programs -------------------------------------------------------------------------------- */
 
+static const char is_run[] = "which microagent itself runs";
+
+/* why: "which microagent itself runs", of the program there or of the directory. */
 static int apply_program_dir(const struct judge *judge, const char *dir, const char *program,
-			     struct error *err)
+			     const char *why, struct error *err)
 {
 	static const char way_out[] = "share it read-only (mode \"ro\"), or another directory";
 	auto_spot struct spot place = SPOT_NONE;
@@ -115,14 +118,13 @@ static int apply_program_dir(const struct judge *judge, const char *dir, const c
 	if (found <= 0)
 		return found;
 	if (spot_is(judge->spot, &place) || spot_holds(judge->spot, &place))
-		return error_set(err, ERR_INVALID, "%s holds %s, which microagent itself runs: %s",
-				 judge->wish->path, program, way_out);
+		return error_set(err, ERR_INVALID, "%s holds %s, %s: %s", judge->wish->path,
+				 program, why, way_out);
 	row = spot_mounted_below(judge->spot, judge->mounts, &place, REACH_ABOVE);
 	if (!row)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "%s has %s, which microagent itself runs, mounted in it, on %s: %s",
-			 judge->wish->path, program, row->point, way_out);
+	return error_set(err, ERR_INVALID, "%s has %s, %s, mounted in it, on %s: %s",
+			 judge->wish->path, program, why, row->point, way_out);
 }
 
 /* The directory that its name is in, and the one that it is in. */
@@ -138,7 +140,32 @@ static int apply_program(const struct judge *judge, const char *program, struct 
 		if (!slash)
 			continue;
 		slash[slash == dir] = '\0';
-		if (apply_program_dir(judge, dir, program, err) < 0)
+		if (apply_program_dir(judge, dir, program, is_run, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Whoever writes there, or makes it, has the next program that is looked for: ours, or another of
+ * the user's. */
+static int apply_search_path(const struct judge *judge, struct error *err)
+{
+	static const char why[] = "where programs are looked for (PATH)";
+	const char *list = getenv("PATH");
+	autofree char *all = strdup(list ? list : "");
+	char *rest = all;
+
+	if (!all)
+		return error_errno(err, ENOMEM, "PATH");
+	for (char *dir = strsep(&rest, ":"); dir; dir = strsep(&rest, ":")) {
+		autofree char *there = *dir == '/' ? strdup(dir) : NULL;
+
+		if (*dir != '/')
+			continue;
+		if (!there)
+			return error_errno(err, ENOMEM, "PATH");
+		cut_to_existing(there);
+		if (apply_program_dir(judge, there, dir, why, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -172,8 +199,9 @@ static int apply_programs(const struct judge *judge, struct error *err)
 	const json_t *program;
 	size_t i;
 
-	if (!libraries || apply_program_dir(judge, dir, dir, err) < 0 ||
-	    apply_program_dir(judge, libraries, libraries, err) < 0 || apply_loaded(judge, err) < 0)
+	if (!libraries || apply_program_dir(judge, dir, dir, is_run, err) < 0 ||
+	    apply_program_dir(judge, libraries, libraries, is_run, err) < 0 ||
+	    apply_loaded(judge, err) < 0 || apply_search_path(judge, err) < 0)
 		return -1;
 	json_array_foreach(judge->wish->programs, i, program)
 	{

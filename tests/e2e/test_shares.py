@@ -238,9 +238,14 @@ def test_no_program_of_ours_is_shared_writable(host):
     if os.getuid() == 0:
         cases += [("bind mount", "invalid", f"{beside} holds {links}/qemu, {ours}", share(beside, "/a"), bind(host, tools, beside))]
     check_refused(host, cases, env)
-    check_refused(host, [("beside the supervisor", "invalid", f"holds {BIN}, {ours}", share(path, "/a")) for path in (BIN,)])
+    check_refused(host, [("beside the supervisor", "invalid", f"holds {BIN}, {ours}", share(BIN, "/a"))])
+    looked = "where programs are looked for (PATH): share it read-only"
+    for place in (beside, beside / "bin"):  # the second is still to be made
+        check_refused(host, [("of PATH", "invalid", f"{beside} holds {place}, {looked}", share(beside, "/a"))],
+                      {"PATH": f"{place}:{os.environ['PATH']}"})
     for item in (share(tools, "/a", "ro"), share(beside, "/a"), share(BIN, "/a", "ro")):
-        code, answer, _ = host.supervisor(request("check", host.config(shares=[item])), env=env)
+        path = {"PATH": f"{os.environ['PATH']}:{tools}"}
+        code, answer, _ = host.supervisor(request("check", host.config(shares=[item])), env={**env, **path})
         assert code == 0, answer
     host.supervisor(request("inspect", sparse(host)))
 
