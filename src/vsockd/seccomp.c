@@ -3,6 +3,7 @@
  * The system calls of the event loop, each with its reason. No brk and no anonymous mmap: nothing
  * is allocated after the start. No open, no process, no signal but the end.
  */
+#include <fcntl.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -23,6 +24,10 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(sendmsg), .reason = "bytes of the guest; answers to the front-end"},
 	{.number = SCMP_SYS(shutdown), .reason = "one direction of a stream ends"},
 	{.number = SCMP_SYS(write), .reason = "the eventfd of an interrupt; a line on stderr"},
+	{.number = SCMP_SYS(fcntl),
+	 .reason = "an interrupt must not hold the loop",
+	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETFL},
+		  {.arg = 2, .op = SCMP_CMP_EQ, .datum_a = O_NONBLOCK}}},
 	{.number = SCMP_SYS(close), .reason = "streams end, the front-end replaces descriptors"},
 	{.number = SCMP_SYS(mmap),
 	 .reason = "guest memory, when the front-end shares another",

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/virtio_config.h>
 #include <string.h>
 #include <unistd.h>
@@ -237,9 +239,13 @@ static int set_vring_call(struct device *device, struct vhost_message *m, struct
 			  struct error *err)
 {
 	uint32_t index = (uint32_t)get64(m, 0) & VRING_INDEX;
+	int fd = take_fd(m);
 
-	(void)reply, (void)err;
-	device_set_call(device, index, take_fd(m));
+	(void)reply;
+	device_set_call(device, index, fd);
+	/* QEMU's own never block. Whoever makes it block again holds up his own guest's device. */
+	if (fd >= 0 && fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return error_errno(err, errno, "the interrupt of queue %u", index);
 	return 0;
 }
 
