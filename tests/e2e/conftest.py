@@ -101,7 +101,7 @@ def pid_lines(text):
     return found
 
 
-def wait_until(condition, what, seconds=60):
+def wait_until(condition, what, seconds=HANG_S):
     """Waits for something outside that offers no event to a test (a process list, a file)."""
     end = time.monotonic() + seconds
     while not condition():
@@ -137,6 +137,16 @@ def isolate(words):
     return words
 
 
+class Child(subprocess.Popen):
+    """Nobody waits for ever for its end."""
+
+    def wait(self, timeout=HANG_S):
+        return super().wait(timeout)
+
+    def communicate(self, input=None, timeout=HANG_S):
+        return super().communicate(input, timeout)
+
+
 class Host:
     """One state directory and the programs acting on it."""
 
@@ -157,8 +167,7 @@ class Host:
         kw.setdefault("stdout", subprocess.PIPE)
         kw.setdefault("stderr", subprocess.PIPE)
         words = isolate(list(map(str, words))) if program == "microagent" else map(str, words)
-        return subprocess.Popen([*self.wrap, str(self.bin / program), *words],
-                                env={**self.env, **(env or {})}, **kw)
+        return Child([*self.wrap, str(self.bin / program), *words], env={**self.env, **(env or {})}, **kw)
 
     def __call__(self, *words, input=None, check=None, timeout=HANG_S, text=True, **kw):
         """Runs `microagent WORDS`; check is the exit code that must come back."""
@@ -231,7 +240,7 @@ class Host:
             yield from (p.relative_to(self.state) for p in place.iterdir())
         yield from (p.relative_to(self.state) for p in self.state.glob("archive/.*"))
 
-    def assert_clean(self, seconds=10):
+    def assert_clean(self, seconds=60):
         """No process, socket, mount or stray file of this place; a process that was told to end is given
         seconds to do it. What others leave is theirs."""
         problems = strays.processes(self.base, seconds) + strays.mounts(self.base)

@@ -152,7 +152,7 @@ def wait_for_no_growth(before, look_again):
         return not grown
 
     try:
-        wait_until(gone, "nothing to have grown", seconds=10)
+        wait_until(gone, "nothing to have grown", seconds=60)
     except AssertionError:
         raise AssertionError(f"grown: {grown}, before: {before}") from None
 

@@ -169,7 +169,7 @@ def registry(layout):
     """A server: its address, and the list of the paths that it was asked for."""
     handler = type("Handler", (Registry,), {"layout": layout, "asked": []})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
         yield f"127.0.0.1:{server.server_port}", handler.asked

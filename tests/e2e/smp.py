@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 # What makes the processors and the memory; the devices have no part in it.
 KEPT = ("-machine", "-accel", "-cpu", "-smp", "-m", "-object", "-global", "-append")
-HANG_S = 120
+HANG_S = 300  # quietly it is over in seconds
 
 
 def initrd(place):

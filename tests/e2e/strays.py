@@ -29,7 +29,7 @@ def running(place):
     return found
 
 
-def processes(place, seconds=10):
+def processes(place, seconds=60):
     """A process that was told to end is given seconds to do it."""
     end = time.monotonic() + seconds
     while (found := running(place)) and time.monotonic() < end:

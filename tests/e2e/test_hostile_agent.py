@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import growth
+from conftest import wait_until
 from vsock_standin import VsockStandIn
 
 START = {"event": "start", "request": 1, "id": "1", "pid": 7}
@@ -141,6 +142,7 @@ def test_floods_cost_no_memory(vm, resume):
             batch = max((1 << 20) // len(message), 1)
             for _ in range(0, count, batch):
                 stream.sendall(message * min(batch, count))
+            wait_until(lambda: child, "the child, which may be here before whoever made it knows it")
             peaks[what] = peak_kib(child[0].pid)
         stream.sendall(frame(EXIT))
         until_closed(stream)

@@ -17,7 +17,9 @@ import strays
 from conftest import OWN, ROOT, make_host, wait_until
 
 ENDS = {"MICROAGENT_TEST_LIMIT_HALT_MS": "1500"}  # a guest that does not stop when it is told to
-HASTE = {"MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS": "300", "MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "300"}
+SILENT = {"MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS": "300", "MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "300"}
+# Time enough for an agent that answers at all, however slow the machine is.
+STOPPED = {"MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS": "5000", "MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "5000"}
 TERMINAL = "\x1b\x07\x9b\u202e\r"  # what BAD_WORDS of the attack would have a terminal do
 
 
@@ -122,6 +124,8 @@ def test_a_flooded_control_stream(steady, kind, count):
 
 
 def test_what_a_person_reads_of_it(victim):
+    victim.attack("control", "commands", 10)
+    victim.attack("control", "telemetry", 10)
     for words in (("audit", "show", victim.name), ("audit", "telemetry", victim.name), ("session", "list"), ("audit", "list")):
         text = victim.host(*words, check=0, text=False).stdout.decode()
         assert not set(text) & set(TERMINAL), words
@@ -131,18 +135,19 @@ def test_what_a_person_reads_of_it(victim):
 @pytest.mark.parametrize("kind, error", [("garbage", "from the guest agent"), ("huge", "bad frame from the guest agent"),
                                          ("silence", "has not answered within 300 ms"), ("gone", "")])
 def test_another_in_the_place_of_the_agent(steady, kind, error):
-    """Each call that it gets fails with a reason, and the agent's own answer again when it has the place back."""
+    """Each call that it gets fails with a reason, and the agent answers again when it has its place back."""
     child = steady.popen("agent", kind, 3)
     failed = []
     while child.poll() is None:
-        done = steady("exec", "--timeout", 1, steady.bundle, "--", "true", text=False, env=HASTE)
-        assert done.returncode in (0, 125), done
+        done = steady("exec", "--timeout", 1, steady.bundle, "--", "true", text=False, env=SILENT if kind == "silence" else STOPPED)
+        assert done.returncode in (0, 124, 125), done  # 124: on a machine that is slow
         failed += [done.stderr.decode()] * (done.returncode == 125)
     out, err = child.communicate()
     assert (child.returncode, out) == (0, b"attack: calls answered: 3\n"), err
-    # One more may be the agent's own, which it had begun when it was stopped.
-    own = [text for text in failed if "has not told the end" in text or "has not answered" in text]
-    assert sum(error in text for text in failed) >= 3 and len(failed) <= 3 + len(own), failed
+    # Others may be the agent's own, which it had begun when it was stopped, and a slow machine's.
+    late = [text for text in failed if "has not told the end" in text or "has not answered" in text]
+    assert any(error in text for text in failed) and 3 <= len(failed) <= 3 + len(late), failed
+    assert all(error in text or text in late for text in failed), failed
 
 
 def test_a_tree_with_everything_in_it(steady):
@@ -180,13 +185,14 @@ def test_a_machine_that_ends_itself(based, how, state):
 
 
 def test_a_guest_that_does_not_listen(based):
-    """All its processes are stopped, the agent's too: stop ends it when its time is over, and says so."""
+    """All its processes are stopped, the agent's too: stop ends it when its time is over."""
     victim = Victim(based, "--network", "isolated")
     child = victim.popen("deaf")
-    wait_until(lambda: victim("exec", "--timeout", 1, victim.bundle, "--", "true", env=HASTE).returncode == 125, "the agent to be stopped")
+    wait_until(lambda: victim("exec", "--timeout", 1, victim.bundle, "--", "true", env=STOPPED).returncode == 125, "the agent to be stopped")
     victim("stop", victim.bundle, check=0)
     child.communicate()
-    assert victim.ended()["state"] == "stopped"
+    event = victim.ended()
+    assert event["state"] == "stopped" and event["detail"].startswith("unclean"), event
     victim.destroy()
 
 
@@ -198,8 +204,9 @@ def attack_devices(host, kernel, seeds, count):
         host("exec", "-i", "--user", "root", "w", "--", "sh", "-c", "cat >/tmp/attack; chmod 755 /tmp/attack", input=attacker(),
              text=False, check=0)
         done = host("exec", "--timeout", 60, "--user", "root", "w", "--", "/tmp/attack", "ports", seed, count)
+        # It may end at its last word, too.
         state = host.json("status", "w")["event"]["state"]
-        assert state == "running" if done.returncode == 0 else state in ("running", "stopped", "failed"), (seed, state, done)
+        assert state in ("running", "stopped", "failed"), (seed, state, done)
         assert done.returncode != 0 or done.stdout == f"attack: words to ports: {count}\n", done
         host("kill", "w", check=0)
         host("delete", "w", check=0)

@@ -108,7 +108,7 @@ def kill_at(host, condition):
     assert not done["adopted"] and all(r["why"] == "its making broke off" for r in done["removed"])
     assert not bundles(host), (done, [[p.name for p in b.iterdir()] for b in bundles(host)])
     assert not (host.state / "sessions" / ".locks" / ".making").exists()
-    wait_until(lambda: not host.processes(), "the end of all its processes", 20)
+    wait_until(lambda: not host.processes(), "the end of all its processes")
     assert gc(host) == NOTHING
 
 
@@ -195,7 +195,7 @@ def test_a_clock_set_back_and_a_process_without_directory(host, base):
     bundle(host, name).rename(host.base / "elsewhere")  # in one step: its supervisor writes into it
     other = gc(host)
     assert other == {"removed": [{"name": name, "why": "its machine ran on without its directory"}], "adopted": []}
-    wait_until(lambda: not pid_lines(name), "the end of what ran without its directory", 20)
+    wait_until(lambda: not pid_lines(name), "the end of what ran without its directory")
     assert orphans(host, name) == [("process-without-bundle", "removed")] and gc(host) == NOTHING
     shutil.rmtree(host.base / "elsewhere")
 

@@ -240,7 +240,7 @@ def test_a_running_session_killed_while_it_is_destroyed(place):
     assert seen == {True, False}
     assert bundle(place, name).exists()
     assert [r["name"] for r in place.json("session", "gc")["removed"]] == [name]
-    wait_until(lambda: not place.processes(), "the end of all its processes", 20)
+    wait_until(lambda: not place.processes(), "the end of all its processes")
     events = trail(place, name)
     assert [events.count(e) for e in ("audit.opened", "session.destroyed", "audit.closed")] == [1, 1, 1], events
     assert place.json("session", "gc") == NOTHING and not bundle(place, name).exists()

@@ -19,7 +19,7 @@ CREATE = ("session", "create", "--base", "web", "--network", "isolated")
 def assert_nothing(host):
     assert not bundles(host) and host.json("session", "list") == {"sessions": []}
     assert not (host.state / "sessions" / ".locks" / ".making").exists()
-    wait_until(lambda: not host.processes(), "the end of all its processes", 20)
+    wait_until(lambda: not host.processes(), "the end of all its processes")
 
 
 @pytest.mark.parametrize("number, code", ((signal.SIGTERM, 143), (signal.SIGINT, 130)))

@@ -294,7 +294,7 @@ def test_an_ordinary_user_claims_with_a_directory(ordinary):
     """From the pool: the same owners."""
     ordinary("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
     full = {"base": "web-v1", "size": 1, "ready": 1, "filling": False}
-    wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the member", 120)
+    wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the member")
     work = directory(ordinary, "work")
     keys = ordinary.base / ".ssh"
     said = ordinary("session", "create", "--base", "web", "--network", "isolated", "--share", keys, check=2).stderr
@@ -303,7 +303,7 @@ def test_an_ordinary_user_claims_with_a_directory(ordinary):
     assert made["source"] == "pool" and made["share"]["path"] == str(work) == listed(ordinary, made["name"])["path"]
     check_owners(ordinary, made["name"], work)
     # The next member with a directory that is read-only, mounts and all.
-    wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the next member", 120)
+    wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the next member")
     token, = (ordinary.state / "pool" / "web-v1" / "ready").iterdir()
     ref = directory(ordinary, "ref")
     inside(record(ordinary, token.name)["supervisorPid"], "sh", "-c", own_mount(ordinary.uid, ref))

@@ -5,6 +5,8 @@ import os
 import socket
 import threading
 
+from conftest import HANG_S
+
 
 class VsockStandIn:
     """Used as a context manager: inside, <directory>/vsock.sock is ours and the real one is at
@@ -25,17 +27,18 @@ class VsockStandIn:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(self.path))
         self.listener.listen(64)
-        self.accepting = threading.Thread(target=self.accept)
+        self.accepting = threading.Thread(target=self.accept, daemon=True)
         self.accepting.start()
         return self
 
     def __exit__(self, *_):
         os.rename(self.real, self.path)
         self.listener.shutdown(socket.SHUT_RDWR)
-        self.accepting.join()
+        self.accepting.join(HANG_S)
         self.listener.close()
         for thread in self.threads:
-            thread.join()
+            thread.join(HANG_S)
+        assert not any(thread.is_alive() for thread in self.threads), "a connection that nobody has closed"
 
     def accept(self):
         while True:
@@ -43,6 +46,6 @@ class VsockStandIn:
                 stream = self.listener.accept()[0]
             except OSError:
                 return
-            self.threads.append(threading.Thread(target=self.handle, args=(stream, self.plan(self.count))))
+            self.threads.append(threading.Thread(target=self.handle, args=(stream, self.plan(self.count)), daemon=True))
             self.count += 1
             self.threads[-1].start()
