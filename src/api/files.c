@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "contract/kind.h"
 
 #define COPY_NAME "disk.ext4"
 #define USER_ROOT "0"
@@ -451,11 +452,8 @@ static int get_output(struct microagent *agent, const struct subject *s, const c
 	struct reading reading = {.run = read_tree, .user = USER_ROOT, .target = &target};
 	int status;
 
-	if (!path) {
-		error_set(err, ERR_NOT_FOUND, "workspace \"%s\" declares no output \"%s\"",
-			  s->existing.ws.id, artifact);
-		return error_reason(err, REASON_NO_SUCH_OUTPUT, s->existing.ws.id);
-	}
+	if (!path)
+		return kind_say(KIND_NO_OUTPUT, s->existing.ws.id, artifact, ERR_NOT_FOUND, err);
 	clean = path_absolute(path, err);
 	if (!clean ||
 	    tree_target_open(AT_FDCWD, host_path, false, base_name(clean), &target, err) < 0)

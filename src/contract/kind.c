@@ -27,6 +27,8 @@ static const struct words {
 			   {"session @ is $", REASON_SESSION_AT_QUOTA}},
 	[KIND_LOST] = {{"workspace \"@\": $", REASON_WORKSPACE_LOST},
 		       {"session @: $", REASON_SESSION_LOST}},
+	[KIND_NO_OUTPUT] = {{"workspace \"@\" declares no output \"$\"", REASON_NO_SUCH_OUTPUT},
+			    {"session @ declares no output \"$\"", REASON_NO_SUCH_OUTPUT}},
 };
 
 size_t kind_name_length(const char *id)

@@ -17,7 +17,7 @@
 /* Bytes of id without a BUNDLE_SUFFIX. */
 size_t kind_name_length(const char *id);
 
-/* Why nothing can be done in it. */
+/* Why nothing can be done in it, or this cannot. */
 enum kind_words {
 	KIND_QUARANTINED,
 	KIND_NOT_RUNNING, /* detail: its state */
@@ -25,6 +25,7 @@ enum kind_words {
 	KIND_PAUSED,	  /* detail: why, as its event has it */
 	KIND_AT_QUOTA,	  /* the same */
 	KIND_LOST,	  /* detail: how that showed */
+	KIND_NO_OUTPUT,	  /* detail: the one asked for */
 	KIND_WORDS_COUNT
 };
 /* Sets the error in the words for its kind, with the reason. Returns -1. */

@@ -53,27 +53,29 @@ def in_sessions(place, *words, **kw):
 
 AGENT = {"user": "agent", "cwd": "/home/agent"}
 EXIT_3 = ("sh", "-c", "exit 3")
+SHELL = ["/bin/sh", "-c", 'exec "${SHELL:-/bin/sh}" -l']
 
 
 @pytest.mark.parametrize("words, flags", [
     (("session", "exec", "NAME", "--"), {}),
     (("session", "stream", "NAME", "--"), {}),
+    (("exec", "NAME", "--"), {}),
     (("exec", "BUNDLE", "--"), {}),
     (("exec", "--resume", "60", "BUNDLE", "--"), {}),
     (("exec", "--user", "root", "--cwd", "/tmp", "BUNDLE", "--"), {"user": "root", "cwd": "/tmp"}),
-    (("exec", "-i", "BUNDLE", "--"), {})], ids=["session-exec", "stream", "exec", "resume", "root", "stdin"])
+    (("exec", "-i", "BUNDLE", "--"), {})], ids=["session-exec", "stream", "by-name", "exec", "resume", "root", "stdin"])
 def test_by_command(place, session, told, words, flags):
     words = [{"NAME": session, "BUNDLE": f"{session}.bundle"}.get(w, w) for w in words]
-    (place if words[0] == "session" else lambda *w, **kw: in_sessions(place, *w, **kw))(*words, *EXIT_3, check=3)
+    (place if session in words else lambda *w, **kw: in_sessions(place, *w, **kw))(*words, *EXIT_3, check=3)
     assert told() == {**AGENT, "argv": list(EXIT_3), "code": 3, **flags}
 
 
 @pytest.mark.parametrize("words, argv", [(("exec", "-i", "-t", "BUNDLE", "--", *EXIT_3), list(EXIT_3)),
-                                         (("session", "shell", "NAME"), ["/bin/sh", "-c", 'exec "${SHELL:-/bin/sh}" -l'])], ids=["exec-it", "shell"])
+                                         (("session", "shell", "NAME"), SHELL), (("connect", "NAME"), SHELL)], ids=["exec-it", "shell", "connect"])
 def test_on_a_terminal(place, session, told, words, argv):
     words = [{"NAME": session, "BUNDLE": f"{session}.bundle"}.get(w, w) for w in words]
     master, slave = pty.openpty()
-    state = place.state if words[0] == "session" else place.state / "sessions"
+    state = place.state if session in words else place.state / "sessions"
     child = subprocess.Popen([BIN / "microagent", "--state-dir", state, *words], stdin=slave, stdout=slave, stderr=slave,
                              env=place.env, start_new_session=True)
     os.close(slave)

@@ -37,6 +37,16 @@ def refused(host, *words, code=1):
     return done.stderr
 
 
+def check_a_workspace_of_its_name(host, name):
+    """It is the workspace that is meant, but by `session exec`."""
+    host("create", name, "--output", "mine=/mine", check=0)
+    assert host.json("artifacts", name)["egress"] and host.json("inspect", name)["event"]["state"] == "prepared"
+    for words in (("exec", name, "--", "true"), ("connect", name, "--send", "true")):
+        assert f'workspace "{name}" is prepared, not running' in refused(host, *words, code=125)
+    host("session", "exec", name, "--", "true", check=0)
+    host("delete", name, check=0)
+
+
 def check_commands_of_workspaces(host, name):
     """They take a session by its name, and one that is none is no workspace to be created."""
     def told(*words):
@@ -51,15 +61,27 @@ def check_commands_of_workspaces(host, name):
     assert told("network", name)["network"]["mode"] == "isolated"
     assert told("balloon", name, 200)["balloon"]["memoryMiB"] == 256
     assert "has no result" in host("result", name).stderr
+    assert told("artifacts", name) == {"ingress": [], "egress": []}
+    assert f'workspace "{name}" has neither bundles' in host("artifacts", name, check=0).stderr
+    said = host("artifacts", "get", name, "none", host.base).stderr
+    assert f'session {name} declares no output "none"\n' in said and f"`microagent artifacts {name}` lists" in said
+    assert host("exec", name, "--", "cat", "/workspace/in", check=0).stdout == "copied\n"
+    assert host("exec", f"{name}.bundle", "--", "sh", "-c", "exit 3").returncode == 3
+    assert host("connect", name, "--send", "echo shell $0", check=0).stdout.startswith("shell ")
+    assert f"`microagent connect {name} --send LINE` runs one line, `microagent exec {name}` a" in host("connect", name).stderr
+    check_a_workspace_of_its_name(host, name)
     assert host("stop", name, check=0).stdout == f"{name}: stopped\n"
-    assert "`microagent start {}` boots".format(name) in host("session", "exec", name, "--", "true").stderr
+    for words in (("session", "exec", name, "--", "true"), ("exec", name, "--", "true"), ("connect", name, "--send", "true")):
+        said = refused(host, *words, code=125)
+        assert f"session {name} is stopped\n" in said and f"`microagent start {name}` boots" in said, said
     assert "in" in host("ls", f"{name}:/workspace", check=0).stdout  # by a machine that only reads
     host("start", name, check=0)
     assert host("session", "exec", name, "--", "cat", "/workspace/in", check=0).stdout == "copied\n"
     none = name[:-4] + ("0000" if name[-4:] != "0000" else "0001")
     for words in (("cp", f"{none}:/f", "."), ("ls", none), ("logs", none), ("events", none), ("status", none), ("stop", none),
                   ("start", none), ("network", none), ("balloon", none, 200), ("result", none), ("exec", none, "--", "true"),
-                  ("connect", none, "--send", "true"), ("kill", none)):
+                  ("connect", none, "--send", "true"), ("kill", none), ("inspect", none),
+                  ("connect", none, "--serial"), ("artifacts", none), ("artifacts", "get", none, "out", ".")):
         done = host(*words)
         assert done.returncode and none in done.stderr, (words, done.stderr)
         assert "create" not in done.stderr and "session list" in done.stderr, (words, done.stderr)

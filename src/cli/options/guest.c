@@ -335,24 +335,33 @@ static struct microagent *open_sessions(struct microagent *agent, struct progres
 	return sessions;
 }
 
-struct microagent *guest_open_at(const struct cli *cli, struct progress *progress, const char *word,
-				 char id[GUEST_ID_ROOM], struct error *err)
+struct microagent *guest_open_session(const struct cli *cli, struct progress *progress,
+				      const char *word, char id[GUEST_ID_ROOM], struct error *err)
 {
 	struct microagent *agent = guest_open(cli, progress, err);
 	struct microagent_session *session = NULL;
-	struct error ignored;
 
-	snprintf(id, GUEST_ID_ROOM, "%s", word);
-	if (!agent || microagent_session_check_name(word, &ignored) < 0 ||
-	    is_own_workspace(agent, word))
-		return agent;
-	if (microagent_session_open(agent, word, &session, err) < 0) {
+	if (!agent || microagent_session_open(agent, word, &session, err) < 0) {
 		microagent_close(agent);
 		return NULL;
 	}
 	snprintf(id, GUEST_ID_ROOM, "%s.bundle", microagent_session_name(session));
 	microagent_session_close(session);
 	return open_sessions(agent, progress, err);
+}
+
+struct microagent *guest_open_at(const struct cli *cli, struct progress *progress, const char *word,
+				 char id[GUEST_ID_ROOM], struct error *err)
+{
+	struct microagent *agent = guest_open(cli, progress, err);
+	struct error ignored;
+
+	snprintf(id, GUEST_ID_ROOM, "%s", word);
+	if (!agent || microagent_session_check_name(word, &ignored) < 0 ||
+	    is_own_workspace(agent, word))
+		return agent;
+	microagent_close(agent);
+	return guest_open_session(cli, progress, word, id, err);
 }
 
 json_t *guest_ask(const struct cli *cli, const char *doing, guest_ask_fn *ask, struct error *err)

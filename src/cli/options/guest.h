@@ -62,10 +62,14 @@ void guest_warn_unconfined(const struct cli *cli);
 struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);
 
 #define GUEST_ID_ROOM 160
-/* The same for a command on what word names: a workspace, or a session, whose place is a state
- * directory of its own. id is what the workspace is called there. */
-struct microagent *guest_open_at(const struct cli *cli, struct progress *progress, const char *word,
-				 char id[GUEST_ID_ROOM], struct error *err);
+/* The same for a command on what word names; id is what the workspace is called there. */
+typedef struct microagent *guest_open_fn(const struct cli *cli, struct progress *progress,
+					 const char *word, char id[GUEST_ID_ROOM],
+					 struct error *err);
+/* A session, whose place is a state directory of its own. */
+guest_open_fn guest_open_session;
+/* A workspace, or else a session. */
+guest_open_fn guest_open_at;
 
 typedef json_t *guest_ask_fn(struct microagent *agent, struct error *err);
 /* What the library says of the whole state directory or host; doing is shown meanwhile, or NULL. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* session: a machine for one task, cloned from a base and destroyed afterwards. */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -223,73 +220,16 @@ static int run_session_list(struct cli *cli, const void *values, const struct cl
 
 /* --- exec ------------------------------------------------------------------------------------ */
 
-/* A session is a workspace of the state directory below: where, and under which name. */
-struct session_place {
-	char *state_dir, *id;
-};
-
-static void place_free(struct session_place *place)
-{
-	free(place->state_dir);
-	free(place->id);
-}
-#define auto_place __attribute__((cleanup(place_free)))
-
-/* The errors are those of sessions. */
-static int find_place(const struct cli *cli, const char *name, struct session_place *out,
-		      struct error *err)
-{
-	struct microagent *agent = guest_open(cli, NULL, err);
-	struct microagent_session *session = NULL;
-
-	if (!agent || microagent_session_open(agent, name, &session, err) < 0) {
-		microagent_close(agent);
-		return -1;
-	}
-	if (asprintf(&out->state_dir, "%s/sessions", microagent_state_dir(agent)) < 0)
-		out->state_dir = NULL;
-	if (asprintf(&out->id, "%s.bundle", microagent_session_name(session)) < 0)
-		out->id = NULL;
-	microagent_session_close(session);
-	microagent_close(agent);
-	return out->state_dir && out->id ? 0 : error_errno(err, ENOMEM, "session");
-}
-
 static int run_session_exec(struct cli *cli, const void *values, const struct cli_words *args,
 			    struct error *err)
 {
-	autofree const char **words = calloc(args->count + 1, sizeof(*words));
-	const char *before = cli->state_dir_option;
-	auto_place struct session_place place = {0};
-	int code;
-
-	if (!words)
-		return error_errno(err, ENOMEM, "session");
-	if (find_place(cli, args->items[0], &place, err) < 0)
-		return -1;
-	memcpy(words, args->items, args->count * sizeof(*words));
-	words[0] = place.id;
-	const struct cli_words all = {words, args->count};
-
-	cli->state_dir_option = place.state_dir;
-	code = exec_run(cli, values, &all, err);
-	cli->state_dir_option = before;
-	return code;
+	return exec_run(cli, values, args, guest_open_session, err);
 }
 
 static int run_shell(struct cli *cli, const void *values, const struct cli_words *args,
 		     struct error *err)
 {
-	const char *before = cli->state_dir_option;
-	auto_place struct session_place place = {0};
-	int code;
-
-	if (find_place(cli, args->items[0], &place, err) < 0)
-		return -1;
-	cli->state_dir_option = place.state_dir;
-	code = connect_run(cli, values, place.id, args->items[0], err);
-	cli->state_dir_option = before;
-	return code;
+	return connect_run(cli, values, args->items[0], guest_open_session, err);
 }
 
 #define OPTION(field) offsetof(struct session_values, field)
@@ -388,6 +328,8 @@ const struct cli_command cli_session = {
 	.name = "session",
 	.args = "COMMAND",
 	.summary = "machines for one task each, cloned from a base",
+	.help = "exec, connect, cp, ls, status, logs, stop, start and their like take a session's\n"
+		"name too, where no workspace is called so.\n",
 	.group = CLI_GROUP_RUN,
 	.sub = session_commands,
 };

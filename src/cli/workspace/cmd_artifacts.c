@@ -35,14 +35,14 @@ static int add_artifact_rows(struct cli_table *table, const json_t *list_artifac
 	return 0;
 }
 
-static int list_artifacts(struct cli *cli, struct microagent *agent, const char *name,
-			  struct error *err)
+static int list_artifacts(struct cli *cli, struct microagent *agent, const char *id,
+			  const char *name, struct error *err)
 {
 	static const char *const heads[] = {"artifact", "kind", "in the guest"};
 	auto_table struct cli_table table = {0};
 	json_auto_t *artifacts = NULL;
 
-	if (microagent_artifacts(agent, name, &artifacts, err) < 0)
+	if (microagent_artifacts(agent, id, &artifacts, err) < 0)
 		return -1;
 	if (cli->json)
 		return cli_print_json(artifacts, err);
@@ -57,11 +57,12 @@ static int list_artifacts(struct cli *cli, struct microagent *agent, const char 
 	return CLI_EXIT_OK;
 }
 
-static int get(struct cli *cli, struct microagent *agent, const char *const *words, int64_t limit,
-	       struct progress *progress, struct error *err)
+/* words: the artifact and the target. */
+static int get(struct cli *cli, struct microagent *agent, const char *id, const char *const *words,
+	       int64_t limit, struct progress *progress, struct error *err)
 {
 	struct copy_notes notes;
-	const struct copy_target target = {.path = words[2], .source = words[1]};
+	const struct copy_target target = {.path = words[1], .source = words[0]};
 	int status;
 
 	if (copy_notes_init(&notes, cli, progress, err) < 0)
@@ -69,7 +70,7 @@ static int get(struct cli *cli, struct microagent *agent, const char *const *wor
 	const struct microagent_copy options = copy_options(&notes, NULL, limit);
 
 	progress_start(progress, "reading the disk");
-	status = microagent_artifact_get(agent, words[0], words[1], words[2], &options, err);
+	status = microagent_artifact_get(agent, id, words[0], words[1], &options, err);
 	if (status < 0)
 		copy_name_target(&target, err);
 	progress_end(progress);
@@ -82,18 +83,20 @@ static int run_artifacts(struct cli *cli, const void *values, const struct cli_w
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct artifacts_values *v = values;
 	bool getting = args->count == 4 && strcmp(args->items[0], "get") == 0;
+	const char *name = args->items[getting ? 1 : 0];
 	struct microagent *agent;
+	char id[GUEST_ID_ROOM];
 	int code;
 
 	if (!getting && (args->count != 1 || v->limit))
 		return cli_usage(cli, err, "artifacts takes NAME, or get NAME ARTIFACT TARGET");
-	if (guest_check_name(cli, args->items[getting ? 1 : 0], err) < 0)
+	if (guest_check_name(cli, name, err) < 0)
 		return -1;
-	agent = guest_open(cli, &progress, err);
+	agent = guest_open_at(cli, &progress, name, id, err);
 	if (!agent)
 		return -1;
-	code = getting ? get(cli, agent, args->items + 1, v->limit, &progress, err)
-		       : list_artifacts(cli, agent, args->items[0], err);
+	code = getting ? get(cli, agent, id, args->items + 2, v->limit, &progress, err)
+		       : list_artifacts(cli, agent, id, name, err);
 	microagent_close(agent);
 	return code;
 }

@@ -28,7 +28,8 @@ struct connect {
 	struct cli *cli;
 	const struct connect_values *values;
 	struct microagent *agent;
-	const char *name;
+	const char *name; /* as it was typed */
+	char id[GUEST_ID_ROOM];
 	struct signals signals;
 };
 
@@ -53,7 +54,7 @@ static int run_agent_shell(struct connect *connect, const struct microagent_exec
 						   .err = STDERR_FILENO,
 						   .cancel = connect->signals.fd};
 	struct microagent_outcome outcome;
-	int result = microagent_exec(connect->agent, connect->name, exec, &streams, &outcome, err);
+	int result = microagent_exec(connect->agent, connect->id, exec, &streams, &outcome, err);
 
 	if (terminal)
 		terminal_restore(terminal);
@@ -96,7 +97,7 @@ static int shell(struct connect *connect, struct error *err)
 static bool is_there_still(const struct connect *connect)
 {
 	struct error ignored;
-	autoclose int again = microagent_console_open(connect->agent, connect->name, &ignored);
+	autoclose int again = microagent_console_open(connect->agent, connect->id, &ignored);
 
 	return again >= 0;
 }
@@ -107,7 +108,7 @@ static int explain_closed(const struct connect *connect, bool heard, struct erro
 	json_auto_t *response = NULL;
 	const char *state;
 
-	if (microagent_status(connect->agent, connect->name, &response, NULL) < 0)
+	if (microagent_status(connect->agent, connect->id, &response, NULL) < 0)
 		return CLI_EXIT_OK;
 	state = json_text(json_object_get(response, "event"), "state", NULL);
 	if (!heard && state && strcmp(state, "running") == 0 && is_there_still(connect))
@@ -146,7 +147,7 @@ static int serial(struct connect *connect, struct error *err)
 {
 	bool is_terminal = isatty(STDIN_FILENO) == 1;
 	struct terminal terminal;
-	autoclose int console = microagent_console_open(connect->agent, connect->name, err);
+	autoclose int console = microagent_console_open(connect->agent, connect->id, err);
 	int code;
 
 	if (console < 0)
@@ -176,12 +177,9 @@ static int connect_in(struct connect *connect, struct error *err)
 	return code;
 }
 
-/* called: what the caller named it by. */
 static int check_connect_words(struct cli *cli, const struct connect_values *v, const char *name,
-			       const char *called, struct error *err)
+			       const char *exec, struct error *err)
 {
-	bool is_session = called != name;
-
 	if (v->serial && (v->send || v->user))
 		return cli_usage(cli, err, "--serial is nobody's shell: no --send and no --user");
 	if (v->timeout && !v->send)
@@ -194,20 +192,21 @@ static int check_connect_words(struct cli *cli, const struct connect_values *v, 
 		return cli_usage(cli, err,
 				 "stdin is no terminal: `microagent %s %s --send LINE` runs one "
 				 "line, `microagent %s %s` a command",
-				 cli->words, called, is_session ? "session exec" : "exec", called);
+				 cli->words, name, exec, name);
 	return 0;
 }
 
 int connect_run(struct cli *cli, const struct connect_values *values, const char *name,
-		const char *called, struct error *err)
+		guest_open_fn *open, struct error *err)
 {
+	const char *exec = open == guest_open_session ? "session exec" : "exec";
 	struct connect connect = {
 		.cli = cli, .values = values, .name = name, .signals = SIGNALS_NONE};
 	int code;
 
-	if (check_connect_words(cli, values, connect.name, called, err) < 0)
+	if (check_connect_words(cli, values, name, exec, err) < 0)
 		return -1;
-	connect.agent = guest_open(cli, NULL, err);
+	connect.agent = open(cli, NULL, name, connect.id, err);
 	if (!connect.agent)
 		return -1;
 	code = connect_in(&connect, err);
@@ -218,13 +217,13 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 static int run_connect(struct cli *cli, const void *values, const struct cli_words *args,
 		       struct error *err)
 {
-	return connect_run(cli, values, args->items[0], args->items[0], err);
+	return connect_run(cli, values, args->items[0], guest_open_at, err);
 }
 
 const struct cli_command cli_connect = {
 	.name = "connect",
 	.args = "NAME",
-	.summary = "a shell in a running workspace, or its serial console",
+	.summary = "a shell in a running workspace or session, or its serial console",
 	.help = "A login shell on a terminal of its own in the guest; it follows the size of the\n"
 		"window. Ctrl-] detaches, which ends the shell. The exit code is the shell's.\n"
 		"\n"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cli/options/guest.h"
 #include "cli/options/rlimit.h"
 #include "cli/workspace/exec.h"
 
@@ -44,36 +43,38 @@ static int add_term(const struct cli_words *env, const char ***out, char **term,
 	return 0;
 }
 
-/* The words are right. exec is complete but for the terminal and its kind. */
-static int exec_attended(const struct cli *cli, const char *name, const struct exec_values *v,
-			 struct microagent_exec *exec, struct error *err)
+/* exec is complete but for the terminal and its kind. */
+static int exec_attended(const struct cli *cli, struct microagent *agent, const char *id,
+			 const struct exec_values *v, struct microagent_exec *exec,
+			 struct error *err)
 {
 	const struct attend how = {v->input, v->terminal, exec->timeout_seconds};
-	struct microagent *agent = guest_open(cli, NULL, err);
 	struct microagent_outcome outcome = {0};
 	autofree const char **env = NULL;
 	autofree char *term = NULL;
 	struct attended attended;
 	int code = -1;
 
-	if (agent && (!v->terminal || add_term(&v->env, &env, &term, err) == 0) &&
+	if ((!v->terminal || add_term(&v->env, &env, &term, err) == 0) &&
 	    attend_begin(&attended, cli, &how, err) == 0) {
 		if (env)
 			exec->env = env;
 		exec->terminal = attended.terminal;
-		code = microagent_exec(agent, name, exec, &attended.streams, &outcome, err);
+		code = microagent_exec(agent, id, exec, &attended.streams, &outcome, err);
 		code = attend_end(&attended, code, &outcome, err);
 	}
-	microagent_close(agent);
 	return code;
 }
 
 int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_words *args,
-	     struct error *err)
+	     guest_open_fn *open, struct error *err)
 {
 	const struct attend how = {v->input, v->terminal, 0};
 	struct microagent_exec exec = v->exec;
 	json_auto_t *rlimits = NULL;
+	struct microagent *agent;
+	char id[GUEST_ID_ROOM];
+	int code;
 
 	if (attend_check(cli, &how, err) < 0 || guest_check_name(cli, args->items[0], err) < 0 ||
 	    guest_check_command(cli, args->items[1], err) < 0 ||
@@ -83,19 +84,24 @@ int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_word
 	exec.command = args->items + 1;
 	exec.env = v->env.items;
 	exec.rlimits = rlimits;
-	return exec_attended(cli, args->items[0], v, &exec, err);
+	agent = open(cli, NULL, args->items[0], id, err);
+	if (!agent)
+		return -1;
+	code = exec_attended(cli, agent, id, v, &exec, err);
+	microagent_close(agent);
+	return code;
 }
 
 static int run_exec(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)
 {
-	return exec_run(cli, values, args, err);
+	return exec_run(cli, values, args, guest_open_at, err);
 }
 
 const struct cli_command cli_exec = {
 	.name = "exec",
 	.args = "NAME [--] CMD [WORD...]",
-	.summary = "run one more command in a running workspace",
+	.summary = "run one more command in a running workspace or session",
 	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i. "
 		"The\n"
 		"exit code is the command's, as with `microagent run`. With -t it runs on a "

@@ -22,15 +22,16 @@ static int run_inspect(struct cli *cli, const void *values, const struct cli_wor
 {
 	json_auto_t *response = NULL;
 	struct microagent *agent;
+	char id[GUEST_ID_ROOM];
 	int code = -1;
 
 	(void)values;
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
-	agent = guest_open(cli, NULL, err);
+	agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!agent)
 		return -1;
-	if (microagent_status(agent, args->items[0], &response, err) == 0)
+	if (microagent_status(agent, id, &response, err) == 0)
 		code = print(cli, response, err);
 	microagent_close(agent);
 	return code;

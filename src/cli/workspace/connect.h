@@ -3,7 +3,7 @@
 #ifndef CLI_CONNECT_H
 #define CLI_CONNECT_H
 
-#include "cli/cli.h"
+#include "cli/options/guest.h"
 
 struct connect_values {
 	bool serial;
@@ -12,8 +12,7 @@ struct connect_values {
 };
 extern const struct cli_option connect_options[];
 
-/* called: what a session is called by its commands; of a workspace it is name itself. */
 int connect_run(struct cli *cli, const struct connect_values *values, const char *name,
-		const char *called, struct error *err);
+		guest_open_fn *open, struct error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef CLI_EXEC_H
 #define CLI_EXEC_H
 
+#include "cli/options/guest.h"
 #include "cli/terminal/attend.h"
 
 struct exec_values {
@@ -13,8 +14,8 @@ struct exec_values {
 };
 extern const struct cli_option exec_options[];
 
-/* args: the workspace, and the command's words. */
+/* args: the workspace, which is opened by open, and the command's words. */
 int exec_run(struct cli *cli, const struct exec_values *values, const struct cli_words *args,
-	     struct error *err);
+	     guest_open_fn *open, struct error *err);
 
 #endif
