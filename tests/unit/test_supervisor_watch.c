@@ -176,6 +176,9 @@ static void a_base_that_changes(void **state)
 	assert_null(watch_base_look(&watch)); /* once */
 	watch_base_end(&watch);
 	assert_int_equal(watch_base_begin(&watch, path, &err), 0);
+	assert_int_equal(fchmod(fd, 0400), 0); /* which comes before it can be written to */
+	assert_string_equal(watch_base_look(&watch), "was given other attributes");
+	assert_null(watch_base_look(&watch));
 	assert_int_equal(ftruncate(fd, 1), 0);
 	assert_string_equal(watch_base_look(&watch), "was written");
 	watch_base_end(&watch);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,10 +61,12 @@ const char *watch_base_look(struct watch_base *watch)
 	const char *what;
 	struct stat now;
 
-	if (!watch->path || watch->told)
+	if (!watch->path)
 		return NULL;
 	what = look_at_file(watch, &now) < 0 ? "is gone" : difference(&watch->was, &now);
-	watch->told = what != NULL;
+	if (!what || (watch->told && strcmp(what, watch->told) == 0))
+		return NULL;
+	watch->told = what;
 	return what;
 }
 

@@ -5,7 +5,6 @@
 #ifndef SUPERVISOR_WATCH_BASE_H
 #define SUPERVISOR_WATCH_BASE_H
 
-#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -14,12 +13,13 @@ struct watch_base {
 	char *path;
 	int dir;	  /* that it is in */
 	const char *name; /* in dir; the end of path */
-	bool told;
+	const char *told; /* the last of what was different */
 	struct stat was;
 };
 
 int watch_base_begin(struct watch_base *watch, const char *path, struct error *err);
-/* What is different, once: "is gone", "was replaced"...; NULL: nothing. */
+/* What is different, once, and again when it is worse: "is gone", "was replaced"...; NULL: nothing
+ * that is new. */
 const char *watch_base_look(struct watch_base *watch);
 void watch_base_end(struct watch_base *watch); /* accepts a zeroed one */
 
