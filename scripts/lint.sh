@@ -21,10 +21,19 @@ stage() { # name, command...
 	fi
 }
 
+warnings="-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wcast-qual -Werror"
 clang_compiles() {
+	# shellcheck disable=SC2086  # words on purpose
 	printf '%s\n' "$code" | xargs -P 2 -n 8 clang-14 -std=gnu17 -fsyntax-only -Isrc -Iinclude -D_GNU_SOURCE \
-		-DMICROAGENT_VERSION='"lint"' -Wall -Wextra -Wshadow -Wstrict-prototypes \
-		-Wmissing-prototypes -Wformat=2 -Wcast-qual -Werror
+		-DMICROAGENT_VERSION='"lint"' $warnings
+}
+
+# What the end-to-end tests compile for themselves, by gcc.
+hostile_compiles() {
+	for compiler in gcc clang-14; do
+		# shellcheck disable=SC2046,SC2086  # lists on purpose
+		"$compiler" -std=gnu17 -fsyntax-only -D_GNU_SOURCE $warnings $(git ls-files -- 'tests/hostile/*.c') || return
+	done
 }
 
 tidy() {
@@ -40,6 +49,7 @@ stage "static names" scripts/check-source.py names
 # shellcheck disable=SC2086  # lists of files on purpose
 stage "clang-format" clang-format --dry-run --Werror $sources
 stage "clang -Werror" clang_compiles
+stage "tests/hostile -Werror" hostile_compiles
 stage "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 	--inline-suppr --suppressions-list=.cppcheck-suppressions -j 2 -Isrc -Iinclude -D_GNU_SOURCE \
 	-DMICROAGENT_VERSION='"lint"' --library=posix --library=gnu src

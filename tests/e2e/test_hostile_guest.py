@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A guest whose root attacks (tests/hostile/attack.c): whatever it does, the host's processes neither grow nor end but
+"""A guest whose root attacks (tests/hostile/attack): whatever it does, the host's processes neither grow nor end but
 with their machine, what the host has seen is still told, and the machine obeys or ends in a state that the table knows."""
 
 import json
@@ -25,7 +25,7 @@ TERMINAL = "\x1b\x07\x9b\u202e\r"  # what BAD_WORDS of the attack would have a t
 
 def attacker():
     program = OWN / "attack"
-    subprocess.run(["gcc", "-static", "-O2", "-o", program, ROOT / "tests/hostile/attack.c"], check=True)
+    subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", program, *sorted((ROOT / "tests/hostile/attack").glob("*.c"))], check=True)
     return program.read_bytes()
 
 

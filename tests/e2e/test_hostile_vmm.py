@@ -32,7 +32,7 @@ REQUEST, RW = 1, 5
 def start(host, name, **limits):
     """A machine with that program as its VMM: its last event, and what the program wrote into the disk."""
     made = OWN / "vmm"
-    subprocess.run(["gcc", "-static", "-O2", "-o", made, ROOT / "tests/hostile/vmm.c"], check=True)
+    subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", made, ROOT / "tests/hostile/vmm.c"], check=True)
     program = host.base / "bin" / f"vmm-{name}"
     program.parent.mkdir(mode=0o755, exist_ok=True)
     shutil.copy(made, program)

@@ -3,11 +3,9 @@
  * What runs in QEMU's place when a guest has taken QEMU over: in its cell, with its descriptors,
  * under its user and its filter. What it is called says what it does:
  *
- *   vmm-look        tries to reach what is not its own, writes into its disk what it could, and
- * ends vmm-call-NAME   makes the one system call, which may be its end vmm-qmp-NAME    is a monitor
- * that lies: silent, noise, long, deep, flood, answers, stranger
+ * - vmm-look: tries to reach what is not its own, writes into its disk what it could, and ends
+ * - vmm-qmp-NAME: a monitor that lies. NAME is silent, noise, long, deep, flood, answers, stranger
  */
-#define _GNU_SOURCE
 #include <sys/socket.h>
 
 #include <arpa/inet.h>
@@ -29,7 +27,7 @@
 static char report[16384];
 static size_t reported;
 
-static void tell(const char *what, ...)
+__attribute__((format(printf, 1, 2))) static void tell(const char *what, ...)
 {
 	va_list args;
 
