@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""A virtiofsd that was taken over (tests/hostile/virtiofsd.c), in front of QEMU and the supervisor: what happened is told,
+the machine ends, or goes on without the directory, and nothing of it is left."""
+
+import json
+import subprocess
+
+import pytest
+
+import strays
+import test_half_start
+from conftest import OWN, ROOT, wait_until
+
+replace = test_half_start.mount_over
+DIED = "died before it was ready: QEMU ended by itself with code 1: "
+DEADLINE = "the boot deadline passed"
+REFUSED = "QEMU: vhost_backend_init failed"
+LATE = "QEMU has not answered a monitor command"
+SHORT = {"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "1500"}
+
+
+@pytest.fixture
+def hostile(replace, host):
+    """A directory, and its server in virtiofsd's place. What it does is said in the directory."""
+    made = OWN / "hostile-virtiofsd"
+    subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", made, ROOT / "tests/hostile/virtiofsd.c"], check=True)
+    host("base", "create", "web", check=0)
+    replace("/usr/lib/qemu/virtiofsd", made)
+    work = host.base / "work"
+    work.mkdir()
+    yield work
+    host("base", "delete", "web-v1", check=0)
+
+
+def test_a_machine_ends_with_its_directory(host, hostile):
+    host("create", "w", "--memory", 256, "--share", f"{hostile}:/work", check=0)
+    # Where QEMU and its peer end together, either may be named.
+    for what, errors, limits in (("silent", [DEADLINE], SHORT), ("floods", [DEADLINE], SHORT), ("closes", [DIED], {}),
+                                 ("ends", [DIED, "virtiofsd share-0 ended with code 3: no more "], {}),
+                                 ("leaves", [DIED, "virtiofsd share-0 ended "], {})):
+        (hostile / ".hostile").write_text(what)
+        done = host("start", "w", env=limits)
+        event = host.json("status", "w")["event"]
+        assert done.returncode and event["state"] == "failed", (what, done, event)
+        assert any(error in event["detail"] for error in errors), (what, event)
+        assert "\033" not in done.stderr and not strays.running(host.state), (what, done)
+    assert (host.state / "w" / "supervisor.log").stat().st_size < 1 << 20
+    host("delete", "w", check=0)
+
+
+def test_a_machine_goes_on_without_the_directory(host, hostile):
+    """What was half plugged in is taken back, each time, so that the next one can be."""
+    made = host.json("session", "create", "--base", "web", "--network", "isolated",
+                     env={"MICROAGENT_TEST_LIMIT_QMP_MS": "3000"})
+    name, place = made["name"], host.state / "sessions" / f"{made['name']}.bundle"
+    before = set(strays.running(host.base))
+    for what, error in (("closes", REFUSED), ("noise", REFUSED), ("half", REFUSED), ("long", REFUSED),
+                        ("lies", "QEMU: vhost backend memory slots"), ("ends", "no more ?[31mtoday: QEMU: "),
+                        ("leaves", REFUSED), ("silent", LATE)):
+        (hostile / ".hostile").write_text(what)
+        done = host("session", "share", name, hostile)
+        assert done.returncode in (1, 75) and error in done.stderr and "\033" not in done.stderr, (what, done)
+        wait_until(lambda: set(strays.running(host.base)) == before, f"the end of one that {what}")
+        assert host("session", "exec", name, "--", "echo", "well", check=0).stdout == "well\n"
+    assert json.loads((place / "event.json").read_text())["state"] == "running"
+    host("session", "destroy", name, check=0)
