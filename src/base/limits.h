@@ -12,6 +12,7 @@
 /*    name                    value        unit   what */
 #define LIMIT_TABLE(X)                                                                             \
 	X(REQUEST_BYTES, 1048576, "bytes", "longest request document on stdin")                    \
+	X(VARIABLE_BYTES, 131071, "bytes", "longest variable of an env-file, as Linux takes it")   \
 	X(FRAME_BYTES, 16777216, "bytes", "longest frame of a guest protocol")                     \
 	X(RESULT_BYTES, 16777216, "bytes", "longest result document of a guest")                   \
 	X(RESULT_STREAM_BYTES, 1048576, "bytes", "stdout and stderr kept in result.json, each")    \

@@ -50,6 +50,8 @@ const struct cli_option guest_options[] = {
 	 "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct guest_values, env), "KEY=VALUE",
 	 "variable of the command; may be given again", 0, 0},
+	{"env-file", 0, CLI_OPTION_LIST, offsetof(struct guest_values, env_files), "FILE",
+	 "file of such lines, or KEY for the caller's own; --env comes before it", 0, 0},
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct guest_values, user), "USER",
 	 "who runs the command (default: the image's user, else uid 1000)", 0, 0},
 	{"publish", 'p', CLI_OPTION_LIST, offsetof(struct guest_values, publish),
@@ -77,7 +79,8 @@ const struct cli_option guest_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-struct microagent_spec guest_spec(const struct guest_values *values, const char *const *command)
+struct microagent_spec guest_spec(const struct guest_values *values, const struct env_list *env,
+				  const char *const *command)
 {
 	static const struct profile none;
 	const struct profile *profile = values->profile ? profile_find(values->profile) : NULL;
@@ -94,7 +97,7 @@ struct microagent_spec guest_spec(const struct guest_values *values, const char 
 		.allow = values->allow.items,
 		.memory_mib = values->memory ? values->memory : size->memory_mib,
 		.cpus = values->cpus ? values->cpus : size->cpus,
-		.env = values->env.items,
+		.env = (const char *const *)env->items,
 		.user = values->user,
 		.command = command,
 		.timeout_seconds = values->timeout,
@@ -213,18 +216,20 @@ static int check_root(struct cli *cli, const struct guest_values *values, struct
 }
 
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
-		struct error *err)
+		struct env_list *env, struct error *err)
 {
 	if (guest_check_name(cli, name, err) < 0 || check_root(cli, values, err) < 0 ||
 	    check_accelerator_word(cli, values->accelerator, err) < 0 ||
 	    check_network_word(cli, values->network, err) < 0 ||
 	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
-	    check_profile(cli, values->profile, err) < 0)
+	    check_profile(cli, values->profile, err) < 0 ||
+	    guest_check_env(cli, &values->env, err) < 0 ||
+	    env_list_fill(cli, &values->env_files, &values->env, env, err) < 0)
 		return -1;
 	guest_warn_allow(cli, &values->allow);
 	if (values->share_anyway)
 		guest_warn_shared_anyway(cli);
-	return guest_check_env(cli, &values->env, err);
+	return 0;
 }
 
 void guest_warn(const struct cli *cli, const char *fmt, ...)

@@ -4,7 +4,7 @@
 #ifndef CLI_GUEST_H
 #define CLI_GUEST_H
 
-#include "cli/cli.h"
+#include "cli/options/env_file.h"
 #include "microagent.h"
 
 /* What `run` and `create` take: the beginning of their values. */
@@ -12,7 +12,7 @@ struct guest_values {
 	const char *image, *kernel, *initrd, *accelerator, *user, *profile;
 	int64_t memory, cpus, timeout;
 	const char *network, *network_interface;
-	struct cli_words env, allow, publish, vsock, disks, shares, bundles, outputs;
+	struct cli_words env, env_files, allow, publish, vsock, disks, shares, bundles, outputs;
 	const char *mediation;
 	bool mediation_optional;
 	bool no_disk, share_anyway;
@@ -28,16 +28,18 @@ struct guest_values {
 extern const struct cli_option
 	guest_options[]; /* cli_command.shared of a command that has them first */
 
-/* command: argv, NULL-terminated, or NULL. Borrows everything. */
-struct microagent_spec guest_spec(const struct guest_values *values, const char *const *command);
+/* env: of env_list_fill(). command: argv, NULL-terminated, or NULL. Borrows everything. */
+struct microagent_spec guest_spec(const struct guest_values *values, const struct env_list *env,
+				  const char *const *command);
 
 /* What is wrong with the words alone is the caller's error (exit 2), before anything is done. name
  * may be NULL. */
 int guest_check_name(struct cli *cli, const char *name, struct error *err);
 int guest_check_command(struct cli *cli, const char *program, struct error *err);
 int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err);
+/* Reads the files with variables too. */
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
-		struct error *err);
+		struct env_list *env, struct error *err);
 
 /* A warning on stderr; with --json {"warning":TEXT}. */
 void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -20,12 +20,12 @@ static void warn_accelerator(const struct cli *cli, struct microagent *agent, co
 }
 
 static int create_workspace_in(struct cli *cli, struct microagent *agent,
-			       const struct guest_values *values, const struct cli_words *args,
-			       struct error *err)
+			       const struct guest_values *values, const struct env_list *env,
+			       const struct cli_words *args, struct error *err)
 {
 	const char *name = args->items[0];
 	const struct microagent_spec spec =
-		guest_spec(values, args->count > 1 ? args->items + 1 : NULL);
+		guest_spec(values, env, args->count > 1 ? args->items + 1 : NULL);
 	json_auto_t *response = NULL;
 
 	if (microagent_create(agent, name, &spec, &response, err) < 0)
@@ -44,10 +44,11 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct guest_values *v = values;
+	auto_env struct env_list env = {0};
 	struct microagent *agent;
 	int code;
 
-	if (guest_check(cli, v, args->items[0], err) < 0 ||
+	if (guest_check(cli, v, args->items[0], &env, err) < 0 ||
 	    guest_check_command(cli, args->count > 1 ? args->items[1] : NULL, err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
@@ -56,7 +57,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	if (v->unconfined)
 		guest_unconfined(cli, agent);
 	progress_start(&progress, "preparing");
-	code = create_workspace_in(cli, agent, values, args, err);
+	code = create_workspace_in(cli, agent, values, &env, args, err);
 	microagent_close(agent);
 	return code;
 }

@@ -52,11 +52,9 @@ static void say_kept(const struct cli *cli, struct microagent *agent, const char
 }
 
 static int run_attended(const struct cli *cli, struct microagent *agent,
-			const struct run_values *values, const struct cli_words *args,
+			const struct run_values *values, const struct microagent_spec *spec,
 			struct progress *progress, struct error *err)
 {
-	const struct microagent_spec spec =
-		guest_spec(&values->guest, args->count ? args->items : NULL);
 	const struct attend how = {.input = values->input, .timeout = values->guest.timeout};
 	struct start start = {.cli = cli, .values = &values->guest, .progress = progress};
 	const struct microagent_run_options options = {
@@ -72,7 +70,7 @@ static int run_attended(const struct cli *cli, struct microagent *agent,
 	if (attend_begin(&attended, cli, &how, err) < 0)
 		return -1;
 	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
-	code = microagent_run(agent, &spec, &options, &attended.streams, &outcome, err);
+	code = microagent_run(agent, spec, &options, &attended.streams, &outcome, err);
 	code = attend_end(&attended, code, &outcome, err);
 	/* Broken off by a signal, or by the end of who reads stdout. */
 	if (values->keep && (outcome.end != MICROAGENT_EXITED || outcome.signal))
@@ -86,10 +84,13 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct run_values *v = values;
 	const struct attend how = {.input = v->input, .timeout = v->guest.timeout};
+	auto_env struct env_list env = {0};
+	struct microagent_spec spec;
 	struct microagent *agent;
 	int code;
 
-	if (attend_check(cli, &how, err) < 0 || guest_check(cli, &v->guest, v->name, err) < 0 ||
+	if (attend_check(cli, &how, err) < 0 ||
+	    guest_check(cli, &v->guest, v->name, &env, err) < 0 ||
 	    guest_check_command(cli, args->count ? args->items[0] : NULL, err) < 0)
 		return -1;
 	/* An image of the user's may name one. */
@@ -101,7 +102,8 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 	if (v->guest.unconfined)
 		guest_unconfined(cli, agent);
 	progress_start(&progress, "booting a machine");
-	code = run_attended(cli, agent, values, args, &progress, err);
+	spec = guest_spec(&v->guest, &env, args->count ? args->items : NULL);
+	code = run_attended(cli, agent, v, &spec, &progress, err);
 	microagent_close(agent);
 	return code;
 }
