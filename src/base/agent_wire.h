@@ -19,6 +19,9 @@
 #define AGENT_PORT 2222	  /* in the guest: its agent, bound before any workload runs */
 #define CONTROL_PORT 1024 /* on the host: the control stream, accepted once a boot */
 
+/* An envelope that asks for nothing: any agent answers it with a line, a refusal. */
+#define AGENT_PING "{\"op\":\"ping\",\"payload\":{}}\n"
+
 enum agent_frame { AGENT_FRAME_STDIN = 1, AGENT_FRAME_STDOUT = 2, AGENT_FRAME_STDERR = 3 };
 /* Of a frame's payload, before the raw bytes. */
 #define AGENT_DATA_HEADER 9

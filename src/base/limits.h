@@ -166,6 +166,9 @@
 	  "available on the host, without swap, beside the next member of a pool")                 \
 	X(POOL_FREE_DISK_MIB, 64, "MiB",                                                           \
 	  "free where the state directory is, before a member of a pool is started")               \
+	X(POOL_ANSWER_MS, 100, "ms",                                                               \
+	  "for a member to answer before the next one is asked; 0: not asked")                     \
+	X(POOL_SILENT_MS, 20000, "ms", "for a member to answer its filler before it is ended")     \
 	X(POOL_LOCK_MS, 60000, "ms", "wait for another command that sets or drains the same pool") \
 	X(POOL_OVERHEAD_MIB, 128, "MiB", "of a member beyond its guest's memory")                  \
 	X(POOL_QUIET_MS, 2000, "ms", "without a claim before a member of a pool is started")       \

@@ -69,8 +69,18 @@ def kill_the_filler_at_work(host):
     assert told(host) == before and not pid_lines(half_made) and not marks(host)
 
 
+def wait_gone(host, *names):
+    """Their end is the filler's."""
+    places = [host.state / "sessions" / f"{name}.bundle" for name in names]
+
+    def left():
+        return {name for kind in ("ready", "claimed", "ending") for name in tokens(host, kind)} & set(names)
+
+    wait_until(lambda: not any(place.exists() for place in places) and not left(), "the members' end")
+
+
 def lose_a_member(host):
-    """A token whose machine has ended is discarded, and what is left of its session with it."""
+    """A token whose machine has ended is passed over, and discarded with what is left of its session."""
     host("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
     kill_filler(host)  # the one that waits; the next one does not
     host("session", "gc", check=0, env=NOW)
@@ -79,8 +89,8 @@ def lose_a_member(host):
     os.kill(runtime(host, dead)["supervisorPid"], signal.SIGKILL)
     wait_until(lambda: pool_of(host)["ready"] == 0, "the member's end")
     session = create(host, env=LATER)
-    assert session["source"] == "new" and dead not in tokens(host, "ready") + tokens(host, "claimed")
-    assert not (host.state / "sessions" / f"{dead}.bundle").exists()
+    assert session["source"] == "new" and dead not in tokens(host, "claimed")
+    wait_gone(host, dead)
     return session["name"]
 
 
@@ -210,4 +220,45 @@ def test_a_member_is_given_a_directory(host):
     check_claimed_with(host, work)
     assert "does not exist: `mkdir`" in made(host, "share", "web", host.base / "none", check=1, env=NOT_NEW)
     kill_a_drain(host)
+    host("base", "delete", "web-v1", check=0)
+
+
+HASTY = {"MICROAGENT_TEST_LIMIT_POOL_ANSWER_MS": "100"}  # as it is for users
+NO_ROOM = {**NOW, "MICROAGENT_TEST_LIMIT_POOL_FREE_MIB": str(1 << 40)}  # a filler that ends members, and makes none
+
+
+def stop_its_agent(host, name):
+    """The guest's kernel takes connections as before, and nobody speaks on them."""
+    line = "kill -STOP $(grep -l '[m]icroagent-agent' /proc/[0-9]*/cmdline | cut -d/ -f3)"
+    child = host.popen("session", "exec", "--user", "root", name, "--", "sh", "-c", line)  # it does not hear of its end
+    wait_until(lambda: not host.json("status", name)["readiness"]["shellReady"]["ready"],
+               "an agent that does not answer")
+    child.kill()
+    child.communicate()
+
+
+def test_members_that_do_not_answer(host):
+    """Whatever of one is dead or stands still: nobody gets it, its claimer does not wait for its end, and it ends."""
+    host("base", "create", "web", check=0)
+    host("pool", "set", "--base", "web", "--size", 4, "--network", "isolated", check=0, env=NOW)
+    wait_full(host, 4)
+    dead, hangs, mute, good = tokens(host, "ready")
+    os.kill(runtime(host, dead)["pid"], signal.SIGKILL)
+    os.kill(runtime(host, hangs)["pid"], signal.SIGSTOP)
+    stop_its_agent(host, mute)
+    claimed = create(host, env={**LATER, "MICROAGENT_TEST_LIMIT_POOL_ANSWER_MS": "2000"})
+    assert (claimed["name"], claimed["source"]) == (good, "pool")
+    made_anew = create(host, env={**LATER, **HASTY})
+    assert made_anew["source"] == "new" and tokens(host, "claimed") == [good]
+    wait_gone(host, dead)
+    assert tokens(host, "ready") == sorted((hangs, mute))  # they may be slow: who claims does not judge
+    kill_filler(host)
+    assert host.json("session", "gc", env={**NO_ROOM, "MICROAGENT_TEST_LIMIT_POOL_SILENT_MS": "2000"})["adopted"]
+    wait_gone(host, hangs, mute)
+    log = (host.state / "pool" / "web-v1" / "filler.log").read_text()
+    assert all(f"{name} does not answer, and is ended\n" in log for name in (hangs, mute))
+    host("pool", "drain", check=0)
+    assert host.json("session", "destroy", "--all")["responses"] == [
+        {"ok": True, "name": name} for name in sorted((good, made_anew["name"]))]
+    assert not list((host.state / "pool").iterdir())
     host("base", "delete", "web-v1", check=0)

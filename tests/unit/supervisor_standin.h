@@ -108,9 +108,14 @@ static void *guest_serve(void *data)
 			close(fd);
 			continue;
 		}
-		if (read(fd, line, sizeof(line)) > 0)
+		ssize_t n = read(fd, line, sizeof(line));
+
+		if (n > 0)
 			(void)!write(fd, "OK 1\n", 5);
-		if (read(fd, line, sizeof(line)) > 0)
+		/* What is asked may have come with the line. */
+		if (n > 0 && memchr(line, '\n', (size_t)n) == line + n - 1)
+			n = read(fd, line, sizeof(line));
+		if (n > 0)
 			(void)!write(fd, "{\"error\":\"unknown op: ping\"}\n", 29);
 		close(fd);
 	}

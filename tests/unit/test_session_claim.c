@@ -263,10 +263,22 @@ static void a_member_of_another_kind_is_passed_over(void **state)
 	assert_waits(rig, name);
 }
 
-static void a_member_that_has_ended_is_removed(void **state)
+/* Who ends it is the filler: nobody waits for that here. */
+static void assert_passed_over(const struct rig *rig, const char *name)
+{
+	auto_session struct microagent_session *session = create(rig, &plain);
+
+	assert_string_equal(source_of(session), SESSION_NEW);
+	assert_true(is_there(token(rig, POOL_READY, name)));
+	assert_false(is_there(token(rig, POOL_CLAIMED, name)));
+	assert_false(is_there(mark_of(rig, name)));
+	assert_int_equal(count_fillers(rig), 1);
+}
+
+static void a_member_that_has_ended_is_passed_over(void **state)
 {
 	struct rig *rig = *state;
-	auto_session struct microagent_session *session = NULL, *member = NULL;
+	auto_session struct microagent_session *member = NULL;
 	const char *name;
 
 	keep_pool(rig, 1);
@@ -274,11 +286,37 @@ static void a_member_that_has_ended_is_removed(void **state)
 	member = session_handle(rig->agent, name, NULL);
 	assert_ok(microagent_kill(member->agent, member->id, NULL, &err));
 	assert_int_equal(pool_member_lives(rig->agent, name), 0);
-	session = create(rig, &plain);
-	assert_string_equal(source_of(session), SESSION_NEW);
-	assert_false(is_there(bundle(rig, name)));
-	assert_false(is_there(token(rig, POOL_READY, name)));
-	assert_false(is_there(token(rig, POOL_ENDING, name)));
+	assert_passed_over(rig, name);
+}
+
+static void signal_machine(const struct rig *rig, const char *name, int signal)
+{
+	json_auto_t *runtime = get_json(at(rig, "sessions/%s.bundle/runtime.json", name));
+
+	assert_int_equal(kill((pid_t)json_integer_value(json_object_get(runtime, "pid")), signal),
+			 0);
+}
+
+static void a_member_that_hangs_is_passed_over(void **state)
+{
+	struct rig *rig = *state;
+	auto_session struct microagent_session *next = NULL;
+	char name[SESSION_NAME_ROOM];
+
+	keep_pool(rig, 2);
+	snprintf(name, sizeof(name), "%s", make_member(rig));
+	signal_machine(rig, name, SIGSTOP);
+	limit_set(LIMIT_POOL_ANSWER_MS, 1);
+	assert_int_equal(pool_member_lives(rig->agent, name), 1);
+	assert_passed_over(rig, name);
+	/* The next one is taken; and it is not lost if it was slow. */
+	make_member(rig);
+	limit_set(LIMIT_POOL_ANSWER_MS, 1000);
+	next = create(rig, &plain);
+	assert_string_equal(source_of(next), SESSION_POOL);
+	assert_string_not_equal(microagent_session_name(next), name);
+	signal_machine(rig, name, SIGCONT);
+	assert_waits(rig, name);
 }
 
 /* What is refused costs no member. */
@@ -418,7 +456,8 @@ int main(int argc, char **argv)
 		base_test(a_member_that_another_marks_is_passed_over),
 		base_test(a_member_that_another_has_is_not_marked),
 		base_test(a_member_of_another_kind_is_passed_over),
-		base_test(a_member_that_has_ended_is_removed),
+		base_test(a_member_that_has_ended_is_passed_over),
+		base_test(a_member_that_hangs_is_passed_over),
 		base_test(a_damaged_base_costs_nothing),
 		base_test(a_larger_quota_is_given),
 		base_test(a_smaller_quota_does_not_fit),

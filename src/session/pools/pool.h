@@ -43,6 +43,26 @@ int pool_drain(const struct microagent *agent, const struct pool *pool, struct e
 /* 1: its machine runs. 0: it has ended, or there is none. -1: that cannot be seen now. */
 int pool_member_lives(const struct microagent *agent, const char *name);
 
+/* --- pool_ask.c ------------------------------------------------------------------------------ */
+
+struct pool_asked;
+struct pool_asking {
+	size_t count; /* asked, and silent yet */
+	struct pool_asked *asked;
+	struct pollfd *fds;
+};
+/* most: so many are asked, at most. */
+int pool_asking_begin(struct pool_asking *asking, size_t most, struct error *err);
+void pool_asking_end(struct pool_asking *asking); /* accepts a zeroed one */
+#define auto_asking __attribute__((cleanup(pool_asking_end)))
+/* The member's agent is asked for a word. name is borrowed. */
+void pool_ask(const struct microagent *agent, struct pool_asking *asking, const char *name);
+/* The next one that has answered, which is not waited for any more; NULL: none has until then, or
+ * none is left that could. */
+const char *pool_asking_wait(struct pool_asking *asking, uint64_t deadline_ns);
+/* The i-th of the count that were asked and have not answered. */
+const char *pool_asking_silent(const struct pool_asking *asking, size_t i);
+
 /* --- pool_share.c ---------------------------------------------------------------------------- */
 
 /* Whether one of the waiting members could have the spec's directory, with the errors of a session

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "session/pools/pool.h"
 
 static bool has_words(const char *const *words)
@@ -138,20 +139,14 @@ static int read_taken(const struct microagent *agent, const struct pool *pool,
 	return why.errnum ? error_copy(err, &why) : 0;
 }
 
-/* One whose machine has ended is of no use to anybody; one that cannot be looked at is left alone.
- */
+/* What is of no use to anybody its filler ends, and nobody waits for that here. */
 static int claim(const struct microagent *agent, const struct pool *pool,
 		 const struct pool_record *record, const char *name,
 		 struct microagent_session **out, struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
-	int lives = pool_member_lives(agent, name);
 	int status;
 
-	if (lives == 0)
-		(void)pool_discard(agent, pool, name, NULL);
-	if (lives <= 0)
-		return 0;
 	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
@@ -163,20 +158,41 @@ static int claim(const struct microagent *agent, const struct pool *pool,
 	return status;
 }
 
+/* One that has answered by the time at which the next one is to be asked. */
+static int claim_answering(const struct microagent *agent, const struct pool *pool,
+			   const struct pool_record *record, struct pool_asking *asking,
+			   struct microagent_session **out, struct error *err)
+{
+	uint64_t deadline = limit_deadline(LIMIT_POOL_ANSWER_MS);
+	const char *name;
+	int status = 0;
+
+	while (status == 0 && (name = pool_asking_wait(asking, deadline)))
+		status = claim(agent, pool, record, name, out, err);
+	return status;
+}
+
 static int claim_any(const struct microagent *agent, const struct pool *pool,
 		     const struct pool_record *record, struct microagent_session **out,
 		     struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_READY, err);
-	const json_t *name;
+	auto_asking struct pool_asking asking = {0};
+	const json_t *token;
 	int status = 0;
 	size_t i;
 
-	if (!names)
+	if (!names || pool_asking_begin(&asking, json_array_size(names), err) < 0)
 		return -1;
-	json_array_foreach(names, i, name)
+	json_array_foreach(names, i, token)
 	{
-		status = claim(agent, pool, record, json_string_value(name), out, err);
+		const char *name = json_string_value(token);
+
+		/* Others have claimed meanwhile. */
+		if (!pool_has(pool, POOL_READY, name) || pool_member_lives(agent, name) <= 0)
+			continue;
+		pool_ask(agent, &asking, name);
+		status = claim_answering(agent, pool, record, &asking, out, err);
 		if (status != 0)
 			break;
 	}

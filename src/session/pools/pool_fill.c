@@ -136,6 +136,38 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 	return 0;
 }
 
+/* Those that do not answer, in a time in which also a slow one does; whether there were any. */
+static bool end_silent(struct filler *f)
+{
+	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, NULL);
+	uint64_t deadline = limit_deadline(LIMIT_POOL_SILENT_MS);
+	auto_asking struct pool_asking asking = {0};
+	const json_t *token;
+	bool any = false;
+	size_t i;
+
+	if (!names || pool_asking_begin(&asking, json_array_size(names), NULL) < 0)
+		return false;
+	json_array_foreach(names, i, token)
+	{
+		if (pool_member_lives(f->agent, json_string_value(token)) > 0)
+			pool_ask(f->agent, &asking, json_string_value(token));
+	}
+	while (pool_asking_wait(&asking, deadline))
+		;
+	for (i = 0; i < asking.count; i++) {
+		const char *name = pool_asking_silent(&asking, i);
+
+		if (pool_end(&f->pool, name, NULL) <= 0)
+			continue;
+		log_line(&f->log, "%s does not answer, and is ended", name);
+		any = true;
+	}
+	if (any)
+		(void)pool_finish(f->agent, &f->pool, NULL);
+	return any;
+}
+
 /* That commands run in it is seen by one that does; which one an image has is its own business, and
  * that one is not there is the guest's word too. As the user of the commands to come: the first one
  * that has to be looked up takes several times as long as the next. */
@@ -226,7 +258,7 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 {
 	struct error why = {0};
 
-	if (!is_quiet(f) || flock(f->turn, LOCK_EX) < 0)
+	if (flock(f->turn, LOCK_EX) < 0)
 		return 0;
 	/* It may have been long. */
 	if (!is_quiet(f)) {
@@ -257,12 +289,16 @@ static int fill_pool(struct filler *f, struct error *err)
 		struct error why = {0};
 		size_t ready = 0;
 		int status;
+		bool full;
 
 		if (pool_read(&f->pool, &record, &why) < 0)
 			return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 		if (count_living(f, &ready, err) < 0)
 			return -1;
-		if ((int64_t)ready >= record.size)
+		full = (int64_t)ready >= record.size;
+		if ((!full && !is_quiet(f)) || end_silent(f))
+			continue;
+		if (full)
 			return pool_shrink(f->agent, &f->pool, (size_t)record.size, err) < 0 ? -1
 											     : 1;
 		if (!wait_for_turn(f, &record))

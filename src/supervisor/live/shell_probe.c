@@ -12,9 +12,6 @@
 #include "base/cleanup.h"
 #include "channel/dial.h"
 
-/* An envelope that asks for nothing: any agent answers it, with a refusal. */
-static const char request[] = "{\"op\":\"ping\",\"payload\":{}}\n";
-
 struct shell_probe {
 	struct loop *loop;
 	struct dial *dial;
@@ -78,7 +75,7 @@ static void on_probe_late(struct loop *loop, void *data)
 
 static int ask_agent(struct shell_probe *probe, struct error *err)
 {
-	if (send(probe->fd, request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+	if (send(probe->fd, AGENT_PING, strlen(AGENT_PING), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return error_errno(err, errno, "vsock.sock");
 	probe->watch = loop_add_fd(probe->loop, probe->fd, EPOLLIN, on_agent_answer, probe, err);
 	probe->timer = loop_add_timer(probe->loop, probe->deadline_ns, on_probe_late, probe, err);
