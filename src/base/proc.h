@@ -48,6 +48,9 @@ struct proc_spec {
 	bool bind_read_only; /* with all that is mounted below it */
 	const gid_t *groups;
 	size_t ngroups;
+	/* > 0: a file that is a compiled system call filter; it holds from the program's first
+	 * instruction, and no_new_privs with it. */
+	int filter;
 	const char *cwd; /* NULL: unchanged */
 };
 

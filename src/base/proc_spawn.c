@@ -10,11 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,6 +33,7 @@ enum step {
 	STEP_USER,
 	STEP_CWD,
 	STEP_PARENT,
+	STEP_FILTER,
 	STEP_EXEC,
 	STEP_COUNT
 };
@@ -42,6 +46,7 @@ static const char *const step_text[] = {
 	[STEP_USER] = "change user",
 	[STEP_CWD] = "working directory",
 	[STEP_PARENT] = "bind to the parent's life",
+	[STEP_FILTER] = "system call filter",
 	[STEP_EXEC] = "execute",
 };
 static_assert(ARRAY_SIZE(step_text) == STEP_COUNT, "every step has a text");
@@ -55,8 +60,9 @@ struct child {
 	const struct proc_spec *spec;
 	int report; /* write end of the pipe */
 	pid_t parent;
-	int above; /* lowest descriptor number above every `to` */
-	int *keep; /* nfds + 1 numbers of scratch */
+	int above;		  /* lowest descriptor number above every `to` */
+	int *keep;		  /* nfds + 1 numbers of scratch */
+	struct sock_fprog filter; /* len 0: none */
 };
 
 static bool is_listed_fd(const struct proc_spec *spec, int to)
@@ -146,6 +152,15 @@ static int bind_to_parent(const struct child *c)
 	return 0;
 }
 
+static int set_filter(const struct sock_fprog *filter)
+{
+	if (filter->len == 0)
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter);
+}
+
 /* What we ignore or block is no business of the new program. */
 static void reset_signals(void)
 {
@@ -193,6 +208,9 @@ static void become_program(struct child *c)
 		goto failed;
 	r.step = STEP_PARENT;
 	if (bind_to_parent(c) < 0)
+		goto failed;
+	r.step = STEP_FILTER;
+	if (set_filter(&c->filter) < 0)
 		goto failed;
 	r.step = STEP_EXEC;
 	execvpe(spec->argv[0], exec_vector(spec->argv),
@@ -270,6 +288,28 @@ static int check_proc_spec(const struct proc_spec *spec, int *above, struct erro
 	return 0;
 }
 
+static int read_filter(const struct proc_spec *spec, struct sock_filter **code, unsigned short *len,
+		       struct error *err)
+{
+	struct stat st;
+
+	if (spec->filter <= 0)
+		return 0;
+	if (fstat(spec->filter, &st) < 0)
+		return error_errno(err, errno, "start %s: system call filter", spec->argv[0]);
+	if (st.st_size == 0 || (size_t)st.st_size > BPF_MAXINSNS * sizeof(**code))
+		return error_set(err, ERR_INTERNAL, "start %s: a system call filter of %lld bytes",
+				 spec->argv[0], (long long)st.st_size);
+	autofree struct sock_filter *bytes = malloc((size_t)st.st_size);
+	if (!bytes)
+		return error_errno(err, ENOMEM, "start %s", spec->argv[0]);
+	if (pread(spec->filter, bytes, (size_t)st.st_size, 0) != st.st_size)
+		return error_set(err, ERR_IO, "start %s: system call filter", spec->argv[0]);
+	*code = steal_ptr(&bytes);
+	*len = (unsigned short)((size_t)st.st_size / sizeof(**code));
+	return 0;
+}
+
 int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err)
 {
 	struct child c = {.spec = spec, .parent = spec->for_parent ? getppid() : getpid()};
@@ -282,9 +322,11 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err
 	if (!keep)
 		return error_errno(err, ENOMEM, "start %s", spec->argv[0]);
 	c.keep = keep;
-	if (fd_pipe(ends, err) < 0)
+	autofree struct sock_filter *filter = NULL;
+	if (read_filter(spec, &filter, &c.filter.len, err) < 0 || fd_pipe(ends, err) < 0)
 		return -1;
 	autoclose int heard = ends[0];
+	c.filter.filter = filter;
 	c.report = ends[1];
 	int rc = fork_child(&c, &p, err);
 	close(ends[1]);

@@ -29,15 +29,16 @@ REQUEST, RW = 1, 5
 # --- in QEMU's place ------------------------------------------------------------------------------
 
 
-def start(host, name, **limits):
+def start(host, name, *words, **limits):
     """A machine with that program as its VMM: its last event, and what the program wrote into the disk."""
     made = OWN / "vmm"
-    subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", made, ROOT / "tests/hostile/vmm.c"], check=True)
+    if not made.exists():
+        subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", made, ROOT / "tests/hostile/vmm.c"], check=True)
     program = host.base / "bin" / f"vmm-{name}"
     program.parent.mkdir(mode=0o755, exist_ok=True)
     shutil.copy(made, program)
     host("create", "w", "--memory", 256, check=0)
-    host("start", "w", env={"MICROAGENT_QEMU": str(program), **{f"MICROAGENT_TEST_LIMIT_{key}": str(n) for key, n in limits.items()}})
+    host("start", "w", *words, env={"MICROAGENT_QEMU": str(program), **{f"MICROAGENT_TEST_LIMIT_{key}": str(n) for key, n in limits.items()}})
     event = host.json("status", "w")["event"]
     assert event["state"] == "failed", event
     with open(host.state / "w" / "rootfs.ext4", "rb") as disk:
@@ -56,7 +57,38 @@ def test_what_is_to_be_had_from_the_cell(host):
         "could not connect to the host's loopback: ECONNREFUSED", "could not connect anywhere: ENETUNREACH",
         "could not connect to an abstract socket: ECONNREFUSED", "could not have a raw socket: EPERM",
         "could not have a packet socket: EPERM", "sees 0 processes", "is user of its own", "has capabilities 000000000",
-        "no new privileges: 1", "could not become root: EINVAL"]
+        "no new privileges: 1", "could not become root: ENOSYS"]
+
+
+KILLED = ("ptrace", "bpf", "keyctl", "mount", "fsopen", "setns", "unshare", "namespace", "kexec_load", "open_by_handle_at",
+          "perf_event_open", "init_module", "process_vm_readv", "x32")
+DIED = "the virtual machine monitor died before it was ready: QEMU "
+NO_VMM = DIED + "was killed for a system call that no VMM makes"
+NOT_KILLED = DIED + "ended by itself with code 0"
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_a_call_that_no_vmm_makes(host, name):
+    """It is the end of the VMM, and the event says of what."""
+    assert start(host, f"call-{name}") == (NO_VMM, ["makes it"])
+
+
+def test_calls_that_a_vmm_can_do_without(host):
+    for name in ("clone3", "unknown"):
+        detail, report = start(host, f"call-{name}")
+        assert report == ["makes it", "could not go on with it: ENOSYS"] and detail == NOT_KILLED
+
+
+def test_its_calls_without_a_cell_and_only_logged(host, monkeypatch):
+    """The same list by another way, and none of it for whoever looks what it would refuse: told where that is looked for."""
+    assert start(host, "call-keyctl", "--prepare", "--unconfined") == (NO_VMM, ["makes it"])
+    monkeypatch.setitem(host.env, "MICROAGENT_QEMU_SECCOMP", "log")
+    for words in ((), ("--prepare", "--unconfined")):
+        detail, report = start(host, "call-keyctl", *words)
+        assert detail == NOT_KILLED and report[0] == "makes it" and "go on with it" in report[1], report
+    host.env["MICROAGENT_QEMU_SECCOMP"] = "off"
+    detail, report = start(host, "call-unknown")
+    assert 'MICROAGENT_QEMU_SECCOMP can be "log", and is "off"' in detail and not any(report)
 
 
 @pytest.mark.parametrize("name, error", [

@@ -21,6 +21,9 @@ def test_the_parser_of_guest_bytes_has_no_rights(vm):
         assert int(parser["CapBnd"], 16) == 0
     assert parser["NoNewPrivs"] == "1" and parser["Seccomp"] == "2"
     assert facts["files"] == "landlock" or "landlock" not in Path("/sys/kernel/security/lsm").read_text()
+    # The VMM has microagent's list of calls, and its own behind it.
+    vmm = status(facts["pid"])
+    assert vmm["NoNewPrivs"] == "1" and vmm.get("Seccomp_filters", "2") == "2" and int(vmm["CapEff"], 16) == 0
     assert broker["PPid"] == str(facts["supervisorPid"])
     assert broker["CapEff"] == own["CapEff"] and broker["Seccomp"] == own["Seccomp"]
     # The broker keeps nothing of the guest's: its socket to the parser and what its duties need.

@@ -9,6 +9,7 @@ import pytest
 
 from conftest import wait_until
 from test_audit import events
+from test_least_rights import status
 from test_session_share import own_cache
 from test_supervisor import request
 
@@ -79,7 +80,8 @@ def test_without_namespaces(host):
 
     done = host("start", "w", "--prepare", "--unconfined", check=0)
     assert "QEMU runs in no cell" in done.stderr
-    assert json.loads((host.state / "w" / "runtime.json").read_text())["confinement"] == "seccomp"
+    facts = json.loads((host.state / "w" / "runtime.json").read_text())
+    assert facts["confinement"] == "seccomp" and status(facts["pid"]).get("Seccomp_filters", "2") == "2"
     assert json.loads((host.state / "w" / "workspace.json").read_text())["config"]["confinement"] == "seccomp"
     assert host.json("status", "w")["confinement"] == "seccomp"
     assert "seccomp" in host("status", "w", check=0).stdout

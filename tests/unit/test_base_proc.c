@@ -5,6 +5,10 @@
  */
 #include "test_base_proc.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+
 static char *output_of(const struct proc_spec *spec, const struct proc_fd *more, size_t nmore)
 {
 	struct buf out = BUF_INIT(100000);
@@ -271,10 +275,48 @@ static void user_and_groups_change(void **state)
 
 #define WITH_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
 
+/* A file with that as its only instruction, or with nothing. */
+static int filter_file(const struct sock_filter *op)
+{
+	int fd = memfd_create("filter", MFD_CLOEXEC);
+
+	assert_int_equal(op ? write(fd, op, sizeof(*op)) : 0, op ? sizeof(*op) : 0);
+	return fd;
+}
+
+/* It holds before the program does: the call that would start that is ended by this one. */
+static void a_filter_holds_from_the_first_instruction(void **state)
+{
+	static const struct sock_filter killing =
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	static const struct sock_filter none = BPF_STMT(BPF_LD | BPF_IMM, 0);
+	static const char *const argv[] = {SELF, "role:exit", "0", NULL};
+	struct proc_spec spec = {.argv = argv, .filter = filter_file(&killing)};
+	struct proc p = PROC_NONE;
+	struct error err;
+	int code;
+
+	(void)state;
+	assert_ok(proc_spawn(&spec, &p, &err));
+	assert_ok(proc_wait(&p, UINT64_MAX, &code, &err));
+	assert_int_equal(code, 128 + SIGSYS);
+	close(spec.filter);
+
+	spec.filter = filter_file(&none);
+	assert_int_equal(proc_spawn(&spec, &p, &err), -1);
+	assert_string_equal(err.msg, "start " SELF ": system call filter: Invalid argument");
+	close(spec.filter);
+	spec.filter = filter_file(NULL);
+	assert_int_equal(proc_spawn(&spec, &p, &err), -1);
+	assert_string_equal(err.msg, "start " SELF ": a system call filter of 0 bytes");
+	close(spec.filter);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(codes_of_exits_and_signals),
+		cmocka_unit_test(a_filter_holds_from_the_first_instruction),
 		cmocka_unit_test(argv0_is_looked_up_in_path),
 		WITH_SCRATCH(failures_of_exec_are_told),
 		cmocka_unit_test(nothing_else_is_inherited),

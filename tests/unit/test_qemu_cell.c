@@ -41,19 +41,20 @@ static void the_command_line_is_whole(void **state)
 				       .data = data,
 				       .ndata = 2,
 				       .fds = fds,
-				       .nfds = 3};
+				       .nfds = 3,
+				       .filter = 20};
 	autoargv struct argv argv = ARGV_INIT;
 
 	(void)state;
 	cell_arguments(&spec, &argv);
 	assert_false(argv.failed);
 	assert_words(&argv, "/usr/bin/bwrap", "--unshare-all", "--as-pid-1", "--die-with-parent",
-		     "--new-session", "--info-fd", "8", "--block-fd", "9");
+		     "--new-session", "--info-fd", "8", "--block-fd", "9", "--seccomp", "10");
 	assert_words(&argv, "--ro-bind", "/opt/q/bin/qemu", "/opt/q/bin/qemu");
 	assert_words(&argv, "--ro-bind-try", "/usr/share/qemu", "/usr/share/qemu");
 	assert_words(&argv, "--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/tests/kvm",
 		     "/dev/kvm");
-	assert_words(&argv, "--ro-bind-data", "10", "/kernel", "--ro-bind-data", "11", "/initrd",
+	assert_words(&argv, "--ro-bind-data", "11", "/kernel", "--ro-bind-data", "12", "/initrd",
 		     "--remount-ro", "/", "--chdir", "/", "--", "/opt/q/bin/qemu", "-x");
 	assert_string_equal(argv.words[argv.count - 1], "-x");
 }

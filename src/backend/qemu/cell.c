@@ -121,6 +121,7 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 		.groups = &group,
 		.ngroups = device_group(spec->device, &group),
 		.cwd = "/",
+		.filter = spec->bwrap ? 0 : spec->filter,
 	};
 
 	return proc_spawn(&proc, &cell->monitor, err);
@@ -139,7 +140,7 @@ static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	const char *const *argv = argv_finish(&args, err);
 	if (!argv)
 		return -1;
-	if (spec->nfds + spec->ndata + 2 > ARRAY_SIZE(fds))
+	if (spec->nfds + spec->ndata + 3 > ARRAY_SIZE(fds))
 		return error_set(err, ERR_INTERNAL, "a cell with too many descriptors");
 	if (make_pipes(cell, &info, &hold, err) < 0)
 		return -1;
@@ -152,6 +153,8 @@ static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	}
 	fds[n++] = (struct proc_fd){info, numbers.info};
 	fds[n++] = (struct proc_fd){hold, numbers.hold};
+	if (spec->filter)
+		fds[n++] = (struct proc_fd){spec->filter, numbers.filter};
 	cell->confined = true;
 	return spawn_cell(spec, argv, fds, n, cell, err);
 }

@@ -12,8 +12,8 @@
  * that holds nobody but us our own id is kept. The id owns no file: all that the program reads or
  * writes comes as a descriptor.
  *
- * Where the config says so (confinement "seccomp") the VMM runs in no cell, under its own seccomp
- * filter alone.
+ * Where the config says so (confinement "seccomp") the VMM runs in no cell, under its system call
+ * filters alone.
  */
 #ifndef BACKEND_QEMU_CELL_H
 #define BACKEND_QEMU_CELL_H
@@ -54,7 +54,7 @@ struct cell_spec {
 	/* For a program in a user namespace that was made before: */
 	const char *const *capabilities; /* that its root keeps; not NULL: there is such a one */
 	const struct cell_share *share;	 /* a directory to be seen, and /proc; or NULL */
-	int filter; /* bwrap's descriptor of a compiled system call filter; 0: none but its own */
+	int filter; /* a file that is a compiled system call filter; 0: none but its own */
 };
 
 struct cell {

@@ -32,7 +32,10 @@ struct cell_numbers cell_numbers(const struct cell_spec *spec)
 
 	for (size_t i = 0; i < spec->nfds; i++)
 		highest = spec->fds[i].to > highest ? spec->fds[i].to : highest;
-	return (struct cell_numbers){.info = highest + 1, .hold = highest + 2, .data = highest + 3};
+	return (struct cell_numbers){.info = highest + 1,
+				     .hold = highest + 2,
+				     .filter = highest + 3,
+				     .data = highest + 4};
 }
 
 static void add_bind(struct argv *argv, const char *option, const char *path)
@@ -112,7 +115,7 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	}
 	if (spec->filter) {
 		argv_add(argv, "--seccomp");
-		argv_addf(argv, "%d", spec->filter);
+		argv_addf(argv, "%d", numbers.filter);
 	}
 	add_root(argv, spec);
 	if (spec->share)

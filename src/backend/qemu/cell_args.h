@@ -9,6 +9,7 @@
 /* Numbers of our own descriptors in bwrap, behind all of spec->fds. */
 struct cell_numbers {
 	int info, hold; /* --info-fd, --block-fd */
+	int filter;	/* --seccomp */
 	int data;	/* the first of spec->ndata */
 };
 struct cell_numbers cell_numbers(const struct cell_spec *spec);

@@ -33,7 +33,9 @@
  * that the kernel had put there for the moment, for good. Seen with QEMU 7.2 and 10.0, and with
  * every kernel that has jump labels; docs/benchmarks.md has the figures, and what it costs.
  *
- * Sandbox. QEMU's own seccomp filter, the last layer under the cell or the only one without it.
+ * Sandbox. QEMU's own seccomp filter, which forbids what QEMU needs until then: vmm_calls.h has the
+ * list that holds from its first instruction, and they are the last layer under the cell or the
+ * only one without it.
  */
 #include "backend/qemu/command_line.h"
 

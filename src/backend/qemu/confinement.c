@@ -10,6 +10,7 @@
 #include "backend/qemu/cell.h"
 #include "backend/qemu/host_facts.h"
 #include "backend/qemu/programs.h"
+#include "backend/qemu/vmm_filter.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -56,15 +57,22 @@ static int try_cell(const char *bwrap, struct error *err)
 	char said[160];
 	int ends[2], code = -1;
 	autofree char *program = program_true(err);
+	autoclose int filter = -1;
 
-	if (!program || fd_pipe(ends, err) < 0)
+	if (!program || vmm_filter_open(false, &filter, err) < 0 || fd_pipe(ends, err) < 0)
 		return -1;
 	autoclose int from = ends[0];
 	autoclose int to = ends[1];
 	const char *const argv[] = {program, NULL};
 	const struct proc_fd fds[] = {{to, 2}};
 	const struct cell_spec spec = {
-		.bwrap = bwrap, .program = program, .argv = argv, .fds = fds, .nfds = 1};
+		.bwrap = bwrap,
+		.program = program,
+		.argv = argv,
+		.fds = fds,
+		.nfds = 1,
+		.filter = filter,
+	};
 
 	int rc = run_cell(&spec, &cell, &code, &why);
 	cell_end(&cell);

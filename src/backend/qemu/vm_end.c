@@ -5,6 +5,7 @@
  * `ended` is called, from this file alone.
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -51,7 +52,9 @@ static void guess_end(struct vm *vm)
 	vm->end = vm->killing ? VM_END_KILLED : VM_END_CRASHED;
 	if (vm->killing)
 		return;
-	if (signal)
+	if (signal == SIGSYS)
+		snprintf(how, sizeof(how), "was killed for a system call that no VMM makes");
+	else if (signal)
 		snprintf(how, sizeof(how), "died by signal %d", signal);
 	else
 		snprintf(how, sizeof(how), "ended by itself with code %d", vm->exit_code);

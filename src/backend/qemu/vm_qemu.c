@@ -15,6 +15,7 @@
 #include "backend/qemu/confinement.h"
 #include "backend/qemu/programs.h"
 #include "backend/qemu/vm.h"
+#include "backend/qemu/vmm_filter.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "store/layer.h"
@@ -146,6 +147,18 @@ static int build_qemu_words(const struct vm *vm, const struct vm_boot *boot,
 	return command_line_build(&machine, argv, err);
 }
 
+static int open_filter(const struct vm *vm, int *fd, struct error *err)
+{
+	bool only_logs;
+
+	if (vmm_filter_mode(&only_logs, err) < 0)
+		return -1;
+	if (only_logs && vm->log)
+		log_line(vm->log, "no system call is refused to QEMU: what would be is in the "
+				  "kernel's log");
+	return vmm_filter_open(only_logs, fd, err);
+}
+
 static int start_qemu_cell(struct vm *vm, const struct vm_boot *boot, const struct cell_spec *base,
 			   const struct programs *programs, struct error *err)
 {
@@ -154,8 +167,12 @@ static int start_qemu_cell(struct vm *vm, const struct vm_boot *boot, const stru
 	const struct cell_data data[] = {{boot->kernel_fd, KERNEL_IN_CELL},
 					 {boot->initrd_fd, INITRD_IN_CELL}};
 	autoargv struct argv words = ARGV_INIT;
+	autoclose int filter = -1;
 	struct cell_spec spec = *base;
 
+	if (open_filter(vm, &filter, err) < 0)
+		return -1;
+	spec.filter = filter;
 	if (build_qemu_words(vm, boot, programs, &words, err) < 0)
 		return -1;
 	spec.bwrap = programs->bwrap;

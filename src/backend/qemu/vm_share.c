@@ -38,7 +38,7 @@
 /* A descriptor for every file that the guest knows of. */
 #define FILES_MAX 1000000u
 
-enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE, BWRAP_FD_FILTER };
+enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
 
 /* Its work: it acts as the guest's users and changes owners, among the mapped ids. */
 static const char *const capabilities[] = {
@@ -104,22 +104,27 @@ struct server {
 	bool for_parent; /* as of struct proc_spec */
 };
 
-static int spawn_virtiofsd(const struct server *server, const struct cell_spec *cell, int userns,
+static int spawn_virtiofsd(const struct server *server, const struct cell_spec *base, int userns,
 			   struct proc *out, struct error *err)
 {
 	autoargv struct argv words = ARGV_INIT;
+	struct cell_spec cell = *base;
 	autoclose int filter = -1;
 
 	if (mode_filter_open(&filter, err) < 0)
 		return -1;
-	const struct proc_fd fds[] = {
+	struct proc_fd fds[] = {
 		{server->stderr_fd, 2},
 		{server->listen, VIRTIOFSD_FD_LISTEN},
 		{server->share->lease_fd, VIRTIOFSD_FD_LEASE},
-		{filter, BWRAP_FD_FILTER},
+		{filter, -1},
 	};
 
-	cell_arguments(cell, &words);
+	cell.fds = fds;
+	cell.nfds = ARRAY_SIZE(fds) - 1;
+	cell.filter = filter;
+	fds[cell.nfds].to = cell_numbers(&cell).filter;
+	cell_arguments(&cell, &words);
 	const struct proc_spec spec = {
 		.argv = argv_finish(&words, err),
 		.envp = cell_environment,
@@ -165,7 +170,6 @@ static int start_in_cell(const struct server *server, const char *bwrap, struct 
 		.argv = argv_finish(&words, err),
 		.capabilities = capabilities,
 		.share = &seen,
-		.filter = BWRAP_FD_FILTER,
 	};
 	return cell.argv ? spawn_virtiofsd(server, &cell, userns, out, err) : -1;
 }

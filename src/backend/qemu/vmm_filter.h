@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of system calls (vmm_calls.h) as a filter that holds from QEMU's first instruction: in
+ * its cell by bwrap, without one by proc_spawn().
+ *
+ * For whoever has a machine that we have not: MICROAGENT_QEMU_SECCOMP=log lets everything through,
+ * and the kernel's log names what would have been refused.
+ */
+#ifndef BACKEND_QEMU_VMM_FILTER_H
+#define BACKEND_QEMU_VMM_FILTER_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* Whether the environment says that nothing is to be refused; ERR_INVALID where it says neither. */
+int vmm_filter_mode(bool *only_logs, struct error *err);
+/* The compiled filter as a file. The caller closes fd. */
+int vmm_filter_open(bool only_logs, int *fd, struct error *err);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of QEMU's system calls: its rows, what the compiled filter says to each of them (read
+ * by a few lines that run it as the kernel does), and processes that are under it.
+ */
+#include "test_base.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "backend/qemu/vmm_calls.h"
+#include "backend/qemu/vmm_filter.h"
+
+#define UNKNOWN 9999
+#define X32 0x40000000
+
+static struct sock_fprog read_filter(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	struct sock_fprog program = {.filter = malloc((size_t)size)};
+
+	assert_int_equal(size % (off_t)sizeof(*program.filter), 0);
+	assert_int_equal(pread(fd, program.filter, (size_t)size, 0), size);
+	program.len = (unsigned short)((size_t)size / sizeof(*program.filter));
+	close(fd);
+	return program;
+}
+
+static struct sock_fprog compile(bool only_logs)
+{
+	struct error err;
+	int fd = -1;
+
+	assert_ok(vmm_filter_open(only_logs, &fd, &err));
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
+	return read_filter(fd);
+}
+
+/* What the kernel would do. */
+static uint32_t verdict(const struct sock_fprog *program, const struct seccomp_data *data)
+{
+	uint32_t a = 0;
+
+	for (size_t at = 0; at < program->len; at++) {
+		const struct sock_filter *op = &program->filter[at];
+		bool yes = false;
+
+		switch (op->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			memcpy(&a, (const char *)data + op->k, sizeof(a));
+			continue;
+		case BPF_ALU | BPF_AND | BPF_K:
+			a &= op->k;
+			continue;
+		case BPF_JMP | BPF_JA:
+			at += op->k;
+			continue;
+		case BPF_RET | BPF_K:
+			return op->k;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			yes = a == op->k;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			yes = a >= op->k;
+			break;
+		case BPF_JMP | BPF_JGT | BPF_K:
+			yes = a > op->k;
+			break;
+		case BPF_JMP | BPF_JSET | BPF_K:
+			yes = a & op->k;
+			break;
+		default:
+			fail_msg("an instruction that is not known: %x", op->code);
+		}
+		at += yes ? op->jt : op->jf;
+	}
+	fail_msg("no verdict");
+	return 0;
+}
+
+static uint32_t verdict_of(const struct sock_fprog *program, int number, uint64_t first)
+{
+	struct seccomp_data data = {.nr = number, .arch = seccomp_arch_native(), .args = {first}};
+
+	return verdict(program, &data);
+}
+
+static void rows_are_in_order_and_have_reasons(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < vmm_call_count; i++) {
+		const struct vmm_call *call = &vmm_calls[i], *before = call - 1;
+
+		assert_true(strlen(call->reason) > 2);
+		if (i > 0 && call->fate == before->fate)
+			assert_true(strcmp(before->name, call->name) < 0);
+		else if (i > 0)
+			assert_true(before->fate < call->fate);
+		/* One fate for a call, but for clone(), whose flags differ. */
+		for (size_t j = 0; j < i; j++)
+			if (vmm_calls[j].number == call->number && call->number >= 0)
+				assert_true(call->only.op && vmm_calls[j].only.op);
+	}
+}
+
+static void each_call_has_its_fate(void **state)
+{
+	static const uint32_t fates[] = {
+		[CALL_KILLED] = SECCOMP_RET_KILL_PROCESS,
+		[CALL_REFUSED] = SECCOMP_RET_ERRNO | ENOSYS,
+		[CALL_ALLOWED] = SECCOMP_RET_ALLOW,
+	};
+	struct sock_fprog program = compile(false), logs = compile(true);
+
+	(void)state;
+	for (size_t i = 0; i < vmm_call_count; i++) {
+		const struct vmm_call *call = &vmm_calls[i];
+		uint32_t is;
+
+		if (call->number < 0)
+			continue;
+		is = verdict_of(&program, call->number, call->only.datum_b);
+		if (is != fates[call->fate])
+			fail_msg("%s: %x", call->name, is);
+		assert_int_equal(verdict_of(&logs, call->number, call->only.datum_b),
+				 call->fate == CALL_ALLOWED ? SECCOMP_RET_ALLOW : SECCOMP_RET_LOG);
+	}
+	for (int number = UNKNOWN - 100; number <= UNKNOWN; number++) {
+		assert_int_equal(verdict_of(&program, number, 0), SECCOMP_RET_ERRNO | ENOSYS);
+		assert_int_equal(verdict_of(&logs, number, 0), SECCOMP_RET_LOG);
+	}
+	/* A thread as the C library makes it, with and without one namespace. */
+	unsigned thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+	assert_int_equal(verdict_of(&program, SYS_clone, thread), SECCOMP_RET_ALLOW);
+	assert_int_equal(verdict_of(&program, SYS_clone, thread | CLONE_NEWUSER),
+			 SECCOMP_RET_KILL_PROCESS);
+	free(program.filter);
+	free(logs.filter);
+}
+
+static void other_architectures_end_it(void **state)
+{
+	struct sock_fprog program = compile(false), logs = compile(true);
+	struct seccomp_data i386 = {.nr = 20, .arch = AUDIT_ARCH_I386};
+
+	(void)state;
+	assert_int_equal(verdict(&program, &i386), SECCOMP_RET_KILL_PROCESS);
+	assert_int_equal(verdict(&logs, &i386), SECCOMP_RET_LOG);
+	if (seccomp_arch_native() == SCMP_ARCH_X86_64)
+		assert_int_equal(verdict_of(&program, X32 | SYS_getpid, 0),
+				 SECCOMP_RET_KILL_PROCESS);
+	free(program.filter);
+	free(logs.filter);
+}
+
+/* --- processes under it ---------------------------------------------------------------------- */
+
+/* How a child ended that has the filter and does that. */
+static int status_under(const struct sock_fprog *program, int (*act)(void))
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program) < 0)
+			_exit(100);
+		_exit(act());
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static int make_ptrace(void)
+{
+	return (int)syscall(SYS_ptrace, 16, 1, 0, 0);
+}
+
+static int make_namespace(void)
+{
+	return unshare(CLONE_NEWUSER);
+}
+
+static int make_x32(void)
+{
+	return (int)syscall(X32 | SYS_getpid);
+}
+
+static int make_unknown(void)
+{
+	static const long calls[] = {UNKNOWN, SYS_clone3, SYS_setuid};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (syscall(calls[i], 0, 0) != -1 || errno != ENOSYS)
+			return 1;
+	return 0;
+}
+
+static void *do_nothing(void *data)
+{
+	return data;
+}
+
+/* What the C library does by clone3() where it can. */
+static int make_thread(void)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, do_nothing, NULL) || pthread_join(thread, NULL);
+}
+
+static int become_another(void)
+{
+	execl("/bin/true", "true", NULL);
+	return 1;
+}
+
+static void a_process_is_ended_or_refused(void **state)
+{
+	static const struct {
+		int (*act)(void);
+		bool ends;
+	} cases[] = {
+		{make_ptrace, true},   {make_namespace, true}, {make_x32, true},
+		{make_unknown, false}, {make_thread, false},   {become_another, false},
+	};
+	struct sock_fprog program = compile(false);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int status = status_under(&program, cases[i].act);
+
+		if (cases[i].ends)
+			assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+		else
+			assert_int_equal(status, 0);
+	}
+	free(program.filter);
+}
+
+static int open_without_support(void)
+{
+	struct error err = {0};
+	int fd;
+
+	return vmm_filter_open(false, &fd, &err) < 0 && err.code == ERR_UNAVAILABLE &&
+			       strstr(err.msg, "this kernel has not the system call filter")
+		       ? 0
+		       : 1;
+}
+
+/* As one without seccomp(2). The first test, since libseccomp asks a kernel once. */
+static void an_old_kernel_is_told(void **state)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = ARRAY_SIZE(code), .filter = code};
+
+	(void)state;
+	assert_int_equal(status_under(&program, open_without_support), 0);
+}
+
+static void the_mode_is_a_word(void **state)
+{
+	struct error err = {0};
+	bool only_logs = true;
+
+	(void)state;
+	assert_ok(vmm_filter_mode(&only_logs, &err));
+	assert_false(only_logs);
+	setenv("MICROAGENT_QEMU_SECCOMP", "", 1);
+	assert_ok(vmm_filter_mode(&only_logs, &err));
+	assert_false(only_logs);
+	setenv("MICROAGENT_QEMU_SECCOMP", "off", 1);
+	only_logs = true;
+	assert_int_equal(vmm_filter_mode(&only_logs, &err), -1);
+	assert_code(err, ERR_INVALID);
+	assert_string_equal(err.msg, "MICROAGENT_QEMU_SECCOMP can be \"log\", and is \"off\"");
+	assert_true(only_logs);
+	only_logs = false;
+	setenv("MICROAGENT_QEMU_SECCOMP", "log", 1);
+	assert_ok(vmm_filter_mode(&only_logs, &err));
+	assert_true(only_logs);
+	unsetenv("MICROAGENT_QEMU_SECCOMP");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_old_kernel_is_told),
+		cmocka_unit_test(rows_are_in_order_and_have_reasons),
+		cmocka_unit_test(each_call_has_its_fate),
+		cmocka_unit_test(other_architectures_end_it),
+		cmocka_unit_test(a_process_is_ended_or_refused),
+		cmocka_unit_test(the_mode_is_a_word),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
