@@ -25,7 +25,7 @@ def pool_of(host):
 
 def wait_full(host, size):
     wait_until(lambda: pool_of(host) == {"base": "web-v1", "size": size, "ready": size, "filling": False},
-               f"{size} members of the pool", 120)
+               f"{size} members of the pool")
 
 
 def tokens(host, kind):

@@ -158,8 +158,8 @@ class PoolDrain(PoolSet):
     words = ("pool", "drain")
 
     def before(self, faults):
-        faults.plainly(*PoolSet.words, check=0)
-        faults.plainly("pool", "fill", "--base", "web-v1", env=pools.NOW, check=0)
+        faults.plainly(*PoolSet.words, env=pools.NOW, check=0)
+        pools.wait_full(faults.host, 1)
 
     def promised(self, faults):
         assert faults.host.json("pool", "status") == {"pools": []}
