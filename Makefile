@@ -172,6 +172,7 @@ test: setup unit $(if $(SANITIZE),,fuzz)
 	BUILD=$(BUILD) SANITIZE=$(SANITIZE) ACCEL=$(ACCEL) /usr/bin/python3 tests/run.py $(TESTS)
 
 soak: setup unit fuzz
+	$(if $(TESTS),,+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
 
 bench: setup

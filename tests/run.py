@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 FUZZ_SECONDS = {False: 10, True: 180}
 UNIT_TIMEOUT_S = 300
+HOSTILE = "test_hostile_*.py"  # of `make soak` with the sanitizers, by stage_sanitized()
 
 
 class Tally:
@@ -143,7 +144,7 @@ def remember_times(report):
 def stage_e2e(tally, soak, files, background, name="e2e"):
     began = time.monotonic()
     if files or soak:
-        words = ["-m", "soak" if soak else "not soak", *(files or [str(ROOT / "tests" / "e2e")])]
+        words = ["-m", "soak" if soak else "not soak", *(files or [f"--ignore-glob={HOSTILE}", str(ROOT / "tests" / "e2e")])]
         return tally_e2e(tally, began, [pytest(words, BUILD / "e2e-alone.xml", dict(os.environ))])
     with tempfile.TemporaryDirectory(prefix="ma-", ignore_cleanup_errors=True) as own, tempfile.TemporaryDirectory() as told:
         os.chmod(own, 0o755)
@@ -161,6 +162,16 @@ def stage_e2e(tally, soak, files, background, name="e2e"):
         print(f"machines booted: {boots.count()}" if boots else "machines booted: not counted, which takes root")
         for notes in sorted(Path(told).glob("*.notes")):
             print(notes.read_text(), end="", flush=True)
+
+
+def stage_sanitized(tally):
+    """Whoever attacks, and whatever fails, meets the programs with ASan and UBSan in them: all of the first, and of the faults
+    those of `make test`, since there all of them have been had without."""
+    began = time.monotonic()
+    tests = ROOT / "tests" / "e2e"
+    env = {**os.environ, "BUILD": str(BUILD / "sanitize"), "SANITIZE": "1"}
+    tally_e2e(tally, began, [pytest(sorted(tests.glob(HOSTILE)), BUILD / "e2e-hostile.xml", env),
+                             pytest(["-m", "not soak", tests / "test_faults.py"], BUILD / "e2e-faults.xml", env)], "sanitized")
 
 
 def stage_newer_qemu(tally):
@@ -214,12 +225,13 @@ def main():
     if "e2e" in stages:
         stage_e2e(tally, soak, files, background)
         if soak and not files:
+            stage_sanitized(tally)
             stage_newer_qemu(tally)
     for _, child in background:
         child.wait()
-    print(f"\n{'stage':8} {'time':>8} {'passed':>7} {'failed':>7} {'skipped':>8}")
+    print(f"\n{'stage':9} {'time':>8} {'passed':>7} {'failed':>7} {'skipped':>8}")
     for name, took, passed, failed, skipped in tally.stages:
-        print(f"{name:8} {took:7.0f}s {passed:7} {failed:7} {skipped:8}")
+        print(f"{name:9} {took:7.0f}s {passed:7} {failed:7} {skipped:8}")
     print(f"\n{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed or (tally.stages and not tally.passed) else 0
 
