@@ -132,6 +132,22 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_remedy(out, remedy);
 }
 
+/* The live supervisor, which reads what a guest writes, goes without where it is missing. */
+static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	(void)agent;
+	if (strcmp(json_text(host, "files", ""), "landlock") == 0) {
+		finding_detail(out, VERDICT_OK, "supervisors are kept from this host's files");
+		return;
+	}
+	finding_detail(out, VERDICT_DEGRADED,
+		       "supervisors, which read what guests write, are not kept from this host's "
+		       "files: %s",
+		       json_text(host, "filesReason", "the supervisor does not say why"));
+	finding_remedy(out, "a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm= of its "
+			    "command line");
+}
+
 static void check_limits(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	const char *path = json_text(host, "cgroup", NULL);
@@ -206,6 +222,7 @@ static const struct check {
 	{"qemu", check_qemu},
 	{"accelerator", check_accelerator},
 	{"confinement", check_confinement},
+	{"landlock", check_landlock},
 	{"limits", check_limits},
 	{"vsock", check_vsock},
 	{"network", check_host_network},

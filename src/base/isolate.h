@@ -64,6 +64,8 @@ struct isolate_reach {
  * of stat() are not covered, nor are sockets with a name: the system calls are to see to these.
  * After isolate_capabilities(). ERR_UNAVAILABLE where the kernel has no Landlock. */
 int isolate_landlock(const struct isolate_reach *reach, struct error *err);
+/* The version of the kernel's Landlock; -1 with the same error. */
+int isolate_landlock_version(struct error *err);
 
 /* A system call that stays allowed, with its reason. */
 struct isolate_syscall {

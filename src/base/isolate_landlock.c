@@ -100,13 +100,24 @@ static int allow_port(int rules, const struct ruleset *all, uint16_t port, struc
 	return 0;
 }
 
-int isolate_landlock(const struct isolate_reach *reach, struct error *err)
+int isolate_landlock_version(struct error *err)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, VERSION_PLEASE);
+
+	if (version >= 1)
+		return (int)version;
+	return error_set(err, ERR_UNAVAILABLE,
+			 errno == EOPNOTSUPP ? "this kernel has Landlock switched off"
+					     : "this kernel has no Landlock");
+}
+
+int isolate_landlock(const struct isolate_reach *reach, struct error *err)
+{
+	int version = isolate_landlock_version(err);
 	struct ruleset all = everything(version);
 
-	if (version < 1)
-		return error_set(err, ERR_UNAVAILABLE, "this kernel has no Landlock");
+	if (version < 0)
+		return -1;
 	autoclose int rules =
 		(int)syscall(SYS_landlock_create_ruleset, &all, ruleset_size(version), 0);
 	if (rules < 0)

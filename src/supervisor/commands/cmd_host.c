@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/isolate.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "store/cache.h"
@@ -70,6 +71,18 @@ static int put_cgroup(json_t *object, struct error *err)
 		    : put_host_text(object, "cgroupReason", why.msg, err);
 }
 
+/* By what a live supervisor is kept from the files of this host, as in runtime.json. */
+static int put_files(json_t *object, struct error *err)
+{
+	struct error why = {0};
+
+	if (isolate_landlock_version(&why) > 0)
+		return json_put_string(object, "files", "landlock", err);
+	if (json_put_string(object, "files", "open", err) < 0)
+		return -1;
+	return put_host_text(object, "filesReason", why.msg, err);
+}
+
 /* This executable and what it offers itself. */
 static int put_own(json_t *object, const struct backend *backend, struct error *err)
 {
@@ -82,7 +95,7 @@ static int put_own(json_t *object, const struct backend *backend, struct error *
 		return -1;
 	if (put_host_text(object, "supervisorPath", path, err) < 0 ||
 	    put_host_flags(object, flags, ARRAY_SIZE(flags), err) < 0 ||
-	    put_cgroup(object, err) < 0)
+	    put_cgroup(object, err) < 0 || put_files(object, err) < 0)
 		return -1;
 	return json_put_string(object, "consoleMode", backend->console ? "interactive" : "none",
 			       err);
