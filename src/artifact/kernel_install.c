@@ -198,21 +198,6 @@ static bool has_ending(const char *text, const char *end)
 	return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* Not the name of a file beside an entry, nor one that a kernel of ours may get. */
-static bool is_custom_name(const char *name)
-{
-	static const char *const ends[] = {".initrd", ".json", ".modules"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (has_ending(name, ends[i]))
-			return false;
-	for (int kind = 0; kind < KERNEL_KIND_COUNT; kind++)
-		if (strcmp(name, kernel_kind_name(kind)) == 0)
-			return false;
-	return path_is_safe_basename(name) && name[0] != '.' && strncmp(name, "debian-", 7) != 0 &&
-	       strncmp(name, "tuned-", 6) != 0;
-}
-
 /* A kernel of the user's: everything it needs to find its disk must be built in. */
 static int install_file(const struct artifact_options *opts, const char *init, struct error *err)
 {
@@ -220,10 +205,7 @@ static int install_file(const struct artifact_options *opts, const char *init, s
 	const char *name = opts->name ? opts->name : slash ? slash + 1 : opts->from;
 	auto_place struct place place = {0};
 
-	if (!is_custom_name(name))
-		return error_set(err, ERR_INVALID, "%s cannot be the name of a kernel: --name NAME",
-				 name);
-	if (check_kernel(opts->from, err) < 0 ||
+	if (cache_kernel_check_name(name, err) < 0 || check_kernel(opts->from, err) < 0 ||
 	    place_open(CACHE_KERNELS, "kernel-custom", &place, err) < 0 ||
 	    copy_kernel(&place, opts->from, err) < 0)
 		return -1;

@@ -104,7 +104,8 @@ void cache_image_free(struct cache_image *image);
  */
 int cache_kernel_find(const char *text, struct cache_kernel *out, struct error *err);
 int cache_image_find(const char *text, struct cache_image *out, struct error *err);
-/* ERR_INVALID for what an imported image cannot be called. */
+/* ERR_INVALID for what an imported image, or a kernel of the user's, cannot be called. */
 int cache_image_check_name(const char *name, struct error *err);
+int cache_kernel_check_name(const char *name, struct error *err);
 
 #endif

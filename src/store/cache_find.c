@@ -215,3 +215,27 @@ int cache_image_check_name(const char *name, struct error *err)
 				 name);
 	return 0;
 }
+
+/* Not the name of a file beside an entry, nor one that a kernel of ours may get. */
+static bool is_custom_kernel(const char *name)
+{
+	static const char *const ends[] = {".initrd", ".json", ".modules"};
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (len >= strlen(ends[i]) && strcmp(name + len - strlen(ends[i]), ends[i]) == 0)
+			return false;
+	for (int kind = 0; kind < KERNEL_KIND_COUNT; kind++)
+		if (strcmp(name, kernel_kind_name(kind)) == 0)
+			return false;
+	return path_is_safe_basename(name) && name[0] != '.' && strncmp(name, "debian-", 7) != 0 &&
+	       strncmp(name, "tuned-", 6) != 0;
+}
+
+int cache_kernel_check_name(const char *name, struct error *err)
+{
+	if (is_custom_kernel(name))
+		return 0;
+	return error_set(err, ERR_INVALID, "\"%.100s\" cannot be the name of a kernel: --name NAME",
+			 name);
+}

@@ -308,7 +308,7 @@ def test_refusals(host):
             (("--stage", directory), "pack it into a tar archive", 1),
             (("--stage", fifo), "is no regular file", 1),
             (("--stage", path, "--stage", twin), "another file called script.sh is staged already", 1),
-            (("--size", "255"), "a disk of 255 MiB is too small: image", 1),
+            (("--size", "255"), "a disk of 255 MiB is too small: image", 2),
             (("--image", path, "--size", "300"), "is not a raw ext4 file system", 1),
             (("--network", "nowhere", "--size", "300"), "nowhere", 1)):
         words = words if "--network" in words else (*words, "--network", "isolated")

@@ -35,6 +35,7 @@ static void test_fields_become_options(void **state)
 		{"config.memoryMiB.largestSize is", "the largest size of --memory is", NULL},
 		{"config.command[0] is empty", "the command's first word is empty",
 		 "the command's first word is empty"},
+		{"session.diskQuota is 0", "MIB is 0", "MIB is 0"}, /* of `session quota` */
 		{"config.stateDir is wrong", "--state-dir is wrong", "--state-dir is wrong"},
 		{"plain", NULL, NULL},
 	};
@@ -74,6 +75,8 @@ static void test_values_are_named(void **state)
 	assert_string_equal(err.msg, "--disk config.disks[0] is --disk[7] and --disk[x]");
 	error_set(&err, ERR_INVALID, "disk a: config.disks");
 	assert_false(cli_name_options(&command, &values, &err));
+	error_set(&err, ERR_INVALID, "memoryMiB must be more"); /* a word without an option */
+	assert_true(cli_name_options(&command, &values, &err));
 }
 
 static void test_an_option_that_is_given_once(void **state)

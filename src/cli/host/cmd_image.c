@@ -2,10 +2,13 @@
 /* image: the cache's images. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "cli/host/artifact.h"
+#include "cli/options/guest.h"
 
 #define SIZE_MIN_MIB 128
 
@@ -110,7 +113,8 @@ static int run_image_verify(struct cli *cli, const void *values, const struct cl
 
 	(void)values;
 	if (args->count == 1) {
-		if (cache_image_find(args->items[0], &one, err) < 0)
+		if (guest_check_given(cli, "the name of the image", args->items[0], err) < 0 ||
+		    cache_image_find(args->items[0], &one, err) < 0)
 			return -1;
 		code = verify_images(cli, &one, 1, err);
 		cache_image_free(&one);
@@ -130,6 +134,9 @@ static int run_image_build(struct cli *cli, const void *values, const struct cli
 	const char *const build[] = {"image-build", "--", args->items[0], NULL};
 	const char *const rebuild[] = {"image-build", "--rebuild", "--", args->items[0], NULL};
 
+	if (strcmp(args->items[0], "busybox") != 0 && strcmp(args->items[0], "debian") != 0)
+		return cli_usage(cli, err, "no recipe for an image \"%s\": busybox or debian",
+				 args->items[0]);
 	return artifact_become(cli, v->rebuild ? rebuild : build, err);
 }
 
@@ -143,7 +150,7 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 	size_t n = 1;
 
 	if (cache_image_check_name(args->items[0], &why) < 0)
-		return cli_usage(cli, err, "%s", why.msg);
+		return cli_usage_error(cli, &why, err);
 	if (v->size && v->size < SIZE_MIN_MIB)
 		return cli_usage(cli, err,
 				 "--size is %" PRId64 " MiB, and the least is %d: the file system "
@@ -168,6 +175,8 @@ static int run_remove(struct cli *cli, const void *values, const struct cli_word
 	const char *const words[] = {"image-remove", "--", args->items[0], NULL};
 
 	(void)values;
+	if (!path_is_safe_basename(args->items[0]))
+		return cli_usage(cli, err, "\"%s\" is no name of an image", args->items[0]);
 	return artifact_become(cli, words, err);
 }
 

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/host/artifact.h"
+#include "cli/options/guest.h"
 
 struct kernel_values {
 	const char *from, *name;
@@ -123,7 +124,8 @@ static int run_kernel_verify(struct cli *cli, const void *values, const struct c
 
 	(void)values;
 	if (args->count == 1) {
-		if (cache_kernel_find(args->items[0], &one, err) < 0)
+		if (guest_check_given(cli, "the name of the kernel", args->items[0], err) < 0 ||
+		    cache_kernel_find(args->items[0], &one, err) < 0)
 			return -1;
 		code = verify_kernels(cli, &one, 1, err);
 		cache_kernel_free(&one);
@@ -164,9 +166,13 @@ static int run_install(struct cli *cli, const void *values, const struct cli_wor
 {
 	const struct kernel_values *v = values;
 
+	struct error why = {0};
+
 	(void)args;
 	if (v->name && !v->from)
 		return cli_usage(cli, err, "--name goes with --from");
+	if (v->name && cache_kernel_check_name(v->name, &why) < 0)
+		return cli_usage_error(cli, &why, err);
 	return become_kernel_command(cli, "kernel-install", v, err);
 }
 

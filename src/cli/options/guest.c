@@ -123,6 +123,20 @@ int guest_check_name(struct cli *cli, const char *name, struct error *err)
 	return 0;
 }
 
+int guest_check_base(struct cli *cli, const char *name, struct error *err)
+{
+	struct error why = {0};
+
+	if (name && microagent_base_check_name(name, &why) < 0)
+		return cli_usage_error(cli, &why, err);
+	return 0;
+}
+
+int guest_check_given(struct cli *cli, const char *what, const char *word, struct error *err)
+{
+	return !word || *word ? 0 : cli_usage(cli, err, "%s is empty", what);
+}
+
 int guest_check_command(struct cli *cli, const char *program, struct error *err)
 {
 	if (program && !*program)
@@ -212,7 +226,10 @@ static int check_root(struct cli *cli, const struct guest_values *values, struct
 				 "--no-disk goes with --initrd, which then holds the root");
 	if (values->no_disk && values->image)
 		return cli_usage(cli, err, "--no-disk does not go with --image");
-	return 0;
+	if (guest_check_given(cli, "--image", values->image, err) < 0 ||
+	    guest_check_given(cli, "--initrd", values->initrd, err) < 0)
+		return -1;
+	return guest_check_given(cli, "--kernel", values->kernel, err);
 }
 
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,

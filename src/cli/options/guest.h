@@ -35,6 +35,9 @@ struct microagent_spec guest_spec(const struct guest_values *values, const struc
 /* What is wrong with the words alone is the caller's error (exit 2), before anything is done. name
  * may be NULL. */
 int guest_check_name(struct cli *cli, const char *name, struct error *err);
+int guest_check_base(struct cli *cli, const char *name, struct error *err);
+/* A word that names what, or may be its path; NULL: not given. */
+int guest_check_given(struct cli *cli, const char *what, const char *word, struct error *err);
 int guest_check_command(struct cli *cli, const char *program, struct error *err);
 int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err);
 /* Reads the files with variables too. */

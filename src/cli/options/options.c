@@ -15,6 +15,7 @@
 static const struct {
 	const char *field, *option, *words;
 } fields[] = {
+	{"base.size", "size", "--size"},
 	{"config.accelerator", "accelerator", "--accelerator"},
 	{"config.bundles", "bundle", "--bundle"},
 	{"config.command[0]", NULL, "the command's first word"},
@@ -45,8 +46,12 @@ static const struct {
 	{"mode \"bridged\"", "network", "--network bridged"},
 	{"mode \"nat\"", "network", "--network nat"},
 	{"mode is", "network", "--network is"},
+	{"pool.cpus", "cpus", "--cpus"},
+	{"pool.size", "size", "--size"},
+	{"session.diskQuota", "disk-quota", "--disk-quota"},
 	{"share.mountpoint", "at", "--at"},
-	{"memoryMiB", NULL, "MIB"}, /* of `balloon` */
+	{"memoryMiB", NULL, "MIB"},	    /* of `balloon` */
+	{"session.diskQuota", NULL, "MIB"}, /* of `session quota` */
 };
 
 /* The first field in text as a whole word, or NULL. */
@@ -164,7 +169,7 @@ bool cli_name_options(const struct cli_command *command, const void *values, str
 		if (fields[i].option && !option)
 			continue;
 		while ((at = find_field(at, fields[i].field)) != NULL) {
-			about_option = about_option || (option && at == err->msg);
+			about_option = about_option || at == err->msg;
 			at = name_option(err, at, i, option, values);
 		}
 	}

@@ -20,10 +20,11 @@ struct pool_values {
 
 static int require_base(struct cli *cli, const struct pool_values *v, struct error *err)
 {
-	return v->base ? 0
-		       : cli_usage(cli, err,
-				   "--base NAME says whose sessions; `microagent base list` shows "
-				   "what there is");
+	if (!v->base)
+		return cli_usage(cli, err,
+				 "--base NAME says whose sessions; `microagent base list` shows "
+				 "what there is");
+	return guest_check_base(cli, v->base, err);
 }
 
 /* --- set
@@ -124,10 +125,13 @@ static int run_drain(struct cli *cli, const void *values, const struct cli_words
 		     struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	struct microagent *agent = guest_open(cli, &progress, err);
 	const struct pool_values *v = values;
+	struct microagent *agent;
 
 	(void)args;
+	if (guest_check_base(cli, v->base, err) < 0)
+		return -1;
+	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
 	progress_start(&progress, "ending the sessions that wait");

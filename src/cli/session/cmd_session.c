@@ -144,7 +144,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 		return cli_usage(cli, err,
 				 "--base NAME says what the session is a clone of; `microagent "
 				 "base list` shows what there is");
-	if (check_share_words(cli, v, err) < 0)
+	if (guest_check_base(cli, v->base, err) < 0 || check_share_words(cli, v, err) < 0)
 		return -1;
 	guest_warn_allow(cli, &v->allow);
 	if (v->share_anyway)

@@ -178,7 +178,7 @@ static int connect_in(struct connect *connect, struct error *err)
 }
 
 static int check_connect_words(struct cli *cli, const struct connect_values *v, const char *name,
-			       const char *exec, struct error *err)
+			       struct error *err)
 {
 	if (v->serial && (v->send || v->user))
 		return cli_usage(cli, err, "--serial is nobody's shell: no --send and no --user");
@@ -186,14 +186,18 @@ static int check_connect_words(struct cli *cli, const struct connect_values *v, 
 		return cli_usage(cli, err, "--timeout is for --send");
 	if (cli->json && !v->send)
 		return cli_usage(cli, err, "--json: a terminal shows bytes and no document");
-	if (guest_check_name(cli, name, err) < 0)
-		return -1;
-	if (!v->serial && !v->send && isatty(STDIN_FILENO) != 1)
-		return cli_usage(cli, err,
-				 "stdin is no terminal: `microagent %s %s --send LINE` runs one "
-				 "line, `microagent %s %s` a command",
-				 cli->words, name, exec, name);
-	return 0;
+	return guest_check_name(cli, name, err);
+}
+
+static int check_terminal(struct cli *cli, const struct connect_values *v, const char *name,
+			  const char *exec, struct error *err)
+{
+	if (v->serial || v->send || isatty(STDIN_FILENO) == 1)
+		return 0;
+	return cli_usage(cli, err,
+			 "stdin is no terminal: `microagent %s %s --send LINE` runs one line, "
+			 "`microagent %s %s` a command",
+			 cli->words, name, exec, name);
 }
 
 int connect_run(struct cli *cli, const struct connect_values *values, const char *name,
@@ -202,14 +206,15 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 	const char *exec = open == guest_open_session ? "session exec" : "exec";
 	struct connect connect = {
 		.cli = cli, .values = values, .name = name, .signals = SIGNALS_NONE};
-	int code;
+	int code = -1;
 
-	if (check_connect_words(cli, values, name, exec, err) < 0)
+	if (check_connect_words(cli, values, name, err) < 0)
 		return -1;
 	connect.agent = open(cli, NULL, name, connect.id, err);
 	if (!connect.agent)
 		return -1;
-	code = connect_in(&connect, err);
+	if (check_terminal(cli, values, name, exec, err) == 0)
+		code = connect_in(&connect, err);
 	microagent_close(connect.agent);
 	return code;
 }

@@ -175,10 +175,11 @@ static int decide_size(const struct making *m, uint64_t image, uint64_t *size, s
 	uint64_t wanted = (uint64_t)m->spec->size_mib << 20;
 
 	if (wanted && wanted < image)
-		return error_set(err, ERR_INVALID,
-				 "a disk of %lld MiB is too small: image %s has %llu MiB",
-				 (long long)m->spec->size_mib, m->image.path,
-				 (unsigned long long)(image + (1 << 20) - 1) >> 20);
+		return error_set(
+			err, ERR_INVALID,
+			"base.size: a disk of %lld MiB is too small: image %s has %llu MiB",
+			(long long)m->spec->size_mib, m->image.path,
+			(unsigned long long)(image + (1 << 20) - 1) >> 20);
 	*size = image;
 	if (wanted)
 		*size = wanted;
@@ -211,8 +212,8 @@ static int enlarge(const struct making *m, uint64_t image, uint64_t size, struct
 		return error_errno(err, errno, BASE_DISK);
 	return error_set(
 		err, ERR_INVALID,
-		"a disk of %llu MiB is too large: a file in %s has at most %llu MiB; choose a "
-		"smaller size",
+		"base.size: a disk of %llu MiB is too large: a file in %s has at most %llu MiB; "
+		"choose a smaller size",
 		(unsigned long long)size >> 20, m->dir.path,
 		(unsigned long long)largest_mib(fd, image >> 20, size >> 20));
 }

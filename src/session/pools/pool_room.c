@@ -92,6 +92,13 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	return 0;
 }
 
+/* A size that no pool could have here is a wrong value; one that others leave no room for is none.
+ */
+static const char *size_field(bool never)
+{
+	return never ? "pool.size: " : "";
+}
+
 int pool_check_size(const struct pool_record *record, size_t others, int64_t others_mib,
 		    struct error *err)
 {
@@ -106,20 +113,21 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 				 "config.memoryMiB must be at least %lld MiB, and is %lld",
 				 (long long)least, (long long)record->memory_mib);
 	if (record->cpus > processors())
-		return error_set(err, ERR_INVALID, "%lld processors are more than this host's %lld",
+		return error_set(err, ERR_INVALID,
+				 "pool.cpus: %lld processors are more than this host's %lld",
 				 (long long)record->cpus, (long long)processors());
 	if (record->size > rest)
 		return error_set(err, ERR_INVALID,
-				 "%lld sessions are more than this host keeps ready: with %lld "
+				 "%s%lld sessions are more than this host keeps ready: with %lld "
 				 "processors and what other pools have, %lld",
-				 (long long)record->size, (long long)processors(),
-				 (long long)(rest > 0 ? rest : 0));
+				 size_field(record->size > members_max()), (long long)record->size,
+				 (long long)processors(), (long long)(rest > 0 ? rest : 0));
 	if (pool_mib(record) > total - kept - others_mib)
-		return error_set(
-			err, ERR_INVALID,
-			"%lld times %lld MiB do not fit into this host's %lld MiB, of which "
-			"%lld stay free and other pools have %lld",
-			(long long)record->size, (long long)member_mib(record), (long long)total,
-			(long long)kept, (long long)others_mib);
+		return error_set(err, ERR_INVALID,
+				 "%s%lld times %lld MiB do not fit into this host's %lld MiB, of "
+				 "which %lld stay free and other pools have %lld",
+				 size_field(pool_mib(record) > total - kept),
+				 (long long)record->size, (long long)member_mib(record),
+				 (long long)total, (long long)kept, (long long)others_mib);
 	return 0;
 }

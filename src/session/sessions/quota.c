@@ -24,7 +24,8 @@ static int check_mib(int64_t mib, struct error *err)
 	if (mib >= 1 && mib <= most)
 		return 0;
 	return error_set(err, ERR_INVALID,
-			 "the quota of a disk must be between 1 and %lld MiB, and is %lld",
+			 "session.diskQuota: the quota of a disk must be between 1 and %lld MiB, "
+			 "and is %lld",
 			 (long long)most, (long long)mib);
 }
 
