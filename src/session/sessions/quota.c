@@ -114,8 +114,8 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 	if (!session || quota_read(ws, &before, err) < 0)
 		return -1;
 	if (find_grown(ws, session, &grown) && (uint64_t)bytes < grown)
-		return error_set(err, ERR_CONFLICT, "its disk has grown to %llu bytes already",
-				 (unsigned long long)grown);
+		return error_set(err, ERR_CONFLICT, "its disk has grown to %llu MiB already",
+				 (unsigned long long)(grown + MIB - 1) / MIB);
 	if (quota_write(ws, (uint64_t)bytes, err) < 0 || note_set(ws, bytes, before, err) < 0)
 		return -1;
 	*answer = json_pack("{s:b, s:{s:I, s:I}}", "ok", 1, "disk", "quotaBytes", (json_int_t)bytes,
