@@ -4,6 +4,7 @@ says to microagent-vsockd (tests/hostile/front_end.py), which refuses or goes on
 that is taken away under it may kill it."""
 
 import contextlib
+import functools
 import os
 import random
 import shutil
@@ -29,14 +30,18 @@ REQUEST, RW = 1, 5
 # --- in QEMU's place ------------------------------------------------------------------------------
 
 
+@functools.cache
+def vmm():
+    made = OWN / "vmm"
+    subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", made, ROOT / "tests/hostile/vmm.c"], check=True)
+    return made
+
+
 def start(host, name, *words, **limits):
     """A machine with that program as its VMM: its last event, and what the program wrote into the disk."""
-    made = OWN / "vmm"
-    if not made.exists():
-        subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", made, ROOT / "tests/hostile/vmm.c"], check=True)
     program = host.base / "bin" / f"vmm-{name}"
     program.parent.mkdir(mode=0o755, exist_ok=True)
-    shutil.copy(made, program)
+    shutil.copy(vmm(), program)
     host("create", "w", "--memory", 256, check=0)
     host("start", "w", *words, env={"MICROAGENT_QEMU": str(program), **{f"MICROAGENT_TEST_LIMIT_{key}": str(n) for key, n in limits.items()}})
     event = host.json("status", "w")["event"]
