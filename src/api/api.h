@@ -100,7 +100,8 @@ void creation_free(struct creation *made); /* accepts CREATION_NONE */
 /* Marks <dir>/<id>, which need not be there yet, as in the making for as long as the returned
  * descriptor is open. ERR_CONFLICT: another process makes it just now. */
 int unfinished_mark(const struct state_dir *dir, const char *id, struct error *err);
-void unfinished_unmark(const struct state_dir *dir, const char *id);
+/* One that stays is taken for a killed maker's when its lock has gone. */
+int unfinished_unmark(const struct state_dir *dir, const char *id, struct error *err);
 /* The second mark, in the directory: it is its maker's, and may be removed. */
 int unfinished_own(const struct workspace *ws, struct error *err);
 void unfinished_disown(const struct workspace *ws);

@@ -27,7 +27,7 @@ static void drop_mark(struct creation *made)
 {
 	if (made->mark < 0)
 		return;
-	unfinished_unmark(&made->dir, made->name);
+	(void)unfinished_unmark(&made->dir, made->name, NULL);
 	close(steal_fd(&made->mark));
 }
 

@@ -106,13 +106,18 @@ void unfinished_disown(const struct workspace *ws)
 	unlinkat(ws->fd, WORKSPACE_MAKING, 0);
 }
 
-void unfinished_unmark(const struct state_dir *dir, const char *id)
+int unfinished_unmark(const struct state_dir *dir, const char *id, struct error *err)
 {
-	autoclose int marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autofree char *mark = NULL;
 
-	if (marks >= 0)
-		unlinkat(marks, id, 0);
+	if (asprintf(&mark, MARKS "/%s", id) < 0) {
+		mark = NULL;
+		return error_errno(err, ENOMEM, "%s/" MARKS "/%s", dir->path, id);
+	}
+	if (unlinkat(dir->fd, mark, 0) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "%s/%s", dir->path, mark);
 	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* if it was the last one */
+	return 0;
 }
 
 /* --- what nobody makes any more -------------------------------------------------------------- */
@@ -125,7 +130,7 @@ static void look_at_mark(const struct state_dir *dir, int marks, const char *id,
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !fd_has_name(fd, marks, id))
 		return;
 	if (fn(dir, id, data) == 0)
-		unfinished_unmark(dir, id);
+		(void)unfinished_unmark(dir, id, NULL);
 }
 
 void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, void *data)

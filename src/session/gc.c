@@ -367,7 +367,7 @@ static bool is_left_ending(const struct gc *gc, const struct pool *pool, const c
 	fd = unfinished_mark(&dir, mark, &why);
 	left = fd >= 0 ? pool_has(pool, POOL_ENDING, name) : why.code != ERR_CONFLICT;
 	if (fd >= 0)
-		unfinished_unmark(&dir, mark);
+		(void)unfinished_unmark(&dir, mark, NULL);
 	state_dir_close(&dir);
 	return left;
 }

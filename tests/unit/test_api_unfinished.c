@@ -119,7 +119,7 @@ static void test_only_the_abandoned_goes(void **state)
 	assert_true(exists(rig, ".locks/.making/making"));
 
 	unfinished_disown(&mine);
-	unfinished_unmark(&rig->dir, "making");
+	assert_int_equal(unfinished_unmark(&rig->dir, "making", NULL), 0);
 	close(mark);
 	unfinished_sweep(&rig->dir);
 	assert_true(exists(rig, "making"));

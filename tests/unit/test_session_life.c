@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A session from its clone to its archive: opened, listed, shared with, destroyed. */
+#include <errno.h>
+#include <sys/syscall.h>
+
 #include "session_fixture.h"
 
 #define GHOST "session-2026-05-10T14-22-00Z-0001"
@@ -191,6 +194,33 @@ static void an_end_that_broke_off_is_known_by_its_mark(void **state)
 		     GHOST);
 	touch(at(rig, "sessions/.locks/.making/" GHOST ".bundle.end"));
 	assert_ok(microagent_session_destroy_named(rig->agent, GHOST, &err));
+	assert_false(is_there(at(rig, "sessions/.locks/.making")));
+}
+
+static bool marks_stay;
+
+/* In the C library's place: a disk that fails where a mark is to go. */
+int unlinkat(int dir, const char *path, int flags)
+{
+	if (marks_stay && strstr(path, ".bundle.end")) {
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(SYS_unlinkat, dir, path, flags);
+}
+
+/* It would be listed as half destroyed, by whom nobody knows. */
+static void a_mark_that_stays_is_told(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_one(rig);
+
+	marks_stay = true;
+	assert_fails(microagent_session_destroy_named(rig->agent, name, &err), ERR_IO,
+		     ".bundle.end: Input/output error");
+	marks_stay = false;
+	assert_false(is_there(bundle(rig, name)));
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
 	assert_false(is_there(at(rig, "sessions/.locks/.making")));
 }
 
@@ -393,6 +423,7 @@ int main(int argc, char **argv)
 		base_test(a_session_that_another_destroys),
 		base_test(a_session_that_another_empties),
 		rig_test(an_end_that_broke_off_is_known_by_its_mark),
+		base_test(a_mark_that_stays_is_told),
 		base_test(sessions_that_were_removed_by_hand),
 		base_test(sessions_as_they_are_listed),
 		base_test(sessions_that_are_destroyed_are_listed),

@@ -99,7 +99,7 @@ static bool mark_member(const struct pool *pool, struct microagent_session *sess
 		ours = pool_has(pool, POOL_READY, session->name) && own(&dir, session->id);
 		/* Somebody else has it: what is in its directory is not ours. */
 		if (!ours) {
-			unfinished_unmark(&dir, session->id);
+			(void)unfinished_unmark(&dir, session->id, NULL);
 			close(steal_fd(&session->mark));
 		}
 	}

@@ -137,8 +137,9 @@ static int end_in(const struct state_dir *dir, struct microagent_session *sessio
 		return 1;
 	/* A disk that has no room for a mark does not keep a session. */
 	status = session_end_marked(session, err);
-	if (mark >= 0)
-		unfinished_unmark(dir, name);
+	/* With its mark a session counts as half destroyed, so it is not done yet. */
+	if (mark >= 0 && unfinished_unmark(dir, name, status < 0 ? NULL : err) < 0)
+		return -1;
 	return status;
 }
 

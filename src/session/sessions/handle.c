@@ -113,7 +113,7 @@ void session_made(struct microagent_session *session)
 				unfinished_disown(&ws);
 			workspace_close(&ws);
 		}
-		unfinished_unmark(&dir, session->id);
+		(void)unfinished_unmark(&dir, session->id, NULL);
 		state_dir_close(&dir);
 	}
 	close(steal_fd(&session->mark));
