@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "contract/kind.h"
 
 #define READER_NAME "reader"
 #define LOCK_NAME "reading"
@@ -40,6 +41,7 @@ int reader_begin(const struct microagent *agent, const struct open_workspace *ex
 	autofree char *path = workspace_path(&existing->ws, NULL, err);
 
 	out->agent = agent;
+	out->of = &existing->ws;
 	if (!path || state_dir_open(path, false, &out->dir, err) < 0)
 		return -1;
 	out->lock = workspace_lock(&out->dir, LOCK_NAME, deadline, err);
@@ -125,6 +127,19 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 	return steal_ptr(&config);
 }
 
+/* Nobody knows the reader by its name: what is the matter is so with the workspace. */
+static int explain_reader(const struct reader *reader, struct error *err)
+{
+	char name[sizeof(err->subject)];
+
+	if (err && strcmp(err->subject, READER_NAME) == 0) {
+		snprintf(name, sizeof(name), "%.*s", (int)kind_name_length(reader->of->id),
+			 reader->of->id);
+		error_reason(err, err->reason, name);
+	}
+	return error_prefix(err, "the machine that reads the disk");
+}
+
 int reader_boot(struct reader *reader, const json_t *config, const struct reader_disk *disk,
 		enum reader_use use, struct error *err)
 {
@@ -136,6 +151,6 @@ int reader_boot(struct reader *reader, const json_t *config, const struct reader
 		return -1;
 	if (foreground_boot(reader->agent, request, option, false, -1, &reader->supervisor, err) <
 	    0)
-		return error_prefix(err, "the machine that reads the disk");
+		return explain_reader(reader, err);
 	return 0;
 }

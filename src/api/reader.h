@@ -19,7 +19,8 @@ struct reader {
 	const struct microagent *agent;
 	struct state_dir dir;	      /* the workspace's directory */
 	struct workspace ws;	      /* of the reader */
-	const struct workspace *held; /* whose lease is the reader's; NULL: none */
+	const struct workspace *of;   /* what is read */
+	const struct workspace *held; /* the same once its lease is the reader's; NULL: it is not */
 	struct supervisor_run supervisor;
 	int lock; /* one at a time */
 };

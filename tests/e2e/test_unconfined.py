@@ -66,14 +66,20 @@ def test_without_namespaces(host):
     if os.getuid() != 0:
         pytest.skip("an ordinary user cannot give these rights up in a namespace of one's own")
     own_cache(host)
-    host("create", "w", "--memory", 256, "--cpus", 1, check=0)  # a cell can be had, and this is remembered
+    host("create", "w", "--memory", 256, "--cpus", 1, "--output", "hosts=/etc/hosts", check=0)  # a cell can be had, and this is remembered
     host.wrap = NO_NAMESPACES
     said = refused(host, ["start", "w"], SETTING)
     assert "bwrap" in said and host.json("status", "w")["event"]["state"] == "failed"
     # Now it is known before anything is touched.
     assert refused(host, ["start", "w"], SETTING).startswith("config.confinement: ")
     refused(host, ["run", "--", "true"], SETTING, 125)
-    refused(host, ["ls", "w:/"], SETTING)  # by a machine that reads the disk
+    # By a machine that reads the disk, or writes to it: such a command has no --unconfined of its own.
+    for words in (["ls", "w:/"], ["cp", "w:/etc/hosts", str(host.base)], ["cp", "-u", "root", "/etc/hosts", "w:/root/in"],
+                  ["artifacts", "get", "w", "hosts", str(host.base / "out")]):
+        refused(host, words, SETTING)
+        hint = json.loads(host("--json", *words).stdout)["hint"]
+        assert hint.startswith("`microagent doctor` says more; `microagent start --prepare --unconfined w`"), hint
+    assert not (host.base / "out").exists() and not (host.base / "hosts").exists()
     told = finding(host)
     assert (told["status"], told["remedy"]) == ("failed", "sudo sysctl -w user.max_user_namespaces=10000"), told
     assert "confinement" not in host.json("status", "w") and not host.processes()
@@ -90,6 +96,17 @@ def test_without_namespaces(host):
     assert host("exec", "w", "--", "echo", "here", check=0).stdout == "here\n"
     host("kill", "w", check=0)
     assert "confinement" not in host.json("list")["workspaces"][0]
+    # What reads its disk does without a cell too, as is recorded.
+    (host.base / "in").write_text("written without a cell\n")
+    host("cp", "--user", "root", host.base / "in", "w:/etc/hosts", check=0)
+    assert "hosts" in host("ls", "w:/etc", check=0).stdout
+    for words in (("cp", "--user", "root", "w:/etc/hosts"), ("artifacts", "get", "w", "hosts")):
+        host(*words, host.base / "out", check=0)
+        assert (host.base / "out").read_text() == "written without a cell\n"
+        (host.base / "out").unlink()
+    host("delete", "w", check=0)
+    host("create", "w", "--memory", 256, "--cpus", 1, "--unconfined", check=0)  # never started
+    assert "hosts" in host("ls", "w:/etc", check=0).stdout
     host("delete", "w", check=0)
 
 

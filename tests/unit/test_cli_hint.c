@@ -20,7 +20,7 @@ static void assert_hint(enum error_reason reason, const char *subject, const cha
 static bool is_covered(size_t row)
 {
 	for (size_t i = 0; i < row; i++)
-		if (hint_table[i].reason == hint_table[row].reason &&
+		if (hint_table[i].reason == hint_table[row].reason && !hint_table[i].option &&
 		    (!hint_table[i].begins || (hint_table[row].begins && *hint_table[i].begins &&
 					       strncmp(hint_table[row].begins, hint_table[i].begins,
 						       strlen(hint_table[i].begins)) == 0)))
@@ -148,6 +148,12 @@ static void an_option_is_named_where_it_is(void **state)
 	assert_string_equal(hint, "");
 	hint_find(NULL, REASON_NO_KVM, "", hint);
 	assert_string_equal(hint, "");
+	/* Or it is another one. */
+	hint_find(&cli, REASON_NO_CELL, "w", hint);
+	assert_non_null(strstr(hint, "; --unconfined makes or starts"));
+	cli.command = &cli_ls;
+	hint_find(&cli, REASON_NO_CELL, "w", hint);
+	assert_non_null(strstr(hint, "; `microagent start --prepare --unconfined w` does"));
 }
 
 static void a_detail_gets_its_hint(void **state)

@@ -87,8 +87,11 @@ const struct hint hint_table[] = {
 	 "use --accelerator auto or tcg; `microagent doctor` says more"},
 	{REASON_SHARE_OF_KEYS, NULL, "share-anyway",
 	 "--share-anyway gives it to the guest with all its keys"},
-	{REASON_NO_CELL, NULL, NULL,
+	{REASON_NO_CELL, NULL, "unconfined",
 	 "`microagent doctor` says more; --unconfined makes or starts a machine without a cell"},
+	{REASON_NO_CELL, NULL, NULL,
+	 "`microagent doctor` says more; `microagent start --prepare --unconfined {}` does without "
+	 "a cell, and then what reads its disk does too"},
 };
 const size_t hint_count = ARRAY_SIZE(hint_table);
 
@@ -126,9 +129,10 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 
 		if (hint->reason != reason || !is_about(hint, subject))
 			continue;
-		if (!hint->option ||
-		    (cli && cli_option_find(cli->command, hint->option, strlen(hint->option))))
-			fill_hint_in(hint->text, subject, out);
+		if (hint->option &&
+		    (!cli || !cli_option_find(cli->command, hint->option, strlen(hint->option))))
+			continue;
+		fill_hint_in(hint->text, subject, out);
 		return;
 	}
 }
