@@ -137,6 +137,7 @@ struct microagent_spec {
 	const char *const *bundles, *const *outputs;
 	bool share_anyway; /* shares: also a store of keys, or the home directory */
 	struct microagent_rates rates;
+	const char *console; /* "shell": one of root's on the serial console; NULL: none */
 };
 
 /* The VMMs of machines that are made or started by this handle from now on run in no cell, under

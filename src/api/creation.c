@@ -372,6 +372,7 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    json_put_optional(config, "stateDir", agent->state_path, err) < 0 ||
 	    json_put_optional(config, "accelerator", spec->accelerator, err) < 0 ||
 	    request_confine(agent, config, NULL, err) < 0 ||
+	    json_put_optional(config, "console", spec->console, err) < 0 ||
 	    put_number(config, "memoryMiB", spec->memory_mib, err) < 0 ||
 	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
 	    put_rates(config, &spec->rates, err) < 0 || put_network(config, spec, err) < 0 ||

@@ -148,6 +148,7 @@
 	X(POWER_GRACE_MS, 2000, "ms", "SIGTERM to SIGKILL when the guest powers off")              \
 	X(ROOT_DISK_MS, 10000, "ms", "the root disk waited for by the guest's init")               \
 	X(AGENT_RESTARTS, 5, "restarts", "of the guest agent before the guest gives up")           \
+	X(CONSOLE_SHELL_MS, 1000, "ms", "a console's shell lives, or the next one is put off")     \
 	X(RELAY_BYTES, 65536, "bytes",                                                             \
 	  "held for a slow reader of a forwarded connection, each way")                            \
 	X(PUBLISHES, 64, "ports", "published by one guest")                                        \

@@ -26,13 +26,34 @@ const char *const network_mode_names[3] = {
 };
 static_assert(NETWORK_BRIDGED == 2, "a name for every mode");
 
-static const char *const config_keys[] = {
-	"kernelPath",  "initrdPath", "rootfsPath",     "rootfsBase", "stateDir",
-	"memoryMiB",   "cpuCount",   "command",	       "env",	     "user",
-	"hostname",    "disks",	     "timeoutSeconds", "network",    "vsockListeners",
-	"accelerator", "shares",     "bundles",	       "mediation",  "outputs",
-	"image",       "cgroup",     "hotplug",	       "cwd",	     "confinement",
-	"limits",      NULL};
+static const char *const config_keys[] = {"kernelPath",
+					  "initrdPath",
+					  "rootfsPath",
+					  "rootfsBase",
+					  "stateDir",
+					  "memoryMiB",
+					  "cpuCount",
+					  "command",
+					  "env",
+					  "user",
+					  "hostname",
+					  "disks",
+					  "timeoutSeconds",
+					  "network",
+					  "vsockListeners",
+					  "accelerator",
+					  "shares",
+					  "bundles",
+					  "mediation",
+					  "outputs",
+					  "image",
+					  "cgroup",
+					  "hotplug",
+					  "cwd",
+					  "confinement",
+					  "limits",
+					  "console",
+					  NULL};
 
 /* The first error in this order is the one that is told. */
 static int (*const sections[])(struct config_decode *d, struct error *err) = {
@@ -120,6 +141,7 @@ void config_bind(json_t *normalised, struct config *out)
 			   .disk_ops = config_number(limits, "diskOpsPerSecond"),
 			   .net_bytes = config_number(limits, "netBytesPerSecond")},
 		.hotplug = json_is_true(json_object_get(n, "hotplug")),
+		.console_shell = json_object_get(n, "console") != NULL,
 		.normalised = normalised,
 	};
 }

@@ -216,11 +216,21 @@ static int decode_hotplug(struct config_decode *d, struct error *err)
 	return hotplug ? json_put(d->out, "hotplug", json_true(), err) : 0;
 }
 
+static int decode_console(struct config_decode *d, struct error *err)
+{
+	static const char *const shell = "shell";
+	size_t found = 1;
+
+	if (decode_choice(d->in, "config", "console", JSON_OPTIONAL, &shell, 1, &found, err) < 0)
+		return -1;
+	return found == 0 ? json_put_string(d->out, "console", shell, err) : 0;
+}
+
 int decode_machine(struct config_decode *d, struct error *err)
 {
 	if (decode_initrd(d, err) < 0 || decode_accelerator(d, err) < 0 ||
 	    decode_hotplug(d, err) < 0 || decode_confinement(d, err) < 0 ||
-	    decode_limits(d, err) < 0)
+	    decode_console(d, err) < 0 || decode_limits(d, err) < 0)
 		return -1;
 	return decode_cgroup(d, err);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "contract/kind.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,7 +37,7 @@ size_t kind_name_length(const char *id)
 	return len > suffix && strcmp(id + len - suffix, BUNDLE_SUFFIX) == 0 ? len - suffix : len;
 }
 
-static bool is_session(const char *id)
+bool kind_is_session(const char *id)
 {
 	return strncmp(id, SESSION_PREFIX, strlen(SESSION_PREFIX)) == 0 &&
 	       kind_name_length(id) < strlen(id);
@@ -60,7 +59,7 @@ static void fill_in(const char *text, const char *name, const char *detail, char
 int kind_say(enum kind_words what, const char *id, const char *detail, enum error_code code,
 	     struct error *err)
 {
-	const struct words *words = &table[what][is_session(id)];
+	const struct words *words = &table[what][kind_is_session(id)];
 	char name[sizeof(err->subject)], text[sizeof(err->msg)];
 
 	snprintf(name, sizeof(name), "%.*s", (int)kind_name_length(id), id);

@@ -7,6 +7,7 @@
 #ifndef CONTRACT_KIND_H
 #define CONTRACT_KIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@
 
 /* Bytes of id without a BUNDLE_SUFFIX. */
 size_t kind_name_length(const char *id);
+bool kind_is_session(const char *id);
 
 /* Why nothing can be done in it, or this cannot. */
 enum kind_words {

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "contract/decode.h"
+#include "contract/kind.h"
 
 static int decode_command_name(const json_t *document, enum command *out, struct error *err)
 {
@@ -64,6 +65,16 @@ static int decode_config(const json_t *json, enum command_input input,
 	return 0;
 }
 
+/* What is typed there is in no audit log, which is what a session is had for. */
+static int refuse_console_of_session(const struct request *request, struct error *err)
+{
+	if (!request->config.console_shell || !kind_is_session(request->identity.runtime_id))
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "config.console: a session has no shell on its console, since what is "
+			 "done there would be in no audit log");
+}
+
 /* Fills all of out but its document. */
 static int decode_document(json_t *document, const char *backend, const struct host_bounds *bounds,
 			   struct request *out, struct error *err)
@@ -91,7 +102,9 @@ static int decode_document(json_t *document, const char *backend, const struct h
 		return -1;
 	if (input == INPUT_NONE)
 		return 0;
-	return decode_config(config, input, bounds, &out->config, err);
+	return decode_config(config, input, bounds, &out->config, err) < 0
+		       ? -1
+		       : refuse_console_of_session(out, err);
 }
 
 static json_t *load_document(const void *data, size_t len, struct error *err)
@@ -119,8 +132,10 @@ int request_decode(const void *data, size_t len, const char *backend,
 	json_auto_t *document = load_document(data, len, err);
 	struct request request = {0};
 
-	if (!document || decode_document(document, backend, bounds, &request, err) < 0)
+	if (!document || decode_document(document, backend, bounds, &request, err) < 0) {
+		config_free(&request.config);
 		return -1;
+	}
 	request.document = steal_ptr(&document);
 	*out = request;
 	return 0;

@@ -70,7 +70,8 @@ struct config {
 	 */
 	enum confinement confinement;
 	struct machine_rates limits;
-	bool hotplug; /* the machine may get a shared directory while it runs */
+	bool hotplug;	    /* the machine may get a shared directory while it runs */
+	bool console_shell; /* root's, on the serial console; never of a session */
 	/* The canonical config with every default filled in, absent options and empty lists left
 	 * out: what prepare records and start compares. {stateDir} where the command needs no more.
 	 * cpuCount is missing where the request leaves it open. */

@@ -26,7 +26,7 @@ void response_free(struct response *response)
 		&response->event,	  &response->host,	  &response->kernel,
 		&response->verification,  &response->readiness,	  &response->result,
 		&response->artifacts,	  &response->mediation,	  &response->network,
-		&response->shared_anyway, &response->confinement,
+		&response->shared_anyway, &response->confinement, &response->console_mode,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
@@ -82,6 +82,7 @@ json_t *response_build(enum command command, const struct response *response)
 		{"network", BLOCK_NETWORK, response->network},
 		{"sharedAnyway", BLOCK_SHARED_ANYWAY, response->shared_anyway},
 		{"confinement", BLOCK_READINESS, response->confinement},
+		{"consoleMode", BLOCK_READINESS, response->console_mode},
 	};
 	json_auto_t *answer = json_object();
 

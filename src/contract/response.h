@@ -25,6 +25,7 @@ struct response {
 	json_t *network;
 	json_t *shared_anyway; /* shares that override a rule */
 	json_t *confinement;   /* only where it is none of a cell */
+	json_t *console_mode;  /* only while there is a console */
 };
 void response_free(struct response *response);
 

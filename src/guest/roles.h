@@ -7,9 +7,10 @@
 #define GUEST_ROLES_H
 
 #define ROLE_INIT "/init" /* the initramfs: finds the root, becomes PID 1 of it */
-/* The one word on the kernel's command line that is meant for us (behind "--"): the root disk is
- * mounted to be read from outside, and nothing of it runs. */
+/* What the kernel's command line may have for us (behind "--"), one of them: the root disk is
+ * mounted to be read from outside, and nothing of it runs; a shell is kept on the console. */
 #define READER_WORD "reader"
+#define CONSOLE_WORD "console"
 #define READER_ROOT "/disk"
 /* In the environment of a reader's agent: users are the disk's. */
 #define READER_ENVIRONMENT "MICROAGENT_READER"

@@ -49,7 +49,17 @@ static const struct asking feature_askings[] = {
 		   "\"diskOpsPerSecond\":1,\"netBytesPerSecond\":1}"},
 	{"hotplug", ISOLATED ",\"hotplug\":true"},
 	{"confinement", ISOLATED ",\"confinement\":\"seccomp\""},
+	{"console", ISOLATED ",\"console\":\"shell\""},
 };
+
+int capabilities_require(const struct backend *backend, const struct config *config,
+			 struct error *err)
+{
+	if (!config->console_shell || backend->console)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED, "config.console: backend %s has no console",
+			 backend->name);
+}
 
 /* 1: honoured, 0: not. */
 static int is_field_honoured(const struct backend *backend, const char *fields, struct error *err)
@@ -62,7 +72,9 @@ static int is_field_honoured(const struct backend *backend, const char *fields, 
 
 	if (!given || config_from_record(given, &config, err) < 0)
 		return -1;
-	bool honoured = backend->honours(&config, &refusal) == 0 || refusal.code != ERR_UNSUPPORTED;
+	bool honoured = (capabilities_require(backend, &config, &refusal) == 0 &&
+			 backend->honours(&config, &refusal) == 0) ||
+			refusal.code != ERR_UNSUPPORTED;
 
 	config_free(&config);
 	return honoured;

@@ -10,5 +10,8 @@
  * NULL without memory. */
 json_t *capabilities_json(const struct backend *backend, const bool built[COMMAND_COUNT],
 			  struct error *err);
+/* ERR_UNSUPPORTED for a field that needs a function which this backend has not. */
+int capabilities_require(const struct backend *backend, const struct config *config,
+			 struct error *err);
 
 #endif

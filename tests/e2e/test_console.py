@@ -242,6 +242,22 @@ def test_what_is_typed_goes_to_the_console_that_spoke_last(vm, terminal):
     assert it.wait() == 0
 
 
+def test_without_a_shell_there_is_an_echo(vm, terminal):
+    runtime = json.loads((vm.state / "vm" / "runtime.json").read_text())
+    assert (runtime["consoleMode"], vm.json("status", "vm")["consoleMode"]) == ("raw", "raw")
+    assert vm.supervisor({"command": "host"})[1]["host"]["consoleMode"] == "interactive"
+    it = terminal("vm", "--serial")
+    it.await_text(rb"Ctrl-\] detaches")
+    it.type(b"echo $((6*7))\r")
+    it.await_text(rb"echo \$\(\(6\*7\)\)\r\n")
+    # nobody has read it: it is there for whoever does
+    reader = vm.popen("exec", "--user", "root", "vm", "--", "head", "-n", "1", "/dev/ttyS0")
+    assert reader.communicate(timeout=HANG_S)[0] == b"echo $((6*7))\n"
+    assert b"42" not in it.seen
+    it.type(b"\x1d")
+    assert it.wait() == 0
+
+
 def resident_kib(pid):
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))

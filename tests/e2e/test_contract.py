@@ -90,6 +90,7 @@ ASKING = {
     "limits": {"limits": {"diskBytesPerSecond": 1, "diskOpsPerSecond": 1, "netBytesPerSecond": 1}},
     "hotplug": {"hotplug": True},
     "confinement": {"confinement": "seccomp"},
+    "console": {"console": "shell"},
     "network.portForwards": {"network": {"mode": "nat", "portForwards": [
         {"hostPort": 1, "guestPort": 1}]}},
     "network.allow": {"network": {"mode": "nat", "allow": ["10.0.0.0/8"]}},

@@ -321,6 +321,7 @@ static void differences_are_named(void **state)
 		{"\"initrdPath\":\"/k.initrd\"", "", NULL},
 		{"", "\"cpuCount\":1", NULL},
 		{"\"cpuCount\":1", "\"cpuCount\":2", "config.cpuCount"},
+		{"\"console\":\"shell\"", "", "config.console"},
 		{"\"memoryMiB\":256", "", "config.memoryMiB"},
 		{"", "\"memoryMiB\":256", "config.memoryMiB"},
 		{"\"network\":{\"mode\":\"isolated\"}", "", "config.network.mode"},

@@ -155,6 +155,19 @@ static void a_root_in_memory_is_no_disk(void **state)
 	assert_non_null(strstr(words, " tsc_early_khz=2445428 microagent.root=ram\n"));
 }
 
+static void a_shell_is_for_init(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.console_shell = true;
+	autofree char *words = built(&m);
+	assert_non_null(strstr(words, " tsc_early_khz=2445428 -- console\n"));
+	m.reader = true;
+	autofree char *reading = built(&m);
+	assert_non_null(strstr(reading, " tsc_early_khz=2445428 -- reader\n"));
+}
+
 /* A root disk that is only looked at is never opened for writing. */
 static void a_reader_is_pinned(void **state)
 {
@@ -344,6 +357,7 @@ int main(void)
 		cmocka_unit_test(own_firmware),
 		cmocka_unit_test(further_disks_are_pinned),
 		cmocka_unit_test(a_root_in_memory_is_no_disk),
+		cmocka_unit_test(a_shell_is_for_init),
 		cmocka_unit_test(a_reader_is_pinned),
 		cmocka_unit_test(a_layer_is_pinned),
 		cmocka_unit_test(rates_are_pinned),

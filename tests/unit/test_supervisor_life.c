@@ -22,6 +22,7 @@ static void whole_life(void **state)
 	refused(life, "delete", "conflict");
 	refused(life, "console", "unsupported");
 	answer = ask(life, "inspect");
+	assert_string_equal(json_string_value(json_object_get(answer, "consoleMode")), "none");
 	assert_true(json_is_true(json_object_get(
 		json_object_get(json_object_get(answer, "readiness"), "shellReady"), "ready")));
 	assert_true(json_is_true(json_object_get(
@@ -37,6 +38,24 @@ static void whole_life(void **state)
 			    "stopped starting running stopped ");
 	expect(life, "delete", "stopped");
 	expect(life, "inspect", "unknown");
+}
+
+/* Of a backend without one. */
+static void a_shell_needs_a_console(void **state)
+{
+	static const char *const commands[] = {"check", "prepare", "run", "start", "console"};
+	struct life *life = *state;
+
+	life->command = "[\"true\"],\"console\":\"shell\"";
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		json_auto_t *answer = ask(life, commands[i]);
+
+		assert_string_equal(json_string_value(json_object_get(answer, "errorCode")),
+				    "unsupported");
+		assert_string_equal(json_string_value(json_object_get(answer, "error")),
+				    "config.console: backend qemu has no console");
+	}
+	assert_false(exists(life, ""));
 }
 
 static void run_answers_with_the_result(void **state)
@@ -269,6 +288,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		life_test(whole_life),
+		life_test(a_shell_needs_a_console),
 		life_test(run_answers_with_the_result),
 		life_test(run_with_remove_leaves_nothing),
 		life_test(a_dead_caller_ends_the_vm),

@@ -420,6 +420,8 @@ static int add_kernel_words(struct argv *argv, const struct machine *m,
 	/* What follows "--" is for init. */
 	if (m->reader && buf_printf(&append, err, " -- reader") < 0)
 		return -1;
+	if (!m->reader && m->console_shell && buf_printf(&append, err, " -- console") < 0)
+		return -1;
 	argv_add(argv, "-kernel");
 	argv_add(argv, m->kernel);
 	argv_add(argv, "-initrd");

@@ -74,6 +74,7 @@ struct machine {
 	const struct machine_share *shares;
 	size_t share_count;
 	bool reader;	     /* the guest's init mounts the root disk and runs nothing of it */
+	bool console_shell;  /* it keeps a shell on the serial port */
 	bool overlay;	     /* what is written to the root disk goes to QEMU_FD_OVERLAY */
 	bool layer;	     /* the root disk is a qcow2 layer over QEMU_FD_BASE */
 	uint64_t layer_room; /* bytes of its file that the layer can use; 0: no bound */

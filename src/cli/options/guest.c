@@ -29,6 +29,8 @@ const struct cli_option guest_options[] = {
 	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct guest_values, accelerator), "NAME",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
 	GUEST_UNCONFINED(struct guest_values),
+	{"console", 0, CLI_OPTION_STRING, offsetof(struct guest_values, console), "shell",
+	 "keep a shell of root's on the serial console, for `microagent connect --serial`", 0, 0},
 	{"profile", 0, CLI_OPTION_STRING, offsetof(struct guest_values, profile), "PROFILE",
 	 "memory and processors by name; `microagent profiles` lists them", 0, 0},
 	{"memory", 0, CLI_OPTION_INT, offsetof(struct guest_values, memory), "MIB",
@@ -92,6 +94,7 @@ struct microagent_spec guest_spec(const struct guest_values *values, const struc
 		.initrd = values->initrd,
 		.no_disk = values->no_disk,
 		.accelerator = values->accelerator,
+		.console = values->console,
 		.network = values->network,
 		.network_interface = values->network_interface,
 		.allow = values->allow.items,
@@ -185,6 +188,13 @@ static int check_accelerator_word(struct cli *cli, const char *given, struct err
 	return cli_usage(cli, err, "--accelerator must be auto, kvm or tcg, and is \"%s\"", given);
 }
 
+static int check_console_word(struct cli *cli, const char *given, struct error *err)
+{
+	if (!given || strcmp(given, "shell") == 0)
+		return 0;
+	return cli_usage(cli, err, "--console must be shell, and is \"%s\"", given);
+}
+
 static int check_channels(struct cli *cli, const struct guest_values *values, struct error *err)
 {
 	struct error why = {0};
@@ -238,6 +248,7 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	if (guest_check_name(cli, name, err) < 0 || check_root(cli, values, err) < 0 ||
 	    check_accelerator_word(cli, values->accelerator, err) < 0 ||
 	    check_network_word(cli, values->network, err) < 0 ||
+	    check_console_word(cli, values->console, err) < 0 ||
 	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
 	    check_profile(cli, values->profile, err) < 0 ||
 	    guest_check_env(cli, &values->env, err) < 0 ||

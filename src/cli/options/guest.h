@@ -9,7 +9,7 @@
 
 /* What `run` and `create` take: the beginning of their values. */
 struct guest_values {
-	const char *image, *kernel, *initrd, *accelerator, *user, *profile;
+	const char *image, *kernel, *initrd, *accelerator, *user, *profile, *console;
 	int64_t memory, cpus, timeout;
 	const char *network, *network_interface;
 	struct cli_words env, env_files, allow, publish, vsock, disks, shares, bundles, outputs;

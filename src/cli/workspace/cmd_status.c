@@ -189,6 +189,7 @@ static int print_workspace_status(const char *name, const char *accelerator, con
 	    status_row(&table, "since", TEXT(response, "event", "observedAt"), err) < 0 ||
 	    status_row(&table, "accelerator", accelerator, err) < 0 ||
 	    status_row(&table, "confinement", TEXT(response, "confinement"), err) < 0 ||
+	    status_row(&table, "console", TEXT(response, "consoleMode"), err) < 0 ||
 	    readiness_row(&table, response, err) < 0 || waiting_rows(&table, response, err) < 0 ||
 	    result_row(&table, response, err) < 0 ||
 	    publish_status_rows(&table, json_object_get(response, "network"), err) < 0 ||

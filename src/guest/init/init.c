@@ -12,11 +12,12 @@
 /* As a reader it stays in the initramfs, which is then the root for good. */
 int role_init(int argc, char **argv)
 {
-	bool reader = argc == 2 && strcmp(argv[1], READER_WORD) == 0;
+	const char *word = argc == 2 ? argv[1] : "";
+	bool reader = strcmp(word, READER_WORD) == 0;
 	struct error err = {0};
 	int program_fd = -1;
 
 	if ((reader ? initramfs_stay : initramfs_leave)(&program_fd, &err) == 0)
-		pid1_run(program_fd, &err);
+		pid1_run(program_fd, strcmp(word, CONSOLE_WORD) == 0, &err);
 	power_fail(err.msg);
 }

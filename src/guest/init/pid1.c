@@ -38,6 +38,7 @@
 #include "base/loop.h"
 #include "guest/console.h"
 #include "guest/init/acpi.h"
+#include "guest/init/console_shell.h"
 #include "guest/init/power.h"
 #include "guest/roles.h"
 
@@ -54,7 +55,8 @@ struct pid1 {
 	struct loop_watch *agent_watch;
 	pid_t agent;
 	uint64_t window_ns;
-	unsigned restarts; /* in the window */
+	unsigned restarts;	      /* in the window */
+	struct console_shell console; /* zeroed: none is asked for */
 	bool stopping, killed;
 };
 
@@ -211,6 +213,7 @@ static void stop_machine(struct pid1 *p)
 	if (p->agent_fd >= 0 && send(p->agent_fd, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		console_line("the agent cannot be told of the end: %s", strerror(errno));
 	kill(-1, SIGTERM);
+	console_shell_end(&p->console);
 	if (!loop_add_timer(p->loop, clock_mono_ns() + grace, on_agent_deadline, p, NULL))
 		power_off();
 }
@@ -222,6 +225,7 @@ static void reap_children(struct pid1 *p)
 	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
 		if (info.si_pid == p->agent)
 			agent_ended(p, &info);
+		console_shell_reaped(&p->console, info.si_pid);
 		info = (siginfo_t){0};
 	}
 	if (p->stopping && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 &&
@@ -274,7 +278,7 @@ static void watch_button(struct pid1 *p)
 		loop_add_fd(p->loop, p->acpi_fd, EPOLLIN, on_acpi, p, NULL);
 }
 
-int pid1_run(int program_fd, struct error *err)
+int pid1_run(int program_fd, bool shell, struct error *err)
 {
 	struct rlimit files = {1024, 524288};
 	struct pid1 p = {.program_fd = program_fd, .acpi_fd = -1, .agent_fd = -1};
@@ -286,6 +290,9 @@ int pid1_run(int program_fd, struct error *err)
 	p.loop = loop_new(err);
 	if (!p.loop || watch_signals(&p, err) < 0 || start_agent(&p, err) < 0)
 		return -1;
+	p.console = (struct console_shell){.loop = p.loop, .program_fd = program_fd};
+	if (shell)
+		console_shell_start(&p.console);
 	raise_loopback();
 	watch_button(&p);
 	reap_children(&p);

@@ -74,17 +74,19 @@ int answer_declared(const struct config *config, struct response *response, stru
 	return answer_artifacts(config, response, err);
 }
 
-/* How the machine runs, or ran last, where that is in no cell. */
-static json_t *answer_confinement(const struct record *record)
+/* How the machine runs, or ran last, where that is in no cell; and what its console is, which is no
+ * more when it has ended or was severed. */
+static void answer_machine(const struct record *record, struct response *response)
 {
 	struct error ignored;
 	json_auto_t *runtime = workspace_read(&record->ws, "runtime.json", &ignored);
 	json_t *confinement = json_object_get(runtime, "confinement");
 	const char *name = json_string_value(confinement);
 
-	return name && strcmp(name, confinement_names[CONFINEMENT_CELL]) != 0
-		       ? json_incref(confinement)
-		       : NULL;
+	if (name && strcmp(name, confinement_names[CONFINEMENT_CELL]) != 0)
+		response->confinement = json_incref(confinement);
+	if (state_is_live(record->state))
+		response->console_mode = json_incref(json_object_get(runtime, "consoleMode"));
 }
 
 int answer_live(const struct record *record, const struct config *config, struct response *response,
@@ -106,6 +108,6 @@ int answer_live(const struct record *record, const struct config *config, struct
 	if (result)
 		json_object_del(result, "format");
 	response->result = result;
-	response->confinement = answer_confinement(record);
+	answer_machine(record, response);
 	return 0;
 }

@@ -180,8 +180,8 @@ static int begin_life(struct live *live, struct error *err)
 	if (status == 0)
 		status = serial_log_open(&live->serial, live->ws.fd, "serial.log",
 					 limit_get(LIMIT_SERIAL_LOG_BYTES), err);
-	if (status == 0 && live->backend->console)
-		status = live_console_begin(live, err);
+	if (status == 0)
+		status = live_console_begin(live, &manifest.config, err);
 	if (status == 0)
 		status = boot(live, &manifest.config, err);
 	if (status == 0) {

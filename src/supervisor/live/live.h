@@ -158,7 +158,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 int live_time_begin(struct live *live, struct error *err);
 
 /* live_vm.c */
-int live_console_begin(struct live *live, struct error *err);
+int live_console_begin(struct live *live, const struct config *config, struct error *err);
 extern const struct vm_events live_vm_events; /* data is set by the user of it */
 
 /* live_ask.c */

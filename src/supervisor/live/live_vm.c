@@ -34,10 +34,17 @@ static size_t console_input(void *data, const uint8_t *bytes, size_t len)
 						  : len;
 }
 
-int live_console_begin(struct live *live, struct error *err)
+int live_console_begin(struct live *live, const struct config *config, struct error *err)
 {
-	int fd = sock_listen_at(live->ws.fd, CONSOLE_SOCK_NAME, err);
+	const char *mode = config->console_shell ? "interactive" : "raw";
+	bool has_console = live->backend->console != NULL;
+	int fd;
 
+	if (json_put_string(live->runtime, "consoleMode", has_console ? mode : "none", err) < 0)
+		return -1;
+	if (!has_console)
+		return 0;
+	fd = sock_listen_at(live->ws.fd, CONSOLE_SOCK_NAME, err);
 	if (fd < 0)
 		return -1;
 	live->console = console_new(live->loop, fd, console_input, live, &live->log, err);
