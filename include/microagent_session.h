@@ -110,6 +110,10 @@ struct microagent_session_spec {
 	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's
 				 * disk, and at most 16 GiB */
 	struct microagent_rates rates;
+	/* When it is destroyed by itself: so many seconds after it was made, running or not; and
+	 * after so many in which no command ran in it and nobody had a connection to it. 0: not.
+	 * One that is quarantined by then stays. */
+	int64_t lifetime_seconds, idle_seconds;
 	int cancel; /* when readable the making ends, ERR_UNAVAILABLE, and nothing of it is left; 0:
 		       never */
 };

@@ -48,6 +48,7 @@ enum error_reason {
 	REASON_SESSION_QUARANTINED,
 	REASON_SESSION_ENDING, /* its destruction has begun */
 	REASON_SESSION_UNFINISHED,
+	REASON_SESSION_OVER, /* the end that it was given has come */
 	REASON_SESSION_AT_QUOTA,
 	REASON_SESSION_WITHOUT_SHARE, /* it does not run, and gets no directory */
 	REASON_SESSION_WITHOUT_PORT,  /* it was made without one for a directory */

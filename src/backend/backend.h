@@ -45,6 +45,9 @@ struct vm_events {
 	/* The guest has opened a connection, or tried to: one line as the host saw it, bounded in
 	 * length and number. */
 	void (*connection)(void *data, const char *line);
+	/* The host has begun a stream to the guest, or has none any more. Of what came and went in
+	 * between the last is told. */
+	void (*streams)(void *data, bool any);
 	/* What sever() began has come to its end. names: array of what was severed, borrowed; why:
 	 * NULL, or why it is not proven, and then the VM must not go on. */
 	void (*severed)(void *data, const json_t *names, const struct error *why);

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static _Atomic bool virtual_on;
@@ -81,4 +82,30 @@ void clock_rfc3339(int64_t real_ns, char out[25])
 	/* The modulos tell the compiler that the text fits; 64 bits of ns end in the year 2262. */
 	snprintf(out, CLOCK_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", d.year % 10000,
 		 d.month % 100, d.day % 100, s / 3600 % 100, s / 60 % 60, s % 60, ms % 1000);
+}
+
+/* Days from 1970-01-01: the other way of date_of_day(). */
+static int64_t day_of_date(struct date d)
+{
+	unsigned march = (d.month + 9) % 12, year = d.year - (d.month <= 2);
+	unsigned yoc = year % 400, doy = (153 * march + 2) / 5 + d.day - 1;
+
+	return (int64_t)(year / 400) * 146097 + yoc * 365 + yoc / 4 - yoc / 100 + doy - 719468;
+}
+
+int64_t clock_of_rfc3339(const char *text)
+{
+	char again[CLOCK_TEXT];
+	struct date d;
+	unsigned h, m, s, ms;
+	int64_t ns;
+
+	if (sscanf(text, "%4u-%2u-%2uT%2u:%2u:%2u.%3uZ", &d.year, &d.month, &d.day, &h, &m, &s,
+		   &ms) != 7 ||
+	    d.year < 1970 || d.year > 2261 || d.month < 1 || d.month > 12)
+		return -1;
+	ns = (((day_of_date(d) * 24 + h) * 60 + m) * 60 + s) * (int64_t)NS_PER_S +
+	     ms * (int64_t)NS_PER_MS;
+	clock_rfc3339(ns, again);
+	return strcmp(again, text) == 0 ? ns : -1;
 }

@@ -19,5 +19,7 @@ bool clock_is_virtual(void);
 /* RFC 3339 in UTC with milliseconds, "2026-05-02T00:00:00.000Z"; out needs 25 bytes. */
 void clock_rfc3339(int64_t real_ns, char out[25]);
 #define CLOCK_TEXT 25
+/* Of such a text; -1: it is none. */
+int64_t clock_of_rfc3339(const char *text);
 
 #endif

@@ -55,6 +55,7 @@ static const char *const reason_names[] = {
 	[REASON_SESSION_QUARANTINED] = "session-quarantined",
 	[REASON_SESSION_ENDING] = "session-ending",
 	[REASON_SESSION_UNFINISHED] = "session-unfinished",
+	[REASON_SESSION_OVER] = "session-over",
 	[REASON_SESSION_AT_QUOTA] = "session-at-quota",
 	[REASON_SESSION_WITHOUT_SHARE] = "session-without-share",
 	[REASON_SESSION_WITHOUT_PORT] = "session-without-port",

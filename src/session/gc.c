@@ -6,6 +6,7 @@
  *   in the making, and its maker is gone          removed
  *   made just before the power failed, never run  removed: its records are empty
  *   being destroyed, and its destroyer is gone    removed
+ *   over by the end that it was given, and dead   removed
  *   recorded as alive, and nothing of it lives    adopted: recorded as failed
  *   a base being made or deleted, by nobody       removed
  *   a process whose bundle is gone                removed: the process is killed

@@ -60,6 +60,8 @@ static void request_connection(struct core *core, struct stream *s, uint32_t gue
 {
 	stream_name(&core->table, s, allocate_port(core, guest_port), guest_port);
 	s->state = STREAM_REQUESTED;
+	s->client = true;
+	core->table.clients++;
 	s->want = WANT_REQUEST;
 	s->readable = more;
 	stream_set_timer(&core->table, s, TIMER_ANSWER, clock_mono_ns() + core->config.answer_ns);

@@ -43,6 +43,7 @@ int daemon_init(struct daemon *d, struct core_config *config, int vhost_fd, int 
 		return error_errno(err, errno, "epoll");
 	d->vhost_listen = vhost_listen;
 	d->log = log;
+	d->busy_fd = -1;
 	d->idle_ms = (int)(limit_get(LIMIT_VSOCK_IDLE_MS) % INT_MAX);
 	d->drain_ns = limit_get(LIMIT_VSOCK_DRAIN_MS) * NS_PER_MS;
 	config->epfd = d->epfd;
@@ -176,6 +177,22 @@ static int wait_and_dispatch(struct daemon *d, bool more, struct error *err)
 	return d->link_again ? read_vhost_link(d, err) : 0;
 }
 
+void daemon_tell_busy(struct daemon *d, int fd)
+{
+	d->busy_fd = fd;
+}
+
+/* What cannot be written is tried again in the next round. */
+static void tell_busy(struct daemon *d)
+{
+	static const uint64_t one = 1;
+	bool busy = d->core.table.clients > 0;
+
+	if (d->busy_fd >= 0 && busy != d->busy &&
+	    write(d->busy_fd, &one, sizeof(one)) == (ssize_t)sizeof(one))
+		d->busy = busy;
+}
+
 static bool over(const struct daemon *d)
 {
 	return d->end && (!core_draining(&d->core) || clock_mono_ns() >= d->end);
@@ -192,6 +209,7 @@ int daemon_run(struct daemon *d, struct error *err)
 		if (core_deadline(&d->core) != UINT64_MAX)
 			core_expire(&d->core, clock_mono_ns());
 		more = device_pump(&d->device);
+		tell_busy(d);
 	}
 	return 0;
 }

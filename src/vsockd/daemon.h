@@ -20,6 +20,8 @@ struct daemon {
 	uint64_t end;	  /* ns; the front-end is gone and this is when we go too; 0: not yet */
 	uint64_t drain_ns;
 	int idle_ms;
+	int busy_fd;  /* -1: nobody wants to know */
+	bool busy;    /* as it was told: the host has a stream */
 	bool trimmed; /* nothing has happened since guest memory was last let go */
 	struct log *log;
 	struct core core;
@@ -31,6 +33,9 @@ struct daemon {
  * is not -1. */
 int daemon_init(struct daemon *daemon, struct core_config *config, int vhost_fd, int vhost_listen,
 		struct log *log, struct error *err);
+/* From now on an eventfd is told of each change between no stream of the host's and some: it has
+ * been written to an odd number of times while there are some. */
+void daemon_tell_busy(struct daemon *daemon, int fd);
 /* Until the front-end has ended the connection, and what its guest sent has been delivered or
  * drain_ns have passed. */
 int daemon_run(struct daemon *daemon, struct error *err);

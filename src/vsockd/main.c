@@ -22,9 +22,9 @@
  * and those by which long paths are named. */
 #define OTHER_DESCRIPTORS UINT64_C(96)
 
-static const char capabilities[] =
-	"{\"type\":\"vsock\",\"features\":[],\"hostSocket\":\"hybrid\","
-	"\"options\":[\"vhost-fd\",\"vsock-fd\",\"guest-cid\",\"host-port\",\"lease-fd\"]}";
+static const char capabilities[] = "{\"type\":\"vsock\",\"features\":[],\"hostSocket\":\"hybrid\","
+				   "\"options\":[\"vhost-fd\",\"vsock-fd\",\"guest-cid\",\"host-"
+				   "port\",\"lease-fd\",\"busy-fd\"]}";
 
 #ifdef MICROAGENT_SANITIZE
 /* The leak checker wants /proc, and there is nothing to leak after the start. */
@@ -115,7 +115,7 @@ static int serve_vsockd(const struct options *o, struct error *err)
 	static struct log log;
 	struct opened opened;
 	struct core_config config;
-	int keep[3] = {o->vhost_fd, o->vsock_fd, o->lease_fd};
+	int keep[4] = {o->vhost_fd, o->vsock_fd, o->lease_fd, o->busy_fd};
 
 	fd_close_others(keep, ARRAY_SIZE(keep));
 	if (open_all(o, &opened, err) < 0)
@@ -125,6 +125,7 @@ static int serve_vsockd(const struct options *o, struct error *err)
 	if (daemon_init(&daemon, &config, opened.vhost_fd, opened.vhost_listen, &log, err) < 0 ||
 	    give_up_rights(o, err) < 0)
 		return -1;
+	daemon_tell_busy(&daemon, o->busy_fd);
 	return daemon_run(&daemon, err);
 }
 

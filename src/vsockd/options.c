@@ -58,6 +58,8 @@ static const struct option_row rows[] = {
 	{"uid", "N", option_uid, AT(identity), "become this user, if root"},
 	{"gid", "N", option_gid, AT(identity), "become this group, if root"},
 	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},
+	{"busy-fd", "N", option_fd, AT(busy_fd),
+	 "an inherited eventfd: count up when the host's first stream begins, when its last ends"},
 	{"label", "TEXT", option_ignore, 0, "ignored; to be seen in ps"},
 	{"print-capabilities", NULL, option_given, AT(capabilities),
 	 "print what this program can do, as JSON"},
@@ -105,7 +107,8 @@ static int check_options(struct options *o, struct error *err)
 
 int options_parse(struct options *options, int argc, char **argv, struct error *err)
 {
-	struct options o = {.vhost_fd = -1, .vsock_fd = -1, .lease_fd = -1, .guest_cid = 3};
+	struct options o = {
+		.vhost_fd = -1, .vsock_fd = -1, .lease_fd = -1, .busy_fd = -1, .guest_cid = 3};
 
 	o.ports = calloc((size_t)argc + 1, sizeof(*o.ports));
 	o.targets = calloc((size_t)argc + 1, sizeof(*o.targets));
@@ -128,5 +131,5 @@ void options_free(struct options *options)
 		free(options->targets[i]);
 	free(options->targets);
 	free(options->ports);
-	*options = (struct options){.vhost_fd = -1, .vsock_fd = -1, .lease_fd = -1};
+	*options = (struct options){.vhost_fd = -1, .vsock_fd = -1, .lease_fd = -1, .busy_fd = -1};
 }

@@ -17,6 +17,7 @@ struct options {
 	const char *vsock_socket;
 	int vsock_fd;
 	int lease_fd;
+	int busy_fd;
 	uint64_t guest_cid;
 	struct isolate_identity identity;
 	struct host_port *ports; /* nports of them, with empty paths */

@@ -116,6 +116,8 @@ void stream_release(struct stream_table *t, struct stream *s)
 	s->hash_next = t->free_head;
 	t->free_head = stream_index(t, s);
 	t->used--;
+	t->clients -= s->client;
+	s->client = false;
 }
 
 /* --- found by ports ------------------------------------------------------------------------------

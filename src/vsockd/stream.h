@@ -75,6 +75,7 @@ struct stream {
 	bool asked : 1;	    /* credit was asked for and none has come since */
 	bool queued : 1;    /* in the list of streams with something for the guest */
 	bool armed : 1;	    /* EPOLLOUT is watched */
+	bool client : 1;    /* the host began it; counted in clients */
 	bool touched : 1;   /* its buffer has been used and may hold memory */
 	/* From the guest. rx_cnt - fwd_cnt bytes stand in the buffer, from fwd_cnt modulo its size.
 	 */
@@ -106,6 +107,7 @@ struct stream_table {
 	unsigned fresh;	    /* entries never used yet start here: their pages stay untouched */
 	uint16_t free_head; /* used and released entries, by hash_next */
 	unsigned used;
+	unsigned clients; /* of these, begun by the host, and their line has come */
 	struct list ready;
 	struct list timers[TIMER_COUNT];
 };

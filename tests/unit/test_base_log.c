@@ -257,6 +257,22 @@ static void dates(void **state)
 	}
 }
 
+static void what_is_no_date(void **state)
+{
+	static const char *const texts[] = {"",
+					    "2026-05-02",
+					    "2026-05-02T00:00:00Z",
+					    "2026-13-02T00:00:00.000Z",
+					    "2026-02-30T00:00:00.000Z",
+					    "1969-12-31T23:59:59.999Z",
+					    "2026-05-02T24:00:00.000Z",
+					    "2026-05-02T00:00:00.000Z "};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		assert_int_equal(clock_of_rfc3339(texts[i]), -1);
+}
+
 /* Every day of the range, against the C library. */
 static void dates_agree_with_gmtime(void **state)
 {
@@ -270,6 +286,8 @@ static void dates_agree_with_gmtime(void **state)
 		strftime(want, sizeof(want), "%Y-%m-%dT%H:%M:%S.000Z", &tm);
 		clock_rfc3339((int64_t)t * 1000000000, text);
 		assert_string_equal(text, want);
+		if (t >= 0 && day <= 106650) /* 2261 */
+			assert_int_equal(clock_of_rfc3339(text), (int64_t)t * 1000000000);
 	}
 }
 
@@ -351,6 +369,7 @@ int main(void)
 		cmocka_unit_test(virtual_clock_stands_where_it_is_put),
 		cmocka_unit_test(dates),
 		cmocka_unit_test(dates_agree_with_gmtime),
+		cmocka_unit_test(what_is_no_date),
 		cmocka_unit_test(limits_have_distinct_names_units_and_texts),
 		cmocka_unit_test(tests_may_change_a_limit),
 		cmocka_unit_test(the_environment_is_read_once),

@@ -87,6 +87,9 @@ struct vm {
 	struct vm_net net;
 
 	struct qmp *qmp;
+	int busy_fd; /* vsockd's eventfd; -1 */
+	struct loop_watch *busy_watch;
+	bool busy;		   /* as it has told */
 	int serial_fd, console_fd; /* ttyS0 and hvc0, which share a log */
 	struct loop_watch *serial_watch, *console_watch;
 	bool hvc_spoke; /* last of the two: what is typed goes there */

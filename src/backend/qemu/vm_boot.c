@@ -150,6 +150,7 @@ struct vm *vm_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 				  .netgate_fd = -1,
 				  .routes_fd = -1,
 				  .table_fd = -1},
+			  .busy_fd = -1,
 			  .serial_fd = -1,
 			  .console_fd = -1,
 			  .qemu_stderr.fd = -1};
@@ -169,6 +170,7 @@ void vm_free(struct vm *vm)
 		return;
 	loop_remove(vm->monitor_watch);
 	loop_remove(vm->program_watch);
+	loop_remove(vm->busy_watch);
 	loop_remove(vm->serial_watch);
 	loop_remove(vm->console_watch);
 	loop_remove(vm->grace_timer);
@@ -180,6 +182,7 @@ void vm_free(struct vm *vm)
 	companions_free(&vm->companions);
 	vm_net_close(vm);
 	qmp_free(vm->qmp);
+	cleanup_close(&vm->busy_fd);
 	cleanup_close(&vm->serial_fd);
 	cleanup_close(&vm->console_fd);
 	stderr_log_close(&vm->qemu_stderr);

@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "backend/qemu/argv.h"
@@ -16,7 +18,7 @@
 #include "backend/qemu/vm.h"
 #include "base/cleanup.h"
 
-enum { VSOCKD_FD_VHOST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE };
+enum { VSOCKD_FD_VHOST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };
 
 /* The workspace's present path: a daemon without our descriptors needs one. */
 static int workspace_path_of(int fd, char path[PATH_MAX], struct error *err)
@@ -62,6 +64,8 @@ static int build_vsockd_words(const char *program, const struct vm_boot *boot, s
 	argv_addf(argv, "%d", VSOCKD_FD_VSOCK);
 	argv_add(argv, "--lease-fd");
 	argv_addf(argv, "%d", VSOCKD_FD_LEASE);
+	argv_add(argv, "--busy-fd");
+	argv_addf(argv, "%d", VSOCKD_FD_BUSY);
 	argv_add(argv, "--guest-cid");
 	argv_add(argv, "3");
 	if (id) {
@@ -73,18 +77,42 @@ static int build_vsockd_words(const char *program, const struct vm_boot *boot, s
 	return add_host_ports(boot, id, argv, err);
 }
 
+/* Each change counts, so an odd sum since the last one turns it over. */
+static void on_busy(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct vm *vm = data;
+	uint64_t changes = 0;
+
+	(void)loop, (void)events;
+	if (read(fd, &changes, sizeof(changes)) != (ssize_t)sizeof(changes))
+		return;
+	vm->busy ^= changes & 1;
+	vm->events.streams(vm->events.data, vm->busy);
+}
+
+static int watch_streams(struct vm *vm, struct error *err)
+{
+	vm->busy_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (vm->busy_fd < 0)
+		return error_errno(err, errno, "eventfd");
+	vm->busy_watch = loop_add_fd(vm->loop, vm->busy_fd, EPOLLIN, on_busy, vm, err);
+	return vm->busy_watch ? 0 : -1;
+}
+
 int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vm_ends *ends,
 		    struct error *err)
 {
 	autofree char *program = program_vsockd(err);
 	autoargv struct argv words = ARGV_INIT;
+	int watched = watch_streams(vm, err);
 	const struct proc_fd fds[] = {
 		{ends->vhost_vsockd, VSOCKD_FD_VHOST},
 		{boot->vsock_listen_fd, VSOCKD_FD_VSOCK},
 		{boot->lease_fd, VSOCKD_FD_LEASE},
+		{vm->busy_fd, VSOCKD_FD_BUSY},
 	};
 
-	if (!program || build_vsockd_words(program, boot, &words, err) < 0)
+	if (watched < 0 || !program || build_vsockd_words(program, boot, &words, err) < 0)
 		return -1;
 	const struct proc_spec spec = {
 		.argv = argv_finish(&words, err),

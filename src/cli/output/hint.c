@@ -43,6 +43,7 @@ const struct hint hint_table[] = {
 	{REASON_SESSION_QUARANTINED, NULL, NULL, "`microagent session destroy {}` ends it"},
 	{REASON_SESSION_ENDING, NULL, NULL, "`microagent session destroy {}` goes on with it"},
 	{REASON_SESSION_UNFINISHED, NULL, NULL, "`microagent session gc` removes it"},
+	{REASON_SESSION_OVER, NULL, NULL, "`microagent session gc` removes it"},
 	{REASON_SESSION_AT_QUOTA, NULL, NULL,
 	 "`microagent session quota {} MIB` raises it, and the session goes on"},
 	{REASON_SESSION_WITHOUT_SHARE, NULL, NULL,

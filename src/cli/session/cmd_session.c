@@ -19,6 +19,7 @@ struct session_values {
 	const char *share_at;
 	bool share_read_only, share_anyway, no_share, unconfined;
 	struct microagent_rates rates;
+	int64_t lifetime, idle;
 };
 
 /* --- create ---------------------------------------------------------------------------------- */
@@ -92,6 +93,8 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 		.no_share = v->no_share,
 		.disk_quota_mib = v->disk_quota,
 		.rates = v->rates,
+		.lifetime_seconds = v->lifetime,
+		.idle_seconds = v->idle,
 		.cancel = signals->fd,
 	};
 	struct microagent_session *session = NULL;
@@ -174,6 +177,7 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 		snprintf(out, HINT_ROOM, "waits in the pool");
 	else
 		hint_add_to_detail(session, "name", detail, out);
+	session_add_end(session, out);
 }
 
 static int print_sessions(const json_t *sessions, struct error *err)
@@ -223,13 +227,19 @@ static int run_session_list(struct cli *cli, const void *values, const struct cl
 static int run_session_exec(struct cli *cli, const void *values, const struct cli_words *args,
 			    struct error *err)
 {
-	return exec_run(cli, values, args, guest_open_session, err);
+	int code = exec_run(cli, values, args, guest_open_session, err);
+
+	session_tell_end(cli, args->items[0], code);
+	return code;
 }
 
 static int run_shell(struct cli *cli, const void *values, const struct cli_words *args,
 		     struct error *err)
 {
-	return connect_run(cli, values, args->items[0], guest_open_session, err);
+	int code = connect_run(cli, values, args->items[0], guest_open_session, err);
+
+	session_tell_end(cli, args->items[0], code);
+	return code;
 }
 
 #define OPTION(field) offsetof(struct session_values, field)
@@ -249,6 +259,10 @@ static const struct cli_option create_options[] = {
 	 "how often they may in a second", 1, INT64_C(1000000000000)},
 	{"net-rate", 0, CLI_OPTION_SIZE, OPTION(rates.net_bytes), "SIZE",
 	 "what its network may carry in a second, each way", 0, 0},
+	{"lifetime", 0, CLI_OPTION_DURATION, OPTION(lifetime), "TIME",
+	 "destroy it so long after it was made, like 90s, 30m, 2h or 30d", 0, 0},
+	{"idle", 0, CLI_OPTION_DURATION, OPTION(idle), "TIME",
+	 "destroy it when nobody has used it for so long", 0, 0},
 	{"accelerator", 0, CLI_OPTION_STRING, OPTION(accelerator), "NAME",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
 	GUEST_UNCONFINED(struct session_values),

@@ -4,6 +4,7 @@
 #define CLI_SESSION_H
 
 #include "cli/cli.h"
+#include "cli/output/hint.h"
 
 extern const struct cli_command session_stream, session_share, session_quota, session_destroy,
 	session_gc;
@@ -11,5 +12,12 @@ extern const struct cli_command session_stream, session_share, session_quota, se
 /* A session of base has a shared directory: says who its programs are there, when they are not the
  * owner by default. base: its recorded metadata, or NULL. */
 void session_warn_user(const struct cli *cli, const json_t *base);
+
+/* --- session_end.c: one that ends by itself --- */
+
+/* Of one as it is listed: when that is, behind what is said of it already. */
+void session_add_end(const json_t *session, char out[HINT_ROOM]);
+/* After a command that broke off, or was ended by a signal: says if that was why. */
+void session_tell_end(const struct cli *cli, const char *name, int code);
 
 #endif

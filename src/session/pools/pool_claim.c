@@ -215,7 +215,9 @@ static int furnish(struct microagent_session *session, const struct microagent_s
 {
 	if ((!spec->disk_quota_mib ||
 	     microagent_session_set_quota(session, spec->disk_quota_mib, NULL, err) == 0) &&
-	    (!spec->share || session_share_claimed(session, spec, err) == 0))
+	    (!spec->share || session_share_claimed(session, spec, err) == 0) &&
+	    ((!spec->lifetime_seconds && !spec->idle_seconds) ||
+	     session_term_claimed(session, spec, err) == 0))
 		return 0;
 	session_unmake(session);
 	return -1;

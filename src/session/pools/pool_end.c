@@ -119,6 +119,7 @@ int pool_drain(const struct microagent *agent, const struct pool *pool, struct e
 	sessions_sweep(agent, NULL, NULL);
 	if (pool_shrink(agent, pool, 0, err) < 0)
 		return -1;
+	pool_forget_gone(pool);
 	pool_tidy(pool);
 	return 0;
 }

@@ -84,7 +84,7 @@ static int clone_base_disk(const struct base *base, int dir, const char **method
 
 static int write_record(struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, const char *source, const char *method,
-			const json_t *config, struct error *err)
+			const struct term *term, const json_t *config, struct error *err)
 {
 	char now[CLOCK_TEXT];
 	json_auto_t *record = NULL;
@@ -95,7 +95,7 @@ static int write_record(struct microagent_session *session, const struct base *b
 			   method, "quotaBytes", (json_int_t)session->quota_bytes);
 	if (!record)
 		return error_errno(err, ENOMEM, "session");
-	if (session_share_record(record, config, err) < 0 ||
+	if (session_share_record(record, config, err) < 0 || term_put(term, record, err) < 0 ||
 	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
 		return -1;
 	session->record = steal_ptr(&record);
@@ -178,6 +178,8 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 		       const struct base_file files[BASE_FILES], struct creation *made,
 		       json_t **config, struct error *err)
 {
+	const struct term term = {.lifetime_s = spec->lifetime_seconds,
+				  .idle_s = spec->idle_seconds};
 	json_auto_t *whole = NULL;
 	const char *method = NULL;
 	int64_t quota = 0;
@@ -195,7 +197,7 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 		return -1;
 	whole = make_session_config(session, base, spec, made,
 				    layered ? files[BASE_FILE_DISK].path : NULL, err);
-	if (!whole || write_record(session, base, &made->ws, source, method, whole, err) < 0)
+	if (!whole || write_record(session, base, &made->ws, source, method, &term, whole, err) < 0)
 		return -1;
 	*config = steal_ptr(&whole);
 	return 0;

@@ -139,6 +139,7 @@ int session_read_record(struct microagent_session *session, struct error *err)
 	if (open_workspace_named(session->agent, session->id, &existing, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? no_such_session(session, err)
 						 : error_copy(err, &why);
+	json_decref(session->record);
 	session->record = session_record_read(&existing.ws, &why);
 	open_workspace_close(&existing);
 	session->quota_bytes = json_integer_value(json_object_get(session->record, "quotaBytes"));
@@ -192,7 +193,8 @@ int microagent_session_open(struct microagent *agent, const char *word,
 	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
-	if (session_read_record(session, err) < 0 || refuse_unfinished(session, err) < 0)
+	if (session_read_record(session, err) < 0 || refuse_unfinished(session, err) < 0 ||
+	    session_refuse_over(agent, session, err) < 0)
 		return -1;
 	*out = steal_ptr(&session);
 	return 0;

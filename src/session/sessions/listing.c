@@ -12,7 +12,8 @@
 #include "session/sessions/session.h"
 #include "session/sessions/tokens.h"
 
-static const char *const record_keys[] = {"base", "source", "clone", "createdAt", "share"};
+static const char *const record_keys[] = {"base",  "source", "clone",	    "createdAt",
+					  "share", "endsAt", "idleSeconds", "lifetimeSeconds"};
 
 static int put_session_record(json_t *out, const json_t *record, struct error *err)
 {
@@ -124,7 +125,8 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 	if (workspace_open(dir, id, false, &ws, &why) == 0) {
 		record = session_record_read(&ws, &why);
 		if (record && (add_session_share(&ws, entry, err) < 0 ||
-			       session_quota_told(&ws, record, entry, err) < 0)) {
+			       session_quota_told(&ws, record, entry, err) < 0 ||
+			       session_term_told(dir, &ws, entry, err) < 0)) {
 			workspace_close(&ws);
 			return -1;
 		}

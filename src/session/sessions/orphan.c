@@ -13,6 +13,7 @@ static const char *const kind_names[] = {[ORPHAN_NO_PROCESS] = "bundle-without-p
 					 [ORPHAN_NO_BUNDLE] = SECURITY_KIND_LOST,
 					 [ORPHAN_HALF_MADE] = "half-made",
 					 [ORPHAN_HALF_DESTROYED] = "half-destroyed",
+					 [ORPHAN_EXPIRED] = "expired",
 					 [ORPHAN_GONE] = SECURITY_KIND_GONE};
 static const char *const action_names[] = {[ORPHAN_REMOVED] = SECURITY_ACTION_REMOVED,
 					   [ORPHAN_ADOPTED] = "adopted",

@@ -11,7 +11,8 @@ enum orphan_kind {
 	ORPHAN_NO_BUNDLE,  /* its machine runs, and its directory is gone */
 	ORPHAN_HALF_MADE,
 	ORPHAN_HALF_DESTROYED,
-	ORPHAN_GONE /* its directory was removed by hand */
+	ORPHAN_EXPIRED, /* the end that it was given has come, and nothing of it lives */
+	ORPHAN_GONE	/* its directory was removed by hand */
 };
 enum orphan_action { ORPHAN_REMOVED, ORPHAN_ADOPTED, ORPHAN_LEFT };
 

@@ -133,10 +133,14 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 	auto_base struct base base = BASE_NONE;
 	int status = -1;
 
-	if (open_base_of(agent, spec, &base, err) == 0)
+	if (term_check(spec->lifetime_seconds, spec->idle_seconds, err) == 0 &&
+	    open_base_of(agent, spec, &base, err) == 0)
 		status = fn(agent, &base, spec, out, err);
 	if (status == 0)
 		session_made(*out);
+	/* Its lifetime began when it was ready. */
+	if (status == 0 && spec->lifetime_seconds)
+		(void)session_read_record(*out, NULL);
 	digest_cancel_by(before);
 	return status;
 }

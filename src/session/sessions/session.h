@@ -12,6 +12,7 @@
 #include "microagent_session.h"
 #include "session/bases/base.h"
 #include "session/bases/place.h"
+#include "store/term.h"
 
 #define SESSION_RECORD "session.json"
 /* Its disk, by the way in which it is cloned: "reflink" or "overlay". */
@@ -156,6 +157,21 @@ int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err);
 /* Given again to one that starts again: its config does not have it. */
 int session_share_again(const struct microagent_session *session, struct error *err);
+
+/* --- term.c ---------------------------------------------------------------------------------- */
+
+/* Whether the session of that id, in the directory of all of them, has come to the end that it was
+ * given, and nothing of it lives that would destroy it; why: of term_text(). */
+bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_TEXT]);
+/* Destroys one for which that is so: ERR_NOT_FOUND. */
+int session_refuse_over(const struct microagent *agent, struct microagent_session *session,
+			struct error *err);
+/* "detail" and "reason" of one that is over. */
+int session_term_told(const struct state_dir *dir, const struct workspace *ws, json_t *entry,
+		      struct error *err);
+/* What the spec says is given to a member of a pool. */
+int session_term_claimed(struct microagent_session *session,
+			 const struct microagent_session_spec *spec, struct error *err);
 
 /* --- telemetry.c ----------------------------------------------------------------------------- */
 

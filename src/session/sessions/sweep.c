@@ -240,6 +240,34 @@ static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 	return status;
 }
 
+/* Whose live supervisor was killed before their end, or does not run. */
+static void sweep_over(const struct sweep *sweep, const struct state_dir *dir)
+{
+	json_auto_t *ids = state_dir_list(dir, NULL);
+	char why[TERM_TEXT], name[SESSION_NAME_ROOM];
+	struct error failed = {0};
+	const json_t *id;
+	size_t i;
+
+	json_array_foreach(ids, i, id)
+	{
+		if (!session_name_of_id(json_string_value(id), name) ||
+		    !session_over_in(dir, json_string_value(id), why))
+			continue;
+		auto_session struct microagent_session *session =
+			session_handle(sweep->agent, name, NULL);
+		int status = -1;
+
+		if (session)
+			(void)session_read_record(session, NULL);
+		if (session)
+			status = orphan_remove(sweep->agent, session, ORPHAN_EXPIRED, why, &failed);
+		if (status <= 0)
+			note_swept(status < 0 ? sweep->left : sweep->removed, name,
+				   status < 0 ? failed.msg : why);
+	}
+}
+
 void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *left)
 {
 	struct sweep sweep = {.agent = agent, .removed = removed, .left = left};
@@ -249,5 +277,6 @@ void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *lef
 		return;
 	unfinished_each_abandoned(&dir, sweep_one, &sweep);
 	trash_sweep(&dir, tell_removed, &sweep);
+	sweep_over(&sweep, &dir);
 	state_dir_close(&dir);
 }

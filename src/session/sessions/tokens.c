@@ -107,6 +107,22 @@ static bool pool_is_kept(const struct pool *pool)
 	return faccessat(pool->dir.fd, POOL_RECORD, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+void pool_forget_gone(const struct pool *pool)
+{
+	json_auto_t *names = pool_tokens(pool, POOL_CLAIMED, NULL);
+	const json_t *name;
+	char path[64];
+	size_t i;
+
+	json_array_foreach(names, i, name)
+	{
+		snprintf(path, sizeof(path), "../../" SESSIONS_DIR "/%s" BUNDLE_SUFFIX,
+			 json_string_value(name));
+		if (faccessat(pool->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+			pool_forget(pool, json_string_value(name));
+	}
+}
+
 /* Once the last token is gone the rest is nobody's: lock, log, a record that was being written. */
 void pool_tidy(const struct pool *pool)
 {

@@ -73,6 +73,8 @@ bool pool_take(const struct pool *pool, const char *name);
 int pool_end(const struct pool *pool, const char *name, struct error *err);
 /* All of that name. */
 void pool_forget(const struct pool *pool, const char *name);
+/* Those in claimed/ whose session has come to the end that it was given, or was removed by hand. */
+void pool_forget_gone(const struct pool *pool);
 /* Somebody wants a session: the fillers of all pools wait. */
 void pool_touch(const struct pool *pool);
 

@@ -176,6 +176,8 @@ static int begin_life(struct live *live, struct error *err)
 	if (status == 0)
 		status = live_audit_begin(live, err);
 	if (status == 0)
+		status = live_term_begin(live, err);
+	if (status == 0)
 		status = live_ask_begin(live, err);
 	if (status == 0)
 		status = serial_log_open(&live->serial, live->ws.fd, "serial.log",

@@ -12,6 +12,7 @@
  *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
  *   live_share.c   a shared directory for a guest that runs
  *   live_quota.c   how much a session's disk may grow
+ *   live_term.c    the end that a session was given
  *   live_balloon.c     how much memory the guest may have
  *   live_quarantine.c  every channel cut, and the VM goes on
  *   live_channels.c  published ports, mediation, listeners; readiness
@@ -38,6 +39,7 @@
 #include "contract/state.h"
 #include "store/quota.h"
 #include "store/store.h"
+#include "store/term.h"
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/ticket.h"
 #include "supervisor/live/console.h"
@@ -78,6 +80,16 @@ struct live_quota {
 	bool answering;		  /* the client is to know that, and nothing else */
 };
 
+/* The end that a session was given, and who uses it. */
+struct live_term {
+	struct term term;
+	bool streams;	       /* the host has some to the guest */
+	uint64_t commands;     /* that run, by the guest's word */
+	uint64_t idle_from_ns; /* monotonic */
+	bool over;	       /* the session is destroyed at the end */
+	struct loop_watch *timer;
+};
+
 struct live {
 	const struct backend *backend;
 	struct ticket ticket;
@@ -112,6 +124,7 @@ struct live {
 	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
 	struct live_share share;
 	struct live_quota quota;
+	struct live_term term;
 	int64_t memory_mib; /* that the VM was booted with */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
 	bool paused;	    /* the VM waits for room on the disk, or in its quota */
@@ -186,6 +199,19 @@ void live_quota_end(struct live *live);
 /* {"command":"disk-quota","bytes":N} */
 int live_quota(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
+
+/* live_term.c */
+/* Before the boot. ERR_CONFLICT for a session that is over. */
+int live_term_begin(struct live *live, struct error *err);
+void live_term_ready(struct live *live);
+void live_term_streams(struct live *live, bool any);
+void live_term_command(struct live *live, bool began);
+/* Whether it is over; to be asked when the wall clock was set. */
+void live_term_look(struct live *live);
+/* {"command":"session-term","lifetimeSeconds"?:N,"idleSeconds"?:N}: of a member of a pool, which
+ * has none, when it is claimed. */
+int live_term_set(struct live *live, const json_t *request, struct control_client *client,
+		  struct error *err);
 
 /* live_directory.c */
 int live_directory_begin(struct live *live, struct error *err);

@@ -51,7 +51,9 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broke
 		 "name the program that opened a file of the session: it is another user's"},
 		{&cgroup_duty, &live->cgroup, "leave the cgroup, kill what is in it, remove it"},
 		{&live_remove_duty, live,
-		 "remove the workspace after `run --remove`: it lies in a directory of others"},
+		 "remove the workspace after `run --remove`, or a session that is over, with its "
+		 "log's "
+		 "archive: they lie in directories of others"},
 	};
 	size_t n = 0;
 

@@ -87,6 +87,7 @@ static void on_guest_ready(void *data)
 		    json_text(json_object_get(live->runtime, "network"), "detail", NULL));
 	watch_workload(live);
 	live_observe_ready(live);
+	live_term_ready(live);
 	malloc_trim(0);
 }
 
@@ -125,7 +126,11 @@ static int on_guest_result(void *data, const json_t *message, struct error *err)
 static int on_guest_said(void *data, enum control_type type, const json_t *message,
 			 struct error *err)
 {
-	return live_observe_said(data, type, message, err);
+	if (live_observe_said(data, type, message, err) < 0)
+		return -1;
+	if (type == CONTROL_EXEC_STARTED || type == CONTROL_EXEC_FINISHED)
+		live_term_command(data, type == CONTROL_EXEC_STARTED);
+	return 0;
 }
 
 static void on_guest_mounted(void *data, const char *why)
@@ -227,6 +232,7 @@ static void on_clock_set(struct loop *loop, int fd, uint32_t events, void *data)
 	if (read(fd, &count, sizeof(count)) < 0 && errno == EAGAIN)
 		return;
 	control_stream_push_time(live->control);
+	live_term_look(live);
 	if (arm_time_fd(fd, &err) == 0)
 		return;
 	log_line(&live->log, "%s", err.msg);

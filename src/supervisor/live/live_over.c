@@ -40,7 +40,12 @@ static int remove_own_workspace(struct live *live, struct error *err)
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
 	autoclose int lock = workspace_lock(&live->dir, live->ws.id, deadline, err);
 
-	if (lock < 0 || workspace_remove(&live->ws, err) < 0)
+	if (lock < 0)
+		return -1;
+	if (audit_is_kept(&live->ws) &&
+	    (workspace_refuse_mounts(&live->ws, err) < 0 || audit_archive(&live->ws, err) < 0))
+		return -1;
+	if (workspace_remove(&live->ws, err) < 0)
 		return -1;
 	workspace_lock_remove(&live->dir, live->ws.id);
 	return 0;
@@ -52,7 +57,9 @@ static int serve_remove(void *data, const struct broker_message *in, struct brok
 	struct live *live = data;
 
 	(void)in, (void)out;
-	if (!live->ticket.remove)
+	/* Of a session it knows what its record says: what it is given may have come later. */
+	if (!live->ticket.remove &&
+	    (term_read(&live->ws, &live->term.term, err) < 0 || !term_is_over(&live->term.term)))
 		return error_set(err, ERR_DENIED, "the workspace is to stay");
 	return remove_own_workspace(live, err);
 }
@@ -102,7 +109,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	if (!live_record_pending(live))
 		log_line(&live->log, "the last events found no room on the disk");
 	/* What was quarantined is kept, whatever its run was told before. */
-	if (live->ticket.remove && !live->outcome.quarantined)
+	if ((live->ticket.remove || live->term.over) && !live->outcome.quarantined)
 		remove_workspace(live);
 	line = report_final(live->last_event, live->ticket.remove ? live->result : NULL, &failure);
 	report_send(LIVE_REPORT, line);

@@ -214,6 +214,11 @@ static void on_vm_connection(void *data, const char *line)
 	live_observe_connection(live, line);
 }
 
+static void on_vm_streams(void *data, bool any)
+{
+	live_term_streams(data, any);
+}
+
 static void on_vm_ended(void *data, enum vm_end end, const char *detail)
 {
 	live_over(data, end, detail);
@@ -225,6 +230,7 @@ const struct vm_events live_vm_events = {
 	.ended = on_vm_ended,
 	.companion_lost = on_companion_lost,
 	.connection = on_vm_connection,
+	.streams = on_vm_streams,
 	.severed = live_severed,
 	.console_room = on_console_room,
 };

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The end that a session was given: when it comes, and that it was what ended a command. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/options/guest.h"
+#include "cli/session/session.h"
+#include "microagent_session.h"
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+/* The two largest units, "1h 59m", like which it is given. */
+static void time_text(int64_t seconds, char out[48])
+{
+	static const struct {
+		int64_t seconds;
+		char unit;
+	} units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+	size_t i = 0;
+	int used;
+
+	while (i + 1 < ARRAY_SIZE(units) && seconds < units[i].seconds)
+		i++;
+	used = snprintf(out, 48, "%" PRId64 "%c", seconds / units[i].seconds, units[i].unit);
+	if (i + 1 < ARRAY_SIZE(units) && seconds % units[i].seconds >= units[i + 1].seconds)
+		snprintf(out + used, 48 - (size_t)used, " %" PRId64 "%c",
+			 seconds % units[i].seconds / units[i + 1].seconds, units[i + 1].unit);
+}
+
+void session_add_end(const json_t *session, char out[HINT_ROOM])
+{
+	const char *state = json_text(session, "state", ""),
+		   *ends = json_text(session, "endsAt", NULL);
+	int64_t idle = json_integer_value(json_object_get(session, "idleSeconds"));
+	int64_t left = ends ? (clock_of_rfc3339(ends) - clock_real_ns()) / (int64_t)NS_PER_S : -1;
+	size_t used = strlen(out);
+	char text[48];
+
+	if (strcmp(state, "running") != 0)
+		return;
+	if (left >= 0) {
+		time_text(left, text);
+		used += (size_t)snprintf(out + used, HINT_ROOM - used, "%sends in %s",
+					 used ? "; " : "", text);
+	}
+	if (idle && used < HINT_ROOM) {
+		time_text(idle, text);
+		snprintf(out + used, HINT_ROOM - used, "%sends after %s idle", used ? "; " : "",
+			 text);
+	}
+}
+
+/* --- that it has come ------------------------------------------------------------------------ */
+
+static int find_why(void *data, const char *text, size_t len, struct error *err)
+{
+	char(*why)[128] = data;
+	json_auto_t *line = NULL;
+
+	(void)err;
+	if (!memmem(text, len, "\"session.expired\"", strlen("\"session.expired\"")))
+		return 0;
+	line = json_loadb(text, len, 0, NULL);
+	if (strcmp(json_text(line, "event", ""), "session.expired") == 0)
+		snprintf(*why, sizeof(*why), "%s",
+			 json_text(json_object_get(line, "data"), "why", ""));
+	return 0;
+}
+
+/* Its audit log is there also when it is gone. */
+void session_tell_end(const struct cli *cli, const char *name, int code)
+{
+	struct microagent *agent = NULL;
+	char why[128] = "";
+
+	if (code >= 0 && code < 125)
+		return;
+	agent = guest_open(cli, NULL, NULL);
+	if (agent)
+		(void)microagent_audit_read(agent, name, find_why, &why, NULL);
+	microagent_close(agent);
+	if (*why)
+		cli_warn("session %s is destroyed: %s", name, why);
+}

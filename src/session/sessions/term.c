@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* The end that a session was given: who has come to it, and how a member of a pool gets one. */
+#include "store/term.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "channel/control.h"
+#include "session/sessions/orphan.h"
+#include "session/sessions/session.h"
+
+bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_TEXT])
+{
+	struct workspace ws;
+	struct term term = {0};
+	bool over = false;
+
+	if (workspace_open(dir, id, false, &ws, NULL) < 0)
+		return false;
+	/* Who runs sees to it himself. */
+	if (ws.fd >= 0 && term_read(&ws, &term, NULL) == 0 && term_is_given(&term) &&
+	    unfinished_of(dir, id) == UNFINISHED_NOT && !lease_is_held(&ws))
+		over = term_is_over_for(&ws, &term);
+	workspace_close(&ws);
+	if (over)
+		term_text(&term, why);
+	return over;
+}
+
+int session_refuse_over(const struct microagent *agent, struct microagent_session *session,
+			struct error *err)
+{
+	char why[TERM_TEXT];
+	struct state_dir dir;
+	bool over;
+
+	if (state_dir_open(session->agent->state_path, false, &dir, err) < 0)
+		return -1;
+	over = session_over_in(&dir, session->id, why);
+	state_dir_close(&dir);
+	if (!over)
+		return 0;
+	(void)orphan_remove(agent, session, ORPHAN_EXPIRED, why, NULL);
+	error_set(err, ERR_NOT_FOUND, "session %s is destroyed: %s", session->name, why);
+	return error_reason(err, REASON_NO_SESSION, session->name);
+}
+
+/* --- told ------------------------------------------------------------------------------------ */
+
+int session_term_told(const struct state_dir *dir, const struct workspace *ws, json_t *entry,
+		      struct error *err)
+{
+	char why[TERM_TEXT], text[2 * TERM_TEXT];
+	struct term term = {0};
+	bool left = session_over_in(dir, ws->id, why);
+
+	if (!left && (term_read(ws, &term, NULL) < 0 || !term_is_over(&term)))
+		return 0;
+	if (!left)
+		term_text(&term, why);
+	snprintf(text, sizeof(text), "%s: it is %s", why, left ? "to be destroyed" : "destroyed");
+	if (json_put_string(entry, "detail", text, err) < 0)
+		return -1;
+	return left ? json_put_string(entry, "reason", error_reason_name(REASON_SESSION_OVER), err)
+		    : 0;
+}
+
+/* --- given to a member of a pool ------------------------------------------------------------- */
+
+int session_term_claimed(struct microagent_session *session,
+			 const struct microagent_session_spec *spec, struct error *err)
+{
+	const struct term term = {.lifetime_s = spec->lifetime_seconds,
+				  .idle_s = spec->idle_seconds};
+	json_auto_t *request = json_pack("{s:s}", "command", "session-term");
+	struct open_workspace existing = {0};
+	int status;
+
+	if (!request || term_put(&term, request, err) < 0 ||
+	    open_workspace_named(session->agent, session->id, &existing, err) < 0)
+		return request ? -1 : error_errno(err, ENOMEM, "session");
+	status = control_ask(existing.ws.fd, request, limit_deadline(LIMIT_CONTROL_REQUEST_MS),
+			     NULL, err);
+	open_workspace_close(&existing);
+	if (status < 0)
+		return error_prefix(err, "session %s", session->name);
+	return session_read_record(session, err);
+}

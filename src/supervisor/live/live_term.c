@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end that a session was given (store/term.h). When its time has come the guest is asked to
+ * switch itself off, and the last thing that is done is that the session is destroyed, by the
+ * broker: its log is closed and archived, and all of it removed.
+ *
+ * Its lifetime goes by the wall clock, from when it was first ready or was claimed from a pool,
+ * also while it does not run. It is in use while the host has a stream to the guest, which vsockd
+ * tells, and while a command runs in it, which the guest tells: one that its client will come back
+ * to has no stream meanwhile. A guest that lies about that can do no more than stay for its
+ * lifetime, or go before it.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+
+static bool is_used(const struct live *live)
+{
+	return live->term.streams || live->term.commands > 0;
+}
+
+static bool may_be_over(const struct live *live)
+{
+	return live->state == STATE_RUNNING && live->outcome.intent == INTENT_NONE && !live->over;
+}
+
+static uint64_t idle_until(const struct live *live)
+{
+	return live->term.idle_from_ns + (uint64_t)live->term.term.idle_s * NS_PER_S;
+}
+
+static bool has_idled(const struct live *live)
+{
+	return live->term.term.idle_s && !is_used(live) && clock_mono_ns() >= idle_until(live);
+}
+
+static void expire_session(struct live *live)
+{
+	struct term *term = &live->term.term;
+	char why[TERM_TEXT], text[2 * TERM_TEXT];
+	struct error err;
+
+	if (!term_is_over(term)) {
+		term->idled = true;
+		term->ends_ns = clock_real_ns();
+	}
+	term_text(term, why);
+	/* If we are killed over it, who comes by knows that it is over. */
+	if (term_write(&live->ws, term, &err) < 0)
+		log_line(&live->log, "%s", err.msg);
+	live->term.over = true;
+	live_audit_step(live, "session", "session.expired", json_pack("{s:s}", "why", why));
+	snprintf(text, sizeof(text), "%s: it is destroyed", why);
+	live_record(live, STATE_STOPPING, text);
+	live_end(live, INTENT_STOP, NULL);
+}
+
+static void on_term_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	live->term.timer = NULL;
+	live_term_look(live);
+}
+
+/* On the monotonic clock, when there is something to look at next; UINT64_MAX: never. */
+static uint64_t next_look(const struct live *live)
+{
+	const struct term *term = &live->term.term;
+	uint64_t next = UINT64_MAX;
+
+	if (term->ends_ns)
+		next = clock_mono_ns() + (uint64_t)(term->ends_ns - clock_real_ns());
+	if (term->idle_s && !is_used(live) && idle_until(live) < next)
+		next = idle_until(live);
+	return next;
+}
+
+void live_term_look(struct live *live)
+{
+	struct error err = {0};
+	uint64_t next;
+
+	loop_remove(steal_ptr(&live->term.timer));
+	if (!may_be_over(live))
+		return;
+	if (term_is_over(&live->term.term) || has_idled(live)) {
+		expire_session(live);
+		return;
+	}
+	next = next_look(live);
+	if (next == UINT64_MAX)
+		return;
+	live->term.timer = loop_add_timer(live->loop, next, on_term_timer, live, &err);
+	if (!live->term.timer)
+		log_line(&live->log, "%s", err.msg);
+}
+
+int live_term_begin(struct live *live, struct error *err)
+{
+	char why[TERM_TEXT];
+
+	if (term_read(&live->ws, &live->term.term, err) < 0)
+		return -1;
+	if (!term_is_over(&live->term.term))
+		return 0;
+	term_text(&live->term.term, why);
+	error_set(err, ERR_CONFLICT, "%s", why);
+	return error_reason(err, REASON_SESSION_OVER, "");
+}
+
+static int begin_term(struct live *live, const struct term *given, struct error *err)
+{
+	struct term term = *given;
+
+	if (term.lifetime_s && !term.ends_ns)
+		term.ends_ns = clock_real_ns() + term.lifetime_s * (int64_t)NS_PER_S;
+	if (term_write(&live->ws, &term, err) < 0)
+		return -1;
+	live->term.term = term;
+	return 0;
+}
+
+static void use_ends(struct live *live)
+{
+	live->term.idle_from_ns = clock_mono_ns();
+	live_term_look(live);
+}
+
+void live_term_ready(struct live *live)
+{
+	const struct term *term = &live->term.term;
+	struct error err;
+
+	if (term->lifetime_s && !term->ends_ns && begin_term(live, term, &err) < 0)
+		log_line(&live->log, "%s", err.msg);
+	use_ends(live);
+}
+
+void live_term_streams(struct live *live, bool any)
+{
+	live->term.streams = any;
+	use_ends(live);
+}
+
+void live_term_command(struct live *live, bool began)
+{
+	if (began)
+		live->term.commands++;
+	else if (live->term.commands > 0)
+		live->term.commands--;
+	use_ends(live);
+}
+
+int live_term_set(struct live *live, const json_t *request, struct control_client *client,
+		  struct error *err)
+{
+	struct term term = {0};
+
+	(void)client;
+	if (json_get_int(request, "", "lifetimeSeconds", JSON_OPTIONAL, 1, TERM_MAX_S,
+			 &term.lifetime_s, err) < 0 ||
+	    json_get_int(request, "", "idleSeconds", JSON_OPTIONAL, 1, TERM_MAX_S, &term.idle_s,
+			 err) < 0)
+		return -1;
+	if (!live->audit)
+		return error_set(err, ERR_UNSUPPORTED, "workspace %s is no session", live->ws.id);
+	if (!may_be_over(live) || term_is_given(&live->term.term))
+		return error_set(err, ERR_CONFLICT, "it does not run, or has been given an end");
+	if (begin_term(live, &term, err) < 0)
+		return -1;
+	use_ends(live);
+	return 0;
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Sessions that were given an end: a time, and how long nobody may use them."""
+
+import json
+import os
+import signal
+import socket
+
+import pytest
+
+import schema_check
+from conftest import held, pid_lines, wait_until
+from pools import NOT_NEW, NOW, kill_filler, runtime, tokens, wait_full
+
+
+@pytest.fixture
+def web(host):
+    host("base", "create", "web", check=0)
+    yield host
+    host("base", "delete", "web-v1", check=0)
+
+
+def record(host, name):
+    document = json.loads((host.state / "sessions" / f"{name}.bundle" / "session.json").read_text())
+    schema_check.validate("session", document)
+    return document
+
+
+def create(host, *words, **kw):
+    return host.json("session", "create", "--base", "web", "--network", "isolated", *words, **kw)
+
+
+def wait_destroyed(host, name, why):
+    """All of it is gone, and the archive says why."""
+    wait_until(lambda: not (host.state / "sessions" / f"{name}.bundle").exists() and not pid_lines(f"{name}.bundle"), "its end")
+    assert host.json("session", "list") == {"sessions": []}
+    trail = [json.loads(line) for line in (host.state / "archive" / name / "audit.log").read_text().splitlines()]
+    assert [line["data"] for line in trail if line["event"] == "session.expired"] == [{"why": why}]
+    assert [line["event"] for line in trail][-2:] == ["session.destroyed", "audit.closed"]
+    states = [e["detail"] for e in json.loads((host.state / "archive" / name / "events.json").read_text()) if e["state"] == "stopping"]
+    assert states == [f"{why}: it is destroyed"]
+    assert host("audit", "verify", name).returncode == 0
+    place = host.state / "sessions" / ".locks"
+    assert not [p for p in place.rglob("*") if p.is_file()]
+
+
+def ask(host, name, **request):
+    """On control.sock, as a claimer does."""
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(60)
+        directory = os.open(host.state / "sessions" / f"{name}.bundle", os.O_PATH)
+        try:
+            sock.connect(f"/proc/self/fd/{directory}/control.sock")
+        finally:
+            os.close(directory)
+        schema_check.validate("control-sock-request", request)
+        sock.sendall(json.dumps(request).encode() + b"\n")
+        sock.shutdown(socket.SHUT_WR)
+        with sock.makefile() as answer:
+            return json.load(answer)
+
+
+def test_its_lifetime_ends_a_command(web):
+    session = create(web, "--lifetime", "15s", "--idle", "1h")
+    name = session["name"]
+    assert (session["lifetimeSeconds"], session["idleSeconds"], session["endsAt"]) == (15, 3600, record(web, name)["endsAt"])
+    assert "; ends after 1h idle" in web("session", "list", check=0).stdout
+    done = web("session", "exec", name, "--", "sh", "-c", "echo here; sleep 1000")
+    why = "its lifetime of 15s is over"
+    assert done.stdout == "here\n" and done.returncode in (125, 143) and f"session {name} is destroyed: {why}\n" in done.stderr, done
+    wait_destroyed(web, name, why)
+    gone = web("session", "exec", name, "--", "true")
+    assert gone.returncode == 125 and f"there is no session {name}" in gone.stderr
+
+
+def test_nobody_uses_it(web):
+    """While a command runs it is used; one that a client will come back to runs without a stream."""
+    session = create(web)
+    name = session["name"]
+    assert not {"lifetimeSeconds", "idleSeconds", "endsAt"} & set(session)
+    listed = web.json("session", "list")["sessions"][0]
+    assert not {"lifetimeSeconds", "idleSeconds", "endsAt", "detail"} & set(listed)
+    assert " ends " not in web("session", "list", check=0).stdout
+    child = web.popen("session", "exec", "--resume", "600", name, "--", "sh", "-c", "echo began; sleep 6; echo mine > /tmp/f; sleep 3")
+    assert child.stdout.readline() == b"began\n"
+    assert ask(web, name, command="session-term", idleSeconds=1) == {"ok": True}
+    assert ask(web, name, command="session-term", idleSeconds=1)["errorCode"] == "conflict"
+    assert "ends after 1s idle" in web("session", "list", check=0).stdout
+    child.kill()
+    child.communicate()  # the command goes on
+    done = web("session", "exec", name, "--", "sh", "-c", "until test -e /tmp/f; do sleep 0.2; done; cat /tmp/f")
+    assert (done.returncode, done.stdout) == (0, "mine\n"), done
+    wait_destroyed(web, name, "nobody has used it for 1s")
+
+
+def test_one_of_a_pool_whose_supervisor_was_killed(web):
+    web("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0, env=NOW)
+    wait_full(web, 1)
+    session = create(web, "--lifetime", "2h", "--idle", "30m", env=NOT_NEW)
+    name, made = session["name"], record(web, session["name"])
+    assert (session["source"], session["lifetimeSeconds"], session["idleSeconds"]) == ("pool", 7200, 1800)
+    assert session["endsAt"] == made["endsAt"] > made["createdAt"] and tokens(web, "claimed") == [name]
+    assert "ends in 1h 59m; ends after 30m idle" in web("session", "list", check=0).stdout
+    kill_filler(web)
+    os.kill(runtime(web, name)["supervisorPid"], signal.SIGKILL)
+    wait_until(lambda: not held(web, f"sessions/{name}.bundle"), "its end")
+    made["endsAt"] = made["createdAt"]
+    (web.state / "sessions" / f"{name}.bundle" / "session.json").write_text(json.dumps(made))
+    listed = web.json("session", "list")["sessions"][0]
+    why = "its lifetime of 2h is over"
+    assert (listed["state"], listed["detail"], listed["reason"]) == ("failed", f"{why}: it is to be destroyed", "session-over")
+    assert "`microagent session gc` removes it" in web("session", "list", check=0).stdout
+    over = web("--state-dir", web.state / "sessions", "start", f"{name}.bundle")
+    assert over.returncode == 1 and why in over.stderr, over
+    assert {"name": name, "why": why} in web.json("session", "gc", env=NOT_NEW)["removed"]
+    trail = (web.state / "archive" / name / "audit.log").read_text()
+    assert '"kind":"expired","action":"removed"' in trail
+    web("pool", "drain", check=0)
+    assert web.json("session", "list") == {"sessions": []} and not list((web.state / "pool").iterdir())
+
+
+def test_what_no_end_is(host):
+    for words in (("--lifetime", "0"), ("--lifetime", "-1"), ("--lifetime", "2w"), ("--idle", "x"), ("--idle", "1h30m"), ("--idle", "")):
+        done = host("session", "create", "--base", "web", *words)
+        assert done.returncode == 2 and f"{words[0]} must be a number of seconds" in done.stderr, done
+    assert not host.state.exists()
