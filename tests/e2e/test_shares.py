@@ -7,7 +7,7 @@ import shutil
 import signal
 from pathlib import Path
 
-from conftest import BIN, ended, wait_until
+from conftest import BIN, HANG_S, ended, wait_until
 from modes import check_modes
 from test_devices import sh
 from test_supervisor import request, sparse
@@ -61,6 +61,24 @@ def check_cell(pid, shared, tag):
     assert not {"/etc", "/home", "/root", "/tmp", "/run"} & {line.split()[4] for line in mounts.splitlines()}
 
 
+def check_appends(host, work):
+    """What the host appends is seen by who asks for the size, opens the file anew, or has read it to its end. (How soon is not
+    asked here: each looks on until it does.)"""
+    log = work / "log"
+    log.write_text("first\n")
+    size = log.stat().st_size + len("more\n")
+    child = host.popen("exec", "--user", "agent", "agent-1", "--", "sh", "-c",
+                       "exec 3</work/log; cat <&3; cat /work/log; stat -c %s /work/log; until read -r said <&3; do :; done; "
+                       f"until [ $(stat -c %s /work/log) = {size} ]; do :; done; until [ $(tail -n1 /work/log) = more ]; do :; done; "
+                       "echo seen $said")
+    assert [child.stdout.readline() for _ in range(3)] == [b"first\n", b"first\n", b"6\n"]
+    with open(log, "a", encoding="utf-8") as end:
+        end.write("more\n")
+    out, err = child.communicate(timeout=HANG_S)
+    assert (child.returncode, out) == (0, b"seen more\n"), err
+    log.unlink()
+
+
 def test_shares(host):
     work, ref = two_shares(host)
     mounts = sh(host, "agent-1", "grep virtiofs /proc/mounts")
@@ -86,6 +104,7 @@ def test_shares(host):
     sh(host, "agent-1", "! chown 0 /work/d/e/f", "agent")
     assert (work / "by-root").stat().st_uid == os.getuid()
     assert (work / "still-root").stat().st_uid not in (0, os.getuid())
+    check_appends(host, work)
     check_modes(lambda line, user: sh(host, "agent-1", line, user), work, "/work", os.getuid())
 
     # Read-only: the guest's mount, and behind it the host's.
