@@ -130,8 +130,8 @@ const char *pool_asking_wait(struct pool_asking *asking, uint64_t deadline_ns)
 
 	while (!(name = take_answering(asking)) && is_any_open(asking)) {
 		struct timespec left;
-		int ready = ppoll(asking->fds, asking->count, fd_time_left(deadline_ns, &left),
-				  NULL);
+		int ready =
+			ppoll(asking->fds, asking->count, fd_time_left(deadline_ns, &left), NULL);
 
 		if (ready == 0 || (ready < 0 && errno != EINTR))
 			return NULL;
