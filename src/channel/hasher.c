@@ -32,21 +32,27 @@ char *hasher_program(struct error *err)
 }
 
 /* Of the thread and not of each call: what hashes is far below what may be cancelled. */
-static _Thread_local int cancel_fd = -1;
+static _Thread_local int cancel_fds[2] = {-1, -1};
 
 int digest_cancel_by(int fd)
 {
-	int before = cancel_fd;
+	int before = cancel_fds[0];
 
-	cancel_fd = fd;
+	cancel_fds[0] = fd;
 	return before;
+}
+
+void digest_cancel_also_by(int fd)
+{
+	cancel_fds[1] = fd;
 }
 
 /* A large file takes minutes, and one on a file system that hangs for ever. */
 static int hasher_wait(int from, uint64_t deadline, struct error *err)
 {
-	struct pollfd slots[2] = {{.fd = from, .events = POLLIN},
-				  {.fd = cancel_fd, .events = POLLIN}};
+	struct pollfd slots[] = {{.fd = from, .events = POLLIN},
+				 {.fd = cancel_fds[0], .events = POLLIN},
+				 {.fd = cancel_fds[1], .events = POLLIN}};
 	struct timespec left;
 	int got;
 

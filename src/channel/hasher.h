@@ -14,6 +14,8 @@ int digest_of(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error
 /* When fd is readable, or at its end, digest_of() of this thread ends with ERR_UNAVAILABLE; -1:
  * never. Returns what was set before, to be set again. */
 int digest_cancel_by(int fd);
+/* The same of a second one. */
+void digest_cancel_also_by(int fd);
 
 /* microagent-artifact: beside this executable, else its bare name, for PATH. malloc'd. */
 char *hasher_program(struct error *err);

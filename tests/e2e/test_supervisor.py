@@ -3,11 +3,13 @@
 
 import json
 import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from conftest import BIN
+from conftest import BIN, wait_until
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "agent-1", "role": "workload", "backend": "qemu"}
 
@@ -147,6 +149,25 @@ def test_kvm_fails_closed(host):
         pytest.skip("KVM works on this machine")
     code, answer, _ = host.supervisor(request("check", host.config(accelerator="kvm")))
     assert code != 0 and "kvm" in answer["error"].lower()
+
+
+def test_run_told_to_end_while_it_hashes(host):
+    """It answers, and nothing is there: neither a workspace nor who hashed."""
+    disk = host.base / "large.ext4"
+    shutil.copy(host.config()["rootfsPath"], disk)
+    os.truncate(disk, 1 << 38)  # of which reading alone takes minutes
+    child = host.popen(program="microagent-qemu-supervisor", stdin=subprocess.PIPE)
+    child.stdin.write(json.dumps(request("run", host.config(rootfsPath=str(disk)))).encode())
+    child.stdin.close()
+    child.stdin = None
+    hashing = Path(f"/proc/{child.pid}/task/{child.pid}/children")
+    wait_until(hashing.read_text, "the hashing")
+    hasher = Path("/proc") / hashing.read_text().split()[0]
+    child.terminate()
+    answer = json.loads(child.communicate(timeout=60)[0])
+    assert (child.returncode, answer["errorCode"], answer["error"]) == (1, "conflict", "run was told to end by SIGTERM")
+    assert "event" not in answer and not (host.state / "agent-1").exists() and not hasher.exists()
+    disk.unlink()
 
 
 def test_lifeline(host):

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "channel/hasher.h"
 #include "store/audit.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/await.h"
@@ -43,6 +44,7 @@ struct start {
 	json_t *marks;
 	int report;   /* reading end of the live supervisor's report */
 	int lifeline; /* run: writing end; the VM ends with this process */
+	int line_end; /* run: the other one, until the live supervisor has it */
 	bool made;    /* run: the workspace was prepared by this command */
 	bool failed;  /* and recorded as such */
 };
@@ -213,8 +215,9 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 	return 0;
 }
 
-/* run's writing end of the lifeline, for who is told to end: the live supervisor sees the caller
- * go, ends the machine and reports, and the answer comes as always. */
+/* run's writing end of the lifeline, for who is told to end: what hashes before there is a machine
+ * sees it go, or the live supervisor does, ends the machine and reports, and the answer comes as
+ * always. */
 static volatile sig_atomic_t run_lifeline = -1, told_to_end;
 
 static void on_told_to_end(int number)
@@ -229,12 +232,30 @@ static void on_told_to_end(int number)
 	errno = saved;
 }
 
-static void answer_when_told_to_end(int lifeline)
+static int answer_when_told_to_end(struct start *start, struct error *err)
 {
 	struct sigaction action = {.sa_handler = on_told_to_end, .sa_flags = SA_RESTART};
+	int ends[2];
 
-	run_lifeline = lifeline;
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	start->line_end = ends[0];
+	run_lifeline = start->lifeline = ends[1];
+	digest_cancel_also_by(start->line_end);
 	sigaction(SIGTERM, &action, NULL);
+	return 0;
+}
+
+static int say_told_to_end(struct error *err)
+{
+	return error_set(err, ERR_CONFLICT, "run was told to end by SIGTERM");
+}
+
+static void start_close_line_end(struct start *start)
+{
+	digest_cancel_also_by(-1);
+	if (start->line_end >= 0)
+		close(steal_fd(&start->line_end));
 }
 
 /* Gives the live supervisor everything it needs and keeps the near ends of its pipes. */
@@ -242,19 +263,12 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 		       struct error *err)
 {
 	const struct call *call = start->record.call;
-	int report[2], lifeline[2] = {-1, -1};
+	int report[2];
 	int status;
 
 	if (fd_pipe(report, err) < 0)
 		return -1;
 	start->report = report[0];
-	if (call->request->command == COMMAND_RUN && fd_pipe(lifeline, err) < 0) {
-		close(report[1]);
-		return -1;
-	}
-	start->lifeline = lifeline[1];
-	if (start->lifeline >= 0)
-		answer_when_told_to_end(start->lifeline);
 	const int fds[LIVE_FD_END] = {
 		[LIVE_STATE_DIR] = start->record.dir.fd,
 		[LIVE_WORKSPACE] = start->record.ws.fd,
@@ -266,14 +280,13 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 		[LIVE_BASE] = start->files.file[BOOT_BASE].fd,
 		[LIVE_CONTROL] = control,
 		[LIVE_REPORT] = report[1],
-		[LIVE_COMMAND] = lifeline[0],
+		[LIVE_COMMAND] = start->line_end,
 		[LIVE_CALLER] = call->options->lifeline_fd,
 	};
 	start_mark(start, "launched");
 	status = spawn_live(start, fds, err);
 	close(report[1]);
-	if (lifeline[0] >= 0)
-		close(lifeline[0]);
+	start_close_line_end(start);
 	return status;
 }
 
@@ -359,6 +372,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	/* Nobody of ours is left who could hold the host's ports. */
 	if (publish_require_free(&record->call->request->config, err) < 0)
 		return -1;
+	if (told_to_end)
+		return say_told_to_end(err);
 	leftover_end_cgroup(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (workspace_remove_file(&record->ws, "result.json", err) < 0 ||
 	    workspace_remove_file(&record->ws, "runtime.json", err) < 0 ||
@@ -368,12 +383,14 @@ static int start_begin(struct start *start, struct response *response, struct er
 	return launch(start, &lease, err);
 }
 
-/* run --remove that did not get as far as a live supervisor: what it made goes again. */
+/* run --remove, or one told to end, that did not get as far as a live supervisor: what it made goes
+ * again. */
 static void unmake(struct start *start)
 {
 	struct error ignored;
 
-	if (start->made && start->record.call->options->remove && start->record.ws.fd >= 0)
+	if (start->made && (start->record.call->options->remove || told_to_end) &&
+	    start->record.ws.fd >= 0)
 		(void)workspace_remove(&start->record.ws, &ignored);
 }
 
@@ -420,20 +437,30 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 		return -1;
 	if (await_live(record, start->report, start->accelerator, response, err) < 0)
 		return -1;
-	return told_to_end ? error_set(err, ERR_CONFLICT, "run was told to end by SIGTERM") : 0;
+	return told_to_end ? say_told_to_end(err) : 0;
 }
 
 int cmd_start(const struct call *call, struct response *response, struct error *err)
 {
-	struct start start = {
-		.record = RECORD_NONE, .marks = json_object(), .report = -1, .lifeline = -1};
-	int status;
+	struct start start = {.record = RECORD_NONE,
+			      .marks = json_object(),
+			      .report = -1,
+			      .lifeline = -1,
+			      .line_end = -1};
+	int status = 0;
 
 	if (!start.marks)
 		return error_set(err, ERR_IO, "out of memory");
 	start.record.call = call;
 	json_object_set_new(start.marks, "begun", json_integer((json_int_t)call->begun_ns));
-	status = start_and_wait(&start, call, response, err);
+	if (call->request->command == COMMAND_RUN)
+		status = answer_when_told_to_end(&start, err);
+	if (status == 0)
+		status = start_and_wait(&start, call, response, err);
+	/* Before there was a machine: that something was cut short is no news. */
+	if (status < 0 && told_to_end && start.report < 0)
+		say_told_to_end(err);
+	start_close_line_end(&start);
 	if (start.report >= 0)
 		close(start.report);
 	if (start.lifeline >= 0)
