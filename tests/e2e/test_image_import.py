@@ -327,5 +327,5 @@ def test_remove(host, cache):
     assert "there is no image box" in host("image", "remove", "box", check=1).stderr
     outside = host.base / "file"
     outside.write_text("the user's")
-    assert host.json("image", "remove", outside, check=1)["errorCode"] == "invalid"
+    assert host.json("image", "remove", outside, check=2)["errorCode"] == "invalid"
     assert outside.exists()
