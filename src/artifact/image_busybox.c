@@ -223,10 +223,31 @@ static int busybox_recipe(const struct contents *c, char out[DIGEST_TEXT], struc
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
+/* Whoever meets it looks for the mistake in his own network. */
+static json_t *known_faults(const char *busybox, struct error *err)
+{
+	static const char first[] = "BusyBox v1.35.", of[] = "(Debian ";
+	const char *const argv[] = {busybox, NULL};
+	autobuf struct buf said = BUF_INIT(LIST_BYTES);
+	const struct tool tool = {.argv = argv, .out = &said};
+	const char *text;
+
+	if (tool_run(&tool, err) < 0)
+		return NULL;
+	text = buf_string(&said);
+	if (strncmp(text, first, strlen(first)) != 0 || !strstr(text, of))
+		return json_object();
+	return json_pack("{s:[s]}", "notes",
+			 "wget -T ends by signal 11 in Debian's busybox 1.35: `timeout SECONDS "
+			 "wget` does what it should");
+}
+
 static int build_busybox(const struct artifact_options *opts, struct contents *c, struct error *err)
 {
 	autofree char *busybox = find_busybox(err);
+	struct image_spec spec = busybox_spec;
 	auto_place struct place place = {0};
+	json_auto_t *faults = NULL;
 	char recipe[DIGEST_TEXT];
 
 	if (!busybox || describe_busybox(c, busybox, err) < 0 || busybox_recipe(c, recipe, err) < 0)
@@ -234,8 +255,9 @@ static int build_busybox(const struct artifact_options *opts, struct contents *c
 	if (!opts->rebuild && image_is_built(busybox_spec.name, recipe))
 		return image_answer(opts, busybox_spec.name, "is built", err);
 	progress_stage("building the busybox image");
-	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0 ||
-	    image_publish(&place, &busybox_spec, c->fs, recipe, err) < 0)
+	spec.extra = faults = known_faults(busybox, err);
+	if (!faults || place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0 ||
+	    image_publish(&place, &spec, c->fs, recipe, err) < 0)
 		return -1;
 	return image_answer(opts, busybox_spec.name, "is built", err);
 }

@@ -204,9 +204,11 @@ static int fill_image(struct cache_image *image, const char *dir, const char *na
 		      const json_t *record, struct error *err)
 {
 	const char *sha = NULL, *user = NULL, *recipe = NULL;
+	json_t *notes = NULL;
 	int64_t size = 0;
 
 	if (json_get_string(record, "", "sha256", JSON_REQUIRED, &sha, err) < 0 ||
+	    json_get_array(record, "", "notes", JSON_OPTIONAL, &notes, err) < 0 ||
 	    json_get_string(record, "", "user", JSON_OPTIONAL, &user, err) < 0 ||
 	    json_get_string(record, "", "recipeSha256", JSON_OPTIONAL, &recipe, err) < 0 ||
 	    json_get_int(record, "", "sizeBytes", JSON_REQUIRED, 0, INT64_MAX, &size, err) < 0)
@@ -215,6 +217,7 @@ static int fill_image(struct cache_image *image, const char *dir, const char *na
 	image->size = (uint64_t)size;
 	copy_digest(image->sha256, sha);
 	copy_digest(image->recipe_sha256, recipe);
+	image->notes = json_incref(notes);
 	image->path = entry_path(dir, name, ".ext4", err);
 	if (!image->path || copy_member(&image->name, name, err) < 0)
 		return -1;
@@ -239,6 +242,7 @@ void cache_image_free(struct cache_image *image)
 	json_decref(image->entrypoint);
 	json_decref(image->cmd);
 	json_decref(image->env);
+	json_decref(image->notes);
 	free(image->cwd);
 	free(image->source);
 	free(image->source_digest);

@@ -64,6 +64,7 @@ struct cache_image {
 	 * strings, the working directory, where it came from and the manifest's digest. Each NULL
 	 * when not recorded. */
 	json_t *entrypoint, *cmd, *env;
+	json_t *notes; /* what who uses it should know, an array of strings; NULL: none */
 	char *cwd;
 	char *source, *source_digest; /* "oci:/...", "sha256:..." */
 	char sha256[65];	      /* recorded; "" when not */

@@ -31,6 +31,8 @@ static json_t *describe_image(const struct cache_image *image, bool is_default, 
 		return NULL;
 	if (image->source && json_put_string(entry, "source", image->source, err) < 0)
 		return NULL;
+	if (image->notes && json_put(entry, "notes", json_incref(image->notes), err) < 0)
+		return NULL;
 	return json_incref(entry);
 }
 
@@ -48,6 +50,18 @@ static int print_images_json(const struct cache_images *list, struct error *err)
 	if (json_put(answer, "images", json_incref(images), err) < 0)
 		return -1;
 	return cli_print_json(answer, err);
+}
+
+static void print_notes(const struct cache_image *image)
+{
+	const json_t *note;
+	size_t i;
+
+	json_array_foreach(image->notes, i, note)
+	{
+		if (json_is_string(note))
+			cli_warn("%s: %s", image->name, json_string_value(note));
+	}
 }
 
 static int print_images(const struct cache_images *list, struct error *err)
@@ -71,6 +85,8 @@ static int print_images(const struct cache_images *list, struct error *err)
 			return -1;
 	}
 	cli_table_print(&table, stdout);
+	for (size_t i = 0; i < list->count; i++)
+		print_notes(&list->items[i]);
 	if (list->count == 0)
 		cli_warn("there is no image: `microagent image build busybox` makes one");
 	return CLI_EXIT_OK;
