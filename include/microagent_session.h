@@ -233,6 +233,7 @@ void microagent_session_close(struct microagent_session *session);
 /* "session-2026-05-10T14-22-00Z-a7f3"; lives as long as the handle. */
 const char *microagent_session_name(const struct microagent_session *session);
 /* {"name","path","base","source":"new"|"pool","clone":"reflink"|"overlay","createdAt","quotaBytes",
+ * "lifetimeSeconds"?,"endsAt"?,"idleSeconds"?,
  * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}
  * (schema/session.json); timings in milliseconds, of what this handle has done. A new reference;
  * NULL: no memory. */

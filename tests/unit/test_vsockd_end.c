@@ -272,9 +272,36 @@ static void no_client_is_taken_after_the_end(void **state)
 	close(fd);
 }
 
+/* Those that somebody of the host began; what the guest begins is no use that is made of it. */
+static void the_hosts_streams_are_counted(void **state)
+{
+	struct rig *r = *state;
+	unsigned *clients = &r->core.table.clients;
+	uint32_t port;
+	int early = rig_client(r, "CONN"), theirs = open_from_guest(r, 7000);
+
+	assert_int_equal(*clients, 0);
+	int one = open_from_host(r, 5000, &port), asking = rig_client(r, "CONNECT 5000\n");
+
+	assert_int_equal(*clients, 2);
+	guest_op(r, 5000, guest_expect(r, PACKET_REQUEST).src_port, PACKET_RST);
+	assert_int_equal(*clients, 1);
+	guest_op(r, 5000, port, PACKET_RST);
+	assert_int_equal(*clients, 0);
+	close(one);
+	one = open_from_host(r, 5000, &port);
+	core_link(&r->core, false);
+	assert_int_equal(*clients, 0);
+	close(one);
+	close(asking);
+	close(theirs);
+	close(early);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		rig_test(the_hosts_streams_are_counted),
 		rig_test(host_ends_first),
 		rig_test(guest_ends_first),
 		rig_test(guest_takes_no_more),
