@@ -32,3 +32,11 @@ const char *userns_setting(const char *proc_sys)
 	}
 	return NULL;
 }
+
+int userns_refused(const char *said, struct error *err)
+{
+	const char *setting = userns_setting("/proc/sys");
+
+	return error_set(err, ERR_UNAVAILABLE, "bwrap can make no namespaces here (%.120s)%s%s",
+			 said, setting ? ": it needs the sysctl " : "", setting ? setting : "");
+}

@@ -3,8 +3,8 @@
 #ifndef BACKEND_QEMU_CELL_ARGS_H
 #define BACKEND_QEMU_CELL_ARGS_H
 
-#include "backend/qemu/argv.h"
 #include "backend/qemu/cell.h"
+#include "base/argv.h"
 
 /* Numbers of our own descriptors in bwrap, behind all of spec->fds. */
 struct cell_numbers {

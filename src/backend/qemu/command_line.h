@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend/qemu/argv.h"
+#include "base/argv.h"
 #include "base/error.h"
 #include "contract/request.h"
 

@@ -41,15 +41,6 @@ static void hear_cell(int fd, char *line, size_t size)
 	line[strcspn(line, "\n")] = '\0';
 }
 
-/* bwrap's own words, and what the host would have to allow, as far as that can be seen. */
-static int explain_refusal(const char *said, struct error *err)
-{
-	const char *setting = userns_setting("/proc/sys");
-
-	return error_set(err, ERR_UNAVAILABLE, "bwrap can make no namespaces here (%.120s)%s%s",
-			 said, setting ? ": it needs the sysctl " : "", setting ? setting : "");
-}
-
 static int try_cell(const char *bwrap, struct error *err)
 {
 	struct error why = {0};
@@ -80,7 +71,7 @@ static int try_cell(const char *bwrap, struct error *err)
 		return 0;
 	close(steal_fd(&to));
 	hear_cell(from, said, sizeof(said));
-	return explain_refusal(*said ? said : why.msg, err);
+	return userns_refused(*said ? said : why.msg, err);
 }
 
 char *confinement_bwrap(struct error *err)

@@ -22,11 +22,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "backend/qemu/argv.h"
 #include "backend/qemu/host_routes.h"
 #include "backend/qemu/programs.h"
 #include "backend/qemu/tap.h"
 #include "backend/qemu/vm.h"
+#include "base/argv.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"

@@ -13,9 +13,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "backend/qemu/argv.h"
 #include "backend/qemu/programs.h"
 #include "backend/qemu/vm.h"
+#include "base/argv.h"
 #include "base/cleanup.h"
 
 enum { VSOCKD_FD_VHOST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };

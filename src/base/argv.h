@@ -3,8 +3,8 @@
  * An argument vector that grows. Errors stick: adds after a failure do nothing, and argv_finish()
  * tells, so that a long command line is written without a check at every word.
  */
-#ifndef BACKEND_QEMU_ARGV_H
-#define BACKEND_QEMU_ARGV_H
+#ifndef BASE_ARGV_H
+#define BASE_ARGV_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "backend/qemu/argv.h"
+#include "base/argv.h"
 
 #include <errno.h>
 #include <stdarg.h>
