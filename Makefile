@@ -89,7 +89,7 @@ $(eval $(call program,microagent,cli,cli session api channel store contract base
 $(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend channel store contract base,-ljansson -lmd -lseccomp))
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
-$(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lcom_err))
+$(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lseccomp))
 
 # Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
 GUEST_SOURCES := $(filter-out src/base/isolate%.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
@@ -120,7 +120,7 @@ $(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
 # --- tests ---------------------------------------------------------------------------------------
 
 ALL_LIBS := $(foreach f,$(filter-out guest vsockd netgate,$(FOLDERS)),$(call lib,$(f)))
-LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lext2fs -lcom_err -lmd -lseccomp
+LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
 # guest, vsockd and netgate are programs of their own, whose names may be those of other programs' parts; their
 # tests link with them and base alone.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -155,7 +155,7 @@ $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
 	$(call say,AR   )$(AR) qcsD $@ $^
 fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
-	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lext2fs -lcom_err -lmd -lseccomp
+	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
 $(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
 	@mkdir -p $(@D)
 	$(call fuzz_link,guest)

@@ -7,16 +7,19 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "artifact/artifact.h"
 #include "artifact/ext4.h"
 #include "artifact/layer.h"
 #include "artifact/place.h"
+#include "artifact/reader.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
 
+#define BUNDLE_FILE "bundle"
 #define BLOCK UINT64_C(4096)
 /* mke2fs makes an inode for so many bytes of the file system. */
 #define BYTES_PER_INODE UINT64_C(16384)
@@ -27,61 +30,102 @@
 static const char uuid[] = "b0b0b0b0-0000-4000-8000-6d6963726f61";
 #define FIXED_TIME 1767225600
 
-static uint64_t bundle_size(const struct rootfs *fs)
-{
-	uint64_t files = rootfs_count(fs) + 1; /* the root */
-	uint64_t bytes = SLACK + rootfs_bytes(fs) + files * (BYTES_PER_INODE + BLOCK);
+struct bundle {
+	const struct place *place;
+	const char *from;
+	int archive;
+	struct ext4_spec ext4;
+};
 
+static uint64_t bundle_size(uint64_t bytes, uint64_t count)
+{
+	uint64_t files = count + 1; /* the root */
+
+	bytes += SLACK + files * (BYTES_PER_INODE + BLOCK);
 	bytes += bytes / 32;
 	return (bytes + MIB - 1) & ~(MIB - 1);
 }
 
-static int make_bundle(const struct place *place, struct rootfs *fs, int to, struct error *err)
+static int unpack_into_bundle(void *data, struct buf *out, struct error *err)
 {
-	autofree char *file = place_scratch(place, "bundle", err);
-	const struct ext4_spec spec = {.label = "bundle",
-				       .uuid = uuid,
-				       .size = bundle_size(fs),
-				       .journal_mib = 4,
-				       .time = FIXED_TIME};
-	autoclose int made = -1;
-
-	if (!file || ext4_make(&spec, fs, file, err) < 0)
-		return -1;
-	made = open(file, O_RDONLY | O_CLOEXEC);
-	if (made < 0)
-		return error_errno(err, errno, "%s", file);
-	return path_clone_data(made, to, NULL, err);
-}
-
-static int build_bundle(const struct place *place, const char *from, int to, struct error *err)
-{
+	struct bundle *b = data;
 	const struct rootfs_bounds rootfs = {.bytes = UINT64_MAX,
 					     .count = limit_get(LIMIT_BUNDLE_FILES),
 					     .text = limit_get(LIMIT_IMAGE_TEXT_BYTES),
 					     .straight = true};
 	const struct layer_bounds archive = {.bytes = limit_get(LIMIT_BUNDLE_BYTES),
 					     .count = limit_get(LIMIT_BUNDLE_FILES)};
-	autoclose int data = place_subdir(place, "data", err);
+	autoclose int contents = place_subdir(b->place, "data", err);
 	auto_rootfs struct rootfs *fs =
-		data < 0 ? NULL : rootfs_new(data, FIXED_TIME, &rootfs, err);
+		contents < 0 ? NULL : rootfs_new(contents, FIXED_TIME, &rootfs, err);
+	uint64_t size;
 
-	return fs && layer_unpack(fs, from, &archive, err) == 0 ? make_bundle(place, fs, to, err)
-								: -1;
+	(void)out;
+	if (!fs || layer_unpack(fs, b->archive, b->from, &archive, err) < 0)
+		return -1;
+	size = bundle_size(rootfs_bytes(fs), rootfs_count(fs));
+	if (reader_ask(&size, sizeof(size), err) < 0)
+		return -1;
+	return ext4_write(&b->ext4, fs, BUNDLE_FILE, err);
+}
+
+/* Of no more than the largest that is allowed, each file of which is a directory on the way too. */
+static int make_bundle_disk(void *data, const void *asked, size_t len, struct error *err)
+{
+	struct bundle *b = data;
+	autofree char *file = place_scratch(b->place, BUNDLE_FILE, err);
+	const uint64_t files = limit_get(LIMIT_BUNDLE_FILES);
+
+	if (!file)
+		return -1;
+	if (len == sizeof(b->ext4.size))
+		memcpy(&b->ext4.size, asked, len);
+	if (len != sizeof(b->ext4.size) ||
+	    b->ext4.size > bundle_size(limit_get(LIMIT_BUNDLE_BYTES) + files * BLOCK, files))
+		return error_set(err, ERR_INTERNAL, "no size of a disk");
+	return ext4_make_empty(&b->ext4, file, err);
+}
+
+static int build_bundle(struct bundle *b, int to, struct error *err)
+{
+	const struct reader_work work = {.read = unpack_into_bundle,
+					 .serve = make_bundle_disk,
+					 .data = b,
+					 .from = b->archive,
+					 .dir = b->place->scratch_fd};
+	autofree char *file = place_scratch(b->place, BUNDLE_FILE, err);
+	autoclose int made = -1;
+
+	if (!file || reader_run(&work, NULL, err) < 0 || ext4_fsck(&b->ext4, file, err) < 0)
+		return -1;
+	made = openat(b->place->scratch_fd, BUNDLE_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (made < 0)
+		return error_errno(err, errno, "%s", file);
+	return path_clone_data(made, to, NULL, err);
 }
 
 int artifact_bundle_build(const struct artifact_options *opts, struct error *err)
 {
 	auto_place struct place place = {0};
 	json_auto_t *answer = json_object();
+	struct bundle bundle = {.place = &place, .from = opts->from};
+	autoclose int archive = -1;
 	int to;
 
 	if (!opts->from || !opts->fd)
 		return error_set(err, ERR_INVALID,
 				 "bundle-build needs --from ARCHIVE and --fd N to write to");
 	to = artifact_fd(opts, err);
-	if (to < 0 || place_open(CACHE_IMAGES, "bundle", &place, err) < 0 ||
-	    build_bundle(&place, opts->from, to, err) < 0)
+	if (to < 0)
+		return -1;
+	archive = open(opts->from, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	if (archive < 0)
+		return error_errno(err, errno, "%s", opts->from);
+	bundle.archive = archive;
+	bundle.ext4 = (struct ext4_spec){
+		.label = "bundle", .uuid = uuid, .journal_mib = 4, .time = FIXED_TIME};
+	if (place_open(CACHE_IMAGES, "bundle", &place, err) < 0 ||
+	    build_bundle(&bundle, to, err) < 0)
 		return -1;
 	return artifact_answer(opts, answer, err, "the bundle is built");
 }

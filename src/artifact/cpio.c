@@ -30,8 +30,7 @@ static int cpio_failed(const struct cpio *cpio, const char *name, struct error *
 
 	if (errnum > 0)
 		return error_errno(err, errnum, "initramfs entry %s", name);
-	return error_set(err, ERR_IO, "initramfs entry %s: %s", name,
-			 archive_error_string(cpio->archive));
+	return error_set(err, ERR_IO, "initramfs entry %s cannot be written", name);
 }
 
 struct cpio *cpio_open(int fd, struct error *err)

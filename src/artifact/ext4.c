@@ -48,17 +48,18 @@ static void fixed_environment(struct environment *env, const struct ext4_spec *s
 	env->vars[3] = NULL;
 }
 
-static int make_empty(const struct ext4_spec *spec, const struct environment *env, const char *file,
-		      struct error *err)
+static int run_mke2fs(const struct ext4_spec *spec, const char *file, struct error *err)
 {
+	struct environment env;
 	autobuf struct buf extended = BUF_INIT(0), journal = BUF_INIT(0);
 	char inodes[24];
 	const char *argv[] = {"mke2fs", "-q",  "-F",	   "-t",    "ext4",	 "-b", "4096",
 			      "-I",	"256", "-i",	   "16384", "-m",	 "0",  "-O",
 			      features, "-U",  spec->uuid, "-L",    spec->label, "-E", NULL,
 			      "-J",	NULL,  file,	   NULL};
-	const struct tool mke2fs = {.argv = argv, .env = env->vars};
+	const struct tool mke2fs = {.argv = argv, .env = env.vars};
 
+	fixed_environment(&env, spec);
 	if (buf_printf(&extended, err,
 		       "root_owner=0:0,hash_seed=%s,lazy_itable_init=0,lazy_journal_init=1",
 		       spec->uuid) < 0 ||
@@ -72,6 +73,20 @@ static int make_empty(const struct ext4_spec *spec, const struct environment *en
 		argv[10] = inodes;
 	}
 	return tool_run(&mke2fs, err);
+}
+
+int ext4_make_empty(const struct ext4_spec *spec, const char *file, struct error *err)
+{
+	static const char *const tools[] = {"mke2fs", "e2fsck", NULL};
+
+	if (tool_require("making an image", tools, err) < 0 ||
+	    create_file(file, spec->size, err) < 0)
+		return -1;
+	progress_stage("making the file system");
+	if (run_mke2fs(spec, file, err) == 0)
+		return 0;
+	unlink(file);
+	return -1;
 }
 
 /* The library sets times where a file has none of its own. How much has been written depends on the
@@ -99,7 +114,6 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 	if (image < 0 || !chunk)
 		return error_errno(err, errno, "%s", file);
 	progress_stage("putting the files in their places");
-	initialize_ext2_error_table();
 	code = ext2fs_open2(file, NULL, EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0, unix_io_manager,
 			    &writer.fs);
 	if (code != 0)
@@ -115,11 +129,13 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 	return ext4_failed(code, "", err);
 }
 
-static int check_image(const struct environment *env, const char *file, struct error *err)
+int ext4_fsck(const struct ext4_spec *spec, const char *file, struct error *err)
 {
 	const char *argv[] = {"e2fsck", "-fn", file, NULL};
-	const struct tool e2fsck = {.argv = argv, .env = env->vars};
+	struct environment env;
+	const struct tool e2fsck = {.argv = argv, .env = env.vars, .only_reads = true};
 
+	fixed_environment(&env, spec);
 	progress_stage("checking the file system");
 	return tool_run(&e2fsck, err);
 }
@@ -127,21 +143,10 @@ static int check_image(const struct environment *env, const char *file, struct e
 int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	      struct error *err)
 {
-	static const char *const tools[] = {"mke2fs", "e2fsck", NULL};
-	struct environment env = {0};
-	int result;
-
-	if (tool_require("making an image", tools, err) < 0 ||
-	    create_file(file, spec->size, err) < 0)
+	if (ext4_make_empty(spec, file, err) < 0)
 		return -1;
-	fixed_environment(&env, spec);
-	progress_stage("making the file system");
-	result = make_empty(spec, &env, file, err);
-	if (result == 0)
-		result = ext4_write(spec, rootfs, file, err);
-	if (result == 0)
-		result = check_image(&env, file, err);
-	if (result < 0)
-		unlink(file);
-	return result;
+	if (ext4_write(spec, rootfs, file, err) == 0 && ext4_fsck(spec, file, err) == 0)
+		return 0;
+	unlink(file);
+	return -1;
 }

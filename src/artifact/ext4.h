@@ -25,9 +25,11 @@ struct ext4_spec {
 int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	      struct error *err);
 
-/* The rootfs into a file that mke2fs has made a file system in. A failure leaves it half written.
- */
+/* The steps of that, for a rootfs that a reader has: it runs no tool. */
+int ext4_make_empty(const struct ext4_spec *spec, const char *file, struct error *err);
+/* A failure leaves it half written. */
 int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	       struct error *err);
+int ext4_fsck(const struct ext4_spec *spec, const char *file, struct error *err);
 
 #endif

@@ -24,9 +24,13 @@ int ext4_failed(errcode_t code, const char *about, struct error *err)
 		return 0;
 	if (code == EXT2_ET_BLOCK_ALLOC_FAIL || code == EXT2_ET_INODE_ALLOC_FAIL)
 		return error_set(err, ERR_IO, "the file system is full");
-	/* The library's own, and those of the system calls that it makes. */
-	return error_set(err, ERR_IO, "the file system: %s%s%s", about, *about ? ": " : "",
-			 error_message(code));
+	/* Of the system calls that the library makes; or its own, which say what it met in a file
+	 * system that is ours. */
+	if (code < EXT2_ET_BASE)
+		return error_errno(err, (int)code, "the file system%s%s", *about ? ": " : "",
+				   about);
+	return error_set(err, ERR_IO, "the file system%s%s is damaged (%ld)", *about ? ": " : "",
+			 about, code);
 }
 
 int ext4_blocks_begin(struct ext4_blocks *b, struct ext4_writer *writer, ext2_ino_t number,

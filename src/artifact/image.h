@@ -24,6 +24,9 @@ bool image_is_built(const char *name, const char *recipe_sha256);
 /* Makes the entry of the contents. */
 int image_publish(const struct place *place, const struct image_spec *spec, struct rootfs *fs,
 		  const char *recipe_sha256, struct error *err);
+/* The same of the file system in IMAGE_FILE. */
+int image_enter(const struct place *place, const struct image_spec *spec, const char *recipe_sha256,
+		struct error *err);
 /* done: "is built". */
 int image_answer(const struct artifact_options *opts, const char *name, const char *done,
 		 struct error *err);

@@ -5,6 +5,7 @@
  * configured with. Documentation is left out.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -269,6 +270,7 @@ static int build_debian(const struct place *place, const char *recipe, struct er
 	static const struct layer_bounds any = {.bytes = UINT64_MAX, .count = UINT64_MAX};
 	autofree char *tar = place_scratch(place, TAR_FILE, err);
 	autoclose int data = place_subdir(place, "data", err);
+	autoclose int archive = -1;
 	auto_rootfs struct rootfs *fs = NULL;
 
 	if (!tar || data < 0 || place_require_space(place, BUILD_BYTES, err) < 0 ||
@@ -276,7 +278,10 @@ static int build_debian(const struct place *place, const char *recipe, struct er
 		return -1;
 	fs = rootfs_new(data, debian_spec.ext4.time, &rootfs_unbounded, err);
 	progress_stage("unpacking the image's files");
-	if (!fs || layer_unpack(fs, tar, &any, err) < 0)
+	archive = open(tar, O_RDONLY | O_CLOEXEC);
+	if (archive < 0)
+		return error_errno(err, errno, "%s", tar);
+	if (!fs || layer_unpack(fs, archive, tar, &any, err) < 0)
 		return -1;
 	if (unlink(tar) < 0)
 		return error_errno(err, errno, "%s", tar);

@@ -49,10 +49,20 @@ int image_publish(const struct place *place, const struct image_spec *spec, stru
 		  const char *recipe_sha256, struct error *err)
 {
 	autofree char *file = place_scratch(place, IMAGE_FILE, err);
+
+	if (!file || ext4_make(&spec->ext4, fs, file, err) < 0)
+		return -1;
+	return image_enter(place, spec, recipe_sha256, err);
+}
+
+int image_enter(const struct place *place, const struct image_spec *spec, const char *recipe_sha256,
+		struct error *err)
+{
+	autofree char *file = place_scratch(place, IMAGE_FILE, err);
 	json_auto_t *record = NULL;
 	char sha[DIGEST_TEXT];
 
-	if (!file || ext4_make(&spec->ext4, fs, file, err) < 0)
+	if (!file)
 		return -1;
 	progress_stage("hashing the image");
 	if (digest_file(file, sha, err) < 0)

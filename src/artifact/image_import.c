@@ -9,6 +9,7 @@
  * the cache under another name is linked, and what is there already is left.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +23,10 @@
 #include "artifact/oci_image.h"
 #include "artifact/oci_source.h"
 #include "artifact/progress.h"
+#include "artifact/reader.h"
 #include "artifact/rootfs.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
-#include "base/isolate.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
@@ -100,8 +101,23 @@ static uint64_t needed_bytes(const struct rootfs *fs, uint64_t size, unsigned jo
 	       size / 256 + 4 * MIB;
 }
 
-static int choose_size(const struct import *import, const struct rootfs *fs, struct ext4_spec *out,
-		       struct error *err)
+/* What a reader asks a disk for. */
+struct shape {
+	uint64_t size, inodes;
+};
+
+static uint64_t max_bytes(const struct import *import)
+{
+	return import->size ? import->size : DEFAULT_MAX;
+}
+
+static unsigned journal_for(uint64_t size)
+{
+	return size < FREE_BYTES ? JOURNAL_SMALL_MIB : JOURNAL_MIB;
+}
+
+static int choose_shape(const struct import *import, const struct rootfs *fs, struct shape *out,
+			struct error *err)
 {
 	uint64_t size = import->size, needed;
 
@@ -109,16 +125,14 @@ static int choose_size(const struct import *import, const struct rootfs *fs, str
 		size = (rootfs_bytes(fs) + FREE_BYTES + MIB - 1) & ~(MIB - 1);
 		size = size > DEFAULT_MAX ? DEFAULT_MAX : size;
 	}
-	out->journal_mib = size < FREE_BYTES ? JOURNAL_SMALL_MIB : JOURNAL_MIB;
-	needed = needed_bytes(fs, size, out->journal_mib);
+	needed = needed_bytes(fs, size, journal_for(size));
 	if (needed > size) {
 		error_set(err, ERR_INVALID,
 			  "it needs a disk of %" PRIu64 " MiB and would get one of %" PRIu64,
 			  (needed + needed / 16) / MIB + 1, size / MIB);
 		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 	}
-	out->size = size;
-	out->inodes = inodes_for(size, rootfs_count(fs));
+	*out = (struct shape){size, inodes_for(size, rootfs_count(fs))};
 	return 0;
 }
 
@@ -143,26 +157,34 @@ static bool comes_again(const struct oci_image *image, size_t i)
 	return false;
 }
 
-static int apply_layers(const struct import *import, const struct oci_image *image,
-			struct rootfs *fs, struct error *err)
+static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *fs, uint64_t done,
+		       struct error *err)
+{
+	char name[sizeof(OCI_FETCHED) + DIGEST_TEXT];
+	autoclose int fd = -1;
+
+	snprintf(name, sizeof(name), OCI_FETCHED "/%s", image->layers[i].sha256);
+	fd = open(name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, errno, "%s", name);
+	if (layer_apply(fs, fd, done, image->bytes, err) < 0)
+		return -1;
+	/* Its bytes are needed for those that follow. */
+	if (!comes_again(image, i) && unlink(name) < 0)
+		return error_errno(err, errno, "%s", name);
+	return 0;
+}
+
+static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct error *err)
 {
 	const char *cwd = json_text(image->run, "cwd", NULL);
 	uint64_t done = 0;
 
 	progress_stage("unpacking the layers");
 	for (size_t i = 0; i < image->layer_count; i++) {
-		const struct oci_layer *layer = &image->layers[i];
-		autobuf struct buf file = BUF_INIT(0);
-
-		if (buf_printf(&file, err, "%s/" OCI_FETCHED "/%s", import->place.scratch,
-			       layer->sha256) < 0)
-			return -1;
-		if (layer_apply(fs, buf_string(&file), done, image->bytes, err) < 0)
+		if (apply_layer(image, i, fs, done, err) < 0)
 			return error_prefix(err, "layer %zu of %zu", i + 1, image->layer_count);
-		/* Its bytes are needed for those that follow. */
-		if (!comes_again(image, i) && unlink(buf_string(&file)) < 0)
-			return error_errno(err, errno, "%s", buf_string(&file));
-		done += layer->bytes;
+		done += image->layers[i].bytes;
 	}
 	/* From here on we are the uppermost layer. */
 	rootfs_next_layer(fs);
@@ -210,36 +232,84 @@ static void uuid_of(const char *sha256, char out[37])
 		 sha256 + 17, sha256 + 20);
 }
 
-static int publish_import(const struct import *import, const struct oci_image *image,
-			  struct rootfs *fs, struct error *err)
+/* --- unpacking, by a reader ------------------------------------------------------------------ */
+
+struct unpacking {
+	const struct import *import;
+	const struct oci_image *image;
+	struct ext4_spec ext4;
+};
+
+static int unpack_import(void *data, struct buf *out, struct error *err)
+{
+	struct unpacking *u = data;
+	autoclose int contents = place_subdir(&u->import->place, "data", err);
+	auto_rootfs struct rootfs *fs = NULL;
+	const struct rootfs_bounds bounds = {.bytes = max_bytes(u->import),
+					     .count = limit_get(LIMIT_IMAGE_FILES),
+					     .text = limit_get(LIMIT_IMAGE_TEXT_BYTES)};
+	struct shape shape;
+
+	(void)out;
+	if (contents < 0)
+		return -1;
+	fs = rootfs_new(contents, FIXED_TIME, &bounds, err);
+	if (!fs || apply_layers(u->image, fs, err) < 0 ||
+	    choose_shape(u->import, fs, &shape, err) < 0 ||
+	    reader_ask(&shape, sizeof(shape), err) < 0)
+		return -1;
+	return ext4_write(&u->ext4, fs, IMAGE_FILE, err);
+}
+
+/* What the reader has chosen is no more than it may choose. */
+static int make_disk(void *data, const void *asked, size_t len, struct error *err)
+{
+	struct unpacking *u = data;
+	const struct import *import = u->import;
+	autofree char *file = place_scratch(&import->place, IMAGE_FILE, err);
+	struct shape shape;
+
+	if (!file)
+		return -1;
+	if (len != sizeof(shape))
+		return error_set(err, ERR_INTERNAL, "no shape of a disk");
+	memcpy(&shape, asked, sizeof(shape));
+	if (shape.size > max_bytes(import) || (import->size && shape.size != import->size) ||
+	    shape.inodes > inodes_for(shape.size, limit_get(LIMIT_IMAGE_FILES)))
+		return error_set(err, ERR_INTERNAL, "no shape of a disk");
+	u->ext4.size = shape.size;
+	u->ext4.inodes = shape.inodes;
+	u->ext4.journal_mib = journal_for(shape.size);
+	return ext4_make_empty(&u->ext4, file, err);
+}
+
+static int fill_disk(struct unpacking *u, struct error *err)
+{
+	const struct reader_work work = {.read = unpack_import,
+					 .serve = make_disk,
+					 .data = u,
+					 .from = -1,
+					 .dir = u->import->place.scratch_fd};
+	autofree char *file = place_scratch(&u->import->place, IMAGE_FILE, err);
+
+	return file && reader_run(&work, NULL, err) == 0 ? ext4_fsck(&u->ext4, file, err) : -1;
+}
+
+static int unpack_and_publish(const struct import *import, const struct oci_image *image,
+			      struct error *err)
 {
 	json_auto_t *extra = new_extra(import, image, err);
 	struct image_spec spec = {.name = import->name, .kind = KIND, .extra = extra};
+	struct unpacking unpacking = {.import = import, .image = image};
 	char uuid[37], recipe[DIGEST_TEXT];
 
 	uuid_of(image->config_sha256, uuid);
-	spec.ext4 = (struct ext4_spec){.label = "root", .uuid = uuid, .time = FIXED_TIME};
-	if (!extra || choose_size(import, fs, &spec.ext4, err) < 0 ||
-	    import_recipe(import, image->config_sha256, recipe, err) < 0)
+	unpacking.ext4 = (struct ext4_spec){.label = "root", .uuid = uuid, .time = FIXED_TIME};
+	if (!extra || import_recipe(import, image->config_sha256, recipe, err) < 0 ||
+	    fill_disk(&unpacking, err) < 0)
 		return -1;
-	return image_publish(&import->place, &spec, fs, recipe, err);
-}
-
-static int unpack_import(const struct import *import, const struct oci_image *image,
-			 struct error *err)
-{
-	autoclose int data = place_subdir(&import->place, "data", err);
-	auto_rootfs struct rootfs *fs = NULL;
-	const struct rootfs_bounds bounds = {.bytes = import->size ? import->size : DEFAULT_MAX,
-					     .count = limit_get(LIMIT_IMAGE_FILES),
-					     .text = limit_get(LIMIT_IMAGE_TEXT_BYTES)};
-
-	if (data < 0)
-		return -1;
-	fs = rootfs_new(data, FIXED_TIME, &bounds, err);
-	if (!fs || apply_layers(import, image, fs, err) < 0)
-		return -1;
-	return publish_import(import, image, fs, err);
+	spec.ext4 = unpacking.ext4;
+	return image_enter(&import->place, &spec, recipe, err);
 }
 
 static int fetch_and_unpack(const struct import *import, struct error *err)
@@ -253,18 +323,9 @@ static int fetch_and_unpack(const struct import *import, struct error *err)
 		return error_prefix(err, "%s", import->source.ref);
 	if (oci_source_check_manifest(&import->source, image.sha256, err) < 0)
 		return -1;
-	return unpack_import(import, &image, err) < 0 ? error_prefix(err, "%s", import->source.ref)
-						      : 0;
-}
-
-/* A manifest may name addresses that a layer is to be fetched from, on this host's own network say.
- * What is here already needs none. Where namespaces are not to be had it stays as it is. */
-static void shut_network(const struct oci_source *source)
-{
-	struct error ignored;
-
-	if (source->transport != DOCKER_REGISTRY && isolate_namespaces(false, &ignored) < 0)
-		(void)isolate_namespaces(true, &ignored);
+	return unpack_and_publish(import, &image, err) < 0
+		       ? error_prefix(err, "%s", import->source.ref)
+		       : 0;
 }
 
 /* "is imported", and what of that name is gone for it: the image `before`, where there was one. */
@@ -311,7 +372,7 @@ static int import_new(const struct artifact_options *opts, const struct import *
 	autobuf struct buf config = BUF_INIT(CONFIG_BYTES);
 	char sha256[DIGEST_TEXT], recipe[DIGEST_TEXT];
 
-	if (oci_source_link(&import->source, import->place.scratch, err) < 0 ||
+	if (oci_source_prepare(&import->source, import->place.scratch_fd, err) < 0 ||
 	    oci_source_config(&import->source, import->place.scratch, &config, err) < 0 ||
 	    digest_bytes(buf_bytes(&config), config.len, sha256, err) < 0 ||
 	    import_recipe(import, sha256, recipe, err) < 0)
@@ -337,13 +398,12 @@ int artifact_image_import(const struct artifact_options *opts, struct error *err
 	    buf_printf(&what, err, "image-%s", import.name) < 0 ||
 	    oci_source_find(opts->words[1], &import.source, err) < 0)
 		return -1;
+	import.source.unconfined = opts->unconfined;
 	result = tool_require("image import", tools, err);
 	if (result == 0)
 		result = place_open(CACHE_IMAGES, buf_string(&what), &import.place, err);
-	if (result == 0) {
-		shut_network(&import.source);
+	if (result == 0)
 		result = import_new(opts, &import, err);
-	}
 	place_close(&import.place);
 	oci_source_free(&import.source);
 	return result;

@@ -24,58 +24,98 @@
 #define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1) /* what ext4 can keep */
 #define NSEC_MAX 999999999
 
-static void free_archive(struct archive **archive)
-{
-	if (*archive)
-		archive_free(*archive);
-}
-#define auto_archive __attribute__((cleanup(free_archive)))
+/* An archive that is being read. */
+struct reading {
+	struct archive *archive;
+	int fd;
+	char *block;
+	bool ended; /* all of it was read, and more was wanted */
+	int errnum; /* of the host, which could not read it; or 0 */
+};
 
-/* An archive that is being taken. */
+static void end_reading(struct reading *from)
+{
+	if (from->archive)
+		archive_read_free(from->archive);
+	free(from->block);
+}
+#define auto_reading __attribute__((cleanup(end_reading)))
+
+/* What is taken of it. */
 struct taking {
 	struct rootfs *fs;
-	struct archive *from;
+	struct reading *from;
 	const struct layer_bounds *alone; /* NULL: it is a layer */
 	uint64_t bytes, count;		  /* so far, of one that stands alone */
 	uint64_t done, total;		  /* for the progress; total 0: unknown */
 };
 
-static int archive_failed(struct archive *from, struct error *err)
+/* Memory is the host's trouble, as reading is; else it is the archive that is wrong. The library's
+ * own words are for those who know it. */
+static int reading_failed(const struct reading *from, struct error *err)
 {
-	const char *text = archive_error_string(from);
+	int entry = archive_file_count(from->archive);
 
-	return error_set(err, ERR_INVALID, "%s", text ? text : "it is damaged");
+	if (from->errnum || archive_errno(from->archive) == ENOMEM)
+		return error_errno(err, from->errnum ? from->errnum : ENOMEM, "read");
+	if (entry == 0)
+		return error_set(
+			err, ERR_INVALID,
+			"it is no tar archive, neither plain nor compressed by gzip, bzip2, "
+			"xz or zstd");
+	return error_set(err, ERR_INVALID,
+			 from->ended ? "it ends too early, in or behind its entry %d"
+				     : "it is damaged in or behind its entry %d",
+			 entry);
 }
 
-static int taking_failed(const struct taking *t, struct error *err)
+static la_ssize_t read_tar_block(struct archive *archive, void *data, const void **out)
 {
-	int number = archive_errno(t->from);
+	struct reading *from = data;
+	ssize_t n;
 
-	/* What is wrong with it (EILSEQ in libarchive's words), or the host's trouble in reading.
-	 */
-	if (t->alone && number > 0 && number != EILSEQ)
-		return error_set(err, ERR_IO, "%s", archive_error_string(t->from));
-	return archive_failed(t->from, err);
+	do
+		n = read(from->fd, from->block, BLOCK);
+	while (n < 0 && errno == EINTR && artifact_check_signal(NULL) == 0);
+	if (n < 0) {
+		from->errnum = errno;
+		archive_set_error(archive, errno, "read");
+		return ARCHIVE_FATAL;
+	}
+	from->ended = n == 0;
+	*out = from->block;
+	return n;
 }
 
-static struct archive *open_tar(const char *file, struct error *err)
+/* 0: as much is to be read instead, as of a pipe. */
+static la_int64_t skip_bytes(struct archive *archive, void *data, la_int64_t bytes)
 {
-	auto_archive struct archive *from = archive_read_new();
+	const struct reading *from = data;
+	off_t before = lseek(from->fd, 0, SEEK_CUR);
+	struct stat st;
 
-	if (!from || archive_read_support_format_tar(from) != ARCHIVE_OK ||
-	    archive_read_support_format_empty(from) != ARCHIVE_OK) {
-		error_errno(err, ENOMEM, "unpacking");
-		return NULL;
-	}
-	archive_read_support_filter_gzip(from);
-	archive_read_support_filter_bzip2(from);
-	archive_read_support_filter_xz(from);
-	archive_read_support_filter_zstd(from);
-	if (archive_read_open_filename(from, file, BLOCK) != ARCHIVE_OK) {
-		archive_failed(from, err);
-		return NULL;
-	}
-	return steal_ptr(&from);
+	(void)archive;
+	if (before < 0 || fstat(from->fd, &st) < 0 || bytes > st.st_size - before ||
+	    lseek(from->fd, bytes, SEEK_CUR) < 0)
+		return 0;
+	return bytes;
+}
+
+static int open_tar(struct reading *from, int fd, struct error *err)
+{
+	struct archive *archive = archive_read_new();
+
+	*from = (struct reading){.archive = archive, .fd = fd, .block = malloc(BLOCK)};
+	if (!archive || !from->block || archive_read_support_format_tar(archive) != ARCHIVE_OK ||
+	    archive_read_support_format_empty(archive) != ARCHIVE_OK)
+		return error_errno(err, ENOMEM, "unpacking");
+	archive_read_support_filter_gzip(archive);
+	archive_read_support_filter_bzip2(archive);
+	archive_read_support_filter_xz(archive);
+	archive_read_support_filter_zstd(archive);
+	if (archive_read_open2(archive, from, NULL, read_tar_block, skip_bytes, NULL) != ARCHIVE_OK)
+		return reading_failed(from, err);
+	return 0;
 }
 
 static int pwrite_all(int fd, const char *data, size_t len, la_int64_t at, struct error *err)
@@ -101,7 +141,7 @@ static int copy_entry_data(const struct taking *t, int fd, la_int64_t size, stru
 	la_int64_t at;
 	int got;
 
-	while ((got = archive_read_data_block(t->from, &block, &len, &at)) == ARCHIVE_OK) {
+	while ((got = archive_read_data_block(t->from->archive, &block, &len, &at)) == ARCHIVE_OK) {
 		if (at < 0 || at > size || (la_int64_t)len > size - at)
 			return error_set(err, ERR_INVALID, "more data than the file has");
 		if (artifact_check_signal(err) < 0 || pwrite_all(fd, block, len, at, err) < 0)
@@ -109,7 +149,7 @@ static int copy_entry_data(const struct taking *t, int fd, la_int64_t size, stru
 		progress_draw();
 	}
 	if (got != ARCHIVE_EOF)
-		return taking_failed(t, err);
+		return reading_failed(t->from, err);
 	/* What is left out are holes. */
 	return ftruncate(fd, size) < 0 ? error_errno(err, errno, "unpacking") : 0;
 }
@@ -306,80 +346,74 @@ static int take_all(struct taking *t, struct error *err)
 	struct archive_entry *entry;
 	int got;
 
-	while ((got = archive_read_next_header(t->from, &entry)) == ARCHIVE_OK ||
+	while ((got = archive_read_next_header(t->from->archive, &entry)) == ARCHIVE_OK ||
 	       got == ARCHIVE_WARN) {
 		const char *name = archive_entry_pathname(entry);
 
 		if (artifact_check_signal(err) < 0)
 			return -1;
-		progress_count((size_t)(t->done + (uint64_t)archive_filter_bytes(t->from, -1)),
-			       (size_t)t->total);
+		progress_count(
+			(size_t)(t->done + (uint64_t)archive_filter_bytes(t->from->archive, -1)),
+			(size_t)t->total);
 		if (!name || !*name)
 			return error_set(err, ERR_INVALID, "an entry without a name");
 		if ((t->alone ? take_alone(t, entry, name, err)
 			      : take_of_layer(t, entry, name, err)) < 0)
 			return -1;
 	}
-	return got == ARCHIVE_EOF ? 0 : taking_failed(t, err);
+	return got == ARCHIVE_EOF ? 0 : reading_failed(t->from, err);
 }
 
 /* libarchive hands names out in the encoding of the locale. */
-static locale_t use_utf8(struct error *err)
-{
-	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+static locale_t utf8;
 
+int layer_load_locale(struct error *err)
+{
 	if (!utf8)
-		error_errno(err, errno, "locale C.UTF-8");
-	return utf8 ? uselocale(utf8) : (locale_t)0;
+		utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	return utf8 ? 0 : error_errno(err, errno, "locale C.UTF-8");
 }
 
-static void use_again(locale_t before)
+static int take_archive(struct taking *t, int fd, struct error *err)
 {
-	freelocale(uselocale(before));
-}
-
-static int take_archive(struct taking *t, const char *file, struct error *err)
-{
-	auto_archive struct archive *from = open_tar(file, err);
 	locale_t before;
 	int result;
 
-	if (!from)
+	if (open_tar(t->from, fd, err) < 0 || layer_load_locale(err) < 0)
 		return -1;
-	before = use_utf8(err);
-	if (!before)
-		return -1;
-	t->from = from;
+	before = uselocale(utf8);
 	result = take_all(t, err);
-	use_again(before);
-	if (result == 0 && t->alone && archive_format(from) == ARCHIVE_FORMAT_EMPTY)
+	uselocale(before);
+	if (result == 0 && t->alone && archive_format(t->from->archive) == ARCHIVE_FORMAT_EMPTY)
 		return error_set(err, ERR_INVALID, "the archive is an empty file");
 	return result;
 }
 
-int layer_apply(struct rootfs *fs, const char *file, uint64_t done, uint64_t total,
-		struct error *err)
+int layer_apply(struct rootfs *fs, int fd, uint64_t done, uint64_t total, struct error *err)
 {
-	struct taking t = {.fs = fs, .done = done, .total = total};
+	auto_reading struct reading from = {0};
+	struct taking t = {.fs = fs, .from = &from, .done = done, .total = total};
 
 	rootfs_next_layer(fs);
-	return take_archive(&t, file, err);
+	return take_archive(&t, fd, err);
 }
 
-int layer_unpack(struct rootfs *fs, const char *archive, const struct layer_bounds *bounds,
+int layer_unpack(struct rootfs *fs, int fd, const char *name, const struct layer_bounds *bounds,
 		 struct error *err)
 {
-	struct taking t = {.fs = fs, .alone = bounds};
+	auto_reading struct reading from = {0};
+	struct taking t = {.fs = fs, .from = &from, .alone = bounds};
 
-	return take_archive(&t, archive, err) < 0 ? error_prefix(err, "unpacking %s", archive) : 0;
+	return take_archive(&t, fd, err) < 0 ? error_prefix(err, "unpacking %s", name) : 0;
 }
 
-static int look_for(struct archive *from, const char *name, struct error *err)
+/* 1: it is the next to be read. */
+static int look_for(const struct reading *from, const char *name, struct error *err)
 {
 	struct archive_entry *entry;
 	int got;
 
-	while ((got = archive_read_next_header(from, &entry)) == ARCHIVE_OK ||
+	while ((got = archive_read_next_header(from->archive, &entry)) == ARCHIVE_OK ||
 	       got == ARCHIVE_WARN) {
 		const char *there = archive_entry_pathname(entry);
 
@@ -390,31 +424,31 @@ static int look_for(struct archive *from, const char *name, struct error *err)
 		if (there && strcmp(there, name) == 0)
 			return 1;
 	}
-	return got == ARCHIVE_EOF ? 0 : archive_failed(from, err);
+	return got == ARCHIVE_EOF ? 0 : reading_failed(from, err);
 }
 
-int layer_has(const char *archive, const char *name, struct error *err)
+int layer_has(int fd, const char *name, struct error *err)
 {
-	auto_archive struct archive *from = open_tar(archive, err);
+	auto_reading struct reading from = {0};
 
-	return from ? look_for(from, name, err) : -1;
+	return open_tar(&from, fd, err) < 0 ? -1 : look_for(&from, name, err);
 }
 
-int layer_read(const char *archive, const char *name, struct buf *out, struct error *err)
+int layer_read(int fd, const char *name, struct buf *out, struct error *err)
 {
-	auto_archive struct archive *from = open_tar(archive, err);
-	int there = from ? look_for(from, name, err) : -1;
+	auto_reading struct reading from = {0};
+	int there = open_tar(&from, fd, err) < 0 ? -1 : look_for(&from, name, err);
 	const void *block;
 	size_t len;
 	la_int64_t at;
 	int got = ARCHIVE_EOF;
 
 	if (there == 0)
-		return error_set(err, ERR_NOT_FOUND, "%s has no %s", archive, name);
+		return error_set(err, ERR_NOT_FOUND, "it has no %s", name);
 	if (there < 0)
 		return -1;
-	while ((got = archive_read_data_block(from, &block, &len, &at)) == ARCHIVE_OK)
+	while ((got = archive_read_data_block(from.archive, &block, &len, &at)) == ARCHIVE_OK)
 		if (buf_append(out, block, len, err) < 0)
 			return -1;
-	return got == ARCHIVE_EOF ? 0 : archive_failed(from, err);
+	return got == ARCHIVE_EOF ? 0 : reading_failed(&from, err);
 }

@@ -21,6 +21,8 @@ static const struct option_row rows[] = {
 	{"upgrade", NULL, option_given, AT(upgrade),
 	 "look for a newer version although there is one"},
 	{"rebuild", NULL, option_given, AT(rebuild), "make it again although it is there"},
+	{"unconfined", NULL, option_given, AT(unconfined),
+	 "fetch the image by a skopeo in no cell"},
 	{"fd", "N", option_text, AT(fd), "hash this descriptor, or write to it"},
 	{"out", "FILE", option_text, AT(out), "written by initrd"},
 	{"init", "FILE", option_text, AT(init), "microagent-init (default: beside this program)"},
@@ -72,7 +74,7 @@ static const struct artifact_command {
 	 "NAME REF",
 	 "make an image of one of the OCI or of Docker",
 	 artifact_image_import,
-	 {"size", "rebuild"}},
+	 {"size", "rebuild", "unconfined"}},
 	{"image-remove", "NAME", "remove an image from the cache", artifact_image_remove, {0}},
 };
 
@@ -130,9 +132,11 @@ static void print_error(const struct artifact_options *opts, const struct error 
 {
 	struct error none;
 	json_auto_t *object = opts->json ? json_object() : NULL;
-	/* The one reason that an option of this program answers. */
-	const char *hint =
-		why->reason == REASON_IMAGE_TOO_SMALL ? "--size MIB makes room for more" : NULL;
+	/* The reasons that an option of this program answers. */
+	const char *hint = why->reason == REASON_IMAGE_TOO_SMALL ? "--size MIB makes room for more"
+			   : why->reason == REASON_NO_CELL
+				   ? "--unconfined runs skopeo without a cell"
+				   : NULL;
 
 	progress_clear();
 	if (object && json_put(object, "ok", json_false(), &none) == 0 &&

@@ -10,14 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "artifact/layer.h"
+#include "artifact/cell.h"
 #include "artifact/oci_complaint.h"
 #include "artifact/progress.h"
+#include "artifact/reader.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 
 #define LINK "source"
+#define TEMPORARY "tmp"
 
 static const char *const transports[] = {
 	[OCI_LAYOUT] = "oci:",
@@ -80,10 +82,10 @@ static int look_in_path(const char *path, enum oci_transport *out, struct error 
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s is neither a file nor a directory", path);
 	*out = OCI_ARCHIVE;
-	got = layer_has(path, "oci-layout", err);
+	got = reader_has(path, "oci-layout", err);
 	if (got == 0) {
 		*out = DOCKER_ARCHIVE;
-		got = layer_has(path, "manifest.json", err);
+		got = reader_has(path, "manifest.json", err);
 	}
 	if (got < 0)
 		return error_prefix(err, "%s is no archive of an image", path);
@@ -216,29 +218,48 @@ int oci_source_find(const char *text, struct oci_source *out, struct error *err)
 }
 
 /* A path with ':' in it would be cut there, in the source and in the directory alike. */
-int oci_source_link(const struct oci_source *source, const char *dir, struct error *err)
+int oci_source_prepare(const struct oci_source *source, int dir, struct error *err)
 {
-	autofree char *link = path_join(dir, LINK, err);
-
-	if (!link)
-		return -1;
-	if (source->path && symlink(source->path, link) < 0)
-		return error_errno(err, errno, "%s", link);
+	if (source->path && symlinkat(source->path, dir, LINK) < 0)
+		return error_errno(err, errno, LINK);
+	if (mkdirat(dir, OCI_FETCHED, 0700) < 0 || mkdirat(dir, TEMPORARY, 0700) < 0)
+		return error_errno(err, errno, "directories for skopeo");
 	return 0;
+}
+
+static int run_skopeo(const struct oci_source *source, const char *dir, const struct tool *tool,
+		      struct error *err)
+{
+	const struct tool_cell cell = {.source = source->path,
+				       .link = LINK,
+				       .network = source->transport == DOCKER_REGISTRY,
+				       .dir = dir,
+				       .out = OCI_FETCHED,
+				       .temporary = TEMPORARY};
+	struct tool bare = *tool;
+	autofree char *tmp = NULL;
+
+	if (!source->unconfined)
+		return cell_run(&cell, tool, err);
+	/* Archives are unpacked there first. */
+	if (put_source_text(&tmp, err, "TMPDIR=%s/" TEMPORARY, dir) < 0)
+		return -1;
+	const char *const env[] = {tmp, NULL};
+	bare.env = env;
+	bare.cwd = dir;
+	return tool_run(&bare, err);
 }
 
 static int skopeo(const struct oci_source *source, const char *dir, const char *const *argv,
 		  struct buf *out, struct error *err)
 {
-	autofree char *tmp = NULL;
+	const struct tool tool = {.argv = argv, .out = out};
+	struct error why = {0};
 
-	/* Archives are unpacked there first. */
-	if (put_source_text(&tmp, err, "TMPDIR=%s", dir) < 0)
-		return -1;
-	const char *const env[] = {tmp, NULL};
-	const struct tool tool = {.argv = argv, .env = env, .cwd = dir, .out = out};
-
-	return tool_run(&tool, err) < 0 ? oci_complain(source, err) : 0;
+	if (run_skopeo(source, dir, &tool, &why) == 0)
+		return 0;
+	error_copy(err, &why);
+	return why.reason == REASON_NO_CELL ? -1 : oci_complain(source, err);
 }
 
 int oci_source_config(const struct oci_source *source, const char *dir, struct buf *out,
@@ -275,7 +296,7 @@ int oci_source_check_manifest(const struct oci_source *source, const char *sha25
 			return -1;
 		there = access(file, F_OK) == 0;
 	} else if (source->transport == OCI_ARCHIVE) {
-		there = layer_has(source->path, name, err);
+		there = reader_has(source->path, name, err);
 	}
 	if (there < 0)
 		return error_prefix(err, "%s", source->ref);

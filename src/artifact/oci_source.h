@@ -3,6 +3,8 @@
 #ifndef ARTIFACT_OCI_SOURCE_H
 #define ARTIFACT_OCI_SOURCE_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -15,9 +17,10 @@ enum oci_transport {
 
 struct oci_source {
 	enum oci_transport transport;
-	char *ref;  /* "oci:/home/me/layout:tag": whole, for the record */
-	char *path; /* absolute; NULL for a registry */
-	char *name; /* skopeo's, in the directory where oci_source_link() was called */
+	char *ref;	 /* "oci:/home/me/layout:tag": whole, for the record */
+	char *path;	 /* absolute; NULL for a registry */
+	char *name;	 /* skopeo's, in the directory of oci_source_prepare() */
+	bool unconfined; /* skopeo runs in no cell, since the user wants it so */
 };
 /*
  * text is such a reference; or a path, which may have ":TAG" behind it; or a registry's image
@@ -28,10 +31,10 @@ int oci_source_find(const char *text, struct oci_source *out, struct error *err)
 void oci_source_free(struct oci_source *source); /* accepts a zeroed one */
 #define auto_source __attribute__((cleanup(oci_source_free)))
 
-/* Makes the source reachable in dir by a name that skopeo can parse. */
-int oci_source_link(const struct oci_source *source, const char *dir, struct error *err);
-/* The configuration, as its bytes. dir: of oci_source_link(); what skopeo needs to put down is put
- * there. */
+/* Makes what skopeo needs in dir: a name of the source that it can parse, and the directories that
+ * it writes to. */
+int oci_source_prepare(const struct oci_source *source, int dir, struct error *err);
+/* The configuration, as its bytes. dir: that of oci_source_prepare(), as a path. */
 int oci_source_config(const struct oci_source *source, const char *dir, struct buf *out,
 		      struct error *err);
 /* Manifest, configuration and layers into <dir>/OCI_FETCHED, in the form that skopeo calls "dir".

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/isolate.h"
+#include "base/path.h"
 #include "base/proc.h"
 
 #define STDERR_KEPT 700
@@ -78,27 +81,30 @@ int tool_extend_path(struct error *err)
 	return 0;
 }
 
-static bool is_in_path(const char *tool)
+char *tool_find(const char *name)
 {
 	const char *path = getenv("PATH");
 	char file[1024];
 
 	while (path && *path) {
 		size_t n = strcspn(path, ":");
-		snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, tool);
+		snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, name);
 		if (n > 0 && access(file, X_OK) == 0)
-			return true;
+			return path_absolute(file, NULL);
 		path += n + (path[n] == ':');
 	}
-	return false;
+	return NULL;
 }
 
 static bool has_tool(const char *name)
 {
+	autofree char *found = NULL;
 	char file[256];
 
-	if (!strstr(name, ".h"))
-		return is_in_path(name);
+	if (!strstr(name, ".h")) {
+		found = tool_find(name);
+		return found != NULL;
+	}
 	snprintf(file, sizeof(file), "/usr/include/%s", name);
 	return access(file, R_OK) == 0;
 }
@@ -228,7 +234,7 @@ static const char **environment(const struct tool *tool, struct error *err)
 	}
 	for (size_t i = 0; tool->env && tool->env[i]; i++)
 		env[n++] = tool->env[i];
-	for (size_t i = 0; environ[i]; i++)
+	for (size_t i = 0; environ[i] && !tool->lone_env; i++)
 		if (!is_replaced(tool, environ[i]))
 			env[n++] = environ[i];
 	return env;
@@ -254,6 +260,23 @@ static const char **tool_arguments(const struct tool *tool, struct error *err)
 	}
 	memcpy(argv + at, tool->argv, n * sizeof(*argv));
 	return argv;
+}
+
+/* What looks at bytes that others have made. */
+static int leave_only_reading(struct error *err)
+{
+	autoclose int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct isolate_tree tree = {.fd = root, .executable = true};
+	const struct isolate_reach reach = {.trees = &tree, .tree_count = 1};
+	struct error why = {0};
+
+	if (root < 0)
+		return error_errno(err, errno, "/");
+	if (isolate_capabilities(err) < 0)
+		return -1;
+	return isolate_landlock(&reach, &why) == 0 || why.code == ERR_UNAVAILABLE
+		       ? 0
+		       : error_copy(err, &why);
 }
 
 static int start_tool(struct running *r, struct error *err)
@@ -282,6 +305,7 @@ static int start_tool(struct running *r, struct error *err)
 				 .nfds = nfds,
 				 .die_with_parent = true,
 				 .new_session = true,
+				 .confine = r->tool->only_reads ? leave_only_reading : NULL,
 				 .cwd = r->tool->cwd};
 	return proc_spawn(&spec, &r->proc, err);
 }
@@ -333,6 +357,11 @@ static const char *last_stderr(struct buf *b)
 	return b->len ? buf_string(b) : "it said nothing";
 }
 
+static const char *name_of_tool(const struct tool *tool)
+{
+	return tool->name ? tool->name : tool->argv[0];
+}
+
 static int run_tool(struct running *r, struct error *err)
 {
 	int code;
@@ -346,7 +375,7 @@ static int run_tool(struct running *r, struct error *err)
 	if (r->line.len > 0 && r->tool->line)
 		r->tool->line(r->tool->data, buf_string(&r->line));
 	if (code != 0)
-		return error_set(err, ERR_IO, "%s failed (%d): %s", r->tool->argv[0], code,
+		return error_set(err, ERR_IO, "%s failed (%d): %s", name_of_tool(r->tool), code,
 				 last_stderr(&r->last));
 	return 0;
 }
@@ -364,7 +393,7 @@ int tool_run(const struct tool *tool, struct error *err)
 	if (result == 0)
 		result = run_tool(&r, err);
 	else
-		error_prefix(err, "%s", tool->argv[0]);
+		error_prefix(err, "%s", name_of_tool(tool));
 	cleanup_close(&r.out);
 	cleanup_close(&r.errors);
 	buf_free(&r.line);

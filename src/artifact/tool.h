@@ -14,11 +14,14 @@
 typedef void tool_line_fn(void *data, const char *line);
 
 struct tool {
+	const char *name; /* for errors; NULL: argv[0] */
 	const char *const *argv;
 	const char *const *env; /* "NAME=VALUE"... NULL, on top of ours; NULL: none */
+	bool lone_env;		/* env is all of it */
 	const char *cwd;	/* NULL: ours */
 	int stdin_fd;		/* 0 or less: /dev/null */
 	bool idle;		/* at the lowest CPU priority */
+	bool only_reads;	/* it has no rights, and may change no file that is not open */
 	bool sealed;		/* in namespaces of its own: there is nothing for it to clean up */
 	int hold;		/* a lock that every process of the tool holds too; 0: none */
 	struct buf *out;	/* the tool's stdout; NULL: see line */
@@ -37,6 +40,9 @@ int tool_run(const struct tool *tool, struct error *err);
 /* Refuses with one message that names every missing tool of a NULL-terminated list, and the command
  * that installs them. */
 int tool_require(const char *what, const char *const *names, struct error *err);
+
+/* Its path, malloc'd; NULL: it is not in PATH. */
+char *tool_find(const char *name);
 
 /* PATH with the administrator's directories, where an ordinary user's shell does not look. */
 int tool_extend_path(struct error *err);

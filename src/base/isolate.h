@@ -52,6 +52,7 @@ int isolate_restore_parent(const struct isolate_parent *kept, struct error *err)
 struct isolate_tree {
 	int fd; /* of a directory; O_PATH will do */
 	bool writable;
+	bool executable;
 };
 struct isolate_reach {
 	const struct isolate_tree *trees;

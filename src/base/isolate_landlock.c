@@ -22,6 +22,7 @@
 
 /* Rights over files, as the kernel numbers them. */
 enum {
+	FILE_EXECUTE = 1 << 0,
 	FILE_WRITE = 1 << 1,
 	FILE_READ = 1 << 2,
 	DIR_READ = 1 << 3,
@@ -83,8 +84,9 @@ static size_t ruleset_size(long version)
 static int allow_tree(int rules, const struct ruleset *all, const struct isolate_tree *tree,
 		      struct error *err)
 {
-	const struct tree_rule rule = {(tree->writable ? TO_WRITE : TO_READ) & all->files,
-				       tree->fd};
+	const uint64_t rights =
+		(tree->writable ? TO_WRITE : TO_READ) | (tree->executable ? FILE_EXECUTE : 0);
+	const struct tree_rule rule = {rights & all->files, tree->fd};
 
 	if (syscall(SYS_landlock_add_rule, rules, RULE_TREE, &rule, 0) < 0)
 		return error_errno(err, errno, "Landlock");

@@ -52,6 +52,9 @@ struct proc_spec {
 	 * instruction, and no_new_privs with it. */
 	int filter;
 	const char *cwd; /* NULL: unchanged */
+	/* What the child gives up last of all; to be called between fork() and exec(). NULL: none.
+	 */
+	int (*confine)(struct error *err);
 };
 
 /* Returns when exec has succeeded in the child; a failure of exec is reported here by errno. Signal

@@ -32,6 +32,7 @@ enum step {
 	STEP_SESSION,
 	STEP_USER,
 	STEP_CWD,
+	STEP_CONFINE,
 	STEP_PARENT,
 	STEP_FILTER,
 	STEP_EXEC,
@@ -45,6 +46,7 @@ static const char *const step_text[] = {
 	[STEP_SESSION] = "new session",
 	[STEP_USER] = "change user",
 	[STEP_CWD] = "working directory",
+	[STEP_CONFINE] = "give up rights",
 	[STEP_PARENT] = "bind to the parent's life",
 	[STEP_FILTER] = "system call filter",
 	[STEP_EXEC] = "execute",
@@ -184,6 +186,7 @@ static void become_program(struct child *c)
 {
 	const struct proc_spec *spec = c->spec;
 	struct report r = {.step = STEP_USERNS};
+	struct error why = {0};
 
 	reset_signals();
 	/* By our own rights, which those of the namespace are not. */
@@ -206,6 +209,11 @@ static void become_program(struct child *c)
 	r.step = STEP_CWD;
 	if (spec->cwd && chdir(spec->cwd) < 0)
 		goto failed;
+	r.step = STEP_CONFINE;
+	if (spec->confine && spec->confine(&why) < 0) {
+		errno = why.errnum;
+		goto failed;
+	}
 	r.step = STEP_PARENT;
 	if (bind_to_parent(c) < 0)
 		goto failed;

@@ -178,7 +178,7 @@ def test_archives_that_are_none_or_too_much(host):
     data = (host.base / "s.tar").read_bytes()
     refused(data, "more than 40000 bytes", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_BYTES": "40000"})
     refused(data, "more than 5 files", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_FILES": "5"})
-    refused(data[:3000], "Truncated", "invalid")
+    refused(data[:3000], "it ends too early, in or behind its entry 1", "invalid")
     for path, text in (("/nonexistent.tar", "No such file"), (str(host.base), "not a regular file")):
         config = small_config(host, bundles=[{"name": "b", "path": path, "mountpoint": "/b"}])
         for command in ("check", "prepare", "run"):

@@ -257,7 +257,7 @@ def test_a_broken_off_import_leaves_nothing(host, cache, number):
     seen = b""
     while b"fetching oci:" not in seen:  # the progress, which is there for a terminal
         seen += os.read(ours, 4096)
-    wait_until(lambda: (cache / "tmp" / "image-box" / "fetched").exists(), "skopeo to begin")
+    wait_until(lambda: list((cache / "tmp" / "image-box" / "fetched").iterdir()), "skopeo to begin")
     child.send_signal(number)
     child.communicate(timeout=HANG_S)
     os.close(ours)

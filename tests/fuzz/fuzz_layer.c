@@ -19,13 +19,11 @@ static bool apply(struct rootfs *fs, const struct buf *archive)
 {
 	struct error err = {0};
 	autoclose int fd = fd_memfd("layer", buf_bytes(archive), archive->len, NULL);
-	char name[32];
 	int result;
 
 	if (fd < 0)
 		abort();
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	result = layer_apply(fs, name, 0, archive->len, &err);
+	result = layer_apply(fs, fd, 0, archive->len, &err);
 	if ((result < 0) != (err.msg[0] != '\0'))
 		abort();
 	return result == 0;

@@ -21,14 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int top = fuzz_directory(), contents = rootfs_check_begin(top);
 	struct rootfs *fs = rootfs_new(contents, 1, &rootfs_bounds, NULL);
 	struct error err = {0};
-	char name[32];
 
 	tar_build(&in, &archive);
 	autoclose int fd = fd_memfd("archive", buf_bytes(&archive), archive.len, NULL);
 	if (fd < 0 || !fs)
 		abort();
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (layer_unpack(fs, name, &bounds, &err) == 0) {
+	if (layer_unpack(fs, fd, "archive", &bounds, &err) == 0) {
 		rootfs_check(fs);
 		rootfs_check_image(fs, top, size);
 	} else if (!err.msg[0]) {

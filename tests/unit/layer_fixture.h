@@ -60,13 +60,11 @@ static inline void put(struct making *m, char type, const char *name, const char
 /* The archive as far as it is written. */
 static inline int apply_cut(struct making *m, size_t len, struct error *err)
 {
-	char path[96];
-
-	snprintf(path, sizeof(path), "%s/layer", m->scratch->path);
 	assert_int_equal(path_replace_file_at(m->scratch->fd, "layer", buf_bytes(&m->tar), len,
 					      0600, PATH_NO_SYNC, err),
 			 0);
-	return layer_apply(m->fs, path, 0, len, err);
+	autoclose int fd = openat(m->scratch->fd, "layer", O_RDONLY | O_CLOEXEC);
+	return layer_apply(m->fs, fd, 0, len, err);
 }
 
 static inline int apply(struct making *m, struct error *err)

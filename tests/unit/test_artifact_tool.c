@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "artifact/artifact.h"
@@ -39,6 +40,27 @@ static void stdout_is_taken(void **state)
 	run_ok(&tool);
 	assert_string_equal(buf_string(&out), "out");
 	assert_string_equal(buf_string(&errors), "err");
+}
+
+static void one_that_only_reads_changes_nothing(void **state)
+{
+	const struct scratch *s = *state;
+	autobuf struct buf out = BUF_INIT(1 << 20);
+	char script[256];
+	const struct tool tool = {
+		.argv = shell(script), .cwd = s->path, .only_reads = true, .out = &out};
+
+	assert_int_equal(path_replace_file_at(s->fd, "f", "kept", 4, 0600, PATH_NO_SYNC, NULL), 0);
+	snprintf(script, sizeof(script),
+		 "cat f; for f in f g /tmp/microagent-tool; do { echo x >$f; } 2>/dev/null && "
+		 "printf %%s $f; done; grep -h '^CapEff\\|^NoNewPrivs' /proc/self/status");
+	run_ok(&tool);
+	if (!strstr(buf_string(&out), "keptCapEff") &&
+	    syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 0) {
+		print_message("this kernel has no Landlock\n");
+		skip();
+	}
+	assert_string_equal(buf_string(&out), "keptCapEff:\t0000000000000000\nNoNewPrivs:\t1\n");
 }
 
 static void count_lines(void *data, const char *line)
@@ -267,6 +289,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stdout_is_taken),
+		cmocka_unit_test_setup_teardown(one_that_only_reads_changes_nothing, scratch_make,
+						scratch_remove),
 		cmocka_unit_test(lines_are_given_one_by_one),
 		cmocka_unit_test(environment_directory_and_stdin_are_set),
 		cmocka_unit_test(failures_speak_in_the_tools_words),

@@ -46,6 +46,14 @@ static void write_tar(const char *path, const struct member *members, size_t cou
 	archive_write_free(archive);
 }
 
+static int unpack(struct contents *c, const struct layer_bounds *bounds, struct error *err)
+{
+	const char *path = scratch_path(c->s, "t.tar");
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return layer_unpack(c->fs, fd, path, bounds, err);
+}
+
 static void an_archive_is_unpacked(void **state)
 {
 	static const struct member members[] = {
@@ -64,7 +72,7 @@ static void an_archive_is_unpacked(void **state)
 
 	begin(&c, state);
 	write_tar(scratch_path(c.s, "t.tar"), members, ARRAY_SIZE(members));
-	assert_ok(layer_unpack(c.fs, scratch_path(c.s, "t.tar"), &any, &err));
+	assert_ok(unpack(&c, &any, &err));
 	assert_int_equal(rootfs_count(c.fs), 6);
 	assert_int_equal(rootfs_find(c.fs, "/")->mode, S_IFDIR | 0755);
 	assert_int_equal(rootfs_find(c.fs, "/closed")->mode, S_IFDIR | 0555);
@@ -91,7 +99,7 @@ static void refused(void **state, const struct member *members, size_t count, co
 
 	begin_bounded(&c, state, &straight);
 	write_tar(scratch_path(c.s, "t.tar"), members, count);
-	assert_int_equal(layer_unpack(c.fs, scratch_path(c.s, "t.tar"), &any, &err), -1);
+	assert_int_equal(unpack(&c, &any, &err), -1);
 	assert_code(err, ERR_INVALID);
 	if (!strstr(err.msg, said) || !strstr(err.msg, "unpacking "))
 		fail_msg("\"%s\" is not in \"%s\"", said, err.msg);
@@ -128,7 +136,7 @@ static void entries_take_the_place_of_others(void **state)
 
 	begin(&c, state);
 	write_tar(scratch_path(c.s, "t.tar"), members, ARRAY_SIZE(members));
-	assert_ok(layer_unpack(c.fs, scratch_path(c.s, "t.tar"), &any, &err));
+	assert_ok(unpack(&c, &any, &err));
 	assert_int_equal(rootfs_count(c.fs), 3);
 	assert_ptr_equal(rootfs_find(c.fs, "/f"), rootfs_find(c.fs, "/g"));
 	assert_int_equal(rootfs_find(c.fs, "/g")->uid, 1);
@@ -156,12 +164,12 @@ static void an_archive_is_bounded_in_all(void **state)
 
 	begin(&c, state);
 	write_tar(scratch_path(c.s, "t.tar"), members, ARRAY_SIZE(members));
-	assert_int_equal(layer_unpack(c.fs, scratch_path(c.s, "t.tar"), &bytes, &err), -1);
+	assert_int_equal(unpack(&c, &bytes, &err), -1);
 	assert_non_null(strstr(err.msg, "more than 8195 bytes"));
-	assert_int_equal(layer_unpack(c.fs, scratch_path(c.s, "t.tar"), &count, &err), -1);
+	assert_int_equal(unpack(&c, &count, &err), -1);
 	assert_non_null(strstr(err.msg, "more than 2 files"));
 	write_tar(scratch_path(c.s, "t.tar"), members, 2);
-	assert_ok(layer_unpack(c.fs, scratch_path(c.s, "t.tar"), &bytes, &err));
+	assert_ok(unpack(&c, &bytes, &err));
 	end(&c);
 }
 
@@ -172,7 +180,7 @@ static void an_empty_file_is_no_archive(void **state)
 
 	begin(&c, state);
 	assert_ok(path_replace_file_at(c.s->fd, "t.tar", "", 0, 0600, PATH_NO_SYNC, &err));
-	assert_int_equal(layer_unpack(c.fs, scratch_path(c.s, "t.tar"), &any, &err), -1);
+	assert_int_equal(unpack(&c, &any, &err), -1);
 	assert_code(err, ERR_INVALID);
 	end(&c);
 }

@@ -46,7 +46,7 @@ static int connected(uint16_t port)
 
 static void live_in(const struct scratch *own, const struct scratch *seen, int before)
 {
-	const struct isolate_tree trees[] = {{own->fd, true}, {seen->fd, false}};
+	const struct isolate_tree trees[] = {{.fd = own->fd, .writable = true}, {.fd = seen->fd}};
 	const uint16_t ports[] = {9};
 	const struct isolate_reach reach = {trees, 2, ports, 1};
 	struct error err = {0};

@@ -13,7 +13,7 @@
 #define SIZE_MIN_MIB 128
 
 struct image_values {
-	bool rebuild;
+	bool rebuild, unconfined;
 	int64_t size;
 };
 
@@ -160,7 +160,7 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 		      struct error *err)
 {
 	const struct image_values *v = values;
-	const char *words[8] = {"image-import"};
+	const char *words[9] = {"image-import"};
 	struct error why = {0};
 	char size[24];
 	size_t n = 1;
@@ -179,6 +179,11 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 	}
 	if (v->rebuild)
 		words[n++] = "--rebuild";
+	if (v->unconfined) {
+		guest_warn(cli, "skopeo runs in no cell, as you: what the image's bytes can do to "
+				"it, they can do to you");
+		words[n++] = "--unconfined";
+	}
 	words[n++] = "--"; /* what begins with one is a name, or is none */
 	words[n++] = args->items[0];
 	words[n] = args->items[1];
@@ -201,6 +206,8 @@ static const struct cli_option import_options[] = {
 	 "size of the disk (default: the contents and 1024, at most 4096)", 1, INT64_C(16) << 20},
 	{"rebuild", 0, CLI_OPTION_FLAG, offsetof(struct image_values, rebuild), NULL,
 	 "import again although it is there", 0, 0},
+	{"unconfined", 0, CLI_OPTION_FLAG, offsetof(struct image_values, unconfined), NULL,
+	 "let skopeo run in no cell, where the host can make none", 0, 0},
 	{0},
 };
 

@@ -150,14 +150,14 @@ static int confine_files(struct live *live, struct error *err)
 	autoclose int logs = audit_logs_open(&live->ws);
 	autoclose int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	uint16_t ports[PORTS_MAX];
-	struct isolate_tree trees[3] = {{live->ws.fd, true}};
+	struct isolate_tree trees[3] = {{.fd = live->ws.fd, .writable = true}};
 	struct isolate_reach reach = {.trees = trees, .tree_count = 1, .ports = ports};
 	struct error why = {0};
 
 	if (proc >= 0)
-		trees[reach.tree_count++] = (struct isolate_tree){proc, false};
+		trees[reach.tree_count++] = (struct isolate_tree){.fd = proc};
 	if (logs >= 0)
-		trees[reach.tree_count++] = (struct isolate_tree){logs, true};
+		trees[reach.tree_count++] = (struct isolate_tree){.fd = logs, .writable = true};
 	reach.port_count = channels_target_ports(live->channels, ports, PORTS_MAX);
 	if (isolate_landlock(&reach, &why) == 0) {
 		json_object_set_new(live->runtime, "files", json_string("landlock"));

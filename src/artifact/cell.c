@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the cell's root holds, and why:
+ *
+ *   /usr and the links to it    programs and libraries, certificates
+ *   /etc                        names of hosts, certificates, settings for containers
+ *   settings of the user        registries, what is trusted, and who he is to a registry
+ *   cell->source                the image
+ *   WORK, TEMPORARY             two directories to write to; the only ones
+ *
+ * There is no /proc, /sys, /run, /tmp or home. Root makes it without a user namespace, in which
+ * files of others would be nobody's, and the tool has no capability of his, but that he reads what
+ * others own; that one never together with a network.
+ */
+#include "artifact/cell.h"
+
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "artifact/artifact.h"
+#include "base/argv.h"
+#include "base/cleanup.h"
+#include "base/userns.h"
+
+#define WORK "/microagent"
+#define TEMPORARY "/var/tmp" /* where skopeo puts what is large, whatever TMPDIR says */
+
+static const char *const always[] = {
+	"--unshare-ipc",
+	"--unshare-pid",
+	"--unshare-uts",
+	"--unshare-cgroup-try",
+	"--die-with-parent",
+	"--new-session",
+	"--cap-drop",
+	"ALL",
+	NULL,
+};
+
+/* On a merged system a link into /usr. */
+static const char *const system_dirs[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+static const char *const system_files[] = {
+	"/usr",
+	"/etc/ld.so.cache",
+	"/etc/resolv.conf",
+	"/etc/hosts",
+	"/etc/host.conf",
+	"/etc/gai.conf",
+	"/etc/nsswitch.conf",
+	"/etc/ssl",
+	"/etc/pki",
+	"/etc/localtime",
+	"/etc/containers",
+	"/etc/docker/certs.d",
+	"/etc/ca-certificates",
+};
+
+/* What says where settings are: a variable, or else a place below $HOME. */
+static const struct {
+	const char *variable, *home, *below;
+} user_files[] = {
+	{"XDG_CONFIG_HOME", ".config", "/containers"},
+	{"XDG_RUNTIME_DIR", NULL, "/containers/auth.json"},
+	{"DOCKER_CONFIG", ".docker", "/config.json"},
+	{NULL, ".dockercfg", ""},
+	{"REGISTRY_AUTH_FILE", NULL, ""},
+	{"SSL_CERT_FILE", NULL, ""},
+	{"SSL_CERT_DIR", NULL, ""},
+};
+
+static const char *const variables[] = {
+	"PATH",
+	"HOME",
+	"LANG",
+	"LC_ALL",
+	"TZ",
+	"XDG_CONFIG_HOME",
+	"XDG_RUNTIME_DIR",
+	"DOCKER_CONFIG",
+	"HTTP_PROXY",
+	"HTTPS_PROXY",
+	"NO_PROXY",
+	"ALL_PROXY",
+	"http_proxy",
+	"https_proxy",
+	"no_proxy",
+	"all_proxy",
+	"SSL_CERT_DIR",
+	"SSL_CERT_FILE",
+	"REGISTRY_AUTH_FILE",
+};
+
+static void show_path(struct argv *argv, const char *path)
+{
+	argv_add(argv, "--ro-bind-try");
+	argv_add(argv, path);
+	argv_add(argv, path);
+}
+
+static void show_system(struct argv *argv)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_files); i++)
+		show_path(argv, system_files[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
+		char target[256];
+		ssize_t n = readlink(system_dirs[i], target, sizeof(target) - 1);
+
+		if (n <= 0) {
+			show_path(argv, system_dirs[i]);
+			continue;
+		}
+		target[n] = '\0';
+		argv_add(argv, "--symlink");
+		argv_add(argv, target);
+		argv_add(argv, system_dirs[i]);
+	}
+	/* Programs throw away what they do not want. */
+	argv_add(argv, "--dev-bind");
+	argv_add(argv, "/dev/null");
+	argv_add(argv, "/dev/null");
+}
+
+/* What he cannot read himself would keep the cell from being made. */
+static void show_setting(struct argv *argv, const char *path)
+{
+	if (*path == '/' && access(path, R_OK) == 0)
+		show_path(argv, path);
+}
+
+static void show_settings(struct argv *argv)
+{
+	const char *home = getenv("HOME");
+	char path[4096];
+
+	for (size_t i = 0; i < ARRAY_SIZE(user_files); i++) {
+		const char *named = user_files[i].variable ? getenv(user_files[i].variable) : NULL;
+
+		*path = '\0';
+		if (named && *named)
+			snprintf(path, sizeof(path), "%s%s", named, user_files[i].below);
+		else if (home && user_files[i].home)
+			snprintf(path, sizeof(path), "%s/%s%s", home, user_files[i].home,
+				 user_files[i].below);
+		show_setting(argv, path);
+	}
+	/* Where logging in to a registry puts it without XDG_RUNTIME_DIR. */
+	snprintf(path, sizeof(path), "/run/containers/%u/auth.json", (unsigned)getuid());
+	show_setting(argv, path);
+}
+
+static void show_work(struct argv *argv, const struct tool_cell *cell)
+{
+	argv_add(argv, "--bind");
+	argv_addf(argv, "%s/%s", cell->dir, cell->out);
+	argv_addf(argv, WORK "/%s", cell->out);
+	argv_add(argv, "--bind");
+	argv_addf(argv, "%s/%s", cell->dir, cell->temporary);
+	argv_add(argv, TEMPORARY);
+	if (cell->link && cell->source) {
+		argv_add(argv, "--symlink");
+		argv_add(argv, cell->source);
+		argv_addf(argv, WORK "/%s", cell->link);
+	}
+}
+
+/* In a container root may be without it. */
+static bool may_make_namespaces(void)
+{
+	return geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1;
+}
+
+static void add_rights(struct argv *argv, const struct tool_cell *cell)
+{
+	const bool root = may_make_namespaces();
+
+	argv_add_list(argv, always);
+	if (!root)
+		argv_add(argv, "--unshare-user");
+	if (cell->network)
+		return;
+	argv_add(argv, "--unshare-net");
+	if (root) {
+		argv_add(argv, "--cap-add");
+		argv_add(argv, "CAP_DAC_OVERRIDE");
+	}
+}
+
+static void cell_words(struct argv *argv, const struct tool_cell *cell, const char *bwrap,
+		       const char *program)
+{
+	argv_add(argv, bwrap);
+	add_rights(argv, cell);
+	show_system(argv);
+	show_path(argv, program);
+	if (cell->source)
+		show_path(argv, cell->source);
+	show_settings(argv);
+	show_work(argv, cell);
+	argv_add(argv, "--remount-ro");
+	argv_add(argv, "/");
+	argv_add(argv, "--chdir");
+	argv_add(argv, WORK);
+	argv_add(argv, "--");
+	argv_add(argv, program);
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+/* The caller's secrets are none of a tool's business. */
+static const char *const *cell_environment(struct argv *out, struct error *err)
+{
+	argv_add(out, "TMPDIR=" TEMPORARY);
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value)
+			argv_addf(out, "%s=%s", variables[i], value);
+	}
+	return argv_finish(out, err);
+}
+
+static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const struct tool *tool,
+		       struct error *err)
+{
+	autofree char *program = tool_find(tool->argv[0]);
+	autoargv struct argv words = ARGV_INIT, variables_there = ARGV_INIT;
+	struct tool there = *tool;
+
+	if (!program)
+		return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", tool->argv[0]);
+	cell_words(&words, cell, bwrap, program);
+	argv_add_list(&words, tool->argv + 1);
+	there.name = tool->argv[0];
+	there.argv = argv_finish(&words, err);
+	there.env = cell_environment(&variables_there, err);
+	there.lone_env = true;
+	there.sealed = true;
+	return there.argv && there.env ? tool_run(&there, err) : -1;
+}
+
+/* Whether it is the cell that cannot be had; then err says so. */
+static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, struct error *err)
+{
+	static const char *const argv[] = {"true", NULL};
+	autobuf struct buf said = BUF_INIT(4096);
+	const struct tool tool = {.argv = argv, .errors = &said};
+	struct error why = {0};
+
+	if (run_in_cell(cell, bwrap, &tool, &why) == 0 || why.code != ERR_IO)
+		return false;
+	userns_refused(buf_string(&said), err);
+	return true;
+}
+
+int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err)
+{
+	autofree char *bwrap = tool_find("bwrap");
+
+	if (!bwrap) {
+		error_set(err, ERR_UNAVAILABLE,
+			  "bwrap is not installed: apt-get install bubblewrap");
+		return error_reason(err, REASON_NO_CELL, "");
+	}
+	if (run_in_cell(cell, bwrap, tool, err) == 0)
+		return 0;
+	if (artifact_check_signal(NULL) == 0 && is_without_cell(cell, bwrap, err))
+		return error_reason(err, REASON_NO_CELL, "");
+	return -1;
+}

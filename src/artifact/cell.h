@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A tool of others in a cell, since what it reads comes from outside: bubblewrap gives it a root of
+ * its own with the system's programs and libraries, the settings that the user's own command would
+ * read, and what is named here. It sees no process and no socket of the host, and has no rights to
+ * gain.
+ */
+#ifndef ARTIFACT_CELL_H
+#define ARTIFACT_CELL_H
+
+#include <stdbool.h>
+
+#include "artifact/tool.h"
+
+struct tool_cell {
+	const char *source; /* a path that it may read, at its own place; NULL: none */
+	const char *link;   /* in its working directory: a link to the source; NULL: none */
+	bool network;
+	const char *dir;       /* absolute; its own working directory is another */
+	const char *out;       /* a directory of dir that it has in its own, to write to */
+	const char *temporary; /* another one, which is its place for temporary files */
+};
+
+/* Runs argv of the tool there, with what of the environment concerns it. ERR_UNAVAILABLE and
+ * REASON_NO_CELL where no cell can be made. */
+int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err);
+
+#endif
