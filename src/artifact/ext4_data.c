@@ -238,7 +238,8 @@ int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ex
 	if (code != 0)
 		return ext4_failed(code, "", err);
 	if (S_ISLNK(file->mode) && text < FAST_LINK) {
-		memcpy(inode->i_block, file->text, text);
+		if (text > 0)
+			memcpy(inode->i_block, file->text, text);
 		return 0;
 	}
 	if (ext4_blocks_begin(&b, writer, number, inode, err) < 0)

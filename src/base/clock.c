@@ -90,7 +90,8 @@ static int64_t day_of_date(struct date d)
 	unsigned march = (d.month + 9) % 12, year = d.year - (d.month <= 2);
 	unsigned yoc = year % 400, doy = (153 * march + 2) / 5 + d.day - 1;
 
-	return (int64_t)(year / 400) * 146097 + yoc * 365 + yoc / 4 - yoc / 100 + doy - 719468;
+	return (int64_t)(year / 400) * 146097 + (int64_t)yoc * 365 + yoc / 4 - yoc / 100 + doy -
+	       719468;
 }
 
 int64_t clock_of_rfc3339(const char *text)
@@ -100,6 +101,7 @@ int64_t clock_of_rfc3339(const char *text)
 	unsigned h, m, s, ms;
 	int64_t ns;
 
+	/* NOLINTNEXTLINE(cert-err34-c): few digits each, and it is compared with the text below */
 	if (sscanf(text, "%4u-%2u-%2uT%2u:%2u:%2u.%3uZ", &d.year, &d.month, &d.day, &h, &m, &s,
 		   &ms) != 7 ||
 	    d.year < 1970 || d.year > 2261 || d.month < 1 || d.month > 12)

@@ -173,8 +173,7 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 	lease.life = open_lease(ws, O_RDONLY);
 	if (lease.life < 0)
 		return lease_error(ws, errno, err);
-	*out = lease;
-	lease = (struct lease)LEASE_NONE;
+	*out = (struct lease){.life = steal_fd(&lease.life), .lock = steal_fd(&lease.lock)};
 	return 0;
 }
 

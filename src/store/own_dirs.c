@@ -20,7 +20,7 @@
 
 /* Paths of directories, each with a NUL behind it; those that are no more go when one is added. */
 #define LIST_NAME "directories"
-#define LIST_BYTES (1024 * 1024)
+#define LIST_BYTES ((size_t)1024 * 1024)
 
 #define OVERFLOW_UID 65534
 
@@ -244,6 +244,7 @@ static bool is_nameless(uid_t uid)
 	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/self/uid_map", "re") : NULL;
 	unsigned inside = 0, outside = 0, count = 0;
 
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers, which fit */
 	return map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 &&
 	       count <= OVERFLOW_UID;
 }
@@ -279,7 +280,7 @@ static int check_nearest(const char *path, struct error *err)
 {
 	autofree char *dir = strdup(path);
 	autoclose int fd = -1;
-	char *slash = dir;
+	char *slash;
 
 	if (!dir)
 		return error_errno(err, ENOMEM, "%s", path);

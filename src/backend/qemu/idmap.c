@@ -80,11 +80,10 @@ static unsigned long from_file(const char *path)
 unsigned long idmap_own(const struct stat *dir)
 {
 	const uint64_t words[] = {dir->st_dev, dir->st_ino};
-	const uint8_t *byte = (const uint8_t *)words;
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < sizeof(words); i++)
-		hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+		hash = (hash ^ (words[i / 8] >> i % 8 * 8 & 0xff)) * UINT64_C(0x100000001b3);
 	return CELL_FIRST_ID - 1 - (unsigned long)((hash ^ hash >> 32) % ROOT_SUBORDINATES);
 }
 

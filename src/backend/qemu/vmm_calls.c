@@ -5,26 +5,26 @@
 
 #include "base/cleanup.h"
 
-#define CALL(is, call, why)                                                               \
-	{                                                                                 \
-		.number = SCMP_SYS(call), .name = #call, .fate = CALL_##is, .reason = why \
+#define CALL(is, call, why)                                                                 \
+	{                                                                                   \
+		.number = SCMP_SYS(call), .name = #call, .fate = CALL_##is, .reason = (why) \
 	}
 #define KILLED(call, why) CALL(KILLED, call, why)
 #define REFUSED(call, why) CALL(REFUSED, call, why)
 #define ALLOWED(call, why) CALL(ALLOWED, call, why)
 /* Calls that older headers have no name for: one number on every architecture. */
-#define NEWER(num, call, is, why)                                              \
-	{                                                                      \
-		.number = num, .name = #call, .fate = CALL_##is, .reason = why \
+#define NEWER(num, call, is, why)                                                  \
+	{                                                                          \
+		.number = (num), .name = #call, .fate = CALL_##is, .reason = (why) \
 	}
 /* clone() with this flag, of its first argument. */
 #define CLONE_KILLED(flag, why)                                                         \
 	{                                                                               \
 		.number = SCMP_SYS(clone), .name = "clone " #flag, .fate = CALL_KILLED, \
-		.reason = why, .only = {                                                \
+		.reason = (why), .only = {                                              \
 			.op = SCMP_CMP_MASKED_EQ,                                       \
-			.datum_a = flag,                                                \
-			.datum_b = flag                                                 \
+			.datum_a = (flag),                                              \
+			.datum_b = (flag)                                               \
 		}                                                                       \
 	}
 #define NAMESPACES                                                                    \

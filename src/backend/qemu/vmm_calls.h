@@ -21,8 +21,8 @@ enum call_fate { CALL_KILLED, CALL_REFUSED, CALL_ALLOWED };
 
 struct vmm_call {
 	int number; /* libseccomp's: below 0 where this architecture has no such call */
-	const char *name;
 	enum call_fate fate;
+	const char *name;
 	const char *reason;
 	struct scmp_arg_cmp only; /* the calls that are meant; op 0: all of that name */
 };

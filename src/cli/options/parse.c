@@ -242,7 +242,7 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 	bool is_long = word[1] == '-';
 	const char *equals = is_long ? strchr(word, '=') : NULL;
 	size_t len = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
-	const char *value = NULL;
+	const char *value = ""; /* of a flag */
 
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
 		*p->help = true;

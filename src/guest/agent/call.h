@@ -50,6 +50,6 @@ void call_input_ended(struct call *call);
 void call_drained(struct call *call);
 void call_abandon(struct call *call);
 /* The same for the table of its job's owner, of which it is the data. */
-void call_job_ended(void *call, const struct job_end *end);
+void call_job_ended(void *data, const struct job_end *end);
 
 #endif

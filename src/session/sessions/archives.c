@@ -94,7 +94,8 @@ static int remove_each(const struct removal *removal, DIR *entries, struct error
 		json_t *told;
 		int done;
 
-		if (!going && (session_name_parse(name, parsed, NULL) < 0 || strcmp(parsed, name)))
+		if (!going &&
+		    (session_name_parse(name, parsed, NULL) < 0 || strcmp(parsed, name) != 0))
 			continue;
 		done = remove_if_old(removal, name, &why);
 		if (done == 0)
