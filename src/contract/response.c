@@ -27,6 +27,7 @@ void response_free(struct response *response)
 		&response->verification,  &response->readiness,	  &response->result,
 		&response->artifacts,	  &response->mediation,	  &response->network,
 		&response->shared_anyway, &response->confinement, &response->console_mode,
+		&response->term,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
@@ -96,6 +97,9 @@ json_t *response_build(enum command command, const struct response *response)
 		if (json_put(answer, blocks[i].key, json_incref(blocks[i].value), NULL) < 0)
 			return NULL;
 	}
+	if (response->term && command_table[command].blocks & BLOCK_READINESS &&
+	    json_object_update_missing(answer, response->term) < 0)
+		return NULL;
 	return steal_ptr(&answer);
 }
 

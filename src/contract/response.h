@@ -26,6 +26,7 @@ struct response {
 	json_t *shared_anyway; /* shares that override a rule */
 	json_t *confinement;   /* only where it is none of a cell */
 	json_t *console_mode;  /* only while there is a console */
+	json_t *term;	       /* of a session that was given an end: members of the answer */
 };
 void response_free(struct response *response);
 

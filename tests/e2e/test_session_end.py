@@ -30,6 +30,13 @@ def create(host, *words, **kw):
     return host.json("session", "create", "--base", "web", "--network", "isolated", *words, **kw)
 
 
+def status(host, name):
+    """Whose records are not where those of a workspace are."""
+    answer = json.loads(host("--json", "status", name, check=0).stdout)
+    schema_check.validate_response("inspect", answer)
+    return answer
+
+
 def wait_destroyed(host, name, why):
     """All of it is gone, and the archive says why."""
     wait_until(lambda: not (host.state / "sessions" / f"{name}.bundle").exists() and not pid_lines(f"{name}.bundle"), "its end")
@@ -80,7 +87,8 @@ def test_nobody_uses_it(web):
     assert not {"lifetimeSeconds", "idleSeconds", "endsAt"} & set(session)
     listed = web.json("session", "list")["sessions"][0]
     assert not {"lifetimeSeconds", "idleSeconds", "endsAt", "detail"} & set(listed)
-    assert " ends " not in web("session", "list", check=0).stdout
+    assert not {"lifetimeSeconds", "idleSeconds", "endsAt"} & set(status(web, name))
+    assert " ends " not in web("session", "list", check=0).stdout and " ends " not in web("status", name, check=0).stdout
     child = web.popen("session", "exec", "--resume", "600", name, "--", "sh", "-c", "echo began; sleep 6; echo mine > /tmp/f; sleep 3")
     assert child.stdout.readline() == b"began\n"
     assert ask(web, name, command="session-term", idleSeconds=1) == {"ok": True}
@@ -100,7 +108,10 @@ def test_one_of_a_pool_whose_supervisor_was_killed(web):
     name, made = session["name"], record(web, session["name"])
     assert (session["source"], session["lifetimeSeconds"], session["idleSeconds"]) == ("pool", 7200, 1800)
     assert session["endsAt"] == made["endsAt"] > made["createdAt"] and tokens(web, "claimed") == [name]
-    assert "ends in 1h 59m; ends after 30m idle" in web("session", "list", check=0).stdout
+    told = status(web, name)
+    assert [told[key] for key in ("lifetimeSeconds", "idleSeconds", "endsAt")] == [7200, 1800, made["endsAt"]]
+    for words in (("session", "list"), ("status", name)):
+        assert "ends in 1h 59m; ends after 30m idle" in web(*words, check=0).stdout, words
     kill_filler(web)
     os.kill(runtime(web, name)["supervisorPid"], signal.SIGKILL)
     wait_until(lambda: not held(web, f"sessions/{name}.bundle"), "its end")

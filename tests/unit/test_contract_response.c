@@ -34,21 +34,22 @@ static struct response full(void)
 		.mediation = json_string("mediation"),
 		.network = json_string("network"),
 		.shared_anyway = json_string("sharedAnyway"),
+		.term = json_pack("{s:s}", "endsAt", "endsAt"),
 	};
 }
 
 static void blocks_by_command(void **state)
 {
-	static const char *const keys[] = {"event",	"host",	       "kernel",    "verification",
-					   "readiness", "result",      "artifacts", "mediation",
-					   "network",	"sharedAnyway"};
+	static const char *const keys[] = {"event",	"host",		"kernel",    "verification",
+					   "readiness", "result",	"artifacts", "mediation",
+					   "network",	"sharedAnyway", "endsAt"};
 	static const struct {
 		const char *command, *blocks; /* a letter for each key above that is there */
 	} rows[] = {
-		{"host", ".hk......."},	   {"check", "e..v...m.s"}, {"prepare", "e..v..am.s"},
-		{"start", "e..vrramns"},   {"run", "e..vrramns"},   {"console", "e........."},
-		{"inspect", "e..vrramns"}, {"halt", "e........."},  {"quarantine", "e........."},
-		{"stop", "e........."},	   {"kill", "e........."},  {"delete", "e........."},
+		{"host", ".hk........"},    {"check", "e..v...m.s."}, {"prepare", "e..v..am.s."},
+		{"start", "e..vrramnse"},   {"run", "e..vrramnse"},   {"console", "e.........."},
+		{"inspect", "e..vrramnse"}, {"halt", "e.........."},  {"quarantine", "e.........."},
+		{"stop", "e.........."},    {"kill", "e.........."},  {"delete", "e.........."},
 	};
 	struct response response = full();
 

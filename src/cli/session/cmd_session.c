@@ -177,7 +177,7 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 		snprintf(out, HINT_ROOM, "waits in the pool");
 	else
 		hint_add_to_detail(session, "name", detail, out);
-	session_add_end(session, out);
+	session_add_end(session, json_text(session, "state", NULL), out);
 }
 
 static int print_sessions(const json_t *sessions, struct error *err)

@@ -15,8 +15,8 @@ void session_warn_user(const struct cli *cli, const json_t *base);
 
 /* --- session_end.c: one that ends by itself --- */
 
-/* Of one as it is listed: when that is, behind what is said of it already. */
-void session_add_end(const json_t *session, char out[HINT_ROOM]);
+/* Of one that runs, as it is listed or inspected: when that is, behind what is said already. */
+void session_add_end(const json_t *session, const char *state, char out[HINT_ROOM]);
 /* After a command that broke off, or was ended by a signal: says if that was why. */
 void session_tell_end(const struct cli *cli, const char *name, int code);
 

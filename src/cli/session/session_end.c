@@ -31,16 +31,15 @@ static void time_text(int64_t seconds, char out[48])
 			 seconds % units[i].seconds / units[i + 1].seconds, units[i + 1].unit);
 }
 
-void session_add_end(const json_t *session, char out[HINT_ROOM])
+void session_add_end(const json_t *session, const char *state, char out[HINT_ROOM])
 {
-	const char *state = json_text(session, "state", ""),
-		   *ends = json_text(session, "endsAt", NULL);
+	const char *ends = json_text(session, "endsAt", NULL);
 	int64_t idle = json_integer_value(json_object_get(session, "idleSeconds"));
 	int64_t left = ends ? (clock_of_rfc3339(ends) - clock_real_ns()) / (int64_t)NS_PER_S : -1;
 	size_t used = strlen(out);
 	char text[48];
 
-	if (strcmp(state, "running") != 0)
+	if (!state || strcmp(state, "running") != 0)
 		return;
 	if (left >= 0) {
 		time_text(left, text);

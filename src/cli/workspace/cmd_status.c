@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
+#include "cli/session/session.h"
 
 static const json_t *find(const json_t *value, const char *const *path)
 {
@@ -176,6 +177,15 @@ static int mediation_row(struct cli_table *table, const json_t *mediation, struc
 	return status_row(table, "mediation", text, err);
 }
 
+/* "ends in 1h 59m; ends after 30m idle" */
+static int end_row(struct cli_table *table, const json_t *response, struct error *err)
+{
+	char text[HINT_ROOM] = "";
+
+	session_add_end(response, TEXT(response, "event", "state"), text);
+	return status_row(table, "session", text, err);
+}
+
 static int print_workspace_status(const char *name, const char *accelerator, const json_t *response,
 				  struct error *err)
 {
@@ -187,6 +197,7 @@ static int print_workspace_status(const char *name, const char *accelerator, con
 	    status_row(&table, "state", TEXT(response, "event", "state"), err) < 0 ||
 	    status_row(&table, "detail", TEXT(response, "event", "detail"), err) < 0 ||
 	    status_row(&table, "since", TEXT(response, "event", "observedAt"), err) < 0 ||
+	    end_row(&table, response, err) < 0 ||
 	    status_row(&table, "accelerator", accelerator, err) < 0 ||
 	    status_row(&table, "confinement", TEXT(response, "confinement"), err) < 0 ||
 	    status_row(&table, "console", TEXT(response, "consoleMode"), err) < 0 ||

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "store/term.h"
 
 /* Adds to list a copy of each entry with the kind, and the mode where there is one, put in. */
 static json_t *entries_of(const json_t *declared, const char *kind, const char *mode,
@@ -89,6 +90,23 @@ static void answer_machine(const struct record *record, struct response *respons
 		response->console_mode = json_incref(json_object_get(runtime, "consoleMode"));
 }
 
+/* When a session ends by itself, in the words of its record. */
+static int answer_term(const struct record *record, struct response *response, struct error *err)
+{
+	json_auto_t *told = json_object();
+	struct term term = {0};
+
+	if (term_read(&record->ws, &term, err) < 0)
+		return -1;
+	if (!term_is_given(&term))
+		return 0;
+	term.idled = false; /* that is told by the event */
+	if (term_put(&term, told, err) < 0)
+		return -1;
+	response->term = steal_ptr(&told);
+	return 0;
+}
+
 int answer_live(const struct record *record, const struct config *config, struct response *response,
 		struct error *err)
 {
@@ -109,5 +127,5 @@ int answer_live(const struct record *record, const struct config *config, struct
 		json_object_del(result, "format");
 	response->result = result;
 	answer_machine(record, response);
-	return 0;
+	return answer_term(record, response, err);
 }
