@@ -72,12 +72,16 @@ def test_its_lifetime_ends_a_command(web):
     name = session["name"]
     assert (session["lifetimeSeconds"], session["idleSeconds"], session["endsAt"]) == (15, 3600, record(web, name)["endsAt"])
     assert "; ends after 1h idle" in web("session", "list", check=0).stdout
-    done = web("session", "exec", name, "--", "sh", "-c", "echo here; sleep 1000")
     why = "its lifetime of 15s is over"
-    assert done.stdout == "here\n" and done.returncode in (125, 143) and f"session {name} is destroyed: {why}\n" in done.stderr, done
+    children = [web.popen(*words, name, "--", "sh", "-c", "echo here; sleep 1000") for words in (("session", "exec"), ("exec",))]
+    for child in children:
+        out, err = child.communicate()
+        assert out == b"here\n" and child.returncode in (125, 143), (child.args, out, err)
+        assert err.decode().count(f"session {name} is destroyed: {why}\n") == 1, (child.args, err)
     wait_destroyed(web, name, why)
-    gone = web("session", "exec", name, "--", "true")
-    assert gone.returncode == 125 and f"there is no session {name}" in gone.stderr
+    for words in (("session", "exec"), ("exec",)):
+        gone = web(*words, name, "--", "true")
+        assert gone.returncode == 125 and f"there is no session {name}" in gone.stderr and gone.stderr.count(why) == 1, gone
 
 
 def test_nobody_uses_it(web):

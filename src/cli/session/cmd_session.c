@@ -227,19 +227,13 @@ static int run_session_list(struct cli *cli, const void *values, const struct cl
 static int run_session_exec(struct cli *cli, const void *values, const struct cli_words *args,
 			    struct error *err)
 {
-	int code = exec_run(cli, values, args, guest_open_session, err);
-
-	session_tell_end(cli, args->items[0], code);
-	return code;
+	return exec_run(cli, values, args, guest_open_session, err);
 }
 
 static int run_shell(struct cli *cli, const void *values, const struct cli_words *args,
 		     struct error *err)
 {
-	int code = connect_run(cli, values, args->items[0], guest_open_session, err);
-
-	session_tell_end(cli, args->items[0], code);
-	return code;
+	return connect_run(cli, values, args->items[0], guest_open_session, err);
 }
 
 #define OPTION(field) offsetof(struct session_values, field)

@@ -17,7 +17,8 @@ void session_warn_user(const struct cli *cli, const json_t *base);
 
 /* Of one that runs, as it is listed or inspected: when that is, behind what is said already. */
 void session_add_end(const json_t *session, const char *state, char out[HINT_ROOM]);
-/* After a command that broke off, or was ended by a signal: says if that was why. */
-void session_tell_end(const struct cli *cli, const char *name, int code);
+/* After a command that broke off, or was ended by a signal: says if that was why. id: what name was
+ * found as, which for a workspace is its name; NULL: it was not found. */
+void session_tell_end(const struct cli *cli, const char *name, const char *id, int code);
 
 #endif

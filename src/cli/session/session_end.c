@@ -70,14 +70,14 @@ static int find_why(void *data, const char *text, size_t len, struct error *err)
 	return 0;
 }
 
-/* Its audit log is there also when it is gone. */
-void session_tell_end(const struct cli *cli, const char *name, int code)
+void session_tell_end(const struct cli *cli, const char *name, const char *id, int code)
 {
 	struct microagent *agent = NULL;
 	char why[128] = "";
 
-	if (code >= 0 && code < 125)
+	if ((code >= 0 && code < 125) || (id && strcmp(id, name) == 0))
 		return;
+	/* Its audit log is there also when it is gone. */
 	agent = guest_open(cli, NULL, NULL);
 	if (agent)
 		(void)microagent_audit_read(agent, name, find_why, &why, NULL);

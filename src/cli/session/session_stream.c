@@ -124,7 +124,7 @@ static int run_stream(struct cli *cli, const void *values, const struct cli_word
 		return -1;
 	if (microagent_session_open(agent, args->items[0], &session, err) == 0)
 		code = stream_in(cli, session, v, args, err);
-	session_tell_end(cli, args->items[0], code);
+	session_tell_end(cli, args->items[0], NULL, code);
 	microagent_session_close(session);
 	microagent_close(agent);
 	return code;

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"
+#include "cli/session/session.h"
 #include "cli/terminal/attend.h"
 #include "cli/terminal/serial.h"
 #include "cli/terminal/terminal.h"
@@ -211,10 +212,9 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 	if (check_connect_words(cli, values, name, err) < 0)
 		return -1;
 	connect.agent = open(cli, NULL, name, connect.id, err);
-	if (!connect.agent)
-		return -1;
-	if (check_terminal(cli, values, name, exec, err) == 0)
+	if (connect.agent && check_terminal(cli, values, name, exec, err) == 0)
 		code = connect_in(&connect, err);
+	session_tell_end(cli, name, connect.agent ? connect.id : NULL, code);
 	microagent_close(connect.agent);
 	return code;
 }

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cli/options/rlimit.h"
+#include "cli/session/session.h"
 #include "cli/workspace/exec.h"
 
 const struct cli_option exec_options[] = {
@@ -85,9 +86,8 @@ int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_word
 	exec.env = v->env.items;
 	exec.rlimits = rlimits;
 	agent = open(cli, NULL, args->items[0], id, err);
-	if (!agent)
-		return -1;
-	code = exec_attended(cli, agent, id, v, &exec, err);
+	code = agent ? exec_attended(cli, agent, id, v, &exec, err) : -1;
+	session_tell_end(cli, args->items[0], agent ? id : NULL, code);
 	microagent_close(agent);
 	return code;
 }
