@@ -21,6 +21,8 @@ extern const char *const accelerator_names[3];
 /* Of the VMM. A backend whose VMM is confined by its system alone calls that "platform". */
 enum confinement { CONFINEMENT_CELL, CONFINEMENT_SECCOMP };
 extern const char *const confinement_names[2];
+/* In place of such a name, where the VMM's calls are only logged: no config asks for it. */
+#define CONFINEMENT_UNFILTERED "unfiltered"
 extern const char *const network_mode_names[3];
 
 /* What the whole machine may do in a second; 0: what it can. */

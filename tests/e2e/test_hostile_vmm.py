@@ -44,7 +44,8 @@ def start(host, name, *words, **limits):
     shutil.copy(vmm(), program)
     host("create", "w", "--memory", 256, check=0)
     host("start", "w", *words, env={"MICROAGENT_QEMU": str(program), **{f"MICROAGENT_TEST_LIMIT_{key}": str(n) for key, n in limits.items()}})
-    event = host.json("status", "w")["event"]
+    host.told = host.json("status", "w")
+    event = host.told["event"]
     assert event["state"] == "failed", event
     with open(host.state / "w" / "rootfs.ext4", "rb") as disk:
         report = disk.read(16384).split(b"\0", 1)[0]
@@ -91,6 +92,7 @@ def test_its_calls_without_a_cell_and_only_logged(host, monkeypatch):
     for words in ((), ("--prepare", "--unconfined")):
         detail, report = start(host, "call-keyctl", *words)
         assert detail == NOT_KILLED and report[0] == "makes it" and "go on with it" in report[1], report
+        assert host.told["confinement"] == "unfiltered"  # with a cell around it or without one
     host.env["MICROAGENT_QEMU_SECCOMP"] = "off"
     detail, report = start(host, "call-unknown")
     assert 'MICROAGENT_QEMU_SECCOMP can be "log", and is "off"' in detail and not any(report)

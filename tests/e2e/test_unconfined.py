@@ -120,4 +120,16 @@ def test_a_session_of_its_own_will(place):
     told, = events(place, name, "vmm.unconfined")
     assert (told["severity"], told["data"]) == ("CRITICAL", {"confinement": "seccomp"})
     place("session", "destroy", name, check=0)
+    # In a cell, but for a developer who looks what QEMU would be refused: nothing of it looks like a confined machine.
+    name = place.json("session", "create", "--base", "web", "--network", "isolated", env={"MICROAGENT_QEMU_SECCOMP": "log"})["name"]
+    facts = json.loads((place.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text())
+    assert "bwrap" in [companion["name"] for companion in facts["companions"]]
+    entry, = place.json("session", "list")["sessions"]
+    answer = json.loads(place("--json", "status", name, check=0).stdout)
+    assert facts["confinement"] == entry["confinement"] == answer["confinement"] == "unfiltered"
+    assert "no system call is refused to QEMU" in place("session", "list", check=0).stdout
+    assert "unfiltered" in place("status", name, check=0).stdout
+    told, = events(place, name, "vmm.unconfined")
+    assert (told["severity"], told["data"]) == ("CRITICAL", {"confinement": "unfiltered"})
+    place("session", "destroy", name, check=0)
     wait_until(lambda: not place.processes(), "every process to end")

@@ -80,6 +80,7 @@ struct vm {
 	char *label;		    /* vm_boot's, and two of its descriptors: */
 	int workspace_fd, lease_fd; /* the broker takes them from here alone */
 	int64_t memory_mib;	    /* that it was booted with */
+	bool unfiltered;	    /* no system call is refused to QEMU (vmm_filter.h) */
 	bool pluggable;		    /* it has a spare port */
 	struct vm_balloon balloon;
 	struct vm_plug plug;

@@ -207,6 +207,14 @@ void vm_kill(struct vm *vm)
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
+/* The weakest that is to be said of it, in a cell or not. */
+static const char *vm_confinement(const struct vm *vm)
+{
+	if (vm->unfiltered)
+		return CONFINEMENT_UNFILTERED;
+	return confinement_names[vm->cell.confined ? CONFINEMENT_CELL : CONFINEMENT_SECCOMP];
+}
+
 json_t *vm_describe(const struct vm *vm)
 {
 	json_t *companions = json_array();
@@ -215,8 +223,7 @@ json_t *vm_describe(const struct vm *vm)
 	if (vm->cell.confined)
 		json_array_append_new(companions, json_pack("{s:s, s:I}", "name", "bwrap", "pid",
 							    (json_int_t)vm->monitor_pid));
-	return json_pack(
-		"{s:I, s:s, s:o, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
-		confinement_names[vm->cell.confined ? CONFINEMENT_CELL : CONFINEMENT_SECCOMP],
-		"companions", companions, "network", vm_net_describe(vm));
+	return json_pack("{s:I, s:s, s:o, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
+			 vm_confinement(vm), "companions", companions, "network",
+			 vm_net_describe(vm));
 }

@@ -148,16 +148,14 @@ static int build_qemu_words(const struct vm *vm, const struct vm_boot *boot,
 	return command_line_build(&machine, argv, err);
 }
 
-static int open_filter(const struct vm *vm, int *fd, struct error *err)
+static int open_filter(struct vm *vm, int *fd, struct error *err)
 {
-	bool only_logs;
-
-	if (vmm_filter_mode(&only_logs, err) < 0)
+	if (vmm_filter_mode(&vm->unfiltered, err) < 0)
 		return -1;
-	if (only_logs && vm->log)
+	if (vm->unfiltered && vm->log)
 		log_line(vm->log, "no system call is refused to QEMU: what would be is in the "
 				  "kernel's log");
-	return vmm_filter_open(only_logs, fd, err);
+	return vmm_filter_open(vm->unfiltered, fd, err);
 }
 
 static int start_qemu_cell(struct vm *vm, const struct vm_boot *boot, const struct cell_spec *base,

@@ -138,11 +138,22 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 	}
 }
 
+/* How what lives is kept, where that is told at all. */
+static const char *loose_text(const json_t *entry)
+{
+	const char *confinement = json_text(entry, "confinement", NULL);
+
+	if (!confinement)
+		return "";
+	return strcmp(confinement, "unfiltered") == 0 ? "no system call is refused to QEMU"
+						      : "in no cell";
+}
+
 void hint_add_to_detail(const json_t *entry, const char *name, const char *detail,
 			char out[HINT_ROOM])
 {
 	const char *reason = json_text(entry, "reason", "");
-	const char *loose = json_object_get(entry, "confinement") ? "in no cell" : "";
+	const char *loose = loose_text(entry);
 	char hint[HINT_ROOM];
 
 	hint_find(NULL, error_reason_from_name(reason), json_text(entry, name, ""), hint);

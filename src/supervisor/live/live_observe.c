@@ -143,6 +143,8 @@ static void begin_watches(struct live *live, const struct config *config)
 
 void live_observe_begin(struct live *live, const struct config *config)
 {
+	const char *cell = confinement_names[CONFINEMENT_CELL];
+	const char *confinement = json_text(live->runtime, "confinement", cell);
 	const json_t *share;
 	size_t i;
 
@@ -153,10 +155,9 @@ void live_observe_begin(struct live *live, const struct config *config)
 		return;
 	live->observe->observed = json_array();
 	live->observe->unobserved = json_array();
-	if (config->confinement != CONFINEMENT_CELL)
-		live_audit(
-			live, AUDIT_CRITICAL, "vmm", "vmm.unconfined",
-			json_pack("{s:s}", "confinement", confinement_names[config->confinement]));
+	if (strcmp(confinement, cell) != 0)
+		live_audit(live, AUDIT_CRITICAL, "vmm", "vmm.unconfined",
+			   json_pack("{s:s}", "confinement", confinement));
 	telemetry_open(&live->observe->telemetry, live->ws.fd);
 	live->observe->shares = json_array();
 	json_array_foreach(config->shares, i, share)
