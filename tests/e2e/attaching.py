@@ -26,9 +26,11 @@ def check_descriptors(host, name, work):
     """A directory is shared by the descriptor that a command has opened, and by the rules, whoever hands it on."""
     assert attach(host, name, work) == "no descriptor of the directory came with it"
     assert attach(host, name, work, os.open(work, os.O_PATH)) == "no directory was given to be shared"
+    # Opened by a command to be read alone, and the word of who hands it on, who may have been taken over, is another.
+    assert attach(host, name, work, os.open(work, os.O_RDONLY)) == f"{work} was given to be read and not written"
     assert "/etc, of which nothing is shared" in attach(host, name, work, os.open("/etc", os.O_RDONLY | os.O_DSYNC))
     file = work / "file"
     file.touch()
     os.chown(file, host.uid, host.uid)
-    assert "is not a directory" in attach(host, name, work, os.open(file, os.O_RDONLY))
+    assert "is not a directory" in attach(host, name, work, os.open(file, os.O_RDONLY | os.O_DSYNC))
     file.unlink()

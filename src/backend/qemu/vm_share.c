@@ -38,6 +38,9 @@
 /* A descriptor for every file that the guest knows of. */
 #define FILES_MAX 1000000u
 
+/* What the broker is asked for beside the descriptors; else the guest may only read. */
+#define MODE_WRITABLE "rw"
+
 enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
 
 /* Its work: it acts as the guest's users and changes owners, among the mapped ids. */
@@ -187,10 +190,11 @@ static int start_server_process(const struct server *server, struct proc *out, s
  * The directory comes from the command that asked for it, through whoever asks us: it is taken only
  * as a descriptor that is open for reading, which a process under Landlock has of no directory but
  * its own ones unless it was given it. That the guest may write is said by the descriptor too,
- * since nobody can change it afterwards. The rules hold here as they do for the command, and what
- * is mounted is opened anew: a descriptor of another mount namespace cannot be.
+ * since nobody can change it afterwards: who asks can have less of it, and is refused more. The
+ * rules hold here as they do for the command, and what is mounted is opened anew: a descriptor of
+ * another mount namespace cannot be.
  */
-static int open_given(int fd, const char *label, bool *read_only, struct error *err)
+static int open_given(int fd, const char *label, bool read_only, struct error *err)
 {
 	char link[48], path[PATH_MAX];
 	int flags = fcntl(fd, F_GETFL);
@@ -205,11 +209,12 @@ static int open_given(int fd, const char *label, bool *read_only, struct error *
 	if (flags < 0 || n < 0 || flags & O_PATH || (flags & O_ACCMODE) != O_RDONLY || !state_dir)
 		return error_set(err, ERR_DENIED, "no directory was given to be shared");
 	path[n] = '\0';
-	*read_only = !(flags & SHARE_DIR_WRITABLE);
+	if (!read_only && !(flags & SHARE_DIR_WRITABLE))
+		return error_set(err, ERR_DENIED, "%s was given to be read and not written", path);
 	const struct share_wish wish = {
 		.path = path,
 		.state_dir = state_dir,
-		.read_only = *read_only,
+		.read_only = read_only,
 		.anyway = flags & SHARE_DIR_ANYWAY,
 		.programs = programs,
 	};
@@ -233,7 +238,8 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 
 	if (in->nfds != 2 || !vm->pluggable || vm->severing)
 		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
-	autoclose int dir = open_given(in->fds[0], vm->label, &share.read_only, err);
+	share.read_only = strcmp(in->bytes, MODE_WRITABLE) != 0;
+	autoclose int dir = open_given(in->fds[0], vm->label, share.read_only, err);
 	if (dir < 0)
 		return -1;
 	share.dir_fd = dir;
@@ -258,12 +264,14 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 
 const struct broker_duty vm_share_duty = {serve_share};
 
-static int ask_for_server(const struct companion *companion, int dir, int *qemu_end,
-			  struct proc *proc, struct error *err)
+static int ask_for_server(const struct companion *companion, const struct vm_share *share,
+			  int *qemu_end, struct proc *proc, struct error *err)
 {
-	const struct broker_message in = {.nfds = 2, .fds = {dir, companion->stderr_fd}};
+	struct broker_message in = {.nfds = 2, .fds = {share->dir_fd, companion->stderr_fd}};
 	struct broker_message out;
 
+	if (!share->read_only)
+		in.len = (size_t)snprintf(in.bytes, sizeof(in.bytes), MODE_WRITABLE);
 	if (broker_ask(&vm_share_duty, &in, &out, err) < 0)
 		return -1;
 	proc->pidfd = out.fds[0];
@@ -311,7 +319,7 @@ struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, int
 		companion = add_share(vm, share, err);
 		if (!companion)
 			return NULL;
-		if (ask_for_server(companion, share->dir_fd, qemu_end, &proc, err) == 0) {
+		if (ask_for_server(companion, share, qemu_end, &proc, err) == 0) {
 			companion_adopt(companion, &proc);
 			return companion;
 		}
