@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, wait_until
 from test_supervisor import request
 
 PLACE = "/opt/host"
@@ -42,7 +42,7 @@ def guest(debian_vm):
     for path in [*programs, *needed]:
         debian_vm("cp", "--user", "root", os.path.realpath(path), f"vm:{PLACE}/{Path(path).name}", check=0)
     yield debian_vm
-    sh(debian_vm, f"""rm -r {PLACE}
+    sh(debian_vm, f"""rm -rf {PLACE} /root/.cache /root/.local /home/agent/.cache /home/agent/.local /run/mount /run/systemd
         cd /sys/fs/cgroup; [ ! -d given ] || rmdir given/front given
         for group in microagent .; do echo '-memory -pids' > $group/cgroup.subtree_control; done""")
 
@@ -54,8 +54,47 @@ def asked(guest, before=""):
     return json.loads(sh(guest, words))["host"]
 
 
-# A VMM that tells where it is, and ends.
+# A VMM that tells where it is, and ends; or stays, and says nothing.
 VMM = "#!/bin/sh\ncat /proc/self/cgroup >&2\nexit 1\n"
+STAYS = "#!/bin/sh\nexec sleep 1000\n"
+
+
+def ask(guest, command, config, vmm="vmm", start=None):
+    """Root's supervisor in the guest, whose VMM is that program."""
+    words = ("exec", "-i", "--user", "root", "vm", "--", "env", RUN, f"MICROAGENT_QEMU={PLACE}/{vmm}", f"{PLACE}/microagent-qemu-supervisor")
+    document = json.dumps(request(command, config, runtimeID="w"))
+    if not start:
+        return guest(*words, input=document)
+    child = start(*words, stdin=subprocess.PIPE)
+    child.stdin.write(document.encode())
+    child.stdin.close()
+    child.stdin = None
+    return child
+
+
+def check_broker(guest, config):
+    """Where the supervisor lives on it has given up the rights by which a group is left and removed: its broker does it."""
+    ask(guest, "prepare", config).check_returncode()
+    child = ask(guest, "start", config, "stays", guest.popen)
+    facts = {}
+
+    def confined():
+        said = guest("exec", "--user", "root", "vm", "--", "cat", f"{PLACE}/s/w/runtime.json").stdout
+        facts.update(json.loads(said or "{}"))
+        return "files" in facts  # recorded when all but the list of system calls is given up
+
+    wait_until(confined, "the supervisor to give up its rights")
+    group, pids = facts["cgroup"], [facts["supervisorPid"], facts["broker"]["pid"], facts["pid"]]
+    assert sh(guest, f"cat {group}/memory.max {group}/pids.max").split() == [str((64 + 512) << 20), "1024"]
+    assert set(map(str, pids)) <= set(sh(guest, f"cat {group}/cgroup.procs").split()), facts
+    parser, broker = (sh(guest, f"grep CapEff /proc/{pid}/status").split()[1] for pid in pids[:2])
+    assert int(parser, 16) == 0 and int(broker, 16) != 0, (parser, broker)
+    ask(guest, "kill", {"stateDir": config["stateDir"]}).check_returncode()
+    out, err = child.communicate()
+    assert child.returncode != 0, (out, err)
+    log = sh(guest, f"cat {PLACE}/s/w/supervisor.log; rm {PLACE}/s/w/supervisor.log")
+    assert not [line for line in log.splitlines() if group in line][1:] and "cannot be left" not in log, log
+    assert sh(guest, f"ls -d {group} /proc/{facts['supervisorPid']} 2>/dev/null || true") == "", log
 
 
 def check_start(guest):
@@ -64,18 +103,18 @@ def check_start(guest):
     config = {"kernelPath": f"{PLACE}/k", "initrdPath": f"{PLACE}/k", "rootfsPath": f"{PLACE}/r", "stateDir": f"{PLACE}/s",
               "memoryMiB": 64, "cpuCount": 1, "accelerator": "tcg", "network": {"mode": "isolated"},
               **({"confinement": "seccomp"} if "confinement" in features else {})}
-    guest("exec", "-i", "--user", "root", "vm", "--", "sh", "-c", f"cat > {PLACE}/vmm && chmod 755 {PLACE}/vmm", input=VMM, check=0)
+    for name, script in (("vmm", VMM), ("stays", STAYS)):
+        guest("exec", "-i", "--user", "root", "vm", "--", "sh", "-c", f"cat > {PLACE}/{name} && chmod 755 {PLACE}/{name}", input=script, check=0)
     sh(guest, f"cd {PLACE}; echo k > k; mkdir -m 700 s; mke2fs -q -t ext4 r 4M")
     for change, limited in (({}, True), ({"cgroup": "inherit"}, False)):
         for command in ("prepare", "start"):
-            document = json.dumps(request(command, {**config, **change}, runtimeID="w"))
-            done = guest("exec", "-i", "--user", "root", "vm", "--", "env", RUN, f"MICROAGENT_QEMU={PLACE}/vmm",
-                         f"{PLACE}/microagent-qemu-supervisor", input=document)
+            done = ask(guest, command, {**config, **change})
             assert (done.returncode == 0) == (command == "prepare"), (done.stdout, done.stderr)
         log = sh(guest, f"cat {PLACE}/s/w/supervisor.log; rm {PLACE}/s/w/supervisor.log")
         assert bool(re.search(r"qemu: 0::/(microagent/)?microagent[.]w[.]\d+$", log, re.M)) == limited, log
         assert (f"memory.max is {(64 + 512) << 20}\n" in log and "pids.max is 1024\n" in log) == limited, log
         assert sh(guest, "find /sys/fs/cgroup -name 'microagent.*'") == ""
+    check_broker(guest, config)
 
 
 def test_a_machine_is_limited_where_that_can_be(guest):
