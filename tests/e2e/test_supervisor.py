@@ -170,10 +170,31 @@ def test_run_told_to_end_while_it_hashes(host):
     disk.unlink()
 
 
+def plant(host, work):
+    """What a companion, which root's supervisor runs as a user of its own, may leave behind: the supervisor, who gave up root's
+    rights, could not even look at it."""
+    place, uids = host.state / "agent-1", set()
+    for companion in json.loads((place / "runtime.json").read_text())["companions"]:
+        children = Path(f"/proc/{companion['pid']}/task/{companion['pid']}/children").read_text().split()
+        if companion["name"] == "virtiofsd t":
+            uids |= {os.stat(f"/proc/{child}").st_uid for child in children}
+    assert uids and 0 not in uids, uids
+    (place / "left/deep").mkdir(parents=True)
+    (place / "left/deep/file").touch()
+    for path in (place / "left/deep/file", place / "left/deep", place / "left"):
+        path.chmod(0o700 if path.is_dir() else 0o400)
+        os.chown(path, min(uids), min(uids))
+    wait_until((work / "mine").exists, "the guest's file")
+
+
 def test_lifeline(host):
-    """The end of the lifeline ends the VM, and --remove leaves no directory."""
+    """The end of the lifeline ends the VM, and --remove leaves no directory, whoever has files in it."""
     read_end, write_end = os.pipe()
-    config = host.config(command=["sh", "-c", "while :; do sleep 1; done"])
+    work = host.base / "work"
+    work.mkdir()
+    config = host.config(command=["sh", "-c", "! test -d /work || touch /work/mine; while :; do sleep 1; done"])
+    if os.getuid() == 0:
+        config["shares"] = [{"tag": "t", "path": str(work), "mountpoint": "/work", "mode": "rw"}]
     events_read, events_write = os.pipe()
     child = subprocess.Popen(
         [BIN / "microagent-qemu-supervisor", "--lifeline-fd", str(read_end), "--events-fd",
@@ -187,9 +208,12 @@ def test_lifeline(host):
         for line in events:
             if json.loads(line)["state"] == "running":
                 break
+        if os.getuid() == 0:
+            plant(host, work)
         os.close(write_end)
         events.read()
     child.stdout.read()
     child.wait(timeout=60)
     assert not host.processes()
-    assert not (host.state / "agent-1").exists()
+    assert not list(host.left()) and not (host.state / "agent-1").exists()
+    assert [path.name for path in work.iterdir()] == (["mine"] if os.getuid() == 0 else [])
