@@ -38,13 +38,17 @@ class SharedMachine:
     def take(self):
         if not self.host:
             self.host = self.place()
+            self.host.spent = False
             self.host("create", "vm", *self.words, check=0)
             self.host("start", "vm", check=0)
             self.found = self.look()
         return self.host
 
     def give_back(self, who, well):
-        """well: no test of who has failed."""
+        """well: no test of who has failed. Who means to end it, or to cut it off, says so by its `spent`."""
+        if well and self.host.spent:
+            self.end()
+            return
         now = self.look() if well else None
         if well and now != self.found:  # what was told to end may be about it
             now = self.look()

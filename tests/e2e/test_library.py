@@ -255,6 +255,7 @@ def test_a_guest_that_is_stopped(compiler, calls, vm, folder):
 
 def test_a_machine_that_is_killed(compiler, calls, vm, folder):
     """Every waiting thread gets an error. The last test of this file: the next ones would have no machine."""
+    vm.spent = True
     steps = Steps(calls, "broken", compiler.run_env(vm), folder)
     steps.ready()
     os.kill(vmm_pid(vm), signal.SIGKILL)

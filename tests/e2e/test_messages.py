@@ -274,6 +274,8 @@ def test_small_documents_of_the_command_line(host):
 
 def test_control_socket_by_hand(vm):
     """The last of this file: the workspace is severed afterwards."""
+    vm.spent = True
+
     def ask(request):
         with socket.socket(socket.AF_UNIX) as stream:
             stream.settimeout(60)
