@@ -7,7 +7,8 @@
 # make install uninstall   below PREFIX (/usr/local)
 # make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
 # make test ACCEL=kvm   the same, if the machines run under KVM here
-# make soak bench long tests, and the figures
+# make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
+#                 sanitized, newer-qemu
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
 #
 # Non-recursive: every folder of src/ becomes one archive lib<folder>.a (its main.c left out), every
@@ -172,7 +173,7 @@ test: setup unit $(if $(SANITIZE),,fuzz)
 	BUILD=$(BUILD) SANITIZE=$(SANITIZE) ACCEL=$(ACCEL) /usr/bin/python3 tests/run.py $(TESTS)
 
 soak: setup unit fuzz
-	$(if $(TESTS),,+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
+	$(if $(if $(TESTS),$(filter sanitized,$(TESTS)),all),+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
 
 bench: setup

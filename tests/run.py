@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Runs the test stages, prints the time each took, and closes with one line:
+"""Runs the test stages, prints the time of each as it ends and all of them at the end, and closes with one line:
 `N passed, N failed, N skipped`. With words after it, only the stages or e2e files named."""
 
 import contextlib
@@ -25,6 +25,9 @@ BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 FUZZ_SECONDS = {False: 10, True: 180}
 UNIT_TIMEOUT_S = 300
 HOSTILE = "test_hostile_*.py"  # of `make soak` with the sanitizers, by stage_sanitized()
+TEST_STAGES = ("unit", "fuzz", "e2e")
+SOAK_STAGES = (*TEST_STAGES, "alone", "sanitized", "newer-qemu")  # there e2e is what goes beside others, alone what does not
+TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 
 
 class Tally:
@@ -37,6 +40,7 @@ class Tally:
         self.failed += failed
         self.skipped += skipped
         self.stages.append((name, time.monotonic() - began, passed, failed, skipped))
+        print(f"--- {name}: {self.stages[-1][1]:.0f} s: {passed} passed, {failed} failed, {skipped} skipped", flush=True)
 
 
 def run_unit(program):
@@ -141,24 +145,31 @@ def remember_times(report):
     (BUILD / "e2e-times.json").write_text(json.dumps(took))
 
 
-def stage_e2e(tally, soak, files, background, name="e2e"):
+def stage_files(tally, soak, files):
     began = time.monotonic()
-    if files or soak:
-        words = ["-m", "soak" if soak else "not soak", *(files or [f"--ignore-glob={HOSTILE}", str(ROOT / "tests" / "e2e")])]
-        return tally_e2e(tally, began, [pytest(words, BUILD / "e2e-alone.xml", dict(os.environ))])
+    words = ["-m", "soak" if soak else "not soak", *files]
+    tally_e2e(tally, began, [pytest(words, BUILD / "e2e-alone.xml", dict(os.environ))])
+
+
+def stage_e2e(tally, background, name="e2e", soak=False, parts=("e2e", "alone")):
+    """Part e2e: what may have another worker beside it, in two of them."""
+    began = time.monotonic()
+    marks = {"e2e": "not (alone or whole_suite)", "alone": "(alone or whole_suite)"}
+    which = ["soak", f"--ignore-glob={HOSTILE}"] if soak else ["not soak"]
     with tempfile.TemporaryDirectory(prefix="ma-", ignore_cleanup_errors=True) as own, tempfile.TemporaryDirectory() as told:
         os.chmod(own, 0o755)
         boots = boots_below(own)
         env = {**os.environ, "TMPDIR": own, "MICROAGENT_TEST_WHOLE_SUITE": told,
                "MICROAGENT_TEST_LATE": " ".join(need for need, child in background if child.poll() is None)}
         try:
-            suites = [pytest(["-n", "2", "--dist", "loadfile", "-m", "not (soak or alone or whole_suite)", "."],
-                             BUILD / "e2e-workers.xml", env),
-                      pytest(["-m", "alone or whole_suite", "."], BUILD / "e2e-alone.xml", env)]
+            suites = [pytest([*(TWO_WORKERS if part == "e2e" else ()), "-m", f"{which[0]} and {marks[part]}", *which[1:], "."],
+                             BUILD / f"e2e-{part}.xml", env) for part in parts]
         finally:  # an interrupt ends the workers as they are
             left = end_strays(own)
         suites.append(left)
-        remember_times(tally_e2e(tally, began, suites, name))
+        report = tally_e2e(tally, began, suites, name)
+        if not soak:
+            remember_times(report)
         print(f"machines booted: {boots.count()}" if boots else "machines booted: not counted, which takes root")
         for notes in sorted(Path(told).glob("*.notes")):
             print(notes.read_text(), end="", flush=True)
@@ -169,9 +180,10 @@ def stage_sanitized(tally):
     those of `make test`, since there all of them have been had without."""
     began = time.monotonic()
     tests = ROOT / "tests" / "e2e"
+    hostile = sorted(tests.glob(HOSTILE))
     env = {**os.environ, "BUILD": str(BUILD / "sanitize"), "SANITIZE": "1"}
-    tally_e2e(tally, began, [pytest(sorted(tests.glob(HOSTILE)), BUILD / "e2e-hostile.xml", env),
-                             pytest(["-m", "not soak", tests / "test_faults.py"], BUILD / "e2e-faults.xml", env)], "sanitized")
+    tally_e2e(tally, began, [pytest([*TWO_WORKERS, "-m", "not soak", *hostile, tests / "test_faults.py"], BUILD / "e2e-faults.xml", env),
+                             pytest(["-m", "soak", *hostile], BUILD / "e2e-hostile.xml", env)], "sanitized")
 
 
 def stage_newer_qemu(tally):
@@ -180,10 +192,10 @@ def stage_newer_qemu(tally):
     fetched = subprocess.run([ROOT / "scripts/fetch-newer-qemu.sh", BUILD / "newer-qemu"], stdout=subprocess.PIPE, text=True, check=False)
     if fetched.returncode:
         print("newer QEMU: skipped, since it cannot be had here", flush=True)
-        tally.stage("qemu 10", began, 0, 0, 1)
+        tally.stage("newer-qemu", began, 0, 0, 1)
         return
     os.environ["MICROAGENT_QEMU"] = fetched.stdout.strip()
-    stage_e2e(tally, False, [], [], "qemu 10")
+    stage_e2e(tally, [], "newer-qemu")
 
 
 def boots_below(place):
@@ -208,30 +220,34 @@ def main():
     words = sys.argv[1:]
     soak = "--soak" in words
     words = [w for w in words if w != "--soak"]
-    stages = [w for w in words if w in ("unit", "fuzz", "e2e")]
-    files = [str(Path(w).resolve()) if "::" not in w else str(ROOT / w) for w in words
-             if w not in stages]
-    if not stages:
-        stages = ["e2e"] if files else ["unit", "fuzz", "e2e"]
+    known = SOAK_STAGES if soak else TEST_STAGES
+    files = [str(Path(w).resolve()) if "::" not in w else str(ROOT / w) for w in words if w not in known]
+    stages = [w for w in words if w in known] or ([] if files else list(known))
     if os.environ.get("SANITIZE") and "fuzz" in stages:
         print("fuzz: skipped with SANITIZE, since fuzz targets carry sanitizers always", flush=True)
         stages.remove("fuzz")
     tally = Tally()
-    background = build_slow_things() if "e2e" in stages and not files else []
+    background = build_slow_things() if {"e2e", "alone", "newer-qemu"} & set(stages) else []
     if "unit" in stages:
         stage_unit(tally)
     if "fuzz" in stages:
         stage_fuzz(tally, soak)
-    if "e2e" in stages:
-        stage_e2e(tally, soak, files, background)
-        if soak and not files:
-            stage_sanitized(tally)
-            stage_newer_qemu(tally)
+    if files:
+        stage_files(tally, soak, files)
+    if soak:
+        for part in [part for part in ("e2e", "alone") if part in stages]:
+            stage_e2e(tally, background, part, soak, [part])
+    elif "e2e" in stages:
+        stage_e2e(tally, background)
+    if "sanitized" in stages:
+        stage_sanitized(tally)
+    if "newer-qemu" in stages:
+        stage_newer_qemu(tally)
     for _, child in background:
         child.wait()
-    print(f"\n{'stage':9} {'time':>8} {'passed':>7} {'failed':>7} {'skipped':>8}")
+    print(f"\n{'stage':10} {'time':>8} {'passed':>7} {'failed':>7} {'skipped':>8}")
     for name, took, passed, failed, skipped in tally.stages:
-        print(f"{name:9} {took:7.0f}s {passed:7} {failed:7} {skipped:8}")
+        print(f"{name:10} {took:7.0f}s {passed:7} {failed:7} {skipped:8}")
     print(f"\n{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed or (tally.stages and not tally.passed) else 0
 

@@ -45,6 +45,7 @@ def test_a_kernel_patches_its_own_code(two_cpus, kernel, times, request):
 
 
 @pytest.mark.soak
+@pytest.mark.alone
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_two_thousand_boots(two_cpus, kernel, request):
     words, initrd = two_cpus

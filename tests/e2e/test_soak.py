@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What takes minutes: `make soak` runs it. `make test` has a small version of each in other files."""
+"""What takes minutes: `make soak` runs it, in two workers as `make test`, which has a small version of each in other files.
+Alone is what takes the host's memory for itself, waits for it to be quiet (a pool), or tells how long something took; how a
+process grows is the same beside others."""
 
 import hashlib
 import json
@@ -143,6 +145,7 @@ def test_a_hundred_machines_one_after_another(host, cpus):
         assert (done.returncode, done.stdout) == (number, f"{number}\n"), (number, done.stderr)
 
 
+@pytest.mark.alone
 def test_thirty_machines_at_once(host):
     children = [host.popen("run", "--memory", 128, "--cpus", 1, "--", "echo", str(i)) for i in range(30)]
     for i, child in enumerate(children):
@@ -161,6 +164,7 @@ def test_ten_thousand_files_in_a_share(ours):
     ours("session", "destroy", name, check=0)
 
 
+@pytest.mark.alone
 def test_ten_agents_at_once(host, debian_image):
     """Each with a session and a source tree of its own, all of one base."""
     def all_ten():
@@ -170,6 +174,7 @@ def test_ten_agents_at_once(host, debian_image):
     test_agent_task.with_base(host, debian_image, all_ten)
 
 
+@pytest.mark.alone
 def test_a_thousand_sessions(host):
     """Of one base, at rest; its figures are shown by pytest -rP."""
     host("base", "create", "web", check=0)
@@ -178,6 +183,7 @@ def test_a_thousand_sessions(host):
     host("base", "delete", "web-v1", check=0)
 
 
+@pytest.mark.alone
 def test_claims_against_all_that_takes_members_away(host):
     """And in each round a claimer and a drain that are killed, at any moment."""
     host("base", "create", "web", check=0)
