@@ -127,7 +127,7 @@ def test_a_shell_on_a_terminal(vm, terminal):
     it = terminal("vm", rows=33, columns=111)
     it.await_text(rb"Ctrl-\] detaches")
     it.type(b"echo ma''rk $0 $(tty) $(stty size) $(id -u)\n")
-    found = it.await_text(rb"mark (\S+) (/dev/pts/\d+) (\d+ \d+) (\d+)")
+    found = it.await_text(rb"mark (\S+) (/dev/pts/\d+) (\d+ \d+) (\d+)\r\n")
     assert found[3] == b"33 111" and found[4] == b"1000"
     assert it.is_raw()
     # the window's size is followed
@@ -140,7 +140,7 @@ def test_a_shell_on_a_terminal(vm, terminal):
     it.await_text(rb"sleeping")
     it.type(b"\x03")
     it.type(b"echo af''ter $?\n")
-    assert it.await_text(rb"after (\d+)")[1] == b"130"
+    assert it.await_text(rb"after (\d+)\r\n")[1] == b"130"
     it.type(b"exit 9\n")
     assert it.wait() == 9
     assert not it.is_raw()

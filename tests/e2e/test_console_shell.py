@@ -57,7 +57,7 @@ def test_a_shell_on_the_console(host, console):
     it.await_text(rb"sleeping\r\n")
     it.type(b"\x03")
     it.type(b"echo af''ter $?\r")
-    assert it.await_text(rb"after (\d+)")[1] == b"130"
+    assert it.await_text(rb"after (\d+)\r\n")[1] == b"130"
     # it is the machine's, not the client's
     detach(it)
     it = console()
