@@ -298,13 +298,16 @@ def place():
 
 
 @pytest.fixture
-def host():
-    """A fresh state directory; at the end nothing of it may be left but what was deleted."""
+def host(request):
+    """A fresh state directory; at the end nothing of it may be left but what was deleted. Of a test that
+    failed something may be, and is ended."""
     base = Path(tempfile.mkdtemp(prefix="e-"))
     it = make_host(base)
+    failed = request.session.testsfailed
     try:
         yield it
-        it.assert_clean()
+        if request.session.testsfailed == failed:
+            it.assert_clean()
     finally:
         it.sweep()
         shutil.rmtree(base, ignore_errors=True)
