@@ -104,8 +104,8 @@ struct vm_boot {
 /* A directory for a guest. */
 struct vm_share {
 	const char *tag; /* by which the guest mounts it */
-	/* O_PATH will do at the boot. For a running guest as the command has opened it
-	 * (SHARE_DIR_WRITABLE). */
+	/* At the boot the directory, O_PATH will do; for a running guest the command's pass for it
+	 * (store/share_dir.h), which also says whether it is read-only. */
 	int dir_fd;
 	bool read_only;
 	/* As of vm_boot. */

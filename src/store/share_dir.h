@@ -22,7 +22,6 @@
 #ifndef STORE_SHARE_DIR_H
 #define STORE_SHARE_DIR_H
 
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdbool.h>
 
@@ -41,10 +40,15 @@ struct share_wish {
  */
 int share_dir_open(const struct share_wish *wish, struct error *err);
 
-/* How a directory is handed to a live supervisor, which may have been taken over by its guest: open
- * for reading, with the one flag where the guest may write, and the other for a wish's `anyway`.
- * open() sets them, and nobody can change them afterwards. */
-#define SHARE_DIR_WRITABLE O_DSYNC
-#define SHARE_DIR_ANYWAY O_NOFOLLOW
+/*
+ * How a directory is handed to a live supervisor, which may have been taken over by its guest: not
+ * as itself, since `..` leads from a directory to the whole host, but as a pass, a sealed memory
+ * file that says which one and how. Such a supervisor can make none.
+ */
+int share_dir_pass(const struct share_wish *wish, struct error *err);
+/* The pass's directory, opened anew and by the same rules; path and anyway are the pass's, and what
+ * it gives to be read is not had to be written. ERR_DENIED: that, or it is no pass; ERR_CONFLICT:
+ * another directory is there by now. */
+int share_dir_redeem(int pass, const struct share_wish *wish, struct error *err);
 
 #endif

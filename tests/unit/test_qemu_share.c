@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A supervisor that was taken over asks its broker for a directory that a command has handed over:
- * no more of it is to be had than it was handed over for. The rest is tests/e2e/attaching.py's. */
+/* A supervisor that was taken over asks its broker for a directory for which a command has handed
+ * over a pass: no more is to be had than that says. The rest is tests/e2e/attaching.py's. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 
 #include "backend/qemu/vm.h"
 #include "base/broker.h"
+#include "base/fd.h"
 #include "store/share_dir.h"
 
 static struct vm vm = {.label = (char *)"/nonexistent/state/w",
@@ -33,26 +34,38 @@ static void no_more_than_was_given(void **state)
 	const struct scratch *scratch = *state;
 	struct proc broker = PROC_NONE;
 	struct error err = {0};
+	char path[4352], text[8192];
+	const struct share_wish wish = {
+		.path = path, .state_dir = "/nonexistent/state", .read_only = true};
+	ssize_t n;
 
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
+	snprintf(path, sizeof(path), "%s/dir", scratch->path);
 	assert_ok(broker_start(&spec, &broker, &err));
-	const int to_read = openat(scratch->fd, "dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const int by_name = openat(scratch->fd, "dir", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int to_read = share_dir_pass(&wish, &err);
+	const int itself = openat(scratch->fd, "dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* As one who can make no file of his own with seals would have it. */
+	n = pread(to_read, text, sizeof(text), 0);
+	assert_true(n > 0);
+	const int forged = fd_memfd("share", text, (size_t)n, &err);
 
 	ask(to_read, "rw", &err);
 	assert_int_equal(err.code, ERR_DENIED);
 	assert_non_null(strstr(err.msg, "/dir was given to be read and not written"));
-	/* The word for it is one that only open() sets. */
-	assert_ok(fcntl(to_read, F_SETFL, O_RDONLY | SHARE_DIR_WRITABLE | O_APPEND));
-	assert_false(fcntl(to_read, F_GETFL) & SHARE_DIR_WRITABLE);
-	ask(to_read, "rw", &err);
-	assert_int_equal(err.code, ERR_DENIED);
-	ask(by_name, "rw", &err);
+	assert_int_equal(pwrite(to_read, "x", 1, 0), -1);
+	assert_int_equal(ftruncate(to_read, 1), -1);
+	ask(itself, "", &err);
 	assert_string_equal(err.msg, "no directory was given to be shared");
-	ask(by_name, "", &err);
+	ask(forged, "", &err);
 	assert_string_equal(err.msg, "no directory was given to be shared");
+	assert_ok(renameat(scratch->fd, "dir", scratch->fd, "other"));
+	assert_ok(mkdirat(scratch->fd, "dir", 0700));
+	ask(to_read, "", &err);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	assert_non_null(strstr(err.msg, "/dir is not what it was"));
 	close(to_read);
-	close(by_name);
+	close(itself);
+	close(forged);
 	broker_end(&broker);
 }
 

@@ -10,13 +10,10 @@
  * name, for ps.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/qemu/cell_args.h"
@@ -186,45 +183,18 @@ static int start_server_process(const struct server *server, struct proc *out, s
 
 /* --- by the broker --------------------------------------------------------------------------- */
 
-/*
- * The directory comes from the command that asked for it, through whoever asks us: it is taken only
- * as a descriptor that is open for reading, which a process under Landlock has of no directory but
- * its own ones unless it was given it. That the guest may write is said by the descriptor too,
- * since nobody can change it afterwards: who asks can have less of it, and is refused more. The
- * rules hold here as they do for the command, and what is mounted is opened anew: a descriptor of
- * another mount namespace cannot be.
- */
-static int open_given(int fd, const char *label, bool read_only, struct error *err)
+/* The pass comes from the command that asked, through whoever asks us, who can have less than it
+ * says and is refused more. The rules hold here as they do for the command. */
+static int open_given(int pass, const char *label, bool read_only, struct error *err)
 {
-	char link[48], path[PATH_MAX];
-	int flags = fcntl(fd, F_GETFL);
 	autofree char *state_dir = strndup(label, (size_t)(strrchr(label, '/') - label));
 	json_auto_t *programs = programs_here();
-	autoclose int judged = -1;
-	struct stat given, found;
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (flags < 0 || n < 0 || flags & O_PATH || (flags & O_ACCMODE) != O_RDONLY || !state_dir)
-		return error_set(err, ERR_DENIED, "no directory was given to be shared");
-	path[n] = '\0';
-	if (!read_only && !(flags & SHARE_DIR_WRITABLE))
-		return error_set(err, ERR_DENIED, "%s was given to be read and not written", path);
 	const struct share_wish wish = {
-		.path = path,
-		.state_dir = state_dir,
-		.read_only = read_only,
-		.anyway = flags & SHARE_DIR_ANYWAY,
-		.programs = programs,
-	};
-	judged = programs ? share_dir_open(&wish, err) : error_errno(err, ENOMEM, "programs");
-	if (judged < 0)
-		return -1;
-	if (fstat(fd, &given) < 0 || fstat(judged, &found) < 0 || given.st_dev != found.st_dev ||
-	    given.st_ino != found.st_ino)
-		return error_set(err, ERR_CONFLICT, "%s is not what it was", path);
-	return steal_fd(&judged);
+		.state_dir = state_dir, .read_only = read_only, .programs = programs};
+
+	if (!state_dir || !programs)
+		return error_errno(err, ENOMEM, "share");
+	return share_dir_redeem(pass, &wish, err);
 }
 
 static int serve_share(void *data, const struct broker_message *in, struct broker_message *out,
@@ -311,29 +281,17 @@ struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, int *qemu_end,
 				struct error *err)
 {
-	struct vm_share_ends ends = {-1, -1};
-	struct companion *companion = NULL;
+	struct companion *companion = add_share(vm, share, err);
 	struct proc proc = PROC_NONE;
 
-	if (broker_is_asked()) {
-		companion = add_share(vm, share, err);
-		if (!companion)
-			return NULL;
-		if (ask_for_server(companion, share, qemu_end, &proc, err) == 0) {
-			companion_adopt(companion, &proc);
-			return companion;
-		}
-		companion_drop(companion);
+	if (!companion)
 		return NULL;
+	if (ask_for_server(companion, share, qemu_end, &proc, err) == 0) {
+		companion_adopt(companion, &proc);
+		return companion;
 	}
-	if (vm_open_share(share->workspace_fd, &ends, err) == 0)
-		companion = vm_start_share(vm, share, &ends, err);
-	cleanup_close(&ends.listen);
-	if (companion)
-		*qemu_end = ends.qemu;
-	else
-		cleanup_close(&ends.qemu);
-	return companion;
+	companion_drop(companion);
+	return NULL;
 }
 
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, struct vm_ends *ends,

@@ -2,7 +2,6 @@
 /* The one directory of the host that a session may have: from the start, or given to it while it
  * runs. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -67,7 +66,7 @@ int session_share_record(json_t *record, const json_t *config, struct error *err
 /* --- given to one that runs ------------------------------------------------------------------ */
 
 /* The live supervisor can open nothing outside of its workspace. */
-static int open_for_guest(const struct open_workspace *existing, const json_t *share,
+static int pass_for_guest(const struct open_workspace *existing, const json_t *share,
 			  struct error *err)
 {
 	const struct share_wish wish = {
@@ -76,15 +75,8 @@ static int open_for_guest(const struct open_workspace *existing, const json_t *s
 		.read_only = strcmp(json_text(share, "mode", ""), "ro") == 0,
 		.anyway = json_is_true(json_object_get(share, "anyway")),
 	};
-	autoclose int dir = share_dir_open(&wish, err);
-	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, fd;
 
-	if (dir < 0)
-		return -1;
-	flags |= wish.read_only ? 0 : SHARE_DIR_WRITABLE;
-	flags |= wish.anyway ? SHARE_DIR_ANYWAY : 0;
-	fd = openat(dir, ".", flags);
-	return fd < 0 ? error_errno(err, errno, "%s", wish.path) : fd;
+	return share_dir_pass(&wish, err);
 }
 
 static int ask_share(const struct open_workspace *existing, const json_t *share, json_t **answer,
@@ -99,14 +91,14 @@ static int ask_share(const struct open_workspace *existing, const json_t *share,
 
 	if (!request)
 		return error_errno(err, ENOMEM, "share");
-	autoclose int dir = open_for_guest(existing, share, err);
-	if (dir < 0) {
+	autoclose int pass = pass_for_guest(existing, share, err);
+	if (pass < 0) {
 		/* That nobody is there comes first. */
 		autoclose int there = sock_connect_at(existing->ws.fd, CONTROL_SOCK_NAME, &absent);
 
 		return there < 0 ? error_copy(err, &absent) : -1;
 	}
-	return control_ask_with(existing->ws.fd, request, dir, clock_mono_ns() + wait * NS_PER_MS,
+	return control_ask_with(existing->ws.fd, request, pass, clock_mono_ns() + wait * NS_PER_MS,
 				answer, err);
 }
 

@@ -145,14 +145,14 @@ static int may_share(const struct live *live, struct error *err)
 	return 0;
 }
 
-/* The command has opened it, and given us the descriptor: we can open nothing there. */
-static int attach_share(struct live *live, const json_t *given, int dir, struct error *err)
+/* The command has opened it, and given us a pass for it: we can open nothing there. */
+static int attach_share(struct live *live, const json_t *given, int pass, struct error *err)
 {
 	bool read_only = strcmp(json_text(given, "mode", NULL), "ro") == 0;
 	autofree char *label = workspace_path(&live->ws, NULL, err);
 	const struct vm_share share = {
 		.tag = json_text(given, "tag", NULL),
-		.dir_fd = dir,
+		.dir_fd = pass,
 		.read_only = read_only,
 		.label = label,
 		.workspace_fd = live->ws.fd,
@@ -161,7 +161,7 @@ static int attach_share(struct live *live, const json_t *given, int dir, struct 
 
 	if (!label)
 		return -1;
-	if (dir < 0)
+	if (pass < 0)
 		return error_set(err, ERR_INVALID, "no descriptor of the directory came with it");
 	live_observe_plugging(live);
 	if (live->backend->share_attach(live->vm, &share, on_attached, live, err) == 0)
