@@ -132,18 +132,23 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_remedy(out, remedy);
 }
 
-/* The live supervisor, which reads what a guest writes, goes without where it is missing. */
+/* Where it is missing the live supervisor, which reads what a guest writes, has a root of its own;
+ * what reads archives has none. */
 static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
 {
+	const char *files = json_text(host, "files", "");
+
 	(void)agent;
-	if (strcmp(json_text(host, "files", ""), "landlock") == 0) {
+	if (strcmp(files, "landlock") == 0) {
 		finding_detail(out, VERDICT_OK, "supervisors are kept from this host's files");
 		return;
 	}
-	finding_detail(out, VERDICT_DEGRADED,
-		       "supervisors, which read what guests write, are not kept from this host's "
-		       "files: %s",
-		       json_text(host, "filesReason", "the supervisor does not say why"));
+	finding_detail(
+		out, VERDICT_DEGRADED, "%s are not kept from this host's files: %s",
+		strcmp(files, "root") == 0
+			? "readers of archives (supervisors are, by a root of their own)"
+			: "supervisors, which read what guests write, and readers of archives",
+		json_text(host, "filesReason", "the supervisor does not say why"));
 	finding_remedy(out, "a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm= of its "
 			    "command line");
 }

@@ -74,14 +74,24 @@ static int map_own_ids(uid_t uid, gid_t gid, struct error *err)
 	return write_proc("/proc/self/gid_map", map, err);
 }
 
-int isolate_namespaces(bool with_user, struct error *err)
+static int leave_namespaces(int which, bool with_user, struct error *err)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	if (unshare(NAMESPACES | (with_user ? CLONE_NEWUSER : 0)) < 0)
+	if (unshare(which | (with_user ? CLONE_NEWUSER : 0)) < 0)
 		return error_errno(err, errno, "unshare");
 	return with_user ? map_own_ids(uid, gid, err) : 0;
+}
+
+int isolate_namespaces(bool with_user, struct error *err)
+{
+	return leave_namespaces(NAMESPACES, with_user, err);
+}
+
+int isolate_mounts(bool with_user, struct error *err)
+{
+	return leave_namespaces(CLONE_NEWNS, with_user, err);
 }
 
 /* --- root ------------------------------------------------------------------------------------ */

@@ -29,6 +29,8 @@ int isolate_become(const struct isolate_identity *who, struct error *err);
 /* mount, net, ipc and uts. with_user: in a user namespace of ours, where we are who we were and
  * nobody else exists; what root does without. No pid namespace: it would take a second process. */
 int isolate_namespaces(bool with_user, struct error *err);
+/* mount alone. */
+int isolate_mounts(bool with_user, struct error *err);
 /*
  * An empty read-only tmpfs becomes the root. fill (or NULL) may put something into it, working in
  * the present directory; when that or a later step fails the old root is there as it was. name: of
@@ -50,7 +52,8 @@ int isolate_restore_parent(const struct isolate_parent *kept, struct error *err)
 
 /* What stays reachable by name. */
 struct isolate_tree {
-	int fd; /* of a directory; O_PATH will do */
+	const char *path; /* for isolate_trees() */
+	int fd;		  /* of a directory; O_PATH will do */
 	bool writable;
 	bool executable;
 };
@@ -67,6 +70,17 @@ struct isolate_reach {
 int isolate_landlock(const struct isolate_reach *reach, struct error *err);
 /* The version of the kernel's Landlock; -1 with the same error. */
 int isolate_landlock_version(struct error *err);
+/*
+ * The same for files where there is no Landlock: a root of our own in which the trees are at their
+ * paths, without the file systems that are mounted below them, and nothing else is. What was opened
+ * before stays as it is, but for directories, from which `..` would lead out: each becomes the same
+ * one in the new root, or the new root. No symbolic link is followed in a tree, so that no file
+ * gets open for more than it is by /proc/self/fd. Before isolate_capabilities(). ERR_UNAVAILABLE
+ * where it cannot be made, and nothing has changed.
+ */
+int isolate_trees(const struct isolate_reach *reach, struct error *err);
+/* Whether it can be made, in a child. */
+int isolate_trees_try(const struct isolate_reach *reach, struct error *err);
 
 /* A system call that stays allowed, with its reason. */
 struct isolate_syscall {

@@ -136,7 +136,7 @@ pid_t proc_parent(pid_t pid)
 	return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
 }
 
-int proc_start_time(pid_t pid, uint64_t *ticks, struct error *err)
+static int read_start_time(pid_t pid, uint64_t *ticks, struct error *err)
 {
 	autobuf struct buf stat = BUF_INIT(4096);
 	char path[32];
@@ -160,6 +160,36 @@ int proc_start_time(pid_t pid, uint64_t *ticks, struct error *err)
 	if (!field || *field < '0' || *field > '9')
 		return error_set(err, ERR_IO, "%s: no start time in it", path);
 	*ticks = strtoull(field, NULL, 10);
+	return 0;
+}
+
+static int serve_start_time(void *data, const struct broker_message *in, struct broker_message *out,
+			    struct error *err)
+{
+	uint64_t ticks;
+	pid_t pid = 0;
+
+	(void)data;
+	memcpy(&pid, in->bytes, in->len == sizeof(pid) ? sizeof(pid) : 0);
+	if (read_start_time(pid, &ticks, err) < 0)
+		return -1;
+	memcpy(out->bytes, &ticks, sizeof(ticks));
+	out->len = sizeof(ticks);
+	return 0;
+}
+
+const struct broker_duty proc_start_time_duty = {serve_start_time};
+
+int proc_start_time(pid_t pid, uint64_t *ticks, struct error *err)
+{
+	struct broker_message in = {.len = sizeof(pid)}, answer;
+
+	if (!broker_is_asked())
+		return read_start_time(pid, ticks, err);
+	memcpy(in.bytes, &pid, sizeof(pid));
+	if (broker_ask(&proc_start_time_duty, &in, &answer, err) < 0)
+		return -1;
+	memcpy(ticks, answer.bytes, sizeof(*ticks));
 	return 0;
 }
 

@@ -77,8 +77,10 @@ int proc_signal(const struct proc *p, int signal, struct error *err);
 int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err);
 /* The parent of pid as /proc has it; 0 when it is gone. */
 pid_t proc_parent(pid_t pid);
-/* Start time of a pid in clock ticks since boot (/proc/PID/stat field 22); ERR_NOT_FOUND. */
+/* Start time of a pid in clock ticks since boot (/proc/PID/stat field 22), by the broker where
+ * there is one to be asked; ERR_NOT_FOUND. */
 int proc_start_time(pid_t pid, uint64_t *ticks, struct error *err);
+extern const struct broker_duty proc_start_time_duty;
 /* /proc/sys/kernel/random/boot_id, 36 characters and NUL. */
 int proc_boot_id(char out[37], struct error *err);
 

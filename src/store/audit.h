@@ -70,9 +70,8 @@ struct audit {
 	}
 
 /* The workspace is a session. */
-/* Of a session: the directory of the security logs, made if it is not there; -1. Its descriptor is
- * good for its name alone (O_PATH). */
-int audit_logs_open(const struct workspace *ws);
+/* Of a session: the directory of the security logs, made if it is not there; malloc'd; NULL. */
+char *audit_logs_path(const struct workspace *ws);
 bool audit_is_kept(const struct workspace *ws);
 /*
  * Opens the log to go on with it, or begins it. Behind a line that a crash cut short it goes on

@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: MIT
 """Who reads what a guest writes has no rights, seen from outside."""
 
+import errno
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
-# A kernel without Landlock: what asks for a ruleset gets ENOSYS (a seccomp filter), in the program that follows.
+import pytest
+
+import test_session_share
+from attaching import attach, sealed
+from conftest import wait_until
+from test_audit import events, verdict
+from test_session_share import bundle, check_no_alarm, check_owners, create, directory, record, refused
+
+ours, ordinary = test_session_share.ours, test_session_share.ordinary
+
+# A kernel without Landlock: what asks for a ruleset gets ENOSYS (a seccomp filter), in the program that follows. Where root
+# tests it takes nobody's set-user-ID programs away.
 NO_LANDLOCK = [sys.executable, "-c", """
 import ctypes, os, struct, sys
 code = b"".join(struct.pack("<HBBI", *op) for op in ((0x20, 0, 0, 0), (0x15, 0, 1, 444), (6, 0, 0, 0x50000 | 38), (6, 0, 0, 0x7fff0000)))
@@ -14,9 +27,13 @@ held = ctypes.create_string_buffer(code)
 program = struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
 libc = ctypes.CDLL(None, use_errno=True)
 libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
-assert libc.prctl(38, 1, None, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
+assert (os.geteuid() == 0 or libc.prctl(38, 1, None, 0, 0) == 0) and libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
 os.execvp(sys.argv[1], sys.argv[1:])
 """]
+
+# A host whose users may make no namespaces: of its own, with root's name and none of his rights.
+NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces && "
+                 'exec setpriv --bounding-set=-all --inh-caps=-all "$@"', "sh"]
 
 
 def status(pid):
@@ -45,24 +62,89 @@ def test_the_parser_of_guest_bytes_has_no_rights(vm):
     assert not [link for link in links if "serial.log" in link or "rootfs" in link], links
 
 
+def roots_of(pid):
+    """What a process has mounted: {path: options}."""
+    lines = map(str.split, Path(f"/proc/{pid}/mountinfo").read_text().splitlines())
+    return {line[4]: set(line[5].split(",")) for line in lines}
+
+
+def check_own_root(pid, *writable):
+    """In its root there are these directories, which it may write, and its own in /proc, and from no descriptor a way out."""
+    mounts, root = roots_of(pid), Path(f"/proc/{pid}/root")
+    assert set(mounts) == {"/", "/proc/self", *map(str, writable)}, mounts
+    assert all({"nosuid", "nodev", "noexec", "ro" if place in ("/", "/proc/self") else "rw"} <= options
+               for place, options in mounts.items()), mounts
+    assert set(os.listdir(root)) == {"proc", *(place.parts[1] for place in writable)}
+    with pytest.raises(OSError) as refused:
+        (root / "etc").mkdir()
+    assert refused.value.errno == errno.EROFS
+    above = [os.listdir(f"{entry}" + 16 * "/..") for entry in Path(f"/proc/{pid}/fd").iterdir() if entry.is_dir()]
+    assert len(above) >= 2 and all(set(there) == set(os.listdir(root)) for there in above), above
+
+
+def check_in_own_root(host, monkeypatch):
+    """The supervisor has a root of its own, and does all that it does."""
+    monkeypatch.setattr(host, "wrap", [*NO_LANDLOCK, *host.wrap])
+    name = create(host, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "5"})
+    facts = record(host, name)
+    assert facts["files"] == "root"
+    check_own_root(facts["supervisorPid"], bundle(host, name), host.state / "logs")
+    assert host("session", "stream", name, "--", "sh", "-c", "echo out; exit 3", check=3).stdout == "out\n"
+    work = directory(host, "work")
+    if host.uid == 0 or os.getuid() == 0:  # no_new_privs, which newuidmap cannot do with, is not needed to filter
+        assert "/etc, of which nothing is shared" in attach(host, name, work, sealed("/etc", os.stat("/etc")))
+        assert "the guest cannot mount it: " in refused(host, name, work, "--at", "/etc/passwd/x")
+        told = host.json("session", "share", name, work)["share"]
+        server, = (c for c in record(host, name)["companions"] if c["name"].startswith("virtiofsd"))
+        assert server["startTime"] > 0
+        check_owners(host, name, work)
+        check_no_alarm(host, name, told)
+    check_own_root(facts["supervisorPid"], bundle(host, name), host.state / "logs")
+    disk = host.state / "bases" / "web-v1.bundle" / "disk.img"
+    subprocess.run(["chattr", "-i", disk], check=False, stderr=subprocess.DEVNULL)
+    before = disk.stat()
+    disk.chmod(before.st_mode)
+    wait_until(lambda: events(host, name, "base.changed"), "the base's change to be told")
+    assert events(host, name, "base.changed")[0]["data"] == {"path": str(disk), "how": "was given other attributes"}
+    host("--state-dir", host.state / "sessions", "stop", f"{name}.bundle", check=0)
+    assert record(host, name, "event")["state"] == "stopped" and list((host.state / "logs").glob("security-*.log"))
+    host("session", "destroy", name, check=0)
+    assert verdict(host, name)["verdict"] == "closed"
+    wait_until(lambda: not host.processes(), "every process to end")
+
+
+def test_a_root_of_its_own(ours, monkeypatch):
+    check_in_own_root(ours, monkeypatch)
+
+
+def test_a_root_of_its_own_of_an_ordinary_user(ordinary, monkeypatch):
+    check_in_own_root(ordinary, monkeypatch)
+
+
 def test_without_landlock(host):
-    """A machine starts, and who looks is told: doctor, host, the record of the machine and its log."""
+    """Who looks is told what a machine has instead, or that it has nothing: doctor, host, its record and its log."""
     def finding():
         return next(check for check in host.json("doctor")["checks"] if check["name"] == "landlock")
 
     here = host.json("host")["host"]
     assert here["files"] == "landlock" or here["filesReason"]
     assert (finding()["status"] == "ok") == (here["files"] == "landlock")
-    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    host("create", "w", "--memory", 256, "--cpus", 1, "--unconfined", check=0)
     host.wrap = NO_LANDLOCK
     there = host.json("host")["host"]
-    assert (there["files"], there["filesReason"]) == ("open", "this kernel has no Landlock")
+    assert (there["files"], there["filesReason"]) == ("root", "this kernel has no Landlock")
     told = finding()
     assert told["status"] == "degraded" and "this kernel has no Landlock" in told["detail"] and "lsm=" in told["remedy"]
+    assert told["detail"].startswith("readers of archives (supervisors are, by a root of their own) are not kept")
+    if os.getuid() != 0:
+        return  # an ordinary user cannot give up in a namespace of one's own what the rest takes
+    host.wrap = [*NO_LANDLOCK, *NO_NAMESPACES]
+    there, why = host.json("host")["host"], "this kernel has no Landlock: no root of its own: unshare: "
+    assert there["files"] == "open" and there["filesReason"].startswith(why)
+    assert finding()["detail"].startswith("supervisors, which read what guests write, and readers of archives are not kept")
     host("start", "w", check=0)
     facts = json.loads((host.state / "w" / "runtime.json").read_text())
     assert facts["files"] == "open" and status(facts["supervisorPid"])["Seccomp"] == "2"
-    assert "the supervisor is not kept from the host's files: this kernel has no Landlock" in (
-        host.state / "w" / "supervisor.log").read_text()
+    assert f"the supervisor is not kept from the host's files: {why}" in (host.state / "w" / "supervisor.log").read_text()
     host("kill", "w", check=0)
     host("delete", "w", check=0)

@@ -9,13 +9,10 @@ import pytest
 
 from conftest import wait_until
 from test_audit import events
-from test_least_rights import status
+from test_least_rights import NO_NAMESPACES, status
 from test_session_share import own_cache
 from test_supervisor import request
 
-# A host whose users may make no namespaces: of its own, with root's name and none of his rights.
-NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces && "
-                 'exec setpriv --bounding-set=-all --inh-caps=-all "$@"', "sh"]
 SETTING = "sysctl user.max_user_namespaces=10000"
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* host: what this machine can do with this backend, and the kernel that would be booted. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,13 +75,19 @@ static int put_cgroup(json_t *object, struct error *err)
 /* By what a live supervisor is kept from the files of this host, as in runtime.json. */
 static int put_files(json_t *object, struct error *err)
 {
-	struct error why = {0};
+	autoclose int own = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct isolate_tree tree = {.path = "/proc/self", .fd = own};
+	const struct isolate_reach reach = {.trees = &tree, .tree_count = 1};
+	struct error no_landlock, no_root;
 
-	if (isolate_landlock_version(&why) > 0)
+	if (isolate_landlock_version(&no_landlock) > 0)
 		return json_put_string(object, "files", "landlock", err);
-	if (json_put_string(object, "files", "open", err) < 0)
+	bool root = isolate_trees_try(&reach, &no_root) == 0;
+	if (json_put_string(object, "files", root ? "root" : "open", err) < 0)
 		return -1;
-	return put_host_text(object, "filesReason", why.msg, err);
+	if (!root)
+		error_prefix(&no_root, "%s", no_landlock.msg);
+	return put_host_text(object, "filesReason", root ? no_landlock.msg : no_root.msg, err);
 }
 
 /* This executable and what it offers itself. */

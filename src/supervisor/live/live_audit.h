@@ -37,6 +37,7 @@ void live_audit_network(struct live *live, enum audit_severity severity, const c
 /* The VMM runs: from here on it is watched, and what cannot be is told. */
 void live_observe_begin(struct live *live, const struct config *config);
 void live_observe_free(struct live *live);
+struct watch_base *live_observe_base(struct live *live); /* NULL: nothing is observed */
 /* Around the adding of a share's device: the sockets that the VMM gets by it are as they should be.
  */
 void live_observe_plugging(struct live *live);

@@ -21,10 +21,11 @@
 #include "supervisor/live/channels.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
+#include "supervisor/live/watch_base.h"
 #include "supervisor/live/watch_opens.h"
 #include "supervisor/live/watch_vmm.h"
 
-#define ROWS_MAX 9
+#define ROWS_MAX 11
 
 /* It loses its parent when the cell's monitor dies first. */
 static int vmm_pidfd = -1;
@@ -34,11 +35,13 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broke
 	const struct broker_row all[ROWS_MAX] = {
 		{&proc_kill_duty, &vmm_pidfd,
 		 "kill a process that descends from the supervisor: they run as other users"},
+		{&proc_start_time_duty, NULL,
+		 "read when a process began, which makes its number its own: /proc is closed"},
 		{live->backend->sever_duty, live->vm,
 		 "quarantine: kill what is no cell, list the VMM's sockets and shut them down, for "
 		 "which one must be allowed to trace it"},
 		{live->backend->share_duty, live->vm,
-		 "start what serves a directory, whose descriptor the asking command has opened: "
+		 "start what serves a directory, for which the asking command has given a pass: "
 		 "it needs a user namespace and a cell"},
 		{&dial_duty, &live->ws.fd,
 		 "connect to the guest's vsock.sock: who may make Unix sockets reaches all daemons "
@@ -47,6 +50,8 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broke
 		 "look up the name of a declared target, by a program of the host"},
 		{&watch_vmm_duty, vmm,
 		 "list the VMM's sockets and children: as for the quarantine"},
+		{&watch_base_duty, live_observe_base(live),
+		 "look at the base under a session's layer: it lies in a directory of others"},
 		{&watch_opens_duty, NULL,
 		 "name the program that opened a file of the session: it is another user's"},
 		{&cgroup_duty, &live->cgroup, "leave the cgroup, kill what is in it, remove it"},

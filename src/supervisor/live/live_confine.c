@@ -4,17 +4,18 @@
  *
  *   capabilities  all sets empty, also the bounding set; no_new_privs.
  *   files         Landlock: the workspace's directory and the logs of the audit are there to be
- *                 written, /proc to be read, and no more of the host has a name. Root without
- *                 capabilities would still own /etc.
+ *                 written, its own directory in /proc to be read, and no more of the host has a
+ *                 name. Root without capabilities would still own /etc. Without Landlock a root of
+ *                 its own with these three.
  *   network       Landlock: connections to the ports of the declared targets, none else; nothing
- *                 is bound.
+ *                 is bound. Without Landlock connections to any.
  *   system calls  the table below. No process, no signal, no program, no new kind of socket.
  *
  * What it has open it keeps: its listeners, the VM's channels, disks (for their size and their
  * quota), what it watches the host by. What else it needs the broker does (live_broker.c).
  *
- * A kernel without Landlock is told of in supervisor.log and in runtime.json; the other stages hold
- * alone there.
+ * runtime.json says which of the two it is, or neither, which supervisor.log has the reasons for;
+ * the other stages hold alone then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,8 @@
 #include "supervisor/live/live.h"
 
 #define PORTS_MAX 64
+#define OWN_PROCESS "/proc/self"
+#define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 #define TCP(family)                                                 \
 	{                                                           \
@@ -145,35 +148,52 @@ static int keep_ending_children(const struct live *live, struct error *err)
 	return 0;
 }
 
+/* By Landlock, or where it is missing by a root of its own: runtime.json says which. */
+static int confine_to(struct live *live, const struct isolate_reach *reach, struct error *err)
+{
+	struct error no_landlock, no_root = {0};
+	bool landlock = isolate_landlock_version(&no_landlock) > 0;
+	const char *files = landlock ? "landlock" : "root";
+
+	if (!landlock && isolate_trees(reach, &no_root) < 0) {
+		if (no_root.code != ERR_UNAVAILABLE)
+			return error_copy(err, &no_root);
+		files = "open";
+		log_line(&live->log, "the supervisor is not kept from the host's files: %s: %s",
+			 no_landlock.msg, no_root.msg);
+	}
+	json_object_set_new(live->runtime, "files", json_string(files));
+	return isolate_capabilities(err) < 0 || (landlock && isolate_landlock(reach, err) < 0) ? -1
+											       : 0;
+}
+
 static int confine_files(struct live *live, struct error *err)
 {
-	autoclose int logs = audit_logs_open(&live->ws);
-	autoclose int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autofree char *workspace = workspace_path(&live->ws, NULL, err);
+	autofree char *logs_path = audit_logs_path(&live->ws);
+	autoclose int logs = logs_path ? open(logs_path, PLACE_FLAGS) : -1;
+	autoclose int own = open(OWN_PROCESS, PLACE_FLAGS);
 	uint16_t ports[PORTS_MAX];
-	struct isolate_tree trees[3] = {{.fd = live->ws.fd, .writable = true}};
-	struct isolate_reach reach = {.trees = trees, .tree_count = 1, .ports = ports};
-	struct error why = {0};
+	struct isolate_tree trees[] = {
+		{.path = workspace, .fd = live->ws.fd, .writable = true},
+		{.path = OWN_PROCESS, .fd = own},
+		{.path = logs_path, .fd = logs, .writable = true},
+	};
+	const struct isolate_reach reach = {
+		.trees = trees,
+		.tree_count = ARRAY_SIZE(trees) - (logs < 0),
+		.ports = ports,
+		.port_count = channels_target_ports(live->channels, ports, PORTS_MAX),
+	};
 
-	if (proc >= 0)
-		trees[reach.tree_count++] = (struct isolate_tree){.fd = proc};
-	if (logs >= 0)
-		trees[reach.tree_count++] = (struct isolate_tree){.fd = logs, .writable = true};
-	reach.port_count = channels_target_ports(live->channels, ports, PORTS_MAX);
-	if (isolate_landlock(&reach, &why) == 0) {
-		json_object_set_new(live->runtime, "files", json_string("landlock"));
-		return 0;
-	}
-	if (why.code != ERR_UNAVAILABLE)
-		return error_copy(err, &why);
-	log_line(&live->log, "the supervisor is not kept from the host's files: %s", why.msg);
-	json_object_set_new(live->runtime, "files", json_string("open"));
-	return 0;
+	if (!workspace)
+		return -1;
+	return own < 0 ? error_errno(err, errno, OWN_PROCESS) : confine_to(live, &reach, err);
 }
 
 int live_confine(struct live *live, struct error *err)
 {
-	if (keep_ending_children(live, err) < 0 || isolate_capabilities(err) < 0 ||
-	    confine_files(live, err) < 0)
+	if (keep_ending_children(live, err) < 0 || confine_files(live, err) < 0)
 		return -1;
 	live_runtime_write(live);
 	return isolate_syscalls(allowed, ARRAY_SIZE(allowed), err);

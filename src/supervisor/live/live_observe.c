@@ -141,6 +141,11 @@ static void begin_watches(struct live *live, const struct config *config)
 				  on_observe_look, live, &why);
 }
 
+struct watch_base *live_observe_base(struct live *live)
+{
+	return live->observe ? &live->observe->base : NULL;
+}
+
 void live_observe_begin(struct live *live, const struct config *config)
 {
 	const char *cell = confinement_names[CONFINEMENT_CELL];

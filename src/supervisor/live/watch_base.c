@@ -2,40 +2,63 @@
 #include "supervisor/live/watch_base.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
 
 static bool is_same_mtime(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+static int look_at_name(const char *path, struct stat *now, struct error *err)
+{
+	return lstat(path, now) < 0 ? error_errno(err, errno, "%s", path) : 0;
+}
+
+static int serve_look(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	const struct watch_base *watch = data;
+	struct stat now;
+
+	(void)in;
+	if (!watch || !watch->path)
+		return error_set(err, ERR_DENIED, "this machine has no base");
+	if (look_at_name(watch->path, &now, err) < 0)
+		return -1;
+	memcpy(out->bytes, &now, sizeof(now));
+	out->len = sizeof(now);
+	return 0;
+}
+
+const struct broker_duty watch_base_duty = {serve_look};
+
+static int look_at_base_file(const char *path, struct stat *now, struct error *err)
+{
+	static const struct broker_message nothing;
+	struct broker_message answer;
+
+	if (!broker_is_asked())
+		return look_at_name(path, now, err);
+	if (broker_ask(&watch_base_duty, &nothing, &answer, err) < 0)
+		return -1;
+	memcpy(now, answer.bytes, sizeof(*now));
+	return 0;
+}
+
 int watch_base_begin(struct watch_base *watch, const char *path, struct error *err)
 {
 	struct watch_base made = {.path = strdup(path)};
-	char *slash = made.path ? strrchr(made.path, '/') : NULL;
 
-	if (!slash) {
+	if (!made.path)
+		return error_errno(err, ENOMEM, "%s", path);
+	if (look_at_name(path, &made.was, err) < 0) {
 		free(made.path);
-		return error_errno(err, made.path ? EINVAL : ENOMEM, "%s", path);
+		return -1;
 	}
-	*slash = '\0';
-	made.dir = open(slash == made.path ? "/" : made.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	*slash = '/';
-	made.name = slash + 1;
-	if (made.dir >= 0 && fstatat(made.dir, made.name, &made.was, AT_SYMLINK_NOFOLLOW) == 0) {
-		*watch = made;
-		return 0;
-	}
-	error_errno(err, errno, "%s", path);
-	cleanup_close(&made.dir);
-	free(made.path);
-	return -1;
+	*watch = made;
+	return 0;
 }
 
 static const char *difference(const struct stat *was, const struct stat *now)
@@ -47,23 +70,16 @@ static const char *difference(const struct stat *was, const struct stat *now)
 	return is_same_mtime(&was->st_ctim, &now->st_ctim) ? NULL : "was given other attributes";
 }
 
-/* By its name; where the way there is closed since we have given up root's rights, by its
- * directory. */
-static int look_at_file(const struct watch_base *watch, struct stat *now)
-{
-	if (lstat(watch->path, now) == 0)
-		return 0;
-	return errno == EACCES ? fstatat(watch->dir, watch->name, now, AT_SYMLINK_NOFOLLOW) : -1;
-}
-
 const char *watch_base_look(struct watch_base *watch)
 {
 	const char *what;
+	struct error gone;
 	struct stat now;
 
 	if (!watch->path)
 		return NULL;
-	what = look_at_file(watch, &now) < 0 ? "is gone" : difference(&watch->was, &now);
+	what = look_at_base_file(watch->path, &now, &gone) < 0 ? "is gone"
+							       : difference(&watch->was, &now);
 	if (!what || (watch->told && strcmp(what, watch->told) == 0))
 		return NULL;
 	watch->told = what;
@@ -72,8 +88,6 @@ const char *watch_base_look(struct watch_base *watch)
 
 void watch_base_end(struct watch_base *watch)
 {
-	if (watch->path)
-		cleanup_close(&watch->dir);
 	free(watch->path);
 	*watch = (struct watch_base){0};
 }

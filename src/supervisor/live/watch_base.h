@@ -7,16 +7,18 @@
 
 #include <sys/stat.h>
 
+#include "base/broker.h"
 #include "base/error.h"
 
 struct watch_base {
 	char *path;
-	int dir;	  /* that it is in */
-	const char *name; /* in dir; the end of path */
 	const char *told; /* the last of what was different */
 	struct stat was;
 };
 
+/* The broker's part, by which one looks where there is one: the way there may be closed to whoever
+ * has given up his rights. Its data: the watch, or NULL. */
+extern const struct broker_duty watch_base_duty;
 int watch_base_begin(struct watch_base *watch, const char *path, struct error *err);
 /* What is different, once, and again when it is worse: "is gone", "was replaced"...; NULL: nothing
  * that is new. */
