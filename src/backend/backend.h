@@ -38,8 +38,9 @@ struct vm_events {
 	/* The VM and every companion of it have ended and been reaped. Called once, last, from the
 	 * loop; the owner may free the VM in it, and in no other of these callbacks. */
 	void (*ended)(void *data, enum vm_end end, const char *detail);
-	/* A companion (vsockd...) died by itself; said: its last line of stderr, or "". fatal: the
-	 * owner is expected to kill the VM. */
+	/* A companion (vsockd...) died by itself; said: its last line of stderr, or ""; code:
+	 * EX_TEMPFAIL if it lacks something of the host. fatal: the owner is expected to kill the
+	 * VM. */
 	void (*companion_lost)(void *data, const char *name, int code, const char *said,
 			       bool fatal);
 	/* The guest has opened a connection, or tried to: one line as the host saw it, bounded in

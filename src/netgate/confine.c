@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/userns.h"
 
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(poll), .reason = "the loop waits"},
@@ -34,25 +35,29 @@ static int leave_host(bool with_user, struct error *err)
 static int leave_host_and_become(const struct isolate_identity *identity,
 				 struct error *no_namespaces, struct error *err)
 {
-	if (geteuid() == 0 && leave_host(false, no_namespaces) == 0) {
-		*no_namespaces = (struct error){.code = ERR_NONE};
+	struct error why = {0};
+
+	if (geteuid() == 0 && leave_host(false, NULL) == 0)
 		return isolate_become(identity, err);
-	}
 	if (isolate_become(identity, err) < 0)
 		return -1;
-	if (leave_host(true, no_namespaces) == 0)
-		*no_namespaces = (struct error){.code = ERR_NONE};
+	if (leave_host(true, &why) < 0)
+		userns_missing(&why, no_namespaces);
 	return 0;
 }
 
-int confine(const struct isolate_identity *identity, struct error *no_namespaces, struct error *err)
+int confine(const struct isolate_identity *identity, bool unconfined, struct error *no_namespaces,
+	    struct error *err)
 {
 	struct isolate_parent parent;
 
 	isolate_keep_parent(&parent);
-	if (isolate_core_dumps(err) < 0 ||
-	    leave_host_and_become(identity, no_namespaces, err) < 0 ||
-	    isolate_capabilities(err) < 0 || isolate_restore_parent(&parent, err) < 0)
+	*no_namespaces = (struct error){.code = ERR_NONE};
+	if (isolate_core_dumps(err) < 0 || leave_host_and_become(identity, no_namespaces, err) < 0)
+		return -1;
+	if (no_namespaces->code != ERR_NONE && !unconfined)
+		return error_copy(err, no_namespaces);
+	if (isolate_capabilities(err) < 0 || isolate_restore_parent(&parent, err) < 0)
 		return -1;
 	return isolate_syscalls(allowed, ARRAY_SIZE(allowed), err);
 }

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/isolate.h"
 
-/* All stages. Where namespaces are not to be had it goes on without them, and *no_namespaces says
- * why; its code is ERR_NONE otherwise. */
-int confine(const struct isolate_identity *identity, struct error *no_namespaces,
+/* All stages. Where namespaces are not to be had it is ERR_UNAVAILABLE, or if unconfined goes on
+ * without them, and *no_namespaces says why; its code is ERR_NONE otherwise. */
+int confine(const struct isolate_identity *identity, bool unconfined, struct error *no_namespaces,
 	    struct error *err);
 
 #endif

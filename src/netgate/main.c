@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sysexits.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -64,7 +65,7 @@ static int take_sockets(const struct settings *s, struct error *err)
 
 static int serve_netgate(const struct settings *s, struct error *err)
 {
-	struct error no_namespaces = {.code = ERR_NONE};
+	struct error no_namespaces;
 
 	if (take_sockets(s, err) < 0)
 		return -1;
@@ -72,12 +73,11 @@ static int serve_netgate(const struct settings *s, struct error *err)
 		return error_set(err, ERR_IO, "no random bytes");
 	gate_init(&gate, s->vm_fd, s->passt_fd, s->supervisor_fd, s->bytes_per_second);
 	malloc_trim(0);
-	if (confine(&s->identity, &no_namespaces, err) < 0)
+	if (confine(&s->identity, s->unconfined, &no_namespaces, err) < 0)
 		return -1;
+	/* By stdio, here and in main(): dprintf() asks for a position, which is forbidden now. */
 	if (no_namespaces.code != ERR_NONE)
-		dprintf(STDERR_FILENO,
-			PROGRAM ": no namespaces here (%s); confined by seccomp alone\n",
-			no_namespaces.msg);
+		fprintf(stderr, PROGRAM ": %s; confined by seccomp alone\n", no_namespaces.msg);
 	return gate_run(&gate, err);
 }
 
@@ -104,8 +104,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (fd_fill_standard(&err) < 0 || settings_parse(&settings, argc, argv, &err) < 0 ||
 	    run_netgate(&settings, &err) < 0) {
-		dprintf(STDERR_FILENO, PROGRAM ": %s\n", err.msg);
-		return 1;
+		fprintf(stderr, PROGRAM ": %s\n", err.msg);
+		return err.code == ERR_UNAVAILABLE ? EX_TEMPFAIL : 1;
 	}
 	return 0;
 }

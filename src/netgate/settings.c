@@ -103,6 +103,8 @@ static const struct option_row rows[] = {
 	{"uid", "N", option_uid, AT(identity), "become this user, if root"},
 	{"gid", "N", option_gid, AT(identity), "become this group, if root"},
 	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},
+	{"unconfined", NULL, option_given, AT(unconfined),
+	 "go on where no namespaces can be made, under the list of system calls alone"},
 	{"label", "TEXT", option_ignore, 0, "ignored; to be seen in ps"},
 	{"help", NULL, option_given, AT(help), "print this"},
 	{"version", NULL, option_given, AT(version), "print the version"},

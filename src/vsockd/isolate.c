@@ -14,8 +14,9 @@
  *   capabilities all sets empty, also the bounding set; no_new_privs.
  *   system calls seccomp.c.
  *
- * A container or a distribution may refuse namespaces. Then the sockets are reached by descriptors
- * taken beforehand and the other stages hold alone; main() says so.
+ * A container or a distribution may refuse namespaces. Then this is the end; with --unconfined the
+ * sockets are reached by descriptors taken beforehand and the other stages hold alone, as main()
+ * says.
  */
 #include "vsockd/isolate.h"
 
@@ -29,6 +30,7 @@
 
 #include "base/cleanup.h"
 #include "base/isolate.h"
+#include "base/userns.h"
 
 #define PORT_NAME 11 /* a decimal port and NUL */
 
@@ -158,7 +160,9 @@ static int isolate_as_user(const struct isolate_config *c, int *held, struct err
 		return -1;
 	if (isolate_namespaces(true, &why) == 0 && enter_root(c, &why) == 0)
 		return 0;
-	*no_namespaces = why;
+	userns_missing(&why, no_namespaces);
+	if (!c->unconfined)
+		return error_copy(err, no_namespaces);
 	name_sockets(c, held);
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 struct isolate_config {
 	struct isolate_identity identity;
+	bool unconfined; /* also without namespaces */
 	/* The sockets that are to be reached: ports[i] is that of targets[i], an absolute path of
 	 * any length. ports[i].path is filled in with what connect() takes from inside; it stays
 	 * empty if there is no socket. */
@@ -17,8 +18,8 @@ struct isolate_config {
 	unsigned nports;
 };
 
-/* All stages but the last. Where namespaces are not to be had it goes on without them, and
- * *no_namespaces says why ("unshare: Operation not permitted"); its code is ERR_NONE otherwise. */
+/* All stages but the last. Where namespaces are not to be had it is ERR_UNAVAILABLE, or if so asked
+ * for goes on without them, and *no_namespaces says why; its code is ERR_NONE otherwise. */
 int isolate(const struct isolate_config *config, struct error *no_namespaces, struct error *err);
 /* The last stage (seccomp.c): a system call that the event loop does not need kills the process. */
 int isolate_to_loop(struct error *err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -24,7 +25,7 @@
 
 static const char capabilities[] = "{\"type\":\"vsock\",\"features\":[],\"hostSocket\":\"hybrid\","
 				   "\"options\":[\"vhost-fd\",\"vsock-fd\",\"guest-cid\",\"host-"
-				   "port\",\"lease-fd\",\"busy-fd\"]}";
+				   "port\",\"lease-fd\",\"busy-fd\",\"unconfined\"]}";
 
 #ifdef MICROAGENT_SANITIZE
 /* The leak checker wants /proc, and there is nothing to leak after the start. */
@@ -89,6 +90,7 @@ static struct core_config core_config_of(const struct options *o, const struct o
 static int give_up_rights(const struct options *o, struct error *err)
 {
 	struct isolate_config c = {.identity = o->identity,
+				   .unconfined = o->unconfined,
 				   .ports = o->ports,
 				   .targets = (const char *const *)o->targets,
 				   .nports = o->nports};
@@ -97,8 +99,7 @@ static int give_up_rights(const struct options *o, struct error *err)
 	if (isolate(&c, &no_namespaces, err) < 0)
 		return -1;
 	if (no_namespaces.code != ERR_NONE)
-		fprintf(stderr, PROGRAM ": no namespaces here (%s); confined by seccomp alone\n",
-			no_namespaces.msg);
+		fprintf(stderr, PROGRAM ": %s; confined by seccomp alone\n", no_namespaces.msg);
 	for (unsigned i = 0; i < o->nports; i++)
 		if (!*o->ports[i].path)
 			fprintf(stderr,
@@ -151,7 +152,7 @@ int main(int argc, char **argv)
 	if (fd_fill_standard(&err) < 0 || options_parse(&options, argc, argv, &err) < 0 ||
 	    run_vsockd(&options, &err) < 0) {
 		fprintf(stderr, PROGRAM ": %s\n", err.msg);
-		return 1;
+		return err.code == ERR_UNAVAILABLE ? EX_TEMPFAIL : 1;
 	}
 	return 0;
 }

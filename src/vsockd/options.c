@@ -60,6 +60,8 @@ static const struct option_row rows[] = {
 	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},
 	{"busy-fd", "N", option_fd, AT(busy_fd),
 	 "an inherited eventfd: count up when the host's first stream begins, when its last ends"},
+	{"unconfined", NULL, option_given, AT(unconfined),
+	 "go on where no namespaces can be made, under the list of system calls alone"},
 	{"label", "TEXT", option_ignore, 0, "ignored; to be seen in ps"},
 	{"print-capabilities", NULL, option_given, AT(capabilities),
 	 "print what this program can do, as JSON"},

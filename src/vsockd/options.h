@@ -12,6 +12,7 @@
 
 struct options {
 	bool help, version, capabilities; /* to be told: nothing else is to be done */
+	bool unconfined;		  /* also without namespaces */
 	const char *vhost_socket;	  /* NULL: vhost_fd */
 	int vhost_fd;			  /* -1: none */
 	const char *vsock_socket;

@@ -2,17 +2,22 @@
 """Starts that fail half-way: a companion that is not there or dies at once, a port or a socket that
 cannot be had. The answer names it, and nothing is left."""
 
+import errno
 import os
+import shlex
 import shutil
 import socket
+import subprocess
 
 import pytest
 
-from conftest import BIN
+from conftest import BIN, HANG_S
 from test_bundles import small_config
+from test_least_rights import NO_NAMESPACES, without
 from test_mediation import free_port, mediation
 from test_shares import share
 from test_supervisor import request, sparse
+from test_unconfined import SETTING
 
 # name in messages: (where it is, what in the config needs it). Without bwrap a workspace starts, in
 # a looser cell.
@@ -82,6 +87,45 @@ def test_companions_that_are_missing_or_die_at_once(host, replace):
         word = "bwrap: " if name == "virtiofsd" else "ended with code 3: no luck today"
         assert word in answer["error"] and "serial.log" not in answer["error"], answer
         host.supervisor(request("delete", sparse(host)))
+
+
+def test_companions_without_namespaces(host, replace):
+    """Their confinement is missing: refused like a missing cell, unless one is not asked for."""
+    for name in ("microagent-vsockd", "microagent-netgate"):
+        where, needs = COMPANIONS[name]
+        real, stand_in = host.base / name, host.base / "stand-in"
+        shutil.copy2(where(), real)
+        # What the kernel says where user.max_user_namespaces of them are there.
+        stand_in.write_text(f'#!/bin/sh\nexec {shlex.join(without(272, errno.ENOSPC))} {real} "$@"\n')
+        stand_in.chmod(0o755)
+        config = prepared(host, needs)
+        replace(where(), stand_in)
+        answer = check_refused(host, config, f"{name} ended with code 75: {name}: no namespaces here (unshare: No space left on "
+                               "device): it needs the sysctl user.max_user_namespaces=10000")
+        assert answer["errorCode"] == "unavailable", answer
+        host.supervisor(request("delete", sparse(host)))
+    config = prepared(host, needs, confinement="seccomp")
+    replace(where(), stand_in)
+    code, answer, _ = host.supervisor(request("start", config))
+    assert code == 0 and answer["confinement"] == "seccomp", answer
+    log = (host.state / "agent-1" / "supervisor.log").read_text()
+    assert f"{name}: no namespaces here (unshare: " in log and "confined by seccomp alone" in log
+    for command in ("kill", "delete"):
+        assert host.supervisor(request(command, sparse(host)))[0] == 0
+
+
+@pytest.mark.parametrize("program, words", [
+    ("microagent-vsockd", ["--vhost-fd", 3, "--vsock-socket", "sock"]),
+    ("microagent-netgate", ["--vm-fd", 3, "--supervisor-fd", 4, "--guest-address", "10.0.2.15", "--guest-mac", "02:00:00:00:00:01"])])
+def test_a_host_without_namespaces(tmp_path, program, words):
+    if os.getuid() != 0:
+        pytest.skip("an ordinary user cannot give these rights up in a namespace of one's own")
+    pairs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM), socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    line = 'exec "$@" 3<&%d 4<&%d' % tuple(pair[0].fileno() for pair in pairs)
+    done = subprocess.run([*NO_NAMESPACES, "bash", "-c", line, "bash", BIN / program, *map(str, words)], cwd=tmp_path, timeout=HANG_S,
+                          capture_output=True, text=True, check=False, pass_fds=[pair[0].fileno() for pair in pairs])
+    assert done.returncode == 75, done
+    assert done.stderr.startswith(f"{program}: no namespaces here (unshare: ") and SETTING in done.stderr, done.stderr
 
 
 def test_what_cannot_be_listened_on(host):

@@ -18,18 +18,24 @@ from test_session_share import bundle, check_no_alarm, check_owners, create, dir
 
 ours, ordinary = test_session_share.ours, test_session_share.ordinary
 
-# A kernel without Landlock: what asks for a ruleset gets ENOSYS (a seccomp filter), in the program that follows. Where root
-# tests it takes nobody's set-user-ID programs away.
-NO_LANDLOCK = [sys.executable, "-c", """
+
+def without(call, errnum):
+    """Words for a program that follows, in which a system call fails (a seccomp filter). Where root tests it takes nobody's
+    set-user-ID programs away."""
+    return [sys.executable, "-c", FILTER % (call, errnum)]
+
+
+FILTER = """
 import ctypes, os, struct, sys
-code = b"".join(struct.pack("<HBBI", *op) for op in ((0x20, 0, 0, 0), (0x15, 0, 1, 444), (6, 0, 0, 0x50000 | 38), (6, 0, 0, 0x7fff0000)))
+code = b"".join(struct.pack("<HBBI", *op) for op in ((0x20, 0, 0, 0), (0x15, 0, 1, %d), (6, 0, 0, 0x50000 | %d), (6, 0, 0, 0x7fff0000)))
 held = ctypes.create_string_buffer(code)
 program = struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
 libc = ctypes.CDLL(None, use_errno=True)
 libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
 assert (os.geteuid() == 0 or libc.prctl(38, 1, None, 0, 0) == 0) and libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
 os.execvp(sys.argv[1], sys.argv[1:])
-"""]
+"""
+NO_LANDLOCK = without(444, errno.ENOSYS)
 
 # A host whose users may make no namespaces: of its own, with root's name and none of his rights.
 NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces && "

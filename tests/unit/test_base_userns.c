@@ -2,6 +2,7 @@
 /* Which setting of the host keeps cells from being made. */
 #include "test_base.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -42,11 +43,24 @@ static void the_first_that_forbids_is_named(void **state)
 	assert_null(userns_setting(scratch->path));
 }
 
+static void what_is_used_up_is_named(void **state)
+{
+	const struct error why = {.errnum = ENOSPC, .msg = "unshare: No space left on device"};
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(userns_missing(&why, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_string_equal(err.msg, "no namespaces here (unshare: No space left on device): it "
+				     "needs the sysctl user.max_user_namespaces=10000");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_first_that_forbids_is_named, scratch_make,
 						scratch_remove),
+		cmocka_unit_test(what_is_used_up_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,8 @@ static int isolate_child(const struct scratch *s, struct host_port *ports, bool 
 {
 	char here[128], missing[128];
 	const char *targets[2] = {here, missing};
-	struct isolate_config c = {.ports = ports, .targets = targets, .nports = 2};
+	struct isolate_config c = {
+		.unconfined = true, .ports = ports, .targets = targets, .nports = 2};
 	struct error why, err;
 
 	snprintf(here, sizeof(here), "%s/here", s->path);
@@ -326,9 +327,15 @@ static enum found look_around_without(const struct scratch *s)
 
 	snprintf(near, sizeof(near), "%s/near", s->path);
 	if (!listen_deep(s, deep, sizeof(deep)) || sock_listen_at(s->fd, "near", &err) < 0 ||
-	    !forbid_namespaces() || isolate(&c, &why, &err) < 0)
+	    !forbid_namespaces())
 		return FOUND_ERROR;
-	if (why.code == ERR_NONE || !*why.msg)
+	if (isolate(&c, &why, &err) == 0 || err.code != ERR_UNAVAILABLE ||
+	    strncmp(err.msg, "no namespaces here (unshare: ", 29) != 0)
+		return FOUND_RIGHTS;
+	c.unconfined = true;
+	if (isolate(&c, &why, &err) < 0)
+		return FOUND_ERROR;
+	if (why.code != ERR_UNAVAILABLE)
 		return FOUND_RIGHTS;
 	/* By descriptors: the directory's rights may change, as they do with the user that root
 	 * becomes. */

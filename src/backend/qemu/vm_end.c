@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sysexits.h>
 
 #include "backend/qemu/confinement.h"
 #include "backend/qemu/vm.h"
@@ -171,12 +172,14 @@ static void on_program(struct loop *loop, int fd, uint32_t events, void *data)
 	report_when_over(vm);
 }
 
-/* Code 0 is its answer to the end of QEMU's connection, of which we may hear a moment later. */
+/* Code 0 is its answer to the end of QEMU's connection, of which we may hear a moment later. One
+ * that lacks something of the host says so in its first moments, of which QEMU may have died. */
 void vm_on_companion(void *data, struct companion *companion)
 {
 	struct vm *vm = data;
+	bool refused = companion->code == EX_TEMPFAIL;
 
-	if (vm_is_alive(vm) && !vm->killing && !companion->settled) {
+	if ((refused || vm_is_alive(vm)) && !vm->killing && !companion->settled) {
 		if (companion->code == 0)
 			vm_grace(vm);
 		else

@@ -144,6 +144,8 @@ static void netgate_words(const struct vm *vm, const struct vm_boot *boot, const
 		argv_add(argv, "--bytes-per-second");
 		argv_addf(argv, "%lld", (long long)boot->config->limits.net_bytes);
 	}
+	if (boot->config->confinement == CONFINEMENT_SECCOMP)
+		argv_add(argv, "--unconfined");
 	if (id) {
 		add_number(argv, "--uid", id);
 		add_number(argv, "--gid", id);

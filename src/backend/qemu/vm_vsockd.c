@@ -68,6 +68,8 @@ static int build_vsockd_words(const char *program, const struct vm_boot *boot, s
 	argv_addf(argv, "%d", VSOCKD_FD_BUSY);
 	argv_add(argv, "--guest-cid");
 	argv_add(argv, "3");
+	if (boot->config->confinement == CONFINEMENT_SECCOMP)
+		argv_add(argv, "--unconfined");
 	if (id) {
 		argv_add(argv, "--uid");
 		argv_addf(argv, "%u", (unsigned)id);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sysexits.h>
 
 #include "base/fd.h"
 #include "base/json.h"
@@ -174,7 +175,7 @@ static void on_disk_full(void *data, const char *serial, const char *reason)
 }
 
 /* Its own last word tells more than the guest's, which knows nothing of it. */
-static void fail_by_companion(struct live *live, const char *text, bool spoke)
+static void fail_by_companion(struct live *live, const char *text, bool spoke, bool refused)
 {
 	struct error cause = {0};
 
@@ -182,18 +183,18 @@ static void fail_by_companion(struct live *live, const char *text, bool spoke)
 		live_fail(live, ERR_IO, text);
 		return;
 	}
-	error_set(&cause, ERR_IO, "%s", text);
+	error_set(&cause, refused ? ERR_UNAVAILABLE : ERR_IO, "%s", text);
 	live_end(live, INTENT_FAILED, &cause);
 }
 
 static void on_companion_lost(void *data, const char *name, int code, const char *said, bool fatal)
 {
 	struct live *live = data;
-	char how[32], text[256];
+	char how[32], text[320];
 
 	snprintf(how, sizeof(how), code > 128 ? "died by signal %d" : "ended with code %d",
 		 code > 128 ? code - 128 : code);
-	snprintf(text, sizeof(text), "%.64s %s%s%.150s", name, how, *said ? ": " : "", said);
+	snprintf(text, sizeof(text), "%.64s %s%s%.180s", name, how, *said ? ": " : "", said);
 	if (!fatal)
 		live_remark(live, text);
 	else
@@ -202,7 +203,7 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 		return;
 	live_observe_companion(live, text);
 	if (fatal)
-		fail_by_companion(live, text, *said != '\0');
+		fail_by_companion(live, text, *said != '\0', code == EX_TEMPFAIL);
 }
 
 /* Where the guest's connections go is what a person looks for afterwards. */
