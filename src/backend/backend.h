@@ -105,8 +105,8 @@ struct vm_boot {
 /* A directory for a guest. */
 struct vm_share {
 	const char *tag; /* by which the guest mounts it */
-	/* At the boot the directory, O_PATH will do; for a running guest the command's pass for it
-	 * (store/share_dir.h), which also says whether it is read-only. */
+	/* At the boot, O_PATH will do; for a running guest the command's pass says which one it is
+	 * (store/share_pass.h). */
 	int dir_fd;
 	bool read_only;
 	/* As of vm_boot. */

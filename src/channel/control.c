@@ -52,30 +52,17 @@ static int read_answer(const struct buf *in, json_t **out, struct error *err)
 	return json_get_error(answer, "the live supervisor refused", err);
 }
 
-/* passed: goes with the first bytes; -1: none. */
-static int control_send_line(int fd, const json_t *request, int passed, struct error *err)
+static int control_send_line(int fd, const json_t *request, struct error *err)
 {
 	autofree char *text = json_line(request, err);
-	ssize_t sent;
 
-	if (!text)
-		return -1;
-	sent = passed < 0 ? 0 : fd_send_passing(fd, text, strlen(text), &passed, 1, 0);
-	if (sent < 0)
-		return error_errno(err, errno, CONTROL_SOCK_NAME);
-	if (fd_write_all(fd, text + sent, strlen(text) - (size_t)sent, err) < 0)
+	if (!text || fd_write_all(fd, text, strlen(text), err) < 0)
 		return -1;
 	return fd_write_all(fd, "\n", 1, err);
 }
 
 int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
 		struct error *err)
-{
-	return control_ask_with(workspace_fd, request, -1, deadline_ns, answer, err);
-}
-
-int control_ask_with(int workspace_fd, const json_t *request, int passed, uint64_t deadline_ns,
-		     json_t **answer, struct error *err)
 {
 	autoclose int fd = sock_connect_at(workspace_fd, CONTROL_SOCK_NAME, err);
 	autobuf struct buf in = BUF_INIT(ANSWER_MAX);
@@ -85,7 +72,7 @@ int control_ask_with(int workspace_fd, const json_t *request, int passed, uint64
 			err->code = ERR_UNAVAILABLE;
 		return -1;
 	}
-	if (control_send_line(fd, request, passed, err) < 0 ||
+	if (control_send_line(fd, request, err) < 0 ||
 	    control_receive_line(fd, &in, deadline_ns, err) < 0)
 		return -1;
 	return read_answer(&in, answer, err);

@@ -15,9 +15,5 @@
  * there; ERR_TIMEOUT: it does not answer. */
 int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
 		struct error *err);
-/* The same with a descriptor beside it, which stays the caller's; -1: none. share-attach wants a
- * pass for the directory (store/share_dir.h). */
-int control_ask_with(int workspace_fd, const json_t *request, int passed, uint64_t deadline_ns,
-		     json_t **answer, struct error *err);
 
 #endif

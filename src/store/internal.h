@@ -8,6 +8,10 @@
 #include "store/store.h"
 
 #define LEASE_NAME "lease"
+/* In the state directory: a file for each workspace that a command works on, and the pass of one
+ * that is given a directory. */
+#define LOCKS_DIR ".locks"
+#define SHARE_PASS ".share-"
 
 /* ERR_DENIED for a directory of another user or one that group or others can write. */
 int store_check_directory(int fd, const char *path, struct error *err);

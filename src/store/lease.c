@@ -37,8 +37,6 @@
 #include "contract/runtime_id.h"
 #include "store/internal.h"
 
-#define LOCKS ".locks"
-
 int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
 		   struct error *err)
 {
@@ -48,15 +46,15 @@ int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadlin
 	if (runtime_id_check(id, "workspace name", err) < 0)
 		return -1;
 	snprintf(what, sizeof(what), "workspace \"%s\"", id);
-	locks = path_open_dir_at(dir->fd, LOCKS, true, 0700, err);
+	locks = path_open_dir_at(dir->fd, LOCKS_DIR, true, 0700, err);
 	if (locks < 0)
-		return error_prefix(err, "%s/" LOCKS, dir->path);
+		return error_prefix(err, "%s/" LOCKS_DIR, dir->path);
 	for (;;) {
 		autoclose int fd =
 			openat(locks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 		if (fd < 0)
-			return error_errno(err, errno, "%s/" LOCKS "/%s", dir->path, id);
+			return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", dir->path, id);
 		if (flock_until(fd, LOCK_EX, deadline_ns, what, err) < 0)
 			return -1;
 		if (fd_has_name(fd, locks, id))
@@ -80,10 +78,14 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 
 void workspace_lock_remove(const struct state_dir *dir, const char *id)
 {
-	autoclose int locks = path_open_dir_at(dir->fd, LOCKS, false, 0700, NULL);
+	autoclose int locks = path_open_dir_at(dir->fd, LOCKS_DIR, false, 0700, NULL);
+	char pass[192];
 
-	if (locks >= 0)
-		(void)unlinkat(locks, id, 0);
+	if (locks < 0)
+		return;
+	snprintf(pass, sizeof(pass), SHARE_PASS "%s", id);
+	(void)unlinkat(locks, pass, 0);
+	(void)unlinkat(locks, id, 0);
 }
 
 static int lease_error(const struct workspace *ws, int errnum, struct error *err)

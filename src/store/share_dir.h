@@ -40,15 +40,4 @@ struct share_wish {
  */
 int share_dir_open(const struct share_wish *wish, struct error *err);
 
-/*
- * How a directory is handed to a live supervisor, which may have been taken over by its guest: not
- * as itself, since `..` leads from a directory to the whole host, but as a pass, a sealed memory
- * file that says which one and how. Such a supervisor can make none.
- */
-int share_dir_pass(const struct share_wish *wish, struct error *err);
-/* The pass's directory, opened anew and by the same rules; path and anyway are the pass's, and what
- * it gives to be read is not had to be written. ERR_DENIED: that, or it is no pass; ERR_CONFLICT:
- * another directory is there by now. */
-int share_dir_redeem(int pass, const struct share_wish *wish, struct error *err);
-
 #endif

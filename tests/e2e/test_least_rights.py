@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import test_session_share
-from attaching import attach, sealed
+from attaching import attach, given
 from conftest import wait_until
 from test_audit import events, verdict
 from test_session_share import bundle, check_no_alarm, check_owners, create, directory, record, refused
@@ -98,7 +98,7 @@ def check_in_own_root(host, monkeypatch):
     assert host("session", "stream", name, "--", "sh", "-c", "echo out; exit 3", check=3).stdout == "out\n"
     work = directory(host, "work")
     if host.uid == 0 or os.getuid() == 0:  # no_new_privs, which newuidmap cannot do with, is not needed to filter
-        assert "/etc, of which nothing is shared" in attach(host, name, work, sealed("/etc", os.stat("/etc")))
+        assert "/etc, of which nothing is shared" in attach(host, name, work, given("/etc", os.stat("/etc")))
         assert "the guest cannot mount it: " in refused(host, name, work, "--at", "/etc/passwd/x")
         told = host.json("session", "share", name, work)["share"]
         server, = (c for c in record(host, name)["companions"] if c["name"].startswith("virtiofsd"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
-from attaching import check_descriptors
+from attaching import check_passes
 from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
 from modes import check_modes
 from mounts import check_mounts, inside, own_mount
@@ -146,7 +146,7 @@ def check_refusals(host, name):
         said = refused(host, name, *words)
         assert f"session {name}: " in said and text in said, (words, said)
     assert host("session", "share", name, "/etc").returncode == 2 and host("session", "share", name, host.base / "none").returncode == 1
-    check_descriptors(host, name, work)
+    check_passes(host, name, work)
     if os.getuid() == 0:
         # Root writes the map itself and needs no newuidmap.
         for program, package in (("/usr/lib/qemu/virtiofsd", "qemu-system-common"), ("/usr/bin/bwrap", "bubblewrap"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A supervisor that was taken over asks its broker for a directory for which a command has handed
- * over a pass: no more is to be had than that says. The rest is tests/e2e/attaching.py's. */
+/* A supervisor that was taken over asks its broker for a directory, for which a command has written
+ * a pass or not: no more is to be had than that says. The rest is tests/e2e/attaching.py's. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -8,64 +8,75 @@
 
 #include "backend/qemu/vm.h"
 #include "base/broker.h"
-#include "base/fd.h"
-#include "store/share_dir.h"
+#include "store/share_pass.h"
 
-static struct vm vm = {.label = (char *)"/nonexistent/state/w",
-		       .workspace_fd = -1,
-		       .lease_fd = -1,
-		       .pluggable = true};
+static char label[4352];
+static struct vm vm = {.label = label, .workspace_fd = -1, .lease_fd = -1, .pluggable = true};
 
 /* What the broker says to who asks with that word. */
-static void ask(int fd, const char *word, struct error *err)
+static void assert_refused(const char *word, enum error_code code, const char *why)
 {
-	struct broker_message in = {.len = strlen(word), .nfds = 2, .fds = {fd, 2}}, out;
+	struct broker_message in = {.len = strlen(word), .nfds = 1, .fds = {2}}, out;
+	struct error err = {0};
 
 	strcpy(in.bytes, word);
-	*err = (struct error){0};
-	assert_int_equal(broker_ask(&vm_share_duty, &in, &out, err), -1);
+	assert_int_equal(broker_ask(&vm_share_duty, &in, &out, &err), -1);
+	assert_int_equal(err.code, code);
+	assert_non_null(strstr(err.msg, why));
 }
 
 static void no_more_than_was_given(void **state)
 {
 	static char name[] = "broker";
+	static const char none[] = "no command gives it a directory";
 	static const struct broker_row rows[] = {{&vm_share_duty, &vm, "shares"}};
 	const struct broker_spec spec = {.rows = rows, .count = ARRAY_SIZE(rows), .data = name};
 	const struct scratch *scratch = *state;
+	char place[512];
+	struct state_dir dir = {.path = place, .fd = -1};
+	const struct workspace ws = {.dir = &dir, .id = (char *)"w", .fd = -1},
+			       other = {.dir = &dir, .id = (char *)"v", .fd = -1};
 	struct proc broker = PROC_NONE;
 	struct error err = {0};
-	char path[4352], text[8192];
+	char path[4352];
 	const struct share_wish wish = {
 		.path = path, .state_dir = "/nonexistent/state", .read_only = true};
-	ssize_t n;
 
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
+	assert_ok(mkdirat(scratch->fd, "state", 0700));
 	snprintf(path, sizeof(path), "%s/dir", scratch->path);
+	snprintf(place, sizeof(place), "%s/state", scratch->path);
+	snprintf(label, sizeof(label), "%s/w", place);
+	dir.fd = openat(scratch->fd, "state", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_ok(broker_start(&spec, &broker, &err));
-	const int to_read = share_dir_pass(&wish, &err);
-	const int itself = openat(scratch->fd, "dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* As one who can make no file of his own with seals would have it. */
-	n = pread(to_read, text, sizeof(text), 0);
-	assert_true(n > 0);
-	const int forged = fd_memfd("share", text, (size_t)n, &err);
+	assert_refused("", ERR_DENIED, none);
+	int others = share_pass_give(&other, &wish, &err);
+	assert_true(others >= 0);
+	assert_refused("", ERR_DENIED, none);
 
-	ask(to_read, "rw", &err);
-	assert_int_equal(err.code, ERR_DENIED);
-	assert_non_null(strstr(err.msg, "/dir was given to be read and not written"));
-	assert_int_equal(pwrite(to_read, "x", 1, 0), -1);
-	assert_int_equal(ftruncate(to_read, 1), -1);
-	ask(itself, "", &err);
-	assert_string_equal(err.msg, "no directory was given to be shared");
-	ask(forged, "", &err);
-	assert_string_equal(err.msg, "no directory was given to be shared");
+	int pass = share_pass_give(&ws, &wish, &err);
+	assert_true(pass >= 0);
+	assert_int_equal(share_pass_give(&ws, &wish, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	assert_string_equal(err.msg, "another command is giving it a directory");
+	assert_refused("rw", ERR_DENIED, "/dir was given to be read and not written");
 	assert_ok(renameat(scratch->fd, "dir", scratch->fd, "other"));
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
-	ask(to_read, "", &err);
-	assert_int_equal(err.code, ERR_CONFLICT);
-	assert_non_null(strstr(err.msg, "/dir is not what it was"));
-	close(to_read);
-	close(itself);
-	close(forged);
+	assert_refused("", ERR_CONFLICT, "/dir is not what it was");
+	/* Its command was killed. */
+	close(pass);
+	assert_refused("", ERR_DENIED, none);
+	pass = share_pass_give(&ws, &wish, &err);
+	assert_refused("rw", ERR_DENIED, "/dir was given to be read and not written");
+	share_pass_end(&pass);
+	assert_int_equal(pass, -1);
+	assert_refused("", ERR_DENIED, none);
+
+	share_pass_end(&others);
+	workspace_lock_remove(&dir, "w");
+	workspace_lock_remove(&dir, "v");
+	assert_ok(unlinkat(dir.fd, ".locks", AT_REMOVEDIR)); /* nothing is left in it */
+	close(dir.fd);
 	broker_end(&broker);
 }
 

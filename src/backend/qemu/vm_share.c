@@ -26,7 +26,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
-#include "store/share_dir.h"
+#include "store/share_pass.h"
 
 #define SOCKET_NAME "share.sock"
 /* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over
@@ -183,9 +183,9 @@ static int start_server_process(const struct server *server, struct proc *out, s
 
 /* --- by the broker --------------------------------------------------------------------------- */
 
-/* The pass comes from the command that asked, through whoever asks us, who can have less than it
- * says and is refused more. The rules hold here as they do for the command. */
-static int open_given(int pass, const char *label, bool read_only, struct error *err)
+/* By the pass of the command that asked: who asks us can have less than it says, and is refused
+ * more. The rules hold here as they do for the command. */
+static int open_given(const char *label, bool read_only, struct error *err)
 {
 	autofree char *state_dir = strndup(label, (size_t)(strrchr(label, '/') - label));
 	json_auto_t *programs = programs_here();
@@ -194,7 +194,7 @@ static int open_given(int pass, const char *label, bool read_only, struct error 
 
 	if (!state_dir || !programs)
 		return error_errno(err, ENOMEM, "share");
-	return share_dir_redeem(pass, &wish, err);
+	return share_pass_redeem(label, &wish, err);
 }
 
 static int serve_share(void *data, const struct broker_message *in, struct broker_message *out,
@@ -206,14 +206,14 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 	struct server server = {.share = &share, .for_parent = true};
 	struct proc proc = PROC_NONE;
 
-	if (in->nfds != 2 || !vm->pluggable || vm->severing)
+	if (in->nfds != 1 || !vm->pluggable || vm->severing)
 		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
 	share.read_only = strcmp(in->bytes, MODE_WRITABLE) != 0;
-	autoclose int dir = open_given(in->fds[0], vm->label, share.read_only, err);
+	autoclose int dir = open_given(vm->label, share.read_only, err);
 	if (dir < 0)
 		return -1;
 	share.dir_fd = dir;
-	server.stderr_fd = in->fds[1];
+	server.stderr_fd = in->fds[0];
 	struct vm_share_ends ends = {-1, -1};
 	int status = vm_open_share(vm->workspace_fd, &ends, err);
 	server.listen = ends.listen;
@@ -237,7 +237,7 @@ const struct broker_duty vm_share_duty = {serve_share};
 static int ask_for_server(const struct companion *companion, const struct vm_share *share,
 			  int *qemu_end, struct proc *proc, struct error *err)
 {
-	struct broker_message in = {.nfds = 2, .fds = {share->dir_fd, companion->stderr_fd}};
+	struct broker_message in = {.nfds = 1, .fds = {companion->stderr_fd}};
 	struct broker_message out;
 
 	if (!share->read_only)

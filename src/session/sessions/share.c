@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "channel/control.h"
 #include "session/sessions/session.h"
-#include "store/share_dir.h"
+#include "store/share_pass.h"
 
 #define TAG "workspace"
 #define MOUNTPOINT "/workspace"
@@ -66,8 +66,7 @@ int session_share_record(json_t *record, const json_t *config, struct error *err
 /* --- given to one that runs ------------------------------------------------------------------ */
 
 /* The live supervisor can open nothing outside of its workspace. */
-static int pass_for_guest(const struct open_workspace *existing, const json_t *share,
-			  struct error *err)
+static int give_pass(const struct open_workspace *existing, const json_t *share, struct error *err)
 {
 	const struct share_wish wish = {
 		.path = json_text(share, "path", ""),
@@ -76,7 +75,7 @@ static int pass_for_guest(const struct open_workspace *existing, const json_t *s
 		.anyway = json_is_true(json_object_get(share, "anyway")),
 	};
 
-	return share_dir_pass(&wish, err);
+	return share_pass_give(&existing->ws, &wish, err);
 }
 
 static int ask_share(const struct open_workspace *existing, const json_t *share, json_t **answer,
@@ -91,15 +90,15 @@ static int ask_share(const struct open_workspace *existing, const json_t *share,
 
 	if (!request)
 		return error_errno(err, ENOMEM, "share");
-	autoclose int pass = pass_for_guest(existing, share, err);
+	autopass int pass = give_pass(existing, share, err);
 	if (pass < 0) {
 		/* That nobody is there comes first. */
 		autoclose int there = sock_connect_at(existing->ws.fd, CONTROL_SOCK_NAME, &absent);
 
 		return there < 0 ? error_copy(err, &absent) : -1;
 	}
-	return control_ask_with(existing->ws.fd, request, pass, clock_mono_ns() + wait * NS_PER_MS,
-				answer, err);
+	return control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, answer,
+			   err);
 }
 
 static int share_in(const struct microagent_session *session, const json_t *share, json_t **answer,

@@ -24,7 +24,6 @@ struct control_client {
 	int fd; /* -1: a free place */
 	struct loop_watch *watch, *timer;
 	struct buf in;
-	int passed;    /* a descriptor that came with the bytes; -1 */
 	bool deferred; /* the answer comes later; the place is kept until then */
 };
 
@@ -58,8 +57,6 @@ static void drop_asker(struct control_client *client)
 	if (client->fd >= 0)
 		close(client->fd);
 	client->fd = -1;
-	cleanup_close(&client->passed);
-	client->passed = -1;
 	client->deferred = false;
 	buf_free(&client->in);
 }
@@ -123,27 +120,6 @@ void control_sock_answer(struct control_client *client, const json_t *answer)
 	end_client(client);
 }
 
-int control_sock_passed(const struct control_client *client)
-{
-	return client->passed;
-}
-
-/* The last descriptor that comes is the one that counts. */
-static ssize_t receive_request(struct control_client *client, uint8_t *room)
-{
-	size_t nfds = 1;
-	int passed = -1;
-	ssize_t n = fd_receive_passed(client->fd, room, READ_CHUNK, &passed, &nfds, MSG_DONTWAIT);
-	int errnum = errno;
-
-	if (nfds > 0) {
-		cleanup_close(&client->passed);
-		client->passed = passed;
-	}
-	errno = errnum;
-	return n;
-}
-
 static void on_asker(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_client *client = data;
@@ -153,7 +129,7 @@ static void on_asker(struct loop *loop, int fd, uint32_t events, void *data)
 
 	(void)loop, (void)fd;
 	(void)events;
-	n = room ? receive_request(client, room) : 0;
+	n = room ? recv(client->fd, room, READ_CHUNK, MSG_DONTWAIT) : 0;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0)
@@ -183,7 +159,6 @@ static int admit_asker(struct control_sock *server, struct control_client *clien
 
 	client->server = server;
 	client->fd = fd;
-	client->passed = -1;
 	client->in = (struct buf)BUF_INIT(REQUEST_MAX);
 	client->watch = loop_add_fd(server->loop, fd, EPOLLIN, on_asker, client, err);
 	client->timer = loop_add_timer(server->loop, deadline, on_client_timer, client, err);
@@ -230,7 +205,7 @@ struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_
 	server->fn = fn;
 	server->data = data;
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		server->clients[i].fd = server->clients[i].passed = -1;
+		server->clients[i].fd = -1;
 	server->watch = loop_add_fd(loop, listen_fd, EPOLLIN, on_asker_listener, server, err);
 	if (!server->watch) {
 		control_sock_free(server);

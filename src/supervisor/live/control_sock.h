@@ -34,8 +34,6 @@ void control_sock_free(struct control_sock *server); /* accepts NULL; not in the
  * one of few places until then. */
 void control_sock_defer(struct control_client *client);
 void control_sock_answer(struct control_client *client, const json_t *answer);
-/* The descriptor that came with the request, the client's still; -1: none. */
-int control_sock_passed(const struct control_client *client);
 /* {"ok":false,"error","errorCode"}, new; NULL without memory. */
 json_t *control_sock_refusal(const struct error *error);
 

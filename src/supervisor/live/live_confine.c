@@ -74,7 +74,7 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(pread64), .reason = "the header of a layer; memory pressure"},
 	{.number = SCMP_SYS(pwrite64), .reason = "room in a file, where it is taken by writing"},
 	{.number = SCMP_SYS(recvfrom), .reason = "sockets"},
-	{.number = SCMP_SYS(recvmsg), .reason = "the broker's descriptors, and a command's"},
+	{.number = SCMP_SYS(recvmsg), .reason = "the broker's descriptors"},
 	{.number = SCMP_SYS(sendto), .reason = "sockets"},
 	{.number = SCMP_SYS(sendmsg), .reason = "descriptors for the broker and the VMM"},
 	{.number = SCMP_SYS(accept4), .reason = "clients of our listeners"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shared directory for a guest that runs: opened by the command that asks, by the rules of
- * store/share_dir.h, given to the machine by the backend, mounted by the guest, and recorded in
+ * A shared directory for a guest that runs: by the pass of the command that asks
+ * (store/share_pass.h), given to the machine by the backend, mounted by the guest, and recorded in
  * runtime.json. One for each machine. What the guest cannot mount is taken away again.
  */
 #include <string.h>
@@ -145,14 +145,14 @@ static int may_share(const struct live *live, struct error *err)
 	return 0;
 }
 
-/* The command has opened it, and given us a pass for it: we can open nothing there. */
-static int attach_share(struct live *live, const json_t *given, int pass, struct error *err)
+/* The command has written a pass for it: we can open nothing there. */
+static int attach_share(struct live *live, const json_t *given, struct error *err)
 {
 	bool read_only = strcmp(json_text(given, "mode", NULL), "ro") == 0;
 	autofree char *label = workspace_path(&live->ws, NULL, err);
 	const struct vm_share share = {
 		.tag = json_text(given, "tag", NULL),
-		.dir_fd = pass,
+		.dir_fd = -1,
 		.read_only = read_only,
 		.label = label,
 		.workspace_fd = live->ws.fd,
@@ -161,8 +161,6 @@ static int attach_share(struct live *live, const json_t *given, int pass, struct
 
 	if (!label)
 		return -1;
-	if (pass < 0)
-		return error_set(err, ERR_INVALID, "no descriptor of the directory came with it");
 	live_observe_plugging(live);
 	if (live->backend->share_attach(live->vm, &share, on_attached, live, err) == 0)
 		return 0;
@@ -179,8 +177,7 @@ int live_share(struct live *live, const json_t *request, struct control_client *
 	if (json_get_object(request, "", "share", JSON_REQUIRED, &item, err) < 0)
 		return -1;
 	given = share_decode(item, "share", err);
-	if (!given || may_share(live, err) < 0 ||
-	    attach_share(live, given, control_sock_passed(client), err) < 0)
+	if (!given || may_share(live, err) < 0 || attach_share(live, given, err) < 0)
 		return -1;
 	live->share.given = steal_ptr(&given);
 	live->share.client = client;

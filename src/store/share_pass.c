@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/share_pass.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "store/internal.h"
+
+#define PASS_MAX 16384
+
+static char *pass_text(const struct share_wish *wish, const struct stat *st, struct error *err)
+{
+	json_auto_t *pass = json_pack("{s:s, s:I, s:I, s:b, s:b}", "path", wish->path, "device",
+				      (json_int_t)st->st_dev, "inode", (json_int_t)st->st_ino,
+				      "readOnly", wish->read_only, "anyway", wish->anyway);
+
+	if (pass)
+		return json_line(pass, err);
+	error_set(err, ERR_INVALID, "%s: a path must be UTF-8", wish->path);
+	return NULL;
+}
+
+/* An empty one is none. It is there until the workspace goes, with its lock. */
+static int open_pass(const struct workspace *ws, struct error *err)
+{
+	autoclose int locks = path_open_dir_at(ws->dir->fd, LOCKS_DIR, true, 0700, err);
+	char name[192];
+
+	if (locks < 0)
+		return -1;
+	snprintf(name, sizeof(name), SHARE_PASS "%s", ws->id);
+	autoclose int fd = openat(locks, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_errno(err, errno, "%s", name);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return steal_fd(&fd);
+	if (errno != EWOULDBLOCK)
+		return error_errno(err, errno, "%s", name);
+	return error_set(err, ERR_CONFLICT, "another command is giving it a directory");
+}
+
+int share_pass_give(const struct workspace *ws, const struct share_wish *wish, struct error *err)
+{
+	autoclose int dir = share_dir_open(wish, err);
+	struct stat st;
+
+	if (dir < 0)
+		return -1;
+	if (fstat(dir, &st) < 0)
+		return error_errno(err, errno, "%s", wish->path);
+	autofree char *text = pass_text(wish, &st, err);
+	autopass int pass = text ? open_pass(ws, err) : -1;
+	if (pass < 0)
+		return -1;
+	if (ftruncate(pass, 0) < 0)
+		return error_errno(err, errno, "pass for %s", wish->path);
+	if (fd_write_all(pass, text, strlen(text), err) < 0)
+		return error_prefix(err, "pass for %s", wish->path);
+	return steal_fd(&pass);
+}
+
+void share_pass_end(int *pass)
+{
+	if (*pass < 0)
+		return;
+	(void)!ftruncate(*pass, 0);
+	close(steal_fd(pass));
+}
+
+/* --- by the broker --------------------------------------------------------------------------- */
+
+static json_t *read_pass(const char *workspace)
+{
+	const char *id = strrchr(workspace, '/') + 1;
+	char name[4352], text[PASS_MAX];
+
+	snprintf(name, sizeof(name), "%.*s" LOCKS_DIR "/" SHARE_PASS "%s", (int)(id - workspace),
+		 workspace, id);
+	autoclose int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	/* That of a command that was killed is nobody's. */
+	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	ssize_t n = held ? pread(fd, text, sizeof(text), 0) : 0;
+
+	return n > 0 ? json_load_strict(text, (size_t)n, NULL) : NULL;
+}
+
+int share_pass_redeem(const char *workspace, const struct share_wish *base, struct error *err)
+{
+	struct share_wish wish = *base;
+	json_auto_t *pass = read_pass(workspace);
+	json_int_t device, inode;
+	int read_only, anyway;
+	struct stat st;
+
+	if (!pass ||
+	    json_unpack(pass, "{s:s, s:I, s:I, s:b, s:b}", "path", &wish.path, "device", &device,
+			"inode", &inode, "readOnly", &read_only, "anyway", &anyway) < 0)
+		return error_set(err, ERR_DENIED, "no command gives it a directory");
+	if (read_only && !wish.read_only)
+		return error_set(err, ERR_DENIED, "%s was given to be read and not written",
+				 wish.path);
+	wish.anyway = anyway;
+	autoclose int dir = share_dir_open(&wish, err);
+	if (dir < 0)
+		return -1;
+	if (fstat(dir, &st) < 0 || (json_int_t)st.st_dev != device ||
+	    (json_int_t)st.st_ino != inode)
+		return error_set(err, ERR_CONFLICT, "%s is not what it was", wish.path);
+	return steal_fd(&dir);
+}
