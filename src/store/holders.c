@@ -43,17 +43,16 @@ static bool has_open(int process, const struct stat *lease)
 	return found;
 }
 
-static void put_name(int process, const char *pid, char *out, size_t size)
+/* Up to 15 characters, "?" when it is not to be had. */
+static void read_name(int process, char name[17])
 {
-	char name[17] = "?";
-	size_t used = strlen(out);
 	autoclose int fd = openat(process, "comm", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, name, sizeof(name) - 1) : 0;
+	ssize_t n = fd >= 0 ? read(fd, name, 16) : 0;
 
-	if (n > 0)
-		name[n] = '\0';
+	name[n > 0 ? n : 0] = '\0';
 	name[strcspn(name, "\n")] = '\0';
-	snprintf(out + used, size - used, "%s%s (%.12s)", used > 0 ? ", " : "", name, pid);
+	if (!*name)
+		strcpy(name, "?");
 }
 
 pid_t lease_holders(int lease, char *out, size_t size)
@@ -63,6 +62,7 @@ pid_t lease_holders(int lease, char *out, size_t size)
 	struct stat st;
 	int count = 0;
 	pid_t first = 0;
+	char name[17];
 
 	*out = '\0';
 	while (proc && fstat(lease, &st) == 0 && (entry = readdir(proc))) {
@@ -74,9 +74,13 @@ pid_t lease_holders(int lease, char *out, size_t size)
 			openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (process < 0 || !has_open(process, &st))
 			continue;
+		read_name(process, name);
+		if (strcmp(name, LEASE_GUARD) == 0)
+			continue;
 		first = first ? first : pid;
 		if (count++ < NAMED_MAX)
-			put_name(process, entry->d_name, out, size);
+			snprintf(out + strlen(out), size - strlen(out), "%s%s (%.12s)",
+				 count > 1 ? ", " : "", name, entry->d_name);
 	}
 	if (count > NAMED_MAX)
 		snprintf(out + strlen(out), size - strlen(out), " and %d more", count - NAMED_MAX);

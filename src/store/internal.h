@@ -17,7 +17,8 @@
 int store_check_directory(int fd, const char *path, struct error *err);
 
 /* Writes "qemu-system-x86 (4711), ... and 2 more": the processes beside this one that have the
- * lease's file open, "" when none is to be seen. Returns the pid of the first, or 0. */
+ * lease's file open, "" when none is to be seen. Returns the pid of the first, or 0. Guards are
+ * left out: who ends one has ended nothing. */
 pid_t lease_holders(int lease, char *out, size_t size);
 
 /* $HOME, else what the user's entry says; malloc'd. NULL: there is none. */

@@ -65,6 +65,9 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
  * from here on somebody else may hold a new one. What fails leaves an empty file behind. */
 void workspace_lock_remove(const struct state_dir *dir, const char *id);
 
+/* The name of a process that has a lease until all others are gone, and is not told to people. */
+#define LEASE_GUARD "ma-guard"
+
 /*
  * The lease <dir>/lease: a FIFO of which every process of the workspace inherits a reading end.
  * While somebody reads, something of the workspace lives.

@@ -237,8 +237,40 @@ def test_kill_9_of_each_companion_of_a_running_machine(host):
         assert who in event["detail"] or who == "bwrap", event  # the monitor dies, and its machine
         assert not [p.name for p in (host.state / "w").iterdir() if p.is_socket()]
     host("start", "w", check=0)
+    # nothing is bound to the one above the supervisor
+    guard = int(Path(f"/proc/{pid_of(host, 'supervisor')}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    assert b"guard" in Path(f"/proc/{guard}/cmdline").read_bytes()
+    os.kill(guard, signal.SIGKILL)
     assert host("exec", "w", "--", "ls", "/work", check=0).stdout == ""
     host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+@pytest.mark.parametrize("who", ["bwrap", "supervisor"])
+def test_a_cell_that_is_being_made(host, who):
+    """Between bwrap's clone and the moment in which the clone binds itself to bwrap's life: bwrap dies, or
+    first the supervisor. The clone waits for a word of bwrap's, the first that bwrap writes, and has the lease."""
+    bin, work, told = host.base / "bin", host.base / "work", host.base / "told"
+    bin.mkdir()
+    work.mkdir()
+    told.touch()
+    told.chmod(0o666)  # bwrap is another user
+    bin.joinpath("bwrap").write_text(f"""#!/bin/sh
+case "$*" in
+*/share/*) exec strace -D -o {told} -e trace=write -e inject=write:signal={"KILL" if who == "bwrap" else "STOP"} /usr/bin/bwrap "$@" ;;
+esac
+exec /usr/bin/bwrap "$@"
+""")
+    bin.joinpath("bwrap").chmod(0o755)
+    host("create", "w", *SMALL, "--share", f"{work}:/work", check=0)
+    start = host.popen("start", "w", env={"PATH": f"{bin}:{os.environ['PATH']}"})
+    if who == "supervisor":
+        wait_until(lambda: "stopped by SIGSTOP" in told.read_text(), "bwrap to stop")
+        os.kill(pid_of(host, who), signal.SIGKILL)
+    start.communicate()
+    assert start.returncode in (1, 75)
+    assert ended(host)["state"] == "failed"
+    wait_until(lambda: not host.processes(), "every process to end")
     host("delete", "w", check=0)
 
 

@@ -207,24 +207,43 @@ int cgroup_enter(const struct config *config, const char *id, uint64_t memory_by
 	return 0;
 }
 
-static bool move_to(int procs, pid_t supervisor)
+static bool move_to(int procs, pid_t pid)
 {
 	char text[16];
-	int len = snprintf(text, sizeof(text), "%d", (int)supervisor);
+	int len = snprintf(text, sizeof(text), "%d", (int)pid);
 
-	return procs >= 0 && write(procs, text, (size_t)len) == len &&
-	       (supervisor == getpid() || write(procs, "0", 1) == 1);
+	return procs >= 0 && write(procs, text, (size_t)len) == len;
+}
+
+int cgroup_take(const struct cgroup *group, pid_t pid, struct error *err)
+{
+	if (!group->path)
+		return 0;
+	autoclose int dir = open_group(group->path, err);
+	autoclose int procs = dir < 0 ? -1 : open_procs(dir, group->path, err);
+
+	if (procs < 0)
+		return -1;
+	return move_to(procs, pid) || errno == ESRCH
+		       ? 0
+		       : error_errno(err, errno, "%s takes no process %d", group->path, (int)pid);
+}
+
+/* The broker, who does this for the supervisor, goes with it. */
+static bool move_both(int procs, pid_t supervisor)
+{
+	return move_to(procs, supervisor) && (supervisor == getpid() || move_to(procs, getpid()));
 }
 
 /* The given group takes us only where it may have processes and children both. */
 static int go_home(const struct cgroup *group, pid_t supervisor, struct error *err)
 {
-	if (move_to(group->home, supervisor))
+	if (move_both(group->home, supervisor))
 		return 0;
 	autoclose int dir = open_group(group->path, err);
 	autoclose int above = dir < 0 ? -1 : openat(dir, "../cgroup.procs", O_WRONLY | O_CLOEXEC);
 
-	if (move_to(above, supervisor))
+	if (move_both(above, supervisor))
 		return 0;
 	return error_errno(err, errno, "%s cannot be left", group->path);
 }

@@ -11,6 +11,7 @@
 #define SUPERVISOR_CGROUP_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -33,6 +34,8 @@ int cgroup_check(const struct config *config, struct error *err);
  * that was looked for in vain. Nothing for "inherit". */
 int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
 		 struct cgroup *out, struct log *log, struct error *err);
+/* Takes another process in, which goes with the group. Nothing where there is none. */
+int cgroup_take(const struct cgroup *cgroup, pid_t pid, struct error *err);
 /* Out of it again, with which it is removed. Fails while it cannot be left, as where the group that
  * we came from is no more. */
 int cgroup_leave(struct cgroup *cgroup, struct error *err);

@@ -273,10 +273,12 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	live.label = own_label;
 	live.title = argv0;
 	live.title_room = strlen(argv0) + 1 + strlen(options_live_prefix) + strlen(label) + 1;
+	signal(SIGHUP, SIG_IGN);
+	status = live_guard_begin(&live, &err);
 	live_set_title(&live, "live");
 	prctl(PR_SET_NAME, "microagent-live");
-	signal(SIGHUP, SIG_IGN);
-	status = ticket_receive(&live.ticket, &err);
+	if (status == 0)
+		status = ticket_receive(&live.ticket, &err);
 	if (status == 0)
 		status = adopt_workspace(&live, &err);
 	if (status == 0) {

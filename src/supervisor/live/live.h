@@ -105,6 +105,7 @@ struct live {
 	struct control_sock *requests;
 	struct serial_log serial;
 	struct cgroup cgroup;
+	pid_t guard; /* our parent, while it lives */
 	struct proc broker;
 	struct console *console;
 	struct channels *channels;
@@ -142,6 +143,9 @@ int live_main(const struct backend *backend, char *argv0, const char *label);
 
 /* What ps shows of this process. */
 void live_set_title(const struct live *live, const char *role);
+
+/* live_guard.c: goes on in a child, which is the live supervisor; its parent never returns. */
+int live_guard_begin(struct live *live, struct error *err);
 
 /* live_record.c */
 void live_record(struct live *live, enum state state, const char *detail);

@@ -2,6 +2,7 @@
 /* The cgroup of a running workspace: what it may hold, and that runtime.json knows of it, by which
  * whoever comes after a crash ends and removes it. */
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/limits.h"
@@ -26,6 +27,9 @@ int live_cgroup_begin(struct live *live, const struct config *config, struct err
 		return -1;
 	if (!live->cgroup.path)
 		return 0;
+	/* Another one than the guard is our parent when that has been killed. */
+	if (getppid() == live->guard && cgroup_take(&live->cgroup, live->guard, err) < 0)
+		return -1;
 	if (json_put_string(live->runtime, "cgroup", live->cgroup.path, err) < 0)
 		return -1;
 	live_runtime_write(live);
