@@ -6,6 +6,7 @@ import ctypes
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -272,6 +273,26 @@ exec /usr/bin/bwrap "$@"
     assert ended(host)["state"] == "failed"
     wait_until(lambda: not host.processes(), "every process to end")
     host("delete", "w", check=0)
+
+
+def test_a_copy_of_a_running_workspace(host):
+    """Nothing done with it reaches the machine of which it was made: not beside it, nor in another state directory."""
+    host("create", "w", *SMALL, check=0)
+    host("start", "w", check=0)
+    other = host.base / "backup"
+    for source, copy in ((host.state, other), (host.state / "w", host.state / "copy")):
+        subprocess.run(["cp", "-a", source, copy], check=True)
+    state = ("--state-dir", other)
+    assert "failed" in host(*state, "list", check=0).stdout
+    assert host.json("status", "copy")["event"]["state"] == "failed"
+    host("kill", "copy", check=0)
+    host(*state, "kill", "w", check=0)
+    for words in (("delete", "copy"), (*state, "delete", "w")):
+        host(*words, check=0)
+    assert host("exec", "w", "--", "echo", "alive", check=0).stdout == "alive\n"
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+    shutil.rmtree(other)
 
 
 def test_guest_ends_itself(host):

@@ -43,6 +43,18 @@ bool leftover_of_another_boot(const struct workspace *ws)
 	return runtime && json_object_get(runtime, "bootId") && !runtime_is_of_this_boot(runtime);
 }
 
+/* A copy of the directory, made while the machine ran, has a record of the original's processes. */
+static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
+{
+	json_t *directory = json_object_get(runtime, "directory");
+	json_int_t device, inode;
+	struct stat st;
+
+	return runtime_is_of_this_boot(runtime) && fstat(ws->fd, &st) == 0 &&
+	       json_unpack(directory, "{s:I, s:I}", "device", &device, "inode", &inode) == 0 &&
+	       (json_int_t)st.st_dev == device && (json_int_t)st.st_ino == inode;
+}
+
 /* A pidfd of the recorded process, or -1 when it is no more. */
 static int open_recorded(const json_t *pid, const json_t *start_time)
 {
@@ -94,7 +106,7 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 
 	if (!pid)
 		return false;
-	if (!runtime_is_of_this_boot(runtime))
+	if (!runtime_is_of(ws, runtime))
 		return true;
 	fd = open_recorded(pid, json_object_get(runtime, "supervisorStartTime"));
 	if (fd < 0)
@@ -119,7 +131,7 @@ void leftover_kill_supervisor(const struct workspace *ws)
 {
 	json_auto_t *runtime = read_runtime(ws);
 
-	if (runtime && runtime_is_of_this_boot(runtime))
+	if (runtime && runtime_is_of(ws, runtime))
 		end_recorded(json_object_get(runtime, "supervisorPid"),
 			     json_object_get(runtime, "supervisorStartTime"), 0);
 }
@@ -140,7 +152,7 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 	const json_t *companions = json_object_get(runtime, "companions");
 	const json_t *broker = json_object_get(runtime, "broker");
 
-	if (!runtime || !runtime_is_of_this_boot(runtime))
+	if (!runtime || !runtime_is_of(ws, runtime))
 		return;
 	end_recorded(json_object_get(runtime, "supervisorPid"),
 		     json_object_get(runtime, "supervisorStartTime"), deadline_ns);
@@ -161,7 +173,7 @@ void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
 {
 	json_auto_t *runtime = read_runtime(ws);
 
-	if (runtime && runtime_is_of_this_boot(runtime))
+	if (runtime && runtime_is_of(ws, runtime))
 		end_cgroup(runtime, deadline_ns);
 }
 

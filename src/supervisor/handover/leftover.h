@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes that runtime.json names, for the time after a live supervisor that could not clean up
- * itself. A process is only taken for the recorded one when boot id and start time are the same,
- * and only signalled through a descriptor opened before that was checked.
+ * itself. They are the workspace's when boot id and directory are the recorded ones, and a process
+ * is only taken for the recorded one when its start time is the same, and only signalled through a
+ * descriptor opened before that was checked.
  */
 #ifndef SUPERVISOR_LEFTOVER_H
 #define SUPERVISOR_LEFTOVER_H

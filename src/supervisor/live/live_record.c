@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/agent_wire.h"
@@ -176,6 +177,19 @@ void live_mark(struct live *live, const char *name)
 	json_object_set_new(timings, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
+/* By which a copy of the directory is told from it (leftover.h). */
+static int put_directory(json_t *runtime, const struct workspace *ws, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(ws->fd, &st) < 0)
+		return error_errno(err, errno, "%s", ws->id);
+	return json_put(runtime, "directory",
+			json_pack("{s:I, s:I}", "device", (json_int_t)st.st_dev, "inode",
+				  (json_int_t)st.st_ino),
+			err);
+}
+
 static int put_own_process(json_t *runtime, struct error *err)
 {
 	uint64_t ticks = 0;
@@ -213,7 +227,8 @@ int live_runtime_begin(struct live *live, struct error *err)
 	live->runtime = runtime;
 	clock_rfc3339(clock_real_ns(), now);
 	if (json_put(runtime, "format", json_integer(1), err) < 0 ||
-	    put_own_process(runtime, err) < 0 || put_machine(runtime, &live->ticket, err) < 0 ||
+	    put_directory(runtime, &live->ws, err) < 0 || put_own_process(runtime, err) < 0 ||
+	    put_machine(runtime, &live->ticket, err) < 0 ||
 	    json_put(runtime, "requestID",
 		     json_deep_copy(json_object_get(live->ticket.identity, "requestID")),
 		     err) < 0 ||
