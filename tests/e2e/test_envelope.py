@@ -277,6 +277,7 @@ def test_client_killed_in_a_terminal(vm, client):
     (b'{"op":"list","payload":{"guest_path":"/","user":5}}', "payload.user must be a string"),
     (b'{"op":"pty","payload":{"command":["sh"],"cols":"wide"}}', "payload.cols must be an integer"),
     (b'{"op":"pty","payload":{"rlimits":{"nofiles":{}}}}', "payload.rlimits.nofiles"),
+    (b'{"op":"pty","payload":{"command":[true]}}', "payload.command[0] must be a string"),
     (b'{"op":7,"payload":{}}', "decode envelope: op must be a string"),
     (b'{"op":"list","op":"stat"}', "decode envelope: "),
     (b'{"op":"\xff\xfe"}', "decode envelope: "),
@@ -284,7 +285,7 @@ def test_client_killed_in_a_terminal(vm, client):
     (b'{"op":"list","payload":' + b'{"a":' * 200 + b'1' + b'}' * 201, "decode envelope: "),
     (b'{"event":"stdin","data":""}', "decode envelope: op is required"),
     (b' "just text"', "decode envelope: "),
-], ids=range(17))
+], ids=range(18))
 def test_hostile_lines(vm, line, answer):
     with Client(vm) as client:
         client.say(line + b"\n")

@@ -48,6 +48,7 @@ static void start_errors(void **state)
 		 "cannot enter the directory /no/such/dir"},
 		{"\"cmd\":[\"true\"],\"user\":\"nobody-here\"", "user \"nobody-here\" is not in"},
 		{"\"cmd\":[]", "empty command"},
+		{"\"cmd\":[true]", "cmd[0] must be a string without NUL"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

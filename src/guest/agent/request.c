@@ -32,6 +32,7 @@ void request_free(struct request *request)
 int request_get_argv(json_t *from, const char *path, const char *key, struct request *out,
 		     struct error *err)
 {
+	autofree const char **argv = NULL;
 	json_t *array = NULL, *word;
 	size_t i;
 
@@ -40,17 +41,18 @@ int request_get_argv(json_t *from, const char *path, const char *key, struct req
 	if (json_array_size(array) == 0)
 		return error_set(err, ERR_INVALID, "%s%s%s must name a program: empty command",
 				 path, *path ? "." : "", key);
-	out->argv = calloc(json_array_size(array) + 1, sizeof(*out->argv));
-	if (!out->argv)
+	argv = calloc(json_array_size(array) + 1, sizeof(*argv));
+	if (!argv)
 		return error_errno(err, ENOMEM, "command");
 	json_array_foreach(array, i, word)
 	{
-		out->argv[i] = json_string_value(word);
-		if (!out->argv[i] || strlen(out->argv[i]) != json_string_length(word))
+		argv[i] = json_string_value(word);
+		if (!argv[i] || strlen(argv[i]) != json_string_length(word))
 			return error_set(err, ERR_INVALID,
 					 "%s%s%s[%zu] must be a string without NUL", path,
 					 *path ? "." : "", key, i);
 	}
+	out->argv = steal_ptr(&argv);
 	return 0;
 }
 
