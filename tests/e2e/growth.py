@@ -111,10 +111,12 @@ def look_at_host(workspace):
 
 
 def look_into_guest(host, name):
-    """Its processes too, zombies among them; the kernel's own threads come and go."""
+    """Its processes too, zombies among them; the kernel's own threads come and go. They are read before
+    the pipeline that counts them begins, which is a number of processes that no two looks agree on."""
     script = ('for p in 1 $(cat /proc/1/task/1/children); do '
               'echo $p $(ls /proc/$p/fd | wc -l) $(awk "/^Anonymous/ {print \\$2}" /proc/$p/smaps_rollup); done; '
-              "echo total $(cat /proc/[0-9]*/stat 2>/dev/null | sed 's/.*) //' | awk '$2 != 2' | wc -l) 0")
+              "all=$(cat /proc/[0-9]*/stat 2>/dev/null); "
+              "echo total $(echo \"$all\" | sed 's/.*) //' | awk '$2 != 2' | wc -l) 0")
     seen = {}
     for line in host("exec", "--user", "root", name, "--", "sh", "-c", script, check=0).stdout.splitlines():
         who, descriptors, kib = line.split()

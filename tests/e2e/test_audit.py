@@ -184,7 +184,8 @@ def test_a_killed_supervisor(place):
 
     with ThreadPoolExecutor(2) as busy:  # lines are written while it dies
         done = busy.map(keep_busy, range(2))
-        wait_until(lambda: len(events(place, name, "exec.finished")) > 5, "some traffic")
+        wait_until(lambda: len(events(place, name, "exec.finished")) > 5
+                   and (bundle(place, name) / "telemetry.jsonl").exists(), "some traffic")
         os.kill(supervisor(place, name)["supervisorPid"], signal.SIGKILL)
     assert list(done) == [None, None]
     before = len(log.read_bytes().splitlines())

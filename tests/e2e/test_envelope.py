@@ -243,7 +243,8 @@ import base64, json, socket, sys, time
 stream = socket.socket(socket.AF_UNIX)
 stream.connect(sys.argv[1])
 stream.sendall(b'CONNECT 2222\\n')
-script = "trap 'echo hung up > /tmp/hung; exit' HUP; (trap '' HUP; exec sleep 1000) & echo $! > /tmp/left; echo on; while :; do sleep 0.1; done"
+left = "trap '' HUP; sleep 1000 & echo $! > /tmp/left"  # deaf from its first moment
+script = left + "; trap 'echo hung up > /tmp/hung; exit' HUP; echo on; while :; do sleep 0.1; done"
 stream.sendall(json.dumps({"op": "pty", "payload": {"command": ["sh", "-c", script]}}).encode() + b'\\n')
 seen = b""
 while b"stdout" not in seen:
