@@ -14,6 +14,7 @@
 #include "artifact/artifact.h"
 #include "artifact/progress.h"
 #include "base/cleanup.h"
+#include "base/limits.h"
 
 #define BLOCK (1u << 20)
 /* A file ".wh.NAME" hides NAME of the layers below, this one all of them in its directory. */
@@ -50,14 +51,22 @@ struct taking {
 	uint64_t done, total;		  /* for the progress; total 0: unknown */
 };
 
-/* Memory is the host's trouble, as reading is; else it is the archive that is wrong. The library's
- * own words are for those who know it. */
+int layer_out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_INVALID, "it takes more than %llu MiB of memory to be read",
+			 (unsigned long long)limit_get(LIMIT_ARCHIVE_MEMORY_MIB));
+}
+
+/* Reading is the host's trouble; else it is the archive that is wrong. The library's own words are
+ * for those who know it. */
 static int reading_failed(const struct reading *from, struct error *err)
 {
 	int entry = archive_file_count(from->archive);
 
-	if (from->errnum || archive_errno(from->archive) == ENOMEM)
-		return error_errno(err, from->errnum ? from->errnum : ENOMEM, "read");
+	if (from->errnum)
+		return error_errno(err, from->errnum, "read");
+	if (archive_errno(from->archive) == ENOMEM)
+		return layer_out_of_memory(err);
 	if (entry == 0)
 		return error_set(
 			err, ERR_INVALID,

@@ -25,6 +25,9 @@ struct layer_bounds {
 int layer_unpack(struct rootfs *fs, int fd, const char *name, const struct layer_bounds *bounds,
 		 struct error *err);
 
+/* The error of an archive that LIMIT_ARCHIVE_MEMORY_MIB is too little for. */
+int layer_out_of_memory(struct error *err);
+
 /* Whether the tar archive has a file of that name, a leading "./" apart; -1. */
 int layer_has(int fd, const char *name, struct error *err);
 

@@ -4,6 +4,7 @@
  *
  *   descriptors   all but stderr, its socket, and those of its work.
  *   core dumps    RLIMIT_CORE 0.
+ *   memory        RLIMIT_DATA: a few bytes can ask for gigabytes of dictionary or map.
  *   capabilities  all sets empty, also the bounding set; no_new_privs.
  *   files         Landlock: its directory, to read and to write; nothing else can be opened.
  *   system calls  the table below. No program, process, signal or socket.
@@ -22,10 +23,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -36,10 +39,14 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/isolate.h"
+#include "base/limits.h"
 #include "base/proc.h"
 
 #define CHUNK 32768
 #define TICK_MS 200
+/* libarchive ends its process, with a line on stderr, where a map or a string finds no memory
+ * (__archive_errx() of its archive_util.c). */
+#define OUT_OF_MEMORY 1
 
 enum { PART = 1, ASKED, DONE, FAILED };
 
@@ -168,6 +175,24 @@ static int leave_terminal(struct error *err)
 	return 0;
 }
 
+/* What there is already is the parent's, and the sanitizers'. */
+static int bound_reader_memory(struct error *err)
+{
+	autoclose int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	char text[128] = "";
+	rlim_t pages;
+	struct rlimit most;
+
+	/* The sixth number: data and stack. */
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0 ||
+	    sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		return error_errno(err, errno, "/proc/self/statm");
+	most.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) +
+			((rlim_t)limit_get(LIMIT_ARCHIVE_MEMORY_MIB) << 20);
+	most.rlim_max = most.rlim_cur;
+	return setrlimit(RLIMIT_DATA, &most) < 0 ? error_errno(err, errno, "bound of memory") : 0;
+}
+
 static int confine_reader(const struct reader_work *work, pid_t parent, struct error *err)
 {
 	int keep[3] = {reader_socket};
@@ -181,7 +206,8 @@ static int confine_reader(const struct reader_work *work, pid_t parent, struct e
 	if (work->dir >= 0 && fchdir(work->dir) < 0)
 		return error_errno(err, errno, "working directory");
 	if (layer_load_locale(err) < 0 || leave_terminal(err) < 0 || isolate_core_dumps(err) < 0 ||
-	    isolate_capabilities(err) < 0 || confine_reader_files(work->dir, err) < 0)
+	    bound_reader_memory(err) < 0 || isolate_capabilities(err) < 0 ||
+	    confine_reader_files(work->dir, err) < 0)
 		return -1;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		return error_set(err, ERR_CONFLICT, "the parent has ended");
@@ -249,6 +275,8 @@ static int reader_is_gone(struct proc *child, struct error *err)
 	if (code == 128 + SIGSYS)
 		return error_set(err, ERR_INTERNAL,
 				 "the reader of archives made a forbidden system call");
+	if (code == OUT_OF_MEMORY)
+		return layer_out_of_memory(err);
 	return error_set(err, ERR_IO, "the reader of archives ended (%d)", code);
 }
 

@@ -76,6 +76,7 @@
 	X(READER_LOCK_MS, 60000, "ms", "another command's reading of the same workspace")          \
 	X(BUNDLE_BYTES, 8589934592, "bytes", "what an archive of config.bundles unpacks to")       \
 	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \
+	X(ARCHIVE_MEMORY_MIB, 1024, "MiB", "what reads an archive of a bundle or an image")        \
 	X(IMAGE_FILES, 2000000, "files", "in an image that is imported")                           \
 	X(IMAGE_TEXT_BYTES, 268435456, "bytes", "its paths, targets of links, and attributes")     \
 	X(BUNDLE_MS, 600000, "ms", "a bundle's disk to be built")                                  \

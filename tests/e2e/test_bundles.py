@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Ingress bundles: a tar archive becomes a read-only disk of the guest."""
 
+import gzip
 import hashlib
 import io
 import json
+import lzma
 import os
+import struct
 import subprocess
 import tarfile
+import zlib
 
 import pytest
 
@@ -160,6 +164,27 @@ def test_hostile_archives(host, name, entries, text):
     assert not os.path.exists(os.path.join(cache, "tmp", "bundle"))
 
 
+def many_holes(count):
+    """A file of holes alone by GNU's format 1.0: a few bytes of the archive for each, many in memory."""
+    places = b"%d\n" % count + b"0\n0\n" * count
+    info = entry("holes")
+    info.size = -(-len(places) // 512) * 512
+    info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "holes",
+                        "GNU.sparse.realsize": "0"}
+    return gzip.compress(info.tobuf(tarfile.PAX_FORMAT) + places.ljust(info.size, b"\0") + bytes(1024))
+
+
+def with_dictionary(data, size):
+    """data as xz, whose first block says that it is to be read with a dictionary of that code's size
+    (xz file format 1.2, sections 3.1 and 5.3.1)."""
+    packed = bytearray(lzma.compress(data, preset=0))
+    end = 12 + (packed[12] + 1) * 4
+    filters = packed.index(b"\x21\x01", 13, end)
+    packed[filters + 2] = size
+    packed[end - 4:end] = struct.pack("<I", zlib.crc32(packed[12:end - 4]))
+    return bytes(packed)
+
+
 def test_archives_that_are_none_or_too_much(host):
     def refused(data, text, code="", env=None):
         path = host.base / "b.tar"
@@ -178,6 +203,10 @@ def test_archives_that_are_none_or_too_much(host):
     data = (host.base / "s.tar").read_bytes()
     refused(data, "more than 40000 bytes", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_BYTES": "40000"})
     refused(data, "more than 5 files", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_FILES": "5"})
+    few = {"MICROAGENT_TEST_LIMIT_ARCHIVE_MEMORY_MIB": "32"}
+    for greedy in (many_holes(1_000_000), with_dictionary(data, 30)):  # of 128 MiB
+        refused(greedy, "it takes more than 32 MiB of memory to be read", "invalid", env=few)
+    refused(with_dictionary(data, 40), "it takes more than 1024 MiB of memory", "invalid")  # of 4 GiB
     refused(data[:3000], "it ends too early, in or behind its entry 1", "invalid")
     for path, text in (("/nonexistent.tar", "No such file"), (str(host.base), "not a regular file")):
         config = small_config(host, bundles=[{"name": "b", "path": path, "mountpoint": "/b"}])
