@@ -123,11 +123,24 @@ static struct tree_line make_line(const struct transfer *transfer, int fd)
 	return (struct tree_line){
 		.fd = fd,
 		.cancel = options->cancel > 0 ? options->cancel : -1,
+		.silence_ms = (int)limit_get(LIMIT_TRANSFER_SILENCE_MS),
 		.progress = options->progress,
 		.skipped = options->skipped,
 		.data = options->data,
 		.limit = options->limit_bytes,
 	};
+}
+
+/* A machine that is paused says nothing either, and the reason is the better word. */
+static int explain_silence(const struct transfer *transfer, int status, struct error *err)
+{
+	if (status == 0 || !err || err->code != ERR_TIMEOUT)
+		return status;
+	error_set(err, ERR_TIMEOUT,
+		  "the guest has neither sent nor taken any of the copy for %llu ms",
+		  (unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
+	(void)explain_paused(transfer->ws, err);
+	return status;
 }
 
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
@@ -137,8 +150,10 @@ int transfer_out(const struct transfer *transfer, const char *path, const char *
 	autoclose int fd = call_helper(transfer, command, err);
 	struct tree_line line = make_line(transfer, fd);
 
+	if (fd < 0)
+		return -1;
 	line.umask = own_umask();
-	return fd < 0 ? -1 : tree_receive(&line, target, links_within, err);
+	return explain_silence(transfer, tree_receive(&line, target, links_within, err), err);
 }
 
 int transfer_in(const struct transfer *transfer, const char *from, const char *path,
@@ -148,8 +163,10 @@ int transfer_in(const struct transfer *transfer, const char *from, const char *p
 	autoclose int fd = call_helper(transfer, command, err);
 	struct tree_line line = make_line(transfer, fd);
 
+	if (fd < 0)
+		return -1;
 	line.answers = true;
-	return fd < 0 ? -1 : tree_send(AT_FDCWD, from, false, &line, err);
+	return explain_silence(transfer, tree_send(AT_FDCWD, from, false, &line, err), err);
 }
 
 /* --- listings -------------------------------------------------------------------------------- */
@@ -229,18 +246,23 @@ static int take_listing_line(const char *text, size_t len, json_t *entries, stru
 
 static int read_all(int fd, int cancel, struct buf *text, struct error *err)
 {
+	uint64_t deadline = limit_deadline(LIMIT_TRANSFER_SILENCE_MS);
 	uint8_t bytes[16384];
 	ssize_t n;
 
 	for (;;) {
 		struct pollfd slots[] = {{.fd = fd, .events = POLLIN},
 					 {.fd = cancel, .events = POLLIN}};
+		struct timespec left;
+		int got = ppoll(slots, ARRAY_SIZE(slots), fd_time_left(deadline, &left), NULL);
 
-		if (poll(slots, ARRAY_SIZE(slots), -1) < 0) {
-			if (errno == EINTR)
-				continue;
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
 			return error_errno(err, errno, "poll");
-		}
+		if (got == 0)
+			return error_set(err, ERR_TIMEOUT, "it was not whole within %llu ms",
+					 (unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
 		if (slots[1].revents)
 			return error_set(err, ERR_UNAVAILABLE, "cancelled");
 		n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);

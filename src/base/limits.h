@@ -65,6 +65,8 @@
 	X(DIGEST_MS, 900000, "ms", "hashing of one file")                                          \
 	X(FREEZE_MS, 10000, "ms", "a file system frozen to be copied")                             \
 	X(FILES_MS, 30000, "ms", "first word of the guest's program for files")                    \
+	X(TRANSFER_SILENCE_MS, 300000, "ms",                                                       \
+	  "a guest that neither sends nor takes any of a copy; a whole listing")                   \
 	X(TREE_LINKS, 65536, "files", "with more than one name that a copied tree keeps as such")  \
 	X(LISTING_BYTES, 33554432, "bytes", "longest listing of a directory of a guest")           \
 	X(PROVISION_MS, 7200000, "ms", "the script that provisions a base")                        \

@@ -53,6 +53,7 @@ struct pump {
 	enum microagent_end end;
 	uint64_t deadline_ns; /* of a cancelled command; UINT64_MAX: none */
 	bool was_started;
+	uint64_t patience_ms;
 	uint64_t overdue_ns; /* when the agent must have said start, then exit; the same */
 };
 
@@ -267,14 +268,15 @@ static uint64_t timeout_ms(const struct pump *p)
  * reader is not to blame: that time does not count. */
 static void set_overdue(struct pump *p, uint64_t now)
 {
-	uint64_t wait_ms = limit_get(LIMIT_AGENT_ANSWER_MS);
+	uint64_t late_ms = timeout_ms(p) + limit_get(LIMIT_EXEC_LATE_MS);
 
 	if (p->overdue_ns != 0 && p->was_started == p->call->started)
 		return;
 	p->was_started = p->call->started;
-	if (p->was_started)
-		wait_ms = timeout_ms(p) + limit_get(LIMIT_EXEC_LATE_MS);
-	p->overdue_ns = now + wait_ms * NS_PER_MS;
+	p->patience_ms = p->was_started ? late_ms : limit_get(LIMIT_AGENT_ANSWER_MS);
+	if (timeout_ms(p) > 0 && late_ms < p->patience_ms)
+		p->patience_ms = late_ms;
+	p->overdue_ns = now + p->patience_ms * NS_PER_MS;
 	if (p->was_started && timeout_ms(p) == 0)
 		p->overdue_ns = UINT64_MAX;
 }
@@ -284,7 +286,7 @@ static int refuse_overdue(const struct pump *p, struct error *err)
 	if (!p->was_started)
 		return error_set(err, ERR_TIMEOUT,
 				 "the guest agent has not answered within %llu ms",
-				 (unsigned long long)limit_get(LIMIT_AGENT_ANSWER_MS));
+				 (unsigned long long)p->patience_ms);
 	return error_set(err, ERR_TIMEOUT,
 			 "the guest agent has not told the end of the command, whose timeout of "
 			 "%lld s has passed",

@@ -4,6 +4,7 @@ host a bounded amount of memory and ends in an error that says so."""
 
 import json
 import re
+import select
 import struct
 from pathlib import Path
 
@@ -100,6 +101,38 @@ def test_no_answer_to_the_request(vm):
         done = vm("exec", "vm", "--", "true", check=125,
                   env={"MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS": "300"})
     assert "the guest agent has not answered within 300 ms" in done.stderr
+
+
+def test_no_answer_ends_with_the_timeout(vm):
+    """The command's own limit, where that is the smaller one."""
+    with StandIn(vm.state / "vm", until_closed):
+        done = vm("exec", "--timeout", 1, "vm", "--", "true", check=125,
+                  env={"MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "200"})
+    assert "the guest agent has not answered within 1200 ms" in done.stderr
+
+
+def deaf(stream):
+    """The file server's greeting, and then nothing, neither a word nor an ear, until the host has gone."""
+    stream.recv(4096)
+    stream.sendall(b"+")
+    gone = select.poll()
+    gone.register(stream, select.POLLRDHUP)
+    gone.poll(60_000)
+
+
+@pytest.mark.parametrize("words, said", [
+    (("ls", "vm:/"), "it was not whole within 300 ms"),
+    (("cp", "vm:/etc", "copy"), "neither sent nor taken any of the copy for 300 ms"),
+    (("cp", "small", "vm:/tmp/f"), "neither sent nor taken any of the copy for 300 ms"),
+    (("cp", "large", "vm:/tmp/f"), "neither sent nor taken any of the copy for 300 ms"),
+], ids=["list", "out", "in, unanswered", "in, untaken"])
+def test_silence_within_a_copy(vm, tmp_path, words, said):
+    (tmp_path / "small").write_bytes(b"x")
+    (tmp_path / "large").write_bytes(bytes(range(256)) * (64 << 10))
+    with StandIn(vm.state / "vm", deaf):
+        done = vm(*words, check=75, cwd=tmp_path, env={"MICROAGENT_TEST_LIMIT_TRANSFER_SILENCE_MS": "300"})
+    assert said in done.stderr, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["large", "small"]
 
 
 def endless(message):

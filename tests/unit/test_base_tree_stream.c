@@ -209,6 +209,30 @@ static void a_limit_is_kept(void **state)
 	}
 }
 
+/* What is left out counts too, and a directory ends once. */
+static void what_costs_its_sender_nothing_ends(void **state)
+{
+	static const enum tree_type types[] = {TREE_SKIPPED, TREE_DIR_END};
+	const struct scratch *s = *state;
+	struct tree_target target = {.dir = s->fd, .name = "got"};
+
+	for (int i = 0; i < 2; i++) {
+		struct tree_line line = {.cancel = -1, .limit = 10 * TREE_ENTRY_BYTES};
+		struct error err;
+
+		line.fd = new_stream();
+		put(line.fd, TREE_DIR, "", "");
+		for (int j = 0; j < 11; j++)
+			put(line.fd, types[i], "", "why");
+		put(line.fd, TREE_END, "", "");
+		lseek(line.fd, 0, SEEK_SET);
+		assert_int_equal(tree_receive(&line, &target, NULL, &err), -1);
+		assert_non_null(strstr(err.msg, i == 0 ? "more than the limit of " : "damaged"));
+		assert_false(exists(s, "got"));
+		close(line.fd);
+	}
+}
+
 static void the_umask_holds(void **state)
 {
 	const struct scratch *s = *state;
@@ -388,7 +412,8 @@ static void hostile_chunks(void **state)
 		char kind;
 		uint64_t length;
 	} chunks[] = {{TREE_HOLE, UINT64_MAX}, {TREE_HOLE, INT64_MAX}, {TREE_DATA, 1ull << 32},
-		      {TREE_DATA, UINT64_MAX}, {TREE_FILE_END, 1},     {'?', 0}};
+		      {TREE_DATA, UINT64_MAX}, {TREE_FILE_END, 1},     {'?', 0},
+		      {TREE_HOLE, 0},	       {TREE_DATA, 0}};
 	struct error err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(chunks); i++) {
@@ -451,30 +476,6 @@ static void deep_and_locked(void **state)
 	assert_false(exists(s, "got"));
 }
 
-static void targets(void **state)
-{
-	const struct scratch *s = *state;
-	struct tree_target target;
-	struct error err;
-
-	put_file(s, "file", "old");
-	assert_int_equal(symlinkat("file", s->fd, "link"), 0);
-	assert_int_equal(symlinkat("gone", s->fd, "dangling"), 0);
-	mkdirat(s->fd, "dir", 0755);
-	assert_int_equal(tree_target_open(s->fd, "link", false, "n", &target, &err), -1);
-	assert_code(err, ERR_CONFLICT);
-	assert_int_equal(tree_target_open(s->fd, "dangling", false, "n", &target, &err), -1);
-	assert_int_equal(tree_target_open(s->fd, "no/where", false, "n", &target, &err), -1);
-	assert_int_equal(tree_target_open(s->fd, "dir", false, "..", &target, &err), -1);
-	assert_int_equal(tree_target_open(s->fd, "dir", false, "a/b", &target, &err), -1);
-	assert_ok(tree_target_open(s->fd, "file", false, "n", &target, &err));
-	assert_string_equal(target.name, "file");
-	tree_target_close(&target);
-	assert_ok(tree_target_open(s->fd, "dir", false, "n", &target, &err));
-	assert_string_equal(target.name, "n");
-	tree_target_close(&target);
-}
-
 #define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
 
 int main(void)
@@ -484,6 +485,7 @@ int main(void)
 		scratch_test(links_of_the_root_stay_in_it),
 		scratch_test(a_limit_is_kept),
 		scratch_test(the_umask_holds),
+		scratch_test(what_costs_its_sender_nothing_ends),
 		scratch_test(hostile_entries),
 		scratch_test(hostile_links),
 		scratch_test(broken_streams),
@@ -492,7 +494,6 @@ int main(void)
 		scratch_test(hostile_chunks),
 		scratch_test(hostile_hard_links),
 		scratch_test(deep_and_locked),
-		scratch_test(targets),
 	};
 
 	return cmocka_run_group_tests_name("trees as streams", tests, NULL, NULL);

@@ -32,6 +32,7 @@ struct receiver {
 	struct tree_digest *digest;
 	uint64_t received; /* bytes of contents, for progress */
 	uint64_t counted;  /* of what the limit is on */
+	uint64_t open;	   /* directories that are not whole yet */
 	struct tree_entry entry;
 	struct tree_reader in;
 };
@@ -266,6 +267,7 @@ static int make_entry(struct receiver *r, struct error *err)
 	if (r->entry.type == TREE_HARD_LINK)
 		return make_hard_link(r, dir, name, err);
 	/* Ours to write in until it is whole. */
+	r->open++;
 	return mkdirat(dir, name, 0700) < 0 ? receive_failed(r, err) : 0;
 }
 
@@ -274,8 +276,10 @@ static int end_dir(struct receiver *r, struct error *err)
 	const char *path = r->entry.path[0] ? r->entry.path : ".";
 	autoclose int dir = -1;
 
-	if (r->root < 0 || !is_clean(r->entry.path))
+	/* As many as began, which were counted. */
+	if (r->root < 0 || r->open == 0 || !is_clean(r->entry.path))
 		return tree_damaged(err);
+	r->open--;
 	dir = open_below_target(r, path, O_RDONLY | O_DIRECTORY);
 	return dir < 0 ? receive_failed(r, err) : set_attributes(r, dir, &r->entry, err);
 }
@@ -314,6 +318,7 @@ static int receive_root_dir(struct receiver *r, struct error *err)
 		return receive_failed(r, err);
 	r->root =
 		openat(target->dir, r->temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	r->open = 1;
 	if (r->root >= 0)
 		return 0;
 	receive_failed(r, err);
@@ -347,6 +352,8 @@ static int receive_rest(struct receiver *r, struct error *err)
 		case TREE_ERROR:
 			return tree_error_of(&r->entry, err);
 		case TREE_SKIPPED:
+			if (tree_count(r->line, &r->counted, TREE_ENTRY_BYTES, err) < 0)
+				return -1;
 			tell_skipped(r, r->entry.text);
 			break;
 		case TREE_DIR_END:
@@ -434,6 +441,7 @@ int tree_receive(const struct tree_line *from, const struct tree_target *target,
 	r->file = r->root = -1;
 	r->in.fd = from->fd;
 	r->in.cancel = from->cancel;
+	r->in.silence_ms = from->silence_ms;
 	r->digest = tree_digest_new();
 	status = r->digest ? receive_whole_tree(r, err) : error_errno(err, ENOMEM, "files");
 	tree_digest_free(r->digest);

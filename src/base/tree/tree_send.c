@@ -315,6 +315,7 @@ static int hear_receiver(struct sender *s, struct error *err)
 		return error_errno(err, ENOMEM, "files");
 	in->fd = s->line->fd;
 	in->cancel = s->line->cancel;
+	in->silence_ms = s->line->silence_ms;
 	if (tree_get_entry(in, &s->entry, err) < 0)
 		return -1;
 	if (s->entry.type == TREE_ERROR)
@@ -350,6 +351,7 @@ int tree_send(int root_fd, const char *path, bool confined, const struct tree_li
 	s->line = to;
 	s->out.fd = to->fd;
 	s->out.cancel = to->cancel;
+	s->out.silence_ms = to->silence_ms;
 	s->out.duplex = to->answers;
 	s->digest = tree_digest_new();
 	s->links = tree_links_new();

@@ -44,7 +44,11 @@
 /* Where a stream goes or comes from, and what is wanted to be known meanwhile. */
 struct tree_line {
 	int fd;
-	int cancel;	/* readable: stop, ERR_UNAVAILABLE; -1: never. Nothing is read from it. */
+	int cancel; /* readable: stop, ERR_UNAVAILABLE; -1: never. Nothing is read from it. */
+	/* The other side neither sends nor takes a byte for so long: ERR_TIMEOUT. 0: never. Each
+	 * byte begins it anew, so that a slow copy is not cut off; one that trickles is not either.
+	 */
+	int silence_ms;
 	bool answers;	/* for tree_send(): the receiver's answer is waited for, and is ours */
 	unsigned umask; /* permissions that nothing received has */
 	/* No more than so many bytes: of contents, holes too, and TREE_ENTRY_BYTES for each entry

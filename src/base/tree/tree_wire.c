@@ -37,16 +37,21 @@ int tree_error_of(const struct tree_entry *entry, struct error *err)
 }
 
 /* Until fd is ready for events; 1 when the other side speaks first. */
-static int wait_line(int fd, int cancel, short events, bool duplex, struct error *err)
+static int wait_line(int fd, int cancel, int silence_ms, short events, bool duplex,
+		     struct error *err)
 {
 	struct pollfd slots[] = {
 		{.fd = fd, .events = (short)(events | (duplex ? POLLIN : 0))},
 		{.fd = cancel, .events = POLLIN},
 	};
+	int got;
 
-	while (poll(slots, 2, -1) < 0)
+	while ((got = poll(slots, 2, silence_ms > 0 ? silence_ms : -1)) < 0)
 		if (errno != EINTR)
 			return error_errno(err, errno, "poll");
+	if (got == 0)
+		return error_set(err, ERR_TIMEOUT,
+				 "the other side of the copy was silent for %d ms", silence_ms);
 	if (slots[1].revents)
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	return duplex && (slots[0].revents & (POLLIN | POLLHUP | POLLERR));
@@ -60,10 +65,15 @@ static int spoken(struct tree_writer *w, struct error *err)
 	return error_set(err, ERR_IO, "the other side has ended the copy");
 }
 
-/* A socket that has somebody to listen to, or a signal to wait for, is never blocked in. */
+/* A socket that has somebody to listen to, or something else to end it, is never blocked in. */
+static bool waits_to_write(const struct tree_writer *w)
+{
+	return w->duplex || w->cancel >= 0 || w->silence_ms > 0;
+}
+
 static ssize_t write_wire(struct tree_writer *w, const uint8_t *bytes, size_t len)
 {
-	if (w->duplex || w->cancel >= 0)
+	if (waits_to_write(w))
 		return send(w->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return write(w->fd, bytes, len);
 }
@@ -83,8 +93,9 @@ static int write_all(struct tree_writer *w, struct error *err)
 	size_t sent = 0, most = sizeof(w->bytes);
 
 	while (sent < w->len) {
-		bool waits = w->duplex || w->cancel >= 0;
-		int early = waits ? wait_line(w->fd, w->cancel, POLLOUT, w->duplex, err) : 0;
+		int early = waits_to_write(w) ? wait_line(w->fd, w->cancel, w->silence_ms, POLLOUT,
+							  w->duplex, err)
+					      : 0;
 		ssize_t n;
 
 		if (early != 0)
@@ -208,7 +219,8 @@ static int read_more(struct tree_reader *r, struct error *err)
 {
 	ssize_t n;
 
-	if (r->cancel >= 0 && wait_line(r->fd, r->cancel, POLLIN, false, err) < 0)
+	if ((r->cancel >= 0 || r->silence_ms > 0) &&
+	    wait_line(r->fd, r->cancel, r->silence_ms, POLLIN, false, err) < 0)
 		return -1;
 	do
 		n = read(r->fd, r->bytes + r->end, sizeof(r->bytes) - r->end);
@@ -290,8 +302,12 @@ int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tre
 	if (!memchr(kinds, p[0], sizeof(kinds)) || out->length > INT64_MAX ||
 	    (out->kind == TREE_DATA && out->length > TREE_CHUNK))
 		return tree_damaged(err);
-	if (out->kind == TREE_DATA || out->kind == TREE_HOLE)
-		tree_digest_add(digest, p, TREE_CHUNK_HEAD);
+	if (out->kind != TREE_DATA && out->kind != TREE_HOLE)
+		return 0;
+	/* Nobody sends one, and without end they would be a file that no limit ends. */
+	if (out->length == 0)
+		return tree_damaged(err);
+	tree_digest_add(digest, p, TREE_CHUNK_HEAD);
 	return 0;
 }
 

@@ -56,9 +56,10 @@ struct tree_chunk {
 
 struct tree_writer {
 	int fd;
-	int cancel;  /* as in struct tree_line */
-	bool duplex; /* the other side may speak */
-	bool spoken; /* it has: nothing more is sent */
+	int cancel;	/* as in struct tree_line */
+	int silence_ms; /* the same */
+	bool duplex;	/* the other side may speak */
+	bool spoken;	/* it has: nothing more is sent */
 	size_t len;
 	uint8_t bytes[TREE_BUFFER];
 };
@@ -80,7 +81,7 @@ void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *di
 
 struct tree_reader {
 	int fd;
-	int cancel;
+	int cancel, silence_ms;
 	size_t start, end; /* of what is there */
 	uint8_t bytes[TREE_BUFFER];
 };
