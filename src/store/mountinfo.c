@@ -53,10 +53,18 @@ static long device_of(const char *text)
 		       : (long)(major << 20 | minor);
 }
 
-/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the first five. */
+static void free_row(struct mount_row *row)
+{
+	free(row->root);
+	free(row->point);
+	free(row->type);
+}
+
+/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the first five, and the type
+ * behind the lone dash. */
 static int parse_mount(char *line, struct mount_row *row, struct error *err)
 {
-	char *rest = NULL, *fields[5];
+	char *rest = NULL, *fields[5], *type;
 	long device;
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -65,18 +73,22 @@ static int parse_mount(char *line, struct mount_row *row, struct error *err)
 			return 0;
 	}
 	device = device_of(fields[2]);
-	if (device < 0)
+	do
+		type = strtok_r(NULL, " ", &rest);
+	while (type && strcmp(type, "-") != 0);
+	type = type ? strtok_r(NULL, " ", &rest) : NULL;
+	if (device < 0 || !type)
 		return 0;
 	unescape_mount(fields[3]);
 	unescape_mount(fields[4]);
 	*row = (struct mount_row){.id = (unsigned)strtoul(fields[0], NULL, 10),
 				  .device = (unsigned long)device,
 				  .root = strdup(fields[3]),
-				  .point = strdup(fields[4])};
-	if (row->root && row->point)
+				  .point = strdup(fields[4]),
+				  .type = strdup(type)};
+	if (row->root && row->point && row->type)
 		return 1;
-	free(row->root);
-	free(row->point);
+	free_row(row);
 	return error_errno(err, ENOMEM, "mounts");
 }
 
@@ -119,10 +131,8 @@ int mountinfo_read(struct mountinfo *out, struct error *err)
 
 void mountinfo_free(struct mountinfo *mounts)
 {
-	for (size_t i = 0; i < mounts->count; i++) {
-		free(mounts->rows[i].root);
-		free(mounts->rows[i].point);
-	}
+	for (size_t i = 0; i < mounts->count; i++)
+		free_row(&mounts->rows[i]);
 	free(mounts->rows);
 	*mounts = (struct mountinfo){0};
 }

@@ -15,6 +15,7 @@ struct mount_row {
 	unsigned long device; /* of the file system; for comparing alone */
 	char *root;	      /* the directory of the file system that is mounted */
 	char *point;	      /* where */
+	char *type;	      /* "ext4" */
 };
 
 struct mountinfo {

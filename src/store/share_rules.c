@@ -69,6 +69,17 @@ static const struct {
 };
 
 /*
+ * File systems that are no files but the kernel's own tables, devices and switches. Each mount of
+ * one may be a file system by itself, so that its place tells nothing.
+ */
+static const char *const of_kernel[] = {
+	"bdev",	      "binder",	   "binfmt_misc", "bpf",      "cgroup",	    "cgroup2", "configfs",
+	"debugfs",    "devpts",	   "devtmpfs",	  "efivarfs", "functionfs", "fusectl", "gadgetfs",
+	"mqueue",     "nfsd",	   "nsfs",	  "proc",     "pstore",	    "resctrl", "rpc_pipefs",
+	"securityfs", "selinuxfs", "smackfs",	  "sysfs",    "tracefs",    "xenfs",
+};
+
+/*
  * What opens other doors: keys, tokens, cookies. Below a home; or where a variable says that it is,
  * as its own program has it.
  */
@@ -137,6 +148,37 @@ int share_rule_apply(const struct judge *judge, const struct share_rule *rule, s
 			 judge->wish->path, rule->what, row->point);
 }
 
+static bool is_of_kernel(const struct mount_row *row)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(of_kernel); i++)
+		if (strcmp(row->type, of_kernel[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Wherever they are mounted. */
+static int apply_kernel(const struct judge *judge, struct error *err)
+{
+	const struct mount_row *row = mountinfo_of(judge->mounts, judge->spot->fd, err);
+	size_t at = 0;
+
+	if (!row)
+		return -1;
+	if (is_of_kernel(row))
+		return error_set(err, ERR_INVALID,
+				 "%s is in the kernel's own file system %s, of which nothing is "
+				 "shared: copy what the task needs into a directory of yours and "
+				 "share that",
+				 judge->wish->path, row->type);
+	while ((row = spot_next_below(judge->spot, judge->mounts, &at)))
+		if (is_of_kernel(row))
+			return error_set(err, ERR_INVALID,
+					 "%s has the kernel's own file system %s mounted in it, on "
+					 "%s: unmount that or share another directory",
+					 judge->wish->path, row->type, row->point);
+	return 0;
+}
+
 int share_rules_system(const struct judge *judge, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(never); i++) {
@@ -145,7 +187,7 @@ int share_rules_system(const struct judge *judge, struct error *err)
 		if (share_rule_apply(judge, &rule, err) < 0)
 			return -1;
 	}
-	return 0;
+	return apply_kernel(judge, err);
 }
 
 /* --- people ---------------------------------------------------------------------------------- */

@@ -119,15 +119,26 @@ static bool is_spot_mounted(const struct mount_row *row, const struct spot *rule
 	return (reach == REACH_BELOW || reach == REACH_ROUND) && is_within(row->root, rule->inner);
 }
 
+const struct mount_row *spot_next_below(const struct spot *spot, const struct mountinfo *mounts,
+					size_t *at)
+{
+	while (*at < mounts->count) {
+		const struct mount_row *row = &mounts->rows[(*at)++];
+
+		if (is_within(row->point, spot->path) && strcmp(row->point, spot->path) != 0)
+			return row;
+	}
+	return NULL;
+}
+
 const struct mount_row *spot_mounted_below(const struct spot *spot, const struct mountinfo *mounts,
 					   const struct spot *rule, enum reach reach)
 {
-	for (size_t i = 0; i < mounts->count; i++) {
-		const struct mount_row *row = &mounts->rows[i];
+	const struct mount_row *row;
+	size_t at = 0;
 
-		if (is_within(row->point, spot->path) && strcmp(row->point, spot->path) != 0 &&
-		    is_spot_mounted(row, rule, reach))
+	while ((row = spot_next_below(spot, mounts, &at)))
+		if (is_spot_mounted(row, rule, reach))
 			return row;
-	}
 	return NULL;
 }

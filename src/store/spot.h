@@ -41,6 +41,9 @@ bool spot_is(const struct spot *a, const struct spot *b);
 /* By name where it has one, and by place where a bind mount gives it others. */
 bool spot_holds(const struct spot *outer, const struct spot *inner);
 bool spot_is_reached(const struct spot *spot, const struct spot *rule, enum reach reach);
+/* The next mount below the directory, from *at on, which begins at 0; NULL: there is no more. */
+const struct mount_row *spot_next_below(const struct spot *spot, const struct mountinfo *mounts,
+					size_t *at);
 /* A mount below the directory that shows what the rule is of; NULL. */
 const struct mount_row *spot_mounted_below(const struct spot *spot, const struct mountinfo *mounts,
 					   const struct spot *rule, enum reach reach);

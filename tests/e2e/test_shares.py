@@ -128,6 +128,11 @@ def bind(host, what, below):
     return ["unshare", "--mount", "sh", "-c", f'mount --bind {what} {below} && exec "$@"', "sh"]
 
 
+def mounted(kind, on):
+    """The same with a file system of that kind on it."""
+    return ["unshare", "--mount", "sh", "-c", f'mount -t {kind} none {on} && exec "$@"', "sh"]
+
+
 def refused_shares(host):
     """What is wrong, its error code, a word of the message, the share, the words before the command."""
     plain, mine, theirs, fixed, over = (host.base / name for name in ("file", "mine", "theirs", "fixed", "over"))
@@ -187,6 +192,16 @@ def refused_shares(host):
             ("with the state mounted in it", "invalid", f"mounted in it, on {over}/deep: unmount that", share(over, "/a"),
              bind(host, host.state, over / "deep")),
         ]
+        cases += [
+            case for kind in ("proc", "devpts", "mqueue") for case in (
+                (f"{kind} elsewhere", "invalid", f"{over}/deep is in the kernel's own file system {kind}, of which nothing is shared: copy what",
+                 share(over / "deep", "/a", "ro"), mounted(kind, over / "deep")),
+                (f"with {kind} mounted in it", "invalid", f"{over} has the kernel's own file system {kind} mounted in it, on {over}/deep: unmount",
+                 share(over, "/a", "ro"), mounted(kind, over / "deep")))]
+        cases += [("in proc elsewhere", "invalid", f"{over}/deep/self is a symbolic link", share(over / "deep" / "self", "/a"),
+                   mounted("proc", over / "deep")),
+                  ("below proc elsewhere", "invalid", "file system proc, of which", share(over / "deep" / "sys" / "kernel", "/a"),
+                   mounted("proc", over / "deep"))]
     return cases
 
 

@@ -8,7 +8,8 @@ static const char text[] =
 	"22 1 0:21 / / rw,relatime - overlay overlay rw\n"
 	"nonsense\n"
 	"30 22 8:1 /srv/data /mnt/with\\040blank rw master:1 - ext4 /dev/sda1 rw\n"
-	"31 22 8:x / /bad rw - ext4 /dev/sda1 rw\n";
+	"31 22 8:x / /bad rw - ext4 /dev/sda1 rw\n"
+	"32 22 8:1 / /no/type rw master:1 -\n";
 
 static void cut_into_rows(void **state)
 {
@@ -22,6 +23,8 @@ static void cut_into_rows(void **state)
 	assert_int_equal(mounts.rows[0].id, 22);
 	assert_string_equal(mounts.rows[1].root, "/srv/data");
 	assert_string_equal(mounts.rows[1].point, "/mnt/with blank");
+	assert_string_equal(mounts.rows[0].type, "overlay");
+	assert_string_equal(mounts.rows[1].type, "ext4");
 	assert_int_not_equal(mounts.rows[0].device, mounts.rows[1].device);
 	free(copy);
 	mountinfo_free(&mounts);
