@@ -106,6 +106,29 @@ static int apply_directories(const struct judge *judge, struct error *err)
 
 static const char is_run[] = "which microagent itself runs";
 
+static bool is_directory_or_hidden(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : errno == ENOENT;
+}
+
+/* A mount below spot of a single file that lies in the directory itself; NULL. */
+static const struct mount_row *file_mounted_below(const struct spot *spot,
+						  const struct mountinfo *mounts,
+						  const struct spot *directory)
+{
+	const struct mount_row *row;
+	size_t at = 0, len = strcmp(directory->inner, "/") == 0 ? 0 : strlen(directory->inner);
+
+	while ((row = spot_next_below(spot, mounts, &at)))
+		if (row->device == directory->device &&
+		    strncmp(row->root, directory->inner, len) == 0 && row->root[len] == '/' &&
+		    !strchr(row->root + len + 1, '/') && !is_directory_or_hidden(row->point))
+			return row;
+	return NULL;
+}
+
 /* why: "which microagent itself runs", of the program there or of the directory. */
 static int apply_program_dir(const struct judge *judge, const char *dir, const char *program,
 			     const char *why, struct error *err)
@@ -121,10 +144,15 @@ static int apply_program_dir(const struct judge *judge, const char *dir, const c
 		return error_set(err, ERR_INVALID, "%s holds %s, %s: %s", judge->wish->path,
 				 program, why, way_out);
 	row = spot_mounted_below(judge->spot, judge->mounts, &place, REACH_ABOVE);
+	if (row)
+		return error_set(err, ERR_INVALID, "%s has %s, %s, mounted in it, on %s: %s",
+				 judge->wish->path, program, why, row->point, way_out);
+	row = file_mounted_below(judge->spot, judge->mounts, &place);
 	if (!row)
 		return 0;
-	return error_set(err, ERR_INVALID, "%s has %s, %s, mounted in it, on %s: %s",
-			 judge->wish->path, program, why, row->point, way_out);
+	return error_set(err, ERR_INVALID,
+			 "%s has a file of %s, where programs are, mounted in it, on %s: %s",
+			 judge->wish->path, dir, row->point, way_out);
 }
 
 /* The directory that its name is in, and the one that it is in. */

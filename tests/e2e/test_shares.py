@@ -271,6 +271,16 @@ def test_no_program_of_ours_is_shared_writable(host):
     cases = [(path.name, "invalid", f"{path} holds {links}/qemu, {ours}", share(path, "/a")) for path in (tools, real, links)]
     if os.getuid() == 0:
         cases += [("bind mount", "invalid", f"{beside} holds {links}/qemu, {ours}", share(beside, "/a"), bind(host, tools, beside))]
+        file, way = beside / "file", "share it read-only (mode \"ro\"), or another directory"
+        file.touch()
+        single = [(real / "qemu", real), (BIN / "microagent-vsockd", BIN)]
+        cases += [(f"{program} alone", "invalid", f"{beside} has a file of {place}, where programs are, mounted in it, on {file}: {way}",
+                   share(beside, "/a"), bind(host, program, file)) for program, place in single]
+        for program, item in ((real / "qemu", share(beside, "/a", "ro")), (host.base / "harmless", share(beside, "/a"))):
+            program.touch()
+            host.wrap = bind(host, program, file)
+            code, answer, _ = host.supervisor(request("check", host.config(shares=[item])), env=env)
+            assert code == 0, answer
     check_refused(host, cases, env)
     check_refused(host, [("beside the supervisor", "invalid", f"holds {BIN}, {ours}", share(BIN, "/a"))])
     looked = "where programs are looked for (PATH): share it read-only"
