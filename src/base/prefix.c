@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/prefix.h"
 
+#include <arpa/inet.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -11,6 +13,37 @@ static const struct prefix secret[] = {
 	{0xa83f8110, 32}, /* 168.63.129.16: of Azure's, at a public address */
 	{0xc00000c0, 32}, /* 192.0.0.192: of Oracle's */
 };
+
+/* "24": -1 for what is none, or is not written as a number is. */
+static int parse_length(const char *text)
+{
+	int bits = 0;
+
+	if (!*text || (text[0] == '0' && text[1]))
+		return -1;
+	for (; *text >= '0' && *text <= '9' && bits <= 32; text++)
+		bits = bits * 10 + (*text - '0');
+	return *text || bits > 32 ? -1 : bits;
+}
+
+int prefix_parse(const char *text, struct prefix *out)
+{
+	const char *slash = strchr(text, '/');
+	size_t len = slash ? (size_t)(slash - text) : strlen(text);
+	int bits = slash ? parse_length(slash + 1) : 32;
+	char address[INET_ADDRSTRLEN];
+	struct in_addr in;
+
+	if (bits < 0 || len >= sizeof(address))
+		return -1;
+	memcpy(address, text, len);
+	address[len] = '\0';
+	if (inet_pton(AF_INET, address, &in) != 1 ||
+	    (bits < 32 && ntohl(in.s_addr) & UINT32_MAX >> bits))
+		return -1;
+	*out = (struct prefix){ntohl(in.s_addr), (uint32_t)bits};
+	return 0;
+}
 
 bool prefix_covers(struct prefix p, uint32_t address)
 {

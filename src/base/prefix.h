@@ -11,6 +11,8 @@ struct prefix {
 	uint32_t bits; /* 0 to 32 */
 };
 
+/* "a.b.c.d" or "a.b.c.d/n", with nothing behind its length; -1 for what is none. */
+int prefix_parse(const char *text, struct prefix *out);
 bool prefix_covers(struct prefix prefix, uint32_t address);
 /* It lies in what clouds tell a machine its secrets by, or is link-local. */
 bool prefix_is_secret(struct prefix prefix);

@@ -110,34 +110,11 @@ static int decode_forwards(struct config_decode *d, const json_t *network, enum 
 	return 0;
 }
 
-/* "a.b.c.d" or "a.b.c.d/n" */
 static int parse_prefix(const json_t *entry, struct prefix *out)
 {
 	const char *text = json_string_value(entry);
-	char address[INET_ADDRSTRLEN];
-	struct in_addr in;
-	unsigned bits = 32;
-	const char *slash = text ? strchr(text, '/') : NULL;
-	size_t len = slash ? (size_t)(slash - text) : json_string_length(entry);
 
-	if (!text || strlen(text) != json_string_length(entry) || len >= sizeof(address))
-		return -1;
-	memcpy(address, text, len);
-	address[len] = '\0';
-	if (inet_pton(AF_INET, address, &in) != 1)
-		return -1;
-	if (slash) {
-		const char *p = slash + 1;
-
-		for (bits = 0; *p >= '0' && *p <= '9' && bits <= 32; p++)
-			bits = bits * 10 + (unsigned)(*p - '0');
-		if (*p || p == slash + 1 || bits > 32)
-			return -1;
-	}
-	if (bits < 32 && ntohl(in.s_addr) & UINT32_MAX >> bits)
-		return -1;
-	*out = (struct prefix){ntohl(in.s_addr), bits};
-	return 0;
+	return text && strlen(text) == json_string_length(entry) ? prefix_parse(text, out) : -1;
 }
 
 static int check_allowed(struct prefix prefix, size_t i, struct error *err)

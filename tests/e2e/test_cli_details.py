@@ -90,6 +90,11 @@ def test_wrong_words_are_a_usage_error(host, words, text):
     (("--cpus", 9999), "--cpus is 9999"),
     (("--user", "a b"), "--user must be"),
     (("--allow", "10.0.0.0/8", "--allow", "foo"), "--allow foo must be an IPv4 prefix"),
+    (("--allow", "::/0"), "--allow ::/0 must be an IPv4 prefix"),
+    (("--allow", "0x0a.0.0.0/8"), "--allow 0x0a.0.0.0/8 must be an IPv4 prefix"),
+    (("--allow", "1.2.3.4/8"), "--allow 1.2.3.4/8 must be an IPv4 prefix"),
+    (("--allow", "10.0.0.0/08"), "--allow 10.0.0.0/08 must be an IPv4 prefix"),
+    (("--allow", "10.0.0.0/8", "--network", "isolated"), "--allow goes with --network nat only"),
     (("--allow", "0.0.0.0/0"), "--allow 0.0.0.0/0 is every address there is"),
     (("--allow", "10.0.0.0/16", "--allow", "169.254.169.254"), "--allow 169.254.169.254 is link-local or where a cloud tells"),
     (("--network", "bridged"), "--network-interface: --network bridged needs"),
@@ -100,6 +105,7 @@ def test_a_wrong_value_is_a_usage_error_that_names_its_option(host, words, text)
     for command in (("create", *words, "w"), ("run", *words, "--", "true")):
         said = fails(host, 2, *command)
         assert text in said and "config." not in said
+        assert "opens more than one network" not in said  # what is refused opens nothing
     assert host.json("list") == {"workspaces": []}
 
 

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/prefix.h"
 #include "channel/guest_init.h"
 #include "cli/host/profile.h"
 #include "microagent_session.h"
@@ -254,7 +255,7 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	    guest_check_env(cli, &values->env, err) < 0 ||
 	    env_list_fill(cli, &values->env_files, &values->env, env, err) < 0)
 		return -1;
-	guest_warn_allow(cli, &values->allow);
+	guest_warn_allow(cli, values->network, &values->allow);
 	if (values->share_anyway)
 		guest_warn_shared_anyway(cli);
 	return 0;
@@ -279,18 +280,23 @@ void guest_warn(const struct cli *cli, const char *fmt, ...)
 	fprintf(stderr, "%s\n", line ? line : "{}");
 }
 
-/* A word that is none is told by who reads it. */
-void guest_warn_allow(const struct cli *cli, const struct cli_words *allow)
+/* What is refused is told by who reads it, and opens nothing. */
+void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow)
 {
-	for (size_t i = 0; i < allow->count; i++) {
-		const char *word = allow->items[i], *slash = strchr(word, '/');
+	struct prefix prefix;
 
-		if (slash && slash[1] && strtoul(slash + 1, NULL, 10) < WIDE_BITS)
+	if (network && strcmp(network, "nat") != 0)
+		return;
+	for (size_t i = 0; i < allow->count; i++)
+		if (prefix_parse(allow->items[i], &prefix) < 0 || prefix.bits == 0 ||
+		    prefix_is_secret(prefix))
+			return;
+	for (size_t i = 0; i < allow->count; i++)
+		if (prefix_parse(allow->items[i], &prefix) == 0 && prefix.bits < WIDE_BITS)
 			guest_warn(cli,
 				   "--allow %.64s opens more than one network of this host's "
 				   "surroundings: name those that are needed",
-				   word);
-	}
+				   allow->items[i]);
 }
 
 void guest_warn_shared_anyway(const struct cli *cli)

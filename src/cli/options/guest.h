@@ -48,7 +48,7 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The warning that is due where --allow opens much at once. */
-void guest_warn_allow(const struct cli *cli, const struct cli_words *allow);
+void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow);
 /* The warning that is due where a directory is shared against a rule. */
 void guest_warn_shared_anyway(const struct cli *cli);
 

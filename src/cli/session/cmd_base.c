@@ -87,7 +87,7 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 	if (guest_check_given(cli, "--image", v->image, err) < 0 ||
 	    guest_check_given(cli, "--kernel", v->kernel, err) < 0)
 		return -1;
-	guest_warn_allow(cli, &v->allow);
+	guest_warn_allow(cli, v->network, &v->allow);
 	return 0;
 }
 

@@ -149,7 +149,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 				 "base list` shows what there is");
 	if (guest_check_base(cli, v->base, err) < 0 || check_share_words(cli, v, err) < 0)
 		return -1;
-	guest_warn_allow(cli, &v->allow);
+	guest_warn_allow(cli, v->network, &v->allow);
 	if (v->share_anyway)
 		guest_warn_shared_anyway(cli);
 	agent = guest_open(cli, &progress, err);
