@@ -12,10 +12,14 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/utf8.h"
 
 #define DOCUMENT_BYTES (4u << 20)
 #define LAYERS_MAX 1024
+/* What a config takes (contract/config_workload.c): else no workspace could be made of the image.
+ */
 #define USER_BYTES 255
+#define CWD_BYTES 4095
 
 void oci_image_free(struct oci_image *image)
 {
@@ -112,15 +116,18 @@ static int take_env(const json_t *config, json_t *run, struct error *err)
 }
 
 static int take_config_text(const json_t *config, const char *key, json_t *run, const char *as,
-			    struct error *err)
+			    size_t most, struct error *err)
 {
 	const json_t *value = member(config, key);
 	const char *text = json_string_value(value);
 
 	if (!value || (text && !*text))
 		return 0;
-	if (!has_no_nul(value) || strpbrk(text, "\n\r"))
-		return error_set(err, ERR_INVALID, "config.%s must be one line of text", key);
+	if (!has_no_nul(value) || text_has_control(text))
+		return error_set(err, ERR_INVALID,
+				 "config.%s must be text without control characters", key);
+	if (strlen(text) > most)
+		return error_set(err, ERR_INVALID, "config.%s is longer than %zu bytes", key, most);
 	return json_put_string(run, as, text, err);
 }
 
@@ -137,13 +144,9 @@ static int take_run(const json_t *document, struct oci_image *image, struct erro
 	if (take_words(config, "Entrypoint", image->run, "entrypoint", err) < 0 ||
 	    take_words(config, "Cmd", image->run, "cmd", err) < 0 ||
 	    take_env(config, image->run, err) < 0 ||
-	    take_config_text(config, "User", image->run, "user", err) < 0 ||
-	    take_config_text(config, "WorkingDir", image->run, "cwd", err) < 0)
+	    take_config_text(config, "User", image->run, "user", USER_BYTES, err) < 0 ||
+	    take_config_text(config, "WorkingDir", image->run, "cwd", CWD_BYTES, err) < 0)
 		return -1;
-	text = json_text(image->run, "user", NULL);
-	if (text && strlen(text) > USER_BYTES)
-		return error_set(err, ERR_INVALID, "config.User is longer than %d bytes",
-				 USER_BYTES);
 	text = json_text(image->run, "cwd", NULL);
 	if (text && *text != '/')
 		return error_set(err, ERR_INVALID, "config.WorkingDir must be an absolute path");

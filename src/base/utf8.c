@@ -36,6 +36,14 @@ bool utf8_is_whole(const void *bytes, size_t len)
 	return true;
 }
 
+bool text_has_control(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return true;
+	return false;
+}
+
 /* What turns the order of writing around, and ends of lines that only some know: U+061C, U+200E,
  * U+200F, U+2028 to U+202E, U+2066 to U+206F. */
 static bool is_order_mark(const uint8_t *c)

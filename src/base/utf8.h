@@ -14,6 +14,9 @@ size_t utf8_sequence(const uint8_t *p, size_t left, size_t *bad);
 /* All of it is UTF-8 and without NUL, which many who read JSON refuse: a string says it exactly. */
 bool utf8_is_whole(const void *bytes, size_t len);
 
+/* A control character of one byte, newlines too. */
+bool text_has_control(const char *text);
+
 /*
  * Bytes of the character at text, of which left > 0 are there. *is_text: a person may see it as it
  * is. That are no controls (those of two bytes, U+0080 to U+009F, terminals obey as well, and some

@@ -8,14 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-
-static bool has_control_byte(const char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			return true;
-	return false;
-}
+#include "base/utf8.h"
 
 int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
 		const char **text, struct error *err)
@@ -28,7 +21,7 @@ int decode_text(const json_t *object, const char *path, const char *key, enum js
 		return 0;
 	if (!*value)
 		return error_set(err, ERR_INVALID, "%s.%s must not be empty", path, key);
-	if (has_control_byte(value))
+	if (text_has_control(value))
 		return error_set(err, ERR_INVALID, "%s.%s must not hold control characters", path,
 				 key);
 	*text = value;

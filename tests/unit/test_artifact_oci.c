@@ -126,6 +126,10 @@ static void a_configuration_of_other_types_is_refused(void **state)
 	refuses_config(state, "{\"config\":{\"Env\":[\"A=b\",\"none\"]}}", "config.Env[1]");
 	refuses_config(state, "{\"config\":{\"User\":7}}", "config.User");
 	refuses_config(state, "{\"config\":{\"User\":\"a\\nroot\"}}", "config.User");
+	refuses_config(state, "{\"config\":{\"User\":\"a\\u001bc\"}}",
+		       "config.User must be text without control characters");
+	refuses_config(state, "{\"config\":{\"WorkingDir\":\"/a\\u007f\"}}",
+		       "config.WorkingDir must be text without control characters");
 	refuses_config(state, "{\"config\":{\"WorkingDir\":\"rel\"}}", "config.WorkingDir");
 	refuses_config(state, "{\"os\":\"windows\"}", "windows");
 	refuses_config(state, "{\"architecture\":\"s390x\"}", "s390x");
@@ -141,6 +145,10 @@ static void absurd_sizes_are_refused(void **state)
 	memcpy(text, "{\"config\":{\"User\":\"", 19);
 	memcpy(text + 300, "\"}}", 4);
 	refuses_config(state, text, "config.User is longer than 255 bytes");
+	memset(text, 'u', len + 99);
+	memcpy(text, "{\"config\":{\"WorkingDir\":\"/", 26);
+	memcpy(text + 5000, "\"}}", 4);
+	refuses_config(state, text, "config.WorkingDir is longer than 4095 bytes");
 	memset(text, ' ', len);
 	memcpy(text, "{}", 2);
 	text[len] = '\0';
