@@ -66,6 +66,8 @@ int creation_begin(const struct microagent *agent, const char *name,
  * What others left in the making is not looked for. */
 int creation_empty(const struct microagent *agent, const char *name, struct creation *out,
 		   struct error *err);
+/* An image that can be copied: ext4, and nobody writes to it while it is open. */
+int image_open(const char *path, struct error *err);
 /* Copies a disk to a new file; where the source's digest is known, the copy's is too. */
 int clone_with_digest(int from, int dir, const char *name, struct error *err);
 /* Whether the workspace has a command, of spec's or of the image's. An image's default arguments

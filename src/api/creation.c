@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "channel/hasher.h"
 #include "channel/words.h"
+#include "store/taken.h"
 
 #define ROOTFS "rootfs.ext4"
 
@@ -164,13 +165,16 @@ static int make_marked(const char *name, struct creation *made, struct error *er
 	return unfinished_own(&made->ws, err);
 }
 
-static int open_image(const struct creation *made, struct error *err)
+int image_open(const char *path, struct error *err)
 {
-	autoclose int image = open(made->image.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autoclose int image = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
 	if (image < 0)
-		return error_errno(err, errno, "image %s", made->image.path);
-	return ext4_check(image, made->image.path, err) < 0 ? -1 : steal_fd(&image);
+		return error_errno(err, errno, "image %s", path);
+	/* It may be the disk of a workspace that runs. */
+	if (ext4_check(image, path, err) < 0 || file_take(image, path, true, err) < 0)
+		return -1;
+	return steal_fd(&image);
 }
 
 static int clone_image(int image, struct creation *made, struct error *err)
@@ -205,7 +209,7 @@ static int creation_clone(const struct microagent *agent, const char *name,
 	    select_parts(spec, made, err) < 0)
 		return -1;
 	if (!spec->no_disk) {
-		image = open_image(made, err);
+		image = image_open(made->image.path, err);
 		if (image < 0)
 			return -1;
 	}

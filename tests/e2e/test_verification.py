@@ -213,6 +213,15 @@ def test_a_root_that_another_workspace_has(vm, host):
         assert f"{root} is used by the workspace {vm.state}/vm, which runs" in answer["error"]
         assert answer["errorSubject"] == root and "fdset" not in answer["error"]
         assert not (host.state / "w").exists()
+    # Nor is it an image, of which the copy would be torn.
+    for words in (("create", "w"), ("run",), ("base", "create", "b")):
+        code = 125 if words == ("run",) else 1
+        refused = host("--json", *words, "--image", root, *(("--", "true") if words == ("run",) else ()), check=code)
+        answer = json.loads((refused.stdout or refused.stderr).splitlines()[-1])
+        assert (answer["errorCode"], answer["errorReason"], answer["errorSubject"]) == ("conflict", "disk-taken", root), answer
+        assert f"{root} is used by the workspace {vm.state}/vm, which runs and writes to it" in answer["error"]
+    assert not (host.state / "w").exists() and host.json("base", "list") == {"bases": []}
+    assert host.json("list") == {"workspaces": []}
     # A program of somebody else's that locks as QEMU does is told in our words.
     disk = small_disk(host)
     with open(disk, "r+b") as file:

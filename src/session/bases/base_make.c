@@ -220,14 +220,15 @@ static int enlarge(const struct making *m, uint64_t image, uint64_t size, struct
 
 static int copy_base_disk(const struct making *m, struct error *err)
 {
-	autoclose int image = open(m->image.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autoclose int image = image_open(m->image.path, err);
 	struct stat st;
 	uint64_t size = 0;
 
-	if (image < 0 || fstat(image, &st) < 0)
+	if (image < 0)
+		return -1;
+	if (fstat(image, &st) < 0)
 		return error_errno(err, errno, "image %s", m->image.path);
-	if (ext4_check(image, m->image.path, err) < 0 ||
-	    decide_size(m, (uint64_t)st.st_size, &size, err) < 0)
+	if (decide_size(m, (uint64_t)st.st_size, &size, err) < 0)
 		return -1;
 	if (clone_with_digest(image, m->fd, BASE_DISK, err) < 0)
 		return error_prefix(err, "cannot copy image %s", m->image.path);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "store/taken.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/old_files.h"
 #include "supervisor/commands/prepare.h"
@@ -13,7 +14,6 @@
 #include "supervisor/inputs/disks.h"
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/shares.h"
-#include "supervisor/inputs/taken.h"
 
 /* Manifest and event, or neither: without room for both the old ones remain. */
 static int record_both(struct record *record, const json_t *artifacts, struct error *err)

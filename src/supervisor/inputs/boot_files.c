@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "store/layer.h"
+#include "store/taken.h"
 #include "supervisor/inputs/ram_root.h"
 #include "supervisor/inputs/rootfs.h"
-#include "supervisor/inputs/taken.h"
 
 static const char *const file_fields[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "config.kernelPath", [BOOT_INITRD] = "config.initrdPath",

@@ -49,7 +49,7 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
  * digest is of the moment of the state.
  */
 void boot_files_hash_rootfs(struct boot_files *files);
-/* Takes the root file system, and the disk below it, for as long as they are open (inputs/taken.h);
+/* Takes the root file system, and the disk below it, for as long as they are open (store/taken.h);
  * where the guest does not write to it others may read it too. */
 int boot_files_take(const struct boot_files *files, bool read_only, struct error *err);
 void boot_files_close(struct boot_files *files); /* accepts a zeroed one */

@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "store/taken.h"
 #include "supervisor/inputs/rootfs.h"
-#include "supervisor/inputs/taken.h"
 
 #define FIELD_BYTES 48
 

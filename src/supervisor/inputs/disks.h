@@ -3,7 +3,7 @@
  * The disks of a workspace beside its root, in the order in which the guest gets them. They are
  * opened once, by start, and handed on by descriptor: what was looked at is what the VM has.
  *
- * Two running workspaces never write to one file: see inputs/taken.h.
+ * Two running workspaces never write to one file: see store/taken.h.
  */
 #ifndef SUPERVISOR_DISKS_H
 #define SUPERVISOR_DISKS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/inputs/taken.h"
+#include "store/taken.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * see it written. A flock on the open file says so, whatever state directory the other belongs to:
  * it goes with the descriptor to every process that has it, and ends with the last of them.
  */
-#ifndef SUPERVISOR_TAKEN_H
-#define SUPERVISOR_TAKEN_H
+#ifndef STORE_TAKEN_H
+#define STORE_TAKEN_H
 
 #include <stdbool.h>
 
