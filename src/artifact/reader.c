@@ -60,13 +60,6 @@ static int reader_socket = -1; /* the child's, in the child */
 
 /* --- the child ------------------------------------------------------------------------------- */
 
-#define NOT_EXECUTABLE                                                                         \
-	{                                                                                      \
-		{                                                                              \
-			.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0 \
-		}                                                                              \
-	}
-
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(read), .reason = "the archive; contents that go into the image"},
 	{.number = SCMP_SYS(pread64), .reason = "the same; blocks of the file system"},
@@ -104,8 +97,8 @@ static const struct isolate_syscall allowed[] = {
 	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = TIOCGWINSZ}}},
 
 	{.number = SCMP_SYS(brk), .reason = "memory"},
-	{.number = SCMP_SYS(mmap), .reason = "memory", .only = NOT_EXECUTABLE},
-	{.number = SCMP_SYS(mprotect), .reason = "memory", .only = NOT_EXECUTABLE},
+	{.number = SCMP_SYS(mmap), .reason = "memory", .only = ISOLATE_NOT_EXECUTABLE},
+	{.number = SCMP_SYS(mprotect), .reason = "memory", .only = ISOLATE_NOT_EXECUTABLE},
 	{.number = SCMP_SYS(mremap), .reason = "memory"},
 	{.number = SCMP_SYS(munmap), .reason = "memory"},
 	{.number = SCMP_SYS(madvise), .reason = "memory that is given back"},

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -88,6 +89,13 @@ struct isolate_syscall {
 	const char *reason;
 	struct scmp_arg_cmp only[3]; /* conditions on arguments; up to the first of op 0 */
 };
+/* Memory is asked for that is not executable: of mmap and mprotect. */
+#define ISOLATE_NOT_EXECUTABLE                                                                 \
+	{                                                                                      \
+		{                                                                              \
+			.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0 \
+		}                                                                              \
+	}
 /* The last stage: any other system call kills the process. Under a sanitizer it does nothing, whose
  * own calls are no business of ours. */
 int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err);

@@ -10,18 +10,9 @@
 #include <sys/wait.h>
 
 #include "base/isolate.h"
+#include "confined.h"
 
 #define NO_LANDLOCK 77
-
-static int opened(int dir, const char *path, int flags)
-{
-	int fd = openat(dir, path, flags | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
 
 static int connected(uint16_t port)
 {
@@ -34,15 +25,6 @@ static int connected(uint16_t port)
 	close(fd);
 	return rc;
 }
-
-/* A line of the first thing that is not as it should be. */
-#define HOLDS(what)                                \
-	do {                                       \
-		if (!(what)) {                     \
-			dprintf(2, "%s\n", #what); \
-			_exit(1);                  \
-		}                                  \
-	} while (0)
 
 static void live_in(const struct scratch *own, const struct scratch *seen, int before)
 {

@@ -8,28 +8,10 @@
 #include <sys/wait.h>
 
 #include "base/isolate.h"
+#include "confined.h"
 
 #define NO_NAMESPACES 77
 #define PLACE (O_PATH | O_DIRECTORY | O_CLOEXEC)
-
-static int opened(int dir, const char *path, int flags)
-{
-	int fd = openat(dir, path, flags | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-/* A line of the first thing that is not as it should be. */
-#define HOLDS(what)                                            \
-	do {                                                   \
-		if (!(what)) {                                 \
-			dprintf(2, "%s (%d)\n", #what, errno); \
-			_exit(1);                              \
-		}                                              \
-	} while (0)
 
 static void enter(const struct isolate_tree *trees, size_t count)
 {

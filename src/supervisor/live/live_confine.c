@@ -48,12 +48,6 @@
 			.arg = 2, .op = SCMP_CMP_EQ, .datum_a = 0   \
 		}                                                   \
 	}
-#define NOT_EXECUTABLE                                                                         \
-	{                                                                                      \
-		{                                                                              \
-			.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0 \
-		}                                                                              \
-	}
 
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
@@ -116,8 +110,8 @@ static const struct isolate_syscall allowed[] = {
 	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = FS_IOC_FIEMAP}}},
 
 	{.number = SCMP_SYS(brk), .reason = "memory"},
-	{.number = SCMP_SYS(mmap), .reason = "memory", .only = NOT_EXECUTABLE},
-	{.number = SCMP_SYS(mprotect), .reason = "memory", .only = NOT_EXECUTABLE},
+	{.number = SCMP_SYS(mmap), .reason = "memory", .only = ISOLATE_NOT_EXECUTABLE},
+	{.number = SCMP_SYS(mprotect), .reason = "memory", .only = ISOLATE_NOT_EXECUTABLE},
 	{.number = SCMP_SYS(mremap), .reason = "memory"},
 	{.number = SCMP_SYS(munmap), .reason = "memory"},
 	{.number = SCMP_SYS(madvise), .reason = "memory that is given back"},
