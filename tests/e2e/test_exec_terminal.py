@@ -151,6 +151,9 @@ def test_keys_that_signal_are_the_guests(tmux):
     tmux.type("C-c")
     tmux.line("echo code-of-sleep $?")
     tmux.await_text("code-of-sleep 130")
+    # A signal between bash's look at its traps and its read is held back until the next key.
+    waits = "test \"$(cat /proc/$(pidof bash)/wchan)\" = do_select"
+    wait_until(lambda: tmux.host("exec", "-u", "root", "vm", "--", "sh", "-c", waits).returncode == 0, "bash in its read")
     tmux.type("C-\\")
     tmux.await_text("got-quit")
     tmux.line("stty size; tty; echo $TERM")

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import strays
-from conftest import BIN, OWN, ROOT, wait_until
+from conftest import BIN, OWN, ROOT, SANITIZER, wait_until
 
 sys.path.append(str(ROOT / "tests" / "hostile"))
 from front_end import (AVAIL, DATA, DESC, GET_VRING_BASE, GUEST, INDIRECT, NEXT, NUM, RING, RX, SET_FEATURES, SET_MEM_TABLE,  # noqa: E402
@@ -118,7 +118,8 @@ class Back:
         self.base = base
         self.errors = open(base / "stderr", "w+b")
         self.daemon = subprocess.Popen([BIN / "microagent-vsockd", "--vhost-socket", base / "vhost", "--vsock-socket", base / "vsock.sock",
-                                        "--guest-cid", "3", "--host-port", "1024", "--label", str(base)], stderr=self.errors)
+                                        "--guest-cid", "3", "--host-port", "1024", "--label", str(base)], stderr=self.errors,
+                                       env={**os.environ, "ASAN_OPTIONS": f"{SANITIZER}:handle_sigbus=0"})  # dies of it as without
         wait_until(lambda: (base / "vhost").exists() and (base / "vsock.sock").exists(), "the sockets")
         self.front = FrontEnd(base / "vhost")
 
