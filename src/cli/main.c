@@ -71,8 +71,13 @@ int main(int argc, char **argv)
 			    argc > 0 ? (size_t)argc - 1 : 0, &guest_exit, &err);
 	if (code < 0) {
 		/* stdout of run and exec is the guest command's. */
-		cli_print_error(&cli, &err, cli.json && !guest_exit ? stdout : stderr);
+		FILE *out = cli.json && !guest_exit ? stdout : stderr;
+		bool told = out == stderr && ferror(stdout);
+
+		cli_print_error(&cli, &err, out);
 		code = exit_code_of(&cli, &err, guest_exit);
+		if (told)
+			return code;
 	}
 	return end_stdout(&cli, code);
 }

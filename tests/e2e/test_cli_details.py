@@ -42,6 +42,7 @@ def test_what_cannot_be_said_is_an_error(host, words, where, why):
     done = subprocess.run(["sh", "-c", f'"$@" {where}', "sh", BIN / "microagent", *words], env=host.env,
                           stderr=subprocess.PIPE, text=True, check=False, timeout=60)
     assert done.returncode == 1 and "cannot write to stdout: " + why in done.stderr
+    assert done.stderr.count("cannot write to stdout") == 1
 
 
 def test_an_empty_answer_says_so(host):

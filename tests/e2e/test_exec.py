@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import growth
-from conftest import wait_until
+from conftest import BIN, wait_until
 
 
 @pytest.mark.parametrize("step", [15, pytest.param(1, marks=pytest.mark.soak)])
@@ -144,3 +144,12 @@ def test_nothing_grows_with_execs(vm):
     for _ in range(200):
         assert growth.run(vm.state / "vm", ["true"])["exitCode"] == 0
     growth.assert_no_growth(vm, "vm", before)
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_full_disk_below_stdout_is_told_once(vm, words):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([BIN / "microagent", *words, "exec", "vm", "--", "echo", "lost"], env=vm.env, stdout=full,
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert done.returncode == 125 and done.stderr.count("cannot write to stdout: ") == 1, done
+    assert "No space left on device" in done.stderr
