@@ -335,6 +335,13 @@ static void members_as_they_are_listed(void **state)
 		assert_int_equal(json_is_true(json_object_get(entry, "pooled")), rows[i].pooled);
 		assert_int_equal(unlink(token(rig, rows[i].kind, name)), 0);
 	}
+	/* Its filler is at it, and has no token yet. */
+	half_make(rig, name);
+	autoclose int mark = locked(mark_of(rig, name), LOCK_EX);
+	json_auto_t *answer = microagent_session_list(rig->agent, NULL);
+
+	assert_true(json_is_true(json_object_get(entry_of(answer, name), "pooled")));
+	assert_string_equal(json_text(entry_of(answer, name), "detail", ""), "in the making");
 }
 
 /* --- shared with ----------------------------------------------------------------------------- */

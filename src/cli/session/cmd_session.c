@@ -174,7 +174,8 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 	const char *detail = json_text(session, "error", json_text(session, "detail", NULL));
 
 	if (json_is_true(json_object_get(session, "pooled")))
-		snprintf(out, HINT_ROOM, "waits in the pool");
+		snprintf(out, HINT_ROOM, "%s",
+			 detail ? "in the making, for the pool" : "waits in the pool");
 	else
 		hint_add_to_detail(session, "name", detail, out);
 	session_add_end(session, json_text(session, "state", NULL), out);

@@ -64,8 +64,9 @@ static int add_session_share(const struct workspace *ws, json_t *entry, struct e
 	return json_is_object(share) ? json_put(entry, "share", session_share_told(share), err) : 0;
 }
 
-/* It waits in the pool that it was made for. */
-static bool is_pooled(const char *state, const char *id, const json_t *record)
+/* It waits in the pool that it is made for, or is being made for it. */
+static bool is_pooled(const char *state, const char *id, const json_t *record,
+		      enum unfinished_state making)
 {
 	const char *source = json_text(record, "source", NULL);
 	const char *base = json_text(record, "base", NULL);
@@ -73,8 +74,9 @@ static bool is_pooled(const char *state, const char *id, const json_t *record)
 	char name[SESSION_NAME_ROOM];
 
 	return strcmp(source, SESSION_POOL) == 0 && session_name_of_id(id, name) &&
-	       pool_open(state, base, &pool, NULL) == 0 &&
-	       (pool_has(&pool, POOL_READY, name) || pool_has(&pool, POOL_ENDING, name));
+	       (making == UNFINISHED_UNDER_WAY ||
+		(pool_open(state, base, &pool, NULL) == 0 &&
+		 (pool_has(&pool, POOL_READY, name) || pool_has(&pool, POOL_ENDING, name))));
 }
 
 /* Its state, and what is missing of its files yet, mean little. */
@@ -118,7 +120,7 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 			      json_t *entry, struct error *err)
 {
 	json_auto_t *record = NULL;
-	enum unfinished_state making = UNFINISHED_NOT;
+	const enum unfinished_state making = unfinished_of(dir, id);
 	struct error why = {0};
 	struct workspace ws;
 
@@ -132,12 +134,11 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 		}
 		workspace_close(&ws);
 	}
-	if (record && is_pooled(state, id, record)) {
-		if (json_put(entry, "pooled", json_true(), err) < 0)
-			return -1;
-	} else if (tell_making(making = unfinished_of(dir, id), entry, err) < 0) {
+	if (tell_making(making, entry, err) < 0)
 		return -1;
-	}
+	if (record && is_pooled(state, id, record, making) &&
+	    json_put(entry, "pooled", json_true(), err) < 0)
+		return -1;
 	if (record)
 		return put_session_record(entry, record, err);
 	if (making != UNFINISHED_NOT || json_object_get(entry, "error"))
