@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "api/api.h"
+#include "api/explain.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -32,12 +33,8 @@ int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, 
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	int result = balloon_ask(&existing, mib, response, &why);
+	if (result < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED))
+		(void)explain_must_run(&existing.ws, &why);
 	open_workspace_close(&existing);
-	if (result == 0)
-		return 0;
-	if (why.errnum == ENOENT || why.errnum == ECONNREFUSED) {
-		error_set(err, ERR_CONFLICT, "workspace %s is not running", name);
-		return error_reason(err, REASON_WORKSPACE_DOWN, name);
-	}
-	return error_copy(err, &why);
+	return result < 0 ? error_copy(err, &why) : 0;
 }

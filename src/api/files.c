@@ -33,18 +33,7 @@ static void subject_close(struct subject *s)
 	json_decref(s->config);
 }
 
-static int refuse_state(const char *name, enum state state, struct error *err)
-{
-	if (state == STATE_QUARANTINED) {
-		error_set(err, ERR_CONFLICT, "workspace \"%s\" is quarantined", name);
-		return error_reason(err, REASON_WORKSPACE_QUARANTINED, name);
-	}
-	return error_set(err, ERR_CONFLICT,
-			 "workspace \"%s\" is %s: wait until it is running or stopped", name,
-			 state_names[state]);
-}
-
-static int look_at_state(struct subject *s, const char *name, struct error *err)
+static int look_at_state(struct subject *s, struct error *err)
 {
 	enum state state;
 	json_auto_t *event = NULL;
@@ -59,7 +48,8 @@ static int look_at_state(struct subject *s, const char *name, struct error *err)
 	if (state == STATE_PREPARED || state == STATE_HALTED || state == STATE_STOPPED ||
 	    state == STATE_FAILED)
 		return 0;
-	return refuse_state(name, state, err);
+	return kind_say(state == STATE_QUARANTINED ? KIND_QUARANTINED : KIND_BUSY,
+			s->existing.ws.id, state_names[state], ERR_CONFLICT, err);
 }
 
 static int subject_open(struct microagent *agent, const char *name, struct subject *out,
@@ -73,14 +63,13 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	*out = s;
 	out->existing.ws.dir = &out->existing.dir;
 	out->config = open_workspace_config(&out->existing, err);
-	if (out->config && look_at_state(out, name, err) == 0)
+	if (out->config && look_at_state(out, err) == 0)
 		return 0;
 	subject_close(out);
 	return -1;
 }
 
-/* --- a disk at rest, or a copy of it
- * -------------------------------------------------------------- */
+/* --- a disk at rest, or a copy of it -------------------------------------------------------- */
 
 struct copying {
 	const char *from;

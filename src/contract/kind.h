@@ -25,6 +25,7 @@ enum kind_words {
 	KIND_NOT_RUNNING, /* detail: its state */
 	KIND_ENDED,	  /* its machine, and nobody has recorded that yet */
 	KIND_PAUSED,	  /* detail: why, as its event has it */
+	KIND_BUSY,	  /* detail: its state, which will pass */
 	KIND_AT_QUOTA,	  /* the same */
 	KIND_LOST,	  /* detail: how that showed */
 	KIND_NO_OUTPUT,	  /* detail: the one asked for */

@@ -60,7 +60,10 @@ def check_commands_of_workspaces(host, name):
     host("logs", name, check=0)
     assert told("network", name)["network"]["mode"] == "isolated"
     assert told("balloon", name, 200)["balloon"]["memoryMiB"] == 256
-    assert "has no result" in host("result", name).stderr
+    assert f'workspace "{name}" has no result' in host("result", name).stderr
+    for command in ("status", "network"):
+        assert host(command, name, check=0).stdout.splitlines()[0].split() == ["workspace", name]
+    assert refused(host, "delete", name) == f"microagent: {name} is a session: `microagent session destroy {name}` ends it\n"
     assert told("artifacts", name) == {"ingress": [], "egress": []}
     assert f'workspace "{name}" has neither bundles' in host("artifacts", name, check=0).stderr
     said = host("artifacts", "get", name, "none", host.base).stderr
@@ -74,8 +77,10 @@ def check_commands_of_workspaces(host, name):
     for words in (("session", "exec", name, "--", "true"), ("exec", name, "--", "true"), ("connect", name, "--send", "true")):
         said = refused(host, *words, code=125)
         assert f"session {name} is stopped\n" in said and f"`microagent start {name}` boots" in said, said
+    said = refused(host, "balloon", name, 200)
+    assert f"session {name} is stopped\n" in said and f"`microagent start {name}` boots" in said, said
     assert "in" in host("ls", f"{name}:/workspace", check=0).stdout  # by a machine that only reads
-    host("start", name, check=0)
+    assert host("start", name, check=0).stdout == f"{name}: running; `microagent exec {name} -- CMD` runs something in it\n"
     assert host("session", "exec", name, "--", "cat", "/workspace/in", check=0).stdout == "copied\n"
     none = name[:-4] + ("0000" if name[-4:] != "0000" else "0001")
     for words in (("cp", f"{none}:/f", "."), ("ls", none), ("logs", none), ("events", none), ("status", none), ("stop", none),
@@ -147,6 +152,10 @@ def test_the_life_of_a_session(host, base):
     other = create(host, "--base", "web-v1", "--memory", 192)
     assert host("session", "exec", other["name"], "--", "ls", "/workspace", check=0).stdout == ""
     assert "is made of base web-v1\nmicroagent: hint: `microagent session destroy session-" in refused(host, "base", "delete", "web-v1")
+    host("quarantine", other["name"], check=0)
+    for words in (("cp", f"{other['name']}:/f", "."), ("ls", other["name"])):
+        said = refused(host, *words)
+        assert f"session {other['name']} is quarantined and nothing reaches it\n" in said and ".bundle" not in said, said
     assert host.json("session", "destroy", name) == {"ok": True, "name": name}
     assert f"there is no session {name}" in refused(host, "session", "destroy", name)
     done = host("session", "destroy", name, other["name"])  # one that fails keeps no other from its turn

@@ -389,18 +389,41 @@ struct microagent *guest_open_session(const struct cli *cli, struct progress *pr
 	return open_sessions(agent, progress, err);
 }
 
+static bool means_session(const struct microagent *agent, const char *word)
+{
+	struct error ignored;
+
+	return microagent_session_check_name(word, &ignored) == 0 && !is_own_workspace(agent, word);
+}
+
 struct microagent *guest_open_at(const struct cli *cli, struct progress *progress, const char *word,
 				 char id[GUEST_ID_ROOM], struct error *err)
 {
 	struct microagent *agent = guest_open(cli, progress, err);
-	struct error ignored;
 
 	snprintf(id, GUEST_ID_ROOM, "%s", word);
-	if (!agent || microagent_session_check_name(word, &ignored) < 0 ||
-	    is_own_workspace(agent, word))
+	if (!agent || !means_session(agent, word))
 		return agent;
 	microagent_close(agent);
 	return guest_open_session(cli, progress, word, id, err);
+}
+
+struct microagent *guest_open_own(const struct cli *cli, struct progress *progress,
+				  const char *word, char id[GUEST_ID_ROOM], struct error *err)
+{
+	struct microagent *agent = guest_open(cli, progress, err);
+	struct microagent_session *session = NULL;
+	struct error ignored;
+
+	snprintf(id, GUEST_ID_ROOM, "%s", word);
+	if (!agent || !means_session(agent, word) ||
+	    microagent_session_open(agent, word, &session, &ignored) < 0)
+		return agent;
+	error_set(err, ERR_CONFLICT, "%s is a session: `microagent session destroy %s` ends it",
+		  microagent_session_name(session), microagent_session_name(session));
+	microagent_session_close(session);
+	microagent_close(agent);
+	return NULL;
 }
 
 json_t *guest_ask(const struct cli *cli, const char *doing, guest_ask_fn *ask, struct error *err)

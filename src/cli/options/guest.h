@@ -75,6 +75,8 @@ typedef struct microagent *guest_open_fn(const struct cli *cli, struct progress 
 guest_open_fn guest_open_session;
 /* A workspace, or else a session. */
 guest_open_fn guest_open_at;
+/* A workspace that may be there or not; the name of a session is refused. */
+guest_open_fn guest_open_own;
 
 typedef json_t *guest_ask_fn(struct microagent *agent, struct error *err);
 /* What the library says of the whole state directory or host; doing is shown meanwhile, or NULL. */

@@ -48,11 +48,11 @@ static int publish_rows(struct cli_table *table, const json_t *forwards, bool ru
 	return 0;
 }
 
-static int print_network(const json_t *answer, struct error *err)
+static int print_network(const char *name, const json_t *answer, struct error *err)
 {
 	const json_t *network = json_object_get(answer, "network");
 	const json_t *runtime = json_object_get(answer, "runtime");
-	const char *const heads[] = {"workspace", json_text(answer, "workspace", NULL)};
+	const char *const heads[] = {"workspace", name};
 	auto_table struct cli_table table = {0};
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
@@ -89,7 +89,7 @@ static int run_network(struct cli *cli, const void *values, const struct cli_wor
 	microagent_close(agent);
 	if (!answer)
 		return -1;
-	return cli->json ? cli_print_json(answer, err) : print_network(answer, err);
+	return cli->json ? cli_print_json(answer, err) : print_network(args->items[0], answer, err);
 }
 
 const struct cli_command cli_network = {

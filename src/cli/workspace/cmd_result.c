@@ -55,12 +55,13 @@ static int print_result(const char *name, const json_t *result, struct error *er
 	return CLI_EXIT_OK;
 }
 
-static int result_in(struct cli *cli, struct microagent *agent, const char *name, struct error *err)
+static int result_in(struct cli *cli, struct microagent *agent, const char *id, const char *name,
+		     struct error *err)
 {
 	json_auto_t *response = NULL;
 	const json_t *result;
 
-	if (microagent_status(agent, name, &response, err) < 0)
+	if (microagent_status(agent, id, &response, err) < 0)
 		return -1;
 	result = json_object_get(response, "result");
 	if (!result)
@@ -84,7 +85,7 @@ static int run_result(struct cli *cli, const void *values, const struct cli_word
 	agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!agent)
 		return -1;
-	code = result_in(cli, agent, id, err);
+	code = result_in(cli, agent, id, args->items[0], err);
 	microagent_close(agent);
 	return code;
 }

@@ -15,20 +15,20 @@ static const struct cli_option start_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-static int start_in(struct cli *cli, struct microagent *agent, const char *name, bool prepare,
-		    struct progress *progress, struct error *err)
+static int start_in(struct cli *cli, struct microagent *agent, const char *id, const char *name,
+		    bool prepare, struct progress *progress, struct error *err)
 {
 	json_auto_t *response = NULL;
 	char accelerator[8] = "";
 
-	if (prepare && microagent_prepare(agent, name, NULL, err) < 0)
+	if (prepare && microagent_prepare(agent, id, NULL, err) < 0)
 		return -1;
-	if (microagent_start(agent, name, &response, err) < 0)
+	if (microagent_start(agent, id, &response, err) < 0)
 		return -1;
 	progress_end(progress);
 	if (json_object_get(response, "confinement"))
 		guest_warn_unconfined(cli);
-	if (microagent_accelerator(agent, name, accelerator, NULL) == 0)
+	if (microagent_accelerator(agent, id, accelerator, NULL) == 0)
 		guest_warn_accelerator(cli, accelerator);
 	if (cli->json)
 		return cli_print_json(response, err);
@@ -53,7 +53,7 @@ static int run_start(struct cli *cli, const void *values, const struct cli_words
 	if (v->unconfined)
 		microagent_unconfined(agent);
 	progress_start(&progress, "booting");
-	code = start_in(cli, agent, id, v->prepare, &progress, err);
+	code = start_in(cli, agent, id, args->items[0], v->prepare, &progress, err);
 	microagent_close(agent);
 	return code;
 }

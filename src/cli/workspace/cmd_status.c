@@ -224,17 +224,17 @@ static const struct cli_option status_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-static int status_in(struct cli *cli, struct microagent *agent, const char *name, bool full,
-		     struct error *err)
+static int status_in(struct cli *cli, struct microagent *agent, const char *id, const char *name,
+		     bool full, struct error *err)
 {
 	json_auto_t *response = NULL;
 	char accelerator[8] = "";
 
-	if ((full ? microagent_verify : microagent_status)(agent, name, &response, err) < 0)
+	if ((full ? microagent_verify : microagent_status)(agent, id, &response, err) < 0)
 		return -1;
 	if (cli->json)
 		return cli_print_json(response, err);
-	microagent_accelerator(agent, name, accelerator, NULL);
+	microagent_accelerator(agent, id, accelerator, NULL);
 	return print_workspace_status(name, accelerator, response, err);
 }
 
@@ -251,7 +251,7 @@ static int run_status(struct cli *cli, const void *values, const struct cli_word
 	agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!agent)
 		return -1;
-	code = status_in(cli, agent, id, v->full, err);
+	code = status_in(cli, agent, id, args->items[0], v->full, err);
 	microagent_close(agent);
 	return code;
 }

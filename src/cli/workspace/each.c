@@ -48,16 +48,15 @@ struct each {
 	struct progress *progress;
 	each_fn *fn;
 	each_look_fn *look;
-	bool by_place; /* a session's name is that of a workspace in another place */
+	guest_open_fn *place; /* a session's name may be that of a workspace in another place */
 	bool many;
 };
 
-/* A session is not deleted as a workspace is: its audit log is closed and archived. */
 static struct microagent *each_open(const struct each *each, const char *name,
 				    char id[GUEST_ID_ROOM], struct error *err)
 {
-	if (each->by_place)
-		return guest_open_at(each->cli, each->progress, name, id, err);
+	if (each->place)
+		return each->place(each->cli, each->progress, name, id, err);
 	snprintf(id, GUEST_ID_ROOM, "%s", name);
 	return guest_open(each->cli, each->progress, err);
 }
@@ -126,8 +125,9 @@ int each_run(struct cli *cli, const struct cli_words *names, const char *doing, 
 	     each_look_fn *look, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	const struct each each = {
-		cli, &progress, fn, look, fn != microagent_delete, names->count > 1};
+	/* A session is not deleted as a workspace is: its audit log is closed and archived. */
+	guest_open_fn *place = fn == microagent_delete ? guest_open_own : guest_open_at;
+	const struct each each = {cli, &progress, fn, look, place, names->count > 1};
 
 	for (size_t i = 0; i < names->count; i++) {
 		if (guest_check_name(cli, names->items[i], err) < 0)
@@ -142,7 +142,7 @@ int each_run_sessions(struct cli *cli, const struct cli_words *names,
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct each each = {cli,	      &progress, what->fn,
-				  what->look, false,	 what->many || names->count > 1};
+				  what->look, NULL,	 what->many || names->count > 1};
 	struct error why = {0};
 
 	for (size_t i = 0; i < names->count; i++) {
