@@ -23,7 +23,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -47,6 +47,7 @@
 /* libarchive ends its process, with a line on stderr, where a map or a string finds no memory
  * (__archive_errx() of its archive_util.c). */
 #define OUT_OF_MEMORY 1
+#define STATM_DATA 6 /* the number of it in /proc/self/statm: data and stack */
 
 enum { PART = 1, ASKED, DONE, FAILED };
 
@@ -172,14 +173,16 @@ static int leave_terminal(struct error *err)
 static int bound_reader_memory(struct error *err)
 {
 	autoclose int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	char text[128] = "";
-	rlim_t pages;
+	char text[128] = "", *at = text;
+	rlim_t pages = 0;
 	struct rlimit most;
 
-	/* The sixth number: data and stack. */
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0 ||
-	    sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
 		return error_errno(err, errno, "/proc/self/statm");
+	for (size_t i = 0; i < STATM_DATA; i++)
+		pages = strtoul(at, &at, 10);
+	if (pages == 0)
+		return error_set(err, ERR_INTERNAL, "/proc/self/statm: %s", text);
 	most.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) +
 			((rlim_t)limit_get(LIMIT_ARCHIVE_MEMORY_MIB) << 20);
 	most.rlim_max = most.rlim_cur;
