@@ -52,7 +52,7 @@ static void read_name(int process, char name[17])
 	name[n > 0 ? n : 0] = '\0';
 	name[strcspn(name, "\n")] = '\0';
 	if (!*name)
-		strcpy(name, "?");
+		memcpy(name, "?", sizeof("?"));
 }
 
 pid_t lease_holders(int lease, char *out, size_t size)

@@ -20,8 +20,8 @@ void share_pass_end(int *pass); /* accepts -1 */
 #define autopass __attribute__((cleanup(share_pass_end)))
 
 /* Opens the directory (O_PATH) of the pass that the workspace of this path has, by the rules, of
- * which wish has what the pass does not say. ERR_DENIED: there is none, or it is to be read and the
- * wish is to write; ERR_CONFLICT: another directory is there by now. */
-int share_pass_redeem(const char *workspace, const struct share_wish *wish, struct error *err);
+ * which base has what the pass does not say. ERR_DENIED: there is none, or it is to be read and the
+ * base is to write; ERR_CONFLICT: another directory is there by now. */
+int share_pass_redeem(const char *workspace, const struct share_wish *base, struct error *err);
 
 #endif
