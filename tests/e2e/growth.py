@@ -61,10 +61,14 @@ def run(workspace, argv):
 
 def warm(workspace):
     """The agent keeps what it made for a command for the next one: as many as ran at once, and at most
-    CGROUP_SPARES (16)."""
+    CGROUP_SPARES (16). None ends before all have begun."""
     agents = [Agent(workspace) for _ in range(20)]
     for agent in agents:
-        agent.send({"id": "a", "cmd": ["sleep", "0.1"]})
+        agent.send({"id": "a", "request": 1, "stream": True, "cmd": ["cat"], "stdin": True})
+    for agent in agents:
+        assert json.loads(agent.frame())["event"] == "start"
+    for agent in agents:
+        agent.send({"event": "stdin-close", "request": 1})
     for agent in agents:
         assert json.loads(agent.frame())["exitCode"] == 0
         agent.close()
