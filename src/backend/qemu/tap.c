@@ -111,3 +111,17 @@ int tap_open(const char *bridge, struct error *err)
 		return -1;
 	return steal_fd(&fd);
 }
+
+bool tap_take_down(int fd)
+{
+	autoclose int socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request = {0};
+
+	if (socket_fd < 0 || ioctl(fd, TUNGETIFF, &request) < 0 ||
+	    ioctl(socket_fd, SIOCGIFFLAGS, &request) < 0)
+		return false;
+	if (!(request.ifr_flags & IFF_UP))
+		return true;
+	request.ifr_flags &= ~IFF_UP;
+	return ioctl(socket_fd, SIOCSIFFLAGS, &request) == 0;
+}

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "backend/qemu/command_line.h"
+#include "backend/qemu/tap.h"
 #include "backend/qemu/vm.h"
 #include "base/broker.h"
 #include "base/cleanup.h"
@@ -41,6 +42,12 @@ static unsigned long long inode_of_link(const char *target)
 	return strtoull(target + sizeof(prefix) - 1, NULL, 10);
 }
 
+/* -1 where we are not given one. Of that number there may be another one by now. */
+static int copy_of_fd(const struct vm *vm, const char *name)
+{
+	return (int)syscall(SYS_pidfd_getfd, vm->cell.pidfd, (int)strtol(name, NULL, 10), 0);
+}
+
 /*
  * Shuts a socket of QEMU's down, for both sides and by our own hand: its other end may lie in a
  * companion that is dead and takes long to close what it had open. QEMU sees the end of it and
@@ -48,13 +55,23 @@ static unsigned long long inode_of_link(const char *target)
  */
 static void hang_up(const struct vm *vm, const char *name, unsigned long long inode)
 {
-	int number = (int)strtol(name, NULL, 10);
-	autoclose int fd = (int)syscall(SYS_pidfd_getfd, vm->cell.pidfd, number, 0);
+	autoclose int fd = copy_of_fd(vm, name);
 	struct stat st;
 
-	/* Of that number there may be another one by now. */
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_ino == inode)
 		shutdown(fd, SHUT_RDWR);
+}
+
+/*
+ * The network of a bridged guest is no socket. QEMU before 10 closes its tap where the netdev is
+ * deleted; later ones keep it for as long as the card is there, which no guest can be made to give
+ * up. A tap with its interface down leads nowhere, and QEMU has no right to change that.
+ */
+static bool is_tap_severed(const struct vm *vm, const char *name)
+{
+	autoclose int fd = vm->severing ? copy_of_fd(vm, name) : -1;
+
+	return fd >= 0 && tap_take_down(fd);
 }
 
 static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, struct error *err)
@@ -70,7 +87,7 @@ static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, 
 	}
 	target[n] = '\0';
 	if (strcmp(target, "/dev/net/tun") == 0)
-		return true; /* a tap: the network of a bridged guest is no socket */
+		return !is_tap_severed(vm, name);
 	inode = inode_of_link(target);
 	if (!inode || inode == vm->qmp_inode || inode == vm->serial_inode ||
 	    inode == vm->console_inode)
