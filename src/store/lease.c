@@ -209,15 +209,29 @@ bool lease_is_held(const struct workspace *ws)
 	return is_fifo(fd) || flock(fd, LOCK_SH | LOCK_NB) < 0;
 }
 
+int lease_watch(const struct workspace *ws)
+{
+	return look_at_lease(ws);
+}
+
+int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err)
+{
+	char what[192];
+
+	if (watch < 0)
+		return 0;
+	snprintf(what, sizeof(what), "workspace \"%s\"", ws->id);
+	if (!is_fifo(watch))
+		return flock_until(watch, LOCK_SH, deadline_ns, what, err);
+	return fd_wait(watch, 0, deadline_ns, err) < 0 ? error_prefix(err, "%s is in use", what)
+						       : 0;
+}
+
 int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct error *err)
 {
 	autoclose int fd = look_at_lease(ws);
-	char what[192];
 
-	if (fd < 0)
-		return is_free(errno) ? 0 : lease_error(ws, errno, err);
-	snprintf(what, sizeof(what), "workspace \"%s\"", ws->id);
-	if (!is_fifo(fd))
-		return flock_until(fd, LOCK_SH, deadline_ns, what, err);
-	return fd_wait(fd, 0, deadline_ns, err) < 0 ? error_prefix(err, "%s is in use", what) : 0;
+	if (fd < 0 && !is_free(errno))
+		return lease_error(ws, errno, err);
+	return lease_wait_over(ws, fd, deadline_ns, err);
 }

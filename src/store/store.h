@@ -87,6 +87,11 @@ void lease_drop(struct lease *lease); /* accepts LEASE_NONE, and leaves one behi
 bool lease_is_held(const struct workspace *ws);
 /* Waits until it is free; ERR_TIMEOUT at the deadline. */
 int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
+/* To wait for the end of who holds it now, which the workspace may not outlast: a descriptor, -1
+ * where nobody holds it. */
+int lease_watch(const struct workspace *ws);
+/* As lease_wait_free(), of what lease_watch() gave. */
+int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err);
 
 /* JSON documents of a workspace: "workspace.json", "event.json", "runtime.json", "result.json"...
  * NULL with ERR_NOT_FOUND when absent; a bad file is ERR_IO that names it with its full path. */

@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -185,6 +186,26 @@ def plant(host, work):
         path.chmod(0o700 if path.is_dir() else 0o400)
         os.chown(path, min(uids), min(uids))
     wait_until((work / "mine").exists, "the guest's file")
+
+
+def test_remove_answers_when_nothing_is_left(host):
+    """Not while the supervisor's parent, which ends what that leaves behind, is still there; the directory is gone by then."""
+    child = subprocess.Popen([BIN / "microagent-qemu-supervisor", "--remove"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=host.env)
+    child.stdin.write(json.dumps(request("run", host.config(command=["sleep", "1000"]))).encode())
+    child.stdin.close()
+    event, runtime = host.state / "agent-1" / "event.json", host.state / "agent-1" / "runtime.json"
+    wait_until(lambda: event.exists() and json.loads(event.read_text())["state"] == "running", "the machine")
+    live = json.loads(runtime.read_text())["supervisorPid"]
+    guard = int(Path(f"/proc/{live}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    os.kill(guard, signal.SIGSTOP)
+    os.kill(json.loads(runtime.read_text())["pid"], signal.SIGKILL)
+    wait_until(lambda: not (host.state / "agent-1").exists(), "the removal")
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(timeout=0.5)
+    os.kill(guard, signal.SIGCONT)
+    child.stdout.read()
+    child.wait(timeout=60)
+    assert not host.processes()
 
 
 def test_lifeline(host):

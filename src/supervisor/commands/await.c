@@ -21,6 +21,7 @@ struct await {
 	json_t *event;	/* the latest that was reported */
 	json_t *result; /* of the final line: after --remove there is no file to read it from */
 	bool ready, final, quarantined;
+	int lease;	      /* after --remove there is no file to look at it by */
 	struct error failure; /* of the final line */
 };
 
@@ -175,8 +176,8 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 	    mend(await, err) < 0)
 		return -1;
 	/* Its report ends with it, and its lease at the same moment or just after. */
-	if (await->final &&
-	    lease_wait_free(&await->record->ws, limit_deadline(LIMIT_KILL_MS), err) < 0)
+	if (await->final && lease_wait_over(&await->record->ws, await->lease,
+					    limit_deadline(LIMIT_KILL_MS), err) < 0)
 		return -1;
 	return await_conclude(await, response, err);
 }
@@ -188,6 +189,7 @@ int await_live(struct record *record, int report, enum accelerator accelerator,
 		.record = record,
 		.reader = {.fd = report, .in = BUF_INIT(REPORT_LINE_MAX)},
 		.event = json_incref(record->event),
+		.lease = lease_watch(&record->ws),
 	};
 	int status;
 
@@ -195,6 +197,8 @@ int await_live(struct record *record, int report, enum accelerator accelerator,
 		pass_on(&await, await.event);
 	status = wait_and_conclude(&await, accelerator, response, err);
 	buf_free(&await.reader.in);
+	if (await.lease >= 0)
+		close(await.lease);
 	json_decref(await.event);
 	json_decref(await.result);
 	return status;
