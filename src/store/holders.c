@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who holds a lease, for a message to a person: the processes that have it open, as far as /proc
- * shows them to us. Nothing is decided by it.
+ * Who holds a lease, for a message to a person: the processes that read it, as far as /proc shows
+ * them to us. Nothing is decided by it. Who has a writing end only looks on, and its end ends
+ * nothing: a link in /proc/PID/fd has the permissions that its descriptor was opened with.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -22,9 +23,10 @@ static bool is_lease(int fds, const char *name, const struct stat *lease)
 	char target[4096];
 	ssize_t n = readlinkat(fds, name, target, sizeof(target));
 	const size_t tail = strlen("/" LEASE_NAME);
-	struct stat st;
+	struct stat link, st;
 
 	return n >= (ssize_t)tail && memcmp(target + n - tail, "/" LEASE_NAME, tail) == 0 &&
+	       fstatat(fds, name, &link, AT_SYMLINK_NOFOLLOW) == 0 && link.st_mode & S_IRUSR &&
 	       fstatat(fds, name, &st, 0) == 0 && st.st_dev == lease->st_dev &&
 	       st.st_ino == lease->st_ino;
 }
