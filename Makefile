@@ -169,10 +169,10 @@ fuzz: $(FUZZ)
 $(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/kernel/tuned.config \
 	images/debian/packages
 
-test: setup unit $(if $(SANITIZE),,fuzz)
+test: setup all unit $(if $(SANITIZE),,fuzz)
 	BUILD=$(BUILD) SANITIZE=$(SANITIZE) ACCEL=$(ACCEL) /usr/bin/python3 tests/run.py $(TESTS)
 
-soak: setup unit fuzz
+soak: setup all unit fuzz
 	$(if $(if $(TESTS),$(filter sanitized,$(TESTS)),all),+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
 
