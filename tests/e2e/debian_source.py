@@ -2,7 +2,7 @@
 """Source trees of Debian's packages, as upstream published them. apt fetches one once, with a source list and a
 state of our own, and it stays below build/; whoever has it needs no network."""
 
-import contextlib
+import errno
 import os
 import subprocess
 import tempfile
@@ -46,8 +46,11 @@ def upstream_archive(package):
             whole = Path(fresh, package)
             whole.mkdir()
             fetch(package, whole)
-            with contextlib.suppress(FileExistsError):  # another worker has fetched it meanwhile
+            try:
                 os.rename(whole, there)
+            except OSError as error:
+                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):  # another has fetched it meanwhile
+                    raise
     return next(there.glob(f"{package}_*.orig.tar.*"))
 
 
