@@ -125,7 +125,7 @@ def root(host, name, *words):
 
 
 def tracer(host, name):
-    return root(host, name, "sh", "-c", "grep -l agent-tracer /proc/[0-9]*/comm").split("/")[2]
+    return root(host, name, "sh", "-c", "grep -l agent-tracer /proc/[0-9]*/comm; true").split("/")[2]
 
 
 def test_a_guest_that_does_too_much(traced):
