@@ -45,6 +45,15 @@ def test_what_cannot_be_said_is_an_error(host, words, where, why):
     assert done.stderr.count("cannot write to stdout") == 1
 
 
+@pytest.mark.parametrize("where,why", [(">&-", "Bad file descriptor"), (">/dev/full", "No space left")])
+def test_events_that_cannot_be_said_are_an_error(host, where, why):
+    host("create", "w", *SMALL, check=0)
+    done = subprocess.run(["sh", "-c", f'"$@" {where}', "sh", BIN / "microagent", "events", "w"], env=host.env,
+                          stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert done.returncode == 1 and "cannot write to stdout: " + why in done.stderr
+    host("delete", "w", check=0)
+
+
 def test_an_empty_answer_says_so(host):
     assert "there is no workspace" in host("list", check=0).stderr
     host("create", "w", *SMALL, check=0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* events: the states that a workspace went through. */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,7 +67,10 @@ static int print_new_events(struct events *events, struct error *err)
 		json_decref(events->last);
 		events->last = json_incref(event);
 	}
-	return fflush(stdout) == 0 ? 0 : 1;
+	if (fflush(stdout) == 0)
+		return 0;
+	events->cli->stdout_errnum = errno;
+	return 1;
 }
 
 /* As in logs: the watch is there before the first look. */
