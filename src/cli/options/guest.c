@@ -37,7 +37,7 @@ const struct cli_option guest_options[] = {
 	{"memory", 0, CLI_OPTION_INT, offsetof(struct guest_values, memory), "MIB",
 	 "memory in MiB (default: 512)", 1, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, offsetof(struct guest_values, cpus), "N",
-	 "processors (default: 2)", 1, INT32_MAX},
+	 "processors (default: 2, and 1 where the guest is emulated)", 1, INT32_MAX},
 	{"disk-rate", 0, CLI_OPTION_SIZE, offsetof(struct guest_values, rates.disk_bytes), "SIZE",
 	 "what its disks may read and write in a second together, like 20M", 0, 0},
 	{"disk-ops", 0, CLI_OPTION_INT, offsetof(struct guest_values, rates.disk_ops), "N",
