@@ -27,6 +27,7 @@ void artifact_catch_signals(void)
 		if (sigaction(signals[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* of ulimit -f: EFBIG is to be told */
 }
 
 void artifact_end_by_signal(void)

@@ -65,6 +65,7 @@ int main(int argc, char **argv)
 	int code;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* of ulimit -f: EFBIG is to be told */
 	if (fill_standard(&cli, &err) < 0)
 		return CLI_EXIT_FAILED;
 	code = cli_dispatch(&cli, (const char *const *)argv + (argc > 0),

@@ -198,6 +198,7 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	 * told, not a death. */
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* of ulimit -f: EFBIG is to be told */
 	if (fd_fill_standard(&err) < 0 || options_parse(argc, argv, &options, &err) < 0) {
 		struct response none = {.backend = backend->name};
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import resource
 import signal
 import subprocess
 import termios
@@ -52,6 +53,17 @@ def test_events_that_cannot_be_said_are_an_error(host, where, why):
                           stderr=subprocess.PIPE, text=True, check=False, timeout=60)
     assert done.returncode == 1 and "cannot write to stdout: " + why in done.stderr
     host("delete", "w", check=0)
+
+
+def test_a_limit_of_file_sizes_is_told(host):
+    """And is no death by SIGXFSZ, after which something would be left."""
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    for words, code in ((("create", "w", *SMALL), 1), (("run", *SMALL, "--", "true"), 125)):
+        done = subprocess.run([BIN / "microagent", *map(str, words)], env=host.env, capture_output=True, text=True, check=False,
+                              preexec_fn=small, timeout=60)
+        assert done.returncode == code and "File too large" in done.stderr, (words, done)
+        assert host.json("list")["workspaces"] == []
 
 
 def test_an_empty_answer_says_so(host):

@@ -112,6 +112,13 @@ def test_links_are_judged_by_the_guests_root(vm, target):
     assert len(vm.json("cp", "vm:/mem/t", target / "again")["skipped"]) == 32
 
 
+def test_why_a_long_path_was_left_out(vm, target):
+    guest(vm, "cd /mem; for i in $(seq 130); do d=$d/0123456789; done; mkdir -p long$d; echo x > long/f")
+    done = vm("cp", "vm:/mem/long", target / "long", check=0)
+    assert "left out: 0123456789/" in done.stderr and "...: too deep\n" in done.stderr, done.stderr
+    assert (target / "long" / "f").read_text() == "x\n"
+
+
 def test_holes_stay_holes(vm, target):
     """10 GiB of which 3 MiB are data."""
     sparse, data = target / "sparse", os.urandom(3 * MIB)

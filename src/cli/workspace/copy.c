@@ -47,7 +47,7 @@ static void note_skipped(void *data, const char *path, const char *why)
 	if (notes->cli->json && notes->count <= COPY_LISTED_MAX)
 		list(notes, path, why);
 	else if (!notes->cli->json && notes->count <= COPY_LINES_MAX)
-		cli_warn("left out: %s: %s", path, why);
+		cli_warn("left out: %.200s%s: %s", path, strlen(path) > 200 ? "..." : "", why);
 }
 
 /* From now on there is something to be tidied up when a signal comes. */
