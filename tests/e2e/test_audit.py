@@ -224,6 +224,7 @@ class Guest:
     """Speaks as the guest: it dials the control stream before the guest, which has to boot first, can."""
 
     def __init__(self, host, env=None):
+        self.host = host
         known = set((host.state / "sessions").glob("*.bundle"))
         self.starting = host.popen("session", "create", "--base", "web", "--network", "isolated", env=env)
 
@@ -235,7 +236,7 @@ class Guest:
         self.name = ear().parent.name.removesuffix(".bundle")
         self.stream = socket.socket(socket.AF_UNIX)
         self.stream.settimeout(60)
-        self.stream.connect(str(ear()))
+        wait_until(self.is_heard, "who listens there")
         self.say({"type": "hello", "format": 1, "protocol": {"min": 1, "max": 1}, "version": "0", "bootId":
                   "257cc440-b72b-4784-9d08-ae6681fb4192", "generation": 0})
         size = struct.unpack(">I", self.stream.recv(4, socket.MSG_WAITALL))[0]
@@ -245,6 +246,11 @@ class Guest:
         self.say({"type": "ready", "format": 1})
         out, err = self.starting.communicate()
         assert self.starting.returncode == 0 and out.decode().strip() == self.name, err
+
+    def is_heard(self):
+        """A socket has its name before anybody listens on it."""
+        ear = self.host.state / "sessions" / f"{self.name}.bundle" / "vsock.sock_1024"
+        return self.stream.connect_ex(str(ear)) == 0
 
     def say(self, message):
         schema_check.validate(f"control-{message['type']}", message)

@@ -82,7 +82,10 @@ def test_a_command_that_obeys_is_ended_by_the_first(vm):
     child.send_signal(signal.SIGTERM)
     out, _ = child.communicate(timeout=60)
     assert (child.returncode, out) == (9, b"bye\n")
-    child = vm.popen("exec", "vm", "--", "sh", "-c", "echo ready; exec sleep 1000")
+    # Without a shell, which ignores SIGQUIT until it has become something else.
+    child = vm.popen("exec", "-i", "vm", "--", "cat", stdin=subprocess.PIPE)
+    child.stdin.write(b"ready\n")
+    child.stdin.flush()
     assert child.stdout.readline() == b"ready\n"
     child.send_signal(signal.SIGQUIT)
     child.communicate(timeout=60)
