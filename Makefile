@@ -39,10 +39,10 @@ HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-FOLDERS := base contract store channel backend backend/qemu supervisor vsockd netgate artifact guest api session cli
+FOLDERS := base contract store channel backend/parts backend/qemu supervisor vsockd netgate artifact guest api session cli
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
-# A room with its wings; backend's VMMs are programs' choices and archives of their own.
-wings = $(if $(filter backend,$(1)),src/$(1),src/$(1) $(patsubst %/,%,$(wildcard src/$(1)/*/)))
+# A room with its wings.
+wings = src/$(1) $(patsubst %/,%,$(wildcard src/$(1)/*/))
 sources = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1)))))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
 
@@ -87,7 +87,7 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
 endef
 $(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson -lmd))
-$(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend channel store contract base,-ljansson -lmd -lseccomp))
+$(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend-parts channel store contract base,-ljansson -lmd -lseccomp))
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lseccomp))

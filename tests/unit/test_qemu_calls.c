@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "backend/qemu/vmm_calls.h"
-#include "backend/qemu/vmm_filter.h"
+#include "backend/parts/vmm_calls.h"
+#include "backend/parts/vmm_filter.h"
 
 #define UNKNOWN 9999
 #define X32 0x40000000
@@ -279,20 +279,20 @@ static void the_mode_is_a_word(void **state)
 	bool only_logs = true;
 
 	(void)state;
-	assert_ok(vmm_filter_mode(&only_logs, &err));
+	assert_ok(vmm_filter_mode("MICROAGENT_QEMU_SECCOMP", &only_logs, &err));
 	assert_false(only_logs);
 	setenv("MICROAGENT_QEMU_SECCOMP", "", 1);
-	assert_ok(vmm_filter_mode(&only_logs, &err));
+	assert_ok(vmm_filter_mode("MICROAGENT_QEMU_SECCOMP", &only_logs, &err));
 	assert_false(only_logs);
 	setenv("MICROAGENT_QEMU_SECCOMP", "off", 1);
 	only_logs = true;
-	assert_int_equal(vmm_filter_mode(&only_logs, &err), -1);
+	assert_int_equal(vmm_filter_mode("MICROAGENT_QEMU_SECCOMP", &only_logs, &err), -1);
 	assert_code(err, ERR_INVALID);
 	assert_string_equal(err.msg, "MICROAGENT_QEMU_SECCOMP can be \"log\", and is \"off\"");
 	assert_true(only_logs);
 	only_logs = false;
 	setenv("MICROAGENT_QEMU_SECCOMP", "log", 1);
-	assert_ok(vmm_filter_mode(&only_logs, &err));
+	assert_ok(vmm_filter_mode("MICROAGENT_QEMU_SECCOMP", &only_logs, &err));
 	assert_true(only_logs);
 	unsetenv("MICROAGENT_QEMU_SECCOMP");
 }

@@ -4,8 +4,8 @@
 
 #include <sys/wait.h>
 
-#include "backend/qemu/cell.h"
-#include "backend/qemu/cell_args.h"
+#include "backend/parts/cell.h"
+#include "backend/parts/cell_args.h"
 #include "base/clock.h"
 #include "base/fd.h"
 

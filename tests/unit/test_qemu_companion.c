@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-#include "backend/qemu/companion.h"
+#include "backend/parts/companion.h"
 
 struct fixture {
 	struct loop *loop;

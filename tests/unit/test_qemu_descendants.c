@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "backend/qemu/descendants.h"
+#include "backend/parts/descendants.h"
 
 /* A process that does work, once it says so. */
 static pid_t start(void (*work)(void *data), void *data)

@@ -4,8 +4,9 @@
 
 #include <sys/stat.h>
 
-#include "backend/qemu/accel_probe.h"
-#include "backend/qemu/host_facts.h"
+#include "backend/parts/host_facts.h"
+#include "backend/parts/kvm_probe.h"
+#include "backend/qemu/accelerator.h"
 #include "base/proc.h"
 
 static int setup(void **state)
@@ -144,7 +145,7 @@ static void things_are_told_apart(void **state)
 
 static void the_choice_follows_the_facts(void **state)
 {
-	struct accel_facts facts = {.reason = "because"};
+	struct kvm_facts facts = {.reason = "because"};
 	enum accelerator out;
 	struct error err = {0};
 	char reason[256];
@@ -154,12 +155,12 @@ static void the_choice_follows_the_facts(void **state)
 		bool usable = v == KVM_USABLE;
 
 		facts.kvm = (enum kvm_verdict)v;
-		assert_ok(accel_choose(ACCELERATOR_AUTO, &facts, &out, reason, &err));
+		assert_ok(accelerator_choose(ACCELERATOR_AUTO, &facts, &out, reason, &err));
 		assert_int_equal(out, usable ? ACCELERATOR_KVM : ACCELERATOR_TCG);
 		assert_string_equal(reason, "because");
-		assert_ok(accel_choose(ACCELERATOR_TCG, &facts, &out, reason, &err));
+		assert_ok(accelerator_choose(ACCELERATOR_TCG, &facts, &out, reason, &err));
 		assert_int_equal(out, ACCELERATOR_TCG);
-		assert_int_equal(accel_choose(ACCELERATOR_KVM, &facts, &out, reason, &err),
+		assert_int_equal(accelerator_choose(ACCELERATOR_KVM, &facts, &out, reason, &err),
 				 usable ? 0 : -1);
 		if (usable)
 			continue;
@@ -171,17 +172,16 @@ static void the_choice_follows_the_facts(void **state)
 /* Whatever this host is: a second look answers the same, in the words of the first. */
 static void a_probe_is_repeated_from_memory(void **state)
 {
-	struct accel_facts first, second;
+	struct kvm_facts first, second;
 	struct error err = {0};
 
 	(void)state;
-	assert_ok(accel_probe(&first, &err));
+	assert_ok(kvm_probe(&first, &err));
 	assert_int_not_equal(first.kvm, KVM_UNKNOWN);
 	assert_true(*first.reason);
-	assert_ok(accel_probe(&second, &err));
+	assert_ok(kvm_probe(&second, &err));
 	assert_int_equal(first.kvm, second.kvm);
 	assert_string_equal(first.reason, second.reason);
-	assert_int_equal(first.tsc_khz, second.tsc_khz);
 }
 
 static void the_counter_is_remembered(void **state)
@@ -191,7 +191,7 @@ static void the_counter_is_remembered(void **state)
 
 	(void)state;
 	host_facts_store(&(struct host_facts){.tsc_khz = 123456});
-	assert_ok(accel_tsc_khz(&khz, &err));
+	assert_ok(accelerator_tsc_khz(&khz, &err));
 	assert_int_equal(khz, 123456);
 }
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/qemu/idmap.h"
+#include "backend/parts/idmap.h"
 
 static void the_first_range_of_a_user_counts(void **state)
 {

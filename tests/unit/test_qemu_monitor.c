@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <sys/socket.h>
 
-#include "backend/qemu/vm.h"
+#include "backend/qemu/qemu.h"
 #include "base/fd.h"
 
 struct heard {
@@ -42,51 +42,52 @@ static int close_monitor(void **state)
 }
 
 /* QEMU says that, and it is heard. */
-static void says(struct vm *vm, const char *text)
+static void says(struct qemu *qemu, const char *text)
 {
 	assert_int_equal(write(far_end, text, strlen(text)), strlen(text));
-	qmp_drain(vm->qmp);
+	qmp_drain(qemu->qmp);
 }
 
 /* Its first command will have the number 2. */
-static void negotiated(struct vm *vm)
+static void negotiated(struct qemu *qemu)
 {
-	struct qmp_events events = vm_monitor_events;
+	struct qmp_events events = qemu_monitor_events;
 	struct error err = {0};
 	int ends[2];
 
 	assert_ok(fd_socketpair(ends, &err));
 	far_end = ends[1];
-	events.data = vm;
+	events.data = qemu;
 	events.ready = NULL;
-	vm->loop = loop;
-	vm->qmp = qmp_new(loop, ends[0], &events, &err);
-	assert_non_null(vm->qmp);
-	says(vm, "{\"QMP\": {}}\n{\"return\": {}, \"id\": 1}\n");
+	qemu->vm.loop = loop;
+	qemu->qmp = qmp_new(loop, ends[0], &events, &err);
+	assert_non_null(qemu->qmp);
+	says(qemu, "{\"QMP\": {}}\n{\"return\": {}, \"id\": 1}\n");
 }
 
 /* What QEMU was told since. */
-static void over(struct vm *vm, char *told, size_t size)
+static void over(struct qemu *qemu, char *told, size_t size)
 {
 	ssize_t n = recv(far_end, told, size - 1, MSG_DONTWAIT);
 
 	told[n > 0 ? n : 0] = '\0';
-	loop_remove(vm->grace_timer);
-	qmp_free(vm->qmp);
+	loop_remove(qemu->vm.grace_timer);
+	qmp_free(qemu->qmp);
 	close(far_end);
 }
 
-static struct vm without_processes(struct heard *h)
+static struct qemu without_processes(struct heard *h)
 {
-	return (struct vm){.events = {.disk_full = on_full, .data = h}, .cell = CELL_NONE};
+	return (struct qemu){
+		.vm = {.events = {.disk_full = on_full, .data = h}, .cell = CELL_NONE}};
 }
 
-static void tell(struct vm *vm, const char *name, const char *body)
+static void tell(struct qemu *qemu, const char *name, const char *body)
 {
 	json_auto_t *data = body ? json_loads(body, 0, NULL) : NULL;
 
 	assert_true(!body || data);
-	vm_monitor_events.event(vm, name, data);
+	qemu_monitor_events.event(qemu, name, data);
 }
 
 static void every_reason_has_its_end(void **state)
@@ -105,26 +106,26 @@ static void every_reason_has_its_end(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct vm vm = without_processes(&h);
+		struct qemu qemu = without_processes(&h);
 
 		snprintf(body, sizeof(body), "{\"reason\": \"%s\"}", rows[i].reason);
-		tell(&vm, "SHUTDOWN", body);
-		assert_true(vm.end_told);
-		assert_int_equal(vm.end, rows[i].end);
-		assert_int_equal(*vm.detail == '\0', rows[i].end == VM_END_POWERED_OFF);
+		tell(&qemu, "SHUTDOWN", body);
+		assert_true(qemu.vm.end_told);
+		assert_int_equal(qemu.vm.end, rows[i].end);
+		assert_int_equal(*qemu.vm.detail == '\0', rows[i].end == VM_END_POWERED_OFF);
 	}
 }
 
 static void the_first_word_on_the_end_counts(void **state)
 {
 	struct heard h = {0};
-	struct vm vm = without_processes(&h);
+	struct qemu qemu = without_processes(&h);
 
 	(void)state;
-	tell(&vm, "GUEST_PANICKED", "{\"action\": \"poweroff\"}");
-	tell(&vm, "SHUTDOWN", "{\"reason\": \"guest-shutdown\"}");
-	assert_int_equal(vm.end, VM_END_RESET);
-	assert_string_equal(vm.detail, "the guest's kernel panicked");
+	tell(&qemu, "GUEST_PANICKED", "{\"action\": \"poweroff\"}");
+	tell(&qemu, "SHUTDOWN", "{\"reason\": \"guest-shutdown\"}");
+	assert_int_equal(qemu.vm.end, VM_END_RESET);
+	assert_string_equal(qemu.vm.detail, "the guest's kernel panicked");
 }
 
 static void a_full_disk_is_told_once_a_pause(void **state)
@@ -132,28 +133,28 @@ static void a_full_disk_is_told_once_a_pause(void **state)
 	static const char full[] = "{\"node-name\": \"rootfs\", \"nospace\": true, "
 				   "\"reason\": \"No space left on device\"}";
 	struct heard h = {0};
-	struct vm vm = without_processes(&h);
+	struct qemu qemu = without_processes(&h);
 
 	(void)state;
-	tell(&vm, "BLOCK_IO_ERROR", full);
-	tell(&vm, "BLOCK_IO_ERROR", full);
+	tell(&qemu, "BLOCK_IO_ERROR", full);
+	tell(&qemu, "BLOCK_IO_ERROR", full);
 	assert_int_equal(h.full, 1);
 	assert_string_equal(h.detail, "disk rootfs: No space left on device");
-	vm.paused = false;
-	tell(&vm, "BLOCK_IO_ERROR", full);
+	qemu.paused = false;
+	tell(&qemu, "BLOCK_IO_ERROR", full);
 	assert_int_equal(h.full, 2);
 }
 
 static void other_disk_errors_pause_nothing(void **state)
 {
 	struct heard h = {0};
-	struct vm vm = without_processes(&h);
+	struct qemu qemu = without_processes(&h);
 
 	(void)state;
-	tell(&vm, "BLOCK_IO_ERROR", "{\"nospace\": false, \"reason\": \"Input/output error\"}");
-	tell(&vm, "BLOCK_IO_ERROR", "{\"nospace\": 1}");
+	tell(&qemu, "BLOCK_IO_ERROR", "{\"nospace\": false, \"reason\": \"Input/output error\"}");
+	tell(&qemu, "BLOCK_IO_ERROR", "{\"nospace\": 1}");
 	assert_int_equal(h.full, 0);
-	assert_false(vm.paused);
+	assert_false(qemu.paused);
 }
 
 /* QEMU may be in a guest's hands. */
@@ -168,13 +169,13 @@ static void wrong_bodies_are_survived(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(bodies); j++) {
-			struct vm vm = without_processes(&h);
+			struct qemu qemu = without_processes(&h);
 			char told[512];
 
-			negotiated(&vm);
-			tell(&vm, names[i], bodies[j]);
-			assert_int_equal(vm.end_told, i < 2);
-			over(&vm, told, sizeof(told));
+			negotiated(&qemu);
+			tell(&qemu, names[i], bodies[j]);
+			assert_int_equal(qemu.vm.end_told, i < 2);
+			over(&qemu, told, sizeof(told));
 		}
 	}
 	assert_int_equal(h.full, 1);
@@ -218,18 +219,18 @@ static void a_vm_that_stands_still(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct heard h = {0};
-		struct vm vm = without_processes(&h);
+		struct qemu qemu = without_processes(&h);
 		char told[512];
 
-		negotiated(&vm);
-		says(&vm, rows[i].said);
-		over(&vm, told, sizeof(told));
-		assert_string_equal(vm.detail, rows[i].detail ? rows[i].detail : "");
-		assert_int_equal(vm.end_told, rows[i].detail != NULL);
+		negotiated(&qemu);
+		says(&qemu, rows[i].said);
+		over(&qemu, told, sizeof(told));
+		assert_string_equal(qemu.vm.detail, rows[i].detail ? rows[i].detail : "");
+		assert_int_equal(qemu.vm.end_told, rows[i].detail != NULL);
 		assert_int_equal(strstr(told, "\"quit\"") != NULL,
 				 rows[i].detail && *rows[i].detail);
 		if (rows[i].detail && *rows[i].detail)
-			assert_int_equal(vm.end, VM_END_STOPPED);
+			assert_int_equal(qemu.vm.end, VM_END_STOPPED);
 	}
 }
 
@@ -237,33 +238,33 @@ static void a_vm_that_stands_still(void **state)
 static void a_reason_from_before_it_went_on(void **state)
 {
 	struct heard h = {0};
-	struct vm vm = without_processes(&h);
+	struct qemu qemu = without_processes(&h);
 	struct error err = {0};
 	char told[512];
 
 	(void)state;
-	negotiated(&vm);
-	says(&vm, STOP);
-	assert_ok(vm_resume(&vm, &err)); /* number 3 */
-	says(&vm, STATUS("2", "io-error"));
-	assert_false(vm.end_told);
-	says(&vm, STATUS("4", "io-error"));
-	over(&vm, told, sizeof(told));
-	assert_true(vm.end_told);
+	negotiated(&qemu);
+	says(&qemu, STOP);
+	assert_ok(qemu_resume(&qemu.vm, &err)); /* number 3 */
+	says(&qemu, STATUS("2", "io-error"));
+	assert_false(qemu.vm.end_told);
+	says(&qemu, STATUS("4", "io-error"));
+	over(&qemu, told, sizeof(told));
+	assert_true(qemu.vm.end_told);
 }
 
 static void long_texts_are_cut(void **state)
 {
 	struct heard h = {0};
-	struct vm vm = without_processes(&h);
+	struct qemu qemu = without_processes(&h);
 	char body[2048], name[1024];
 
 	(void)state;
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	snprintf(body, sizeof(body), "{\"reason\": \"%s\"}", name);
-	tell(&vm, "SHUTDOWN", body);
-	assert_true(strlen(vm.detail) < 100);
+	tell(&qemu, "SHUTDOWN", body);
+	assert_true(strlen(qemu.vm.detail) < 100);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include <arpa/inet.h>
 #include <linux/rtnetlink.h>
 
-#include "backend/qemu/host_routes.h"
+#include "backend/parts/host_routes.h"
 
 static uint32_t ip(const char *text)
 {

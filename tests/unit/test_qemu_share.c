@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "backend/qemu/vm.h"
+#include "backend/parts/vm.h"
 #include "base/broker.h"
 #include "store/share_pass.h"
 
 static char label[4352];
-static struct vm vm = {.label = label, .workspace_fd = -1, .lease_fd = -1, .pluggable = true};
+static const struct vmm_kind kind = {.binary = program_true};
+static struct vm vm = {
+	.kind = &kind, .label = label, .workspace_fd = -1, .lease_fd = -1, .pluggable = true};
 
 /* What the broker says to who asks with that word. */
 static void assert_refused(const char *word, enum error_code code, const char *why)

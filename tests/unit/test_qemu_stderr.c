@@ -2,7 +2,7 @@
 /* What a child says on stderr: lines, cut when endless, the last one kept. */
 #include "test_base.h"
 
-#include "backend/qemu/stderr_log.h"
+#include "backend/parts/stderr_log.h"
 
 struct fixture {
 	struct loop *loop;

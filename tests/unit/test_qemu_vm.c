@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "backend/backend.h"
-#include "backend/qemu/cell.h"
+#include "backend/parts/cell.h"
 #include "base/fd.h"
 #include "base/limits.h"
 

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a cell comes to be: we start bwrap with an info pipe and a hold pipe. bwrap clones the
+ * process that is to be the program, writes its pid (in our numbering) to the info pipe, and the
+ * process makes its root and then waits on the hold pipe. Meanwhile we open its pidfd, so that it
+ * can never run without one, and let it go.
+ *
+ * If we die, bwrap dies with us (parent-death signal) and the program with bwrap. The order of
+ * things in proc_spawn() matters: the signal is set after the change of user, which would clear it.
+ */
+#include "backend/parts/cell.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/parts/cell_args.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+
+#define FDS_MAX 48 /* of one cell, data included */
+
+const char *const cell_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};
+
+bool cell_id_is_mapped(const char *map, unsigned long id)
+{
+	unsigned long n[3]; /* inside, outside, count */
+	char *end;
+
+	for (;;) {
+		for (int i = 0; i < 3; i++, map = end) {
+			n[i] = strtoul(map, &end, 10);
+			if (end == map)
+				return false;
+		}
+		if (id >= n[0] && id - n[0] < n[2])
+			return true;
+	}
+}
+
+static bool is_mapped_in(const char *file, unsigned long id)
+{
+	char map[4096];
+	autofile FILE *f = fopen(file, "re");
+	size_t n = f ? fread(map, 1, sizeof(map) - 1, f) : 0;
+
+	map[n] = '\0';
+	return cell_id_is_mapped(map, id);
+}
+
+bool cell_id_is_usable(unsigned long id)
+{
+	return is_mapped_in("/proc/self/uid_map", id) && is_mapped_in("/proc/self/gid_map", id);
+}
+
+uid_t cell_id(void)
+{
+	unsigned long own = CELL_FIRST_ID + (unsigned long)getpid();
+
+	if (geteuid() != 0)
+		return 0;
+	if (cell_id_is_usable(own))
+		return (uid_t)own;
+	return cell_id_is_usable(CELL_NOBODY) ? CELL_NOBODY : 0;
+}
+
+/* The group that gives access to the device: all that a cell of root keeps. */
+static size_t device_group(const char *device, gid_t *group)
+{
+	struct stat st;
+
+	if (!device || stat(device, &st) < 0 || st.st_gid == 0)
+		return 0;
+	*group = st.st_gid;
+	return 1;
+}
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+/* Our ends are kept in cell; the others are for the child. The hold "pipe" is a socket, whose other
+ * end may be gone without a SIGPIPE. */
+static int make_pipes(struct cell *cell, int *info, int *hold, struct error *err)
+{
+	int ends[2];
+
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	cell->info_fd = ends[0];
+	*info = ends[1];
+	if (fd_socketpair(ends, err) < 0)
+		return -1;
+	cell->hold_fd = ends[0];
+	*hold = ends[1];
+	return 0;
+}
+
+static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
+		      const struct proc_fd *fds, size_t nfds, struct cell *cell, struct error *err)
+{
+	gid_t group;
+	struct proc_spec proc = {
+		.argv = argv,
+		.envp = cell_environment,
+		.fds = fds,
+		.nfds = nfds,
+		.die_with_parent = true,
+		.new_session = true,
+		.uid = cell_id(),
+		.gid = (gid_t)cell_id(),
+		.groups = &group,
+		.ngroups = device_group(spec->device, &group),
+		.cwd = "/",
+		.filter = spec->bwrap ? 0 : spec->filter,
+	};
+
+	return proc_spawn(&proc, &cell->monitor, err);
+}
+
+static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct error *err)
+{
+	struct cell_numbers numbers = cell_numbers(spec);
+	struct proc_fd fds[FDS_MAX];
+	autoargv struct argv args = ARGV_INIT;
+	autoclose int info = -1;
+	autoclose int hold = -1;
+	size_t n = 0;
+
+	cell_arguments(spec, &args);
+	const char *const *argv = argv_finish(&args, err);
+	if (!argv)
+		return -1;
+	if (spec->nfds + spec->ndata + 3 > ARRAY_SIZE(fds))
+		return error_set(err, ERR_INTERNAL, "a cell with too many descriptors");
+	if (make_pipes(cell, &info, &hold, err) < 0)
+		return -1;
+	for (; n < spec->nfds; n++)
+		fds[n] = spec->fds[n];
+	for (size_t i = 0; i < spec->ndata; i++) {
+		if (lseek(spec->data[i].fd, 0, SEEK_SET) < 0)
+			return error_errno(err, errno, "cell: %s", spec->data[i].path);
+		fds[n++] = (struct proc_fd){spec->data[i].fd, numbers.data + (int)i};
+	}
+	fds[n++] = (struct proc_fd){info, numbers.info};
+	fds[n++] = (struct proc_fd){hold, numbers.hold};
+	if (spec->filter)
+		fds[n++] = (struct proc_fd){spec->filter, numbers.filter};
+	cell->confined = true;
+	return spawn_cell(spec, argv, fds, n, cell, err);
+}
+
+/* The program itself is our child, and runs at once. */
+static int spawn_bare(const struct cell_spec *spec, struct cell *cell, struct error *err)
+{
+	if (spawn_cell(spec, spec->argv, spec->fds, spec->nfds, cell, err) < 0)
+		return -1;
+	cell->pid = cell->monitor.pid;
+	cell->pidfd = pidfd_open(cell->pid, 0);
+	if (cell->pidfd < 0)
+		return error_errno(err, errno, "pidfd of %s", spec->program);
+	return 0;
+}
+
+int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err)
+{
+	struct cell cell = CELL_NONE;
+	int rc = spec->bwrap ? spawn_bwrap(spec, &cell, err) : spawn_bare(spec, &cell, err);
+
+	if (rc < 0) {
+		cell_end(&cell);
+		return -1;
+	}
+	*out = cell;
+	return 0;
+}
+
+/* bwrap's record {"child-pid": N, ...}, or the end of the pipe when it failed before. */
+static int read_info(int fd, pid_t *pid, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(4096);
+	uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
+	int64_t value;
+
+	while (!memchr(buf_bytes(&text), '}', text.len)) {
+		uint8_t *room = buf_reserve(&text, 512, err);
+		if (!room || fd_wait(fd, POLLIN, deadline, err) < 0)
+			return -1;
+		ssize_t n = read(fd, room, 512);
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, errno, "bwrap's answer");
+		if (n == 0)
+			return error_set(err, ERR_IO, "bwrap could not make a cell");
+		buf_commit(&text, n > 0 ? (size_t)n : 0);
+	}
+	json_auto_t *doc = json_load_strict(buf_bytes(&text), text.len, err);
+	if (!doc ||
+	    json_get_int(doc, "bwrap", "child-pid", JSON_REQUIRED, 1, INT32_MAX, &value, err) < 0)
+		return -1;
+	*pid = (pid_t)value;
+	return 0;
+}
+
+/* The process waits for us, so its pid is its own: unless it failed and was reaped, and then the
+ * pid's new owner has another parent. */
+static int open_program(struct cell *cell, struct error *err)
+{
+	pid_t pid = 0;
+
+	if (read_info(cell->info_fd, &pid, err) < 0)
+		return -1;
+	autoclose int pidfd = pidfd_open(pid, 0);
+	if (pidfd < 0 || proc_parent(pid) != cell->monitor.pid)
+		return error_set(err, ERR_IO, "bwrap could not make a cell");
+	cell->pid = pid;
+	cell->pidfd = steal_fd(&pidfd);
+	return 0;
+}
+
+int cell_release(struct cell *cell, struct error *err)
+{
+	if (!cell->confined)
+		return 0;
+	if (open_program(cell, err) < 0)
+		return -1;
+	close(steal_fd(&cell->info_fd));
+	autoclose int hold = steal_fd(&cell->hold_fd);
+	/* A cell that broke since then is heard of as a process that ended. */
+	(void)!send(hold, "", 1, MSG_NOSIGNAL);
+	return 0;
+}
+
+/* --- ending ---------------------------------------------------------------------------------- */
+
+void cell_kill(const struct cell *cell)
+{
+	if (cell->pidfd >= 0)
+		(void)proc_kill(cell->pidfd, NULL);
+	else if (cell->monitor.pid)
+		(void)proc_kill(cell->monitor.pidfd, NULL);
+}
+
+void cell_end(struct cell *cell)
+{
+	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
+	struct error ignored;
+	int code;
+
+	cell_kill(cell);
+	if (cell->pidfd >= 0)
+		fd_wait(cell->pidfd, POLLIN, deadline, &ignored);
+	if (cell->monitor.pid)
+		proc_wait(&cell->monitor, deadline, &code, &ignored);
+	proc_end(&cell->monitor);
+	cleanup_close(&cell->pidfd);
+	cleanup_close(&cell->info_fd);
+	cleanup_close(&cell->hold_fd);
+	*cell = (struct cell)CELL_NONE;
+}

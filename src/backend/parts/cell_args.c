@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the cell's root holds, and why:
+ *
+ *   the program, /usr/lib/<multiarch>, the loader   to run at all
+ *   spec->readable                                  firmware, ld.so.cache (saves 100 look-ups)
+ *   /dev/null                                       QEMU tries file locks on it
+ *   /dev/kvm                                        spec->device, which is it
+ *   spec->data                                      kernel and initrd, by path only in QEMU
+ *
+ * A shared directory's program, which is no cell_spawn()'s but a companion, has besides /proc and
+ * the directory. Else there is no /proc, /sys, /etc, /tmp, /home or /run, and the root itself is
+ * read-only, or a program could fill the host's memory by writing to it.
+ */
+#include "backend/parts/cell_args.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MULTIARCH "/usr/lib/x86_64-linux-gnu"
+
+static const char *const always[] = {"--as-pid-1", "--die-with-parent", "--new-session", NULL};
+static const char *const all_namespaces[] = {"--unshare-all", NULL};
+static const char *const no_user_namespace[] = {
+	"--unshare-ipc",	"--unshare-pid", "--unshare-net", "--unshare-uts",
+	"--unshare-cgroup-try", "--cap-drop",	 "ALL",		  NULL,
+};
+
+struct cell_numbers cell_numbers(const struct cell_spec *spec)
+{
+	int highest = 2;
+
+	for (size_t i = 0; i < spec->nfds; i++)
+		highest = spec->fds[i].to > highest ? spec->fds[i].to : highest;
+	return (struct cell_numbers){.info = highest + 1,
+				     .hold = highest + 2,
+				     .filter = highest + 3,
+				     .data = highest + 4};
+}
+
+static void add_bind(struct argv *argv, const char *option, const char *path)
+{
+	argv_add(argv, option);
+	argv_add(argv, path);
+	argv_add(argv, path);
+}
+
+/* /lib and /lib64: links into /usr on a merged system, directories of their own on others. */
+static void add_link_or_dir(struct argv *argv, const char *path)
+{
+	char target[256];
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+
+	if (n <= 0) {
+		add_bind(argv, "--ro-bind-try", path);
+		return;
+	}
+	target[n] = '\0';
+	argv_add(argv, "--symlink");
+	argv_add(argv, target);
+	argv_add(argv, path);
+}
+
+static void add_root(struct argv *argv, const struct cell_spec *spec)
+{
+	struct stat st;
+	bool multiarch = stat(MULTIARCH, &st) == 0;
+
+	add_bind(argv, "--ro-bind", multiarch ? MULTIARCH : "/usr/lib");
+	add_bind(argv, "--ro-bind-try", "/usr/lib64");
+	add_link_or_dir(argv, "/lib");
+	add_link_or_dir(argv, "/lib64");
+	add_bind(argv, "--ro-bind", spec->program);
+	for (const char *const *path = spec->readable; path && *path; path++)
+		add_bind(argv, "--ro-bind-try", *path);
+	add_bind(argv, "--dev-bind", "/dev/null");
+	if (spec->device) {
+		argv_add(argv, "--dev-bind");
+		argv_add(argv, spec->device);
+		argv_add(argv, "/dev/kvm");
+	}
+}
+
+/* The namespace that was made before stays: a new one would have no other ids. */
+static void add_namespaces(struct argv *argv, const struct cell_spec *spec)
+{
+	argv_add_list(argv, spec->capabilities ? no_user_namespace : all_namespaces);
+	for (const char *const *name = spec->capabilities; name && *name; name++) {
+		argv_add(argv, "--cap-add");
+		argv_add(argv, *name);
+	}
+}
+
+static void show_share(struct argv *argv, const struct cell_share *share)
+{
+	argv_add(argv, "--proc");
+	argv_add(argv, "/proc");
+	argv_add(argv, share->read_only ? "--ro-bind" : "--bind");
+	argv_add(argv, share->from);
+	argv_add(argv, share->to);
+}
+
+void cell_arguments(const struct cell_spec *spec, struct argv *argv)
+{
+	struct cell_numbers numbers = cell_numbers(spec);
+
+	argv_add(argv, spec->bwrap);
+	add_namespaces(argv, spec);
+	argv_add_list(argv, always);
+	if (!spec->capabilities) {
+		argv_add(argv, "--info-fd");
+		argv_addf(argv, "%d", numbers.info);
+		argv_add(argv, "--block-fd");
+		argv_addf(argv, "%d", numbers.hold);
+	}
+	if (spec->filter) {
+		argv_add(argv, "--seccomp");
+		argv_addf(argv, "%d", numbers.filter);
+	}
+	add_root(argv, spec);
+	if (spec->share)
+		show_share(argv, spec->share);
+	for (size_t i = 0; i < spec->ndata; i++) {
+		argv_add(argv, "--ro-bind-data");
+		argv_addf(argv, "%d", numbers.data + (int)i);
+		argv_add(argv, spec->data[i].path);
+	}
+	argv_add(argv, "--remount-ro");
+	argv_add(argv, "/");
+	argv_add(argv, "--chdir");
+	argv_add(argv, "/");
+	argv_add(argv, "--");
+	argv_add_list(argv, spec->argv);
+}

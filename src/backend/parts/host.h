@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What this host has for the machines of any VMM: cells, networks, shared directories. */
+#ifndef BACKEND_PARTS_HOST_H
+#define BACKEND_PARTS_HOST_H
+
+#include "backend/backend.h"
+
+/* Each refuses what the config asks for and this host lacks, naming the field. */
+int host_check_cell(const struct config *config, struct error *err);
+int host_check_shares(const struct config *config, struct error *err);
+int host_check_network(const struct config *config, struct error *err);
+
+/* The fields of *out that tell of it. */
+void host_find_confinement(struct backend_host *out);
+void host_find_networks(struct backend_host *out);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/parts/host_routes.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define MESSAGE_BYTES 65536
+
+/* No link has more addresses than a /8. What is shorter, like the halves 0.0.0.0/1 and 128.0.0.0/1
+ * of some VPNs, is a way out as the default route is. */
+#define ON_LINK_BITS_MIN 8
+
+static int open_netlink(int flags, unsigned groups, struct error *err)
+{
+	const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
+	autoclose int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | flags, NETLINK_ROUTE);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return error_errno(err, errno, "rtnetlink");
+	return steal_fd(&fd);
+}
+
+int host_routes_watch(struct error *err)
+{
+	return open_netlink(SOCK_NONBLOCK, RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_IFADDR, err);
+}
+
+void host_routes_drain(int fd)
+{
+	char bytes[8192];
+
+	/* ENOBUFS says that some were lost, which is a change as well. */
+	while (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0 || errno == ENOBUFS)
+		;
+}
+
+static int ask_routes(int fd, uint16_t type, struct error *err)
+{
+	const struct {
+		struct nlmsghdr header;
+		struct rtgenmsg what;
+	} request = {
+		.header = {.nlmsg_len = sizeof(request),
+			   .nlmsg_type = type,
+			   .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+		.what = {.rtgen_family = AF_INET},
+	};
+
+	if (send(fd, &request, sizeof(request), 0) < 0)
+		return error_errno(err, errno, "rtnetlink");
+	return 0;
+}
+
+static void add_prefix(struct host_routes *routes, uint32_t address_be, unsigned bits,
+		       enum host_prefix_kind kind)
+{
+	if (routes->count == HOST_ROUTES_MAX) {
+		routes->prefixes[0] = (struct host_prefix){0, 0, htonl(HOST_PREFIX_OWN)}; /* all */
+		return;
+	}
+	routes->prefixes[routes->count++] =
+		(struct host_prefix){address_be, htonl(bits), htonl(kind)};
+}
+
+static void add_on_link(struct host_routes *routes, uint32_t address_be, unsigned bits)
+{
+	if (bits >= ON_LINK_BITS_MIN && bits <= 32)
+		add_prefix(routes, address_be, bits, HOST_PREFIX_ON_LINK);
+}
+
+static bool has_gateway(struct rtattr *a, int left)
+{
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if (a->rta_type == RTA_GATEWAY || a->rta_type == RTA_VIA)
+			return true;
+	return false;
+}
+
+/* Whether each of several ways has one. */
+static bool all_have_gateways(struct rtattr *multipath)
+{
+	struct rtnexthop *hop = RTA_DATA(multipath);
+	int left = (int)RTA_PAYLOAD(multipath);
+
+	for (; RTNH_OK(hop, left); left -= RTNH_ALIGN(hop->rtnh_len), hop = RTNH_NEXT(hop))
+		if (!has_gateway(RTNH_DATA(hop), hop->rtnh_len - (int)RTNH_LENGTH(0)))
+			return false;
+	return true;
+}
+
+static void take_route(struct host_routes *routes, struct nlmsghdr *header)
+{
+	struct rtmsg *route = NLMSG_DATA(header);
+	int left = (int)RTM_PAYLOAD(header);
+	uint32_t destination = 0;
+	bool by_interface = false, through_gateway = has_gateway(RTM_RTA(route), left);
+
+	for (struct rtattr *a = RTM_RTA(route); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type == RTA_DST && RTA_PAYLOAD(a) == sizeof(destination))
+			memcpy(&destination, RTA_DATA(a), sizeof(destination));
+		if (a->rta_type == RTA_OIF)
+			by_interface = true;
+		if (a->rta_type == RTA_MULTIPATH)
+			through_gateway = all_have_gateways(a);
+	}
+	if (route->rtm_type == RTN_LOCAL || route->rtm_type == RTN_BROADCAST ||
+	    route->rtm_type == RTN_ANYCAST)
+		add_prefix(routes, destination, route->rtm_dst_len, HOST_PREFIX_OWN);
+	if (route->rtm_type != RTN_UNICAST)
+		return;
+	if (route->rtm_dst_len == 0 && by_interface)
+		routes->has_default = true;
+	/* A cloned one is what the kernel has learnt of a single host behind another route. */
+	if (!through_gateway && !(route->rtm_flags & RTM_F_CLONED))
+		add_on_link(routes, destination, route->rtm_dst_len);
+}
+
+/* An address has its prefix on the link even where it was told to make no route for it. Of a
+ * point-to-point link it is the other end's. */
+static void take_address(struct host_routes *routes, struct nlmsghdr *header)
+{
+	struct ifaddrmsg *address = NLMSG_DATA(header);
+	int left = (int)IFA_PAYLOAD(header);
+
+	for (struct rtattr *a = IFA_RTA(address); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		uint32_t prefix;
+
+		if (a->rta_type != IFA_ADDRESS || RTA_PAYLOAD(a) != sizeof(prefix))
+			continue;
+		memcpy(&prefix, RTA_DATA(a), sizeof(prefix));
+		add_on_link(routes, prefix, address->ifa_prefixlen);
+	}
+}
+
+/* 1: more is to come, 0: that was all. */
+static int take_route_reply(struct host_routes *routes, struct nlmsghdr *header, struct error *err)
+{
+	const struct nlmsgerr *error;
+
+	switch (header->nlmsg_type) {
+	case NLMSG_DONE:
+		return 0;
+	case NLMSG_ERROR:
+		error = NLMSG_DATA(header);
+		return error_errno(err, -error->error, "rtnetlink");
+	case RTM_NEWROUTE:
+		take_route(routes, header);
+		break;
+	case RTM_NEWADDR:
+		take_address(routes, header);
+		break;
+	}
+	return 1;
+}
+
+int host_routes_take(struct host_routes *routes, void *bytes, size_t len, struct error *err)
+{
+	int more = 1;
+
+	for (struct nlmsghdr *h = bytes; more > 0 && NLMSG_OK(h, len); h = NLMSG_NEXT(h, len))
+		more = take_route_reply(routes, h, err);
+	return more;
+}
+
+static int receive_routes(int fd, struct host_routes *routes, struct error *err)
+{
+	static char bytes[MESSAGE_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
+	int more = 1;
+
+	while (more > 0) {
+		ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, errno, "rtnetlink");
+		more = host_routes_take(routes, bytes, n < 0 ? 0 : (size_t)n, err);
+	}
+	return more;
+}
+
+int host_routes_open(struct error *err)
+{
+	return open_netlink(0, 0, err);
+}
+
+int host_routes_read(int fd, struct host_routes *out, struct error *err)
+{
+	static const uint16_t lists[] = {RTM_GETROUTE, RTM_GETADDR};
+
+	out->count = 0;
+	out->has_default = false;
+	host_routes_drain(fd); /* of one that broke off */
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (ask_routes(fd, lists[i], err) < 0 || receive_routes(fd, out, err) < 0)
+			return -1;
+	return 0;
+}
+
+bool host_resolver(const char *text, char out[16])
+{
+	char address[16];
+	struct in_addr in;
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		if (sscanf(text, "nameserver %15[0-9.]", address) != 1 ||
+		    inet_pton(AF_INET, address, &in) != 1)
+			continue;
+		memcpy(out, address, sizeof(address));
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/parts/idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/parts/cell.h"
+#include "backend/parts/programs.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/proc.h"
+
+#define TEXT_BYTES (1u << 20)
+/* Of root, which has no subordinate ids: below the cells' own, one for each directory, so that a
+ * virtiofsd that was taken over has no hold on that of another. It is made of the directory, hence
+ * the same at every start, and what its guest's root made stays its guest's root's. */
+#define ROOT_SUBORDINATES (1u << 24)
+
+/* --- which ids ------------------------------------------------------------------------------- */
+
+/* ":FIRST:COUNT", the rest of a line; 0 when it is none. */
+static unsigned long first_of(const char *text)
+{
+	char *end;
+
+	if (*text != ':' || text[1] < '0' || text[1] > '9')
+		return 0;
+	unsigned long first = strtoul(text + 1, &end, 10);
+	if (*end != ':' || end[1] < '0' || end[1] > '9')
+		return 0;
+	return strtoul(end + 1, NULL, 10) > 0 ? first : 0;
+}
+
+unsigned long idmap_subordinate(const char *text, const char *user, uid_t uid)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", (unsigned)uid);
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		size_t name = strcspn(text, ":\n");
+		bool ours = (strlen(user) == name && memcmp(text, user, name) == 0) ||
+			    (strlen(number) == name && memcmp(text, number, name) == 0);
+		unsigned long first = ours ? first_of(text + name) : 0;
+
+		if (first > 0)
+			return first;
+	}
+	return 0;
+}
+
+static unsigned long from_file(const char *path)
+{
+	autobuf struct buf text = BUF_INIT(TEXT_BYTES);
+	struct passwd entry, *user = NULL;
+	char room[4096];
+	struct error ignored;
+
+	if (path_read_file_at(AT_FDCWD, path, &text, &ignored) < 0)
+		return 0;
+	/* One that is unknown may still be named by its number. */
+	(void)getpwuid_r(geteuid(), &entry, room, sizeof(room), &user);
+	const char *string = buf_string(&text);
+	return string ? idmap_subordinate(string, user ? user->pw_name : "", geteuid()) : 0;
+}
+
+unsigned long idmap_own(const struct stat *dir)
+{
+	const uint64_t words[] = {dir->st_dev, dir->st_ino};
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < sizeof(words); i++)
+		hash = (hash ^ (words[i / 8] >> i % 8 * 8 & 0xff)) * UINT64_C(0x100000001b3);
+	return CELL_FIRST_ID - 1 - (unsigned long)((hash ^ hash >> 32) % ROOT_SUBORDINATES);
+}
+
+/* own: root's for this directory; 0: we are not root. */
+static int need_subordinate(const char *path, unsigned long own, unsigned long *id,
+			    struct error *err)
+{
+	*id = own && cell_id_is_usable(own) ? own : from_file(path);
+	if (*id == 0 && own)
+		*id = CELL_NOBODY;
+	if (*id)
+		return 0;
+	return error_set(err, ERR_UNAVAILABLE,
+			 "shared directories need subordinate ids, and %s has none for uid %u: as "
+			 "root, usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
+			 "USER",
+			 path, (unsigned)geteuid());
+}
+
+int idmap_find(int dir, struct idmap *out, struct error *err)
+{
+	unsigned long uid, gid, own = 0;
+	struct stat st = {0};
+
+	if (dir >= 0 && fstat(dir, &st) < 0)
+		return error_errno(err, errno, "shared directory");
+	if (geteuid() == 0)
+		own = idmap_own(&st);
+
+	if (geteuid() != 0) {
+		autofree char *newuidmap = program_newidmap("newuidmap", err);
+		autofree char *newgidmap = newuidmap ? program_newidmap("newgidmap", err) : NULL;
+
+		if (!newgidmap)
+			return -1;
+	}
+	if (need_subordinate("/etc/subuid", own, &uid, err) < 0 ||
+	    need_subordinate("/etc/subgid", own, &gid, err) < 0)
+		return -1;
+	*out = (struct idmap){.agent_uid = geteuid(),
+			      .root_uid = (uid_t)uid,
+			      .agent_gid = getegid(),
+			      .root_gid = (gid_t)gid};
+	return 0;
+}
+
+/* --- the namespace --------------------------------------------------------------------------- */
+
+/* Holds a new namespace until it is killed. */
+static void hold_namespace(int said, pid_t parent) __attribute__((noreturn));
+static void hold_namespace(int said, pid_t parent)
+{
+	char failed = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (unshare(CLONE_NEWUSER) < 0)
+		failed = (char)errno;
+	(void)!write(said, &failed, 1);
+	while (!failed && getppid() == parent)
+		pause();
+	_exit(0);
+}
+
+static int write_map(pid_t pid, const char *file, unsigned root, unsigned agent, struct error *err)
+{
+	char path[64], text[64];
+	int len = snprintf(text, sizeof(text), "0 %u 1\n%d %u 1\n", root, IDMAP_AGENT, agent);
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, (size_t)len) != len)
+		return error_errno(err, errno, "ids of a shared directory: %s", file);
+	return 0;
+}
+
+static int run_newidmap(const char *name, pid_t pid, unsigned root, unsigned agent,
+			struct error *err)
+{
+	uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
+	autofree char *program = program_newidmap(name, err);
+	char words[3][16];
+	const char *const argv[] = {program, words[0], "0", words[1], "1",
+				    "1000",  words[2], "1", NULL};
+
+	if (!program)
+		return -1;
+	snprintf(words[0], sizeof(words[0]), "%d", (int)pid);
+	snprintf(words[1], sizeof(words[1]), "%u", root);
+	snprintf(words[2], sizeof(words[2]), "%u", agent);
+	return proc_run(argv, NULL, deadline, err);
+}
+
+static int write_id_map(pid_t pid, const struct idmap *map, struct error *err)
+{
+	bool root = geteuid() == 0;
+
+	if (root)
+		return write_map(pid, "uid_map", map->root_uid, map->agent_uid, err) < 0
+			       ? -1
+			       : write_map(pid, "gid_map", map->root_gid, map->agent_gid, err);
+	return run_newidmap("newuidmap", pid, map->root_uid, map->agent_uid, err) < 0
+		       ? -1
+		       : run_newidmap("newgidmap", pid, map->root_gid, map->agent_gid, err);
+}
+
+static int open_namespace(pid_t pid, int heard, const struct idmap *map, int *fd, struct error *err)
+{
+	uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
+	char failed = 0, path[64];
+
+	if (fd_wait(heard, POLLIN, deadline, err) < 0)
+		return -1;
+	if (read(heard, &failed, 1) != 1 || failed)
+		return error_errno(err, failed ? failed : EIO,
+				   "a user namespace for a shared directory");
+	if (write_id_map(pid, map, err) < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	int opened = open(path, O_RDONLY | O_CLOEXEC);
+	if (opened < 0)
+		return error_errno(err, errno, "a user namespace for a shared directory");
+	*fd = opened;
+	return 0;
+}
+
+int idmap_namespace(const struct idmap *map, int *fd, struct error *err)
+{
+	pid_t parent = getpid(), pid;
+	int ends[2];
+
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	autoclose int heard = ends[0];
+	autoclose int said = ends[1];
+	pid = fork();
+	if (pid == 0)
+		hold_namespace(said, parent);
+	if (pid < 0)
+		return error_errno(err, errno, "fork");
+	int rc = open_namespace(pid, heard, map, fd, err);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return rc;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The probe runs in a child of its own: it takes a signal and a timer, and a KVM that hangs must
+ * hang somebody who can be killed. The child answers with one fixed record over a pipe.
+ */
+#include "backend/parts/kvm_probe.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/parts/host_facts.h"
+#include "backend/parts/kvm_loop.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define KVM_DEVICE "/dev/kvm"
+
+/* A test may name a node of its own for the device, whose rights are then its own affair. */
+const char *kvm_device(void)
+{
+	const char *other = secure_getenv("MICROAGENT_TEST_KVM");
+
+	return other ? other : KVM_DEVICE;
+}
+
+/* Words for what may be remembered; NULL: never. */
+static const char *const verdict_names[] = {
+	[KVM_UNKNOWN] = NULL, [KVM_USABLE] = "usable", [KVM_MISSING] = NULL, [KVM_DENIED] = NULL,
+	[KVM_SLOW] = "slow",  [KVM_BROKEN] = "broken", [KVM_HUNG] = NULL,
+};
+static_assert(ARRAY_SIZE(verdict_names) == KVM_VERDICT_COUNT, "every verdict has a row");
+
+static void set_verdict(struct kvm_facts *facts, enum kvm_verdict verdict, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void set_verdict(struct kvm_facts *facts, enum kvm_verdict verdict, const char *fmt, ...)
+{
+	va_list ap;
+
+	facts->kvm = verdict;
+	va_start(ap, fmt);
+	vsnprintf(facts->reason, sizeof(facts->reason), fmt, ap);
+	va_end(ap);
+}
+
+/* A paravirtual KVM names itself; its own guest kernels would run at speed. */
+static const char *slow_hint(void)
+{
+	if (access("/sys/module/kvm_pvm", F_OK) == 0)
+		return " (it is the paravirtual kvm_pvm, for guest kernels built for it)";
+	return "";
+}
+
+static void judge_kvm(struct kvm_facts *facts, bool finished, uint64_t best_ns, uint64_t limit_ns)
+{
+	if (finished && best_ns <= limit_ns)
+		set_verdict(facts, KVM_USABLE,
+			    "KVM runs 64-bit code at speed: %d iterations in %" PRIu64 " us",
+			    KVM_LOOP_ITERATIONS, best_ns / 1000);
+	else
+		set_verdict(facts, KVM_SLOW,
+			    KVM_DEVICE
+			    " opens, but 64-bit code runs emulated: %d iterations did not end "
+			    "within %" PRIu64 " ms%s",
+			    KVM_LOOP_ITERATIONS, limit_ns / NS_PER_MS, slow_hint());
+}
+
+/*
+ * As root the VM runs under a user id of its own, which has the device's group and nothing more.
+ */
+static bool denied_to_vm_user(struct kvm_facts *facts)
+{
+	const mode_t group = S_IRGRP | S_IWGRP, others = S_IROTH | S_IWOTH;
+	struct stat st;
+
+	if (geteuid() != 0 || stat(kvm_device(), &st) < 0)
+		return false;
+	if ((st.st_mode & others) == others || (st.st_gid != 0 && (st.st_mode & group) == group))
+		return false;
+	set_verdict(facts, KVM_DENIED,
+		    KVM_DEVICE " is root's alone, and a VM of root runs as a user of its own: "
+			       "chgrp kvm " KVM_DEVICE " && chmod 660 " KVM_DEVICE);
+	return true;
+}
+
+/* Opens the device, or says why not. */
+static int open_kvm(struct kvm_facts *facts)
+{
+	int fd = open(kvm_device(), O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == EACCES || errno == EPERM)
+		set_verdict(facts, KVM_DENIED,
+			    "no rights to " KVM_DEVICE
+			    ": add the user to its group (usermod -aG kvm USER) "
+			    "and log in again");
+	else if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
+		set_verdict(facts, KVM_MISSING,
+			    "no " KVM_DEVICE
+			    ": hardware virtualisation is off or not offered to this host");
+	else
+		set_verdict(facts, KVM_BROKEN, KVM_DEVICE " does not open: %s", strerror(errno));
+	return -1;
+}
+
+static void run_probe(int kvm_fd, int out) __attribute__((noreturn));
+static void run_probe(int kvm_fd, int out)
+{
+	struct kvm_facts facts = {0};
+	struct error why;
+	bool finished = false;
+	uint64_t best = 0, limit = limit_get(LIMIT_PROBE_LOOP_MS) * NS_PER_MS;
+
+	if (kvm_loop_run(kvm_fd, limit, &finished, &best, &why) < 0)
+		set_verdict(&facts, KVM_BROKEN, KVM_DEVICE " opens and does not work: %.180s",
+			    why.msg);
+	else
+		judge_kvm(&facts, finished, best, limit);
+	(void)!write(out, &facts, sizeof(facts));
+	_exit(0);
+}
+
+/* The child's answer within the deadline; one that gives none is killed. */
+static void hear_child(int from, pid_t pid, struct kvm_facts *facts)
+{
+	struct kvm_facts heard;
+	struct error why;
+	uint64_t deadline = limit_deadline(LIMIT_PROBE_MS);
+
+	if (fd_wait(from, POLLIN, deadline, &why) == 0 &&
+	    fd_read_exact(from, &heard, sizeof(heard), &why) == 0) {
+		heard.reason[sizeof(heard.reason) - 1] = '\0';
+		set_verdict(facts, heard.kvm, "%s", heard.reason);
+	} else {
+		set_verdict(facts, KVM_HUNG,
+			    KVM_DEVICE " opens, and the probe of it hangs or dies");
+	}
+	kill(pid, SIGKILL);
+}
+
+/* A process stuck in the kernel cannot be reaped; it is left behind rather than waited for. */
+static void reap_probe(pid_t pid)
+{
+	struct error ignored;
+	autoclose int pidfd = pidfd_open(pid, 0);
+
+	if (pidfd >= 0)
+		fd_wait(pidfd, POLLIN, limit_deadline(LIMIT_PROBE_MS), &ignored);
+	waitpid(pid, NULL, WNOHANG);
+}
+
+static int try_kvm(struct kvm_facts *facts, struct error *err)
+{
+	int ends[2];
+	autoclose int kvm = open_kvm(facts);
+
+	if (kvm < 0)
+		return 0;
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	autoclose int from = ends[0];
+	autoclose int to = ends[1];
+	pid_t pid = fork();
+	if (pid < 0)
+		return error_errno(err, errno, "KVM probe: fork");
+	if (pid == 0)
+		run_probe(kvm, to);
+	close(steal_fd(&to));
+	hear_child(from, pid, facts);
+	reap_probe(pid);
+	return 0;
+}
+
+/* What the device can do is remembered; whether we and the VM's user may use it is asked anew. */
+static void apply_rights(struct kvm_facts *facts)
+{
+	struct kvm_facts now = {0};
+	autoclose int kvm = open_kvm(&now);
+
+	if (kvm < 0 || (facts->kvm == KVM_USABLE && denied_to_vm_user(&now)))
+		set_verdict(facts, now.kvm, "%s", now.reason);
+}
+
+/* What was remembered, if it was about this very node. */
+static void recall(const struct host_facts *host, const char *node, struct kvm_facts *facts)
+{
+	if (strcmp(host->kvm_node, node) != 0)
+		return;
+	for (size_t i = 0; i < KVM_VERDICT_COUNT; i++)
+		if (verdict_names[i] && strcmp(verdict_names[i], host->kvm_verdict) == 0)
+			set_verdict(facts, (enum kvm_verdict)i, "%s", host->kvm_reason);
+}
+
+static void remember_kvm(struct host_facts *host, const char *node, const struct kvm_facts *facts)
+{
+	const char *verdict = verdict_names[facts->kvm];
+
+	snprintf(host->kvm_node, sizeof(host->kvm_node), "%s", verdict ? node : "");
+	snprintf(host->kvm_verdict, sizeof(host->kvm_verdict), "%s", verdict ? verdict : "");
+	snprintf(host->kvm_reason, sizeof(host->kvm_reason), "%s", verdict ? facts->reason : "");
+	host_facts_store(host);
+}
+
+int kvm_probe(struct kvm_facts *out, struct error *err)
+{
+	char node[HOST_THING_TEXT];
+	struct host_facts host;
+	struct kvm_facts facts = {0};
+
+	host_thing(kvm_device(), node);
+	host_facts_load(&host);
+	recall(&host, node, &facts);
+	if (facts.kvm == KVM_UNKNOWN) {
+		if (try_kvm(&facts, err) < 0)
+			return -1;
+		remember_kvm(&host, node, &facts);
+	}
+	apply_rights(&facts);
+	*out = facts;
+	return 0;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/parts/programs.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+bool program_is(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* dir/name if that can be executed; NULL otherwise, and without memory. */
+static char *program_in(const char *dir, size_t len, const char *name)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name);
+
+	if (n < 0 || (size_t)n >= sizeof(path) || !program_is(path))
+		return NULL;
+	return path_absolute(path, NULL);
+}
+
+char *program_in_path(const char *name)
+{
+	const char *list = getenv("PATH"), *end;
+	char *found = NULL;
+
+	if (!list || !*list)
+		list = "/usr/local/bin:/usr/bin:/bin";
+	for (;; list = end + 1) {
+		end = strchrnul(list, ':');
+		/* An empty element would mean the working directory; nobody wants that here. */
+		if (end > list)
+			found = program_in(list, (size_t)(end - list), name);
+		if (found || !*end)
+			return found;
+	}
+}
+
+char *program_bwrap(struct error *err)
+{
+	char *found = program_in_path("bwrap");
+
+	if (!found)
+		error_set(err, ERR_UNAVAILABLE,
+			  "bwrap is not installed: apt-get install bubblewrap");
+	return found;
+}
+
+char *program_true(struct error *err)
+{
+	char *found = program_in_path("true");
+
+	if (!found)
+		error_set(err, ERR_NOT_FOUND, "true(1) is not in PATH");
+	return found;
+}
+
+char *program_newidmap(const char *name, struct error *err)
+{
+	char *found = program_in_path(name);
+
+	if (!found)
+		error_set(err, ERR_UNAVAILABLE,
+			  "%s is not installed, and shared directories need it: apt-get install "
+			  "uidmap",
+			  name);
+	return found;
+}
+
+char *program_virtiofsd(struct error *err)
+{
+	static const char path[] = "/usr/lib/qemu/virtiofsd";
+
+	if (!program_is(path)) {
+		error_set(err, ERR_UNAVAILABLE,
+			  "%s is not installed, and shared directories need it: apt-get install "
+			  "qemu-system-common",
+			  path);
+		return NULL;
+	}
+	return path_absolute(path, err);
+}
+
+char *program_passt(struct error *err)
+{
+	char *found = program_in_path("passt");
+
+	if (!found)
+		error_set(err, ERR_UNAVAILABLE,
+			  "config.network.mode: nat needs passt, which is not installed: apt-get "
+			  "install passt (or use \"isolated\")");
+	return found;
+}
+
+static char *own_program(const char *name, struct error *err)
+{
+	autofree char *dir = path_of_executable_dir(NULL);
+	char *found = dir ? program_in(dir, strlen(dir), name) : NULL;
+
+	if (!found)
+		found = program_in_path(name);
+	if (!found)
+		error_set(err, ERR_UNAVAILABLE,
+			  "%s is neither beside this program nor in PATH: install microagent again",
+			  name);
+	return found;
+}
+
+char *program_vsockd(struct error *err)
+{
+	return own_program("microagent-vsockd", err);
+}
+
+char *program_netgate(struct error *err)
+{
+	return own_program("microagent-netgate", err);
+}
+
+static char *newuidmap_here(struct error *err)
+{
+	return program_newidmap("newuidmap", err);
+}
+
+static char *newgidmap_here(struct error *err)
+{
+	return program_newidmap("newgidmap", err);
+}
+
+static void note_program(json_t *list, program_finder *find)
+{
+	autofree char *path = find(NULL);
+
+	if (path)
+		json_array_append_new(list, json_string_lossy(path, strlen(path)));
+}
+
+json_t *programs_here(program_finder *vmm)
+{
+	static program_finder *const finders[] = {
+		program_bwrap,	 program_virtiofsd, program_passt,  program_vsockd,
+		program_netgate, newuidmap_here,    newgidmap_here, program_true,
+	};
+	json_t *found = json_array();
+
+	note_program(found, vmm);
+	for (size_t i = 0; i < ARRAY_SIZE(finders); i++)
+		note_program(found, finders[i]);
+	return found;
+}

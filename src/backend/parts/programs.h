@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The programs that are started beside a VMM, and how each is found. All results malloc'd,
+ * absolute. */
+#ifndef BACKEND_PARTS_PROGRAMS_H
+#define BACKEND_PARTS_PROGRAMS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+
+typedef char *program_finder(struct error *err);
+
+bool program_is(const char *path); /* a file that can be executed */
+/* NULL where it is not. */
+char *program_in_path(const char *name);
+/* bwrap in PATH. ERR_UNAVAILABLE names the package. */
+char *program_bwrap(struct error *err);
+/* true(1), for trying a cell. */
+char *program_true(struct error *err);
+/* "newuidmap" or "newgidmap". */
+char *program_newidmap(const char *name, struct error *err);
+/* The one that came with QEMU until 8.0; the later one has other options. */
+char *program_virtiofsd(struct error *err);
+/* Beside the running executable, else in PATH. */
+char *program_vsockd(struct error *err);
+char *program_netgate(struct error *err);
+/* passt in PATH. ERR_UNAVAILABLE names the package. */
+char *program_passt(struct error *err);
+
+/* The paths of all of them and of the VMM, as an array; what is not installed is left out. NULL
+ * without memory. */
+json_t *programs_here(program_finder *vmm);
+
+#endif

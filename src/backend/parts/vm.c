@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* The common part of a VM: its beginning, and its release once nothing of it runs. */
+#include "backend/parts/vm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/parts/confinement.h"
+#include "base/cleanup.h"
+
+int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
+	    const struct vm_boot *boot, const struct vm_events *events, struct error *err)
+{
+	const struct rlimit none = {0, 0};
+
+	*vm = (struct vm){
+		.kind = kind,
+		.loop = loop,
+		.events = *events,
+		.log = boot->log,
+		.label = strdup(boot->label),
+		.workspace_fd = boot->workspace_fd,
+		.lease_fd = boot->lease_fd,
+		.cell = CELL_NONE,
+		.companions = {.loop = loop,
+			       .log = boot->log,
+			       .ended = vm_on_companion,
+			       .data = vm},
+		.net = {.mode = NETWORK_ISOLATED,
+			.netgate_fd = -1,
+			.routes_fd = -1,
+			.table_fd = -1},
+		.busy_fd = -1,
+		.vmm_stderr.fd = -1,
+	};
+	/* Inherited: no core of any process of a VM shall hold its memory. */
+	setrlimit(RLIMIT_CORE, &none);
+	return vm->label ? 0 : error_errno(err, ENOMEM, "VM");
+}
+
+void vm_close(struct vm *vm)
+{
+	loop_remove(vm->monitor_watch);
+	loop_remove(vm->program_watch);
+	loop_remove(vm->busy_watch);
+	loop_remove(vm->grace_timer);
+	loop_remove(vm->sever_timer);
+	descendants_close(&vm->severed);
+	cell_end(&vm->cell);
+	companions_free(&vm->companions);
+	vm_net_close(vm);
+	cleanup_close(&vm->busy_fd);
+	stderr_log_close(&vm->vmm_stderr);
+	free(vm->label);
+}
+
+/* The number of the socket that /proc shows for a descriptor. */
+int vm_keep(struct vm *vm, int vmm_end, struct error *err)
+{
+	struct stat st;
+
+	if (vm->kept_count == VM_KEPT_MAX)
+		return error_set(err, ERR_INTERNAL, "a VMM with too many channels");
+	if (fstat(vmm_end, &st) < 0)
+		return error_errno(err, errno, "socket pair");
+	vm->kept[vm->kept_count++] = st.st_ino;
+	return 0;
+}
+
+/* bwrap says on stderr why it could not; perhaps this host has changed its mind about namespaces.
+ */
+static int explain_cell(struct vm *vm, struct error *err)
+{
+	autofree char *bwrap = NULL;
+	struct error why;
+
+	confinement_forget();
+	stderr_log_drain(&vm->vmm_stderr);
+	bwrap = confinement_bwrap(&why);
+	if (!bwrap)
+		return error_copy(err, &why);
+	return *vm->vmm_stderr.last ? error_prefix(err, "%s", vm->vmm_stderr.last) : -1;
+}
+
+int vm_release(struct vm *vm, struct error *err)
+{
+	if (cell_release(&vm->cell, err) < 0)
+		return explain_cell(vm, err);
+	return vm_watch(vm, err);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the processes of a VM end. The monitor and the companions are our children, and the loop
+ * reaps them; the program is bwrap's child, and its pidfd tells of its end. When all have ended,
+ * `ended` is called, from this file alone.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "backend/parts/confinement.h"
+#include "backend/parts/vm.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+bool vm_is_alive(const struct vm *vm)
+{
+	struct pollfd p = {.fd = vm->cell.pidfd, .events = POLLIN};
+
+	return !vm->program_gone && !vm->monitor_gone && p.fd >= 0 && poll(&p, 1, 0) == 0;
+}
+
+/* What the VMM and its companions said last is still in the sockets, which bounds how much it is.
+ */
+static void drain_outputs(struct vm *vm)
+{
+	vm->kind->drain(vm);
+	stderr_log_drain(&vm->vmm_stderr);
+	companions_drain(&vm->companions);
+}
+
+void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail)
+{
+	if (vm->end_told)
+		return;
+	vm->end_told = true;
+	vm->end = end;
+	/* A panic told before is more than what follows from it. */
+	if (!*vm->detail)
+		snprintf(vm->detail, sizeof(vm->detail), "%.255s", detail);
+}
+
+/* The VMM ended and did not say why. */
+static void guess_end(struct vm *vm)
+{
+	int signal = vm->exit_code > 128 ? vm->exit_code - 128 : 0;
+	const char *said = vm->kind->meaning(vm->vmm_stderr.last);
+	char how[64];
+
+	vm->end = vm->killing ? VM_END_KILLED : VM_END_CRASHED;
+	if (vm->killing)
+		return;
+	if (signal == SIGSYS)
+		snprintf(how, sizeof(how), "was killed for a system call that no VMM makes");
+	else if (signal)
+		snprintf(how, sizeof(how), "died by signal %d", signal);
+	else
+		snprintf(how, sizeof(how), "ended by itself with code %d", vm->exit_code);
+	snprintf(vm->detail, sizeof(vm->detail), "%.16s %s%s%.160s", vm->kind->name, how,
+		 *said ? ": " : "", said);
+	/* A cell that broke before the VMM spoke: find out anew whether there can be one. */
+	if (!vm->spoke && vm->cell.confined)
+		confinement_forget();
+}
+
+static bool all_gone(const struct vm *vm)
+{
+	return vm->program_gone && vm->monitor_gone && companions_gone(&vm->companions);
+}
+
+static void report_when_over(struct vm *vm)
+{
+	if (!all_gone(vm))
+		return;
+	loop_remove(steal_ptr(&vm->grace_timer));
+	loop_remove(steal_ptr(&vm->sever_timer));
+	drain_outputs(vm);
+	if (!vm->end_told)
+		guess_end(vm);
+	/* The owner may free the VM in there: nothing after it. */
+	vm->events.ended(vm->events.data, vm->end, vm->detail);
+}
+
+/* --- what does not end by itself ------------------------------------------------------------- */
+
+static void on_vm_grace_over(struct loop *loop, void *data);
+
+static void arm_grace(struct vm *vm, enum limit limit)
+{
+	struct error ignored;
+	uint64_t deadline = limit_deadline(limit);
+
+	vm->grace_timer = loop_add_timer(vm->loop, deadline, on_vm_grace_over, vm, &ignored);
+	if (!vm->grace_timer) {
+		vm->overdue = true;
+		on_vm_grace_over(vm->loop, vm);
+	}
+}
+
+static void tell_lost(struct vm *vm, struct companion *lost)
+{
+	lost->settled = true;
+	vm->events.companion_lost(vm->events.data, lost->name, lost->code, lost->stderr_log.last,
+				  lost->fatal);
+}
+
+static void on_vm_grace_over(struct loop *loop, void *data)
+{
+	struct vm *vm = data;
+	struct companion *lost = companions_lost(&vm->companions);
+	char detail[64];
+
+	(void)loop;
+	vm->grace_timer = NULL;
+	if (!vm_is_alive(vm)) {
+		companions_end(&vm->companions);
+	} else if (vm->end_told && !vm->overdue) {
+		/* It is ending; writing the disk's data out takes its time on a busy host. */
+		vm->overdue = true;
+		arm_grace(vm, LIMIT_KILL_MS);
+	} else if (vm->end_told || vm->killing) {
+		cell_kill(&vm->cell);
+	} else if (lost) {
+		tell_lost(vm, lost);
+	} else {
+		snprintf(detail, sizeof(detail), "%s closed its monitor and went on",
+			 vm->kind->name);
+		vm_tell_end(vm, VM_END_CRASHED, detail);
+		cell_kill(&vm->cell);
+	}
+}
+
+void vm_grace(struct vm *vm)
+{
+	if (!vm->grace_timer && !all_gone(vm))
+		arm_grace(vm, LIMIT_VMM_END_MS);
+}
+
+/* Each sees the end of its connection and hands over what it still holds. */
+static void end_companions(struct vm *vm)
+{
+	if (vm->killing)
+		companions_end(&vm->companions);
+	else
+		vm_grace(vm);
+}
+
+/* --- ends ------------------------------------------------------------------------------------ */
+
+static void on_monitor(struct loop *loop, int code, void *data)
+{
+	struct vm *vm = data;
+
+	(void)loop;
+	vm->monitor_watch = NULL;
+	vm->monitor_gone = true;
+	vm->exit_code = code;
+	cell_kill(&vm->cell); /* had the monitor been killed alone */
+	end_companions(vm);
+	report_when_over(vm);
+}
+
+static void on_program(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct vm *vm = data;
+
+	(void)loop, (void)fd, (void)events;
+	loop_remove(steal_ptr(&vm->program_watch));
+	vm->program_gone = true;
+	end_companions(vm);
+	report_when_over(vm);
+}
+
+/* Code 0 is its answer to the end of the VMM's connection, of which we may hear a moment later. One
+ * that lacks something of the host says so in its first moments, of which the VMM may have died. */
+void vm_on_companion(void *data, struct companion *companion)
+{
+	struct vm *vm = data;
+	bool refused = companion->code == EX_TEMPFAIL;
+
+	if ((refused || vm_is_alive(vm)) && !vm->killing && !companion->settled) {
+		if (companion->code == 0)
+			vm_grace(vm);
+		else
+			tell_lost(vm, companion);
+	}
+	report_when_over(vm);
+}
+
+/*
+ * When memory runs out the VMM goes before us, who can tell why. Not earlier: before its exec() the
+ * process is not an ordinary user's to change. Best effort.
+ */
+static void raise_oom_score(pid_t pid)
+{
+	char path[64], text[32];
+	long own = 0;
+	autoclose int ours = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
+	ssize_t n = ours < 0 ? -1 : read(ours, text, sizeof(text) - 1);
+
+	if (n > 0) {
+		text[n] = '\0';
+		own = strtol(text, NULL, 10);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+	snprintf(text, sizeof(text), "%ld", own + 200 > 1000 ? 1000 : own + 200);
+	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)!write(fd, text, strlen(text));
+}
+
+void vm_speaks(struct vm *vm)
+{
+	vm->spoke = true;
+	if (vm_is_alive(vm))
+		raise_oom_score(vm->cell.pid);
+}
+
+int vm_watch(struct vm *vm, struct error *err)
+{
+	vm->monitor_watch = loop_add_proc(vm->loop, &vm->cell.monitor, on_monitor, vm, err);
+	if (!vm->monitor_watch)
+		return -1;
+	vm->program_watch = loop_add_fd(vm->loop, vm->cell.pidfd, EPOLLIN, on_program, vm, err);
+	if (!vm->program_watch)
+		return -1;
+	return companions_watch(&vm->companions, err);
+}
+
+void vm_kill(struct vm *vm)
+{
+	if (!vm)
+		return;
+	vm->killing = true;
+	cell_kill(&vm->cell);
+	companions_end(&vm->companions);
+}
+
+/* --- facts ----------------------------------------------------------------------------------- */
+
+/* The weakest that is to be said of it, in a cell or not. */
+static const char *vm_confinement(const struct vm *vm)
+{
+	if (vm->unfiltered)
+		return CONFINEMENT_UNFILTERED;
+	return confinement_names[vm->cell.confined ? CONFINEMENT_CELL : CONFINEMENT_SECCOMP];
+}
+
+json_t *vm_describe(const struct vm *vm)
+{
+	json_t *companions = json_array();
+
+	companions_describe(&vm->companions, companions);
+	if (vm->cell.confined)
+		json_array_append_new(companions, json_pack("{s:s, s:I}", "name", "bwrap", "pid",
+							    (json_int_t)vm->monitor_pid));
+	return json_pack("{s:I, s:s, s:o, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
+			 vm_confinement(vm), "companions", companions, "network",
+			 vm_net_describe(vm));
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guest's network.
+ *
+ *   nat       VMM ── stream socket ── microagent-netgate ── stream socket ── passt ── the host
+ *             VMM and netgate are in empty network namespaces; passt alone can reach anything,
+ *             as a user without rights, in its own sandbox. netgate hears from us which addresses
+ *             are the host's and which prefixes are on its links, at the start and at each change,
+ *             and tells us of each connection.
+ *   bridged   VMM has a tap interface as a descriptor, which is on the bridge.
+ *   isolated  nothing.
+ *
+ * A host without a default route has no uplink for passt. The guest then gets a card all the same,
+ * with nothing behind netgate.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backend/parts/host_routes.h"
+#include "backend/parts/programs.h"
+#include "backend/parts/tap.h"
+#include "backend/parts/vm.h"
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "contract/nat.h"
+
+enum { NETGATE_FD_VM = 3, NETGATE_FD_PASST, NETGATE_FD_SUPERVISOR, NETGATE_FD_LEASE };
+enum { PASST_FD_NETGATE = 3, PASST_FD_LEASE };
+
+#define NO_ROUTE                                                             \
+	"nat: this host has no default route: the link leads nowhere until " \
+	"the next start"
+#define NO_RESOLVER "nat: this host has no IPv4 resolver: there is no DNS until the next start"
+
+static const char *const plain_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};
+
+/* --- what netgate and we tell each other ------------------------------------------------------ */
+
+static int tell_addresses(const struct vm *vm, const struct host_routes *routes)
+{
+	size_t len = routes->count * sizeof(*routes->prefixes);
+
+	return len && send(vm->net.netgate_fd, routes->prefixes, len,
+			   MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len
+		       ? 0
+		       : -1;
+}
+
+/* Shuts everything rather than to leave an address of the host open. */
+static void shut_netgate(const struct vm *vm)
+{
+	static const struct host_prefix all;
+
+	(void)!send(vm->net.netgate_fd, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void on_routes(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct vm *vm = data;
+	autofree struct host_routes *routes = malloc(sizeof(*routes));
+	struct error why;
+
+	(void)loop, (void)events;
+	host_routes_drain(fd);
+	if (!vm->net.netgate_watch) /* it has ended */
+		return;
+	if (!routes || host_routes_read(vm->net.table_fd, routes, &why) < 0 ||
+	    tell_addresses(vm, routes) < 0) {
+		shut_netgate(vm);
+		log_limited(vm->log, "nat: the host's addresses are not known: all is shut");
+	}
+}
+
+static void on_netgate_line(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct vm *vm = data;
+	char line[256];
+	ssize_t n = recv(fd, line, sizeof(line) - 1, MSG_DONTWAIT);
+
+	(void)loop, (void)events;
+	if (n > 0) {
+		line[n] = '\0';
+		vm->events.connection(vm->events.data, line);
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		loop_remove(steal_ptr(&vm->net.netgate_watch));
+	}
+}
+
+static int watch_net(struct vm *vm, struct error *err)
+{
+	vm->net.netgate_watch =
+		loop_add_fd(vm->loop, vm->net.netgate_fd, EPOLLIN, on_netgate_line, vm, err);
+	vm->net.routes_watch = vm->net.netgate_watch ? loop_add_fd(vm->loop, vm->net.routes_fd,
+								   EPOLLIN, on_routes, vm, err)
+						     : NULL;
+	return vm->net.routes_watch ? 0 : -1;
+}
+
+/* --- netgate ---------------------------------------------------------------------------------- */
+
+static void add_pair(struct argv *argv, const char *option, const char *value)
+{
+	argv_add(argv, option);
+	argv_add(argv, value);
+}
+
+static void add_number(struct argv *argv, const char *option, unsigned value)
+{
+	argv_add(argv, option);
+	argv_addf(argv, "%u", value);
+}
+
+static void netgate_words(const struct vm *vm, const struct vm_boot *boot, const char *program,
+			  bool uplink, struct argv *argv)
+{
+	uid_t id = cell_id();
+	const json_t *prefix;
+	size_t i;
+
+	argv_add(argv, program);
+	add_pair(argv, "--label", boot->label);
+	add_number(argv, "--vm-fd", NETGATE_FD_VM);
+	if (uplink)
+		add_number(argv, "--passt-fd", NETGATE_FD_PASST);
+	add_number(argv, "--supervisor-fd", NETGATE_FD_SUPERVISOR);
+	add_number(argv, "--lease-fd", NETGATE_FD_LEASE);
+	add_pair(argv, "--guest-address", NAT_GUEST);
+	add_pair(argv, "--guest-mac", vm->net.mac);
+	add_pair(argv, "--dns-address", NAT_DNS);
+	json_array_foreach(boot->config->network_allow, i, prefix)
+	{
+		add_pair(argv, "--allow", json_string_value(prefix));
+	}
+	if (boot->config->limits.net_bytes) {
+		argv_add(argv, "--bytes-per-second");
+		argv_addf(argv, "%lld", (long long)boot->config->limits.net_bytes);
+	}
+	if (boot->config->confinement == CONFINEMENT_SECCOMP)
+		argv_add(argv, "--unconfined");
+	if (id) {
+		add_number(argv, "--uid", id);
+		add_number(argv, "--gid", id);
+	}
+}
+
+static int start_netgate(struct vm *vm, const struct vm_boot *boot, int vm_end, int passt_end,
+			 int supervisor_end, struct error *err)
+{
+	autofree char *program = program_netgate(err);
+	autoargv struct argv words = ARGV_INIT;
+	const struct proc_fd fds[] = {
+		{vm_end, NETGATE_FD_VM},
+		{supervisor_end, NETGATE_FD_SUPERVISOR},
+		{boot->lease_fd, NETGATE_FD_LEASE},
+		{passt_end, NETGATE_FD_PASST},
+	};
+	struct proc_spec spec = {
+		.fds = fds,
+		.nfds = ARRAY_SIZE(fds) - (passt_end < 0),
+		.die_with_parent = true,
+		.new_session = true,
+		.cwd = "/",
+	};
+
+	if (!program)
+		return -1;
+	netgate_words(vm, boot, program, passt_end >= 0, &words);
+	spec.argv = argv_finish(&words, err);
+	struct companion *netgate =
+		spec.argv ? companion_add(&vm->companions, NETGATE_NAME, true, err) : NULL;
+	return netgate ? companion_start(netgate, &spec, err) : -1;
+}
+
+/* --- passt ------------------------------------------------------------------------------------ */
+
+/* The one that passt will take. */
+static bool has_resolver(void)
+{
+	autobuf struct buf text = BUF_INIT(65536);
+	struct error ignored;
+	char address[16];
+
+	return path_read_file_at(AT_FDCWD, "/etc/resolv.conf", &text, &ignored) == 0 &&
+	       buf_string(&text) && host_resolver(buf_string(&text), address);
+}
+
+/*
+ * --gateway is not what the guest has as one (passt answers for every address of the subnet), but
+ * what passt names as the sender of answers that come from the host's loopback. There is where the
+ * resolver of many hosts is, so it is to be the address that was asked. --dns is left out: passt
+ * would forward to no resolver but those that it has read from /etc/resolv.conf itself.
+ */
+static void passt_words(const char *program, struct argv *argv)
+{
+	static const char *const fixed[] = {
+		"--quiet",     "--foreground",	"--ipv4-only", "--no-map-gw", "--no-dhcp",
+		"--address",   NAT_GUEST,	"--netmask",   "24",	      "--gateway",
+		NAT_DNS,       "--dns-forward", NAT_DNS,       "--tcp-ports", "none",
+		"--udp-ports", "none",		NULL,
+	};
+
+	argv_add(argv, program);
+	argv_add_list(argv, fixed);
+	add_number(argv, "--fd", PASST_FD_NETGATE);
+}
+
+/* As the cell's user from the start: passt started by root becomes "nobody", as whom it would be
+ * one with those of all other guests, and the change would undo its end with ours. */
+static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struct error *err)
+{
+	autofree char *program = program_passt(err);
+	autoargv struct argv words = ARGV_INIT;
+	const struct proc_fd fds[] = {{end, PASST_FD_NETGATE}, {boot->lease_fd, PASST_FD_LEASE}};
+	struct proc_spec spec = {
+		.envp = plain_environment,
+		.fds = fds,
+		.nfds = ARRAY_SIZE(fds),
+		.die_with_parent = true,
+		.new_session = true,
+		.uid = cell_id(),
+		.gid = (gid_t)cell_id(),
+		.cwd = "/",
+	};
+
+	if (!program)
+		return -1;
+	if (!has_resolver())
+		vm->net.detail = NO_RESOLVER;
+	passt_words(program, &words);
+	spec.argv = argv_finish(&words, err);
+	struct companion *passt =
+		spec.argv ? companion_add(&vm->companions, PASST_NAME, true, err) : NULL;
+	return passt ? companion_start(passt, &spec, err) : -1;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+/* One address for each workspace, made of its name: on a bridge no two may be alike. Locally
+ * administered, unicast. */
+static void make_mac(const char *label, char out[VM_MAC_SIZE])
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *label; label++)
+		h = (h ^ (unsigned char)*label) * UINT64_C(0x100000001b3);
+	snprintf(out, VM_MAC_SIZE, "02:%02x:%02x:%02x:%02x:%02x", (unsigned)(h >> 32 & 255),
+		 (unsigned)(h >> 24 & 255), (unsigned)(h >> 16 & 255), (unsigned)(h >> 8 & 255),
+		 (unsigned)(h & 255));
+}
+
+int vm_net_open(struct vm *vm, const struct vm_boot *boot, int *vmm_end, int *gate_end,
+		struct error *err)
+{
+	int pair[2];
+
+	vm->net.mode = boot->config->network_mode;
+	if (vm->net.mode == NETWORK_ISOLATED)
+		return 0;
+	make_mac(boot->label, vm->net.mac);
+	if (vm->net.mode == NETWORK_BRIDGED) {
+		*vmm_end = tap_open(boot->config->network_interface, err);
+		return *vmm_end < 0 ? -1 : 0;
+	}
+	if (fd_socketpair(pair, err) < 0)
+		return -1;
+	*vmm_end = pair[0];
+	*gate_end = pair[1];
+	return 0;
+}
+
+static int start_nat(struct vm *vm, const struct vm_boot *boot, int card_end,
+		     const struct host_routes *routes, struct error *err)
+{
+	autoclose int theirs = -1;
+	autoclose int gate_end = -1;
+	autoclose int passt_end = -1;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_errno(err, errno, "socket pair");
+	vm->net.netgate_fd = pair[0];
+	theirs = pair[1];
+	if (routes->has_default && fd_socketpair(pair, err) < 0)
+		return -1;
+	if (routes->has_default) {
+		gate_end = pair[0];
+		passt_end = pair[1];
+		if (start_passt(vm, boot, passt_end, err) < 0)
+			return -1;
+	} else {
+		vm->net.detail = NO_ROUTE;
+	}
+	if (start_netgate(vm, boot, card_end, gate_end, theirs, err) < 0)
+		return -1;
+	if (tell_addresses(vm, routes) < 0)
+		return error_set(err, ERR_IO, "nat: the host's addresses cannot be told");
+	return watch_net(vm, err);
+}
+
+int vm_start_net(struct vm *vm, const struct vm_boot *boot, int gate_end, struct error *err)
+{
+	autofree struct host_routes *routes = NULL;
+
+	if (vm->net.mode != NETWORK_NAT)
+		return 0;
+	routes = malloc(sizeof(*routes));
+	if (!routes)
+		return error_errno(err, ENOMEM, "routes");
+	/* Watched from before they are read: a change in between is seen. */
+	vm->net.routes_fd = host_routes_watch(err);
+	vm->net.table_fd = host_routes_open(err);
+	if (vm->net.routes_fd < 0 || vm->net.table_fd < 0 ||
+	    host_routes_read(vm->net.table_fd, routes, err) < 0)
+		return -1;
+	return start_nat(vm, boot, gate_end, routes, err);
+}
+
+json_t *vm_net_describe(const struct vm *vm)
+{
+	const char *mode = network_mode_names[vm->net.mode];
+	json_t *facts = json_pack("{s:s}", "mode", mode);
+
+	if (vm->net.mode == NETWORK_NAT) {
+		json_object_set_new(facts, "ip", json_string(NAT_GUEST));
+		json_object_set_new(facts, "subnet", json_string(NAT_SUBNET));
+		json_object_set_new(facts, "gateway", json_string(NAT_GATEWAY));
+		json_object_set_new(facts, "dns", json_pack("[s]", NAT_DNS));
+	}
+	if (*vm->net.mac)
+		json_object_set_new(facts, "mac", json_string(vm->net.mac));
+	if (vm->net.detail)
+		json_object_set_new(facts, "detail", json_string(vm->net.detail));
+	return facts;
+}
+
+void vm_net_close(struct vm *vm)
+{
+	loop_remove(steal_ptr(&vm->net.netgate_watch));
+	loop_remove(steal_ptr(&vm->net.routes_watch));
+	cleanup_close(&vm->net.netgate_fd);
+	cleanup_close(&vm->net.routes_fd);
+	cleanup_close(&vm->net.table_fd);
+	vm->net.netgate_fd = vm->net.routes_fd = vm->net.table_fd = -1;
+}

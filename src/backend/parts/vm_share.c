@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared directories: a virtiofsd each, in a cell, in a user namespace of its own (idmap.h). It can
+ * see the one directory, read-only if so asked, and it has the rights over files that its few ids
+ * give it and no others: what is ours, and what a guest's root made before. It can make no file
+ * set-user-ID or set-group-ID (mode_filter.h).
+ *
+ * Its listening socket is made, connected to and unlinked here, so that there is never a name by
+ * which anybody else could come first. A directory's place in the cell carries the workspace's
+ * name, for ps.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "backend/parts/cell_args.h"
+#include "backend/parts/confinement.h"
+#include "backend/parts/idmap.h"
+#include "backend/parts/mode_filter.h"
+#include "backend/parts/programs.h"
+#include "backend/parts/vm.h"
+#include "base/broker.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "store/share_pass.h"
+
+#define SOCKET_NAME "share.sock"
+/* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over
+ * a directory that every system has and no cell needs, in a mount namespace of bwrap's own. */
+#define STAGE "/sys"
+/* A descriptor for every file that the guest knows of. */
+#define FILES_MAX 1000000u
+
+/* What the broker is asked for beside the descriptors; else the guest may only read. */
+#define MODE_WRITABLE "rw"
+
+enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
+
+/* Its work: it acts as the guest's users and changes owners, among the mapped ids. */
+static const char *const capabilities[] = {
+	"CAP_CHOWN",	  "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID",
+	"CAP_SETGID",	  "CAP_SETUID",	      "CAP_MKNOD",  "CAP_SETFCAP",
+	"CAP_SYS_CHROOT", "CAP_SETPCAP",      NULL};
+
+int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *err)
+{
+	ends->listen = sock_listen_at(workspace_fd, SOCKET_NAME, err);
+	if (ends->listen < 0)
+		return -1;
+	ends->vmm = sock_connect_at(workspace_fd, SOCKET_NAME, err);
+	unlinkat(workspace_fd, SOCKET_NAME, 0);
+	return ends->vmm < 0 ? -1 : 0;
+}
+
+/* In -o a comma begins the next option and a backslash takes the meaning from what follows. */
+static void add_source(struct argv *argv, const char *path)
+{
+	autofree char *escaped = malloc(2 * strlen(path) + 1);
+	char *to = escaped;
+
+	for (; escaped && *path; path++) {
+		if (*path == ',' || *path == '\\')
+			*to++ = '\\';
+		*to++ = *path;
+	}
+	argv_add(argv, "-o");
+	if (!escaped) {
+		argv->failed = true;
+		return;
+	}
+	*to = '\0';
+	argv_addf(argv, "source=%s", escaped);
+}
+
+static void build_virtiofsd_words(const char *program, const char *source, struct argv *argv)
+{
+	struct rlimit files = {0};
+	rlim_t most = FILES_MAX;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < most)
+		most = files.rlim_max;
+	argv_add(argv, program);
+	argv_add(argv, "-f");
+	argv_addf(argv, "--fd=%d", VIRTIOFSD_FD_LISTEN);
+	add_source(argv, source);
+	/* The cell is the sandbox; a chroot in it needs no right to mount. */
+	argv_add(argv, "-o");
+	argv_add(argv, "sandbox=chroot");
+	argv_add(argv, "-o");
+	argv_add(argv, "log_level=err");
+	argv_addf(argv, "--rlimit-nofile=%llu", (unsigned long long)most);
+}
+
+/* --- one process ----------------------------------------------------------------------------- */
+
+/* A virtiofsd that is to be started. */
+struct server {
+	const struct vm_share *share;
+	int listen, stderr_fd;
+	bool for_parent; /* as of struct proc_spec */
+};
+
+static int spawn_virtiofsd(const struct server *server, const struct cell_spec *base, int userns,
+			   struct proc *out, struct error *err)
+{
+	autoargv struct argv words = ARGV_INIT;
+	struct cell_spec cell = *base;
+	autoclose int filter = -1;
+
+	if (mode_filter_open(&filter, err) < 0)
+		return -1;
+	struct proc_fd fds[] = {
+		{server->stderr_fd, 2},
+		{server->listen, VIRTIOFSD_FD_LISTEN},
+		{server->share->lease_fd, VIRTIOFSD_FD_LEASE},
+		{filter, -1},
+	};
+
+	cell.fds = fds;
+	cell.nfds = ARRAY_SIZE(fds) - 1;
+	cell.filter = filter;
+	fds[cell.nfds].to = cell_numbers(&cell).filter;
+	cell_arguments(&cell, &words);
+	const struct proc_spec spec = {
+		.argv = argv_finish(&words, err),
+		.envp = cell_environment,
+		.fds = fds,
+		.nfds = ARRAY_SIZE(fds),
+		.die_with_parent = true,
+		.for_parent = server->for_parent,
+		.new_session = true,
+		.userns_fd = userns,
+		.bind_at = STAGE,
+		.bind_fd = server->share->dir_fd,
+		.bind_read_only = server->share->read_only,
+		.cwd = "/",
+	};
+	return spec.argv ? proc_spawn(&spec, out, err) : -1;
+}
+
+static int start_in_cell(const struct server *server, const char *bwrap, struct proc *out,
+			 struct error *err)
+{
+	autofree char *program = program_virtiofsd(err);
+	autofree char *place = NULL;
+	autoargv struct argv words = ARGV_INIT;
+	autoclose int userns = -1;
+	struct idmap map;
+
+	if (!program || idmap_find(server->share->dir_fd, &map, err) < 0 ||
+	    idmap_namespace(&map, &userns, err) < 0)
+		return -1;
+	if (asprintf(&place, "/share%s", server->share->label) < 0) {
+		place = NULL;
+		return error_errno(err, ENOMEM, "share");
+	}
+	build_virtiofsd_words(program, place, &words);
+	const struct cell_share seen = {
+		.from = STAGE,
+		.to = place,
+		.read_only = server->share->read_only,
+	};
+	const struct cell_spec cell = {
+		.bwrap = bwrap,
+		.program = program,
+		.argv = argv_finish(&words, err),
+		.capabilities = capabilities,
+		.share = &seen,
+	};
+	return cell.argv ? spawn_virtiofsd(server, &cell, userns, out, err) : -1;
+}
+
+static int start_server_process(const struct server *server, struct proc *out, struct error *err)
+{
+	autofree char *bwrap = confinement_bwrap(err);
+
+	return bwrap ? start_in_cell(server, bwrap, out, err) : -1;
+}
+
+/* --- by the broker --------------------------------------------------------------------------- */
+
+/* By the pass of the command that asked: who asks us can have less than it says, and is refused
+ * more. The rules hold here as they do for the command. */
+static int open_given(const struct vm *vm, bool read_only, struct error *err)
+{
+	const char *label = vm->label;
+	autofree char *state_dir = strndup(label, (size_t)(strrchr(label, '/') - label));
+	json_auto_t *programs = programs_here(vm->kind->binary);
+	const struct share_wish wish = {
+		.state_dir = state_dir, .read_only = read_only, .programs = programs};
+
+	if (!state_dir || !programs)
+		return error_errno(err, ENOMEM, "share");
+	return share_pass_redeem(label, &wish, err);
+}
+
+static int serve_share(void *data, const struct broker_message *in, struct broker_message *out,
+		       struct error *err)
+{
+	struct vm *vm = data;
+	struct vm_share share = {
+		.label = vm->label, .workspace_fd = vm->workspace_fd, .lease_fd = vm->lease_fd};
+	struct server server = {.share = &share, .for_parent = true};
+	struct proc proc = PROC_NONE;
+
+	if (in->nfds != 1 || !vm->pluggable || vm->severing)
+		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
+	share.read_only = strcmp(in->bytes, MODE_WRITABLE) != 0;
+	autoclose int dir = open_given(vm, share.read_only, err);
+	if (dir < 0)
+		return -1;
+	share.dir_fd = dir;
+	server.stderr_fd = in->fds[0];
+	struct vm_share_ends ends = {-1, -1};
+	int status = vm_open_share(vm->workspace_fd, &ends, err);
+	server.listen = ends.listen;
+	if (status == 0)
+		status = start_server_process(&server, &proc, err);
+	cleanup_close(&ends.listen);
+	if (status < 0) {
+		cleanup_close(&ends.vmm);
+		return -1;
+	}
+	out->fds[0] = proc.pidfd;
+	out->fds[1] = ends.vmm;
+	out->nfds = 2;
+	memcpy(out->bytes, &proc.pid, sizeof(proc.pid));
+	out->len = sizeof(proc.pid);
+	return 0;
+}
+
+const struct broker_duty vm_share_duty = {serve_share};
+
+static int ask_for_server(const struct companion *companion, const struct vm_share *share,
+			  int *vmm_end, struct proc *proc, struct error *err)
+{
+	struct broker_message in = {.nfds = 1, .fds = {companion->stderr_fd}};
+	struct broker_message out;
+
+	if (!share->read_only)
+		in.len = (size_t)snprintf(in.bytes, sizeof(in.bytes), MODE_WRITABLE);
+	if (broker_ask(&vm_share_duty, &in, &out, err) < 0)
+		return -1;
+	proc->pidfd = out.fds[0];
+	memcpy(&proc->pid, out.bytes, sizeof(proc->pid));
+	*vmm_end = out.fds[1];
+	return 0;
+}
+
+/* --- companions ------------------------------------------------------------------------------ */
+
+static struct companion *add_share(struct vm *vm, const struct vm_share *share, struct error *err)
+{
+	char name[COMPANION_NAME];
+
+	snprintf(name, sizeof(name), VIRTIOFSD_NAME " %s", share->tag);
+	return companion_add(&vm->companions, name, true, err);
+}
+
+struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
+				 const struct vm_share_ends *ends, struct error *err)
+{
+	struct companion *companion = add_share(vm, share, err);
+	struct proc proc = PROC_NONE;
+
+	if (!companion)
+		return NULL;
+	const struct server server = {
+		.share = share, .listen = ends->listen, .stderr_fd = companion->stderr_fd};
+	if (start_server_process(&server, &proc, err) == 0) {
+		companion_adopt(companion, &proc);
+		return companion;
+	}
+	companion_drop(companion);
+	return NULL;
+}
+
+struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, int *vmm_end,
+				struct error *err)
+{
+	struct companion *companion = add_share(vm, share, err);
+	struct proc proc = PROC_NONE;
+
+	if (!companion)
+		return NULL;
+	if (ask_for_server(companion, share, vmm_end, &proc, err) == 0) {
+		companion_adopt(companion, &proc);
+		return companion;
+	}
+	companion_drop(companion);
+	return NULL;
+}
+
+int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_share_ends *ends,
+		    struct error *err)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(boot->config->shares, i, item)
+	{
+		const char *mode = json_text(item, "mode", NULL);
+		const struct vm_share share = {
+			.tag = json_text(item, "tag", NULL),
+			.dir_fd = boot->share_fds[i],
+			.read_only = strcmp(mode, "ro") == 0,
+			.label = boot->label,
+			.workspace_fd = boot->workspace_fd,
+			.lease_fd = boot->lease_fd,
+		};
+
+		if (!vm_start_share(vm, &share, &ends[i], err))
+			return error_prefix(err, "config.shares[%zu]", i);
+	}
+	return 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vsockd is ours and isolates itself, so it runs outside of the cell. As root it becomes the cell's
+ * user; the sockets of the host ports, which it connects to, are given to that user before. They
+ * lie in a directory that nobody else can enter.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "backend/parts/programs.h"
+#include "backend/parts/vm.h"
+#include "base/argv.h"
+#include "base/cleanup.h"
+
+enum { VSOCKD_FD_VHOST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };
+
+/* The workspace's present path: a daemon without our descriptors needs one. */
+static int workspace_path_of(int fd, char path[PATH_MAX], struct error *err)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, PATH_MAX - 1);
+	if (n < 0)
+		return error_errno(err, errno, "path of the workspace");
+	path[n] = '\0';
+	return 0;
+}
+
+static int add_host_ports(const struct vm_boot *boot, uid_t id, struct argv *argv,
+			  struct error *err)
+{
+	char dir[PATH_MAX], name[32];
+
+	if (workspace_path_of(boot->workspace_fd, dir, err) < 0)
+		return -1;
+	for (size_t i = 0; i < boot->host_port_count; i++) {
+		snprintf(name, sizeof(name), "vsock.sock_%u", boot->host_ports[i]);
+		if (id && fchownat(boot->workspace_fd, name, id, id, AT_SYMLINK_NOFOLLOW) < 0)
+			return error_errno(err, errno, "%s/%s", dir, name);
+		argv_add(argv, "--host-port");
+		argv_addf(argv, "%u=%s/%s", boot->host_ports[i], dir, name);
+	}
+	return 0;
+}
+
+static int build_vsockd_words(const char *program, const struct vm_boot *boot, struct argv *argv,
+			      struct error *err)
+{
+	uid_t id = cell_id();
+
+	argv_add(argv, program);
+	argv_add(argv, "--label");
+	argv_add(argv, boot->label);
+	argv_add(argv, "--vhost-fd");
+	argv_addf(argv, "%d", VSOCKD_FD_VHOST);
+	argv_add(argv, "--vsock-fd");
+	argv_addf(argv, "%d", VSOCKD_FD_VSOCK);
+	argv_add(argv, "--lease-fd");
+	argv_addf(argv, "%d", VSOCKD_FD_LEASE);
+	argv_add(argv, "--busy-fd");
+	argv_addf(argv, "%d", VSOCKD_FD_BUSY);
+	argv_add(argv, "--guest-cid");
+	argv_add(argv, "3");
+	if (boot->config->confinement == CONFINEMENT_SECCOMP)
+		argv_add(argv, "--unconfined");
+	if (id) {
+		argv_add(argv, "--uid");
+		argv_addf(argv, "%u", (unsigned)id);
+		argv_add(argv, "--gid");
+		argv_addf(argv, "%u", (unsigned)id);
+	}
+	return add_host_ports(boot, id, argv, err);
+}
+
+/* Each change counts, so an odd sum since the last one turns it over. */
+static void on_busy(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct vm *vm = data;
+	uint64_t changes = 0;
+
+	(void)loop, (void)events;
+	if (read(fd, &changes, sizeof(changes)) != (ssize_t)sizeof(changes))
+		return;
+	vm->busy ^= changes & 1;
+	vm->events.streams(vm->events.data, vm->busy);
+}
+
+static int watch_streams(struct vm *vm, struct error *err)
+{
+	vm->busy_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (vm->busy_fd < 0)
+		return error_errno(err, errno, "eventfd");
+	vm->busy_watch = loop_add_fd(vm->loop, vm->busy_fd, EPOLLIN, on_busy, vm, err);
+	return vm->busy_watch ? 0 : -1;
+}
+
+int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, int vhost_end, struct error *err)
+{
+	autofree char *program = program_vsockd(err);
+	autoargv struct argv words = ARGV_INIT;
+	int watched = watch_streams(vm, err);
+	const struct proc_fd fds[] = {
+		{vhost_end, VSOCKD_FD_VHOST},
+		{boot->vsock_listen_fd, VSOCKD_FD_VSOCK},
+		{boot->lease_fd, VSOCKD_FD_LEASE},
+		{vm->busy_fd, VSOCKD_FD_BUSY},
+	};
+
+	if (watched < 0 || !program || build_vsockd_words(program, boot, &words, err) < 0)
+		return -1;
+	const struct proc_spec spec = {
+		.argv = argv_finish(&words, err),
+		.fds = fds,
+		.nfds = ARRAY_SIZE(fds),
+		.die_with_parent = true,
+		.new_session = true,
+		.cwd = "/",
+	};
+	struct companion *vsockd =
+		spec.argv ? companion_add(&vm->companions, VSOCKD_NAME, true, err) : NULL;
+	return vsockd ? companion_start(vsockd, &spec, err) : -1;
+}

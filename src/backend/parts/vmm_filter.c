@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/parts/vmm_filter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/parts/call_filter.h"
+#include "backend/parts/vmm_calls.h"
+#include "base/cleanup.h"
+
+#define NAME "the VMM"
+/* libseccomp's: a tree instead of a list of 300 comparisons, for kernels that remember no answers.
+ */
+#define AS_TREE 2
+
+int vmm_filter_mode(const char *variable, bool *only_logs, struct error *err)
+{
+	const char *word = secure_getenv(variable);
+
+	if (word && *word && strcmp(word, "log") != 0)
+		return error_set(err, ERR_INVALID, "%s can be \"log\", and is \"%.32s\"", variable,
+				 word);
+	*only_logs = word && *word;
+	return 0;
+}
+
+static uint32_t action_of(enum call_fate fate, bool only_logs)
+{
+	if (fate == CALL_ALLOWED)
+		return SCMP_ACT_ALLOW;
+	if (only_logs)
+		return SCMP_ACT_LOG;
+	return fate == CALL_KILLED ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(ENOSYS);
+}
+
+/* libseccomp refuses a row that says what is done anyway. */
+static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call, bool only_logs,
+			struct error *err)
+{
+	uint32_t action = action_of(call->fate, only_logs);
+
+	if (action == action_of(CALL_REFUSED, only_logs))
+		return 0;
+	return call_filter_check(seccomp_rule_add_array(filter, action, call->number,
+							call->only.op ? 1 : 0, &call->only),
+				 call->name, err);
+}
+
+int vmm_filter_open(bool only_logs, int *fd, struct error *err)
+{
+	autofilter filter = seccomp_init(action_of(CALL_REFUSED, only_logs));
+
+	if (!filter)
+		return error_errno(err, ENOMEM, "system call filter of " NAME);
+	/* The first that asks the kernel, whether for this end or for the logging. */
+	if (seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, action_of(CALL_KILLED, only_logs)) <
+	    0)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "this kernel has not the system call filter that the VMM is to "
+				 "be under (Linux 4.14 has)");
+	if (call_filter_check(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, AS_TREE), NAME,
+			      err) < 0)
+		return -1;
+	for (size_t i = 0; i < vmm_call_count; i++)
+		if (add_vmm_call(filter, &vmm_calls[i], only_logs, err) < 0)
+			return -1;
+	return call_filter_export(filter, NAME, fd, err);
+}

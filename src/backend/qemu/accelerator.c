@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/qemu/accelerator.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "backend/parts/host_facts.h"
+#include "backend/qemu/tsc.h"
+
+int accelerator_tsc_khz(uint32_t *khz, struct error *err)
+{
+	struct host_facts host;
+
+	host_facts_load(&host);
+	if (!host.tsc_khz) {
+		host.tsc_khz = tsc_measure_khz();
+		host_facts_store(&host);
+	}
+	if (!host.tsc_khz)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "this processor's time-stamp counter cannot be measured, and a "
+				 "guest under TCG needs its frequency");
+	*khz = host.tsc_khz;
+	return 0;
+}
+
+int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
+		       enum accelerator *out, char reason[256], struct error *err)
+{
+	bool usable = facts->kvm == KVM_USABLE;
+
+	if (wanted == ACCELERATOR_KVM && !usable) {
+		error_set(err, ERR_UNAVAILABLE, "accelerator kvm: %s", facts->reason);
+		return error_reason(err, REASON_NO_KVM, "");
+	}
+	if (wanted == ACCELERATOR_TCG)
+		snprintf(reason, 256, "TCG was asked for");
+	else
+		snprintf(reason, 256, "%s", facts->reason);
+	*out = wanted == ACCELERATOR_TCG || !usable ? ACCELERATOR_TCG : ACCELERATOR_KVM;
+	return 0;
+}

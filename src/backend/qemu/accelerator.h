@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Which accelerator QEMU is to use, and what TCG has to be told of this host. */
+#ifndef BACKEND_QEMU_ACCELERATOR_H
+#define BACKEND_QEMU_ACCELERATOR_H
+
+#include <stdint.h>
+
+#include "backend/parts/kvm_probe.h"
+#include "base/error.h"
+#include "contract/request.h"
+
+/* wanted resolved by what the facts say; auto never fails, kvm does (ERR_UNAVAILABLE). */
+int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
+		       enum accelerator *out, char reason[256], struct error *err);
+/* The frequency of the time-stamp counter, which TCG needs; measured once per boot of the host. */
+int accelerator_tsc_khz(uint32_t *khz, struct error *err);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* The QEMU backend as the supervisor sees it. */
+#include <stdlib.h>
+
+#include "backend/backend.h"
+#include "backend/parts/host.h"
+#include "backend/qemu/accelerator.h"
+#include "backend/qemu/binary.h"
+#include "backend/qemu/check.h"
+#include "backend/qemu/qemu.h"
+#include "base/cleanup.h"
+
+static void qemu_host_free(struct backend_host *host)
+{
+	free(host->binary_path);
+	free(host->binary_version);
+	*host = (struct backend_host){0};
+}
+
+static int qemu_accelerator(enum accelerator wanted, enum accelerator *out, char reason[256],
+			    struct error *err)
+{
+	struct kvm_facts facts = {0};
+
+	/* Asked for by name, TCG needs no look at KVM. */
+	if (wanted != ACCELERATOR_TCG && kvm_probe(&facts, err) < 0)
+		return -1;
+	return accelerator_choose(wanted, &facts, out, reason, err);
+}
+
+static int qemu_host(struct backend_host *out, struct error *err)
+{
+	struct backend_host host = {.architecture = "amd64"}; /* the protocol's word for it */
+	struct kvm_facts facts;
+	struct error missing;
+	autofree char *vsockd = program_vsockd(&missing);
+
+	if (kvm_probe(&facts, err) < 0 ||
+	    accelerator_choose(ACCELERATOR_AUTO, &facts, &host.accelerator, host.accelerator_reason,
+			       err) < 0)
+		return -1;
+	host.kvm_available = facts.kvm == KVM_USABLE;
+	host.vsock_available = vsockd != NULL;
+	host_find_confinement(&host);
+	host_find_networks(&host);
+	host.binary_path = binary_find(&missing);
+	if (host.binary_path)
+		host.binary_version = binary_version(host.binary_path);
+	*out = host;
+	return 0;
+}
+
+static int qemu_check(const struct config *config, struct error *err)
+{
+	enum accelerator accelerator;
+	char reason[256];
+
+	if (check_fields(config, err) < 0)
+		return -1;
+	autofree char *qemu = binary_find(err);
+	autofree char *vsockd = qemu ? program_vsockd(err) : NULL;
+	if (!vsockd || host_check_network(config, err) < 0 || host_check_cell(config, err) < 0 ||
+	    host_check_shares(config, err) < 0)
+		return -1;
+	return qemu_accelerator(config->accelerator, &accelerator, reason, err);
+}
+
+static json_t *qemu_programs(void)
+{
+	return programs_here(binary_find);
+}
+
+const struct backend backend_qemu = {
+	.name = "qemu",
+	.host = qemu_host,
+	.host_free = qemu_host_free,
+	.honours = check_fields,
+	.check = qemu_check,
+	.programs = qemu_programs,
+	.accelerator = qemu_accelerator,
+	.boot = qemu_boot,
+	.describe = vm_describe,
+	.power_button = qemu_power_button,
+	.kill = vm_kill,
+	.resume = qemu_resume,
+	.pause = qemu_pause,
+	.layer_room = qemu_layer_room,
+	.balloon = qemu_balloon,
+	.share_attach = qemu_share_attach,
+	.share_detach = qemu_share_detach,
+	.console = qemu_console,
+	.sever = vm_sever,
+	.user = cell_id,
+	.share_duty = &vm_share_duty,
+	.sever_duty = &vm_sever_duty,
+	.broker_fds = vm_broker_fds,
+	.free = qemu_free,
+};

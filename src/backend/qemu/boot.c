@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Booting. bwrap is started first, since making the namespaces takes longest; vsockd starts
+ * meanwhile; then the cell is let go. Nobody waits for QEMU: what it has to say comes by events.
+ * And the release of all of it, once nothing of it runs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/qemu/binary.h"
+#include "backend/qemu/qemu.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+#define ENDS_NONE                                                                             \
+	{                                                                                     \
+		.qmp = -1, .serial = -1, .console = -1, .vhost_qemu = -1, .vhost_vsockd = -1, \
+		.net_qemu = -1, .net_gate = -1, .qemu_stderr = -1                             \
+	}
+
+static void ends_close(struct qemu_ends *ends)
+{
+	cleanup_close(&ends->qmp);
+	cleanup_close(&ends->serial);
+	cleanup_close(&ends->console);
+	cleanup_close(&ends->vhost_qemu);
+	cleanup_close(&ends->vhost_vsockd);
+	cleanup_close(&ends->net_qemu);
+	cleanup_close(&ends->net_gate);
+	cleanup_close(&ends->qemu_stderr);
+	for (size_t i = 0; i < ends->share_count; i++) {
+		cleanup_close(&ends->shares[i].listen);
+		cleanup_close(&ends->shares[i].vmm);
+	}
+	*ends = (struct qemu_ends)ENDS_NONE;
+}
+
+static int open_shares(const struct vm_boot *boot, struct qemu_ends *ends, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(boot->config->shares); i++) {
+		ends->shares[i] = (struct vm_share_ends){-1, -1};
+		ends->share_count++;
+		if (vm_open_share(boot->workspace_fd, &ends->shares[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int open_monitor(struct qemu *qemu, struct qemu_ends *ends, struct error *err)
+{
+	struct qmp_events events = qemu_monitor_events;
+	int pair[2];
+
+	if (fd_socketpair(pair, err) < 0)
+		return -1;
+	ends->qmp = pair[1];
+	events.data = qemu;
+	qemu->qmp = qmp_new(qemu->vm.loop, pair[0], &events, err);
+	return qemu->qmp ? 0 : -1;
+}
+
+static int open_channels(struct qemu *qemu, struct qemu_ends *ends, struct error *err)
+{
+	struct vm *vm = &qemu->vm;
+	int pair[2];
+
+	if (open_monitor(qemu, ends, err) < 0 ||
+	    qemu_open_serial(qemu, &ends->serial, &ends->console, err) < 0 ||
+	    vm_keep(vm, ends->qmp, err) < 0 || vm_keep(vm, ends->serial, err) < 0 ||
+	    vm_keep(vm, ends->console, err) < 0 ||
+	    stderr_log_open(&vm->vmm_stderr, vm->loop, "qemu", vm->log, &ends->qemu_stderr, err) <
+		    0 ||
+	    fd_socketpair(pair, err) < 0)
+		return -1;
+	ends->vhost_qemu = pair[0];
+	ends->vhost_vsockd = pair[1];
+	return 0;
+}
+
+static int start_all(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
+{
+	__attribute__((cleanup(ends_close))) struct qemu_ends ends = ENDS_NONE;
+	struct vm *vm = &qemu->vm;
+
+	if (open_channels(qemu, &ends, err) < 0 || open_shares(boot, &ends, err) < 0 ||
+	    vm_net_open(vm, boot, &ends.net_qemu, &ends.net_gate, err) < 0 ||
+	    qemu_start(qemu, boot, &ends, err) < 0 ||
+	    vm_start_vsockd(vm, boot, ends.vhost_vsockd, err) < 0 ||
+	    vm_start_shares(vm, boot, ends.shares, err) < 0 ||
+	    vm_start_net(vm, boot, ends.net_gate, err) < 0)
+		return -1;
+	/* From here on the ends of these channels mean the ends of their processes. */
+	ends_close(&ends);
+	return vm_release(vm, err);
+}
+
+/* A disk that some other program has locked is a matter of the host's, which QEMU tells in names of
+ * its own; its line is in supervisor.log. */
+static const char *qemu_meaning(const char *said)
+{
+	if (strstr(said, "Is another process using the image") || strstr(said, "\" lock"))
+		return "a disk of the machine is in use by another program of the host";
+	return said;
+}
+
+static void qemu_drain(struct vm *vm)
+{
+	qmp_drain(qemu_of(vm)->qmp);
+	qemu_serial_drain(qemu_of(vm));
+}
+
+static const struct vmm_kind qemu_kind = {
+	.name = "QEMU",
+	.binary = binary_find,
+	.drain = qemu_drain,
+	.meaning = qemu_meaning,
+	.unplug_net = qemu_unplug_net,
+};
+
+struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,
+		     struct error *err)
+{
+	struct qemu *qemu = calloc(1, sizeof(*qemu));
+
+	if (!qemu) {
+		error_errno(err, ENOMEM, "VM");
+		return NULL;
+	}
+	qemu->memory_mib = boot->config->memory_mib;
+	qemu->serial_fd = qemu->console_fd = -1;
+	if (vm_open(&qemu->vm, &qemu_kind, loop, boot, events, err) == 0) {
+		qemu->vm.pluggable = boot->config->hotplug && boot->use == VM_RUN;
+		if (start_all(qemu, boot, err) == 0)
+			return &qemu->vm;
+	}
+	qemu_free(&qemu->vm);
+	return NULL;
+}
+
+void qemu_free(struct vm *vm)
+{
+	struct qemu *qemu;
+
+	if (!vm)
+		return;
+	qemu = qemu_of(vm);
+	loop_remove(qemu->serial_watch);
+	loop_remove(qemu->console_watch);
+	loop_remove(qemu->balloon.timer);
+	qemu_plug_close(qemu);
+	vm_close(vm);
+	qmp_free(qemu->qmp);
+	cleanup_close(&qemu->serial_fd);
+	cleanup_close(&qemu->console_fd);
+	free(qemu);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/qemu/qemu.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+/* --- the end as QEMU tells it ---------------------------------------------------------------- */
+
+static const struct {
+	const char *reason; /* of the SHUTDOWN event */
+	enum vm_end end;
+	const char *detail;
+} shutdown_table[] = {
+	{"guest-shutdown", VM_END_POWERED_OFF, ""},
+	{"guest-reset", VM_END_RESET, "the guest's kernel panicked or rebooted"},
+	{"guest-panic", VM_END_RESET, "the guest's kernel panicked"},
+	{"subsystem-reset", VM_END_RESET, "the guest was reset by one of its devices"},
+	{"host-qmp-quit", VM_END_KILLED, "QEMU was told to quit"},
+	{"host-signal", VM_END_CRASHED, "QEMU was ended by a signal from outside"},
+	{"host-error", VM_END_CRASHED, "QEMU met an error of the host"},
+};
+
+static void on_shutdown(struct qemu *qemu, const json_t *body)
+{
+	const char *reason = json_text(body, "reason", NULL);
+	char unknown[96];
+
+	for (size_t i = 0; reason && i < ARRAY_SIZE(shutdown_table); i++) {
+		if (strcmp(reason, shutdown_table[i].reason) == 0) {
+			vm_tell_end(&qemu->vm, shutdown_table[i].end, shutdown_table[i].detail);
+			return;
+		}
+	}
+	snprintf(unknown, sizeof(unknown), "QEMU ended: %.64s",
+		 reason ? reason : "no reason given");
+	vm_tell_end(&qemu->vm, VM_END_CRASHED, unknown);
+}
+
+static void on_panicked(struct qemu *qemu, const json_t *body)
+{
+	(void)body;
+	vm_tell_end(&qemu->vm, VM_END_RESET, "the guest's kernel panicked");
+}
+
+/* --- disks and pauses ------------------------------------------------------------------------ */
+
+/* Only a full disk stops the VM (werror=enospc); every request in flight reports it once more. */
+static void on_block_error(struct qemu *qemu, const json_t *body)
+{
+	const char *node = json_text(body, "node-name", NULL);
+	const char *reason = json_text(body, "reason", NULL);
+
+	if (!json_is_true(json_object_get(body, "nospace"))) {
+		if (qemu->vm.log)
+			log_limited(qemu->vm.log, "disk %.32s: %.128s", node ? node : "?",
+				    reason ? reason : "error");
+		return;
+	}
+	if (qemu->paused)
+		return;
+	qemu->paused = true;
+	qemu->vm.events.disk_full(qemu->vm.events.data, node ? node : "?",
+				  reason ? reason : "no space left");
+}
+
+/* Why a VM may stand still. Any other reason, and those to come, is nobody's wish. */
+static const char *const fine_reasons[] = {
+	"running",   "paused",	   "shutdown",			    /* we did it, or it ends */
+	"inmigrate", "prelaunch",  "postmigrate", "finish-migrate", /* saves */
+	"save-vm",   "restore-vm",
+};
+
+static const struct {
+	const char *reason, *text;
+} stop_table[] = {
+	{"internal-error", "the accelerator cannot run an instruction or a state of the guest"},
+	{"io-error", "an error of a disk"},
+	{"guest-panicked", "the guest's kernel panicked"},
+	{"suspended", "the guest suspended itself, and nobody would wake it"},
+	{"watchdog", "the guest's watchdog"},
+};
+
+static bool is_fine(const struct qemu *qemu, const char *reason)
+{
+	if (qemu->paused && strcmp(reason, "io-error") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(fine_reasons); i++)
+		if (strcmp(reason, fine_reasons[i]) == 0)
+			return true;
+	return false;
+}
+
+/* QEMU ends by itself, or the disks would lack what it holds of them; vm_grace() sees to it. */
+static void give_up(struct qemu *qemu, const char *reason)
+{
+	const char *text = "a reason that is not known";
+	char detail[128];
+	struct error ignored;
+
+	for (size_t i = 0; i < ARRAY_SIZE(stop_table); i++)
+		if (strcmp(reason, stop_table[i].reason) == 0)
+			text = stop_table[i].text;
+	snprintf(detail, sizeof(detail), "%.32s (%s)", reason, text);
+	vm_tell_end(&qemu->vm, VM_END_STOPPED, detail);
+	(void)qmp_send(qemu->qmp, "quit", NULL, NULL, NULL, &ignored);
+	vm_grace(&qemu->vm);
+}
+
+static void look_why(struct qemu *qemu);
+
+static void on_why(void *data, const json_t *result, const struct error *why)
+{
+	struct qemu *qemu = data;
+	const char *reason = json_text(result, "status", "");
+
+	qemu->looking = false;
+	if (why || qemu->vm.end_told || is_fine(qemu, reason))
+		return;
+	if (qemu->resumes != qemu->looked_at)
+		look_why(qemu); /* that was before */
+	else
+		give_up(qemu, reason);
+}
+
+/* STOP has no reason with it. What cannot be asked is seen by its deadlines. */
+static void look_why(struct qemu *qemu)
+{
+	struct error ignored;
+
+	if (qemu->looking)
+		return;
+	qemu->looking = qmp_send(qemu->qmp, "query-status", NULL, on_why, qemu, &ignored) == 0;
+	qemu->looked_at = qemu->resumes;
+}
+
+static void on_stop(struct qemu *qemu, const json_t *body)
+{
+	(void)body;
+	if (qemu->vm.log)
+		log_limited(qemu->vm.log, "the VM is paused");
+	if (!qemu->paused)
+		look_why(qemu);
+}
+
+static void on_resume(struct qemu *qemu, const json_t *body)
+{
+	(void)body;
+	if (qemu->vm.log)
+		log_limited(qemu->vm.log, "the VM goes on");
+}
+
+/* --- dispatch -------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	void (*fn)(struct qemu *qemu, const json_t *body);
+} event_table[] = {
+	{"SHUTDOWN", on_shutdown},
+	{"GUEST_PANICKED", on_panicked},
+	{"BLOCK_IO_ERROR", on_block_error},
+	{"BALLOON_CHANGE", qemu_on_balloon_change},
+	{"DEVICE_DELETED", qemu_on_device_deleted},
+	{"STOP", on_stop},
+	{"SUSPEND", on_stop},
+	{"RESUME", on_resume},
+};
+
+static void on_qmp_event(void *data, const char *name, const json_t *body)
+{
+	struct qemu *qemu = data;
+
+	for (size_t i = 0; i < ARRAY_SIZE(event_table); i++)
+		if (strcmp(event_table[i].name, name) == 0)
+			event_table[i].fn(qemu, body);
+}
+
+static void on_qmp_ready(void *data)
+{
+	struct qemu *qemu = data;
+
+	vm_speaks(&qemu->vm);
+}
+
+/* A monitor that ends with QEMU is how things are; any other end of it is misbehaviour. */
+static void on_closed(void *data, const struct error *why)
+{
+	struct qemu *qemu = data;
+
+	if (!why) {
+		vm_grace(&qemu->vm);
+		return;
+	}
+	if (qemu->vm.log)
+		log_line(qemu->vm.log, "%s", why->msg);
+	if (vm_is_alive(&qemu->vm)) {
+		vm_tell_end(&qemu->vm, VM_END_CRASHED, why->msg);
+		cell_kill(&qemu->vm.cell);
+	}
+}
+
+const struct qmp_events qemu_monitor_events = {
+	.ready = on_qmp_ready, .event = on_qmp_event, .closed = on_closed};
+
+/* --- commands -------------------------------------------------------------------------------- */
+
+static void on_monitor_answer(void *data, const json_t *result, const struct error *why)
+{
+	struct qemu *qemu = data;
+
+	(void)result;
+	if (why && qemu->vm.log)
+		log_limited(qemu->vm.log, "%s", why->msg);
+}
+
+int qemu_power_button(struct vm *vm, struct error *err)
+{
+	if (!vm)
+		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
+	return qmp_send(qemu_of(vm)->qmp, "system_powerdown", NULL, on_monitor_answer, qemu_of(vm),
+			err);
+}
+
+int qemu_resume(struct vm *vm, struct error *err)
+{
+	struct qemu *qemu = qemu_of(vm);
+	if (qmp_send(qemu->qmp, "cont", NULL, on_monitor_answer, qemu, err) < 0)
+		return -1;
+	qemu->paused = false;
+	qemu->resumes++;
+	return 0;
+}
+
+/* A guest that takes no frames would keep QEMU from seeing the end of the socket. */
+int qemu_unplug_net(struct vm *vm, struct error *err)
+{
+	return qmp_send(qemu_of(vm)->qmp, "netdev_del", json_pack("{s:s}", "id", MACHINE_NETDEV),
+			NULL, NULL, err);
+}

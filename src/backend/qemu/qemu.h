@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* One VM of QEMU's: what is said over its monitor, and typed on its consoles. */
+#ifndef BACKEND_QEMU_QEMU_H
+#define BACKEND_QEMU_QEMU_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "backend/backend.h"
+#include "backend/parts/vm.h"
+#include "backend/qemu/command_line.h"
+#include "backend/qemu/qmp.h"
+
+/* Zeroed: nobody is waiting. */
+struct qemu_balloon {
+	int64_t wanted_mib, actual_mib;
+	vm_balloon_fn *fn;
+	void *data;
+	struct loop_watch *timer;
+};
+
+/* A shared directory that was given to the running guest. Zeroed: none. */
+struct qemu_plug {
+	struct companion *server; /* NULL: none */
+	int qemu_fd;		  /* QEMU's connection to it, until it is QEMU's own */
+	char tag[64];
+	bool attached, leaving;
+	struct error why; /* that it comes to nothing */
+	vm_share_fn *fn;
+	void *data;
+	struct loop_watch *timer;
+};
+
+/* Whoever waits for a new bound of the layer, or for the pause. Zeroed: nobody. */
+struct qemu_room {
+	vm_done_fn *fn;
+	void *data;
+};
+
+struct qemu {
+	struct vm vm; /* first: a struct vm of this backend is the beginning of one of these */
+	struct qmp *qmp;
+	int64_t memory_mib; /* that it was booted with */
+	struct qemu_balloon balloon;
+	struct qemu_plug plug;
+	struct qemu_room room, pausing;
+	bool paused;  /* a disk is full, or qemu_pause() was called */
+	bool looking; /* QEMU was asked why it stands still, after looked_at resumes of ours */
+	unsigned looked_at, resumes;
+
+	int serial_fd, console_fd; /* ttyS0 and hvc0, which share a log */
+	struct loop_watch *serial_watch, *console_watch;
+	bool hvc_spoke; /* last of the two: what is typed goes there */
+	bool hvc_typed; /* where the line went that is being typed */
+	bool in_line;	/* its end is not typed yet */
+};
+static_assert(offsetof(struct qemu, vm) == 0, "qemu_of() is a cast");
+
+static inline struct qemu *qemu_of(struct vm *vm)
+{
+	return (struct qemu *)vm;
+}
+
+/* The ends of the channels that are QEMU's and its companions', until these are started. */
+struct qemu_ends {
+	struct vm_share_ends shares[MACHINE_EXTRAS_MAX];
+	size_t share_count;
+	int qmp, serial, console, vhost_qemu, vhost_vsockd;
+	int net_qemu, net_gate; /* -1: no such network */
+	int qemu_stderr;
+};
+
+/* start.c: starts the cell with QEMU in it, which vm_release() then lets go. */
+int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_ends *ends,
+	       struct error *err);
+/* boot.c */
+struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,
+		     struct error *err);
+void qemu_free(struct vm *vm); /* accepts NULL */
+
+/* monitor.c: what QEMU tells by its monitor, and is told. */
+extern const struct qmp_events qemu_monitor_events; /* data is to be the struct qemu */
+int qemu_power_button(struct vm *vm, struct error *err);
+int qemu_resume(struct vm *vm, struct error *err);
+int qemu_unplug_net(struct vm *vm, struct error *err);
+
+/* room.c */
+int qemu_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
+int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, struct error *err);
+
+/* serial.c */
+/* theirs: QEMU's ends */
+int qemu_open_serial(struct qemu *qemu, int *serial, int *console, struct error *err);
+void qemu_serial_drain(struct qemu *qemu);
+size_t qemu_console(struct vm *vm, const uint8_t *bytes, size_t len);
+
+/* balloon.c */
+int qemu_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err);
+void qemu_on_balloon_change(struct qemu *qemu, const json_t *body);
+
+/* plug.c */
+int qemu_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn, void *data,
+		      struct error *err);
+int qemu_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
+void qemu_on_device_deleted(struct qemu *qemu, const json_t *body);
+void qemu_plug_close(struct qemu *qemu);
+
+#endif

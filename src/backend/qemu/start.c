@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/parts/confinement.h"
+#include "backend/parts/vmm_filter.h"
+#include "backend/qemu/accelerator.h"
+#include "backend/qemu/binary.h"
+#include "backend/qemu/command_line.h"
+#include "backend/qemu/qemu.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "store/layer.h"
+
+#define KERNEL_IN_CELL "/kernel"
+#define INITRD_IN_CELL "/initrd"
+/* Without a cell QEMU opens them by the numbers of its own descriptors. */
+enum { KERNEL_FD = QEMU_FD_END, INITRD_FD, FIRST_DISK_FD };
+#define FILTER_VARIABLE "MICROAGENT_QEMU_SECCOMP"
+#define FDS_MAX (FIRST_DISK_FD + MACHINE_EXTRAS_MAX)
+
+/* What QEMU reads: firmware of one version with it. */
+enum { PROGRAM_DATA = 2 };
+struct programs {
+	char *qemu, *bwrap; /* bwrap NULL: no cell, as the config says */
+	char *data[PROGRAM_DATA];
+	bool own_data; /* beside a QEMU that is not the distribution's, and may not look there */
+};
+
+static void programs_free(struct programs *p)
+{
+	free(p->qemu);
+	free(p->bwrap);
+	for (size_t i = 0; i < PROGRAM_DATA; i++)
+		free(p->data[i]);
+}
+
+/* Below the directory that its bin is in. One that has nothing there is taken for a copy of the
+ * distribution's. */
+static int find_data(struct programs *p, struct error *err)
+{
+	static const char *const names[PROGRAM_DATA] = {"share/qemu", "share/seabios"};
+	char above[PATH_MAX], first[PATH_MAX + 16];
+	autofree char *prefix = NULL;
+
+	snprintf(above, sizeof(above), "%.*s/..", (int)(strrchr(p->qemu, '/') - p->qemu), p->qemu);
+	prefix = realpath(above, NULL);
+	snprintf(first, sizeof(first), "%s/%s", prefix ? prefix : "", names[0]);
+	p->own_data = prefix && strcmp(prefix, "/usr") != 0 && access(first, F_OK) == 0;
+	for (size_t i = 0; i < PROGRAM_DATA; i++)
+		if (asprintf(&p->data[i], "%s/%s", p->own_data ? prefix : "/usr", names[i]) < 0) {
+			p->data[i] = NULL;
+			return error_errno(err, ENOMEM, "QEMU's data");
+		}
+	return 0;
+}
+
+static int find_programs(const struct config *config, struct programs *p, struct error *err)
+{
+	p->qemu = binary_find(err);
+	if (!p->qemu)
+		return -1;
+	if (find_data(p, err) < 0)
+		return -1;
+	if (config->confinement == CONFINEMENT_SECCOMP)
+		return 0;
+	p->bwrap = confinement_bwrap(err);
+	return p->bwrap ? 0 : -1;
+}
+
+/* A copy that a process of another user can open by its number, whoever owns the original. */
+static int copy_to_memory(int fd, const char *name, struct error *err)
+{
+	autoclose int copy = memfd_create(name, MFD_CLOEXEC);
+	struct stat st;
+	off_t at = 0;
+
+	if (copy < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "copy of the %s", name);
+	while (at < st.st_size) {
+		ssize_t n = sendfile(copy, fd, &at, (size_t)(st.st_size - at));
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, errno, "copy of the %s", name);
+		if (n == 0)
+			return error_set(err, ERR_IO, "the %s became shorter while it was read",
+					 name);
+	}
+	return steal_fd(&copy);
+}
+
+/* The paths of kernel and initrd depend on the cell. */
+static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
+			    const struct programs *programs, struct argv *argv, struct error *err)
+{
+	char kernel[32], initrd[32];
+	struct machine_disk disks[MACHINE_EXTRAS_MAX];
+	struct machine_share shares[MACHINE_EXTRAS_MAX];
+	struct machine machine = {
+		.architecture = ARCHITECTURE_X86_64,
+		.accelerator = boot->accelerator,
+		.purpose = qemu->vm.pluggable ? PURPOSE_PLUGGABLE : PURPOSE_PLAIN,
+		.cpu = secure_getenv("MICROAGENT_TEST_CPU"),
+		.binary = programs->qemu,
+		.data = {programs->own_data ? programs->data[0] : NULL,
+			 programs->own_data ? programs->data[1] : NULL},
+		.label = boot->label,
+		.kernel = programs->bwrap ? KERNEL_IN_CELL : kernel,
+		.initrd = programs->bwrap ? INITRD_IN_CELL : initrd,
+		.card = qemu->vm.net.mode == NETWORK_NAT       ? CARD_STREAM
+			: qemu->vm.net.mode == NETWORK_BRIDGED ? CARD_TAP
+							       : CARD_NONE,
+		.mac = qemu->vm.net.mac,
+		.ram_root = boot->rootfs_fd < 0,
+		.disks = disks,
+		.disk_count = boot->disk_count,
+		.shares = shares,
+		.share_count = json_array_size(boot->config->shares),
+		.reader = boot->use != VM_RUN,
+		.console_shell = boot->config->console_shell,
+		.overlay = boot->use == VM_READ,
+		.layer = boot->base_fd >= 0,
+		.layer_room = boot->layer_room,
+		.disk_bytes = boot->config->limits.disk_bytes,
+		.disk_ops = boot->config->limits.disk_ops,
+		.memory_mib = boot->config->memory_mib,
+		.cpu_count = boot->config->cpu_count,
+	};
+
+	for (size_t i = 0; i < boot->disk_count; i++)
+		disks[i] = (struct machine_disk){.serial = boot->disks[i].serial,
+						 .fd = FIRST_DISK_FD + (int)i,
+						 .read_only = boot->disks[i].read_only};
+	for (size_t i = 0; i < machine.share_count; i++)
+		shares[i] = (struct machine_share){
+			.tag = json_text(json_array_get(boot->config->shares, i), "tag", NULL),
+			.fd = FIRST_DISK_FD + (int)(boot->disk_count + i)};
+	snprintf(kernel, sizeof(kernel), "/proc/self/fd/%d", KERNEL_FD);
+	snprintf(initrd, sizeof(initrd), "/proc/self/fd/%d", INITRD_FD);
+	if (boot->accelerator == ACCELERATOR_TCG && accelerator_tsc_khz(&machine.tsc_khz, err) < 0)
+		return -1;
+	return command_line_build(&machine, argv, err);
+}
+
+static int open_filter(struct qemu *qemu, int *fd, struct error *err)
+{
+	if (vmm_filter_mode(FILTER_VARIABLE, &qemu->vm.unfiltered, err) < 0)
+		return -1;
+	if (qemu->vm.unfiltered && qemu->vm.log)
+		log_line(qemu->vm.log, "no system call is refused to QEMU: what would be is in the "
+				       "kernel's log");
+	return vmm_filter_open(qemu->vm.unfiltered, fd, err);
+}
+
+static int start_qemu_cell(struct qemu *qemu, const struct vm_boot *boot,
+			   const struct cell_spec *base, const struct programs *programs,
+			   struct error *err)
+{
+	const char *const readable[] = {"/etc/ld.so.cache", programs->data[0], programs->data[1],
+					NULL};
+	const struct cell_data data[] = {{boot->kernel_fd, KERNEL_IN_CELL},
+					 {boot->initrd_fd, INITRD_IN_CELL}};
+	autoargv struct argv words = ARGV_INIT;
+	autoclose int filter = -1;
+	struct cell_spec spec = *base;
+
+	if (open_filter(qemu, &filter, err) < 0)
+		return -1;
+	spec.filter = filter;
+	if (build_qemu_words(qemu, boot, programs, &words, err) < 0)
+		return -1;
+	spec.bwrap = programs->bwrap;
+	spec.program = programs->qemu;
+	spec.argv = argv_finish(&words, err);
+	spec.readable = readable;
+	spec.device = boot->accelerator == ACCELERATOR_KVM ? kvm_device() : NULL;
+	if (programs->bwrap) {
+		spec.data = data;
+		spec.ndata = ARRAY_SIZE(data);
+	}
+	return spec.argv ? cell_spawn(&spec, &qemu->vm.cell, err) : -1;
+}
+
+/* What only some machines have; -1: not this one. */
+struct extra_fds {
+	int kernel, initrd; /* without a cell, which has them as files */
+	int overlay;
+};
+
+/* The fixed ones, the extra ones, and then the disks. */
+static size_t list_fds(const struct vm_boot *boot, const struct qemu_ends *ends,
+		       const struct extra_fds *extra, struct proc_fd fds[FDS_MAX])
+{
+	const struct proc_fd fixed[] = {
+		{ends->qemu_stderr, 2},
+		{ends->qmp, QEMU_FD_QMP},
+		{ends->serial, QEMU_FD_SERIAL},
+		{ends->console, QEMU_FD_CONSOLE},
+		{ends->vhost_qemu, QEMU_FD_VHOST},
+		{ends->net_qemu, QEMU_FD_NET},
+		{boot->rootfs_fd, QEMU_FD_ROOTFS},
+		{boot->lease_fd, QEMU_FD_LEASE},
+		{extra->kernel, KERNEL_FD},
+		{extra->initrd, INITRD_FD},
+		{extra->overlay, QEMU_FD_OVERLAY},
+		{boot->base_fd, QEMU_FD_BASE},
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		if (fixed[i].from >= 0)
+			fds[n++] = fixed[i];
+	for (size_t i = 0; i < boot->disk_count; i++)
+		fds[n++] = (struct proc_fd){boot->disks[i].fd, FIRST_DISK_FD + (int)i};
+	for (size_t i = 0; i < ends->share_count; i++)
+		fds[n++] = (struct proc_fd){ends->shares[i].vmm,
+					    FIRST_DISK_FD + (int)(boot->disk_count + i)};
+	return n;
+}
+
+/*
+ * A file system that was not unmounted has to replay its journal before it can be read, and that
+ * writes. So what reads a disk from outside gets a layer in memory that takes the writes.
+ */
+static int make_overlay(const struct vm_boot *boot, struct error *err)
+{
+	autoclose int fd = memfd_create("overlay", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(boot->base_fd >= 0 ? boot->base_fd : boot->rootfs_fd, &st) < 0)
+		return error_errno(err, errno, "root disk");
+	if (layer_write(fd, (uint64_t)st.st_size, err) < 0)
+		return error_prefix(err, "root disk");
+	return steal_fd(&fd);
+}
+
+static int start_qemu(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_ends *ends,
+		      const struct programs *programs, struct error *err)
+{
+	autoclose int kernel = -1;
+	autoclose int initrd = -1;
+	autoclose int overlay = -1;
+	struct proc_fd fds[FDS_MAX];
+
+	if (boot->disk_count + ends->share_count > MACHINE_EXTRAS_MAX)
+		return error_set(err, ERR_INVALID, "at most %d disks and shares can be attached",
+				 MACHINE_EXTRAS_MAX);
+	if (!programs->bwrap) {
+		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);
+		initrd = kernel < 0 ? -1 : copy_to_memory(boot->initrd_fd, "initrd", err);
+		if (initrd < 0)
+			return -1;
+	}
+	if (boot->use == VM_READ) {
+		overlay = make_overlay(boot, err);
+		if (overlay < 0)
+			return -1;
+	}
+	const struct extra_fds extra = {kernel, initrd, overlay};
+	const struct cell_spec base = {.fds = fds, .nfds = list_fds(boot, ends, &extra, fds)};
+
+	return start_qemu_cell(qemu, boot, &base, programs, err);
+}
+
+int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_ends *ends,
+	       struct error *err)
+{
+	__attribute__((cleanup(programs_free))) struct programs programs = {0};
+
+	if (find_programs(boot->config, &programs, err) < 0 ||
+	    start_qemu(qemu, boot, ends, &programs, err) < 0)
+		return -1;
+	qemu->vm.monitor_pid = qemu->vm.cell.monitor.pid;
+	return 0;
+}
