@@ -67,10 +67,11 @@ def is_within(header, word):
 
 
 def allowed_for(place, order, only):
-    """What files of the folder may include, besides their own folder. A VMM's folder may have what is above it
-    and backend.h; nobody else may have a VMM's."""
+    """What files of the folder may include, besides their own folder. A VMM's folder may have what is above it,
+    backend.h and the parts; nobody else may have a VMM's."""
     if place.startswith("backend/"):
-        return {"base", "contract", "store", "backend/backend.h"}
+        parts = set() if place == "backend/parts" else {"backend/parts"}
+        return {"base", "contract", "store", "backend/backend.h"} | parts
     if place in only or place in NEEDS:
         return only.get(place, set()) | NEEDS.get(place, set())
     return {"backend/backend.h" if folder == "backend" else folder for folder in order[:order.index(place)]}
