@@ -26,7 +26,8 @@ static json_t *support_of(const char *backend, struct error *err)
 	if (json_put(entry, "available", json_boolean(said != NULL), err) < 0 ||
 	    copy_list(entry, said, "commands", err) < 0 ||
 	    copy_list(entry, said, "networks", err) < 0 ||
-	    copy_list(entry, said, "features", err) < 0)
+	    copy_list(entry, said, "features", err) < 0 ||
+	    copy_list(entry, said, "refusals", err) < 0)
 		return NULL;
 	return steal_ptr(&entry);
 }

@@ -141,15 +141,26 @@ typedef void vm_balloon_fn(void *data, int64_t actual_mib, const struct error *w
 /* It is done; or why it is not. */
 typedef void vm_done_fn(void *data, const struct error *why);
 
+#define REFUSAL_PATH 64
+
+/* What a config can ask for and a backend has no way to give, on any host. The contract lists it.
+ */
+struct backend_refusal {
+	const char *field;	/* its path in the config: "limits.netBytesPerSecond" */
+	const char *limitation; /* of the VMM, or of the systems that it runs on: one sentence */
+	/* Whether the config asks for it. path holds the field, and may be made more exact. */
+	bool (*asks)(const struct config *config, char path[REFUSAL_PATH]);
+};
+
 struct backend {
 	const char *name; /* identity.backend: "qemu" */
+	/* The last has no field. What none of them asks for is honoured, and is printed by
+	 * --print-capabilities. */
+	const struct backend_refusal *refusals;
 	int (*host)(struct backend_host *out, struct error *err);
 	void (*host_free)(struct backend_host *host);
-	/* The part of check that looks at the config alone: ERR_UNSUPPORTED for a field that this
-	 * backend has no way to honour on any host. What it lets pass, --print-capabilities prints.
-	 */
-	int (*honours)(const struct config *config, struct error *err);
-	/* Refuses what this backend or host cannot honour, naming the field. Touches nothing. */
+	/* Refuses what this host cannot give, and what is more than a machine has room for, naming
+	 * the field. Touches nothing. */
 	int (*check)(const struct config *config, struct error *err);
 	/* The paths of the programs that it runs on this host, as an array; NULL without memory. */
 	json_t *(*programs)(void);

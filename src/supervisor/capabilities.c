@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No list is kept of what a backend can do, since a list would grow old. A network mode or a
- * feature is there if the backend's own check lets a config pass that asks for it; a command if
- * there is a function behind it.
+ * feature is there if none of the backend's refusals is what a config with it asks for; a command
+ * if there is a function behind it.
  */
 #include "supervisor/capabilities.h"
 
@@ -52,13 +52,24 @@ static const struct asking feature_askings[] = {
 	{"console", ISOLATED ",\"console\":\"shell\""},
 };
 
-int capabilities_require(const struct backend *backend, const struct config *config,
-			 struct error *err)
+int capabilities_refuse(const struct backend *backend, const struct config *config,
+			struct error *err)
 {
-	if (!config->console_shell || backend->console)
-		return 0;
-	return error_set(err, ERR_UNSUPPORTED, "config.console: backend %s has no console",
-			 backend->name);
+	char path[REFUSAL_PATH];
+
+	for (const struct backend_refusal *row = backend->refusals; row->field; row++) {
+		snprintf(path, sizeof(path), "%s", row->field);
+		if (row->asks(config, path))
+			return error_set(err, ERR_UNSUPPORTED, "config.%s: %s", path,
+					 row->limitation);
+	}
+	return 0;
+}
+
+int capabilities_check(const struct backend *backend, const struct config *config,
+		       struct error *err)
+{
+	return capabilities_refuse(backend, config, err) < 0 ? -1 : backend->check(config, err);
 }
 
 /* 1: honoured, 0: not. */
@@ -66,15 +77,12 @@ static int is_field_honoured(const struct backend *backend, const char *fields, 
 {
 	char text[512];
 	struct config config = {0};
-	struct error refusal = {0};
 	int len = snprintf(text, sizeof(text), "{" LEAST ",%s}", fields);
 	json_auto_t *given = json_load_strict(text, (size_t)len, err);
 
 	if (!given || config_from_record(given, &config, err) < 0)
 		return -1;
-	bool honoured = (capabilities_require(backend, &config, &refusal) == 0 &&
-			 backend->honours(&config, &refusal) == 0) ||
-			refusal.code != ERR_UNSUPPORTED;
+	bool honoured = capabilities_refuse(backend, &config, NULL) == 0;
 
 	config_free(&config);
 	return honoured;
@@ -116,6 +124,24 @@ static int add_functions(const struct backend *backend, json_t *features, struct
 	return 0;
 }
 
+static json_t *refusals_json(const struct backend *backend, struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (const struct backend_refusal *row = backend->refusals; row->field; row++) {
+		json_auto_t *item = json_object();
+
+		if (json_put_string(item, "field", row->field, err) < 0 ||
+		    json_put_string(item, "limitation", row->limitation, err) < 0)
+			return NULL;
+		if (json_array_append(list, item) < 0) {
+			error_errno(err, ENOMEM, "capabilities");
+			return NULL;
+		}
+	}
+	return steal_ptr(&list);
+}
+
 static json_t *command_names(const bool built[COMMAND_COUNT], struct error *err)
 {
 	json_auto_t *names = json_array();
@@ -138,12 +164,15 @@ json_t *capabilities_json(const struct backend *backend, const bool built[COMMAN
 		honoured_names(backend, network_askings, ARRAY_SIZE(network_askings), err);
 	json_auto_t *features =
 		honoured_names(backend, feature_askings, ARRAY_SIZE(feature_askings), err);
+	json_auto_t *refusals = refusals_json(backend, err);
 
-	if (!commands || !networks || !features || add_functions(backend, features, err) < 0 ||
+	if (!commands || !networks || !features || !refusals ||
+	    add_functions(backend, features, err) < 0 ||
 	    json_put_string(document, "backend", backend->name, err) < 0 ||
 	    json_put(document, "commands", json_incref(commands), err) < 0 ||
 	    json_put(document, "networks", json_incref(networks), err) < 0 ||
-	    json_put(document, "features", json_incref(features), err) < 0)
+	    json_put(document, "features", json_incref(features), err) < 0 ||
+	    json_put(document, "refusals", json_incref(refusals), err) < 0)
 		return NULL;
 	return steal_ptr(&document);
 }

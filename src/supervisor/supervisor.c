@@ -79,8 +79,7 @@ static int dispatch_command(const struct call *call, struct response *response, 
 {
 	enum command command = call->request->command;
 
-	if (refuse_options(call->options, command, err) < 0 ||
-	    capabilities_require(call->backend, &call->request->config, err) < 0)
+	if (refuse_options(call->options, command, err) < 0)
 		return -1;
 	return command_functions[command](call, response, err);
 }

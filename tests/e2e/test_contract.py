@@ -64,10 +64,10 @@ def test_capabilities(host, contract):
     said = json.loads(done.stdout)
     schema_check.validate("capabilities", said)
     entry = contract["backendSupport"]["qemu"]
-    assert entry == {"available": True, **{k: said[k] for k in ("commands", "networks", "features")}}
+    assert entry == {"available": True, **{k: said[k] for k in ("commands", "networks", "features", "refusals")}}
     for other in ("apple-vf", "firecracker", "windows-hyperv"):
         assert contract["backendSupport"][other] == {
-            "available": False, "commands": [], "networks": [], "features": []}
+            "available": False, "commands": [], "networks": [], "features": [], "refusals": []}
     missing = host.json("contract", env={"MICROAGENT_QEMU_SUPERVISOR": "/nonexistent"})
     assert missing["backendSupport"]["qemu"]["available"] is False
 
@@ -110,6 +110,41 @@ def test_features_are_those_that_check_lets_pass(host, contract):
         _, answer, _ = host.supervisor(request("check", host.config(network=network)))
         refused = "this release" in answer.get("error", "")
         assert refused == (mode not in contract["backendSupport"]["qemu"]["networks"]), answer
+
+
+# What every backend honours, so that it is no feature of one.
+OF_ALL = {"kernelPath", "rootfsPath", "stateDir", "memoryMiB", "cpuCount", "accelerator", "command", "env", "user", "cwd",
+          "hostname", "timeoutSeconds", "network", "image"}
+
+
+def test_each_field_is_of_all_or_a_feature():
+    """Whoever adds a field of a config says here, or by a feature, that backends honour it."""
+    fields = set(schema_check.load("defs")["$defs"]["config"]["properties"])
+    features = set(schema_check.load("capabilities")["$defs"]["features"]["items"]["enum"])
+    assert fields - OF_ALL <= features
+    assert not OF_ALL & features and OF_ALL <= fields
+
+
+LISTENER = {"target": "127.0.0.1:1"}
+REFUSED = {
+    "cgroup": {"cgroup": "systemd"},
+    "limits.netBytesPerSecond": {"limits": {"netBytesPerSecond": 1},
+                                 "network": {"mode": "bridged", "interface": "none0"}},
+    "vsockListeners[].port": {"vsockListeners": [{"port": 2049, **LISTENER}, {"port": 1 << 30, **LISTENER}]},
+    "mediation.port": {"mediation": {"enabled": True, "required": False, "port": 1 << 30, "failClosed": True,
+                                     **LISTENER}},
+}
+
+
+def test_each_refusal_names_its_limitation(host, contract):
+    refusals = {row["field"]: row["limitation"] for row in contract["backendSupport"]["qemu"]["refusals"]}
+    assert set(refusals) == set(REFUSED)
+    for field, fields in REFUSED.items():
+        for command in ("check", "prepare", "start", "run"):
+            code, answer, _ = host.supervisor(request(command, host.config(**fields)))
+            assert code == 1 and answer["errorCode"] == "unsupported", (command, answer)
+            assert answer["error"] == f"config.{field.replace('[]', '[1]')}: {refusals[field]}", (command, answer)
+            assert not (host.state / request(command, {})["identity"]["runtimeID"]).exists()
 
 
 def test_text(host, contract):

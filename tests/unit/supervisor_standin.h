@@ -360,8 +360,20 @@ static void standin_free(struct vm *vm)
 	free(vm);
 }
 
+static bool standin_asks_shell(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->console_shell;
+}
+
+static const struct backend_refusal standin_refusals[] = {
+	{"console", "a process has no console", standin_asks_shell},
+	{0},
+};
+
 static const struct backend standin_backend = {
 	.name = "qemu",
+	.refusals = standin_refusals,
 	.host = standin_host,
 	.host_free = standin_host_free,
 	.check = standin_check,

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What the QEMU backend cannot do yet is refused by its JSON path. */
+/* What QEMU's machines have no way or no room for is refused by its JSON path. */
 #include "test_base.h"
 
 #include <jansson.h>
 
 #include "backend/qemu/check.h"
+#include "supervisor/capabilities.h"
 
 static struct config isolated(void)
 {
 	return (struct config){.memory_mib = 512, .cpu_count = 2, .network_mode = NETWORK_ISOLATED};
+}
+
+static int check_fields(const struct config *config, struct error *err)
+{
+	return capabilities_refuse(&backend_qemu, config, err) < 0 ? -1
+								 : check_bounds(config, err);
 }
 
 static void expect_refusal(const struct config *config, const char *path)

@@ -53,7 +53,7 @@ static void a_shell_needs_a_console(void **state)
 		assert_string_equal(json_string_value(json_object_get(answer, "errorCode")),
 				    "unsupported");
 		assert_string_equal(json_string_value(json_object_get(answer, "error")),
-				    "config.console: backend qemu has no console");
+				    "config.console: a process has no console");
 	}
 	assert_false(exists(life, ""));
 }

@@ -55,7 +55,7 @@ static int qemu_check(const struct config *config, struct error *err)
 	enum accelerator accelerator;
 	char reason[256];
 
-	if (check_fields(config, err) < 0)
+	if (check_bounds(config, err) < 0)
 		return -1;
 	autofree char *qemu = binary_find(err);
 	autofree char *vsockd = qemu ? program_vsockd(err) : NULL;
@@ -72,9 +72,9 @@ static json_t *qemu_programs(void)
 
 const struct backend backend_qemu = {
 	.name = "qemu",
+	.refusals = qemu_refusals,
 	.host = qemu_host,
 	.host_free = qemu_host_free,
-	.honours = check_fields,
 	.check = qemu_check,
 	.programs = qemu_programs,
 	.accelerator = qemu_accelerator,

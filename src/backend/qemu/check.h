@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a config this backend cannot honour yet. Pure. */
+/* What of a config QEMU's machines have no way or no room for. Pure. */
 #ifndef BACKEND_QEMU_CHECK_H
 #define BACKEND_QEMU_CHECK_H
 
-#include "contract/request.h"
+#include "backend/backend.h"
 
-/* ERR_UNSUPPORTED naming the first such field by its JSON path, and what is missing. */
-int check_fields(const struct config *config, struct error *err);
+extern const struct backend_refusal qemu_refusals[];
+/* ERR_INVALID, or ERR_UNSUPPORTED for too many listeners, naming the field and the number. */
+int check_bounds(const struct config *config, struct error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check: the request against this host and these files. Records nothing, makes no directory. */
 #include "base/cleanup.h"
+#include "supervisor/capabilities.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/record.h"
 #include "supervisor/handover/cgroup.h"
@@ -84,7 +85,7 @@ int cmd_check(const struct call *call, struct response *response, struct error *
 	struct record record = RECORD_NONE;
 	int status;
 
-	if (call->backend->check(&call->request->config, err) < 0)
+	if (capabilities_check(call->backend, &call->request->config, err) < 0)
 		return -1;
 	status = check_request(call, &record, response, err);
 	record_close(&record);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* console: where the serial console of a running workspace is to be had. Records nothing. */
 #include "base/cleanup.h"
+#include "supervisor/capabilities.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/live/console.h"
@@ -39,7 +40,7 @@ int cmd_console(const struct call *call, struct response *response, struct error
 	struct record record = RECORD_NONE;
 	int status;
 
-	if (call->backend->check(&call->request->config, err) < 0)
+	if (capabilities_check(call->backend, &call->request->config, err) < 0)
 		return -1;
 	status = record_open(&record, call, false, err);
 	if (status == 0)

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "store/taken.h"
+#include "supervisor/capabilities.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/old_files.h"
 #include "supervisor/commands/prepare.h"
@@ -156,7 +157,7 @@ int cmd_prepare(const struct call *call, struct response *response, struct error
 	struct boot_files files;
 	int status;
 
-	if (call->backend->check(config, err) < 0 ||
+	if (capabilities_check(call->backend, config, err) < 0 ||
 	    boot_files_open(config, ROOTFS_CHECK, &files, err) < 0)
 		return -1;
 	record.call = call;

@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "channel/hasher.h"
 #include "store/audit.h"
+#include "supervisor/capabilities.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/await.h"
 #include "supervisor/commands/old_files.h"
@@ -59,7 +60,7 @@ static int examine(struct start *start, const struct call *call, struct error *e
 {
 	const struct config *config = &call->request->config;
 
-	if (call->backend->check(config, err) < 0 ||
+	if (capabilities_check(call->backend, config, err) < 0 ||
 	    boot_files_open(config, call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT,
 			    &start->files, err) < 0)
 		return -1;
