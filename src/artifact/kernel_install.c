@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "artifact/apt.h"
@@ -16,6 +15,7 @@
 #include "artifact/kernel.h"
 #include "artifact/modules.h"
 #include "artifact/progress.h"
+#include "base/architecture.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 
@@ -23,34 +23,41 @@
 
 static const char *cloud_package(struct error *err)
 {
-	struct utsname host;
+	static const char *const packages[ARCHITECTURE_COUNT] = {
+		[ARCHITECTURE_AMD64] = "linux-image-cloud-amd64",
+		[ARCHITECTURE_ARM64] = "linux-image-cloud-arm64",
+	};
+	enum architecture host = architecture_of_host();
 
-	if (uname(&host) == 0 && strcmp(host.machine, "x86_64") == 0)
-		return "linux-image-cloud-amd64";
-	if (uname(&host) == 0 && strcmp(host.machine, "aarch64") == 0)
-		return "linux-image-cloud-arm64";
+	if (host < ARCHITECTURE_COUNT)
+		return packages[host];
 	error_set(err, ERR_UNSUPPORTED, "Debian has no cloud kernel for this machine: --from FILE");
 	return NULL;
 }
 
-/* What QEMU loads: a bzImage, an ELF image, an arm64 Image. */
+/* One that a machine of this host can boot. */
 static int check_kernel(const char *path, struct error *err)
 {
+	enum architecture architecture, host = architecture_of_host();
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-	unsigned char head[1024];
+	unsigned char head[KERNEL_HEAD];
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
-	if (pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-	    (memcmp(head + 0x202, "HdrS", 4) == 0 || memcmp(head, "\177ELF", 4) == 0 ||
-	     memcmp(head + 0x38, "ARM\x64", 4) == 0))
+	if (pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    !architecture_of_kernel(head, sizeof(head), &architecture))
+		return error_set(err, ERR_INVALID,
+				 "%s is no kernel: neither a bzImage, an ELF image nor an arm64 "
+				 "Image",
+				 path);
+	if (architecture == host)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "%s is no kernel: neither a bzImage, an ELF image nor an arm64 Image",
-			 path);
+	return error_set(err, ERR_UNSUPPORTED,
+			 "%s is a kernel for %s, and the machines of this host are %s", path,
+			 architecture_name(architecture), architecture_name(host));
 }
 
 static int copy_kernel(const struct place *place, const char *path, struct error *err)

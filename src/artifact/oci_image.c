@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
+#include "base/architecture.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -153,30 +153,19 @@ static int take_run(const json_t *document, struct oci_image *image, struct erro
 	return 0;
 }
 
-/* In the words of the OCI, which are Go's. */
-static const char *this_architecture(void)
-{
-	static struct utsname host;
-
-	if (uname(&host) < 0)
-		return "";
-	if (strcmp(host.machine, "x86_64") == 0)
-		return "amd64";
-	return strcmp(host.machine, "aarch64") == 0 ? "arm64" : host.machine;
-}
-
 static int check_platform(const json_t *document, struct error *err)
 {
-	const char *architecture = this_architecture(), *os = "linux";
+	const char *here = architecture_name(architecture_of_host());
+	const char *architecture = here, *os = "linux";
 
 	if (json_get_string(document, "", "architecture", JSON_OPTIONAL, &architecture, err) < 0 ||
 	    json_get_string(document, "", "os", JSON_OPTIONAL, &os, err) < 0)
 		return -1;
-	if (strcmp(os, "linux") == 0 && strcmp(architecture, this_architecture()) == 0)
+	if (strcmp(os, "linux") == 0 && strcmp(architecture, here) == 0)
 		return 0;
 	return error_set(err, ERR_UNSUPPORTED,
 			 "it is an image for %.32s on %.32s, not for linux on %s", os, architecture,
-			 this_architecture());
+			 here);
 }
 
 static int take_layers(const json_t *layers, struct oci_image *image, struct error *err)

@@ -6,8 +6,8 @@
 #include "backend/backend.h"
 #include "contract/state.h"
 
-/* {"backend","commands":[],"networks":[],"features":[],"refusals":[]}. built[i]: command i has a function here.
- * NULL without memory. */
+/* {"backend","commands":[],"networks":[],"features":[],"refusals":[]}. built[i]: command i has a
+ * function here. NULL without memory. */
 json_t *capabilities_json(const struct backend *backend, const bool built[COMMAND_COUNT],
 			  struct error *err);
 /* Refuses what this backend has no way to give on any host (ERR_UNSUPPORTED). Pure. */

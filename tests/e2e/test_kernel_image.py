@@ -253,6 +253,39 @@ def test_what_is_no_kernel_is_refused(host, cache, make, code, words):
     assert not list(cache.glob("kernels/*.json"))
 
 
+def foreign_kernel(path):
+    """The head of a kernel for the architecture that this host is not."""
+    head = bytearray(4096)
+    if os.uname().machine == "x86_64":
+        head[0x38:0x3c] = b"ARM\x64"
+    else:
+        head[0x202:0x206] = b"HdrS"
+    path.write_bytes(head)
+    return "is a kernel for " + ("arm64" if os.uname().machine == "x86_64" else "amd64") + ", and the machines of this host are"
+
+
+def test_a_kernel_for_another_architecture_is_refused(host, cache):
+    path = host.base / "Image"
+    words = foreign_kernel(path)
+    answer = host.json("kernel", "install", "--from", path, check=1)
+    assert answer["errorCode"] == "unsupported" and f"{path} {words}" in answer["error"]
+    assert not list(cache.glob("kernels/*"))
+
+
+def test_a_kernel_for_another_architecture_is_named_before_the_boot(host):
+    path = host.base / "Image"
+    words = foreign_kernel(path)
+    initrd = host.base / "initrd"
+    initrd.write_bytes(Path(default_kernel_path() + ".initrd").read_bytes())
+    for command in ("check", "prepare", "run"):
+        config = host.config(kernelPath=str(path), initrdPath=str(initrd))
+        identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": "qemu"}
+        code, answer, _ = host.supervisor({"command": command, "identity": identity, "config": config})
+        assert code == 1 and answer["errorCode"] == "unsupported", answer
+        assert f"config.kernelPath: {path}: it {words}" in answer["error"], answer
+    assert not (host.state / "w").exists() and not host.processes()
+
+
 def test_a_package_that_is_none_is_refused(host, cache):
     path = host.base / "linux.deb"
     path.write_text("no package")

@@ -14,8 +14,7 @@ static struct config isolated(void)
 
 static int check_fields(const struct config *config, struct error *err)
 {
-	return capabilities_refuse(&backend_qemu, config, err) < 0 ? -1
-								 : check_bounds(config, err);
+	return capabilities_refuse(&backend_qemu, config, err) < 0 ? -1 : check_bounds(config, err);
 }
 
 static void expect_refusal(const struct config *config, const char *path)

@@ -30,7 +30,7 @@ static int qemu_accelerator(enum accelerator wanted, enum accelerator *out, char
 
 static int qemu_host(struct backend_host *out, struct error *err)
 {
-	struct backend_host host = {.architecture = "amd64"}; /* the protocol's word for it */
+	struct backend_host host = {.architecture = architecture_name(architecture_of_host())};
 	struct kvm_facts facts;
 	struct error missing;
 	autofree char *vsockd = program_vsockd(&missing);

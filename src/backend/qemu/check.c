@@ -26,7 +26,7 @@ static int check_count(const struct config *c, struct error *err)
 			 count, MACHINE_EXTRAS_MAX);
 }
 
-static int check_listeners(const struct config *c, struct error *err)
+static int check_listener_count(const struct config *c, struct error *err)
 {
 	size_t count = json_array_size(c->vsock_listeners);
 	size_t most = (size_t)limit_get(LIMIT_VSOCK_HOST_PORTS) - OWN_HOST_PORTS;
@@ -46,7 +46,7 @@ int check_bounds(const struct config *c, struct error *err)
 				 "publish %llu ports",
 				 json_array_size(c->port_forwards),
 				 (unsigned long long)limit_get(LIMIT_PUBLISHES));
-	return check_count(c, err) < 0 ? -1 : check_listeners(c, err);
+	return check_count(c, err) < 0 ? -1 : check_listener_count(c, err);
 }
 
 static bool is_high(const json_t *declared)

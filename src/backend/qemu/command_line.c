@@ -82,7 +82,7 @@ static const char *const append_kvm[] = {APPEND_ALWAYS, NULL};
 static const char *const append_tcg[] = {APPEND_ALWAYS, APPEND_TCG, NULL};
 
 static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COUNT] = {
-	[ARCHITECTURE_X86_64] =
+	[ARCHITECTURE_AMD64] =
 		{
 			[ACCELERATOR_KVM - 1] =
 				{

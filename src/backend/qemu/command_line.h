@@ -10,11 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/architecture.h"
 #include "base/argv.h"
 #include "base/error.h"
 #include "contract/request.h"
-
-enum architecture { ARCHITECTURE_X86_64, ARCHITECTURE_COUNT };
 
 /* What a machine is for decides its type. */
 enum purpose {

@@ -104,7 +104,7 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 	struct machine_disk disks[MACHINE_EXTRAS_MAX];
 	struct machine_share shares[MACHINE_EXTRAS_MAX];
 	struct machine machine = {
-		.architecture = ARCHITECTURE_X86_64,
+		.architecture = architecture_of_host(),
 		.accelerator = boot->accelerator,
 		.purpose = qemu->vm.pluggable ? PURPOSE_PLUGGABLE : PURPOSE_PLAIN,
 		.cpu = secure_getenv("MICROAGENT_TEST_CPU"),

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/architecture.h"
 #include "base/cleanup.h"
 #include "store/layer.h"
 #include "store/taken.h"
@@ -76,6 +77,31 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		return;
 	if (digest_of(files->file[which].fd, DIGEST_FILE, files->file[which].sha256, err) < 0)
 		error_prefix(err, "%s", files->file[which].path);
+}
+
+/* A file that tells nothing of itself is the VMM's to judge. */
+static int check_architecture(int fd, struct error *err)
+{
+	enum architecture kernel, host = architecture_of_host();
+	unsigned char head[KERNEL_HEAD];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	if (n < 0)
+		return error_errno(err, errno, "read");
+	if (!architecture_of_kernel(head, (size_t)n, &kernel) || kernel == host)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED,
+			 "it is a kernel for %s, and the machines of this host are %s",
+			 architecture_name(kernel), architecture_name(host));
+}
+
+static void open_kernel(struct boot_files *files)
+{
+	struct error *err = &files->file[BOOT_KERNEL].error;
+
+	open_hashed(files, BOOT_KERNEL);
+	if (err->code == ERR_NONE && check_architecture(files->file[BOOT_KERNEL].fd, err) < 0)
+		error_prefix(err, "%s", files->file[BOOT_KERNEL].path);
 }
 
 static void find_init(struct boot_files *files)
@@ -214,7 +240,7 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
 		boot_files_close(&files);
 		return error_errno(err, ENOMEM, "boot files");
 	}
-	open_hashed(&files, BOOT_KERNEL);
+	open_kernel(&files);
 	open_hashed(&files, BOOT_INITRD);
 	find_init(&files);
 	if (files.file[BOOT_BASE].path)

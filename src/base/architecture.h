@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Processor architectures, by the words that the protocol has for them, which are Go's and the
+ * OCI's too. */
+#ifndef BASE_ARCHITECTURE_H
+#define BASE_ARCHITECTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where a file tells nothing of itself, or tells of a third one: ARCHITECTURE_COUNT. */
+enum architecture { ARCHITECTURE_AMD64, ARCHITECTURE_ARM64, ARCHITECTURE_COUNT };
+
+/* "amd64", "arm64"; "unknown" for ARCHITECTURE_COUNT. */
+const char *architecture_name(enum architecture architecture);
+/* The one that this program runs on, as the kernel says (uname(2)). */
+enum architecture architecture_of_host(void);
+
+#define KERNEL_HEAD 576 /* bytes of a kernel that tell what it is */
+
+/* Whether the first len bytes are those of a kernel: a bzImage (Documentation/arch/x86/boot.rst),
+ * an arm64 Image (Documentation/arch/arm64/booting.rst) or an ELF image. */
+bool architecture_of_kernel(const void *head, size_t len, enum architecture *out);
+
+#endif
