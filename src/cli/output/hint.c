@@ -34,7 +34,7 @@ const struct hint hint_table[] = {
 	 "`microagent delete` removes the workspace, `microagent create` makes it again"},
 	{REASON_DISK_TAKEN, NULL, NULL, "`microagent list` shows them"},
 	{REASON_STATE_DIR_REFUSED, NULL, NULL,
-	 "chmod go-w the directory, or name another with --state-dir"},
+	 "make the directory yours alone (chown, chmod go-w), or name another with --state-dir"},
 	{REASON_NO_SESSION, NULL, NULL, "`microagent session list` shows those that are there"},
 	{REASON_SESSION_DOWN, NULL, NULL,
 	 "`microagent session destroy {}` removes it, and `microagent session create` makes "
