@@ -176,6 +176,10 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 
 /* --- output ---------------------------------------------------------------------------------- */
 
+#define CLI_ITSELF 512
+/* What a person is told to type begins so: "microagent", with the --state-dir that was given, as a
+ * shell takes it. cli may be NULL: "microagent" alone. Returns out. */
+const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF]);
 /* One line of JSON on stdout. The reference is borrowed. */
 int cli_print_json(const json_t *value, struct error *err);
 /* "microagent: MESSAGE\n" to out, and "microagent: hint: ...\n" where a next step is known

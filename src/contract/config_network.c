@@ -124,6 +124,11 @@ static int check_allowed(struct prefix prefix, size_t i, struct error *err)
 				 PATH ".allow[%zu] is every address there is: name those that the "
 				      "guest needs",
 				 i);
+	if (prefix.address >> 24 == IN_LOOPBACKNET)
+		return error_set(err, ERR_INVALID,
+				 PATH ".allow[%zu] is the guest's own loopback; nothing of this "
+				      "host's is reached by it",
+				 i);
 	if (prefix_is_secret(prefix))
 		return error_set(err, ERR_INVALID,
 				 PATH ".allow[%zu] is link-local or where a cloud tells its "

@@ -142,6 +142,20 @@ int decode_unique(json_t *seen, const char *key, const char *path, const char *w
 	return json_put_string(seen, key, path, err);
 }
 
+static bool is_kernels_own(const char *mountpoint)
+{
+	static const char *const places[] = {"/proc", "/sys", "/dev"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		size_t len = strlen(places[i]);
+
+		if (strncmp(mountpoint, places[i], len) == 0 &&
+		    (!mountpoint[len] || mountpoint[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
 int decode_mountpoint(struct config_decode *d, const json_t *item, const char *path, json_t *out,
 		      struct error *err)
 {
@@ -152,6 +166,13 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 	if (!strcmp(mountpoint, "/"))
 		return error_set(err, ERR_INVALID,
 				 "%s.mountpoint must not be \"/\", where the rootfs is", path);
+	/* A record may be older than the rule, and is still to be read. */
+	if (d->strict && is_kernels_own(mountpoint))
+		return error_set(
+			err, ERR_INVALID,
+			"%s.mountpoint is \"%.100s\", and /proc, /sys and /dev are the guest "
+			"kernel's own",
+			path, mountpoint);
 	if (decode_unique(d->mountpoints, mountpoint, path, "mountpoint", err) < 0)
 		return -1;
 	return json_put_string(out, "mountpoint", mountpoint, err);

@@ -67,7 +67,7 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 	if (base_name_parse(word, &name, err) < 0)
 		return -1;
 	if (!name.version) {
-		error_set(err, ERR_INVALID, "which version of %s? NAME-vN is deleted", word);
+		error_set(err, ERR_INVALID, "which version of %s? Its name ends in -vN", word);
 		return error_reason(err, REASON_BASE_VERSIONLESS, word);
 	}
 	bases_sweep(agent, NULL);

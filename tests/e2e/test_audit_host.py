@@ -74,7 +74,7 @@ def test_connections(place, session):
           f"(nc -w 60 {places.LAN} $((9000 + n)) </dev/null >/dev/null 2>&1 &); done", check=0, timeout=60)
 
     def listed_and_not():
-        more = sum(int(data["line"].split()[0]) for _, data in told(place, session, "net.unlisted"))
+        more = sum(data["connections"] for _, data in told(place, session, "net.unlisted"))
         return len(ends("net.refused")) - before + more
 
     wait_until(lambda: listed_and_not() == count, "all of them, listed or counted")

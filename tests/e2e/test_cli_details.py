@@ -55,6 +55,19 @@ def test_events_that_cannot_be_said_are_an_error(host, where, why):
     host("delete", "w", check=0)
 
 
+@pytest.mark.parametrize("name,shown", [("other", "{}"), ("of two", "'{}'"), ("it's", "DIR")])
+def test_what_is_to_be_typed_next_has_the_state_directory(host, name, shown):
+    directory = host.base / name
+    itself = f"microagent --state-dir {shown.format(directory)}"
+    done = host("--state-dir", directory, "create", "w", *SMALL, check=0)
+    assert done.stdout == f"w: prepared; `{itself} start w` boots it\n"
+    said = host("--state-dir", directory, "exec", "w", "--", "true", check=125).stderr
+    assert f"`{itself} start w`" in said, said
+    said = host("--state-dir", directory, "create", "w", *SMALL, check=1).stderr
+    assert f"`{itself} " in said and "`microagent " not in said.replace(f"`{itself} ", ""), said
+    host("--state-dir", directory, "delete", "w", check=0)
+
+
 def test_a_limit_of_file_sizes_is_told(host):
     """And is no death by SIGXFSZ, after which something would be left."""
     def small():
@@ -118,10 +131,13 @@ def test_wrong_words_are_a_usage_error(host, words, text):
     (("--allow", "10.0.0.0/08"), "--allow 10.0.0.0/08 must be an IPv4 prefix"),
     (("--allow", "10.0.0.0/8", "--network", "isolated"), "--allow goes with --network nat only"),
     (("--allow", "0.0.0.0/0"), "--allow 0.0.0.0/0 is every address there is"),
+    (("--allow", "127.0.0.1"), "--allow 127.0.0.1 is the guest's own loopback"),
     (("--allow", "10.0.0.0/16", "--allow", "169.254.169.254"), "--allow 169.254.169.254 is link-local or where a cloud tells"),
     (("--network", "bridged"), "--network-interface: --network bridged needs"),
     (("--network", "isolated", "-p", "80:80"), "--publish needs --network nat"),
     (("--share", "/:/d"), "the path of --share /:/d must not be"),
+    (("--share", "/srv:/dev/d"), "/proc, /sys and /dev are the guest kernel's own"),
+    (("--bundle", "b=/b.tar:/proc"), "/proc, /sys and /dev are the guest kernel's own"),
 ])
 def test_a_wrong_value_is_a_usage_error_that_names_its_option(host, words, text):
     for command in (("create", *words, "w"), ("run", *words, "--", "true")):

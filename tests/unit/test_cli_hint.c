@@ -9,7 +9,7 @@
 
 static void assert_hint(enum error_reason reason, const char *subject, const char *expected)
 {
-	struct cli cli = {.state_dir_option = "/s"};
+	struct cli cli = {0};
 	char hint[HINT_ROOM];
 
 	hint_find(&cli, reason, subject, hint);
@@ -128,6 +128,8 @@ static void placeholders_are_filled_in(void **state)
 	assert_hint(REASON_NO_IMAGE, "debian",
 		    "`microagent image list` shows those that are there, `microagent image build "
 		    "debian` makes one");
+	hint_find(&(struct cli){.state_dir_option = "/my s"}, REASON_WORKSPACE_DOWN, "w", hint);
+	assert_string_equal(hint, "`microagent --state-dir '/my s' start w` boots it");
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';
 	hint_find(NULL, REASON_WORKSPACE_DOWN, long_name, hint);

@@ -105,18 +105,27 @@ static bool is_about(const struct hint *hint, const char *subject)
 }
 
 /* What does not fit is cut, as with every message. */
-static void fill_hint_in(const char *text, const char *subject, char out[HINT_ROOM])
+static void fill_hint_in(const struct cli *cli, const char *text, const char *subject,
+			 char out[HINT_ROOM])
 {
-	size_t used = 0;
+	char command[1 + CLI_ITSELF] = "`";
+	const struct {
+		const char *word, *meaning;
+	} words[] = {{"{}", *subject ? subject : "NAME"}, {"`microagent", command}};
+	size_t used = 0, i;
 
+	cli_itself(cli, command + 1);
 	while (*text && used + 1 < HINT_ROOM) {
-		if (strncmp(text, "{}", 2) != 0) {
+		for (i = 0; i < ARRAY_SIZE(words); i++)
+			if (strncmp(text, words[i].word, strlen(words[i].word)) == 0)
+				break;
+		if (i == ARRAY_SIZE(words)) {
 			out[used++] = *text++;
 			continue;
 		}
-		snprintf(out + used, HINT_ROOM - used, "%s", *subject ? subject : "NAME");
+		snprintf(out + used, HINT_ROOM - used, "%s", words[i].meaning);
 		used += strlen(out + used);
-		text += 2;
+		text += strlen(words[i].word);
 	}
 	out[used] = '\0';
 }
@@ -133,7 +142,7 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 		if (hint->option &&
 		    (!cli || !cli_option_find(cli->command, hint->option, strlen(hint->option))))
 			continue;
-		fill_hint_in(hint->text, subject, out);
+		fill_hint_in(cli, hint->text, subject, out);
 		return;
 	}
 }

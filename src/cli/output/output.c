@@ -33,6 +33,22 @@ int cli_usage_error(struct cli *cli, const struct error *why, struct error *err)
 	return -1;
 }
 
+const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF])
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "/._-+:,@%";
+	const char *dir = cli ? cli->state_dir_option : NULL;
+	const char *quote = dir && dir[strspn(dir, plain)] ? "'" : "";
+
+	if (!dir)
+		snprintf(out, CLI_ITSELF, "microagent");
+	else if (strchr(dir, '\'') || strlen(dir) > CLI_ITSELF / 2)
+		snprintf(out, CLI_ITSELF, "microagent --state-dir DIR");
+	else
+		snprintf(out, CLI_ITSELF, "microagent --state-dir %s%s%s", quote, dir, quote);
+	return out;
+}
+
 int cli_print_json(const json_t *value, struct error *err)
 {
 	autofree char *line = json_line(value, err);

@@ -54,13 +54,14 @@ static int create_base_in(struct cli *cli, struct microagent *agent,
 			  struct error *err)
 {
 	json_auto_t *base = NULL;
+	char itself[CLI_ITSELF];
 
 	if (microagent_base_create(agent, name, spec, &base, err) < 0)
 		return -1;
 	if (cli->json)
 		return cli_print_json(base, err);
-	printf("%s: sealed; `microagent session create --base %s` makes a session of it\n",
-	       json_text(base, "name", NULL), name);
+	printf("%s: sealed; `%s session create --base %s` makes a session of it\n",
+	       json_text(base, "name", NULL), cli_itself(cli, itself), name);
 	return CLI_EXIT_OK;
 }
 

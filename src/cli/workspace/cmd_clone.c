@@ -7,13 +7,15 @@ static int clone_in(struct cli *cli, struct microagent *agent, const struct cli_
 		    struct progress *progress, struct error *err)
 {
 	json_auto_t *response = NULL;
+	char itself[CLI_ITSELF];
 
 	if (microagent_clone(agent, args->items[0], args->items[1], &response, err) < 0)
 		return -1;
 	progress_end(progress);
 	if (cli->json)
 		return cli_print_json(response, err);
-	printf("%s: prepared; `microagent start %s` boots it\n", args->items[1], args->items[1]);
+	printf("%s: prepared; `%s start %s` boots it\n", args->items[1], cli_itself(cli, itself),
+	       args->items[1]);
 	return CLI_EXIT_OK;
 }
 

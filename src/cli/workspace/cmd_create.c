@@ -27,6 +27,7 @@ static int create_workspace_in(struct cli *cli, struct microagent *agent,
 	const struct microagent_spec spec =
 		guest_spec(values, env, args->count > 1 ? args->items + 1 : NULL);
 	json_auto_t *response = NULL;
+	char itself[CLI_ITSELF];
 
 	if (microagent_create(agent, name, &spec, &response, err) < 0)
 		return -1;
@@ -35,7 +36,7 @@ static int create_workspace_in(struct cli *cli, struct microagent *agent,
 	warn_accelerator(cli, agent, values->accelerator);
 	if (cli->json)
 		return cli_print_json(response, err);
-	printf("%s: prepared; `microagent start %s` boots it\n", name, name);
+	printf("%s: prepared; `%s start %s` boots it\n", name, cli_itself(cli, itself), name);
 	return CLI_EXIT_OK;
 }
 

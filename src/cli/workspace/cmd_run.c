@@ -43,12 +43,14 @@ static void on_started(void *data, const char *name, const char *accelerator)
 static void say_kept(const struct cli *cli, struct microagent *agent, const char *name)
 {
 	json_auto_t *response = NULL;
+	char itself[CLI_ITSELF];
 
+	cli_itself(cli, itself);
 	if (*name && microagent_status(agent, name, &response, NULL) == 0)
 		guest_warn(cli,
-			   "workspace \"%s\" was kept: `microagent start %s` boots it again, "
-			   "`microagent delete %s` removes it",
-			   name, name, name);
+			   "workspace \"%s\" was kept: `%s start %s` boots it again, "
+			   "`%s delete %s` removes it",
+			   name, itself, name, itself, name);
 }
 
 static int run_attended(const struct cli *cli, struct microagent *agent,

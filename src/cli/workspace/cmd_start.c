@@ -20,6 +20,7 @@ static int start_in(struct cli *cli, struct microagent *agent, const char *id, c
 {
 	json_auto_t *response = NULL;
 	char accelerator[8] = "";
+	char itself[CLI_ITSELF];
 
 	if (prepare && microagent_prepare(agent, id, NULL, err) < 0)
 		return -1;
@@ -32,7 +33,8 @@ static int start_in(struct cli *cli, struct microagent *agent, const char *id, c
 		guest_warn_accelerator(cli, accelerator);
 	if (cli->json)
 		return cli_print_json(response, err);
-	printf("%s: running; `microagent exec %s -- CMD` runs something in it\n", name, name);
+	printf("%s: running; `%s exec %s -- CMD` runs something in it\n", name,
+	       cli_itself(cli, itself), name);
 	return CLI_EXIT_OK;
 }
 

@@ -313,9 +313,10 @@ void live_observe_connection(struct live *live, const char *line)
 	if (!live->audit)
 		return;
 	if (got < 3)
-		live_audit_network(
-			live, AUDIT_WARNING, "net.unlisted",
-			json_pack("{s:o}", "line", json_string_lossy(line, strlen(line))));
+		live_audit_network(live, AUDIT_WARNING, "net.unlisted",
+				   json_pack("{s:o, s:I}", "line",
+					     json_string_lossy(line, strlen(line)), "connections",
+					     (json_int_t)strtoll(line, NULL, 10)));
 	else
 		live_audit_network(
 			live, *verdict ? AUDIT_WARNING : AUDIT_INFO,
