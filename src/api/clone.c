@@ -20,8 +20,10 @@ static int copy_disk(struct creation *made, json_t *object, const char *key, con
 
 	if (from < 0)
 		return error_errno(err, errno, "%s", path);
-	if (!copy || clone_with_digest(from, made->ws.fd, file, err) < 0)
+	if (!copy)
 		return -1;
+	if (clone_with_digest(from, made->ws.fd, file, err) < 0)
+		return error_prefix(err, "%s/%s", made->dir.path, made->name);
 	return json_put_string(object, key, copy, err);
 }
 
