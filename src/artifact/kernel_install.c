@@ -35,7 +35,7 @@ static const char *cloud_package(struct error *err)
 	return NULL;
 }
 
-/* One that a machine of this host can boot. */
+/* None for another architecture. */
 static int check_kernel(const char *path, struct error *err)
 {
 	enum architecture architecture, host = architecture_of_host();
@@ -53,7 +53,7 @@ static int check_kernel(const char *path, struct error *err)
 				 "%s is no kernel: neither a bzImage, an ELF image nor an arm64 "
 				 "Image",
 				 path);
-	if (architecture == host)
+	if (architecture == host || architecture == ARCHITECTURE_COUNT)
 		return 0;
 	return error_set(err, ERR_UNSUPPORTED,
 			 "%s is a kernel for %s, and the machines of this host are %s", path,

@@ -130,6 +130,9 @@ static void placeholders_are_filled_in(void **state)
 		    "debian` makes one");
 	hint_find(&(struct cli){.state_dir_option = "/my s"}, REASON_WORKSPACE_DOWN, "w", hint);
 	assert_string_equal(hint, "`microagent --state-dir '/my s' start w` boots it");
+	hint_find(&(struct cli){.state_dir_option = "/s/sessions"}, REASON_WORKSPACE_DOWN, "w",
+		  hint);
+	assert_string_equal(hint, "`microagent start w` boots it");
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';
 	hint_find(NULL, REASON_WORKSPACE_DOWN, long_name, hint);

@@ -33,6 +33,13 @@ int cli_usage_error(struct cli *cli, const struct error *why, struct error *err)
 	return -1;
 }
 
+static bool is_of_sessions(const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+
+	return strcmp(slash ? slash + 1 : dir, "sessions") == 0;
+}
+
 const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF])
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -40,7 +47,7 @@ const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF])
 	const char *dir = cli ? cli->state_dir_option : NULL;
 	const char *quote = dir && dir[strspn(dir, plain)] ? "'" : "";
 
-	if (!dir)
+	if (!dir || is_of_sessions(dir))
 		snprintf(out, CLI_ITSELF, "microagent");
 	else if (strchr(dir, '\'') || strlen(dir) > CLI_ITSELF / 2)
 		snprintf(out, CLI_ITSELF, "microagent --state-dir DIR");

@@ -79,7 +79,8 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
-/* A file that tells nothing of itself is the VMM's to judge. */
+/* A file that tells nothing of itself, or of a third one (a 32-bit image of a PVH kernel), is the
+ * VMM's to judge. */
 static int check_architecture(int fd, struct error *err)
 {
 	enum architecture kernel, host = architecture_of_host();
@@ -88,7 +89,8 @@ static int check_architecture(int fd, struct error *err)
 
 	if (n < 0)
 		return error_errno(err, errno, "read");
-	if (!architecture_of_kernel(head, (size_t)n, &kernel) || kernel == host)
+	if (!architecture_of_kernel(head, (size_t)n, &kernel) || kernel == host ||
+	    kernel == ARCHITECTURE_COUNT)
 		return 0;
 	return error_set(err, ERR_UNSUPPORTED,
 			 "it is a kernel for %s, and the machines of this host are %s",
