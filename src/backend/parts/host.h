@@ -10,8 +10,8 @@ int host_check_cell(const struct config *config, struct error *err);
 int host_check_shares(const struct config *config, struct error *err);
 int host_check_network(const struct config *config, struct error *err);
 
-/* The fields of *out that tell of it. */
-void host_find_confinement(struct backend_host *out);
-void host_find_networks(struct backend_host *out);
+/* The fields of *host that tell of it. */
+void host_find_confinement(struct backend_host *host);
+void host_find_networks(struct backend_host *host);
 
 #endif
