@@ -49,13 +49,12 @@ struct vmm_kind {
 	void (*drain)(struct vm *vm);
 	/* Its last line of stderr, in other words where those say more to a person. */
 	const char *(*meaning)(const char *said);
-	/* Makes it let go of the network card's host side, of whatever the guest does; NULL: it
+	/* Makes it let go of the host's side of the network card, whatever the guest does; NULL: it
 	 * needs no telling. */
 	int (*unplug_net)(struct vm *vm, struct error *err);
 };
 
-/* The VMM's ends of these are all the sockets that it keeps in quarantine. */
-#define VM_KEPT_MAX 4
+#define VM_KEPT_MAX 4 /* sockets that a VMM keeps in quarantine */
 
 struct vm {
 	const struct vmm_kind *kind;
@@ -150,7 +149,7 @@ void vm_on_companion(void *data, struct companion *companion); /* data is the vm
 bool vm_is_alive(const struct vm *vm);			       /* the VMM, as of now */
 /* The VMM said how it ends; the first word counts. */
 void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail);
-/* The VMM is ready: from now on the host's memory is taken from it before us. */
+/* The VMM is ready. When the host's memory runs out it goes before us from now on. */
 void vm_speaks(struct vm *vm);
 /* What should end by itself gets LIMIT_VMM_END_MS for it. */
 void vm_grace(struct vm *vm);
