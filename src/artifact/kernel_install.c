@@ -35,29 +35,23 @@ static const char *cloud_package(struct error *err)
 	return NULL;
 }
 
-/* None for another architecture. */
 static int check_kernel(const char *path, struct error *err)
 {
-	enum architecture architecture, host = architecture_of_host();
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-	unsigned char head[KERNEL_HEAD];
+	bool is_kernel;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
-	if (pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
-	    !architecture_of_kernel(head, sizeof(head), &architecture))
-		return error_set(err, ERR_INVALID,
-				 "%s is no kernel: neither a bzImage, an ELF image nor an arm64 "
-				 "Image",
-				 path);
-	if (architecture == host || architecture == ARCHITECTURE_COUNT)
+	if (architecture_check_kernel(fd, &is_kernel, err) < 0)
+		return error_prefix(err, "%s", path);
+	if (is_kernel)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "%s is a kernel for %s, and the machines of this host are %s", path,
-			 architecture_name(architecture), architecture_name(host));
+	return error_set(err, ERR_INVALID,
+			 "%s is no kernel: neither a bzImage, an ELF image nor an arm64 Image",
+			 path);
 }
 
 static int copy_kernel(const struct place *place, const char *path, struct error *err)

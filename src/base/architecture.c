@@ -2,8 +2,10 @@
 #include "base/architecture.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -70,4 +72,20 @@ bool architecture_of_kernel(const void *head, size_t len, enum architecture *out
 	memcpy(&elf, bytes, sizeof(elf));
 	*out = architecture_of_elf(&elf);
 	return true;
+}
+
+int architecture_check_kernel(int fd, bool *is_kernel, struct error *err)
+{
+	enum architecture kernel = ARCHITECTURE_COUNT, host = architecture_of_host();
+	unsigned char head[KERNEL_HEAD];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	if (n < 0)
+		return error_errno(err, errno, "read");
+	*is_kernel = architecture_of_kernel(head, (size_t)n, &kernel);
+	if (kernel == host || kernel == ARCHITECTURE_COUNT)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED,
+			 "it is a kernel for %s, and the machines of this host are %s",
+			 architecture_name(kernel), architecture_name(host));
 }

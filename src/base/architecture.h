@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 /* Where a file tells nothing of itself, or tells of a third one: ARCHITECTURE_COUNT. */
 enum architecture { ARCHITECTURE_AMD64, ARCHITECTURE_ARM64, ARCHITECTURE_COUNT };
 
@@ -20,5 +22,8 @@ enum architecture architecture_of_host(void);
 /* Whether the first len bytes are those of a kernel: a bzImage (Documentation/arch/x86/boot.rst),
  * an arm64 Image (Documentation/arch/arm64/booting.rst) or an ELF image. */
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out);
+/* The same of a file; ERR_UNSUPPORTED for a kernel of the architecture that this host is not. One
+ * of a third (a 32-bit image of a PVH kernel) is let pass: that is a VMM's to judge. */
+int architecture_check_kernel(int fd, bool *is_kernel, struct error *err);
 
 #endif

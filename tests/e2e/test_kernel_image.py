@@ -268,7 +268,7 @@ def test_a_kernel_for_another_architecture_is_refused(host, cache):
     path = host.base / "Image"
     words = foreign_kernel(path)
     answer = host.json("kernel", "install", "--from", path, check=1)
-    assert answer["errorCode"] == "unsupported" and f"{path} {words}" in answer["error"]
+    assert answer["errorCode"] == "unsupported" and f"{path}: it {words}" in answer["error"]
     assert not list(cache.glob("kernels/*"))
 
 

@@ -79,30 +79,14 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
-/* A file that tells nothing of itself, or of a third one (a 32-bit image of a PVH kernel), is the
- * VMM's to judge. */
-static int check_architecture(int fd, struct error *err)
-{
-	enum architecture kernel, host = architecture_of_host();
-	unsigned char head[KERNEL_HEAD];
-	ssize_t n = pread(fd, head, sizeof(head), 0);
-
-	if (n < 0)
-		return error_errno(err, errno, "read");
-	if (!architecture_of_kernel(head, (size_t)n, &kernel) || kernel == host ||
-	    kernel == ARCHITECTURE_COUNT)
-		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "it is a kernel for %s, and the machines of this host are %s",
-			 architecture_name(kernel), architecture_name(host));
-}
-
 static void open_kernel(struct boot_files *files)
 {
 	struct error *err = &files->file[BOOT_KERNEL].error;
+	bool is_kernel; /* one that does not tell is the VMM's to judge */
 
 	open_hashed(files, BOOT_KERNEL);
-	if (err->code == ERR_NONE && check_architecture(files->file[BOOT_KERNEL].fd, err) < 0)
+	if (err->code == ERR_NONE &&
+	    architecture_check_kernel(files->file[BOOT_KERNEL].fd, &is_kernel, err) < 0)
 		error_prefix(err, "%s", files->file[BOOT_KERNEL].path);
 }
 
