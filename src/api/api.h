@@ -7,15 +7,17 @@
 #include <stdbool.h>
 
 #include "channel/supervisor.h"
+#include "contract/fields.h"
 #include "microagent.h"
 #include "store/cache.h"
 #include "store/store.h"
 
-/* The one backend of this host. */
+/* Of machines for which no other one is asked. */
 #define API_BACKEND "qemu"
 
 struct microagent {
-	char *state_path; /* absolute */
+	char *state_path;			/* absolute */
+	const struct contract_backend *backend; /* of what is made */
 	void (*wait_fn)(void *data);
 	void *wait_data;
 	int cancel;	 /* readable: what the supervisor is asked is given up; -1: never */
@@ -25,8 +27,14 @@ struct microagent {
 
 /* --- request.c: what is said to the supervisor ----------------------------------------------- */
 
-/* {"command","identity","config"}; config is stolen, also on failure. */
-json_t *request_new(const char *command, const char *name, json_t *config, struct error *err);
+/* {"command","identity","config"}; config is stolen, also on failure. What has an event is its
+ * backend's, what is made now the handle's. */
+json_t *request_new(const struct microagent *agent, const char *command, const char *name,
+		    json_t *config, struct error *err);
+/* The path of the supervisor that it is for. */
+char *request_supervisor(const struct microagent *agent, const json_t *request, struct error *err);
+/* Of a workspace that has one; else the handle's. */
+const struct contract_backend *request_backend(const struct microagent *agent, const char *name);
 /* The config of commands that look at what is recorded: the state directory alone. */
 json_t *request_state_config(const struct microagent *agent, struct error *err);
 /* The handle's own word into the config of a machine, or that of the config it is made after. */

@@ -52,13 +52,16 @@ static int copy_disks(struct creation *made, json_t *config, struct error *err)
 }
 
 /* The source's lease is held meanwhile: nobody starts it. */
-static int clone_held(struct microagent *agent, const json_t *recorded, const char *target,
-		      json_t **response, struct error *err)
+static int clone_held(struct microagent *agent, const struct contract_backend *backend,
+		      const json_t *recorded, const char *target, json_t **response,
+		      struct error *err)
 {
 	json_auto_t *config = json_deep_copy(recorded);
 	struct creation made = CREATION_NONE;
+	struct microagent as = *agent;
 	int status;
 
+	as.backend = backend;
 	if (!config)
 		return error_errno(err, ENOMEM, "clone");
 	status = archives_check(config, err); /* before anything is copied */
@@ -69,7 +72,7 @@ static int clone_held(struct microagent *agent, const json_t *recorded, const ch
 	if (status == 0)
 		status = json_put_string(config, "stateDir", agent->state_path, err);
 	if (status == 0)
-		status = request_call(agent, "prepare", target, steal_ptr(&config), response, err);
+		status = request_call(&as, "prepare", target, steal_ptr(&config), response, err);
 	if (status < 0)
 		creation_undo(&made);
 	else
@@ -102,7 +105,8 @@ int microagent_clone(struct microagent *agent, const char *source, const char *t
 		return -1;
 	config = open_workspace_config(&existing, err);
 	if (config && take_source(&existing, &lease, err) == 0)
-		status = clone_held(agent, config, target, response, err);
+		status = clone_held(agent, request_backend(agent, source), config, target, response,
+				    err);
 	open_workspace_close(&existing);
 	return status;
 }

@@ -36,10 +36,10 @@ json_t *microagent_contract(struct error *err)
 {
 	json_auto_t *support = json_object();
 
-	for (const char *const *name = contract_backends; *name; name++) {
-		json_t *entry = support_of(*name, err);
+	for (const struct contract_backend *row = contract_backends; row->name; row++) {
+		json_t *entry = support_of(row->name, err);
 
-		if (!entry || json_put(support, *name, entry, err) < 0)
+		if (!entry || json_put(support, row->name, entry, err) < 0)
 			return NULL;
 	}
 	return contract_json(steal_ptr(&support), err);

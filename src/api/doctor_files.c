@@ -150,6 +150,11 @@ void doctor_session_disks(const struct microagent *agent, const json_t *host, st
 			       why.msg);
 	else if (strcmp(method, "reflink") == 0)
 		finding_detail(out, VERDICT_OK, "reflink: clones of the base's disk");
+	else if (!agent->backend->layers)
+		finding_detail(
+			out, VERDICT_DEGRADED,
+			"copy: of all that the base's disk holds, since this file system has no "
+			"reflinks and the backend no layers");
 	else
 		finding_detail(out, VERDICT_OK,
 			       "overlay: a layer over the base's disk, since this file system has "

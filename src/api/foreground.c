@@ -61,7 +61,7 @@ static int wait_running(const struct microagent *agent, struct supervisor_run *r
 int foreground_boot(const struct microagent *agent, const json_t *request, const char *option,
 		    bool keep, int cancel, struct supervisor_run *out, struct error *err)
 {
-	autofree char *path = supervisor_find(API_BACKEND, err);
+	autofree char *path = request_supervisor(agent, request, err);
 
 	if (!path || supervisor_run_start(path, request, option, keep, out, err) < 0)
 		return -1;

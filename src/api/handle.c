@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -34,6 +35,7 @@ struct microagent *microagent_open(const char *state_dir, struct error *err)
 		return NULL;
 	}
 	agent->state_path = steal_ptr(&path);
+	agent->backend = contract_backend_find(API_BACKEND);
 	agent->cancel = -1;
 	return agent;
 }
@@ -49,6 +51,27 @@ void microagent_close(struct microagent *agent)
 const char *microagent_state_dir(const struct microagent *agent)
 {
 	return agent->state_path;
+}
+
+int microagent_check_backend(const char *name, struct error *err)
+{
+	autobuf struct buf names = BUF_INIT(0);
+
+	if (contract_backend_find(name))
+		return 0;
+	for (const struct contract_backend *row = contract_backends; row->name; row++)
+		if (buf_printf(&names, err, "%s%s", names.len ? ", " : "", row->name) < 0)
+			return -1;
+	return error_set(err, ERR_INVALID, "there is no backend \"%.64s\": there are %s", name,
+			 buf_string(&names));
+}
+
+int microagent_use_backend(struct microagent *agent, const char *name, struct error *err)
+{
+	if (microagent_check_backend(name, err) < 0)
+		return -1;
+	agent->backend = contract_backend_find(name);
+	return 0;
 }
 
 void microagent_unconfined(struct microagent *agent)

@@ -56,9 +56,8 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 			     struct finding *out)
 {
 	struct error why = {0};
-	autofree char *path = supervisor_find(API_BACKEND, &why);
+	autofree char *path = supervisor_find(agent->backend->name, &why);
 
-	(void)agent;
 	if (!path) {
 		finding_detail(out, VERDICT_FAILED, "%s", why.msg);
 		finding_remedy(out, "make, then make install");
@@ -69,21 +68,55 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 	}
 }
 
-static void check_qemu(const struct microagent *agent, const json_t *host, struct finding *out)
+/* Its VMM. */
+static bool is_vmm_there(const json_t *host, struct finding *out)
 {
 	const char *path = json_text(host, "binaryPath", "");
+
+	if (*path)
+		finding_detail(out, VERDICT_OK, "%s, version %s", path,
+			       json_text(host, "binaryVersion", ""));
+	return *path;
+}
+
+static void check_qemu(const struct microagent *agent, const json_t *host, struct finding *out)
+{
 	const char *architecture = json_text(host, "architecture", "");
 
 	(void)agent;
-	if (*path) {
-		finding_detail(out, VERDICT_OK, "%s, version %s", path,
-			       json_text(host, "binaryVersion", ""));
+	if (is_vmm_there(host, out))
 		return;
-	}
 	finding_detail(out, VERDICT_FAILED, "no QEMU for this machine in PATH");
 	finding_remedy(out, strcmp(architecture, "arm64") == 0
 				    ? "sudo apt-get install qemu-system-arm"
 				    : "sudo apt-get install qemu-system-x86");
+}
+
+static void check_firecracker(const struct microagent *agent, const json_t *host,
+			      struct finding *out)
+{
+	(void)agent;
+	if (is_vmm_there(host, out))
+		return;
+	finding_detail(out, VERDICT_FAILED, "no firecracker in PATH");
+	finding_remedy(out,
+		       "get a release of it from "
+		       "https://github.com/firecracker-microvm/firecracker/releases and name it "
+		       "in MICROAGENT_FIRECRACKER, or put it in PATH");
+}
+
+/* Words, and nothing that could be mended. */
+static void check_tested(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	const char *untested = json_text(host, "untested", "");
+
+	(void)agent;
+	if (!json_object_size(host) || *json_text(host, "error", ""))
+		finding_detail(out, VERDICT_DEGRADED, "not known: the supervisor does not say");
+	else if (*untested)
+		finding_detail(out, VERDICT_DEGRADED, "%s", untested);
+	else
+		finding_detail(out, VERDICT_OK, "on hosts like this one");
 }
 
 static void check_accelerator(const struct microagent *agent, const json_t *host,
@@ -222,23 +255,31 @@ static void check_host_network(const struct microagent *agent, const json_t *hos
 static const struct check {
 	const char *name;
 	check_fn *fn;
+	const char *backend; /* of its hosts alone; NULL: of all */
 } checks[] = {
-	{"supervisor", check_supervisor},
-	{"qemu", check_qemu},
-	{"accelerator", check_accelerator},
-	{"confinement", check_confinement},
-	{"landlock", check_landlock},
-	{"limits", check_limits},
-	{"vsock", check_vsock},
-	{"network", check_host_network},
-	{"kernel", doctor_kernel},
-	{"guest agent", doctor_guest_agent},
-	{"image", doctor_image},
-	{"artifact", check_artifact},
-	{"image import", doctor_import},
-	{"state directory", doctor_state},
-	{"session disks", doctor_session_disks},
+	{"supervisor", check_supervisor, NULL},
+	{"qemu", check_qemu, "qemu"},
+	{"firecracker", check_firecracker, "firecracker"},
+	{"tested", check_tested, NULL},
+	{"accelerator", check_accelerator, NULL},
+	{"confinement", check_confinement, NULL},
+	{"landlock", check_landlock, NULL},
+	{"limits", check_limits, NULL},
+	{"vsock", check_vsock, "qemu"},
+	{"network", check_host_network, NULL},
+	{"kernel", doctor_kernel, NULL},
+	{"guest agent", doctor_guest_agent, NULL},
+	{"image", doctor_image, NULL},
+	{"artifact", check_artifact, NULL},
+	{"image import", doctor_import, NULL},
+	{"state directory", doctor_state, NULL},
+	{"session disks", doctor_session_disks, NULL},
 };
+
+static bool check_is_due(const struct microagent *agent, const struct check *check)
+{
+	return !check->backend || strcmp(check->backend, agent->backend->name) == 0;
+}
 
 static int add_finding(json_t *list, const char *name, const struct finding *finding,
 		       struct error *err)
@@ -264,6 +305,8 @@ static int run_checks(const struct microagent *agent, const json_t *host, json_t
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		struct finding finding = {0};
 
+		if (!check_is_due(agent, &checks[i]))
+			continue;
 		checks[i].fn(agent, host, &finding);
 		if (finding.verdict > *worst)
 			*worst = finding.verdict;

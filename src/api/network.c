@@ -65,7 +65,7 @@ static json_t *describe_network(const struct workspace *ws, const json_t *respon
 	    json_put(out, "state",
 		     json_deep_copy(json_object_get(json_object_get(response, "event"), "state")),
 		     err) < 0 ||
-	    json_put_string(out, "backend", API_BACKEND, err) < 0) {
+	    json_put(out, "backend", json_incref(json_object_get(response, "backend")), err) < 0) {
 		json_decref(network);
 		return NULL;
 	}

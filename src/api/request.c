@@ -20,7 +20,37 @@ static int request_id(char out[24], struct error *err)
 	return 0;
 }
 
-static json_t *identity_new(const char *name, struct error *err)
+/* Of the last event; NULL: there is none that tells. */
+static const struct contract_backend *recorded_backend(const struct workspace *ws)
+{
+	enum state state;
+	json_t *event = NULL;
+	const struct contract_backend *found;
+
+	if (workspace_state(ws, &state, &event, NULL) < 0)
+		return NULL;
+	found = contract_backend_find(json_text(json_object_get(event, "identity"), "backend", ""));
+	json_decref(event);
+	return found;
+}
+
+const struct contract_backend *request_backend(const struct microagent *agent, const char *name)
+{
+	const struct contract_backend *found = NULL;
+	struct state_dir dir;
+	struct workspace ws;
+
+	if (state_dir_open(agent->state_path, false, &dir, NULL) < 0)
+		return agent->backend;
+	if (workspace_open(&dir, name, false, &ws, NULL) == 0) {
+		found = recorded_backend(&ws);
+		workspace_close(&ws);
+	}
+	state_dir_close(&dir);
+	return found ? found : agent->backend;
+}
+
+static json_t *identity_new(const struct microagent *agent, const char *name, struct error *err)
 {
 	json_auto_t *identity = json_object();
 	char id[24];
@@ -28,12 +58,13 @@ static json_t *identity_new(const char *name, struct error *err)
 	if (request_id(id, err) < 0 || json_put_string(identity, "requestID", id, err) < 0 ||
 	    json_put_string(identity, "runtimeID", name, err) < 0 ||
 	    json_put_string(identity, "role", "workload", err) < 0 ||
-	    json_put_string(identity, "backend", API_BACKEND, err) < 0)
+	    json_put_string(identity, "backend", request_backend(agent, name)->name, err) < 0)
 		return NULL;
 	return steal_ptr(&identity);
 }
 
-json_t *request_new(const char *command, const char *name, json_t *config, struct error *err)
+json_t *request_new(const struct microagent *agent, const char *command, const char *name,
+		    json_t *config, struct error *err)
 {
 	json_auto_t *request = json_object();
 	json_auto_t *owned = config;
@@ -42,13 +73,20 @@ json_t *request_new(const char *command, const char *name, json_t *config, struc
 	if (json_put_string(request, "command", command, err) < 0)
 		return NULL;
 	if (name) {
-		identity = identity_new(name, err);
+		identity = identity_new(agent, name, err);
 		if (!identity || json_put(request, "identity", identity, err) < 0)
 			return NULL;
 	}
 	if (owned && json_put(request, "config", steal_ptr(&owned), err) < 0)
 		return NULL;
 	return steal_ptr(&request);
+}
+
+char *request_supervisor(const struct microagent *agent, const json_t *request, struct error *err)
+{
+	return supervisor_find(
+		json_text(json_object_get(request, "identity"), "backend", agent->backend->name),
+		err);
 }
 
 json_t *request_state_config(const struct microagent *agent, struct error *err)
@@ -85,14 +123,14 @@ int request_call_with(const struct microagent *agent, const char *option, const 
 		/* What hashes for long, and is of use to nobody when we are killed. */
 		.bound = strcmp(command, "prepare") == 0,
 	};
-	json_auto_t *request = request_new(command, name, config, err);
+	json_auto_t *request = request_new(agent, command, name, config, err);
 	json_auto_t *answer = NULL;
 	autofree char *path = NULL;
 	int code;
 
 	if (!request)
 		return -1;
-	path = supervisor_find(API_BACKEND, err);
+	path = request_supervisor(agent, request, err);
 	if (!path)
 		return -1;
 	answer = supervisor_call(path, option, request, &wait, &code, err);

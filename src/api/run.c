@@ -187,8 +187,9 @@ static int run_start_supervisor(struct run *run, const struct microagent_spec *s
 				struct error *err)
 {
 	json_t *config = creation_config(run->agent, &run->made, spec, err);
-	json_auto_t *request = config ? request_new("run", run->name, config, err) : NULL;
-	autofree char *path = request ? supervisor_find(API_BACKEND, err) : NULL;
+	json_auto_t *request =
+		config ? request_new(run->agent, "run", run->name, config, err) : NULL;
+	autofree char *path = request ? request_supervisor(run->agent, request, err) : NULL;
 
 	if (!path)
 		return -1;

@@ -133,6 +133,9 @@ struct backend_host {
 	/* Why not; of nat also what it lacks where it is to be had. "" when there is nothing to
 	 * say. */
 	char nat_reason[256], bridged_reason[256];
+	/* What nobody has run this on yet, as a sentence; NULL: it was tested on hosts like this.
+	 */
+	const char *untested;
 };
 
 /* How large the guest is now, in MiB; or why that is not known. */

@@ -33,6 +33,7 @@ enum cli_exit {
 struct cli {
 	bool json;			   /* --json */
 	const char *state_dir_option;	   /* --state-dir, NULL when not given */
+	const char *backend;		   /* --backend, NULL when not given */
 	char words[64];			   /* the command's own words: "kernel list" */
 	const struct cli_command *command; /* the one that runs; NULL until it is known */
 	bool stdout_closed;		   /* there was none when we were started */

@@ -101,6 +101,18 @@ static json_t *contract_names(const char *const *names, struct error *err)
 	return steal_ptr(&list);
 }
 
+static json_t *backends_json(struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (const struct contract_backend *row = contract_backends; row->name; row++)
+		if (json_array_append_new(list, json_string(row->name)) < 0) {
+			error_errno(err, ENOMEM, "contract");
+			return NULL;
+		}
+	return steal_ptr(&list);
+}
+
 static json_t *mediation_json(struct error *err)
 {
 	json_auto_t *mediation = json_object();
@@ -185,7 +197,7 @@ json_t *contract_json(json_t *support, struct error *err)
 	json_auto_t *contract = json_object();
 
 	if (json_put_string(contract, "version", CONTRACT_VERSION, err) < 0 ||
-	    json_put(contract, "backends", contract_names(contract_backends, err), err) < 0 ||
+	    json_put(contract, "backends", backends_json(err), err) < 0 ||
 	    json_put(contract, "commands", commands_json(err), err) < 0 ||
 	    json_put(contract, "states", states_json(err), err) < 0 ||
 	    json_put(contract, "readinessSignals", fields_json(readiness_fields, err), err) < 0 ||

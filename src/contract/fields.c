@@ -2,8 +2,23 @@
 #include "contract/fields.h"
 
 #include <stddef.h>
+#include <string.h>
 
-const char *const contract_backends[] = {"apple-vf", "firecracker", "windows-hyperv", "qemu", NULL};
+const struct contract_backend contract_backends[] = {
+	{.name = "apple-vf"},
+	{.name = "firecracker"},
+	{.name = "windows-hyperv"},
+	{.name = "qemu", .layers = true, .hotplug = true},
+	{0},
+};
+
+const struct contract_backend *contract_backend_find(const char *name)
+{
+	for (const struct contract_backend *row = contract_backends; row->name; row++)
+		if (strcmp(row->name, name) == 0)
+			return row;
+	return NULL;
+}
 
 const struct field_row readiness_fields[] = {
 	{"guestReady", "The guest's init has reported over its control stream that it is up"},

@@ -4,6 +4,8 @@
 #ifndef CONTRACT_FIELDS_H
 #define CONTRACT_FIELDS_H
 
+#include <stdbool.h>
+
 struct field_row {
 	const char *name; /* NULL ends a table */
 	const char *meaning;
@@ -16,7 +18,16 @@ extern const struct field_row artifact_fields[];
 /* The keys of config.mediation and of the block `mediation` of an answer; NULL at the end. */
 extern const char *const mediation_keys[];
 
-/* Every backend that the contract knows, whether built or not; NULL at the end. */
-extern const char *const contract_backends[];
+/* Every backend that the contract knows, whether built or not; a NULL name at the end. What a
+ * session is made of depends on two things that each says of itself in its refusals too. */
+struct contract_backend {
+	const char *name;
+	bool layers;  /* a disk may be a qcow2 layer over another (config.rootfsBase) */
+	bool hotplug; /* a running machine can be given a directory (config.hotplug) */
+};
+extern const struct contract_backend contract_backends[];
+
+/* NULL: the contract does not know it. */
+const struct contract_backend *contract_backend_find(const char *name);
 
 #endif

@@ -11,8 +11,15 @@
 #include "base/error.h"
 #include "store/store.h"
 
-/* 0: the workspace is no session, or one of a time when there were no quotas. */
-int quota_read(const struct workspace *ws, uint64_t *bytes, struct error *err);
+/* What session.json says: how much the disk may grow, and how much of it was copied from the base
+ * (of a copy alone), which is no growth. In bytes. */
+struct quota {
+	uint64_t bytes; /* 0: no session's, or one of a time when there were no quotas */
+	uint64_t copied;
+};
+int quota_read(const struct workspace *ws, struct quota *out, struct error *err);
+/* What of a count is growth. */
+uint64_t quota_beyond(uint64_t copied, uint64_t counted);
 /* For who holds the lease, or the command lock where nobody does. ERR_NOT_FOUND: it is no session.
  */
 int quota_write(const struct workspace *ws, uint64_t bytes, struct error *err);

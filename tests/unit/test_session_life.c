@@ -354,13 +354,13 @@ static void the_share_of_a_config(void **state)
 
 	(void)state;
 	spec.no_share = true;
-	assert_ok(session_share_put(config, &spec, &err));
+	assert_ok(session_share_put(config, &spec, true, &err));
 	assert_int_equal(json_object_size(config), 0);
 	spec.share = "/srv/work";
-	assert_fails(session_share_put(config, &spec, &err), ERR_INVALID, "/srv/work");
+	assert_fails(session_share_put(config, &spec, true, &err), ERR_INVALID, "/srv/work");
 	assert_int_equal(json_object_size(config), 0);
 	spec.no_share = false;
-	assert_ok(session_share_put(config, &spec, &err));
+	assert_ok(session_share_put(config, &spec, true, &err));
 	assert_null(json_object_get(config, "hotplug"));
 	share = json_array_get(json_object_get(config, "shares"), 0);
 	assert_string_equal(json_text(share, "path", ""), "/srv/work");
@@ -371,7 +371,7 @@ static void the_share_of_a_config(void **state)
 	assert_int_equal(json_object_size(share), 4); /* with its tag */
 	spec = (struct microagent_session_spec){
 		.share = "/srv/work", .share_at = "/mnt", .share_read_only = true};
-	assert_ok(session_share_put(config, &spec, &err));
+	assert_ok(session_share_put(config, &spec, true, &err));
 	share = json_array_get(json_object_get(config, "shares"), 0);
 	assert_string_equal(json_text(share, "mountpoint", ""), "/mnt");
 	assert_string_equal(json_text(share, "mode", ""), "ro");

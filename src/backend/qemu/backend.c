@@ -28,6 +28,16 @@ static int qemu_accelerator(enum accelerator wanted, enum accelerator *out, char
 	return accelerator_choose(wanted, &facts, out, reason, err);
 }
 
+/* As the README has it. */
+static const char *what_is_untested(const struct backend_host *host)
+{
+	if (architecture_of_host() != ARCHITECTURE_AMD64)
+		return "no machine was ever run on a host of this architecture";
+	return host->accelerator == ACCELERATOR_KVM
+		       ? "no Linux guest was ever run under KVM, but a small one of the tests' own"
+		       : NULL;
+}
+
 static int qemu_host(struct backend_host *out, struct error *err)
 {
 	struct backend_host host = {.architecture = architecture_name(architecture_of_host())};
@@ -41,6 +51,7 @@ static int qemu_host(struct backend_host *out, struct error *err)
 		return -1;
 	host.kvm_available = facts.kvm == KVM_USABLE;
 	host.vsock_available = vsockd != NULL;
+	host.untested = what_is_untested(&host);
 	host_find_confinement(&host);
 	host_find_networks(&host);
 	host.binary_path = binary_find(&missing);

@@ -67,17 +67,29 @@ static int print_findings(struct cli *cli, const json_t *answer, struct error *e
 	return 0;
 }
 
+struct doctor_values {
+	const char *backend;
+};
+
 static int run_doctor(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
-	json_auto_t *answer = guest_ask(cli, "looking at this host", microagent_doctor, err);
+	const struct doctor_values *v = values;
+	json_auto_t *answer = NULL;
 
-	(void)values;
 	(void)args;
+	if (guest_take_backend(cli, v->backend, err) < 0)
+		return -1;
+	answer = guest_ask(cli, "looking at this host", microagent_doctor, err);
 	if (!answer || print_findings(cli, answer, err) < 0)
 		return -1;
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
+
+static const struct cli_option doctor_options[] = {
+	GUEST_BACKEND(struct doctor_values),
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
 
 const struct cli_command cli_doctor = {
 	.name = "doctor",
@@ -86,5 +98,7 @@ const struct cli_command cli_doctor = {
 		"or\n"
 		"failed (no machine runs). The worst one is the verdict; exit code 1 for failed.\n",
 	.group = CLI_GROUP_HOST,
+	.options = doctor_options,
+	.values_size = sizeof(struct doctor_values),
 	.run = run_doctor,
 };

@@ -37,15 +37,22 @@ static int print_host(const json_t *response, struct error *err)
 	return CLI_EXIT_OK;
 }
 
+struct host_values {
+	const char *backend;
+};
+
 static int run_host(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)
 {
-	struct microagent *agent = guest_open(cli, NULL, err);
+	const struct host_values *v = values;
 	json_auto_t *response = NULL;
+	struct microagent *agent;
 	int result;
 
-	(void)values;
 	(void)args;
+	if (guest_take_backend(cli, v->backend, err) < 0)
+		return -1;
+	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
 	result = microagent_host(agent, &response, err);
@@ -55,10 +62,17 @@ static int run_host(struct cli *cli, const void *values, const struct cli_words 
 	return cli->json ? cli_print_json(response, err) : print_host(response, err);
 }
 
+static const struct cli_option host_options[] = {
+	GUEST_BACKEND(struct host_values),
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
 const struct cli_command cli_host = {
 	.name = "host",
 	.summary = "the supervisor's facts about this host",
 	.help = "`microagent doctor` judges them.\n",
 	.group = CLI_GROUP_HOST,
+	.options = host_options,
+	.values_size = sizeof(struct host_values),
 	.run = run_host,
 };

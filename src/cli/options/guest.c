@@ -27,6 +27,7 @@ const struct cli_option guest_options[] = {
 	 "instead of the one beside the kernel", 0, 0},
 	{"no-disk", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, no_disk), NULL,
 	 "no image: the root is in memory, unpacked from --initrd at each start", 0, 0},
+	GUEST_BACKEND(struct guest_values),
 	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct guest_values, accelerator), "NAME",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
 	GUEST_UNCONFINED(struct guest_values),
@@ -247,6 +248,7 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 		struct env_list *env, struct error *err)
 {
 	if (guest_check_name(cli, name, err) < 0 || check_root(cli, values, err) < 0 ||
+	    guest_take_backend(cli, values->backend, err) < 0 ||
 	    check_accelerator_word(cli, values->accelerator, err) < 0 ||
 	    check_network_word(cli, values->network, err) < 0 ||
 	    check_console_word(cli, values->console, err) < 0 ||
@@ -344,10 +346,24 @@ static void draw_progress(void *progress)
 	progress_tick(progress);
 }
 
+int guest_take_backend(struct cli *cli, const char *word, struct error *err)
+{
+	struct error why = {0};
+
+	if (word && microagent_check_backend(word, &why) < 0)
+		return cli_usage(cli, err, "--backend: %s", why.msg);
+	cli->backend = word;
+	return 0;
+}
+
 struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err)
 {
 	struct microagent *agent = microagent_open(cli->state_dir_option, err);
 
+	if (agent && cli->backend && microagent_use_backend(agent, cli->backend, err) < 0) {
+		microagent_close(agent);
+		return NULL;
+	}
 	if (agent && progress)
 		microagent_on_wait(agent, draw_progress, progress);
 	return agent;

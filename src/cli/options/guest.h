@@ -9,7 +9,7 @@
 
 /* What `run` and `create` take: the beginning of their values. */
 struct guest_values {
-	const char *image, *kernel, *initrd, *accelerator, *user, *profile, *console;
+	const char *image, *kernel, *initrd, *backend, *accelerator, *user, *profile, *console;
 	int64_t memory, cpus, timeout;
 	const char *network, *network_interface;
 	struct cli_words env, env_files, allow, publish, vsock, disks, shares, bundles, outputs;
@@ -19,6 +19,12 @@ struct guest_values {
 	bool unconfined;
 	struct microagent_rates rates;
 };
+/* Of every command that makes machines, or looks at what can be made. */
+#define GUEST_BACKEND(type)                                                       \
+	{                                                                         \
+		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "NAME", \
+			"qemu or firecracker (default: qemu)", 0, 0               \
+	}
 /* Of every command that makes or starts a machine. */
 #define GUEST_UNCONFINED(type)                                                      \
 	{                                                                           \
@@ -62,6 +68,9 @@ void guest_warn_init(const struct cli *cli, const char *kernel);
 /* What --unconfined does; and the warning that is due wherever QEMU runs so. */
 void guest_unconfined(const struct cli *cli, struct microagent *agent);
 void guest_warn_unconfined(const struct cli *cli);
+
+/* What --backend says, before guest_open(); NULL: it was not given. */
+int guest_take_backend(struct cli *cli, const char *word, struct error *err);
 
 /* A handle whose waits draw progress. */
 struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);

@@ -12,7 +12,7 @@
 struct base_values {
 	const char *image, *oci, *kernel;
 	int64_t memory, cpus, size;
-	const char *script, *accelerator, *network, *network_interface;
+	const char *script, *backend, *accelerator, *network, *network_interface;
 	struct cli_words stage, allow;
 	bool unconfined;
 };
@@ -73,7 +73,7 @@ static bool is_provisioned(const struct base_values *v)
 /* The network is the provisioning machine's. */
 static int check_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
-	if ((v->network || v->network_interface || v->allow.count || v->accelerator ||
+	if ((v->network || v->network_interface || v->allow.count || v->accelerator || v->backend ||
 	     v->unconfined) &&
 	    !is_provisioned(v))
 		return cli_usage(cli, err,
@@ -84,8 +84,10 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 				 : v->network_interface ? "--network-interface"
 				 : v->allow.count	? "--allow"
 				 : v->accelerator	? "--accelerator"
+				 : v->backend		? "--backend"
 							: "--unconfined");
-	if (guest_check_given(cli, "--image", v->image, err) < 0 ||
+	if (guest_take_backend(cli, v->backend, err) < 0 ||
+	    guest_check_given(cli, "--image", v->image, err) < 0 ||
 	    guest_check_given(cli, "--kernel", v->kernel, err) < 0)
 		return -1;
 	guest_warn_allow(cli, v->network, &v->allow);
@@ -311,6 +313,7 @@ static const struct cli_option create_options[] = {
 	 "open an IPv4 prefix that nat keeps the machine from", 0, 0},
 	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator), "HOW",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
+	GUEST_BACKEND(struct base_values),
 	GUEST_UNCONFINED(struct base_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };

@@ -13,7 +13,7 @@
 #include "microagent_session.h"
 
 struct session_values {
-	const char *base, *accelerator, *network, *network_interface, *mediation;
+	const char *base, *backend, *accelerator, *network, *network_interface, *mediation;
 	int64_t memory, cpus, disk_quota;
 	struct cli_words allow, publish, vsock, share;
 	const char *share_at;
@@ -147,7 +147,8 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 		return cli_usage(cli, err,
 				 "--base NAME says what the session is a clone of; `microagent "
 				 "base list` shows what there is");
-	if (guest_check_base(cli, v->base, err) < 0 || check_share_words(cli, v, err) < 0)
+	if (guest_check_base(cli, v->base, err) < 0 ||
+	    guest_take_backend(cli, v->backend, err) < 0 || check_share_words(cli, v, err) < 0)
 		return -1;
 	guest_warn_allow(cli, v->network, &v->allow);
 	if (v->share_anyway)
@@ -260,6 +261,7 @@ static const struct cli_option create_options[] = {
 	 "destroy it when nobody has used it for so long", 0, 0},
 	{"accelerator", 0, CLI_OPTION_STRING, OPTION(accelerator), "NAME",
 	 "auto, kvm or tcg (default: auto)", 0, 0},
+	GUEST_BACKEND(struct session_values),
 	GUEST_UNCONFINED(struct session_values),
 	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE",
 	 "nat, isolated or bridged (default: nat: the internet, nothing of this host)", 0, 0},

@@ -71,6 +71,7 @@ static int open_state(struct provisioning *p, struct error *err)
 	p->agent = microagent_open(path, err);
 	if (!p->agent)
 		return -1;
+	p->agent->backend = p->making->agent->backend;
 	p->agent->unconfined = p->making->agent->unconfined;
 	microagent_on_wait(p->agent, p->making->agent->wait_fn, p->making->agent->wait_data);
 	return 0;
@@ -86,7 +87,7 @@ int provision_boot(struct provisioning *p, struct error *err)
 	if (open_state(p, err) < 0)
 		return -1;
 	config = machine_config(p, err);
-	request = config ? request_new("run", MACHINE, config, err) : NULL;
+	request = config ? request_new(p->agent, "run", MACHINE, config, err) : NULL;
 	if (!request ||
 	    foreground_boot(p->agent, request, NULL, true, p->cancel.fd, &p->supervisor, err) < 0)
 		return -1;

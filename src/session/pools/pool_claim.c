@@ -239,7 +239,8 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 	    pool_read(&pool, &record, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	pool_touch(&pool);
-	if (agent->unconfined || !fits(base, spec, &record))
+	if (agent->unconfined || agent->backend != contract_backend_find(API_BACKEND) ||
+	    !fits(base, spec, &record))
 		return 0;
 	if (check_claim(agent, base, spec, &pool, err) < 0)
 		return -1;

@@ -35,7 +35,7 @@ static int check_with(const struct microagent_session *member,
 	if (!config)
 		return 0;
 	json_object_del(config, "hotplug");
-	if (session_share_put(config, spec, err) < 0)
+	if (session_share_put(config, spec, true, err) < 0)
 		return -1;
 	if (request_call(member->agent, "check", member->id, steal_ptr(&config), NULL, &why) == 0 ||
 	    strncmp(why.msg, about, strlen(about)) != 0)

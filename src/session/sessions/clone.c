@@ -2,13 +2,15 @@
 /*
  * The disk of a session: a reflink of the base's where the file system has them, else a copy of the
  * base's empty layer, which takes what is written. Either is made in a time that does not depend on
- * the base's size, and the base's bytes are never written.
+ * the base's size, and the base's bytes are never written. A VMM that reads no layers has a copy of
+ * all that the base's disk holds, holes left out.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -65,8 +67,19 @@ static int copy_layer(const struct base *base, int dir, struct error *err)
 	return clone_with_digest(from, dir, SESSION_LAYER, err);
 }
 
-/* *method: "reflink" or "overlay". */
-static int clone_base_disk(const struct base *base, int dir, const char **method, struct error *err)
+/* For a VMM that knows nothing of layers. */
+static int copy_whole(const struct base *base, int dir, struct error *err)
+{
+	autoclose int from = openat(base->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (from < 0)
+		return error_errno(err, errno, "%s/" BASE_DISK, base->path);
+	return clone_with_digest(from, dir, SESSION_RAW, err);
+}
+
+/* *method: "reflink", "overlay" or "copy". */
+static int clone_base_disk(const struct base *base, bool layers, int dir, const char **method,
+			   struct error *err)
 {
 	struct error why = {0};
 
@@ -76,11 +89,24 @@ static int clone_base_disk(const struct base *base, int dir, const char **method
 	if (why.code != ERR_UNSUPPORTED) {
 		return error_copy(err, &why);
 	}
-	*method = "overlay";
-	return copy_layer(base, dir, err);
+	*method = layers ? "overlay" : "copy";
+	return layers ? copy_layer(base, dir, err) : copy_whole(base, dir, err);
 }
 
 /* --- the record ------------------------------------------------------------------------------ */
+
+/* A copy's alone: what it has from the base (store/quota.h). */
+static int put_copied(const struct workspace *ws, const char *method, json_t *record,
+		      struct error *err)
+{
+	struct stat st;
+
+	if (strcmp(method, "copy") != 0)
+		return 0;
+	if (fstatat(ws->fd, SESSION_RAW, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_errno(err, errno, SESSION_RAW);
+	return json_put(record, "copiedBytes", json_integer((json_int_t)st.st_blocks * 512), err);
+}
 
 static int write_record(struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, const char *source, const char *method,
@@ -95,7 +121,8 @@ static int write_record(struct microagent_session *session, const struct base *b
 			   method, "quotaBytes", (json_int_t)session->quota_bytes);
 	if (!record)
 		return error_errno(err, ENOMEM, "session");
-	if (session_share_record(record, config, err) < 0 || term_put(term, record, err) < 0 ||
+	if (put_copied(ws, method, record, err) < 0 ||
+	    session_share_record(record, config, err) < 0 || term_put(term, record, err) < 0 ||
 	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
 		return -1;
 	session->record = steal_ptr(&record);
@@ -158,7 +185,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 	};
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
 
-	if (!config || session_share_put(config, spec, err) < 0 ||
+	if (!config || session_share_put(config, spec, session->agent->backend->hotplug, err) < 0 ||
 	    json_put_string(config, "hostname", session->name, err) < 0 ||
 	    (layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0))
 		return NULL;
@@ -188,7 +215,7 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 	if (session_quota_of(base, spec, &quota, err) < 0)
 		return -1;
 	session->quota_bytes = quota;
-	if (clone_base_disk(base, made->ws.fd, &method, err) < 0)
+	if (clone_base_disk(base, session->agent->backend->layers, made->ws.fd, &method, err) < 0)
 		return error_prefix(err, "session of base %s", base->name.full);
 	layered = strcmp(method, "overlay") == 0;
 	made->rootfs = workspace_path(&made->ws, layered ? SESSION_LAYER : SESSION_RAW, err);

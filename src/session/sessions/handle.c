@@ -19,6 +19,7 @@ struct microagent *sessions_agent(const struct microagent *agent, struct error *
 
 	if (sessions) {
 		microagent_on_wait(sessions, agent->wait_fn, agent->wait_data);
+		sessions->backend = agent->backend;
 		sessions->unconfined = agent->unconfined;
 	}
 	return sessions;

@@ -53,6 +53,7 @@ static bool find_grown(const struct workspace *ws, const json_t *record, uint64_
 {
 	const char *clone = json_text(record, "clone", NULL);
 	autoclose int disk = -1;
+	struct quota quota;
 	struct stat st;
 
 	if (strcmp(clone, "overlay") == 0) {
@@ -64,7 +65,10 @@ static bool find_grown(const struct workspace *ws, const json_t *record, uint64_
 	if (lease_is_held(ws))
 		return false;
 	disk = openat(ws->fd, SESSION_RAW, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return disk >= 0 && quota_grown(disk, bytes, NULL) == 0;
+	if (disk < 0 || quota_read(ws, &quota, NULL) < 0 || quota_grown(disk, bytes, NULL) < 0)
+		return false;
+	*bytes = quota_beyond(quota.copied, *bytes);
+	return true;
 }
 
 int session_quota_told(const struct workspace *ws, const json_t *record, json_t *entry,
@@ -109,14 +113,15 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 			struct error *err)
 {
 	json_auto_t *session = session_record_read(ws, err);
-	uint64_t before = 0, grown = 0;
+	struct quota before;
+	uint64_t grown = 0;
 
 	if (!session || quota_read(ws, &before, err) < 0)
 		return -1;
 	if (find_grown(ws, session, &grown) && (uint64_t)bytes < grown)
 		return error_set(err, ERR_CONFLICT, "its disk has grown to %llu MiB already",
 				 (unsigned long long)(grown + MIB - 1) / MIB);
-	if (quota_write(ws, (uint64_t)bytes, err) < 0 || note_set(ws, bytes, before, err) < 0)
+	if (quota_write(ws, (uint64_t)bytes, err) < 0 || note_set(ws, bytes, before.bytes, err) < 0)
 		return -1;
 	*answer = json_pack("{s:b, s:{s:I, s:I}}", "ok", 1, "disk", "quotaBytes", (json_int_t)bytes,
 			    "grownBytes", (json_int_t)grown);

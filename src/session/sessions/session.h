@@ -15,7 +15,7 @@
 #include "store/term.h"
 
 #define SESSION_RECORD "session.json"
-/* Its disk, by the way in which it is cloned: "reflink" or "overlay". */
+/* Its disk, by the way in which it is cloned: "reflink" and "copy", or "overlay". */
 #define SESSION_RAW "rootfs.ext4"
 #define SESSION_LAYER "rootfs.qcow2"
 /* "session-2026-05-10T14-22-00Z-a7f3" and NUL. */
@@ -145,7 +145,7 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 /* --- share.c --------------------------------------------------------------------------------- */
 
 /* The spec's shared directory, or the spare port for a later one, is put into the config. */
-int session_share_put(json_t *config, const struct microagent_session_spec *spec,
+int session_share_put(json_t *config, const struct microagent_session_spec *spec, bool hotplug,
 		      struct error *err);
 /* What the config shares is put into session.json. */
 int session_share_record(json_t *record, const json_t *config, struct error *err);

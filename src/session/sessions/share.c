@@ -33,12 +33,14 @@ static json_t *session_share_json(const char *dir, const char *at, bool read_onl
 	return share;
 }
 
-int session_share_put(json_t *config, const struct microagent_session_spec *spec, struct error *err)
+int session_share_put(json_t *config, const struct microagent_session_spec *spec, bool hotplug,
+		      struct error *err)
 {
 	json_auto_t *share = NULL;
 
 	if (!spec->share)
-		return spec->no_share ? 0 : json_put(config, "hotplug", json_true(), err);
+		return spec->no_share || !hotplug ? 0
+						  : json_put(config, "hotplug", json_true(), err);
 	if (spec->no_share)
 		return error_set(err, ERR_INVALID,
 				 "a session that is to have no shared directory cannot have %s",

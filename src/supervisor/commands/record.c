@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/commands/record.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/limits.h"
 
 static const char *runtime_id(const struct record *record)
@@ -71,6 +73,20 @@ int record_lock(struct record *record, struct error *err)
 	return record->lock < 0 ? -1 : reopen_workspace(record, false, err);
 }
 
+/* A machine is driven, and a lease judged, by the backend that has made it. */
+static int check_whose(const struct record *record, struct error *err)
+{
+	const char *own = record->call->backend->name;
+	const char *whose = json_text(json_object_get(record->event, "identity"), "backend", own);
+
+	if (strcmp(whose, own) == 0)
+		return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "workspace %s is of the backend \"%.64s\", and this is the supervisor of "
+			 "\"%s\"",
+			 runtime_id(record), whose, own);
+}
+
 int record_load(struct record *record, struct error *err)
 {
 	enum state state = STATE_UNKNOWN;
@@ -82,7 +98,7 @@ int record_load(struct record *record, struct error *err)
 	json_decref(record->event);
 	record->event = event;
 	record->state = state;
-	return 0;
+	return check_whose(record, err);
 }
 
 int record_create(struct record *record, struct error *err)

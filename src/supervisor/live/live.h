@@ -65,17 +65,18 @@ struct live_share {
 /* How much the disk may grow: in bytes of the host's disk that are its own, all. */
 struct live_quota {
 	uint64_t bytes;	 /* 0: there is no quota */
+	uint64_t copied; /* not its own, since it came from the base */
 	uint64_t disk;	 /* of the disk, as the guest sees it */
 	uint64_t length; /* of a layer's file; 0: it is no layer */
 	uint64_t room;	 /* of that, what the backend lets the layer use, or may let it yet */
 	bool reached;	 /* and so paused */
-	bool pausing;	 /* a reflink's; the VM has not answered yet */
+	bool pausing;	 /* no layer's; the VM has not answered yet */
 	bool in_doubt;	 /* paused, and it may have been for want of room on the host */
 	uint64_t at;	 /* what it had grown to when that was last so; 0: never */
 	uint64_t wanted; /* by client, which waits for it */
 	struct control_client *client;
 	struct loop_watch *timer;
-	struct quota_count count; /* a reflink's, on its way */
+	struct quota_count count; /* no layer's, on its way */
 	uint64_t grown;		  /* as it was counted last */
 	bool answering;		  /* the client is to know that, and nothing else */
 };

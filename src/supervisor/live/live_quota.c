@@ -21,7 +21,9 @@
  * LIMIT_DISK_QUOTA_LOOK_MS, and the machine can get beyond its quota by what the host's disk takes
  * in that time, and in the time that a look takes, which is longer where the disk is of very many
  * extents. Where the quota is that of the disk or more, which is the default, there is nothing to
- * look at.
+ * look at. A whole copy of the base's disk, which is what a VMM without layers gets where there are
+ * no reflinks, is looked at in the same way: it shares nothing, and what grows is what it has
+ * beyond that.
  *
  * QEMU says that a layer had no room, and not whether the host's disk or the quota was at its end.
  * It was the quota if the host has room and the layer ends close to its bound: not exactly there,
@@ -63,13 +65,13 @@ static bool is_layer(const struct live *live)
 	return live->ticket.layered;
 }
 
-/* A layer shares nothing. Of a reflink: as it was counted last. 0 where it is unknown. */
+/* A layer shares nothing. Of another disk: as it was counted last. 0 where it is unknown. */
 static uint64_t grown(const struct live *live)
 {
 	struct stat st;
 
 	if (!is_layer(live))
-		return live->quota.grown;
+		return quota_beyond(live->quota.copied, live->quota.grown);
 	return fstat(LIVE_ROOTFS, &st) < 0 ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
@@ -139,7 +141,7 @@ void live_quota_reached(struct live *live)
 	}
 }
 
-/* --- a reflink ------------------------------------------------------------------------------- */
+/* --- a reflink or a copy --------------------------------------------------------------------- */
 
 static void on_quota_look(struct loop *loop, void *data);
 static void answer_quota(struct live *live, const struct error *why);
@@ -249,13 +251,16 @@ static int begin_layer(struct live *live, struct error *err)
 int live_quota_begin(struct live *live, struct error *err)
 {
 	const struct backend *backend = live->backend;
+	struct quota recorded;
 	struct stat st;
 
-	if (quota_read(&live->ws, &live->quota.bytes, err) < 0)
+	if (quota_read(&live->ws, &recorded, err) < 0)
 		return -1;
+	live->quota.bytes = recorded.bytes;
+	live->quota.copied = recorded.copied;
 	if (live->quota.bytes == 0)
 		return 0;
-	if (!backend->pause || !backend->layer_room)
+	if (!backend->pause || (is_layer(live) && !backend->layer_room))
 		return error_set(err, ERR_UNSUPPORTED, "backend %s keeps no quota of a disk",
 				 backend->name);
 	if (fstat(is_layer(live) ? LIVE_BASE : LIVE_ROOTFS, &st) < 0)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Which backend makes a machine, and that it keeps it."""
+
+import json
+
+import pytest
+
+from test_supervisor import request, sparse
+
+NOWHERE = {"MICROAGENT_FIRECRACKER_SUPERVISOR": "/nonexistent/supervisor"}
+SMALL = ("--memory", 256, "--cpus", 1)
+
+
+@pytest.mark.parametrize("words", (("create", "w"), ("run", "--", "true"), ("host",), ("doctor",), ("session", "create", "--base", "b"),
+                                   ("base", "create", "b", "--size", 300)), ids=lambda words: "-".join(words[:2]).strip("-"))
+def test_a_backend_that_nobody_knows(host, words):
+    at = 2 if words[0] in ("session", "base") else 1
+    done = host(*words[:at], "--backend", "xen", *words[at:], check=2)
+    assert 'there is no backend "xen": there are apple-vf, firecracker, windows-hyperv, qemu' in done.stderr
+    assert not host.state.exists()
+
+
+def test_a_backend_whose_supervisor_is_not_here(host):
+    """It is named, and nothing is left of what was to be made."""
+    for words in (("create", "--backend", "firecracker", "w"), ("run", "--backend", "firecracker", "--", "true"), ("host", "--backend", "firecracker")):
+        done = host(*words, env=NOWHERE, check=125 if words[0] == "run" else 1)
+        assert "/nonexistent/supervisor" in done.stderr, words
+    assert not list(host.left())
+    answer = host.json("doctor", "--backend", "firecracker", env=NOWHERE, check=1)
+    rows = {row["name"]: row for row in answer["checks"]}
+    assert "qemu" not in rows and "vsock" not in rows
+    assert rows["firecracker"]["status"] == "failed" and "MICROAGENT_FIRECRACKER" in rows["firecracker"]["remedy"]
+    assert rows["tested"]["status"] == "degraded"
+
+
+def test_doctor_says_what_was_never_run(host):
+    facts = host.json("host")["host"]
+    row = next(row for row in host.json("doctor")["checks"] if row["name"] == "tested")
+    assert row["detail"] == facts.get("untested", "on hosts like this one")
+    assert row["status"] == ("degraded" if "untested" in facts else "ok")
+
+
+@pytest.fixture
+def elsewhere(host):
+    """A workspace at rest that another backend has made."""
+    host("create", "w", *SMALL, check=0)
+    path = host.state / "w" / "event.json"
+    event = json.loads(path.read_text())
+    event["identity"]["backend"] = "firecracker"
+    path.write_text(json.dumps(event))
+    yield path
+    if path.exists():
+        event["identity"]["backend"] = "qemu"
+        path.write_text(json.dumps(event))
+    host("delete", "w", check=0)  # one that is gone is no error
+
+
+def test_a_workspace_is_driven_by_the_backend_that_made_it(host, elsewhere):
+    before = {p.name: p.read_bytes() for p in elsewhere.parent.iterdir() if p.is_file() and p.name != "rootfs.ext4"}
+    config = {**json.loads((elsewhere.parent / "workspace.json").read_text())["config"]}
+    for command in ("inspect", "kill", "stop", "halt", "quarantine"):
+        code, answer, _ = host.supervisor(request(command, sparse(host), runtimeID="w"))
+        assert code == 1 and answer["errorCode"] == "conflict", (command, answer)
+        assert answer["error"] == 'workspace w is of the backend "firecracker", and this is the supervisor of "qemu"'
+    for command in ("prepare", "start", "run"):
+        code, answer, _ = host.supervisor(request(command, config, runtimeID="w"))
+        assert code == 1 and 'of the backend "firecracker"' in answer["error"], (command, answer)
+    assert {p.name: p.read_bytes() for p in elsewhere.parent.iterdir() if p.is_file() and p.name != "rootfs.ext4"} == before
+    # What nothing lives in anybody may delete.
+    assert host.supervisor(request("delete", sparse(host), runtimeID="w"))[0] == 0
+
+
+def test_the_library_asks_the_supervisor_that_the_record_names(host, elsewhere):
+    for command in ("status", "start", "stop", "delete", "network"):
+        assert "/nonexistent/supervisor" in host(command, "w", env=NOWHERE, check=1).stderr, command
+    assert elsewhere.exists()
+    assert "/nonexistent/supervisor" in host("clone", "w", "v", env=NOWHERE, check=1).stderr
+    assert not (host.state / "v").exists()
