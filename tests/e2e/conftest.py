@@ -22,6 +22,10 @@ from machines import SharedMachine
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"
+# The backend of the tests' machines: `make soak TESTS=parity` runs what it means to all of them with another one.
+DEFAULT_BACKEND = "qemu"
+BACKEND = os.environ.get("BACKEND", DEFAULT_BACKEND)
+BACKEND_ENV = {"firecracker": {"MICROAGENT_FIRECRACKER": str(ROOT / "tests" / "standin" / "firecracker" / "firecracker")}}
 # Whose tests these are: pytest-xdist runs two workers at once.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
 OWN = BUILD / "e2e" / WORKER  # what they compile for themselves
@@ -126,15 +130,24 @@ def ended(host, name="w"):
     return host.json("status", name)["event"]
 
 
-def isolate(words):
-    """Machines of tests that say nothing of a network have none: it takes two processes more."""
-    for i, word in enumerate(words):
-        if word in ("run", "create"):
-            named = any(w in ("--network", "-p", "--publish", "--allow") or w.startswith("--network=") for w in words)
-            return words if named else words[:i + 1] + ["--network", "isolated"] + words[i + 1:]
-        if not word.startswith("-"):
-            break
-    return words
+MAKERS = (["run"], ["create"], ["session", "create"], ["base", "create"], ["host"], ["doctor"])
+
+
+def own_words(words, backend):
+    """The words of `microagent`, with those that are every test's. Machines of tests that say nothing of a network have none:
+    it takes two processes more."""
+    at = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
+    maker = next((maker for maker in MAKERS if words[at:at + len(maker)] == maker), None)
+    if not maker:
+        return words
+    end, own = at + len(maker), []
+    named = any(w in ("--network", "-p", "--publish", "--allow") or w.startswith("--network=") for w in words)
+    if maker in (["run"], ["create"]) and not named:
+        own += ["--network", "isolated"]
+    # Nothing is booted for a base that is a copy of an image, and then it is refused.
+    if backend != DEFAULT_BACKEND and "--backend" not in words and (maker != ["base", "create"] or {"--provision", "--size"} & set(words)):
+        own += ["--backend", backend]
+    return words[:end] + own + words[end:]
 
 
 class Child(subprocess.Popen):
@@ -150,8 +163,9 @@ class Child(subprocess.Popen):
 class Host:
     """One state directory and the programs acting on it."""
 
-    def __init__(self, base):
+    def __init__(self, base, backend=BACKEND):
         self.wrap = []  # words before each command: where it runs
+        self.backend = backend
         self.bin = BIN
         self.base = Path(base)
         self.state = self.base / "state"
@@ -160,6 +174,7 @@ class Host:
         self.env = dict(os.environ, MICROAGENT_STATE_DIR=str(self.state), TMPDIR=str(self.tmp),
                         XDG_STATE_HOME=str(OWN / "state-home"), NO_COLOR="1",
                         MICROAGENT_TEST_LIMIT_POOL_ANSWER_MS="20000")  # on a busy machine the healthy are slow
+        self.env.update(BACKEND_ENV.get(backend, {}))
         if os.environ.get("SANITIZE"):
             self.env["ASAN_OPTIONS"] = SANITIZER
 
@@ -167,7 +182,7 @@ class Host:
         kw.setdefault("stdin", subprocess.DEVNULL)
         kw.setdefault("stdout", subprocess.PIPE)
         kw.setdefault("stderr", subprocess.PIPE)
-        words = isolate(list(map(str, words))) if program == "microagent" else map(str, words)
+        words = own_words(list(map(str, words)), self.backend) if program == "microagent" else map(str, words)
         return Child([*self.wrap, str(self.bin / program), *words], env={**self.env, **(env or {})}, **kw)
 
     def __call__(self, *words, input=None, check=None, timeout=HANG_S, text=True, **kw):
@@ -197,9 +212,11 @@ class Host:
         return document
 
     def supervisor(self, request, env=None, raw=None, timeout=HANG_S, args=()):
-        """One request to the QEMU supervisor: (exit code, answer, stderr)."""
+        """One request to the supervisor of this host's backend, which is named in it: (exit code, answer, stderr)."""
+        if request and request.get("identity", {}).get("backend") == DEFAULT_BACKEND:
+            request = {**request, "identity": {**request["identity"], "backend": self.backend}}
         data = raw if raw is not None else json.dumps(request).encode()
-        done = subprocess.run([*self.wrap, str(BIN / "microagent-qemu-supervisor"), *args], input=data,
+        done = subprocess.run([*self.wrap, str(BIN / f"microagent-{self.backend}-supervisor"), *args], input=data,
                               capture_output=True, env={**self.env, **(env or {})}, timeout=timeout,
                               check=False)
         assert done.stdout.endswith(b"\n") and done.stdout.count(b"\n}") <= 1, done.stdout
@@ -274,10 +291,10 @@ def image(host, name):
     return _cache[name]
 
 
-def make_host(path):
+def make_host(path, backend=BACKEND):
     path.mkdir(parents=True, exist_ok=True)
     path.chmod(0o755)
-    return Host(path)
+    return Host(path, backend)
 
 
 def with_base(it, *words):
@@ -298,11 +315,17 @@ def place():
 
 
 @pytest.fixture
-def host(request):
+def backend():
+    """Of a test's machines; test_parity.py has another one."""
+    return BACKEND
+
+
+@pytest.fixture
+def host(request, backend):
     """A fresh state directory; at the end nothing of it may be left but what was deleted. Of a test that
     failed something may be, and is ended."""
     base = Path(tempfile.mkdtemp(prefix="e-"))
-    it = make_host(base)
+    it = make_host(base, backend)
     failed = request.session.testsfailed
     try:
         yield it
