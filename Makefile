@@ -7,6 +7,8 @@
 # make install uninstall   below PREFIX (/usr/local)
 # make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
 # make test ACCEL=kvm   the same, if the machines run under KVM here
+# make arm64      programs and unit programs for arm64 with a cross compiler, in build/arm64, and the microagent-init
+#                 that machines of arm64 boot, beside this system's own
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
 #                 sanitized, newer-qemu
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
@@ -20,6 +22,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 CLANG ?= clang-14
+OBJCOPY ?= objcopy
 # `make V=1` shows the whole commands.
 say = $(if $(V),,@echo "  $(1) $(patsubst $(CURDIR)/%,%,$@)";)
 PREFIX ?= /usr/local
@@ -50,6 +53,20 @@ PROGRAMS := microagent microagent-qemu-supervisor microagent-vsockd microagent-n
 	    microagent-artifact microagent-init
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 
+# A guest of another architecture than this system's has an init of its own. It needs a cross compiler and a
+# sysroot: with both there it is made with the rest, and `make arm64-init` gets them first.
+SYSROOT ?= build/sysroot-arm64
+CROSS := aarch64-linux-gnu-
+FOREIGN_INIT := $(if $(filter aarch64,$(shell uname -m)),,$(BUILD)/bin/microagent-init-arm64)
+HAVE_CROSS := $(and $(FOREIGN_INIT),$(wildcard $(SYSROOT)/.complete),$(shell command -v $(CROSS)gcc))
+ifneq ($(or $(HAVE_CROSS),$(filter arm64 arm64-init test soak bench,$(MAKECMDGOALS))),)
+BINARIES += $(FOREIGN_INIT)
+endif
+# Whoever is made by this very Makefile for the other architecture makes no third one.
+ifdef CROSS_BUILD
+BINARIES := $(filter-out $(FOREIGN_INIT),$(BINARIES))
+endif
+
 # The library: its name says which programs it can serve, and changes when a symbol or a struct does.
 SONAME := libmicroagent.so.0
 LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent.a
@@ -57,7 +74,7 @@ LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent
 all: $(BINARIES) $(LIBRARIES)
 
 # On a bare machine the packages come before the first compilation, whatever -j says.
-NEEDS_PACKAGES := $(filter setup run test soak bench,$(MAKECMDGOALS))
+NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init,$(MAKECMDGOALS))
 FIRST := $(if $(NEEDS_PACKAGES),packages)
 
 # --- objects and archives ------------------------------------------------------------------------
@@ -99,6 +116,27 @@ $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -s -o $@ $^ -ljansson
 
+# --- the other architecture ----------------------------------------------------------------------
+
+CROSS_MAKE = +$(MAKE) --no-print-directory CROSS_BUILD=1 SANITIZE= BUILD=$(BUILD)/arm64 AR=$(CROSS)ar OBJCOPY=$(CROSS)objcopy \
+	CC='$(if $(findstring ccache,$(CC)),ccache )$(CROSS)gcc --sysroot=$(abspath $(SYSROOT))'
+
+sysroot: | $(FIRST)
+	scripts/fetch-sysroot.sh $(SYSROOT)
+
+ifdef FOREIGN_INIT
+$(FOREIGN_INIT): $(wildcard src/guest/*.[ch] src/guest/*/*.[ch] src/base/*.[ch] src/base/*/*.[ch]) | sysroot
+	$(CROSS_MAKE) $(BUILD)/arm64/bin/microagent-init
+	@mkdir -p $(@D)
+	@cp $(BUILD)/arm64/bin/microagent-init $@
+arm64-init: $(FOREIGN_INIT)
+arm64: $(FOREIGN_INIT)
+	$(CROSS_MAKE) all unit
+else
+arm64-init: $(BUILD)/bin/microagent-init
+arm64: all unit
+endif
+
 # --- the library ---------------------------------------------------------------------------------
 
 # Isolation is for daemons; here it would pull in libseccomp.
@@ -113,7 +151,7 @@ $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.ma
 $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) -r -nostdlib -o $@ $^
-	@objcopy --localize-hidden $@
+	@$(OBJCOPY) --localize-hidden $@
 $(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
 	@rm -f $@
 	$(call say,AR   )$(AR) qcsD $@ $^
@@ -186,7 +224,8 @@ lint:
 # --- a fresh machine -----------------------------------------------------------------------------
 
 packages:
-	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test) $(filter bench,$(MAKECMDGOALS))
+	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64) $(filter bench,$(MAKECMDGOALS)) \
+		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64)
 
 setup: packages $(BINARIES)
 	$(BUILD)/bin/microagent kernel install
@@ -221,7 +260,7 @@ install: all man
 	install -m 644 $(filter %.5,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man5
 
 # With the PREFIX, LIBDIR and DESTDIR of the installation. Directories that hold others' files stay.
-INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS)) \
+INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS) microagent-init-arm64) \
 	$(addprefix $(LIBDIR)/,$(notdir $(LIBRARIES)) $(SONAME) libmicroagent.so pkgconfig/microagent.pc) \
 	$(addprefix $(PREFIX)/include/,microagent.h microagent_session.h microagent/error.h \
 		microagent/exec.h) \
@@ -235,8 +274,8 @@ uninstall:
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all setup packages run unit fuzz test soak bench lint man install uninstall clean
+.PHONY: all setup packages sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages of the named sets (run, test, bench, lint) that are missing. Quick and
+# Installs the Debian packages of the named sets (run, test, bench, arm64, lint) that are missing. Quick and
 # without a network when none is; uses sudo only when not root.
 set -eu
 
@@ -11,6 +11,8 @@ run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-pytest-timeout python3-jsonschema
 	procps pkgconf mmdebstrap qemu-utils xfsprogs bc bison flex libelf-dev cpio rsync scdoc strace util-linux iproute2 tmux"
 bench_set="runc openssh-client git"
+# To build for arm64 (scripts/fetch-sysroot.sh has the libraries) and to run its machines.
+arm64_set="gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-system-arm"
 lint_set="clang-format clang-tidy cppcheck shellcheck codespell pyflakes3"
 
 wanted=""
@@ -19,9 +21,10 @@ for set_name in "$@"; do
 	run) wanted="$wanted $run_set" ;;
 	test) wanted="$wanted $test_set" ;;
 	bench) wanted="$wanted $bench_set" ;;
+	arm64) wanted="$wanted $arm64_set" ;;
 	lint) wanted="$wanted $run_set $lint_set" ;;
 	*)
-		echo "install-packages.sh: no package set '$set_name' (run, test, bench, lint)" >&2
+		echo "install-packages.sh: no package set '$set_name' (run, test, bench, arm64, lint)" >&2
 		exit 2
 		;;
 	esac
