@@ -204,7 +204,7 @@ $(FUZZ_BUILD)/bin/%: tests/fuzz/%.c $(FUZZ_BUILD)/libhost.a
 fuzz: $(FUZZ)
 
 # These files are carried inside the object.
-$(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/kernel/tuned.config \
+$(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/kernel/tuned.config images/kernel/tuned-arm64.config \
 	images/debian/packages
 
 test: setup all unit $(if $(SANITIZE),,fuzz)

@@ -103,13 +103,15 @@ struct microagent_rates {
 /* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
  * borrowed for the call. */
 struct microagent_spec {
-	const char *image;	 /* name in the cache, or a path with a '/' to a raw ext4 file */
-	const char *kernel;	 /* the same for a kernel */
-	const char *initrd;	 /* path; NULL: the one beside the kernel */
-	bool no_disk;		 /* no image: the root is what initrd holds, in memory, and lost
-				  * at the end of each run */
-	const char *accelerator; /* "auto" (NULL), "kvm" or "tcg" */
-	const char *network;	 /* "nat" (NULL), "isolated" or "bridged" */
+	const char *image;	  /* name in the cache, or a path with a '/' to a raw ext4 file */
+	const char *kernel;	  /* the same for a kernel */
+	const char *initrd;	  /* path; NULL: the one beside the kernel */
+	bool no_disk;		  /* no image: the root is what initrd holds, in memory, and lost
+				   * at the end of each run */
+	const char *architecture; /* "amd64" or "arm64"; NULL: the host's. Kernel and image are to
+				   * be of it; another one than the host's is emulated */
+	const char *accelerator;  /* "auto" (NULL), "kvm" or "tcg" */
+	const char *network;	  /* "nat" (NULL), "isolated" or "bridged" */
 	const char *network_interface; /* the bridge of "bridged" */
 	const char *const *allow;   /* IPv4 prefixes that nat opens, NULL-terminated; NULL: none */
 	int64_t memory_mib;	    /* MiB; 0: 512 */

@@ -59,6 +59,9 @@ struct microagent_base_spec {
 	int64_t size_mib;	  /* of the disk; 0: the image's and 1 GiB, but at most 4 GiB; of
 				   * oci: its contents' and 1 GiB, at most 4 GiB */
 
+	/* Of the base and all that is made of it; as of struct microagent_spec. */
+	const char *architecture;
+
 	/* Of that machine; as of struct microagent_spec. */
 	const char *accelerator, *network, *network_interface;
 	const char *const *allow;

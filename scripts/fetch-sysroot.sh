@@ -13,9 +13,7 @@ packages="libc6-dev libjansson-dev libxxhash-dev libseccomp-dev libmd-dev libarc
 	comerr-dev libcmocka-dev"
 
 complete="$dir/.complete"
-# shellcheck disable=SC2086  # a list of words on purpose
-wanted=$(echo $packages)
-[ "$(cat "$complete" 2>/dev/null)" != "$wanted" ] || exit 0
+[ "$(cat "$complete" 2>/dev/null)" != "$packages" ] || exit 0
 
 rm -rf "$dir"
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial"
@@ -45,4 +43,4 @@ done
 # Since /lib is a link into /usr no package brings it.
 [ -e "$dir/lib" ] || ln -s usr/lib "$dir/lib"
 rm -rf "$dir/apt" "$dir/usr/share/doc" "$dir/usr/share/locale"
-echo "$wanted" >"$complete"
+echo "$packages" >"$complete"

@@ -81,6 +81,8 @@ int clone_with_digest(int from, int dir, const char *name, struct error *err);
 /* Whether the workspace has a command, of spec's or of the image's. An image's default arguments
  * alone are one where `runs` is set: they are often a shell, which ends where nobody types. */
 bool creation_has_command(const struct creation *made, const struct microagent_spec *spec);
+/* By the name that a spec has for it; NULL: the host's. */
+int spec_architecture(const char *name, enum architecture *out, struct error *err);
 /* The full config of the workspace, for prepare and run. */
 json_t *creation_config(const struct microagent *agent, const struct creation *made,
 			const struct microagent_spec *spec, struct error *err);

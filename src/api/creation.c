@@ -69,11 +69,27 @@ void creation_undo(struct creation *made)
 		(void)trash_remove(&made->dir, made->ws.id, NULL);
 }
 
+int spec_architecture(const char *name, enum architecture *out, struct error *err)
+{
+	enum architecture found = name ? architecture_from_name(name) : architecture_of_host();
+
+	if (name && found == ARCHITECTURE_COUNT)
+		return error_set(err, ERR_INVALID,
+				 "config.architecture must be one of \"amd64\", \"arm64\", and is "
+				 "\"%.64s\"",
+				 name);
+	*out = found;
+	return 0;
+}
+
 static int select_parts(const struct microagent_spec *spec, struct creation *made,
 			struct error *err)
 {
-	if (cache_kernel_find(spec->kernel, &made->kernel, err) < 0 ||
-	    (!spec->no_disk && cache_image_find(spec->image, &made->image, err) < 0))
+	enum architecture machine = ARCHITECTURE_COUNT;
+
+	if (spec_architecture(spec->architecture, &machine, err) < 0 ||
+	    cache_kernel_find(spec->kernel, machine, &made->kernel, err) < 0 ||
+	    (!spec->no_disk && cache_image_find(spec->image, machine, &made->image, err) < 0))
 		return -1;
 	/* Before advice that takes it for one. */
 	if (kernel_check(made->kernel.path, err) < 0)
@@ -362,6 +378,18 @@ static int put_rates(json_t *config, const struct microagent_rates *rates, struc
 	return json_object_size(limits) ? json_put(config, "limits", json_incref(limits), err) : 0;
 }
 
+/* Where it is not the host's own: every supervisor knows that one. */
+static int put_architecture(json_t *config, const struct microagent_spec *spec, struct error *err)
+{
+	enum architecture machine = ARCHITECTURE_COUNT;
+
+	if (spec_architecture(spec->architecture, &machine, err) < 0)
+		return -1;
+	return machine == architecture_of_host()
+		       ? 0
+		       : json_put_string(config, "architecture", architecture_name(machine), err);
+}
+
 json_t *creation_config(const struct microagent *agent, const struct creation *made,
 			const struct microagent_spec *spec, struct error *err)
 {
@@ -374,6 +402,7 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    json_put_optional(config, "initrdPath", initrd, err) < 0 ||
 	    json_put_optional(config, "rootfsPath", made->rootfs, err) < 0 ||
 	    json_put_optional(config, "stateDir", agent->state_path, err) < 0 ||
+	    put_architecture(config, spec, err) < 0 ||
 	    json_put_optional(config, "accelerator", spec->accelerator, err) < 0 ||
 	    request_confine(agent, config, NULL, err) < 0 ||
 	    json_put_optional(config, "console", spec->console, err) < 0 ||

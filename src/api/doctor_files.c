@@ -18,7 +18,7 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 
 	(void)agent;
 	(void)host;
-	if (cache_kernel_find(NULL, &kernel, &why) < 0) {
+	if (cache_kernel_find(NULL, architecture_of_host(), &kernel, &why) < 0) {
 		finding_error(out, &why);
 		return;
 	}
@@ -69,7 +69,7 @@ void doctor_image(const struct microagent *agent, const json_t *host, struct fin
 
 	(void)agent;
 	(void)host;
-	if (cache_image_find(NULL, &image, &why) < 0) {
+	if (cache_image_find(NULL, architecture_of_host(), &image, &why) < 0) {
 		finding_error(out, &why);
 		return;
 	}

@@ -88,12 +88,14 @@ void reader_end(struct reader *reader)
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-/* The host's newest, whose init is ours of today; else what the workspace itself boots from. */
+/* The host's newest, whose init is ours of today and reads the disk of any architecture; else what
+ * the workspace itself boots from. */
 static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
 {
-	static const char *const keys[] = {"kernelPath", "initrdPath"};
+	static const char *const keys[] = {"kernelPath", "initrdPath", "architecture"};
 	struct cache_kernel kernel = {0};
-	bool found = cache_kernel_find(NULL, &kernel, NULL) == 0 && kernel.initrd;
+	bool found = cache_kernel_find(NULL, architecture_of_host(), &kernel, NULL) == 0 &&
+		     kernel.initrd;
 	int status = 0;
 
 	for (size_t i = 0; !found && status == 0 && i < ARRAY_SIZE(keys); i++)

@@ -11,17 +11,45 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/print_safe.h"
+#include "store/cache.h"
 
-char *artifact_init_path(const struct artifact_options *opts, struct error *err)
+int artifact_architecture(const struct artifact_options *opts, enum architecture otherwise,
+			  enum architecture *out, struct error *err)
+{
+	enum architecture given = opts->arch ? architecture_from_word(opts->arch) : otherwise;
+
+	if (opts->arch && given == ARCHITECTURE_COUNT)
+		return error_set(err, ERR_INVALID,
+				 "--arch must be amd64 (or x86_64) or arm64 (or aarch64), and is "
+				 "\"%.40s\"",
+				 opts->arch);
+	*out = given;
+	return 0;
+}
+
+/* It is there where somebody has made it: what machines of this host's own need is made always. */
+static int tell_no_init(const char *path, enum architecture architecture, struct error *err)
+{
+	if (architecture == architecture_of_host())
+		return error_errno(err, errno, "%s: build it with `make`, or name one by --init",
+				   path);
+	return error_set(err, ERR_UNAVAILABLE,
+			 "%s is missing, which machines of %s boot: `make %s-init` in the sources "
+			 "makes it, with the package gcc-aarch64-linux-gnu; or name one by --init",
+			 path, architecture_name(architecture), architecture_name(architecture));
+}
+
+char *artifact_init_path(const struct artifact_options *opts, enum architecture architecture,
+			 struct error *err)
 {
 	autofree char *dir = opts->init ? NULL : path_of_executable_dir(err);
 	autofree char *path = NULL;
 
 	if (opts->init)
 		return path_absolute(opts->init, err);
-	path = dir ? path_join(dir, "microagent-init", err) : NULL;
+	path = dir ? path_join(dir, cache_init_program(architecture), err) : NULL;
 	if (path && access(path, R_OK) < 0) {
-		error_errno(err, errno, "%s: build it with `make`, or name one by --init", path);
+		tell_no_init(path, architecture, err);
 		return NULL;
 	}
 	return steal_ptr(&path);

@@ -2,6 +2,7 @@
 #include "artifact/apt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,21 +24,90 @@ void deb_free(struct deb *deb)
 	memset(deb, 0, sizeof(*deb));
 }
 
-static int unknown_package(const char *package, struct error *err)
+static int unknown_package(const struct apt *apt, const char *package, struct error *err)
 {
+	if (apt->config)
+		return error_set(err, ERR_NOT_FOUND,
+				 "the archives that apt is configured with have no package %s for "
+				 "%s: name a file by --from",
+				 package, architecture_name(apt->architecture));
 	return error_set(err, ERR_NOT_FOUND,
 			 "apt knows no package %s: run `apt-get update` as root and try again, or "
 			 "name a file by --from",
 			 package);
 }
 
-/* apt's text in C, whatever the user's language. */
-static int ask_apt(const char *const *argv, struct buf *out, struct error *err)
+/* apt's text in C, whatever the user's language. out: NULL where it says nothing; dir: where it
+ * works, or NULL. */
+static int run_apt(const struct apt *apt, const char *const *argv, const char *dir, struct buf *out,
+		   struct error *err)
 {
-	static const char *const env[] = {"LC_ALL=C", NULL};
-	const struct tool tool = {.argv = argv, .env = env, .out = out};
+	autobuf struct buf config = BUF_INIT(0);
+	const char *env[] = {"LC_ALL=C", NULL, NULL};
+	const struct tool tool = {.argv = argv, .env = env, .out = out, .cwd = dir};
 
+	if (apt->config && buf_printf(&config, err, "APT_CONFIG=%s", apt->config) < 0)
+		return -1;
+	if (apt->config)
+		env[1] = buf_string(&config);
 	return tool_run(&tool, err);
+}
+
+/* What this system's apt is told comes on top: where its archives are, by what keys they are
+ * signed, and how they are reached. Run by root, apt would fetch as its own user, who may not write
+ * there. */
+static const char private_config[] = "APT::Architecture \"%s\";\n"
+				     "APT::Architectures { \"%s\"; };\n"
+				     "APT::Sandbox::User \"root\";\n"
+				     "Acquire::Languages \"none\";\n"
+				     "Dir::State::lists \"%s/apt/lists\";\n"
+				     "Dir::State::status \"/dev/null\";\n"
+				     "Dir::State::extended_states \"/dev/null\";\n"
+				     "Dir::Cache \"%s/apt/cache\";\n";
+
+static int write_private_config(struct apt *apt, const char *dir, struct error *err)
+{
+	static const char *const dirs[] = {
+		"apt",	     "apt/lists",	   "apt/lists/partial",
+		"apt/cache", "apt/cache/archives", "apt/cache/archives/partial"};
+	const char *name = architecture_name(apt->architecture);
+	autobuf struct buf text = BUF_INIT(0);
+	autoclose int fd = path_open_dir(dir, err);
+
+	if (fd < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (mkdirat(fd, dirs[i], 0700) < 0)
+			return error_errno(err, errno, "%s/%s", dir, dirs[i]);
+	apt->config = path_join(dir, "apt/apt.conf", err);
+	if (!apt->config || buf_printf(&text, err, private_config, name, name, dir, dir) < 0)
+		return -1;
+	return path_replace_file_at(AT_FDCWD, apt->config, buf_bytes(&text), text.len, 0600,
+				    PATH_NO_SYNC, err);
+}
+
+int apt_open(enum architecture architecture, const char *dir, struct apt *out, struct error *err)
+{
+	static const char *const update[] = {"apt-get", "-qq", "update", NULL};
+	struct apt apt = {.architecture = architecture};
+
+	if (architecture != architecture_of_host()) {
+		progress_stage("asking Debian's archives for %s", architecture_name(architecture));
+		if (write_private_config(&apt, dir, err) < 0 ||
+		    run_apt(&apt, update, NULL, NULL, err) < 0) {
+			apt_close(&apt);
+			return error_prefix(err, "lists of packages for %s",
+					    architecture_name(architecture));
+		}
+	}
+	*out = apt;
+	return 0;
+}
+
+void apt_close(struct apt *apt)
+{
+	free(apt->config);
+	*apt = (struct apt){0};
 }
 
 /* What stands behind "<key>" at the start of a line, to its end; NULL when no line has it. */
@@ -72,36 +142,37 @@ static bool is_plain_name(const char *name)
 	       name[0] != '.';
 }
 
-int apt_find(const char *package, struct deb *out, struct error *err)
+int apt_find(const struct apt *apt, const char *package, struct deb *out, struct error *err)
 {
 	const char *const argv[] = {"apt-cache", "show", "--no-all-versions", package, NULL};
 	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
-	struct deb deb = {0};
+	struct deb deb = {.architecture = apt->architecture};
 
-	if (ask_apt(argv, &text, err) < 0)
-		return err && err->code == ERR_IO ? unknown_package(package, err) : -1;
+	if (run_apt(apt, argv, NULL, &text, err) < 0)
+		return err && err->code == ERR_IO ? unknown_package(apt, package, err) : -1;
 	deb.version = apt_field(buf_string(&text), "Version: ", err);
 	deb.package = deb.version ? strdup(package) : NULL;
 	if (!deb.package || !is_plain_name(deb.version)) {
 		deb_free(&deb);
-		return unknown_package(package, err);
+		return unknown_package(apt, package, err);
 	}
 	*out = deb;
 	return 0;
 }
 
-int apt_find_dependency(const char *package, struct deb *out, struct error *err)
+int apt_find_dependency(const struct apt *apt, const char *package, struct deb *out,
+			struct error *err)
 {
 	const char *const argv[] = {"apt-cache", "depends", package, NULL};
 	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
 	autofree char *name = NULL;
 
-	if (ask_apt(argv, &text, err) < 0)
-		return err && err->code == ERR_IO ? unknown_package(package, err) : -1;
+	if (run_apt(apt, argv, NULL, &text, err) < 0)
+		return err && err->code == ERR_IO ? unknown_package(apt, package, err) : -1;
 	name = apt_field(buf_string(&text), "Depends: ", err);
 	if (!name || !is_plain_name(name))
-		return unknown_package(package, err);
-	return apt_find(name, out, err);
+		return unknown_package(apt, package, err);
+	return apt_find(apt, name, out, err);
 }
 
 static char *fetched_file(const char *dir, struct error *err)
@@ -118,20 +189,18 @@ static char *fetched_file(const char *dir, struct error *err)
 	return NULL;
 }
 
-int apt_fetch(struct deb *deb, const char *dir, struct error *err)
+int apt_fetch(const struct apt *apt, struct deb *deb, const char *dir, struct error *err)
 {
 	autobuf struct buf what = BUF_INIT(0);
 	/* Run by root, apt would fetch as its own user, who may not write here. */
 	const char *argv[] = {"apt-get",  "-qq", "-o", "APT::Sandbox::User=root",
 			      "download", NULL,	 NULL};
-	static const char *const env[] = {"LC_ALL=C", NULL};
-	const struct tool tool = {.argv = argv, .env = env, .cwd = dir};
 
 	if (buf_printf(&what, err, "%s=%s", deb->package, deb->version) < 0)
 		return -1;
 	argv[5] = buf_string(&what);
 	progress_stage("fetching %s %s", deb->package, deb->version);
-	if (tool_run(&tool, err) < 0)
+	if (run_apt(apt, argv, dir, NULL, err) < 0)
 		return error_prefix(err,
 				    "fetching %s (a newer version may be out: `apt-get update` as "
 				    "root; without a network: --from FILE)",
@@ -142,19 +211,24 @@ int apt_fetch(struct deb *deb, const char *dir, struct error *err)
 
 int deb_open(const char *file, struct deb *out, struct error *err)
 {
-	const char *const argv[] = {"dpkg-deb", "-f", file, "Package", "Version", NULL};
+	const char *const argv[] = {"dpkg-deb", "-f",		file, "Package",
+				    "Version",	"Architecture", NULL};
 	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
+	autofree char *architecture = NULL;
+	const struct apt any = {.architecture = ARCHITECTURE_COUNT};
 	struct deb deb = {0};
 
-	if (ask_apt(argv, &text, err) < 0)
+	if (run_apt(&any, argv, NULL, &text, err) < 0)
 		return error_prefix(err, "%s", file);
 	deb.package = apt_field(buf_string(&text), "Package: ", err);
 	deb.version = deb.package ? apt_field(buf_string(&text), "Version: ", err) : NULL;
-	deb.file = deb.version ? path_absolute(file, err) : NULL;
+	architecture = deb.version ? apt_field(buf_string(&text), "Architecture: ", err) : NULL;
+	deb.file = architecture ? path_absolute(file, err) : NULL;
 	if (!deb.file || !is_plain_name(deb.package) || !is_plain_name(deb.version)) {
 		deb_free(&deb);
 		return error_set(err, ERR_INVALID, "%s is no Debian package", file);
 	}
+	deb.architecture = architecture_from_name(architecture);
 	*out = deb;
 	return 0;
 }

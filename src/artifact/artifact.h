@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/architecture.h"
 #include "base/error.h"
 
 /* What the options of a command gave; NULL or false when absent. */
@@ -26,7 +27,8 @@ struct artifact_options {
 	const char *from;    /* a file instead of the package */
 	const char *name;    /* of a custom kernel */
 	const char *size;    /* image-import: MiB */
-	char *const *words;  /* what is left of the command line */
+	const char *arch;   /* of the machines it is for; default: this host's, or the file's own */
+	char *const *words; /* what is left of the command line */
 	size_t word_count;
 };
 
@@ -39,8 +41,13 @@ artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_ker
 	artifact_kernel_build, artifact_kernel_refresh, artifact_image_build, artifact_image_import,
 	artifact_image_remove, artifact_bundle_build;
 
-/* The path of microagent-init: --init, else beside the executable. malloc'd. */
-char *artifact_init_path(const struct artifact_options *opts, struct error *err);
+/* --arch, else `otherwise`. */
+int artifact_architecture(const struct artifact_options *opts, enum architecture otherwise,
+			  enum architecture *out, struct error *err);
+/* The path of the microagent-init of an architecture: --init, else beside the executable. malloc'd.
+ */
+char *artifact_init_path(const struct artifact_options *opts, enum architecture architecture,
+			 struct error *err);
 /* The descriptor that --fd names; -1. */
 int artifact_fd(const struct artifact_options *opts, struct error *err);
 /* Prints the answer: text, or under --json the object (borrowed). */

@@ -15,7 +15,7 @@ static int read_at(int fd, void *data, size_t len, uint64_t at)
 	return at <= INT64_MAX && pread(fd, data, len, (off_t)at) == (ssize_t)len ? 0 : -1;
 }
 
-int elf_require_static(const char *path, struct error *err)
+int elf_require_static(const char *path, enum architecture architecture, struct error *err)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 	Elf64_Ehdr head;
@@ -27,6 +27,9 @@ int elf_require_static(const char *path, struct error *err)
 	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(segment) ||
 	    head.e_phnum > MAX_SEGMENTS)
 		return error_set(err, ERR_INVALID, "%s is not a 64-bit ELF program", path);
+	if (architecture_of_program(&head, sizeof(head)) != architecture)
+		return error_set(err, ERR_INVALID, "%s is no program for %s", path,
+				 architecture_name(architecture));
 	for (unsigned i = 0; i < head.e_phnum; i++) {
 		if (head.e_phoff > INT64_MAX ||
 		    read_at(fd, &segment, sizeof(segment), head.e_phoff + i * sizeof(segment)) < 0)

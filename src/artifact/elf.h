@@ -3,9 +3,12 @@
 #ifndef ARTIFACT_ELF_H
 #define ARTIFACT_ELF_H
 
+#include "base/architecture.h"
 #include "base/error.h"
 
-/* ERR_INVALID unless the file is a 64-bit ELF program that names no interpreter. */
-int elf_require_static(const char *path, struct error *err);
+/* ERR_INVALID unless the file is a 64-bit ELF program of that architecture that names no
+ * interpreter.
+ */
+int elf_require_static(const char *path, enum architecture architecture, struct error *err);
 
 #endif

@@ -15,6 +15,7 @@
 struct image_spec {
 	const char *name, *kind; /* of the entry */
 	struct ext4_spec ext4;
+	enum architecture architecture;
 	const char *user; /* recorded; NULL: none */
 	json_t *extra;	  /* further members of the record; NULL: none */
 };
@@ -37,7 +38,9 @@ bool image_has_twin(const char *recipe_sha256);
 int image_link_twin(const struct place *place, const char *name, const char *recipe_sha256,
 		    const char *ref, struct error *err);
 
-int image_build_busybox(const struct artifact_options *opts, struct error *err);
-int image_build_debian(const struct artifact_options *opts, struct error *err);
+int image_build_busybox(const struct artifact_options *opts, enum architecture architecture,
+			struct error *err);
+int image_build_debian(const struct artifact_options *opts, enum architecture architecture,
+		       struct error *err);
 
 #endif

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The default image: one static program, its names, and the few files that programs look for. Made
- * in a second, by any user, and always the same bytes for the same busybox.
+ * in a second, by any user, and always the same bytes for the same busybox. For machines of another
+ * architecture than this host's the program is that of Debian's package, fetched and not run here:
+ * the names it goes by are those of this host's busybox, which Debian makes of the same
+ * configuration.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "artifact/apt.h"
 #include "artifact/digest.h"
 #include "artifact/elf.h"
 #include "artifact/image.h"
@@ -19,6 +24,9 @@
 #include "base/path.h"
 
 #define LIST_BYTES (1u << 20)
+#define PROGRAM_BYTES (16u << 20)
+#define UNPACK_BYTES (16ull << 20)
+#define PACKAGE "busybox-static"
 
 static const struct image_spec busybox_spec = {
 	.name = "busybox",
@@ -110,7 +118,7 @@ static char *find_busybox(struct error *err)
 		snprintf(file, sizeof(file), "%.*s/busybox", (int)strcspn(path, ":"), path);
 		if (access(file, X_OK) != 0)
 			continue;
-		if (elf_require_static(file, err) < 0) {
+		if (elf_require_static(file, architecture_of_host(), err) < 0) {
 			error_prefix(err, "install busybox-static in place of busybox");
 			return NULL;
 		}
@@ -124,7 +132,19 @@ static char *find_busybox(struct error *err)
 struct contents {
 	struct rootfs *fs;
 	struct buf lines;
+	const char *package; /* that the program is of, whatever its bytes; NULL: its bytes count */
 };
+#define CONTENTS_NONE                \
+	{                            \
+		.lines = BUF_INIT(0) \
+	}
+
+static void contents_free(struct contents *c)
+{
+	rootfs_free(c->fs);
+	buf_free(&c->lines);
+}
+#define auto_contents __attribute__((cleanup(contents_free)))
 
 static int add_recipe_line(struct contents *c, const char *path, mode_t mode, uid_t owner,
 			   const char *digest, struct error *err)
@@ -151,7 +171,7 @@ static int add_program(struct contents *c, const char *path, const char *from, s
 	char digest[DIGEST_TEXT];
 
 	if (digest_file(from, digest, err) < 0 ||
-	    add_recipe_line(c, path, S_IFREG | 0755, 0, digest, err) < 0)
+	    add_recipe_line(c, path, S_IFREG | 0755, 0, c->package ? c->package : digest, err) < 0)
 		return -1;
 	return rootfs_add_copy(c->fs, path, 0755, from, err);
 }
@@ -193,8 +213,13 @@ static int add_applets(struct contents *c, const char *busybox, struct error *er
 	return 0;
 }
 
-static int describe_busybox(struct contents *c, const char *busybox, struct error *err)
+/* program: what is put in; host: the busybox that is run here for its names. */
+static int describe_busybox(struct contents *c, const char *program, const char *host,
+			    struct error *err)
 {
+	c->fs = rootfs_new(-1, busybox_spec.ext4.time, &rootfs_unbounded, err);
+	if (!c->fs)
+		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
 		if (add_to_image(c, dirs[i].path, S_IFDIR | dirs[i].mode, dirs[i].owner, NULL,
 				 err) < 0)
@@ -204,9 +229,9 @@ static int describe_busybox(struct contents *c, const char *busybox, struct erro
 		    0)
 			return -1;
 	if (add_to_image(c, "/var/run", S_IFLNK | 0777, 0, "/run", err) < 0 ||
-	    add_program(c, "/bin/busybox", busybox, err) < 0)
+	    add_program(c, "/bin/busybox", program, err) < 0)
 		return -1;
-	return add_applets(c, busybox, err);
+	return add_applets(c, host, err);
 }
 
 /* A change of the file system's own settings is a change of the recipe too. */
@@ -223,52 +248,114 @@ static int busybox_recipe(const struct contents *c, char out[DIGEST_TEXT], struc
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-/* Whoever meets it looks for the mistake in his own network. */
-static json_t *known_faults(const char *busybox, struct error *err)
+/* Whoever meets it looks for the mistake in his own network. The program may be none that runs
+ * here.
+ */
+static json_t *known_faults(const char *program, struct error *err)
 {
 	static const char first[] = "BusyBox v1.35.", of[] = "(Debian ";
-	const char *const argv[] = {busybox, NULL};
-	autobuf struct buf said = BUF_INIT(LIST_BYTES);
-	const struct tool tool = {.argv = argv, .out = &said};
-	const char *text;
+	autobuf struct buf bytes = BUF_INIT(PROGRAM_BYTES);
 
-	if (tool_run(&tool, err) < 0)
+	if (path_read_file_at(AT_FDCWD, program, &bytes, err) < 0)
 		return NULL;
-	text = buf_string(&said);
-	if (strncmp(text, first, strlen(first)) != 0 || !strstr(text, of))
+	if (!memmem(buf_bytes(&bytes), bytes.len, first, strlen(first)) ||
+	    !memmem(buf_bytes(&bytes), bytes.len, of, strlen(of)))
 		return json_object();
 	return json_pack("{s:[s]}", "notes",
 			 "wget -T ends by signal 11 in Debian's busybox 1.35: `timeout SECONDS "
 			 "wget` does what it should");
 }
 
-static int build_busybox(const struct artifact_options *opts, struct contents *c, struct error *err)
+static int publish_busybox(const struct place *place, const char *name,
+			   enum architecture architecture, const char *program, struct contents *c,
+			   struct error *err)
 {
-	autofree char *busybox = find_busybox(err);
 	struct image_spec spec = busybox_spec;
-	auto_place struct place place = {0};
-	json_auto_t *faults = NULL;
 	char recipe[DIGEST_TEXT];
+	json_auto_t *faults = known_faults(program, err);
 
-	if (!busybox || describe_busybox(c, busybox, err) < 0 || busybox_recipe(c, recipe, err) < 0)
+	spec.name = name;
+	spec.architecture = architecture;
+	spec.extra = faults;
+	if (!faults || busybox_recipe(c, recipe, err) < 0)
 		return -1;
-	if (!opts->rebuild && image_is_built(busybox_spec.name, recipe))
-		return image_answer(opts, busybox_spec.name, "is built", err);
-	progress_stage("building the busybox image");
-	spec.extra = faults = known_faults(busybox, err);
-	if (!faults || place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0 ||
-	    image_publish(&place, &spec, c->fs, recipe, err) < 0)
-		return -1;
-	return image_answer(opts, busybox_spec.name, "is built", err);
+	return image_publish(place, &spec, c->fs, recipe, err);
 }
 
-int image_build_busybox(const struct artifact_options *opts, struct error *err)
+/* The program of Debian's package for another architecture, below the scratch directory. */
+static char *fetch_busybox(const struct place *place, enum architecture architecture,
+			   struct error *err)
 {
-	auto_rootfs struct rootfs *fs =
-		rootfs_new(-1, busybox_spec.ext4.time, &rootfs_unbounded, err);
-	struct contents contents = {.fs = fs, .lines = BUF_INIT(0)};
-	int result = fs ? build_busybox(opts, &contents, err) : -1;
+	static const char *const places[] = {"bin/busybox", "usr/bin/busybox"};
+	autofree char *root = place_scratch(place, "root", err);
+	auto_apt struct apt apt = {0};
+	auto_deb struct deb deb = {0};
 
-	buf_free(&contents.lines);
-	return result;
+	if (!root || place_require_space(place, UNPACK_BYTES, err) < 0 ||
+	    apt_open(architecture, place->scratch, &apt, err) < 0 ||
+	    apt_find(&apt, PACKAGE, &deb, err) < 0 ||
+	    apt_fetch(&apt, &deb, place->scratch, err) < 0 || deb_unpack(&deb, root, err) < 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		autofree char *program = path_join(root, places[i], err);
+
+		if (!program || access(program, R_OK) < 0)
+			continue;
+		return elf_require_static(program, architecture, err) < 0 ? NULL
+									  : steal_ptr(&program);
+	}
+	error_set(err, ERR_INVALID, "%s holds no busybox", deb.file);
+	return NULL;
+}
+
+static int make_foreign(const char *name, enum architecture architecture, const char *package,
+			const char *host, struct error *err)
+{
+	auto_contents struct contents contents = CONTENTS_NONE;
+	auto_place struct place place = {0};
+	autofree char *program = NULL;
+
+	contents.package = package;
+	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0 ||
+	    !(program = fetch_busybox(&place, architecture, err)))
+		return -1;
+	progress_stage("building the busybox image");
+	if (describe_busybox(&contents, program, host, err) < 0)
+		return -1;
+	return publish_busybox(&place, name, architecture, program, &contents, err);
+}
+
+static int make_own(const char *name, enum architecture architecture, const char *host,
+		    struct contents *contents, struct error *err)
+{
+	auto_place struct place place = {0};
+
+	progress_stage("building the busybox image");
+	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0)
+		return -1;
+	return publish_busybox(&place, name, architecture, host, contents, err);
+}
+
+/* What another architecture's package holds is not looked for each time: its entry stands for any
+ * program of that package, and --rebuild fetches the one of today. */
+int image_build_busybox(const struct artifact_options *opts, enum architecture architecture,
+			struct error *err)
+{
+	bool foreign = architecture != architecture_of_host();
+	autofree char *host = find_busybox(err);
+	autofree char *name = cache_entry_name(busybox_spec.name, architecture, err);
+	auto_contents struct contents contents = CONTENTS_NONE;
+	char recipe[DIGEST_TEXT], package[32];
+
+	snprintf(package, sizeof(package), PACKAGE ":%s", architecture_name(architecture));
+	contents.package = foreign ? package : NULL;
+	if (!host || !name || describe_busybox(&contents, host, host, err) < 0 ||
+	    busybox_recipe(&contents, recipe, err) < 0)
+		return -1;
+	if (!opts->rebuild && image_is_built(name, recipe))
+		return image_answer(opts, name, "is built", err);
+	if ((foreign ? make_foreign(name, architecture, package, host, err)
+		     : make_own(name, architecture, host, &contents, err)) < 0)
+		return -1;
+	return image_answer(opts, name, "is built", err);
 }

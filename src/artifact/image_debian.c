@@ -265,13 +265,15 @@ static int debootstrap(const struct place *place, const char *tar, struct error 
 	return tool_run(&tool, err);
 }
 
-static int build_debian(const struct place *place, const char *recipe, struct error *err)
+static int build_debian(const struct place *place, const char *name, const char *recipe,
+			struct error *err)
 {
 	static const struct layer_bounds any = {.bytes = UINT64_MAX, .count = UINT64_MAX};
 	autofree char *tar = place_scratch(place, TAR_FILE, err);
 	autoclose int data = place_subdir(place, "data", err);
 	autoclose int archive = -1;
 	auto_rootfs struct rootfs *fs = NULL;
+	struct image_spec spec = debian_spec;
 
 	if (!tar || data < 0 || place_require_space(place, BUILD_BYTES, err) < 0 ||
 	    debootstrap(place, tar, err) < 0)
@@ -285,24 +287,36 @@ static int build_debian(const struct place *place, const char *recipe, struct er
 		return -1;
 	if (unlink(tar) < 0)
 		return error_errno(err, errno, "%s", tar);
-	return image_publish(place, &debian_spec, fs, recipe, err);
+	spec.name = name;
+	spec.architecture = architecture_of_host();
+	return image_publish(place, &spec, fs, recipe, err);
 }
 
-int image_build_debian(const struct artifact_options *opts, struct error *err)
+/* Debian's packages run programs of their own as they are installed. */
+int image_build_debian(const struct artifact_options *opts, enum architecture architecture,
+		       struct error *err)
 {
+	autofree char *name = cache_entry_name(debian_spec.name, architecture, err);
 	auto_place struct place place = {0};
 	char recipe[DIGEST_TEXT];
 
+	if (!name)
+		return -1;
+	if (architecture != architecture_of_host())
+		return error_set(err, ERR_UNSUPPORTED,
+				 "packages for %s run programs for %s as they are installed, which "
+				 "this host cannot: import Debian's image from a registry instead",
+				 architecture_name(architecture), architecture_name(architecture));
 	if (debian_recipe(recipe, err) < 0)
 		return -1;
-	if (!opts->rebuild && image_is_built(debian_spec.name, recipe))
-		return image_answer(opts, debian_spec.name, "is built", err);
+	if (!opts->rebuild && image_is_built(name, recipe))
+		return image_answer(opts, name, "is built", err);
 	if (require_debian_tools(err) < 0 ||
 	    place_open(CACHE_IMAGES, "image-debian", &place, err) < 0)
 		return -1;
 	/* Another run may have built it while we waited. */
-	if ((opts->rebuild || !image_is_built(debian_spec.name, recipe)) &&
-	    build_debian(&place, recipe, err) < 0)
+	if ((opts->rebuild || !image_is_built(name, recipe)) &&
+	    build_debian(&place, name, recipe, err) < 0)
 		return -1;
-	return image_answer(opts, debian_spec.name, "is built", err);
+	return image_answer(opts, name, "is built", err);
 }

@@ -17,7 +17,7 @@ bool image_is_built(const char *name, const char *recipe_sha256)
 	struct error none;
 	bool built;
 
-	if (cache_image_find(name, &image, &none) < 0)
+	if (cache_image_find(name, ARCHITECTURE_COUNT, &image, &none) < 0)
 		return false;
 	built = image.cached && strcmp(image.recipe_sha256, recipe_sha256) == 0 &&
 		access(image.path, R_OK) == 0;
@@ -33,6 +33,8 @@ static json_t *new_image_record(const struct image_spec *spec, const char *sha, 
 	if (json_put(record, "format", json_integer(1), err) < 0 ||
 	    json_put_string(record, "name", spec->name, err) < 0 ||
 	    json_put_string(record, "kind", spec->kind, err) < 0 ||
+	    json_put_string(record, "architecture", architecture_name(spec->architecture), err) <
+		    0 ||
 	    json_put_string(record, "sha256", sha, err) < 0 ||
 	    json_put_string(record, "recipeSha256", recipe, err) < 0 ||
 	    json_put(record, "sizeBytes", json_integer((json_int_t)spec->ext4.size), err) < 0 ||
@@ -81,10 +83,12 @@ int image_answer(const struct artifact_options *opts, const char *name, const ch
 	json_auto_t *answer = json_object();
 	int result = -1;
 
-	if (cache_image_find(name, &image, err) < 0)
+	if (cache_image_find(name, ARCHITECTURE_COUNT, &image, err) < 0)
 		return -1;
 	if (json_put_string(answer, "name", image.name, err) == 0 &&
 	    json_put_string(answer, "path", image.path, err) == 0 &&
+	    json_put_string(answer, "architecture", architecture_name(image.architecture), err) ==
+		    0 &&
 	    json_put_string(answer, "sha256", image.sha256, err) == 0)
 		result = artifact_answer(opts, answer, err, "image %s %s", image.name, done);
 	cache_image_free(&image);
@@ -93,7 +97,8 @@ int image_answer(const struct artifact_options *opts, const char *name, const ch
 
 static const struct {
 	const char *kind;
-	int (*build)(const struct artifact_options *opts, struct error *err);
+	int (*build)(const struct artifact_options *opts, enum architecture architecture,
+		     struct error *err);
 } kinds[] = {
 	{"busybox", image_build_busybox},
 	{"debian", image_build_debian},
@@ -102,12 +107,16 @@ static const struct {
 int artifact_image_build(const struct artifact_options *opts, struct error *err)
 {
 	const char *kind = opts->word_count == 1 ? opts->words[0] : NULL;
+	enum architecture architecture;
 
 	if (!kind)
 		return error_set(err, ERR_INVALID, "name one image to build: busybox or debian");
+	if (artifact_architecture(opts, architecture_of_host(), &architecture, err) < 0)
+		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (strcmp(kinds[i].kind, kind) == 0)
-			return kinds[i].build(opts, err) < 0 ? error_prefix(err, "image %s", kind)
-							     : 0;
+			return kinds[i].build(opts, architecture, err) < 0
+				       ? error_prefix(err, "image %s", kind)
+				       : 0;
 	return error_set(err, ERR_INVALID, "no recipe for an image %s: busybox or debian", kind);
 }

@@ -48,8 +48,8 @@
 #define INODE_BYTES 256
 
 struct import {
-	const char *name;
-	uint64_t size; /* bytes; 0: the default */
+	const char *name; /* of the entry */
+	uint64_t size;	  /* bytes; 0: the default */
 	struct oci_source source;
 	struct place place;
 };
@@ -299,7 +299,10 @@ static int unpack_and_publish(const struct import *import, const struct oci_imag
 			      struct error *err)
 {
 	json_auto_t *extra = new_extra(import, image, err);
-	struct image_spec spec = {.name = import->name, .kind = KIND, .extra = extra};
+	struct image_spec spec = {.name = import->name,
+				  .kind = KIND,
+				  .extra = extra,
+				  .architecture = import->source.architecture};
 	struct unpacking unpacking = {.import = import, .image = image};
 	char uuid[37], recipe[DIGEST_TEXT];
 
@@ -319,7 +322,7 @@ static int fetch_and_unpack(const struct import *import, struct error *err)
 
 	if (!fetched || oci_source_fetch(&import->source, import->place.scratch, err) < 0)
 		return -1;
-	if (oci_image_read(fetched, &image, err) < 0)
+	if (oci_image_read(fetched, import->source.architecture, &image, err) < 0)
 		return error_prefix(err, "%s", import->source.ref);
 	if (oci_source_check_manifest(&import->source, image.sha256, err) < 0)
 		return -1;
@@ -336,7 +339,7 @@ static int answer_import(const struct artifact_options *opts, const struct impor
 	struct cache_image now = {0};
 	bool other;
 
-	if (cache_image_find(import->name, &now, err) < 0)
+	if (cache_image_find(import->name, ARCHITECTURE_COUNT, &now, err) < 0)
 		return -1;
 	other = *before->sha256 && strcmp(before->sha256, now.sha256) != 0;
 	cache_image_free(&now);
@@ -354,7 +357,7 @@ static int import_over(const struct artifact_options *opts, const struct import 
 	struct cache_image before = {0};
 	int result;
 
-	(void)cache_image_find(import->name, &before, NULL);
+	(void)cache_image_find(import->name, ARCHITECTURE_COUNT, &before, NULL);
 	if (!opts->rebuild && image_has_twin(recipe))
 		result = image_link_twin(&import->place, import->name, recipe, import->source.ref,
 					 err);
@@ -387,18 +390,22 @@ int artifact_image_import(const struct artifact_options *opts, struct error *err
 	static const char *const tools[] = {"skopeo", "mke2fs", "e2fsck", NULL};
 	struct import import = {0};
 	autobuf struct buf what = BUF_INIT(0);
+	enum architecture architecture;
+	autofree char *name = NULL;
 	int result;
 
 	if (opts->word_count != 2)
 		return error_set(err, ERR_INVALID,
 				 "name the image to be made, and where it comes from");
-	import.name = opts->words[0];
-	if (cache_image_check_name(import.name, err) < 0 ||
+	if (artifact_architecture(opts, architecture_of_host(), &architecture, err) < 0 ||
+	    cache_image_check_name(opts->words[0], architecture, err) < 0 ||
+	    !(import.name = name = cache_entry_name(opts->words[0], architecture, err)) ||
 	    take_size(opts->size, &import.size, err) < 0 ||
 	    buf_printf(&what, err, "image-%s", import.name) < 0 ||
 	    oci_source_find(opts->words[1], &import.source, err) < 0)
 		return -1;
 	import.source.unconfined = opts->unconfined;
+	import.source.architecture = architecture;
 	result = tool_require("image import", tools, err);
 	if (result == 0)
 		result = place_open(CACHE_IMAGES, buf_string(&what), &import.place, err);

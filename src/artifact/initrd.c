@@ -56,11 +56,12 @@ static int write_init(struct cpio *cpio, const char *init, struct error *err)
 	return 0;
 }
 
-int initrd_write(int fd, const char *init, const char *modules, struct error *err)
+int initrd_write(int fd, const char *init, enum architecture architecture, const char *modules,
+		 struct error *err)
 {
 	struct cpio *cpio;
 
-	if (elf_require_static(init, err) < 0)
+	if (elf_require_static(init, architecture, err) < 0)
 		return -1;
 	if (modules && copy_segment(fd, modules, err) < 0)
 		return -1;
@@ -76,17 +77,19 @@ int initrd_write(int fd, const char *init, const char *modules, struct error *er
 
 int artifact_initrd(const struct artifact_options *opts, struct error *err)
 {
-	autofree char *init = artifact_init_path(opts, err);
+	enum architecture architecture;
+	autofree char *init = NULL;
 	autoclose int fd = -1;
 
-	if (!init)
+	if (artifact_architecture(opts, architecture_of_host(), &architecture, err) < 0 ||
+	    !(init = artifact_init_path(opts, architecture, err)))
 		return -1;
 	if (!opts->out)
 		return error_set(err, ERR_INVALID, "--out is missing");
 	fd = open(opts->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", opts->out);
-	if (initrd_write(fd, init, opts->modules, err) < 0) {
+	if (initrd_write(fd, init, architecture, opts->modules, err) < 0) {
 		unlink(opts->out);
 		return error_prefix(err, "%s", opts->out);
 	}

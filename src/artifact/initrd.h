@@ -3,12 +3,14 @@
 #ifndef ARTIFACT_INITRD_H
 #define ARTIFACT_INITRD_H
 
+#include "base/architecture.h"
 #include "base/error.h"
 
 /*
  * Writes to fd, at its position: the segment at modules (NULL: none), then one with /init and the
- * empty directories that it mounts on. init must be a static executable.
+ * empty directories that it mounts on. init must be a static executable of that architecture.
  */
-int initrd_write(int fd, const char *init, const char *modules, struct error *err);
+int initrd_write(int fd, const char *init, enum architecture architecture, const char *modules,
+		 struct error *err);
 
 #endif

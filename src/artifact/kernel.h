@@ -21,17 +21,19 @@ struct kernel_entry {
 	bool modules;		   /* MODULES_FILE is there */
 	const char *config_sha256; /* of the configuration it was built from; NULL: unknown */
 	const char *release;	   /* what `uname -r` says in it; NULL: unknown */
+	enum architecture architecture;
 };
 
-/* The name of the cache's entry of that name, or of the newest of the kind of that name, if its
- * kernel is really there; NULL. malloc'd. */
-char *kernel_installed(const char *name);
+/* The name of the cache's entry of that name, or of the newest of the kind of that name for that
+ * architecture, if its kernel is really there; NULL. malloc'd. */
+char *kernel_installed(const char *name, enum architecture architecture);
 /* Makes the initrd and publishes the entry. */
 int kernel_publish(const struct place *place, const struct kernel_entry *entry, const char *init,
 		   struct error *err);
-/* Rewrites every initrd of the cache whose microagent-init is another one than init. *count, if not
- * NULL, is their number. */
-int kernel_refresh_all(const char *init, size_t *count, struct error *err);
+/* Rewrites every initrd of that architecture in the cache whose microagent-init is another one than
+ * init. *count, if not NULL, is their number. */
+int kernel_refresh_all(const char *init, enum architecture architecture, size_t *count,
+		       struct error *err);
 /* The record of <name> with its path; prints it as the answer of a command. what: "installed". */
 int kernel_answer(const struct artifact_options *opts, const char *name, const char *what,
 		  struct error *err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tuned kernel: Debian's kernel source with the configuration of images/kernel/tuned.config.
- * Sources are unpacked to <cache>/build/linux-<version> and stay there until the kernel is
- * installed, so that a build that was broken off goes on where it was. User, host and time in the
- * kernel's banner are fixed, so that two builds with one compiler are the same bytes.
+ * The tuned kernel: Debian's kernel source with the configuration of images/kernel/tuned.config, or
+ * tuned-arm64.config, for which a cross compiler does. Sources are unpacked to
+ * <cache>/build/linux-<version> and stay there until the kernel is installed, so that a build that
+ * was broken off goes on where it was. User, host and time in the kernel's banner are fixed, so
+ * that two builds with one compiler are the same bytes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,11 +29,38 @@
 #define SOURCE_PACKAGE "linux-source-6.1"
 #define BUILD_BYTES (4ull << 30)
 #define CONFIG_BYTES (4u << 20)
+/* The source is that of every architecture. */
+static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
 #define STAMP ".unpacked"
 /* Lines that make prints for this configuration; only the percentage depends on it. */
 #define BUILD_LINES 2100
 
+/* How the kernel of an architecture is made. */
+static const struct flavour {
+	const char *arch;   /* make's word */
+	const char *prefix; /* of the cross compiler, on a host of another */
+	const char *target, *image;
+	const char *config;
+	/* The image that is booted is the ELF file without its symbols, entered through its PVH
+	 * note, with nothing to unpack at each boot; else it is as make leaves it. */
+	bool stripped;
+	const char *const *tools;
+} flavours[ARCHITECTURE_COUNT] = {
+	[ARCHITECTURE_AMD64] = {"ARCH=x86", "x86_64-linux-gnu-", "vmlinux", "vmlinux",
+				recipe_tuned_config, true,
+				(const char *const[]){"make", "gcc", "ld", "flex", "bison", "bc",
+						      "perl", "tar", "xz", "strip", "gelf.h",
+						      NULL}},
+	[ARCHITECTURE_ARM64] = {"ARCH=arm64", "aarch64-linux-gnu-", "Image",
+				"arch/arm64/boot/Image", recipe_tuned_arm64_config, false,
+				(const char *const[]){"make", "gcc", "aarch64-linux-gnu-gcc",
+						      "flex", "bison", "bc", "perl", "tar", "xz",
+						      NULL}},
+};
+
 struct build {
+	const struct flavour *flavour;
+	enum architecture architecture;
 	struct place *place;
 	struct deb *source;
 	char *parent;	/* <cache>/build */
@@ -60,14 +88,6 @@ static void clean_environment(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		unsetenv(names[i]);
-}
-
-static int require_build_tools(struct error *err)
-{
-	static const char *const names[] = {"make", "gcc", "ld", "flex",  "bison",  "bc",
-					    "perl", "tar", "xz", "strip", "gelf.h", NULL};
-
-	return tool_require("kernel build", names, err);
 }
 
 static bool is_unpacked(const struct build *b)
@@ -119,7 +139,7 @@ static int unpack_package(struct build *b, struct error *err)
 		return root ? 0 : -1;
 	if (place_require_space(b->place, BUILD_BYTES, err) < 0 || empty_build_dir(b, err) < 0)
 		return -1;
-	if (!b->source->file && apt_fetch(b->source, b->place->scratch, err) < 0)
+	if (!b->source->file && apt_fetch(&system_apt, b->source, b->place->scratch, err) < 0)
 		return -1;
 	if (deb_unpack(b->source, root, err) < 0)
 		return -1;
@@ -152,7 +172,9 @@ static void count_line(void *data, const char *line)
 /* Runs make in the tree; the arguments end with NULL. */
 static int run_make(struct build *b, const char *const *args, struct error *err)
 {
-	const char *argv[12] = {"make", "-C", b->tree, "LOCALVERSION="};
+	const char *argv[12] = {"make", "-C", b->tree, "LOCALVERSION=", b->flavour->arch};
+	autobuf struct buf cross = BUF_INIT(0);
+	size_t n = 5;
 	char date[64];
 	const char *env[] = {"LC_ALL=C",
 			     "KBUILD_BUILD_USER=microagent",
@@ -170,8 +192,13 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 
 	if (banner_date(b, date, err) < 0)
 		return -1;
-	for (size_t i = 0; args[i] && i + 5 < ARRAY_SIZE(argv); i++)
-		argv[4 + i] = args[i];
+	if (b->architecture != architecture_of_host()) {
+		if (buf_printf(&cross, err, "CROSS_COMPILE=%s", b->flavour->prefix) < 0)
+			return -1;
+		argv[n++] = buf_string(&cross);
+	}
+	for (size_t i = 0; args[i] && n + 1 < ARRAY_SIZE(argv); i++)
+		argv[n++] = args[i];
 	b->lines = 0;
 	return tool_run(&make, err);
 }
@@ -191,17 +218,17 @@ static int configure_kernel(struct build *b, struct error *err)
 	if (buf_printf(&allconfig, err, "KCONFIG_ALLCONFIG=%s/tuned.config", b->place->scratch) < 0)
 		return -1;
 	args[1] = buf_string(&allconfig);
-	if (path_replace_file_at(b->place->scratch_fd, "tuned.config", recipe_tuned_config,
-				 strlen(recipe_tuned_config), 0644, PATH_NO_SYNC, err) < 0 ||
+	if (path_replace_file_at(b->place->scratch_fd, "tuned.config", b->flavour->config,
+				 strlen(b->flavour->config), 0644, PATH_NO_SYNC, err) < 0 ||
 	    run_make(b, args, err) < 0 || read_file(b->tree, ".config", &config, err) < 0)
 		return -1;
-	return kconfig_verify(recipe_tuned_config, buf_string(&config), err);
+	return kconfig_verify(b->flavour->config, buf_string(&config), err);
 }
 
 static int compile(struct build *b, struct error *err)
 {
 	char jobs[16];
-	const char *const args[] = {jobs, "vmlinux", NULL};
+	const char *const args[] = {jobs, b->flavour->target, NULL};
 	cpu_set_t cpus;
 
 	snprintf(jobs, sizeof(jobs), "-j%d",
@@ -210,16 +237,21 @@ static int compile(struct build *b, struct error *err)
 	return run_make(b, args, err);
 }
 
-/* The image that is booted: the ELF file without its symbols, entered through its PVH note, with
- * nothing to unpack at each boot. */
-static int take_vmlinux(const struct build *b, struct error *err)
+static int take_kernel(const struct build *b, struct error *err)
 {
-	autofree char *from = path_join(b->tree, "vmlinux", err);
+	autofree char *from = path_join(b->tree, b->flavour->image, err);
 	autofree char *to = from ? place_scratch(b->place, KERNEL_FILE, err) : NULL;
 	const char *argv[] = {"strip", "-o", to, from, NULL};
 	const struct tool strip = {.argv = argv};
 
-	return to ? tool_run(&strip, err) : -1;
+	if (!to)
+		return -1;
+	if (b->flavour->stripped)
+		return tool_run(&strip, err);
+	autoclose int fd = open(from, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, errno, "%s", from);
+	return path_clone_file_at(fd, b->place->scratch_fd, KERNEL_FILE, 0644, NULL, err);
 }
 
 static int publish_kernel(const struct build *b, const char *name, const char *config_sha,
@@ -235,30 +267,42 @@ static int publish_kernel(const struct build *b, const char *name, const char *c
 				     .version = b->source->version,
 				     .kind = KERNEL_TUNED,
 				     .config_sha256 = config_sha,
-				     .release = buf_string(&release)};
+				     .release = buf_string(&release),
+				     .architecture = b->architecture};
 	return kernel_publish(b->place, &entry, init, err);
 }
 
 static int prepare_source(struct build *b, struct error *err)
 {
-	int n = snprintf(b->name, sizeof(b->name), "linux-%s", b->source->version);
+	autofree char *name = NULL, *own = NULL;
 
-	if (n < 0 || (size_t)n >= sizeof(b->name))
+	if (asprintf(&name, "linux-%s", b->source->version) < 0) {
+		name = NULL;
+		return error_errno(err, ENOMEM, "kernel");
+	}
+	own = cache_entry_name(name, b->architecture, err);
+	if (!own)
+		return -1;
+	if (strlen(own) >= sizeof(b->name))
 		return error_set(err, ERR_INVALID, "version %s", b->source->version);
+	snprintf(b->name, sizeof(b->name), "%s", own);
 	b->parent = path_join(b->place->cache, "build", err);
 	b->dir = b->parent ? path_join(b->parent, b->name, err) : NULL;
 	b->tree = b->dir ? path_join(b->dir, SOURCE_PACKAGE, err) : NULL;
 	return b->tree ? 0 : -1;
 }
 
-static int build(struct place *place, struct deb *source, const char *name, const char *config_sha,
-		 const char *init, struct error *err)
+static int build(struct place *place, struct deb *source, enum architecture architecture,
+		 const char *name, const char *config_sha, const char *init, struct error *err)
 {
-	auto_build struct build b = {.place = place, .source = source};
+	auto_build struct build b = {.place = place,
+				     .source = source,
+				     .architecture = architecture,
+				     .flavour = &flavours[architecture]};
 	struct error ignored;
 
 	if (prepare_source(&b, err) < 0 || unpack_package(&b, err) < 0 ||
-	    configure_kernel(&b, err) < 0 || compile(&b, err) < 0 || take_vmlinux(&b, err) < 0 ||
+	    configure_kernel(&b, err) < 0 || compile(&b, err) < 0 || take_kernel(&b, err) < 0 ||
 	    publish_kernel(&b, name, config_sha, init, err) < 0)
 		return -1;
 	progress_stage("tidying up");
@@ -269,24 +313,24 @@ static int build(struct place *place, struct deb *source, const char *name, cons
 }
 
 /* The name of a tuned kernel that is there, of this very configuration; NULL. malloc'd. */
-static char *built(const char *name, const char *config_sha)
+static char *built(const char *name, enum architecture architecture, const char *config_sha)
 {
 	struct cache_kernel kernel = {0};
-	autofree char *found = kernel_installed(name);
+	autofree char *found = kernel_installed(name, architecture);
 	struct error none;
 	bool same;
 
-	if (!found || cache_kernel_find(found, &kernel, &none) < 0)
+	if (!found || cache_kernel_find(found, architecture, &kernel, &none) < 0)
 		return NULL;
 	same = strcmp(kernel.config_sha256, config_sha) == 0;
 	cache_kernel_free(&kernel);
 	return same ? steal_ptr(&found) : NULL;
 }
 
-static int answer_built(const struct artifact_options *opts, const char *name, const char *init,
-			struct error *err)
+static int answer_built(const struct artifact_options *opts, enum architecture architecture,
+			const char *name, const char *init, struct error *err)
 {
-	if (kernel_refresh_all(init, NULL, err) < 0)
+	if (kernel_refresh_all(init, architecture, NULL, err) < 0)
 		return -1;
 	return kernel_answer(opts, name, "is built", err);
 }
@@ -294,7 +338,7 @@ static int answer_built(const struct artifact_options *opts, const char *name, c
 static int find_source(const struct artifact_options *opts, struct deb *source, struct error *err)
 {
 	if (!opts->from)
-		return apt_find(SOURCE_PACKAGE, source, err);
+		return apt_find(&system_apt, SOURCE_PACKAGE, source, err);
 	if (deb_open(opts->from, source, err) < 0)
 		return -1;
 	if (strcmp(source->package, SOURCE_PACKAGE) != 0)
@@ -304,44 +348,52 @@ static int find_source(const struct artifact_options *opts, struct deb *source, 
 }
 
 /* The lock comes first, so that the second of two builders finds the first one's kernel. */
-static int build_locked(const struct artifact_options *opts, const char *config_sha,
-			const char *init, struct error *err)
+static int build_locked(const struct artifact_options *opts, enum architecture architecture,
+			const char *config_sha, const char *init, struct error *err)
 {
 	auto_place struct place place = {0};
 	auto_deb struct deb source = {0};
-	autofree char *there = NULL, *name = NULL;
+	autofree char *there = NULL, *plain = NULL, *name = NULL;
 
 	if (place_open(CACHE_KERNELS, "kernel-tuned", &place, err) < 0)
 		return -1;
-	there = opts->rebuild || opts->upgrade ? NULL : built("tuned", config_sha);
+	there = opts->rebuild || opts->upgrade ? NULL : built("tuned", architecture, config_sha);
 	if (there)
-		return answer_built(opts, there, init, err);
+		return answer_built(opts, architecture, there, init, err);
 	if (find_source(opts, &source, err) < 0)
 		return -1;
-	if (asprintf(&name, "tuned-%s", source.version) < 0)
+	if (asprintf(&plain, "tuned-%s", source.version) < 0) {
+		plain = NULL;
 		return error_errno(err, ENOMEM, "kernel");
-	there = opts->rebuild ? NULL : built(name, config_sha);
+	}
+	name = cache_entry_name(plain, architecture, err);
+	if (!name)
+		return -1;
+	there = opts->rebuild ? NULL : built(name, architecture, config_sha);
 	if (there)
-		return answer_built(opts, there, init, err);
-	if (require_build_tools(err) < 0 || build(&place, &source, name, config_sha, init, err) < 0)
+		return answer_built(opts, architecture, there, init, err);
+	if (tool_require("kernel build", flavours[architecture].tools, err) < 0 ||
+	    build(&place, &source, architecture, name, config_sha, init, err) < 0)
 		return -1;
 	return kernel_answer(opts, name, "is built", err);
 }
 
 int artifact_kernel_build(const struct artifact_options *opts, struct error *err)
 {
-	autofree char *init = artifact_init_path(opts, err);
+	enum architecture architecture;
 	char config_sha[DIGEST_TEXT];
-	autofree char *there = NULL;
+	autofree char *there = NULL, *init = NULL;
 
-	if (!init ||
-	    digest_bytes(recipe_tuned_config, strlen(recipe_tuned_config), config_sha, err) < 0)
+	if (artifact_architecture(opts, architecture_of_host(), &architecture, err) < 0 ||
+	    !(init = artifact_init_path(opts, architecture, err)) ||
+	    digest_bytes(flavours[architecture].config, strlen(flavours[architecture].config),
+			 config_sha, err) < 0)
 		return -1;
-	there = opts->rebuild || opts->upgrade ? NULL : built("tuned", config_sha);
+	there = opts->rebuild || opts->upgrade ? NULL : built("tuned", architecture, config_sha);
 	if (there)
-		return answer_built(opts, there, init, err);
+		return answer_built(opts, architecture, there, init, err);
 	clean_environment();
-	if (build_locked(opts, config_sha, init, err) < 0)
+	if (build_locked(opts, architecture, config_sha, init, err) < 0)
 		return error_prefix(err, "kernel build");
 	return 0;
 }

@@ -20,15 +20,15 @@
 /* Held while the files of any entry are exchanged. */
 #define PUBLISH_LOCK "kernels"
 
-static int make_initrd(const struct place *place, const char *init, const char *modules,
-		       struct error *err)
+static int make_initrd(const struct place *place, const char *init, enum architecture architecture,
+		       const char *modules, struct error *err)
 {
 	autoclose int fd = openat(place->scratch_fd, INITRD_FILE,
 				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 
 	if (fd < 0)
 		return error_errno(err, errno, "%s/" INITRD_FILE, place->scratch);
-	return initrd_write(fd, init, modules, err);
+	return initrd_write(fd, init, architecture, modules, err);
 }
 
 static int digest_scratch(const struct place *place, const char *file, char out[DIGEST_TEXT],
@@ -62,6 +62,8 @@ static json_t *new_kernel_record(const struct place *place, const struct kernel_
 	    json_put_string(record, "name", entry->name, err) < 0 ||
 	    json_put_string(record, "kind", kernel_kind_name(entry->kind), err) < 0 ||
 	    json_put_string(record, "version", entry->version, err) < 0 ||
+	    json_put_string(record, "architecture", architecture_name(entry->architecture), err) <
+		    0 ||
 	    json_put_string(record, "sha256", sha, err) < 0)
 		return NULL;
 	if (entry->release && json_put_string(record, "release", entry->release, err) < 0)
@@ -105,7 +107,8 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
 	autofree char *modules = place_scratch(place, MODULES_FILE, err);
 	json_auto_t *record = NULL;
 
-	if (!modules || make_initrd(place, init, entry->modules ? modules : NULL, err) < 0)
+	if (!modules ||
+	    make_initrd(place, init, entry->architecture, entry->modules ? modules : NULL, err) < 0)
 		return -1;
 	record = new_kernel_record(place, entry, err);
 	if (!record || put_initrd(place, record, init, err) < 0)
@@ -132,28 +135,36 @@ static int refresh(const struct place *place, const struct cache_kernel *kernel,
 {
 	json_auto_t *record = read_kernel_record(place, kernel->name, err);
 
-	if (!record || make_initrd(place, init, kernel->modules, err) < 0 ||
+	if (!record || make_initrd(place, init, kernel->architecture, kernel->modules, err) < 0 ||
 	    put_initrd(place, record, init, err) < 0 ||
 	    place_publish(place, INITRD_FILE, kernel->name, ".initrd", err) < 0)
 		return -1;
 	return place_record(place, kernel->name, record, err);
 }
 
-static bool is_fresh(const struct cache_kernel *kernel, const char *init_sha)
+/* One program of ours for the kernels of an architecture. */
+struct own_init {
+	const char *path;
+	enum architecture architecture;
+	char sha256[DIGEST_TEXT];
+};
+
+static bool is_fresh(const struct cache_kernel *kernel, const struct own_init *init)
 {
-	return kernel->initrd && strcmp(kernel->init_sha256, init_sha) == 0;
+	return kernel->architecture != init->architecture ||
+	       (kernel->initrd && strcmp(kernel->init_sha256, init->sha256) == 0);
 }
 
-static bool all_fresh(const struct cache_kernels *list, const char *init_sha)
+static bool all_fresh(const struct cache_kernels *list, const struct own_init *init)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (!is_fresh(&list->items[i], init_sha))
+		if (!is_fresh(&list->items[i], init))
 			return false;
 	return true;
 }
 
 /* The list is read again: what was stale may have been refreshed while we waited for the lock. */
-static int refresh_stale(const char *init, const char *init_sha, size_t *count, struct error *err)
+static int refresh_stale(const struct own_init *init, size_t *count, struct error *err)
 {
 	auto_place struct place place = {0};
 	struct cache_kernels list = {0};
@@ -165,53 +176,93 @@ static int refresh_stale(const char *init, const char *init_sha, size_t *count, 
 	if (lock < 0 || cache_kernels(&list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count && result == 0; i++) {
-		if (is_fresh(&list.items[i], init_sha))
+		if (is_fresh(&list.items[i], init))
 			continue;
-		result = refresh(&place, &list.items[i], init, err);
+		result = refresh(&place, &list.items[i], init->path, err);
 		*count += result == 0;
 	}
 	cache_kernels_free(&list);
 	return result;
 }
 
-int kernel_refresh_all(const char *init, size_t *count, struct error *err)
+int kernel_refresh_all(const char *init, enum architecture architecture, size_t *count,
+		       struct error *err)
 {
+	struct own_init own = {.path = init, .architecture = architecture};
 	struct cache_kernels list = {0};
-	char init_sha[DIGEST_TEXT];
 	size_t done = 0;
 	bool fresh;
 
-	if (digest_file(init, init_sha, err) < 0 || cache_kernels(&list, err) < 0)
+	if (digest_file(init, own.sha256, err) < 0 || cache_kernels(&list, err) < 0)
 		return -1;
-	fresh = all_fresh(&list, init_sha);
+	fresh = all_fresh(&list, &own);
 	cache_kernels_free(&list);
-	if (!fresh && refresh_stale(init, init_sha, &done, err) < 0)
+	if (!fresh && refresh_stale(&own, &done, err) < 0)
 		return -1;
 	if (count)
 		*count = done;
 	return 0;
 }
 
+static bool has_kernel_of(const struct cache_kernels *list, enum architecture architecture)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].architecture == architecture)
+			return true;
+	return false;
+}
+
+/* Of a program that is none a kernel of this host's tells what is wrong with it. */
+static enum architecture architecture_of_init(const char *path)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned char head[64];
+	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof(head));
+	enum architecture says = architecture_of_program(head, n < 0 ? 0 : (size_t)n);
+
+	return says == ARCHITECTURE_COUNT ? architecture_of_host() : says;
+}
+
+static int refresh_kernels_of(const struct artifact_options *opts, enum architecture architecture,
+			      size_t *count, struct error *err)
+{
+	autofree char *init = artifact_init_path(opts, architecture, err);
+	size_t done = 0;
+
+	if (!init)
+		return -1;
+	if (opts->init && architecture_of_init(init) != architecture)
+		return 0;
+	if (kernel_refresh_all(init, architecture, &done, err) < 0)
+		return -1;
+	*count += done;
+	return 0;
+}
+
 int artifact_kernel_refresh(const struct artifact_options *opts, struct error *err)
 {
-	autofree char *init = artifact_init_path(opts, err);
 	json_auto_t *answer = json_object();
-	size_t count;
+	struct cache_kernels list = {0};
+	size_t count = 0;
+	int result = cache_kernels(&list, err);
 
-	if (!init || kernel_refresh_all(init, &count, err) < 0 ||
-	    json_put(answer, "refreshed", json_integer((json_int_t)count), err) < 0)
+	for (int i = 0; i < ARCHITECTURE_COUNT && result == 0; i++)
+		if (i == (int)architecture_of_host() || has_kernel_of(&list, (enum architecture)i))
+			result = refresh_kernels_of(opts, (enum architecture)i, &count, err);
+	cache_kernels_free(&list);
+	if (result < 0 || json_put(answer, "refreshed", json_integer((json_int_t)count), err) < 0)
 		return -1;
 	return artifact_answer(opts, answer, err, "%zu initrd%s rewritten", count,
 			       count == 1 ? "" : "s");
 }
 
-char *kernel_installed(const char *name)
+char *kernel_installed(const char *name, enum architecture architecture)
 {
 	struct cache_kernel kernel = {0};
 	struct error none;
 	char *found = NULL;
 
-	if (cache_kernel_find(name, &kernel, &none) < 0)
+	if (cache_kernel_find(name, architecture, &kernel, &none) < 0)
 		return NULL;
 	if (kernel.cached && access(kernel.path, R_OK) == 0)
 		found = steal_ptr(&kernel.name);
@@ -226,10 +277,12 @@ int kernel_answer(const struct artifact_options *opts, const char *name, const c
 	json_auto_t *answer = json_object();
 	int result = -1;
 
-	if (cache_kernel_find(name, &kernel, err) < 0)
+	if (cache_kernel_find(name, ARCHITECTURE_COUNT, &kernel, err) < 0)
 		return -1;
 	if (json_put_string(answer, "name", kernel.name, err) == 0 &&
 	    json_put_string(answer, "path", kernel.path, err) == 0 &&
+	    json_put_string(answer, "architecture", architecture_name(kernel.architecture), err) ==
+		    0 &&
 	    json_put_string(answer, "sha256", kernel.sha256, err) == 0)
 		result = artifact_answer(opts, answer, err, "%s %s", kernel.name, what);
 	cache_kernel_free(&kernel);

@@ -21,22 +21,25 @@
 
 #define UNPACK_BYTES (256ull << 20)
 
-static const char *cloud_package(struct error *err)
+static const char *cloud_package(enum architecture architecture, struct error *err)
 {
 	static const char *const packages[ARCHITECTURE_COUNT] = {
 		[ARCHITECTURE_AMD64] = "linux-image-cloud-amd64",
 		[ARCHITECTURE_ARM64] = "linux-image-cloud-arm64",
 	};
-	enum architecture host = architecture_of_host();
 
-	if (host < ARCHITECTURE_COUNT)
-		return packages[host];
+	if (architecture < ARCHITECTURE_COUNT)
+		return packages[architecture];
 	error_set(err, ERR_UNSUPPORTED, "Debian has no cloud kernel for this machine: --from FILE");
 	return NULL;
 }
 
-static int check_kernel(const char *path, struct error *err)
+/* architecture: ARCHITECTURE_COUNT for any, or what is asked for; *out is the kernel's own. One
+ * that does not tell is for this host's machines. */
+static int check_kernel(const char *path, enum architecture architecture, enum architecture *out,
+			struct error *err)
 {
+	enum architecture own;
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool is_kernel;
 	struct stat st;
@@ -45,13 +48,20 @@ static int check_kernel(const char *path, struct error *err)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
-	if (architecture_check_kernel(fd, &is_kernel, err) < 0)
+	if (architecture_read_kernel(fd, &is_kernel, &own, err) < 0)
 		return error_prefix(err, "%s", path);
-	if (is_kernel)
-		return 0;
-	return error_set(err, ERR_INVALID,
-			 "%s is no kernel: neither a bzImage, an ELF image nor an arm64 Image",
-			 path);
+	if (!is_kernel)
+		return error_set(err, ERR_INVALID,
+				 "%s is no kernel: neither a bzImage, an ELF image nor an arm64 "
+				 "Image",
+				 path);
+	if (own == ARCHITECTURE_COUNT)
+		own = architecture_of_host();
+	if (architecture != ARCHITECTURE_COUNT && own != architecture)
+		return error_set(err, ERR_UNSUPPORTED, "%s: it is a kernel for %s, and not for %s",
+				 path, architecture_name(own), architecture_name(architecture));
+	*out = own;
+	return 0;
 }
 
 static int copy_kernel(const struct place *place, const char *path, struct error *err)
@@ -108,13 +118,13 @@ static int write_modules(const struct place *place, const char *root, const char
 	return modules_segment(base, release, fd, err);
 }
 
-static char *entry_name(enum kernel_kind kind, const char *version, struct error *err)
+static char *debian_name(const struct deb *deb, struct error *err)
 {
 	autobuf struct buf name = BUF_INIT(0);
 
-	if (buf_printf(&name, err, "%s-%s", kernel_kind_name(kind), version) < 0)
+	if (buf_printf(&name, err, "%s-%s", kernel_kind_name(KERNEL_DEBIAN), deb->version) < 0)
 		return NULL;
-	return buf_steal_string(&name, err);
+	return cache_entry_name(buf_string(&name), deb->architecture, err);
 }
 
 /* What is taken out of an unpacked package becomes the entry. */
@@ -124,6 +134,7 @@ static int take_package(const struct place *place, const struct deb *deb, const 
 	autofree char *root = place_scratch(place, "root", err);
 	autofree char *release = NULL, *kernel = NULL;
 	autobuf struct buf file = BUF_INIT(0);
+	enum architecture own;
 
 	if (!root || deb_unpack(deb, root, err) < 0)
 		return -1;
@@ -131,65 +142,97 @@ static int take_package(const struct place *place, const struct deb *deb, const 
 	if (!release || buf_printf(&file, err, "boot/vmlinuz-%s", release) < 0)
 		return -1;
 	kernel = path_join(root, buf_string(&file), err);
-	if (!kernel || check_kernel(kernel, err) < 0 || copy_kernel(place, kernel, err) < 0 ||
-	    write_modules(place, root, release, err) < 0)
+	if (!kernel || check_kernel(kernel, deb->architecture, &own, err) < 0 ||
+	    copy_kernel(place, kernel, err) < 0 || write_modules(place, root, release, err) < 0)
 		return -1;
 	struct kernel_entry entry = {.name = name,
 				     .version = deb->version,
 				     .kind = KERNEL_DEBIAN,
 				     .modules = true,
-				     .release = release};
+				     .release = release,
+				     .architecture = own};
 	return kernel_publish(place, &entry, init, err);
 }
 
-static int install_package(const struct artifact_options *opts, const char *init, struct deb *deb,
-			   struct error *err)
+static int install_package(const struct artifact_options *opts, const struct place *place,
+			   const struct apt *apt, struct deb *deb, struct error *err)
 {
-	autofree char *name = entry_name(KERNEL_DEBIAN, deb->version, err);
-	auto_place struct place place = {0};
+	autofree char *init = artifact_init_path(opts, deb->architecture, err);
+	autofree char *name = init ? debian_name(deb, err) : NULL;
 	autofree char *there = NULL;
 
-	if (!name || place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0)
+	if (!name)
 		return -1;
 	/* Another run may have installed it while we waited. */
-	there = kernel_installed(name);
+	there = kernel_installed(name, deb->architecture);
 	if (there && !opts->rebuild)
-		return kernel_refresh_all(init, NULL, err);
-	if (place_require_space(&place, UNPACK_BYTES, err) < 0)
+		return kernel_refresh_all(init, deb->architecture, NULL, err);
+	if (place_require_space(place, UNPACK_BYTES, err) < 0)
 		return -1;
-	if (!deb->file && apt_fetch(deb, place.scratch, err) < 0)
+	if (!deb->file && apt_fetch(apt, deb, place->scratch, err) < 0)
 		return -1;
-	return take_package(&place, deb, name, init, err);
+	return take_package(place, deb, name, init, err);
 }
 
 /* Answers by what is there after the installation. */
-static int install_deb(const struct artifact_options *opts, const char *init, struct deb *deb,
-		       struct error *err)
+static int install_deb(const struct artifact_options *opts, const struct place *place,
+		       const struct apt *apt, struct deb *deb, struct error *err)
 {
-	autofree char *name = entry_name(KERNEL_DEBIAN, deb->version, err);
+	autofree char *name = debian_name(deb, err);
 
-	if (!name || install_package(opts, init, deb, err) < 0)
+	if (!name || install_package(opts, place, apt, deb, err) < 0)
 		return error_prefix(err, "kernel %s", deb->package);
 	return kernel_answer(opts, name, "is installed", err);
 }
 
-static int install_debian(const struct artifact_options *opts, const char *init, struct error *err)
+static int fetch_debian(const struct artifact_options *opts, enum architecture architecture,
+			struct error *err)
 {
-	const char *package = cloud_package(err);
+	const char *package = cloud_package(architecture, err);
+	auto_place struct place place = {0};
+	auto_apt struct apt apt = {0};
 	auto_deb struct deb deb = {0};
-	autofree char *there = opts->upgrade ? NULL : kernel_installed("debian");
 
-	if (!package)
+	if (!package || place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0 ||
+	    apt_open(architecture, place.scratch, &apt, err) < 0 ||
+	    apt_find_dependency(&apt, package, &deb, err) < 0)
 		return -1;
-	if (there && !opts->rebuild) {
-		if (kernel_refresh_all(init, NULL, err) < 0)
-			return -1;
-		return kernel_answer(opts, there, "is installed (--upgrade looks for a newer one)",
-				     err);
-	}
-	if (apt_find_dependency(package, &deb, err) < 0)
+	return install_deb(opts, &place, &apt, &deb, err);
+}
+
+static int install_debian(const struct artifact_options *opts, enum architecture architecture,
+			  struct error *err)
+{
+	autofree char *init = artifact_init_path(opts, architecture, err);
+	autofree char *there = opts->upgrade ? NULL : kernel_installed("debian", architecture);
+
+	if (!init)
 		return -1;
-	return install_deb(opts, init, &deb, err);
+	if (!there || opts->rebuild)
+		return fetch_debian(opts, architecture, err);
+	if (kernel_refresh_all(init, architecture, NULL, err) < 0)
+		return -1;
+	return kernel_answer(opts, there, "is installed (--upgrade looks for a newer one)", err);
+}
+
+static int install_given_deb(const struct artifact_options *opts, enum architecture asked,
+			     struct error *err)
+{
+	auto_place struct place place = {0};
+	auto_deb struct deb deb = {0};
+
+	if (deb_open(opts->from, &deb, err) < 0)
+		return -1;
+	if (deb.architecture == ARCHITECTURE_COUNT)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "%s is a package for neither amd64 nor arm64", opts->from);
+	if (asked != ARCHITECTURE_COUNT && asked != deb.architecture)
+		return error_set(err, ERR_UNSUPPORTED, "%s is a package for %s, and not for %s",
+				 opts->from, architecture_name(deb.architecture),
+				 architecture_name(asked));
+	if (place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0)
+		return -1;
+	return install_deb(opts, &place, NULL, &deb, err);
 }
 
 static bool has_ending(const char *text, const char *end)
@@ -200,17 +243,24 @@ static bool has_ending(const char *text, const char *end)
 }
 
 /* A kernel of the user's: everything it needs to find its disk must be built in. */
-static int install_file(const struct artifact_options *opts, const char *init, struct error *err)
+static int install_file(const struct artifact_options *opts, enum architecture asked,
+			struct error *err)
 {
 	const char *slash = strrchr(opts->from, '/');
-	const char *name = opts->name ? opts->name : slash ? slash + 1 : opts->from;
+	const char *given = opts->name ? opts->name : slash ? slash + 1 : opts->from;
+	enum architecture own = ARCHITECTURE_COUNT;
 	auto_place struct place place = {0};
+	autofree char *init = NULL, *name = NULL;
 
-	if (cache_kernel_check_name(name, err) < 0 || check_kernel(opts->from, err) < 0 ||
+	if (check_kernel(opts->from, asked, &own, err) < 0 ||
+	    cache_kernel_check_name(given, own, err) < 0 ||
+	    !(init = artifact_init_path(opts, own, err)) ||
+	    !(name = cache_entry_name(given, own, err)) ||
 	    place_open(CACHE_KERNELS, "kernel-custom", &place, err) < 0 ||
 	    copy_kernel(&place, opts->from, err) < 0)
 		return -1;
-	struct kernel_entry entry = {.name = name, .version = "", .kind = KERNEL_CUSTOM};
+	struct kernel_entry entry = {
+		.name = name, .version = "", .kind = KERNEL_CUSTOM, .architecture = own};
 	if (kernel_publish(&place, &entry, init, err) < 0)
 		return error_prefix(err, "kernel %s", name);
 	return kernel_answer(opts, name, "is installed", err);
@@ -218,16 +268,13 @@ static int install_file(const struct artifact_options *opts, const char *init, s
 
 int artifact_kernel_install(const struct artifact_options *opts, struct error *err)
 {
-	autofree char *init = artifact_init_path(opts, err);
-	auto_deb struct deb deb = {0};
+	enum architecture asked;
 
-	if (!init)
+	if (artifact_architecture(opts, opts->from ? ARCHITECTURE_COUNT : architecture_of_host(),
+				  &asked, err) < 0)
 		return -1;
 	if (!opts->from)
-		return install_debian(opts, init, err);
-	if (!has_ending(opts->from, ".deb"))
-		return install_file(opts, init, err);
-	if (deb_open(opts->from, &deb, err) < 0)
-		return -1;
-	return install_deb(opts, init, &deb, err);
+		return install_debian(opts, asked, err);
+	return has_ending(opts->from, ".deb") ? install_given_deb(opts, asked, err)
+					      : install_file(opts, asked, err);
 }

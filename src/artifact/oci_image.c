@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/architecture.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -153,9 +152,9 @@ static int take_run(const json_t *document, struct oci_image *image, struct erro
 	return 0;
 }
 
-static int check_platform(const json_t *document, struct error *err)
+static int check_platform(const json_t *document, enum architecture wanted, struct error *err)
 {
-	const char *here = architecture_name(architecture_of_host());
+	const char *here = architecture_name(wanted);
 	const char *architecture = here, *os = "linux";
 
 	if (json_get_string(document, "", "architecture", JSON_OPTIONAL, &architecture, err) < 0 ||
@@ -199,7 +198,8 @@ static int measure_layers(int dir, struct oci_image *image, struct error *err)
 	return 0;
 }
 
-static int read_image(int dir, struct oci_image *image, struct error *err)
+static int read_image(int dir, enum architecture architecture, struct oci_image *image,
+		      struct error *err)
 {
 	json_auto_t *manifest = read_oci_document(dir, "manifest.json", image->sha256, err);
 	json_auto_t *config = NULL;
@@ -219,21 +219,22 @@ static int read_image(int dir, struct oci_image *image, struct error *err)
 	if (strcmp(actual, image->config_sha256) != 0)
 		return error_set(err, ERR_INVALID, "configuration %s is damaged: its digest is %s",
 				 image->config_sha256, actual);
-	if (check_platform(config, err) < 0)
+	if (check_platform(config, architecture, err) < 0)
 		return -1;
 	if (take_run(config, image, err) < 0)
 		return error_prefix(err, "configuration");
 	return measure_layers(dir, image, err);
 }
 
-int oci_image_read(const char *dir, struct oci_image *out, struct error *err)
+int oci_image_read(const char *dir, enum architecture architecture, struct oci_image *out,
+		   struct error *err)
 {
 	autoclose int fd = path_open_dir(dir, err);
 	struct oci_image image = {0};
 
 	if (fd < 0)
 		return -1;
-	if (read_image(fd, &image, err) < 0) {
+	if (read_image(fd, architecture, &image, err) < 0) {
 		oci_image_free(&image);
 		return -1;
 	}

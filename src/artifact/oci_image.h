@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "artifact/digest.h"
+#include "base/architecture.h"
 #include "base/error.h"
 
 struct oci_layer {
@@ -26,7 +27,8 @@ void oci_image_free(struct oci_image *image); /* accepts a zeroed one */
 #define auto_oci_image __attribute__((cleanup(oci_image_free)))
 
 /* Reads what skopeo has put into the directory. ERR_INVALID for what is damaged or no image,
- * ERR_UNSUPPORTED for one of another machine. */
-int oci_image_read(const char *dir, struct oci_image *out, struct error *err);
+ * ERR_UNSUPPORTED for one of another architecture, or no Linux. */
+int oci_image_read(const char *dir, enum architecture architecture, struct oci_image *out,
+		   struct error *err);
 
 #endif

@@ -265,8 +265,16 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 int oci_source_config(const struct oci_source *source, const char *dir, struct buf *out,
 		      struct error *err)
 {
-	const char *const argv[] = {"skopeo",	"--override-os", "linux",      "inspect",
-				    "--config", "--raw",	 source->name, NULL};
+	const char *const argv[] = {"skopeo",
+				    "--override-os",
+				    "linux",
+				    "--override-arch",
+				    architecture_name(source->architecture),
+				    "inspect",
+				    "--config",
+				    "--raw",
+				    source->name,
+				    NULL};
 
 	progress_stage("looking at %s", source->ref);
 	return skopeo(source, dir, argv, out, err);
@@ -275,7 +283,14 @@ int oci_source_config(const struct oci_source *source, const char *dir, struct b
 int oci_source_fetch(const struct oci_source *source, const char *dir, struct error *err)
 {
 	static const char into[] = "dir:" OCI_FETCHED;
-	const char *const argv[] = {"skopeo", "--override-os", "linux", "copy", source->name, into,
+	const char *const argv[] = {"skopeo",
+				    "--override-os",
+				    "linux",
+				    "--override-arch",
+				    architecture_name(source->architecture),
+				    "copy",
+				    source->name,
+				    into,
 				    NULL};
 
 	progress_stage("fetching %s", source->ref);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/architecture.h"
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -21,6 +22,8 @@ struct oci_source {
 	char *path;	 /* absolute; NULL for a registry */
 	char *name;	 /* skopeo's, in the directory of oci_source_prepare() */
 	bool unconfined; /* skopeo runs in no cell, since the user wants it so */
+	/* Of an image that is there for several, the one that is taken. */
+	enum architecture architecture;
 };
 /*
  * text is such a reference; or a path, which may have ":TAG" behind it; or a registry's image

@@ -16,4 +16,5 @@
 		".previous\n")
 
 EMBED(recipe_tuned_config, "images/kernel/tuned.config");
+EMBED(recipe_tuned_arm64_config, "images/kernel/tuned-arm64.config");
 EMBED(recipe_debian_packages, "images/debian/packages");

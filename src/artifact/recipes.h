@@ -6,6 +6,8 @@
 
 /* images/kernel/tuned.config */
 extern const char recipe_tuned_config[];
+/* images/kernel/tuned-arm64.config */
+extern const char recipe_tuned_arm64_config[];
 /* images/debian/packages: a name a line, '#' begins a comment. */
 extern const char recipe_debian_packages[];
 

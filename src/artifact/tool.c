@@ -42,6 +42,7 @@ static const struct {
 	{"xz", "xz-utils"},
 	{"make", "make"},
 	{"gcc", "gcc"},
+	{"aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"},
 	{"ld", "binutils"},
 	{"flex", "flex"},
 	{"bison", "bison"},

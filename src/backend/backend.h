@@ -121,8 +121,10 @@ typedef void vm_share_fn(void *data, const struct error *why);
 
 struct backend_host {
 	const char *architecture;
-	char *binary_path, *binary_version; /* NULL when missing */
-	enum accelerator accelerator;	    /* what auto resolves to */
+	bool runs[ARCHITECTURE_COUNT];	       /* whether machines of it can be had */
+	char not_run[ARCHITECTURE_COUNT][256]; /* why not */
+	char *binary_path, *binary_version;    /* NULL when missing */
+	enum accelerator accelerator;	       /* what auto resolves to */
 	char accelerator_reason[256];
 	const char *confinement; /* the best to be had: "cell"; "seccomp", which a config has to
 				  * ask for; other systems' backends say "platform" */
@@ -167,9 +169,9 @@ struct backend {
 	int (*check)(const struct config *config, struct error *err);
 	/* The paths of the programs that it runs on this host, as an array; NULL without memory. */
 	json_t *(*programs)(void);
-	/* ACCELERATOR_AUTO resolved; KVM asked for and not usable is ERR_UNAVAILABLE with the
-	 * reason. */
-	int (*accelerator)(enum accelerator wanted, enum accelerator *out, char reason[256],
+	/* What the config's accelerator comes to, for a machine of its architecture; KVM asked for
+	 * and not usable is ERR_UNAVAILABLE with the reason. */
+	int (*accelerator)(const struct config *config, enum accelerator *out, char reason[256],
 			   struct error *err);
 	/* Starts the VMM and companions; returns when they run, before the guest does anything
 	 * visible. What happens later comes by events, on the loop. */

@@ -12,16 +12,37 @@
 static const struct {
 	const char *name;
 	const char *machine; /* of uname(2) */
+	const char *also;    /* what people write besides */
 	Elf64_Half elf;
 } architecture_table[ARCHITECTURE_COUNT] = {
-	[ARCHITECTURE_AMD64] = {"amd64", "x86_64", EM_X86_64},
-	[ARCHITECTURE_ARM64] = {"arm64", "aarch64", EM_AARCH64},
+	[ARCHITECTURE_AMD64] = {"amd64", "x86_64", "x86-64", EM_X86_64},
+	[ARCHITECTURE_ARM64] = {"arm64", "aarch64", "aarch64", EM_AARCH64},
 };
 
 const char *architecture_name(enum architecture architecture)
 {
 	return architecture < ARCHITECTURE_COUNT ? architecture_table[architecture].name
 						 : "unknown";
+}
+
+enum architecture architecture_from_name(const char *name)
+{
+	int i = 0;
+
+	while (i < ARCHITECTURE_COUNT && strcmp(name, architecture_table[i].name) != 0)
+		i++;
+	return (enum architecture)i;
+}
+
+enum architecture architecture_from_word(const char *word)
+{
+	int i = 0;
+
+	while (i < ARCHITECTURE_COUNT && strcmp(word, architecture_table[i].name) != 0 &&
+	       strcmp(word, architecture_table[i].machine) != 0 &&
+	       strcmp(word, architecture_table[i].also) != 0)
+		i++;
+	return (enum architecture)i;
 }
 
 enum architecture architecture_of_host(void)
@@ -48,6 +69,16 @@ static enum architecture architecture_of_elf(const Elf64_Ehdr *head)
 	return (enum architecture)i;
 }
 
+enum architecture architecture_of_program(const void *head, size_t len)
+{
+	Elf64_Ehdr elf;
+
+	if (len < sizeof(elf) || memcmp(head, ELFMAG, SELFMAG) != 0)
+		return ARCHITECTURE_COUNT;
+	memcpy(&elf, head, sizeof(elf));
+	return architecture_of_elf(&elf);
+}
+
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out)
 {
 	static const struct {
@@ -59,7 +90,6 @@ bool architecture_of_kernel(const void *head, size_t len, enum architecture *out
 		{0x38, "ARM\x64", ARCHITECTURE_ARM64},
 	};
 	const unsigned char *bytes = head;
-	Elf64_Ehdr elf;
 
 	for (size_t i = 0; i < ARRAY_SIZE(images); i++)
 		if (len >= images[i].at + 4 &&
@@ -67,25 +97,34 @@ bool architecture_of_kernel(const void *head, size_t len, enum architecture *out
 			*out = images[i].is;
 			return true;
 		}
-	if (len < sizeof(elf) || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+	if (len < sizeof(Elf64_Ehdr) || memcmp(bytes, ELFMAG, SELFMAG) != 0)
 		return false;
-	memcpy(&elf, bytes, sizeof(elf));
-	*out = architecture_of_elf(&elf);
+	*out = architecture_of_program(bytes, len);
 	return true;
 }
 
-int architecture_check_kernel(int fd, bool *is_kernel, struct error *err)
+int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, struct error *err)
 {
-	enum architecture kernel = ARCHITECTURE_COUNT, host = architecture_of_host();
+	enum architecture kernel = ARCHITECTURE_COUNT;
 	unsigned char head[KERNEL_HEAD];
 	ssize_t n = pread(fd, head, sizeof(head), 0);
 
 	if (n < 0)
 		return error_errno(err, errno, "read");
 	*is_kernel = architecture_of_kernel(head, (size_t)n, &kernel);
-	if (kernel == host || kernel == ARCHITECTURE_COUNT)
+	*out = kernel;
+	return 0;
+}
+
+int architecture_check_kernel(int fd, enum architecture machine, struct error *err)
+{
+	enum architecture kernel;
+	bool is_kernel;
+
+	if (architecture_read_kernel(fd, &is_kernel, &kernel, err) < 0)
+		return -1;
+	if (kernel == machine || kernel == ARCHITECTURE_COUNT)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "it is a kernel for %s, and the machines of this host are %s",
-			 architecture_name(kernel), architecture_name(host));
+	return error_set(err, ERR_UNSUPPORTED, "it is a kernel for %s, and the machine is %s",
+			 architecture_name(kernel), architecture_name(machine));
 }

@@ -14,6 +14,10 @@ enum architecture { ARCHITECTURE_AMD64, ARCHITECTURE_ARM64, ARCHITECTURE_COUNT }
 
 /* "amd64", "arm64"; "unknown" for ARCHITECTURE_COUNT. */
 const char *architecture_name(enum architecture architecture);
+/* By one of these names; ARCHITECTURE_COUNT for any other text. */
+enum architecture architecture_from_name(const char *name);
+/* The same by a name that people have for it too: "x86_64", "x86-64", "aarch64". */
+enum architecture architecture_from_word(const char *word);
 /* The one that this program runs on, as the kernel says (uname(2)). */
 enum architecture architecture_of_host(void);
 
@@ -22,8 +26,12 @@ enum architecture architecture_of_host(void);
 /* Whether the first len bytes are those of a kernel: a bzImage (Documentation/arch/x86/boot.rst),
  * an arm64 Image (Documentation/arch/arm64/booting.rst) or an ELF image. */
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out);
-/* The same of a file; ERR_UNSUPPORTED for a kernel of the architecture that this host is not. One
- * of a third (a 32-bit image of a PVH kernel) is let pass: that is a VMM's to judge. */
-int architecture_check_kernel(int fd, bool *is_kernel, struct error *err);
+/* The same of a file. false: it is no kernel. */
+int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, struct error *err);
+/* ERR_UNSUPPORTED for a kernel of another architecture than the machine's. What is none, and one of
+ * a third architecture (a 32-bit image of a PVH kernel), is let pass: that is a VMM's to judge. */
+int architecture_check_kernel(int fd, enum architecture machine, struct error *err);
+/* Of a 64-bit program, by the head of its file; ARCHITECTURE_COUNT for what is none. */
+enum architecture architecture_of_program(const void *head, size_t len);
 
 #endif

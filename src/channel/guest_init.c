@@ -8,12 +8,10 @@
 #include "channel/hasher.h"
 #include "channel/program.h"
 
-#define PROGRAM "microagent-init"
-
 bool guest_init_differs(const struct cache_kernel *kernel)
 {
 	struct error ignored;
-	autofree char *path = program_find(PROGRAM, &ignored);
+	autofree char *path = program_find(cache_init_program(kernel->architecture), &ignored);
 	autoclose int fd = -1;
 	char digest[DIGEST_TEXT];
 

@@ -26,34 +26,13 @@ const char *const network_mode_names[3] = {
 };
 static_assert(NETWORK_BRIDGED == 2, "a name for every mode");
 
-static const char *const config_keys[] = {"kernelPath",
-					  "initrdPath",
-					  "rootfsPath",
-					  "rootfsBase",
-					  "stateDir",
-					  "memoryMiB",
-					  "cpuCount",
-					  "command",
-					  "env",
-					  "user",
-					  "hostname",
-					  "disks",
-					  "timeoutSeconds",
-					  "network",
-					  "vsockListeners",
-					  "accelerator",
-					  "shares",
-					  "bundles",
-					  "mediation",
-					  "outputs",
-					  "image",
-					  "cgroup",
-					  "hotplug",
-					  "cwd",
-					  "confinement",
-					  "limits",
-					  "console",
-					  NULL};
+static const char *const config_keys[] = {
+	"kernelPath",  "initrdPath", "rootfsPath",     "rootfsBase", "stateDir",
+	"memoryMiB",   "cpuCount",   "command",	       "env",	     "user",
+	"hostname",    "disks",	     "timeoutSeconds", "network",    "vsockListeners",
+	"accelerator", "shares",     "bundles",	       "mediation",  "outputs",
+	"image",       "cgroup",     "hotplug",	       "cwd",	     "confinement",
+	"limits",      "console",    "architecture",   NULL};
 
 /* The first error in this order is the one that is told. */
 static int (*const sections[])(struct config_decode *d, struct error *err) = {
@@ -101,6 +80,11 @@ static unsigned index_of(const char *name, const char *const *names, unsigned co
 	return i;
 }
 
+static enum architecture bound_architecture(const char *name)
+{
+	return name ? architecture_from_name(name) : architecture_of_host();
+}
+
 /* The canonical document has been checked: what must be there is there and of its type. */
 void config_bind(json_t *normalised, struct config *out)
 {
@@ -116,6 +100,7 @@ void config_bind(json_t *normalised, struct config *out)
 		.state_dir = json_text(n, "stateDir", NULL),
 		.memory_mib = config_number(n, "memoryMiB"),
 		.cpu_count = config_number(n, "cpuCount"),
+		.architecture = bound_architecture(json_text(n, "architecture", NULL)),
 		.accelerator = index_of(json_text(n, "accelerator", NULL), accelerator_names, 3),
 		.network_mode = index_of(json_text(network, "mode", NULL), network_mode_names, 3),
 		.network_interface = json_text(network, "interface", NULL),

@@ -135,6 +135,22 @@ static int decode_initrd(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "initrdPath", beside, err);
 }
 
+/* The canonical form has it where it is not the host's own. */
+static int decode_architecture(struct config_decode *d, struct error *err)
+{
+	const char *names[ARCHITECTURE_COUNT];
+	size_t found = architecture_of_host();
+
+	for (size_t i = 0; i < ARCHITECTURE_COUNT; i++)
+		names[i] = architecture_name((enum architecture)i);
+	if (decode_choice(d->in, "config", "architecture", JSON_OPTIONAL, names, ARRAY_SIZE(names),
+			  &found, err) < 0)
+		return -1;
+	return found == (size_t)architecture_of_host()
+		       ? 0
+		       : json_put_string(d->out, "architecture", names[found], err);
+}
+
 static int decode_accelerator(struct config_decode *d, struct error *err)
 {
 	size_t index = ACCELERATOR_AUTO;
@@ -228,9 +244,10 @@ static int decode_console(struct config_decode *d, struct error *err)
 
 int decode_machine(struct config_decode *d, struct error *err)
 {
-	if (decode_initrd(d, err) < 0 || decode_accelerator(d, err) < 0 ||
-	    decode_hotplug(d, err) < 0 || decode_confinement(d, err) < 0 ||
-	    decode_console(d, err) < 0 || decode_limits(d, err) < 0)
+	if (decode_initrd(d, err) < 0 || decode_architecture(d, err) < 0 ||
+	    decode_accelerator(d, err) < 0 || decode_hotplug(d, err) < 0 ||
+	    decode_confinement(d, err) < 0 || decode_console(d, err) < 0 ||
+	    decode_limits(d, err) < 0)
 		return -1;
 	return decode_cgroup(d, err);
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/architecture.h"
 #include "base/error.h"
 #include "contract/state.h"
 
@@ -49,6 +50,7 @@ struct config {
 	const char *state_dir;	 /* absolute */
 	int64_t memory_mib;	 /* default 512 */
 	int64_t cpu_count;	 /* 0: the request leaves it open; see config_settle_cpus() */
+	enum architecture architecture; /* default: the host's */
 	enum accelerator accelerator;
 	enum network_mode network_mode; /* default nat */
 	const char *network_interface;	/* NULL unless bridged */

@@ -149,6 +149,12 @@ static json_t *read_cache_record(int dirfd, const char *file, struct error *err)
 	return record;
 }
 
+static enum architecture recorded_architecture(const json_t *record)
+{
+	return architecture_from_name(
+		json_text(record, "architecture", architecture_name(ARCHITECTURE_AMD64)));
+}
+
 static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name,
 		       const json_t *record, struct error *err)
 {
@@ -163,6 +169,7 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	    json_get_string(record, "", "configSha256", JSON_OPTIONAL, &config, err) < 0)
 		return -1;
 	k->kind = kernel_kind_from_name(kind);
+	k->architecture = recorded_architecture(record);
 	k->cached = true;
 	copy_digest(k->sha256, sha);
 	copy_digest(k->initrd_sha256, initrd);
@@ -214,6 +221,7 @@ static int fill_image(struct cache_image *image, const char *dir, const char *na
 	    json_get_int(record, "", "sizeBytes", JSON_REQUIRED, 0, INT64_MAX, &size, err) < 0)
 		return -1;
 	image->cached = true;
+	image->architecture = recorded_architecture(record);
 	image->size = (uint64_t)size;
 	copy_digest(image->sha256, sha);
 	copy_digest(image->recipe_sha256, recipe);
@@ -277,11 +285,17 @@ static int compare_kernels(const void *a, const void *b)
 	return versions ? versions : strcmp(x->name, y->name);
 }
 
+static bool is_busybox_image(const struct cache_image *image)
+{
+	autofree char *name = cache_entry_name(CACHE_DEFAULT_IMAGE, image->architecture, NULL);
+
+	return name && strcmp(image->name, name) == 0;
+}
+
 static int compare_images(const void *a, const void *b)
 {
 	const struct cache_image *x = a, *y = b;
-	bool x_default = strcmp(x->name, CACHE_DEFAULT_IMAGE) == 0;
-	bool y_default = strcmp(y->name, CACHE_DEFAULT_IMAGE) == 0;
+	bool x_default = is_busybox_image(x), y_default = is_busybox_image(y);
 
 	if (x_default != y_default)
 		return x_default ? -1 : 1;

@@ -14,8 +14,11 @@
  * only reads; microagent-artifact installs and builds. Nothing here hashes: a sha256 is the
  * recorded one.
  *
- * The first entry of a list is the default. Kernels: tuned before debian before custom, newest
- * version first. Images: busybox first, then by name.
+ * The first entry of a list, for an architecture, is its default. Kernels: tuned before debian
+ * before custom, newest version first. Images: busybox first, then by name.
+ *
+ * Entries of both architectures are in one cache: those for arm64 have names that end in "-arm64".
+ * A record without an architecture is an older program's, and for amd64.
  */
 #ifndef STORE_CACHE_H
 #define STORE_CACHE_H
@@ -25,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/architecture.h"
 #include "base/error.h"
 
 #define CACHE_DEFAULT_IMAGE "busybox"
@@ -49,6 +53,8 @@ struct cache_kernel {
 	char init_sha256[65];	/* of the microagent-init in initrd */
 	char config_sha256[65]; /* of the configuration fragment of a tuned one */
 	enum kernel_kind kind;
+	/* Of a path of the user's, what the file says; ARCHITECTURE_COUNT where it says none. */
+	enum architecture architecture;
 	bool cached; /* false: a path of the user's */
 };
 struct cache_kernels {
@@ -70,7 +76,9 @@ struct cache_image {
 	char sha256[65];	      /* recorded; "" when not */
 	char recipe_sha256[65];	      /* of what it was built from; "" when not recorded */
 	uint64_t size;		      /* bytes */
-	bool cached;		      /* false: a path of the user's */
+	/* ARCHITECTURE_COUNT for a path of the user's: nobody looks into its file system. */
+	enum architecture architecture;
+	bool cached; /* false: a path of the user's */
 };
 struct cache_images {
 	struct cache_image *items; /* the default first */
@@ -95,18 +103,29 @@ void cache_images_free(struct cache_images *list);
 void cache_kernel_free(struct cache_kernel *kernel);
 void cache_image_free(struct cache_image *image);
 
+/* The microagent-init that is put into the initrds of an architecture, as it stands beside our
+ * programs. */
+const char *cache_init_program(enum architecture architecture);
+
+/* An entry's name, with the ending of its architecture where that has one and the name has it not.
+ * malloc'd. */
+char *cache_entry_name(const char *name, enum architecture architecture, struct error *err);
+
 /*
- * The kernel or image a user means. NULL: the default. Text with a '/' in it is a path (made
- * absolute; must be a regular file; a path into the cache finds its record). Otherwise a name in
- * the cache, or a kind's name ("tuned", "debian": the newest of that kind), or, when there is none
- * of that name, a file of that name in the working directory. initrd is <path>.initrd when that
- * exists.
- * ERR_NOT_FOUND names what was looked for and the command that makes it.
+ * The kernel or image a user means, for a machine of that architecture; ARCHITECTURE_COUNT: any.
+ * NULL: the default. Text with a '/' in it is a path (made absolute; must be a regular file; a path
+ * into the cache finds its record). Otherwise a name in the cache, with or without the ending of
+ * the architecture, or a kind's name ("tuned", "debian": the newest of that kind), or, when there
+ * is none of that name, a file of that name in the working directory. initrd is <path>.initrd when
+ * that exists. ERR_NOT_FOUND names what was looked for and the command that makes it;
+ * ERR_UNSUPPORTED: what that name has is for another architecture.
  */
-int cache_kernel_find(const char *text, struct cache_kernel *out, struct error *err);
-int cache_image_find(const char *text, struct cache_image *out, struct error *err);
+int cache_kernel_find(const char *text, enum architecture machine, struct cache_kernel *out,
+		      struct error *err);
+int cache_image_find(const char *text, enum architecture machine, struct cache_image *out,
+		     struct error *err);
 /* ERR_INVALID for what an imported image, or a kernel of the user's, cannot be called. */
-int cache_image_check_name(const char *name, struct error *err);
-int cache_kernel_check_name(const char *name, struct error *err);
+int cache_image_check_name(const char *name, enum architecture architecture, struct error *err);
+int cache_kernel_check_name(const char *name, enum architecture architecture, struct error *err);
 
 #endif

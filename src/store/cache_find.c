@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a user means by the name of a kernel or an image. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,11 +76,22 @@ static const char *found_basename(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static enum architecture kernel_says(const char *path)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	enum architecture says = ARCHITECTURE_COUNT;
+	bool is_kernel;
+
+	if (fd >= 0)
+		(void)architecture_read_kernel(fd, &is_kernel, &says, NULL);
+	return says;
+}
+
 static int kernel_at_path(struct cache_kernels *list, const char *text, struct cache_kernel *out,
 			  struct error *err)
 {
 	autofree char *path = user_path(text, "kernel", err);
-	struct cache_kernel kernel = {.kind = KERNEL_CUSTOM};
+	struct cache_kernel kernel = {.kind = KERNEL_CUSTOM, .architecture = ARCHITECTURE_COUNT};
 
 	if (!path)
 		return -1;
@@ -92,6 +105,7 @@ static int kernel_at_path(struct cache_kernels *list, const char *text, struct c
 		cache_kernel_free(&kernel);
 		return -1;
 	}
+	kernel.architecture = kernel_says(path);
 	kernel.path = steal_ptr(&path);
 	*out = kernel;
 	return 0;
@@ -101,7 +115,7 @@ static int image_at_path(struct cache_images *list, const char *text, struct cac
 			 struct error *err)
 {
 	autofree char *path = user_path(text, "image", err);
-	struct cache_image image = {0};
+	struct cache_image image = {.architecture = ARCHITECTURE_COUNT};
 	struct stat st;
 
 	if (!path)
@@ -121,42 +135,125 @@ static int image_at_path(struct cache_images *list, const char *text, struct cac
 	return 0;
 }
 
-/* By name, or the first (newest) of the kind of that name; count when there is none. */
-static size_t kernel_index(const struct cache_kernels *list, const char *name)
+/* ARCHITECTURE_COUNT: any machine, and what does not tell its own. */
+static bool suits(enum architecture has, enum architecture machine)
 {
-	for (size_t i = 0; i < list->count; i++)
-		if (!name || strcmp(list->items[i].name, name) == 0)
-			return i;
-	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(kernel_kind_name(list->items[i].kind), name) == 0)
-			return i;
-	return list->count;
+	return has == machine || has == ARCHITECTURE_COUNT || machine == ARCHITECTURE_COUNT;
 }
 
-static int no_kernel(const char *name, struct error *err)
+static int check_suits(const char *what, const char *name, enum architecture has,
+		       enum architecture machine, struct error *err)
+{
+	if (suits(has, machine))
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED, "%s %s is for %s, and the machine is %s", what, name,
+			 architecture_name(has), architecture_name(machine));
+}
+
+/* The entry's own name, or that of its architecture's ending: the better one is greater. */
+static int name_fits(const char *entry, enum architecture has, const char *name,
+		     enum architecture machine)
+{
+	autofree char *whole = cache_entry_name(name, has, NULL);
+	bool same = strcmp(entry, name) == 0;
+
+	if (!same && !(whole && machine == has && strcmp(entry, whole) == 0))
+		return 0;
+	return suits(has, machine) ? 3 : 1;
+}
+
+/* Or the first (newest) of the kind of that name; 0: neither. */
+static int kernel_fits(const struct cache_kernel *kernel, const char *name,
+		       enum architecture machine)
+{
+	int fits = name ? name_fits(kernel->name, kernel->architecture, name, machine) : 0;
+
+	if (fits || !suits(kernel->architecture, machine))
+		return fits;
+	return !name || strcmp(kernel_kind_name(kernel->kind), name) == 0 ? 2 : 0;
+}
+
+/* The first of those that fit best; count when none does. */
+static size_t kernel_index(const struct cache_kernels *list, const char *name,
+			   enum architecture machine)
+{
+	size_t best = list->count;
+	int most = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		int fits = kernel_fits(&list->items[i], name, machine);
+
+		if (fits > most) {
+			most = fits;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static size_t image_index(const struct cache_images *list, const char *name,
+			  enum architecture machine)
+{
+	size_t best = list->count;
+	int most = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct cache_image *image = &list->items[i];
+		int fits = name_fits(image->name, image->architecture, name, machine);
+
+		if (fits > most) {
+			most = fits;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* "", or " for arm64" where that is not the host's own. */
+static void for_machine(enum architecture machine, char out[32])
+{
+	bool foreign = machine != ARCHITECTURE_COUNT && machine != architecture_of_host();
+
+	snprintf(out, 32, "%s%s", foreign ? " for " : "",
+		 foreign ? architecture_name(machine) : "");
+}
+
+static int no_kernel(const char *name, enum architecture machine, struct error *err)
 {
 	autofree char *dir = cache_subdir(CACHE_KERNELS, err);
+	char whose[32];
 
 	if (!dir)
 		return -1;
-	error_set(err, ERR_NOT_FOUND, "there is no kernel %s%sin %s", name ? name : "",
-		  name ? " " : "", dir);
-	return error_reason(err, REASON_NO_KERNEL, name ? name : "");
+	for_machine(machine, whose);
+	error_set(err, ERR_NOT_FOUND, "there is no kernel%s%s%s in %s", name ? " " : "",
+		  name ? name : "", whose, dir);
+	return error_reason(err, REASON_NO_KERNEL,
+			    *whose ? architecture_name(machine)
+			    : name ? name
+				   : "");
 }
 
-static int no_image(const char *name, struct error *err)
+static int no_image(const char *name, enum architecture machine, struct error *err)
 {
 	autofree char *dir = cache_subdir(CACHE_IMAGES, err);
+	char whose[32];
 
 	if (!dir)
 		return -1;
-	error_set(err, ERR_NOT_FOUND, "there is no image %s%sin %s", name ? name : "",
-		  name ? " " : "", dir);
-	return error_reason(err, REASON_NO_IMAGE, name ? name : "");
+	for_machine(machine, whose);
+	error_set(err, ERR_NOT_FOUND, "there is no image%s%s%s in %s", name ? " " : "",
+		  name ? name : "", whose, dir);
+	return error_reason(err, REASON_NO_IMAGE,
+			    *whose ? architecture_name(machine)
+			    : name ? name
+				   : "");
 }
 
-int cache_kernel_find(const char *text, struct cache_kernel *out, struct error *err)
+int cache_kernel_find(const char *text, enum architecture machine, struct cache_kernel *out,
+		      struct error *err)
 {
+	struct cache_kernel found = {0};
 	struct cache_kernels list = {0};
 	size_t i;
 	int result = 0;
@@ -165,77 +262,51 @@ int cache_kernel_find(const char *text, struct cache_kernel *out, struct error *
 		return error_set(err, ERR_INVALID, "the name of the kernel is empty");
 	if (cache_kernels(&list, err) < 0)
 		return -1;
-	i = text && strchr(text, '/') ? list.count : kernel_index(&list, text);
+	i = text && strchr(text, '/') ? list.count : kernel_index(&list, text, machine);
 	if (i < list.count)
-		take_found_kernel(&list, i, out);
+		take_found_kernel(&list, i, &found);
 	else if (text && (strchr(text, '/') || is_regular_path(text)))
-		result = kernel_at_path(&list, text, out, err);
+		result = kernel_at_path(&list, text, &found, err);
 	else
-		result = no_kernel(text, err);
+		result = no_kernel(text, machine, err);
 	cache_kernels_free(&list);
-	return result;
+	if (result < 0)
+		return -1;
+	if (check_suits("kernel", found.name, found.architecture, machine, err) < 0) {
+		cache_kernel_free(&found);
+		return -1;
+	}
+	*out = found;
+	return 0;
 }
 
-int cache_image_find(const char *text, struct cache_image *out, struct error *err)
+int cache_image_find(const char *text, enum architecture machine, struct cache_image *out,
+		     struct error *err)
 {
 	const char *name = text ? text : CACHE_DEFAULT_IMAGE;
+	struct cache_image found = {0};
 	struct cache_images list = {0};
 	int result = 0;
-	size_t i = 0;
+	size_t i;
 
 	if (!*name)
 		return error_set(err, ERR_INVALID, "the name of the image is empty");
 	if (cache_images(&list, err) < 0)
 		return -1;
-	while (i < list.count && strcmp(list.items[i].name, name) != 0)
-		i++;
+	i = image_index(&list, name, machine);
 	if (i < list.count)
-		take_found_image(&list, i, out);
+		take_found_image(&list, i, &found);
 	else if (text && (strchr(text, '/') || is_regular_path(text)))
-		result = image_at_path(&list, text, out, err);
+		result = image_at_path(&list, text, &found, err);
 	else
-		result = no_image(text, err);
+		result = no_image(text, machine, err);
 	cache_images_free(&list);
-	return result;
-}
-
-int cache_image_check_name(const char *name, struct error *err)
-{
-	size_t len = strlen(name);
-
-	if (strcmp(name, "busybox") == 0 || strcmp(name, "debian") == 0)
-		return error_set(err, ERR_INVALID,
-				 "\"%s\" is the name of an image that is built: choose another",
-				 name);
-	if (len > 64 || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len ||
-	    !path_is_safe_basename(name) || strchr("._-", name[0]))
-		return error_set(err, ERR_INVALID,
-				 "\"%.100s\" cannot be the name of an image: at most 64 small "
-				 "letters, digits, \"-\", \"_\" and \".\", a letter or digit first",
-				 name);
+	if (result < 0)
+		return -1;
+	if (check_suits("image", found.name, found.architecture, machine, err) < 0) {
+		cache_image_free(&found);
+		return -1;
+	}
+	*out = found;
 	return 0;
-}
-
-/* Not the name of a file beside an entry, nor one that a kernel of ours may get. */
-static bool is_custom_kernel(const char *name)
-{
-	static const char *const ends[] = {".initrd", ".json", ".modules"};
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (len >= strlen(ends[i]) && strcmp(name + len - strlen(ends[i]), ends[i]) == 0)
-			return false;
-	for (int kind = 0; kind < KERNEL_KIND_COUNT; kind++)
-		if (strcmp(name, kernel_kind_name(kind)) == 0)
-			return false;
-	return path_is_safe_basename(name) && name[0] != '.' && strncmp(name, "debian-", 7) != 0 &&
-	       strncmp(name, "tuned-", 6) != 0;
-}
-
-int cache_kernel_check_name(const char *name, struct error *err)
-{
-	if (is_custom_kernel(name))
-		return 0;
-	return error_set(err, ERR_INVALID, "\"%.100s\" cannot be the name of a kernel: --name NAME",
-			 name);
 }

@@ -50,6 +50,7 @@ static const struct asking feature_askings[] = {
 	{"hotplug", ISOLATED ",\"hotplug\":true"},
 	{"confinement", ISOLATED ",\"confinement\":\"seccomp\""},
 	{"console", ISOLATED ",\"console\":\"shell\""},
+	{"architecture", ISOLATED ",\"architecture\":\"arm64\""},
 };
 
 int capabilities_refuse(const struct backend *backend, const struct config *config,

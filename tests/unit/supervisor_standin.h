@@ -197,10 +197,10 @@ static int standin_check(const struct config *config, struct error *err)
 	return 0;
 }
 
-static int standin_accelerator(enum accelerator wanted, enum accelerator *out, char reason[256],
+static int standin_accelerator(const struct config *config, enum accelerator *out, char reason[256],
 			       struct error *err)
 {
-	if (wanted == ACCELERATOR_KVM)
+	if (config->accelerator == ACCELERATOR_KVM)
 		return error_set(err, ERR_UNAVAILABLE, "no KVM here");
 	snprintf(reason, 256, "there is no machine");
 	*out = ACCELERATOR_TCG;

@@ -27,6 +27,9 @@ static void put_program(const struct scratch *s, const char *name, uint32_t type
 
 	memcpy(program.head.e_ident, ELFMAG, SELFMAG);
 	program.head.e_ident[EI_CLASS] = ELFCLASS64;
+	program.head.e_ident[EI_DATA] = ELFDATA2LSB;
+	program.head.e_machine =
+		architecture_of_host() == ARCHITECTURE_ARM64 ? EM_AARCH64 : EM_X86_64;
 	assert_int_equal(path_replace_file_at(s->fd, name, &program, sizeof(program), 0600,
 					      PATH_NO_SYNC, &err),
 			 0);
@@ -38,7 +41,7 @@ static void write_initrd(const struct scratch *s, const char *name, const char *
 	autoclose int fd = openat(s->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
-	if (initrd_write(fd, scratch_path(s, "init"), modules, &err) < 0)
+	if (initrd_write(fd, scratch_path(s, "init"), architecture_of_host(), modules, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
@@ -120,9 +123,24 @@ static void a_dynamic_init_is_refused(void **state)
 
 	put_program(s, "init", PT_INTERP);
 	autoclose int fd = openat(s->fd, "out", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(initrd_write(fd, scratch_path(s, "init"), NULL, &err), -1);
+	assert_int_equal(
+		initrd_write(fd, scratch_path(s, "init"), architecture_of_host(), NULL, &err), -1);
 	assert_int_equal(err.code, ERR_INVALID);
 	assert_non_null(strstr(err.msg, "statically"));
+}
+
+static void a_program_of_another_architecture_is_refused(void **state)
+{
+	const struct scratch *s = *state;
+	enum architecture other = architecture_of_host() == ARCHITECTURE_ARM64 ? ARCHITECTURE_AMD64
+									       : ARCHITECTURE_ARM64;
+	struct error err = {0};
+
+	put_program(s, "init", PT_LOAD);
+	assert_int_equal(elf_require_static(scratch_path(s, "init"), other, &err), -1);
+	assert_code(err, ERR_INVALID);
+	assert_non_null(strstr(err.msg, "is no program for "));
+	assert_non_null(strstr(err.msg, architecture_name(other)));
 }
 
 static void what_is_no_program_is_refused(void **state)
@@ -135,15 +153,19 @@ static void what_is_no_program_is_refused(void **state)
 		assert_int_equal(path_replace_file_at(s->fd, "init", texts[i], strlen(texts[i]),
 						      0600, PATH_NO_SYNC, &err),
 				 0);
-		assert_int_equal(elf_require_static(scratch_path(s, "init"), &err), -1);
+		assert_int_equal(
+			elf_require_static(scratch_path(s, "init"), architecture_of_host(), &err),
+			-1);
 		assert_int_equal(err.code, ERR_INVALID);
 	}
-	assert_int_equal(elf_require_static(scratch_path(s, "absent"), &err), -1);
+	assert_int_equal(
+		elf_require_static(scratch_path(s, "absent"), architecture_of_host(), &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	/* More segments than the file has bytes. */
 	put_program(s, "init", PT_LOAD);
 	assert_int_equal(truncate(scratch_path(s, "init"), sizeof(Elf64_Ehdr) + 3), 0);
-	assert_int_equal(elf_require_static(scratch_path(s, "init"), &err), -1);
+	assert_int_equal(elf_require_static(scratch_path(s, "init"), architecture_of_host(), &err),
+			 -1);
 	assert_non_null(strstr(err.msg, "truncated"));
 }
 
@@ -211,6 +233,7 @@ int main(void)
 		scratch_test(is_the_same_bytes_each_time),
 		scratch_test(modules_come_first_and_aligned),
 		scratch_test(a_dynamic_init_is_refused),
+		scratch_test(a_program_of_another_architecture_is_refused),
 		scratch_test(what_is_no_program_is_refused),
 		scratch_test(digests_are_sha256),
 	};

@@ -28,7 +28,7 @@ static int read_manifest(const struct scratch *s, const char *manifest, struct o
 	assert_ok(path_replace_file_at(s->fd, "manifest.json", manifest, strlen(manifest), 0600,
 				       PATH_NO_SYNC, &err));
 	assert_ok(path_replace_file_at(s->fd, LAYER, "a layer", 7, 0600, PATH_NO_SYNC, &err));
-	return oci_image_read(s->path, image, why);
+	return oci_image_read(s->path, architecture_of_host(), image, why);
 }
 
 /* With a good manifest, of one layer. */

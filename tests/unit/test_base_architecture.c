@@ -3,6 +3,7 @@
 #include "test_base.h"
 
 #include <elf.h>
+#include <sys/mman.h>
 
 #include "base/architecture.h"
 
@@ -82,6 +83,42 @@ static void names_are_the_protocol_s(void **state)
 	assert_string_equal(architecture_name(ARCHITECTURE_COUNT), "unknown");
 }
 
+static void people_s_words_are_known(void **state)
+{
+	static const struct {
+		const char *word;
+		enum architecture is;
+	} words[] = {
+		{"amd64", ARCHITECTURE_AMD64},	 {"x86_64", ARCHITECTURE_AMD64},
+		{"x86-64", ARCHITECTURE_AMD64},	 {"arm64", ARCHITECTURE_ARM64},
+		{"aarch64", ARCHITECTURE_ARM64}, {"mips", ARCHITECTURE_COUNT},
+		{"", ARCHITECTURE_COUNT},	 {"ARM64", ARCHITECTURE_COUNT},
+		{"arm", ARCHITECTURE_COUNT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		assert_int_equal(architecture_from_word(words[i].word), words[i].is);
+	assert_int_equal(architecture_from_name("arm64"), ARCHITECTURE_ARM64);
+	assert_int_equal(architecture_from_name("aarch64"), ARCHITECTURE_COUNT);
+}
+
+static void a_kernel_is_for_its_machine_alone(void **state)
+{
+	autoclose int fd = memfd_create("kernel", MFD_CLOEXEC);
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(pwrite(fd, "ARM\x64", 4, 0x38), 4);
+	assert_ok(architecture_check_kernel(fd, ARCHITECTURE_ARM64, &err));
+	assert_int_equal(architecture_check_kernel(fd, ARCHITECTURE_AMD64, &err), -1);
+	assert_code(err, ERR_UNSUPPORTED);
+	assert_string_equal(err.msg, "it is a kernel for arm64, and the machine is amd64");
+	/* What tells nothing is the VMM's to judge. */
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_ok(architecture_check_kernel(fd, ARCHITECTURE_AMD64, &err));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -89,6 +126,8 @@ int main(void)
 		cmocka_unit_test_setup(an_elf_image_tells_by_its_machine, clear_head),
 		cmocka_unit_test_setup(nothing_else_is_a_kernel, clear_head),
 		cmocka_unit_test(names_are_the_protocol_s),
+		cmocka_unit_test(people_s_words_are_known),
+		cmocka_unit_test(a_kernel_is_for_its_machine_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,11 +158,119 @@ static void busybox_is_the_default_image(void **state)
 	assert_string_equal(list.items[1].name, "alpine");
 	assert_int_equal(list.items[1].size, 4096);
 	cache_images_free(&list);
-	assert_int_equal(cache_image_find(NULL, &image, &err), 0);
+	assert_int_equal(cache_image_find(NULL, ARCHITECTURE_COUNT, &image, &err), 0);
 	assert_string_equal(image.name, "busybox");
 	assert_true(image.cached);
 	assert_null(image.user);
 	cache_image_free(&image);
+}
+
+/* An entry of an architecture, as it is recorded today. */
+static void put_for(const struct scratch *s, const char *part, const char *name, const char *kind,
+		    const char *architecture)
+{
+	char path[256], text[1024];
+
+	snprintf(path, sizeof(path), "%s/%s%s", part, name, *kind ? "" : ".ext4");
+	put(s, path, "bytes");
+	snprintf(path, sizeof(path), "%s/%s.json", part, name);
+	snprintf(text, sizeof(text),
+		 "{\"format\":1,\"name\":\"%s\",\"kind\":\"%s\",\"version\":\"6.1-1\",\"sha256\":"
+		 "\"" SHA_A "\",\"sizeBytes\":4096,\"architecture\":\"%s\"}",
+		 name, kind, architecture);
+	put(s, path, text);
+}
+
+static void finds_kernel(const char *text, enum architecture machine, const char *name)
+{
+	struct cache_kernel kernel = {0};
+	struct error err = {0};
+
+	if (cache_kernel_find(text, machine, &kernel, &err) < 0)
+		fail_msg("%s: %s", text ? text : "default", err.msg);
+	assert_string_equal(kernel.name, name);
+	cache_kernel_free(&kernel);
+}
+
+static void finds_image(const char *text, enum architecture machine, const char *name)
+{
+	struct cache_image image = {0};
+	struct error err = {0};
+
+	if (cache_image_find(text, machine, &image, &err) < 0)
+		fail_msg("%s: %s", text ? text : "default", err.msg);
+	assert_string_equal(image.name, name);
+	cache_image_free(&image);
+}
+
+/* A record without one is for amd64. */
+static void kernels_of_both_architectures_live_side_by_side(void **state)
+{
+	const struct scratch *s = *state;
+	struct cache_kernel kernel = {.name = (char *)(uintptr_t)7};
+	struct error err = {0};
+
+	put_kernel(s, "debian-6.1-1", "debian", "6.1-1");
+	put_for(s, "kernels", "debian-6.1-1-arm64", "debian", "arm64");
+	finds_kernel(NULL, ARCHITECTURE_AMD64, "debian-6.1-1");
+	finds_kernel(NULL, ARCHITECTURE_ARM64, "debian-6.1-1-arm64");
+	finds_kernel("debian", ARCHITECTURE_AMD64, "debian-6.1-1");
+	finds_kernel("debian", ARCHITECTURE_ARM64, "debian-6.1-1-arm64");
+	finds_kernel("debian-6.1-1", ARCHITECTURE_AMD64, "debian-6.1-1");
+	finds_kernel("debian-6.1-1", ARCHITECTURE_ARM64, "debian-6.1-1-arm64");
+	finds_kernel("debian-6.1-1", ARCHITECTURE_COUNT, "debian-6.1-1");
+	finds_kernel("debian-6.1-1-arm64", ARCHITECTURE_COUNT, "debian-6.1-1-arm64");
+	assert_int_equal(cache_kernel_find("debian-6.1-1-arm64", ARCHITECTURE_AMD64, &kernel, &err),
+			 -1);
+	assert_code(err, ERR_UNSUPPORTED);
+	assert_string_equal(err.msg,
+			    "kernel debian-6.1-1-arm64 is for arm64, and the machine is amd64");
+	assert_ptr_equal(kernel.name, (char *)(uintptr_t)7);
+}
+
+static void images_of_both_architectures_live_side_by_side(void **state)
+{
+	const struct scratch *s = *state;
+	struct cache_image image = {.name = (char *)(uintptr_t)7};
+	struct cache_images list;
+	struct error err = {0};
+
+	put_for(s, "images", "alpine-arm64", "", "arm64");
+	put_image(s, "busybox");
+	put_for(s, "images", "busybox-arm64", "", "arm64");
+	put_image(s, "debian");
+	assert_ok(cache_images(&list, &err));
+	assert_string_equal(list.items[0].name, "busybox");
+	assert_string_equal(list.items[1].name, "busybox-arm64");
+	cache_images_free(&list);
+	finds_image(NULL, ARCHITECTURE_AMD64, "busybox");
+	finds_image(NULL, ARCHITECTURE_ARM64, "busybox-arm64");
+	finds_image("alpine", ARCHITECTURE_ARM64, "alpine-arm64");
+	assert_int_equal(cache_image_find("debian", ARCHITECTURE_ARM64, &image, &err), -1);
+	assert_code(err, ERR_UNSUPPORTED);
+	assert_string_equal(err.msg, "image debian is for amd64, and the machine is arm64");
+	assert_int_equal(cache_image_find("alpine", ARCHITECTURE_AMD64, &image, &err), -1);
+	assert_code(err, ERR_NOT_FOUND);
+	assert_ptr_equal(image.name, (char *)(uintptr_t)7);
+}
+
+/* The endings tell entries apart: nobody takes another's. */
+static void names_have_the_ending_of_their_architecture(void **state)
+{
+	struct error err = {0};
+	autofree char *amd64 = cache_entry_name("tool", ARCHITECTURE_AMD64, &err);
+	autofree char *arm64 = cache_entry_name("tool", ARCHITECTURE_ARM64, &err);
+	autofree char *again = cache_entry_name("tool-arm64", ARCHITECTURE_ARM64, &err);
+
+	(void)state;
+	assert_string_equal(amd64, "tool");
+	assert_string_equal(arm64, "tool-arm64");
+	assert_string_equal(again, "tool-arm64");
+	assert_ok(cache_image_check_name("tool-arm64", ARCHITECTURE_ARM64, &err));
+	assert_int_equal(cache_image_check_name("tool-arm64", ARCHITECTURE_AMD64, &err), -1);
+	assert_code(err, ERR_INVALID);
+	assert_int_equal(cache_kernel_check_name("mine-arm64", ARCHITECTURE_AMD64, &err), -1);
+	assert_code(err, ERR_INVALID);
 }
 
 static void assert_kernel(const char *text, const char *name, bool cached)
@@ -170,7 +278,7 @@ static void assert_kernel(const char *text, const char *name, bool cached)
 	struct cache_kernel kernel = {0};
 	struct error err = {0};
 
-	if (cache_kernel_find(text, &kernel, &err) < 0)
+	if (cache_kernel_find(text, ARCHITECTURE_COUNT, &kernel, &err) < 0)
 		fail_msg("%s: %s", text ? text : "default", err.msg);
 	assert_string_equal(kernel.name, name);
 	assert_int_equal(kernel.cached, cached);
@@ -197,7 +305,7 @@ static void a_kernel_is_found_by_name_kind_and_path(void **state)
 	snprintf(path, sizeof(path), "%s/./vmlinux", s->path);
 	assert_kernel(path, "vmlinux", false);
 	put(s, "vmlinux.initrd", "initrd");
-	assert_int_equal(cache_kernel_find(path, &kernel, &err), 0);
+	assert_int_equal(cache_kernel_find(path, ARCHITECTURE_COUNT, &kernel, &err), 0);
 	snprintf(path, sizeof(path), "%s/vmlinux.initrd", s->path);
 	assert_string_equal(kernel.initrd, path);
 	assert_int_equal(kernel.kind, KERNEL_CUSTOM);
@@ -215,7 +323,7 @@ static void a_file_beside_us_needs_no_slash(void **state)
 
 	put(s, "disk.img", "12345");
 	assert_int_equal(fchdir(s->fd), 0);
-	assert_int_equal(cache_image_find("disk.img", &image, &err), 0);
+	assert_int_equal(cache_image_find("disk.img", ARCHITECTURE_COUNT, &image, &err), 0);
 	assert_int_equal(fchdir(here), 0);
 	snprintf(path, sizeof(path), "%s/disk.img", s->path);
 	assert_string_equal(image.path, path);
@@ -230,7 +338,7 @@ static void assert_no_kernel(const char *text, enum error_code code, const char 
 	struct cache_kernel kernel = {.name = (char *)(uintptr_t)7};
 	struct error err = {0};
 
-	assert_int_equal(cache_kernel_find(text, &kernel, &err), -1);
+	assert_int_equal(cache_kernel_find(text, ARCHITECTURE_COUNT, &kernel, &err), -1);
 	if (err.code != code || !strstr(err.msg, words))
 		fail_msg("%s: %s", error_code_name(err.code), err.msg);
 	assert_ptr_equal(kernel.name, (char *)(uintptr_t)7);
@@ -244,7 +352,7 @@ static void assert_no_image(const char *text, enum error_code code, const char *
 	struct cache_image image = {.name = (char *)(uintptr_t)7};
 	struct error err = {0};
 
-	assert_int_equal(cache_image_find(text, &image, &err), -1);
+	assert_int_equal(cache_image_find(text, ARCHITECTURE_COUNT, &image, &err), -1);
 	if (err.code != code || !strstr(err.msg, words))
 		fail_msg("%s: %s", error_code_name(err.code), err.msg);
 	assert_ptr_equal(image.name, (char *)(uintptr_t)7);
@@ -352,6 +460,9 @@ int main(void)
 		cache_test(an_absent_cache_is_empty),
 		cache_test(the_default_comes_first),
 		cache_test(busybox_is_the_default_image),
+		cache_test(kernels_of_both_architectures_live_side_by_side),
+		cache_test(images_of_both_architectures_live_side_by_side),
+		cmocka_unit_test(names_have_the_ending_of_their_architecture),
 		cache_test(a_kernel_is_found_by_name_kind_and_path),
 		cache_test(a_file_beside_us_needs_no_slash),
 		cache_test(what_is_missing_is_named),

@@ -34,10 +34,14 @@ static char *built(const struct machine *m)
 	return text;
 }
 
-#define START                                                                                 \
-	"/usr/bin/qemu-system-x86_64\n-name\nguest=/state/vm\n-nodefaults\n-no-user-config\n" \
-	"-no-reboot\n-display\nnone\n-sandbox\n"                                              \
+#define START_OF(program)                                                              \
+	"/usr/bin/" program "\n-name\nguest=/state/vm\n-nodefaults\n-no-user-config\n" \
+	"-no-reboot\n-display\nnone\n-sandbox\n"                                       \
 	"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny\n"
+#define START START_OF("qemu-system-x86_64")
+#define START_ARM64 START_OF("qemu-system-aarch64")
+#define KEYS "-device\nvirtio-keyboard-pci,id=keys\n"
+#define SPARE "-device\npcie-root-port,id=spare,chassis=1,slot=1\n"
 #define MEMORY                         \
 	"-smp\n2\n-m\n512M\n-object\n" \
 	"memory-backend-memfd,id=ram,size=512M,share=on\n"
@@ -64,6 +68,7 @@ static const struct {
 	enum accelerator accelerator;
 	enum purpose purpose;
 	const char *words;
+	enum architecture architecture;
 } rows[] = {
 	{ACCELERATOR_TCG, PURPOSE_PLAIN,
 	 START "-machine\nmicrovm,acpi=on,pit=on,pic=on,rtc=on,memory-backend=ram\n"
@@ -71,34 +76,62 @@ static const struct {
 	       "-bios\nqboot.rom\n-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
 		       "device") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable "
 				 "no_timer_check init_on_alloc=1 "
-				 "tsc_early_khz=2445428\n"},
+				 "tsc_early_khz=2445428\n",
+	 ARCHITECTURE_AMD64},
 	{ACCELERATOR_TCG, PURPOSE_PLUGGABLE,
 	 START "-machine\nq35,memory-backend=ram\n-accel\n" TCG "\n-cpu\nmax,-erms,-fsrm\n" MEMORY
 	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
 		       "pci") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
 			      "init_on_alloc=1 "
-			      "tsc_early_khz=2445428\n"},
+			      "tsc_early_khz=2445428\n",
+	 ARCHITECTURE_AMD64},
 	{ACCELERATOR_KVM, PURPOSE_PLAIN,
 	 START "-machine\nmicrovm,acpi=on,pit=off,pic=off,rtc=on,memory-backend=ram\n"
 	       "-accel\nkvm\n-cpu\nhost\n" MEMORY
 	       "-bios\nqboot.rom\n-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
-		       "device") "console=ttyS0 quiet panic=-1 reboot=t\n"},
+		       "device") "console=ttyS0 quiet panic=-1 reboot=t\n",
+	 ARCHITECTURE_AMD64},
 	{ACCELERATOR_KVM, PURPOSE_PLUGGABLE,
 	 START "-machine\nq35,memory-backend=ram\n-accel\nkvm\n-cpu\nhost\n" MEMORY
 	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
-		       "pci") "console=ttyS0 quiet panic=-1 reboot=t\n"},
+		       "pci") "console=ttyS0 quiet panic=-1 reboot=t\n",
+	 ARCHITECTURE_AMD64},
+	{ACCELERATOR_TCG, PURPOSE_PLAIN,
+	 START_ARM64 "-machine\nvirt,gic-version=3,memory-backend=ram\n-accel\n" TCG
+		     "\n-cpu\nneoverse-n1\n" MEMORY KEYS DEVICES(
+			     "pci") "console=ttyAMA0 quiet panic=-1 init_on_alloc=1\n",
+	 ARCHITECTURE_ARM64},
+	{ACCELERATOR_TCG, PURPOSE_PLUGGABLE,
+	 START_ARM64 "-machine\nvirt,gic-version=3,memory-backend=ram\n-accel\n" TCG
+		     "\n-cpu\nneoverse-n1\n" MEMORY KEYS SPARE DEVICES(
+			     "pci") "console=ttyAMA0 quiet panic=-1 init_on_alloc=1\n",
+	 ARCHITECTURE_ARM64},
+	{ACCELERATOR_KVM, PURPOSE_PLAIN,
+	 START_ARM64
+	 "-machine\nvirt,gic-version=host,memory-backend=ram\n"
+	 "-accel\nkvm\n-cpu\nhost\n" MEMORY KEYS DEVICES("pci") "console=ttyAMA0 quiet panic=-1\n",
+	 ARCHITECTURE_ARM64},
+	{ACCELERATOR_KVM, PURPOSE_PLUGGABLE,
+	 START_ARM64 "-machine\nvirt,gic-version=host,memory-backend=ram\n"
+		     "-accel\nkvm\n-cpu\nhost\n" MEMORY KEYS SPARE DEVICES(
+			     "pci") "console=ttyAMA0 quiet panic=-1\n",
+	 ARCHITECTURE_ARM64},
 };
 
 static void every_row_is_pinned(void **state)
 {
 	(void)state;
-	/* All that one architecture can have; the other has none yet. */
-	assert_int_equal(ARRAY_SIZE(rows), 2 * PURPOSE_COUNT);
+	assert_int_equal(ARRAY_SIZE(rows), ARCHITECTURE_COUNT * 2 * PURPOSE_COUNT);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct machine m = plain;
 
 		m.accelerator = rows[i].accelerator;
 		m.purpose = rows[i].purpose;
+		m.architecture = rows[i].architecture;
+		if (m.architecture == ARCHITECTURE_ARM64) {
+			m.binary = "/usr/bin/qemu-system-aarch64";
+			m.tsc_khz = 0;
+		}
 		autofree char *words = built(&m);
 		assert_string_equal(words, rows[i].words);
 	}
@@ -111,7 +144,7 @@ static void a_machine_without_a_row_is_refused(void **state)
 	struct error err = {0};
 
 	(void)state;
-	m.architecture = ARCHITECTURE_ARM64;
+	m.architecture = ARCHITECTURE_COUNT;
 	assert_int_equal(command_line_build(&m, &argv, &err), -1);
 	assert_code(err, ERR_UNSUPPORTED);
 }

@@ -169,6 +169,33 @@ static void the_choice_follows_the_facts(void **state)
 	}
 }
 
+/* A machine of another architecture is emulated or is not had. */
+static void a_foreign_machine_is_emulated(void **state)
+{
+	enum architecture host = architecture_of_host();
+	enum architecture other =
+		host == ARCHITECTURE_AMD64 ? ARCHITECTURE_ARM64 : ARCHITECTURE_AMD64;
+	enum accelerator out = ACCELERATOR_AUTO;
+	struct error err = {0};
+	char reason[256], words[256];
+
+	(void)state;
+	assert_ok(accelerator_foreign(ACCELERATOR_AUTO, other, &out, reason, &err));
+	assert_int_equal(out, ACCELERATOR_TCG);
+	snprintf(words, sizeof(words), "this host is %s, and a machine of %s is emulated",
+		 architecture_name(host), architecture_name(other));
+	assert_string_equal(reason, words);
+	assert_ok(accelerator_foreign(ACCELERATOR_TCG, other, &out, reason, &err));
+	assert_string_equal(reason, "TCG was asked for");
+	assert_int_equal(accelerator_foreign(ACCELERATOR_KVM, other, &out, reason, &err), -1);
+	assert_code(err, ERR_UNAVAILABLE);
+	assert_int_equal(err.reason, REASON_NO_KVM);
+	snprintf(words, sizeof(words),
+		 "accelerator kvm: this host is %s, and KVM runs no machine of %s",
+		 architecture_name(host), architecture_name(other));
+	assert_string_equal(err.msg, words);
+}
+
 /* Whatever this host is: a second look answers the same, in the words of the first. */
 static void a_probe_is_repeated_from_memory(void **state)
 {
@@ -208,6 +235,7 @@ int main(void)
 		WITH(no_cache_is_no_failure),
 		WITH(things_are_told_apart),
 		cmocka_unit_test(the_choice_follows_the_facts),
+		cmocka_unit_test(a_foreign_machine_is_emulated),
 		WITH(a_probe_is_repeated_from_memory),
 		WITH(the_counter_is_remembered),
 	};

@@ -11,7 +11,8 @@
 #include "store/share_pass.h"
 
 static char label[4352];
-static const struct vmm_kind kind = {.binary = program_true};
+static program_finder *const binaries[] = {program_true, NULL};
+static const struct vmm_kind kind = {.binaries = binaries};
 static struct vm vm = {
 	.kind = &kind, .label = label, .workspace_fd = -1, .lease_fd = -1, .pluggable = true};
 

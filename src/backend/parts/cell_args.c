@@ -17,7 +17,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MULTIARCH "/usr/lib/x86_64-linux-gnu"
+#include "base/architecture.h"
+
+/* What of /usr/lib programs of this host need; elsewhere, all of it. */
+static const char *const multiarch_dirs[ARCHITECTURE_COUNT] = {
+	[ARCHITECTURE_AMD64] = "/usr/lib/x86_64-linux-gnu",
+	[ARCHITECTURE_ARM64] = "/usr/lib/aarch64-linux-gnu",
+};
+
+static const char *libraries(void)
+{
+	enum architecture host = architecture_of_host();
+	const char *dir = host < ARCHITECTURE_COUNT ? multiarch_dirs[host] : NULL;
+	struct stat st;
+
+	return dir && stat(dir, &st) == 0 ? dir : "/usr/lib";
+}
 
 static const char *const always[] = {"--as-pid-1", "--die-with-parent", "--new-session", NULL};
 static const char *const all_namespaces[] = {"--unshare-all", NULL};
@@ -63,10 +78,7 @@ static void add_link_or_dir(struct argv *argv, const char *path)
 
 static void add_root(struct argv *argv, const struct cell_spec *spec)
 {
-	struct stat st;
-	bool multiarch = stat(MULTIARCH, &st) == 0;
-
-	add_bind(argv, "--ro-bind", multiarch ? MULTIARCH : "/usr/lib");
+	add_bind(argv, "--ro-bind", libraries());
 	add_bind(argv, "--ro-bind-try", "/usr/lib64");
 	add_link_or_dir(argv, "/lib");
 	add_link_or_dir(argv, "/lib64");

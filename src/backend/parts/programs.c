@@ -145,7 +145,7 @@ static void note_program(json_t *list, program_finder *find)
 		json_array_append_new(list, json_string_lossy(path, strlen(path)));
 }
 
-json_t *programs_here(program_finder *vmm)
+json_t *programs_here(program_finder *const *vmm)
 {
 	static program_finder *const finders[] = {
 		program_bwrap,	 program_virtiofsd, program_passt,  program_vsockd,
@@ -153,7 +153,8 @@ json_t *programs_here(program_finder *vmm)
 	};
 	json_t *found = json_array();
 
-	note_program(found, vmm);
+	for (; *vmm; vmm++)
+		note_program(found, *vmm);
 	for (size_t i = 0; i < ARRAY_SIZE(finders); i++)
 		note_program(found, finders[i]);
 	return found;

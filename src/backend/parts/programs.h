@@ -28,8 +28,8 @@ char *program_netgate(struct error *err);
 /* passt in PATH. ERR_UNAVAILABLE names the package. */
 char *program_passt(struct error *err);
 
-/* The paths of all of them and of the VMM, as an array; what is not installed is left out. NULL
- * without memory. */
-json_t *programs_here(program_finder *vmm);
+/* The paths of all of them and of the VMM's, whose finders end with NULL, as an array; what is not
+ * installed is left out. NULL without memory. */
+json_t *programs_here(program_finder *const *vmm);
 
 #endif

@@ -43,8 +43,8 @@ struct vm_net {
 
 /* Of one VMM program. */
 struct vmm_kind {
-	const char *name;	/* to a person */
-	program_finder *binary; /* its executable */
+	const char *name;		 /* to a person */
+	program_finder *const *binaries; /* its executables; NULL at the end */
 	/* Takes in what the VMM said last; it has ended. */
 	void (*drain)(struct vm *vm);
 	/* Its last line of stderr, in other words where those say more to a person. */

@@ -189,7 +189,7 @@ static int open_given(const struct vm *vm, bool read_only, struct error *err)
 {
 	const char *label = vm->label;
 	autofree char *state_dir = strndup(label, (size_t)(strrchr(label, '/') - label));
-	json_auto_t *programs = programs_here(vm->kind->binary);
+	json_auto_t *programs = programs_here(vm->kind->binaries);
 	const struct share_wish wish = {
 		.state_dir = state_dir, .read_only = read_only, .programs = programs};
 

@@ -24,6 +24,24 @@ int accelerator_tsc_khz(uint32_t *khz, struct error *err)
 	return 0;
 }
 
+int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum accelerator *out,
+			char reason[256], struct error *err)
+{
+	if (wanted == ACCELERATOR_KVM) {
+		error_set(err, ERR_UNAVAILABLE,
+			  "accelerator kvm: this host is %s, and KVM runs no machine of %s",
+			  architecture_name(architecture_of_host()), architecture_name(machine));
+		return error_reason(err, REASON_NO_KVM, "");
+	}
+	if (wanted == ACCELERATOR_TCG)
+		snprintf(reason, 256, "TCG was asked for");
+	else
+		snprintf(reason, 256, "this host is %s, and a machine of %s is emulated",
+			 architecture_name(architecture_of_host()), architecture_name(machine));
+	*out = ACCELERATOR_TCG;
+	return 0;
+}
+
 int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
 		       enum accelerator *out, char reason[256], struct error *err)
 {

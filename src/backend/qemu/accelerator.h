@@ -12,7 +12,11 @@
 /* wanted resolved by what the facts say; auto never fails, kvm does (ERR_UNAVAILABLE). */
 int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
 		       enum accelerator *out, char reason[256], struct error *err);
-/* The frequency of the time-stamp counter, which TCG needs; measured once per boot of the host. */
+/* The same for a machine of another architecture than the host's, which can only be emulated. */
+int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum accelerator *out,
+			char reason[256], struct error *err);
+/* The frequency of the time-stamp counter, which TCG needs for a guest of amd64; measured once per
+ * boot of the host. */
 int accelerator_tsc_khz(uint32_t *khz, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The QEMU backend as the supervisor sees it. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "backend/backend.h"
@@ -17,11 +18,14 @@ static void qemu_host_free(struct backend_host *host)
 	*host = (struct backend_host){0};
 }
 
-static int qemu_accelerator(enum accelerator wanted, enum accelerator *out, char reason[256],
+static int qemu_accelerator(const struct config *config, enum accelerator *out, char reason[256],
 			    struct error *err)
 {
+	enum accelerator wanted = config->accelerator;
 	struct kvm_facts facts = {0};
 
+	if (config->architecture != architecture_of_host())
+		return accelerator_foreign(wanted, config->architecture, out, reason, err);
 	/* Asked for by name, TCG needs no look at KVM. */
 	if (wanted != ACCELERATOR_TCG && kvm_probe(&facts, err) < 0)
 		return -1;
@@ -36,6 +40,20 @@ static const char *what_is_untested(const struct backend_host *host)
 	return host->accelerator == ACCELERATOR_KVM
 		       ? "no Linux guest was ever run under KVM, but a small one of the tests' own"
 		       : NULL;
+}
+
+/* Which machines can be had, and why not the others. */
+static void find_architectures(struct backend_host *host)
+{
+	for (int i = 0; i < ARCHITECTURE_COUNT; i++) {
+		struct error why = {0};
+		autofree char *binary = NULL;
+
+		if (check_architecture((enum architecture)i, &why) == 0)
+			binary = binary_find((enum architecture)i, &why);
+		host->runs[i] = binary != NULL;
+		snprintf(host->not_run[i], sizeof(host->not_run[i]), "%.255s", why.msg);
+	}
 }
 
 static int qemu_host(struct backend_host *out, struct error *err)
@@ -54,7 +72,8 @@ static int qemu_host(struct backend_host *out, struct error *err)
 	host.untested = what_is_untested(&host);
 	host_find_confinement(&host);
 	host_find_networks(&host);
-	host.binary_path = binary_find(&missing);
+	find_architectures(&host);
+	host.binary_path = binary_find(architecture_of_host(), &missing);
 	if (host.binary_path)
 		host.binary_version = binary_version(host.binary_path);
 	*out = host;
@@ -66,19 +85,19 @@ static int qemu_check(const struct config *config, struct error *err)
 	enum accelerator accelerator;
 	char reason[256];
 
-	if (check_bounds(config, err) < 0)
+	if (check_bounds(config, err) < 0 || check_architecture(config->architecture, err) < 0)
 		return -1;
-	autofree char *qemu = binary_find(err);
+	autofree char *qemu = binary_find(config->architecture, err);
 	autofree char *vsockd = qemu ? program_vsockd(err) : NULL;
 	if (!vsockd || host_check_network(config, err) < 0 || host_check_cell(config, err) < 0 ||
 	    host_check_shares(config, err) < 0)
 		return -1;
-	return qemu_accelerator(config->accelerator, &accelerator, reason, err);
+	return qemu_accelerator(config, &accelerator, reason, err);
 }
 
 static json_t *qemu_programs(void)
 {
-	return programs_here(binary_find);
+	return programs_here(binary_finders);
 }
 
 const struct backend backend_qemu = {

@@ -4,32 +4,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/parts/programs.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/proc.h"
 
-char *binary_find(struct error *err)
+static const struct {
+	const char *program, *package;
+	const char *variable; /* on a host of another */
+} binaries[ARCHITECTURE_COUNT] = {
+	[ARCHITECTURE_AMD64] = {"qemu-system-x86_64", "qemu-system-x86", "MICROAGENT_QEMU_AMD64"},
+	[ARCHITECTURE_ARM64] = {"qemu-system-aarch64", "qemu-system-arm", "MICROAGENT_QEMU_ARM64"},
+};
+
+char *binary_find(enum architecture architecture, struct error *err)
 {
-	const char *named = getenv("MICROAGENT_QEMU");
+	const char *program = binaries[architecture].program;
+	const char *package = binaries[architecture].package;
+	const char *variable = architecture == architecture_of_host()
+				       ? "MICROAGENT_QEMU"
+				       : binaries[architecture].variable;
+	const char *named = getenv(variable);
 
 	if (named && *named) {
 		if (program_is(named))
 			return path_absolute(named, err);
 		error_set(err, ERR_UNAVAILABLE,
-			  "QEMU: MICROAGENT_QEMU names %s, which is no program; without it "
-			  "QEMU comes from PATH (apt-get install qemu-system-x86)",
-			  named);
+			  "QEMU: %s names %s, which is no program; without it QEMU comes from PATH "
+			  "(apt-get install %s)",
+			  variable, named, package);
 		return NULL;
 	}
-	char *found = program_in_path("qemu-system-x86_64");
+	char *found = program_in_path(program);
 	if (!found)
-		error_set(err, ERR_UNAVAILABLE,
-			  "qemu-system-x86_64 is not installed: apt-get install qemu-system-x86");
+		error_set(err, ERR_UNAVAILABLE, "%s is not installed: apt-get install %s", program,
+			  package);
 	return found;
 }
+
+static char *find_amd64(struct error *err)
+{
+	return binary_find(ARCHITECTURE_AMD64, err);
+}
+
+static char *find_arm64(struct error *err)
+{
+	return binary_find(ARCHITECTURE_ARM64, err);
+}
+
+program_finder *const binary_finders[] = {find_amd64, find_arm64, NULL};
 
 /* Of "QEMU emulator version 7.2.22 (Debian ...)". */
 char *binary_version(const char *path)

@@ -112,7 +112,7 @@ static void qemu_drain(struct vm *vm)
 
 static const struct vmm_kind qemu_kind = {
 	.name = "QEMU",
-	.binary = binary_find,
+	.binaries = binary_finders,
 	.drain = qemu_drain,
 	.meaning = qemu_meaning,
 	.unplug_net = qemu_unplug_net,
@@ -128,6 +128,7 @@ struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct
 		return NULL;
 	}
 	qemu->memory_mib = boot->config->memory_mib;
+	qemu->architecture = boot->config->architecture;
 	qemu->serial_fd = qemu->console_fd = -1;
 	if (vm_open(&qemu->vm, &qemu_kind, loop, boot, events, err) == 0) {
 		qemu->vm.pluggable = boot->config->hotplug && boot->use == VM_RUN;

@@ -49,6 +49,20 @@ int check_bounds(const struct config *c, struct error *err)
 	return check_count(c, err) < 0 ? -1 : check_listener_count(c, err);
 }
 
+/* TCG hands the host's time-stamp counter to a guest of amd64, which has to be told its frequency;
+ * another processor has none. */
+int check_architecture(enum architecture machine, struct error *err)
+{
+	enum architecture host = architecture_of_host();
+
+	if (machine != ARCHITECTURE_AMD64 || host == ARCHITECTURE_AMD64)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED,
+			 "config.architecture: machines of amd64 are not run on hosts of %s, which "
+			 "have no time-stamp counter to keep their time by",
+			 architecture_name(host));
+}
+
 static bool is_high(const json_t *declared)
 {
 	return json_integer_value(json_object_get(declared, "port")) > HOST_PORT_MAX;

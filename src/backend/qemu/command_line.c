@@ -2,13 +2,6 @@
 /*
  * What every word is for:
  *
- * Machine. microvm always with acpi=on: a stock kernel then finds the virtio-mmio devices by itself
- * and there are 24 slots for them instead of 8. ACPI in its hardware-reduced form means that the
- * guest does not trust the PIT, so under TCG it cannot calibrate its time-stamp counter and hangs
- * unless tsc_early_khz says the frequency; under KVM kvm-clock says it. virtio-mmio must be modern,
- * or vhost-user devices refuse to work. qboot is named, since what is called bios-microvm.bin is
- * qboot in one distribution's release and SeaBIOS, which takes longer, in the next.
- *
  * Memory. A shared memfd, because the vsock daemon maps the rings and buffers in it.
  *
  * Disks. By descriptor (-add-fd) and explicit nodes: no path is opened and no format is probed. A
@@ -25,112 +18,19 @@
  * that prefers the hypervisor's console has hvc0. Both end in the same log; input goes to the one
  * that spoke last.
  *
- * Translation cache of TCG: 22 MiB are used after a boot; 64 cost nothing, the default is 1 GiB.
- *
- * One thread for all CPUs of TCG. With a thread for each, a guest's kernel that patches its own
- * code (static keys) panics or hangs: QEMU drops the translations of what is written to and then
- * writes, and another thread that translates the same code in between keeps the breakpoint (INT3)
- * that the kernel had put there for the moment, for good. Seen with QEMU 7.2 and 10.0, and with
- * every kernel that has jump labels; docs/benchmarks.md has the figures, and what it costs.
- *
  * Sandbox. QEMU's own seccomp filter, which forbids what QEMU needs until then: vmm_calls.h has the
  * list that holds from its first instruction, and they are the last layer under the cell or the
  * only one without it.
  */
 #include "backend/qemu/command_line.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/qemu/machine_row.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-
-struct machine_row {
-	const char *machine; /* NULL: no such machine */
-	const char *accel;
-	const char *cpu;
-	const char *bus;	   /* suffix of every virtio device's name */
-	const char *const *extra;  /* further words, or NULL */
-	const char *const *append; /* kernel command line */
-};
-
-static const char *const microvm_words[] = {"-bios", "qboot.rom", "-global",
-					    "virtio-mmio.force-legacy=false", NULL};
-static const char *const spare_port[] = {
-	"-device", "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1", NULL};
-
-/* quiet keeps errors and panics on the console and drops the rest: every byte of it is an exit of
- * the VM. reboot=t: no keyboard controller is asked. */
-#define APPEND_ALWAYS "console=ttyS0", "quiet", "panic=-1", "reboot=t"
-
-/* Under TCG the time-stamp counter is the host's own, which needs no watchdog, and there is no
- * interrupt routing for the kernel's timer check to find wanting.
- * Of what virtiofsd writes into the guest's memory TCG hears nothing, and goes on with the
- * translation of the code that was in a page before: programs in a shared directory crashed so,
- * every other time, with QEMU 10. A page that the guest's own CPU has cleared has no translation.
- */
-#define APPEND_TCG "tsc=reliable", "no_timer_check", "init_on_alloc=1"
-
-#define ACCEL_TCG "tcg,tb-size=64,thread=single"
-
-/* Where "fast rep movsb" is offered the kernel copies and clears memory with it, and TCG does that
- * a byte at a time: without it output of a command is 4 times as fast, and input twice. */
-#define CPU_TCG "max,-erms,-fsrm"
-static const char *const append_kvm[] = {APPEND_ALWAYS, NULL};
-static const char *const append_tcg[] = {APPEND_ALWAYS, APPEND_TCG, NULL};
-
-static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COUNT] = {
-	[ARCHITECTURE_AMD64] =
-		{
-			[ACCELERATOR_KVM - 1] =
-				{
-					[PURPOSE_PLAIN] =
-						{
-							.machine = "microvm,acpi=on,pit=off,pic="
-								   "off,rtc=on",
-							.accel = "kvm",
-							.cpu = "host",
-							.bus = "device",
-							.extra = microvm_words,
-							.append = append_kvm,
-						},
-					[PURPOSE_PLUGGABLE] =
-						{
-							.machine = "q35",
-							.accel = "kvm",
-							.cpu = "host",
-							.bus = "pci",
-							.extra = spare_port,
-							.append = append_kvm,
-						},
-				},
-			[ACCELERATOR_TCG - 1] =
-				{
-					[PURPOSE_PLAIN] =
-						{
-							.machine = "microvm,acpi=on,pit=on,pic=on,"
-								   "rtc=on",
-							.accel = ACCEL_TCG,
-							.cpu = CPU_TCG,
-							.bus = "device",
-							.extra = microvm_words,
-							.append = append_tcg,
-						},
-					[PURPOSE_PLUGGABLE] =
-						{
-							.machine = "q35",
-							.accel = ACCEL_TCG,
-							.cpu = CPU_TCG,
-							.bus = "pci",
-							.extra = spare_port,
-							.append = append_tcg,
-						},
-				},
-		},
-};
-static_assert(ACCELERATOR_KVM == 1 && ACCELERATOR_TCG == 2, "the table leaves auto out");
 
 /* Every machine's, behind argv[0] and the name. */
 static const char *const common_words[] = {
@@ -143,16 +43,6 @@ static const char *const common_words[] = {
 	"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
 	NULL,
 };
-
-static const struct machine_row *row_of(const struct machine *m)
-{
-	if (m->architecture >= ARCHITECTURE_COUNT || m->purpose >= PURPOSE_COUNT ||
-	    (m->accelerator != ACCELERATOR_KVM && m->accelerator != ACCELERATOR_TCG))
-		return NULL;
-	const struct machine_row *row =
-		&machine_table[m->architecture][m->accelerator - 1][m->purpose];
-	return row->machine ? row : NULL;
-}
 
 /* A comma in a value is written twice in QEMU's option syntax. malloc'd; NULL without memory. */
 static char *escape_commas(const char *text)
@@ -433,7 +323,8 @@ static int add_kernel_words(struct argv *argv, const struct machine *m,
 
 int command_line_build(const struct machine *m, struct argv *argv, struct error *err)
 {
-	const struct machine_row *row = row_of(m);
+	const struct machine_row *row =
+		machine_row_find(m->architecture, m->accelerator, m->purpose);
 
 	if (!row)
 		return error_set(err, ERR_UNSUPPORTED,

@@ -65,7 +65,7 @@ static int find_data(struct programs *p, struct error *err)
 
 static int find_programs(const struct config *config, struct programs *p, struct error *err)
 {
-	p->qemu = binary_find(err);
+	p->qemu = binary_find(config->architecture, err);
 	if (!p->qemu)
 		return -1;
 	if (find_data(p, err) < 0)
@@ -104,7 +104,7 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 	struct machine_disk disks[MACHINE_EXTRAS_MAX];
 	struct machine_share shares[MACHINE_EXTRAS_MAX];
 	struct machine machine = {
-		.architecture = architecture_of_host(),
+		.architecture = qemu->architecture,
 		.accelerator = boot->accelerator,
 		.purpose = qemu->vm.pluggable ? PURPOSE_PLUGGABLE : PURPOSE_PLAIN,
 		.cpu = secure_getenv("MICROAGENT_TEST_CPU"),
@@ -144,7 +144,8 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 			.fd = FIRST_DISK_FD + (int)(boot->disk_count + i)};
 	snprintf(kernel, sizeof(kernel), "/proc/self/fd/%d", KERNEL_FD);
 	snprintf(initrd, sizeof(initrd), "/proc/self/fd/%d", INITRD_FD);
-	if (boot->accelerator == ACCELERATOR_TCG && accelerator_tsc_khz(&machine.tsc_khz, err) < 0)
+	if (boot->accelerator == ACCELERATOR_TCG && qemu->architecture == ARCHITECTURE_AMD64 &&
+	    accelerator_tsc_khz(&machine.tsc_khz, err) < 0)
 		return -1;
 	return command_line_build(&machine, argv, err);
 }

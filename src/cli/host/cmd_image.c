@@ -13,9 +13,19 @@
 #define SIZE_MIN_MIB 128
 
 struct image_values {
+	const char *arch;
 	bool rebuild, unconfined;
 	int64_t size;
 };
+
+/* The first of each architecture is what its machines have where nothing is named. */
+static bool is_default_image(const struct cache_images *list, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (list->items[j].architecture == list->items[i].architecture)
+			return false;
+	return true;
+}
 
 static json_t *describe_image(const struct cache_image *image, bool is_default, struct error *err)
 {
@@ -25,6 +35,8 @@ static json_t *describe_image(const struct cache_image *image, bool is_default, 
 	    json_put_string(entry, "path", image->path, err) < 0 ||
 	    json_put_string(entry, "sha256", image->sha256, err) < 0 ||
 	    json_put(entry, "default", json_boolean(is_default), err) < 0 ||
+	    json_put_string(entry, "architecture", architecture_name(image->architecture), err) <
+		    0 ||
 	    json_put(entry, "sizeBytes", json_integer((json_int_t)image->size), err) < 0)
 		return NULL;
 	if (image->user && json_put_string(entry, "user", image->user, err) < 0)
@@ -41,7 +53,7 @@ static int print_images_json(const struct cache_images *list, struct error *err)
 	json_auto_t *answer = json_object(), *images = json_array();
 
 	for (size_t i = 0; i < list->count; i++) {
-		json_t *entry = describe_image(&list->items[i], i == 0, err);
+		json_t *entry = describe_image(&list->items[i], is_default_image(list, i), err);
 		if (!entry)
 			return -1;
 		if (json_array_append_new(images, entry) < 0)
@@ -66,8 +78,8 @@ static void print_notes(const struct cache_image *image)
 
 static int print_images(const struct cache_images *list, struct error *err)
 {
-	static const char *const heads[] = {"NAME",   "DEFAULT", "MIB", "USER",
-					    "SHA256", "FROM",	 "PATH"};
+	static const char *const heads[] = {"NAME", "ARCH",   "DEFAULT", "MIB",
+					    "USER", "SHA256", "FROM",	 "PATH"};
 	auto_table struct cli_table table = {0};
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
@@ -78,9 +90,14 @@ static int print_images(const struct cache_images *list, struct error *err)
 
 		snprintf(sha, sizeof(sha), "%.12s", image->sha256);
 		snprintf(size, sizeof(size), "%" PRIu64, image->size >> 20);
-		const char *const cells[] = {
-			image->name, i == 0 ? "*" : "", size,	    image->user,
-			sha,	     image->source,	image->path};
+		const char *const cells[] = {image->name,
+					     architecture_name(image->architecture),
+					     is_default_image(list, i) ? "*" : "",
+					     size,
+					     image->user,
+					     sha,
+					     image->source,
+					     image->path};
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;
 	}
@@ -125,12 +142,14 @@ static int run_image_verify(struct cli *cli, const void *values, const struct cl
 {
 	struct cache_images list = {0};
 	struct cache_image one = {0};
+	const struct image_values *v = values;
 	int code;
 
-	(void)values;
+	if (guest_check_arch(cli, v->arch, err) < 0)
+		return -1;
 	if (args->count == 1) {
 		if (guest_check_given(cli, "the name of the image", args->items[0], err) < 0 ||
-		    cache_image_find(args->items[0], &one, err) < 0)
+		    cache_image_find(args->items[0], guest_arch_wanted(v->arch), &one, err) < 0)
 			return -1;
 		code = verify_images(cli, &one, 1, err);
 		cache_image_free(&one);
@@ -143,29 +162,50 @@ static int run_image_verify(struct cli *cli, const void *values, const struct cl
 	return code;
 }
 
+static size_t add_arch(const struct image_values *v, const char **words, size_t n)
+{
+	if (v->arch) {
+		words[n++] = "--arch";
+		words[n++] = v->arch;
+	}
+	return n;
+}
+
 static int run_image_build(struct cli *cli, const void *values, const struct cli_words *args,
 			   struct error *err)
 {
 	const struct image_values *v = values;
-	const char *const build[] = {"image-build", "--", args->items[0], NULL};
-	const char *const rebuild[] = {"image-build", "--rebuild", "--", args->items[0], NULL};
+	const char *words[7] = {"image-build"};
+	size_t n = 1;
 
+	if (guest_check_arch(cli, v->arch, err) < 0)
+		return -1;
 	if (strcmp(args->items[0], "busybox") != 0 && strcmp(args->items[0], "debian") != 0)
 		return cli_usage(cli, err, "no recipe for an image \"%s\": busybox or debian",
 				 args->items[0]);
-	return artifact_become(cli, v->rebuild ? rebuild : build, err);
+	n = add_arch(v, words, n);
+	if (v->rebuild)
+		words[n++] = "--rebuild";
+	words[n++] = "--";
+	words[n] = args->items[0];
+	return artifact_become(cli, words, err);
 }
 
 static int run_import(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
 	const struct image_values *v = values;
-	const char *words[9] = {"image-import"};
+	const char *words[11] = {"image-import"};
 	struct error why = {0};
 	char size[24];
 	size_t n = 1;
 
-	if (cache_image_check_name(args->items[0], &why) < 0)
+	enum architecture machine =
+		v->arch ? architecture_from_word(v->arch) : architecture_of_host();
+
+	if (guest_check_arch(cli, v->arch, err) < 0)
+		return -1;
+	if (cache_image_check_name(args->items[0], machine, &why) < 0)
 		return cli_usage_error(cli, &why, err);
 	if (v->size && v->size < SIZE_MIN_MIB)
 		return cli_usage(cli, err,
@@ -177,6 +217,7 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 		words[n++] = "--size";
 		words[n++] = size;
 	}
+	n = add_arch(v, words, n);
 	if (v->rebuild)
 		words[n++] = "--rebuild";
 	if (v->unconfined) {
@@ -193,15 +234,29 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 static int run_remove(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
-	const char *const words[] = {"image-remove", "--", args->items[0], NULL};
+	const struct image_values *v = values;
+	const char *words[6] = {"image-remove"};
+	size_t n = 1;
 
-	(void)values;
+	if (guest_check_arch(cli, v->arch, err) < 0)
+		return -1;
+	n = add_arch(v, words, n);
+	words[n++] = "--";
+	words[n] = args->items[0];
 	if (!path_is_safe_basename(args->items[0]))
 		return cli_usage(cli, err, "\"%s\" is no name of an image", args->items[0]);
 	return artifact_become(cli, words, err);
 }
 
+#define IMAGE_ARCH(text) GUEST_ARCH(struct image_values, text)
+
+static const struct cli_option named_options[] = {
+	IMAGE_ARCH("of NAME, where there is one of each: amd64 or arm64"),
+	{0},
+};
+
 static const struct cli_option import_options[] = {
+	IMAGE_ARCH("of its machines: amd64 or arm64 (default: this host's)"),
 	{"size", 0, CLI_OPTION_INT, offsetof(struct image_values, size), "MIB",
 	 "size of the disk (default: the contents and 1024, at most 4096)", 1, INT64_C(16) << 20},
 	{"rebuild", 0, CLI_OPTION_FLAG, offsetof(struct image_values, rebuild), NULL,
@@ -212,6 +267,7 @@ static const struct cli_option import_options[] = {
 };
 
 static const struct cli_option build_options[] = {
+	IMAGE_ARCH("of its machines: amd64 or arm64 (default: this host's)"),
 	{.name = "rebuild",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = offsetof(struct image_values, rebuild),
@@ -230,6 +286,8 @@ static const struct cli_command image_verify = {
 	.args = "[NAME]",
 	.summary = "compare images with their recorded digests",
 	.help = "Ends with 1 when one differs or is missing.\n",
+	.options = named_options,
+	.values_size = sizeof(struct image_values),
 	.max_args = 1,
 	.run = run_image_verify,
 };
@@ -270,6 +328,8 @@ static const struct cli_command image_remove = {
 	.args = "NAME",
 	.summary = "remove an image from the cache",
 	.help = "Workspaces have their own copies, and go on.\n",
+	.options = named_options,
+	.values_size = sizeof(struct image_values),
 	.min_args = 1,
 	.max_args = 1,
 	.run = run_remove,

@@ -9,9 +9,18 @@
 #include "cli/options/guest.h"
 
 struct kernel_values {
-	const char *from, *name;
+	const char *from, *name, *arch;
 	bool upgrade, rebuild;
 };
+
+/* The first of each architecture is what its machines have where nothing is named. */
+static bool is_default_kernel(const struct cache_kernels *list, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (list->items[j].architecture == list->items[i].architecture)
+			return false;
+	return true;
+}
 
 static json_t *describe_kernel(const struct cache_kernel *kernel, bool is_default,
 			       struct error *err)
@@ -24,6 +33,8 @@ static json_t *describe_kernel(const struct cache_kernel *kernel, bool is_defaul
 		     err) < 0 ||
 	    json_put_string(entry, "sha256", kernel->sha256, err) < 0 ||
 	    json_put(entry, "default", json_boolean(is_default), err) < 0 ||
+	    json_put_string(entry, "architecture", architecture_name(kernel->architecture), err) <
+		    0 ||
 	    json_put_string(entry, "kind", kernel_kind_name(kernel->kind), err) < 0)
 		return NULL;
 	if (kernel->version && *kernel->version &&
@@ -37,7 +48,7 @@ static int print_kernels_json(const struct cache_kernels *list, struct error *er
 	json_auto_t *answer = json_object(), *kernels = json_array();
 
 	for (size_t i = 0; i < list->count; i++) {
-		json_t *entry = describe_kernel(&list->items[i], i == 0, err);
+		json_t *entry = describe_kernel(&list->items[i], is_default_kernel(list, i), err);
 		if (!entry)
 			return -1;
 		if (json_array_append_new(kernels, entry) < 0)
@@ -50,7 +61,7 @@ static int print_kernels_json(const struct cache_kernels *list, struct error *er
 
 static int print_kernels(const struct cache_kernels *list, struct error *err)
 {
-	static const char *const heads[] = {"NAME", "DEFAULT", "INITRD", "SHA256", "PATH"};
+	static const char *const heads[] = {"NAME", "ARCH", "DEFAULT", "INITRD", "SHA256", "PATH"};
 	auto_table struct cli_table table = {0};
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
@@ -60,8 +71,12 @@ static int print_kernels(const struct cache_kernels *list, struct error *err)
 		char sha[13];
 
 		snprintf(sha, sizeof(sha), "%.12s", kernel->sha256);
-		const char *const cells[] = {kernel->name, i == 0 ? "*" : "",
-					     kernel->initrd ? "yes" : "missing", sha, kernel->path};
+		const char *const cells[] = {kernel->name,
+					     architecture_name(kernel->architecture),
+					     is_default_kernel(list, i) ? "*" : "",
+					     kernel->initrd ? "yes" : "missing",
+					     sha,
+					     kernel->path};
 		if (cli_table_row(&table, cells, err) < 0)
 			return -1;
 	}
@@ -120,12 +135,14 @@ static int run_kernel_verify(struct cli *cli, const void *values, const struct c
 {
 	struct cache_kernels list = {0};
 	struct cache_kernel one = {0};
+	const struct kernel_values *v = values;
 	int code;
 
-	(void)values;
+	if (guest_check_arch(cli, v->arch, err) < 0)
+		return -1;
 	if (args->count == 1) {
 		if (guest_check_given(cli, "the name of the kernel", args->items[0], err) < 0 ||
-		    cache_kernel_find(args->items[0], &one, err) < 0)
+		    cache_kernel_find(args->items[0], guest_arch_wanted(v->arch), &one, err) < 0)
 			return -1;
 		code = verify_kernels(cli, &one, 1, err);
 		cache_kernel_free(&one);
@@ -149,6 +166,10 @@ static int become_kernel_command(struct cli *cli, const char *command,
 		words[n++] = "--from";
 		words[n++] = v->from;
 	}
+	if (v->arch) {
+		words[n++] = "--arch";
+		words[n++] = v->arch;
+	}
 	if (v->name) {
 		words[n++] = "--name";
 		words[n++] = v->name;
@@ -171,7 +192,9 @@ static int run_install(struct cli *cli, const void *values, const struct cli_wor
 	(void)args;
 	if (v->name && !v->from)
 		return cli_usage(cli, err, "--name goes with --from");
-	if (v->name && cache_kernel_check_name(v->name, &why) < 0)
+	if (guest_check_arch(cli, v->arch, err) < 0)
+		return -1;
+	if (v->name && cache_kernel_check_name(v->name, guest_arch_wanted(v->arch), &why) < 0)
 		return cli_usage_error(cli, &why, err);
 	return become_kernel_command(cli, "kernel-install", v, err);
 }
@@ -179,8 +202,12 @@ static int run_install(struct cli *cli, const void *values, const struct cli_wor
 static int run_kernel_build(struct cli *cli, const void *values, const struct cli_words *args,
 			    struct error *err)
 {
+	const struct kernel_values *v = values;
+
 	(void)args;
-	return become_kernel_command(cli, "kernel-build", values, err);
+	if (guest_check_arch(cli, v->arch, err) < 0)
+		return -1;
+	return become_kernel_command(cli, "kernel-build", v, err);
 }
 
 static int run_refresh(struct cli *cli, const void *values, const struct cli_words *args,
@@ -195,7 +222,14 @@ static int run_refresh(struct cli *cli, const void *values, const struct cli_wor
 
 #define OPTION(field) offsetof(struct kernel_values, field)
 
+static const struct cli_option verify_options[] = {
+	GUEST_ARCH(struct kernel_values, "of NAME, where there is one of each: amd64 or arm64"),
+	{0},
+};
+
 static const struct cli_option install_options[] = {
+	GUEST_ARCH(struct kernel_values,
+		   "of its machines: amd64 or arm64 (default: this host's, or what FILE says)"),
 	{.name = "from",
 	 .kind = CLI_OPTION_STRING,
 	 .offset = OPTION(from),
@@ -218,6 +252,7 @@ static const struct cli_option install_options[] = {
 };
 
 static const struct cli_option build_options[] = {
+	GUEST_ARCH(struct kernel_values, "of its machines: amd64 or arm64 (default: this host's)"),
 	{.name = "from",
 	 .kind = CLI_OPTION_STRING,
 	 .offset = OPTION(from),
@@ -245,6 +280,8 @@ static const struct cli_command kernel_verify = {
 	.args = "[NAME]",
 	.summary = "compare kernels and initrds with their recorded digests",
 	.help = "Ends with 1 when one differs or is missing.\n",
+	.options = verify_options,
+	.values_size = sizeof(struct kernel_values),
 	.max_args = 1,
 	.run = run_kernel_verify,
 };

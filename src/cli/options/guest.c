@@ -23,6 +23,8 @@ const struct cli_option guest_options[] = {
 	 "name in the cache, or path of a raw ext4 file (default: busybox)", 0, 0},
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct guest_values, kernel), "KERNEL",
 	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
+	GUEST_ARCH(struct guest_values,
+		   "amd64 or arm64 (default: this host's; another one is emulated)"),
 	{"initrd", 0, CLI_OPTION_STRING, offsetof(struct guest_values, initrd), "FILE",
 	 "instead of the one beside the kernel", 0, 0},
 	{"no-disk", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, no_disk), NULL,
@@ -95,6 +97,7 @@ struct microagent_spec guest_spec(const struct guest_values *values, const struc
 		.kernel = values->kernel,
 		.initrd = values->initrd,
 		.no_disk = values->no_disk,
+		.architecture = guest_arch(values->arch),
 		.accelerator = values->accelerator,
 		.console = values->console,
 		.network = values->network,
@@ -140,6 +143,25 @@ int guest_check_base(struct cli *cli, const char *name, struct error *err)
 int guest_check_given(struct cli *cli, const char *what, const char *word, struct error *err)
 {
 	return !word || *word ? 0 : cli_usage(cli, err, "%s is empty", what);
+}
+
+int guest_check_arch(struct cli *cli, const char *word, struct error *err)
+{
+	if (!word || architecture_from_word(word) != ARCHITECTURE_COUNT)
+		return 0;
+	return cli_usage(cli, err,
+			 "--arch must be amd64 (or x86_64) or arm64 (or aarch64), and is \"%s\"",
+			 word);
+}
+
+enum architecture guest_arch_wanted(const char *word)
+{
+	return word ? architecture_from_word(word) : ARCHITECTURE_COUNT;
+}
+
+const char *guest_arch(const char *word)
+{
+	return word ? architecture_name(architecture_from_word(word)) : NULL;
 }
 
 int guest_check_command(struct cli *cli, const char *program, struct error *err)
@@ -249,6 +271,7 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 {
 	if (guest_check_name(cli, name, err) < 0 || check_root(cli, values, err) < 0 ||
 	    guest_take_backend(cli, values->backend, err) < 0 ||
+	    guest_check_arch(cli, values->arch, err) < 0 ||
 	    check_accelerator_word(cli, values->accelerator, err) < 0 ||
 	    check_network_word(cli, values->network, err) < 0 ||
 	    check_console_word(cli, values->console, err) < 0 ||
@@ -325,12 +348,13 @@ void guest_unconfined(const struct cli *cli, struct microagent *agent)
 	guest_warn_unconfined(cli);
 }
 
-void guest_warn_init(const struct cli *cli, const char *kernel)
+void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch)
 {
+	enum architecture machine = arch ? architecture_from_word(arch) : architecture_of_host();
 	struct cache_kernel found = {0};
 
 	/* A kernel that is not there is told by who needs it. */
-	if (cache_kernel_find(kernel, &found, NULL) < 0)
+	if (cache_kernel_find(kernel, machine, &found, NULL) < 0)
 		return;
 	if (guest_init_differs(&found))
 		guest_warn(

@@ -4,12 +4,14 @@
 #ifndef CLI_GUEST_H
 #define CLI_GUEST_H
 
+#include "base/architecture.h"
 #include "cli/options/env_file.h"
 #include "microagent.h"
 
 /* What `run` and `create` take: the beginning of their values. */
 struct guest_values {
-	const char *image, *kernel, *initrd, *backend, *accelerator, *user, *profile, *console;
+	const char *image, *kernel, *initrd, *arch, *backend, *accelerator, *user, *profile,
+		*console;
 	int64_t memory, cpus, timeout;
 	const char *network, *network_interface;
 	struct cli_words env, env_files, allow, publish, vsock, disks, shares, bundles, outputs;
@@ -24,6 +26,10 @@ struct guest_values {
 	{                                                                         \
 		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "NAME", \
 			"qemu or firecracker (default: qemu)", 0, 0               \
+	}
+#define GUEST_ARCH(type, text)                                                         \
+	{                                                                              \
+		"arch", 0, CLI_OPTION_STRING, offsetof(type, arch), "ARCH", text, 0, 0 \
 	}
 /* Of every command that makes or starts a machine. */
 #define GUEST_UNCONFINED(type)                                                      \
@@ -44,6 +50,12 @@ int guest_check_name(struct cli *cli, const char *name, struct error *err);
 int guest_check_base(struct cli *cli, const char *name, struct error *err);
 /* A word that names what, or may be its path; NULL: not given. */
 int guest_check_given(struct cli *cli, const char *what, const char *word, struct error *err);
+/* The architecture that --arch names, or a word that people have for it. */
+int guest_check_arch(struct cli *cli, const char *word, struct error *err);
+/* ARCHITECTURE_COUNT where none was given: any. */
+enum architecture guest_arch_wanted(const char *word);
+/* As the library has it; NULL where none was given. */
+const char *guest_arch(const char *word);
 int guest_check_command(struct cli *cli, const char *program, struct error *err);
 int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err);
 /* Reads the files with variables too. */
@@ -62,8 +74,8 @@ void guest_warn_shared_anyway(const struct cli *cli);
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
 
 /* The warning that is due at every making of a machine that boots another agent than this build's.
- * kernel: as --kernel takes it, or NULL. */
-void guest_warn_init(const struct cli *cli, const char *kernel);
+ * kernel and arch: as --kernel and --arch take them, or NULL. */
+void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch);
 
 /* What --unconfined does; and the warning that is due wherever QEMU runs so. */
 void guest_unconfined(const struct cli *cli, struct microagent *agent);

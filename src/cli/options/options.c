@@ -17,6 +17,7 @@ static const struct {
 } fields[] = {
 	{"base.size", "size", "--size"},
 	{"config.accelerator", "accelerator", "--accelerator"},
+	{"config.architecture", "arch", "--arch"},
 	{"config.bundles", "bundle", "--bundle"},
 	{"config.command[0]", NULL, "the command's first word"},
 	{"config.command", NULL, "the command"},

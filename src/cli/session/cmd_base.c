@@ -12,7 +12,7 @@
 struct base_values {
 	const char *image, *oci, *kernel;
 	int64_t memory, cpus, size;
-	const char *script, *backend, *accelerator, *network, *network_interface;
+	const char *script, *arch, *backend, *accelerator, *network, *network_interface;
 	struct cli_words stage, allow;
 	bool unconfined;
 };
@@ -87,6 +87,7 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 				 : v->backend		? "--backend"
 							: "--unconfined");
 	if (guest_take_backend(cli, v->backend, err) < 0 ||
+	    guest_check_arch(cli, v->arch, err) < 0 ||
 	    guest_check_given(cli, "--image", v->image, err) < 0 ||
 	    guest_check_given(cli, "--kernel", v->kernel, err) < 0)
 		return -1;
@@ -121,6 +122,7 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 		.script = v->script,
 		.stage = v->stage.items,
 		.size_mib = v->size,
+		.architecture = guest_arch(v->arch),
 		.accelerator = v->accelerator,
 		.network = v->network,
 		.network_interface = v->network_interface,
@@ -133,7 +135,7 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 
 	if (v->unconfined)
 		guest_unconfined(cli, agent);
-	guest_warn_init(cli, v->kernel);
+	guest_warn_init(cli, v->kernel, v->arch);
 	progress_start(&progress, "making the base");
 	code = create_base_in(cli, agent, &spec, args->items[0], err);
 	microagent_close(agent);
@@ -295,6 +297,7 @@ static const struct cli_option create_options[] = {
 	 "import it, as `image import` does: a layout, an archive, or a registry's", 0, 0},
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct base_values, kernel), "KERNEL",
 	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
+	GUEST_ARCH(struct base_values, "amd64 or arm64 (default: this host's)"),
 	{"memory", 0, CLI_OPTION_INT, offsetof(struct base_values, memory), "MIB",
 	 "memory of its sessions (default: 256)", 1, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, offsetof(struct base_values, cpus), "N",

@@ -32,7 +32,7 @@ static void warn_of_session(const struct cli *cli, struct microagent *agent, con
 	const char *kernel = json_text(json_object_get(base, "kernel"), "path", NULL);
 
 	if (kernel)
-		guest_warn_init(cli, kernel);
+		guest_warn_init(cli, kernel, json_text(base, "architecture", "amd64"));
 	if (json_object_get(session, "share"))
 		session_warn_user(cli, base);
 }

@@ -7,13 +7,16 @@
 #include "cli/options/guest.h"
 
 /* What it will run on, as far as that can be said before it runs. */
-static void warn_accelerator(const struct cli *cli, struct microagent *agent, const char *wanted)
+static void warn_accelerator(const struct cli *cli, struct microagent *agent, const char *wanted,
+			     const char *arch)
 {
 	json_auto_t *response = NULL;
 	const char *name = wanted;
 
-	if ((!wanted || strcmp(wanted, "auto") == 0) &&
-	    microagent_host(agent, &response, NULL) == 0)
+	if (arch && architecture_from_word(arch) != architecture_of_host())
+		name = "tcg";
+	else if ((!wanted || strcmp(wanted, "auto") == 0) &&
+		 microagent_host(agent, &response, NULL) == 0)
 		name = json_text(json_object_get(response, "host"), "accelerator", NULL);
 	if (name)
 		guest_warn_accelerator(cli, name);
@@ -32,8 +35,8 @@ static int create_workspace_in(struct cli *cli, struct microagent *agent,
 	if (microagent_create(agent, name, &spec, &response, err) < 0)
 		return -1;
 	if (!values->initrd)
-		guest_warn_init(cli, values->kernel);
-	warn_accelerator(cli, agent, values->accelerator);
+		guest_warn_init(cli, values->kernel, values->arch);
+	warn_accelerator(cli, agent, values->accelerator, values->arch);
 	if (cli->json)
 		return cli_print_json(response, err);
 	printf("%s: prepared; `%s start %s` boots it\n", name, cli_itself(cli, itself), name);

@@ -35,7 +35,7 @@ static void on_started(void *data, const char *name, const char *accelerator)
 	snprintf(start->name, sizeof(start->name), "%s", name);
 	progress_end(start->progress);
 	if (!start->values->initrd)
-		guest_warn_init(start->cli, start->values->kernel);
+		guest_warn_init(start->cli, start->values->kernel, start->values->arch);
 	guest_warn_accelerator(start->cli, accelerator);
 }
 

@@ -82,6 +82,11 @@ static int check_shape(const json_t *metadata, struct error *err)
 	return check_file(metadata, "initrd", "path", err);
 }
 
+const char *base_architecture(const struct base *base)
+{
+	return json_text(base->metadata, "architecture", architecture_name(ARCHITECTURE_AMD64));
+}
+
 json_t *base_metadata_read(int fd, const char *path, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(METADATA_BYTES);

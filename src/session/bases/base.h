@@ -73,6 +73,9 @@ enum { BASE_FILE_DISK, BASE_FILE_KERNEL, BASE_FILE_LAYER };
 #define BASE_FILES 3
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err);
 void base_files_free(struct base_file files[BASE_FILES]);
+/* "amd64" or "arm64": of all that is made of it. One that was sealed before there were several is
+ * for amd64. */
+const char *base_architecture(const struct base *base);
 /* ERR_CONFLICT naming the first file whose digest is not the recorded one; ERR_IO where it cannot
  * be read. Digests are remembered, so this is quick unless a file was touched. */
 int base_check(const struct base *base, struct error *err);

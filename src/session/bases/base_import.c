@@ -121,9 +121,10 @@ static void tell_import(const struct microagent_base_spec *spec)
 int base_import(struct making *m, struct error *err)
 {
 	autofree char *program = hasher_program(err);
-	const char *argv[9] = {program, "image-import", "--json"};
+	const char *argv[11] = {program, "image-import", "--json", "--arch",
+				architecture_name(m->architecture)};
 	char name[BASE_NAME_MAX + 8], size[24];
-	size_t n = 3;
+	size_t n = 5;
 
 	if (!program)
 		return -1;
@@ -139,5 +140,5 @@ int base_import(struct making *m, struct error *err)
 	tell_import(m->spec);
 	if (run_importer(m, argv, err) < 0)
 		return error_prefix(err, "%s", m->spec->oci);
-	return cache_image_find(name, &m->image, err);
+	return cache_image_find(name, m->architecture, &m->image, err);
 }

@@ -180,8 +180,8 @@ static int verify_initrd(const struct base *base, json_t *checks, struct error *
 	const char *path = json_text(initrd, "path", "");
 	const char *kernel_path = json_text(json_object_get(base->metadata, "kernel"), "path", "");
 	struct cache_kernel kernel = {0};
-	bool known = cache_kernel_find(kernel_path, &kernel, NULL) == 0 && kernel.cached &&
-		     kernel.initrd && strcmp(kernel.initrd, path) == 0;
+	bool known = cache_kernel_find(kernel_path, ARCHITECTURE_COUNT, &kernel, NULL) == 0 &&
+		     kernel.cached && kernel.initrd && strcmp(kernel.initrd, path) == 0;
 	const struct sealed_file files[] = {
 		{"initrd", path, DIGEST_FILE, json_text(initrd, "sha256", NULL),
 		 known ? kernel.initrd_sha256 : ""},

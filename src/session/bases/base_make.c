@@ -153,13 +153,16 @@ static int find_parts(struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
 
+	if (spec_architecture(spec->architecture, &m->architecture, err) < 0)
+		return -1;
+
 	if (spec->oci && spec->image)
 		return error_set(err, ERR_INVALID,
 				 "a base is made of image \"%.128s\" or of %.128s, not of both",
 				 spec->image, spec->oci);
-	if (cache_kernel_find(spec->kernel, &m->kernel, err) < 0 ||
+	if (cache_kernel_find(spec->kernel, m->architecture, &m->kernel, err) < 0 ||
 	    kernel_check(m->kernel.path, err) < 0 ||
-	    (!spec->oci && cache_image_find(spec->image, &m->image, err) < 0))
+	    (!spec->oci && cache_image_find(spec->image, m->architecture, &m->image, err) < 0))
 		return -1;
 	if (m->kernel.initrd)
 		return 0;

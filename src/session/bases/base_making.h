@@ -15,6 +15,7 @@ struct making {
 	struct state_dir dir;  /* bases */
 	char name[32];	       /* of the directory */
 	int fd;
+	enum architecture architecture;
 	struct cache_kernel kernel;
 	struct cache_image image;
 	json_t *provisioning; /* what was done to the image; NULL: nothing */

@@ -154,6 +154,8 @@ static json_t *describe_base(const struct making *m, struct error *err)
 	    json_put_string(metadata, "createdAt", now, err) < 0 ||
 	    json_put(metadata, "createdBy", json_string_lossy(who, strlen(who)), err) < 0 ||
 	    json_put_string(metadata, "microagentVersion", MICROAGENT_VERSION, err) < 0 ||
+	    json_put_string(metadata, "architecture", architecture_name(m->architecture), err) <
+		    0 ||
 	    json_put(metadata, "source", source_record(m, err), err) < 0 ||
 	    json_put(metadata, "memoryMiB",
 		     json_integer(spec->memory_mib ? spec->memory_mib : BASE_DEFAULT_MEMORY_MIB),

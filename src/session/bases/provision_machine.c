@@ -42,6 +42,7 @@ static int64_t memory_mib(const struct provisioning *p)
 static json_t *machine_config(const struct provisioning *p, struct error *err)
 {
 	const struct microagent_spec spec = {
+		.architecture = p->spec->architecture,
 		.accelerator = p->spec->accelerator,
 		.network = p->spec->network,
 		.network_interface = p->spec->network_interface,

@@ -171,6 +171,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 				   struct error *err)
 {
 	const struct microagent_spec whole = {
+		.architecture = base_architecture(base),
 		.accelerator = spec->accelerator,
 		.network = spec->network,
 		.network_interface = spec->network_interface,

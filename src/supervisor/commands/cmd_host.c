@@ -116,7 +116,7 @@ static json_t *kernel_block(const struct call *call, const char *architecture, s
 	struct cache_kernel kernel = {0};
 	struct error why = {0};
 	json_auto_t *block = json_object();
-	bool found = cache_kernel_find(NULL, &kernel, &why) == 0;
+	bool found = cache_kernel_find(NULL, architecture_of_host(), &kernel, &why) == 0;
 	int status = -1;
 
 	if (block && json_put_string(block, "backend", call->backend->name, err) == 0 &&

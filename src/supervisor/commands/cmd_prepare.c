@@ -43,7 +43,7 @@ static int settle_cpus(const struct call *call, struct error *err)
 	struct error ignored;
 	char reason[256];
 
-	(void)call->backend->accelerator(accelerator, &accelerator, reason, &ignored);
+	(void)call->backend->accelerator(config, &accelerator, reason, &ignored);
 	return config_settle_cpus(config, accelerator, &bounds, err);
 }
 

@@ -70,8 +70,7 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
 		    0)
 		return -1;
-	return call->backend->accelerator(config->accelerator, &start->accelerator, start->reason,
-					  err);
+	return call->backend->accelerator(config, &start->accelerator, start->reason, err);
 }
 
 static int require_space(int fd, const char *what, struct error *err)

@@ -79,14 +79,13 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
-static void open_kernel(struct boot_files *files)
+static void open_kernel(struct boot_files *files, enum architecture machine)
 {
 	struct error *err = &files->file[BOOT_KERNEL].error;
-	bool is_kernel; /* one that does not tell is the VMM's to judge */
 
 	open_hashed(files, BOOT_KERNEL);
 	if (err->code == ERR_NONE &&
-	    architecture_check_kernel(files->file[BOOT_KERNEL].fd, &is_kernel, err) < 0)
+	    architecture_check_kernel(files->file[BOOT_KERNEL].fd, machine, err) < 0)
 		error_prefix(err, "%s", files->file[BOOT_KERNEL].path);
 }
 
@@ -226,7 +225,7 @@ int boot_files_open(const struct config *config, enum rootfs_use use, struct boo
 		boot_files_close(&files);
 		return error_errno(err, ENOMEM, "boot files");
 	}
-	open_kernel(&files);
+	open_kernel(&files, config->architecture);
 	open_hashed(&files, BOOT_INITRD);
 	find_init(&files);
 	if (files.file[BOOT_BASE].path)

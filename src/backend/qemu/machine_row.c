@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the words are for:
+ *
+ * Machine. microvm always with acpi=on: a stock kernel then finds the virtio-mmio devices by itself
+ * and there are 24 slots for them instead of 8. ACPI in its hardware-reduced form means that the
+ * guest does not trust the PIT, so under TCG it cannot calibrate its time-stamp counter and hangs
+ * unless tsc_early_khz says the frequency; under KVM kvm-clock says it. virtio-mmio must be modern,
+ * or vhost-user devices refuse to work. qboot is named, since what is called bios-microvm.bin is
+ * qboot in one distribution's release and SeaBIOS, which takes longer, in the next.
+ * For arm64 it is virt without firmware, described by a device tree, with devices on PCI whatever
+ * it is for: virtio-mmio is no faster there, and its disks would be found in the reverse order.
+ *
+ * Translation cache of TCG: 22 MiB are used after a boot; 64 cost nothing, the default is 1 GiB.
+ *
+ * One thread for all CPUs of TCG. With a thread for each, a guest's kernel that patches its own
+ * code (static keys) panics or hangs: QEMU drops the translations of what is written to and then
+ * writes, and another thread that translates the same code in between keeps the breakpoint (INT3)
+ * that the kernel had put there for the moment, for good. Seen with QEMU 7.2 and 10.0, and with
+ * every kernel that has jump labels; docs/benchmarks.md has the figures, and what it costs.
+ */
+#include "backend/qemu/machine_row.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+static const char *const microvm_words[] = {"-bios", "qboot.rom", "-global",
+					    "virtio-mmio.force-legacy=false", NULL};
+static const char *const spare_port[] = {
+	"-device", "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1", NULL};
+
+/* Without firmware there is no ACPI, and a guest's kernel knows the power button by a keyboard's
+ * key alone. */
+#define POWER_KEY "-device", "virtio-keyboard-pci,id=keys"
+static const char *const virt_words[] = {POWER_KEY, NULL};
+static const char *const virt_spare_port[] = {
+	POWER_KEY, "-device", "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1", NULL};
+
+/* quiet keeps errors and panics on the console and drops the rest: every byte of it is an exit of
+ * the VM. reboot=t: no keyboard controller is asked. */
+#define APPEND_ALWAYS "console=ttyS0", "quiet", "panic=-1", "reboot=t"
+#define APPEND_VIRT "console=ttyAMA0", "quiet", "panic=-1"
+
+/* Under TCG the time-stamp counter is the host's own, which needs no watchdog, and there is no
+ * interrupt routing for the kernel's timer check to find wanting.
+ * Of what virtiofsd writes into the guest's memory TCG hears nothing, and goes on with the
+ * translation of the code that was in a page before: programs in a shared directory crashed so,
+ * every other time, with QEMU 10. A page that the guest's own CPU has cleared has no translation.
+ */
+#define APPEND_CLEARED "init_on_alloc=1"
+#define APPEND_TCG "tsc=reliable", "no_timer_check", APPEND_CLEARED
+
+#define ACCEL_TCG "tcg,tb-size=64,thread=single"
+
+/* Where "fast rep movsb" is offered the kernel copies and clears memory with it, and TCG does that
+ * a byte at a time: without it output of a command is 4 times as fast, and input twice. */
+#define CPU_TCG "max,-erms,-fsrm"
+/* A server's processor that does without what is slow to emulate: pointers signed by QARMA, which
+ * "max" has, take four times as long to boot. */
+#define CPU_TCG_ARM64 "neoverse-n1"
+static const char *const append_kvm[] = {APPEND_ALWAYS, NULL};
+static const char *const append_tcg[] = {APPEND_ALWAYS, APPEND_TCG, NULL};
+static const char *const append_virt_kvm[] = {APPEND_VIRT, NULL};
+static const char *const append_virt_tcg[] = {APPEND_VIRT, APPEND_CLEARED, NULL};
+
+static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COUNT] = {
+	[ARCHITECTURE_AMD64] =
+		{
+			[ACCELERATOR_KVM - 1] =
+				{
+					[PURPOSE_PLAIN] =
+						{
+							.machine = "microvm,acpi=on,pit=off,pic="
+								   "off,rtc=on",
+							.accel = "kvm",
+							.cpu = "host",
+							.bus = "device",
+							.extra = microvm_words,
+							.append = append_kvm,
+						},
+					[PURPOSE_PLUGGABLE] =
+						{
+							.machine = "q35",
+							.accel = "kvm",
+							.cpu = "host",
+							.bus = "pci",
+							.extra = spare_port,
+							.append = append_kvm,
+						},
+				},
+			[ACCELERATOR_TCG - 1] =
+				{
+					[PURPOSE_PLAIN] =
+						{
+							.machine = "microvm,acpi=on,pit=on,pic=on,"
+								   "rtc=on",
+							.accel = ACCEL_TCG,
+							.cpu = CPU_TCG,
+							.bus = "device",
+							.extra = microvm_words,
+							.append = append_tcg,
+						},
+					[PURPOSE_PLUGGABLE] =
+						{
+							.machine = "q35",
+							.accel = ACCEL_TCG,
+							.cpu = CPU_TCG,
+							.bus = "pci",
+							.extra = spare_port,
+							.append = append_tcg,
+						},
+				},
+		},
+	[ARCHITECTURE_ARM64] =
+		{
+			[ACCELERATOR_KVM - 1] =
+				{
+					[PURPOSE_PLAIN] =
+						{
+							.machine = "virt,gic-version=host",
+							.accel = "kvm",
+							.cpu = "host",
+							.bus = "pci",
+							.extra = virt_words,
+							.append = append_virt_kvm,
+						},
+					[PURPOSE_PLUGGABLE] =
+						{
+							.machine = "virt,gic-version=host",
+							.accel = "kvm",
+							.cpu = "host",
+							.bus = "pci",
+							.extra = virt_spare_port,
+							.append = append_virt_kvm,
+						},
+				},
+			[ACCELERATOR_TCG - 1] =
+				{
+					[PURPOSE_PLAIN] =
+						{
+							.machine = "virt,gic-version=3",
+							.accel = ACCEL_TCG,
+							.cpu = CPU_TCG_ARM64,
+							.bus = "pci",
+							.extra = virt_words,
+							.append = append_virt_tcg,
+						},
+					[PURPOSE_PLUGGABLE] =
+						{
+							.machine = "virt,gic-version=3",
+							.accel = ACCEL_TCG,
+							.cpu = CPU_TCG_ARM64,
+							.bus = "pci",
+							.extra = virt_spare_port,
+							.append = append_virt_tcg,
+						},
+				},
+		},
+};
+static_assert(ACCELERATOR_KVM == 1 && ACCELERATOR_TCG == 2, "the table leaves auto out");
+
+const struct machine_row *machine_row_find(enum architecture architecture,
+					   enum accelerator accelerator, enum purpose purpose)
+{
+	if (architecture >= ARCHITECTURE_COUNT || purpose >= PURPOSE_COUNT ||
+	    (accelerator != ACCELERATOR_KVM && accelerator != ACCELERATOR_TCG))
+		return NULL;
+	const struct machine_row *row = &machine_table[architecture][accelerator - 1][purpose];
+	return row->machine ? row : NULL;
+}

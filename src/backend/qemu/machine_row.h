@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command line of QEMU depends on: the machine, by architecture, accelerator and purpose.
+ */
+#ifndef BACKEND_QEMU_MACHINE_ROW_H
+#define BACKEND_QEMU_MACHINE_ROW_H
+
+#include "backend/qemu/command_line.h"
+
+struct machine_row {
+	const char *machine;
+	const char *accel;
+	const char *cpu;
+	const char *bus;	   /* suffix of every virtio device's name */
+	const char *const *extra;  /* further words, or NULL */
+	const char *const *append; /* kernel command line */
+};
+
+/* NULL: there is no such machine. */
+const struct machine_row *machine_row_find(enum architecture architecture,
+					   enum accelerator accelerator, enum purpose purpose);
+
+#endif

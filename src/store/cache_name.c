@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* What things of the cache are called. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "store/cache.h"
+
+static const struct {
+	const char *init; /* of a guest on a host of another architecture */
+	const char *ending;
+} table[ARCHITECTURE_COUNT] = {
+	[ARCHITECTURE_AMD64] = {"microagent-init-amd64", ""},
+	[ARCHITECTURE_ARM64] = {"microagent-init-arm64", "-arm64"},
+};
+
+const char *cache_init_program(enum architecture architecture)
+{
+	return architecture == architecture_of_host() || architecture == ARCHITECTURE_COUNT
+		       ? "microagent-init"
+		       : table[architecture].init;
+}
+
+static bool has_cache_ending(const char *name, const char *ending)
+{
+	size_t len = strlen(name), end = strlen(ending);
+
+	return len > end && strcmp(name + len - end, ending) == 0;
+}
+
+char *cache_entry_name(const char *name, enum architecture architecture, struct error *err)
+{
+	const char *ending = architecture < ARCHITECTURE_COUNT ? table[architecture].ending : "";
+	char *whole;
+
+	if (has_cache_ending(name, ending))
+		ending = "";
+	if (asprintf(&whole, "%s%s", name, ending) >= 0)
+		return whole;
+	error_errno(err, ENOMEM, "%s", name);
+	return NULL;
+}
+
+/* Endings are for the architectures that have them. */
+static bool is_others_name(const char *name, enum architecture architecture)
+{
+	for (int i = 0; i < ARCHITECTURE_COUNT; i++)
+		if (i != (int)architecture && *table[i].ending &&
+		    has_cache_ending(name, table[i].ending))
+			return true;
+	return false;
+}
+
+static int refuse_others_name(const char *what, const char *name, enum architecture architecture,
+			      struct error *err)
+{
+	return error_set(err, ERR_INVALID,
+			 "\"%.100s\" cannot be the name of %s for %s: its ending is another "
+			 "architecture's",
+			 name, what, architecture_name(architecture));
+}
+
+int cache_image_check_name(const char *name, enum architecture architecture, struct error *err)
+{
+	size_t len = strlen(name);
+
+	if (strcmp(name, "busybox") == 0 || strcmp(name, "debian") == 0)
+		return error_set(err, ERR_INVALID,
+				 "\"%s\" is the name of an image that is built: choose another",
+				 name);
+	if (len > 64 || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len ||
+	    !path_is_safe_basename(name) || strchr("._-", name[0]))
+		return error_set(err, ERR_INVALID,
+				 "\"%.100s\" cannot be the name of an image: at most 64 small "
+				 "letters, digits, \"-\", \"_\" and \".\", a letter or digit first",
+				 name);
+	return is_others_name(name, architecture)
+		       ? refuse_others_name("an image", name, architecture, err)
+		       : 0;
+}
+
+/* Not the name of a file beside an entry, nor one that a kernel of ours may get. */
+static bool is_custom_kernel(const char *name)
+{
+	static const char *const ends[] = {".initrd", ".json", ".modules"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (strcmp(name, ends[i]) == 0 || has_cache_ending(name, ends[i]))
+			return false;
+	for (int kind = 0; kind < KERNEL_KIND_COUNT; kind++)
+		if (strcmp(name, kernel_kind_name(kind)) == 0)
+			return false;
+	return path_is_safe_basename(name) && name[0] != '.' && strncmp(name, "debian-", 7) != 0 &&
+	       strncmp(name, "tuned-", 6) != 0;
+}
+
+int cache_kernel_check_name(const char *name, enum architecture architecture, struct error *err)
+{
+	if (!is_custom_kernel(name))
+		return error_set(err, ERR_INVALID,
+				 "\"%.100s\" cannot be the name of a kernel: --name NAME", name);
+	return is_others_name(name, architecture)
+		       ? refuse_others_name("a kernel", name, architecture, err)
+		       : 0;
+}
