@@ -122,7 +122,7 @@ CROSS_MAKE = +$(MAKE) --no-print-directory CROSS_BUILD=1 SANITIZE= BUILD=$(BUILD
 	CC='$(if $(findstring ccache,$(CC)),ccache )$(CROSS)gcc --sysroot=$(abspath $(SYSROOT))'
 
 sysroot: | $(FIRST)
-	scripts/fetch-sysroot.sh $(SYSROOT)
+	@scripts/fetch-sysroot.sh $(SYSROOT)
 
 ifdef FOREIGN_INIT
 $(FOREIGN_INIT): $(wildcard src/guest/*.[ch] src/guest/*/*.[ch] src/base/*.[ch] src/base/*/*.[ch]) | sysroot

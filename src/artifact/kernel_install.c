@@ -105,7 +105,7 @@ static char *modules_root(const char *root, const char *release, struct error *e
 }
 
 static int write_modules(const struct place *place, const char *root, const char *release,
-			 struct error *err)
+			 enum architecture architecture, struct error *err)
 {
 	autofree char *base = modules_root(root, release, err);
 	autoclose int fd = openat(place->scratch_fd, MODULES_FILE,
@@ -115,7 +115,7 @@ static int write_modules(const struct place *place, const char *root, const char
 		return -1;
 	if (fd < 0)
 		return error_errno(err, errno, "%s/" MODULES_FILE, place->scratch);
-	return modules_segment(base, release, fd, err);
+	return modules_segment(base, release, architecture, fd, err);
 }
 
 static char *debian_name(const struct deb *deb, struct error *err)
@@ -143,7 +143,8 @@ static int take_package(const struct place *place, const struct deb *deb, const 
 		return -1;
 	kernel = path_join(root, buf_string(&file), err);
 	if (!kernel || check_kernel(kernel, deb->architecture, &own, err) < 0 ||
-	    copy_kernel(place, kernel, err) < 0 || write_modules(place, root, release, err) < 0)
+	    copy_kernel(place, kernel, err) < 0 ||
+	    write_modules(place, root, release, own, err) < 0)
 		return -1;
 	struct kernel_entry entry = {.name = name,
 				     .version = deb->version,

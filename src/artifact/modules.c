@@ -15,15 +15,23 @@
 #define TEXT_BYTES (8u << 20)
 #define NAME_BYTES 64
 
-const char *const guest_modules[] = {
-	"virtio_mmio", "virtio_pci",
-	"virtio_blk",  "virtio_console",
-	"virtio_rng",  "vmw_vsock_virtio_transport",
-	"virtio_net",  "virtio_balloon",
-	"button",      "fuse",
-	"virtiofs",    "overlay",
-	"squashfs",    NULL,
-};
+/* In the order of wanting. */
+#define EVERY_GUEST_S                                                                             \
+	"virtio_pci", "virtio_blk", "virtio_console", "virtio_rng", "vmw_vsock_virtio_transport", \
+		"virtio_net", "virtio_balloon", "fuse", "virtiofs", "overlay", "squashfs"
+
+const char *const *guest_modules(enum architecture architecture)
+{
+	/* The last ones are the power button. */
+	static const char *const amd64[] = {"virtio_mmio", EVERY_GUEST_S, "button", NULL};
+	static const char *const arm64[] = {EVERY_GUEST_S, "virtio_input", "evdev", NULL};
+	static const char *const *const lists[ARCHITECTURE_COUNT] = {
+		[ARCHITECTURE_AMD64] = amd64,
+		[ARCHITECTURE_ARM64] = arm64,
+	};
+
+	return lists[architecture];
+}
 
 void module_list_free(struct module_list *list)
 {
@@ -211,7 +219,8 @@ static int read_text(const char *dir, const char *name, struct buf *out, struct 
 	return path ? path_read_file_at(AT_FDCWD, path, out, err) : -1;
 }
 
-int modules_segment(const char *root, const char *version, int fd, struct error *err)
+int modules_segment(const char *root, const char *version, enum architecture architecture, int fd,
+		    struct error *err)
 {
 	const char *const argv[] = {"depmod", "-b", root, version, NULL};
 	const struct tool depmod = {.argv = argv};
@@ -224,7 +233,8 @@ int modules_segment(const char *root, const char *version, int fd, struct error 
 	    tool_run(&depmod, err) < 0 ||
 	    read_text(buf_string(&dir), "modules.dep", &dep, err) < 0 ||
 	    read_text(buf_string(&dir), "modules.builtin", &builtin, err) < 0 ||
-	    modules_resolve(buf_string(&dep), buf_string(&builtin), guest_modules, &list, err) < 0)
+	    modules_resolve(buf_string(&dep), buf_string(&builtin), guest_modules(architecture),
+			    &list, err) < 0)
 		return error_prefix(err, "modules of kernel %s", version);
 	result = write_segment(root, version, &list, fd, err);
 	module_list_free(&list);

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "base/architecture.h"
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -18,8 +19,9 @@ struct module_list {
 };
 void module_list_free(struct module_list *list);
 
-/* What guests need, in the order of wanting; NULL-terminated. Names as lsmod shows them. */
-extern const char *const guest_modules[];
+/* What guests of an architecture need, in the order of wanting; NULL-terminated. Names as lsmod
+ * shows them. */
+const char *const *guest_modules(enum architecture architecture);
 
 /*
  * names in load order, each behind everything it depends on, from the text of modules.dep. builtin
@@ -34,6 +36,7 @@ int modules_resolve(const char *dep, const char *builtin, const char *const *nam
  * below lib, which is a link in many an initramfs that ours may be put behind.
  * root holds lib/modules/<version> as it comes out of the package; depmod is run on it.
  */
-int modules_segment(const char *root, const char *version, int fd, struct error *err);
+int modules_segment(const char *root, const char *version, enum architecture architecture, int fd,
+		    struct error *err);
 
 #endif

@@ -273,12 +273,24 @@ void cache_images_free(struct cache_images *list)
 	memset(list, 0, sizeof(*list));
 }
 
+/* The host's architecture first. */
+static int compare_architectures(enum architecture a, enum architecture b)
+{
+	enum architecture host = architecture_of_host();
+
+	if (a == b)
+		return 0;
+	return a == host || (b != host && a < b) ? -1 : 1;
+}
+
 /* Kinds in the order of their enum, then the newest version ("6.1.192-2" before "6.1.55-1"). */
 static int compare_kernels(const void *a, const void *b)
 {
 	const struct cache_kernel *x = a, *y = b;
 	int versions;
 
+	if (x->architecture != y->architecture)
+		return compare_architectures(x->architecture, y->architecture);
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
 	versions = strverscmp(y->version ? y->version : "", x->version ? x->version : "");
@@ -295,6 +307,8 @@ static bool is_busybox_image(const struct cache_image *image)
 static int compare_images(const void *a, const void *b)
 {
 	const struct cache_image *x = a, *y = b;
+	if (x->architecture != y->architecture)
+		return compare_architectures(x->architecture, y->architecture);
 	bool x_default = is_busybox_image(x), y_default = is_busybox_image(y);
 
 	if (x_default != y_default)

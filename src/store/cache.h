@@ -14,8 +14,8 @@
  * only reads; microagent-artifact installs and builds. Nothing here hashes: a sha256 is the
  * recorded one.
  *
- * The first entry of a list, for an architecture, is its default. Kernels: tuned before debian
- * before custom, newest version first. Images: busybox first, then by name.
+ * Lists have what is for the host's own architecture first, and of each the default first. Kernels:
+ * tuned before debian before custom, newest version first. Images: busybox first, then by name.
  *
  * Entries of both architectures are in one cache: those for arm64 have names that end in "-arm64".
  * A record without an architecture is an older program's, and for amd64.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What init reads of its machine: disks by their serial, the messages of the ACPI group. */
+/* What init reads of its machine: disks by their serial, the messages of the ACPI group, keys. */
+#include <fcntl.h>
 #include <linux/genetlink.h>
+#include <linux/input.h>
 #include <linux/netlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +21,7 @@
 #include "guest/init/acpi.h"
 #include "guest/init/blockdev.h"
 #include "guest/init/mounts.h"
+#include "guest/init/power_key.h"
 
 static void make_disk(const char *sys, const char *name, const char *serial)
 {
@@ -179,6 +182,56 @@ static void acpi_button(void **state)
 	buf_free(&sleep);
 }
 
+static void a_power_key_is_told_from_others(void **state)
+{
+	const struct input_event events[] = {
+		{.type = EV_KEY, .code = KEY_A, .value = 1},
+		{.type = EV_SYN},
+		{.type = EV_KEY, .code = KEY_POWER, .value = 1},
+		{.type = EV_KEY, .code = KEY_POWER, .value = 0},
+	};
+
+	(void)state;
+	assert_true(power_key_parse(events, sizeof(events)));
+	assert_false(power_key_parse(events, 2 * sizeof(events[0])));
+	/* Its end, and half of an event. */
+	assert_false(power_key_parse(&events[3], sizeof(events[3])));
+	assert_false(power_key_parse(&events[2], sizeof(events[2]) - 1));
+	assert_false(power_key_parse(events, 0));
+}
+
+static void what_has_no_power_key_is_no_button(void **state)
+{
+	char dir[] = "/tmp/power-key-XXXXXX", path[64];
+	struct error err = {0};
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(power_key_open(dir, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	snprintf(path, sizeof(path), "%s/event0", dir);
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	assert_int_equal(power_key_open(dir, &err), -1);
+	unlink(path);
+	rmdir(dir);
+	assert_int_equal(power_key_open(dir, &err), -1);
+}
+
+static void a_keyboard_that_goes_is_told(void **state)
+{
+	const struct input_event press = {.type = EV_KEY, .code = KEY_POWER, .value = 1};
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(power_key_pressed(ends[0]), 0);
+	assert_int_equal(write(ends[1], &press, sizeof(press)), sizeof(press));
+	assert_int_equal(power_key_pressed(ends[0]), 1);
+	close(ends[1]);
+	assert_int_equal(power_key_pressed(ends[0]), -1);
+	close(ends[0]);
+}
+
 static void lines_of_mountinfo(void **state)
 {
 	char root[] = "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n";
@@ -202,6 +255,9 @@ int main(void)
 		cmocka_unit_test(disk_by_serial),
 		cmocka_unit_test(acpi_group),
 		cmocka_unit_test(acpi_button),
+		cmocka_unit_test(a_power_key_is_told_from_others),
+		cmocka_unit_test(what_has_no_power_key_is_no_button),
+		cmocka_unit_test(a_keyboard_that_goes_is_told),
 		cmocka_unit_test(lines_of_mountinfo),
 	};
 

@@ -214,12 +214,27 @@ static void on_monitor_answer(void *data, const json_t *result, const struct err
 		log_limited(qemu->vm.log, "%s", why->msg);
 }
 
+/* An ACPI event, or a key of the keyboard that machines without ACPI have. */
+static json_t *power_arguments(enum architecture architecture)
+{
+	return architecture == ARCHITECTURE_ARM64
+		       ? json_pack("{s:[{s:s, s:s}]}", "keys", "type", "qcode", "data", "power")
+		       : NULL;
+}
+
 int qemu_power_button(struct vm *vm, struct error *err)
 {
+	static const char *const commands[ARCHITECTURE_COUNT] = {
+		[ARCHITECTURE_AMD64] = "system_powerdown",
+		[ARCHITECTURE_ARM64] = "send-key",
+	};
+	enum architecture machine;
+
 	if (!vm)
 		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
-	return qmp_send(qemu_of(vm)->qmp, "system_powerdown", NULL, on_monitor_answer, qemu_of(vm),
-			err);
+	machine = qemu_of(vm)->architecture;
+	return qmp_send(qemu_of(vm)->qmp, commands[machine], power_arguments(machine),
+			on_monitor_answer, qemu_of(vm), err);
 }
 
 int qemu_resume(struct vm *vm, struct error *err)

@@ -40,6 +40,7 @@
 #include "guest/init/acpi.h"
 #include "guest/init/console_shell.h"
 #include "guest/init/power.h"
+#include "guest/init/power_key.h"
 #include "guest/roles.h"
 
 #define OOM_SPARED "-999"
@@ -50,8 +51,9 @@
 
 struct pid1 {
 	struct loop *loop;
-	int program_fd, listen_fd, acpi_fd;
+	int program_fd, listen_fd, acpi_fd, key_fd;
 	int agent_fd; /* our end of the socketpair; -1 */
+	struct loop_watch *key_watch;
 	struct loop_watch *agent_watch;
 	pid_t agent;
 	uint64_t window_ns;
@@ -258,6 +260,19 @@ static void on_acpi(struct loop *loop, int fd, uint32_t events, void *data)
 		stop_machine(data);
 }
 
+static void on_power_key(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct pid1 *p = data;
+	int pressed = power_key_pressed(fd);
+
+	(void)loop;
+	(void)events;
+	if (pressed > 0)
+		stop_machine(p);
+	else if (pressed < 0)
+		loop_remove(steal_ptr(&p->key_watch));
+}
+
 static int watch_signals(struct pid1 *p, struct error *err)
 {
 	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4};
@@ -270,18 +285,22 @@ static int watch_signals(struct pid1 *p, struct error *err)
 	return 0;
 }
 
-/* After the agent has been started: nothing of this is needed to serve. */
+/* After the agent has been started: nothing of this is needed to serve. A machine has the one or
+ * the other. */
 static void watch_button(struct pid1 *p)
 {
 	p->acpi_fd = acpi_open(NULL);
 	if (p->acpi_fd >= 0)
 		loop_add_fd(p->loop, p->acpi_fd, EPOLLIN, on_acpi, p, NULL);
+	p->key_fd = power_key_open("/dev/input", NULL);
+	if (p->key_fd >= 0)
+		p->key_watch = loop_add_fd(p->loop, p->key_fd, EPOLLIN, on_power_key, p, NULL);
 }
 
 int pid1_run(int program_fd, bool shell, struct error *err)
 {
 	struct rlimit files = {1024, 524288};
-	struct pid1 p = {.program_fd = program_fd, .acpi_fd = -1, .agent_fd = -1};
+	struct pid1 p = {.program_fd = program_fd, .acpi_fd = -1, .key_fd = -1, .agent_fd = -1};
 
 	setrlimit(RLIMIT_NOFILE, &files);
 	p.listen_fd = listen_for_host(err);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Without firmware an arm64 machine has no ACPI, and a cloud kernel knows no button on a GPIO line.
+ * What QEMU can press is a key of a virtio keyboard.
+ */
+#include "guest/init/power_key.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/input.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+static bool has_power_key(int fd)
+{
+	uint8_t keys[KEY_CNT / 8] = {0};
+
+	return ioctl(fd, EVIOCGBIT(EV_KEY, sizeof(keys)), keys) >= 0 &&
+	       (keys[KEY_POWER / 8] >> (KEY_POWER % 8) & 1);
+}
+
+int power_key_open(const char *dir, struct error *err)
+{
+	autodir DIR *nodes = opendir(dir);
+	const struct dirent *node;
+
+	while (nodes && (node = readdir(nodes)) != NULL) {
+		autoclose int fd = -1;
+
+		if (strncmp(node->d_name, "event", 5) != 0)
+			continue;
+		fd = openat(dirfd(nodes), node->d_name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0 && has_power_key(fd))
+			return steal_fd(&fd);
+	}
+	return error_set(err, ERR_NOT_FOUND, "no input device has a power key");
+}
+
+bool power_key_parse(const void *events, size_t len)
+{
+	const uint8_t *at = events;
+	struct input_event event;
+
+	for (; len >= sizeof(event); at += sizeof(event), len -= sizeof(event)) {
+		memcpy(&event, at, sizeof(event));
+		if (event.type == EV_KEY && event.code == KEY_POWER && event.value == 1)
+			return true;
+	}
+	return false;
+}
+
+int power_key_pressed(int fd)
+{
+	struct input_event events[64];
+	bool pressed = false;
+	ssize_t n;
+
+	while ((n = read(fd, events, sizeof(events))) > 0)
+		if (power_key_parse(events, (size_t)n))
+			pressed = true;
+	if (pressed)
+		return 1;
+	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
