@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/options/guest.h"
 
-/* A prefix that is shorter is wide. */
-#define WIDE_BITS 16
-
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,8 +9,6 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/prefix.h"
-#include "channel/guest_init.h"
 #include "cli/host/profile.h"
 #include "microagent_session.h"
 
@@ -284,85 +278,6 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	if (values->share_anyway)
 		guest_warn_shared_anyway(cli);
 	return 0;
-}
-
-void guest_warn(const struct cli *cli, const char *fmt, ...)
-{
-	json_auto_t *warning = json_object();
-	autofree char *line = NULL;
-	char text[512];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	if (!cli->json) {
-		cli_warn("%s", text);
-		return;
-	}
-	json_put(warning, "warning", json_string_lossy(text, strlen(text)), NULL);
-	line = json_line(warning, NULL);
-	fprintf(stderr, "%s\n", line ? line : "{}");
-}
-
-/* What is refused is told by who reads it, and opens nothing. */
-void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow)
-{
-	struct prefix prefix;
-
-	if (network && strcmp(network, "nat") != 0)
-		return;
-	for (size_t i = 0; i < allow->count; i++)
-		if (prefix_parse(allow->items[i], &prefix) < 0 || prefix.bits == 0 ||
-		    prefix_is_secret(prefix))
-			return;
-	for (size_t i = 0; i < allow->count; i++)
-		if (prefix_parse(allow->items[i], &prefix) == 0 && prefix.bits < WIDE_BITS)
-			guest_warn(cli,
-				   "--allow %.64s opens more than one network of this host's "
-				   "surroundings: name those that are needed",
-				   allow->items[i]);
-}
-
-void guest_warn_shared_anyway(const struct cli *cli)
-{
-	guest_warn(cli, "--share-anyway: whatever keys are in what is shared, the guest has them");
-}
-
-void guest_warn_accelerator(const struct cli *cli, const char *accelerator)
-{
-	if (strcmp(accelerator, "tcg") == 0)
-		guest_warn(cli, "the machine is emulated (tcg), which is no security boundary: "
-				"`microagent doctor` says why");
-}
-
-void guest_warn_unconfined(const struct cli *cli)
-{
-	guest_warn(cli, "QEMU runs in no cell, as you and under its seccomp filter alone: "
-			"`microagent doctor` says what a cell needs");
-}
-
-void guest_unconfined(const struct cli *cli, struct microagent *agent)
-{
-	microagent_unconfined(agent);
-	guest_warn_unconfined(cli);
-}
-
-void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch)
-{
-	enum architecture machine = arch ? architecture_from_word(arch) : architecture_of_host();
-	struct cache_kernel found = {0};
-
-	/* A kernel that is not there is told by who needs it. */
-	if (cache_kernel_find(kernel, machine, &found, NULL) < 0)
-		return;
-	if (guest_init_differs(&found))
-		guest_warn(
-			cli,
-			"the guest agent in %s is not of this build: `microagent kernel refresh` "
-			"puts the present one in",
-			found.initrd);
-	cache_kernel_free(&found);
 }
 
 static void draw_progress(void *progress)
