@@ -42,14 +42,15 @@ HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-FOLDERS := base contract store channel backend/parts backend/qemu supervisor vsockd netgate artifact guest api session cli
+FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor vsockd netgate artifact guest api session cli
+BACKENDS := qemu firecracker
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings.
 wings = src/$(1) $(patsubst %/,%,$(wildcard src/$(1)/*/))
 sources = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1)))))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
 
-PROGRAMS := microagent microagent-qemu-supervisor microagent-vsockd microagent-netgate \
+PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) microagent-vsockd microagent-netgate \
 	    microagent-artifact microagent-init
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 
@@ -104,7 +105,19 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
 endef
 $(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson -lmd))
-$(eval $(call program,microagent-qemu-supervisor,supervisor,supervisor backend-qemu backend-parts channel store contract base,-ljansson -lmd -lseccomp))
+
+# A supervisor for each backend: the same objects, and a main.o that names its struct.
+define supervisor
+$(BUILD)/obj/supervisor/main-$(1).o: src/supervisor/main.c | $(FIRST)
+	@mkdir -p $$(@D)
+	$$(call say,CC   )$$(CC) $$(CPPFLAGS) -DBACKEND=$(1) $$(HOST_CFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+$(BUILD)/bin/microagent-$(1)-supervisor: $(BUILD)/obj/supervisor/main-$(1).o \
+		$(foreach l,supervisor backend-$(1) backend-parts channel store contract base,$(call lib,$(l)))
+	@mkdir -p $$(@D)
+	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ -ljansson -lmd -lseccomp
+endef
+$(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
+
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lseccomp))

@@ -20,6 +20,9 @@
 
 struct vm; /* the backend's own */
 
+/* Of the workspace: where a VMM that binds sockets itself does so; there only while it runs. */
+#define VM_RUN_DIR "vmm"
+
 /* How a VM came to its end, as the VMM told it. */
 enum vm_end {
 	VM_END_POWERED_OFF, /* the guest switched itself off */
@@ -96,7 +99,7 @@ struct vm_boot {
 	const int *share_fds;	    /* the directories of config->shares, in its order */
 	int workspace_fd;	    /* directory of the workspace */
 	int lease_fd;		    /* to be inherited by every process of the workspace */
-	int vsock_listen_fd;	    /* bound and listening vsock.sock */
+	int vsock_listen_fd;	    /* bound and listening vsock.sock; -1: binds_vsock */
 	const uint32_t *host_ports; /* vsock.sock_<P> that exist; guest may dial these alone */
 	size_t host_port_count;
 	struct log *log; /* supervisor.log */
@@ -159,6 +162,10 @@ struct backend_refusal {
 
 struct backend {
 	const char *name; /* identity.backend: "qemu" */
+	bool binds_vsock; /* the VMM makes vsock.sock by itself, some time after boot() */
+	/* A guest that switches itself off looks like one that was reset: the guest's own word
+	 * tells which. */
+	bool powers_off_by_reset;
 	/* The last has no field. What none of them asks for is honoured, and is printed by
 	 * --print-capabilities. */
 	const struct backend_refusal *refusals;
@@ -216,13 +223,13 @@ struct backend {
 	uid_t (*user)(void);
 	/* Of the functions above, what takes rights that a process which reads a guest's bytes has
 	 * given up: duties of a broker forked after the boot, whose data is its copy of the vm.
-	 * share: of share_attach; sever: of sever. And the descriptors of vm that they need, the
-	 * VMM's pidfd first; returns how many. */
-	const struct broker_duty *share_duty, *sever_duty;
+	 * share: of share_attach; sever: of sever; socket: of the VMM's own sockets. And the
+	 * descriptors of vm that they need, the VMM's pidfd first; returns how many. */
+	const struct broker_duty *share_duty, *sever_duty, *socket_duty;
 	size_t (*broker_fds)(const struct vm *vm, int fds[VM_BROKER_FDS]);
 	void (*free)(struct vm *vm); /* kills and reaps what is left; accepts NULL */
 };
 
-extern const struct backend backend_qemu;
+extern const struct backend backend_qemu, backend_firecracker;
 
 #endif

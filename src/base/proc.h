@@ -12,6 +12,7 @@
 #include "base/error.h"
 
 struct broker_duty;
+struct proc_stage;
 
 struct proc {
 	pid_t pid; /* 0 when there is none */
@@ -46,6 +47,9 @@ struct proc_spec {
 	const char *bind_at;
 	int bind_fd;
 	bool bind_read_only; /* with all that is mounted below it */
+	/* Files at names, in namespaces of the child's own (proc_stage.h); not with userns_fd.
+	 * NULL: none. */
+	const struct proc_stage *stage;
 	const gid_t *groups;
 	size_t ngroups;
 	/* > 0: a file that is a compiled system call filter; it holds from the program's first

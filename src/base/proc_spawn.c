@@ -24,10 +24,12 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/proc.h"
+#include "base/proc_stage.h"
 
 enum step {
 	STEP_USERNS,
 	STEP_BIND,
+	STEP_STAGE,
 	STEP_FDS,
 	STEP_SESSION,
 	STEP_USER,
@@ -42,6 +44,7 @@ enum step {
 static const char *const step_text[] = {
 	[STEP_USERNS] = "enter a user namespace",
 	[STEP_BIND] = "mount a directory for it",
+	[STEP_STAGE] = "mount files for it",
 	[STEP_FDS] = "pass descriptors",
 	[STEP_SESSION] = "new session",
 	[STEP_USER] = "change user",
@@ -56,6 +59,7 @@ static_assert(ARRAY_SIZE(step_text) == STEP_COUNT, "every step has a text");
 struct report {
 	enum step step;
 	int errnum;
+	size_t item; /* STEP_STAGE: of the stage */
 };
 
 struct child {
@@ -197,6 +201,9 @@ static void become_program(struct child *c)
 	r.step = STEP_BIND;
 	if (spec->bind_at && bind_directory(spec->bind_at, spec->bind_read_only) < 0)
 		goto failed;
+	r.step = STEP_STAGE;
+	if (spec->stage && proc_stage_enter(spec->stage, &r.item) < 0)
+		goto failed;
 	r.step = STEP_FDS;
 	if (place_fds(c) < 0)
 		goto failed;
@@ -256,6 +263,22 @@ static int fork_child(struct child *c, struct proc *out, struct error *err)
 	return 0;
 }
 
+/* A file that could be opened here and cannot be shown there. */
+static int tell_stage(const struct report *r, const struct proc_stage *stage, struct error *err)
+{
+	const struct proc_stage_item *item =
+		r->item < stage->count ? &stage->items[r->item] : NULL;
+
+	if (!item)
+		return error_errno(err, r->errnum, "namespaces for the files of the machine");
+	if (item->userns_fd >= 0 && (r->errnum == EINVAL || r->errnum == EOPNOTSUPP))
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%.120s: its file system cannot show it to the machine's user "
+				 "(idmapped mounts: ext4, XFS, btrfs, and tmpfs since Linux 6.3)",
+				 item->path);
+	return error_errno(err, r->errnum, "%s", item->path);
+}
+
 static int hear_of_exec(int fd, const struct proc_spec *spec, struct error *err)
 {
 	struct report r;
@@ -271,6 +294,8 @@ static int hear_of_exec(int fd, const struct proc_spec *spec, struct error *err)
 	if (r.step == STEP_CWD)
 		return error_errno(err, r.errnum, "start %s: working directory %s", spec->argv[0],
 				   spec->cwd);
+	if (r.step == STEP_STAGE)
+		return tell_stage(&r, spec->stage, err);
 	return error_errno(err, r.errnum, "start %s: %s", spec->argv[0], step_text[r.step]);
 }
 

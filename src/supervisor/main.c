@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-qemu-supervisor. Another backend's executable differs in this one word. */
+/* microagent-<backend>-supervisor: one executable for each, which differ in this one word. */
 #include "supervisor/supervisor.h"
+
+#ifndef BACKEND
+#error "-DBACKEND=qemu: which one"
+#endif
+#define STRUCT_OF(name) backend_##name
+#define STRUCT(name) STRUCT_OF(name)
 
 int main(int argc, char **argv)
 {
-	return supervisor_main(&backend_qemu, argc, argv);
+	return supervisor_main(&STRUCT(BACKEND), argc, argv);
 }

@@ -28,6 +28,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/proc_stage.h"
 
 #define FDS_MAX 48 /* of one cell, data included */
 
@@ -105,9 +106,19 @@ static int make_pipes(struct cell *cell, int *info, int *hold, struct error *err
 	return 0;
 }
 
+static int set_stage(const struct cell_spec *spec, struct proc_stage *stage, struct error *err)
+{
+	for (size_t i = 0; i < spec->nfiles; i++)
+		if (proc_stage_add(stage, spec->files[i].fd, spec->files[i].read_only, cell_id(),
+				   err) < 0)
+			return error_prefix(err, "%s", spec->files[i].path);
+	return 0;
+}
+
 static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 		      const struct proc_fd *fds, size_t nfds, struct cell *cell, struct error *err)
 {
+	__attribute__((cleanup(proc_stage_free))) struct proc_stage stage = {0};
 	gid_t group;
 	struct proc_spec proc = {
 		.argv = argv,
@@ -124,6 +135,9 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 		.filter = spec->bwrap ? 0 : spec->filter,
 	};
 
+	if (set_stage(spec, &stage, err) < 0)
+		return -1;
+	proc.stage = stage.count ? &stage : NULL;
 	return proc_spawn(&proc, &cell->monitor, err);
 }
 

@@ -41,14 +41,25 @@ struct cell_share {
 	bool read_only;
 };
 
+/* A file or directory of the host, by descriptor, at a name in the cell: what is there is what the
+ * descriptor is. Where root makes the cell a file is shown as the cell's user's own. */
+struct cell_file {
+	int fd;
+	const char *path;
+	bool read_only;
+};
+
 struct cell_spec {
 	const char *bwrap;	      /* path; NULL: no cell, by the config's word */
 	const char *program;	      /* absolute, argv[0] */
 	const char *const *argv;      /* of the program */
 	const char *const *readable;  /* host paths to be seen, where they exist; NULL-terminated */
 	const char *device;	      /* what is to be /dev/kvm, or NULL */
+	bool tun;		      /* /dev/net/tun is there */
 	const struct cell_data *data; /* made files; ignored without bwrap */
 	size_t ndata;
+	const struct cell_file *files; /* only with bwrap */
+	size_t nfiles;
 	const struct proc_fd *fds; /* to: 2 for stderr, then 3, 4... */
 	size_t nfds;
 	/* For a program in a user namespace that was made before: */

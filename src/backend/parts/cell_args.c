@@ -7,6 +7,8 @@
  *   /dev/null                                       QEMU tries file locks on it
  *   /dev/kvm                                        spec->device, which is it
  *   spec->data                                      kernel and initrd, by path only in QEMU
+ *   spec->files                                     what a VMM takes by path only, and writes to
+ *   /dev/net/tun                                    spec->tun, for a tap of the cell's own network
  *
  * A shared directory's program, which is no cell_spawn()'s but a companion, has besides /proc and
  * the directory. Else there is no /proc, /sys, /etc, /tmp, /home or /run, and the root itself is
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/architecture.h"
+#include "base/proc_stage.h"
 
 /* What of /usr/lib programs of this host need; elsewhere, all of it. */
 static const char *const multiarch_dirs[ARCHITECTURE_COUNT] = {
@@ -91,6 +94,21 @@ static void add_root(struct argv *argv, const struct cell_spec *spec)
 		argv_add(argv, spec->device);
 		argv_add(argv, "/dev/kvm");
 	}
+	if (spec->tun)
+		add_bind(argv, "--dev-bind", "/dev/net/tun");
+}
+
+/* From the stage, which the spawning process has made for bwrap. */
+static void add_files(struct argv *argv, const struct cell_spec *spec)
+{
+	char name[PROC_STAGE_NAME];
+
+	for (size_t i = 0; i < spec->nfiles; i++) {
+		proc_stage_name(i, name);
+		argv_add(argv, spec->files[i].read_only ? "--ro-bind" : "--bind");
+		argv_add(argv, name);
+		argv_add(argv, spec->files[i].path);
+	}
 }
 
 /* The namespace that was made before stays: a new one would have no other ids. */
@@ -130,6 +148,7 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 		argv_addf(argv, "%d", numbers.filter);
 	}
 	add_root(argv, spec);
+	add_files(argv, spec);
 	if (spec->share)
 		show_share(argv, spec->share);
 	for (size_t i = 0; i < spec->ndata; i++) {

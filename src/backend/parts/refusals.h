@@ -18,7 +18,19 @@
 			refusal_of_bridge_rate                                                \
 	}
 
+/* Ports above 2^30 - 1: the host's own connections have their numbers from there. */
+#define REFUSED_HIGH_LISTENER(limitation)                                     \
+	{                                                                     \
+		"vsockListeners[].port", limitation, refusal_of_high_listener \
+	}
+#define REFUSED_HIGH_MEDIATION(limitation)                              \
+	{                                                               \
+		"mediation.port", limitation, refusal_of_high_mediation \
+	}
+
 bool refusal_of_scope(const struct config *config, char path[REFUSAL_PATH]);
 bool refusal_of_bridge_rate(const struct config *config, char path[REFUSAL_PATH]);
+bool refusal_of_high_listener(const struct config *config, char path[REFUSAL_PATH]);
+bool refusal_of_high_mediation(const struct config *config, char path[REFUSAL_PATH]);
 
 #endif

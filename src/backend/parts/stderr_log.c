@@ -21,7 +21,7 @@ static void end_line(struct stderr_log *s)
 		log_limited(s->log, "%s: %s", s->name, s->last);
 }
 
-static void take_stderr(struct stderr_log *s, const char *bytes, size_t n)
+void stderr_log_take(struct stderr_log *s, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (bytes[i] == '\n' || s->len == sizeof(s->line) - 1)
@@ -38,7 +38,7 @@ static bool receive_stderr(struct stderr_log *s)
 	ssize_t n = read(s->fd, bytes, sizeof(bytes));
 
 	if (n > 0) {
-		take_stderr(s, bytes, (size_t)n);
+		stderr_log_take(s, bytes, (size_t)n);
 		return true;
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -61,6 +61,14 @@ void stderr_log_drain(struct stderr_log *s)
 		;
 }
 
+int stderr_log_adopt(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
+		     int fd, struct error *err)
+{
+	*s = (struct stderr_log){.log = log, .name = name, .fd = fd};
+	s->watch = loop_add_fd(loop, fd, EPOLLIN, on_bytes, s, err);
+	return s->watch ? 0 : -1;
+}
+
 int stderr_log_open(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		    int *write_end, struct error *err)
 {
@@ -72,8 +80,7 @@ int stderr_log_open(struct stderr_log *s, struct loop *loop, const char *name, s
 	*write_end = ends[1];
 	if (fd_nonblock(s->fd, true, err) < 0)
 		return -1;
-	s->watch = loop_add_fd(loop, s->fd, EPOLLIN, on_bytes, s, err);
-	return s->watch ? 0 : -1;
+	return stderr_log_adopt(s, loop, name, log, ends[0], err);
 }
 
 void stderr_log_close(struct stderr_log *s)

@@ -23,6 +23,11 @@ struct stderr_log {
 /* Makes a pipe; *write_end is for the child. s must stay where it is. */
 int stderr_log_open(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		    int *write_end, struct error *err);
+/* The same of a descriptor that does not block, which becomes the log's own. */
+int stderr_log_adopt(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
+		     int fd, struct error *err);
+/* Bytes that came another way. */
+void stderr_log_take(struct stderr_log *s, const char *bytes, size_t n);
 /* Reads what is there now. */
 void stderr_log_drain(struct stderr_log *s);
 /* Accepts one whose fd is -1. */

@@ -52,6 +52,8 @@ struct vmm_kind {
 	/* Makes it let go of the host's side of the network card, whatever the guest does; NULL: it
 	 * needs no telling. */
 	int (*unplug_net)(struct vm *vm, struct error *err);
+	/* It listens on sockets of its own, whose names are in VM_RUN_DIR and the workspace. */
+	bool binds_sockets;
 };
 
 #define VM_KEPT_MAX 4 /* sockets that a VMM keeps in quarantine */

@@ -2,14 +2,11 @@
 /* A field that cannot be honoured is refused, never dropped. */
 #include "backend/qemu/check.h"
 
-#include <stdio.h>
-
 #include "backend/parts/refusals.h"
 #include "backend/qemu/command_line.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-#define HOST_PORT_MAX 1073741823 /* microagent-vsockd takes no higher ones */
 #define OWN_HOST_PORTS 2	 /* the control stream's, and the one of mediation */
 
 /* Bundles are disks too. */
@@ -63,38 +60,12 @@ int check_architecture(enum architecture machine, struct error *err)
 			 architecture_name(host));
 }
 
-static bool is_high(const json_t *declared)
-{
-	return json_integer_value(json_object_get(declared, "port")) > HOST_PORT_MAX;
-}
-
-static bool asks_high_listener(const struct config *config, char path[REFUSAL_PATH])
-{
-	const json_t *declared;
-	size_t i;
-
-	json_array_foreach(config->vsock_listeners, i, declared)
-	{
-		if (!is_high(declared))
-			continue;
-		snprintf(path, REFUSAL_PATH, "vsockListeners[%zu].port", i);
-		return true;
-	}
-	return false;
-}
-
-static bool asks_high_mediation(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return is_high(config->mediation);
-}
-
 #define HIGH_PORT "the vsock device of QEMU's machines takes ports up to 1073741823"
 
 const struct backend_refusal qemu_refusals[] = {
 	REFUSED_SCOPE,
 	REFUSED_BRIDGE_RATE,
-	{"vsockListeners[].port", HIGH_PORT, asks_high_listener},
-	{"mediation.port", HIGH_PORT, asks_high_mediation},
+	REFUSED_HIGH_LISTENER(HIGH_PORT),
+	REFUSED_HIGH_MEDIATION(HIGH_PORT),
 	{0},
 };

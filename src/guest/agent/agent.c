@@ -270,6 +270,8 @@ void agent_stop(struct agent *agent)
 	if (agent->stopping)
 		return;
 	agent->stopping = true;
+	if (agent->configured)
+		say_to_host(agent, answer_ending(NULL));
 	server_stop_listening(&agent->server);
 	job_table_hang_up(&agent->server.context.jobs);
 	set_deadline(agent, limit_get(LIMIT_POWER_GRACE_MS) * NS_PER_MS);

@@ -179,6 +179,13 @@ char *answer_ready(struct error *err)
 	return writer_end(&w);
 }
 
+char *answer_ending(struct error *err)
+{
+	struct writer w = control_begin("ending", err);
+
+	return writer_end(&w);
+}
+
 char *answer_mounted(const char *error, struct error *err)
 {
 	struct writer w = control_begin("mounted", err);

@@ -44,6 +44,8 @@ char *answer_error(uint64_t request, const char *text, struct error *err); /* re
 /* Control stream. */
 char *answer_hello(const char *boot_id, struct error *err);
 char *answer_ready(struct error *err);
+/* The machine is being ended in order. */
+char *answer_ending(struct error *err);
 /* To a mount; error: why it is not, or NULL. */
 char *answer_mounted(const char *error, struct error *err);
 char *answer_result(const struct job_end *end, const struct captured *output, struct error *err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "guest/init/kernel_line.h"
 #include "guest/init/uevent.h"
 
 static bool serial_is(int block, const char *name, const char *serial)
@@ -44,20 +45,53 @@ static bool find_by_serial(const char *sys, const char *serial, char name[BLOCKD
 	return false;
 }
 
+/*
+ * A VMM that gives disks serials of its own (Firecracker) has their names on the kernel's command
+ * line in the order in which it has them: the first is vda.
+ */
+static bool name_by_order(const char *serial, char name[BLOCKDEV_NAME])
+{
+	char list[1024], *rest = list;
+	int place = 0;
+
+	if (!kernel_line_value("microagent.disks=", list, sizeof(list)))
+		return false;
+	for (char *found; (found = strsep(&rest, ",")); place++) {
+		if (strcmp(found, serial) != 0 || place >= 26)
+			continue;
+		snprintf(name, BLOCKDEV_NAME, "vd%c", 'a' + place);
+		return true;
+	}
+	return false;
+}
+
+static bool find_disk(const char *sys, const char *serial, char name[BLOCKDEV_NAME])
+{
+	char path[256], by_order[BLOCKDEV_NAME];
+
+	if (!name_by_order(serial, by_order))
+		return find_by_serial(sys, serial, name);
+	snprintf(path, sizeof(path), "%s/block/%s", sys, by_order);
+	if (access(path, F_OK) < 0)
+		return false;
+	memcpy(name, by_order, sizeof(by_order));
+	return true;
+}
+
 int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 		  char name[BLOCKDEV_NAME], struct error *err)
 {
 	struct error why = {0};
 
 	/* Nearly always it is there already, and then no socket is needed. */
-	if (find_by_serial(sys, serial, name))
+	if (find_disk(sys, serial, name))
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
 	for (;;) {
 		/* Looked at after the socket is there, or the device could come in between. */
-		if (find_by_serial(sys, serial, name))
+		if (find_disk(sys, serial, name))
 			return 0;
 		if (uevent_wait(events, deadline_ns, &why) == 0)
 			continue;

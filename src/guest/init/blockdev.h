@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Block devices by the serial number that the host gave them. */
+/* Block devices by the serial number that the host gave them, or by their order. */
 #ifndef GUEST_BLOCKDEV_H
 #define GUEST_BLOCKDEV_H
 

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "guest/init/blockdev.h"
+#include "guest/init/kernel_line.h"
 #include "guest/init/modules.h"
 #include "guest/init/mounts.h"
 #include "guest/roles.h"
@@ -55,20 +56,6 @@ static int switch_root(struct error *err)
 	    chdir("/") < 0)
 		return error_errno(err, errno, "cannot switch to the root file system");
 	return 0;
-}
-
-/* A whole word of the kernel's command line. */
-static bool kernel_line_says(const char *word)
-{
-	autofile FILE *file = fopen("/proc/cmdline", "re");
-	char line[4096] = "", *rest = line;
-
-	if (!file || !fgets(line, sizeof(line), file))
-		return false;
-	for (char *found; (found = strsep(&rest, " \n"));)
-		if (strcmp(found, word) == 0)
-			return true;
-	return false;
 }
 
 /* The modules, each named by a line of the list, are in the kernel now. */

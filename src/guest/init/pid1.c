@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/reboot.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -244,7 +245,8 @@ static void on_child_ended(struct loop *loop, int number, void *data)
 	reap_children(data);
 }
 
-/* What the power-off programs of images send to PID 1. */
+/* What the power-off programs of images send to PID 1, and the kernel for Ctrl-Alt-Del: the power
+ * button of a VMM that has no other. */
 static void on_power_signal(struct loop *loop, int number, void *data)
 {
 	(void)loop;
@@ -275,13 +277,14 @@ static void on_power_key(struct loop *loop, int fd, uint32_t events, void *data)
 
 static int watch_signals(struct pid1 *p, struct error *err)
 {
-	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4};
+	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4, SIGINT};
 
 	if (!loop_add_signal(p->loop, SIGCHLD, on_child_ended, p, err))
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(power); i++)
 		if (!loop_add_signal(p->loop, power[i], on_power_signal, p, err))
 			return -1;
+	reboot(RB_DISABLE_CAD); /* by that signal, and not at once */
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "guest/console.h"
+#include "guest/init/kernel_line.h"
 #include "guest/init/mounts.h"
 
 static void end_machine(int how) __attribute__((noreturn));
@@ -17,9 +18,13 @@ static void end_machine(int how)
 	_exit(125);
 }
 
+/* Some VMMs cannot be switched off, and end when the processor is reset (Firecracker's ACPI has no
+ * S5). The host knows which it was by the agent's word that the machine is ending. */
+#define BY_RESET "microagent.poweroff=reset"
+
 void power_off(void)
 {
-	end_machine(RB_POWER_OFF);
+	end_machine(kernel_line_says(BY_RESET) ? RB_AUTOBOOT : RB_POWER_OFF);
 }
 
 void power_fail(const char *reason)

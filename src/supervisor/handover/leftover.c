@@ -11,10 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/path.h"
 #include "base/proc.h"
 #include "supervisor/handover/cgroup.h"
 
@@ -218,6 +220,8 @@ int leftover_remove_channels(const struct workspace *ws, struct error *err)
 int leftover_remove_files(const struct workspace *ws, struct error *err)
 {
 	if (remove_sockets(ws, is_our_socket, err) < 0)
+		return -1;
+	if (path_remove_tree_at(ws->fd, VM_RUN_DIR, err) < 0)
 		return -1;
 	return workspace_remove_file(ws, LEFTOVER_RESERVE, err);
 }

@@ -27,8 +27,8 @@ void leftover_kill_supervisor(const struct workspace *ws);
 void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns);
 /* The cgroup alone, where a live supervisor could not remove it. */
 void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns);
-/* What is there only while a live supervisor is: the sockets, and the file that keeps room on the
- * disk for the last records. */
+/* What is there only while a live supervisor is: the sockets, the VMM's directory of its own, and
+ * the file that keeps room on the disk for the last records. */
 #define LEFTOVER_RESERVE "reserve"
 int leftover_remove_files(const struct workspace *ws, struct error *err);
 /* The sockets that lead to or from the guest: all but control.sock. */

@@ -51,7 +51,8 @@ static enum control_type message_type(const char *name)
 		     {"exec-lost", CONTROL_EXEC_LOST},
 		     {"telemetry", CONTROL_TELEMETRY},
 		     {"mounted", CONTROL_MOUNTED},
-		     {"telemetry-status", CONTROL_TELEMETRY_STATUS}};
+		     {"telemetry-status", CONTROL_TELEMETRY_STATUS},
+		     {"ending", CONTROL_ENDING}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (!strcmp(types[i].name, name))

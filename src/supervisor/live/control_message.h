@@ -27,6 +27,7 @@ enum control_type {
 	CONTROL_TELEMETRY,
 	CONTROL_MOUNTED,
 	CONTROL_TELEMETRY_STATUS,
+	CONTROL_ENDING,
 	CONTROL_UNKNOWN, /* of a later guest: passed over */
 };
 

@@ -128,6 +128,15 @@ static int on_mounted(struct control_stream *stream, const json_t *message, stru
 	return 0;
 }
 
+static int on_ending(struct control_stream *stream, struct error *err)
+{
+	if (stream->phase == PHASE_HELLO)
+		return error_set(err, ERR_INVALID, "an ending out of turn");
+	if (stream->events.ending)
+		stream->events.ending(stream->events.data);
+	return 0;
+}
+
 static int take_message(struct control_stream *stream, const uint8_t *payload, size_t len,
 			struct error *err)
 {
@@ -151,6 +160,8 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 		return on_said(stream, type, message, err);
 	case CONTROL_MOUNTED:
 		return on_mounted(stream, message, err);
+	case CONTROL_ENDING:
+		return on_ending(stream, err);
 	case CONTROL_UNKNOWN:
 		log_limited(stream->log, "control stream: a message of an unknown type");
 		break;

@@ -33,6 +33,9 @@ struct control_stream_events {
 	/* The answer to control_stream_mount(); why: what went wrong, in the guest's words, or
 	 * NULL. */
 	void (*mounted)(void *data, const char *why);
+	/* The guest ends the machine in order: what follows is its own wish. NULL: nobody wants to
+	 * know. */
+	void (*ending)(void *data);
 	/* The stream has ended; why is for a person. Called once. broken: by a breach of the
 	 * protocol and not by the end of the connection. */
 	void (*lost)(void *data, bool broken, const char *why);

@@ -106,7 +106,7 @@ static int shared_open(const struct config *config, const struct backend *backen
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
 	autoclose int control = sock_listen_at(live->ws.fd, VSOCK_CONTROL_NAME, err);
-	autoclose int vsock = control >= 0 ? sock_listen_at(live->ws.fd, VSOCK_NAME, err) : -1;
+	autoclose int vsock = -1;
 	autofree char *label = workspace_path(&live->ws, NULL, err);
 	autofree struct vm_disk *disks = list_disks(live, err);
 	__attribute__((cleanup(shared_close))) struct shared shared = {0};
@@ -127,7 +127,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.disk_count = json_array_size(live->ticket.disks),
 		.workspace_fd = live->ws.fd,
 		.lease_fd = LIVE_LEASE,
-		.vsock_listen_fd = vsock,
+		.vsock_listen_fd = -1,
 		.log = &live->log,
 	};
 
@@ -144,7 +144,13 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		return -1;
 	spec.layer_room = live->quota.room;
 	spec.share_fds = shared.fds;
-	if (vsock < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
+	if (!live->backend->binds_vsock) {
+		vsock = sock_listen_at(live->ws.fd, VSOCK_NAME, err);
+		if (vsock < 0)
+			return -1;
+		spec.vsock_listen_fd = vsock;
+	}
+	if (control < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
 		return -1;
 	spec.host_ports = channels_host_ports(live->channels, &spec.host_port_count);
 	if (live_control_begin(live, steal_fd(&control), config, err) < 0)

@@ -131,6 +131,7 @@ struct live {
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
 	bool paused;	    /* the VM waits for room on the disk, or in its quota */
 	bool over;	    /* the end was recorded and reported */
+	bool guest_ending;  /* the guest has said that it ends the machine in order */
 	int time_fd;	    /* says that the wall clock was set or the host slept */
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;

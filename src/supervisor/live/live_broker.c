@@ -25,7 +25,7 @@
 #include "supervisor/live/watch_opens.h"
 #include "supervisor/live/watch_vmm.h"
 
-#define ROWS_MAX 11
+#define ROWS_MAX 12
 
 /* It loses its parent when the cell's monitor dies first. */
 static int vmm_pidfd = -1;
@@ -40,6 +40,9 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broke
 		{live->backend->sever_duty, live->vm,
 		 "quarantine: kill what is no cell, list the VMM's sockets and shut them down, for "
 		 "which one must be allowed to trace it"},
+		{live->backend->socket_duty, live->vm,
+		 "connect to the VMM's API, and put its vsock socket in its place: as for "
+		 "connecting to the guest"},
 		{live->backend->share_duty, live->vm,
 		 "start what serves a directory, for which the asking command has given a pass: "
 		 "it needs a user namespace and a cell"},

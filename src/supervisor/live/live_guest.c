@@ -138,6 +138,13 @@ static void on_guest_mounted(void *data, const char *why)
 	live_share_mounted(data, why);
 }
 
+static void on_guest_ending(void *data)
+{
+	struct live *live = data;
+
+	live->guest_ending = true;
+}
+
 static void on_guest_lost_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -193,6 +200,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 						     .result = on_guest_result,
 						     .said = on_guest_said,
 						     .mounted = on_guest_mounted,
+						     .ending = on_guest_ending,
 						     .lost = on_control_over,
 						     .data = live};
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);

@@ -222,6 +222,12 @@ static void on_vm_streams(void *data, bool any)
 
 static void on_vm_ended(void *data, enum vm_end end, const char *detail)
 {
+	const struct live *live = data;
+
+	if (end == VM_END_RESET && live->backend->powers_off_by_reset && live->guest_ending) {
+		end = VM_END_POWERED_OFF;
+		detail = "";
+	}
 	live_over(data, end, detail);
 }
 

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/firecracker/api.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backend/firecracker/http.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#define CALLS_MAX 64
+#define CALL_NAME 96
+#define READ_BYTES 16384
+
+struct call {
+	char name[CALL_NAME]; /* "PUT /vsock" */
+	char *text;	      /* the whole request */
+	api_answer_fn *fn;
+	void *data;
+};
+
+struct api {
+	struct loop *loop;
+	struct loop_watch *watch, *timer;
+	int fd;
+	struct api_events events;
+	struct call calls[CALLS_MAX]; /* a ring: the first waits for its answer */
+	size_t first, count;
+	size_t sent; /* bytes of the first */
+	struct buf in;
+	int depth; /* of callbacks of ours */
+	bool closed, freed;
+};
+
+static void api_destroy(struct api *a)
+{
+	loop_remove(a->watch);
+	loop_remove(a->timer);
+	for (size_t i = 0; i < a->count; i++)
+		free(a->calls[(a->first + i) % CALLS_MAX].text);
+	cleanup_close(&a->fd);
+	buf_free(&a->in);
+	free(a);
+}
+
+void api_free(struct api *a)
+{
+	if (!a)
+		return;
+	a->freed = true;
+	if (a->depth == 0)
+		api_destroy(a);
+}
+
+static void api_enter(struct api *a)
+{
+	a->depth++;
+}
+
+static void api_leave(struct api *a)
+{
+	if (--a->depth == 0 && a->freed)
+		api_destroy(a);
+}
+
+/* The first of the ring is over; its function may call anew. */
+static void answer_call(struct api *a, const json_t *body, const struct error *why)
+{
+	struct call call = a->calls[a->first];
+
+	loop_remove(steal_ptr(&a->timer));
+	a->calls[a->first] = (struct call){0};
+	a->first = (a->first + 1) % CALLS_MAX;
+	a->count--;
+	a->sent = 0;
+	free(call.text);
+	if (call.fn && !a->freed)
+		call.fn(call.data, body, why);
+}
+
+static void shut_api(struct api *a, const struct error *why)
+{
+	struct error gone = {0};
+
+	if (a->closed)
+		return;
+	a->closed = true;
+	loop_remove(steal_ptr(&a->watch));
+	loop_remove(steal_ptr(&a->timer));
+	error_set(&gone, ERR_IO, "Firecracker closed its API");
+	while (a->count && !a->freed)
+		answer_call(a, NULL, why ? why : &gone);
+	if (!a->freed && a->events.closed)
+		a->events.closed(a->events.data, why);
+}
+
+/* What the first call met, its name in front; ends the connection. */
+static void break_api(struct api *a, struct error *why)
+{
+	if (a->count)
+		error_prefix(why, "Firecracker's API: %s", a->calls[a->first].name);
+	else
+		error_prefix(why, "Firecracker's API");
+	shut_api(a, why);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static void on_api_deadline(struct loop *loop, void *data)
+{
+	struct api *a = data;
+	struct error why = {0};
+
+	(void)loop;
+	a->timer = NULL;
+	error_set(&why, ERR_TIMEOUT, "no answer within %llu ms",
+		  (unsigned long long)limit_get(LIMIT_API_MS));
+	api_enter(a);
+	break_api(a, &why);
+	api_leave(a);
+}
+
+/* As much of the first call as the socket takes. */
+static int send_call(struct api *a, struct error *err)
+{
+	const char *text = a->count ? a->calls[a->first].text : "";
+	size_t len = strlen(text);
+
+	while (a->sent < len) {
+		ssize_t n = send(a->fd, text + a->sent, len - a->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			return error_set(err, ERR_IO, "cannot be sent: %s", strerror(errno));
+		if (n < 0)
+			break;
+		a->sent += (size_t)n;
+	}
+	return loop_set_events(a->watch, a->sent < len ? EPOLLIN | EPOLLOUT : EPOLLIN, err);
+}
+
+static void begin_call(struct api *a)
+{
+	struct error why = {0};
+
+	if (a->count == 0 || a->closed)
+		return;
+	a->timer = loop_add_timer(a->loop, limit_deadline(LIMIT_API_MS), on_api_deadline, a, &why);
+	if (!a->timer || send_call(a, &why) < 0)
+		break_api(a, &why);
+}
+
+static char *request_text(const char *method, const char *path, const json_t *body,
+			  struct error *err)
+{
+	autofree char *json = body ? json_line(body, err) : NULL;
+	char *text = NULL;
+
+	if (body && !json)
+		return NULL;
+	if (asprintf(&text,
+		     "%s %s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
+		     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+		     method, path, json ? strlen(json) : 0, json ? json : "") < 0) {
+		error_errno(err, ENOMEM, "%s %s", method, path);
+		return NULL;
+	}
+	return text;
+}
+
+int api_call(struct api *a, const char *method, const char *path, json_t *body, api_answer_fn *fn,
+	     void *data, struct error *err)
+{
+	json_auto_t *owned = body;
+	struct call call = {.fn = fn, .data = data};
+
+	if (a->closed || a->freed)
+		return error_set(err, ERR_IO, "Firecracker's API is closed");
+	if (a->count == CALLS_MAX)
+		return error_set(err, ERR_CONFLICT, "Firecracker has too many calls to answer");
+	snprintf(call.name, sizeof(call.name), "%.8s %.80s", method, path);
+	call.text = request_text(method, path, owned, err);
+	if (!call.text)
+		return -1;
+	a->calls[(a->first + a->count++) % CALLS_MAX] = call;
+	if (a->count == 1) {
+		api_enter(a);
+		begin_call(a);
+		api_leave(a);
+	}
+	return 0;
+}
+
+/* --- receiving -------------------------------------------------------------------------------- */
+
+/* Of a fault: {"fault_message": "..."}. */
+static void tell_fault(const struct api *a, int status, const json_t *body, struct error *why)
+{
+	const char *fault = json_text(body, "fault_message", NULL);
+
+	error_set(why, ERR_IO, "Firecracker refused %s: %.300s (status %d)",
+		  a->calls[a->first].name, fault ? fault : "without a word", status);
+}
+
+static int take_body(const struct http_response *r, json_t **out, struct error *err)
+{
+	if (r->body_len == 0)
+		return 0;
+	*out = json_load_strict((const uint8_t *)r->body, r->body_len, err);
+	return *out ? 0 : error_prefix(err, "an answer that is no JSON");
+}
+
+/* 1: a call was answered. */
+static int take_answer(struct api *a, struct error *err)
+{
+	json_auto_t *body = NULL;
+	struct http_response r;
+	struct error why = {0};
+	int whole;
+
+	if (a->in.len == 0)
+		return 0;
+	/* An answer to nothing. */
+	if (a->count == 0)
+		return error_set(err, ERR_IO, "it spoke without being asked");
+	whole = http_take(buf_bytes(&a->in), a->in.len, limit_get(LIMIT_API_BODY_BYTES), &r, err);
+	if (whole <= 0)
+		return whole;
+	if (a->sent < strlen(a->calls[a->first].text))
+		return error_set(err, ERR_IO, "it answered before it was asked");
+	if (take_body(&r, &body, err) < 0)
+		return -1;
+	buf_consume(&a->in, r.used);
+	if (r.status < 200 || r.status > 299)
+		tell_fault(a, r.status, body, &why);
+	answer_call(a, body, why.code ? &why : NULL);
+	return 1;
+}
+
+static void take_answers(struct api *a)
+{
+	struct error why = {0};
+	int taken;
+
+	while (!a->closed && !a->freed && (taken = take_answer(a, &why)) != 0) {
+		if (taken < 0)
+			break_api(a, &why);
+		else
+			begin_call(a);
+	}
+}
+
+static void receive_api(struct api *a)
+{
+	struct error why = {0};
+	uint8_t *room = buf_reserve(&a->in, READ_BYTES, &why);
+	ssize_t n = room ? recv(a->fd, room, READ_BYTES, MSG_DONTWAIT) : -1;
+
+	if (!room) {
+		break_api(a, &why);
+	} else if (n > 0) {
+		buf_commit(&a->in, (size_t)n);
+		take_answers(a);
+	} else if (n == 0 && a->in.len == 0) {
+		shut_api(a, NULL);
+	} else if (n == 0) {
+		error_set(&why, ERR_IO, "its answer ends in the middle");
+		break_api(a, &why);
+	} else if (errno != EAGAIN && errno != EINTR) {
+		shut_api(a, NULL); /* it died with words of ours unread */
+	}
+}
+
+static void on_api(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct api *a = data;
+	struct error why = {0};
+
+	(void)loop, (void)fd;
+	api_enter(a);
+	if (events & EPOLLOUT && send_call(a, &why) < 0)
+		break_api(a, &why);
+	if (!a->closed && !a->freed && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		receive_api(a);
+	api_leave(a);
+}
+
+struct api *api_new(struct loop *loop, int fd, const struct api_events *events, struct error *err)
+{
+	struct api *a = calloc(1, sizeof(*a));
+
+	if (!a) {
+		close(fd);
+		error_errno(err, ENOMEM, "API");
+		return NULL;
+	}
+	*a = (struct api){.loop = loop, .fd = fd, .events = *events};
+	a->in = (struct buf)BUF_INIT(HTTP_HEAD_MAX + limit_get(LIMIT_API_BODY_BYTES) + READ_BYTES);
+	a->watch = loop_add_fd(loop, fd, EPOLLIN, on_api, a, err);
+	if (!a->watch) {
+		api_destroy(a);
+		return NULL;
+	}
+	return a;
+}

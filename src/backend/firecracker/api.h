@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection to Firecracker's API, on the loop. Calls are made one after the other: the next is
+ * sent when the one before was answered. Firecracker is a program of others that a guest may have
+ * taken over: what it answers is bounded, and the first thing that is no answer ends the
+ * connection.
+ */
+#ifndef BACKEND_FIRECRACKER_API_H
+#define BACKEND_FIRECRACKER_API_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+
+struct api;
+
+/* body: of the answer, borrowed; NULL where it has none. why: what Firecracker refused, in its
+ * words, or that no answer came. */
+typedef void api_answer_fn(void *data, const json_t *body, const struct error *why);
+
+struct api_events {
+	/* The connection is of no use any more. Called once, after all calls that had no answer
+	 * have got one. why: NULL where it was closed between two answers. */
+	void (*closed)(void *data, const struct error *why);
+	void *data;
+};
+
+/* Takes over the connected socket. */
+struct api *api_new(struct loop *loop, int fd, const struct api_events *events, struct error *err);
+/* Accepts NULL; also in a callback. Nobody is called any more. */
+void api_free(struct api *api);
+/* Queues a call; takes the reference to body over, also on failure (NULL: it has none). fn may be
+ * NULL. */
+int api_call(struct api *api, const char *method, const char *path, json_t *body, api_answer_fn *fn,
+	     void *data, struct error *err);
+
+#endif

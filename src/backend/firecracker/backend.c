@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* The Firecracker backend as the supervisor sees it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/firecracker/binary.h"
+#include "backend/firecracker/check.h"
+#include "backend/firecracker/firecracker.h"
+#include "backend/parts/host.h"
+#include "backend/parts/kvm_probe.h"
+#include "base/architecture.h"
+#include "base/cleanup.h"
+
+#define STAND_IN_REASON                                                                       \
+	"this is no Firecracker but tests' stand-in for one: its machines are emulated, and " \
+	"nothing that is seen of them was seen of the real program"
+
+static void fc_host_free(struct backend_host *host)
+{
+	free(host->binary_path);
+	free(host->binary_version);
+	*host = (struct backend_host){0};
+}
+
+static int need_kvm(struct error *err)
+{
+	struct kvm_facts facts = {0};
+
+	if (kvm_probe(&facts, err) < 0)
+		return -1;
+	if (facts.kvm == KVM_USABLE)
+		return 0;
+	error_set(err, ERR_UNAVAILABLE, "Firecracker runs machines under KVM alone: %s",
+		  facts.reason);
+	return error_reason(err, REASON_NO_KVM, "");
+}
+
+/* A stand-in is asked by its own word, which the real program does not say. */
+static int fc_accelerator(const struct config *config, enum accelerator *out, char reason[256],
+			  struct error *err)
+{
+	__attribute__((cleanup(fc_version_free))) struct fc_version version = {0};
+	autofree char *path = fc_find(err);
+
+	if (!path || fc_check(path, &version, err) < 0)
+		return -1;
+	if (version.stand_in && config->accelerator == ACCELERATOR_KVM)
+		return error_set(err, ERR_UNAVAILABLE, "accelerator kvm: " STAND_IN_REASON);
+	if (!version.stand_in && need_kvm(err) < 0)
+		return -1;
+	snprintf(reason, 256, "%s", version.stand_in ? STAND_IN_REASON : "KVM is usable");
+	*out = version.stand_in ? ACCELERATOR_TCG : ACCELERATOR_KVM;
+	return 0;
+}
+
+static int find_program(struct backend_host *host, struct error *err)
+{
+	__attribute__((cleanup(fc_version_free))) struct fc_version version = {0};
+	autofree char *path = fc_find(err);
+
+	if (!path || fc_check(path, &version, err) < 0)
+		return -1;
+	host->accelerator = version.stand_in ? ACCELERATOR_TCG : ACCELERATOR_KVM;
+	if (version.stand_in && asprintf(&host->binary_version, "%s (stand-in)", version.text) < 0)
+		host->binary_version = NULL;
+	if (!version.stand_in)
+		host->binary_version = strdup(version.text);
+	host->binary_path = steal_ptr(&path);
+	return 0;
+}
+
+/* Where it runs no machines the reason is there in place of the accelerator's. */
+static int fc_host(struct backend_host *out, struct error *err)
+{
+	struct backend_host host = {.architecture = architecture_name(architecture_of_host()),
+				    .accelerator = ACCELERATOR_KVM};
+	struct kvm_facts facts = {0};
+	struct error missing = {0};
+
+	if (kvm_probe(&facts, err) < 0)
+		return -1;
+	host.kvm_available = facts.kvm == KVM_USABLE;
+	snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s", facts.reason);
+	host.vsock_available = find_program(&host, &missing) == 0;
+	if (!host.vsock_available)
+		snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%.255s",
+			 missing.msg);
+	else if (host.accelerator == ACCELERATOR_TCG)
+		snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s",
+			 STAND_IN_REASON);
+	host.runs[architecture_of_host()] = host.vsock_available;
+	host.untested =
+		"driven through a stand-in by its tests, and never run with the real program";
+	host_find_confinement(&host);
+	host_find_networks(&host);
+	host.bridged_available = false;
+	snprintf(host.bridged_reason, sizeof(host.bridged_reason),
+		 "Firecracker opens a tap by its name in its own network namespace");
+	*out = host;
+	return 0;
+}
+
+static int fc_check_config(const struct config *config, struct error *err)
+{
+	enum accelerator accelerator;
+	char reason[256];
+
+	if (fc_check_bounds(config, err) < 0 || host_check_network(config, err) < 0 ||
+	    host_check_cell(config, err) < 0)
+		return -1;
+	return fc_accelerator(config, &accelerator, reason, err);
+}
+
+static json_t *fc_programs(void)
+{
+	return programs_here(fc_binaries);
+}
+
+const struct backend backend_firecracker = {
+	.name = "firecracker",
+	.binds_vsock = true,
+	.powers_off_by_reset = true,
+	.refusals = fc_refusals,
+	.host = fc_host,
+	.host_free = fc_host_free,
+	.check = fc_check_config,
+	.programs = fc_programs,
+	.accelerator = fc_accelerator,
+	.boot = fc_boot,
+	.describe = vm_describe,
+	.power_button = fc_power_button,
+	.kill = vm_kill,
+	.resume = fc_resume,
+	.pause = fc_pause,
+	.balloon = fc_balloon,
+	.console = fc_console,
+	.sever = vm_sever,
+	.user = cell_id,
+	.sever_duty = &vm_sever_duty,
+	.socket_duty = &fc_socket_duty,
+	.broker_fds = vm_broker_fds,
+	.free = fc_free,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The balloon. Firecracker is told how much of its memory the guest is to give up, and tells when
+ * it is asked how much that is by now. A guest takes its time, and may not be able to give as much:
+ * the answer is the size that it had when it was done or when the time was over.
+ */
+#include "backend/firecracker/firecracker.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#define LOOKS 10 /* of API_LOOK_MS between two questions */
+
+static void finish_balloon(struct firecracker *fc, const struct error *why)
+{
+	struct fc_balloon done = fc->balloon;
+
+	loop_remove(fc->balloon.timer);
+	fc->balloon = (struct fc_balloon){0};
+	if (done.fn)
+		done.fn(done.data, done.actual_mib, why);
+}
+
+static void look_later(struct firecracker *fc);
+
+static void on_statistics(void *data, const json_t *body, const struct error *why)
+{
+	struct firecracker *fc = data;
+	struct error err = {0};
+	int64_t given = 0;
+
+	if (why) {
+		finish_balloon(fc, why);
+		return;
+	}
+	if (!body || json_get_int(body, "the balloon", "actual_mib", JSON_REQUIRED, 0,
+				  fc->memory_mib, &given, &err) < 0) {
+		finish_balloon(fc, &err);
+		return;
+	}
+	fc->balloon.actual_mib = fc->memory_mib - given;
+	if (fc->balloon.actual_mib == fc->balloon.wanted_mib ||
+	    clock_mono_ns() >= fc->balloon.deadline_ns)
+		finish_balloon(fc, NULL);
+	else
+		look_later(fc);
+}
+
+static void ask_for_size(struct loop *loop, void *data)
+{
+	struct firecracker *fc = data;
+	struct error err = {0};
+
+	(void)loop;
+	fc->balloon.timer = NULL;
+	if (api_call(fc->api, "GET", "/balloon/statistics", NULL, on_statistics, fc, &err) < 0)
+		finish_balloon(fc, &err);
+}
+
+static void look_later(struct firecracker *fc)
+{
+	uint64_t wait = LOOKS * limit_get(LIMIT_API_LOOK_MS) * NS_PER_MS;
+	struct error err = {0};
+
+	fc->balloon.timer =
+		loop_add_timer(fc->vm.loop, clock_mono_ns() + wait, ask_for_size, fc, &err);
+	if (!fc->balloon.timer)
+		finish_balloon(fc, &err);
+}
+
+static void on_set(void *data, const json_t *body, const struct error *why)
+{
+	struct firecracker *fc = data;
+
+	(void)body;
+	if (why)
+		finish_balloon(fc, why);
+	else
+		ask_for_size(fc->vm.loop, fc);
+}
+
+int fc_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err)
+{
+	struct firecracker *fc = fc_of(vm);
+
+	if (fc->balloon.fn)
+		return error_set(err, ERR_CONFLICT, "the balloon is being set by another request");
+	if (mib > fc->memory_mib)
+		return error_set(err, ERR_INVALID, "the machine has %lld MiB, and cannot get %lld",
+				 (long long)fc->memory_mib, (long long)mib);
+	if (!fc->api || vm->severing)
+		return error_set(err, ERR_CONFLICT, "Firecracker cannot be told anything now");
+	fc->balloon = (struct fc_balloon){.wanted_mib = mib,
+					  .actual_mib = fc->memory_mib,
+					  .deadline_ns = limit_deadline(LIMIT_BALLOON_MS),
+					  .fn = fn,
+					  .data = data};
+	if (api_call(fc->api, "PATCH", "/balloon",
+		     json_pack("{s:I}", "amount_mib", (json_int_t)(fc->memory_mib - mib)), on_set,
+		     fc, err) == 0)
+		return 0;
+	fc->balloon = (struct fc_balloon){0};
+	return -1;
+}

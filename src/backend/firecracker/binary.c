@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/firecracker/binary.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/parts/programs.h"
+#include "base/architecture.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/proc.h"
+
+/* Of 1.14: free page reporting of the balloon. The ones before are out of support.
+ * https://github.com/firecracker-microvm/firecracker/blob/main/CHANGELOG.md */
+#define MAJOR_MIN 1
+#define MINOR_MIN 14
+
+#define STAND_IN "microagent stand-in:"
+#define OUTPUT_MAX 65536
+
+char *fc_find(struct error *err)
+{
+	const char *named = getenv("MICROAGENT_FIRECRACKER");
+	autofree char *own = path_of_executable_dir(NULL), *libexec = NULL;
+	char *found;
+
+	if (named && *named) {
+		if (program_is(named))
+			return path_absolute(named, err);
+		error_set(err, ERR_UNAVAILABLE,
+			  "Firecracker: MICROAGENT_FIRECRACKER names %s, which is no program; "
+			  "without it Firecracker comes from PATH",
+			  named);
+		return NULL;
+	}
+	found = program_in_path("firecracker");
+	if (found)
+		return found;
+	if (own && asprintf(&libexec, "%s/../libexec/microagent/firecracker", own) >= 0 &&
+	    program_is(libexec))
+		return path_absolute(libexec, err);
+	error_set(err, ERR_UNAVAILABLE,
+		  "firecracker is not installed: put a release of "
+		  "https://github.com/firecracker-microvm/firecracker in PATH");
+	return NULL;
+}
+
+program_finder *const fc_binaries[] = {fc_find, NULL};
+
+/* Of an ELF program alone: a script runs anywhere. */
+static int check_machine(const char *path, struct error *err)
+{
+	static const struct {
+		int machine;
+		enum architecture architecture;
+	} table[] = {{EM_X86_64, ARCHITECTURE_AMD64}, {EM_AARCH64, ARCHITECTURE_ARM64}};
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr head;
+
+	if (fd < 0)
+		return error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", path,
+				 strerror(errno));
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (head.e_machine == table[i].machine &&
+		    table[i].architecture != architecture_of_host())
+			return error_set(err, ERR_UNAVAILABLE,
+					 "Firecracker: %s is a program for %s, and this host is "
+					 "%s",
+					 path, architecture_name(table[i].architecture),
+					 architecture_name(architecture_of_host()));
+	return 0;
+}
+
+static json_t *split_paths(const char *list, size_t len)
+{
+	json_t *paths = json_array();
+
+	while (paths && len) {
+		const char *colon = memchr(list, ':', len);
+		size_t n = colon ? (size_t)(colon - list) : len;
+
+		if (n && *list == '/')
+			json_array_append_new(paths, json_stringn(list, n));
+		n += colon != NULL;
+		list += n;
+		len -= n;
+	}
+	return paths;
+}
+
+int fc_version_parse(const char *text, struct fc_version *out, struct error *err)
+{
+	struct fc_version v = {0};
+	const char *line = strchr(text, '\n');
+	int n = 0;
+
+	if (sscanf(text, "Firecracker v%d.%d%n", &v.major, &v.minor, &n) != 2 || v.major < 0 ||
+	    v.minor < 0)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "it does not say its version as a Firecracker does");
+	n = (int)strlen("Firecracker v");
+	snprintf(v.text, sizeof(v.text), "%.*s", (int)strcspn(text + n, " \n"), text + n);
+	while (line && *line == '\n')
+		line++;
+	if (line && strncmp(line, STAND_IN, strlen(STAND_IN)) == 0) {
+		line += strlen(STAND_IN);
+		line += strspn(line, " ");
+		v.stand_in = split_paths(line, strcspn(line, "\n"));
+	}
+	*out = v;
+	return 0;
+}
+
+void fc_version_free(struct fc_version *version)
+{
+	json_decref(version->stand_in);
+	*version = (struct fc_version){0};
+}
+
+int fc_check(const char *path, struct fc_version *out, struct error *err)
+{
+	autobuf struct buf said = BUF_INIT(OUTPUT_MAX);
+	const char *const argv[] = {path, "--version", NULL};
+	struct fc_version version = {0};
+	struct error why = {0};
+
+	if (check_machine(path, err) < 0)
+		return -1;
+	if (proc_run(argv, &said, limit_deadline(LIMIT_API_MS), &why) < 0 || !buf_string(&said) ||
+	    fc_version_parse(buf_string(&said), &version, &why) < 0)
+		return error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", path, why.msg);
+	if (version.major < MAJOR_MIN ||
+	    (version.major == MAJOR_MIN && version.minor < MINOR_MIN)) {
+		error_set(err, ERR_UNAVAILABLE,
+			  "Firecracker: %s is version %s, and at least %d.%d is needed", path,
+			  version.text, MAJOR_MIN, MINOR_MIN);
+		fc_version_free(&version);
+		return -1;
+	}
+	*out = version;
+	return 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Booting. The cell is started first, since making the namespaces takes longest, then what is
+ * behind the network; then the cell is let go. Nobody waits for Firecracker: talk.c goes on when it
+ * has opened its API. And the release of all of it, once nothing of it runs.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/firecracker/binary.h"
+#include "backend/firecracker/firecracker.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+static void ends_close(struct fc_ends *ends)
+{
+	cleanup_close(&ends->in);
+	cleanup_close(&ends->out);
+	cleanup_close(&ends->err);
+	*ends = (struct fc_ends){-1, -1, -1};
+}
+
+static int open_channels(struct firecracker *fc, struct fc_ends *ends, struct error *err)
+{
+	struct vm *vm = &fc->vm;
+
+	fc->early.name = "firecracker";
+	fc->early.log = vm->log;
+	return stderr_log_open(&vm->vmm_stderr, vm->loop, "firecracker", vm->log, &ends->err, err) <
+			       0
+		       ? -1
+		       : fc_serial_open(fc, ends, err);
+}
+
+static int start_all(struct firecracker *fc, const struct vm_boot *boot, struct error *err)
+{
+	__attribute__((cleanup(ends_close))) struct fc_ends ends = {-1, -1, -1};
+	struct vm *vm = &fc->vm;
+
+	vm->net.mode = boot->config->network_mode;
+	if (open_channels(fc, &ends, err) < 0 || fc_start(fc, boot, &ends, err) < 0 ||
+	    stderr_log_adopt(&fc->own_log, vm->loop, "firecracker", vm->log, steal_fd(&fc->log_fd),
+			     err) < 0)
+		return -1;
+	fc->requests = requests_of(boot, vm->net.mac);
+	if (!fc->requests)
+		return error_errno(err, ENOMEM, "requests");
+	ends_close(&ends);
+	return vm_release(vm, err) < 0 ? -1 : fc_talk_begin(fc, err);
+}
+
+/* https://github.com/firecracker-microvm/firecracker/blob/main/src/vmm/src/lib.rs, FcExitCode */
+static const struct {
+	int code;
+	enum vm_end end;
+	const char *text;
+} exit_table[] = {
+	{0, VM_END_RESET, "the guest's kernel panicked or rebooted"},
+	{148, VM_END_CRASHED, "Firecracker's own system call filter ended it"},
+	{149, VM_END_CRASHED, "Firecracker met a page of memory or of a file that is not there"},
+	{150, VM_END_CRASHED, "Firecracker reached for memory that is not its own"},
+	{151, VM_END_CRASHED, "Firecracker's file size limit ended it"},
+	{152, VM_END_CRASHED, "Firecracker found its configuration bad"},
+	{153, VM_END_CRASHED, "Firecracker did not understand its arguments"},
+	{154, VM_END_CRASHED, "Firecracker's processor time limit ended it"},
+	{157, VM_END_CRASHED, "Firecracker met an instruction that this processor has not"},
+};
+
+static void fc_drain(struct vm *vm)
+{
+	struct firecracker *fc = fc_of(vm);
+
+	fc_serial_drain(fc);
+	stderr_log_drain(&fc->own_log);
+	if (vm->killing || (vm->exit_code == 0 && !fc->started))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(exit_table); i++)
+		if (exit_table[i].code == vm->exit_code)
+			vm_tell_end(vm, exit_table[i].end, exit_table[i].text);
+}
+
+static const char *fc_meaning(const char *said)
+{
+	return said;
+}
+
+static const struct vmm_kind fc_kind = {
+	.name = "Firecracker",
+	.binaries = fc_binaries,
+	.drain = fc_drain,
+	.meaning = fc_meaning,
+	.binds_sockets = true,
+};
+
+struct vm *fc_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,
+		   struct error *err)
+{
+	struct firecracker *fc = calloc(1, sizeof(*fc));
+
+	if (!fc) {
+		error_errno(err, ENOMEM, "VM");
+		return NULL;
+	}
+	fc->memory_mib = boot->config->memory_mib;
+	fc->stdin_fd = fc->stdout_fd = fc->log_fd = fc->metrics_fd = -1;
+	fc->own_log.fd = fc->early.fd = -1;
+	if (vm_open(&fc->vm, &fc_kind, loop, boot, events, err) == 0 &&
+	    start_all(fc, boot, err) == 0)
+		return &fc->vm;
+	fc_free(&fc->vm);
+	return NULL;
+}
+
+void fc_free(struct vm *vm)
+{
+	struct firecracker *fc;
+	struct error ignored;
+
+	if (!vm)
+		return;
+	fc = fc_of(vm);
+	api_free(steal_ptr(&fc->api));
+	loop_remove(fc->connect_timer);
+	loop_remove(fc->balloon.timer);
+	loop_remove(fc->stdin_watch);
+	loop_remove(fc->stdout_watch);
+	stderr_log_close(&fc->own_log);
+	vm_close(vm);
+	(void)path_remove_tree_at(vm->workspace_fd, VM_RUN_DIR, &ignored);
+	json_decref(fc->requests);
+	cleanup_close(&fc->stdin_fd);
+	cleanup_close(&fc->stdout_fd);
+	cleanup_close(&fc->log_fd);
+	cleanup_close(&fc->metrics_fd);
+	free(fc);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/firecracker/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/firecracker/requests.h"
+#include "backend/parts/refusals.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#define OWN_HOST_PORTS 2 /* the control stream's, and the one of mediation */
+
+static int check_drives(const struct config *c, struct error *err)
+{
+	size_t count = json_array_size(c->disks) + json_array_size(c->bundles);
+
+	if (count <= FC_DISKS_MAX)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "config.disks and config.bundles have %zu entries together, and a "
+			 "machine of Firecracker has room for %d",
+			 count, FC_DISKS_MAX);
+}
+
+static int check_processors(const struct config *c, struct error *err)
+{
+	if (c->cpu_count <= FC_CPUS_MAX)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "config.cpuCount: a machine of Firecracker has at most %d, and these are "
+			 "%lld",
+			 FC_CPUS_MAX, (long long)c->cpu_count);
+}
+
+int fc_check_bounds(const struct config *c, struct error *err)
+{
+	size_t listeners = json_array_size(c->vsock_listeners);
+	size_t most = (size_t)limit_get(LIMIT_VSOCK_HOST_PORTS) - OWN_HOST_PORTS;
+
+	if (json_array_size(c->port_forwards) > limit_get(LIMIT_PUBLISHES))
+		return error_set(err, ERR_INVALID,
+				 "config.network.portForwards has %zu entries, and a guest may "
+				 "publish %llu ports",
+				 json_array_size(c->port_forwards),
+				 (unsigned long long)limit_get(LIMIT_PUBLISHES));
+	if (listeners > most)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "config.vsockListeners: a guest may have %zu, and these are %zu",
+				 most, listeners);
+	return check_processors(c, err) < 0 ? -1 : check_drives(c, err);
+}
+
+/* --- what no machine of it can have ----------------------------------------------------------- */
+
+static bool asks_shares(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return json_array_size(c->shares) > 0;
+}
+
+static bool asks_hotplug(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->hotplug;
+}
+
+static bool asks_layer(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->rootfs_base != NULL;
+}
+
+static bool asks_emulation(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->accelerator == ACCELERATOR_TCG;
+}
+
+static bool asks_bridge(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->network_mode == NETWORK_BRIDGED;
+}
+
+static bool asks_no_cell(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->confinement == CONFINEMENT_SECCOMP;
+}
+
+static bool has_several_written(const struct config *c)
+{
+	size_t written = c->rootfs_path ? 1 : 0, i;
+	const json_t *disk;
+
+	json_array_foreach(c->disks, i, disk)
+	{
+		const char *mode = json_text(disk, "mode", NULL);
+
+		written += mode && strcmp(mode, "rw") == 0;
+	}
+	return written > 1;
+}
+
+static bool asks_foreign(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->architecture != architecture_of_host();
+}
+
+static bool asks_disk_bytes(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->limits.disk_bytes && has_several_written(c);
+}
+
+static bool asks_disk_ops(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->limits.disk_ops && has_several_written(c);
+}
+
+#define FC_HIGH_PORT "Firecracker gives the host's own connections the ports from 1073741824 on"
+#define EACH_DRIVE_ALONE                                                                        \
+	"Firecracker limits each drive alone and not several together: with one writable disk " \
+	"it is honoured"
+
+const struct backend_refusal fc_refusals[] = {
+	REFUSED_SCOPE,
+	{"architecture", "Firecracker runs machines of the host's own architecture, by KVM",
+	 asks_foreign},
+	{"accelerator", "Firecracker runs machines under KVM alone, and emulates none",
+	 asks_emulation},
+	{"confinement",
+	 "Firecracker takes its files by name, and what was checked has one only in a cell",
+	 asks_no_cell},
+	{"rootfsBase", "Firecracker's disks are raw: it reads no layers", asks_layer},
+	{"shares", "Firecracker has no virtio-fs: it shares no directories", asks_shares},
+	{"hotplug", "Firecracker has no virtio-fs: no directory can be given later", asks_hotplug},
+	{"network.mode",
+	 "Firecracker opens a tap by its name in its own network namespace, in which no bridge of "
+	 "the host is",
+	 asks_bridge},
+	{"limits.diskBytesPerSecond", EACH_DRIVE_ALONE, asks_disk_bytes},
+	{"limits.diskOpsPerSecond", EACH_DRIVE_ALONE, asks_disk_ops},
+	REFUSED_HIGH_LISTENER(FC_HIGH_PORT),
+	REFUSED_HIGH_MEDIATION(FC_HIGH_PORT),
+	{0},
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* What of a config Firecracker has no way or no room for. Pure. */
+#ifndef BACKEND_FIRECRACKER_CHECK_H
+#define BACKEND_FIRECRACKER_CHECK_H
+
+#include "backend/backend.h"
+
+extern const struct backend_refusal fc_refusals[];
+/* ERR_INVALID, or ERR_UNSUPPORTED for too many listeners, naming the field and the number. */
+int fc_check_bounds(const struct config *config, struct error *err);
+
+#endif

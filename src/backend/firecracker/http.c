@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/firecracker/http.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+
+#define LENGTH_NONE SIZE_MAX
+
+/* The head without its empty line, being read. */
+struct head {
+	const char *at, *end;
+	size_t content_length;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* One line without its CRLF. False: there is none any more, or one that is none. */
+static bool next_line(struct head *h, const char **line, size_t *len)
+{
+	const char *end = memchr(h->at, '\r', (size_t)(h->end - h->at));
+
+	if (!end || end + 1 >= h->end || end[1] != '\n')
+		return false;
+	*line = h->at;
+	*len = (size_t)(end - h->at);
+	h->at = end + 2;
+	return true;
+}
+
+/* "HTTP/1.1 204 No Content"; the words may be missing. */
+static bool read_status(const char *line, size_t len, int *status)
+{
+	static const char front[] = "HTTP/1.";
+	const char *code = line + sizeof(front) + 1;
+
+	if (len < sizeof(front) + 4 || memcmp(line, front, sizeof(front) - 1) != 0 ||
+	    !is_digit(line[sizeof(front) - 1]) || line[sizeof(front)] != ' ' ||
+	    !is_digit(code[0]) || !is_digit(code[1]) || !is_digit(code[2]) ||
+	    (len > sizeof(front) + 4 && code[3] != ' '))
+		return false;
+	*status = (code[0] - '0') * 100 + (code[1] - '0') * 10 + (code[2] - '0');
+	return true;
+}
+
+static bool read_length(const char *text, size_t len, size_t *out)
+{
+	size_t value = 0;
+
+	if (len == 0 || len > 9)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (!is_digit(text[i]))
+			return false;
+		value = value * 10 + (size_t)(text[i] - '0');
+	}
+	*out = value;
+	return true;
+}
+
+static bool name_is(const char *name, size_t len, const char *wanted)
+{
+	return len == strlen(wanted) && strncasecmp(name, wanted, len) == 0;
+}
+
+static int read_header(struct head *h, const char *line, size_t len, struct error *err)
+{
+	const char *colon = memchr(line, ':', len);
+	size_t name = colon ? (size_t)(colon - line) : 0;
+	const char *value = colon ? colon + 1 : line;
+	const char *end = line + len;
+
+	if (name == 0 || memchr(line, ' ', name))
+		return error_set(err, ERR_IO, "a header that is none");
+	while (value < end && *value == ' ')
+		value++;
+	while (end > value && end[-1] == ' ')
+		end--;
+	if (name_is(line, name, "Transfer-Encoding"))
+		return error_set(err, ERR_IO, "an encoding that it never has");
+	if (!name_is(line, name, "Content-Length"))
+		return 0;
+	if (h->content_length != LENGTH_NONE ||
+	    !read_length(value, (size_t)(end - value), &h->content_length))
+		return error_set(err, ERR_IO, "a length that is none");
+	return 0;
+}
+
+/* The end of the head, its empty line included; NULL: it has not come yet. */
+static const char *end_of_head(const char *bytes, size_t len)
+{
+	return memmem(bytes, len, "\r\n\r\n", 4);
+}
+
+static int read_head(struct head *h, int *status, struct error *err)
+{
+	const char *line;
+	size_t len;
+
+	if (!next_line(h, &line, &len) || !read_status(line, len, status))
+		return error_set(err, ERR_IO, "a status line that is none");
+	while (next_line(h, &line, &len))
+		if (read_header(h, line, len, err) < 0)
+			return -1;
+	return h->at == h->end ? 0 : error_set(err, ERR_IO, "a header that is none");
+}
+
+/* What cannot become a status line any more need not be waited for. */
+static bool may_begin_so(const char *text, size_t len)
+{
+	static const char front[] = "HTTP/1.";
+	size_t n = len < sizeof(front) - 1 ? len : sizeof(front) - 1;
+
+	return memcmp(text, front, n) == 0;
+}
+
+int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_response *out,
+	      struct error *err)
+{
+	const char *text = (const char *)bytes;
+	const char *end = end_of_head(text, len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX);
+	struct head head = {.at = text, .content_length = LENGTH_NONE};
+	int status = 0;
+
+	if (!may_begin_so(text, len))
+		return error_set(err, ERR_IO, "a status line that is none");
+	if (!end)
+		return len >= HTTP_HEAD_MAX ? error_set(err, ERR_IO, "headers without an end") : 0;
+	head.end = end + 2;
+	if (read_head(&head, &status, err) < 0)
+		return -1;
+	size_t body = head.content_length == LENGTH_NONE ? 0 : head.content_length;
+	if (status == 204 && body)
+		return error_set(err, ERR_IO, "a body where there is none");
+	if (body > body_max)
+		return error_set(err, ERR_IO, "a body of %zu bytes", body);
+	size_t used = (size_t)(end - text) + 4 + body;
+	if (len < used)
+		return 0;
+	*out = (struct http_response){
+		.status = status, .used = used, .body = end + 4, .body_len = body};
+	return 1;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What each is for:
+ *
+ * Kernel command line. Firecracker has no way to switch a machine off (its ACPI has no S5), and
+ * ends where the guest resets its processor by the keyboard controller: reboot=k, and init is told
+ * to do that instead (microagent.poweroff=reset). It gives drives serials of its own, so init goes
+ * by their order (microagent.disks). It adds pci=off and the devices by itself.
+ *
+ * Drives. None is the "root device", which would put a root= on the command line that the initramfs
+ * has no use for: they are /dev/vda and on in their order. "Writeback" has the guest's flushes
+ * reach the host's disk; the default throws them away.
+ *
+ * Balloon. Pages that the guest frees go back to the host by themselves. Its size is known from the
+ * statistics alone, which cannot be turned on later; nobody needs the guest's own part of them, so
+ * they are refreshed as rarely as there is a number for.
+ */
+#include "backend/firecracker/requests.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+#define STATISTICS_SECONDS 65535
+#define REFILL_MS 1000
+
+#define APPEND                                                           \
+	"console=ttyS0 quiet panic=-1 reboot=k i8042.noaux i8042.nomux " \
+	"i8042.dumbkbd microagent.poweroff=reset"
+
+void requests_disk_path(const char *serial, char out[32])
+{
+	snprintf(out, 32, FC_DISKS "/%.20s", serial);
+}
+
+static int add_request(json_t *list, const char *path, json_t *body)
+{
+	return json_array_append_new(list, json_pack("{s:s, s:o}", "path", path, "body", body));
+}
+
+/* --- boot source ------------------------------------------------------------------------------ */
+
+static int add_disk_names(struct buf *line, const struct vm_boot *boot)
+{
+	const char *before = " microagent.disks=";
+
+	if (boot->rootfs_fd >= 0) {
+		if (buf_printf(line, NULL, "%srootfs", before) < 0)
+			return -1;
+		before = ",";
+	}
+	for (size_t i = 0; i < boot->disk_count; i++, before = ",")
+		if (buf_printf(line, NULL, "%s%s", before, boot->disks[i].serial) < 0)
+			return -1;
+	return 0;
+}
+
+/* What follows "--" is for init. */
+static const char *init_word(const struct vm_boot *boot)
+{
+	if (boot->use != VM_RUN)
+		return " -- reader";
+	return boot->config->console_shell ? " -- console" : "";
+}
+
+static int add_boot_source(json_t *list, const struct vm_boot *boot)
+{
+	autobuf struct buf line = BUF_INIT(2048); /* x86-64 kernels take no more */
+
+	if (buf_printf(&line, NULL, APPEND) < 0 || add_disk_names(&line, boot) < 0 ||
+	    buf_printf(&line, NULL, "%s%s", boot->rootfs_fd < 0 ? " microagent.root=ram" : "",
+		       init_word(boot)) < 0)
+		return -1;
+	return add_request(list, "/boot-source",
+			   json_pack("{s:s, s:s, s:s}", "kernel_image_path", FC_KERNEL,
+				     "initrd_path", FC_INITRD, "boot_args", buf_string(&line)));
+}
+
+/* --- drives ----------------------------------------------------------------------------------- */
+
+static json_t *rate(int64_t per_second)
+{
+	return json_pack("{s:I, s:i}", "size", (json_int_t)per_second, "refill_time", REFILL_MS);
+}
+
+/* As check.c sees to, at most one drive is written to where there are rates. */
+static void add_limiter(json_t *body, const struct config *config)
+{
+	json_t *limiter = json_object();
+
+	if (config->limits.disk_bytes)
+		json_object_set_new(limiter, "bandwidth", rate(config->limits.disk_bytes));
+	if (config->limits.disk_ops)
+		json_object_set_new(limiter, "ops", rate(config->limits.disk_ops));
+	json_object_set_new(body, "rate_limiter", limiter);
+}
+
+/* Letters, digits and "_" are what an id may have. */
+static void drive_id(const char *serial, char out[VM_SERIAL_SIZE])
+{
+	snprintf(out, VM_SERIAL_SIZE, "%s", serial);
+	for (char *p = out; *p; p++)
+		if (*p == '-')
+			*p = '_';
+}
+
+static int add_drive(json_t *list, const struct config *config, const char *serial, bool read_only)
+{
+	char id[VM_SERIAL_SIZE], path[64], file[32];
+	json_t *body;
+
+	drive_id(serial, id);
+	snprintf(path, sizeof(path), "/drives/%s", id);
+	requests_disk_path(serial, file);
+	body = json_pack("{s:s, s:s, s:b, s:b, s:s}", "drive_id", id, "path_on_host", file,
+			 "is_root_device", 0, "is_read_only", read_only, "cache_type", "Writeback");
+	if (!read_only && (config->limits.disk_bytes || config->limits.disk_ops))
+		add_limiter(body, config);
+	return add_request(list, path, body);
+}
+
+static int add_drives(json_t *list, const struct vm_boot *boot)
+{
+	if (boot->rootfs_fd >= 0 && add_drive(list, boot->config, "rootfs", false) < 0)
+		return -1;
+	for (size_t i = 0; i < boot->disk_count; i++)
+		if (add_drive(list, boot->config, boot->disks[i].serial, boot->disks[i].read_only) <
+		    0)
+			return -1;
+	return 0;
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+static int add_machine_config(json_t *list, const struct config *config)
+{
+	return add_request(list, "/machine-config",
+			   json_pack("{s:I, s:I, s:b}", "vcpu_count", (json_int_t)config->cpu_count,
+				     "mem_size_mib", (json_int_t)config->memory_mib, "smt", 0));
+}
+
+static int add_channels(json_t *list, const char *mac)
+{
+	if (add_request(list, "/vsock",
+			json_pack("{s:i, s:s}", "guest_cid", 3, "uds_path",
+				  FC_RUN "/" FC_VSOCK_NAME)) < 0)
+		return -1;
+	if (!*mac)
+		return 0;
+	return add_request(list, "/network-interfaces/eth0",
+			   json_pack("{s:s, s:s, s:s}", "iface_id", "eth0", "guest_mac", mac,
+				     "host_dev_name", FC_TAP));
+}
+
+static int add_balloon(json_t *list)
+{
+	return add_request(list, "/balloon",
+			   json_pack("{s:i, s:b, s:i, s:b}", "amount_mib", 0, "deflate_on_oom", 1,
+				     "stats_polling_interval_s", STATISTICS_SECONDS,
+				     "free_page_reporting", 1));
+}
+
+json_t *requests_of(const struct vm_boot *boot, const char *mac)
+{
+	json_auto_t *list = json_array();
+
+	if (add_request(list, "/logger",
+			json_pack("{s:s, s:s}", "log_path", FC_RUN "/" FC_LOG_NAME, "level",
+				  "Warning")) < 0 ||
+	    add_request(list, "/metrics",
+			json_pack("{s:s}", "metrics_path", FC_RUN "/" FC_METRICS_NAME)) < 0 ||
+	    add_machine_config(list, boot->config) < 0 || add_boot_source(list, boot) < 0 ||
+	    add_drives(list, boot) < 0 || add_channels(list, mac) < 0 ||
+	    add_request(list, "/entropy", json_object()) < 0 || add_balloon(list) < 0 ||
+	    add_request(list, "/actions", json_pack("{s:s}", "action_type", "InstanceStart")) < 0)
+		return NULL;
+	return json_incref(list);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The serial console is Firecracker's stdin and stdout, two pipes: it reads a stdin that is a
+ * terminal or a FIFO and nothing else. It does not wait on stdout: what a full pipe does not take
+ * is lost, so this one is wider than others. What it says there before the guest runs is its own
+ * log, until it has been told of another place for it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "backend/firecracker/firecracker.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+#define PIPE_BYTES (1 << 18)
+
+/* False: nothing now, or never again. */
+static bool receive_stdout(struct firecracker *fc)
+{
+	uint8_t bytes[16384];
+	ssize_t n = read(fc->stdout_fd, bytes, sizeof(bytes));
+
+	if (n > 0 && fc->started)
+		fc->vm.events.serial(fc->vm.events.data, bytes, (size_t)n);
+	else if (n > 0)
+		stderr_log_take(&fc->early, (const char *)bytes, (size_t)n);
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		loop_remove(steal_ptr(&fc->stdout_watch));
+	return n > 0;
+}
+
+static void on_stdout(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	(void)loop, (void)fd, (void)events;
+	receive_stdout(data);
+}
+
+/* Bounded by what the pipe holds. */
+void fc_serial_drain(struct firecracker *fc)
+{
+	for (int i = 0; i < PIPE_BYTES / 4096 && fc->stdout_watch; i++)
+		if (!receive_stdout(fc))
+			break;
+}
+
+static void on_stdin(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct firecracker *fc = data;
+	struct error ignored;
+
+	(void)loop, (void)fd;
+	if (events & (EPOLLERR | EPOLLHUP)) {
+		loop_remove(steal_ptr(&fc->stdin_watch));
+		return;
+	}
+	(void)loop_set_events(fc->stdin_watch, 0, &ignored);
+	if (fc->vm.events.console_room)
+		fc->vm.events.console_room(fc->vm.events.data);
+}
+
+static int make_pipe(int *ours, int *theirs, bool we_write, struct error *err)
+{
+	int ends[2];
+
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	*ours = ends[we_write];
+	*theirs = ends[!we_write];
+	(void)fcntl(*ours, F_SETPIPE_SZ, PIPE_BYTES); /* what the host allows */
+	return fd_nonblock(*ours, true, err);
+}
+
+int fc_serial_open(struct firecracker *fc, struct fc_ends *ends, struct error *err)
+{
+	if (make_pipe(&fc->stdin_fd, &ends->in, true, err) < 0 ||
+	    make_pipe(&fc->stdout_fd, &ends->out, false, err) < 0)
+		return -1;
+	fc->stdin_watch = loop_add_fd(fc->vm.loop, fc->stdin_fd, 0, on_stdin, fc, err);
+	if (!fc->stdin_watch)
+		return -1;
+	fc->stdout_watch = loop_add_fd(fc->vm.loop, fc->stdout_fd, EPOLLIN, on_stdout, fc, err);
+	return fc->stdout_watch ? 0 : -1;
+}
+
+size_t fc_console(struct vm *vm, const uint8_t *bytes, size_t len)
+{
+	struct firecracker *fc = fc_of(vm);
+	struct error ignored;
+	ssize_t n;
+
+	if (!fc->stdin_watch)
+		return len; /* it has closed it: there is no guest to read them */
+	n = write(fc->stdin_fd, bytes, len);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return len;
+	if (n < (ssize_t)len)
+		(void)loop_set_events(fc->stdin_watch, EPOLLOUT, &ignored);
+	return n > 0 ? (size_t)n : 0;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * <workspace>/vmm is the one directory of the host in Firecracker's cell. It binds its API and the
+ * guest's vsock there, and connects to the sockets of the host ports that the guest may dial, which
+ * are linked there and nowhere else in its reach; and it opens two FIFOs, for its log and its
+ * metrics.
+ *
+ * The API's name is gone as soon as we are connected, so that nobody else ever is; the vsock's name
+ * moves to where everybody looks for it. Both steps are the broker's: there is no Unix socket for a
+ * live supervisor. What is named in a directory to which Firecracker writes is looked at by
+ * descriptor first, since it could be a link to somebody else's socket.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "backend/firecracker/firecracker.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+enum { ASK_FOR_API = 'a', ASK_FOR_VSOCK = 'v' };
+
+/* Ours, and of the cell's group. */
+static int make_run_dir(int workspace_fd, struct error *err)
+{
+	uid_t id = cell_id();
+
+	if (path_remove_tree_at(workspace_fd, VM_RUN_DIR, err) < 0)
+		return -1;
+	autoclose int fd = path_open_dir_at(workspace_fd, VM_RUN_DIR, true, 0700, err);
+	if (fd < 0)
+		return -1;
+	if (id && (fchown(fd, (uid_t)-1, id) < 0 || fchmod(fd, 0770) < 0))
+		return error_errno(err, errno, VM_RUN_DIR);
+	return steal_fd(&fd);
+}
+
+/* Under the same names as in the workspace. */
+static int link_host_ports(const struct vm_boot *boot, int run, struct error *err)
+{
+	uid_t id = cell_id();
+	char name[32];
+
+	for (size_t i = 0; i < boot->host_port_count; i++) {
+		snprintf(name, sizeof(name), FC_VSOCK_NAME "_%u", boot->host_ports[i]);
+		if ((id && fchownat(boot->workspace_fd, name, id, id, AT_SYMLINK_NOFOLLOW) < 0) ||
+		    linkat(boot->workspace_fd, name, run, name, 0) < 0)
+			return error_errno(err, errno, "%s", name);
+	}
+	return 0;
+}
+
+/* Open for reading and writing, so that it has no end while nobody writes. */
+static int make_fifo(int run, const char *name, struct error *err)
+{
+	uid_t id = cell_id();
+
+	if (mkfifoat(run, name, 0600) < 0)
+		return error_errno(err, errno, "%s", name);
+	autoclose int fd = openat(run, name, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || (id && fchown(fd, id, id) < 0))
+		return error_errno(err, errno, "%s", name);
+	return steal_fd(&fd);
+}
+
+int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error *err)
+{
+	autoclose int run = make_run_dir(boot->workspace_fd, err);
+
+	if (run < 0 || link_host_ports(boot, run, err) < 0)
+		return -1;
+	fc->log_fd = make_fifo(run, FC_LOG_NAME, err);
+	fc->metrics_fd = fc->log_fd < 0 ? -1 : make_fifo(run, FC_METRICS_NAME, err);
+	return fc->metrics_fd < 0 ? -1 : steal_fd(&run);
+}
+
+/* --- the two sockets that it makes ------------------------------------------------------------ */
+
+/* The socket of that name, and not what a link of that name leads to. link: its name by descriptor.
+ */
+static int open_socket_name(const struct vm *vm, const char *name, char link[32], struct error *err)
+{
+	autoclose int run =
+		openat(vm->workspace_fd, VM_RUN_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	autoclose int fd = run < 0 ? -1 : openat(run, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", name);
+	if (!S_ISSOCK(st.st_mode))
+		return error_set(err, ERR_IO, "%s is no socket", name);
+	snprintf(link, 32, "/proc/self/fd/%d", fd);
+	return steal_fd(&fd);
+}
+
+static int connect_to_api(const struct vm *vm, struct error *err)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	autoclose int name = open_socket_name(vm, FC_API_NAME, addr.sun_path, err);
+	autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (name < 0)
+		return -1;
+	if (fd < 0)
+		return error_errno(err, errno, "socket");
+	/* Refused: it is bound, and not yet listened on. */
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		return errno == ECONNREFUSED || errno == EAGAIN
+			       ? error_set(err, ERR_NOT_FOUND, "nobody listens yet")
+			       : error_errno(err, errno, FC_API_NAME);
+	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (unlinkat(run, FC_API_NAME, 0) < 0)
+		return error_errno(err, errno, FC_API_NAME);
+	return steal_fd(&fd);
+}
+
+/* As one that we had made ourselves. */
+static int place_vsock(const struct vm *vm, struct error *err)
+{
+	char link[32];
+	autoclose int name = open_socket_name(vm, FC_VSOCK_NAME, link, err);
+	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (name < 0)
+		return -1;
+	if ((cell_id() && chown(link, geteuid(), getegid()) < 0) || chmod(link, 0600) < 0 ||
+	    linkat(AT_FDCWD, link, vm->workspace_fd, FC_VSOCK_NAME, AT_SYMLINK_FOLLOW) < 0 ||
+	    unlinkat(run, FC_VSOCK_NAME, 0) < 0)
+		return error_errno(err, errno, FC_VSOCK_NAME);
+	return 0;
+}
+
+/* In the broker. */
+static int serve_socket(void *data, const struct broker_message *in, struct broker_message *out,
+			struct error *err)
+{
+	const struct vm *vm = data;
+
+	if (in->len != 1 || vm->severing)
+		return error_set(err, ERR_INVALID, "no socket of the VMM");
+	if (in->bytes[0] == ASK_FOR_VSOCK)
+		return place_vsock(vm, err);
+	int fd = connect_to_api(vm, err);
+	if (fd < 0)
+		return -1;
+	out->fds[out->nfds++] = fd;
+	return 0;
+}
+
+const struct broker_duty fc_socket_duty = {serve_socket};
+
+static int ask_for_socket(char which, struct broker_message *out, struct error *err)
+{
+	const struct broker_message in = {.len = 1, .bytes = {which}};
+
+	return broker_ask(&fc_socket_duty, &in, out, err);
+}
+
+int fc_run_connect(const struct firecracker *fc, struct error *err)
+{
+	struct broker_message out = {0};
+
+	/* Nobody is asked before there is something to be asked for. */
+	if (faccessat(fc->vm.workspace_fd, VM_RUN_DIR "/" FC_API_NAME, F_OK, AT_SYMLINK_NOFOLLOW) <
+	    0)
+		return error_set(err, ERR_NOT_FOUND, "not there yet");
+	if (!broker_is_asked())
+		return connect_to_api(&fc->vm, err);
+	if (ask_for_socket(ASK_FOR_API, &out, err) < 0)
+		return -1;
+	return out.nfds == 1 ? out.fds[0] : error_set(err, ERR_INTERNAL, "no connection came");
+}
+
+int fc_run_place_vsock(const struct firecracker *fc, struct error *err)
+{
+	struct broker_message out = {0};
+
+	return broker_is_asked() ? ask_for_socket(ASK_FOR_VSOCK, &out, err)
+				 : place_vsock(&fc->vm, err);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Firecracker in its cell. It takes names, so what was checked is shown to it at names of the cell,
+ * by the very descriptors (cell_file).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/firecracker/binary.h"
+#include "backend/firecracker/firecracker.h"
+#include "backend/parts/confinement.h"
+#include "backend/parts/vmm_filter.h"
+#include "base/argv.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define FILTER_VARIABLE "MICROAGENT_FIRECRACKER_SECCOMP"
+#define READABLE_MAX 32
+#define LOOKED_AT "looked-at"
+enum { LEASE_FD = 3 };
+
+struct cell_parts {
+	char *program, *bwrap;
+	struct fc_version version;
+	const char *readable[READABLE_MAX + 2];
+	char names[FC_DISKS_MAX + 1][32];
+	struct cell_file files[FC_DISKS_MAX + 4];
+	size_t nfiles;
+	struct cell_data data[1];
+	size_t ndata;
+};
+
+static void parts_free(struct cell_parts *p)
+{
+	free(p->program);
+	free(p->bwrap);
+	fc_version_free(&p->version);
+}
+
+static int find_parts(struct cell_parts *p, struct error *err)
+{
+	const json_t *path;
+	size_t i;
+
+	p->program = fc_find(err);
+	if (!p->program || fc_check(p->program, &p->version, err) < 0)
+		return -1;
+	p->bwrap = confinement_bwrap(err);
+	if (!p->bwrap)
+		return -1;
+	p->readable[0] = "/etc/ld.so.cache";
+	json_array_foreach(p->version.stand_in, i, path)
+	{
+		if (i < READABLE_MAX)
+			p->readable[i + 1] = json_string_value(path);
+	}
+	return 0;
+}
+
+static void add_file(struct cell_parts *p, int fd, const char *path, bool read_only)
+{
+	p->files[p->nfiles++] = (struct cell_file){fd, path, read_only};
+}
+
+static void add_disk(struct cell_parts *p, const char *serial, int fd, bool read_only)
+{
+	char *name = p->names[p->nfiles % (FC_DISKS_MAX + 1)];
+
+	requests_disk_path(serial, name);
+	add_file(p, fd, name, read_only);
+}
+
+/* What has no name of its own: the initramfs of a root in memory is put together there. */
+static bool is_in_memory(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0;
+}
+
+static int list_files(struct cell_parts *p, const struct vm_boot *boot, int rootfs, int run,
+		      struct error *err)
+{
+	if (boot->disk_count > FC_DISKS_MAX)
+		return error_set(err, ERR_INVALID, "at most %d disks can be attached",
+				 FC_DISKS_MAX);
+	if (rootfs >= 0)
+		add_disk(p, "rootfs", rootfs, false);
+	for (size_t i = 0; i < boot->disk_count; i++)
+		add_disk(p, boot->disks[i].serial, boot->disks[i].fd, boot->disks[i].read_only);
+	add_file(p, run, FC_RUN, false);
+	add_file(p, boot->kernel_fd, FC_KERNEL, true);
+	if (is_in_memory(boot->initrd_fd))
+		p->data[p->ndata++] = (struct cell_data){boot->initrd_fd, FC_INITRD};
+	else
+		add_file(p, boot->initrd_fd, FC_INITRD, true);
+	return 0;
+}
+
+/*
+ * A file system that was not unmounted has to replay its journal before it can be read, and that
+ * writes. Firecracker has no layer to take it, so what looks at a disk from outside gets a copy
+ * (shared with the original where the file system can), whose name is gone before it runs.
+ */
+static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err)
+{
+	if (path_clone_file_at(boot->rootfs_fd, run, LOOKED_AT, 0600, NULL, err) < 0)
+		return error_prefix(err, "a copy of the disk that is looked at");
+	int fd = openat(run, LOOKED_AT, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? error_errno(err, errno, LOOKED_AT) : fd;
+}
+
+static int open_filter(struct firecracker *fc, int *fd, struct error *err)
+{
+	if (vmm_filter_mode(FILTER_VARIABLE, &fc->vm.unfiltered, err) < 0)
+		return -1;
+	if (fc->vm.unfiltered && fc->vm.log)
+		log_line(fc->vm.log, "no system call is refused to Firecracker: what would be is "
+				     "in the kernel's log");
+	return vmm_filter_open(fc->vm.unfiltered, fd, err);
+}
+
+/* The label is no argument of Firecracker's, which takes an id of letters and digits alone. */
+static void build_words(const struct cell_parts *p, struct argv *words)
+{
+	argv_add(words, p->program);
+	argv_add(words, "--api-sock");
+	argv_add(words, FC_RUN "/" FC_API_NAME);
+}
+
+static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
+		       const struct fc_ends *ends, const struct cell_parts *p, struct error *err)
+{
+	const struct proc_fd fds[] = {
+		{ends->in, 0}, {ends->out, 1}, {ends->err, 2}, {boot->lease_fd, LEASE_FD}};
+	autoargv struct argv words = ARGV_INIT;
+	autoclose int filter = -1;
+
+	if (open_filter(fc, &filter, err) < 0)
+		return -1;
+	build_words(p, &words);
+	const struct cell_spec spec = {
+		.bwrap = p->bwrap,
+		.program = p->program,
+		.argv = argv_finish(&words, err),
+		.readable = p->readable,
+		.device = p->version.stand_in ? NULL : "/dev/kvm",
+		.tun = fc->vm.net.mode == NETWORK_NAT,
+		.data = p->data,
+		.ndata = p->ndata,
+		.files = p->files,
+		.nfiles = p->nfiles,
+		.fds = fds,
+		.nfds = ARRAY_SIZE(fds),
+		.filter = filter,
+	};
+	return spec.argv ? cell_spawn(&spec, &fc->vm.cell, err) : -1;
+}
+
+int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc_ends *ends,
+	     struct error *err)
+{
+	__attribute__((cleanup(parts_free))) struct cell_parts parts = {0};
+	autoclose int run = fc_run_open(fc, boot, err);
+	autoclose int copy = -1;
+
+	if (run < 0 || find_parts(&parts, err) < 0)
+		return -1;
+	if (boot->use == VM_READ && boot->rootfs_fd >= 0) {
+		copy = copy_looked_at(boot, run, err);
+		if (copy < 0)
+			return -1;
+	}
+	if (list_files(&parts, boot, copy >= 0 ? copy : boot->rootfs_fd, run, err) < 0 ||
+	    spawn_parts(fc, boot, ends, &parts, err) < 0)
+		return -1;
+	if (copy >= 0)
+		unlinkat(run, LOOKED_AT, 0);
+	fc->vm.monitor_pid = fc->vm.cell.monitor.pid;
+	return 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The conversation. Firecracker opens its API in its own time; it is looked for until it is there.
+ * Then the requests go out one after the other, and the guest runs when the last was answered. The
+ * first that is refused or has no answer ends the machine, with its name and the reason.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/firecracker/firecracker.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+void fc_fail(struct firecracker *fc, const struct error *why)
+{
+	if (fc->vm.log)
+		log_line(fc->vm.log, "%s", why->msg);
+	if (!vm_is_alive(&fc->vm))
+		return;
+	vm_tell_end(&fc->vm, VM_END_CRASHED, why->msg);
+	cell_kill(&fc->vm.cell);
+}
+
+static void make_next_request(struct firecracker *fc);
+
+static void on_made(void *data, const json_t *body, const struct error *why)
+{
+	struct firecracker *fc = data;
+	const char *path = json_text(json_array_get(fc->requests, fc->next), "path", "");
+	struct error err = {0};
+
+	(void)body;
+	if (why) {
+		fc_fail(fc, why);
+		return;
+	}
+	/* Bound when it was told of it. */
+	if (strcmp(path, "/vsock") == 0 && fc_run_place_vsock(fc, &err) < 0) {
+		error_prefix(&err, "Firecracker's vsock");
+		fc_fail(fc, &err);
+		return;
+	}
+	fc->next++;
+	make_next_request(fc);
+}
+
+static void make_next_request(struct firecracker *fc)
+{
+	json_t *request = json_array_get(fc->requests, fc->next);
+	struct error err = {0};
+
+	if (!request) {
+		json_decref(steal_ptr(&fc->requests));
+		return;
+	}
+	if (fc->next + 1 == json_array_size(fc->requests))
+		fc->started = true;
+	if (api_call(fc->api, "PUT", json_text(request, "path", ""),
+		     json_incref(json_object_get(request, "body")), on_made, fc, &err) < 0)
+		fc_fail(fc, &err);
+}
+
+/* An API that ends with Firecracker is how things are; any other end of it is misbehaviour, unless
+ * it is severed. */
+static void on_api_closed(void *data, const struct error *why)
+{
+	struct firecracker *fc = data;
+
+	if (fc->vm.severing)
+		return;
+	if (why)
+		fc_fail(fc, why);
+	else
+		vm_grace(&fc->vm);
+}
+
+static void talk(struct firecracker *fc, int fd)
+{
+	const struct api_events events = {.closed = on_api_closed, .data = fc};
+	struct error err = {0};
+
+	loop_remove(steal_ptr(&fc->connect_timer));
+	fc->api = api_new(fc->vm.loop, fd, &events, &err);
+	if (!fc->api) {
+		fc_fail(fc, &err);
+		return;
+	}
+	vm_speaks(&fc->vm);
+	make_next_request(fc);
+}
+
+static void on_connect_look(struct loop *loop, void *data)
+{
+	struct firecracker *fc = data;
+	struct error err = {0};
+	int fd = -1;
+
+	(void)loop;
+	if (fc->vm.killing || !vm_is_alive(&fc->vm)) {
+		loop_remove(steal_ptr(&fc->connect_timer));
+		return;
+	}
+	fd = fc_run_connect(fc, &err);
+	if (fd >= 0) {
+		talk(fc, fd);
+		return;
+	}
+	if (err.code == ERR_NOT_FOUND && clock_mono_ns() < fc->connect_deadline_ns)
+		return;
+	loop_remove(steal_ptr(&fc->connect_timer));
+	if (err.code == ERR_NOT_FOUND)
+		error_set(&err, ERR_TIMEOUT, "Firecracker did not open its API within %llu ms",
+			  (unsigned long long)limit_get(LIMIT_API_START_MS));
+	else
+		error_prefix(&err, "Firecracker's API");
+	fc_fail(fc, &err);
+}
+
+int fc_talk_begin(struct firecracker *fc, struct error *err)
+{
+	fc->connect_deadline_ns = limit_deadline(LIMIT_API_START_MS);
+	fc->connect_timer = loop_add_interval(fc->vm.loop, limit_get(LIMIT_API_LOOK_MS) * NS_PER_MS,
+					      on_connect_look, fc, err);
+	return fc->connect_timer ? 0 : -1;
+}
+
+/* --- what it is told later -------------------------------------------------------------------- */
+
+static int tell(struct firecracker *fc, const char *method, const char *path, json_t *body,
+		api_answer_fn *fn, struct error *err)
+{
+	if (fc->api && !fc->vm.severing)
+		return api_call(fc->api, method, path, body, fn, fc, err);
+	json_decref(body);
+	return error_set(err, ERR_CONFLICT, "Firecracker cannot be told anything now");
+}
+
+static void on_told(void *data, const json_t *body, const struct error *why)
+{
+	struct firecracker *fc = data;
+
+	(void)body;
+	if (why && fc->vm.log)
+		log_limited(fc->vm.log, "%s", why->msg);
+}
+
+/* By the keyboard: the kernel hands it to init, which ends the machine. */
+int fc_power_button(struct vm *vm, struct error *err)
+{
+	if (!vm)
+		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
+	return tell(fc_of(vm), "PUT", "/actions",
+		    json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
+}
+
+int fc_resume(struct vm *vm, struct error *err)
+{
+	return tell(fc_of(vm), "PATCH", "/vm", json_pack("{s:s}", "state", "Resumed"), on_told,
+		    err);
+}
+
+static void on_paused(void *data, const json_t *body, const struct error *why)
+{
+	struct firecracker *fc = data;
+	struct fc_waiting waiting = fc->pausing;
+
+	(void)body;
+	fc->pausing = (struct fc_waiting){0};
+	waiting.fn(waiting.data, why);
+}
+
+int fc_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
+{
+	struct firecracker *fc = fc_of(vm);
+
+	if (fc->pausing.fn)
+		return error_set(err, ERR_CONFLICT, "it is being paused");
+	fc->pausing = (struct fc_waiting){fn, data};
+	if (tell(fc, "PATCH", "/vm", json_pack("{s:s}", "state", "Paused"), on_paused, err) == 0)
+		return 0;
+	fc->pausing = (struct fc_waiting){0};
+	return -1;
+}
