@@ -153,7 +153,8 @@ static void begin_call(struct api *a)
 {
 	struct error why = {0};
 
-	if (a->count == 0 || a->closed)
+	/* With a timer the first call is on its way: its function may have begun the next. */
+	if (a->count == 0 || a->closed || a->freed || a->timer)
 		return;
 	a->timer = loop_add_timer(a->loop, limit_deadline(LIMIT_API_MS), on_api_deadline, a, &why);
 	if (!a->timer || send_call(a, &why) < 0)

@@ -13,7 +13,6 @@
 #include "backend/firecracker/firecracker.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/path.h"
 
 static void ends_close(struct fc_ends *ends)
 {
@@ -117,7 +116,6 @@ struct vm *fc_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 void fc_free(struct vm *vm)
 {
 	struct firecracker *fc;
-	struct error ignored;
 
 	if (!vm)
 		return;
@@ -129,7 +127,6 @@ void fc_free(struct vm *vm)
 	loop_remove(fc->stdout_watch);
 	stderr_log_close(&fc->own_log);
 	vm_close(vm);
-	(void)path_remove_tree_at(vm->workspace_fd, VM_RUN_DIR, &ignored);
 	json_decref(fc->requests);
 	cleanup_close(&fc->stdin_fd);
 	cleanup_close(&fc->stdout_fd);

@@ -165,10 +165,10 @@ static int ask_for_socket(char which, struct broker_message *out, struct error *
 int fc_run_connect(const struct firecracker *fc, struct error *err)
 {
 	struct broker_message out = {0};
+	struct stat st;
 
 	/* Nobody is asked before there is something to be asked for. */
-	if (faccessat(fc->vm.workspace_fd, VM_RUN_DIR "/" FC_API_NAME, F_OK, AT_SYMLINK_NOFOLLOW) <
-	    0)
+	if (fstatat(fc->vm.workspace_fd, VM_RUN_DIR "/" FC_API_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_set(err, ERR_NOT_FOUND, "not there yet");
 	if (!broker_is_asked())
 		return connect_to_api(&fc->vm, err);

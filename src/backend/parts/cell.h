@@ -56,6 +56,7 @@ struct cell_spec {
 	const char *const *readable;  /* host paths to be seen, where they exist; NULL-terminated */
 	const char *device;	      /* what is to be /dev/kvm, or NULL */
 	bool tun;		      /* /dev/net/tun is there */
+	bool proc;		      /* ... and /proc */
 	const struct cell_data *data; /* made files; ignored without bwrap */
 	size_t ndata;
 	const struct cell_file *files; /* only with bwrap */

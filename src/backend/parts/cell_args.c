@@ -123,8 +123,6 @@ static void add_namespaces(struct argv *argv, const struct cell_spec *spec)
 
 static void show_share(struct argv *argv, const struct cell_share *share)
 {
-	argv_add(argv, "--proc");
-	argv_add(argv, "/proc");
 	argv_add(argv, share->read_only ? "--ro-bind" : "--bind");
 	argv_add(argv, share->from);
 	argv_add(argv, share->to);
@@ -149,6 +147,10 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	}
 	add_root(argv, spec);
 	add_files(argv, spec);
+	if (spec->proc || spec->share) {
+		argv_add(argv, "--proc");
+		argv_add(argv, "/proc");
+	}
 	if (spec->share)
 		show_share(argv, spec->share);
 	for (size_t i = 0; i < spec->ndata; i++) {

@@ -16,7 +16,6 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/path.h"
 #include "base/proc.h"
 #include "supervisor/handover/cgroup.h"
 
@@ -217,12 +216,29 @@ int leftover_remove_channels(const struct workspace *ws, struct error *err)
 	return remove_sockets(ws, is_channel, err);
 }
 
+/* All names, none of which leads anywhere now. A directory that is among them the VMM has made,
+ * which is no use to it; it goes with the workspace, or before the next start. */
+static void remove_run_dir(const struct workspace *ws)
+{
+	autoclose int fd = openat(ws->fd, VM_RUN_DIR,
+				  O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	autodir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	if (!dir)
+		return;
+	steal_fd(&fd); /* the stream's own now */
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	(void)unlinkat(ws->fd, VM_RUN_DIR, AT_REMOVEDIR);
+}
+
 int leftover_remove_files(const struct workspace *ws, struct error *err)
 {
 	if (remove_sockets(ws, is_our_socket, err) < 0)
 		return -1;
-	if (path_remove_tree_at(ws->fd, VM_RUN_DIR, err) < 0)
-		return -1;
+	remove_run_dir(ws);
 	return workspace_remove_file(ws, LEFTOVER_RESERVE, err);
 }
 
