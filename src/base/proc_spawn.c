@@ -276,7 +276,7 @@ static int tell_stage(const struct report *r, const struct proc_stage *stage, st
 				 "%.120s: its file system cannot show it to the machine's user "
 				 "(idmapped mounts: ext4, XFS, btrfs, and tmpfs since Linux 6.3)",
 				 item->path);
-	return error_errno(err, r->errnum, "%s", item->path);
+	return error_errno(err, r->errnum, "%s", item->path ? item->path : "a device node");
 }
 
 static int hear_of_exec(int fd, const struct proc_spec *spec, struct error *err)

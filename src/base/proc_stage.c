@@ -100,6 +100,20 @@ static bool is_open_to_all(const struct stat *st, bool read_only)
 	return (st->st_mode & wanted) == wanted;
 }
 
+int proc_stage_add_device(struct proc_stage *stage, const char *path, uid_t owner,
+			  struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (stage->count == PROC_STAGE_MAX || !S_ISCHR(st.st_mode))
+		return error_set(err, ERR_INTERNAL, "%s: no room, or no device", path);
+	stage->items[stage->count++] = (struct proc_stage_item){
+		.node = st.st_rdev, .owner = owner, .userns_fd = -1};
+	return 0;
+}
+
 int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner,
 		   struct error *err)
 {
@@ -169,7 +183,7 @@ static int enter_namespaces(const struct proc_stage *stage)
 		return -1;
 	/* Of ours nothing comes to the host; of the host's what is unmounted goes here too. */
 	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
-			       mount("microagent", PROC_STAGE, "tmpfs", MS_NOSUID | MS_NODEV,
+			       mount("microagent", PROC_STAGE, "tmpfs", MS_NOSUID,
 				     STAGE_OPTIONS) < 0
 		       ? -1
 		       : 0;
@@ -216,15 +230,19 @@ static int show_item(const struct proc_stage_item *item, size_t n)
 {
 	struct mount_attr attr = {.attr_set = item->read_only ? MOUNT_ATTR_RDONLY : 0};
 	char name[PROC_STAGE_NAME];
-	autoclose int tree = clone_mount(item);
 
+	place_name(n, name);
+	if (!item->path)
+		return mknod(name, S_IFCHR | 0600, item->node) < 0
+			       ? -1
+			       : chown(name, item->owner, item->owner);
+	autoclose int tree = clone_mount(item);
 	if (tree < 0)
 		return -1;
 	if (item->userns_fd >= 0) {
 		attr.attr_set |= MOUNT_ATTR_IDMAP;
 		attr.userns_fd = (unsigned)item->userns_fd;
 	}
-	place_name(n, name);
 	if (attr.attr_set && mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return -1;
 	if (make_place(item, name) < 0)

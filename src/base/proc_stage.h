@@ -19,7 +19,9 @@
 #define PROC_STAGE_NAME 16 /* "/sys/31" */
 
 struct proc_stage_item {
-	char *path; /* of fd as it is now */
+	char *path; /* of fd as it is now; NULL: a device node, made anew */
+	dev_t node;
+	uid_t owner;
 	dev_t device;
 	ino_t inode;
 	bool directory, read_only;
@@ -40,6 +42,9 @@ struct proc_stage {
  */
 int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner,
 		   struct error *err);
+/* A character device as the one of that name, as a node that is the owner's alone. For root. */
+int proc_stage_add_device(struct proc_stage *stage, const char *path, uid_t owner,
+			  struct error *err);
 void proc_stage_free(struct proc_stage *stage);
 /* The name of item n. */
 void proc_stage_name(size_t n, char out[PROC_STAGE_NAME]);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "netgate/packet.h"
 
 enum { VM, PASST, SUPERVISOR, SIDES };
 
@@ -62,6 +63,7 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->in.from = passt;
 	g->in.to = vm;
 	g->in.longest = SCREEN_FRAME_MAX;
+	g->out.from_packets = g->in.to_packets = packet_is(vm);
 	g->out_rate.per_second = g->in_rate.per_second = bytes_per_second;
 }
 

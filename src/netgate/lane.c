@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "netgate/packet.h"
+
 /* Reads of one lane before the other has its turn. */
 #define ROUNDS 8
 
@@ -53,6 +55,11 @@ void lane_parse(struct lane *l)
 	}
 }
 
+static uint8_t length_byte(size_t len, int i)
+{
+	return (uint8_t)(len >> (24 - 8 * i));
+}
+
 bool lane_insert(struct lane *l, const uint8_t *frame, size_t len)
 {
 	size_t rest = l->end - l->parsed, front = l->ready + LANE_LENGTH + len;
@@ -61,7 +68,7 @@ bool lane_insert(struct lane *l, const uint8_t *frame, size_t len)
 		return false;
 	memmove(l->buf + front, l->buf + l->parsed, rest);
 	for (int i = 0; i < LANE_LENGTH; i++)
-		l->buf[l->ready + i] = (uint8_t)(len >> (24 - 8 * i));
+		l->buf[l->ready + i] = length_byte(len, i);
 	memcpy(l->buf + l->ready + LANE_LENGTH, frame, len);
 	l->ready = l->parsed = front;
 	l->end = front + rest;
@@ -79,9 +86,32 @@ static void rewind_buffer(struct lane *l)
 	l->end = rest;
 }
 
+/* As many as there are and have room, each with its length put in front. */
+static int receive_packets(struct lane *l)
+{
+	size_t before = l->end;
+	ssize_t n = 0;
+
+	while (l->credit && sizeof(l->buf) - l->end >= LANE_LENGTH + PACKET_FRAME_MAX) {
+		n = packet_receive(l->from, l->buf + l->end + LANE_LENGTH);
+		if (n <= 0)
+			break;
+		for (int i = 0; i < LANE_LENGTH; i++)
+			l->buf[l->end++] = length_byte((size_t)n, i);
+		l->end += (size_t)n;
+		l->credit -= minimum(l->credit, (size_t)n);
+	}
+	if (l->end == before)
+		return (int)n;
+	lane_parse(l);
+	return 1;
+}
+
 /* 1: there was something, 0: not now, -1: never again. */
 static int lane_receive(struct lane *l)
 {
+	if (l->from_packets)
+		return receive_packets(l);
 	size_t room = minimum(l->credit, sizeof(l->buf) - l->end);
 	ssize_t n = recv(l->from, l->buf + l->end, room, MSG_DONTWAIT);
 
@@ -94,8 +124,24 @@ static int lane_receive(struct lane *l)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
+static int deliver_packets(struct lane *l)
+{
+	while (l->start < l->ready) {
+		size_t len = length_at(l->buf + l->start);
+		int sent = packet_send(l->to, l->buf + l->start + LANE_LENGTH, len);
+
+		if (sent <= 0)
+			return sent;
+		l->start += LANE_LENGTH + len;
+	}
+	rewind_buffer(l);
+	return 1;
+}
+
 static int lane_deliver(struct lane *l)
 {
+	if (l->to_packets)
+		return deliver_packets(l);
 	while (l->start < l->ready) {
 		ssize_t n = send(l->to, l->buf + l->start, l->ready - l->start,
 				 MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -23,6 +23,7 @@
 
 struct lane {
 	int from, to;
+	bool from_packets, to_packets; /* a packet socket (packet.h), without lengths */
 	/* NULL: all pass. */
 	bool (*pass)(void *data, const uint8_t *frame, size_t len);
 	void *data;

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "netgate/confine.h"
 #include "netgate/gate.h"
+#include "netgate/packet.h"
 #include "netgate/settings.h"
 
 #define PROGRAM "microagent-netgate"
@@ -54,7 +55,7 @@ static int take_sockets(const struct settings *s, struct error *err)
 	int keep[4] = {s->vm_fd, s->passt_fd, s->supervisor_fd, s->lease_fd};
 
 	fd_close_others(keep, ARRAY_SIZE(keep));
-	if (check_socket(s->vm_fd, SOCK_STREAM, "--vm-fd", err) < 0 ||
+	if ((!packet_is(s->vm_fd) && check_socket(s->vm_fd, SOCK_STREAM, "--vm-fd", err) < 0) ||
 	    check_socket(s->supervisor_fd, SOCK_SEQPACKET, "--supervisor-fd", err) < 0 ||
 	    (s->passt_fd >= 0 && check_socket(s->passt_fd, SOCK_STREAM, "--passt-fd", err) < 0))
 		return -1;

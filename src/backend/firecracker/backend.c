@@ -8,6 +8,7 @@
 #include "backend/firecracker/binary.h"
 #include "backend/firecracker/check.h"
 #include "backend/firecracker/firecracker.h"
+#include "backend/parts/cell_tap.h"
 #include "backend/parts/host.h"
 #include "backend/parts/kvm_probe.h"
 #include "base/architecture.h"
@@ -108,6 +109,7 @@ static int fc_check_config(const struct config *config, struct error *err)
 	char reason[256];
 
 	if (fc_check_bounds(config, err) < 0 || host_check_network(config, err) < 0 ||
+	    (config->network_mode == NETWORK_NAT && cell_tap_check(err) < 0) ||
 	    host_check_cell(config, err) < 0)
 		return -1;
 	return fc_accelerator(config, &accelerator, reason, err);

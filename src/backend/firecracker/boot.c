@@ -39,10 +39,11 @@ static int start_all(struct firecracker *fc, const struct vm_boot *boot, struct 
 	__attribute__((cleanup(ends_close))) struct fc_ends ends = {-1, -1, -1};
 	struct vm *vm = &fc->vm;
 
-	vm->net.mode = boot->config->network_mode;
+	vm_net_prepare(vm, boot);
 	if (open_channels(fc, &ends, err) < 0 || fc_start(fc, boot, &ends, err) < 0 ||
 	    stderr_log_adopt(&fc->own_log, vm->loop, "firecracker", vm->log, steal_fd(&fc->log_fd),
-			     err) < 0)
+			     err) < 0 ||
+	    vm_start_net_in_cell(vm, boot, FC_TAP, err) < 0)
 		return -1;
 	fc->requests = requests_of(boot, vm->net.mac);
 	if (!fc->requests)
@@ -88,7 +89,7 @@ static const char *fc_meaning(const char *said)
 
 static const struct vmm_kind fc_kind = {
 	.name = "Firecracker",
-	.binaries = fc_binaries,
+	.binary = fc_find,
 	.drain = fc_drain,
 	.meaning = fc_meaning,
 	.binds_sockets = true,

@@ -112,7 +112,8 @@ static int set_stage(const struct cell_spec *spec, struct proc_stage *stage, str
 		if (proc_stage_add(stage, spec->files[i].fd, spec->files[i].read_only, cell_id(),
 				   err) < 0)
 			return error_prefix(err, "%s", spec->files[i].path);
-	return 0;
+	/* The host's own node may be root's alone. */
+	return spec->tun && cell_id() ? proc_stage_add_device(stage, CELL_TUN, cell_id(), err) : 0;
 }
 
 static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
@@ -240,13 +241,22 @@ static int open_program(struct cell *cell, struct error *err)
 	return 0;
 }
 
-int cell_release(struct cell *cell, struct error *err)
+int cell_await(struct cell *cell, struct error *err)
 {
-	if (!cell->confined)
+	if (!cell->confined || cell->pid)
 		return 0;
 	if (open_program(cell, err) < 0)
 		return -1;
 	close(steal_fd(&cell->info_fd));
+	return 0;
+}
+
+int cell_release(struct cell *cell, struct error *err)
+{
+	if (!cell->confined)
+		return 0;
+	if (cell_await(cell, err) < 0)
+		return -1;
 	autoclose int hold = steal_fd(&cell->hold_fd);
 	/* A cell that broke since then is heard of as a process that ended. */
 	(void)!send(hold, "", 1, MSG_NOSIGNAL);

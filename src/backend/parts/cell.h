@@ -28,6 +28,7 @@
 #define CELL_FIRST_ID 1900000000u
 #define CELL_LAST_ID (CELL_FIRST_ID + 4194304u) /* the kernel's highest pid */
 #define CELL_NOBODY 65534u
+#define CELL_TUN "/dev/net/tun"
 
 /* The bytes of fd, from its position 0, as a read-only file of the cell. Moves fd's position. */
 struct cell_data {
@@ -83,8 +84,11 @@ struct cell {
 
 /* Starts making the cell; returns while that goes on, the program held back. */
 int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err);
-/* Waits (LIMIT_CELL_MS) until the program's process exists, opens its pidfd and lets it go. Without
- * bwrap the program runs already. After a failure: cell_end(). */
+/* Waits (LIMIT_CELL_MS) until the program's process exists and opens its pidfd: its namespaces are
+ * there, and it does nothing yet. After a failure: cell_end(). */
+int cell_await(struct cell *cell, struct error *err);
+/* Lets it go, after cell_await() if that was not called. Without bwrap the program runs already.
+ * After a failure: cell_end(). */
 int cell_release(struct cell *cell, struct error *err);
 /* SIGKILL to the program, after whose end the monitor ends by itself. Does not wait. */
 void cell_kill(const struct cell *cell);

@@ -94,8 +94,6 @@ static void add_root(struct argv *argv, const struct cell_spec *spec)
 		argv_add(argv, spec->device);
 		argv_add(argv, "/dev/kvm");
 	}
-	if (spec->tun)
-		add_bind(argv, "--dev-bind", "/dev/net/tun");
 }
 
 /* From the stage, which the spawning process has made for bwrap. */
@@ -109,6 +107,13 @@ static void add_files(struct argv *argv, const struct cell_spec *spec)
 		argv_add(argv, name);
 		argv_add(argv, spec->files[i].path);
 	}
+	if (!spec->tun)
+		return;
+	/* Behind the files, where we are root. */
+	proc_stage_name(spec->nfiles, name);
+	argv_add(argv, "--dev-bind");
+	argv_add(argv, cell_id() ? name : CELL_TUN);
+	argv_add(argv, CELL_TUN);
 }
 
 /* The namespace that was made before stays: a new one would have no other ids. */

@@ -112,9 +112,10 @@ int tap_open(const char *bridge, struct error *err)
 	return steal_fd(&fd);
 }
 
-bool tap_take_down(int fd)
+bool tap_take_down(int fd, int control)
 {
-	autoclose int socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	autoclose int own = control < 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+	int socket_fd = control < 0 ? own : control;
 	struct ifreq request = {0};
 
 	if (socket_fd < 0 || ioctl(fd, TUNGETIFF, &request) < 0 ||

@@ -13,8 +13,8 @@ int tap_open(const char *bridge, struct error *err);
  * NULL: any. */
 int tap_check(const char *bridge, struct error *err);
 /* Takes the interface of a tap down, so that no frame passes in either direction, whoever has the
- * tap open and goes on using it. False: it is up still, or fd is no tap of this network namespace.
- */
-bool tap_take_down(int fd);
+ * tap open and goes on using it. control: a socket of its network namespace, -1: that is ours.
+ * False: it is up still, or fd is no tap of that namespace. */
+bool tap_take_down(int fd, int control);
 
 #endif

@@ -38,6 +38,7 @@ struct vm_net {
 	int netgate_fd;	       /* SOCK_SEQPACKET: addresses there, lines back; -1 */
 	int routes_fd;	       /* readable when the host's addresses have changed; -1 */
 	int table_fd;	       /* by which they are asked for; -1 */
+	int control_fd;	       /* a socket of the cell's network, where a tap is in that; -1 */
 	struct loop_watch *netgate_watch, *routes_watch;
 };
 
@@ -134,6 +135,11 @@ int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_s
 int vm_net_open(struct vm *vm, const struct vm_boot *boot, int *vmm_end, int *gate_end,
 		struct error *err);
 int vm_start_net(struct vm *vm, const struct vm_boot *boot, int gate_end, struct error *err);
+/* For a VMM that opens a tap of that name in its cell's own network: in place of both, between
+ * starting the cell and vm_release(). vm_net_prepare() comes before all. */
+void vm_net_prepare(struct vm *vm, const struct vm_boot *boot);
+int vm_start_net_in_cell(struct vm *vm, const struct vm_boot *boot, const char *tap,
+			 struct error *err);
 json_t *vm_net_describe(const struct vm *vm);
 void vm_net_close(struct vm *vm);
 

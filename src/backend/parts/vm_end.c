@@ -142,10 +142,11 @@ void vm_grace(struct vm *vm)
 		arm_grace(vm, LIMIT_VMM_END_MS);
 }
 
-/* Each sees the end of its connection and hands over what it still holds. */
+/* Each sees the end of its connection and hands over what it still holds. Those of a VMM that has
+ * its own vsock hold nothing, and one with a tap sees no end. */
 static void end_companions(struct vm *vm)
 {
-	if (vm->killing)
+	if (vm->killing || vm->kind->binds_sockets)
 		companions_end(&vm->companions);
 	else
 		vm_grace(vm);

@@ -7,6 +7,8 @@
  *             as a user without rights, in its own sandbox. netgate hears from us which addresses
  *             are the host's and which prefixes are on its links, at the start and at each change,
  *             and tells us of each connection.
+ *             A VMM that takes no socket has a tap in its own network namespace, on whose other
+ *             side netgate is, by a packet socket (cell_tap.h).
  *   bridged   VMM has a tap interface as a descriptor, which is on the bridge.
  *   isolated  nothing.
  *
@@ -22,6 +24,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "backend/parts/cell_tap.h"
 #include "backend/parts/host_routes.h"
 #include "backend/parts/programs.h"
 #include "backend/parts/tap.h"
@@ -257,15 +260,21 @@ static void make_mac(const char *label, char out[VM_MAC_SIZE])
 		 (unsigned)(h & 255));
 }
 
+void vm_net_prepare(struct vm *vm, const struct vm_boot *boot)
+{
+	vm->net.mode = boot->config->network_mode;
+	if (vm->net.mode != NETWORK_ISOLATED)
+		make_mac(boot->label, vm->net.mac);
+}
+
 int vm_net_open(struct vm *vm, const struct vm_boot *boot, int *vmm_end, int *gate_end,
 		struct error *err)
 {
 	int pair[2];
 
-	vm->net.mode = boot->config->network_mode;
+	vm_net_prepare(vm, boot);
 	if (vm->net.mode == NETWORK_ISOLATED)
 		return 0;
-	make_mac(boot->label, vm->net.mac);
 	if (vm->net.mode == NETWORK_BRIDGED) {
 		*vmm_end = tap_open(boot->config->network_interface, err);
 		return *vmm_end < 0 ? -1 : 0;
@@ -324,6 +333,21 @@ int vm_start_net(struct vm *vm, const struct vm_boot *boot, int gate_end, struct
 	return start_nat(vm, boot, gate_end, routes, err);
 }
 
+int vm_start_net_in_cell(struct vm *vm, const struct vm_boot *boot, const char *tap,
+			 struct error *err)
+{
+	struct cell_tap made = {-1, -1};
+
+	if (vm->net.mode != NETWORK_NAT)
+		return 0;
+	if (cell_await(&vm->cell, err) < 0 ||
+	    cell_tap_make(vm->cell.pid, tap, &made, err) < 0)
+		return -1;
+	autoclose int packets = made.packet_fd;
+	vm->net.control_fd = made.control_fd;
+	return vm_start_net(vm, boot, packets, err);
+}
+
 json_t *vm_net_describe(const struct vm *vm)
 {
 	const char *mode = network_mode_names[vm->net.mode];
@@ -349,5 +373,6 @@ void vm_net_close(struct vm *vm)
 	cleanup_close(&vm->net.netgate_fd);
 	cleanup_close(&vm->net.routes_fd);
 	cleanup_close(&vm->net.table_fd);
-	vm->net.netgate_fd = vm->net.routes_fd = vm->net.table_fd = -1;
+	cleanup_close(&vm->net.control_fd);
+	vm->net.netgate_fd = vm->net.routes_fd = vm->net.table_fd = vm->net.control_fd = -1;
 }

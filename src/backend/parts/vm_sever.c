@@ -9,12 +9,13 @@
  * proves nothing and fails the quarantine.
  *
  * It cannot open a new socket that leads anywhere: its network namespace is empty, and no path of
- * the host is in its cell.
+ * the host is in its cell; the one directory in which a VMM can make names is removed first.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/path.h"
+
+#define BACKLOG_MAX 8192 /* more than any listener's */
 
 /* Of a link of /proc/PID/fd, "socket:[123]": the number; 0 for anything else. */
 static unsigned long long inode_of_link(const char *target)
@@ -70,7 +74,29 @@ static bool is_tap_severed(const struct vm *vm, const char *name)
 {
 	autoclose int fd = vm->severing ? copy_of_fd(vm, name) : -1;
 
-	return fd >= 0 && tap_take_down(fd);
+	return fd >= 0 && tap_take_down(fd, vm->net.control_fd);
+}
+
+/*
+ * A listener of the VMM's own. To shut it would have the VMM turn in circles: its loop is told of
+ * it again and again, and accept() fails. It leads nowhere without that: its name has gone, so that
+ * nobody finds it any more, and who had found it before and was not accepted yet is here, and hung
+ * up on.
+ */
+static bool is_listener_cut(const struct vm *vm, const char *name, unsigned long long inode)
+{
+	autoclose int fd = vm->severing && vm->kind->binds_sockets ? copy_of_fd(vm, name) : -1;
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct stat st;
+	int listens = 0;
+	socklen_t len = sizeof(listens);
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_ino != inode ||
+	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 || !listens)
+		return false;
+	for (int i = 0; i < BACKLOG_MAX && poll(&p, 1, 0) == 1; i++)
+		close(accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+	return poll(&p, 1, 0) == 0;
 }
 
 static bool is_kept(const struct vm *vm, unsigned long long inode)
@@ -96,7 +122,7 @@ static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, 
 	if (strcmp(target, "/dev/net/tun") == 0)
 		return !is_tap_severed(vm, name);
 	inode = inode_of_link(target);
-	if (!inode || is_kept(vm, inode))
+	if (!inode || is_kept(vm, inode) || is_listener_cut(vm, name, inode))
 		return false;
 	if (vm->severing)
 		hang_up(vm, name, inode);
@@ -131,6 +157,14 @@ int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err)
 
 /* --- what only who has the rights can do ------------------------------------------------------ */
 
+/* Of the sockets on which the VMM listens, and the directory in which it could make new names. */
+static int remove_names(const struct vm *vm, struct error *err)
+{
+	if (unlinkat(vm->workspace_fd, "vsock.sock", 0) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "vsock.sock");
+	return path_remove_tree_at(vm->workspace_fd, VM_RUN_DIR, err);
+}
+
 /* Kills what the companions have started. Once a companion is dead its children can no longer be
  * found. The broker takes no word for who they are: all that the supervisor has, but the cell. */
 static int cut(struct vm *vm, struct error *err)
@@ -138,6 +172,8 @@ static int cut(struct vm *vm, struct error *err)
 	pid_t supervisor = broker_asker();
 
 	vm->severing = true;
+	if (vm->kind->binds_sockets && remove_names(vm, err) < 0)
+		return -1;
 	if (supervisor) {
 		vm->severed.spared[0] = vm->monitor_pid;
 		vm->severed.spared[1] = getpid();
@@ -199,7 +235,8 @@ size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS])
 	fds[0] = vm->cell.pidfd;
 	fds[1] = vm->workspace_fd;
 	fds[2] = vm->lease_fd;
-	return 3;
+	fds[3] = vm->net.control_fd;
+	return vm->net.control_fd < 0 ? 3 : 4;
 }
 
 static int sever_step(char step, struct broker_message *out, struct error *err)
