@@ -13,6 +13,7 @@
 #define KERNEL_FILE "kernel"
 #define MODULES_FILE "modules"
 #define INITRD_FILE "initrd"
+#define VMLINUX_FILE "vmlinux"
 
 struct kernel_entry {
 	const char *name; /* "debian-6.1.192-2" */
@@ -31,7 +32,7 @@ char *kernel_installed(const char *name, enum architecture architecture);
 int kernel_publish(const struct place *place, const struct kernel_entry *entry, const char *init,
 		   struct error *err);
 /* Rewrites every initrd of that architecture in the cache whose microagent-init is another one than
- * init. *count, if not NULL, is their number. */
+ * init, and unpacks what is not unpacked yet. *count, if not NULL, is their number. */
 int kernel_refresh_all(const char *init, enum architecture architecture, size_t *count,
 		       struct error *err);
 /* The record of <name> with its path; prints it as the answer of a command. what: "installed". */

@@ -13,6 +13,7 @@
 
 #include "artifact/digest.h"
 #include "artifact/initrd.h"
+#include "artifact/vmlinux.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -74,11 +75,26 @@ static json_t *new_kernel_record(const struct place *place, const struct kernel_
 	return json_incref(record);
 }
 
-static int remove_modules(const struct place *place, const char *name, struct error *err)
+/* For VMMs that take no packed kernel. One that cannot be unpacked is of use to the others. */
+static bool make_vmlinux(const struct place *place, const char *kernel)
+{
+	autoclose int fd = openat(place->scratch_fd, VMLINUX_FILE,
+				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	struct error why = {0};
+
+	if (fd >= 0 && vmlinux_unpack(kernel, fd, &why) == 0)
+		return true;
+	(void)unlinkat(place->scratch_fd, VMLINUX_FILE, 0);
+	return false;
+}
+
+/* A part of the entry that its new kernel may not have. */
+static int remove_part(const struct place *place, const char *name, const char *end,
+		       struct error *err)
 {
 	autobuf struct buf file = BUF_INIT(0);
 
-	if (buf_printf(&file, err, "%s.modules", name) < 0)
+	if (buf_printf(&file, err, "%s%s", name, end) < 0)
 		return -1;
 	if (unlinkat(place->dir_fd, buf_string(&file), 0) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "remove %s/%s", place->dir, buf_string(&file));
@@ -92,7 +108,11 @@ static int publish_files(const struct place *place, const struct kernel_entry *e
 
 	if (lock < 0 || place_withdraw(place, entry->name, err) < 0 ||
 	    place_publish(place, KERNEL_FILE, entry->name, "", err) < 0 ||
-	    remove_modules(place, entry->name, err) < 0)
+	    remove_part(place, entry->name, ".modules", err) < 0 ||
+	    remove_part(place, entry->name, ".vmlinux", err) < 0)
+		return -1;
+	if (faccessat(place->scratch_fd, VMLINUX_FILE, F_OK, 0) == 0 &&
+	    place_publish(place, VMLINUX_FILE, entry->name, ".vmlinux", err) < 0)
 		return -1;
 	if (entry->modules && place_publish(place, MODULES_FILE, entry->name, ".modules", err) < 0)
 		return -1;
@@ -105,10 +125,14 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
 		   struct error *err)
 {
 	autofree char *modules = place_scratch(place, MODULES_FILE, err);
+	autofree char *kernel = modules ? place_scratch(place, KERNEL_FILE, err) : NULL;
 	json_auto_t *record = NULL;
 
-	if (!modules ||
-	    make_initrd(place, init, entry->architecture, entry->modules ? modules : NULL, err) < 0)
+	if (!kernel)
+		return -1;
+	if (vmlinux_is_packed(kernel))
+		(void)make_vmlinux(place, kernel);
+	if (make_initrd(place, init, entry->architecture, entry->modules ? modules : NULL, err) < 0)
 		return -1;
 	record = new_kernel_record(place, entry, err);
 	if (!record || put_initrd(place, record, init, err) < 0)
@@ -130,11 +154,22 @@ static json_t *read_kernel_record(const struct place *place, const char *name, s
 	return record;
 }
 
+static bool lacks_vmlinux(const struct cache_kernel *kernel)
+{
+	autobuf struct buf path = BUF_INIT(0);
+
+	return buf_printf(&path, NULL, "%s.vmlinux", kernel->path) >= 0 &&
+	       access(buf_string(&path), F_OK) < 0 && vmlinux_is_packed(kernel->path);
+}
+
 static int refresh(const struct place *place, const struct cache_kernel *kernel, const char *init,
 		   struct error *err)
 {
 	json_auto_t *record = read_kernel_record(place, kernel->name, err);
 
+	if (record && lacks_vmlinux(kernel) && make_vmlinux(place, kernel->path) &&
+	    place_publish(place, VMLINUX_FILE, kernel->name, ".vmlinux", err) < 0)
+		return -1;
 	if (!record || make_initrd(place, init, kernel->architecture, kernel->modules, err) < 0 ||
 	    put_initrd(place, record, init, err) < 0 ||
 	    place_publish(place, INITRD_FILE, kernel->name, ".initrd", err) < 0)
@@ -152,7 +187,8 @@ struct own_init {
 static bool is_fresh(const struct cache_kernel *kernel, const struct own_init *init)
 {
 	return kernel->architecture != init->architecture ||
-	       (kernel->initrd && strcmp(kernel->init_sha256, init->sha256) == 0);
+	       (kernel->initrd && strcmp(kernel->init_sha256, init->sha256) == 0 &&
+		!lacks_vmlinux(kernel));
 }
 
 static bool all_fresh(const struct cache_kernels *list, const struct own_init *init)

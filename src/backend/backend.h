@@ -161,8 +161,9 @@ struct backend_refusal {
 };
 
 struct backend {
-	const char *name; /* identity.backend: "qemu" */
-	bool binds_vsock; /* the VMM makes vsock.sock by itself, some time after boot() */
+	const char *name;      /* identity.backend: "qemu" */
+	bool takes_no_bzimage; /* of kernels: it is given what is packed in them */
+	bool binds_vsock;      /* the VMM makes vsock.sock by itself, some time after boot() */
 	/* A guest that switches itself off looks like one that was reset: the guest's own word
 	 * tells which. */
 	bool powers_off_by_reset;

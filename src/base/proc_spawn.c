@@ -266,8 +266,7 @@ static int fork_child(struct child *c, struct proc *out, struct error *err)
 /* A file that could be opened here and cannot be shown there. */
 static int tell_stage(const struct report *r, const struct proc_stage *stage, struct error *err)
 {
-	const struct proc_stage_item *item =
-		r->item < stage->count ? &stage->items[r->item] : NULL;
+	const struct proc_stage_item *item = r->item < stage->count ? &stage->items[r->item] : NULL;
 
 	if (!item)
 		return error_errno(err, r->errnum, "namespaces for the files of the machine");

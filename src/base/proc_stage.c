@@ -109,13 +109,12 @@ int proc_stage_add_device(struct proc_stage *stage, const char *path, uid_t owne
 		return error_errno(err, errno, "%s", path);
 	if (stage->count == PROC_STAGE_MAX || !S_ISCHR(st.st_mode))
 		return error_set(err, ERR_INTERNAL, "%s: no room, or no device", path);
-	stage->items[stage->count++] = (struct proc_stage_item){
-		.node = st.st_rdev, .owner = owner, .userns_fd = -1};
+	stage->items[stage->count++] =
+		(struct proc_stage_item){.node = st.st_rdev, .owner = owner, .userns_fd = -1};
 	return 0;
 }
 
-int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner,
-		   struct error *err)
+int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner, struct error *err)
 {
 	struct proc_stage_item item = {.read_only = read_only, .userns_fd = -1};
 	char link[32], path[PATH_MAX];
@@ -183,8 +182,8 @@ static int enter_namespaces(const struct proc_stage *stage)
 		return -1;
 	/* Of ours nothing comes to the host; of the host's what is unmounted goes here too. */
 	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
-			       mount("microagent", PROC_STAGE, "tmpfs", MS_NOSUID,
-				     STAGE_OPTIONS) < 0
+			       mount("microagent", PROC_STAGE, "tmpfs", MS_NOSUID, STAGE_OPTIONS) <
+				       0
 		       ? -1
 		       : 0;
 }

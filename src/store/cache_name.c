@@ -83,7 +83,7 @@ int cache_image_check_name(const char *name, enum architecture architecture, str
 /* Not the name of a file beside an entry, nor one that a kernel of ours may get. */
 static bool is_custom_kernel(const char *name)
 {
-	static const char *const ends[] = {".initrd", ".json", ".modules"};
+	static const char *const ends[] = {".initrd", ".json", ".modules", ".vmlinux"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (strcmp(name, ends[i]) == 0 || has_cache_ending(name, ends[i]))

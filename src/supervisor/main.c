@@ -3,7 +3,7 @@
 #include "supervisor/supervisor.h"
 
 #ifndef BACKEND
-#error "-DBACKEND=qemu: which one"
+#define BACKEND qemu
 #endif
 #define STRUCT_OF(name) backend_##name
 #define STRUCT(name) STRUCT_OF(name)

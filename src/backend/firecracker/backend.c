@@ -122,6 +122,7 @@ static json_t *fc_programs(void)
 
 const struct backend backend_firecracker = {
 	.name = "firecracker",
+	.takes_no_bzimage = true, /* before 1.17, and the others need none */
 	.binds_vsock = true,
 	.powers_off_by_reset = true,
 	.refusals = fc_refusals,

@@ -50,12 +50,9 @@ enum step {
 	STEP_DONE,
 };
 static const char *const step_text[] = {
-	[STEP_USERS] = "the cell's user namespace",
-	[STEP_NETWORK] = "the cell's network namespace",
-	[STEP_TUN] = TUN " (modprobe tun)",
-	[STEP_TAP] = "a tap in the cell",
-	[STEP_UP] = "a tap in the cell, to be up",
-	[STEP_PACKET] = "a packet socket in the cell",
+	[STEP_USERS] = "the cell's user namespace", [STEP_NETWORK] = "the cell's network namespace",
+	[STEP_TUN] = TUN " (modprobe tun)",	    [STEP_TAP] = "a tap in the cell",
+	[STEP_UP] = "a tap in the cell, to be up",  [STEP_PACKET] = "a packet socket in the cell",
 };
 
 struct tap_report {
@@ -104,8 +101,7 @@ static int make_tap(const char *name, uid_t owner, struct tap_report *r)
 		return -1;
 	r->step = STEP_TAP;
 	snprintf(request.ifr_name, IFNAMSIZ, "%s", name);
-	if (ioctl(fd, TUNSETIFF, &request) < 0 ||
-	    ioctl(fd, TUNSETOWNER, (unsigned long)owner) < 0)
+	if (ioctl(fd, TUNSETIFF, &request) < 0 || ioctl(fd, TUNSETOWNER, (unsigned long)owner) < 0)
 		return -1;
 	return ioctl(fd, TUNSETPERSIST, 1UL);
 }

@@ -147,9 +147,6 @@ void vm_net_close(struct vm *vm);
 int vm_sever(struct vm *vm, struct error *err);
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS]);
 extern const struct broker_duty vm_sever_duty; /* its data: the vm */
-/* How many sockets the process holds beside those that are kept; -1 when its descriptors cannot be
- * listed. */
-int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err);
 
 /* vm_end.c: processes and their ends. */
 int vm_watch(struct vm *vm, struct error *err);

@@ -340,8 +340,7 @@ int vm_start_net_in_cell(struct vm *vm, const struct vm_boot *boot, const char *
 
 	if (vm->net.mode != NETWORK_NAT)
 		return 0;
-	if (cell_await(&vm->cell, err) < 0 ||
-	    cell_tap_make(vm->cell.pid, tap, &made, err) < 0)
+	if (cell_await(&vm->cell, err) < 0 || cell_tap_make(vm->cell.pid, tap, &made, err) < 0)
 		return -1;
 	autoclose int packets = made.packet_fd;
 	vm->net.control_fd = made.control_fd;

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "backend/parts/tap.h"
@@ -29,11 +30,15 @@
 #include "base/broker.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
 
 #define BACKLOG_MAX 8192 /* more than any listener's */
+/* https://www.kernel.org/doc/html/latest/admin-guide/devices.html */
+#define TUN_MAJOR 10
+#define TUN_MINOR 200
 
 /* Of a link of /proc/PID/fd, "socket:[123]": the number; 0 for anything else. */
 static unsigned long long inode_of_link(const char *target)
@@ -45,10 +50,29 @@ static unsigned long long inode_of_link(const char *target)
 	return strtoull(target + sizeof(prefix) - 1, NULL, 10);
 }
 
+/* One process of the VMM's: itself, or what it has started, which there is not in a VMM that works.
+ */
+struct holder {
+	const struct vm *vm;
+	pid_t pid;
+	int pidfd, fds; /* fds: its directory in /proc */
+};
+
 /* -1 where we are not given one. Of that number there may be another one by now. */
-static int copy_of_fd(const struct vm *vm, const char *name)
+static int copy_of_fd(const struct holder *h, const char *name)
 {
-	return (int)syscall(SYS_pidfd_getfd, vm->cell.pidfd, (int)strtol(name, NULL, 10), 0);
+	return (int)syscall(SYS_pidfd_getfd, h->pidfd, (int)strtol(name, NULL, 10), 0);
+}
+
+/* The same of a socket, if it is that one. */
+static int copy_of_socket(const struct holder *h, const char *name, unsigned long long inode)
+{
+	autoclose int fd = copy_of_fd(h, name);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_ino == inode
+		       ? steal_fd(&fd)
+		       : -1;
 }
 
 /*
@@ -56,25 +80,30 @@ static int copy_of_fd(const struct vm *vm, const char *name)
  * companion that is dead and takes long to close what it had open. The VMM sees the end of it
  * and closes. Where we are not given a copy of the descriptor, it has to be told by the other end.
  */
-static void hang_up(const struct vm *vm, const char *name, unsigned long long inode)
+static bool hang_up(int fd)
 {
-	autoclose int fd = copy_of_fd(vm, name);
+	return fd >= 0 && shutdown(fd, SHUT_RDWR) == 0;
+}
+
+/* The node, by whatever name the VMM has it. */
+static bool is_tun(const struct holder *h, const char *name)
+{
 	struct stat st;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_ino == inode)
-		shutdown(fd, SHUT_RDWR);
+	return fstatat(h->fds, name, &st, 0) == 0 && S_ISCHR(st.st_mode) &&
+	       st.st_rdev == makedev(TUN_MAJOR, TUN_MINOR);
 }
 
 /*
- * The network of a bridged guest is no socket. QEMU before 10 closes its tap where the netdev is
+ * The network of a guest with a tap is no socket. QEMU before 10 closes its tap where the netdev is
  * deleted; later ones keep it for as long as the card is there, which no guest can be made to give
  * up. A tap with its interface down leads nowhere, and the VMM has no right to change that.
  */
-static bool is_tap_severed(const struct vm *vm, const char *name)
+static bool is_tap_severed(const struct holder *h, const char *name)
 {
-	autoclose int fd = vm->severing ? copy_of_fd(vm, name) : -1;
+	autoclose int fd = h->vm->severing ? copy_of_fd(h, name) : -1;
 
-	return fd >= 0 && tap_take_down(fd, vm->net.control_fd);
+	return fd >= 0 && tap_take_down(fd, h->vm->net.control_fd);
 }
 
 /*
@@ -83,19 +112,25 @@ static bool is_tap_severed(const struct vm *vm, const char *name)
  * nobody finds it any more, and who had found it before and was not accepted yet is here, and hung
  * up on.
  */
-static bool is_listener_cut(const struct vm *vm, const char *name, unsigned long long inode)
+static bool is_listener(int fd)
 {
-	autoclose int fd = vm->severing && vm->kind->binds_sockets ? copy_of_fd(vm, name) : -1;
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	struct stat st;
 	int listens = 0;
 	socklen_t len = sizeof(listens);
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_ino != inode ||
-	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 || !listens)
-		return false;
-	for (int i = 0; i < BACKLOG_MAX && poll(&p, 1, 0) == 1; i++)
-		close(accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens;
+}
+
+static bool cut_listener(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct error ignored;
+
+	for (int i = 0; i < BACKLOG_MAX && poll(&p, 1, 0) == 1; i++) {
+		autoclose int waiting = sock_accept(fd, &ignored);
+
+		if (waiting < 0)
+			break;
+	}
 	return poll(&p, 1, 0) == 0;
 }
 
@@ -107,43 +142,54 @@ static bool is_kept(const struct vm *vm, unsigned long long inode)
 	return false;
 }
 
-static bool is_foreign_socket(const struct vm *vm, int dirfd, const char *name, struct error *err)
+/* Whether it leads somewhere yet. What is shut is dead, whoever holds it; of a VMM that closes it
+ * then, that is waited for. */
+static bool is_socket_alive(const struct holder *h, const char *name, unsigned long long inode)
+{
+	autoclose int fd = h->vm->severing ? copy_of_socket(h, name, inode) : -1;
+	bool own = h->vm->kind->binds_sockets;
+
+	if (own && fd >= 0 && is_listener(fd))
+		return !cut_listener(fd);
+	return !hang_up(fd) || !own;
+}
+
+static bool is_foreign_socket(const struct holder *h, const char *name, struct error *err)
 {
 	char target[PATH_MAX];
-	ssize_t n = readlinkat(dirfd, name, target, sizeof(target) - 1);
+	ssize_t n = readlinkat(h->fds, name, target, sizeof(target) - 1);
 	unsigned long long inode;
 
 	if (n < 0) {
 		if (errno != ENOENT) /* closed since it was listed */
-			error_errno(err, errno, "descriptor %s of %s", name, vm->kind->name);
+			error_errno(err, errno, "descriptor %s of %s", name, h->vm->kind->name);
 		return false;
 	}
 	target[n] = '\0';
-	if (strcmp(target, "/dev/net/tun") == 0)
-		return !is_tap_severed(vm, name);
 	inode = inode_of_link(target);
-	if (!inode || is_kept(vm, inode) || is_listener_cut(vm, name, inode))
-		return false;
-	if (vm->severing)
-		hang_up(vm, name, inode);
-	return true;
+	if (!inode)
+		return is_tun(h, name) && !is_tap_severed(h, name);
+	return !is_kept(h->vm, inode) && is_socket_alive(h, name, inode);
 }
 
-int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err)
+/* How many sockets it holds beside those that are kept; -1 when its descriptors cannot be listed.
+ */
+static int count_held(struct holder *h, struct error *err)
 {
 	char path[32];
 	struct error why = {0};
 	struct dirent *entry;
 	int count = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)h->pid);
 	autodir DIR *dir = opendir(path);
 	if (!dir)
 		return error_errno(err, errno, "%s", path);
+	h->fds = dirfd(dir);
 	errno = 0;
 	while (!why.code && (entry = readdir(dir))) {
 		if (*entry->d_name != '.')
-			count += is_foreign_socket(vm, dirfd(dir), entry->d_name, &why);
+			count += is_foreign_socket(h, entry->d_name, &why);
 		errno = 0;
 	}
 	if (!why.code && errno)
@@ -153,6 +199,39 @@ int vm_foreign_sockets(const struct vm *vm, pid_t pid, struct error *err)
 	if (err)
 		*err = why;
 	return -1;
+}
+
+/* What the VMM has started, were there such: one that ends while it is looked at holds nothing. */
+static int count_held_below(const struct vm *vm, struct error *err)
+{
+	autofree struct descendants *below = calloc(1, sizeof(*below));
+	struct pollfd ended = {.events = POLLIN};
+	int count = 0, one = 0;
+
+	if (!below)
+		return error_errno(err, ENOMEM, "quarantine");
+	if (descendants_add(below, vm->cell.pid, err) < 0)
+		count = -1;
+	for (size_t i = 0; i < below->count && count >= 0; i++) {
+		struct holder h = {.vm = vm, .pid = below->pids[i], .pidfd = below->fds[i]};
+
+		one = count_held(&h, err);
+		ended.fd = h.pidfd;
+		if (one < 0 && poll(&ended, 1, 0) == 1)
+			one = 0;
+		count = one < 0 ? -1 : count + one;
+	}
+	descendants_close(below);
+	return count;
+}
+
+static int count_foreign_sockets(const struct vm *vm, struct error *err)
+{
+	struct holder h = {.vm = vm, .pid = vm->cell.pid, .pidfd = vm->cell.pidfd};
+	int own = count_held(&h, err);
+	int below = own < 0 ? -1 : count_held_below(vm, err);
+
+	return below < 0 ? -1 : own + below;
 }
 
 /* --- what only who has the rights can do ------------------------------------------------------ */
@@ -196,7 +275,7 @@ static int count_left(const struct vm *vm, struct error *err)
 		error_set(err, ERR_TIMEOUT, "a process of a companion did not end");
 		return 1;
 	}
-	left = vm_foreign_sockets(vm, vm->cell.pid, err);
+	left = count_foreign_sockets(vm, err);
 	if (left > 0) {
 		error_set(err, ERR_TIMEOUT,
 			  "%s still holds %d sockets beside its monitor and its consoles",
@@ -267,6 +346,8 @@ static json_t *severed_names(const struct vm *vm)
 
 	if (vm->net.mode == NETWORK_BRIDGED)
 		json_array_append_new(names, json_string("network"));
+	if (vm->kind->binds_sockets)
+		json_array_append_new(names, json_string("vsock"));
 
 	for (const struct companion *c = vm->companions.first; c; c = c->next)
 		if (c->pid)

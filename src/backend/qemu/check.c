@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-#define OWN_HOST_PORTS 2	 /* the control stream's, and the one of mediation */
+#define OWN_HOST_PORTS 2 /* the control stream's, and the one of mediation */
 
 /* Bundles are disks too. */
 static int check_count(const struct config *c, struct error *err)

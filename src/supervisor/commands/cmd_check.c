@@ -40,7 +40,7 @@ static int verify_for_check(const struct record *record, const struct config *co
 	struct error why = {0};
 	int status = -1;
 
-	if (boot_files_open(config, ROOTFS_CHECK, &files, err) < 0)
+	if (boot_files_open(config, record->call->backend, ROOTFS_CHECK, &files, err) < 0)
 		return -1;
 	if (rootfs_is_enforced(record->state))
 		boot_files_hash_rootfs(&files);

@@ -220,8 +220,8 @@ int leftover_remove_channels(const struct workspace *ws, struct error *err)
  * which is no use to it; it goes with the workspace, or before the next start. */
 static void remove_run_dir(const struct workspace *ws)
 {
-	autoclose int fd = openat(ws->fd, VM_RUN_DIR,
-				  O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	autoclose int fd =
+		openat(ws->fd, VM_RUN_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	autodir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
 

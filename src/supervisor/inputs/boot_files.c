@@ -200,13 +200,33 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 		error_prefix(err, "%s", path);
 }
 
-int boot_files_open(const struct config *config, enum rootfs_use use, struct boot_files *out,
-		    struct error *err)
+/* "HdrS" at 0x202: https://docs.kernel.org/arch/x86/boot.html */
+static bool is_packed_kernel(const char *path)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char word[4];
+
+	return fd >= 0 && pread(fd, word, sizeof(word), 0x202) == (ssize_t)sizeof(word) &&
+	       memcmp(word, "HdrS", sizeof(word)) == 0;
+}
+
+static char *kernel_file(const struct config *config, const struct backend *backend, bool *unpacked)
+{
+	char *path = NULL;
+
+	*unpacked = backend->takes_no_bzimage && is_packed_kernel(config->kernel_path);
+	if (!*unpacked)
+		return strdup(config->kernel_path);
+	return asprintf(&path, "%s.vmlinux", config->kernel_path) < 0 ? NULL : path;
+}
+
+int boot_files_open(const struct config *config, const struct backend *backend, enum rootfs_use use,
+		    struct boot_files *out, struct error *err)
 {
 	struct boot_files files = {0};
 	bool complete = true;
 
-	files.file[BOOT_KERNEL].path = strdup(config->kernel_path);
+	files.file[BOOT_KERNEL].path = kernel_file(config, backend, &files.unpacked);
 	files.file[BOOT_INITRD].path = initrd_path(config);
 	files.file[BOOT_INIT].path = initrd_path(config);
 	files.ram_root = !config->rootfs_path;
@@ -258,14 +278,26 @@ static int tell_no_initrd(const char *kernel, const char *path, struct error *er
 	return error_reason(err, REASON_INITRD_MISSING, path);
 }
 
+static int tell_not_unpacked(const char *path, struct error *err)
+{
+	error_set(err, ERR_NOT_FOUND,
+		  "the kernel is a packed one (bzImage), which this VMM does not take, and %s does "
+		  "not exist: installing the kernel again makes it",
+		  path);
+	return error_reason(err, REASON_KERNEL_MISSING, path);
+}
+
 /* Of the file itself ENOENT says it all. */
-static int tell_missing(enum boot_file which, const char *path, struct error *err)
+static int tell_missing(const struct boot_files *files, enum boot_file which, const char *path,
+			struct error *err)
 {
 	switch (which) {
 	case BOOT_INITRD:
 		error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
 		return error_reason(err, REASON_INITRD_MISSING, path);
 	case BOOT_KERNEL:
+		if (files->unpacked)
+			return tell_not_unpacked(path, err);
 		error_set(err, ERR_NOT_FOUND,
 			  "%s does not exist; put it back, or prepare with another kernel", path);
 		return error_reason(err, REASON_KERNEL_MISSING, path);
@@ -289,7 +321,7 @@ int boot_files_require(const struct boot_files *files, struct error *err)
 				tell_no_initrd(files->file[BOOT_KERNEL].path, files->file[i].path,
 					       err);
 			else
-				tell_missing((enum boot_file)i, files->file[i].path, err);
+				tell_missing(files, (enum boot_file)i, files->file[i].path, err);
 		}
 		return error_prefix(err, "%s", field_of(files, (enum boot_file)i));
 	}

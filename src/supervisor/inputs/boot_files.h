@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "backend/backend.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "channel/hasher.h"
@@ -20,6 +21,7 @@ enum boot_file { BOOT_KERNEL, BOOT_INITRD, BOOT_INIT, BOOT_BASE, BOOT_ROOTFS, BO
 
 struct boot_files {
 	bool ram_root; /* BOOT_ROOTFS is an initramfs, and BOOT_INITRD the one beside the kernel */
+	bool unpacked; /* the kernel is what is packed in the config's */
 	bool beside;   /* nobody has named BOOT_INITRD: it is the one beside the kernel */
 	struct {
 		char *path;		  /* NULL: there is none */
@@ -39,10 +41,11 @@ enum rootfs_use {
 	ROOTFS_BOOT,  /* a VM gets it: the same, opened for writing */
 };
 
-/* Opens what the config names and hashes all but the root file system. What is wrong with a file is
- * kept with it and is no failure: boot_files_require() makes it one. */
-int boot_files_open(const struct config *config, enum rootfs_use use, struct boot_files *out,
-		    struct error *err);
+/* Opens what the config names (of a packed kernel K, where the backend takes none, K.vmlinux) and
+ * hashes all but the root file system. What is wrong with a file is kept with it and is no failure:
+ * boot_files_require() makes it one. */
+int boot_files_open(const struct config *config, const struct backend *backend, enum rootfs_use use,
+		    struct boot_files *out, struct error *err);
 /*
  * Hashes the root file system too, unless it could not be opened, or was hashed and is as it was
  * then. Done before the lock, since it may take long, and again under it, where nobody writes: the

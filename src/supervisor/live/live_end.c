@@ -52,6 +52,14 @@ static void on_halt_timer(struct loop *loop, void *data)
 	kill_vm(live);
 }
 
+/* Nobody else would hear of it: a machine of Firecracker's in quarantine, say. */
+static void cannot_press(struct live *live, const struct error *why)
+{
+	log_line(&live->log, "power button: %s", why->msg);
+	live->outcome.overdue = true;
+	kill_vm(live);
+}
+
 /* The agent is asked; without one the power button is pressed. */
 static void ask_guest_to_power_off(struct live *live)
 {
@@ -66,7 +74,7 @@ static void ask_guest_to_power_off(struct live *live)
 	if (control_stream_is_ready(live->control))
 		control_stream_power_off(live->control);
 	else if (live->backend->power_button && live->backend->power_button(live->vm, &err) < 0)
-		log_line(&live->log, "power button: %s", err.msg);
+		cannot_press(live, &err);
 }
 
 static bool is_ending(const struct live *live)
