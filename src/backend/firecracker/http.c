@@ -27,6 +27,9 @@ static bool next_line(struct head *h, const char **line, size_t *len)
 
 	if (!end || end + 1 >= h->end || end[1] != '\n')
 		return false;
+	for (const char *p = h->at; p < end; p++)
+		if ((unsigned char)*p < ' ')
+			return false;
 	*line = h->at;
 	*len = (size_t)(end - h->at);
 	h->at = end + 2;
