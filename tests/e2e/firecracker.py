@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Machines of the Firecracker supervisor, with the stand-in in Firecracker's place (tests/standin/firecracker)."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import schema_check
+from conftest import BIN, BUILD, ROOT, wait_until
+
+HERE = ROOT / "tests" / "standin" / "firecracker"
+IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "firecracker"}
+
+# The cell shows it nothing but what its second line names; the real program has no such line.
+LAUNCHER = """#!/usr/bin/python3 -ISB
+import os, sys
+sys.path.insert(0, {here!r})
+import program
+code = program.main(sys.argv[1:], {settings!r})
+if sys.argv[1:] == ["--version"]:
+    print("microagent stand-in: " + {needs!r})
+sys.stdout.flush()
+os._exit(code)
+"""
+
+
+def needs(place):
+    python = f"/usr/lib/python{sys.version_info[0]}.{sys.version_info[1]}"
+    return [os.path.realpath("/usr/bin/python3"), "/usr/bin/python3", python, str(HERE), str(BUILD / "standin/libvsock.so"),
+            "/usr/bin/qemu-system-x86_64", "/usr/share/qemu", "/usr/share/seabios", "/etc/ld.so.cache", str(place)]
+
+
+class Firecracker:
+    """The supervisor on one state directory; the settings of its stand-in can be changed at any time."""
+
+    def __init__(self, host):
+        self.host, self.place = host, host.base / "standin"
+        self.place.mkdir(mode=0o755)
+        self.program = self.place / "firecracker"
+        self.settings, self.record = self.place / "settings.json", self.place / "calls"
+        os.mkfifo(self.record)
+        self.record.chmod(0o666)
+        self.calls_fd = os.open(self.record, os.O_RDWR | os.O_NONBLOCK)
+        self.set()
+        self.program.write_text(LAUNCHER.format(here=str(HERE), settings=str(self.settings), needs=":".join(needs(self.place))))
+        self.program.chmod(0o755)
+        host.env["MICROAGENT_FIRECRACKER"] = str(self.program)
+
+    def set(self, **settings):
+        self.settings.write_text(json.dumps({"library": str(BUILD / "standin/libvsock.so"), "record": str(self.record), **settings}))
+        self.settings.chmod(0o644)
+
+    def calls(self):
+        """What it was told since the last look: [(name, body)]."""
+        text = b""
+        while True:
+            try:
+                text += os.read(self.calls_fd, 65536)
+            except BlockingIOError:
+                lines = [json.loads(line) for line in text.splitlines()]
+                return [(line["call"], line["body"]) for line in lines if "call" in line]
+
+    def ask(self, command, config=None, env=None, args=(), **identity):
+        """(exit code, answer, stderr)"""
+        document = {"command": command}
+        if command != "host":
+            document["identity"] = {**IDENTITY, **identity}
+            document["config"] = config or {"stateDir": str(self.host.state)}
+        done = subprocess.run([BIN / "microagent-firecracker-supervisor", *args], input=json.dumps(document).encode(),
+                              capture_output=True, env={**self.host.env, **(env or {})}, check=False, timeout=300)
+        answer = json.loads(done.stdout)
+        assert answer["ok"] == (done.returncode == 0), (done.returncode, answer)
+        if answer["ok"]:
+            schema_check.validate("request", document)
+            schema_check.validate_response(command, answer)
+        else:
+            schema_check.validate("response", answer, "failure")
+        return done.returncode, answer, done.stderr.decode(errors="replace")
+
+    def do(self, command, config=None, **kw):
+        code, answer, err = self.ask(command, config, **kw)
+        assert code == 0, (command, answer, err)
+        return answer
+
+    def start(self, **changes):
+        """A machine that runs."""
+        config = self.host.config(**changes)
+        self.do("prepare", config)
+        return self.do("start", config)
+
+    def refused(self, command="start", config=None, **kw):
+        code, answer, _ = self.ask(command, config, **kw)
+        assert code != 0, answer
+        return answer["error"]
+
+    @property
+    def workspace(self):
+        return self.host.state / "w"
+
+    @property
+    def runtime(self):
+        return json.loads((self.workspace / "runtime.json").read_text())
+
+    @property
+    def event(self):
+        return json.loads((self.workspace / "event.json").read_text())
+
+    def wait_for(self, state):
+        wait_until(lambda: self.event["state"] == state, f"the state {state}")
+        return self.event
+
+    def exec(self, *words, check=0):
+        done = self.host("exec", "--user", "root", "w", "--", *words)
+        assert done.returncode == check, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def end(self):
+        os.close(self.calls_fd)
+        if (self.host.state / "w").exists():
+            self.ask("kill")
+            self.do("delete")
+
+
+def shown(path):
+    return Path(path).read_text(errors="replace") if Path(path).exists() else ""

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: MIT
+"""What is Firecracker's own: its program found and refused, its API's faults, its files, its vsock, its console, its end,
+and quarantine. On a stand-in that checks what it is told and emulates: the real one has not been run."""
+
+import json
+import os
+import shutil
+import socket
+import stat
+import subprocess
+
+import pytest
+
+from conftest import BIN, wait_until
+from firecracker import Firecracker, shown
+
+
+@pytest.fixture
+def fc(host):
+    it = Firecracker(host)
+    yield it
+    it.end()
+
+
+def connect(path, port=2222):
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(60)
+    client.connect(str(path))
+    client.sendall(b"CONNECT %d\n" % port)
+    return client
+
+
+# --- a whole life ---------------------------------------------------------------------------------
+
+
+def test_a_life(fc):
+    """Prepared, running, halted, running again, stopped: and what the machine was told on the way."""
+    answer = fc.start(network={"mode": "isolated"})
+    assert answer["event"]["state"] == "running"
+    assert answer["confinement"] == "unfiltered"  # a stand-in's: it is several programs
+    assert fc.runtime["accelerator"] == "tcg" and "stand-in" in fc.runtime["acceleratorReason"]
+    names = [name for name, _ in fc.calls()]
+    assert names == ["PUT /logger", "PUT /metrics", "PUT /machine-config", "PUT /boot-source", "PUT /drives/rootfs",
+                     "PUT /vsock", "PUT /entropy", "PUT /balloon", "PUT /actions"]
+    assert fc.exec("id", "-u") == "0\n"
+    fc.exec("sh", "-c", "echo kept >/root/file; sync")
+    socket_of = fc.workspace / "vsock.sock"
+    about = os.lstat(socket_of)
+    assert stat.S_ISSOCK(about.st_mode) and stat.S_IMODE(about.st_mode) == 0o600 and about.st_uid == os.geteuid()
+    assert sorted(os.listdir(fc.workspace / "vmm")) == ["log", "metrics", "vsock.sock_1024"]
+    assert fc.do("halt")["event"]["detail"] == "the guest switched itself off when asked"
+    assert not (fc.workspace / "vmm").exists() and not socket_of.exists()
+    fc.do("start", fc.host.config())
+    assert fc.exec("cat", "/root/file") == "kept\n"
+    assert fc.do("stop")["event"]["state"] == "stopped"
+
+
+def test_a_command_and_its_result(fc):
+    config = fc.host.config(command=["sh", "-c", "echo from the workload; exit 5"])
+    fc.do("prepare", config)
+    answer = fc.do("run", config)
+    assert (answer["event"]["state"], answer["result"]["exitCode"]) == ("failed", 5)
+    assert answer["result"]["stdout"] == "from the workload\n"
+
+
+def test_kill(fc):
+    fc.start()
+    assert fc.do("kill")["event"]["state"] == "stopped"
+
+
+def test_a_panic_is_no_power_off(fc):
+    """Both are a reset to Firecracker: what the guest's agent said before tells them apart."""
+    fc.start()
+    fc.host("exec", "--user", "root", "w", "--", "sh", "-c", "echo c >/proc/sysrq-trigger")
+    event = fc.wait_for("failed")
+    assert "panicked or rebooted" in event["detail"]
+
+
+def test_a_guest_that_switches_itself_off(fc):
+    fc.start()
+    fc.host("exec", "--user", "root", "w", "--", "poweroff")
+    assert fc.wait_for("stopped")["detail"] == "the guest switched itself off"
+
+
+def test_serial_console(fc):
+    """What is typed reaches the guest, and what it says is in serial.log and nowhere else's words are."""
+    fc.start(console="shell")
+    with socket.socket(socket.AF_UNIX) as console:
+        console.connect(str(fc.workspace / "console.sock"))
+        console.sendall(b"echo se''rial $((6 * 7))\n")
+        wait_until(lambda: "serial 42" in shown(fc.workspace / "serial.log"), "the shell's answer")
+    assert "Firecracker" not in shown(fc.workspace / "serial.log")
+    assert "Running Firecracker v1." in shown(fc.workspace / "supervisor.log")
+
+
+def test_disks_are_found_by_their_order(fc):
+    """Firecracker gives them serials of its own."""
+    disks = []
+    for name in ("one", "two"):
+        path = fc.host.base / f"{name}.ext4"
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-L", name, path, "8M"], check=True)
+        disks.append({"name": name, "path": str(path), "mountpoint": f"/{name}", "mode": "rw" if name == "two" else "ro"})
+    fc.start(disks=disks)
+    fc.exec("sh", "-c", "echo x >/two/file && ! touch /one/file")
+    assert fc.exec("sh", "-c", "grep -o '/dev/vd. /[ot][a-z]*' /proc/mounts").split("\n")[:2] == ["/dev/vdb /one", "/dev/vdc /two"]
+    fc.do("halt")
+
+
+def test_root_in_memory(fc):
+    kernel = fc.host.config()["kernelPath"]
+    initramfs = fc.host.base / "root.cpio"
+    with open(initramfs, "wb") as out:
+        subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], input=b".\n", cwd=fc.host.base, stdout=out, check=True)
+    config = {key: value for key, value in fc.host.config(initrdPath=str(initramfs)).items() if key != "rootfsPath"}
+    assert config["kernelPath"] == kernel
+    fc.do("prepare", config)
+    fc.do("start", config)
+    fc.do("kill")
+
+
+def test_balloon(fc):
+    fc.start(memoryMiB=512)
+    with socket.socket(socket.AF_UNIX) as control:
+        control.connect(str(fc.workspace / "control.sock"))
+        control.sendall(json.dumps({"command": "balloon", "memoryMiB": 384}).encode() + b"\n")
+        control.settimeout(60)
+        answer = json.loads(control.makefile().readline())
+    assert answer["ok"] and 384 <= answer["memoryMiB"] <= 400, answer
+
+
+def test_rates_are_the_drive_s(fc):
+    fc.start(limits={"diskBytesPerSecond": 4000000})
+    drive = dict(fc.calls())["PUT /drives/rootfs"]
+    assert drive["rate_limiter"] == {"bandwidth": {"size": 4000000, "refill_time": 1000}}
+
+
+# --- the network ----------------------------------------------------------------------------------
+
+
+def test_nat(fc):
+    """A name is resolved through the tap, netgate and passt; the host's own addresses are not reached."""
+    answer = fc.start(network={"mode": "nat"})
+    assert {one["name"] for one in fc.runtime["companions"]} >= {"passt", "microagent-netgate"}
+    assert answer["network"]["mode"] == "nat"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        fc.exec("sh", "-c", f"! nc -w 2 127.0.0.1 {port} </dev/null && ! nc -w 2 10.0.2.2 {port} </dev/null")
+    assert "network: tcp 10.0.2.15" in shown(fc.workspace / "supervisor.log")
+    fc.do("halt")
+
+
+# --- quarantine -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["isolated", "nat"])
+def test_quarantine_cuts_a_held_connection(fc, mode):
+    """A connection to the guest that somebody holds is dead, nobody else gets one, and the machine goes on."""
+    fc.start(network={"mode": mode}, command=["sh", "-c", "while echo tick; do sleep 1; done >/dev/console"])
+    held, waiting = connect(fc.workspace / "vsock.sock"), connect(fc.workspace / "vsock.sock")
+    assert held.recv(64).startswith(b"OK ")
+    pid = fc.runtime["pid"]
+    answer = fc.do("quarantine")
+    assert "vsock" in answer["severed"] and ("passt" in answer["severed"]) == (mode == "nat")
+    assert held.recv(64) == b""
+    assert waiting.recv(64)[:3] in (b"", b"OK ")
+    assert not (fc.workspace / "vsock.sock").exists() and not (fc.workspace / "vmm").exists()
+    size = (fc.workspace / "serial.log").stat().st_size
+    wait_until(lambda: (fc.workspace / "serial.log").stat().st_size > size, "the guest to go on")
+    names = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    assert "/proc" not in names
+    if mode == "nat":
+        links = shown(f"/proc/{pid}/net/dev")
+        assert "tap0" in links
+    assert fc.do("halt")["event"]["state"] == "halted"
+
+
+# --- the program ----------------------------------------------------------------------------------
+
+
+def test_host_says_what_it_is(fc):
+    facts = fc.do("host")["host"]
+    assert facts["binaryPath"] == str(fc.program)
+    assert facts["binaryVersion"].endswith(" (stand-in)")
+    assert facts["accelerator"] == "tcg" and "stand-in" in facts["acceleratorReason"]
+    assert facts["vsockAvailable"] and facts["consoleAvailable"] and facts["consoleMode"] == "interactive"
+    assert not facts["bridgedAvailable"]
+
+
+def test_no_program(fc):
+    nowhere = {"MICROAGENT_FIRECRACKER": ""}
+    assert fc.do("host", env=nowhere)["host"]["binaryPath"] == ""
+    error = fc.refused("check", fc.host.config(), env=nowhere)
+    assert "firecracker is not installed" in error
+    error = fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/nonexistent"})
+    assert "MICROAGENT_FIRECRACKER names /nonexistent" in error
+
+
+def test_it_is_found_in_path_and_in_libexec(fc):
+    path = fc.host.base / "path"
+    path.mkdir(mode=0o755)
+    shutil.copy(fc.program, path / "firecracker")
+    found = {"MICROAGENT_FIRECRACKER": "", "PATH": f"{path}:{os.environ['PATH']}"}
+    assert fc.do("host", env=found)["host"]["binaryPath"] == str(path / "firecracker")
+    prefix = fc.host.base / "prefix"
+    for name in ("bin", "libexec/microagent"):
+        (prefix / name).mkdir(mode=0o755, parents=True)
+    shutil.copy(fc.program, prefix / "libexec/microagent/firecracker")
+    shutil.copy(BIN / "microagent-firecracker-supervisor", prefix / "bin")
+    done = subprocess.run([prefix / "bin/microagent-firecracker-supervisor"], input=b'{"command":"host"}', capture_output=True,
+                          env={**fc.host.env, "MICROAGENT_FIRECRACKER": ""}, check=True)
+    assert json.loads(done.stdout)["host"]["binaryPath"] == str(prefix / "libexec/microagent/firecracker")
+
+
+def test_too_old(fc):
+    fc.set(version="1.13.1")
+    assert "is version 1.13.1, and at least 1.14 is needed" in fc.refused("check", fc.host.config())
+
+
+def test_no_firecracker_at_all(fc):
+    assert "does not say its version" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/bin/true"})
+
+
+def test_of_another_architecture(fc):
+    with open("/bin/true", "rb") as program:
+        head = bytearray(program.read(64))
+    head[18:20] = (183).to_bytes(2, "little")  # EM_AARCH64
+    other = fc.place / "arm64"
+    other.write_bytes(head)
+    other.chmod(0o755)
+    assert "is a program for arm64" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": str(other)})
+
+
+def test_the_real_one_needs_kvm(fc):
+    """What is no stand-in by its own word is never run without KVM."""
+    real = fc.place / "real"
+    real.write_text("#!/bin/sh\necho 'Firecracker v1.16.1'\n")
+    real.chmod(0o755)
+    env = {"MICROAGENT_FIRECRACKER": str(real), "MICROAGENT_TEST_KVM": "/nonexistent"}
+    assert "Firecracker runs machines under KVM alone" in fc.refused("check", fc.host.config(), env=env)
+    facts = fc.do("host", env=env)["host"]
+    assert not facts["kvmAvailable"] and facts["binaryVersion"] == "1.16.1"
+
+
+def test_kvm_is_not_a_stand_in_s(fc):
+    assert "accelerator kvm" in fc.refused("check", fc.host.config(accelerator="kvm"))
+
+
+@pytest.mark.parametrize("changes,field", [
+    ({"accelerator": "tcg"}, "config.accelerator"), ({"hotplug": True}, "config.hotplug"),
+    ({"confinement": "seccomp"}, "config.confinement"), ({"rootfsBase": "/base.ext4"}, "config.rootfsBase"),
+    ({"network": {"mode": "bridged", "interface": "br0"}}, "config.network.mode"),
+    ({"shares": [{"tag": "t", "path": "/tmp", "mountpoint": "/t", "mode": "ro"}]}, "config.shares"),
+])
+def test_refusals_name_field_and_limitation(fc, changes, field):
+    fc.host.state.mkdir(mode=0o700)
+    error = fc.refused("prepare", fc.host.config(**changes))
+    assert error.startswith(f"{field}: Firecracker"), error
+    assert not fc.workspace.exists()
+
+
+def test_a_packed_kernel_that_was_not_unpacked(fc):
+    kernel = fc.host.base / "bzImage"
+    kernel.write_bytes(bytes(0x202) + b"HdrS" + bytes(1024))
+    error = fc.refused("check", fc.host.config(kernelPath=str(kernel)))
+    assert f"{kernel}.vmlinux does not exist" in error, error
+
+
+# --- faults ---------------------------------------------------------------------------------------
+
+CALLS = ("PUT /logger", "PUT /metrics", "PUT /machine-config", "PUT /boot-source", "PUT /drives/rootfs", "PUT /vsock",
+         "PUT /entropy", "PUT /balloon", "PUT /actions")
+FAULTS = {
+    "refuse": "Firecracker refused {}: refused because a test wants it (status 400)",
+    "500": "Firecracker refused {}: refused because a test wants it (status 500)",
+    "garbage": "Firecracker's API: {}: a status line that is none",
+    "half": "Firecracker's API: {}: its answer ends in the middle",
+    "hang": "Firecracker's API: {}: no answer within 300 ms",
+    "close": "Firecracker closed its API",
+    "die": "Firecracker",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_fault_of_each_call_ends_the_start(fc, call, fault):
+    """`failed` with the call and the reason; nothing is left; and the next start is a start."""
+    fc.set(faults={call: {"do": fault}})
+    config = fc.host.config()
+    fc.do("prepare", config)
+    env = {"MICROAGENT_TEST_LIMIT_API_MS": "300"} if fault == "hang" else {}
+    error = fc.refused("start", config, env=env)
+    assert FAULTS[fault].format(call) in error, error
+    assert fc.event["state"] == "failed"
+    assert sorted(name for name in os.listdir(fc.workspace) if "sock" in name or name == "vmm") == []
+
+
+def test_a_slow_api_is_waited_for(fc):
+    fc.set(faults={"PUT /vsock": {"do": "slow", "seconds": 1}})
+    assert fc.start()["event"]["state"] == "running"
+
+
+def test_it_dies_while_the_guest_boots(fc):
+    fc.set(faults={"boot": {"seconds": 0.2}})
+    config = fc.host.config()
+    fc.do("prepare", config)
+    assert "the virtual machine monitor died" in fc.refused("start", config)
+    assert fc.event["state"] == "failed"
+
+
+def test_it_never_opens_its_api(fc):
+    silent = fc.place / "silent"
+    silent.write_text(fc.program.read_text().replace("code = program", "import time\nif 'api' in str(sys.argv): time.sleep(300)\ncode = program"))
+    silent.chmod(0o755)
+    config = fc.host.config()
+    env = {"MICROAGENT_FIRECRACKER": str(silent), "MICROAGENT_TEST_LIMIT_API_START_MS": "500"}
+    fc.do("prepare", config, env=env)
+    assert "did not open its API within 500 ms" in fc.refused("start", config, env=env)
