@@ -89,7 +89,7 @@ static const char *fc_meaning(const char *said)
 
 static const struct vmm_kind fc_kind = {
 	.name = "Firecracker",
-	.binary = fc_find,
+	.binaries = fc_binaries,
 	.drain = fc_drain,
 	.meaning = fc_meaning,
 	.binds_sockets = true,
