@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * microagent-vsockd as a part of the process that loads it, which is what Firecracker's vsock
+ * device is: the sockets of the host are the VMM's own descriptors. What the daemon does about its
+ * own isolation is left out: it is in the VMM's cell, under the VMM's list of system calls.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backend/qemu/tsc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "vsockd/daemon.h"
+
+#define STREAMS 1023 /* docs of Firecracker's vsock: what its multiplexer takes */
+#define PUBLIC __attribute__((visibility("default")))
+
+PUBLIC int standin_vsock(int vhost_fd, int listen_fd, unsigned guest_cid,
+			 const struct host_port *ports, unsigned nports);
+PUBLIC unsigned standin_tsc_khz(void);
+
+/* Until the front-end has gone. Returns 0 then, or -1 with the reason on stderr. */
+int standin_vsock(int vhost_fd, int listen_fd, unsigned guest_cid, const struct host_port *ports,
+		  unsigned nports)
+{
+	static struct daemon daemon;
+	static struct log log;
+	struct error err = {0};
+	struct core_config config = {
+		.guest_cid = guest_cid,
+		.streams = STREAMS,
+		.stream_bytes = (uint32_t)limit_get(LIMIT_VSOCK_STREAM_BYTES),
+		.line_ns = limit_get(LIMIT_VSOCK_LINE_MS) * NS_PER_MS,
+		.answer_ns = limit_get(LIMIT_VSOCK_ANSWER_MS) * NS_PER_MS,
+		.close_ns = limit_get(LIMIT_VSOCK_CLOSE_MS) * NS_PER_MS,
+		.ports = ports,
+		.nports = nports,
+		.listen_fd = listen_fd,
+	};
+
+	log_init(&log, STDERR_FILENO, 0);
+	if (daemon_init(&daemon, &config, vhost_fd, -1, &log, &err) < 0 ||
+	    daemon_run(&daemon, &err) < 0) {
+		fprintf(stderr, "vsock: %s\n", err.msg);
+		return -1;
+	}
+	return 0;
+}
+
+unsigned standin_tsc_khz(void)
+{
+	return tsc_measure_khz();
+}
