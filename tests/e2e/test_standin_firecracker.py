@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: MIT
+"""The stand-in for Firecracker, without our supervisor: that it boots what we boot, that it refuses what Firecracker
+refuses, and that its faults are what they say. What other tests find by it is worth no more than this."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import strays
+from conftest import ROOT, HANG_S, default_kernel, wait_until
+from firecracker_standin import Api, Running, calls, listen, make_launcher, read_until, set_values
+
+import facts  # of the stand-in
+
+BEFORE = "The requested operation is not supported before starting the microVM."
+AFTER = "The requested operation is not supported after starting the microVM."
+PARSE = "An error occurred when deserializing the json body of a request: "
+ROOT_IN_RAM = "console=ttyS0 panic=1 reboot=k microagent.root=ram"
+
+
+@pytest.fixture
+def place(host):
+    yield host.base / "fc"
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory):
+    """One that is configured by nobody, for refusals that leave nothing."""
+    with Running(tmp_path_factory.mktemp("fc")) as standin:
+        yield standin
+
+
+def elf_kernel(host):
+    """Our tuned kernel is one that Firecracker takes, Debian's is not."""
+    kernel = default_kernel(host)["path"]
+    if Path(kernel).read_bytes()[:4] != b"\x7fELF":
+        pytest.skip(f"{kernel} is no ELF: `make setup` with the tuned kernel")
+    return kernel
+
+
+def configure(api, kernel, place, boot_args=ROOT_IN_RAM):
+    api.put("/machine-config", {"vcpu_count": 1, "mem_size_mib": 256})
+    api.put("/boot-source", {"kernel_image_path": kernel, "initrd_path": kernel + ".initrd", "boot_args": boot_args})
+    api.put("/vsock", {"guest_cid": 3, "uds_path": str(place / "v.sock")})
+    api.put("/entropy", {})
+    api.put("/balloon", {"amount_mib": 0, "deflate_on_oom": True})
+
+
+def start(api):
+    api.put("/actions", {"action_type": "InstanceStart"})
+
+
+# --- a guest ----------------------------------------------------------------------------------------------------------
+
+
+def test_boots_and_refuses_changes(host, place):
+    """Our kernel and init boot to the control stream's hello, and what is fixed at the start stays."""
+    with Running(place) as standin:
+        api, disk = standin.api, host.disk()
+        control = listen(place / "v.sock_1024")
+        configure(api, elf_kernel(host), place)
+        api.put("/drives/data", {"drive_id": "data", "path_on_host": str(disk), "is_root_device": False, "is_read_only": True})
+        start(api)
+        stream = control.accept()[0]
+        stream.settimeout(HANG_S)
+        assert b'"hello"' in read_until(stream, b'"hello"')
+        assert api("GET", "/")[1]["state"] == "Running"
+        for path, body in (("/machine-config", {"vcpu_count": 1, "mem_size_mib": 256}), ("/entropy", {}),
+                           ("/boot-source", {"kernel_image_path": "/x"}), ("/vsock", {"guest_cid": 3, "uds_path": "/x"}),
+                           ("/balloon", {"amount_mib": 0, "deflate_on_oom": True}), ("/logger", {}), ("/metrics", {"metrics_path": "/x"}),
+                           ("/actions", {"action_type": "InstanceStart"})):
+            assert api.fault("PUT", path, body) == AFTER, path
+        assert api.fault("PUT", "/drives/more", {"drive_id": "more", "path_on_host": str(disk), "is_root_device": False}) == "PCI is not enabled"
+        for state in ("Paused", "Resumed"):
+            assert api("PATCH", "/vm", {"state": state}) == (204, None)
+            assert api("GET", "/")[1]["state"] == {"Paused": "Paused", "Resumed": "Running"}[state]
+        assert api("PATCH", "/balloon", {"amount_mib": 64}) == (204, None)
+        assert api.fault("PATCH", "/balloon", {"amount_mib": 257}).startswith("Balloon update error: ")
+        limiter = {"bandwidth": {"size": 1 << 20, "refill_time": 100}}
+        assert api("PATCH", "/drives/data", {"drive_id": "data", "rate_limiter": limiter}) == (204, None)
+        assert api.fault("PATCH", "/drives/none", {"drive_id": "none"}).startswith("Drive config error: ")
+        # A port of the guest at which nobody listens: the connection ends without a word.
+        dial = Api(place / "v.sock").socket
+        dial.sendall(b"CONNECT 9\n")
+        assert dial.recv(16) == b""
+        assert "Run /init" in standin.text()
+        # The sockets are the VMM's own, so that whoever holds its descriptors can shut them.
+        dial = Api(place / "v.sock").socket
+        held = [os.readlink(f"/proc/{standin.child.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{standin.child.pid}/fd")]
+        assert sum(link.startswith("socket:") for link in held) >= 5, held
+        standin.child.kill()
+        standin.child.wait()
+        assert not strays.processes(place)
+    assert [call["call"] for call in calls(place)][5:7] == ["PUT /drives/data", "PUT /actions"]
+
+
+def test_a_reboot_ends_it(host, place):
+    """No root disk: our init gives up and reboots."""
+    with Running(place) as standin:
+        configure(standin.api, elf_kernel(host), place, "console=ttyS0 reboot=k panic=1 rdinit=/none root=/dev/none")
+        start(standin.api)
+        assert standin.child.wait() == 0
+        assert "Kernel panic" in standin.text() and "Firecracker exiting successfully. exit_code=0" in standin.text()
+        assert not strays.processes(place)
+
+
+def test_a_power_off_does_not(host, place):
+    """There is no power management. The root device is /dev/vda, before a drive that was named earlier, writable, and
+    has the serial of its file."""
+    disks = [host.disk(f"{name}.ext4") for name in ("other", "root")]
+    with Running(place) as standin:
+        api, about = standin.api, os.stat(disks[1])
+        api.put("/machine-config", {"vcpu_count": 2, "mem_size_mib": 256})
+        shell = "/bin/busybox mount -t sysfs sys /sys; read serial </sys/block/vda/serial; echo serial=$serial; /bin/busybox poweroff -f"
+        api.put("/boot-source", {"kernel_image_path": elf_kernel(host),
+                                 "boot_args": f'console=ttyS0 reboot=k panic=1 init=/bin/sh -- -c "{shell}"'})
+        for disk in disks:
+            api.put(f"/drives/{disk.stem}", {"drive_id": disk.stem, "path_on_host": str(disk), "is_read_only": False,
+                                             "is_root_device": disk.stem == "root"})
+        start(api)
+        wait_until(lambda: "reboot: Power down" in standin.text() or standin.child.poll() is not None, "the power-off")
+        assert f"serial={about.st_dev}{about.st_rdev}{about.st_ino}"[:27] in standin.text()
+        assert "root=/dev/vda rw" in standin.text()
+        assert api("GET", "/")[1]["state"] == "Running" and standin.child.poll() is None
+
+
+# --- the start --------------------------------------------------------------------------------------------------------
+
+
+def test_start_needs_a_kernel_that_it_takes(host, place):
+    with Running(place) as standin:
+        api, start_it = standin.api, {"action_type": "InstanceStart"}
+        assert api.fault("PUT", "/actions", start_it) == "Start microvm error: Cannot start microvm without kernel configuration."
+        assert api.fault("PUT", "/boot-source", {"kernel_image_path": "/none"}) == \
+            "Boot source error: The kernel file cannot be opened: No such file or directory (os error 2)"
+        image = place / "bzImage"
+        image.write_bytes(bytes(0x202) + b"HdrS" + bytes(4096))
+        assert api.fault("PUT", "/boot-source", {"kernel_image_path": str(image), "initrd_path": "/none"}).startswith(
+            "Boot source error: The initrd file cannot be opened due to invalid path")
+        api.put("/boot-source", {"kernel_image_path": str(image)})
+        assert "Invalid ELF magic number" in api.fault("PUT", "/actions", start_it)
+        assert api("GET", "/")[1]["state"] == "Not started"
+
+
+def test_needs_what_is_not_started(idle):
+    for method, path, body in (("PATCH", "/vm", {"state": "Paused"}), ("PUT", "/actions", {"action_type": "SendCtrlAltDel"}),
+                               ("PUT", "/actions", {"action_type": "FlushMetrics"}), ("PATCH", "/balloon", {"amount_mib": 1}),
+                               ("PATCH", "/drives/a", {"drive_id": "a"}), ("GET", "/balloon/statistics", None),
+                               ("PATCH", "/network-interfaces/a", {"iface_id": "a"})):
+        assert idle.api.fault(method, path, body) == BEFORE, path
+
+
+# --- what is wrong about a call ----------------------------------------------------------------------------------------
+
+MACHINE = {"vcpu_count": 1, "mem_size_mib": 128}
+DRIVE = {"drive_id": "a", "path_on_host": "/dev/null", "is_root_device": False}
+
+
+@pytest.mark.parametrize("path, body, fault", [
+    ("/machine-config", {"vcpu_count": 1}, PARSE + "missing field `mem_size_mib`"),
+    ("/machine-config", {**MACHINE, "ht_enabled": True}, PARSE + "unknown field `ht_enabled`, expected one of `vcpu_count`"),
+    ("/machine-config", {**MACHINE, "vcpu_count": "1"}, PARSE + 'invalid type: string "1", expected u8'),
+    ("/machine-config", {**MACHINE, "vcpu_count": 256}, PARSE + "invalid value: integer `256`, expected u8"),
+    ("/machine-config", {**MACHINE, "mem_size_mib": -1}, PARSE + "invalid value: integer `-1`"),
+    ("/machine-config", {**MACHINE, "smt": 1}, PARSE + "invalid type: integer `1`, expected a boolean"),
+    ("/machine-config", {**MACHINE, "huge_pages": "Transparent"}, PARSE + "unknown variant `Transparent`"),
+    ("/machine-config", {**MACHINE, "vcpu_count": 33}, "Machine config error: The number of vCPUs must be greater than 0"),
+    ("/machine-config", {**MACHINE, "vcpu_count": 0}, "Machine config error: The number of vCPUs must be greater than 0"),
+    ("/machine-config", {**MACHINE, "vcpu_count": 3, "smt": True}, "Machine config error: The number of vCPUs"),
+    ("/machine-config", {**MACHINE, "mem_size_mib": 0}, "Machine config error: The memory size (MiB) is either 0"),
+    ("/machine-config", b"{", PARSE + "EOF while parsing an object"),
+    ("/machine-config", b"[]", PARSE + "invalid type: sequence"),
+    ("/machine-config", b'{"vcpu_count": 1, "vcpu_count": 2, "mem_size_mib": 1}', PARSE + "duplicate field `vcpu_count`"),
+    ("/machine-config", None, "Empty PUT request."),
+    ("/drives/b", DRIVE, "The id from the path does not match the id from the body!"),
+    ("/drives", DRIVE, "The ID cannot be empty."),
+    ("/drives/a-b", {**DRIVE, "drive_id": "a-b"}, "API Resource IDs can only contain alphanumeric characters and underscores."),
+    ("/drives/a", {**DRIVE, "cache_type": "None"}, PARSE + "unknown variant `None`, expected `Unsafe` or `Writeback`"),
+    ("/drives/a", {**DRIVE, "path_on_host": "/none"}, "Drive config error: Unable to create the virtio block device: Virtio backend "
+                                                      "error: Error manipulating the backing file: No such file or directory (os error 2) /none"),
+    ("/drives/a", {"drive_id": "a", "is_root_device": False}, "Drive config error: Unable to create the virtio block device: Invalid block config."),
+    ("/drives/a", {**DRIVE, "rate_limiter": {"ops": {"size": 1}}}, PARSE + "missing field `refill_time`"),
+    ("/network-interfaces/a", {"iface_id": "b", "host_dev_name": "t"}, "The id from the path [a] does not match the id from the body [b]!"),
+    ("/network-interfaces/a", {"iface_id": "a", "host_dev_name": "a-name-that-is-too-long"}, "Network config error: Could not create the network device: "
+                                                                                             "Open tap device failed: Invalid interface name"),
+    ("/vsock", {"guest_cid": 3}, PARSE + "missing field `uds_path`"),
+    ("/vsock", {"guest_cid": 2**32, "uds_path": "/x"}, PARSE + "invalid value: integer `4294967296`, expected u32"),
+    ("/vsock", {"guest_cid": 3, "uds_path": "/none/x"}, "Vsock config error: Cannot create backend for vsock device: Error binding to the host-side Unix socket: "),
+    ("/balloon", {"amount_mib": 129, "deflate_on_oom": False}, "Balloon config error: Amount of pages requested is too large."),
+    ("/boot-source", {"kernel_image_path": "/dev/null", "boot_args": "x" * 2048}, "Boot source error: The kernel command line is invalid: "),
+    ("/logger", {"level": "Loud"}, PARSE + "unknown variant `Loud`"),
+    ("/logger", {"log_path": "/none/x"}, "Logger error: Failed to open target file: No such file or directory (os error 2)"),
+    ("/metrics", {"metrics_path": "/none/x"}, "Metrics error: Cannot initialize the metrics system due to bad user input: "),
+    ("/actions", {"action_type": "InstanceStop"}, PARSE + "unknown variant `InstanceStop`, expected one of `FlushMetrics`, `InstanceStart`, `SendCtrlAltDel`"),
+    ("/snapshot/create", {"mem_file_path": "/x", "snapshot_path": "/y"}, "not in the stand-in: PUT /snapshot/create"),
+    ("/nothing", {}, "Invalid request method and/or path: PUT nothing."),
+])
+def test_refuses(idle, path, body, fault):
+    said = idle.api.fault("PUT", path, body)
+    assert said.startswith(fault), said
+    assert idle.api("GET", "/machine-config")[1] == facts.DEFAULT_MACHINE
+
+
+def test_one_root_device(host, place):
+    disks = [host.disk(f"{name}.ext4") for name in ("a", "b")]
+    with Running(place) as standin:
+        for name, disk, root in (("b", disks[1], False), ("a", disks[0], True)):
+            standin.api.put(f"/drives/{name}", {"drive_id": name, "path_on_host": str(disk), "is_root_device": root, "is_read_only": False})
+        assert standin.api.fault("PUT", "/drives/c", {"drive_id": "c", "path_on_host": str(disks[0]), "is_root_device": True}) == \
+            "Drive config error: A root block device already exists!"
+        drives = standin.api("GET", "/vm/config")[1]["drives"]
+        assert [drive["drive_id"] for drive in drives] == ["a", "b"]
+
+
+# --- HTTP -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("raw, said", [
+    (b"BREW / HTTP/1.1\r\n\r\n", "Invalid HTTP Method: Unsupported HTTP method."),
+    (b"GET / HTTP/2\r\n\r\n", "Invalid HTTP Version: Unsupported HTTP version."),
+    (b"GET /\r\n\r\n", "Invalid request."),
+    (b"GET / HTTP/1.1\r\nnonsense\r\n\r\n", "Invalid header. Reason: Header is incorrectly formatted. Key: nonsense"),
+    (b"PUT /vsock HTTP/1.1\r\nContent-Length: x\r\n\r\n", "Invalid header. Reason: Invalid value. Key:Content-Length; Value: x"),
+    (b"PUT /vsock HTTP/1.1\r\nContent-Length: 51201\r\n\r\n", "Request payload with size 51201 is larger than the limit of 51200 allowed by server."),
+    (b"GET /" + b"x" * 1100, "Invalid request."),
+])
+def test_bad_http(idle, raw, said):
+    api = Api(idle.sock)
+    api.socket.sendall(raw)
+    status, text = api.receive()
+    assert status == 400 and json.loads(text, strict=False)["error"] == said + "\nAll previous unanswered requests will be dropped."
+    api.socket.close()
+
+
+def test_http_in_pieces_and_many(idle):
+    """A request byte by byte, two at once on one connection, a word before the body, and one connection too many."""
+    api = Api(idle.sock)
+    for byte in b"GET /version HTTP/1.1\r\n\r\n":
+        api.socket.sendall(bytes([byte]))
+    assert api.receive() == (200, json.dumps({"firecracker_version": facts.VERSION}))
+    api.send("GET", "/")
+    api.send("GET", "/version")
+    assert [api.receive()[0], api.receive()[0]] == [200, 200]
+    api.socket.sendall(b"PUT /entropy HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    assert api.receive()[0] == 100
+    api.socket.sendall(b"{}")
+    assert api.receive() == (204, "")
+    assert api.fault("GET", "/", {}) == "GET request cannot have a body."
+    others = [Api(idle.sock) for _ in range(8)]
+    assert [other("GET", "/")[0] for other in others] == [200] * 8
+    more = Api(idle.sock)
+    assert more.receive()[0] == 503
+    for other in [*others, api, more]:
+        other.socket.close()
+
+
+# --- the program ------------------------------------------------------------------------------------------------------
+
+
+def run(place, *words, **values):
+    return subprocess.run([make_launcher(place, **values), *words], capture_output=True, text=True, timeout=HANG_S, check=False)
+
+
+def test_version_and_needs(place):
+    assert run(place, "--version").stdout == f"Firecracker v{facts.VERSION}\n\n"
+    assert run(place, "--version", version="0.9.0").stdout == "Firecracker v0.9.0\n\n"
+    needs = json.loads(run(place, "--standin-needs").stdout)
+    assert all(Path(path).exists() for path in needs["readable"] if "seabios" not in path), needs
+
+
+@pytest.mark.parametrize("words, code, shown", [
+    (("--nothing",), 153, 'Error: ParseArguments(UnexpectedArgument("nothing"))\n'),
+    (("--api-sock",), 153, 'Error: ParseArguments(MissingValue("api-sock"))\n'),
+    (("--id", "a", "--id", "b"), 153, 'Error: ParseArguments(DuplicateArgument("id"))\n'),
+    (("--no-api",), 153, 'Error: ParseArguments(MissingArgument("config-file"))\n'),
+    (("--level", "Loud"), 152, 'Error: InvalidLogLevel(LevelFilterFromStrError("Loud"))\n'),
+    (("--config-file", "/x"), 1, "Error: not in the stand-in: --config-file\n"),
+])
+def test_refuses_arguments(place, words, code, shown):
+    done = run(place, *words)
+    assert (done.returncode, done.stderr) == (code, shown)
+
+
+def test_socket_in_use(place):
+    place.mkdir()
+    (place / "api.sock").touch()
+    done = run(place, "--api-sock", str(place / "api.sock"))
+    assert done.returncode == 1 and "Check that it is not already used." in done.stdout
+    assert done.stderr == f'Error: RunWithApi(FailedToBindSocket("{place}/api.sock"))\n'
+
+
+def test_log_file(place):
+    place.mkdir()
+    log = place / "log"
+    with Running(place, ["--log-path", str(log), "--level", "Info", "--show-level"]) as standin:
+        standin.api("GET", "/")
+        assert ":INFO] Running Firecracker v" in log.read_text() and not standin.text()
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+
+def test_faults(place):
+    with Running(place) as standin:
+        def ask(do, **more):
+            set_values(place, faults={"GET /version": {"do": do, **more}})
+            api = Api(standin.sock)
+            api.send("GET", "/version")
+            return api
+
+        assert ask("slow", seconds=0.1).receive()[0] == 200
+        assert ask("500").receive()[0] == 500
+        assert ask("refuse").receive()[0] == 400
+        for do, start_of in (("half", b"HTTP/1.1 200"), ("close", b"")):
+            with pytest.raises(EOFError) as end:
+                ask(do).receive()
+            assert end.value.args[0].startswith(start_of)
+        assert b"ELF garbage" in ask("garbage").socket.recv(100)
+        hung = ask("hang")
+        assert Api(standin.sock)("GET", "/")[0] == 200
+        hung.socket.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            hung.socket.recv(1)
+        set_values(place, faults={"PUT /drives/{drive_id}": {"do": "500", "after": 1, "times": 1}})
+        drive = {"drive_id": "a", "path_on_host": "/dev/null", "is_root_device": False}
+        assert [standin.api("PUT", "/drives/a", drive)[0] for _ in range(3)] == [204, 500, 204]
+        ask("die")
+        assert standin.child.wait() == -signal.SIGKILL
+
+
+def test_dies_after_the_start(host, place):
+    with Running(place, faults={"boot": {"seconds": 0.2}}) as standin:
+        configure(standin.api, elf_kernel(host), place)
+        start(standin.api)
+        assert standin.child.wait() == -signal.SIGKILL
+        wait_until(lambda: not strays.running(place), "QEMU's end")
+
+
+# --- the tables -------------------------------------------------------------------------------------------------------
+
+
+def api_description():
+    named = Path(os.environ.get("MICROAGENT_FIRECRACKER_API", ROOT.parent / "shared/data/firecracker-api.yaml"))
+    if not named.exists():
+        pytest.skip(f"no {named}: MICROAGENT_FIRECRACKER_API names Firecracker's API description")
+    return pytest.importorskip("yaml", reason="python3-yaml is not installed").safe_load(named.read_text())
+
+
+def test_calls_are_those_of_the_description():
+    described = {f"{method.upper()} {path}": operation for path, methods in api_description()["paths"].items()
+                 for method, operation in methods.items()}
+    assert {call.name for call in facts.CALLS} | set(facts.ABSENT) == set(described)
+    for call in facts.CALLS:
+        bodies = [p["schema"]["$ref"].rsplit("/", 1)[1] for p in described[call.name].get("parameters", []) if p["in"] == "body"]
+        assert bodies == ([call.body] if call.body else []), call.name
+        summary = described[call.name]["summary"] + described[call.name].get("description", "")
+        if "{" not in call.path and call.when != facts.AFTER:
+            assert ("Pre-boot only" not in summary) or call.when == facts.BEFORE, call.name
+
+
+def test_objects_are_those_of_the_description():
+    definitions = api_description()["definitions"]
+    for name, fields in facts.OBJECTS.items():
+        described = definitions[name]
+        assert set(described["properties"]) == set(fields), name
+        assert set(described.get("required", [])) == {key for key, field in fields.items() if field.required}, name
+        for key, field in fields.items():
+            said = described["properties"][key]
+            if "$ref" in said:
+                target = said["$ref"].rsplit("/", 1)[1]
+                said = definitions[target]
+                assert said["type"] != "object" or field.of == target, (name, key)
+            assert said["type"] == field.kind, (name, key)
+            words = ("Off" if word is False else word for word in said.get("enum", ()))  # as YAML 1.1 reads it
+            assert tuple(words) == (field.words or ()), (name, key)
+            assert (said.get("minimum"), said.get("maximum")) == (field.low, field.high), (name, key)
