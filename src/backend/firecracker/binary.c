@@ -45,7 +45,7 @@ char *fc_find(struct error *err)
 		return found;
 	if (own && asprintf(&libexec, "%s/../libexec/microagent/firecracker", own) >= 0 &&
 	    program_is(libexec))
-		return path_absolute(libexec, err);
+		return realpath(libexec, NULL);
 	error_set(err, ERR_UNAVAILABLE,
 		  "firecracker is not installed: put a release of "
 		  "https://github.com/firecracker-microvm/firecracker in PATH");
