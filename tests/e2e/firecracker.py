@@ -4,7 +4,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import schema_check
@@ -13,23 +12,12 @@ from conftest import BIN, BUILD, ROOT, wait_until
 HERE = ROOT / "tests" / "standin" / "firecracker"
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "firecracker"}
 
-# The cell shows it nothing but what its second line names; the real program has no such line.
 LAUNCHER = """#!/usr/bin/python3 -ISB
-import os, sys
+import sys
 sys.path.insert(0, {here!r})
 import program
-code = program.main(sys.argv[1:], {settings!r})
-if sys.argv[1:] == ["--version"]:
-    print("microagent stand-in: " + {needs!r})
-sys.stdout.flush()
-os._exit(code)
+program.end(sys.argv[1:], {settings!r})
 """
-
-
-def needs(place):
-    python = f"/usr/lib/python{sys.version_info[0]}.{sys.version_info[1]}"
-    return [os.path.realpath("/usr/bin/python3"), "/usr/bin/python3", python, str(HERE), str(BUILD / "standin/libvsock.so"),
-            "/usr/bin/qemu-system-x86_64", "/usr/share/qemu", "/usr/share/seabios", "/etc/ld.so.cache", str(place)]
 
 
 class Firecracker:
@@ -44,7 +32,7 @@ class Firecracker:
         self.record.chmod(0o666)
         self.calls_fd = os.open(self.record, os.O_RDWR | os.O_NONBLOCK)
         self.set()
-        self.program.write_text(LAUNCHER.format(here=str(HERE), settings=str(self.settings), needs=":".join(needs(self.place))))
+        self.program.write_text(LAUNCHER.format(here=str(HERE), settings=str(self.settings)))
         self.program.chmod(0o755)
         host.env["MICROAGENT_FIRECRACKER"] = str(self.program)
 

@@ -311,7 +311,7 @@ def test_it_dies_while_the_guest_boots(fc):
 
 def test_it_never_opens_its_api(fc):
     silent = fc.place / "silent"
-    silent.write_text(fc.program.read_text().replace("code = program", "import time\nif 'api' in str(sys.argv): time.sleep(300)\ncode = program"))
+    silent.write_text(fc.program.read_text().replace("program.end", "import time\nif 'api' in str(sys.argv): time.sleep(300)\nprogram.end"))
     silent.chmod(0o755)
     config = fc.host.config()
     env = {"MICROAGENT_FIRECRACKER": str(silent), "MICROAGENT_TEST_LIMIT_API_START_MS": "500"}

@@ -333,6 +333,8 @@ def main(words, settings_path):
         given = arguments.parse(words)
         if "help" in given or "version" in given:
             print(f"Firecracker v{version}\n")
+            if "version" in given:  # by which the supervisor knows it, and what its cell must show (backend/firecracker/binary.h)
+                print("microagent stand-in: " + ":".join(needs(settings)["readable"]))
             print(*(f"  --{name}" + (f" <{name}>" if takes else "") for name, takes in sorted(facts.OPTIONS.items())),
                   sep="\n") if "help" in given else None
             return 0
