@@ -22,6 +22,7 @@ sys.path.append(str(STANDIN))
 
 def make_launcher(place, **values):
     """One executable file, for MICROAGENT_FIRECRACKER, and its settings beside it."""
+    assert (BUILD / "standin" / "libvsock.so").exists(), "`make standin` builds what the stand-in needs"
     place.mkdir(exist_ok=True)
     set_values(place, **values)
     launcher = place / "firecracker"
@@ -87,11 +88,11 @@ class Api:
 class Running:
     """The program with its socket in place, until the end of a with."""
 
-    def __init__(self, place, words=(), **values):
+    def __init__(self, place, words=(), wrap=(), **values):
         self.place, self.sock = place, place / "api.sock"
         self.launcher = make_launcher(place, **values)
         self.output = open(place / "out", "wb")
-        self.child = Child([self.launcher, "--api-sock", self.sock, "--id", "test-1", *words], stdin=subprocess.DEVNULL,
+        self.child = Child([*wrap, self.launcher, "--api-sock", self.sock, "--id", "test-1", *words], stdin=subprocess.DEVNULL,
                            stdout=self.output, stderr=self.output)
         wait_until(lambda: self.sock.exists() or self.child.poll() is not None, "the API's socket")
         self.api = Api(self.sock)

@@ -2,16 +2,20 @@
 """The stand-in for Firecracker, without our supervisor: that it boots what we boot, that it refuses what Firecracker
 refuses, and that its faults are what they say. What other tests find by it is worth no more than this."""
 
+import contextlib
+import ctypes
+import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import strays
-from conftest import ROOT, HANG_S, default_kernel, wait_until
+from conftest import HANG_S, ROOT, default_kernel, wait_until
 from firecracker_standin import Api, Running, calls, listen, make_launcher, read_until, set_values
 
 import facts  # of the stand-in
@@ -19,6 +23,7 @@ import facts  # of the stand-in
 BEFORE = "The requested operation is not supported before starting the microVM."
 AFTER = "The requested operation is not supported after starting the microVM."
 PARSE = "An error occurred when deserializing the json body of a request: "
+PIDFD_GETFD = 438
 ROOT_IN_RAM = "console=ttyS0 panic=1 reboot=k microagent.root=ram"
 
 
@@ -52,6 +57,17 @@ def configure(api, kernel, place, boot_args=ROOT_IN_RAM):
 
 def start(api):
     api.put("/actions", {"action_type": "InstanceStart"})
+
+
+def shut_sockets(pid):
+    """All of a process, by pidfd_getfd() and shutdown()."""
+    pidfd, call = os.pidfd_open(pid), ctypes.CDLL(None).syscall
+    for fd in map(int, os.listdir(f"/proc/{pid}/fd")):
+        if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:"):
+            with socket.socket(fileno=call(PIDFD_GETFD, pidfd, fd, 0)) as taken:
+                with contextlib.suppress(OSError):  # one whose other end has just gone
+                    taken.shutdown(socket.SHUT_RDWR)
+    os.close(pidfd)
 
 
 # --- a guest ----------------------------------------------------------------------------------------------------------
@@ -88,10 +104,16 @@ def test_boots_and_refuses_changes(host, place):
         dial.sendall(b"CONNECT 9\n")
         assert dial.recv(16) == b""
         assert "Run /init" in standin.text()
-        # The sockets are the VMM's own, so that whoever holds its descriptors can shut them.
+        # The sockets are the VMM's own: whoever takes them from it cuts it off, and the machine goes on.
         dial = Api(place / "v.sock").socket
-        held = [os.readlink(f"/proc/{standin.child.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{standin.child.pid}/fd")]
-        assert sum(link.startswith("socket:") for link in held) >= 5, held
+        dial.sendall(b"CONNECT 2222\n")
+        assert dial.recv(16).startswith(b"OK ")
+        shut_sockets(standin.child.pid)
+        assert dial.recv(16) == b"" and stream.recv(4096) == b"" and api.socket.recv(16) == b""
+        for path in (place / "v.sock", standin.sock):
+            with socket.socket(socket.AF_UNIX) as late:
+                assert late.connect_ex(str(path)) == errno.ECONNREFUSED
+        assert any("qemu-system" in line for line in strays.running(place).values()) and standin.child.poll() is None
         standin.child.kill()
         standin.child.wait()
         assert not strays.processes(place)
@@ -126,6 +148,54 @@ def test_a_power_off_does_not(host, place):
         assert f"serial={about.st_dev}{about.st_rdev}{about.st_ino}"[:27] in standin.text()
         assert "root=/dev/vda rw" in standin.text()
         assert api("GET", "/")[1]["state"] == "Running" and standin.child.poll() is None
+
+
+def test_a_card_is_a_tap(host, place):
+    """By its name in the namespace that it runs in; and what it writes to files."""
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        pytest.skip("/dev/net/tun cannot be opened")
+    disk = host.disk()
+    in_network = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", 'ip tuntap add tap0 mode tap && exec "$@"', "sh"]
+    with Running(place, wrap=in_network) as standin:
+        api, card = standin.api, {"iface_id": "net", "host_dev_name": "tap0", "guest_mac": "06:00:00:00:00:07"}
+        assert "Error while creating ifreq structure" in api.fault("PUT", "/network-interfaces/no", {"iface_id": "no", "host_dev_name": "lo"})
+        api.put("/network-interfaces/net", card)
+        assert api.fault("PUT", "/network-interfaces/two", {**card, "iface_id": "two"}) == \
+            "Network config error: The MAC address is already in use: 06:00:00:00:00:07"
+        shell = "/bin/busybox mount -t sysfs sys /sys; /bin/busybox cat /sys/class/net/eth0/address; /bin/busybox reboot -f"
+        api.put("/boot-source", {"kernel_image_path": elf_kernel(host), "boot_args": f'console=ttyS0 reboot=k init=/bin/sh -- -c "{shell}"'})
+        api.put("/drives/root", {"drive_id": "root", "path_on_host": str(disk), "is_root_device": True, "is_read_only": True})
+        api.put("/machine-config", {"vcpu_count": 1, "mem_size_mib": 256})
+        api.put("/metrics", {"metrics_path": str(place / "metrics")})
+        assert "Reinitialization of metrics not allowed." in api.fault("PUT", "/metrics", {"metrics_path": str(place / "metrics")})
+        api.put("/logger", {"log_path": str(place / "log"), "show_level": True})
+        start(api)
+        api.put("/actions", {"action_type": "FlushMetrics"})
+        assert json.loads((place / "metrics").read_text())
+        assert standin.child.wait() == 0
+        assert "06:00:00:00:00:07" in standin.text() and ":INFO] Vmm is stopping." in (place / "log").read_text()
+
+
+def test_runs_in_a_cell(host, place):
+    """With what --standin-needs names, and no /proc, /tmp or environment. The calls go to a FIFO."""
+    kernel, launcher, fifo = elf_kernel(host), make_launcher(place), place / "fifo"
+    os.mkfifo(fifo)
+    needs = json.loads(subprocess.run([launcher, "--standin-needs"], capture_output=True, check=True).stdout)["readable"]
+    seen = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib", "/lib64", str(Path(kernel).parent), *needs]
+    binds = [word for path in seen for word in ("--ro-bind-try", path, path)]
+    cell = ["bwrap", "--unshare-all", "--as-pid-1", "--die-with-parent", "--clearenv", *binds, "--bind", str(place), str(place),
+            "--remount-ro", "/", "--chdir", "/", "--"]
+    told = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+    with Running(place, wrap=cell, record=str(fifo)) as standin:
+        control = listen(place / "v.sock_1024")
+        configure(standin.api, kernel, place)
+        start(standin.api)
+        control.accept()
+        lines = os.read(told, 65536).splitlines()
+        assert [json.loads(line)["call"] for line in lines] == ["PUT /machine-config", "PUT /boot-source", "PUT /vsock",
+                                                                "PUT /entropy", "PUT /balloon", "PUT /actions"]
+    os.close(told)
+    wait_until(lambda: not strays.running(place), "the end of the cell")
 
 
 # --- the start --------------------------------------------------------------------------------------------------------

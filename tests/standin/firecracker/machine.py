@@ -61,10 +61,10 @@ def card_words(number, card, fd):
     return ["-netdev", f"tap,id=net{number},fd={fd}", "-device", f"virtio-net-device,netdev=net{number}{mac}{mtu}"]
 
 
-def qemu_words(qemu, ident, vm, monitor_fd, vhost_fd, khz):
+def qemu_words(qemu, label, vm, monitor_fd, vhost_fd, khz):
     machine = vm.machine
     memory = f"{machine['mem_size_mib']}M"
-    words = [qemu, "-name", f"guest={ident}", "-nodefaults", "-no-user-config", "-display", "none",
+    words = [qemu, "-name", "guest=" + label.replace(",", ",,"), "-nodefaults", "-no-user-config", "-display", "none",
              "-action", "reboot=shutdown,shutdown=pause", "-machine", "microvm,acpi=on,pit=on,pic=on,rtc=on,memory-backend=ram",
              "-accel", "tcg,tb-size=64,thread=single", "-cpu", "max,-erms,-fsrm", "-smp", str(machine["vcpu_count"]),
              "-m", memory, "-object", f"memory-backend-memfd,id=ram,size={memory},share=on",

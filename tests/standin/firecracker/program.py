@@ -304,7 +304,7 @@ def serve(given, log, settings, version):
         signal.signal(number, lambda *_, code=code: os._exit(code))
     listener = listen_api(given["api-sock"])
     log.line(f'Listening on API socket ("{given["api-sock"]}").')
-    vmm = Vmm(settings, given["id"], version, log, vsock.load(settings["library"]))
+    vmm = Vmm(settings, given["id"], f"{given['id']} {given['api-sock']}", version, log, vsock.load(settings["library"]))
     if "metrics-path" in given:
         vmm.put_metrics({"metrics_path": given["metrics-path"]})
     log.line("API server started.", thread="fc_api")
