@@ -26,7 +26,13 @@ FUZZ_SECONDS = {False: 10, True: 180}
 UNIT_TIMEOUT_S = 300
 HOSTILE = "test_hostile_*.py"  # of `make soak` with the sanitizers, by stage_sanitized()
 TEST_STAGES = ("unit", "fuzz", "e2e")
-SOAK_STAGES = (*TEST_STAGES, "alone", "sanitized", "newer-qemu")  # there e2e is what goes beside others, alone what does not
+# What is true of every backend, in files that have machines of QEMU: test_parity.py has some of it in `make test`.
+PARITY = {"firecracker": ("test_supervisor.py", "test_supervisor_details.py", "test_lifecycle.py", "test_run.py", "test_matrix.py",
+                          "test_verification.py", "test_bad_state.py", "test_half_start.py", "test_exec.py", "test_exec_stdin.py",
+                          "test_exec_resume.py", "test_exec_options.py", "test_envelope.py", "test_files.py", "test_mediation.py",
+                          "test_publish.py", "test_console.py", "test_bundles.py", "test_artifacts.py", "test_audit.py",
+                          "test_audit_execs.py", "test_sessions.py", "test_session_end.py", "test_session_crash.py")}
+SOAK_STAGES = (*TEST_STAGES, "alone", "sanitized", "parity", "newer-qemu")  # there e2e is what goes beside others, alone what does not
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 
 
@@ -186,6 +192,13 @@ def stage_sanitized(tally):
                              pytest(["-m", "soak", *hostile], BUILD / "e2e-hostile.xml", env)], "sanitized")
 
 
+def stage_parity(tally):
+    for backend, files in PARITY.items():
+        began = time.monotonic()
+        words = [*TWO_WORKERS, "-m", "not soak", *(ROOT / "tests" / "e2e" / name for name in files)]
+        tally_e2e(tally, began, [pytest(words, BUILD / "e2e-parity.xml", {**os.environ, "BACKEND": backend})], f"parity {backend}")
+
+
 def stage_newer_qemu(tally):
     """The suite of `make test` once more, with the QEMU of the next Debian: docs/qemu-versions.md."""
     began = time.monotonic()
@@ -241,6 +254,8 @@ def main():
         stage_e2e(tally, background)
     if "sanitized" in stages:
         stage_sanitized(tally)
+    if "parity" in stages:
+        stage_parity(tally)
     if "newer-qemu" in stages:
         stage_newer_qemu(tally)
     for _, child in background:

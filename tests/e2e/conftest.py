@@ -354,8 +354,8 @@ def own_temporary_files(tmp_path_factory):
     assert not problems, "left behind by some test of this worker:\n" + "\n".join(problems)
 
 
-def shared_machine(*words):
-    machine = SharedMachine(lambda: make_host(Path(tempfile.mkdtemp(prefix="e-"))), *words)
+def shared_machine(*words, backend=BACKEND):
+    machine = SharedMachine(lambda: make_host(Path(tempfile.mkdtemp(prefix="e-")), backend), *words)
     yield machine
     machine.end()
 

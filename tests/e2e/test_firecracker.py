@@ -37,7 +37,7 @@ def test_a_life(fc):
     """Prepared, running, halted, running again, stopped: and what the machine was told on the way."""
     answer = fc.start(network={"mode": "isolated"})
     assert answer["event"]["state"] == "running"
-    assert answer["confinement"] == "unfiltered"  # a stand-in's: it is several programs
+    assert answer["confinement"] == "cell"
     assert fc.runtime["accelerator"] == "tcg" and "stand-in" in fc.runtime["acceleratorReason"]
     names = [name for name, _ in fc.calls()]
     assert names == ["PUT /logger", "PUT /metrics", "PUT /machine-config", "PUT /boot-source", "PUT /drives/rootfs",

@@ -115,15 +115,8 @@ static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err
 	return fd < 0 ? error_errno(err, errno, LOOKED_AT) : fd;
 }
 
-/* The list is of what a VMM does, and a stand-in is several programs: it runs without, and the
- * machine's confinement says so. */
-static int open_filter(struct firecracker *fc, const struct fc_version *version, int *fd,
-		       struct error *err)
+static int open_filter(struct firecracker *fc, int *fd, struct error *err)
 {
-	if (version->stand_in) {
-		fc->vm.unfiltered = true;
-		return 0;
-	}
 	if (vmm_filter_mode(FILTER_VARIABLE, &fc->vm.unfiltered, err) < 0)
 		return -1;
 	if (fc->vm.unfiltered && fc->vm.log)
@@ -148,7 +141,7 @@ static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int filter = -1;
 
-	if (open_filter(fc, &p->version, &filter, err) < 0)
+	if (open_filter(fc, &filter, err) < 0)
 		return -1;
 	build_words(p, &words);
 	const struct cell_spec spec = {
