@@ -312,6 +312,7 @@ static void what_is_traced_is_told(void **state)
 	assert_int_equal(traced(f), 1);
 	send_message(f->control, "{\"type\":\"power\",\"action\":\"off\"}");
 	expect_machine(f, "power off");
+	json_decref(expect(f, "ending"));
 	result = expect(f, "result");
 	assert_int_equal(traced(f), 2); /* after everything else */
 }
@@ -368,6 +369,7 @@ static void power_off_ends_what_runs(void **state)
 		;
 	assert_int_equal(number_of(s.exit, "exitCode"), 137);
 	streamed_free(&s);
+	json_decref(expect(f, "ending"));
 	result = expect(f, "result");
 	assert_int_equal(number_of(result, "exitCode"), 137);
 	/* and the agent exits by itself, which the teardown waits for */
