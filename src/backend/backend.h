@@ -164,6 +164,8 @@ struct backend {
 	const char *name;      /* identity.backend: "qemu" */
 	bool takes_no_bzimage; /* of kernels: it is given what is packed in them */
 	bool binds_vsock;      /* the VMM makes vsock.sock by itself, some time after boot() */
+	/* A disk without room pauses the machine (disk_full); else the guest gets an I/O error. */
+	bool pauses_on_full_disk;
 	/* A guest that switches itself off looks like one that was reset: the guest's own word
 	 * tells which. */
 	bool powers_off_by_reset;

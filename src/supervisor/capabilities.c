@@ -115,7 +115,7 @@ static int add_functions(const struct backend *backend, json_t *features, struct
 		const char *name;
 	} rows[] = {
 		{backend->power_button != NULL, "powerButton"},
-		{backend->resume != NULL, "pauseOnFullDisk"},
+		{backend->pauses_on_full_disk, "pauseOnFullDisk"},
 		{backend->balloon != NULL, "balloon"},
 	};
 
