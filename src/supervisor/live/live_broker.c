@@ -133,6 +133,7 @@ int live_broker_begin(struct live *live, struct error *err)
 	int keep[4 + VM_BROKER_FDS];
 	struct broker_spec spec = {.rows = rows, .keep = keep, .begin = begin_broker, .data = live};
 
+	vmm.own_sockets = live->backend->binds_vsock;
 	vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
 	spec.count = list_duties(live, &vmm, rows);
 	spec.nkeep = list_kept(live, keep);

@@ -201,6 +201,7 @@ void live_observe_ready(struct live *live)
 
 	if (!live->observe)
 		return;
+	live->observe->vmm.own_sockets = live->backend->binds_vsock;
 	watched = watch_vmm_expect(&live->observe->vmm, vmm_pid(live), &why) == 0;
 	if (live->observe->observed)
 		can_see(live, "vmm", watched, &why);

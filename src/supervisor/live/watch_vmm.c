@@ -206,7 +206,7 @@ static json_t *ask_what_is_new(struct watch_vmm *watch, struct error *err)
 
 int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err)
 {
-	struct watch_vmm now = {.pid = pid};
+	struct watch_vmm now = {.pid = pid, .own_sockets = watch->own_sockets};
 
 	if (broker_is_asked()) {
 		if (ask_vmm(true, 0, NULL, err) < 0)
@@ -227,7 +227,8 @@ json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err)
 	if (broker_is_asked())
 		return ask_what_is_new(watch, err);
 	found = json_array();
-	if (look_at_sockets(watch, found, err) < 0 || look_at_children(watch, found, err) < 0)
+	if ((!watch->own_sockets && look_at_sockets(watch, found, err) < 0) ||
+	    look_at_children(watch, found, err) < 0)
 		return NULL;
 	return steal_ptr(&found);
 }

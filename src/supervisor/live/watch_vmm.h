@@ -8,6 +8,7 @@
 #define SUPERVISOR_WATCH_VMM_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -19,6 +20,9 @@
 
 struct watch_vmm {
 	pid_t pid; /* the caller's to know that it is still the VMM's */
+	/* Its vsock device is its own: a socket is new with each connection to the guest, and says
+	 * nothing. Children alone are looked at. */
+	bool own_sockets;
 	unsigned long long sockets[WATCH_VMM_SOCKETS];
 	size_t socket_count;
 	pid_t children[WATCH_VMM_CHILDREN]; /* that were told */
