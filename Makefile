@@ -255,6 +255,8 @@ packages:
 setup: packages $(BINARIES)
 	$(BUILD)/bin/microagent kernel install
 	$(BUILD)/bin/microagent image build busybox
+	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent kernel install --arch arm64)
+	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent image build busybox --arch arm64)
 
 run: setup
 	$(BUILD)/bin/microagent run -- sh -c 'echo "hello from $$(uname -sr) as $$(id -un)"'

@@ -76,7 +76,7 @@ struct trace {
 	uint32_t field, value; /* 0: none */
 };
 
-/* Numbers of the 32-bit calls of x86 are not in the headers of the 64-bit ones. */
+/* Numbers of the 32-bit calls are not in the headers of the 64-bit ones. */
 static const struct trace traces[] = {
 #if defined(__x86_64__)
 #define NATIVE AUDIT_ARCH_X86_64
@@ -89,8 +89,17 @@ static const struct trace traces[] = {
 	{KAUDIT_KEY_OPENAT2, AUDIT_ARCH_I386, {437}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
 	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET},
 	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET6},
-#else /* the only other one that this is built for */
+#elif defined(__aarch64__)
 #define NATIVE AUDIT_ARCH_AARCH64
+	{KAUDIT_KEY_EXEC, AUDIT_ARCH_ARM, {11, 387}, 2, AUDIT_SUCCESS, 1},
+	{KAUDIT_KEY_OPEN, AUDIT_ARCH_ARM, {5}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
+	{KAUDIT_KEY_CREAT, AUDIT_ARCH_ARM, {8}, 1, 0, 0},
+	{KAUDIT_KEY_OPENAT, AUDIT_ARCH_ARM, {322}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
+	{KAUDIT_KEY_OPENAT2, AUDIT_ARCH_ARM, {437}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
+	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_ARM, {283}, 1, AUDIT_SADDR_FAM, AF_INET},
+	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_ARM, {283}, 1, AUDIT_SADDR_FAM, AF_INET6},
+#else
+#error "no numbers of this architecture's system calls"
 #endif
 	{KAUDIT_KEY_EXEC, NATIVE, {SYS_execve, SYS_execveat}, 2, AUDIT_SUCCESS, 1},
 	{KAUDIT_KEY_OPENAT, NATIVE, {SYS_openat}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
