@@ -119,6 +119,29 @@ static void check_tested(const struct microagent *agent, const json_t *host, str
 		finding_detail(out, VERDICT_OK, "on hosts like this one");
 }
 
+/* The host's own, and others, which nobody may want: nothing is wrong where they are not had. */
+static void check_architecture_here(const struct microagent *agent, const json_t *host,
+				    struct finding *out)
+{
+	const char *own = json_text(host, "architecture", "");
+	char others[300] = "";
+	const json_t *row;
+	size_t i;
+
+	(void)agent;
+	json_array_foreach(json_object_get(host, "machines"), i, row)
+	{
+		const char *name = json_text(row, "architecture", "");
+		bool had = json_is_true(json_object_get(row, "available"));
+
+		if (strcmp(name, own) != 0)
+			snprintf(others, sizeof(others), "; %s %s%s", name,
+				 had ? "is emulated" : "is not had: ",
+				 had ? "" : json_text(row, "reason", ""));
+	}
+	finding_detail(out, VERDICT_OK, "%s%s", *own ? own : "not known", others);
+}
+
 static void check_accelerator(const struct microagent *agent, const json_t *host,
 			      struct finding *out)
 {
@@ -260,6 +283,7 @@ static const struct check {
 	{"supervisor", check_supervisor, NULL},
 	{"qemu", check_qemu, "qemu"},
 	{"firecracker", check_firecracker, "firecracker"},
+	{"architecture", check_architecture_here, NULL},
 	{"tested", check_tested, NULL},
 	{"accelerator", check_accelerator, NULL},
 	{"confinement", check_confinement, NULL},

@@ -2,6 +2,7 @@
 """`microagent contract`: true of the programs that are here, as far as can be seen without a VM."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -93,6 +94,8 @@ ASKING = {
     "hotplug": {"hotplug": True},
     "confinement": {"confinement": "seccomp"},
     "console": {"console": "shell"},
+    # With a kernel of the host's own; test_arm64.py has the other.
+    "architecture": {"architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]},
     "network.portForwards": {"network": {"mode": "nat", "portForwards": [
         {"hostPort": 1, "guestPort": 1}]}},
     "network.allow": {"network": {"mode": "nat", "allow": ["10.0.0.0/8"]}},

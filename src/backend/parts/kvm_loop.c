@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A /dev/kvm that opens proves nothing: a paravirtual KVM runs stock 64-bit code by emulating it,
- * some thousand times too slowly to boot a kernel. So the probe times 64-bit code.
+ * some thousand times too slowly to boot a kernel. So the probe times 64-bit code. It leaves a
+ * 64-bit constant behind, so a mode that executes the same bytes as 32-bit code does not pass.
  *
- * The guest is five pages: a page table that maps the first 2 MiB to themselves, and the loop. It
- * is entered in long mode at once, its segments and control registers set by hand. The loop leaves
- * a 64-bit constant in rax, so a mode that executes the same bytes as 32-bit code does not pass.
+ * What the processor has to be told is in kvm_loop_amd64.c and kvm_loop_arm64.c, of which each is
+ * for a host of its own.
  */
 #include "backend/parts/kvm_loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kvm.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,23 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/parts/kvm_loop_cpu.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-
-#ifdef __x86_64__
-#include <linux/kvm.h>
-
-enum { PML4 = 0x0000, PDPT = 0x1000, PD = 0x2000, CODE = 0x3000, GUEST_BYTES = 0x5000 };
-#define MARK UINT64_C(0x6d6963726f616765)
-#define CPUID_ENTRIES 256
-
-static const uint8_t loop_code[] = {
-	0xb9, 0x40, 0x42, 0x0f, 0x00,				    /* mov $1000000, %ecx */
-	0x48, 0xff, 0xc9,					    /* 1: dec %rcx */
-	0x75, 0xfb,						    /* jnz 1b */
-	0x48, 0xb8, 0x65, 0x67, 0x61, 0x6f, 0x72, 0x63, 0x69, 0x6d, /* mov $MARK, %rax */
-	0xf4,							    /* hlt */
-};
 
 struct loop_vm {
 	int vm, vcpu;
@@ -52,7 +39,7 @@ static void loop_vm_close(struct loop_vm *vm)
 	cleanup_close(&vm->vcpu);
 	cleanup_close(&vm->vm);
 	if (vm->memory)
-		munmap(vm->memory, GUEST_BYTES);
+		munmap(vm->memory, kvm_loop_cpu.bytes);
 }
 
 static int kvm_failed(const char *step, struct error *err)
@@ -60,25 +47,17 @@ static int kvm_failed(const char *step, struct error *err)
 	return error_errno(err, errno, "%s", step);
 }
 
-static void put64(uint8_t *memory, size_t at, uint64_t value)
-{
-	memcpy(memory + at, &value, sizeof(value)); /* host and guest are both little-endian */
-}
-
 static int fill_memory(struct loop_vm *vm, struct error *err)
 {
-	void *p =
-		mmap(NULL, GUEST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, kvm_loop_cpu.bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	if (p == MAP_FAILED)
 		return kvm_failed("guest memory", err);
 	vm->memory = p;
-	put64(vm->memory, PML4, PDPT | 3); /* present, writable */
-	put64(vm->memory, PDPT, PD | 3);
-	put64(vm->memory, PD, 0x83); /* and a 2 MiB page */
-	memcpy(vm->memory + CODE, loop_code, sizeof(loop_code));
-
+	kvm_loop_cpu.fill(vm->memory);
 	struct kvm_userspace_memory_region region = {
-		.memory_size = GUEST_BYTES,
+		.memory_size = kvm_loop_cpu.bytes,
 		.userspace_addr = (uintptr_t)vm->memory,
 	};
 	if (ioctl(vm->vm, KVM_SET_USER_MEMORY_REGION, &region) < 0)
@@ -86,50 +65,17 @@ static int fill_memory(struct loop_vm *vm, struct error *err)
 	return 0;
 }
 
-/* Without the CPUID bits KVM may refuse long mode. */
-static int set_cpuid(int kvm_fd, int vcpu, struct error *err)
+static int map_run_area(int kvm_fd, struct loop_vm *vm, struct error *err)
 {
-	static union {
-		struct kvm_cpuid2 head;
-		char room[sizeof(struct kvm_cpuid2) +
-			  CPUID_ENTRIES * sizeof(struct kvm_cpuid_entry2)];
-	} cpuid;
+	int size = ioctl(kvm_fd, KVM_GET_VCPU_MMAP_SIZE, 0);
 
-	cpuid.head.nent = CPUID_ENTRIES;
-	if (ioctl(kvm_fd, KVM_GET_SUPPORTED_CPUID, &cpuid) < 0 ||
-	    ioctl(vcpu, KVM_SET_CPUID2, &cpuid) < 0)
-		return kvm_failed("CPUID", err);
-	return 0;
-}
-
-static int enter_long_mode(int vcpu, struct error *err)
-{
-	struct kvm_sregs s;
-	const struct kvm_segment code = {.limit = 0xffffffff,
-					 .selector = 8,
-					 .type = 11,
-					 .present = 1,
-					 .s = 1,
-					 .l = 1,
-					 .g = 1};
-	const struct kvm_segment data = {.limit = 0xffffffff,
-					 .selector = 16,
-					 .type = 3,
-					 .present = 1,
-					 .s = 1,
-					 .db = 1,
-					 .g = 1};
-
-	if (ioctl(vcpu, KVM_GET_SREGS, &s) < 0)
-		return kvm_failed("reading registers", err);
-	s.cs = code;
-	s.ds = s.es = s.fs = s.gs = s.ss = data;
-	s.cr3 = PML4;
-	s.cr4 = 1 << 5;				/* PAE */
-	s.cr0 = 1u << 31 | 1 << 5 | 1 << 4 | 1; /* PG, NE, ET, PE */
-	s.efer = 1 << 10 | 1 << 8;		/* LMA, LME */
-	if (ioctl(vcpu, KVM_SET_SREGS, &s) < 0)
-		return kvm_failed("entering 64-bit mode", err);
+	if (size < (int)sizeof(struct kvm_run))
+		return kvm_failed("size of the run area", err);
+	vm->run_size = (size_t)size;
+	void *run = mmap(NULL, vm->run_size, PROT_READ | PROT_WRITE, MAP_SHARED, vm->vcpu, 0);
+	if (run == MAP_FAILED)
+		return kvm_failed("run area", err);
+	vm->run = run;
 	return 0;
 }
 
@@ -144,25 +90,15 @@ static int loop_vm_open(int kvm_fd, struct loop_vm *vm, struct error *err)
 	vm->vm = ioctl(kvm_fd, KVM_CREATE_VM, 0);
 	if (vm->vm < 0)
 		return kvm_failed("making a VM", err);
-	/* Older Intel processors need three pages of the guest's address space; others ignore it.
-	 */
-	ioctl(vm->vm, KVM_SET_TSS_ADDR, 0xfffbd000);
+	kvm_loop_cpu.prepare(vm->vm);
 	if (fill_memory(vm, err) < 0)
 		return -1;
 	vm->vcpu = ioctl(vm->vm, KVM_CREATE_VCPU, 0);
 	if (vm->vcpu < 0)
 		return kvm_failed("making a virtual CPU", err);
-	int size = ioctl(kvm_fd, KVM_GET_VCPU_MMAP_SIZE, 0);
-	if (size < (int)sizeof(struct kvm_run))
-		return kvm_failed("size of the run area", err);
-	vm->run_size = (size_t)size;
-	void *run = mmap(NULL, vm->run_size, PROT_READ | PROT_WRITE, MAP_SHARED, vm->vcpu, 0);
-	if (run == MAP_FAILED)
-		return kvm_failed("run area", err);
-	vm->run = run;
-	if (set_cpuid(kvm_fd, vm->vcpu, err) < 0)
+	if (map_run_area(kvm_fd, vm, err) < 0)
 		return -1;
-	return enter_long_mode(vm->vcpu, err);
+	return kvm_loop_cpu.enter(kvm_fd, vm->vm, vm->vcpu, err);
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -190,27 +126,11 @@ static int arm_kvm_timer(struct error *err)
 	return 0;
 }
 
-static int check_result(const struct loop_vm *vm, struct error *err)
-{
-	struct kvm_regs regs;
-
-	if (vm->run->exit_reason != KVM_EXIT_HLT)
-		return error_set(err, ERR_IO, "64-bit code ended with exit reason %u",
-				 vm->run->exit_reason);
-	if (ioctl(vm->vcpu, KVM_GET_REGS, &regs) < 0)
-		return kvm_failed("reading registers", err);
-	if (regs.rax != MARK || regs.rcx != 0)
-		return error_set(err, ERR_IO, "64-bit code gave a wrong result");
-	return 0;
-}
-
 /* 1: ran to its end in *ns; 0: stopped at the limit; -1. */
 static int run_once(const struct loop_vm *vm, uint64_t limit_ns, uint64_t *ns, struct error *err)
 {
-	const struct kvm_regs regs = {.rip = CODE, .rflags = 2};
-
-	if (ioctl(vm->vcpu, KVM_SET_REGS, &regs) < 0)
-		return kvm_failed("setting registers", err);
+	if (kvm_loop_cpu.begin(vm->vcpu, err) < 0)
+		return -1;
 	uint64_t start = thread_cpu_ns(), used;
 	for (;;) {
 		int rc = ioctl(vm->vcpu, KVM_RUN, 0), why = errno;
@@ -222,7 +142,7 @@ static int run_once(const struct loop_vm *vm, uint64_t limit_ns, uint64_t *ns, s
 		if (used >= limit_ns)
 			return 0;
 	}
-	if (check_result(vm, err) < 0)
+	if (kvm_loop_cpu.check(vm->vcpu, vm->run, err) < 0)
 		return -1;
 	*ns = used;
 	return 1;
@@ -261,12 +181,3 @@ int kvm_loop_run(int kvm_fd, uint64_t limit_ns, bool *finished, uint64_t *best_n
 	loop_vm_close(&vm);
 	return rc;
 }
-
-#else
-int kvm_loop_run(int kvm_fd, uint64_t limit_ns, bool *finished, uint64_t *best_ns,
-		 struct error *err)
-{
-	(void)kvm_fd, (void)limit_ns, (void)finished, (void)best_ns;
-	return error_set(err, ERR_UNSUPPORTED, "the probe knows no processor but x86-64");
-}
-#endif

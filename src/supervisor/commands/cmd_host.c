@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* host: what this machine can do with this backend, and the kernel that would be booted. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +63,26 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 	if (host->untested && put_host_text(object, "untested", host->untested, err) < 0)
 		return -1;
 	return put_host_flags(object, flags, ARRAY_SIZE(flags), err);
+}
+
+/* Whose machines can be had here, and why not the others'. */
+static int put_machines(json_t *object, const struct backend_host *host, struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (int i = 0; i < ARCHITECTURE_COUNT; i++) {
+		json_t *row = json_object();
+		const char *why = host->runs[i] ? NULL : host->not_run[i];
+
+		if (json_array_append_new(list, row) < 0)
+			return error_errno(err, ENOMEM, "host");
+		if (json_put_string(row, "architecture", architecture_name((enum architecture)i),
+				    err) < 0 ||
+		    json_put(row, "available", json_boolean(host->runs[i]), err) < 0 ||
+		    put_host_text(row, "reason", why, err) < 0)
+			return -1;
+	}
+	return json_put(object, "machines", json_incref(list), err);
 }
 
 /* Where machines are limited when their requests name no group. */
@@ -138,7 +159,8 @@ int cmd_host(const struct call *call, struct response *response, struct error *e
 	if (call->backend->host(&host, err) < 0)
 		return -1;
 	if (json_put_string(object, "backend", call->backend->name, err) == 0 &&
-	    put_facts(object, &host, err) == 0 && put_own(object, call->backend, err) == 0) {
+	    put_facts(object, &host, err) == 0 && put_machines(object, &host, err) == 0 &&
+	    put_own(object, call->backend, err) == 0) {
 		response->kernel = kernel_block(call, host.architecture, err);
 		status = response->kernel ? 0 : -1;
 	}
