@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """The figures, as ratios measured in one run on one machine; raw samples go to build/bench.
-Usage: run.py [boot] [cpus] [ready] [oneshot] [memory] [cell] [rerun] [echo] [publish] [exec] [ssh] [nat]
+Usage: run.py [boot] [cpus] [arm64] [ready] [oneshot] [memory] [cell] [rerun] [echo] [publish] [exec] [ssh] [nat]
 [clone] [destroy] [claim] [share] [density]   (all without words; `sessions` means those of the second line)"""
 
 import os

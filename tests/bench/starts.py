@@ -125,6 +125,24 @@ def bench_ready():
            took["plain"], "s", "<= 1.02x")
 
 
+def bench_arm64():
+    """`start` of a machine of arm64 and of one of x86-64, both emulated, each with Debian's cloud kernel."""
+    machines = {"arm64": ("--arch", "arm64"), "amd64": ("--arch", "amd64", "--accelerator", "tcg")}
+    took = {name: [] for name in machines}
+    with Cli() as cli:
+        cli("kernel", "install", "--arch", "arm64")
+        cli("image", "build", "busybox", "--arch", "arm64")
+        for name, words in machines.items():
+            cli("create", name, *words, "--kernel", "debian", "--network", "isolated", "--memory", 256, "--cpus", 1)
+        for _ in range(ROUNDS):
+            for name in machines:
+                began = time.monotonic()
+                cli("start", name)
+                took[name].append(time.monotonic() - began)
+                cli("kill", name)
+    record("start to ready of arm64, Debian's kernel", took["arm64"], "x86-64, the same under TCG", took["amd64"], "s", "-")
+
+
 @contextlib.contextmanager
 def container(base):
     """A container that runc has created, for `runc state`; None where that cannot be had."""
