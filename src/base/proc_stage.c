@@ -204,7 +204,7 @@ static int clone_mount(const struct proc_stage_item *item)
 	return steal_fd(&fd);
 }
 
-static int make_place(const struct proc_stage_item *item, const char *name)
+static int make_item(const struct proc_stage_item *item, const char *name)
 {
 	if (item->directory)
 		return mkdir(name, 0700);
@@ -244,7 +244,7 @@ static int show_item(const struct proc_stage_item *item, size_t n)
 	}
 	if (attr.attr_set && mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return -1;
-	if (make_place(item, name) < 0)
+	if (make_item(item, name) < 0)
 		return -1;
 	return move_mount(tree, "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH);
 }

@@ -102,7 +102,7 @@ def test_disks_are_found_by_their_order(fc):
         disks.append({"name": name, "path": str(path), "mountpoint": f"/{name}", "mode": "rw" if name == "two" else "ro"})
     fc.start(disks=disks)
     fc.exec("sh", "-c", "echo x >/two/file && ! touch /one/file")
-    assert fc.exec("sh", "-c", "grep -o '/dev/vd. /[ot][a-z]*' /proc/mounts").split("\n")[:2] == ["/dev/vdb /one", "/dev/vdc /two"]
+    assert fc.exec("sh", "-c", "grep -o '/dev/vd. /[a-z]*' /proc/mounts").split("\n")[:2] == ["/dev/vdb /one", "/dev/vdc /two"]
     fc.do("halt")
 
 

@@ -8,21 +8,29 @@ from pathlib import Path
 import pytest
 
 import conftest
+import test_audit
+import test_exec
+import test_lifecycle
+import test_mediation
+import test_run
+import test_sessions
+import test_supervisor
+import test_verification
 from conftest import lent, make_host, shared_machine, with_base
 
-# The protocol
-from test_lifecycle import test_a_workload_runs_at_start_and_ends_the_workspace, test_life_of_a_workspace
-from test_run import test_kill_9_of_run_ends_the_guest
-from test_supervisor import (test_a_changed_config_is_a_conflict_that_names_the_field, test_remove_answers_when_nothing_is_left,
-                             test_start_answers_and_lets_go_of_its_streams, test_whole_life)
-from test_verification import test_every_digest_is_recorded_and_enforced_before_the_first_start
-# The channel
-from test_exec import test_many_at_once, test_streams_stay_apart, test_timeout_kills_the_whole_tree
-from test_mediation import targets, test_channels_of_one_guest
-# Audit and sessions
-from test_audit import test_the_trail_of_a_session  # which finds no log before its own
-from test_audit import test_a_killed_supervisor, test_a_vmm_that_dies
-from test_sessions import base, test_the_life_of_a_session
+SUITE = {
+    test_lifecycle: ["test_a_workload_runs_at_start_and_ends_the_workspace", "test_life_of_a_workspace"],
+    test_run: ["test_kill_9_of_run_ends_the_guest"],
+    test_supervisor: ["test_a_changed_config_is_a_conflict_that_names_the_field", "test_remove_answers_when_nothing_is_left",
+                      "test_start_answers_and_lets_go_of_its_streams", "test_whole_life"],
+    test_verification: ["test_every_digest_is_recorded_and_enforced_before_the_first_start"],
+    test_exec: ["test_many_at_once", "test_streams_stay_apart", "test_timeout_kills_the_whole_tree"],
+    test_mediation: ["targets", "test_channels_of_one_guest"],
+    test_audit: ["test_the_trail_of_a_session",  # first: it finds no log before its own
+                 "test_a_killed_supervisor", "test_a_vmm_that_dies"],
+    test_sessions: ["base", "test_the_life_of_a_session"],
+}
+globals().update({name: getattr(module, name) for module, names in SUITE.items() for name in names})
 
 OTHERS = [name for name in conftest.BACKEND_ENV if name != conftest.BACKEND]
 

@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fill_in(&manifest, data, first, sha256);
 	put(dir, "manifest.json", &manifest);
 	put(dir, sha256, &config);
-	if (oci_image_read(fuzz_base, &image, &err) == 0) {
+	if (oci_image_read(fuzz_base, architecture_of_host(), &image, &err) == 0) {
 		check(&image);
 		oci_image_free(&image);
 	} else if (!err.msg[0] || image.layer_count != 77 || image.run) {

@@ -56,7 +56,7 @@ static int fc_accelerator(const struct config *config, enum accelerator *out, ch
 	return 0;
 }
 
-static int find_program(struct backend_host *host, struct error *err)
+static int find_firecracker(struct backend_host *host, struct error *err)
 {
 	__attribute__((cleanup(fc_version_free))) struct fc_version version = {0};
 	autofree char *path = fc_find(err);
@@ -84,7 +84,7 @@ static int fc_host(struct backend_host *out, struct error *err)
 		return -1;
 	host.kvm_available = facts.kvm == KVM_USABLE;
 	snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s", facts.reason);
-	host.vsock_available = find_program(&host, &missing) == 0;
+	host.vsock_available = find_firecracker(&host, &missing) == 0;
 	if (!host.vsock_available)
 		snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%.255s",
 			 missing.msg);

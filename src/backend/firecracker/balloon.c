@@ -12,7 +12,7 @@
 
 #define LOOKS 10 /* of API_LOOK_MS between two questions */
 
-static void finish_balloon(struct firecracker *fc, const struct error *why)
+static void tell_balloon(struct firecracker *fc, const struct error *why)
 {
 	struct fc_balloon done = fc->balloon;
 
@@ -22,7 +22,7 @@ static void finish_balloon(struct firecracker *fc, const struct error *why)
 		done.fn(done.data, done.actual_mib, why);
 }
 
-static void look_later(struct firecracker *fc);
+static void ask_again_later(struct firecracker *fc);
 
 static void on_statistics(void *data, const json_t *body, const struct error *why)
 {
@@ -31,20 +31,20 @@ static void on_statistics(void *data, const json_t *body, const struct error *wh
 	int64_t given = 0;
 
 	if (why) {
-		finish_balloon(fc, why);
+		tell_balloon(fc, why);
 		return;
 	}
 	if (!body || json_get_int(body, "the balloon", "actual_mib", JSON_REQUIRED, 0,
 				  fc->memory_mib, &given, &err) < 0) {
-		finish_balloon(fc, &err);
+		tell_balloon(fc, &err);
 		return;
 	}
 	fc->balloon.actual_mib = fc->memory_mib - given;
 	if (fc->balloon.actual_mib == fc->balloon.wanted_mib ||
 	    clock_mono_ns() >= fc->balloon.deadline_ns)
-		finish_balloon(fc, NULL);
+		tell_balloon(fc, NULL);
 	else
-		look_later(fc);
+		ask_again_later(fc);
 }
 
 static void ask_for_size(struct loop *loop, void *data)
@@ -55,10 +55,10 @@ static void ask_for_size(struct loop *loop, void *data)
 	(void)loop;
 	fc->balloon.timer = NULL;
 	if (api_call(fc->api, "GET", "/balloon/statistics", NULL, on_statistics, fc, &err) < 0)
-		finish_balloon(fc, &err);
+		tell_balloon(fc, &err);
 }
 
-static void look_later(struct firecracker *fc)
+static void ask_again_later(struct firecracker *fc)
 {
 	uint64_t wait = LOOKS * limit_get(LIMIT_API_LOOK_MS) * NS_PER_MS;
 	struct error err = {0};
@@ -66,7 +66,7 @@ static void look_later(struct firecracker *fc)
 	fc->balloon.timer =
 		loop_add_timer(fc->vm.loop, clock_mono_ns() + wait, ask_for_size, fc, &err);
 	if (!fc->balloon.timer)
-		finish_balloon(fc, &err);
+		tell_balloon(fc, &err);
 }
 
 static void on_set(void *data, const json_t *body, const struct error *why)
@@ -75,7 +75,7 @@ static void on_set(void *data, const json_t *body, const struct error *why)
 
 	(void)body;
 	if (why)
-		finish_balloon(fc, why);
+		tell_balloon(fc, why);
 	else
 		ask_for_size(fc->vm.loop, fc);
 }

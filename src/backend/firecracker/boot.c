@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-static void ends_close(struct fc_ends *ends)
+static void fc_ends_close(struct fc_ends *ends)
 {
 	cleanup_close(&ends->in);
 	cleanup_close(&ends->out);
@@ -22,7 +22,7 @@ static void ends_close(struct fc_ends *ends)
 	*ends = (struct fc_ends){-1, -1, -1};
 }
 
-static int open_channels(struct firecracker *fc, struct fc_ends *ends, struct error *err)
+static int open_ends(struct firecracker *fc, struct fc_ends *ends, struct error *err)
 {
 	struct vm *vm = &fc->vm;
 
@@ -34,13 +34,13 @@ static int open_channels(struct firecracker *fc, struct fc_ends *ends, struct er
 		       : fc_serial_open(fc, ends, err);
 }
 
-static int start_all(struct firecracker *fc, const struct vm_boot *boot, struct error *err)
+static int start_firecracker(struct firecracker *fc, const struct vm_boot *boot, struct error *err)
 {
-	__attribute__((cleanup(ends_close))) struct fc_ends ends = {-1, -1, -1};
+	__attribute__((cleanup(fc_ends_close))) struct fc_ends ends = {-1, -1, -1};
 	struct vm *vm = &fc->vm;
 
 	vm_net_prepare(vm, boot);
-	if (open_channels(fc, &ends, err) < 0 || fc_start(fc, boot, &ends, err) < 0 ||
+	if (open_ends(fc, &ends, err) < 0 || fc_start(fc, boot, &ends, err) < 0 ||
 	    stderr_log_adopt(&fc->own_log, vm->loop, "firecracker", vm->log, steal_fd(&fc->log_fd),
 			     err) < 0 ||
 	    vm_start_net_in_cell(vm, boot, FC_TAP, err) < 0)
@@ -48,7 +48,7 @@ static int start_all(struct firecracker *fc, const struct vm_boot *boot, struct 
 	fc->requests = requests_of(boot, vm->net.mac);
 	if (!fc->requests)
 		return error_errno(err, ENOMEM, "requests");
-	ends_close(&ends);
+	fc_ends_close(&ends);
 	return vm_release(vm, err) < 0 ? -1 : fc_talk_begin(fc, err);
 }
 
@@ -108,7 +108,7 @@ struct vm *fc_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 	fc->stdin_fd = fc->stdout_fd = fc->log_fd = fc->metrics_fd = -1;
 	fc->own_log.fd = fc->early.fd = -1;
 	if (vm_open(&fc->vm, &fc_kind, loop, boot, events, err) == 0 &&
-	    start_all(fc, boot, err) == 0)
+	    start_firecracker(fc, boot, err) == 0)
 		return &fc->vm;
 	fc_free(&fc->vm);
 	return NULL;

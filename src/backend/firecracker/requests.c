@@ -35,14 +35,14 @@ void requests_disk_path(const char *serial, char out[32])
 	snprintf(out, 32, FC_DISKS "/%.20s", serial);
 }
 
-static int add_request(json_t *list, const char *path, json_t *body)
+static int put_request(json_t *list, const char *path, json_t *body)
 {
 	return json_array_append_new(list, json_pack("{s:s, s:o}", "path", path, "body", body));
 }
 
 /* --- boot source ------------------------------------------------------------------------------ */
 
-static int add_disk_names(struct buf *line, const struct vm_boot *boot)
+static int put_disk_names(struct buf *line, const struct vm_boot *boot)
 {
 	const char *before = " microagent.disks=";
 
@@ -65,15 +65,15 @@ static const char *init_word(const struct vm_boot *boot)
 	return boot->config->console_shell ? " -- console" : "";
 }
 
-static int add_boot_source(json_t *list, const struct vm_boot *boot)
+static int put_boot_source(json_t *list, const struct vm_boot *boot)
 {
 	autobuf struct buf line = BUF_INIT(2048); /* x86-64 kernels take no more */
 
-	if (buf_printf(&line, NULL, APPEND) < 0 || add_disk_names(&line, boot) < 0 ||
+	if (buf_printf(&line, NULL, APPEND) < 0 || put_disk_names(&line, boot) < 0 ||
 	    buf_printf(&line, NULL, "%s%s", boot->rootfs_fd < 0 ? " microagent.root=ram" : "",
 		       init_word(boot)) < 0)
 		return -1;
-	return add_request(list, "/boot-source",
+	return put_request(list, "/boot-source",
 			   json_pack("{s:s, s:s, s:s}", "kernel_image_path", FC_KERNEL,
 				     "initrd_path", FC_INITRD, "boot_args", buf_string(&line)));
 }
@@ -86,7 +86,7 @@ static json_t *rate(int64_t per_second)
 }
 
 /* As check.c sees to, at most one drive is written to where there are rates. */
-static void add_limiter(json_t *body, const struct config *config)
+static void put_limiter(json_t *body, const struct config *config)
 {
 	json_t *limiter = json_object();
 
@@ -106,7 +106,7 @@ static void drive_id(const char *serial, char out[VM_SERIAL_SIZE])
 			*p = '_';
 }
 
-static int add_drive(json_t *list, const struct config *config, const char *serial, bool read_only)
+static int put_drive(json_t *list, const struct config *config, const char *serial, bool read_only)
 {
 	char id[VM_SERIAL_SIZE], path[64], file[32];
 	json_t *body;
@@ -117,16 +117,16 @@ static int add_drive(json_t *list, const struct config *config, const char *seri
 	body = json_pack("{s:s, s:s, s:b, s:b, s:s}", "drive_id", id, "path_on_host", file,
 			 "is_root_device", 0, "is_read_only", read_only, "cache_type", "Writeback");
 	if (!read_only && (config->limits.disk_bytes || config->limits.disk_ops))
-		add_limiter(body, config);
-	return add_request(list, path, body);
+		put_limiter(body, config);
+	return put_request(list, path, body);
 }
 
-static int add_drives(json_t *list, const struct vm_boot *boot)
+static int put_drives(json_t *list, const struct vm_boot *boot)
 {
-	if (boot->rootfs_fd >= 0 && add_drive(list, boot->config, "rootfs", false) < 0)
+	if (boot->rootfs_fd >= 0 && put_drive(list, boot->config, "rootfs", false) < 0)
 		return -1;
 	for (size_t i = 0; i < boot->disk_count; i++)
-		if (add_drive(list, boot->config, boot->disks[i].serial, boot->disks[i].read_only) <
+		if (put_drive(list, boot->config, boot->disks[i].serial, boot->disks[i].read_only) <
 		    0)
 			return -1;
 	return 0;
@@ -134,29 +134,29 @@ static int add_drives(json_t *list, const struct vm_boot *boot)
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-static int add_machine_config(json_t *list, const struct config *config)
+static int put_machine_config(json_t *list, const struct config *config)
 {
-	return add_request(list, "/machine-config",
+	return put_request(list, "/machine-config",
 			   json_pack("{s:I, s:I, s:b}", "vcpu_count", (json_int_t)config->cpu_count,
 				     "mem_size_mib", (json_int_t)config->memory_mib, "smt", 0));
 }
 
-static int add_channels(json_t *list, const char *mac)
+static int put_devices(json_t *list, const char *mac)
 {
-	if (add_request(list, "/vsock",
+	if (put_request(list, "/vsock",
 			json_pack("{s:i, s:s}", "guest_cid", 3, "uds_path",
 				  FC_RUN "/" FC_VSOCK_NAME)) < 0)
 		return -1;
 	if (!*mac)
 		return 0;
-	return add_request(list, "/network-interfaces/eth0",
+	return put_request(list, "/network-interfaces/eth0",
 			   json_pack("{s:s, s:s, s:s}", "iface_id", "eth0", "guest_mac", mac,
 				     "host_dev_name", FC_TAP));
 }
 
-static int add_balloon(json_t *list)
+static int put_balloon(json_t *list)
 {
-	return add_request(list, "/balloon",
+	return put_request(list, "/balloon",
 			   json_pack("{s:i, s:b, s:i, s:b}", "amount_mib", 0, "deflate_on_oom", 1,
 				     "stats_polling_interval_s", STATISTICS_SECONDS,
 				     "free_page_reporting", 1));
@@ -166,15 +166,15 @@ json_t *requests_of(const struct vm_boot *boot, const char *mac)
 {
 	json_auto_t *list = json_array();
 
-	if (add_request(list, "/logger",
+	if (put_request(list, "/logger",
 			json_pack("{s:s, s:s}", "log_path", FC_RUN "/" FC_LOG_NAME, "level",
 				  "Warning")) < 0 ||
-	    add_request(list, "/metrics",
+	    put_request(list, "/metrics",
 			json_pack("{s:s}", "metrics_path", FC_RUN "/" FC_METRICS_NAME)) < 0 ||
-	    add_machine_config(list, boot->config) < 0 || add_boot_source(list, boot) < 0 ||
-	    add_drives(list, boot) < 0 || add_channels(list, mac) < 0 ||
-	    add_request(list, "/entropy", json_object()) < 0 || add_balloon(list) < 0 ||
-	    add_request(list, "/actions", json_pack("{s:s}", "action_type", "InstanceStart")) < 0)
+	    put_machine_config(list, boot->config) < 0 || put_boot_source(list, boot) < 0 ||
+	    put_drives(list, boot) < 0 || put_devices(list, mac) < 0 ||
+	    put_request(list, "/entropy", json_object()) < 0 || put_balloon(list) < 0 ||
+	    put_request(list, "/actions", json_pack("{s:s}", "action_type", "InstanceStart")) < 0)
 		return NULL;
 	return json_incref(list);
 }

@@ -42,7 +42,7 @@ static void parts_free(struct cell_parts *p)
 	fc_version_free(&p->version);
 }
 
-static int find_parts(struct cell_parts *p, struct error *err)
+static int find_cell_parts(struct cell_parts *p, struct error *err)
 {
 	const json_t *path;
 	size_t i;
@@ -83,8 +83,8 @@ static bool is_in_memory(int fd)
 	return seals >= 0;
 }
 
-static int list_files(struct cell_parts *p, const struct vm_boot *boot, int rootfs, int run,
-		      struct error *err)
+static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int rootfs, int run,
+			   struct error *err)
 {
 	if (boot->disk_count > FC_DISKS_MAX)
 		return error_set(err, ERR_INVALID, "at most %d disks can be attached",
@@ -115,7 +115,7 @@ static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err
 	return fd < 0 ? error_errno(err, errno, LOOKED_AT) : fd;
 }
 
-static int open_filter(struct firecracker *fc, int *fd, struct error *err)
+static int open_vmm_filter(struct firecracker *fc, int *fd, struct error *err)
 {
 	if (vmm_filter_mode(FILTER_VARIABLE, &fc->vm.unfiltered, err) < 0)
 		return -1;
@@ -141,7 +141,7 @@ static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int filter = -1;
 
-	if (open_filter(fc, &filter, err) < 0)
+	if (open_vmm_filter(fc, &filter, err) < 0)
 		return -1;
 	build_words(p, &words);
 	const struct cell_spec spec = {
@@ -170,14 +170,14 @@ int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc
 	autoclose int run = fc_run_open(fc, boot, err);
 	autoclose int copy = -1;
 
-	if (run < 0 || find_parts(&parts, err) < 0)
+	if (run < 0 || find_cell_parts(&parts, err) < 0)
 		return -1;
 	if (boot->use == VM_READ && boot->rootfs_fd >= 0) {
 		copy = copy_looked_at(boot, run, err);
 		if (copy < 0)
 			return -1;
 	}
-	if (list_files(&parts, boot, copy >= 0 ? copy : boot->rootfs_fd, run, err) < 0 ||
+	if (list_cell_files(&parts, boot, copy >= 0 ? copy : boot->rootfs_fd, run, err) < 0 ||
 	    spawn_parts(fc, boot, ends, &parts, err) < 0)
 		return -1;
 	if (copy >= 0)

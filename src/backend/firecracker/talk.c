@@ -128,8 +128,8 @@ int fc_talk_begin(struct firecracker *fc, struct error *err)
 
 /* --- what it is told later -------------------------------------------------------------------- */
 
-static int tell(struct firecracker *fc, const char *method, const char *path, json_t *body,
-		api_answer_fn *fn, struct error *err)
+static int call_api(struct firecracker *fc, const char *method, const char *path, json_t *body,
+		    api_answer_fn *fn, struct error *err)
 {
 	if (fc->api && !fc->vm.severing)
 		return api_call(fc->api, method, path, body, fn, fc, err);
@@ -151,14 +151,14 @@ int fc_power_button(struct vm *vm, struct error *err)
 {
 	if (!vm)
 		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
-	return tell(fc_of(vm), "PUT", "/actions",
-		    json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
+	return call_api(fc_of(vm), "PUT", "/actions",
+			json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
 }
 
 int fc_resume(struct vm *vm, struct error *err)
 {
-	return tell(fc_of(vm), "PATCH", "/vm", json_pack("{s:s}", "state", "Resumed"), on_told,
-		    err);
+	return call_api(fc_of(vm), "PATCH", "/vm", json_pack("{s:s}", "state", "Resumed"), on_told,
+			err);
 }
 
 static void on_paused(void *data, const json_t *body, const struct error *why)
@@ -178,7 +178,8 @@ int fc_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 	if (fc->pausing.fn)
 		return error_set(err, ERR_CONFLICT, "it is being paused");
 	fc->pausing = (struct fc_waiting){fn, data};
-	if (tell(fc, "PATCH", "/vm", json_pack("{s:s}", "state", "Paused"), on_paused, err) == 0)
+	if (call_api(fc, "PATCH", "/vm", json_pack("{s:s}", "state", "Paused"), on_paused, err) ==
+	    0)
 		return 0;
 	fc->pausing = (struct fc_waiting){0};
 	return -1;

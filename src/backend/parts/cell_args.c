@@ -97,7 +97,7 @@ static void add_root(struct argv *argv, const struct cell_spec *spec)
 }
 
 /* From the stage, which the spawning process has made for bwrap. */
-static void add_files(struct argv *argv, const struct cell_spec *spec)
+static void add_cell_files(struct argv *argv, const struct cell_spec *spec)
 {
 	char name[PROC_STAGE_NAME];
 
@@ -151,7 +151,7 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 		argv_addf(argv, "%d", numbers.filter);
 	}
 	add_root(argv, spec);
-	add_files(argv, spec);
+	add_cell_files(argv, spec);
 	if (spec->proc || spec->share) {
 		argv_add(argv, "--proc");
 		argv_add(argv, "/proc");

@@ -102,6 +102,15 @@ static int shared_open(const struct config *config, const struct backend *backen
 	return shares_open(config, backend, out->fds, err);
 }
 
+/* The VMM has them now; the root's descriptor goes on telling of the room on its disk. */
+static void close_handed_over(const struct live *live)
+{
+	close(LIVE_KERNEL);
+	close(LIVE_INITRD);
+	if (live->ticket.layered)
+		close(LIVE_BASE);
+}
+
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
@@ -159,11 +168,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	live->vm = live->backend->boot(live->loop, &spec, &events, err);
 	if (!live->vm)
 		return -1;
-	/* The VMM has them now; the root's descriptor goes on telling of the room on its disk. */
-	close(LIVE_KERNEL);
-	close(LIVE_INITRD);
-	if (live->ticket.layered)
-		close(LIVE_BASE);
+	close_handed_over(live);
 	return 0;
 }
 
