@@ -20,7 +20,8 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(recvfrom), .reason = "frames; the host's addresses"},
 	{.number = SCMP_SYS(sendto), .reason = "frames; lines on connections"},
 	{.number = SCMP_SYS(clock_gettime), .reason = "the time, where there is no vDSO"},
-	{.number = SCMP_SYS(write), .reason = "a last line on stderr"},
+	{.number = SCMP_SYS(read), .reason = "frames of a tap"},
+	{.number = SCMP_SYS(write), .reason = "frames of a tap; a last line on stderr"},
 	{.number = SCMP_SYS(exit_group), .reason = "the end"},
 };
 

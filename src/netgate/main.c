@@ -12,6 +12,7 @@
 #include "netgate/confine.h"
 #include "netgate/gate.h"
 #include "netgate/packet.h"
+#include "netgate/relay.h"
 #include "netgate/settings.h"
 
 #define PROGRAM "microagent-netgate"
@@ -52,9 +53,16 @@ static int check_socket(int fd, int wanted, const char *name, struct error *err)
 
 static int take_sockets(const struct settings *s, struct error *err)
 {
-	int keep[4] = {s->vm_fd, s->passt_fd, s->supervisor_fd, s->lease_fd};
+	int keep[] = {s->vm_fd, s->passt_fd, s->supervisor_fd, s->lease_fd, s->bridge_fd};
 
 	fd_close_others(keep, ARRAY_SIZE(keep));
+	if (s->bridge_fd >= 0) {
+		if (!packet_is(s->vm_fd))
+			return error_set(err, ERR_INVALID, "--vm-fd %d is no packet socket",
+					 s->vm_fd);
+		widen(s->vm_fd);
+		return 0;
+	}
 	if ((!packet_is(s->vm_fd) && check_socket(s->vm_fd, SOCK_STREAM, "--vm-fd", err) < 0) ||
 	    check_socket(s->supervisor_fd, SOCK_SEQPACKET, "--supervisor-fd", err) < 0 ||
 	    (s->passt_fd >= 0 && check_socket(s->passt_fd, SOCK_STREAM, "--passt-fd", err) < 0))
@@ -79,7 +87,7 @@ static int serve_netgate(const struct settings *s, struct error *err)
 	/* By stdio, here and in main(): dprintf() asks for a position, which is forbidden now. */
 	if (no_namespaces.code != ERR_NONE)
 		fprintf(stderr, PROGRAM ": %s; confined by seccomp alone\n", no_namespaces.msg);
-	return gate_run(&gate, err);
+	return s->bridge_fd >= 0 ? relay_run(s->vm_fd, s->bridge_fd, err) : gate_run(&gate, err);
 }
 
 static int run_netgate(const struct settings *s, struct error *err)
@@ -98,6 +106,7 @@ int main(int argc, char **argv)
 	struct error err = {0};
 	struct settings settings = {.vm_fd = -1,
 				    .passt_fd = -1,
+				    .bridge_fd = -1,
 				    .supervisor_fd = -1,
 				    .lease_fd = -1,
 				    .screen = &gate.screen};

@@ -11,7 +11,7 @@ struct card_header {
 	uint8_t flags, gso_type;
 	uint16_t hdr_len, gso_size, csum_start, csum_offset;
 };
-_Static_assert(sizeof(struct card_header) == 10, "as of virtio 1.2, 5.1.6, without buffers");
+_Static_assert(sizeof(struct card_header) == PACKET_HEADER, "as the kernel has it");
 
 /* One frame with its header, in either direction: nothing is allocated later. */
 static uint8_t held[sizeof(struct card_header) + PACKET_FRAME_MAX];

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define PACKET_HEADER 10       /* in front of a frame, as of virtio 1.2, 5.1.6, without buffers */
 #define PACKET_FRAME_MAX 65549 /* Ethernet's header and the longest of IPv4 */
 
 /* Whether the descriptor is such a socket. */

@@ -89,9 +89,12 @@ static int set_rate(void *field, const char *value, struct error *err)
 #define AT(field) offsetof(struct settings, field)
 
 static const struct option_row rows[] = {
-	{"vm-fd", "N", option_fd, AT(vm_fd), "inherited stream socket of the VM"},
+	{"vm-fd", "N", option_fd, AT(vm_fd),
+	 "inherited stream socket of the VM, or a packet socket of its tap"},
 	{"passt-fd", "N", option_fd, AT(passt_fd),
 	 "inherited stream socket of passt; without it frames lead nowhere"},
+	{"bridge-fd", "N", option_fd, AT(bridge_fd),
+	 "inherited tap on a bridge: frames go to and fro, and nothing is filtered"},
 	{"supervisor-fd", "N", option_fd, AT(supervisor_fd),
 	 "inherited SOCK_SEQPACKET socket: the host's addresses in, lines on connections out"},
 	{"guest-address", "A", set_guest, 0, "the one IPv4 address that the guest may send from"},
@@ -115,8 +118,22 @@ void settings_help(void)
 	puts("Usage: microagent-netgate --vm-fd N --passt-fd N --supervisor-fd N --guest-address "
 	     "A\n"
 	     "                          --guest-mac M [OPTION...]\n"
+	     "       microagent-netgate --vm-fd N --bridge-fd N [OPTION...]\n"
 	     "The filter between a virtual machine and passt.\n");
 	command_line_help(rows, ARRAY_SIZE(rows));
+}
+
+/* What would have to be filtered there is not to be asked for. */
+static int check_bridge_settings(const struct settings *s, struct error *err)
+{
+	if (s->vm_fd < 0)
+		return error_set(err, ERR_INVALID, "--bridge-fd needs --vm-fd; see --help");
+	if (s->passt_fd >= 0 || s->supervisor_fd >= 0 || s->bytes_per_second || s->screen->guest ||
+	    s->screen->prefixes.nallow)
+		return error_set(err, ERR_INVALID,
+				 "--bridge-fd filters nothing: --passt-fd, --supervisor-fd, "
+				 "--guest-address, --allow and --bytes-per-second are not for it");
+	return 0;
 }
 
 static int check_settings(const struct settings *s, struct error *err)
@@ -125,6 +142,8 @@ static int check_settings(const struct settings *s, struct error *err)
 
 	if (s->help || s->version)
 		return 0;
+	if (s->bridge_fd >= 0)
+		return check_bridge_settings(s, err);
 	if (s->vm_fd < 0 || s->supervisor_fd < 0 || !s->screen->guest ||
 	    memcmp(s->screen->guest_mac, none, sizeof(none)) == 0)
 		return error_set(err, ERR_INVALID,

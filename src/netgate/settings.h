@@ -13,6 +13,7 @@ struct settings {
 	bool help, version;			      /* to be told: nothing else is to be done */
 	bool unconfined;			      /* also without namespaces */
 	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* -1: not given */
+	int bridge_fd;				      /* -1: there is a filter */
 	uint64_t bytes_per_second;		      /* 0: no limit */
 	struct isolate_identity identity;
 	struct screen *screen; /* the guest's addresses and `allow` are filled in */

@@ -128,6 +128,19 @@ def test_a_host_without_namespaces(tmp_path, program, words):
     assert done.stderr.startswith(f"{program}: no namespaces here (unshare: ") and SETTING in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("words, said", [
+    ((), "--vm-fd, --supervisor-fd, --guest-address and --guest-mac are needed"),
+    (("--bridge-fd", 4), "--bridge-fd needs --vm-fd"),
+    (("--vm-fd", 3, "--bridge-fd", 4, "--allow", "10.0.0.0/8"), "--bridge-fd filters nothing"),
+    (("--vm-fd", 3, "--bridge-fd", 4, "--bytes-per-second", 1), "--bridge-fd filters nothing"),
+    (("--vm-fd", 3, "--bridge-fd", 4), "--vm-fd 3 is no packet socket")])
+def test_what_netgate_is_not_started_with(words, said):
+    line = 'exec "$@" 3</dev/null 4</dev/null'
+    done = subprocess.run(["bash", "-c", line, "bash", BIN / "microagent-netgate", *map(str, words)], timeout=HANG_S,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and said in done.stderr, done
+
+
 def test_what_cannot_be_listened_on(host):
     port = free_port()
     config = prepared(host, mediation=mediation(1),

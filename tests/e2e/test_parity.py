@@ -12,6 +12,7 @@ import test_audit
 import test_exec
 import test_lifecycle
 import test_mediation
+import test_network
 import test_run
 import test_sessions
 import test_supervisor
@@ -26,6 +27,7 @@ SUITE = {
     test_verification: ["test_every_digest_is_recorded_and_enforced_before_the_first_start"],
     test_exec: ["test_many_at_once", "test_streams_stay_apart", "test_timeout_kills_the_whole_tree"],
     test_mediation: ["targets", "test_channels_of_one_guest"],
+    test_network: ["own_net", "test_bridged"],
     test_audit: ["test_the_trail_of_a_session",  # first: it finds no log before its own
                  "test_a_killed_supervisor", "test_a_vmm_that_dies"],
     test_sessions: ["base", "test_the_life_of_a_session"],

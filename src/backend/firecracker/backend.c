@@ -96,9 +96,6 @@ static int fc_host(struct backend_host *out, struct error *err)
 		"driven through a stand-in by its tests, and never run with the real program";
 	host_find_confinement(&host);
 	host_find_networks(&host);
-	host.bridged_available = false;
-	snprintf(host.bridged_reason, sizeof(host.bridged_reason),
-		 "Firecracker opens a tap by its name in its own network namespace");
 	*out = host;
 	return 0;
 }
@@ -109,7 +106,7 @@ static int fc_check_config(const struct config *config, struct error *err)
 	char reason[256];
 
 	if (fc_check_bounds(config, err) < 0 || host_check_network(config, err) < 0 ||
-	    (config->network_mode == NETWORK_NAT && cell_tap_check(err) < 0) ||
+	    (config->network_mode != NETWORK_ISOLATED && cell_tap_check(err) < 0) ||
 	    host_check_cell(config, err) < 0)
 		return -1;
 	return fc_accelerator(config, &accelerator, reason, err);

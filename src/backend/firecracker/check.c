@@ -78,12 +78,6 @@ static bool asks_emulation(const struct config *c, char path[REFUSAL_PATH])
 	return c->accelerator == ACCELERATOR_TCG;
 }
 
-static bool asks_bridge(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->network_mode == NETWORK_BRIDGED;
-}
-
 static bool asks_no_cell(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -139,10 +133,7 @@ const struct backend_refusal fc_refusals[] = {
 	{"rootfsBase", "Firecracker's disks are raw: it reads no layers", asks_layer},
 	{"shares", "Firecracker has no virtio-fs: it shares no directories", asks_shares},
 	{"hotplug", "Firecracker has no virtio-fs: no directory can be given later", asks_hotplug},
-	{"network.mode",
-	 "Firecracker opens a tap by its name in its own network namespace, in which no bridge of "
-	 "the host is",
-	 asks_bridge},
+	REFUSED_BRIDGE_RATE,
 	{"limits.diskBytesPerSecond", EACH_DRIVE_ALONE, asks_disk_bytes},
 	{"limits.diskOpsPerSecond", EACH_DRIVE_ALONE, asks_disk_ops},
 	REFUSED_HIGH_LISTENER(FC_HIGH_PORT),

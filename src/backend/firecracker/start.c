@@ -151,7 +151,7 @@ static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 		.readable = p->readable,
 		.device = p->version.stand_in ? NULL : "/dev/kvm",
 		.proc = p->version.stand_in != NULL, /* its programs need it */
-		.tun = fc->vm.net.mode == NETWORK_NAT,
+		.tun = fc->vm.net.mode != NETWORK_ISOLATED,
 		.data = p->data,
 		.ndata = p->ndata,
 		.files = p->files,

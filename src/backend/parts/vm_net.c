@@ -9,7 +9,8 @@
  *             and tells us of each connection.
  *             A VMM that takes no socket has a tap in its own network namespace, on whose other
  *             side netgate is, by a packet socket (cell_tap.h).
- *   bridged   VMM has a tap interface as a descriptor, which is on the bridge.
+ *   bridged   VMM has a tap interface as a descriptor, which is on the bridge. One that takes none
+ *             has a tap of its own as above, and netgate only moves frames between the two.
  *   isolated  nothing.
  *
  * A host without a default route has no uplink for passt. The guest then gets a card all the same,
@@ -36,7 +37,13 @@
 #include "base/path.h"
 #include "contract/nat.h"
 
-enum { NETGATE_FD_VM = 3, NETGATE_FD_PASST, NETGATE_FD_SUPERVISOR, NETGATE_FD_LEASE };
+enum {
+	NETGATE_FD_VM = 3,
+	NETGATE_FD_PASST,
+	NETGATE_FD_SUPERVISOR,
+	NETGATE_FD_LEASE,
+	NETGATE_FD_BRIDGE
+};
 enum { PASST_FD_NETGATE = 3, PASST_FD_LEASE };
 
 #define NO_ROUTE                                                             \
@@ -122,20 +129,31 @@ static void add_number(struct argv *argv, const char *option, unsigned value)
 	argv_addf(argv, "%u", value);
 }
 
-static void netgate_words(const struct vm *vm, const struct vm_boot *boot, const char *program,
-			  bool uplink, struct argv *argv)
+static void netgate_words(const struct vm_boot *boot, const char *program, struct argv *argv)
 {
 	uid_t id = cell_id();
-	const json_t *prefix;
-	size_t i;
 
 	argv_add(argv, program);
 	add_pair(argv, "--label", boot->label);
 	add_number(argv, "--vm-fd", NETGATE_FD_VM);
+	add_number(argv, "--lease-fd", NETGATE_FD_LEASE);
+	if (boot->config->confinement == CONFINEMENT_SECCOMP)
+		argv_add(argv, "--unconfined");
+	if (id) {
+		add_number(argv, "--uid", id);
+		add_number(argv, "--gid", id);
+	}
+}
+
+static void filter_words(const struct vm *vm, const struct vm_boot *boot, bool uplink,
+			 struct argv *argv)
+{
+	const json_t *prefix;
+	size_t i;
+
 	if (uplink)
 		add_number(argv, "--passt-fd", NETGATE_FD_PASST);
 	add_number(argv, "--supervisor-fd", NETGATE_FD_SUPERVISOR);
-	add_number(argv, "--lease-fd", NETGATE_FD_LEASE);
 	add_pair(argv, "--guest-address", NAT_GUEST);
 	add_pair(argv, "--guest-mac", vm->net.mac);
 	add_pair(argv, "--dns-address", NAT_DNS);
@@ -147,12 +165,23 @@ static void netgate_words(const struct vm *vm, const struct vm_boot *boot, const
 		argv_add(argv, "--bytes-per-second");
 		argv_addf(argv, "%lld", (long long)boot->config->limits.net_bytes);
 	}
-	if (boot->config->confinement == CONFINEMENT_SECCOMP)
-		argv_add(argv, "--unconfined");
-	if (id) {
-		add_number(argv, "--uid", id);
-		add_number(argv, "--gid", id);
-	}
+}
+
+static int spawn_netgate(struct vm *vm, struct argv *words, const struct proc_fd *fds, size_t nfds,
+			 struct error *err)
+{
+	const struct proc_spec spec = {
+		.argv = argv_finish(words, err),
+		.fds = fds,
+		.nfds = nfds,
+		.die_with_parent = true,
+		.new_session = true,
+		.cwd = "/",
+	};
+	struct companion *netgate =
+		spec.argv ? companion_add(&vm->companions, NETGATE_NAME, true, err) : NULL;
+
+	return netgate ? companion_start(netgate, &spec, err) : -1;
 }
 
 static int start_netgate(struct vm *vm, const struct vm_boot *boot, int vm_end, int passt_end,
@@ -166,21 +195,29 @@ static int start_netgate(struct vm *vm, const struct vm_boot *boot, int vm_end, 
 		{boot->lease_fd, NETGATE_FD_LEASE},
 		{passt_end, NETGATE_FD_PASST},
 	};
-	struct proc_spec spec = {
-		.fds = fds,
-		.nfds = ARRAY_SIZE(fds) - (passt_end < 0),
-		.die_with_parent = true,
-		.new_session = true,
-		.cwd = "/",
-	};
 
 	if (!program)
 		return -1;
-	netgate_words(vm, boot, program, passt_end >= 0, &words);
-	spec.argv = argv_finish(&words, err);
-	struct companion *netgate =
-		spec.argv ? companion_add(&vm->companions, NETGATE_NAME, true, err) : NULL;
-	return netgate ? companion_start(netgate, &spec, err) : -1;
+	netgate_words(boot, program, &words);
+	filter_words(vm, boot, passt_end >= 0, &words);
+	return spawn_netgate(vm, &words, fds, ARRAY_SIZE(fds) - (passt_end < 0), err);
+}
+
+/* The interface on the bridge is there for as long as netgate has it open. */
+static int start_relay(struct vm *vm, const struct vm_boot *boot, int packets, struct error *err)
+{
+	autofree char *program = program_netgate(err);
+	autoclose int bridge = program ? tap_open(boot->config->network_interface, err) : -1;
+	autoargv struct argv words = ARGV_INIT;
+	const struct proc_fd fds[] = {{packets, NETGATE_FD_VM},
+				      {bridge, NETGATE_FD_BRIDGE},
+				      {boot->lease_fd, NETGATE_FD_LEASE}};
+
+	if (bridge < 0)
+		return -1;
+	netgate_words(boot, program, &words);
+	add_number(&words, "--bridge-fd", NETGATE_FD_BRIDGE);
+	return spawn_netgate(vm, &words, fds, ARRAY_SIZE(fds), err);
 }
 
 /* --- passt ------------------------------------------------------------------------------------ */
@@ -338,13 +375,14 @@ int vm_start_net_in_cell(struct vm *vm, const struct vm_boot *boot, const char *
 {
 	struct cell_tap made = {-1, -1};
 
-	if (vm->net.mode != NETWORK_NAT)
+	if (vm->net.mode == NETWORK_ISOLATED)
 		return 0;
 	if (cell_await(&vm->cell, err) < 0 || cell_tap_make(vm->cell.pid, tap, &made, err) < 0)
 		return -1;
 	autoclose int packets = made.packet_fd;
 	vm->net.control_fd = made.control_fd;
-	return vm_start_net(vm, boot, packets, err);
+	return vm->net.mode == NETWORK_NAT ? vm_start_net(vm, boot, packets, err)
+					   : start_relay(vm, boot, packets, err);
 }
 
 json_t *vm_net_describe(const struct vm *vm)

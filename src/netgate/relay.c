@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "netgate/relay.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "netgate/packet.h"
+
+enum { CARD, BRIDGE, SIDES };
+/* Frames of one side before the other has its turn. */
+#define ROUNDS 64
+
+static uint8_t held[PACKET_HEADER + PACKET_FRAME_MAX];
+
+/* An interface that is down says so once to who reads, and may come up again. */
+static bool is_passing(int errnum)
+{
+	return errnum == EAGAIN || errnum == EINTR || errnum == ENETDOWN || errnum == EINVAL;
+}
+
+/* False: the interface has gone. */
+static bool relay_frames(int from, int to)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		ssize_t n = read(from, held, sizeof(held));
+
+		if (n <= 0)
+			return n < 0 && is_passing(errno);
+		(void)!write(to, held, (size_t)n);
+	}
+	return true;
+}
+
+int relay_run(int card, int bridge, struct error *err)
+{
+	struct pollfd polled[SIDES] = {[CARD] = {.fd = card, .events = POLLIN},
+				       [BRIDGE] = {.fd = bridge, .events = POLLIN}};
+
+	for (;;) {
+		if (poll(polled, SIDES, -1) < 0 && errno != EINTR)
+			return error_errno(err, errno, "poll");
+		if (polled[CARD].revents && !relay_frames(card, bridge))
+			return 0;
+		if (polled[BRIDGE].revents && !relay_frames(bridge, card))
+			return 0;
+	}
+}
