@@ -94,7 +94,7 @@ static const struct option_row rows[] = {
 	{"passt-fd", "N", option_fd, AT(passt_fd),
 	 "inherited stream socket of passt; without it frames lead nowhere"},
 	{"bridge-fd", "N", option_fd, AT(bridge_fd),
-	 "inherited tap on a bridge: frames go to and fro, and nothing is filtered"},
+	 "inherited tap on a bridge: frames go both ways, and nothing is filtered"},
 	{"supervisor-fd", "N", option_fd, AT(supervisor_fd),
 	 "inherited SOCK_SEQPACKET socket: the host's addresses in, lines on connections out"},
 	{"guest-address", "A", set_guest, 0, "the one IPv4 address that the guest may send from"},

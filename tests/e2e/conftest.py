@@ -211,6 +211,10 @@ class Host:
             schema_check.validate_workspace(self.state / words[1])
         return document
 
+    def support(self):
+        """What `contract` says of its backend."""
+        return self.json("contract")["backendSupport"][self.backend]
+
     def supervisor(self, request, env=None, raw=None, timeout=HANG_S, args=()):
         """One request to the supervisor of this host's backend, which is named in it: (exit code, answer, stderr)."""
         if request and request.get("identity", {}).get("backend") == DEFAULT_BACKEND:

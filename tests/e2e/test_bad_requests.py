@@ -23,7 +23,7 @@ OF_THE_HOST = ("beyond the host", "absurd")
 @pytest.fixture(name="ask")
 def asking(host):
     """Sends requests two at a time; afterwards the file system is as it was."""
-    built = host.json("contract")["backendSupport"]["qemu"]["commands"]
+    built = host.support()["commands"]
     host.state = host.base / "never-made"
     before = sorted(host.base.rglob("*"))
 

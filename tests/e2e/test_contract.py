@@ -73,12 +73,13 @@ def test_capabilities(host, contract):
     assert missing["backendSupport"]["qemu"]["available"] is False
 
 
-def test_unlisted_commands_are_refused_and_listed_ones_are_not(host, contract):
+def test_unlisted_commands_are_refused_and_listed_ones_are_not(host):
+    listed = host.support()["commands"]
     for command in schema_check.load("defs")["$defs"]["command"]["enum"]:
         _, answer, _ = host.supervisor(request(command, {"stateDir": str(host.state)},
                                                runtimeID="nobody"))
         unsupported = answer.get("errorCode") == "unsupported"
-        assert unsupported == (command not in contract["backendSupport"]["qemu"]["commands"]), answer
+        assert unsupported == (command not in listed), answer
 
 
 ASKING = {
@@ -94,25 +95,24 @@ ASKING = {
     "hotplug": {"hotplug": True},
     "confinement": {"confinement": "seccomp"},
     "console": {"console": "shell"},
-    # With a kernel of the host's own; test_arm64.py has the other.
-    "architecture": {"architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]},
+    "architecture": {"architecture": "arm64"},  # whose kernel would be another one, which is no refusal
     "network.portForwards": {"network": {"mode": "nat", "portForwards": [
         {"hostPort": 1, "guestPort": 1}]}},
     "network.allow": {"network": {"mode": "nat", "allow": ["10.0.0.0/8"]}},
 }
 
 
-def test_features_are_those_that_check_lets_pass(host, contract):
-    features = contract["backendSupport"]["qemu"]["features"]
+def test_features_are_those_that_check_lets_pass(host):
+    support = host.support()
+    features = support["features"]
     for feature, fields in ASKING.items():
         _, answer, _ = host.supervisor(request("check", host.config(**fields)))
-        assert (answer.get("errorCode") == "unsupported") == (feature not in features), (
-            feature, answer)
+        refused = answer.get("errorCode") == "unsupported" and answer["error"].startswith(f"config.{feature}")
+        assert refused == (feature not in features), (feature, answer)
     for mode in ("nat", "isolated", "bridged"):
         network = {"mode": mode, **({"interface": "none0"} if mode == "bridged" else {})}
         _, answer, _ = host.supervisor(request("check", host.config(network=network)))
-        refused = "this release" in answer.get("error", "")
-        assert refused == (mode not in contract["backendSupport"]["qemu"]["networks"]), answer
+        assert (answer.get("errorCode") == "unsupported") == (mode not in support["networks"]), answer
 
 
 # What every backend honours, so that it is no feature of one.
@@ -129,7 +129,16 @@ def test_each_field_is_of_all_or_a_feature():
 
 
 LISTENER = {"target": "127.0.0.1:1"}
+# What a backend may refuse, as a config asks for it.
 REFUSED = {
+    "accelerator": {"accelerator": "tcg"},
+    "architecture": {"architecture": {"x86_64": "arm64", "aarch64": "amd64"}[os.uname().machine]},
+    "confinement": ASKING["confinement"],
+    "hotplug": ASKING["hotplug"],
+    "limits.diskBytesPerSecond": {"limits": {"diskBytesPerSecond": 1}, "disks": [{**ASKING["disks"]["disks"][0], "mode": "rw"}]},
+    "limits.diskOpsPerSecond": {"limits": {"diskOpsPerSecond": 1}, "disks": [{**ASKING["disks"]["disks"][0], "mode": "rw"}]},
+    "rootfsBase": {"rootfsBase": "/nonexistent"},
+    "shares": ASKING["shares"],
     "cgroup": {"cgroup": "systemd"},
     "limits.netBytesPerSecond": {"limits": {"netBytesPerSecond": 1},
                                  "network": {"mode": "bridged", "interface": "none0"}},
@@ -139,14 +148,16 @@ REFUSED = {
 }
 
 
-def test_each_refusal_names_its_limitation(host, contract):
-    refusals = {row["field"]: row["limitation"] for row in contract["backendSupport"]["qemu"]["refusals"]}
-    assert set(refusals) == set(REFUSED)
-    for field, fields in REFUSED.items():
+def test_each_refusal_names_its_limitation(host):
+    refusals = {row["field"]: row["limitation"] for row in host.support()["refusals"]}
+    assert refusals and set(refusals) <= set(REFUSED)
+    for field, limitation in refusals.items():
+        fields = REFUSED[field]
+        assert len(limitation.split()) > 3, limitation
         for command in ("check", "prepare", "start", "run"):
             code, answer, _ = host.supervisor(request(command, host.config(**fields)))
             assert code == 1 and answer["errorCode"] == "unsupported", (command, answer)
-            assert answer["error"] == f"config.{field.replace('[]', '[1]')}: {refusals[field]}", (command, answer)
+            assert answer["error"] == f"config.{field.replace('[]', '[1]')}: {limitation}", (command, answer)
             assert not (host.state / request(command, {})["identity"]["runtimeID"]).exists()
 
 

@@ -2,22 +2,29 @@
 """What is true of one backend is true of each: tests of other files once more, with the machines of the backends that they do
 not have there. A dozen is enough for `make test`; `make soak TESTS=parity` runs the files whole."""
 
+import re
 import tempfile
 from pathlib import Path
 
 import pytest
 
 import conftest
+import test_artifacts
 import test_audit
+import test_bundles
+import test_contract
+import test_devices
 import test_exec
+import test_firecracker
 import test_lifecycle
 import test_mediation
 import test_network
+import test_publish
 import test_run
 import test_sessions
 import test_supervisor
 import test_verification
-from conftest import lent, make_host, shared_machine, with_base
+from conftest import ROOT, lent, make_host, shared_machine, with_base
 
 SUITE = {
     test_lifecycle: ["test_a_workload_runs_at_start_and_ends_the_workspace", "test_life_of_a_workspace"],
@@ -28,6 +35,13 @@ SUITE = {
     test_exec: ["test_many_at_once", "test_streams_stay_apart", "test_timeout_kills_the_whole_tree"],
     test_mediation: ["targets", "test_channels_of_one_guest"],
     test_network: ["own_net", "test_bridged"],
+    test_publish: ["test_published_ports_of_one_guest"],
+    # What is put into a machine and taken out of it
+    test_devices: ["cgroup", "test_a_cgroup_holds_the_whole_workspace", "test_a_root_in_memory"],
+    test_bundles: ["test_bundles_are_disks_of_the_guest"],
+    test_artifacts: ["test_outputs_and_copies"],
+    test_contract: ["test_unlisted_commands_are_refused_and_listed_ones_are_not", "test_features_are_those_that_check_lets_pass",
+                    "test_each_refusal_names_its_limitation"],
     test_audit: ["test_the_trail_of_a_session",  # first: it finds no log before its own
                  "test_a_killed_supervisor", "test_a_vmm_that_dies"],
     test_sessions: ["base", "test_the_life_of_a_session"],
@@ -62,9 +76,33 @@ def vm(other_machine, request):
     yield from lent(other_machine, request)
 
 
-def test_every_field_is_honoured_or_refused_by_name(host, backend):
-    """With the limitation that causes it: test_contract.py holds it for what QEMU's supervisor prints."""
-    support = host.json("contract")["backendSupport"][backend]
-    assert support["available"] and {"prepare", "start", "inspect", "kill", "quarantine"} <= set(support["commands"])
-    for refusal in support["refusals"]:
-        assert refusal["field"] and len(refusal["limitation"].split()) > 3, refusal
+# Where a feature is seen to work; of which a backend that claims it has no less than this.
+SEEN = {
+    "initrdPath": "test_a_root_in_memory",
+    "network.portForwards": "test_published_ports_of_one_guest",
+    "network.allow": "test_nat",
+    "disks": "test_disks_are_found_by_their_order",
+    "bundles": "test_bundles_are_disks_of_the_guest",
+    "outputs": "test_outputs_and_copies",
+    "mediation": "test_channels_of_one_guest",
+    "vsockListeners": "test_channels_of_one_guest",
+    "cgroup": "test_a_cgroup_holds_the_whole_workspace",
+    "limits": "test_rates_are_the_drive_s",
+    "console": "test_serial_console",
+    "powerButton": "test_a_life",
+    "balloon": "test_balloon",
+}
+
+
+def test_each_feature_is_seen(host, other):
+    own = {"firecracker": test_firecracker}[other]
+    missing = set(host.support()["features"]) - {name for name, test in SEEN.items() if test in globals() or hasattr(own, test)}
+    assert not missing
+
+
+def test_the_library_knows_what_is_refused(host, other):
+    """Layers and hotplug, which it decides on before a supervisor is asked."""
+    row = re.search(rf'\.name = "{other}"([^}}]*)}}', (ROOT / "src" / "contract" / "fields.c").read_text())[1]
+    refused = {refusal["field"] for refusal in host.support()["refusals"]}
+    assert (".layers = true" in row) == ("rootfsBase" not in refused)
+    assert (".hotplug = true" in row) == ("hotplug" not in refused)

@@ -42,8 +42,6 @@ def serve(host, name, address, port):
 
 
 def test_published_ports_of_one_guest(host):
-    if "network.portForwards" not in host.json("contract")["backendSupport"]["qemu"]["features"]:
-        pytest.skip("this backend publishes no ports yet")
     ports = {"v4": free_port(), "v6": free_port(), "nobody": free_port(), "again": free_port()}
     host("create", "w", *SMALL, "-p", f"{ports['v4']}:{V4}", "-p", f"127.0.0.1:{ports['v6']}:{V6}/tcp",
          "-p", f"[::1]:{ports['again']}:{V4}", "--publish", f"localhost:{ports['nobody']}:{NOBODY}", check=0)

@@ -66,7 +66,8 @@ int cell_tap_check(struct error *err)
 
 	return fd >= 0 ? 0
 		       : error_set(err, ERR_UNAVAILABLE,
-				   "config.network.mode: a card needs " TUN " here: %s (modprobe tun)",
+				   "config.network.mode: a card needs " TUN
+				   " here: %s (modprobe tun)",
 				   strerror(errno));
 }
 
