@@ -4,90 +4,45 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
-#include "base/limits.h"
+#include "base/userns_held.h"
 
 /* Room for the directory's own and the names of its items. */
 #define STAGE_OPTIONS "mode=0755,size=64k"
 
 /* --- the owner's other name ------------------------------------------------------------------- */
 
-/* Holds a new user namespace until it is killed. */
-static void hold_user_namespace(int said, pid_t parent) __attribute__((noreturn));
-static void hold_user_namespace(int said, pid_t parent)
+struct renaming {
+	const struct stat *st;
+	uid_t owner;
+};
+
+static int write_owner(pid_t pid, const void *data, struct error *err)
 {
-	char failed = 0;
+	const struct renaming *r = data;
+	char lines[32];
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (unshare(CLONE_NEWUSER) < 0)
-		failed = (char)errno;
-	(void)!write(said, &failed, 1);
-	while (!failed && getppid() == parent)
-		pause();
-	_exit(0);
-}
-
-static int write_one_id(pid_t pid, const char *file, unsigned inside, unsigned outside,
-			struct error *err)
-{
-	char path[64], text[64];
-	int len = snprintf(text, sizeof(text), "%u %u 1\n", inside, outside);
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, text, (size_t)len) != len)
-		return error_errno(err, errno, "the owner of a file: %s", file);
-	return 0;
-}
-
-static int open_held(pid_t pid, int heard, const struct stat *st, uid_t owner, struct error *err)
-{
-	char failed = 0, path[64];
-
-	if (fd_wait(heard, POLLIN, limit_deadline(LIMIT_CELL_MS), err) < 0)
+	snprintf(lines, sizeof(lines), "%u %u 1\n", r->st->st_uid, r->owner);
+	if (userns_write_map(pid, "uid_map", lines, err) < 0)
 		return -1;
-	if (read(heard, &failed, 1) != 1 || failed)
-		return error_errno(err, failed ? failed : EIO, "a user namespace for a file");
-	if (write_one_id(pid, "uid_map", st->st_uid, owner, err) < 0 ||
-	    write_one_id(pid, "gid_map", st->st_gid, owner, err) < 0)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? error_errno(err, errno, "a user namespace for a file") : fd;
+	snprintf(lines, sizeof(lines), "%u %u 1\n", r->st->st_gid, r->owner);
+	return userns_write_map(pid, "gid_map", lines, err);
 }
 
 /* A user namespace that maps the file's owner to the other one, and nobody else. */
 static int owner_namespace(const struct stat *st, uid_t owner, struct error *err)
 {
-	pid_t parent = getpid(), pid;
-	int ends[2];
+	const struct renaming renaming = {st, owner};
 
-	if (fd_pipe(ends, err) < 0)
-		return -1;
-	autoclose int heard = ends[0];
-	autoclose int said = ends[1];
-	pid = fork();
-	if (pid == 0)
-		hold_user_namespace(said, parent);
-	if (pid < 0)
-		return error_errno(err, errno, "fork");
-	int fd = open_held(pid, heard, st, owner, err);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	return fd;
+	return userns_held(write_owner, &renaming, "the owner of a file", err);
 }
 
 /* --- in the parent ---------------------------------------------------------------------------- */

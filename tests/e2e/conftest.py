@@ -217,7 +217,7 @@ class Host:
 
     def supervisor(self, request, env=None, raw=None, timeout=HANG_S, args=()):
         """One request to the supervisor of this host's backend, which is named in it: (exit code, answer, stderr)."""
-        if request and request.get("identity", {}).get("backend") == DEFAULT_BACKEND:
+        if request and (request.get("identity") or {}).get("backend") == DEFAULT_BACKEND:
             request = {**request, "identity": {**request["identity"], "backend": self.backend}}
         data = raw if raw is not None else json.dumps(request).encode()
         done = subprocess.run([*self.wrap, str(BIN / f"microagent-{self.backend}-supervisor"), *args], input=data,

@@ -184,8 +184,8 @@ def test_what_runs_is_told(session):
         run(session, "sh", "-c", f"wget -q -O /dev/null http://127.0.0.1:{port}/; echo text >/tmp/file-{port}")
     wait_until(lambda: len(connects(session)) == 3, "three connections")
     assert connects(session) == [("127.0.0.1", port) for port in (81, 82, 83)]
-    opened = [r["path"] for r in records(session, session.session, "open")]
-    assert {f"/tmp/file-{port}" for port in (81, 82, 83)} <= set(opened)
+    written = {f"/tmp/file-{port}" for port in (81, 82, 83)}
+    wait_until(lambda: written <= {r["path"] for r in records(session, session.session, "open")}, "three files")
 
 
 def program_32(path):

@@ -240,7 +240,7 @@ def test_control_stream_and_control_socket(host):
                 powers += 1
             elif set(message) <= {"ok", "error", "errorCode"} and "ok" in message:
                 schema_check.validate("control-sock-answer", message)
-    assert types == {"in": {"hello", "ready", "result"}, "out": {"config", "time", "power"}}, types
+    assert types == {"in": {"hello", "ready", "result", "ending"}, "out": {"config", "time", "power"}}, types
     assert powers == 1
 
 

@@ -143,7 +143,8 @@ static void each_field_without_a_way_is_refused(void **state)
 	REFUSED("config.rootfsBase", c.rootfs_base = "/b");
 	REFUSED("config.shares", c.shares = share);
 	REFUSED("config.hotplug", c.hotplug = true);
-	REFUSED("config.network.mode", c.network_mode = NETWORK_BRIDGED);
+	REFUSED("config.limits.netBytesPerSecond", c.network_mode = NETWORK_BRIDGED,
+		c.limits.net_bytes = 1);
 	REFUSED("config.cgroup", c.cgroup = "systemd");
 	REFUSED("config.vsockListeners[0].port", c.vsock_listeners = high);
 	REFUSED("config.mediation.port", c.mediation = json_array_get(high, 0));

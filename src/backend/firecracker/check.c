@@ -5,12 +5,9 @@
 #include <string.h>
 
 #include "backend/firecracker/requests.h"
+#include "backend/parts/bounds.h"
 #include "backend/parts/refusals.h"
-#include "base/cleanup.h"
 #include "base/json.h"
-#include "base/limits.h"
-
-#define OWN_HOST_PORTS 2 /* the control stream's, and the one of mediation */
 
 static int check_drives(const struct config *c, struct error *err)
 {
@@ -36,20 +33,7 @@ static int check_processors(const struct config *c, struct error *err)
 
 int fc_check_bounds(const struct config *c, struct error *err)
 {
-	size_t listeners = json_array_size(c->vsock_listeners);
-	size_t most = (size_t)limit_get(LIMIT_VSOCK_HOST_PORTS) - OWN_HOST_PORTS;
-
-	if (json_array_size(c->port_forwards) > limit_get(LIMIT_PUBLISHES))
-		return error_set(err, ERR_INVALID,
-				 "config.network.portForwards has %zu entries, and a guest may "
-				 "publish %llu ports",
-				 json_array_size(c->port_forwards),
-				 (unsigned long long)limit_get(LIMIT_PUBLISHES));
-	if (listeners > most)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "config.vsockListeners: a guest may have %zu, and these are %zu",
-				 most, listeners);
-	return check_processors(c, err) < 0 ? -1 : check_drives(c, err);
+	return bounds_check(c, err) < 0 || check_processors(c, err) < 0 ? -1 : check_drives(c, err);
 }
 
 /* --- what no machine of it can have ----------------------------------------------------------- */

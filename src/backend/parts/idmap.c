@@ -3,17 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pwd.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/parts/cell.h"
@@ -23,6 +18,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/userns_held.h"
 
 #define TEXT_BYTES (1u << 20)
 /* Of root, which has no subordinate ids: below the cells' own, one for each directory, so that a
@@ -132,31 +128,12 @@ int idmap_find(int dir, struct idmap *out, struct error *err)
 
 /* --- the namespace --------------------------------------------------------------------------- */
 
-/* Holds a new namespace until it is killed. */
-static void hold_namespace(int said, pid_t parent) __attribute__((noreturn));
-static void hold_namespace(int said, pid_t parent)
-{
-	char failed = 0;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (unshare(CLONE_NEWUSER) < 0)
-		failed = (char)errno;
-	(void)!write(said, &failed, 1);
-	while (!failed && getppid() == parent)
-		pause();
-	_exit(0);
-}
-
 static int write_map(pid_t pid, const char *file, unsigned root, unsigned agent, struct error *err)
 {
-	char path[64], text[64];
-	int len = snprintf(text, sizeof(text), "0 %u 1\n%d %u 1\n", root, IDMAP_AGENT, agent);
+	char lines[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, text, (size_t)len) != len)
-		return error_errno(err, errno, "ids of a shared directory: %s", file);
-	return 0;
+	snprintf(lines, sizeof(lines), "0 %u 1\n%d %u 1\n", root, IDMAP_AGENT, agent);
+	return userns_write_map(pid, file, lines, err);
 }
 
 static int run_newidmap(const char *name, pid_t pid, unsigned root, unsigned agent,
@@ -176,8 +153,9 @@ static int run_newidmap(const char *name, pid_t pid, unsigned root, unsigned age
 	return proc_run(argv, NULL, deadline, err);
 }
 
-static int write_id_map(pid_t pid, const struct idmap *map, struct error *err)
+static int write_id_map(pid_t pid, const void *data, struct error *err)
 {
+	const struct idmap *map = data;
 	bool root = geteuid() == 0;
 
 	if (root)
@@ -189,42 +167,12 @@ static int write_id_map(pid_t pid, const struct idmap *map, struct error *err)
 		       : run_newidmap("newgidmap", pid, map->root_gid, map->agent_gid, err);
 }
 
-static int open_namespace(pid_t pid, int heard, const struct idmap *map, int *fd, struct error *err)
-{
-	uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
-	char failed = 0, path[64];
-
-	if (fd_wait(heard, POLLIN, deadline, err) < 0)
-		return -1;
-	if (read(heard, &failed, 1) != 1 || failed)
-		return error_errno(err, failed ? failed : EIO,
-				   "a user namespace for a shared directory");
-	if (write_id_map(pid, map, err) < 0)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	int opened = open(path, O_RDONLY | O_CLOEXEC);
-	if (opened < 0)
-		return error_errno(err, errno, "a user namespace for a shared directory");
-	*fd = opened;
-	return 0;
-}
-
 int idmap_namespace(const struct idmap *map, int *fd, struct error *err)
 {
-	pid_t parent = getpid(), pid;
-	int ends[2];
+	int held = userns_held(write_id_map, map, "ids of a shared directory", err);
 
-	if (fd_pipe(ends, err) < 0)
+	if (held < 0)
 		return -1;
-	autoclose int heard = ends[0];
-	autoclose int said = ends[1];
-	pid = fork();
-	if (pid == 0)
-		hold_namespace(said, parent);
-	if (pid < 0)
-		return error_errno(err, errno, "fork");
-	int rc = open_namespace(pid, heard, map, fd, err);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	return rc;
+	*fd = held;
+	return 0;
 }

@@ -2,12 +2,10 @@
 /* A field that cannot be honoured is refused, never dropped. */
 #include "backend/qemu/check.h"
 
+#include "backend/parts/bounds.h"
 #include "backend/parts/refusals.h"
 #include "backend/qemu/command_line.h"
 #include "base/cleanup.h"
-#include "base/limits.h"
-
-#define OWN_HOST_PORTS 2 /* the control stream's, and the one of mediation */
 
 /* Bundles are disks too. */
 static int check_count(const struct config *c, struct error *err)
@@ -23,27 +21,9 @@ static int check_count(const struct config *c, struct error *err)
 			 count, MACHINE_EXTRAS_MAX);
 }
 
-static int check_listener_count(const struct config *c, struct error *err)
-{
-	size_t count = json_array_size(c->vsock_listeners);
-	size_t most = (size_t)limit_get(LIMIT_VSOCK_HOST_PORTS) - OWN_HOST_PORTS;
-
-	if (count <= most)
-		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "config.vsockListeners: a guest may have %zu, and these are %zu", most,
-			 count);
-}
-
 int check_bounds(const struct config *c, struct error *err)
 {
-	if (json_array_size(c->port_forwards) > limit_get(LIMIT_PUBLISHES))
-		return error_set(err, ERR_INVALID,
-				 "config.network.portForwards has %zu entries, and a guest may "
-				 "publish %llu ports",
-				 json_array_size(c->port_forwards),
-				 (unsigned long long)limit_get(LIMIT_PUBLISHES));
-	return check_count(c, err) < 0 ? -1 : check_listener_count(c, err);
+	return bounds_check(c, err) < 0 ? -1 : check_count(c, err);
 }
 
 /* TCG hands the host's time-stamp counter to a guest of amd64, which has to be told its frequency;

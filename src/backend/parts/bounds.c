@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/parts/bounds.h"
+
+#include "base/limits.h"
+
+#define OWN_HOST_PORTS 2 /* the control stream's, and the one of mediation */
+
+int bounds_check(const struct config *c, struct error *err)
+{
+	size_t listeners = json_array_size(c->vsock_listeners);
+	size_t most = (size_t)limit_get(LIMIT_VSOCK_HOST_PORTS) - OWN_HOST_PORTS;
+
+	if (json_array_size(c->port_forwards) > limit_get(LIMIT_PUBLISHES))
+		return error_set(err, ERR_INVALID,
+				 "config.network.portForwards has %zu entries, and a guest may "
+				 "publish %llu ports",
+				 json_array_size(c->port_forwards),
+				 (unsigned long long)limit_get(LIMIT_PUBLISHES));
+	if (listeners <= most)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED,
+			 "config.vsockListeners: a guest may have %zu, and these are %zu", most,
+			 listeners);
+}
