@@ -72,6 +72,18 @@ static int find_firecracker(struct backend_host *host, struct error *err)
 	return 0;
 }
 
+/* The host's own, where there is a program that runs them. */
+static void find_machines(struct backend_host *host, const struct error *missing)
+{
+	for (int i = 0; i < ARCHITECTURE_COUNT; i++) {
+		bool own = (enum architecture)i == architecture_of_host();
+
+		host->runs[i] = own && host->vsock_available;
+		snprintf(host->not_run[i], sizeof(host->not_run[i]), "%.255s",
+			 own ? missing->msg : FC_OWN_MACHINES);
+	}
+}
+
 /* Where it runs no machines the reason is there in place of the accelerator's. */
 static int fc_host(struct backend_host *out, struct error *err)
 {
@@ -91,7 +103,7 @@ static int fc_host(struct backend_host *out, struct error *err)
 	else if (host.accelerator == ACCELERATOR_TCG)
 		snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s",
 			 STAND_IN_REASON);
-	host.runs[architecture_of_host()] = host.vsock_available;
+	find_machines(&host, &missing);
 	host.untested =
 		"driven through a stand-in by its tests, and never run with the real program";
 	host_find_confinement(&host);

@@ -107,8 +107,7 @@ static bool asks_disk_ops(const struct config *c, char path[REFUSAL_PATH])
 
 const struct backend_refusal fc_refusals[] = {
 	REFUSED_SCOPE,
-	{"architecture", "Firecracker runs machines of the host's own architecture, by KVM",
-	 asks_foreign},
+	{"architecture", FC_OWN_MACHINES, asks_foreign},
 	{"accelerator", "Firecracker runs machines under KVM alone, and emulates none",
 	 asks_emulation},
 	{"confinement",

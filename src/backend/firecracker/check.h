@@ -5,6 +5,8 @@
 
 #include "backend/backend.h"
 
+#define FC_OWN_MACHINES "Firecracker runs machines of the host's own architecture, by KVM"
+
 extern const struct backend_refusal fc_refusals[];
 /* ERR_INVALID, or ERR_UNSUPPORTED for too many listeners, naming the field and the number. */
 int fc_check_bounds(const struct config *config, struct error *err);

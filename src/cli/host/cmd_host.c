@@ -18,6 +18,26 @@ static int add_host_rows(struct cli_table *table, const char *prefix, const json
 		const char *const cells[] = {name, other ? other : json_string_value(value)};
 
 		snprintf(name, sizeof(name), "%s%s", prefix, key);
+		if (!json_is_array(value) && cli_table_row(table, cells, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Its one list. */
+static int add_machines(struct cli_table *table, const json_t *machines, struct error *err)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(machines, i, row)
+	{
+		bool had = json_is_true(json_object_get(row, "available"));
+		char name[64];
+		const char *const cells[] = {name,
+					     had ? "available" : json_text(row, "reason", "")};
+
+		snprintf(name, sizeof(name), "machines.%s", json_text(row, "architecture", ""));
 		if (cli_table_row(table, cells, err) < 0)
 			return -1;
 	}
@@ -27,10 +47,12 @@ static int add_host_rows(struct cli_table *table, const char *prefix, const json
 static int print_host(const json_t *response, struct error *err)
 {
 	static const char *const heads[] = {"FACT", "VALUE"};
+	const json_t *host = json_object_get(response, "host");
 	auto_table struct cli_table table = {0};
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0 ||
-	    add_host_rows(&table, "", json_object_get(response, "host"), err) < 0 ||
+	    add_host_rows(&table, "", host, err) < 0 ||
+	    add_machines(&table, json_object_get(host, "machines"), err) < 0 ||
 	    add_host_rows(&table, "kernel.", json_object_get(response, "kernel"), err) < 0)
 		return -1;
 	cli_table_print(&table, stdout);
