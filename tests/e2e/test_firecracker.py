@@ -128,6 +128,23 @@ def test_balloon(fc):
     assert answer["ok"] and 384 <= answer["balloon"]["actualMiB"] <= 400, answer
 
 
+def test_what_it_counts_is_kept(fc):
+    """Lines of its metrics, by the FIFO on which it writes them: the last whole one, and nothing that is none."""
+    fc.start()
+    kept = fc.workspace / "metrics.json"
+    fifo = os.open(fc.workspace / "vmm" / "metrics", os.O_WRONLY)
+    os.write(fifo, b'{"n":1}\n{"n":2}\n')
+    wait_until(lambda: kept.exists() and json.loads(kept.read_text()) == {"n": 2}, "the second line")
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    os.write(fifo, b'[3]\n' + b'{"long":"' + b"x" * (300 << 10) + b'"}\n' + b'{"half":')
+    os.write(fifo, b'4}\n')
+    os.close(fifo)
+    wait_until(lambda: json.loads(kept.read_text()) == {"half": 4}, "the last line")
+    assert "metrics.json: no object" in shown(fc.workspace / "supervisor.log")
+    fc.do("halt")
+    assert json.loads(kept.read_text()) == {"half": 4}
+
+
 def test_rates_are_the_drive_s(fc):
     fc.start(limits={"diskBytesPerSecond": 4000000})
     drive = dict(fc.calls())["PUT /drives/rootfs"]

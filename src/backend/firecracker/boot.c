@@ -43,7 +43,7 @@ static int start_firecracker(struct firecracker *fc, const struct vm_boot *boot,
 	if (open_ends(fc, &ends, err) < 0 || fc_start(fc, boot, &ends, err) < 0 ||
 	    stderr_log_adopt(&fc->own_log, vm->loop, "firecracker", vm->log, steal_fd(&fc->log_fd),
 			     err) < 0 ||
-	    vm_start_net_in_cell(vm, boot, FC_TAP, err) < 0)
+	    fc_metrics_open(fc, err) < 0 || vm_start_net_in_cell(vm, boot, FC_TAP, err) < 0)
 		return -1;
 	fc->requests = requests_of(boot, vm->net.mac);
 	if (!fc->requests)
@@ -75,6 +75,7 @@ static void fc_drain(struct vm *vm)
 
 	fc_serial_drain(fc);
 	stderr_log_drain(&fc->own_log);
+	fc_metrics_drain(&fc->metrics);
 	if (vm->killing || (vm->exit_code == 0 && !fc->started))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(exit_table); i++)
@@ -105,7 +106,7 @@ struct vm *fc_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 		return NULL;
 	}
 	fc->memory_mib = boot->config->memory_mib;
-	fc->stdin_fd = fc->stdout_fd = fc->log_fd = fc->metrics_fd = -1;
+	fc->stdin_fd = fc->stdout_fd = fc->log_fd = fc->metrics.fd = -1;
 	fc->own_log.fd = fc->early.fd = -1;
 	if (vm_open(&fc->vm, &fc_kind, loop, boot, events, err) == 0 &&
 	    start_firecracker(fc, boot, err) == 0)
@@ -127,11 +128,11 @@ void fc_free(struct vm *vm)
 	loop_remove(fc->stdin_watch);
 	loop_remove(fc->stdout_watch);
 	stderr_log_close(&fc->own_log);
+	fc_metrics_close(&fc->metrics);
 	vm_close(vm);
 	json_decref(fc->requests);
 	cleanup_close(&fc->stdin_fd);
 	cleanup_close(&fc->stdout_fd);
 	cleanup_close(&fc->log_fd);
-	cleanup_close(&fc->metrics_fd);
 	free(fc);
 }

@@ -11,6 +11,7 @@
 #include "backend/firecracker/api.h"
 #include "backend/firecracker/requests.h"
 #include "backend/parts/vm.h"
+#include "base/buf.h"
 
 /* Whoever waits for a pause. Zeroed: nobody. */
 struct fc_waiting {
@@ -27,6 +28,16 @@ struct fc_balloon {
 	struct loop_watch *timer;
 };
 
+#define FC_METRICS_FILE "metrics.json" /* of the workspace */
+struct fc_metrics {
+	int fd; /* a FIFO, which Firecracker opens by name; -1 */
+	int workspace_fd;
+	struct log *log;
+	struct loop_watch *watch;
+	struct buf line;
+	bool cut; /* it was too long */
+};
+
 struct firecracker {
 	struct vm vm; /* first: a struct vm of this backend is the beginning of one of these */
 	struct api *api;
@@ -40,7 +51,8 @@ struct firecracker {
 	struct fc_balloon balloon;
 	struct stderr_log own_log; /* lines of its logger */
 	struct stderr_log early;   /* what it says on stdout before the guest does */
-	int log_fd, metrics_fd;	   /* FIFOs, which it opens by name */
+	int log_fd;		   /* a FIFO, which it opens by name */
+	struct fc_metrics metrics;
 
 	int stdin_fd, stdout_fd; /* the serial console */
 	struct loop_watch *stdin_watch, *stdout_watch;
@@ -88,5 +100,10 @@ int fc_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct
 int fc_serial_open(struct firecracker *fc, struct fc_ends *ends, struct error *err);
 void fc_serial_drain(struct firecracker *fc);
 size_t fc_console(struct vm *vm, const uint8_t *bytes, size_t len);
+
+/* metrics.c */
+int fc_metrics_open(struct firecracker *fc, struct error *err);
+void fc_metrics_drain(struct fc_metrics *metrics);
+void fc_metrics_close(struct fc_metrics *metrics);
 
 #endif

@@ -76,8 +76,8 @@ int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error
 	if (run < 0 || link_host_ports(boot, run, err) < 0)
 		return -1;
 	fc->log_fd = make_fifo(run, FC_LOG_NAME, err);
-	fc->metrics_fd = fc->log_fd < 0 ? -1 : make_fifo(run, FC_METRICS_NAME, err);
-	return fc->metrics_fd < 0 ? -1 : steal_fd(&run);
+	fc->metrics.fd = fc->log_fd < 0 ? -1 : make_fifo(run, FC_METRICS_NAME, err);
+	return fc->metrics.fd < 0 ? -1 : steal_fd(&run);
 }
 
 /* --- the two sockets that it makes ------------------------------------------------------------ */

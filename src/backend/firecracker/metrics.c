@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What Firecracker counts of itself (https://github.com/firecracker-microvm/firecracker/blob/main/
+ * docs/metrics.md): a line of JSON once a minute and when it ends. The last one is kept beside the
+ * other records, for whoever wants to know what a device or the rate limiter did. It is the word of
+ * a process that may have been taken over, and nothing here goes by it.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "backend/firecracker/firecracker.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+
+/* Some 20 KiB with many devices. */
+#define LINE_MAX_BYTES (256 << 10)
+
+static void keep_line(struct fc_metrics *m, size_t len)
+{
+	struct error why = {0};
+	json_auto_t *told = json_load_strict((const char *)buf_bytes(&m->line), len, &why);
+
+	if (!json_is_object(told) ||
+	    path_replace_file_at(m->workspace_fd, FC_METRICS_FILE, buf_bytes(&m->line), len, 0600,
+				 PATH_NO_SYNC, &why) < 0)
+		log_limited(m->log, FC_METRICS_FILE ": %s", *why.msg ? why.msg : "no object");
+}
+
+/* A longer line is dropped up to its end. */
+static void take_metrics(struct fc_metrics *m, const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (bytes[i] != '\n') {
+			m->cut = m->cut || buf_append(&m->line, bytes + i, 1, NULL) < 0;
+			continue;
+		}
+		if (!m->cut && m->line.len)
+			keep_line(m, m->line.len);
+		buf_consume(&m->line, m->line.len);
+		m->cut = false;
+	}
+}
+
+static bool receive_metrics(struct fc_metrics *m)
+{
+	char bytes[4096];
+	ssize_t n = read(m->fd, bytes, sizeof(bytes));
+
+	if (n > 0)
+		take_metrics(m, bytes, (size_t)n);
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		loop_remove(steal_ptr(&m->watch));
+	return n > 0;
+}
+
+static void on_metrics(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	(void)loop, (void)fd, (void)events;
+	receive_metrics(data);
+}
+
+int fc_metrics_open(struct firecracker *fc, struct error *err)
+{
+	struct fc_metrics *m = &fc->metrics;
+
+	m->line.limit = LINE_MAX_BYTES;
+	m->log = fc->vm.log;
+	m->workspace_fd = fc->vm.workspace_fd;
+	m->watch = loop_add_fd(fc->vm.loop, m->fd, EPOLLIN, on_metrics, m, err);
+	return m->watch ? 0 : -1;
+}
+
+void fc_metrics_drain(struct fc_metrics *m)
+{
+	/* Bounded by what a pipe holds: the writer has ended. */
+	for (int i = 0; i < 256 && m->fd >= 0 && receive_metrics(m); i++)
+		;
+}
+
+void fc_metrics_close(struct fc_metrics *m)
+{
+	loop_remove(steal_ptr(&m->watch));
+	cleanup_close(&m->fd);
+	buf_free(&m->line);
+	m->fd = -1;
+}
