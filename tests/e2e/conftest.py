@@ -211,16 +211,29 @@ class Host:
             schema_check.validate_workspace(self.state / words[1])
         return document
 
+    @property
+    def program(self):
+        """Its backend's supervisor."""
+        return f"microagent-{self.backend}-supervisor"
+
+    def own(self, request):
+        """The bytes of a request, with its backend named in it."""
+        if request and (request.get("identity") or {}).get("backend") == DEFAULT_BACKEND:
+            request = {**request, "identity": {**request["identity"], "backend": self.backend}}
+        return json.dumps(request).encode()
+
+    def without_vmm(self):
+        """For the environment: a start is admitted, and fails at once."""
+        return {f"MICROAGENT_{self.backend.upper()}": "/bin/false"}
+
     def support(self):
         """What `contract` says of its backend."""
         return self.json("contract")["backendSupport"][self.backend]
 
     def supervisor(self, request, env=None, raw=None, timeout=HANG_S, args=()):
         """One request to the supervisor of this host's backend, which is named in it: (exit code, answer, stderr)."""
-        if request and (request.get("identity") or {}).get("backend") == DEFAULT_BACKEND:
-            request = {**request, "identity": {**request["identity"], "backend": self.backend}}
-        data = raw if raw is not None else json.dumps(request).encode()
-        done = subprocess.run([*self.wrap, str(BIN / f"microagent-{self.backend}-supervisor"), *args], input=data,
+        data = raw if raw is not None else self.own(request)
+        done = subprocess.run([*self.wrap, str(BIN / self.program), *args], input=data,
                               capture_output=True, env={**self.env, **(env or {})}, timeout=timeout,
                               check=False)
         assert done.stdout.endswith(b"\n") and done.stdout.count(b"\n}") <= 1, done.stdout

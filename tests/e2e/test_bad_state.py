@@ -57,7 +57,7 @@ def life(host):
     (directory / "runtime.json").write_text(json.dumps({
         "format": 1, "accelerator": "tcg", "isolation": "emulated", "bootId": "0" * 36}))
     (directory / "result.json").write_text(json.dumps({
-        "format": 1, "identity": IDENTITY, "backend": "qemu", "exitCode": 0, "stdout": "", "stderr": "",
+        "format": 1, "identity": {**IDENTITY, "backend": host.backend}, "backend": host.backend, "exitCode": 0, "stdout": "", "stderr": "",
         "resultPath": str(directory / "result.json"), "startedAt": event["observedAt"],
         "completedAt": event["observedAt"]}))
     for name in ("runtime.json", "result.json"):
@@ -112,8 +112,8 @@ def test_unknown_fields_in_state_files_are_ignored(host):
     manifest["config"]["later"] = True
     (directory / "workspace.json").write_text(json.dumps(manifest))
     for command, body in (("check", config), ("halt", sparse(host)), ("prepare", config)):
-        done = subprocess.run([BIN / "microagent-qemu-supervisor"], env=host.env, check=False,
-                              input=json.dumps(request(command, body)).encode(), capture_output=True)
+        done = subprocess.run([BIN / host.program], env=host.env, check=False, input=host.own(request(command, body)),
+                              capture_output=True)
         assert json.loads(done.stdout)["ok"], done.stdout
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 

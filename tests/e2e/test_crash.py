@@ -98,9 +98,6 @@ def dead_initrd(host):
     return target
 
 
-NO_VMM = {"MICROAGENT_QEMU": "/bin/false"}  # a start that is admitted, and fails at once
-
-
 def hang(host, command=None):
     """A workspace held in starting by a guest that never gets ready, or in stopping by one that does
     not stop: (the waiting processes)."""
@@ -131,7 +128,7 @@ def test_kill_9_on_the_way_up_and_down(host, command, who):
     event = ended(host)
     assert event["state"] == ("stopped" if command else "failed") and event["detail"], event
     assert [p.name for p in (host.state / "w").iterdir() if p.is_socket()] == []
-    assert host("start", "w", env=NO_VMM).returncode == 1
+    assert host("start", "w", env=host.without_vmm()).returncode == 1
     assert [e["state"] for e in host.json("events", "w")["events"]][-2:] == ["starting", "failed"]
     host("delete", "w", check=0)
 
@@ -200,7 +197,7 @@ def test_another_boot_of_the_host(host):
         for state in ("running", "starting", "stopping", "quarantined"):
             for verb in ("status", "start", "delete"):
                 another_boot(host, facts, state, bystander)
-                done = host(verb, "w", env=NO_VMM)
+                done = host(verb, "w", env=host.without_vmm())
                 quarantined = state == "quarantined"
                 if verb == "start":
                     assert done.returncode == 1 and ("quarantined" in done.stderr) == quarantined, done

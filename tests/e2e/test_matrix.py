@@ -34,7 +34,6 @@ def after(command, state):
     return state if command == "halt" and state != "quarantined" else AFTER[command]
 
 
-
 # seed 003's table: what each answer must have and what it may have beside ok and backend
 LIVE = ({"event", "verification", "readiness"}, {"result", "artifacts", "mediation", "network", "consoleMode"})
 BLOCKS = {"host": ({"host", "kernel"}, set()), "check": ({"event", "verification"}, {"mediation"}),
@@ -89,8 +88,8 @@ class Workspace:
 
     def begin(self, command, **env):
         """The command as a process of its own, for one that takes its time."""
-        child = self.host.popen(program="microagent-qemu-supervisor", stdin=-1, env=env)
-        child.stdin.write(json.dumps(self.request(command)).encode())
+        child = self.host.popen(program=self.host.program, stdin=-1, env=env)
+        child.stdin.write(self.host.own(self.request(command)))
         child.stdin.close()
         child.stdin = None
         return child
@@ -136,16 +135,13 @@ def check_blocks(command, answer):
     assert must <= blocks <= must | may, (command, blocks)
 
 
-NO_VMM = {"MICROAGENT_QEMU": "/bin/false"}  # a start that is admitted, and fails at once
-
-
 def make(ws, state):
     ws.go("delete")
     if state == "unknown":
         return
     assert ws.go("prepare") == "prepared"
     if state == "failed":
-        assert ws.ask("start", **NO_VMM)[0] != 0
+        assert ws.ask("start", **ws.host.without_vmm())[0] != 0
     elif state != "prepared":
         for word in {"halted": ("quarantine", "halt"), "stopped": ("stop",), "quarantined": ("quarantine",)}[state]:
             ws.go(word)
@@ -164,7 +160,7 @@ def test_states_without_a_machine(host, state):
             continue
         if ws.state() != state:
             make(ws, state)
-        code, answer = ws.ask(command, **NO_VMM)
+        code, answer = ws.ask(command, **ws.host.without_vmm())
         assert (code == 0) == (command not in ("start", "run")), (command, answer)
         assert answer["event"]["state"] == after(command, state), (command, answer)
         if command == "halt":

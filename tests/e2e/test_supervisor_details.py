@@ -124,8 +124,8 @@ def test_a_damaged_record_is_named_with_the_way_out(host, name, text):
 
 def mute(host, request, stdout, *args):
     """The supervisor with a stdout that takes nothing: (exit code, stderr)."""
-    command = ["sh", "-c", f'exec "$0" "$@" {stdout}', str(BIN / "microagent-qemu-supervisor"), *args]
-    done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True,
+    command = ["sh", "-c", f'exec "$0" "$@" {stdout}', str(BIN / host.program), *args]
+    done = subprocess.run(command, input=host.own(request).decode(), capture_output=True, text=True,
                           env=host.env, timeout=HANG_S, check=False)
     assert done.stdout == ""
     return done.returncode, done.stderr
@@ -148,7 +148,7 @@ def test_without_a_stdout_nothing_is_done(host, stdout):
 def test_an_option_of_run_is_named(host, args):
     with open("/dev/null", "wb") as null:
         words = [word.format(fd=null.fileno()) for word in args]
-        done = subprocess.run([BIN / "microagent-qemu-supervisor", *words], input='{"command":"host"}',
+        done = subprocess.run([BIN / host.program, *words], input='{"command":"host"}',
                               capture_output=True, text=True, env=host.env, timeout=HANG_S,
                               pass_fds=[null.fileno()], check=False)
     answer = json.loads(done.stdout)
