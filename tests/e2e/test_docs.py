@@ -123,11 +123,13 @@ def test_manual_pages_name_everything(host):
         for key in schema_check.load(name).get("required", ()):
             if name in ("workspace", "event"):
                 assert f"_{key}_" in files, (name, key)
-    for program in ("microagent-qemu-supervisor", "microagent-vsockd"):
+    # Those of the supervisors are the same ones, and told of in one page.
+    for program, place in (("microagent-qemu-supervisor",) * 2, ("microagent-firecracker-supervisor", "microagent-qemu-supervisor"),
+                           ("microagent-vsockd",) * 2):
         text = subprocess.run([BIN / program, "--help"], capture_output=True, text=True,
                               check=True).stdout
         for option in set(re.findall(r"--[a-z-]+", text)):
-            assert f"*{option}*" in page(f"{program}.1.scd"), (program, option)
+            assert f"*{option}*" in page(f"{place}.1.scd"), (program, option)
     overview = host("--help", check=0).stdout
     listed = set(re.findall(WORD, overview, re.M))
     assert len(listed) > 10
