@@ -239,7 +239,7 @@ soak: setup all unit standin fuzz
 	$(if $(if $(TESTS),$(filter sanitized,$(TESTS)),all),+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
 
-bench: setup
+bench: setup standin
 	BUILD=$(BUILD) /usr/bin/python3 tests/bench/run.py $(BENCH)
 
 lint:

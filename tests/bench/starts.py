@@ -74,16 +74,16 @@ def bench_cpus():
     record("of that processor time", [s[1] for s in single], "the same", [s[1] for s in multi], "s", "-")
 
 
-def request(command, config, name="b"):
+def request(command, config, name="b", backend="qemu"):
     return json.dumps({"command": command, "config": config, "identity": {
-        "requestID": "bench", "runtimeID": name, "role": "workload", "backend": "qemu"}}).encode()
+        "requestID": "bench", "runtimeID": name, "role": "workload", "backend": backend}}).encode()
 
 
-def ask(cli, command, config, name="b"):
+def ask(cli, command, config, name="b", backend="qemu"):
     """One supervisor command as a whole process; its seconds."""
     began = time.monotonic()
-    done = subprocess.run([BIN / "microagent-qemu-supervisor"], env=cli.env, check=False,
-                          input=request(command, config, name), capture_output=True)
+    done = subprocess.run([BIN / f"microagent-{backend}-supervisor"], env=cli.env, check=False,
+                          input=request(command, config, name, backend), capture_output=True)
     took = time.monotonic() - began
     if done.returncode:
         raise SystemExit(f"{command}: {done.stdout.decode()}")

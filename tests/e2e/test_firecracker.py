@@ -235,6 +235,21 @@ def test_too_old(fc):
     assert "is version 1.13.1, and at least 1.14 is needed" in fc.refused("check", fc.host.config())
 
 
+def test_another_program_of_that_name_is_asked_anew(fc):
+    """What the last one said is remembered of it alone; and `host` asks always."""
+    fc.do("check", fc.host.config())
+    fc.set(version="1.13.1")
+    fc.do("check", fc.host.config())
+    other = fc.place / "other"
+    shutil.copy(fc.program, other)
+    os.replace(other, fc.program)
+    assert "is version 1.13.1" in fc.refused("check", fc.host.config())
+    fc.set(version="1.15.0")
+    assert fc.do("host")["host"]["binaryVersion"] == "1.15.0 (stand-in)"
+    fc.set(version="1.16.0")
+    assert fc.do("host")["host"]["binaryVersion"] == "1.16.0 (stand-in)"
+
+
 def test_no_firecracker_at_all(fc):
     assert "does not say its version" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/bin/true"})
 

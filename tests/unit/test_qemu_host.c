@@ -28,6 +28,8 @@ static const struct host_facts some = {
 	.kvm_reason = "a reason",
 	.tsc_khz = 2445428,
 	.cell_bwrap = "a bwrap",
+	.vmm_program = "a program",
+	.vmm_said = "Firecracker v1.16.1\n\n",
 };
 
 static void expect_nothing(void)
@@ -40,6 +42,8 @@ static void expect_nothing(void)
 	assert_string_equal(facts.kvm_verdict, "");
 	assert_string_equal(facts.kvm_reason, "");
 	assert_string_equal(facts.cell_bwrap, "");
+	assert_string_equal(facts.vmm_program, "");
+	assert_string_equal(facts.vmm_said, "");
 }
 
 static void write_facts(struct scratch *s, const char *text)
@@ -62,6 +66,8 @@ static void facts_come_back(void **state)
 	assert_string_equal(facts.kvm_verdict, "slow");
 	assert_string_equal(facts.kvm_reason, "a reason");
 	assert_string_equal(facts.cell_bwrap, "a bwrap");
+	assert_string_equal(facts.vmm_program, "a program");
+	assert_string_equal(facts.vmm_said, "Firecracker v1.16.1\n\n");
 	assert_int_equal(facts.tsc_khz, 2445428);
 }
 

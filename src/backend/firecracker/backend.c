@@ -96,6 +96,8 @@ static int fc_host(struct backend_host *out, struct error *err)
 		return -1;
 	host.kvm_available = facts.kvm == KVM_USABLE;
 	snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s", facts.reason);
+	/* Who asks wants to know what is there now, which behind a script's name may be another. */
+	fc_check_forget();
 	host.vsock_available = find_firecracker(&host, &missing) == 0;
 	if (!host.vsock_available)
 		snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%.255s",

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/parts/host_facts.h"
 #include "backend/parts/programs.h"
 #include "base/architecture.h"
 #include "base/buf.h"
@@ -104,7 +105,8 @@ int fc_version_parse(const char *text, struct fc_version *out, struct error *err
 	const char *line = strchr(text, '\n');
 	int n = 0;
 
-	if (sscanf(text, "Firecracker v%d.%d%n", &v.major, &v.minor, &n) != 2 || v.major < 0 ||
+	/* NOLINTNEXTLINE(cert-err34-c): few digits each */
+	if (sscanf(text, "Firecracker v%4d.%4d%n", &v.major, &v.minor, &n) != 2 || v.major < 0 ||
 	    v.minor < 0)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "it does not say its version as a Firecracker does");
@@ -127,26 +129,74 @@ void fc_version_free(struct fc_version *version)
 	*version = (struct fc_version){0};
 }
 
+static int ask_version(const char *path, struct buf *said, struct error *err)
+{
+	const char *const argv[] = {path, "--version", NULL};
+
+	return proc_run(argv, said, limit_deadline(LIMIT_API_MS), err);
+}
+
+static bool is_new_enough(const struct fc_version *v)
+{
+	return v->major > MAJOR_MIN || (v->major == MAJOR_MIN && v->minor >= MINOR_MIN);
+}
+
+static bool recall_version(const char *thing, struct fc_version *out)
+{
+	struct host_facts facts;
+	struct error ignored;
+
+	host_facts_load(&facts);
+	return strcmp(facts.vmm_program, thing) == 0 &&
+	       fc_version_parse(facts.vmm_said, out, &ignored) == 0;
+}
+
+static void remember_version(const char *thing, const char *said)
+{
+	struct host_facts facts;
+
+	host_facts_load(&facts);
+	if (strlen(said) >= sizeof(facts.vmm_said))
+		return;
+	snprintf(facts.vmm_program, sizeof(facts.vmm_program), "%s", thing);
+	snprintf(facts.vmm_said, sizeof(facts.vmm_said), "%s", said);
+	host_facts_store(&facts);
+}
+
+void fc_check_forget(void)
+{
+	struct host_facts facts;
+
+	host_facts_load(&facts);
+	if (*facts.vmm_program) {
+		facts.vmm_program[0] = facts.vmm_said[0] = '\0';
+		host_facts_store(&facts);
+	}
+}
+
 int fc_check(const char *path, struct fc_version *out, struct error *err)
 {
 	autobuf struct buf said = BUF_INIT(OUTPUT_MAX);
-	const char *const argv[] = {path, "--version", NULL};
 	struct fc_version version = {0};
+	char thing[HOST_THING_TEXT];
 	struct error why = {0};
 
+	host_thing(path, thing);
+	if (recall_version(thing, out))
+		return 0;
 	if (check_machine(path, err) < 0)
 		return -1;
-	if (proc_run(argv, &said, limit_deadline(LIMIT_API_MS), &why) < 0 || !buf_string(&said) ||
+	if (ask_version(path, &said, &why) < 0 || !buf_string(&said) ||
 	    fc_version_parse(buf_string(&said), &version, &why) < 0)
 		return error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", path, why.msg);
-	if (version.major < MAJOR_MIN ||
-	    (version.major == MAJOR_MIN && version.minor < MINOR_MIN)) {
+	if (!is_new_enough(&version)) {
 		error_set(err, ERR_UNAVAILABLE,
 			  "Firecracker: %s is version %s, and at least %d.%d is needed", path,
 			  version.text, MAJOR_MIN, MINOR_MIN);
 		fc_version_free(&version);
 		return -1;
 	}
+	remember_version(thing, buf_string(&said));
 	*out = version;
 	return 0;
 }

@@ -24,8 +24,10 @@ struct fc_version {
 /* MICROAGENT_FIRECRACKER, else firecracker in PATH, else in libexec beside our bin. malloc'd. */
 char *fc_find(struct error *err);
 extern program_finder *const fc_binaries[]; /* NULL at the end */
-/* ERR_UNAVAILABLE for one of another architecture, that is too old or does not say its version. */
+/* ERR_UNAVAILABLE for one of another architecture, that is too old or does not say its version.
+ * What a good one said is remembered (host_facts.h): to ask takes as long as a fifth of a start. */
 int fc_check(const char *path, struct fc_version *out, struct error *err);
+void fc_check_forget(void);
 void fc_version_free(struct fc_version *version);
 /* As fc_check() read it. */
 int fc_version_parse(const char *text, struct fc_version *out, struct error *err);

@@ -81,6 +81,8 @@ void host_facts_load(struct host_facts *out)
 	take_fact(doc, "kvmVerdict", out->kvm_verdict, sizeof(out->kvm_verdict));
 	take_fact(doc, "kvmReason", out->kvm_reason, sizeof(out->kvm_reason));
 	take_fact(doc, "cellBwrap", out->cell_bwrap, sizeof(out->cell_bwrap));
+	take_fact(doc, "vmmProgram", out->vmm_program, sizeof(out->vmm_program));
+	take_fact(doc, "vmmSaid", out->vmm_said, sizeof(out->vmm_said));
 	json_int_t khz = json_integer_value(json_object_get(doc, "tscKhz"));
 	if (khz > 0 && khz <= UINT32_MAX)
 		out->tsc_khz = (uint32_t)khz;
@@ -93,10 +95,11 @@ static json_t *facts_json(const struct host_facts *facts)
 
 	if (proc_boot_id(boot, &ignored) < 0)
 		return NULL;
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:I, s:s}", "format", FACTS_FORMAT, "bootId",
-			 boot, "kvmNode", facts->kvm_node, "kvmVerdict", facts->kvm_verdict,
-			 "kvmReason", facts->kvm_reason, "tscKhz", (json_int_t)facts->tsc_khz,
-			 "cellBwrap", facts->cell_bwrap);
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s}", "format", FACTS_FORMAT,
+			 "bootId", boot, "kvmNode", facts->kvm_node, "kvmVerdict",
+			 facts->kvm_verdict, "kvmReason", facts->kvm_reason, "tscKhz",
+			 (json_int_t)facts->tsc_khz, "cellBwrap", facts->cell_bwrap, "vmmProgram",
+			 facts->vmm_program, "vmmSaid", facts->vmm_said);
 }
 
 void host_facts_store(const struct host_facts *facts)

@@ -15,8 +15,11 @@ struct host_facts {
 	char kvm_node[HOST_THING_TEXT]; /* host_thing() of /dev/kvm; "" with nothing known */
 	char kvm_verdict[16];		/* kvm_probe.c's word */
 	char kvm_reason[256];
-	uint32_t tsc_khz;		  /* 0: not measured */
-	char cell_bwrap[HOST_THING_TEXT]; /* host_thing() of a bwrap that made a cell; "" else */
+	uint32_t tsc_khz;		   /* 0: not measured */
+	char cell_bwrap[HOST_THING_TEXT];  /* host_thing() of a bwrap that made a cell; "" else */
+	char vmm_program[HOST_THING_TEXT]; /* host_thing() of a VMM that was asked for its version
+					    */
+	char vmm_said[2048];
 };
 
 /* Identifies the present file at path by device, inode and time; "absent" without one. */

@@ -91,6 +91,8 @@ class Server:
         self.vmm, self.settings, self.listener, self.limit = vmm, settings, listener, limit
         self.selector, self.clients = selectors.DefaultSelector(), {}
         self.death = None  # when to die, as a fault
+        # Since when nothing was asked, and when something was: the difference is the client's time, not ours.
+        self.idle_since = self.asked_at = time.monotonic_ns()
         self.selector.register(listener, selectors.EVENT_READ, self.accept)
 
     # --- calls -----------------------------------------------------------------------------------------------------------
@@ -150,12 +152,14 @@ class Server:
         else:
             status, found = {"500": 500, "refuse": 400}.get(wrong, 400), {"fault_message": "refused because a test wants it"}
         shown = json.loads(request.body) if request.body.strip()[:1] == b"{" and status != 400 else request.body.decode(errors="replace")
-        self.settings.record(call=name, body=shown, status=status, answer=found, fault=wrong)
+        self.settings.record(call=name, body=shown, status=status, answer=found, fault=wrong,
+                             waited_ns=self.asked_at - self.idle_since)
         self.log_outcome(status, found)
         if wrong == "die":
             control.die()
         old = status < 300 and isinstance(shown, dict) and ("vsock_id" in shown or "cpu_template" in shown)
         self.respond(client, http_wire.answer(status, None if found is None else json.dumps(found).encode(), old), fault)
+        self.idle_since = time.monotonic_ns()
         if status == 204 and shown == {"action_type": "InstanceStart"} and (boot := self.settings.get("faults", {}).get("boot")):
             self.death = time.monotonic() + boot.get("seconds", 0)
 
@@ -215,6 +219,7 @@ class Server:
             self.drop(client)
 
     def receive(self, client):
+        self.asked_at = time.monotonic_ns()
         try:
             data = client.stream.recv(65536)
         except OSError:
@@ -302,9 +307,10 @@ def serve(given, log, settings, version):
     log.line(f"Running Firecracker v{version}")
     for number, code in SIGNALS.items():
         signal.signal(number, lambda *_, code=code: os._exit(code))
+    library = vsock.load(settings["library"])
     listener = listen_api(given["api-sock"])
     log.line(f'Listening on API socket ("{given["api-sock"]}").')
-    vmm = Vmm(settings, given["id"], f"{given['id']} {given['api-sock']}", version, log, vsock.load(settings["library"]))
+    vmm = Vmm(settings, given["id"], f"{given['id']} {given['api-sock']}", version, log, library)
     if "metrics-path" in given:
         vmm.put_metrics({"metrics_path": given["metrics-path"]})
     log.line("API server started.", thread="fc_api")
