@@ -50,9 +50,12 @@ enum step {
 	STEP_DONE,
 };
 static const char *const step_text[] = {
-	[STEP_USERS] = "the cell's user namespace", [STEP_NETWORK] = "the cell's network namespace",
-	[STEP_TUN] = TUN " (modprobe tun)",	    [STEP_TAP] = "a tap in the cell",
-	[STEP_UP] = "a tap in the cell, to be up",  [STEP_PACKET] = "a packet socket in the cell",
+	[STEP_USERS] = "the cell's user namespace",
+	[STEP_NETWORK] = "the cell's network namespace",
+	[STEP_TUN] = TUN,
+	[STEP_TAP] = "a tap in the cell",
+	[STEP_UP] = "a tap in the cell, to be up",
+	[STEP_PACKET] = "a packet socket in the cell",
 };
 
 struct tap_report {
@@ -60,15 +63,23 @@ struct tap_report {
 	int errnum;
 };
 
+/* The kernel's own mode, and udev's, gives it to all: who may have a namespace may have a tap. */
+static const char *tun_advice(int errnum)
+{
+	return errnum == EACCES || errnum == EPERM
+		       ? "root can give it to all users: chmod 0666 " TUN
+		       : "modprobe tun";
+}
+
 int cell_tap_check(struct error *err)
 {
 	autoclose int fd = open(TUN, O_RDWR | O_CLOEXEC);
+	int errnum = errno;
 
 	return fd >= 0 ? 0
 		       : error_set(err, ERR_UNAVAILABLE,
-				   "config.network.mode: a card needs " TUN
-				   " here: %s (modprobe tun)",
-				   strerror(errno));
+				   "config.network.mode: a card needs " TUN " here: %s (%s)",
+				   strerror(errnum), tun_advice(errnum));
 }
 
 static int enter_networks(int net, struct tap_report *r)
@@ -137,6 +148,10 @@ static int open_packets(const char *name, struct tap_report *r)
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
+	/* A tap has a carrier from its opening by the VMM on, of which its queueing discipline
+	 * hears up to a second later (net/core/link_watch.c), and drops all until then. */
+	if (setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on)) < 0)
+		return -1;
 	if (bind(fd, (struct sockaddr *)&link, sizeof(link)) < 0)
 		return -1;
 	return steal_fd(&fd);
