@@ -11,7 +11,7 @@
 #include "base/command_line.h"
 #include "base/fd.h"
 
-const char options_live_prefix[] = "--live-supervisor-of=";
+const char options_live_prefix[] = "--live-supervisor-of-workspace=";
 
 static int take_open_fd(void *field, const char *value, struct error *err)
 {

@@ -5,12 +5,14 @@ and quarantine. On a stand-in that checks what it is told and emulates: the real
 import json
 import os
 import shutil
+import signal
 import socket
 import stat
 import subprocess
 
 import pytest
 
+import strays
 from conftest import BIN, wait_until
 from firecracker import Firecracker, shown
 
@@ -118,13 +120,17 @@ def test_root_in_memory(fc):
     fc.do("kill")
 
 
-def test_balloon(fc):
-    fc.start(memoryMiB=512)
+def balloon(fc, mib):
     with socket.socket(socket.AF_UNIX) as control:
         control.connect(str(fc.workspace / "control.sock"))
-        control.sendall(json.dumps({"command": "balloon", "memoryMiB": 384}).encode() + b"\n")
+        control.sendall(json.dumps({"command": "balloon", "memoryMiB": mib}).encode() + b"\n")
         control.settimeout(60)
-        answer = json.loads(control.makefile().readline())
+        return json.loads(control.makefile().readline())
+
+
+def test_balloon(fc):
+    fc.start(memoryMiB=512)
+    answer = balloon(fc, 384)
     assert answer["ok"] and 384 <= answer["balloon"]["actualMiB"] <= 400, answer
 
 
@@ -172,8 +178,9 @@ def test_nat(fc):
 @pytest.mark.parametrize("mode", ["isolated", "nat"])
 def test_quarantine_cuts_a_held_connection(fc, mode):
     """A connection to the guest that somebody holds is dead, nobody else gets one, and the machine goes on."""
-    fc.start(network={"mode": mode}, user="root",
-             command=["sh", "-c", "while echo tick; do sleep 1; done >/dev/console"])
+    config = fc.host.config(network={"mode": mode}, user="root", command=["sh", "-c", "while echo tick; do sleep 1; done >/dev/console"])
+    fc.do("prepare", config)
+    fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_HALT_MS": "500"})
     held, waiting = connect(fc.workspace / "vsock.sock"), connect(fc.workspace / "vsock.sock")
     assert held.recv(64).startswith(b"OK ")
     pid = fc.runtime["pid"]
@@ -190,7 +197,10 @@ def test_quarantine_cuts_a_held_connection(fc, mode):
     if mode == "nat":
         links = shown(f"/proc/{pid}/net/dev")
         assert "tap0" in links
-    assert fc.do("halt")["event"]["state"] == "halted"
+    # What it is told by the supervisor it hears yet: a key, in which a tuned kernel sees nothing.
+    fc.calls()
+    event = fc.do("halt")["event"]
+    assert event["state"] == "halted" and fc.calls() == [("PUT /actions", {"action_type": "SendCtrlAltDel"})]
 
 
 # --- the program ----------------------------------------------------------------------------------
@@ -301,7 +311,7 @@ def test_a_packed_kernel_that_was_not_unpacked(fc):
 # --- faults ---------------------------------------------------------------------------------------
 
 CALLS = ("PUT /logger", "PUT /metrics", "PUT /machine-config", "PUT /boot-source", "PUT /drives/rootfs", "PUT /vsock",
-         "PUT /entropy", "PUT /balloon", "PUT /actions")
+         "PUT /network-interfaces/eth0", "PUT /entropy", "PUT /balloon", "PUT /actions")
 FAULTS = {
     "refuse": "Firecracker refused {}: refused because a test wants it (status 400)",
     "500": "Firecracker refused {}: refused because a test wants it (status 500)",
@@ -316,15 +326,20 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_fault_of_each_call_ends_the_start(fc, call, fault):
-    """`failed` with the call and the reason; nothing is left; and the next start is a start."""
+    """`failed` with the call and the reason, and nothing is left."""
     fc.set(faults={call: {"do": fault}})
-    config = fc.host.config()
+    config = fc.host.config(network={"mode": "nat" if "network" in call else "isolated"})
     fc.do("prepare", config)
     env = {"MICROAGENT_TEST_LIMIT_API_MS": "300"} if fault == "hang" else {}
     error = fc.refused("start", config, env=env)
     assert FAULTS[fault].format(call) in error, error
     assert fc.event["state"] == "failed"
-    assert sorted(name for name in os.listdir(fc.workspace) if "sock" in name or name == "vmm") == []
+    nothing_is_left(fc)
+
+
+def nothing_is_left(fc):
+    assert [name for name in os.listdir(fc.workspace) if "sock" in name or name == "vmm"] == []
+    wait_until(lambda: not strays.running(fc.host.base), "the end of its processes")
 
 
 def test_a_slow_api_is_waited_for(fc):
@@ -338,6 +353,62 @@ def test_it_dies_while_the_guest_boots(fc):
     fc.do("prepare", config)
     assert "the virtual machine monitor died" in fc.refused("start", config)
     assert fc.event["state"] == "failed"
+    nothing_is_left(fc)
+    fc.set()
+    fc.do("start", config)  # a failed one can be started again
+    assert fc.exec("id", "-u") == "0\n"
+
+
+def test_it_dies_while_a_command_runs(fc):
+    fc.start()
+    with subprocess.Popen([BIN / "microagent", "exec", "--user", "root", "w", "--", "sh", "-c", "echo begun; sleep 300"], env=fc.host.env,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        assert command.stdout.readline() == "begun\n"
+        os.kill(fc.runtime["pid"], signal.SIGKILL)
+        _, said = command.communicate(timeout=60)
+    assert command.returncode not in (0, None) and said.strip(), said
+    assert "Firecracker died by signal 9" in fc.wait_for("failed")["detail"]
+    nothing_is_left(fc)
+
+
+def test_it_has_died_when_a_quarantine_is_asked_for(fc):
+    """Both are there when the supervisor goes on: it proves nothing of a machine that is no more."""
+    fc.start()
+    supervisor, vmm = fc.runtime["supervisorPid"], fc.runtime["pid"]
+    os.kill(supervisor, signal.SIGSTOP)
+    with subprocess.Popen([BIN / "microagent", "quarantine", "w"], env=fc.host.env, stderr=subprocess.PIPE, text=True) as asking:
+        os.kill(vmm, signal.SIGKILL)
+        os.kill(supervisor, signal.SIGCONT)
+        _, said = asking.communicate(timeout=60)
+    assert asking.returncode != 0 and said.strip()
+    fc.wait_for("failed")
+    nothing_is_left(fc)
+
+
+@pytest.mark.parametrize("call", ("PATCH /balloon", "GET /balloon/statistics"))
+def test_a_balloon_that_is_refused_leaves_the_machine(fc, call):
+    fc.start(memoryMiB=512)
+    for fault in ("refuse", "500"):
+        fc.set(faults={call: {"do": fault}})
+        assert f"Firecracker refused {call}: refused because a test wants it" in balloon(fc, 384)["error"]
+    fc.set()
+    assert balloon(fc, 384)["ok"] and fc.event["state"] == "running"
+    fc.set(faults={call: {"do": "half"}})
+    assert f"Firecracker's API: {call}: its answer ends in the middle" in balloon(fc, 448)["error"]
+    assert f"{call}: its answer ends in the middle" in fc.wait_for("failed")["detail"]
+    nothing_is_left(fc)
+
+
+@pytest.mark.parametrize("fault,words", [("hang", "no answer within 3000 ms"), ("garbage", "a status line that is none"),
+                                         ("die", "closed its API")])
+def test_a_balloon_without_an_answer_ends_the_machine(fc, fault, words):
+    config = fc.host.config(memoryMiB=512)
+    fc.do("prepare", config)
+    fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_API_MS": "3000"})
+    fc.set(faults={"PATCH /balloon": {"do": fault}})
+    assert words in balloon(fc, 384)["error"]
+    fc.wait_for("failed")
+    nothing_is_left(fc)
 
 
 def test_it_never_opens_its_api(fc):

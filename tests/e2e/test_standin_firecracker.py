@@ -177,13 +177,13 @@ def test_a_card_is_a_tap(host, place):
 
 
 def test_runs_in_a_cell(host, place):
-    """With what --standin-needs names, and no /proc, /tmp or environment. The calls go to a FIFO."""
+    """With what --standin-needs names and /proc, and no /tmp or environment. The calls go to a FIFO."""
     kernel, launcher, fifo = elf_kernel(host), make_launcher(place), place / "fifo"
     os.mkfifo(fifo)
     needs = json.loads(subprocess.run([launcher, "--standin-needs"], capture_output=True, check=True).stdout)["readable"]
     seen = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib", "/lib64", str(Path(kernel).parent), *needs]
     binds = [word for path in seen for word in ("--ro-bind-try", path, path)]
-    cell = ["bwrap", "--unshare-all", "--as-pid-1", "--die-with-parent", "--clearenv", *binds, "--bind", str(place), str(place),
+    cell = ["bwrap", "--unshare-all", "--as-pid-1", "--die-with-parent", "--clearenv", "--proc", "/proc", *binds, "--bind", str(place), str(place),
             "--remount-ro", "/", "--chdir", "/", "--"]
     told = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
     with Running(place, wrap=cell, record=str(fifo)) as standin:

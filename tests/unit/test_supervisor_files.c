@@ -375,7 +375,7 @@ static void options(void **state)
 	assert_int_equal(got.events_fd, -1);
 	assert_ok(parse(&got, &err, "--attach", "--remove"));
 	assert_true(got.attach && got.remove && !got.help && !got.live);
-	assert_ok(parse(&got, &err, "--live-supervisor-of=/s/w", NULL));
+	assert_ok(parse(&got, &err, "--live-supervisor-of-workspace=/s/w", NULL));
 	assert_string_equal(got.live, "/s/w");
 }
 

@@ -46,7 +46,7 @@ struct row {
 #define READY .ready = true
 #define WORKING .ready = true, .workload = true
 #define DONE WORKING, .has_result = true, .intent = INTENT_DONE
-#define LATE .overdue = true
+#define LATE .forced_why = "the guest did not switch itself off in time"
 
 static const struct row rows[] = {
 	{{READY}, VM_END_POWERED_OFF, STATE_STOPPED, ERR_NONE, "switched itself off"},

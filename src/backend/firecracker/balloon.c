@@ -89,7 +89,7 @@ int fc_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct
 	if (mib > fc->memory_mib)
 		return error_set(err, ERR_INVALID, "the machine has %lld MiB, and cannot get %lld",
 				 (long long)fc->memory_mib, (long long)mib);
-	if (!fc->api || vm->severing)
+	if (!fc->api)
 		return error_set(err, ERR_CONFLICT, "Firecracker cannot be told anything now");
 	fc->balloon = (struct fc_balloon){.wanted_mib = mib,
 					  .actual_mib = fc->memory_mib,

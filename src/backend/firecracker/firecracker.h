@@ -81,7 +81,7 @@ int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc
 /* sockets.c: VM_RUN_DIR, which its cell sees as FC_RUN, and what has a name there. */
 int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
 /* A connection to its API; ERR_NOT_FOUND: not yet. By the broker where there is one. */
-int fc_run_connect(const struct firecracker *fc, struct error *err);
+int fc_run_connect(struct firecracker *fc, struct error *err);
 /* The guest's vsock, which it has bound by now, becomes <workspace>/vsock.sock. */
 int fc_run_place_vsock(const struct firecracker *fc, struct error *err);
 extern const struct broker_duty fc_socket_duty; /* its data: the vm */

@@ -99,7 +99,7 @@ static int open_socket_name(const struct vm *vm, const char *name, char link[32]
 	return steal_fd(&fd);
 }
 
-static int connect_to_api(const struct vm *vm, struct error *err)
+static int connect_to_api(struct vm *vm, struct error *err)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	autoclose int name = open_socket_name(vm, FC_API_NAME, addr.sun_path, err);
@@ -109,6 +109,8 @@ static int connect_to_api(const struct vm *vm, struct error *err)
 		return -1;
 	if (fd < 0)
 		return error_errno(err, errno, "socket");
+	if (vm_keep_accepted(vm, fd, err) < 0)
+		return -1;
 	/* Refused: it is bound, and not yet listened on. */
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		return errno == ECONNREFUSED || errno == EAGAIN
@@ -140,7 +142,7 @@ static int place_vsock(const struct vm *vm, struct error *err)
 static int serve_socket(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
 {
-	const struct vm *vm = data;
+	struct vm *vm = data;
 
 	if (in->len != 1 || vm->severing)
 		return error_set(err, ERR_INVALID, "no socket of the VMM");
@@ -162,7 +164,7 @@ static int ask_for_socket(char which, struct broker_message *out, struct error *
 	return broker_ask(&fc_socket_duty, &in, out, err);
 }
 
-int fc_run_connect(const struct firecracker *fc, struct error *err)
+int fc_run_connect(struct firecracker *fc, struct error *err)
 {
 	struct broker_message out = {0};
 	struct stat st;

@@ -62,14 +62,11 @@ static void make_next_request(struct firecracker *fc)
 		fc_fail(fc, &err);
 }
 
-/* An API that ends with Firecracker is how things are; any other end of it is misbehaviour, unless
- * it is severed. */
+/* An API that ends with Firecracker is how things are; any other end of it is misbehaviour. */
 static void on_api_closed(void *data, const struct error *why)
 {
 	struct firecracker *fc = data;
 
-	if (fc->vm.severing)
-		return;
 	if (why)
 		fc_fail(fc, why);
 	else
@@ -131,7 +128,7 @@ int fc_talk_begin(struct firecracker *fc, struct error *err)
 static int call_api(struct firecracker *fc, const char *method, const char *path, json_t *body,
 		    api_answer_fn *fn, struct error *err)
 {
-	if (fc->api && !fc->vm.severing)
+	if (fc->api)
 		return api_call(fc->api, method, path, body, fn, fc, err);
 	json_decref(body);
 	return error_set(err, ERR_CONFLICT, "Firecracker cannot be told anything now");

@@ -72,6 +72,20 @@ int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 	return 0;
 }
 
+/* The kernel chooses the name, one that nobody has here (unix(7), "autobind"): what the VMM's end
+ * has for its peer. Others could only have it in a network namespace of their own. */
+int vm_keep_accepted(struct vm *vm, int our_end, struct error *err)
+{
+	const struct sockaddr any = {.sa_family = AF_UNIX};
+
+	vm->kept_peer_len = sizeof(vm->kept_peer);
+	if (bind(our_end, &any, sizeof(any.sa_family)) == 0 &&
+	    getsockname(our_end, (struct sockaddr *)&vm->kept_peer, &vm->kept_peer_len) == 0)
+		return 0;
+	vm->kept_peer_len = 0;
+	return error_errno(err, errno, "a name for a socket");
+}
+
 /* bwrap says on stderr why it could not; perhaps this host has changed its mind about namespaces.
  */
 static int explain_cell(struct vm *vm, struct error *err)

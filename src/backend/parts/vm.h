@@ -16,6 +16,8 @@
 #define BACKEND_PARTS_VM_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "backend/backend.h"
 #include "backend/parts/cell.h"
@@ -94,6 +96,8 @@ struct vm {
 
 	unsigned long long kept[VM_KEPT_MAX]; /* inodes */
 	size_t kept_count;
+	struct sockaddr_un kept_peer; /* whose connection it keeps */
+	socklen_t kept_peer_len;      /* 0: nobody's */
 	struct loop_watch *sever_timer;
 	uint64_t sever_deadline_ns;
 	struct descendants severed; /* what the companions had started */
@@ -106,6 +110,9 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 void vm_close(struct vm *vm);
 /* The VMM's end of a channel that it keeps in quarantine. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err);
+/* The same of a connection that the VMM is to accept: by a name that our end gets here, before it
+ * connects. */
+int vm_keep_accepted(struct vm *vm, int our_end, struct error *err);
 /* Lets the cell go, once all companions run, and begins to hear of the ends. */
 int vm_release(struct vm *vm, struct error *err);
 

@@ -3,10 +3,11 @@
  * Quarantine: every channel of the VM is cut, and nobody's word is taken for it. The companions are
  * killed and reaped, and what they had started (a program in its cell) by pidfd, until it has ended
  * or has no memory to run in any more; then the VMM's own descriptors are listed from outside, in
- * /proc, until no socket is among them but those of its monitor and its two consoles. Each other
- * one that is found is shut down from here. The VMM closes its ends of dead connections by itself
- * and tells nobody, so the list is looked at every few milliseconds. A list that cannot be read
- * proves nothing and fails the quarantine.
+ * /proc, until no socket is among them but those by which we tell it what to do (its monitor, or
+ * the connection to its API) and of its consoles. Each other one that is found is shut down from
+ * here. The VMM closes its ends of dead connections by itself and tells nobody, so the list is
+ * looked at every few milliseconds. A list that cannot be read proves nothing and fails the
+ * quarantine.
  *
  * It cannot open a new socket that leads anywhere: its network namespace is empty, and no path of
  * the host is in its cell; the one directory in which a VMM can make names is removed first.
@@ -142,6 +143,16 @@ static bool is_kept(const struct vm *vm, unsigned long long inode)
 	return false;
 }
 
+/* Of the one that it accepted from us, and may keep. */
+static bool is_kept_accepted(const struct vm *vm, int fd)
+{
+	struct sockaddr_un peer;
+	socklen_t len = sizeof(peer);
+
+	return vm->kept_peer_len != 0 && getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+	       len == vm->kept_peer_len && memcmp(&peer, &vm->kept_peer, len) == 0;
+}
+
 /* Whether it leads somewhere yet. What is shut is dead, whoever holds it; of a VMM that closes it
  * then, that is waited for. */
 static bool is_socket_alive(const struct holder *h, const char *name, unsigned long long inode)
@@ -151,6 +162,8 @@ static bool is_socket_alive(const struct holder *h, const char *name, unsigned l
 
 	if (own && fd >= 0 && is_listener(fd))
 		return !cut_listener(fd);
+	if (own && fd >= 0 && is_kept_accepted(h->vm, fd))
+		return false;
 	return !hang_up(fd) || !own;
 }
 

@@ -47,8 +47,8 @@ static void on_halt_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->end_timer = NULL;
-	log_line(&live->log, "the guest did not switch itself off in time");
-	live->outcome.overdue = true;
+	live->outcome.forced_why = "the guest did not switch itself off in time";
+	log_line(&live->log, "%s", live->outcome.forced_why);
 	kill_vm(live);
 }
 
@@ -56,7 +56,7 @@ static void on_halt_timer(struct loop *loop, void *data)
 static void cannot_press(struct live *live, const struct error *why)
 {
 	log_line(&live->log, "power button: %s", why->msg);
-	live->outcome.overdue = true;
+	live->outcome.forced_why = "the guest could not be asked to switch itself off";
 	kill_vm(live);
 }
 

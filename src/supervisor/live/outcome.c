@@ -58,8 +58,9 @@ static enum state state_of_result(const struct outcome *outcome, char *detail, s
 {
 	/* A command that handles its end signal may well exit with 0 afterwards. */
 	if (outcome->exit_code == 0 && !outcome->timed_out && !*outcome->start_error) {
-		snprintf(detail, detail_size, "the command ended with exit code 0%s",
-			 outcome->overdue ? "; unclean: the guest did not switch itself off" : "");
+		snprintf(detail, detail_size, "the command ended with exit code 0%s%s",
+			 outcome->forced_why ? "; " UNCLEAN : "",
+			 outcome->forced_why ? outcome->forced_why : "");
 		return STATE_STOPPED;
 	}
 	if (*outcome->start_error)
@@ -96,11 +97,10 @@ static enum state state_of_own_end(const struct outcome *outcome, enum vm_end en
 static void describe_graceful_end(const struct outcome *outcome, enum vm_end end, char *detail,
 				  size_t detail_size)
 {
-	if (end == VM_END_POWERED_OFF && !outcome->overdue)
+	if (end == VM_END_POWERED_OFF && !outcome->forced_why)
 		snprintf(detail, detail_size, "the guest switched itself off when asked");
-	else if (outcome->overdue)
-		snprintf(detail, detail_size,
-			 UNCLEAN "the guest did not switch itself off in time");
+	else if (outcome->forced_why)
+		snprintf(detail, detail_size, UNCLEAN "%s", outcome->forced_why);
 	else
 		snprintf(detail, detail_size, UNCLEAN "the guest did not end in order");
 }

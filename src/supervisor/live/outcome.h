@@ -52,7 +52,8 @@ struct outcome {
 	char start_error[256];	 /* why it never ran; "" where it did */
 
 	bool quarantined; /* every channel was cut before */
-	bool overdue;	  /* a graceful end was asked for and had to be forced */
+	/* Why a graceful end that was asked for had to be forced; NULL where it had not. */
+	const char *forced_why;
 };
 
 /* The state to be recorded, its detail ("" for none) and, for a VM that broke rather than ended,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The guest: QEMU's microvm in the place of KVM. It has what a microVM of Firecracker has and no more: a serial port, a
-keyboard controller, virtio devices in Firecracker's order. A child (the keeper) starts QEMU and passes the monitor on
-by pipes, so that all sockets of this process are such as Firecracker has, but the one to the vsock device.
+keyboard controller, virtio devices in Firecracker's order. Its monitor is two pipes, so that all sockets here are such as
+Firecracker has, but the one to the vsock device.
 
 No power management, as docs/getting-started.md says of Firecracker: a guest that powers off stands still for ever
 (QEMU pauses it), one that resets ends the process."""
@@ -9,17 +9,11 @@ No power management, as docs/getting-started.md says of Firecracker: a guest tha
 import ctypes
 import json
 import os
-import select
 import signal
-import socket
 
 PR_SET_PDEATHSIG = 1
 # As in src/backend/qemu/command_line.c: what a kernel needs under TCG.
 TCG_WORDS = "tsc=reliable no_timer_check init_on_alloc=1"
-
-
-def die_with_parent():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def command_line(boot_args, root, khz):
@@ -61,7 +55,7 @@ def card_words(number, card, fd):
     return ["-netdev", f"tap,id=net{number},fd={fd}", "-device", f"virtio-net-device,netdev=net{number}{mac}{mtu}"]
 
 
-def qemu_words(qemu, label, vm, monitor_fd, vhost_fd, khz):
+def qemu_words(qemu, label, vm, monitor, vhost_fd, khz):
     machine = vm.machine
     memory = f"{machine['mem_size_mib']}M"
     words = [qemu, "-name", "guest=" + label.replace(",", ",,"), "-nodefaults", "-no-user-config", "-display", "none",
@@ -69,7 +63,7 @@ def qemu_words(qemu, label, vm, monitor_fd, vhost_fd, khz):
              "-accel", "tcg,tb-size=64,thread=single", "-cpu", "max,-erms,-fsrm", "-smp", str(machine["vcpu_count"]),
              "-m", memory, "-object", f"memory-backend-memfd,id=ram,size={memory},share=on",
              "-bios", "qboot.rom", "-global", "virtio-mmio.force-legacy=false",
-             "-S", "-S", "-chardev", f"socket,id=qmp,fd={monitor_fd}", "-mon", "chardev=qmp,mode=control",
+             "-S", "-S", "-chardev", f"pipe,id=qmp,path={monitor}", "-mon", "chardev=qmp,mode=control",
              "-chardev", "stdio,id=serial,signal=off", "-serial", "chardev:serial", "-device", "i8042"]
     if vm.balloon:
         report = "on" if vm.balloon.get("free_page_reporting") else "off"
@@ -90,47 +84,14 @@ def qemu_words(qemu, label, vm, monitor_fd, vhost_fd, khz):
     return words + ["-append", command_line(vm.boot_args, root, khz)]
 
 
-# --- the keeper ---------------------------------------------------------------------------------------------------------
-
-
-def become_qemu(words, inherited):
-    die_with_parent()
-    for fd in inherited:
-        os.set_inheritable(fd, True)
-    os.execv(words[0], words)
-
-
-def close_all_but(wanted):
-    wanted = sorted({0, 1, 2, *wanted})
+def become_qemu(words, given):
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    wanted = sorted({0, 1, 2, *given})
     for below, above in zip(wanted, [*wanted[1:], 65536]):
         os.closerange(below + 1, above)
-
-
-def pass_on(monitor, commands, events):
-    """Until QEMU has closed the monitor, or our parent is gone."""
-    while True:
-        for ready in select.select([monitor, commands], [], [])[0]:
-            data = monitor.recv(65536) if ready is monitor else os.read(commands, 65536)
-            if not data:
-                return
-            if ready is monitor:
-                os.write(events, data)
-            else:
-                monitor.sendall(data)
-
-
-def keep(words, given, ours, its, commands, events):
-    """The keeper's life: QEMU's standard descriptors are our own."""
-    die_with_parent()
-    close_all_but([ours.fileno(), its.fileno(), commands, events, *given])
-    qemu = os.fork()
-    if qemu == 0:
-        become_qemu(words, [its.fileno(), *given])
-    its.close()
-    for fd in (0, 1, *given):
-        os.close(fd)
-    pass_on(ours, commands, events)
-    os._exit(os.waitstatus_to_exitcode(os.waitpid(qemu, 0)[1]) & 0xFF)
+    for fd in given:
+        os.set_inheritable(fd, True)
+    os.execv(words[0], words)
 
 
 class Gone(Exception):
@@ -140,28 +101,32 @@ class Gone(Exception):
 class Machine:
     """A guest that is made and not begun: resume() begins it. on_event() is given what QEMU tells."""
 
-    def __init__(self, make_words, given, on_event):
-        """make_words(the monitor's descriptor); given: descriptors that the words name."""
+    def __init__(self, place, make_words, given, on_event):
+        """make_words(the monitor's path); given: descriptors that the words name. place: for the names of the monitor's
+        pipes, until QEMU has opened them."""
         self.on_event, self.buffer = on_event, b""
         from_us, self.commands = os.pipe()
         self.events, to_us = os.pipe()
-        ours, its = socket.socketpair()
-        words = make_words(its.fileno())
-        self.keeper = os.fork()
-        if self.keeper == 0:
+        monitor = os.path.join(place, "monitor")
+        self.names = {f"{monitor}.in": from_us, f"{monitor}.out": to_us}  # as QEMU's pipe wants them
+        for name, fd in self.names.items():
+            os.symlink(f"/proc/self/fd/{fd}", name)
+        words = make_words(monitor)
+        self.qemu = os.fork()
+        if self.qemu == 0:
             try:
-                keep(words, given, ours, its, from_us, to_us)
+                become_qemu(words, [from_us, to_us, *given])
             except BaseException as why:  # whatever it is, the child may not go on as the parent
-                os.write(2, f"the keeper of QEMU: {why!r}\n".encode())
+                os.write(2, f"QEMU: {why!r}\n".encode())
                 os._exit(127)
-        for end in (ours, its):
-            end.close()
-        for fd in (from_us, to_us):
+        for fd in self.names.values():
             os.close(fd)
 
     def greet(self):
         """QEMU speaks when its devices are made, and that of vsock is when somebody answers it."""
         self.next_line()
+        for name in self.names:
+            os.unlink(name)
         self.call("qmp_capabilities")
 
     def fileno(self):
@@ -201,7 +166,7 @@ class Machine:
             self.on_event(line)
 
     def exit_code(self):
-        return os.waitstatus_to_exitcode(os.waitpid(self.keeper, 0)[1])
+        return os.waitstatus_to_exitcode(os.waitpid(self.qemu, 0)[1])
 
     def resume(self):
         self.call("cont")

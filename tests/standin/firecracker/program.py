@@ -310,7 +310,7 @@ def serve(given, log, settings, version):
     library = vsock.load(settings["library"])
     listener = listen_api(given["api-sock"])
     log.line(f'Listening on API socket ("{given["api-sock"]}").')
-    vmm = Vmm(settings, given["id"], f"{given['id']} {given['api-sock']}", version, log, library)
+    vmm = Vmm(settings, given["id"], given["api-sock"], version, log, library)
     if "metrics-path" in given:
         vmm.put_metrics({"metrics_path": given["metrics-path"]})
     log.line("API server started.", thread="fc_api")

@@ -30,9 +30,9 @@ def open_path(path, flags, prefix, suffix=""):
 
 
 class Vmm:
-    def __init__(self, settings, ident, label, version, log, library):
-        """label: what QEMU's command line says, for whoever looks which machine is whose."""
-        self.label, self.settings, self.ident, self.version, self.log, self.library = label, settings, ident, version, log, library
+    def __init__(self, settings, ident, api, version, log, library):
+        """api: the path of its socket."""
+        self.settings, self.ident, self.api, self.version, self.log, self.library = settings, ident, api, version, log, library
         self.machine, self.boot, self.drives, self.cards = dict(facts.DEFAULT_MACHINE), None, [], []
         self.vsock = self.listener = self.balloon = self.entropy = self.logger = self.metrics = None
         self.guest, self.state, self.ended = None, "Not started", None
@@ -216,8 +216,10 @@ class Vmm:
         ours, its = socket.socketpair() if self.vsock else (None, None)
         given = [fd for _, fd in self.drives + self.cards] + ([its.fileno()] if its else [])
         khz = self.library.standin_tsc_khz()
+        label = f"{self.ident} {self.api}"  # for whoever looks which machine is whose
         self.guest = Machine(
-            lambda monitor: qemu_words(self.settings["qemu"], self.label, self, monitor, its.fileno() if its else None, khz),
+            os.path.dirname(self.api),
+            lambda monitor: qemu_words(self.settings["qemu"], label, self, monitor, its.fileno() if its else None, khz),
             given, self.on_event)
         if self.vsock:
             its.close()
