@@ -390,10 +390,11 @@ def test_what_the_host_sees(place):
     name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "100"})
     observed = events(place, name, "audit.coverage")[0]["data"]["observed"]
     if "file-opens" in observed:
-        with open(bundle(place, name) / "rootfs.qcow2", "rb"):
+        disk = next(bundle(place, name).glob("rootfs.*"))
+        with disk.open("rb"):
             wait_until(lambda: events(place, name, "bundle.opened"), "the open to be told")
         opened, = events(place, name, "bundle.opened")
-        assert opened["severity"] == "CRITICAL" and opened["data"]["file"] == "rootfs.qcow2"
+        assert opened["severity"] == "CRITICAL" and opened["data"]["file"] == disk.name
         assert opened["data"]["pid"] == os.getpid() and "python" in opened["data"]["exe"]
     else:
         print("no fanotify here")

@@ -9,7 +9,7 @@ import socket
 import pytest
 
 import schema_check
-from conftest import held, pid_lines, wait_until
+from conftest import BACKEND, held, pid_lines, wait_until
 from pools import NOT_NEW, NOW, kill_filler, runtime, tokens, wait_full
 
 
@@ -105,6 +105,7 @@ def test_nobody_uses_it(web):
     wait_destroyed(web, name, "nobody has used it for 1s")
 
 
+@pytest.mark.skipif(BACKEND != "qemu", reason="those who wait in a pool are QEMU's")
 def test_one_of_a_pool_whose_supervisor_was_killed(web):
     web("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0, env=NOW)
     wait_full(web, 1)

@@ -229,7 +229,7 @@ def test_lifeline(host):
         for line in events:
             if json.loads(line)["state"] == "running":
                 break
-        if os.getuid() == 0:
+        if "shares" in config:
             plant(host, work)
         os.close(write_end)
         events.read()
