@@ -35,6 +35,8 @@ json_t *request_new(const struct microagent *agent, const char *command, const c
 char *request_supervisor(const struct microagent *agent, const json_t *request, struct error *err);
 /* Of a workspace that has one; else the handle's. */
 const struct contract_backend *request_backend(const struct microagent *agent, const char *name);
+const struct contract_backend *request_backend_of(const struct microagent *agent,
+						  const struct workspace *ws);
 /* The config of commands that look at what is recorded: the state directory alone. */
 json_t *request_state_config(const struct microagent *agent, struct error *err);
 /* The handle's own word into the config of a machine, or that of the config it is made after. */

@@ -147,8 +147,10 @@ int reader_boot(struct reader *reader, const json_t *config, const struct reader
 {
 	const char *option = use == READER_WRITE ? "--writer" : "--reader";
 	json_t *own = make_reader_config(reader, config, disk, err);
-	json_auto_t *request =
-		own ? request_new(reader->agent, "run", READER_NAME, own, err) : NULL;
+	struct microagent agent = *reader->agent;
+
+	agent.backend = request_backend_of(reader->agent, reader->of);
+	json_auto_t *request = own ? request_new(&agent, "run", READER_NAME, own, err) : NULL;
 
 	if (!request)
 		return -1;

@@ -20,34 +20,35 @@ static int request_id(char out[24], struct error *err)
 	return 0;
 }
 
-/* Of the last event; NULL: there is none that tells. */
-static const struct contract_backend *recorded_backend(const struct workspace *ws)
+/* By its last event. */
+const struct contract_backend *request_backend_of(const struct microagent *agent,
+						  const struct workspace *ws)
 {
 	enum state state;
 	json_t *event = NULL;
 	const struct contract_backend *found;
 
 	if (workspace_state(ws, &state, &event, NULL) < 0)
-		return NULL;
+		return agent->backend;
 	found = contract_backend_find(json_text(json_object_get(event, "identity"), "backend", ""));
 	json_decref(event);
-	return found;
+	return found ? found : agent->backend;
 }
 
 const struct contract_backend *request_backend(const struct microagent *agent, const char *name)
 {
-	const struct contract_backend *found = NULL;
+	const struct contract_backend *found = agent->backend;
 	struct state_dir dir;
 	struct workspace ws;
 
 	if (state_dir_open(agent->state_path, false, &dir, NULL) < 0)
-		return agent->backend;
+		return found;
 	if (workspace_open(&dir, name, false, &ws, NULL) == 0) {
-		found = recorded_backend(&ws);
+		found = request_backend_of(agent, &ws);
 		workspace_close(&ws);
 	}
 	state_dir_close(&dir);
-	return found ? found : agent->backend;
+	return found;
 }
 
 static json_t *identity_new(const struct microagent *agent, const char *name, struct error *err)

@@ -108,18 +108,6 @@ def test_disks_are_found_by_their_order(fc):
     fc.do("halt")
 
 
-def test_root_in_memory(fc):
-    kernel = fc.host.config()["kernelPath"]
-    initramfs = fc.host.base / "root.cpio"
-    with open(initramfs, "wb") as out:
-        subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], input=b".\n", cwd=fc.host.base, stdout=out, check=True)
-    config = {key: value for key, value in fc.host.config(initrdPath=str(initramfs)).items() if key != "rootfsPath"}
-    assert config["kernelPath"] == kernel
-    fc.do("prepare", config)
-    fc.do("start", config)
-    fc.do("kill")
-
-
 def balloon(fc, mib):
     with socket.socket(socket.AF_UNIX) as control:
         control.connect(str(fc.workspace / "control.sock"))
@@ -160,16 +148,15 @@ def test_rates_are_the_drive_s(fc):
 # --- the network ----------------------------------------------------------------------------------
 
 
-def test_nat(fc):
-    """A name is resolved through the tap, netgate and passt; the host's own addresses are not reached."""
-    answer = fc.start(network={"mode": "nat"})
-    assert {one["name"] for one in fc.runtime["companions"]} >= {"passt", "microagent-netgate"}
-    assert answer["network"]["mode"] == "nat"
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        fc.exec("sh", "-c", f"! nc -w 2 127.0.0.1 {port} </dev/null && ! nc -w 2 10.0.2.2 {port} </dev/null")
-    assert "network: tcp 10.0.2.15" in shown(fc.workspace / "supervisor.log")
-    fc.do("halt")
+def test_a_disk_at_rest_is_read_by_a_machine_of_its_own_backend(fc):
+    env = {"MICROAGENT_QEMU": "/bin/false"}
+    config = fc.host.config(network={"mode": "isolated"})
+    fc.do("prepare", config)
+    fc.host("cp", "--user", "root", "/etc/hostname", "w:/etc/put", env=env, check=0)
+    assert "put\n" in fc.host("ls", "w:/etc", env=env, check=0).stdout
+    assert sorted(os.listdir(fc.workspace)) == [".locks", "event.json", "events.json", "lease", "workspace.json"]
+    fc.do("start", config)
+    assert fc.exec("cat", "/etc/put") == open("/etc/hostname", encoding="ascii").read()
 
 
 # --- quarantine -----------------------------------------------------------------------------------
@@ -262,6 +249,25 @@ def test_another_program_of_that_name_is_asked_anew(fc):
 
 def test_no_firecracker_at_all(fc):
     assert "does not say its version" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/bin/true"})
+
+
+def test_the_real_one_without_kvm(fc):
+    """Which no stand-in is: it is told, and nothing is said to work."""
+    real = fc.place / "real"
+    real.write_text("#!/bin/sh\necho 'Firecracker v1.16.1'\n")
+    real.chmod(0o755)
+    env = {"MICROAGENT_FIRECRACKER": str(real)}
+    facts = fc.do("host", env=env)["host"]
+    if facts["kvmAvailable"]:
+        pytest.skip("KVM is usable here")
+    reason = "Firecracker runs machines under KVM alone: " + facts["acceleratorReason"][:150]
+    machine, = [row for row in facts["machines"] if row["architecture"] == facts["architecture"]]
+    assert (machine["available"], machine["reason"]) == (False, reason)
+    said = fc.host("doctor", "--backend", "firecracker", env=env).stdout
+    assert "failed    accelerator      kvm, without which it runs no machine: " in said, said
+    done = fc.host("--json", "run", "--backend", "firecracker", "--", "true", env=env)
+    error = json.loads(done.stderr.splitlines()[-1])
+    assert error["error"].startswith(reason) and error["errorReason"] == "no-kvm", error
 
 
 def test_of_another_architecture(fc):

@@ -105,7 +105,7 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 /*
  * A file system that was not unmounted has to replay its journal before it can be read, and that
  * writes. Firecracker has no layer to take it, so what looks at a disk from outside gets a copy
- * (shared with the original where the file system can), whose name is gone before it runs.
+ * (shared with the original where the file system can), which goes with the directory.
  */
 static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err)
 {
@@ -180,8 +180,6 @@ int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc
 	if (list_cell_files(&parts, boot, copy >= 0 ? copy : boot->rootfs_fd, run, err) < 0 ||
 	    spawn_parts(fc, boot, ends, &parts, err) < 0)
 		return -1;
-	if (copy >= 0)
-		unlinkat(run, LOOKED_AT, 0);
 	fc->vm.monitor_pid = fc->vm.cell.monitor.pid;
 	return 0;
 }
