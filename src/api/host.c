@@ -148,8 +148,10 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 	const char *name = json_text(host, "accelerator", ""),
 		   *reason = json_text(host, "acceleratorReason", "");
 
+	bool kvm = strcmp(name, "kvm") == 0;
+
 	(void)agent;
-	if (strcmp(name, "kvm") == 0) {
+	if (kvm && json_is_true(json_object_get(host, "kvmAvailable"))) {
 		finding_detail(out, VERDICT_OK, "kvm: %s", reason);
 		return;
 	}
@@ -157,8 +159,12 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 		finding_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
 		return;
 	}
-	finding_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary", name,
-		       reason);
+	if (kvm)
+		finding_detail(out, VERDICT_FAILED, "kvm, without which it runs no machine: %s",
+			       reason);
+	else
+		finding_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary",
+			       name, reason);
 	if (access("/dev/kvm", F_OK) < 0)
 		finding_remedy(out,
 			       "switch virtualisation on in the firmware (on a virtual machine: "

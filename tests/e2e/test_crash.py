@@ -28,7 +28,7 @@ def pid_of(host, who):
     facts = runtime(host)
     if who == "supervisor":
         return facts["supervisorPid"]
-    if who == "qemu":
+    if who in ("qemu", "firecracker"):
         return facts["pid"]
     if who == "broker":
         return facts["broker"]["pid"]

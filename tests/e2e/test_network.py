@@ -124,7 +124,7 @@ def network_json(net):
 
 def no_rights_are_left(host):
     """Also no bound within which a program that they might run could get some; in every process of the machine that serves it."""
-    for who in ("qemu", "vsockd", "netgate"):
+    for who in (host.backend, *("vsockd",) * (host.backend == "qemu"), "netgate"):
         status = dict(line.split(":\t", 1) for line in open(f"/proc/{pid_of(host, who)}/status", encoding="ascii") if ":\t" in line)
         left = {key: status[key].strip() for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")}
         assert set(left.values()) == {"0" * 16} and status["NoNewPrivs"].strip() == "1", (who, left)
@@ -147,8 +147,8 @@ def test_nat(net):
     assert {k: runtime[k] for k in ("mode", "ip", "subnet", "gateway", "dns")} == {
         "mode": "nat", "ip": "10.0.2.15", "subnet": "10.0.2.0/24", "gateway": "10.0.2.2", "dns": ["10.0.2.3"]}
     assert "10.0.2.15" in net("network", "w").stdout
-    # QEMU and the filter are in empty network namespaces, and passt has no rights.
-    links = {who: os.readlink(f"/proc/{pid_of(net.host, who)}/ns/net") for who in ("qemu", "netgate", "passt")}
+    # The VMM and the filter are in empty network namespaces, and passt has no rights.
+    links = {who: os.readlink(f"/proc/{pid_of(net.host, who)}/ns/net") for who in (net.host.backend, "netgate", "passt")}
     assert len(set(links.values())) == 3
     no_rights_are_left(net.host)
     status = open(f"/proc/{pid_of(net.host, 'passt')}/status", encoding="ascii").read()

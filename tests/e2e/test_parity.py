@@ -34,7 +34,7 @@ SUITE = {
     test_verification: ["test_every_digest_is_recorded_and_enforced_before_the_first_start"],
     test_exec: ["test_many_at_once", "test_streams_stay_apart", "test_timeout_kills_the_whole_tree"],
     test_mediation: ["targets", "test_channels_of_one_guest"],
-    test_network: ["own_net", "test_bridged"],
+    test_network: ["own_net", "test_bridged", "test_nat"],
     test_publish: ["test_published_ports_of_one_guest"],
     # What is put into a machine and taken out of it
     test_devices: ["cgroup", "test_a_cgroup_holds_the_whole_workspace", "test_a_root_in_memory"],

@@ -82,7 +82,7 @@ def test_without_namespaces(host):
     assert "confinement" not in host.json("status", "w") and not host.processes()
 
     done = host("start", "w", "--prepare", "--unconfined", check=0)
-    assert "QEMU runs in no cell" in done.stderr
+    assert "the VMM runs in no cell" in done.stderr
     facts = json.loads((host.state / "w" / "runtime.json").read_text())
     assert facts["confinement"] == "seccomp" and status(facts["pid"]).get("Seccomp_filters", "2") == "2"
     assert json.loads((host.state / "w" / "workspace.json").read_text())["config"]["confinement"] == "seccomp"
@@ -110,7 +110,7 @@ def test_without_namespaces(host):
 def test_a_session_of_its_own_will(place):
     """Where a cell could be had: what is asked for is what is done, aloud."""
     made = place("--json", "session", "create", "--base", "web", "--network", "isolated", "--unconfined", check=0)
-    assert "QEMU runs in no cell" in json.loads(made.stderr.splitlines()[0])["warning"]
+    assert "the VMM runs in no cell" in json.loads(made.stderr.splitlines()[0])["warning"]
     name = json.loads(made.stdout)["name"]
     entry, = place.json("session", "list")["sessions"]
     assert entry["confinement"] == "seccomp" and "in no cell" in place("session", "list", check=0).stdout

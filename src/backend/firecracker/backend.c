@@ -25,6 +25,8 @@ static void fc_host_free(struct backend_host *host)
 	*host = (struct backend_host){0};
 }
 
+#define KVM_ALONE "Firecracker runs machines under KVM alone: "
+
 static int need_kvm(struct error *err)
 {
 	struct kvm_facts facts = {0};
@@ -33,9 +35,8 @@ static int need_kvm(struct error *err)
 		return -1;
 	if (facts.kvm == KVM_USABLE)
 		return 0;
-	error_set(err, ERR_UNAVAILABLE, "Firecracker runs machines under KVM alone: %s",
-		  facts.reason);
-	return error_reason(err, REASON_NO_KVM, "");
+	error_set(err, ERR_UNAVAILABLE, KVM_ALONE "%.150s", facts.reason);
+	return error_reason(err, REASON_NO_KVM, "firecracker");
 }
 
 /* A stand-in is asked by its own word, which the real program does not say. */
@@ -72,15 +73,21 @@ static int find_firecracker(struct backend_host *host, struct error *err)
 	return 0;
 }
 
-/* The host's own, where there is a program that runs them. */
+/* The host's own, where there is a program that runs them, and what that needs. */
 static void find_machines(struct backend_host *host, const struct error *missing)
 {
+	bool usable = host->kvm_available || host->accelerator == ACCELERATOR_TCG;
+	char no_kvm[256];
+
+	snprintf(no_kvm, sizeof(no_kvm), KVM_ALONE "%.150s", host->accelerator_reason);
 	for (int i = 0; i < ARCHITECTURE_COUNT; i++) {
 		bool own = (enum architecture)i == architecture_of_host();
 
-		host->runs[i] = own && host->vsock_available;
+		host->runs[i] = own && host->vsock_available && usable;
 		snprintf(host->not_run[i], sizeof(host->not_run[i]), "%.255s",
-			 own ? missing->msg : FC_OWN_MACHINES);
+			 !own			 ? FC_OWN_MACHINES
+			 : host->vsock_available ? no_kvm
+						 : missing->msg);
 	}
 }
 

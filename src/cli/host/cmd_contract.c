@@ -63,6 +63,33 @@ static int add_backend(struct cli_table *table, const char *name, const json_t *
 	return 0;
 }
 
+static int print_refusals(const json_t *contract, struct error *err)
+{
+	static const char *const heads[] = {"REFUSED BY", "OF A CONFIG", "SINCE"};
+	auto_table struct cli_table table = {0};
+	const char *backend;
+	const json_t *support, *refusal;
+	size_t i;
+
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_object_foreach((json_t *)json_object_get(contract, "backendSupport"), backend, support)
+	{
+		json_array_foreach(json_object_get(support, "refusals"), i, refusal)
+		{
+			const char *const cells[] = {i ? "" : backend,
+						     json_text(refusal, "field", ""),
+						     json_text(refusal, "limitation", "")};
+
+			if (cli_table_row(&table, cells, err) < 0)
+				return -1;
+		}
+	}
+	cli_table_print(&table, stdout);
+	putchar('\n');
+	return 0;
+}
+
 static int print_backends(const json_t *contract, struct error *err)
 {
 	static const char *const heads[] = {"BACKEND", "HAS", "NAMES"};
@@ -182,7 +209,7 @@ static int print_contract(const json_t *contract, struct error *err)
 	};
 
 	printf("%s\n\n", json_text(contract, "version", NULL));
-	if (print_backends(contract, err) < 0)
+	if (print_backends(contract, err) < 0 || print_refusals(contract, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (print_described(lists[i].head, json_object_get(contract, lists[i].key), err) <

@@ -64,7 +64,7 @@ void guest_warn_accelerator(const struct cli *cli, const char *accelerator)
 
 void guest_warn_unconfined(const struct cli *cli)
 {
-	guest_warn(cli, "QEMU runs in no cell, as you and under its seccomp filter alone: "
+	guest_warn(cli, "the VMM runs in no cell, as you and under its seccomp filter alone: "
 			"`microagent doctor` says what a cell needs");
 }
 

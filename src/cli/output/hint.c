@@ -86,6 +86,8 @@ const struct hint hint_table[] = {
 	{REASON_NOT_AN_IMAGE, NULL, NULL,
 	 LIST_IMAGES ", `microagent image build busybox` makes one"},
 	{REASON_IMAGE_TOO_SMALL, NULL, NULL, "--size MIB makes room for more"},
+	{REASON_NO_KVM, "firecracker", NULL,
+	 "`microagent doctor --backend {}` says more; --backend qemu emulates"},
 	{REASON_NO_KVM, NULL, "accelerator",
 	 "use --accelerator auto or tcg; `microagent doctor` says more"},
 	{REASON_SHARE_OF_KEYS, NULL, "share-anyway",

@@ -26,9 +26,9 @@
 #define VSOCK_CONTROL_NAME "vsock.sock_1024"
 
 /*
- * What ps shows, and gc and file_take() look for: "microagent-qemu-supervisor: live <stateDir>/<id>".
- * It has the place of the words that were executed, /proc/self/exe and the option with the same
- * label, which is why that option is so long.
+ * What ps shows, and gc and file_take() look for: "microagent-qemu-supervisor: live
+ * <stateDir>/<id>". It has the place of the words that were executed, /proc/self/exe and the option
+ * with the same label, which is why that option is so long.
  */
 void live_set_title(const struct live *live, const char *role)
 {
