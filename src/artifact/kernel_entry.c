@@ -75,17 +75,30 @@ static json_t *new_kernel_record(const struct place *place, const struct kernel_
 	return json_incref(record);
 }
 
-/* For VMMs that take no packed kernel. One that cannot be unpacked is of use to the others. */
-static bool make_vmlinux(const struct place *place, const char *kernel)
+static bool unpack(const struct place *place, const char *kernel)
 {
 	autoclose int fd = openat(place->scratch_fd, VMLINUX_FILE,
 				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	struct error why = {0};
 
-	if (fd >= 0 && vmlinux_unpack(kernel, fd, &why) == 0)
-		return true;
-	(void)unlinkat(place->scratch_fd, VMLINUX_FILE, 0);
-	return false;
+	return fd >= 0 && vmlinux_unpack(kernel, fd, &why) == 0;
+}
+
+/* For VMMs that take no packed kernel. 0: one that cannot be unpacked, which is of use to the
+ * others. */
+static int make_vmlinux(const struct place *place, const char *kernel, json_t *record,
+			struct error *err)
+{
+	char sha[DIGEST_TEXT];
+
+	if (!unpack(place, kernel)) {
+		(void)unlinkat(place->scratch_fd, VMLINUX_FILE, 0);
+		return 0;
+	}
+	return digest_scratch(place, VMLINUX_FILE, sha, err) < 0 ||
+			       json_put_string(record, "vmlinuxSha256", sha, err) < 0
+		       ? -1
+		       : 1;
 }
 
 /* A part of the entry that its new kernel may not have. */
@@ -130,12 +143,11 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
 
 	if (!kernel)
 		return -1;
-	if (vmlinux_is_packed(kernel))
-		(void)make_vmlinux(place, kernel);
 	if (make_initrd(place, init, entry->architecture, entry->modules ? modules : NULL, err) < 0)
 		return -1;
 	record = new_kernel_record(place, entry, err);
-	if (!record || put_initrd(place, record, init, err) < 0)
+	if (!record || put_initrd(place, record, init, err) < 0 ||
+	    (vmlinux_is_packed(kernel) && make_vmlinux(place, kernel, record, err) < 0))
 		return -1;
 	return publish_files(place, entry, record, err);
 }
@@ -156,19 +168,17 @@ static json_t *read_kernel_record(const struct place *place, const char *name, s
 
 static bool lacks_vmlinux(const struct cache_kernel *kernel)
 {
-	autobuf struct buf path = BUF_INIT(0);
-
-	return buf_printf(&path, NULL, "%s.vmlinux", kernel->path) >= 0 &&
-	       access(buf_string(&path), F_OK) < 0 && vmlinux_is_packed(kernel->path);
+	return (!kernel->vmlinux || !*kernel->vmlinux_sha256) && vmlinux_is_packed(kernel->path);
 }
 
 static int refresh(const struct place *place, const struct cache_kernel *kernel, const char *init,
 		   struct error *err)
 {
 	json_auto_t *record = read_kernel_record(place, kernel->name, err);
+	int made = record && lacks_vmlinux(kernel) ? make_vmlinux(place, kernel->path, record, err)
+						   : 0;
 
-	if (record && lacks_vmlinux(kernel) && make_vmlinux(place, kernel->path) &&
-	    place_publish(place, VMLINUX_FILE, kernel->name, ".vmlinux", err) < 0)
+	if (made < 0 || (made && place_publish(place, VMLINUX_FILE, kernel->name, ".vmlinux", err) < 0))
 		return -1;
 	if (!record || make_initrd(place, init, kernel->architecture, kernel->modules, err) < 0 ||
 	    put_initrd(place, record, init, err) < 0 ||

@@ -159,13 +159,14 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 		       const json_t *record, struct error *err)
 {
 	const char *kind = "", *version = NULL, *sha = NULL, *initrd = NULL, *init = NULL,
-		   *config = NULL;
+		   *config = NULL, *vmlinux = NULL;
 
 	if (json_get_string(record, "", "kind", JSON_REQUIRED, &kind, err) < 0 ||
 	    json_get_string(record, "", "version", JSON_OPTIONAL, &version, err) < 0 ||
 	    json_get_string(record, "", "sha256", JSON_REQUIRED, &sha, err) < 0 ||
 	    json_get_string(record, "", "initrdSha256", JSON_OPTIONAL, &initrd, err) < 0 ||
 	    json_get_string(record, "", "initSha256", JSON_OPTIONAL, &init, err) < 0 ||
+	    json_get_string(record, "", "vmlinuxSha256", JSON_OPTIONAL, &vmlinux, err) < 0 ||
 	    json_get_string(record, "", "configSha256", JSON_OPTIONAL, &config, err) < 0)
 		return -1;
 	k->kind = kernel_kind_from_name(kind);
@@ -174,11 +175,13 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	copy_digest(k->sha256, sha);
 	copy_digest(k->initrd_sha256, initrd);
 	copy_digest(k->init_sha256, init);
+	copy_digest(k->vmlinux_sha256, vmlinux);
 	copy_digest(k->config_sha256, config);
 	k->path = entry_path(dir, name, "", err);
 	if (!k->path || copy_member(&k->name, name, err) < 0 ||
 	    copy_member(&k->version, version, err) < 0 ||
-	    existing_path(&k->initrd, dir, name, ".initrd", err) < 0)
+	    existing_path(&k->initrd, dir, name, ".initrd", err) < 0 ||
+	    existing_path(&k->vmlinux, dir, name, ".vmlinux", err) < 0)
 		return -1;
 	return existing_path(&k->modules, dir, name, ".modules", err);
 }
@@ -238,6 +241,7 @@ void cache_kernel_free(struct cache_kernel *k)
 	free(k->path);
 	free(k->initrd);
 	free(k->modules);
+	free(k->vmlinux);
 	free(k->version);
 	memset(k, 0, sizeof(*k));
 }

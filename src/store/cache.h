@@ -46,10 +46,12 @@ struct cache_kernel {
 	char *path;    /* absolute */
 	char *initrd;  /* absolute; NULL: there is none beside the kernel */
 	char *modules; /* absolute; NULL: none */
+	char *vmlinux; /* the kernel unpacked; absolute; NULL: none */
 	char *version; /* NULL when not recorded */
 	/* Recorded digests, lower-case hex; "" when not recorded. */
 	char sha256[65];	/* of path */
 	char initrd_sha256[65]; /* of initrd */
+	char vmlinux_sha256[65];
 	char init_sha256[65];	/* of the microagent-init in initrd */
 	char config_sha256[65]; /* of the configuration fragment of a tuned one */
 	enum kernel_kind kind;

@@ -33,12 +33,13 @@ def digest(path):
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def custom_kernel(host, cache, name="mine"):
-    """The default kernel's file as a kernel of the user's."""
+def custom_kernel(host, cache, name="mine", end=""):
+    """The file of the first kernel that has one with this end as a kernel of the user's."""
     shared = {k: v for k, v in host.env.items() if k != "MICROAGENT_CACHE_DIR"}
     listed = json.loads(subprocess.run([BIN / "microagent", "--json", "kernel", "list"], env=shared,
                                        capture_output=True, check=True).stdout)
-    return host.json("kernel", "install", "--from", listed["kernels"][0]["path"], "--name", name)
+    path = next(k["path"] for k in listed["kernels"] if os.path.exists(k["path"] + end))
+    return host.json("kernel", "install", "--from", path, "--name", name)
 
 
 def check_records(cache):
@@ -312,6 +313,29 @@ def test_verify_finds_what_was_changed(host, cache):
     assert host.json("kernel", "list")["kernels"][0]["initrd"] is None
     text = host("kernel", "verify", check=1).stdout
     assert "differs   mine kernel" in text and "missing   mine initrd" in text
+
+
+def test_the_unpacked_kernel_is_verified(host, cache):
+    custom_kernel(host, cache, end=".vmlinux")
+    unpacked, record = cache / "kernels" / "mine.vmlinux", cache / "kernels" / "mine.json"
+    assert json.loads(record.read_text())["vmlinuxSha256"] == digest(unpacked)
+    check_records(cache)
+    unpacked.chmod(0o600)
+    with open(unpacked, "r+b") as file:
+        file.write(b"X")
+    wrong, = host.json("kernel", "verify", check=1)["kernels"][0]["divergence"]
+    assert wrong["artifact"] == "vmlinux" and wrong["actual"] == digest(unpacked)
+    unpacked.unlink()
+    wrong, = host.json("kernel", "verify", check=1)["kernels"][0]["divergence"]
+    assert wrong["artifact"] == "vmlinux" and "No such file" in wrong["error"]
+    assert "missing   mine vmlinux" in host("kernel", "verify", check=1).stdout
+    assert host.json("kernel", "refresh") == {"refreshed": 1}
+    assert host.json("kernel", "verify")["ok"]
+    # As an earlier version left it.
+    before = json.loads(record.read_text())
+    record.write_text(json.dumps({k: v for k, v in before.items() if k != "vmlinuxSha256"}))
+    assert host.json("kernel", "refresh") == {"refreshed": 1}
+    assert json.loads(record.read_text()) == before
 
 
 def test_the_initrd_follows_init(host, cache):

@@ -101,32 +101,44 @@ static int run_kernel_list(struct cli *cli, const void *values, const struct cli
 	return code;
 }
 
-/* Kernel and initrd of each entry, or of the one that is named. */
+/* Files of a kernel's: itself, its initrd, and itself unpacked where that was recorded. */
+#define KERNEL_FILES 3
+
+static size_t list_checks(const struct cache_kernel *kernel, struct artifact_check *out,
+			  char *paths[KERNEL_FILES])
+{
+	const struct {
+		const char *what, *end, *sha256;
+	} files[KERNEL_FILES] = {{"kernel", "", kernel->sha256},
+				 {"initrd", ".initrd", kernel->initrd_sha256},
+				 {"vmlinux", ".vmlinux", kernel->vmlinux_sha256}};
+	size_t n = *kernel->vmlinux_sha256 ? KERNEL_FILES : KERNEL_FILES - 1;
+
+	for (size_t i = 0; i < n; i++) {
+		if (asprintf(&paths[i], "%s%s", kernel->path, files[i].end) < 0)
+			paths[i] = NULL;
+		out[i] = (struct artifact_check){kernel->name, files[i].what,
+						 paths[i] ? paths[i] : "", files[i].sha256};
+	}
+	return n;
+}
+
 static int verify_kernels(struct cli *cli, const struct cache_kernel *kernels, size_t count,
 			  struct error *err)
 {
-	autofree struct artifact_check *checks = calloc(2 * count + 1, sizeof(*checks));
-	autofree char **missing = calloc(count + 1, sizeof(*missing));
+	autofree struct artifact_check *checks =
+		calloc(KERNEL_FILES * count + 1, sizeof(*checks));
+	autofree char **paths = calloc(KERNEL_FILES * count + 1, sizeof(*paths));
 	size_t n = 0;
 	int code;
 
-	if (!checks || !missing)
+	if (!checks || !paths)
 		return error_errno(err, ENOMEM, "kernels");
-	for (size_t i = 0; i < count; i++) {
-		const struct cache_kernel *kernel = &kernels[i];
-		const char *initrd = kernel->initrd;
-
-		if (!initrd && asprintf(&missing[i], "%s.initrd", kernel->path) >= 0)
-			initrd = missing[i];
-		checks[n++] = (struct artifact_check){kernel->name, "kernel", kernel->path,
-						      kernel->sha256};
-		if (initrd)
-			checks[n++] = (struct artifact_check){kernel->name, "initrd", initrd,
-							      kernel->initrd_sha256};
-	}
-	code = artifact_verify(cli, "kernels", checks, n, err);
 	for (size_t i = 0; i < count; i++)
-		free(missing[i]);
+		n += list_checks(&kernels[i], &checks[n], &paths[KERNEL_FILES * i]);
+	code = artifact_verify(cli, "kernels", checks, n, err);
+	for (size_t i = 0; i < KERNEL_FILES * count; i++)
+		free(paths[i]);
 	return code;
 }
 

@@ -192,6 +192,17 @@ void live_observe_plugged(struct live *live)
 /* ---- what happens
  * -------------------------------------------------------------------------------- */
 
+/* Its children and its sockets; the latter tell nothing where the vsock device is the VMM's own. */
+static void can_see_vmm(struct live *live, bool watched, struct error *why)
+{
+	can_see(live, "vmm", watched, why);
+	if (!live->backend->binds_vsock)
+		return;
+	error_set(why, ERR_UNSUPPORTED,
+		  "each connection to the guest is a socket of its own of the VMM's");
+	can_see(live, "vmm-sockets", false, why);
+}
+
 void live_observe_ready(struct live *live)
 {
 	const json_t *timings = json_object_get(live->runtime, "timings");
@@ -204,7 +215,7 @@ void live_observe_ready(struct live *live)
 	live->observe->vmm.own_sockets = live->backend->binds_vsock;
 	watched = watch_vmm_expect(&live->observe->vmm, vmm_pid(live), &why) == 0;
 	if (live->observe->observed)
-		can_see(live, "vmm", watched, &why);
+		can_see_vmm(live, watched, &why);
 	live_audit(live, AUDIT_INFO, "session", "session.booted",
 		   json_pack("{s:O?, s:O?, s:O?, s:I}", "accelerator",
 			     json_object_get(live->runtime, "accelerator"), "isolation",
