@@ -235,7 +235,7 @@ $(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/ker
 test: setup all unit standin $(if $(SANITIZE),,fuzz)
 	BUILD=$(BUILD) SANITIZE=$(SANITIZE) ACCEL=$(ACCEL) /usr/bin/python3 tests/run.py $(TESTS)
 
-soak: setup all unit standin fuzz
+soak: setup all unit standin fuzz $(if $(if $(TESTS),$(filter e2e %test_arm64_unit.py,$(TESTS)),all),arm64)
 	$(if $(if $(TESTS),$(filter sanitized,$(TESTS)),all),+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
 

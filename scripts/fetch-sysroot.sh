@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What a compiler for arm64 needs of Debian's libraries, below DIR: the packages that gcc would be given on an arm64
-# system and all that they depend on, unpacked and not installed. apt finds, fetches and verifies them by a
+# system and all that they depend on, unpacked and not installed; and what the unit programs need besides when they
+# run in a machine of arm64: the C.UTF-8 locale and the programs that check a file system. apt finds, fetches and verifies them by a
 # configuration of their own, so that this system stays one of one architecture (no dpkg --add-architecture) and
 # nobody needs root. With all of it there nothing is done.
 #   fetch-sysroot.sh DIR
@@ -10,7 +11,7 @@ set -eu
 dir=${1:?directory}
 architecture=arm64
 packages="libc6-dev libjansson-dev libxxhash-dev libseccomp-dev libmd-dev libarchive-dev libssl-dev libext2fs-dev
-	comerr-dev libcmocka-dev"
+	comerr-dev libcmocka-dev libc-bin e2fsprogs"
 
 complete="$dir/.complete"
 [ "$(cat "$complete" 2>/dev/null)" != "$packages" ] || exit 0

@@ -36,6 +36,7 @@ static struct config plain(void)
 	return (struct config){.memory_mib = 512,
 			       .cpu_count = 2,
 			       .rootfs_path = "/r",
+			       .architecture = architecture_of_host(),
 			       .network_mode = NETWORK_ISOLATED};
 }
 

@@ -190,10 +190,12 @@ static int make_namespace(void)
 	return unshare(CLONE_NEWUSER);
 }
 
+#ifdef __x86_64__
 static int make_x32(void)
 {
 	return (int)syscall(X32 | SYS_getpid);
 }
+#endif
 
 static int make_unknown(void)
 {
@@ -230,8 +232,11 @@ static void a_process_is_ended_or_refused(void **state)
 		int (*act)(void);
 		bool ends;
 	} cases[] = {
-		{make_ptrace, true},   {make_namespace, true}, {make_x32, true},
-		{make_unknown, false}, {make_thread, false},   {become_another, false},
+		{make_ptrace, true},	{make_namespace, true},	 {make_unknown, false},
+		{make_thread, false},	{become_another, false},
+#ifdef __x86_64__
+		{make_x32, true},
+#endif
 	};
 	struct sock_fprog program = compile(false);
 
