@@ -178,7 +178,8 @@ static int refresh(const struct place *place, const struct cache_kernel *kernel,
 	int made = record && lacks_vmlinux(kernel) ? make_vmlinux(place, kernel->path, record, err)
 						   : 0;
 
-	if (made < 0 || (made && place_publish(place, VMLINUX_FILE, kernel->name, ".vmlinux", err) < 0))
+	if (made < 0 ||
+	    (made && place_publish(place, VMLINUX_FILE, kernel->name, ".vmlinux", err) < 0))
 		return -1;
 	if (!record || make_initrd(place, init, kernel->architecture, kernel->modules, err) < 0 ||
 	    put_initrd(place, record, init, err) < 0 ||

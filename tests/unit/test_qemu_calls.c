@@ -232,8 +232,8 @@ static void a_process_is_ended_or_refused(void **state)
 		int (*act)(void);
 		bool ends;
 	} cases[] = {
-		{make_ptrace, true},	{make_namespace, true},	 {make_unknown, false},
-		{make_thread, false},	{become_another, false},
+		{make_ptrace, true},  {make_namespace, true},  {make_unknown, false},
+		{make_thread, false}, {become_another, false},
 #ifdef __x86_64__
 		{make_x32, true},
 #endif

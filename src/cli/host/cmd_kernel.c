@@ -126,8 +126,7 @@ static size_t list_checks(const struct cache_kernel *kernel, struct artifact_che
 static int verify_kernels(struct cli *cli, const struct cache_kernel *kernels, size_t count,
 			  struct error *err)
 {
-	autofree struct artifact_check *checks =
-		calloc(KERNEL_FILES * count + 1, sizeof(*checks));
+	autofree struct artifact_check *checks = calloc(KERNEL_FILES * count + 1, sizeof(*checks));
 	autofree char **paths = calloc(KERNEL_FILES * count + 1, sizeof(*paths));
 	size_t n = 0;
 	int code;
