@@ -449,9 +449,7 @@ static void a_missing_qemu_names_what_was_asked_for(void **state)
 	unsetenv("MICROAGENT_QEMU");
 	assert_int_equal(backend_qemu.check(&f->config, &err), -1);
 	assert_code(err, ERR_UNAVAILABLE);
-	assert_non_null(strstr(err.msg, f->config.architecture == ARCHITECTURE_AMD64
-						? "apt-get install qemu-system-x86"
-						: "apt-get install qemu-system-arm"));
+	assert_non_null(strstr(err.msg, f->config.architecture ? "qemu-system-arm" : "-x86"));
 }
 
 static void describe_names_every_process(void **state)

@@ -272,13 +272,11 @@ static void receive_api(struct api *a)
 	} else if (n > 0) {
 		buf_commit(&a->in, (size_t)n);
 		take_answers(a);
-	} else if (n == 0 && a->in.len == 0) {
-		shut_api(a, NULL);
-	} else if (n == 0) {
+	} else if (n == 0 && a->in.len > 0) {
 		error_set(&why, ERR_IO, "its answer ends in the middle");
 		break_api(a, &why);
-	} else if (errno != EAGAIN && errno != EINTR) {
-		shut_api(a, NULL); /* it died with words of ours unread */
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		shut_api(a, NULL); /* with an error it died with words of ours unread */
 	}
 }
 

@@ -69,21 +69,20 @@ struct vm {
 
 	struct cell cell;
 	pid_t monitor_pid; /* as it was, for describe() */
+	int exit_code;	   /* once gone; 128+signal */
 	struct loop_watch *monitor_watch, *program_watch;
-	bool monitor_gone, program_gone;
-	int exit_code; /* once gone; 128+signal */
 	struct companions companions;
 	char *label;		    /* vm_boot's, and two of its descriptors: */
 	int workspace_fd, lease_fd; /* the broker takes them from here alone */
-	bool unfiltered;	    /* no system call is refused to the VMM (vmm_filter.h) */
-	bool pluggable;		    /* it has a spare port */
 	struct vm_net net;
 
-	int busy_fd; /* vsockd's eventfd; -1 */
 	struct loop_watch *busy_watch;
-	bool busy; /* as it has told */
-	struct stderr_log vmm_stderr;
+	int busy_fd; /* vsockd's eventfd; -1 */
+	bool busy;   /* as it has told */
 
+	bool unfiltered; /* no system call is refused to the VMM (vmm_filter.h) */
+	bool pluggable;	 /* it has a spare port */
+	bool monitor_gone, program_gone;
 	bool spoke;	 /* the VMM has been ready */
 	bool killing;	 /* vm_kill() was called */
 	bool severing;	 /* vm_sever() was called */
@@ -91,6 +90,7 @@ struct vm {
 	bool end_told;	 /* the VMM said how it ends: */
 	enum vm_end end; /* ... this way */
 	char detail[256];
+	struct stderr_log vmm_stderr;
 	/* Ends what should be ending by itself and is not. */
 	struct loop_watch *grace_timer;
 

@@ -26,15 +26,14 @@
 
 static const char *const microvm_words[] = {"-bios", "qboot.rom", "-global",
 					    "virtio-mmio.force-legacy=false", NULL};
-static const char *const spare_port[] = {
-	"-device", "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1", NULL};
+static const char spare_device[] = "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1";
+static const char *const spare_port[] = {"-device", spare_device, NULL};
 
 /* Without firmware there is no ACPI, and a guest's kernel knows the power button by a keyboard's
  * key alone. */
 #define POWER_KEY "-device", "virtio-keyboard-pci,id=keys"
 static const char *const virt_words[] = {POWER_KEY, NULL};
-static const char *const virt_spare_port[] = {
-	POWER_KEY, "-device", "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1", NULL};
+static const char *const virt_spare_port[] = {POWER_KEY, "-device", spare_device, NULL};
 
 /* quiet keeps errors and panics on the console and drops the rest: every byte of it is an exit of
  * the VM. reboot=t: no keyboard controller is asked. */
