@@ -60,11 +60,16 @@ def start(api):
 
 
 def shut_sockets(pid):
-    """All of a process, by pidfd_getfd() and shutdown()."""
+    """All of a process, by pidfd_getfd() and shutdown(); one that it closes meanwhile is shut already."""
     pidfd, call = os.pidfd_open(pid), ctypes.CDLL(None).syscall
     for fd in map(int, os.listdir(f"/proc/{pid}/fd")):
-        if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:"):
-            with socket.socket(fileno=call(PIDFD_GETFD, pidfd, fd, 0)) as taken:
+        with contextlib.suppress(FileNotFoundError):
+            if not os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:"):
+                continue
+            taken = call(PIDFD_GETFD, pidfd, fd, 0)
+            if taken < 0:
+                continue
+            with socket.socket(fileno=taken) as taken:
                 with contextlib.suppress(OSError):  # one whose other end has just gone
                     taken.shutdown(socket.SHUT_RDWR)
     os.close(pidfd)
