@@ -145,8 +145,8 @@ struct microagent_spec {
 /* What this handle makes from now on is made by that backend: "qemu", which is the default, or
  * another one of microagent_contract(). What is there keeps the backend that it has. ERR_INVALID:
  * the contract has no such name. */
-int microagent_use_backend(struct microagent *agent, const char *backend, struct error *err);
-int microagent_check_backend(const char *backend, struct error *err);
+int microagent_use_backend(struct microagent *agent, const char *name, struct error *err);
+int microagent_check_backend(const char *name, struct error *err);
 
 /* The VMMs of machines that are made or started by this handle from now on run in no cell, under
  * their seccomp filter alone: for a host where none can be had, on which all else is refused with

@@ -399,11 +399,12 @@ int artifact_image_import(const struct artifact_options *opts, struct error *err
 				 "name the image to be made, and where it comes from");
 	if (artifact_architecture(opts, architecture_of_host(), &architecture, err) < 0 ||
 	    cache_image_check_name(opts->words[0], architecture, err) < 0 ||
-	    !(import.name = name = cache_entry_name(opts->words[0], architecture, err)) ||
+	    !(name = cache_entry_name(opts->words[0], architecture, err)) ||
 	    take_size(opts->size, &import.size, err) < 0 ||
-	    buf_printf(&what, err, "image-%s", import.name) < 0 ||
+	    buf_printf(&what, err, "image-%s", name) < 0 ||
 	    oci_source_find(opts->words[1], &import.source, err) < 0)
 		return -1;
+	import.name = name;
 	import.source.unconfined = opts->unconfined;
 	import.source.architecture = architecture;
 	result = tool_require("image import", tools, err);

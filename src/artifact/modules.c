@@ -174,7 +174,8 @@ static int add_modules(struct cpio *cpio, const char *root, const char *version,
 
 	if (!sorted || !before)
 		return error_errno(err, ENOMEM, "list of modules");
-	memcpy(sorted, list->paths, list->count * sizeof(*sorted));
+	for (size_t i = 0; i < list->count; i++)
+		sorted[i] = list->paths[i];
 	qsort(sorted, list->count, sizeof(*sorted), compare_text);
 	for (size_t i = 0; i < list->count; i++) {
 		autobuf struct buf name = BUF_INIT(0), path = BUF_INIT(0);
