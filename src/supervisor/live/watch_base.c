@@ -67,7 +67,11 @@ static const char *difference(const struct stat *was, const struct stat *now)
 		return "was replaced";
 	if (was->st_size != now->st_size || !is_same_mtime(&was->st_mtim, &now->st_mtim))
 		return "was written";
-	return is_same_mtime(&was->st_ctim, &now->st_ctim) ? NULL : "was given other attributes";
+	/* The mode by itself: ctime alone misses what changes in the tick of the first look where
+	 * the file system has no finer time (Linux before 6.13). */
+	if (was->st_mode != now->st_mode || !is_same_mtime(&was->st_ctim, &now->st_ctim))
+		return "was given other attributes";
+	return NULL;
 }
 
 const char *watch_base_look(struct watch_base *watch)
