@@ -268,7 +268,7 @@ struct microagent_pool_spec {
 };
 
 /*
- * Keeps that many sessions of a base booted and tried, for microagent_session_create() to hand out.
+ * Keeps that many sessions of a base, of the handle's backend, booted and tried, for microagent_session_create() to hand out.
  * Returns at once: a process in the background makes them one after the other, with processors and
  * disks that nobody else wants, none within two seconds of a claim and none that the host has no
  * room for; what it has to say is in <state>/pool/<base>/filler.log. Sessions beyond the size, and
@@ -277,7 +277,7 @@ struct microagent_pool_spec {
  */
 int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec,
 			struct error *err);
-/* {"pools":[{"base","size","ready","filling","detail"?,"reason"?}]}, by base; filling: a process is
+/* {"pools":[{"base","backend","size","ready","filling","detail"?,"reason"?}]}, by base; filling: a process is
  * at work on it; detail: why fewer wait than should, unless they are on their way. */
 json_t *microagent_pool_status(struct microagent *agent, struct error *err);
 /* Keeps none any more: returns when the process in the background and every session that waited are

@@ -130,7 +130,7 @@ def ended(host, name="w"):
     return host.json("status", name)["event"]
 
 
-MAKERS = (["run"], ["create"], ["session", "create"], ["base", "create"], ["host"], ["doctor"])
+MAKERS = (["run"], ["create"], ["session", "create"], ["base", "create"], ["pool", "set"], ["host"], ["doctor"])
 
 
 def own_words(words, backend):

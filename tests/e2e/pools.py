@@ -24,7 +24,7 @@ def pool_of(host):
 
 
 def wait_full(host, size):
-    wait_until(lambda: pool_of(host) == {"base": "web-v1", "size": size, "ready": size, "filling": False},
+    wait_until(lambda: pool_of(host) == {"base": "web-v1", "backend": host.backend, "size": size, "ready": size, "filling": False},
                f"{size} members of the pool")
 
 

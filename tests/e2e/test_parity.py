@@ -2,6 +2,7 @@
 """What is true of one backend is true of each: tests of other files once more, with the machines of the backends that they do
 not have there. A dozen is enough for `make test`; `make soak TESTS=parity` runs the files whole."""
 
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import conftest
+import schema_check
 import test_artifacts
 import test_audit
 import test_bundles
@@ -25,6 +27,7 @@ import test_sessions
 import test_supervisor
 import test_verification
 from conftest import ROOT, lent, make_host, shared_machine, with_base
+from pools import LATER, create, tokens, wait_full
 
 SUITE = {
     test_lifecycle: ["test_a_workload_runs_at_start_and_ends_the_workspace", "test_life_of_a_workspace"],
@@ -74,6 +77,27 @@ def other_machine(other):
 @pytest.fixture
 def vm(other_machine, request):
     yield from lent(other_machine, request)
+
+
+def test_a_pool_is_of_its_backend(host):
+    """A session of another backend, or with what its machines cannot have, takes none of them."""
+    shared = ("session", "create", "--base", "web", "--network", "isolated", "--share", str(host.base))
+    host("base", "create", "web", check=0)
+    refused = host(*shared)
+    host("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
+    wait_full(host, 1)
+    member = tokens(host, "ready")[0]
+    schema_check.validate("pool", json.loads((host.state / "pool" / "web-v1" / "pool.json").read_text()))
+    again = host(*shared)
+    assert refused.returncode == again.returncode == 1 and refused.stderr == again.stderr
+    assert create(host, "--backend", conftest.DEFAULT_BACKEND)["source"] == "new" and tokens(host, "ready") == [member]
+    mine = create(host, "--no-share", env=LATER)
+    assert (mine["name"], mine["source"]) == (member, "pool")
+    assert host("session", "exec", member, "--", "echo", "mine", check=0).stdout == "mine\n"
+    host("pool", "drain", check=0)
+    for session in host.json("session", "list")["sessions"]:
+        host("session", "destroy", session["name"], check=0)
+    host("base", "delete", "web-v1", check=0)
 
 
 # Where a feature is seen to work; of which a backend that claims it has no less than this.

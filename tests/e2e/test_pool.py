@@ -52,7 +52,7 @@ def told(host):
 def kill_the_filler_at_work(host):
     """One that waits makes nothing; one that is killed over a member leaves nothing that stays."""
     before = told(host)
-    assert pool_of(host) == {"base": "web-v1", "size": SIZE, "ready": 0, "filling": True}
+    assert pool_of(host) == {"base": "web-v1", "backend": host.backend, "size": SIZE, "ready": 0, "filling": True}
     kill_filler(host)
     assert told(host) == before
     assert host.json("session", "gc", env=NOW) == {"removed": [], "adopted": [

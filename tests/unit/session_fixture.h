@@ -264,7 +264,7 @@ static inline const char *make_member(const struct rig *rig)
 /* A pool of that many is kept; nobody fills it. */
 static inline void keep_pool(const struct rig *rig, int64_t size)
 {
-	const struct pool_record record = {size, 256, 1, "isolated"};
+	const struct pool_record record = {size, 256, 1, "isolated", "qemu"};
 	auto_pool struct pool pool = POOL_NONE;
 
 	make_pool(rig, "web-v1");

@@ -57,7 +57,7 @@ static void a_base_with_a_pool_stays(void **state)
 {
 	struct rig *rig = *state;
 	auto_pool struct pool pool = POOL_NONE;
-	const struct pool_record record = {1, 256, 1, "isolated"};
+	const struct pool_record record = {1, 256, 1, "isolated", "qemu"};
 
 	assert_ok(pool_open_locked(rig->state, "web-v1", &pool, &err));
 	assert_ok(pool_write(&pool, &record, &err));

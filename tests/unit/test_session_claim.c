@@ -252,13 +252,28 @@ static void a_member_of_another_kind_is_passed_over(void **state)
 	struct rig *rig = *state;
 	auto_session struct microagent_session *session = NULL;
 	auto_pool struct pool pool = POOL_NONE;
-	const struct pool_record record = {1, 300, 1, "isolated"};
+	const struct pool_record record = {1, 300, 1, "isolated", "qemu"};
 	const char *name = make_member(rig);
 
 	assert_ok(pool_open(rig->state, "web-v1", &pool, &err));
 	assert_ok(pool_write(&pool, &record, &err));
 	larger.memory_mib = 300;
 	session = create(rig, &larger);
+	assert_string_equal(source_of(session), SESSION_NEW);
+	assert_waits(rig, name);
+}
+
+static void a_pool_of_another_backend_is_passed_over(void **state)
+{
+	struct rig *rig = *state;
+	auto_session struct microagent_session *session = NULL;
+	auto_pool struct pool pool = POOL_NONE;
+	const struct pool_record record = {1, 256, 1, "isolated", "firecracker"};
+	const char *name = make_member(rig);
+
+	assert_ok(pool_open(rig->state, "web-v1", &pool, &err));
+	assert_ok(pool_write(&pool, &record, &err));
+	session = create(rig, &plain);
 	assert_string_equal(source_of(session), SESSION_NEW);
 	assert_waits(rig, name);
 }
@@ -456,6 +471,7 @@ int main(int argc, char **argv)
 		base_test(a_member_that_another_marks_is_passed_over),
 		base_test(a_member_that_another_has_is_not_marked),
 		base_test(a_member_of_another_kind_is_passed_over),
+		base_test(a_pool_of_another_backend_is_passed_over),
 		base_test(a_member_that_has_ended_is_passed_over),
 		base_test(a_member_that_hangs_is_passed_over),
 		base_test(a_damaged_base_costs_nothing),

@@ -11,7 +11,7 @@
 #define TWO "session-2026-05-10T14-22-01Z-0000"
 #define RECORD "pool/web-v1/pool.json"
 
-static const struct pool_record small = {2, 256, 1, "isolated"};
+static const struct pool_record small = {2, 256, 1, "isolated", "qemu"};
 
 static void open_pool(const struct rig *rig, struct pool *pool)
 {
@@ -25,7 +25,7 @@ static void what_is_written_is_read(void **state)
 {
 	struct rig *rig = *state;
 	auto_pool struct pool pool = POOL_NONE;
-	const struct pool_record wanted = {7, 300, 3, "nat"};
+	const struct pool_record wanted = {7, 300, 3, "nat", "qemu"};
 	struct pool_record record = {0};
 	json_auto_t *json = NULL;
 
@@ -54,6 +54,8 @@ static void a_bad_record_names_its_file(void **state)
 		"{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":1}",
 		"{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":1,"
 		"\"network\":\"0123456789abcdef\"}",
+		"{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":1,\"network\":\"nat\","
+		"\"backend\":\"xen\"}",
 	};
 	struct rig *rig = *state;
 	auto_pool struct pool pool = POOL_NONE;
@@ -120,8 +122,8 @@ static void memory_that_is_to_stay_free(void **state)
 	struct rig *rig = *state;
 	auto_pool struct pool pool = POOL_NONE;
 	int64_t available = host_mib("MemAvailable:");
-	const struct pool_record half = {1, available / 2, 1, "nat"},
-				 all = {1, available * 2, 1, "nat"};
+	const struct pool_record half = {1, available / 2, 1, "nat", "qemu"},
+				 all = {1, available * 2, 1, "nat", "qemu"};
 
 	open_pool(rig, &pool);
 	limit_set(LIMIT_POOL_FREE_DISK_MIB, 1);
@@ -149,7 +151,7 @@ static void disk_that_is_to_stay_free(void **state)
 
 static void what_a_pool_comes_to(void **state)
 {
-	struct pool_record record = {3, 256, 1, "nat"};
+	struct pool_record record = {3, 256, 1, "nat", "qemu"};
 
 	(void)state;
 	limit_set(LIMIT_POOL_OVERHEAD_MIB, 100);

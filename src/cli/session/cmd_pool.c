@@ -14,7 +14,7 @@
 #include "microagent_session.h"
 
 struct pool_values {
-	const char *base, *network;
+	const char *base, *network, *backend;
 	int64_t size, memory, cpus, lock_fd;
 };
 
@@ -59,7 +59,7 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 	struct microagent *agent;
 
 	(void)args;
-	if (require_base(cli, v, err) < 0)
+	if (require_base(cli, v, err) < 0 || guest_take_backend(cli, v->backend, err) < 0)
 		return -1;
 	if (!v->size)
 		return cli_usage(
@@ -78,7 +78,8 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 
 static int print_pools(const json_t *pools, struct error *err)
 {
-	static const char *const heads[] = {"BASE", "SIZE", "READY", "FILLING", "DETAIL"};
+	static const char *const heads[] = {"BASE",  "BACKEND", "SIZE",
+					    "READY", "FILLING", "DETAIL"};
 	auto_table struct cli_table table = {0};
 	const json_t *pool;
 	size_t i;
@@ -94,7 +95,10 @@ static int print_pools(const json_t *pools, struct error *err)
 			 (intmax_t)json_integer_value(json_object_get(pool, "size")));
 		snprintf(ready, sizeof(ready), "%" PRIdMAX,
 			 (intmax_t)json_integer_value(json_object_get(pool, "ready")));
-		const char *const cells[] = {json_text(pool, "base", NULL), size, ready,
+		const char *const cells[] = {json_text(pool, "base", NULL),
+					     json_text(pool, "backend", NULL),
+					     size,
+					     ready,
 					     json_is_true(json_object_get(pool, "filling")) ? "yes"
 											    : "no",
 					     *detail ? detail : NULL};
@@ -199,6 +203,7 @@ static const struct cli_option set_options[] = {
 	 1, INT32_MAX},
 	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE", "nat or isolated (default: nat)",
 	 0, 0},
+	GUEST_BACKEND(struct pool_values),
 	LAST_OPTION,
 };
 
@@ -219,7 +224,7 @@ static const struct cli_command pool_set = {
 	.name = "set",
 	.summary = "keep so many sessions of a base ready",
 	.help = "`microagent session create` then takes one of them where it asks for the same\n"
-		"base, memory, processors and network. They are made in the background.\n",
+		"base, memory, processors, network and backend. They are made in the background.\n",
 	.options = set_options,
 	.values_size = sizeof(struct pool_values),
 	.run = run_set,

@@ -13,7 +13,8 @@
 static int decode_pool(const json_t *json, struct pool_record *out, struct error *err)
 {
 	struct pool_record record = {0};
-	const char *network = NULL;
+	const char *network = NULL,
+		   *backend = API_BACKEND; /* of one that was set before it was said */
 	int64_t format = 0;
 
 	if (json_get_int(json, "", "format", JSON_REQUIRED, 1, 1, &format, err) < 0 ||
@@ -22,11 +23,14 @@ static int decode_pool(const json_t *json, struct pool_record *out, struct error
 			 err) < 0 ||
 	    json_get_int(json, "", "cpuCount", JSON_REQUIRED, 1, INT32_MAX, &record.cpus, err) <
 		    0 ||
-	    json_get_string(json, "", "network", JSON_REQUIRED, &network, err) < 0)
+	    json_get_string(json, "", "network", JSON_REQUIRED, &network, err) < 0 ||
+	    json_get_string(json, "", "backend", JSON_OPTIONAL, &backend, err) < 0 ||
+	    microagent_check_backend(backend, err) < 0)
 		return -1;
 	if (strlen(network) >= sizeof(record.network))
 		return error_set(err, ERR_INVALID, "network is no mode");
 	snprintf(record.network, sizeof(record.network), "%s", network);
+	snprintf(record.backend, sizeof(record.backend), "%s", backend);
 	*out = record;
 	return 0;
 }
@@ -51,9 +55,10 @@ int pool_read(const struct pool *pool, struct pool_record *out, struct error *er
 int pool_write(const struct pool *pool, const struct pool_record *record, struct error *err)
 {
 	json_auto_t *json =
-		json_pack("{s:i,s:s,s:I,s:I,s:I,s:s}", "format", 1, "base", pool->base, "size",
-			  (json_int_t)record->size, "memoryMiB", (json_int_t)record->memory_mib,
-			  "cpuCount", (json_int_t)record->cpus, "network", record->network);
+		json_pack("{s:i,s:s,s:s,s:I,s:I,s:I,s:s}", "format", 1, "base", pool->base,
+			  "backend", record->backend, "size", (json_int_t)record->size, "memoryMiB",
+			  (json_int_t)record->memory_mib, "cpuCount", (json_int_t)record->cpus,
+			  "network", record->network);
 	autofree char *text = json ? json_pretty(json, err) : NULL;
 
 	if (!text)

@@ -15,7 +15,7 @@ size_t pool_count_ready(const struct microagent *agent);
 
 struct pool_record {
 	int64_t size, memory_mib, cpus;
-	char network[16];
+	char network[16], backend[24];
 };
 /* ERR_NOT_FOUND: no sessions are kept ready. */
 int pool_read(const struct pool *pool, struct pool_record *out, struct error *err);

@@ -25,16 +25,17 @@ static bool has_more(const struct base *base, const struct microagent_session_sp
 }
 
 /* Members have what every session has, and the pool's memory, processors and network; and a
- * directory can be given to them. */
-static bool fits(const struct base *base, const struct microagent_session_spec *spec,
-		 const struct pool_record *record)
+ * directory can be given to them, where the backend has a spare port for it. */
+static bool fits(const struct base *base, const struct contract_backend *backend,
+		 const struct microagent_session_spec *spec, const struct pool_record *record)
 {
 	const char *network = spec->network ? spec->network : "nat";
 
-	if (spec->no_share || spec->network_interface || has_words(spec->allow) ||
-	    has_words(spec->publish) || spec->mediation || has_words(spec->vsock) ||
-	    spec->rates.disk_bytes || spec->rates.disk_ops || spec->rates.net_bytes ||
-	    (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
+	if (strcmp(backend->name, record->backend) != 0 ||
+	    (backend->hotplug ? spec->no_share : spec->share != NULL) || spec->network_interface ||
+	    has_words(spec->allow) || has_words(spec->publish) || spec->mediation ||
+	    has_words(spec->vsock) || spec->rates.disk_bytes || spec->rates.disk_ops ||
+	    spec->rates.net_bytes || (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
 		return false;
 	if (spec->disk_quota_mib && !has_more(base, spec))
 		return false;
@@ -112,14 +113,16 @@ static bool mark_member(const struct pool *pool, struct microagent_session *sess
 static bool is_of_kind(const struct microagent_session *session, const struct pool_record *record)
 {
 	struct open_workspace existing = {0};
+	const struct contract_backend *backend;
 	json_auto_t *config = NULL;
 
 	if (open_workspace_named(session->agent, session->id, &existing, NULL) < 0)
 		return false;
 	config = open_workspace_config(&existing, NULL);
+	backend = request_backend_of(session->agent, &existing.ws);
 	open_workspace_close(&existing);
 	const json_t *network = json_object_get(json_object_get(config, "network"), "mode");
-	return config &&
+	return config && strcmp(backend->name, record->backend) == 0 &&
 	       json_integer_value(json_object_get(config, "memoryMiB")) == record->memory_mib &&
 	       json_integer_value(json_object_get(config, "cpuCount")) == record->cpus &&
 	       json_is_string(network) && strcmp(json_string_value(network), record->network) == 0;
@@ -239,8 +242,7 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 	    pool_read(&pool, &record, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	pool_touch(&pool);
-	if (agent->unconfined || agent->backend != contract_backend_find(API_BACKEND) ||
-	    !fits(base, spec, &record))
+	if (agent->unconfined || !fits(base, agent->backend, spec, &record))
 		return 0;
 	if (check_claim(agent, base, spec, &pool, err) < 0)
 		return -1;

@@ -219,6 +219,7 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	auto_base struct base base = BASE_NONE;
 	int status;
 
+	f->agent->backend = contract_backend_find(record->backend);
 	if (base_open(f->agent, spec.base, BASE_SHARED, &base, err) < 0 ||
 	    session_make_booted(f->agent, &base, &spec, SESSION_POOL, &session, err) < 0)
 		return -1;

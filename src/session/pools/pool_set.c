@@ -34,8 +34,9 @@ static int check_with_others(const struct microagent *agent, const char *base,
 	return pool_check_size(wanted, count, mib, err);
 }
 
-static int make_record(const struct base *base, const struct microagent_pool_spec *spec,
-		       struct pool_record *out, struct error *err)
+static int make_record(const struct base *base, const char *backend,
+		       const struct microagent_pool_spec *spec, struct pool_record *out,
+		       struct error *err)
 {
 	const struct microagent_session_spec session = {.memory_mib = spec->memory_mib,
 							.cpus = spec->cpus};
@@ -53,13 +54,14 @@ static int make_record(const struct base *base, const struct microagent_pool_spe
 				    .memory_mib = session_memory(base, &session),
 				    .cpus = session_cpus(base, &session)};
 	strncpy(out->network, network, sizeof(out->network) - 1);
+	strncpy(out->backend, backend, sizeof(out->backend) - 1);
 	return 0;
 }
 
 static bool same_kind(const struct pool_record *a, const struct pool_record *b)
 {
 	return a->memory_mib == b->memory_mib && a->cpus == b->cpus &&
-	       strcmp(a->network, b->network) == 0;
+	       strcmp(a->network, b->network) == 0 && strcmp(a->backend, b->backend) == 0;
 }
 
 /* Members of another kind are of no use any more. */
@@ -96,7 +98,7 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 	if (!spec->base)
 		return error_set(err, ERR_INVALID, "a pool needs a base");
 	if (base_open(agent, spec->base, BASE_SHARED, &base, err) < 0 ||
-	    make_record(&base, spec, &record, err) < 0 ||
+	    make_record(&base, agent->backend->name, spec, &record, err) < 0 ||
 	    check_with_others(agent, base.name.full, &record, err) < 0 ||
 	    base_check(&base, err) < 0 ||
 	    pool_open_locked(agent->state_path, base.name.full, &pool, err) < 0)

@@ -98,9 +98,9 @@ static json_t *describe_pool(const struct microagent *agent, const char *base, s
 	}
 	filling = pool_has_filler(&pool);
 	detail = ready < record.size ? gap(agent, &pool, &record, filling, &reason) : NULL;
-	entry = json_pack("{s:s,s:I,s:i,s:b,s:o*,s:s*}", "base", base, "size",
-			  (json_int_t)record.size, "ready", ready, "filling", (int)filling,
-			  "detail", detail, "reason",
+	entry = json_pack("{s:s,s:s*,s:I,s:i,s:b,s:o*,s:s*}", "base", base, "backend",
+			  *record.backend ? record.backend : NULL, "size", (json_int_t)record.size,
+			  "ready", ready, "filling", (int)filling, "detail", detail, "reason",
 			  reason == REASON_NONE ? NULL : error_reason_name(reason));
 	if (!entry)
 		error_errno(err, ENOMEM, "pool");
