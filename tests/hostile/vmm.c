@@ -167,6 +167,7 @@ static const struct call {
 	{"setns", SYS_setns, {-1, 0}},
 	{"unshare", SYS_unshare, {CLONE_NEWUSER}},
 	{"namespace", SYS_clone, {CLONE_NEWUSER | SIGCHLD}},
+	{"files", SYS_clone, {CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD}},
 	{"kexec_load", SYS_kexec_load, {0}},
 	{"open_by_handle_at", SYS_open_by_handle_at, {-1}},
 	{"perf_event_open", SYS_perf_event_open, {0}},
@@ -174,6 +175,8 @@ static const struct call {
 	{"process_vm_readv", SYS_process_vm_readv, {1}},
 	{"x32", X32 | SYS_getpid, {0}},
 	{"clone3", SYS_clone3, {0}},
+	{"io_uring_setup", SYS_io_uring_setup, {1}},
+	{"vsock", SYS_socket, {AF_VSOCK, SOCK_STREAM}},
 	{"unknown", 9999, {0}},
 };
 

@@ -54,6 +54,8 @@ struct firecracker {
 	int log_fd;		   /* a FIFO, which it opens by name */
 	struct fc_metrics metrics;
 
+	bool connected; /* in the broker: its one connection to the API has been given */
+
 	int stdin_fd, stdout_fd; /* the serial console */
 	struct loop_watch *stdin_watch, *stdout_watch;
 };

@@ -148,9 +148,13 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 		return error_set(err, ERR_INVALID, "no socket of the VMM");
 	if (in->bytes[0] == ASK_FOR_VSOCK)
 		return place_vsock(vm, err);
+	/* Which connection a quarantine spares is no choice of who asks. */
+	if (fc_of(vm)->connected)
+		return error_set(err, ERR_CONFLICT, "there is a connection to the API");
 	int fd = connect_to_api(vm, err);
 	if (fd < 0)
 		return -1;
+	fc_of(vm)->connected = true;
 	out->fds[out->nfds++] = fd;
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "backend/parts/vmm_calls.h"
 
 #include <sched.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 
@@ -17,15 +18,27 @@
 	{                                                                          \
 		.number = (num), .name = #call, .fate = CALL_##is, .reason = (why) \
 	}
-/* clone() with this flag, of its first argument. */
-#define CLONE_KILLED(flag, why)                                                         \
-	{                                                                               \
-		.number = SCMP_SYS(clone), .name = "clone " #flag, .fate = CALL_KILLED, \
-		.reason = (why), .only = {                                              \
-			.op = SCMP_CMP_MASKED_EQ,                                       \
-			.datum_a = (flag),                                              \
-			.datum_b = (flag)                                               \
-		}                                                                       \
+/* clone() with these of those flags, of its first argument. */
+#define CLONE_ONLY(what, is, those, these, why)                                      \
+	{                                                                            \
+		.number = SCMP_SYS(clone), .name = "clone " what, .fate = CALL_##is, \
+		.reason = (why), .only = {                                           \
+			.op = SCMP_CMP_MASKED_EQ,                                    \
+			.datum_a = (those),                                          \
+			.datum_b = (these)                                           \
+		}                                                                    \
+	}
+#define CLONE_KILLED(flag, why) CLONE_ONLY(#flag, KILLED, flag, flag, why)
+/* socket() of this family. Others are ENOSYS: AF_VSOCK for one is of no network namespace, and has
+ * the host and its other guests in reach. */
+#define SOCKET_ALLOWED(family, why)                                                          \
+	{                                                                                    \
+		.number = SCMP_SYS(socket), .name = "socket " #family, .fate = CALL_ALLOWED, \
+		.reason = (why), .only = {                                                   \
+			.op = SCMP_CMP_MASKED_EQ,                                            \
+			.datum_a = UINT64_MAX,                                               \
+			.datum_b = (family)                                                  \
+		}                                                                            \
 	}
 #define NAMESPACES                                                                    \
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | \
@@ -48,6 +61,8 @@ const struct vmm_call vmm_calls[] = {
 	CLONE_KILLED(CLONE_NEWPID, "a namespace of processes"),
 	CLONE_KILLED(CLONE_NEWUSER, "a namespace of users, in which it would be root"),
 	CLONE_KILLED(CLONE_NEWUTS, "a namespace of names"),
+	CLONE_ONLY("thread of its own files", KILLED, CLONE_THREAD | CLONE_FILES, CLONE_THREAD,
+		   "descriptors that no quarantine finds"),
 	KILLED(create_module, "obsolete, on QEMU's own list"),
 	KILLED(delete_module, "the kernel's modules"),
 	KILLED(finit_module, "the kernel's modules"),
@@ -102,6 +117,9 @@ const struct vmm_call vmm_calls[] = {
 	REFUSED(clone3,
 		"its flags are where no filter sees them; the C library goes back to clone"),
 	REFUSED(execveat, "execve is enough for bwrap"),
+	REFUSED(io_uring_enter, "the loop goes back to epoll"),
+	REFUSED(io_uring_register, "would hold descriptors that no quarantine finds"),
+	REFUSED(io_uring_setup, "the loop goes back to epoll"),
 	REFUSED(memfd_secret,
 		"memory that nobody can look into; the guest's is shared with vsockd"),
 	REFUSED(personality, "would take away that addresses are random"),
@@ -135,11 +153,10 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(clock_getres, "time"),
 	ALLOWED(clock_gettime, "time, where there is no vDSO"),
 	ALLOWED(clock_nanosleep, "time"),
-	{.number = SCMP_SYS(clone),
-	 .name = "clone",
-	 .fate = CALL_ALLOWED,
-	 .reason = "threads; of processes QEMU's own list judges",
-	 .only = {.op = SCMP_CMP_MASKED_EQ, .datum_a = NAMESPACES, .datum_b = 0}},
+	CLONE_ONLY("process", ALLOWED, NAMESPACES | CLONE_THREAD, 0,
+		   "QEMU's own list kills for it"),
+	CLONE_ONLY("thread", ALLOWED, NAMESPACES | CLONE_THREAD | CLONE_FILES,
+		   CLONE_THREAD | CLONE_FILES, "threads"),
 	ALLOWED(close, "descriptors"),
 	ALLOWED(close_range, "descriptors"),
 	ALLOWED(connect, "sockets"),
@@ -223,9 +240,6 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(io_pgetevents, "disks: aio=native"),
 	ALLOWED(io_setup, "disks: aio=native"),
 	ALLOWED(io_submit, "disks: aio=native"),
-	ALLOWED(io_uring_enter, "disks: aio=io_uring; the loop"),
-	ALLOWED(io_uring_register, "disks: aio=io_uring; the loop"),
-	ALLOWED(io_uring_setup, "disks: aio=io_uring; the loop"),
 	ALLOWED(ioctl, "KVM, vhost, taps, disks"),
 	ALLOWED(kill, "its own processes; the cell has no others"),
 	ALLOWED(lchown, "files"),
@@ -326,7 +340,10 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(sigaltstack, "the stacks of coroutines"),
 	ALLOWED(signalfd, "signals"),
 	ALLOWED(signalfd4, "signals"),
-	ALLOWED(socket, "sockets"),
+	SOCKET_ALLOWED(AF_INET, "of its own network namespace, which is empty"),
+	SOCKET_ALLOWED(AF_INET6, "of its own network namespace, which is empty"),
+	SOCKET_ALLOWED(AF_NETLINK, "of its own network namespace, which is empty"),
+	SOCKET_ALLOWED(AF_UNIX, "sockets"),
 	ALLOWED(socketpair, "sockets"),
 	ALLOWED(splice, "disks"),
 	ALLOWED(stat, "files"),

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The VMM's own descriptors are listed from outside, in /proc, until no socket is among them but
+ * those by which we tell it what to do (its monitor, or the connection to its API) and of its
+ * consoles. Each other one that is found is shut down from here.
+ *
+ * The list is a proof only of who stands still: a VMM that runs may take a connection at a number
+ * that was looked at already, or move one there. So it is stopped for each look. What it could have
+ * beside the list it cannot: its system calls let no thread have descriptors of its own, and no
+ * io_uring (vmm_calls.c); what waits in a socket is drained; and it has no processes.
+ */
+#include "backend/parts/vm_held.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/parts/tap.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define QUEUE_MAX 8192 /* more than wait at any listener, or in any socket */
+/* https://www.kernel.org/doc/html/latest/admin-guide/devices.html */
+#define TUN_MAJOR 10
+#define TUN_MINOR 200
+
+/* --- standing still --------------------------------------------------------------------------- */
+
+/* "12 (name) T 1 ...": of what is stopped, traced, or has ended. */
+static bool stands_still(int tasks, const char *thread)
+{
+	char path[32], text[128];
+	const char *state;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%.20s/stat", thread);
+	autoclose int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (n < 0)
+		return errno == ENOENT || errno == ESRCH;
+	text[n] = '\0';
+	state = strrchr(text, ')');
+	return state && state[1] && strchr("TtZXx", state[2]);
+}
+
+static bool all_stand_still(pid_t pid)
+{
+	char path[32];
+	struct dirent *entry;
+	bool still = true;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	autodir DIR *dir = opendir(path);
+	errno = 0;
+	while (dir && still && (entry = readdir(dir))) {
+		still = *entry->d_name == '.' || stands_still(dirfd(dir), entry->d_name);
+		errno = 0;
+	}
+	return dir && still && !errno;
+}
+
+int vm_freeze(const struct vm *vm, struct error *err)
+{
+	static const struct timespec moment = {.tv_nsec = (long)NS_PER_MS / 10};
+	uint64_t deadline = limit_deadline(LIMIT_SEVER_STOP_MS);
+
+	if (pidfd_send_signal(vm->cell.pidfd, SIGSTOP, NULL, 0) < 0)
+		return error_errno(err, errno, "%s cannot be stopped", vm->kind->name);
+	while (!all_stand_still(vm->cell.pid)) {
+		if (clock_mono_ns() > deadline) {
+			vm_thaw(vm);
+			return error_set(err, ERR_TIMEOUT, "a thread of %s does not stand still",
+					 vm->kind->name);
+		}
+		nanosleep(&moment, NULL);
+	}
+	return 0;
+}
+
+void vm_thaw(const struct vm *vm)
+{
+	(void)pidfd_send_signal(vm->cell.pidfd, SIGCONT, NULL, 0);
+}
+
+/* --- its descriptors -------------------------------------------------------------------------- */
+
+/* Of a link of /proc/PID/fd, "socket:[123]": the number; 0 for anything else. */
+static unsigned long long inode_of_link(const char *target)
+{
+	static const char prefix[] = "socket:[";
+
+	if (strncmp(target, prefix, sizeof(prefix) - 1) != 0)
+		return 0;
+	return strtoull(target + sizeof(prefix) - 1, NULL, 10);
+}
+
+struct holder {
+	const struct vm *vm;
+	int fds; /* its directory in /proc */
+};
+
+/* -1 where we are not given one. */
+static int copy_of_fd(const struct holder *h, const char *name)
+{
+	return (int)syscall(SYS_pidfd_getfd, h->vm->cell.pidfd, (int)strtol(name, NULL, 10), 0);
+}
+
+/* The same of a socket, if it is that one. */
+static int copy_of_socket(const struct holder *h, const char *name, unsigned long long inode)
+{
+	autoclose int fd = copy_of_fd(h, name);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_ino == inode
+		       ? steal_fd(&fd)
+		       : -1;
+}
+
+/*
+ * Shuts a socket of the VMM's down, for both sides and by our own hand: its other end may lie in a
+ * companion that is dead and takes long to close what it had open. The VMM sees the end of it
+ * and closes. Where we are not given a copy of the descriptor, it has to be told by the other end.
+ */
+static bool hang_up(int fd)
+{
+	return fd >= 0 && shutdown(fd, SHUT_RDWR) == 0;
+}
+
+static int socket_option(int fd, int option)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : -1;
+}
+
+/* What waits in it may carry descriptors (SCM_RIGHTS), which are in nobody's list and can be taken
+ * out of a socket that is shut. The kernel closes those of a message that is read without room for
+ * them. */
+static bool drain(int fd)
+{
+	bool stream = socket_option(fd, SO_TYPE) == SOCK_STREAM;
+	char scrap[4096];
+
+	for (int i = 0; i < QUEUE_MAX; i++) {
+		ssize_t n = recv(fd, scrap, sizeof(scrap), MSG_DONTWAIT);
+
+		if ((n < 0 && errno != EINTR) || (n == 0 && stream))
+			return true;
+	}
+	return !stream; /* there an empty message and the end look alike */
+}
+
+/* The node, by whatever name the VMM has it. */
+static bool is_tun(const struct holder *h, const char *name)
+{
+	struct stat st;
+
+	return fstatat(h->fds, name, &st, 0) == 0 && S_ISCHR(st.st_mode) &&
+	       st.st_rdev == makedev(TUN_MAJOR, TUN_MINOR);
+}
+
+/*
+ * The network of a guest with a tap is no socket. QEMU before 10 closes its tap where the netdev is
+ * deleted; later ones keep it for as long as the card is there, which no guest can be made to give
+ * up. A tap with its interface down leads nowhere, and the VMM has no right to change that.
+ */
+static bool is_tap_severed(const struct holder *h, const char *name)
+{
+	autoclose int fd = h->vm->severing ? copy_of_fd(h, name) : -1;
+
+	return fd >= 0 && tap_take_down(fd, h->vm->net.control_fd);
+}
+
+/*
+ * A listener of the VMM's own. To shut it would have the VMM turn in circles: its loop is told of
+ * it again and again, and accept() fails. It leads nowhere without that: its name has gone, so that
+ * nobody finds it any more, and who had found it before and was not accepted yet is here, and hung
+ * up on.
+ */
+static bool is_listener(int fd)
+{
+	return socket_option(fd, SO_ACCEPTCONN) == 1 && socket_option(fd, SO_DOMAIN) == AF_UNIX;
+}
+
+static bool cut_listener(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct error ignored;
+
+	for (int i = 0; i < QUEUE_MAX && poll(&p, 1, 0) == 1; i++) {
+		autoclose int waiting = sock_accept(fd, &ignored);
+
+		if (waiting < 0)
+			break;
+	}
+	return poll(&p, 1, 0) == 0;
+}
+
+static bool is_kept(const struct vm *vm, unsigned long long inode)
+{
+	for (size_t i = 0; i < vm->kept_count; i++)
+		if (vm->kept[i] == inode)
+			return true;
+	return false;
+}
+
+/* Of the one that it accepted from us, and may keep. */
+static bool is_kept_accepted(const struct vm *vm, int fd)
+{
+	struct sockaddr_un peer;
+	socklen_t len = sizeof(peer);
+
+	return vm->kept_peer_len != 0 && getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+	       len == vm->kept_peer_len && memcmp(&peer, &vm->kept_peer, len) == 0;
+}
+
+/* Whether it leads somewhere yet. What is shut and empty is dead, whoever holds it; of a VMM that
+ * closes it then, that is waited for. */
+static bool is_socket_alive(const struct holder *h, const char *name, unsigned long long inode)
+{
+	autoclose int fd = h->vm->severing ? copy_of_socket(h, name, inode) : -1;
+	bool own = h->vm->kind->binds_sockets;
+
+	if (own && fd >= 0 && is_listener(fd))
+		return !cut_listener(fd);
+	if (own && fd >= 0 && is_kept_accepted(h->vm, fd))
+		return false;
+	return !hang_up(fd) || !drain(fd) || !own;
+}
+
+static bool is_foreign_socket(const struct holder *h, const char *name, struct error *err)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(h->fds, name, target, sizeof(target) - 1);
+	unsigned long long inode;
+
+	if (n < 0) {
+		if (errno != ENOENT) /* closed since it was listed */
+			error_errno(err, errno, "descriptor %s of %s", name, h->vm->kind->name);
+		return false;
+	}
+	target[n] = '\0';
+	inode = inode_of_link(target);
+	if (!inode)
+		return is_tun(h, name) && !is_tap_severed(h, name);
+	return !is_kept(h->vm, inode) && is_socket_alive(h, name, inode);
+}
+
+/* How many sockets it holds beside those that are kept; -1 when its descriptors cannot be listed.
+ */
+static int count_held(const struct vm *vm, struct error *err)
+{
+	char path[32];
+	struct error why = {0};
+	struct dirent *entry;
+	int count = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)vm->cell.pid);
+	autodir DIR *dir = opendir(path);
+	if (!dir)
+		return error_errno(err, errno, "%s", path);
+	const struct holder h = {.vm = vm, .fds = dirfd(dir)};
+	errno = 0;
+	while (!why.code && (entry = readdir(dir))) {
+		if (*entry->d_name != '.')
+			count += is_foreign_socket(&h, entry->d_name, &why);
+		errno = 0;
+	}
+	if (!why.code && errno)
+		error_errno(&why, errno, "%s", path);
+	return why.code ? error_copy(err, &why) : count;
+}
+
+/* What it has started, which there is not in a VMM that works, is killed. As vm_held(). */
+static int end_processes(const struct vm *vm, struct error *err)
+{
+	autofree struct descendants *below = calloc(1, sizeof(*below));
+	int status = 0;
+
+	if (!below)
+		return error_errno(err, ENOMEM, "quarantine");
+	if (descendants_add(below, vm->cell.pid, err) < 0) {
+		status = -1;
+	} else {
+		descendants_kill(below);
+		status = descendants_gone(below) ? 0 : 1;
+	}
+	if (status == 1)
+		error_set(err, ERR_TIMEOUT, "a process that %s has started did not end",
+			  vm->kind->name);
+	descendants_close(below);
+	return status;
+}
+
+static int look(const struct vm *vm, struct error *err)
+{
+	int held = end_processes(vm, err);
+
+	if (held != 0)
+		return held;
+	held = count_held(vm, err);
+	if (held <= 0)
+		return held;
+	error_set(err, ERR_TIMEOUT, "%s still holds %d sockets beside its monitor and its consoles",
+		  vm->kind->name, held);
+	return 1;
+}
+
+int vm_held(const struct vm *vm, struct error *err)
+{
+	struct error why = {0};
+	int held;
+
+	if (vm_freeze(vm, &why) < 0) {
+		error_copy(err, &why);
+		return why.code == ERR_TIMEOUT ? 1 : -1;
+	}
+	held = look(vm, err);
+	vm_thaw(vm);
+	return held;
+}
