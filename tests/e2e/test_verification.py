@@ -8,11 +8,12 @@ import os
 import shutil
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import schema_check
-from conftest import BACKEND, BIN, default_kernel, image
+from conftest import BACKEND, BIN, DEFAULT_BACKEND, default_kernel, image
 
 F_OFD_SETLK = 37
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
@@ -33,10 +34,11 @@ def sha256(path):
 
 
 def own_kernel(host):
-    """A copy of kernel and initrd that a test may change."""
-    kernel = host.base / "kernel"
-    shutil.copy(default_kernel(host)["path"], kernel)
-    shutil.copy(default_kernel(host)["path"] + ".initrd", f"{kernel}.initrd")
+    """A copy of kernel and initrd that a test may change. Of a bzImage, the one that every VMM takes."""
+    kernel, path = host.base / "kernel", default_kernel(host)["path"]
+    unpacked = Path(f"{path}.vmlinux")
+    shutil.copy(unpacked if host.backend != DEFAULT_BACKEND and unpacked.exists() else path, kernel)
+    shutil.copy(f"{path}.initrd", f"{kernel}.initrd")
     os.chmod(f"{kernel}.initrd", 0o600)
     return kernel
 
