@@ -235,7 +235,7 @@ void microagent_session_close(struct microagent_session *session);
 
 /* "session-2026-05-10T14-22-00Z-a7f3"; lives as long as the handle. */
 const char *microagent_session_name(const struct microagent_session *session);
-/* {"name","path","base","source":"new"|"pool","clone":"reflink"|"overlay","createdAt","quotaBytes",
+/* {"name","path","base","accelerator"?,"source":"new"|"pool","clone":"reflink"|"overlay"|"copy","createdAt","quotaBytes",
  * "lifetimeSeconds"?,"endsAt"?,"idleSeconds"?,
  * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}
  * (schema/session.json); timings in milliseconds, of what this handle has done. A new reference;
@@ -268,17 +268,17 @@ struct microagent_pool_spec {
 };
 
 /*
- * Keeps that many sessions of a base, of the handle's backend, booted and tried, for microagent_session_create() to hand out.
- * Returns at once: a process in the background makes them one after the other, with processors and
- * disks that nobody else wants, none within two seconds of a claim and none that the host has no
- * room for; what it has to say is in <state>/pool/<base>/filler.log. Sessions beyond the size, and
- * those of another kind than is asked for now, are destroyed. ERR_INVALID for more than the host
- * can ever have.
+ * Keeps that many sessions of a base, of the handle's backend, booted and tried, for
+ * microagent_session_create() to hand out. Returns at once: a process in the background makes them
+ * one after the other, with processors and disks that nobody else wants, none within two seconds of
+ * a claim and none that the host has no room for; what it has to say is in
+ * <state>/pool/<base>/filler.log. Sessions beyond the size, and those of another kind than is asked
+ * for now, are destroyed. ERR_INVALID for more than the host can ever have.
  */
 int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec,
 			struct error *err);
-/* {"pools":[{"base","backend","size","ready","filling","detail"?,"reason"?}]}, by base; filling: a process is
- * at work on it; detail: why fewer wait than should, unless they are on their way. */
+/* {"pools":[{"base","backend","size","ready","filling","detail"?,"reason"?}]}, by base; filling: a
+ * process is at work on it; detail: why fewer wait than should, unless they are on their way. */
 json_t *microagent_pool_status(struct microagent *agent, struct error *err);
 /* Keeps none any more: returns when the process in the background and every session that waited are
  * gone. Those that were claimed stay. word: a base, NAME for all its versions; NULL: all pools.

@@ -81,6 +81,7 @@ enum error_reason {
 	REASON_NO_KVM,
 	REASON_SHARE_OF_KEYS, /* it has keys in it; subject: its path */
 	REASON_NO_CELL,
+	REASON_OTHER_ARCHITECTURE, /* than the machine's; subject: what it is for */
 	ERROR_REASON_COUNT
 };
 

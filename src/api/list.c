@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/architecture.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "contract/request.h"
@@ -67,17 +68,25 @@ static int fill_entry(struct microagent *agent, const struct workspace *ws, json
 		      struct error *err)
 {
 	static const char *const event_keys[] = {"state", "observedAt", "detail", NULL};
+	static const char *const identity_keys[] = {"backend", NULL};
 	static const char *const config_keys[] = {"memoryMiB", "cpuCount", "command", NULL};
 	json_auto_t *event = latest_event(agent, ws, err);
 	json_auto_t *record = NULL;
+	const json_t *config;
 
 	if (!event || copy_keys(entry, event, event_keys, err) < 0 ||
+	    copy_keys(entry, json_object_get(event, "identity"), identity_keys, err) < 0 ||
 	    put_confinement(ws, entry, err) < 0)
 		return -1;
 	record = workspace_read(ws, "workspace.json", err);
 	if (!record)
 		return -1;
-	return copy_keys(entry, json_object_get(record, "config"), config_keys, err);
+	config = json_object_get(record, "config");
+	if (copy_keys(entry, config, config_keys, err) < 0)
+		return -1;
+	return json_put_string(
+		entry, "architecture",
+		json_text(config, "architecture", architecture_name(architecture_of_host())), err);
 }
 
 /* A damaged workspace is an entry that says so, not the end of the list. */

@@ -125,6 +125,7 @@ int architecture_check_kernel(int fd, enum architecture machine, struct error *e
 		return -1;
 	if (kernel == machine || kernel == ARCHITECTURE_COUNT)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED, "it is a kernel for %s, and the machine is %s",
-			 architecture_name(kernel), architecture_name(machine));
+	error_set(err, ERR_UNSUPPORTED, "it is a kernel for %s, and the machine is %s",
+		  architecture_name(kernel), architecture_name(machine));
+	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(kernel));
 }

@@ -27,7 +27,7 @@ void response_free(struct response *response)
 		&response->verification,  &response->readiness,	  &response->result,
 		&response->artifacts,	  &response->mediation,	  &response->network,
 		&response->shared_anyway, &response->confinement, &response->console_mode,
-		&response->term,
+		&response->architecture,  &response->term,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
@@ -82,6 +82,7 @@ json_t *response_build(enum command command, const struct response *response)
 		{"mediation", BLOCK_MEDIATION, response->mediation},
 		{"network", BLOCK_NETWORK, response->network},
 		{"sharedAnyway", BLOCK_SHARED_ANYWAY, response->shared_anyway},
+		{"architecture", BLOCK_READINESS, response->architecture},
 		{"confinement", BLOCK_READINESS, response->confinement},
 		{"consoleMode", BLOCK_READINESS, response->console_mode},
 	};

@@ -25,6 +25,7 @@ struct response {
 	json_t *network;
 	json_t *shared_anyway; /* shares that override a rule */
 	json_t *confinement;   /* only where it is none of a cell */
+	json_t *architecture;  /* the machine's */
 	json_t *console_mode;  /* only while there is a console */
 	json_t *term;	       /* of a session that was given an end: members of the answer */
 };

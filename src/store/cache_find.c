@@ -146,8 +146,9 @@ static int check_suits(const char *what, const char *name, enum architecture has
 {
 	if (suits(has, machine))
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED, "%s %s is for %s, and the machine is %s", what, name,
-			 architecture_name(has), architecture_name(machine));
+	error_set(err, ERR_UNSUPPORTED, "%s %s is for %s, and the machine is %s", what, name,
+		  architecture_name(has), architecture_name(machine));
+	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(has));
 }
 
 /* The entry's own name, or that of its architecture's ending: the better one is greater. */
@@ -218,6 +219,15 @@ static void for_machine(enum architecture machine, char out[32])
 		 foreign ? architecture_name(machine) : "");
 }
 
+/* The subject is the name that it would have; of another architecture's default, that. */
+static int missing(struct error *err, enum error_reason reason, const char *name,
+		   enum architecture machine, bool foreign)
+{
+	autofree char *whole = name ? cache_entry_name(name, machine, NULL) : NULL;
+
+	return error_reason(err, reason, whole ? whole : foreign ? architecture_name(machine) : "");
+}
+
 static int no_kernel(const char *name, enum architecture machine, struct error *err)
 {
 	autofree char *dir = cache_subdir(CACHE_KERNELS, err);
@@ -228,10 +238,7 @@ static int no_kernel(const char *name, enum architecture machine, struct error *
 	for_machine(machine, whose);
 	error_set(err, ERR_NOT_FOUND, "there is no kernel%s%s%s in %s", name ? " " : "",
 		  name ? name : "", whose, dir);
-	return error_reason(err, REASON_NO_KERNEL,
-			    *whose ? architecture_name(machine)
-			    : name ? name
-				   : "");
+	return missing(err, REASON_NO_KERNEL, name, machine, *whose);
 }
 
 static int no_image(const char *name, enum architecture machine, struct error *err)
@@ -244,10 +251,7 @@ static int no_image(const char *name, enum architecture machine, struct error *e
 	for_machine(machine, whose);
 	error_set(err, ERR_NOT_FOUND, "there is no image%s%s%s in %s", name ? " " : "",
 		  name ? name : "", whose, dir);
-	return error_reason(err, REASON_NO_IMAGE,
-			    *whose ? architecture_name(machine)
-			    : name ? name
-				   : "");
+	return missing(err, REASON_NO_IMAGE, name, machine, *whose);
 }
 
 int cache_kernel_find(const char *text, enum architecture machine, struct cache_kernel *out,

@@ -156,6 +156,18 @@ def run(host, *words):
     return host("session", "exec", host.session, "--", *words, check=0)
 
 
+def test_lists_tell_the_architecture(machine, session):
+    entry, = machine.json("list")["workspaces"]
+    assert (entry["backend"], entry["architecture"]) == ("qemu", "arm64")
+    heads, row = (line.split() for line in machine("list", check=0).stdout.splitlines())
+    assert dict(zip(heads[:5], row))["ARCH"] == "arm64" and dict(zip(heads[:5], row))["BACKEND"] == "qemu"
+    assert ["architecture", "arm64"] in [line.split() for line in machine("status", "w", check=0).stdout.splitlines()]
+    base = session("base", "list", check=0).stdout.splitlines()
+    assert base[0].split()[2] == "ARCH" and base[1].split()[2] == "arm64"
+    entry, = session.json("session", "list")["sessions"]
+    assert (entry["backend"], entry["architecture"]) == ("qemu", "arm64")
+
+
 def test_a_session_is_of_its_base_s_architecture(session):
     assert run(session, "uname", "-m").stdout == "aarch64\n"
     base = session.json("base", "show", "web")
@@ -244,12 +256,29 @@ def test_what_is_for_another_architecture_is_named(host, arm64_kernel, arm64_ima
     refused(host, ["--kernel", arm64_kernel["name"]], "unsupported", f"kernel {arm64_kernel['name']} is for arm64, and the machine is amd64")
     refused(host, ["--kernel", arm64_kernel["path"]], "unsupported", "is for arm64, and the machine is amd64")
     refused(host, ["--image", arm64_image["name"]], "unsupported", f"image {arm64_image['name']} is for arm64, and the machine is amd64")
+    assert "--arch arm64 makes a machine for it" in host("create", "v", "--image", arm64_image["name"]).stderr
+    for words, hint in ((["--kernel", "mine"], "`microagent kernel list` shows"), (["--image", "mine"], "`microagent image list` shows")):
+        said = host("create", "v", "--arch", "arm64", *words).stderr
+        assert f"there is no {words[0][2:]} mine for arm64" in said and hint in said, said
     copy = host.base / "kernel"
     shutil.copy(host.json("kernel", "list")["kernels"][0]["path"], copy)
     refused(host, ["--arch", "arm64", "--kernel", copy], "unsupported", "kernel kernel is for amd64, and the machine is arm64")
     answer = host.json("base", "create", "b", "--arch", "arm64", "--kernel", copy, check=1)
     assert answer["errorCode"] == "unsupported" and "is for amd64, and the machine is arm64" in answer["error"]
     assert not list(host.state.glob("bases/*"))
+    copy.unlink()
+
+
+@foreign
+def test_an_image_that_only_its_guest_can_judge(host, arm64_image):
+    """Given by a path it has no record, and the host reads no file system: the guest looks, before anything of it runs."""
+    copy = host.base / "copy.ext4"
+    subprocess.run(["cp", "--sparse=always", arm64_image["path"], copy], check=True)
+    host("create", "w", "--image", copy, "--memory", 256, check=0)
+    answer = host.json("start", "w", check=1)
+    assert "/bin/sh of the root file system is a program for arm64, and the machine is amd64" in answer["error"], answer
+    assert host.json("status", "w")["event"]["state"] == "failed" and not host.processes()
+    host("delete", "w", check=0)
     copy.unlink()
 
 

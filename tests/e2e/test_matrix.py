@@ -35,7 +35,7 @@ def after(command, state):
 
 
 # seed 003's table: what each answer must have and what it may have beside ok and backend
-LIVE = ({"event", "verification", "readiness"}, {"result", "artifacts", "mediation", "network", "consoleMode"})
+LIVE = ({"event", "verification", "readiness"}, {"result", "artifacts", "mediation", "network", "architecture", "consoleMode"})
 BLOCKS = {"host": ({"host", "kernel"}, set()), "check": ({"event", "verification"}, {"mediation"}),
           "prepare": ({"event", "verification"}, {"artifacts", "mediation"}),
           "run": LIVE, "start": LIVE, "inspect": LIVE, "console": ({"event"}, set()),

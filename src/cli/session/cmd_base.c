@@ -164,6 +164,7 @@ static int add_base_row(struct cli_table *table, const json_t *base, struct erro
 	const char *const cells[] = {
 		json_text(base, "name", NULL),
 		json_text(base, "createdAt", NULL),
+		json_text(base, "architecture", NULL),
 		mib[0] ? mib : NULL,
 		digest[0] ? digest : NULL,
 		json_text(json_object_get(base, "source"), "ref", NULL),
@@ -175,7 +176,7 @@ static int add_base_row(struct cli_table *table, const json_t *base, struct erro
 
 static int print_bases(const json_t *bases, struct error *err)
 {
-	static const char *const heads[] = {"NAME",   "CREATED", "MIB",
+	static const char *const heads[] = {"NAME",   "CREATED", "ARCH",  "MIB",
 					    "SHA256", "MADE OF", "DETAIL"};
 	auto_table struct cli_table table = {0};
 	const json_t *base;

@@ -24,8 +24,8 @@ struct session_values {
 
 /* --- create ---------------------------------------------------------------------------------- */
 
-/* A session boots with the kernel, and so the agent, that its base names; and has its base's user.
- */
+/* A session boots with the kernel, and so the agent, that its base names, for the base's
+ * architecture; and has its base's user. */
 static void warn_of_session(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
 	json_auto_t *base = microagent_base_show(agent, json_text(session, "base", NULL), NULL);
@@ -33,6 +33,7 @@ static void warn_of_session(const struct cli *cli, struct microagent *agent, con
 
 	if (kernel)
 		guest_warn_init(cli, kernel, json_text(base, "architecture", "amd64"));
+	guest_warn_accelerator(cli, json_text(session, "accelerator", ""));
 	if (json_object_get(session, "share"))
 		session_warn_user(cli, base);
 }

@@ -44,6 +44,8 @@ static int add_workspace_row(struct cli_table *table, const json_t *entry, struc
 		json_text(entry, "name", NULL),
 		json_text(entry, "state", NULL),
 		json_text(entry, "observedAt", NULL),
+		json_text(entry, "backend", NULL),
+		json_text(entry, "architecture", NULL),
 		memory,
 		cpus,
 		command[0] ? command : NULL,
@@ -55,8 +57,8 @@ static int add_workspace_row(struct cli_table *table, const json_t *entry, struc
 
 static int print_workspaces(const json_t *list, struct error *err)
 {
-	static const char *const heads[] = {"NAME", "STATE",   "SINCE", "MIB",
-					    "CPUS", "COMMAND", "DETAIL"};
+	static const char *const heads[] = {"NAME", "STATE", "SINCE",	"BACKEND", "ARCH",
+					    "MIB",  "CPUS",  "COMMAND", "DETAIL"};
 	auto_table struct cli_table table = {0};
 	const json_t *entry;
 	size_t i;

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/architecture.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "guest/init/blockdev.h"
@@ -77,6 +78,29 @@ static int leave_for_disk(struct error *err)
 	return mount_root_disk(NEW_ROOT, 0, NULL, err) < 0 ? -1 : switch_root(err);
 }
 
+/* An image that was given by its path is judged by nobody before: the host reads no file system. Of
+ * one for another architecture nothing would run, and each command would say so in its own way. */
+static int check_root_programs(struct error *err)
+{
+	static const char *const programs[] = {"/bin/sh", "/sbin/init", "/usr/bin/env"};
+	enum architecture machine = architecture_of_host(), has;
+	char head[64]; /* an ELF header */
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		autoclose int fd = open(programs[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+
+		has = n > 0 ? architecture_of_program(head, (size_t)n) : ARCHITECTURE_COUNT;
+		if (has != ARCHITECTURE_COUNT && has != machine)
+			return error_set(err, ERR_UNSUPPORTED,
+					 "%s of the root file system is a program for %s, and the "
+					 "machine is %s",
+					 programs[i], architecture_name(has),
+					 architecture_name(machine));
+	}
+	return 0;
+}
+
 /* Everything that both ways begin with. self: a descriptor of this program. */
 static int enter_disk(int *self, struct error *err)
 {
@@ -102,6 +126,8 @@ int initramfs_leave(int *program_fd, struct error *err)
 	} else if (leave_for_disk(err) < 0) {
 		return -1;
 	}
+	if (check_root_programs(err) < 0)
+		return -1;
 	mounts_root();
 	*program_fd = steal_fd(&self);
 	return 0;

@@ -37,8 +37,11 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	json_auto_t *out = json_object();
 	json_t *timings = json_object();
 	int64_t quota = session->quota_bytes;
+	char accelerator[8] = ""; /* of one that does not run, and has not: none */
 
+	microagent_accelerator(session->agent, session->id, accelerator, NULL);
 	if (!path || json_put_string(out, "name", session->name, err) < 0 ||
+	    (*accelerator && json_put_string(out, "accelerator", accelerator, err) < 0) ||
 	    json_put_string(out, "path", path, err) < 0 ||
 	    put_session_record(out, session->record, err) < 0 ||
 	    (quota && json_put(out, "quotaBytes", json_integer((json_int_t)quota), err) < 0) ||
@@ -150,8 +153,9 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 static int add_session(const char *state, const struct state_dir *dir, const json_t *workspace,
 		       json_t *list, struct error *err)
 {
-	static const char *const keys[] = {"state",    "observedAt", "detail",	   "memoryMiB",
-					   "cpuCount", "error",	     "confinement"};
+	static const char *const keys[] = {"state",    "observedAt",   "detail",
+					   "backend",  "architecture", "memoryMiB",
+					   "cpuCount", "error",	       "confinement"};
 	const char *id = json_text(workspace, "name", NULL);
 	json_auto_t *entry = json_object();
 	char name[SESSION_NAME_ROOM];

@@ -114,6 +114,7 @@ int answer_live(const struct record *record, const struct config *config, struct
 	json_t *result = NULL;
 
 	response->readiness = readiness_json(record, config, err);
+	response->architecture = json_string(architecture_name(config->architecture));
 	if (!response->readiness)
 		return -1;
 	if (record->ws.fd < 0)
