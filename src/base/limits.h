@@ -59,7 +59,7 @@
 	X(SHELL_PROBE_MS, 3000, "ms", "agent round trip by which inspect knows shellReady")        \
 	X(SEVER_MS, 5000, "ms", "quarantine: the end of every channel, until it is proven")        \
 	X(SEVER_LOOK_MS, 20, "ms", "between two looks at what a VMM still holds")                  \
-	X(SEVER_STOP_MS, 200, "ms", "quarantine: until all threads of a VMM stand still")          \
+	X(SEVER_STOP_MS, 1000, "ms", "quarantine: until all threads of a VMM stand still")         \
 	X(SEVER_NAMES, 4096, "names", "quarantine: what a VMM may have made beside its sockets")   \
 	X(CONSOLE_BYTES, 262144, "bytes", "console output kept for a client that does not read")   \
 	X(ENDING_MS, 2000, "ms", "last moments of a workspace that has recorded its end")          \

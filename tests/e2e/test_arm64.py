@@ -149,6 +149,20 @@ def test_it_is_cut_off_and_switched_off_by_its_power_key(machine):
     kept.unlink()
 
 
+@pytest.mark.soak
+@foreign
+def test_the_tuned_kernel(host, arm64_image):
+    """Built on request alone, in a quarter of an hour: it boots, tells what runs, and hears the power key when it is all that is left."""
+    kernel = installed("kernel", "kernel", "build")
+    host("create", "w", "--arch", "arm64", "--kernel", kernel["name"], "--memory", 256, check=0)
+    host("start", "w", check=0)
+    assert guest(host, "uname", "-rm").stdout.split() == [kernel["name"].split("-")[1] + "-microagent", "aarch64"]
+    host("quarantine", "w", check=0)
+    host("halt", "w", check=0)
+    assert ended(host)["detail"] == "the guest switched itself off when asked"
+    host("delete", "w", check=0)
+
+
 # --- a session ---------------------------------------------------------------------------------------------------------
 
 

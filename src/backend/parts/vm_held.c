@@ -7,7 +7,7 @@
  * The list is a proof only of who stands still: a VMM that runs may take a connection at a number
  * that was looked at already, or move one there. So it is stopped for each look. What it could have
  * beside the list it cannot: its system calls let no thread have descriptors of its own, and no
- * io_uring (vmm_calls.c); what waits in a socket is drained; and it has no processes.
+ * io_uring (vmm_calls.c); and what waits in a socket is drained.
  */
 #include "backend/parts/vm_held.h"
 
@@ -74,16 +74,18 @@ static bool all_stand_still(pid_t pid)
 	return dir && still && !errno;
 }
 
-int vm_freeze(const struct vm *vm, struct error *err)
+/* 0; or -1, and it goes on. */
+static int stop_process(const struct vm *vm, pid_t pid, int pidfd, struct error *err)
 {
 	static const struct timespec moment = {.tv_nsec = (long)NS_PER_MS / 10};
 	uint64_t deadline = limit_deadline(LIMIT_SEVER_STOP_MS);
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
 
-	if (pidfd_send_signal(vm->cell.pidfd, SIGSTOP, NULL, 0) < 0)
+	if (pidfd_send_signal(pidfd, SIGSTOP, NULL, 0) < 0 && errno != ESRCH)
 		return error_errno(err, errno, "%s cannot be stopped", vm->kind->name);
-	while (!all_stand_still(vm->cell.pid)) {
+	while (!all_stand_still(pid) && poll(&ended, 1, 0) == 0) {
 		if (clock_mono_ns() > deadline) {
-			vm_thaw(vm);
+			(void)pidfd_send_signal(pidfd, SIGCONT, NULL, 0);
 			return error_set(err, ERR_TIMEOUT, "a thread of %s does not stand still",
 					 vm->kind->name);
 		}
@@ -92,9 +94,40 @@ int vm_freeze(const struct vm *vm, struct error *err)
 	return 0;
 }
 
-void vm_thaw(const struct vm *vm)
+/* Those that it has started, of which there are none in a VMM that works. One may have started
+ * another before it was stopped. */
+static int stop_processes(const struct vm *vm, struct descendants *below, struct error *err)
 {
+	struct descendants again = {0};
+	int status = descendants_add(below, vm->cell.pid, err);
+
+	for (size_t i = 0; i < below->count && status == 0; i++)
+		status = stop_process(vm, below->pids[i], below->fds[i], err);
+	if (status == 0)
+		status = descendants_add(&again, vm->cell.pid, err);
+	if (status == 0 && again.count > below->count)
+		status = error_set(err, ERR_TIMEOUT, "%s starts processes", vm->kind->name);
+	descendants_close(&again);
+	return status;
+}
+
+int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
+{
+	*below = (struct descendants){0};
+	if (stop_process(vm, vm->cell.pid, vm->cell.pidfd, err) < 0)
+		return -1;
+	if (stop_processes(vm, below, err) == 0)
+		return 0;
+	vm_thaw(vm, below);
+	return -1;
+}
+
+void vm_thaw(const struct vm *vm, struct descendants *below)
+{
+	for (size_t i = 0; i < below->count; i++)
+		(void)pidfd_send_signal(below->fds[i], SIGCONT, NULL, 0);
 	(void)pidfd_send_signal(vm->cell.pidfd, SIGCONT, NULL, 0);
+	descendants_close(below);
 }
 
 /* --- its descriptors -------------------------------------------------------------------------- */
@@ -109,15 +142,17 @@ static unsigned long long inode_of_link(const char *target)
 	return strtoull(target + sizeof(prefix) - 1, NULL, 10);
 }
 
+/* One process of the VMM's: itself, or what it has started. */
 struct holder {
 	const struct vm *vm;
-	int fds; /* its directory in /proc */
+	pid_t pid;
+	int pidfd, fds; /* fds: its directory in /proc */
 };
 
 /* -1 where we are not given one. */
 static int copy_of_fd(const struct holder *h, const char *name)
 {
-	return (int)syscall(SYS_pidfd_getfd, h->vm->cell.pidfd, (int)strtol(name, NULL, 10), 0);
+	return (int)syscall(SYS_pidfd_getfd, h->pidfd, (int)strtol(name, NULL, 10), 0);
 }
 
 /* The same of a socket, if it is that one. */
@@ -264,22 +299,22 @@ static bool is_foreign_socket(const struct holder *h, const char *name, struct e
 
 /* How many sockets it holds beside those that are kept; -1 when its descriptors cannot be listed.
  */
-static int count_held(const struct vm *vm, struct error *err)
+static int count_held(struct holder *h, struct error *err)
 {
 	char path[32];
 	struct error why = {0};
 	struct dirent *entry;
 	int count = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)vm->cell.pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)h->pid);
 	autodir DIR *dir = opendir(path);
 	if (!dir)
 		return error_errno(err, errno, "%s", path);
-	const struct holder h = {.vm = vm, .fds = dirfd(dir)};
+	h->fds = dirfd(dir);
 	errno = 0;
 	while (!why.code && (entry = readdir(dir))) {
 		if (*entry->d_name != '.')
-			count += is_foreign_socket(&h, entry->d_name, &why);
+			count += is_foreign_socket(h, entry->d_name, &why);
 		errno = 0;
 	}
 	if (!why.code && errno)
@@ -287,51 +322,41 @@ static int count_held(const struct vm *vm, struct error *err)
 	return why.code ? error_copy(err, &why) : count;
 }
 
-/* What it has started, which there is not in a VMM that works, is killed. As vm_held(). */
-static int end_processes(const struct vm *vm, struct error *err)
+/* One that ends while it is looked at holds nothing. */
+static int count_held_below(const struct vm *vm, const struct descendants *below, struct error *err)
 {
-	autofree struct descendants *below = calloc(1, sizeof(*below));
-	int status = 0;
+	struct pollfd ended = {.events = POLLIN};
+	int count = 0;
 
-	if (!below)
-		return error_errno(err, ENOMEM, "quarantine");
-	if (descendants_add(below, vm->cell.pid, err) < 0) {
-		status = -1;
-	} else {
-		descendants_kill(below);
-		status = descendants_gone(below) ? 0 : 1;
+	for (size_t i = 0; i < below->count; i++) {
+		struct holder h = {.vm = vm, .pid = below->pids[i], .pidfd = below->fds[i]};
+		int one = count_held(&h, err);
+
+		ended.fd = h.pidfd;
+		if (one < 0 && poll(&ended, 1, 0) != 1)
+			return -1;
+		count += one < 0 ? 0 : one;
 	}
-	if (status == 1)
-		error_set(err, ERR_TIMEOUT, "a process that %s has started did not end",
-			  vm->kind->name);
-	descendants_close(below);
-	return status;
-}
-
-static int look(const struct vm *vm, struct error *err)
-{
-	int held = end_processes(vm, err);
-
-	if (held != 0)
-		return held;
-	held = count_held(vm, err);
-	if (held <= 0)
-		return held;
-	error_set(err, ERR_TIMEOUT, "%s still holds %d sockets beside its monitor and its consoles",
-		  vm->kind->name, held);
-	return 1;
+	return count;
 }
 
 int vm_held(const struct vm *vm, struct error *err)
 {
+	struct holder itself = {.vm = vm, .pid = vm->cell.pid, .pidfd = vm->cell.pidfd};
+	struct descendants below;
 	struct error why = {0};
-	int held;
+	int own, others;
 
-	if (vm_freeze(vm, &why) < 0) {
+	if (vm_freeze(vm, &below, &why) < 0) {
 		error_copy(err, &why);
 		return why.code == ERR_TIMEOUT ? 1 : -1;
 	}
-	held = look(vm, err);
-	vm_thaw(vm);
-	return held;
+	own = count_held(&itself, err);
+	others = own < 0 ? -1 : count_held_below(vm, &below, err);
+	vm_thaw(vm, &below);
+	if (others < 0 || own + others == 0)
+		return others < 0 ? -1 : 0;
+	error_set(err, ERR_TIMEOUT, "%s still holds %d sockets beside its monitor and its consoles",
+		  vm->kind->name, own + others);
+	return 1;
 }

@@ -62,14 +62,15 @@ static int remove_run_dir(const struct vm *vm, struct error *err)
 /* Of the sockets on which the VMM listens, and the directory in which it could make new ones. */
 static int remove_names(const struct vm *vm, struct error *err)
 {
+	struct descendants below;
 	int status;
 
 	if (unlinkat(vm->workspace_fd, "vsock.sock", 0) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "vsock.sock");
-	if (vm_freeze(vm, err) < 0)
+	if (vm_freeze(vm, &below, err) < 0)
 		return -1;
 	status = remove_run_dir(vm, err);
-	vm_thaw(vm);
+	vm_thaw(vm, &below);
 	return status;
 }
 
