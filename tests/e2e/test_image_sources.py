@@ -195,4 +195,8 @@ def test_names_that_are_none(host, cache):
     for name in ("busybox", "debian", "a/b", "../x", ".hidden", "Large", "x" * 65, "", "--help"):
         answer = host.json("image", "import", *SIZE, "--", name, ref, check=2)
         assert answer["errorCode"] == "invalid" and "name of an image" in answer["error"], answer
+    for name in ("busybox-arm64", "debian-arm64"):
+        for words in ((), ("--arch", "arm64")):
+            answer = host.json("image", "import", *SIZE, *words, name, ref, check=2)
+            assert answer["errorCode"] == "invalid" and "name of an image that is built" in answer["error"], answer
     assert_no_image(host, cache)

@@ -237,6 +237,22 @@ def test_names_that_no_kernel_may_have(host, cache, name):
     assert not list(cache.glob("kernels/*"))
 
 
+def arm64_image(path):
+    """The head of a kernel for arm64."""
+    path.write_bytes(bytes(0x38) + b"ARM\x64" + bytes(4096))
+    return path
+
+
+def test_the_file_says_what_a_name_s_ending_means(host, cache):
+    path = arm64_image(host.base / "Image")
+    answer = host.json("kernel", "install", "--from", path, "--name", "mine-arm64")
+    assert (answer["name"], answer["architecture"]) == ("mine-arm64", "arm64")
+    path.write_bytes(bytes(0x202) + b"HdrS" + bytes(4096))
+    answer = host.json("kernel", "install", "--from", path, "--name", "other-arm64", check=1)
+    assert answer["errorCode"] == "invalid" and "a kernel for amd64: its ending is another architecture's" in answer["error"], answer
+    assert [k["name"] for k in host.json("kernel", "list")["kernels"]] == ["mine-arm64"]
+
+
 def default_kernel_path():
     out = subprocess.run([BIN / "microagent", "--json", "kernel", "list"], capture_output=True, check=True).stdout
     return json.loads(out)["kernels"][0]["path"]
