@@ -81,6 +81,7 @@ enum error_reason {
 	REASON_NO_KVM,
 	REASON_SHARE_OF_KEYS, /* it has keys in it; subject: its path */
 	REASON_NO_CELL,
+	REASON_NO_PACKAGE, /* what its archives of packages were to have; subject: the package */
 	ERROR_REASON_COUNT
 };
 

@@ -84,6 +84,7 @@ static const char *const reason_names[] = {
 	[REASON_NO_KVM] = "no-kvm",
 	[REASON_SHARE_OF_KEYS] = "share-of-keys",
 	[REASON_NO_CELL] = "no-cell",
+	[REASON_NO_PACKAGE] = "no-package",
 };
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 
