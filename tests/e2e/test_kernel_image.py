@@ -407,6 +407,43 @@ def test_the_initrd_follows_init(host, cache):
     assert digest(initrd) == original
 
 
+def other_kernel(cache, name="mine"):
+    """An entry as that one, for the architecture that this host is not. Returns its name."""
+    architecture, ending = ("arm64", "-arm64") if os.uname().machine == "x86_64" else ("amd64", "")
+    other = f"other{ending}"
+    for end in ("", ".initrd"):
+        shutil.copy(cache / "kernels" / f"{name}{end}", cache / "kernels" / f"{other}{end}")
+    record = json.loads((cache / "kernels" / f"{name}.json").read_text())
+    (cache / "kernels" / f"{other}.json").write_text(json.dumps({**record, "name": other, "architecture": architecture}))
+    return other
+
+
+def test_a_missing_init_keeps_no_other_kernel_from_its_own(host, cache):
+    """The host's own is refreshed before, and also where that of another architecture is not here."""
+    name = custom_kernel(host, cache)["name"]
+    initrd, record = cache / "kernels" / f"{name}.initrd", cache / "kernels" / f"{name}.json"
+    original, other = digest(initrd), other_kernel(cache, name)
+    untouched = digest(cache / "kernels" / f"{other}.json")
+    programs = host.base / "programs"
+    programs.mkdir()
+    for program in ("microagent-artifact", "microagent-init"):
+        shutil.copy(BIN / program, programs)
+    initrd.unlink()
+    for count in ("1 initrd rewritten", "0 initrds rewritten"):
+        done = subprocess.run([programs / "microagent-artifact", "kernel-refresh", "--json"], env=host.env, capture_output=True, text=True, check=False)
+        answer = json.loads(done.stdout)
+        assert (done.returncode, answer["errorCode"]) == (75, "unavailable"), done
+        assert answer["error"].startswith(f"{count}, not that of {other}: {programs}/microagent-init-"), answer
+        assert digest(initrd) == original and json.loads(record.read_text())["initrdSha256"] == original
+    # Without its own either both are named, by what is missing for the first.
+    (programs / "microagent-init").unlink()
+    done = subprocess.run([programs / "microagent-artifact", "kernel-refresh", "--json"], env=host.env, capture_output=True, text=True, check=False)
+    answer = json.loads(done.stdout)
+    assert answer["error"].startswith(f"0 initrds rewritten, not that of {name}, {other}: {programs}/microagent-init: "), answer
+    assert digest(cache / "kernels" / f"{other}.json") == untouched
+    assert_nothing_half(cache)
+
+
 def test_a_bad_record_is_named(host, cache):
     (cache / "kernels").mkdir(parents=True)
     (cache / "kernels" / "bad.json").write_text("{")
