@@ -197,8 +197,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	artifact_catch_signals();
-	if (fd_fill_standard(&err) == 0 && tool_extend_path(&err) == 0 &&
-	    command->fn(&opts, &err) == 0) {
+	if (fd_fill_standard(&err) == 0 && architecture_check_host(&err) == 0 &&
+	    tool_extend_path(&err) == 0 && command->fn(&opts, &err) == 0) {
 		progress_clear();
 		return 0;
 	}

@@ -57,6 +57,19 @@ enum architecture architecture_of_host(void)
 	return (enum architecture)i;
 }
 
+int architecture_check_host(struct error *err)
+{
+	struct utsname host = {.machine = "unknown"};
+
+	if (architecture_of_host() < ARCHITECTURE_COUNT)
+		return 0;
+	(void)uname(&host);
+	return error_set(err, ERR_UNSUPPORTED,
+			 "this host's architecture is %s, and microagent is for amd64 (x86_64) and "
+			 "arm64 (aarch64)",
+			 host.machine);
+}
+
 /* Both architectures are little-endian, and a program for the other order is of neither. */
 static enum architecture architecture_of_elf(const Elf64_Ehdr *head)
 {

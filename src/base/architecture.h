@@ -20,6 +20,9 @@ enum architecture architecture_from_name(const char *name);
 enum architecture architecture_from_word(const char *word);
 /* The one that this program runs on, as the kernel says (uname(2)). */
 enum architecture architecture_of_host(void);
+/* ERR_UNSUPPORTED where that is none of them, by its own word: what goes on indexes tables by it.
+ */
+int architecture_check_host(struct error *err);
 
 #define KERNEL_HEAD 576 /* bytes of a kernel that tell what it is */
 
