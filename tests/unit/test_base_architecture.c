@@ -30,9 +30,12 @@ static void an_image_tells_by_its_magic(void **state)
 	(void)state;
 	memcpy(head + 0x202, "HdrS", 4);
 	assert_is(ARCHITECTURE_AMD64);
+	assert_true(architecture_is_bzimage(head, 0x206));
+	assert_false(architecture_is_bzimage(head, 0x205));
 	clear_head(NULL);
 	memcpy(head + 0x38, "ARM\x64", 4);
 	assert_is(ARCHITECTURE_ARM64);
+	assert_false(architecture_is_bzimage(head, sizeof(head)));
 }
 
 static void a_host_of_neither_is_named(void **state)
