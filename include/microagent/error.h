@@ -82,6 +82,7 @@ enum error_reason {
 	REASON_SHARE_OF_KEYS, /* it has keys in it; subject: its path */
 	REASON_NO_CELL,
 	REASON_OTHER_ARCHITECTURE, /* than the machine's; subject: what it is for */
+	REASON_NO_PACKAGE, /* what its archives of packages were to have; subject: the package */
 	ERROR_REASON_COUNT
 };
 

@@ -32,12 +32,65 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 	cache_kernel_free(&kernel);
 }
 
+/* How the agents in the initrds of all kernels compare with this build's. */
+struct agents {
+	struct buf other;   /* "a, b": kernels with another one */
+	struct buf unknown; /* "amd64, arm64": whose kernels nothing is known of */
+	enum architecture last;
+	struct error why; /* nothing is known of the first of them */
+};
+
+static int add_agent(struct agents *agents, const struct cache_kernel *kernel, struct error *err)
+{
+	struct buf *unknown = &agents->unknown;
+	struct error why = {0};
+
+	switch (guest_init_compare(kernel, &why)) {
+	case GUEST_INIT_SAME:
+		return 0;
+	case GUEST_INIT_OTHER:
+		return buf_printf(&agents->other, err, "%s%s", agents->other.len ? ", " : "",
+				  kernel->name);
+	case GUEST_INIT_UNKNOWN:
+		break;
+	}
+	/* The list has the kernels of an architecture side by side. */
+	if (unknown->len && agents->last == kernel->architecture)
+		return 0;
+	if (!unknown->len)
+		agents->why = why;
+	agents->last = kernel->architecture;
+	return buf_printf(unknown, err, "%s%s", unknown->len ? ", " : "",
+			  architecture_name(kernel->architecture));
+}
+
+static void tell_agents(struct agents *agents, struct finding *out)
+{
+	char unknown[400] = "";
+
+	if (agents->unknown.len)
+		snprintf(unknown, sizeof(unknown), "not known for kernels of %.40s: %.300s",
+			 buf_string(&agents->unknown), agents->why.msg);
+	if (agents->other.len) {
+		finding_detail(out, VERDICT_DEGRADED,
+			       "not of this build in the initrd of %.300s: machines boot another "
+			       "agent%s%s",
+			       buf_string(&agents->other), *unknown ? "; " : "", unknown);
+		out->reason = REASON_INITRD_OTHER;
+	} else if (*unknown) {
+		finding_detail(out, VERDICT_DEGRADED, "%s", unknown);
+	} else {
+		finding_detail(out, VERDICT_OK, "of this build in every initrd");
+	}
+}
+
 /* A machine boots the agent of its kernel's initrd, whatever this program is. */
 void doctor_guest_agent(const struct microagent *agent, const json_t *host, struct finding *out)
 {
-	autobuf struct buf other = BUF_INIT(0);
+	struct agents agents = {.other = BUF_INIT(0), .unknown = BUF_INIT(0)};
 	struct cache_kernels list = {0};
 	struct error why = {0};
+	int added = 0;
 
 	(void)agent;
 	(void)host;
@@ -45,21 +98,17 @@ void doctor_guest_agent(const struct microagent *agent, const json_t *host, stru
 		finding_detail(out, VERDICT_DEGRADED, "%s", why.msg);
 		return;
 	}
-	for (size_t i = 0; i < list.count; i++)
-		if (guest_init_differs(&list.items[i]))
-			(void)buf_printf(&other, &why, "%s%s", other.len ? ", " : "",
-					 list.items[i].name);
-	if (other.len) {
-		finding_detail(out, VERDICT_DEGRADED,
-			       "not of this build in the initrd of %s: machines boot another agent",
-			       buf_string(&other));
-		out->reason = REASON_INITRD_OTHER;
-	} else {
-		finding_detail(out, VERDICT_OK, "%s",
-			       list.count ? "of this build in every initrd"
-					  : "comes with the kernel");
-	}
+	for (size_t i = 0; i < list.count && added == 0; i++)
+		added = add_agent(&agents, &list.items[i], &why);
+	if (added < 0)
+		finding_detail(out, VERDICT_DEGRADED, "%s", why.msg);
+	else if (list.count)
+		tell_agents(&agents, out);
+	else
+		finding_detail(out, VERDICT_OK, "comes with the kernel");
 	cache_kernels_free(&list);
+	buf_free(&agents.other);
+	buf_free(&agents.unknown);
 }
 
 void doctor_image(const struct microagent *agent, const json_t *host, struct finding *out)

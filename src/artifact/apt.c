@@ -27,14 +27,14 @@ void deb_free(struct deb *deb)
 static int unknown_package(const struct apt *apt, const char *package, struct error *err)
 {
 	if (apt->config)
-		return error_set(err, ERR_NOT_FOUND,
-				 "the archives that apt is configured with have no package %s for "
-				 "%s: name a file by --from",
-				 package, architecture_name(apt->architecture));
-	return error_set(err, ERR_NOT_FOUND,
-			 "apt knows no package %s: run `apt-get update` as root and try again, or "
-			 "name a file by --from",
-			 package);
+		error_set(err, ERR_NOT_FOUND,
+			  "the archives that apt is configured with have no package %s for %s",
+			  package, architecture_name(apt->architecture));
+	else
+		error_set(err, ERR_NOT_FOUND,
+			  "apt knows no package %s: run `apt-get update` as root and try again",
+			  package);
+	return error_reason(err, REASON_NO_PACKAGE, package);
 }
 
 /* apt's text in C, whatever the user's language. out: NULL where it says nothing; dir: where it
@@ -86,19 +86,30 @@ static int write_private_config(struct apt *apt, const char *dir, struct error *
 				    PATH_NO_SYNC, err);
 }
 
+static int fetch_lists(struct apt *apt, const char *dir, struct error *err)
+{
+	/* Else archives that are not reached are a warning and the exit code 0 (apt-get(8),
+	 * --error-on). An apt before 2.1.16 knows no such word, and does as before. */
+	static const char *const update[] = {"apt-get", "-qq", "-o", "APT::Update::Error-Mode=any",
+					     "update",	NULL};
+	const char *name = architecture_name(apt->architecture);
+
+	progress_stage("asking Debian's archives for %s", name);
+	if (write_private_config(apt, dir, err) < 0)
+		return -1;
+	if (run_apt(apt, update, NULL, NULL, err) == 0)
+		return 0;
+	error_prefix(err, "lists of packages for %s", name);
+	return err && err->code == ERR_IO ? error_reason(err, REASON_NO_PACKAGE, "") : -1;
+}
+
 int apt_open(enum architecture architecture, const char *dir, struct apt *out, struct error *err)
 {
-	static const char *const update[] = {"apt-get", "-qq", "update", NULL};
 	struct apt apt = {.architecture = architecture};
 
-	if (architecture != architecture_of_host()) {
-		progress_stage("asking Debian's archives for %s", architecture_name(architecture));
-		if (write_private_config(&apt, dir, err) < 0 ||
-		    run_apt(&apt, update, NULL, NULL, err) < 0) {
-			apt_close(&apt);
-			return error_prefix(err, "lists of packages for %s",
-					    architecture_name(architecture));
-		}
+	if (architecture != architecture_of_host() && fetch_lists(&apt, dir, err) < 0) {
+		apt_close(&apt);
+		return -1;
 	}
 	*out = apt;
 	return 0;
@@ -200,11 +211,15 @@ int apt_fetch(const struct apt *apt, struct deb *deb, const char *dir, struct er
 		return -1;
 	argv[5] = buf_string(&what);
 	progress_stage("fetching %s %s", deb->package, deb->version);
-	if (run_apt(apt, argv, dir, NULL, err) < 0)
-		return error_prefix(err,
-				    "fetching %s (a newer version may be out: `apt-get update` as "
-				    "root; without a network: --from FILE)",
-				    deb->package);
+	if (run_apt(apt, argv, dir, NULL, err) < 0) {
+		error_prefix(err, "fetching %s%s", deb->package,
+			     apt->config ? ""
+					 : " (a newer version may be out: `apt-get update` as "
+					   "root)");
+		return err && err->code == ERR_IO
+			       ? error_reason(err, REASON_NO_PACKAGE, deb->package)
+			       : -1;
+	}
 	deb->file = fetched_file(dir, err);
 	return deb->file ? 0 : -1;
 }

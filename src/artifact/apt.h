@@ -16,7 +16,8 @@ struct apt {
 	char *config; /* NULL: the system's */
 };
 /* dir: an empty directory that lasts as long, where the lists are put. Those of another
- * architecture than the host's are fetched. */
+ * architecture than the host's are fetched; it is an error if one of them cannot be. What the
+ * archives or their lists do not have is REASON_NO_PACKAGE. */
 int apt_open(enum architecture architecture, const char *dir, struct apt *out, struct error *err);
 void apt_close(struct apt *apt); /* accepts a zeroed one */
 #define auto_apt __attribute__((cleanup(apt_close)))

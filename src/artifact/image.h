@@ -20,8 +20,8 @@ struct image_spec {
 	json_t *extra;	  /* further members of the record; NULL: none */
 };
 
-/* Whether the cache's entry of that name was made from this recipe. */
-bool image_is_built(const char *name, const char *recipe_sha256);
+/* Whether the cache's entry of that name was made from this recipe, for that architecture. */
+bool image_is_built(const char *name, enum architecture architecture, const char *recipe_sha256);
 /* Makes the entry of the contents. */
 int image_publish(const struct place *place, const struct image_spec *spec, struct rootfs *fs,
 		  const char *recipe_sha256, struct error *err);
@@ -32,11 +32,12 @@ int image_enter(const struct place *place, const struct image_spec *spec, const 
 int image_answer(const struct artifact_options *opts, const char *name, const char *done,
 		 struct error *err);
 
-/* Whether an image of the cache was made from that recipe, under whatever name. */
-bool image_has_twin(const char *recipe_sha256);
-/* Makes it an entry of that name too, which was imported from ref. */
-int image_link_twin(const struct place *place, const char *name, const char *recipe_sha256,
-		    const char *ref, struct error *err);
+/* Whether an image of the cache was made from that recipe for spec's architecture, under whatever
+ * name. */
+bool image_has_twin(const struct image_spec *spec, const char *recipe_sha256);
+/* Makes it an entry of spec's name too, which was imported from ref. */
+int image_link_twin(const struct place *place, const struct image_spec *spec,
+		    const char *recipe_sha256, const char *ref, struct error *err);
 
 int image_build_busybox(const struct artifact_options *opts, enum architecture architecture,
 			struct error *err);

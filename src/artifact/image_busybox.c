@@ -352,7 +352,7 @@ int image_build_busybox(const struct artifact_options *opts, enum architecture a
 	if (!host || !name || describe_busybox(&contents, host, host, err) < 0 ||
 	    busybox_recipe(&contents, recipe, err) < 0)
 		return -1;
-	if (!opts->rebuild && image_is_built(name, recipe))
+	if (!opts->rebuild && image_is_built(name, architecture, recipe))
 		return image_answer(opts, name, "is built", err);
 	if ((foreign ? make_foreign(name, architecture, package, host, err)
 		     : make_own(name, architecture, host, &contents, err)) < 0)

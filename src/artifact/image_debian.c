@@ -309,13 +309,13 @@ int image_build_debian(const struct artifact_options *opts, enum architecture ar
 				 architecture_name(architecture), architecture_name(architecture));
 	if (debian_recipe(recipe, err) < 0)
 		return -1;
-	if (!opts->rebuild && image_is_built(name, recipe))
+	if (!opts->rebuild && image_is_built(name, architecture, recipe))
 		return image_answer(opts, name, "is built", err);
 	if (require_debian_tools(err) < 0 ||
 	    place_open(CACHE_IMAGES, "image-debian", &place, err) < 0)
 		return -1;
 	/* Another run may have built it while we waited. */
-	if ((opts->rebuild || !image_is_built(name, recipe)) &&
+	if ((opts->rebuild || !image_is_built(name, architecture, recipe)) &&
 	    build_debian(&place, name, recipe, err) < 0)
 		return -1;
 	return image_answer(opts, name, "is built", err);

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "store/cache.h"
 
-bool image_is_built(const char *name, const char *recipe_sha256)
+bool image_is_built(const char *name, enum architecture architecture, const char *recipe_sha256)
 {
 	struct cache_image image = {0};
 	struct error none;
@@ -19,8 +19,8 @@ bool image_is_built(const char *name, const char *recipe_sha256)
 
 	if (cache_image_find(name, ARCHITECTURE_COUNT, &image, &none) < 0)
 		return false;
-	built = image.cached && strcmp(image.recipe_sha256, recipe_sha256) == 0 &&
-		access(image.path, R_OK) == 0;
+	built = image.cached && image.architecture == architecture &&
+		strcmp(image.recipe_sha256, recipe_sha256) == 0 && access(image.path, R_OK) == 0;
 	cache_image_free(&image);
 	return built;
 }

@@ -354,13 +354,14 @@ static int answer_import(const struct artifact_options *opts, const struct impor
 static int import_over(const struct artifact_options *opts, const struct import *import,
 		       const char *recipe, struct error *err)
 {
+	const struct image_spec spec = {.name = import->name,
+					.architecture = import->source.architecture};
 	struct cache_image before = {0};
 	int result;
 
 	(void)cache_image_find(import->name, ARCHITECTURE_COUNT, &before, NULL);
-	if (!opts->rebuild && image_has_twin(recipe))
-		result = image_link_twin(&import->place, import->name, recipe, import->source.ref,
-					 err);
+	if (!opts->rebuild && image_has_twin(&spec, recipe))
+		result = image_link_twin(&import->place, &spec, recipe, import->source.ref, err);
 	else
 		result = fetch_and_unpack(import, err);
 	if (result == 0)
@@ -380,7 +381,7 @@ static int import_new(const struct artifact_options *opts, const struct import *
 	    digest_bytes(buf_bytes(&config), config.len, sha256, err) < 0 ||
 	    import_recipe(import, sha256, recipe, err) < 0)
 		return -1;
-	if (!opts->rebuild && image_is_built(import->name, recipe))
+	if (!opts->rebuild && image_is_built(import->name, import->source.architecture, recipe))
 		return image_answer(opts, import->name, "is there already", err);
 	return import_over(opts, import, recipe, err);
 }

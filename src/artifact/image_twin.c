@@ -13,8 +13,10 @@
 
 #define RECORD_BYTES 65536
 
-/* The name of an entry that was made from that recipe and is not `name`; NULL: there is none. */
-static char *find_twin(const char *recipe_sha256, struct error *err)
+/* The name of an entry that was made from that recipe for the architecture; NULL: there is none. A
+ * recipe names the configuration, and not every program before this one asked that for its
+ * architecture. */
+static char *find_twin(const struct image_spec *spec, const char *recipe_sha256, struct error *err)
 {
 	struct cache_images list = {0};
 	char *name = NULL;
@@ -22,16 +24,17 @@ static char *find_twin(const char *recipe_sha256, struct error *err)
 	if (cache_images(&list, err) < 0)
 		return NULL;
 	for (size_t i = 0; i < list.count && !name; i++)
-		if (strcmp(list.items[i].recipe_sha256, recipe_sha256) == 0 &&
+		if (list.items[i].architecture == spec->architecture &&
+		    strcmp(list.items[i].recipe_sha256, recipe_sha256) == 0 &&
 		    access(list.items[i].path, R_OK) == 0)
 			name = strdup(list.items[i].name);
 	cache_images_free(&list);
 	return name;
 }
 
-bool image_has_twin(const char *recipe_sha256)
+bool image_has_twin(const struct image_spec *spec, const char *recipe_sha256)
 {
-	autofree char *name = find_twin(recipe_sha256, NULL);
+	autofree char *name = find_twin(spec, recipe_sha256, NULL);
 
 	return name != NULL;
 }
@@ -67,17 +70,27 @@ static int change_record(json_t *record, const char *name, const char *ref, stru
 	return json_put_string(source, "ref", ref, err);
 }
 
-int image_link_twin(const struct place *place, const char *name, const char *recipe_sha256,
-		    const char *ref, struct error *err)
+/* What stood in the list may have been replaced since. */
+static bool is_still_twin(const json_t *record, const struct image_spec *spec,
+			  const char *recipe_sha256)
 {
-	autofree char *twin = find_twin(recipe_sha256, err);
+	return strcmp(json_text(record, "recipeSha256", ""), recipe_sha256) == 0 &&
+	       strcmp(json_text(record, "architecture", "amd64"),
+		      architecture_name(spec->architecture)) == 0;
+}
+
+int image_link_twin(const struct place *place, const struct image_spec *spec,
+		    const char *recipe_sha256, const char *ref, struct error *err)
+{
+	autofree char *twin = find_twin(spec, recipe_sha256, err);
+	const char *name = spec->name;
 	json_auto_t *record = twin ? read_twin_record(place, twin, err) : NULL, *again = NULL;
 
 	if (!record || link_file(place, twin, err) < 0 ||
 	    !(again = read_twin_record(place, twin, err)))
 		return error_prefix(err, "image %s", twin ? twin : name);
 	/* Somebody has just made that name anew. */
-	if (!json_equal(record, again))
+	if (!is_still_twin(record, spec, recipe_sha256) || !json_equal(record, again))
 		return error_set(err, ERR_UNAVAILABLE, "image %s is being replaced", twin);
 	if (change_record(record, name, ref, err) < 0 || place_withdraw(place, name, err) < 0 ||
 	    place_publish(place, IMAGE_FILE, name, ".ext4", err) < 0)

@@ -251,14 +251,6 @@ int kernel_refresh_all(const char *init, enum architecture architecture, size_t 
 	return 0;
 }
 
-static bool has_kernel_of(const struct cache_kernels *list, enum architecture architecture)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i].architecture == architecture)
-			return true;
-	return false;
-}
-
 /* Of a program that is none a kernel of this host's tells what is wrong with it. */
 static enum architecture architecture_of_init(const char *path)
 {
@@ -270,37 +262,94 @@ static enum architecture architecture_of_init(const char *path)
 	return says == ARCHITECTURE_COUNT ? architecture_of_host() : says;
 }
 
-static int refresh_kernels_of(const struct artifact_options *opts, enum architecture architecture,
-			      size_t *count, struct error *err)
-{
-	autofree char *init = artifact_init_path(opts, architecture, err);
-	size_t done = 0;
+/* What `kernel refresh` has done. */
+struct refreshed {
+	size_t count;	  /* of initrds */
+	struct buf left;  /* "a, b": kernels whose microagent-init is not here */
+	struct error why; /* it is not */
+};
 
-	if (!init)
-		return -1;
+static int leave_kernels_of(const struct cache_kernels *list, enum architecture architecture,
+			    struct refreshed *done, struct error *err)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].architecture == architecture &&
+		    buf_printf(&done->left, err, "%s%s", done->left.len ? ", " : "",
+			       list->items[i].name) < 0)
+			return -1;
+	return 0;
+}
+
+static int refresh_kernels_of(const struct artifact_options *opts, const struct cache_kernels *list,
+			      enum architecture architecture, struct refreshed *done,
+			      struct error *err)
+{
+	struct error why = {0};
+	autofree char *init = artifact_init_path(opts, architecture, &why);
+	size_t count = 0;
+
+	if (!init) {
+		if (done->why.code == ERR_NONE)
+			done->why = why;
+		return leave_kernels_of(list, architecture, done, err);
+	}
 	if (opts->init && architecture_of_init(init) != architecture)
 		return 0;
-	if (kernel_refresh_all(init, architecture, &done, err) < 0)
+	if (kernel_refresh_all(init, architecture, &count, err) < 0)
 		return -1;
-	*count += done;
+	done->count += count;
 	return 0;
+}
+
+/* The list has the host's own first: they are what most machines boot. */
+static int refresh_kernels(const struct artifact_options *opts, const struct cache_kernels *list,
+			   struct refreshed *done, struct error *err)
+{
+	enum architecture last = architecture_of_host();
+
+	if (refresh_kernels_of(opts, list, last, done, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->items[i].architecture == last ||
+		    list->items[i].architecture == ARCHITECTURE_COUNT)
+			continue;
+		last = list->items[i].architecture;
+		if (refresh_kernels_of(opts, list, last, done, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int answer_refreshed(const struct artifact_options *opts, struct refreshed *done,
+			    struct error *err)
+{
+	json_auto_t *answer = json_object();
+	const char *s = done->count == 1 ? "" : "s";
+
+	if (done->why.code != ERR_NONE) {
+		error_copy(err, &done->why);
+		return done->left.len ? error_prefix(err, "%zu initrd%s rewritten, not that of %s",
+						     done->count, s, buf_string(&done->left))
+				      : -1;
+	}
+	if (json_put(answer, "refreshed", json_integer((json_int_t)done->count), err) < 0)
+		return -1;
+	return artifact_answer(opts, answer, err, "%zu initrd%s rewritten", done->count, s);
 }
 
 int artifact_kernel_refresh(const struct artifact_options *opts, struct error *err)
 {
-	json_auto_t *answer = json_object();
+	struct refreshed done = {.left = BUF_INIT(0)};
 	struct cache_kernels list = {0};
-	size_t count = 0;
 	int result = cache_kernels(&list, err);
 
-	for (int i = 0; i < ARCHITECTURE_COUNT && result == 0; i++)
-		if (i == (int)architecture_of_host() || has_kernel_of(&list, (enum architecture)i))
-			result = refresh_kernels_of(opts, (enum architecture)i, &count, err);
+	if (result == 0)
+		result = refresh_kernels(opts, &list, &done, err);
+	if (result == 0)
+		result = answer_refreshed(opts, &done, err);
 	cache_kernels_free(&list);
-	if (result < 0 || json_put(answer, "refreshed", json_integer((json_int_t)count), err) < 0)
-		return -1;
-	return artifact_answer(opts, answer, err, "%zu initrd%s rewritten", count,
-			       count == 1 ? "" : "s");
+	buf_free(&done.left);
+	return result;
 }
 
 char *kernel_installed(const char *name, enum architecture architecture)

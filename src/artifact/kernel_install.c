@@ -21,18 +21,10 @@
 
 #define UNPACK_BYTES (256ull << 20)
 
-static const char *cloud_package(enum architecture architecture, struct error *err)
-{
-	static const char *const packages[ARCHITECTURE_COUNT] = {
-		[ARCHITECTURE_AMD64] = "linux-image-cloud-amd64",
-		[ARCHITECTURE_ARM64] = "linux-image-cloud-arm64",
-	};
-
-	if (architecture < ARCHITECTURE_COUNT)
-		return packages[architecture];
-	error_set(err, ERR_UNSUPPORTED, "Debian has no cloud kernel for this machine: --from FILE");
-	return NULL;
-}
+static const char *const cloud_packages[ARCHITECTURE_COUNT] = {
+	[ARCHITECTURE_AMD64] = "linux-image-cloud-amd64",
+	[ARCHITECTURE_ARM64] = "linux-image-cloud-arm64",
+};
 
 /* architecture: ARCHITECTURE_COUNT for any, or what is asked for; *out is the kernel's own. One
  * that does not tell is for this host's machines. */
@@ -189,14 +181,13 @@ static int install_deb(const struct artifact_options *opts, const struct place *
 static int fetch_debian(const struct artifact_options *opts, enum architecture architecture,
 			struct error *err)
 {
-	const char *package = cloud_package(architecture, err);
 	auto_place struct place place = {0};
 	auto_apt struct apt apt = {0};
 	auto_deb struct deb deb = {0};
 
-	if (!package || place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0 ||
+	if (place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0 ||
 	    apt_open(architecture, place.scratch, &apt, err) < 0 ||
-	    apt_find_dependency(&apt, package, &deb, err) < 0)
+	    apt_find_dependency(&apt, cloud_packages[architecture], &deb, err) < 0)
 		return -1;
 	return install_deb(opts, &place, &apt, &deb, err);
 }

@@ -130,15 +130,30 @@ static int parse(const struct artifact_command *command, int argc, char **argv,
 	return 0;
 }
 
-static void print_error(const struct artifact_options *opts, const struct error *why)
+/* Where an option of the command is an answer to the reason; else NULL. */
+static const char *find_hint(const struct artifact_command *command, enum error_reason reason)
+{
+	static const struct {
+		enum error_reason reason;
+		const char *option, *text;
+	} hints[] = {
+		{REASON_IMAGE_TOO_SMALL, "size", "--size MIB makes room for more"},
+		{REASON_NO_CELL, "unconfined", "--unconfined runs skopeo without a cell"},
+		{REASON_NO_PACKAGE, "from", "--from FILE takes one that is here"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++)
+		if (hints[i].reason == reason && takes(command, hints[i].option))
+			return hints[i].text;
+	return NULL;
+}
+
+static void print_error(const struct artifact_command *command, const struct artifact_options *opts,
+			const struct error *why)
 {
 	struct error none;
 	json_auto_t *object = opts->json ? json_object() : NULL;
-	/* The reasons that an option of this program answers. */
-	const char *hint = why->reason == REASON_IMAGE_TOO_SMALL ? "--size MIB makes room for more"
-			   : why->reason == REASON_NO_CELL
-				   ? "--unconfined runs skopeo without a cell"
-				   : NULL;
+	const char *hint = find_hint(command, why->reason);
 
 	progress_clear();
 	if (object && json_put(object, "ok", json_false(), &none) == 0 &&
@@ -178,16 +193,16 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (parse(command, argc - 1, argv + 1, &opts, &err) < 0) {
-		print_error(&opts, &err);
+		print_error(command, &opts, &err);
 		return EXIT_USAGE;
 	}
 	artifact_catch_signals();
-	if (fd_fill_standard(&err) == 0 && tool_extend_path(&err) == 0 &&
-	    command->fn(&opts, &err) == 0) {
+	if (fd_fill_standard(&err) == 0 && architecture_check_host(&err) == 0 &&
+	    tool_extend_path(&err) == 0 && command->fn(&opts, &err) == 0) {
 		progress_clear();
 		return 0;
 	}
-	print_error(&opts, &err);
+	print_error(command, &opts, &err);
 	artifact_end_by_signal();
 	return artifact_exit_code(&err);
 }

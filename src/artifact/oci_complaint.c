@@ -129,6 +129,74 @@ static bool complain_of_choice(const struct oci_source *source, struct error *er
 	return wrong;
 }
 
+/* --- the platforms of an index --------------------------------------------------------------- */
+
+#define PLATFORM_ROOM 96
+
+/* "linux/arm64/v8"; false for what is no platform, as "unknown/unknown" of an attestation. */
+static bool describe_platform(const json_t *platform, char out[PLATFORM_ROOM])
+{
+	const char *os = json_text(platform, "os", ""),
+		   *variant = json_text(platform, "variant", "");
+	const char *architecture = json_text(platform, "architecture", "");
+
+	snprintf(out, PLATFORM_ROOM, "%.24s/%.24s%s%.24s", os, architecture, *variant ? "/" : "",
+		 variant);
+	return *os && *architecture && strcmp(architecture, "unknown") != 0;
+}
+
+struct platforms {
+	char listed[LISTED_MAX][PLATFORM_ROOM];
+	size_t count;
+	bool more;
+};
+
+/* One that comes again, as for each version of Windows, is listed once. */
+static void add_platform(struct platforms *p, const json_t *platform)
+{
+	char text[PLATFORM_ROOM];
+
+	if (!describe_platform(platform, text))
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		if (strcmp(p->listed[i], text) == 0)
+			return;
+	if (p->count < LISTED_MAX)
+		memcpy(p->listed[p->count++], text, sizeof(text));
+	else
+		p->more = true;
+}
+
+/* containers/image, internal/manifest/docker_schema2_list.go and oci_index.go, ChooseInstance(). */
+bool oci_lacks_platform(const struct error *why)
+{
+	return strstr(why->msg, "no image found in ") != NULL;
+}
+
+bool oci_complain_of_platform(const struct oci_source *source, const struct buf *text,
+			      struct error *err)
+{
+	json_auto_t *index = json_load_strict(buf_bytes(text), text->len, NULL);
+	const json_t *images = json_object_get(index, "manifests"), *image;
+	autobuf struct buf list = BUF_INIT(0);
+	struct platforms has = {0};
+	size_t i;
+
+	json_array_foreach(images, i, image)
+	{
+		add_platform(&has, json_object_get(image, "platform"));
+	}
+	for (i = 0; i < has.count; i++)
+		if (buf_printf(&list, NULL, "%s%s", i ? ", " : "", has.listed[i]) < 0)
+			return false;
+	if (has.count == 0)
+		return false;
+	error_set(err, ERR_UNSUPPORTED, "%s has no image for linux/%s: it has %s%s", source->ref,
+		  architecture_name(source->architecture), buf_string(&list),
+		  has.more ? " and more" : "");
+	return true;
+}
+
 /* --- its words ------------------------------------------------------------------------------- */
 
 /* Of `time="..." level=fatal msg="..."`, at the value of msg: the text without its quotes; NULL. */

@@ -12,4 +12,11 @@
  */
 int oci_complain(const struct oci_source *source, struct error *err);
 
+/* Whether skopeo's error is that an index has no image for the wanted platform. */
+bool oci_lacks_platform(const struct error *why);
+/* text: the index as it is stored. Returns true with an ERR_UNSUPPORTED that names the platforms it
+ * has; false where it tells of none. */
+bool oci_complain_of_platform(const struct oci_source *source, const struct buf *text,
+			      struct error *err);
+
 #endif

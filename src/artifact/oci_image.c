@@ -155,11 +155,12 @@ static int take_run(const json_t *document, struct oci_image *image, struct erro
 static int check_platform(const json_t *document, enum architecture wanted, struct error *err)
 {
 	const char *here = architecture_name(wanted);
-	const char *architecture = here, *os = "linux";
+	const char *architecture = NULL, *os = "linux";
 
-	if (json_get_string(document, "", "architecture", JSON_OPTIONAL, &architecture, err) < 0 ||
+	/* Required: https://github.com/opencontainers/image-spec/blob/main/config.md */
+	if (json_get_string(document, "", "architecture", JSON_REQUIRED, &architecture, err) < 0 ||
 	    json_get_string(document, "", "os", JSON_OPTIONAL, &os, err) < 0)
-		return -1;
+		return error_prefix(err, "configuration");
 	if (strcmp(os, "linux") == 0 && strcmp(architecture, here) == 0)
 		return 0;
 	return error_set(err, ERR_UNSUPPORTED,

@@ -20,6 +20,7 @@
 
 #define LINK "source"
 #define TEMPORARY "tmp"
+#define INDEX_BYTES (4u << 20)
 
 static const char *const transports[] = {
 	[OCI_LAYOUT] = "oci:",
@@ -250,6 +251,18 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 	return tool_run(&bare, err);
 }
 
+/* What an index has in place of what is wanted. */
+static bool tell_platforms(const struct oci_source *source, const char *dir, struct error *err)
+{
+	const char *const argv[] = {"skopeo", "inspect", "--raw", source->name, NULL};
+	autobuf struct buf index = BUF_INIT(INDEX_BYTES);
+	const struct tool tool = {.argv = argv, .out = &index};
+	struct error ignored;
+
+	return run_skopeo(source, dir, &tool, &ignored) == 0 &&
+	       oci_complain_of_platform(source, &index, err);
+}
+
 static int skopeo(const struct oci_source *source, const char *dir, const char *const *argv,
 		  struct buf *out, struct error *err)
 {
@@ -258,6 +271,8 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 
 	if (run_skopeo(source, dir, &tool, &why) == 0)
 		return 0;
+	if (oci_lacks_platform(&why) && tell_platforms(source, dir, err))
+		return -1;
 	error_copy(err, &why);
 	return why.reason == REASON_NO_CELL ? -1 : oci_complain(source, err);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/architecture.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 
@@ -42,7 +43,7 @@ static int find_payload(int fd, struct payload *out)
 	uint16_t version;
 
 	if (pread(fd, setup, sizeof(setup), 0) != (ssize_t)sizeof(setup) ||
-	    memcmp(setup + 0x202, "HdrS", 4) != 0)
+	    !architecture_is_bzimage(setup, sizeof(setup)))
 		return -1;
 	memcpy(&version, setup + 0x206, sizeof(version));
 	if (le16toh(version) < VERSION_MIN || field32(setup, 0x24c) <= 4)

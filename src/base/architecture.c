@@ -57,6 +57,19 @@ enum architecture architecture_of_host(void)
 	return (enum architecture)i;
 }
 
+int architecture_check_host(struct error *err)
+{
+	struct utsname host = {.machine = "unknown"};
+
+	if (architecture_of_host() < ARCHITECTURE_COUNT)
+		return 0;
+	(void)uname(&host);
+	return error_set(err, ERR_UNSUPPORTED,
+			 "this host's architecture is %s, and microagent is for amd64 (x86_64) and "
+			 "arm64 (aarch64)",
+			 host.machine);
+}
+
 /* Both architectures are little-endian, and a program for the other order is of neither. */
 static enum architecture architecture_of_elf(const Elf64_Ehdr *head)
 {
@@ -79,27 +92,27 @@ enum architecture architecture_of_program(const void *head, size_t len)
 	return architecture_of_elf(&elf);
 }
 
+static bool has_magic(const void *head, size_t len, size_t at, const char *magic)
+{
+	return len >= at + 4 && memcmp((const char *)head + at, magic, 4) == 0;
+}
+
+bool architecture_is_bzimage(const void *head, size_t len)
+{
+	return has_magic(head, len, 0x202, "HdrS");
+}
+
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out)
 {
-	static const struct {
-		size_t at;
-		const char magic[5];
-		enum architecture is;
-	} images[] = {
-		{0x202, "HdrS", ARCHITECTURE_AMD64},
-		{0x38, "ARM\x64", ARCHITECTURE_ARM64},
-	};
-	const unsigned char *bytes = head;
+	bool bzimage = architecture_is_bzimage(head, len);
 
-	for (size_t i = 0; i < ARRAY_SIZE(images); i++)
-		if (len >= images[i].at + 4 &&
-		    memcmp(bytes + images[i].at, images[i].magic, 4) == 0) {
-			*out = images[i].is;
-			return true;
-		}
-	if (len < sizeof(Elf64_Ehdr) || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+	if (bzimage || has_magic(head, len, 0x38, "ARM\x64")) {
+		*out = bzimage ? ARCHITECTURE_AMD64 : ARCHITECTURE_ARM64;
+		return true;
+	}
+	if (len < sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0)
 		return false;
-	*out = architecture_of_program(bytes, len);
+	*out = architecture_of_program(head, len);
 	return true;
 }
 

@@ -20,9 +20,14 @@ enum architecture architecture_from_name(const char *name);
 enum architecture architecture_from_word(const char *word);
 /* The one that this program runs on, as the kernel says (uname(2)). */
 enum architecture architecture_of_host(void);
+/* ERR_UNSUPPORTED where that is none of them, by its own word: what goes on indexes tables by it.
+ */
+int architecture_check_host(struct error *err);
 
 #define KERNEL_HEAD 576 /* bytes of a kernel that tell what it is */
 
+/* Whether the first len bytes are those of a bzImage, which holds its kernel packed. */
+bool architecture_is_bzimage(const void *head, size_t len);
 /* Whether the first len bytes are those of a kernel: a bzImage (Documentation/arch/x86/boot.rst),
  * an arm64 Image (Documentation/arch/arm64/booting.rst) or an ELF image. */
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out);

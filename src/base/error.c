@@ -85,6 +85,7 @@ static const char *const reason_names[] = {
 	[REASON_SHARE_OF_KEYS] = "share-of-keys",
 	[REASON_NO_CELL] = "no-cell",
 	[REASON_OTHER_ARCHITECTURE] = "other-architecture",
+	[REASON_NO_PACKAGE] = "no-package",
 };
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "channel/guest_init.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -8,17 +9,29 @@
 #include "channel/hasher.h"
 #include "channel/program.h"
 
-bool guest_init_differs(const struct cache_kernel *kernel)
+/* The digest of the microagent-init that is put into the kernel's initrd. */
+static int present_init(const struct cache_kernel *kernel, char digest[DIGEST_TEXT],
+			struct error *err)
 {
-	struct error ignored;
-	autofree char *path = program_find(cache_init_program(kernel->architecture), &ignored);
-	autoclose int fd = -1;
+	autofree char *path = program_find(cache_init_program(kernel->architecture), err);
+	autoclose int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (!path)
+		return -1;
+	return fd < 0 ? error_errno(err, errno, "%s", path)
+		      : digest_of(fd, DIGEST_FILE, digest, err);
+}
+
+enum guest_init guest_init_compare(const struct cache_kernel *kernel, struct error *why)
+{
 	char digest[DIGEST_TEXT];
 
-	if (!path || !kernel->cached || !kernel->initrd || !*kernel->init_sha256)
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || digest_of(fd, DIGEST_FILE, digest, &ignored) < 0)
-		return false;
-	return strcmp(digest, kernel->init_sha256) != 0;
+	if (!kernel->cached || !kernel->initrd || !*kernel->init_sha256) {
+		error_set(why, ERR_NOT_FOUND, "what is in the initrd of %s is not recorded",
+			  kernel->name);
+		return GUEST_INIT_UNKNOWN;
+	}
+	if (present_init(kernel, digest, why) < 0)
+		return GUEST_INIT_UNKNOWN;
+	return strcmp(digest, kernel->init_sha256) == 0 ? GUEST_INIT_SAME : GUEST_INIT_OTHER;
 }

@@ -126,7 +126,8 @@ int cache_kernel_find(const char *text, enum architecture machine, struct cache_
 		      struct error *err);
 int cache_image_find(const char *text, enum architecture machine, struct cache_image *out,
 		     struct error *err);
-/* ERR_INVALID for what an imported image, or a kernel of the user's, cannot be called. */
+/* ERR_INVALID for what an imported image, or a kernel of the user's, cannot be called.
+ * ARCHITECTURE_COUNT: for any machine, as where the kernel's file has not been asked yet. */
 int cache_image_check_name(const char *name, enum architecture architecture, struct error *err);
 int cache_kernel_check_name(const char *name, enum architecture architecture, struct error *err);
 

@@ -42,10 +42,23 @@ char *cache_entry_name(const char *name, enum architecture architecture, struct 
 	return NULL;
 }
 
-/* Endings are for the architectures that have them. */
+/* Whether name is what the entry of that name is called for one of the architectures. */
+static bool is_entry_of(const char *name, const char *entry)
+{
+	size_t len = strlen(entry);
+
+	if (strncmp(name, entry, len) != 0)
+		return false;
+	for (int i = 0; i < ARCHITECTURE_COUNT; i++)
+		if (strcmp(name + len, table[i].ending) == 0)
+			return true;
+	return false;
+}
+
+/* Endings are for the architectures that have them. ARCHITECTURE_COUNT: not known yet. */
 static bool is_others_name(const char *name, enum architecture architecture)
 {
-	for (int i = 0; i < ARCHITECTURE_COUNT; i++)
+	for (int i = 0; i < ARCHITECTURE_COUNT && architecture != ARCHITECTURE_COUNT; i++)
 		if (i != (int)architecture && *table[i].ending &&
 		    has_cache_ending(name, table[i].ending))
 			return true;
@@ -65,7 +78,7 @@ int cache_image_check_name(const char *name, enum architecture architecture, str
 {
 	size_t len = strlen(name);
 
-	if (strcmp(name, "busybox") == 0 || strcmp(name, "debian") == 0)
+	if (is_entry_of(name, "busybox") || is_entry_of(name, "debian"))
 		return error_set(err, ERR_INVALID,
 				 "\"%s\" is the name of an image that is built: choose another",
 				 name);
@@ -89,7 +102,7 @@ static bool is_custom_kernel(const char *name)
 		if (strcmp(name, ends[i]) == 0 || has_cache_ending(name, ends[i]))
 			return false;
 	for (int kind = 0; kind < KERNEL_KIND_COUNT; kind++)
-		if (strcmp(name, kernel_kind_name(kind)) == 0)
+		if (is_entry_of(name, kernel_kind_name(kind)))
 			return false;
 	return path_is_safe_basename(name) && name[0] != '.' && strncmp(name, "debian-", 7) != 0 &&
 	       strncmp(name, "tuned-", 6) != 0;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/architecture.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -141,6 +142,8 @@ static int serve_request(const struct backend *backend, const struct options *op
 	/* Before there is a VM that the lifeline could end, it is the hashing that takes long. */
 	digest_cancel_by(options->lifeline_fd);
 	status = read_request(backend, &request, &err);
+	if (status == 0)
+		status = architecture_check_host(&err);
 	if (status == 0)
 		status = dispatch_command(&call, &response, &err);
 	/* What is deep below knows no name: a reason without a subject is about the workspace. */

@@ -17,6 +17,7 @@ from pathlib import Path
 
 LAYER = "application/vnd.oci.image.layer.v1.tar"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+INDEX = "application/vnd.oci.image.index.v1+json"
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 
 
@@ -64,9 +65,11 @@ def busybox(*applets):
 
 
 def configuration(layers, config=None, **changes):
+    """changes: members in place of these; None: there is none."""
     document = {"architecture": ARCHITECTURE, "os": "linux", "config": config,
                 "rootfs": {"type": "layers", "diff_ids": ["sha256:" + sha256(data) for data in layers]}}
-    return json.dumps({**document, **changes}).encode()
+    document.update(changes)
+    return json.dumps({key: value for key, value in document.items() if value is not None or key == "config"}).encode()
 
 
 class Layout:
@@ -99,10 +102,20 @@ class Layout:
 
     def index_of(self, manifests, architecture=ARCHITECTURE):
         """The descriptor of a further index, for what index.json is to have in place of manifests."""
-        kind = "application/vnd.oci.image.index.v1+json"
         platform = {"os": "linux", "architecture": architecture}
-        document = {"schemaVersion": 2, "mediaType": kind, "manifests": [{**one, "platform": platform} for one in manifests]}
-        return self.blob(json.dumps(document).encode(), kind)
+        document = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [{"platform": platform, **one} for one in manifests]}
+        return self.blob(json.dumps(document).encode(), INDEX)
+
+    def platforms(self, *words, tag=None):
+        """One image for each, "linux/arm64/v8", with a file of the architecture's name in it, as one index. Returns its bytes."""
+        manifests = []
+        for word in words:
+            name, architecture, *variant = word.split("/")
+            self.image([layer(file(architecture, word.encode()))], architecture=architecture, os=name)
+            manifests.append({**self.index.pop(), "platform": {"os": name, "architecture": architecture, **({"variant": variant[0]} if variant else {})}})
+        self.index = [{**self.index_of(manifests), **({"annotations": {"org.opencontainers.image.ref.name": tag}} if tag else {})}]
+        self.put_index(*self.index)
+        return (self.blobs / self.index[0]["digest"][7:]).read_bytes()
 
     def put_index(self, *manifests):
         (self.path / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": manifests}))
@@ -152,8 +165,9 @@ class Registry(http.server.BaseHTTPRequestHandler):
         blob = self.layout.blobs / name
         if not name or not blob.is_file():
             return self.send_error(404)
-        kind = MANIFEST if match.group(1) == "manifests" else "application/octet-stream"
-        return self.send(blob.read_bytes(), kind, with_body)
+        data = blob.read_bytes()
+        kind = json.loads(data)["mediaType"] if match.group(1) == "manifests" else "application/octet-stream"
+        return self.send(data, kind, with_body)
 
     def send(self, data, kind, with_body):
         self.send_response(200)

@@ -335,6 +335,21 @@ def test_a_word_that_is_no_architecture(host):
         assert done.returncode == 2 and "--arch must be" in done.stderr, done
 
 
+def test_a_host_of_neither_architecture_is_named(host):
+    """A program that was told to take this host for one of 32 bits: what goes on looks things up by the architecture."""
+    told = subprocess.run(["setarch", "linux32", "uname", "-m"], capture_output=True, text=True, check=False).stdout.strip()
+    if told not in ("i686", "armv7l", "armv8l"):
+        pytest.skip(f"this host has no personality of 32 bits: {told}")
+    words = f"this host's architecture is {told}, and microagent is for amd64 (x86_64) and arm64 (aarch64)"
+    for command in (("kernel", "build"), ("kernel", "install", "--upgrade"), ("image", "build", "busybox"), ("create", "w")):
+        done = subprocess.run(["setarch", "linux32", BIN / "microagent", "--json", *command], env=host.env, capture_output=True, text=True, check=False)
+        answer = json.loads(done.stdout)
+        assert (done.returncode, answer["errorCode"]) == (1, "unsupported") and words in answer["error"], done
+    doctor = subprocess.run(["setarch", "linux32", BIN / "microagent", "doctor"], env=host.env, capture_output=True, text=True, check=False)
+    assert doctor.returncode == 1 and words in doctor.stdout, doctor
+    assert not (host.state / "w").exists() and not host.processes()
+
+
 @foreign
 def test_debian_is_not_built_for_another_architecture(host):
     answer = host.json("image", "build", "debian", "--arch", "arm64", check=1)

@@ -17,7 +17,7 @@ import pytest
 
 import schema_check
 from conftest import ROOT, default_kernel, image, make_host, wait_until
-from oci import Layout, busybox, directory, file, layer
+from oci import ARCHITECTURE, Layout, busybox, directory, file, layer
 
 RECIPES = ROOT / "images" / "recipes"
 # As the user that it is run by: what of the root file system he can write, and what of it he owns.
@@ -198,7 +198,7 @@ def test_debian_with_an_agent_runtime(host, debian_image):
 
 
 def test_from_oci(host):
-    """An image that knows no user but its own and is in no cache: imported, and made a base."""
+    """An image that knows no user but its own and is in no cache: imported, and made a base, whose name means nothing to the cache."""
     cache = host.base / "cache"
     cache.mkdir()
     (cache / "kernels").symlink_to(Path(default_kernel(host)["path"]).parent)
@@ -209,20 +209,20 @@ def test_from_oci(host):
                file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n"))],
         {"Env": ["PATH=/bin", "COLOUR=teal"], "Entrypoint": ["/bin/sh"], "Cmd": ["-c", "exit 9"], "WorkingDir": "/srv"})
     archive = layout.archive(host.base / "image.tar")
-    said = provision(host, "OCI", "--from-oci", archive, "--size", 200, "--provision",
+    said = provision(host, "OCI-arm64", "--from-oci", archive, "--size", 200, "--provision",
                      script(host, "echo \"$COLOUR\" >/etc/colour\n"), check=0).stderr.splitlines()
     assert said.index(f"==> importing {archive}") < said.index("==> running script.sh")
-    base = host.json("base", "show", "OCI")
+    base = host.json("base", "show", "OCI-arm64")
     assert base["source"] == {"kind": "oci", "ref": f"oci-archive:{archive}", "digest": f"sha256:{digest}"}
     assert (base["entrypoint"], base["cmd"], base["cwd"]) == (["/bin/sh"], ["-c", "exit 9"], "/srv")
     assert base["env"] == {"PATH": "/bin", "COLOUR": "teal"} and base["disk"]["bytes"] == 200 << 20
-    assert [i["name"] for i in host.json("image", "list")["images"]] == ["base-oci"]
-    name = host.json("session", "create", "--base", "OCI", "--network", "isolated")["name"]
+    assert [i["name"] for i in host.json("image", "list")["images"]] == ["oci-arm64-base" + "-arm64" * (ARCHITECTURE == "arm64")]
+    name = host.json("session", "create", "--base", "OCI-arm64", "--network", "isolated")["name"]
     said = host("session", "exec", name, "--", "sh", "-c",
                 "id -un; echo $HOME $COLOUR; cat /etc/colour; touch /workspace/a /tmp/b ~/c; touch /srv/d", check=1)
     assert said.stdout == "agent\n/home/agent teal\nteal\n"
     host("session", "destroy", name, check=0)
-    host("base", "delete", "OCI-v1", check=0)
+    host("base", "delete", "OCI-arm64-v1", check=0)
     (layout.blobs / digest).write_bytes(b"{}")
     for ref, text in ((layout.path, f"{layout.path}: "), (host.base / "nowhere", "nowhere")):
         assert text in provision(host, "web", "--from-oci", ref, check=1).stderr

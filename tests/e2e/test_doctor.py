@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """`microagent doctor` says what this host can do, and what mends what it cannot."""
 
+import hashlib
 import json
 import os
 import shutil
+import subprocess
 
 import pytest
 
-from conftest import default_kernel, image
+from conftest import BIN, default_kernel, image
+from test_kernel_image import other_kernel
 
 SMALL = ("--memory", 256, "--cpus", 1)
 OTHER_AGENT = "is not of this build: `microagent kernel refresh` puts the present one in"
@@ -106,6 +109,34 @@ def test_an_initrd_with_another_agent_is_told(host, other_agent):
     assert row(host, "guest agent")["status"] == "ok"
     assert OTHER_AGENT not in host("create", "w", *SMALL, check=0).stderr
     host("delete", "w", check=0)
+
+
+def test_what_cannot_be_compared_is_told(host, other_agent):
+    """Where the agent of another architecture was not built, nobody knows of its kernels."""
+    programs, name = host.base / "programs", default_kernel(host)["name"]
+    programs.mkdir()
+    for program in ("microagent", "microagent-qemu-supervisor", "microagent-artifact", "microagent-init"):
+        shutil.copy(BIN / program, programs)
+    other_kernel(other_agent, name)
+    architecture = "arm64" if os.uname().machine == "x86_64" else "amd64"
+    unknown = f"not known for kernels of {architecture}: microagent-init-{architecture} is neither beside microagent nor in PATH"
+
+    def found():
+        done = subprocess.run([programs / "microagent", "--json", "doctor"], env=host.env, capture_output=True, text=True, check=False)
+        return next(check for check in json.loads(done.stdout)["checks"] if check["name"] == "guest agent")
+
+    assert found()["detail"] == f"not of this build in the initrd of {name}: machines boot another agent; {unknown}"
+    record = other_agent / "kernels" / f"{name}.json"
+    text = json.loads(record.read_text())
+    record.write_text(json.dumps({**text, "initSha256": hashlib.sha256((BIN / "microagent-init").read_bytes()).hexdigest()}))
+    told = found()
+    assert (told["status"], told["detail"]) == ("degraded", unknown)
+    # Nor can it be said of an initrd of which nothing is recorded.
+    del text["initSha256"]
+    record.write_text(json.dumps(text))
+    told = found()
+    assert told["status"] == "degraded" and f"not known for kernels of {'amd64, arm64' if architecture == 'arm64' else 'arm64, amd64'}: " in told["detail"]
+    assert f"what is in the initrd of {name} is not recorded" in told["detail"]
 
 
 def test_without_a_kernel_there_is_no_agent(host):

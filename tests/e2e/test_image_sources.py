@@ -75,6 +75,7 @@ def test_a_layer_that_ends_too_early(host, cache):
 
 @pytest.mark.parametrize("changes,code,said", [
     ({"architecture": "s390x"}, "unsupported", "s390x"),
+    ({"architecture": None}, "invalid", "configuration: architecture is required"),
     ({"config": {"Env": ["novalue"]}}, "invalid", "Env[0]"),
     ({"config": {"Entrypoint": "sh"}}, "invalid", "Entrypoint"),
     ({"config": {"Cmd": ["a\0b"]}}, "invalid", "NUL"),
@@ -94,12 +95,71 @@ def test_indexes(host, cache):
     layout = simple(host, file("f", b"x"))
     whole = layout.index_of(layout.index)
     layout.put_index(layout.index_of(layout.index, "s390x"))
-    assert "no image found" in refused(host, cache, layout.path, code="io")
+    error = refused(host, cache, layout.path, code="unsupported")
+    assert error == f"oci:{layout.path} has no image for linux/{oci.ARCHITECTURE}: it has linux/s390x"
     layout.put_index(layout.index_of([whole]))
     assert "manifest list" in refused(host, cache, layout.path, code="io")
     layout.put_index(whole)
     host("image", "import", *SIZE, "box", layout.path, check=0)
     assert set(listing(cache)) == {"f"}
+
+
+THREE = ("linux/amd64", "linux/arm64/v8", "linux/s390x")
+
+
+def test_an_image_of_several_platforms(host, cache):
+    """Each architecture gets its own files; both are there, under one name."""
+    layout = Layout(host.base / "layout")
+    layout.platforms(*THREE)
+    own, other = ("amd64", "arm64") if oci.ARCHITECTURE == "amd64" else ("arm64", "amd64")
+    words = {"amd64": "x86_64", "arm64": "aarch64"}
+    assert host.json("image", "import", *SIZE, "box", layout.path)["architecture"] == own
+    assert host.json("image", "import", *SIZE, "--arch", other, "box", layout.path)["architecture"] == other
+    for architecture in (own, other):
+        said = host("image", "import", *SIZE, "--arch", words[architecture], "box", layout.path, check=0).stdout
+        assert said.endswith(" is there already\n"), said
+    listed = host.json("image", "list")["images"]
+    assert [(i["name"], i["architecture"]) for i in listed] == (
+        [("box", "amd64"), ("box-arm64", "arm64")] if own == "amd64" else [("box-arm64", "arm64"), ("box", "amd64")])
+    for image in listed:
+        assert set(listing(cache, name=image["name"])) == {image["architecture"]}
+        assert record(cache, image["name"])["architecture"] == image["architecture"]
+    # Another name of one of them is of its architecture too.
+    host("image", "import", *SIZE, "--arch", "arm64", "twin", layout.archive(host.base / "a.tar"), check=0)
+    assert os.path.samefile(disk(cache, "box-arm64"), disk(cache, "twin-arm64"))
+    assert record(cache, "twin-arm64")["architecture"] == "arm64"
+
+
+def test_a_record_of_the_wrong_architecture_has_no_twin(host, cache):
+    """As earlier programs wrote it for a configuration that names none."""
+    layout = Layout(host.base / "layout")
+    layout.platforms(*THREE)
+    host("image", "import", *SIZE, "--arch", "arm64", "box", layout.path, check=0)
+    path = cache / "images" / "box-arm64.json"
+    path.write_text(json.dumps({**record(cache, "box-arm64"), "architecture": "amd64"}))
+    for name in ("twin", "box"):
+        assert "is imported" in host("image", "import", *SIZE, "--arch", "arm64", name, layout.path, check=0).stdout
+        assert record(cache, f"{name}-arm64")["architecture"] == "arm64"
+
+
+def test_what_an_index_lacks_is_told_with_what_it_has(host, cache):
+    layout = Layout(host.base / "layout")
+    layout.platforms("linux/amd64", "linux/s390x", "unknown/unknown", "linux/amd64", "linux/arm/v7")
+    for ref, name in ((layout.path, f"oci:{layout.path}"), (layout.archive(host.base / "a.tar"), f"oci-archive:{host.base}/a.tar")):
+        error = refused(host, cache, ref, *SIZE, "--arch", "arm64", code="unsupported")
+        assert error == f"{name} has no image for linux/arm64: it has linux/amd64, linux/s390x, linux/arm/v7"
+    layout = Layout(host.base / "many")
+    layout.platforms(*(f"linux/m{i}" for i in range(40)))
+    error = refused(host, cache, layout.path, code="unsupported")
+    assert error.endswith(", linux/m18, linux/m19 and more")
+    # One that tells of none, and one that tells what a terminal would take for more than text.
+    layout = Layout(host.base / "odd")
+    layout.platforms("unknown/unknown")
+    assert "no image found" in refused(host, cache, layout.path, code="io")
+    layout = Layout(host.base / "odder")
+    layout.platforms("linux/\x1b[2J" + "x" * 5000)
+    said = host("image", "import", *SIZE, "box", layout.path, check=1).stderr
+    assert said.count("\n") == 1 and "\x1b" not in said and len(said) < 400, said
 
 
 def test_archives_and_tags(host, cache):
@@ -156,6 +216,11 @@ def test_a_registry(host, cache):
                         f"({before[:12]})\n")
         assert set(listing(cache)) == {"two"} and set(listing(cache, name="twin")) == {"one"}
         assert host("image", "import", *SIZE, "other", f"{address}/team/app:none", check=1).stderr
+        # One that has others' images alone.
+        layout.platforms("linux/s390x", "windows/amd64", tag="2.0")
+        answer = host.json("image", "import", *SIZE, "other", f"{address}/team/app:2.0", check=1)
+        assert (answer["errorCode"], answer["error"]) == (
+            "unsupported", f"docker://{address}/team/app:2.0 has no image for linux/{oci.ARCHITECTURE}: it has linux/s390x, windows/amd64")
 
 
 @pytest.mark.parametrize("ref,said,code", [
@@ -195,4 +260,8 @@ def test_names_that_are_none(host, cache):
     for name in ("busybox", "debian", "a/b", "../x", ".hidden", "Large", "x" * 65, "", "--help"):
         answer = host.json("image", "import", *SIZE, "--", name, ref, check=2)
         assert answer["errorCode"] == "invalid" and "name of an image" in answer["error"], answer
+    for name in ("busybox-arm64", "debian-arm64"):
+        for words in ((), ("--arch", "arm64")):
+            answer = host.json("image", "import", *SIZE, *words, name, ref, check=2)
+            assert answer["errorCode"] == "invalid" and "name of an image that is built" in answer["error"], answer
     assert_no_image(host, cache)

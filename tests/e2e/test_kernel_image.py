@@ -184,18 +184,6 @@ def test_a_missing_tool_is_named_with_its_package(host, cache, words, missing, p
     assert not list(cache.glob("*/*.json"))
 
 
-def test_apt_without_lists_says_what_to_do(host, cache):
-    lists = host.base / "lists"
-    (lists / "partial").mkdir(parents=True)
-    config = host.base / "apt.conf"
-    config.write_text(f'Dir::State::lists "{lists}";\nDir::State::status "/dev/null";\n'
-                      'Dir::Cache::pkgcache "";\nDir::Cache::srcpkgcache "";\n')
-    for words in (("kernel", "install"), ("kernel", "build")):
-        answer = host.json(*words, check=1, env={"APT_CONFIG": str(config)})
-        assert answer["errorCode"] == "not-found"
-        assert "apt-get update" in answer["error"]
-
-
 def test_installing_again_needs_no_network_and_no_tools(host):
     """The shared cache has Debian's kernel: neither apt nor anything else is run."""
     before = host.json("kernel", "list")
@@ -235,6 +223,22 @@ def test_names_that_no_kernel_may_have(host, cache, name):
     answer = host.json("kernel", "install", "--from", default_kernel_path(), "--name", name, check=2)
     assert answer["errorCode"] == "invalid"
     assert not list(cache.glob("kernels/*"))
+
+
+def arm64_image(path):
+    """The head of a kernel for arm64."""
+    path.write_bytes(bytes(0x38) + b"ARM\x64" + bytes(4096))
+    return path
+
+
+def test_the_file_says_what_a_name_s_ending_means(host, cache):
+    path = arm64_image(host.base / "Image")
+    answer = host.json("kernel", "install", "--from", path, "--name", "mine-arm64")
+    assert (answer["name"], answer["architecture"]) == ("mine-arm64", "arm64")
+    path.write_bytes(bytes(0x202) + b"HdrS" + bytes(4096))
+    answer = host.json("kernel", "install", "--from", path, "--name", "other-arm64", check=1)
+    assert answer["errorCode"] == "invalid" and "a kernel for amd64: its ending is another architecture's" in answer["error"], answer
+    assert [k["name"] for k in host.json("kernel", "list")["kernels"]] == ["mine-arm64"]
 
 
 def default_kernel_path():
@@ -354,6 +358,43 @@ def test_the_initrd_follows_init(host, cache):
     initrd.unlink()
     assert host.json("kernel", "refresh") == {"refreshed": 1}
     assert digest(initrd) == original
+
+
+def other_kernel(cache, name="mine"):
+    """An entry as that one, for the architecture that this host is not. Returns its name."""
+    architecture, ending = ("arm64", "-arm64") if os.uname().machine == "x86_64" else ("amd64", "")
+    other = f"other{ending}"
+    for end in ("", ".initrd"):
+        shutil.copy(cache / "kernels" / f"{name}{end}", cache / "kernels" / f"{other}{end}")
+    record = json.loads((cache / "kernels" / f"{name}.json").read_text())
+    (cache / "kernels" / f"{other}.json").write_text(json.dumps({**record, "name": other, "architecture": architecture}))
+    return other
+
+
+def test_a_missing_init_keeps_no_other_kernel_from_its_own(host, cache):
+    """The host's own is refreshed before, and also where that of another architecture is not here."""
+    name = custom_kernel(host, cache)["name"]
+    initrd, record = cache / "kernels" / f"{name}.initrd", cache / "kernels" / f"{name}.json"
+    original, other = digest(initrd), other_kernel(cache, name)
+    untouched = digest(cache / "kernels" / f"{other}.json")
+    programs = host.base / "programs"
+    programs.mkdir()
+    for program in ("microagent-artifact", "microagent-init"):
+        shutil.copy(BIN / program, programs)
+    initrd.unlink()
+    for count in ("1 initrd rewritten", "0 initrds rewritten"):
+        done = subprocess.run([programs / "microagent-artifact", "kernel-refresh", "--json"], env=host.env, capture_output=True, text=True, check=False)
+        answer = json.loads(done.stdout)
+        assert (done.returncode, answer["errorCode"]) == (75, "unavailable"), done
+        assert answer["error"].startswith(f"{count}, not that of {other}: {programs}/microagent-init-"), answer
+        assert digest(initrd) == original and json.loads(record.read_text())["initrdSha256"] == original
+    # Without its own either both are named, by what is missing for the first.
+    (programs / "microagent-init").unlink()
+    done = subprocess.run([programs / "microagent-artifact", "kernel-refresh", "--json"], env=host.env, capture_output=True, text=True, check=False)
+    answer = json.loads(done.stdout)
+    assert answer["error"].startswith(f"0 initrds rewritten, not that of {name}, {other}: {programs}/microagent-init: "), answer
+    assert digest(cache / "kernels" / f"{other}.json") == untouched
+    assert_nothing_half(cache)
 
 
 def test_a_bad_record_is_named(host, cache):

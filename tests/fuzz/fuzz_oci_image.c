@@ -4,7 +4,7 @@
  * skopeo leaves: read, they are whole and within their bounds, or an error says why not. The input
  * is the manifest, a line "---", and the configuration. In the manifest CONFIG stands for the
  * digest that the configuration has, LAYER for that of a layer which is there: else few would
- * arrive.
+ * arrive. The manifest is asked for the platforms of an index too.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "artifact/oci_complaint.h"
 #include "artifact/oci_image.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -90,6 +91,16 @@ static void check(const struct oci_image *image)
 		abort();
 }
 
+static void check_index(const struct buf *text)
+{
+	const struct oci_source source = {.ref = (char *)(uintptr_t) "docker://x",
+					  .architecture = ARCHITECTURE_ARM64};
+	struct error err = {0};
+
+	if (oci_complain_of_platform(&source, text, &err) != (err.code == ERR_UNSUPPORTED))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char cut[] = "\n---\n";
@@ -109,8 +120,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	fill_in(&manifest, data, first, sha256);
 	put(dir, "manifest.json", &manifest);
+	check_index(&manifest);
 	put(dir, sha256, &config);
-	if (oci_image_read(fuzz_base, architecture_of_host(), &image, &err) == 0) {
+	if (oci_image_read(fuzz_base, ARCHITECTURE_AMD64, &image, &err) == 0) {
 		check(&image);
 		oci_image_free(&image);
 	} else if (!err.msg[0] || image.layer_count != 77 || image.run) {

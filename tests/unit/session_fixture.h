@@ -390,6 +390,9 @@ static inline void link_programs(const struct rig *rig)
 	setenv("PATH", path, 1);
 }
 
+/* Of no architecture that anybody knows. */
+#define KERNEL_HEAD_ALONE "\177ELF, and no more than the head of a kernel, sixty-four bytes of it"
+
 static inline void make_boot_files(const struct rig *rig)
 {
 	static uint8_t image[DISK_BYTES];
@@ -401,7 +404,7 @@ static inline void make_boot_files(const struct rig *rig)
 	snprintf(path, sizeof(path), "%s/image.ext4", rig->root);
 	put_bytes(path, image, sizeof(image));
 	snprintf(path, sizeof(path), "%s/vmlinux", rig->root);
-	put(path, "\177ELF, and no more");
+	put(path, KERNEL_HEAD_ALONE);
 	snprintf(path, sizeof(path), "%s/vmlinux.initrd", rig->root);
 	put(path, "an initrd");
 }
@@ -418,6 +421,7 @@ static inline int rig_make(void **state)
 		return -1;
 	snprintf(rig->state, sizeof(rig->state), "%s/state", rig->root);
 	snprintf(cache, sizeof(cache), "%s/cache", rig->root);
+	unsetenv("MICROAGENT_CACHE_DIR");
 	setenv("XDG_CACHE_HOME", cache, 1);
 	unsetenv("MICROAGENT_CACHE_DIR"); /* of whoever runs the tests */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -8,6 +8,7 @@
 
 #define LAYER "1111111111111111111111111111111111111111111111111111111111111111"
 #define ABSENT "2222222222222222222222222222222222222222222222222222222222222222"
+#define AMD64 "\"architecture\":\"amd64\"" /* of a configuration */
 
 /* Puts config under its digest, or under the one that is named. */
 static void put_config(const struct scratch *s, const char *config, char digest[DIGEST_TEXT])
@@ -28,7 +29,7 @@ static int read_manifest(const struct scratch *s, const char *manifest, struct o
 	assert_ok(path_replace_file_at(s->fd, "manifest.json", manifest, strlen(manifest), 0600,
 				       PATH_NO_SYNC, &err));
 	assert_ok(path_replace_file_at(s->fd, LAYER, "a layer", 7, 0600, PATH_NO_SYNC, &err));
-	return oci_image_read(s->path, architecture_of_host(), image, why);
+	return oci_image_read(s->path, ARCHITECTURE_AMD64, image, why);
 }
 
 /* With a good manifest, of one layer. */
@@ -79,7 +80,7 @@ static void what_runs_in_it_is_taken(void **state)
 
 	assert_ok(read_config(
 		state,
-		"{\"os\":\"linux\",\"config\":{\"Entrypoint\":[\"sh\",\"-c\"],\"Cmd\":["
+		"{" AMD64 ",\"os\":\"linux\",\"config\":{\"Entrypoint\":[\"sh\",\"-c\"],\"Cmd\":["
 		"\"true\"],\"Env\":[\"A=b=c\",\"E=\",\"A=last\"],\"User\":\"1000:1000\","
 		"\"WorkingDir\":\"/work\",\"Volumes\":{\"/x\":{}}}}",
 		&image, &err));
@@ -101,14 +102,15 @@ static void what_is_null_or_empty_is_absent(void **state)
 	struct error err = {0};
 
 	assert_ok(read_config(state,
-			      "{\"config\":{\"Entrypoint\":null,\"Cmd\":[],\"Env\":null,\"User\":"
+			      "{" AMD64
+			      ",\"config\":{\"Entrypoint\":null,\"Cmd\":[],\"Env\":null,\"User\":"
 			      "\"\",\"WorkingDir\":null}}",
 			      &image, &err));
 	assert_int_equal(json_object_size(image.run), 0);
 	oci_image_free(&image);
-	assert_ok(read_config(state, "{\"config\":null}", &image, &err));
+	assert_ok(read_config(state, "{" AMD64 ",\"config\":null}", &image, &err));
 	oci_image_free(&image);
-	assert_ok(read_config(state, "{}", &image, &err));
+	assert_ok(read_config(state, "{" AMD64 "}", &image, &err));
 	oci_image_free(&image);
 }
 
@@ -117,23 +119,37 @@ static void a_configuration_of_other_types_is_refused(void **state)
 	refuses_config(state, "[]", "not an object");
 	refuses_config(state, "", "configuration");
 	refuses_config(state, "{} {}", "configuration");
-	refuses_config(state, "{\"config\":[]}", "config must be an object");
-	refuses_config(state, "{\"config\":{\"Entrypoint\":\"sh\"}}", "config.Entrypoint");
-	refuses_config(state, "{\"config\":{\"Cmd\":[\"a\",7]}}", "config.Cmd[1]");
-	refuses_config(state, "{\"config\":{\"Cmd\":[\"a\\u0000b\"]}}", "NUL");
-	refuses_config(state, "{\"config\":{\"Env\":{}}}", "config.Env");
-	refuses_config(state, "{\"config\":{\"Env\":[\"=b\"]}}", "config.Env[0]");
-	refuses_config(state, "{\"config\":{\"Env\":[\"A=b\",\"none\"]}}", "config.Env[1]");
-	refuses_config(state, "{\"config\":{\"User\":7}}", "config.User");
-	refuses_config(state, "{\"config\":{\"User\":\"a\\nroot\"}}", "config.User");
-	refuses_config(state, "{\"config\":{\"User\":\"a\\u001bc\"}}",
+	refuses_config(state, "{" AMD64 ",\"config\":[]}", "config must be an object");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"Entrypoint\":\"sh\"}}",
+		       "config.Entrypoint");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"Cmd\":[\"a\",7]}}", "config.Cmd[1]");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"Cmd\":[\"a\\u0000b\"]}}", "NUL");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"Env\":{}}}", "config.Env");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"Env\":[\"=b\"]}}", "config.Env[0]");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"Env\":[\"A=b\",\"none\"]}}",
+		       "config.Env[1]");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"User\":7}}", "config.User");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"User\":\"a\\nroot\"}}", "config.User");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"User\":\"a\\u001bc\"}}",
 		       "config.User must be text without control characters");
-	refuses_config(state, "{\"config\":{\"WorkingDir\":\"/a\\u007f\"}}",
+	refuses_config(state, "{" AMD64 ",\"config\":{\"WorkingDir\":\"/a\\u007f\"}}",
 		       "config.WorkingDir must be text without control characters");
-	refuses_config(state, "{\"config\":{\"WorkingDir\":\"rel\"}}", "config.WorkingDir");
-	refuses_config(state, "{\"os\":\"windows\"}", "windows");
+	refuses_config(state, "{" AMD64 ",\"config\":{\"WorkingDir\":\"rel\"}}",
+		       "config.WorkingDir");
+	refuses_config(state, "{" AMD64 ",\"os\":\"windows\"}", "windows");
 	refuses_config(state, "{\"architecture\":\"s390x\"}", "s390x");
 	refuses_config(state, "{\"architecture\":7}", "architecture");
+	/* It is no image for whatever is asked. */
+	refuses_config(state, "{\"os\":\"linux\"}", "configuration: architecture is required");
+	refuses_config(state, "{\"architecture\":null}", "configuration: architecture");
+}
+
+/* One that begins so, and has a string that ends at len. */
+static void fill_config(char *text, size_t room, const char *begin, size_t len)
+{
+	memset(text, 'u', room);
+	memcpy(text, begin, strlen(begin));
+	memcpy(text + len, "\"}}", 4);
 }
 
 static void absurd_sizes_are_refused(void **state)
@@ -141,13 +157,9 @@ static void absurd_sizes_are_refused(void **state)
 	const size_t len = (4 << 20) + 2, depth = 100000;
 	autofree char *text = malloc(len + 100);
 
-	memset(text, 'u', len + 99);
-	memcpy(text, "{\"config\":{\"User\":\"", 19);
-	memcpy(text + 300, "\"}}", 4);
+	fill_config(text, len + 99, "{" AMD64 ",\"config\":{\"User\":\"", 300);
 	refuses_config(state, text, "config.User is longer than 255 bytes");
-	memset(text, 'u', len + 99);
-	memcpy(text, "{\"config\":{\"WorkingDir\":\"/", 26);
-	memcpy(text + 5000, "\"}}", 4);
+	fill_config(text, len + 99, "{" AMD64 ",\"config\":{\"WorkingDir\":\"/", 5000);
 	refuses_config(state, text, "config.WorkingDir is longer than 4095 bytes");
 	memset(text, ' ', len);
 	memcpy(text, "{}", 2);
@@ -188,7 +200,7 @@ static void a_manifest_of_other_types_is_refused(void **state)
 			 "config");
 	refuses_manifest(state, "{\"config\":{\"digest\":\"sha512:" ABSENT "\"},\"layers\":[]}",
 			 "no SHA-256 digest");
-	put_config(*state, "{}", digest);
+	put_config(*state, "{" AMD64 "}", digest);
 	snprintf(text, sizeof(text),
 		 "{\"config\":{\"digest\":\"sha256:%s\"},\"layers\":[{\"digest\":\"sha256:" ABSENT
 		 "\"}]}",

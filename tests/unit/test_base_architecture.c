@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 
 #include "base/architecture.h"
 
@@ -29,9 +30,31 @@ static void an_image_tells_by_its_magic(void **state)
 	(void)state;
 	memcpy(head + 0x202, "HdrS", 4);
 	assert_is(ARCHITECTURE_AMD64);
+	assert_true(architecture_is_bzimage(head, 0x206));
+	assert_false(architecture_is_bzimage(head, 0x205));
 	clear_head(NULL);
 	memcpy(head + 0x38, "ARM\x64", 4);
 	assert_is(ARCHITECTURE_ARM64);
+	assert_false(architecture_is_bzimage(head, sizeof(head)));
+}
+
+static void a_host_of_neither_is_named(void **state)
+{
+	int before = personality(0xffffffff);
+	struct error err = {0};
+
+	(void)state;
+	assert_ok(architecture_check_host(&err));
+	if (personality(PER_LINUX32) < 0) {
+		print_message("skipped: this kernel knows no programs of 32 bits\n");
+		skip();
+	}
+	assert_int_equal(architecture_of_host(), ARCHITECTURE_COUNT);
+	assert_int_equal(architecture_check_host(&err), -1);
+	(void)personality((unsigned long)before);
+	assert_code(err, ERR_UNSUPPORTED);
+	assert_non_null(strstr(err.msg, "architecture is "));
+	assert_null(strstr(err.msg, "is x86_64,"));
 }
 
 static void an_elf_image_tells_by_its_machine(void **state)
@@ -123,6 +146,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(an_image_tells_by_its_magic, clear_head),
+		cmocka_unit_test(a_host_of_neither_is_named),
 		cmocka_unit_test_setup(an_elf_image_tells_by_its_machine, clear_head),
 		cmocka_unit_test_setup(nothing_else_is_a_kernel, clear_head),
 		cmocka_unit_test(names_are_the_protocol_s),

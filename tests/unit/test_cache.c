@@ -261,25 +261,6 @@ static void images_of_both_architectures_live_side_by_side(void **state)
 	assert_ptr_equal(image.name, (char *)(uintptr_t)7);
 }
 
-/* The endings tell entries apart: nobody takes another's. */
-static void names_have_the_ending_of_their_architecture(void **state)
-{
-	struct error err = {0};
-	autofree char *amd64 = cache_entry_name("tool", ARCHITECTURE_AMD64, &err);
-	autofree char *arm64 = cache_entry_name("tool", ARCHITECTURE_ARM64, &err);
-	autofree char *again = cache_entry_name("tool-arm64", ARCHITECTURE_ARM64, &err);
-
-	(void)state;
-	assert_string_equal(amd64, "tool");
-	assert_string_equal(arm64, "tool-arm64");
-	assert_string_equal(again, "tool-arm64");
-	assert_ok(cache_image_check_name("tool-arm64", ARCHITECTURE_ARM64, &err));
-	assert_int_equal(cache_image_check_name("tool-arm64", ARCHITECTURE_AMD64, &err), -1);
-	assert_code(err, ERR_INVALID);
-	assert_int_equal(cache_kernel_check_name("mine-arm64", ARCHITECTURE_AMD64, &err), -1);
-	assert_code(err, ERR_INVALID);
-}
-
 static void assert_kernel(const char *text, const char *name, bool cached)
 {
 	struct cache_kernel kernel = {0};
@@ -469,7 +450,6 @@ int main(void)
 		cache_test(busybox_is_the_default_image),
 		cache_test(kernels_of_both_architectures_live_side_by_side),
 		cache_test(images_of_both_architectures_live_side_by_side),
-		cmocka_unit_test(names_have_the_ending_of_their_architecture),
 		cache_test(a_kernel_is_found_by_name_kind_and_path),
 		cache_test(a_file_beside_us_needs_no_slash),
 		cache_test(what_is_missing_is_named),

@@ -390,7 +390,7 @@ static void a_refreshed_initrd_is_told(void **state)
 	metadata = json_load_file(at(rig, "bases/web-v1.bundle/metadata.json"), 0, NULL);
 	json_object_set_new(json_object_get(metadata, "kernel"), "path", json_string(cached));
 	make_parents(cached);
-	put(cached, "\177ELF, and no more");
+	put(cached, KERNEL_HEAD_ALONE);
 	cached = append_text(cached, ".initrd");
 	json_object_set_new(json_object_get(metadata, "initrd"), "path", json_string(cached));
 	assert_int_equal(unlink(at(rig, "bases/web-v1.bundle/metadata.json")), 0);

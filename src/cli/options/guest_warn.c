@@ -82,7 +82,7 @@ void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch
 	/* A kernel that is not there is told by who needs it. */
 	if (cache_kernel_find(kernel, machine, &found, NULL) < 0)
 		return;
-	if (guest_init_differs(&found))
+	if (guest_init_compare(&found, NULL) == GUEST_INIT_OTHER)
 		guest_warn(
 			cli,
 			"the guest agent in %s is not of this build: `microagent kernel refresh` "

@@ -104,6 +104,7 @@ const struct hint hint_table[] = {
 	{REASON_NO_CELL, NULL, NULL,
 	 "`microagent doctor` says more; `microagent start --prepare --unconfined {}` does without "
 	 "a cell, and then what reads its disk does too"},
+	{REASON_NO_PACKAGE, NULL, "from", "--from FILE takes one that is here"},
 };
 const size_t hint_count = ARRAY_SIZE(hint_table);
 

@@ -20,10 +20,11 @@
 #define ANSWER_BYTES (1u << 20)
 #define TICK_MS 200
 
-/* Names of images have small letters alone. */
+/* Names of images have small letters alone, and end as their architecture says, which a base's does
+ * not: so it is no end of one. */
 static void image_name(const struct making *m, char *out, size_t size)
 {
-	snprintf(out, size, "base-%s", m->base.name);
+	snprintf(out, size, "%s-base", m->base.name);
 	for (char *c = out; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 }

@@ -200,14 +200,13 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 		error_prefix(err, "%s", path);
 }
 
-/* "HdrS" at 0x202: https://docs.kernel.org/arch/x86/boot.html */
 static bool is_packed_kernel(const char *path)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	char word[4];
+	unsigned char head[KERNEL_HEAD];
+	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
 
-	return fd >= 0 && pread(fd, word, sizeof(word), 0x202) == (ssize_t)sizeof(word) &&
-	       memcmp(word, "HdrS", sizeof(word)) == 0;
+	return n > 0 && architecture_is_bzimage(head, (size_t)n);
 }
 
 static char *kernel_file(const struct config *config, const struct backend *backend, bool *unpacked)
