@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""What is Firecracker's own: its program found and refused, its API's faults, its files, its vsock, its console, its end,
-and quarantine. On a stand-in that checks what it is told and emulates: the real one has not been run."""
+"""What is Firecracker's own: its program found and refused, its files, its vsock, its console, its end, and quarantine
+(test_firecracker_faults.py: its API's faults). On a stand-in that checks what it is told and emulates: the real one has
+not been run."""
 
 import json
 import os
 import shutil
-import signal
 import socket
 import stat
 import subprocess
 
 import pytest
 
-import strays
 from conftest import BIN, wait_until
-from firecracker import Firecracker, shown
+from firecracker import firecracker, shown
 
 
 @pytest.fixture
 def fc(host):
-    it = Firecracker(host)
-    yield it
-    it.end()
+    yield from firecracker(host)
 
 
 def connect(path, port=2222):
@@ -108,17 +105,9 @@ def test_disks_are_found_by_their_order(fc):
     fc.do("halt")
 
 
-def balloon(fc, mib):
-    with socket.socket(socket.AF_UNIX) as control:
-        control.connect(str(fc.workspace / "control.sock"))
-        control.sendall(json.dumps({"command": "balloon", "memoryMiB": mib}).encode() + b"\n")
-        control.settimeout(60)
-        return json.loads(control.makefile().readline())
-
-
 def test_balloon(fc):
     fc.start(memoryMiB=512)
-    answer = balloon(fc, 384)
+    answer = fc.balloon(384)
     assert answer["ok"] and 384 <= answer["balloon"]["actualMiB"] <= 400, answer
 
 
@@ -312,116 +301,3 @@ def test_a_packed_kernel_that_was_not_unpacked(fc):
     kernel.write_bytes(bytes(0x202) + b"HdrS" + bytes(1024))
     error = fc.refused("check", fc.host.config(kernelPath=str(kernel)))
     assert f"{kernel}.vmlinux does not exist" in error, error
-
-
-# --- faults ---------------------------------------------------------------------------------------
-
-CALLS = ("PUT /logger", "PUT /metrics", "PUT /machine-config", "PUT /boot-source", "PUT /drives/rootfs", "PUT /vsock",
-         "PUT /network-interfaces/eth0", "PUT /entropy", "PUT /balloon", "PUT /actions")
-FAULTS = {
-    "refuse": "Firecracker refused {}: refused because a test wants it (status 400)",
-    "500": "Firecracker refused {}: refused because a test wants it (status 500)",
-    "garbage": "Firecracker's API: {}: a status line that is none",
-    "half": "Firecracker's API: {}: its answer ends in the middle",
-    "hang": "Firecracker's API: {}: no answer within 300 ms",
-    "close": "Firecracker closed its API",
-    "die": "Firecracker",
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("call", CALLS)
-def test_a_fault_of_each_call_ends_the_start(fc, call, fault):
-    """`failed` with the call and the reason, and nothing is left."""
-    fc.set(faults={call: {"do": fault}})
-    config = fc.host.config(network={"mode": "nat" if "network" in call else "isolated"})
-    fc.do("prepare", config)
-    env = {"MICROAGENT_TEST_LIMIT_API_MS": "300"} if fault == "hang" else {}
-    error = fc.refused("start", config, env=env)
-    assert FAULTS[fault].format(call) in error, error
-    assert fc.event["state"] == "failed"
-    nothing_is_left(fc)
-
-
-def nothing_is_left(fc):
-    assert [name for name in os.listdir(fc.workspace) if "sock" in name or name == "vmm"] == []
-    wait_until(lambda: not strays.running(fc.host.base), "the end of its processes")
-
-
-def test_a_slow_api_is_waited_for(fc):
-    fc.set(faults={"PUT /vsock": {"do": "slow", "seconds": 1}})
-    assert fc.start()["event"]["state"] == "running"
-
-
-def test_it_dies_while_the_guest_boots(fc):
-    fc.set(faults={"boot": {"seconds": 0.2}})
-    config = fc.host.config()
-    fc.do("prepare", config)
-    assert "the virtual machine monitor died" in fc.refused("start", config)
-    assert fc.event["state"] == "failed"
-    nothing_is_left(fc)
-    fc.set()
-    fc.do("start", config)  # a failed one can be started again
-    assert fc.exec("id", "-u") == "0\n"
-
-
-def test_it_dies_while_a_command_runs(fc):
-    fc.start()
-    with subprocess.Popen([BIN / "microagent", "exec", "--user", "root", "w", "--", "sh", "-c", "echo begun; sleep 300"], env=fc.host.env,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
-        assert command.stdout.readline() == "begun\n"
-        os.kill(fc.runtime["pid"], signal.SIGKILL)
-        _, said = command.communicate(timeout=60)
-    assert command.returncode not in (0, None) and said.strip(), said
-    assert "Firecracker died by signal 9" in fc.wait_for("failed")["detail"]
-    nothing_is_left(fc)
-
-
-def test_it_has_died_when_a_quarantine_is_asked_for(fc):
-    """Both are there when the supervisor goes on: it proves nothing of a machine that is no more."""
-    fc.start()
-    supervisor, vmm = fc.runtime["supervisorPid"], fc.runtime["pid"]
-    os.kill(supervisor, signal.SIGSTOP)
-    with subprocess.Popen([BIN / "microagent", "quarantine", "w"], env=fc.host.env, stderr=subprocess.PIPE, text=True) as asking:
-        os.kill(vmm, signal.SIGKILL)
-        os.kill(supervisor, signal.SIGCONT)
-        _, said = asking.communicate(timeout=60)
-    assert asking.returncode != 0 and said.strip()
-    fc.wait_for("failed")
-    nothing_is_left(fc)
-
-
-@pytest.mark.parametrize("call", ("PATCH /balloon", "GET /balloon/statistics"))
-def test_a_balloon_that_is_refused_leaves_the_machine(fc, call):
-    fc.start(memoryMiB=512)
-    for fault in ("refuse", "500"):
-        fc.set(faults={call: {"do": fault}})
-        assert f"Firecracker refused {call}: refused because a test wants it" in balloon(fc, 384)["error"]
-    fc.set()
-    assert balloon(fc, 384)["ok"] and fc.event["state"] == "running"
-    fc.set(faults={call: {"do": "half"}})
-    assert f"Firecracker's API: {call}: its answer ends in the middle" in balloon(fc, 448)["error"]
-    assert f"{call}: its answer ends in the middle" in fc.wait_for("failed")["detail"]
-    nothing_is_left(fc)
-
-
-@pytest.mark.parametrize("fault,words", [("hang", "no answer within 3000 ms"), ("garbage", "a status line that is none"),
-                                         ("die", "closed its API")])
-def test_a_balloon_without_an_answer_ends_the_machine(fc, fault, words):
-    config = fc.host.config(memoryMiB=512)
-    fc.do("prepare", config)
-    fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_API_MS": "3000"})
-    fc.set(faults={"PATCH /balloon": {"do": fault}})
-    assert words in balloon(fc, 384)["error"]
-    fc.wait_for("failed")
-    nothing_is_left(fc)
-
-
-def test_it_never_opens_its_api(fc):
-    silent = fc.place / "silent"
-    silent.write_text(fc.program.read_text().replace("program.end", "import time\nif 'api' in str(sys.argv): time.sleep(300)\nprogram.end"))
-    silent.chmod(0o755)
-    config = fc.host.config()
-    env = {"MICROAGENT_FIRECRACKER": str(silent), "MICROAGENT_TEST_LIMIT_API_START_MS": "500"}
-    fc.do("prepare", config, env=env)
-    assert "did not open its API within 500 ms" in fc.refused("start", config, env=env)
