@@ -105,6 +105,17 @@ def test_disks_are_found_by_their_order(fc):
     fc.do("halt")
 
 
+def test_as_many_disks_as_there_are_interrupts(fc):
+    """12 beside the root, with a card: the 19 of a bus that VMGenID and VMClock are on too."""
+    path = fc.host.base / "disk.ext4"
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", path, "1M"], check=True)
+    disks = [{"name": f"d{number}", "path": str(path), "mountpoint": f"/d{number}", "mode": "ro"} for number in range(13)]
+    config = fc.host.config(disks=disks, network={"mode": "nat"})
+    assert "config.disks and config.bundles have 13 entries together, and a machine of Firecracker has room for 12" in fc.refused("check", config)
+    fc.start(disks=disks[:12], network={"mode": "nat"})
+    assert fc.exec("sh", "-c", "grep -c '/dev/vd. /d' /proc/mounts") == "12\n"
+
+
 def test_balloon(fc):
     fc.start(memoryMiB=512)
     answer = fc.balloon(384)

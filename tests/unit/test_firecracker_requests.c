@@ -171,7 +171,7 @@ static void room_is_bounded(void **state)
 	assert_ok(fc_check_bounds(&c, &err));
 	json_array_append_new(disks, json_object());
 	assert_int_equal(fc_check_bounds(&c, &err), -1);
-	assert_non_null(strstr(err.msg, "room for 14"));
+	assert_non_null(strstr(err.msg, "room for 12"));
 	c.disks = NULL;
 	c.cpu_count++;
 	assert_int_equal(fc_check_bounds(&c, &err), -1);

@@ -8,12 +8,14 @@ VERSION = "1.16.1"
 # What a release has learned, as its CHANGELOG.md says.
 BZIMAGE_SINCE = (1, 17)
 TRANSPARENT_PAGES_SINCE = (1, 17)
+VMCLOCK_INTERRUPT_SINCE = (1, 15)  # and with it the place of VMGenID's, which was the first (src/vmm/src/device_manager/acpi.rs)
 
 BODY_LIMIT = 51200  # docs of --http-api-max-payload-size
 LINE_LIMIT = 1024  # micro_http: one line of a request
 CONNECTIONS = 10  # micro_http: beyond them it answers 503
 COMMAND_LINE_LIMIT = 2048  # of the kernel, x86-64
 CPUS = 32  # [api] vcpu_count
+INTERRUPTS = 19  # src/vmm/src/arch/x86_64/layout.rs, GSI_LEGACY_NUM: each device has one to itself
 DEFAULT_MACHINE = {"vcpu_count": 1, "mem_size_mib": 128, "smt": False, "track_dirty_pages": False, "huge_pages": "None"}
 # docs/getting-started.md and the comments on boot_args: what is used where a boot source names none.
 DEFAULT_BOOT_ARGS = ("reboot=k panic=1 nomodule 8250.nr_uarts=0 i8042.noaux i8042.nomux i8042.dumbkbd swiotlb=noforce")
