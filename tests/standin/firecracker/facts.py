@@ -3,11 +3,12 @@
 as [api]), and what docs/ of its repository or, where those are silent, its behaviour adds (cited by file). The test
 test_standin_facts.py compares the tables with the description where that is at hand."""
 
-VERSION = "1.16.1"
+VERSION = "1.15.1"  # the last one that the supervisor takes
 
 # What a release has learned, as its CHANGELOG.md says.
 BZIMAGE_SINCE = (1, 17)
 TRANSPARENT_PAGES_SINCE = (1, 17)
+HOTPLUG_SINCE = MTU_SINCE = (1, 16)
 VMCLOCK_INTERRUPT_SINCE = (1, 15)  # and with it the place of VMGenID's, which was the first (src/vmm/src/device_manager/acpi.rs)
 
 BODY_LIMIT = 51200  # docs of --http-api-max-payload-size
@@ -76,6 +77,8 @@ OBJECTS = {  # by their names in [api]
     "Vm": {"state": text(True, ("Paused", "Resumed"))},
     "Vsock": {"guest_cid": number(True, 3), "uds_path": text(True), "vsock_id": text()},
 }
+# Fields that are not there before a release.
+SINCE = {("NetworkInterface", "mtu"): MTU_SINCE}
 # Of these [api] does not say, and the server ignores, what it does not know (src/vmm/src/vmm_config: no deny_unknown_fields).
 OPEN = {"Metrics", "TokenBucket", "Vm"}
 # What the server's own types bound beyond [api]: (object, field) -> highest number.

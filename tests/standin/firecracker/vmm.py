@@ -339,7 +339,7 @@ class Vmm:
         if call.when == facts.AFTER and not self.guest:
             raise Refused(NOT_BEFORE)
         if "{" in call.path and call.when == facts.ALWAYS and self.guest:
-            raise Refused(NO_PCI)
+            raise Refused(NO_PCI if self.numbers >= facts.HOTPLUG_SINCE else NOT_AFTER)
         if call.method == "GET":
             return self.get(call.path)
         self.ACTIONS[call.name](self, body)
