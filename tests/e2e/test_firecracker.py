@@ -227,6 +227,23 @@ def test_it_is_found_in_path_and_in_libexec(fc):
     assert json.loads(done.stdout)["host"]["binaryPath"] == str(prefix / "libexec/microagent/firecracker")
 
 
+def test_a_place_whose_name_is_too_long(fc):
+    """In libexec by two links: each is followed, and there is no name for where they lead together."""
+    prefix, half = fc.host.base / "prefix", "/".join(["x" * 200] * 11)
+    for name in ("bin", f"libexec/{half}"):
+        (prefix / name).mkdir(mode=0o755, parents=True)
+    (prefix / "libexec/half").symlink_to(half)
+    (prefix / "libexec/half" / half).mkdir(parents=True)
+    (prefix / "libexec/microagent").symlink_to(f"half/{half}")
+    shutil.copy(fc.program, prefix / "libexec/microagent/firecracker")
+    shutil.copy(BIN / "microagent-firecracker-supervisor", prefix / "bin")
+    done = subprocess.run([prefix / "bin/microagent-firecracker-supervisor"], input=b'{"command":"host"}', capture_output=True,
+                          env={**fc.host.env, "MICROAGENT_FIRECRACKER": ""}, check=True)
+    shutil.rmtree(prefix / "libexec")  # nobody else could walk it
+    said = json.loads(done.stdout)["host"]["acceleratorReason"]
+    assert said.endswith("libexec/microagent/firecracker: File name too long"), said
+
+
 def test_too_old(fc):
     fc.set(version="1.13.1")
     assert "is version 1.13.1, and at least 1.14 is needed" in fc.refused("check", fc.host.config())

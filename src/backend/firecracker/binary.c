@@ -57,8 +57,13 @@ char *fc_find(struct error *err)
 	if (found)
 		return found;
 	if (own && asprintf(&libexec, "%s/../libexec/microagent/firecracker", own) >= 0 &&
-	    program_is(libexec))
-		return realpath(libexec, NULL);
+	    program_is(libexec)) {
+		found = realpath(libexec, NULL);
+		if (!found)
+			error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", libexec,
+				  strerror(errno));
+		return found;
+	}
 	error_set(err, ERR_UNAVAILABLE,
 		  "firecracker is not installed: put a release of "
 		  "https://github.com/firecracker-microvm/firecracker in PATH");
