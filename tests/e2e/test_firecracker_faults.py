@@ -102,6 +102,15 @@ def test_a_balloon_that_is_refused_leaves_the_machine(fc, call):
     fc.nothing_is_left()
 
 
+def test_a_balloon_of_which_nothing_is_said(fc):
+    fc.start(memoryMiB=512)
+    fc.set(faults={"GET /balloon/statistics": {"do": "empty"}})
+    answer = fc.balloon(384)
+    assert (answer["errorCode"], answer["error"]) == ("io", "Firecracker's API: GET /balloon/statistics: an answer without a body")
+    fc.set()
+    assert fc.balloon(384)["ok"]
+
+
 @pytest.mark.parametrize("fault,words", [("hang", "no answer within 3000 ms"), ("garbage", "a status line that is none"),
                                          ("die", "closed its API")])
 def test_a_balloon_without_an_answer_ends_the_machine(fc, fault, words):

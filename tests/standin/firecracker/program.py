@@ -151,6 +151,8 @@ class Server:
             self.follow_guest()
         else:
             status, found = {"500": 500, "refuse": 400}.get(wrong, 400), {"fault_message": "refused because a test wants it"}
+        if wrong == "empty":
+            status, found = 204, None
         shown = json.loads(request.body) if request.body.strip()[:1] == b"{" and status != 400 else request.body.decode(errors="replace")
         self.settings.record(call=name, body=shown, status=status, answer=found, fault=wrong,
                              waited_ns=self.asked_at - self.idle_since)
