@@ -130,11 +130,12 @@ def test_what_it_counts_is_kept(fc):
     os.write(fifo, b'{"n":1}\n{"n":2}\n')
     wait_until(lambda: kept.exists() and json.loads(kept.read_text()) == {"n": 2}, "the second line")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    os.write(fifo, b'[3]\n' + b'{"long":"' + b"x" * (300 << 10) + b'"}\n' + b'{"half":')
+    os.write(fifo, b'[3]\n')
+    wait_until(lambda: "metrics.json: no object" in shown(fc.workspace / "supervisor.log"), "what is none")
+    os.write(fifo, b'{"long":"' + b"x" * (300 << 10) + b'"}\n' + b'{"half":')
     os.write(fifo, b'4}\n')
     os.close(fifo)
     wait_until(lambda: json.loads(kept.read_text()) == {"half": 4}, "the last line")
-    assert "metrics.json: no object" in shown(fc.workspace / "supervisor.log")
     fc.do("halt")
     assert json.loads(kept.read_text()) == {"half": 4}
 

@@ -33,9 +33,12 @@ struct fc_metrics {
 	int fd; /* a FIFO, which Firecracker opens by name; -1 */
 	int workspace_fd;
 	struct log *log;
+	struct loop *loop;
 	struct loop_watch *watch;
+	struct loop_watch *timer; /* until the next may be kept */
 	struct buf line;
-	bool cut; /* it was too long */
+	bool cut;	   /* it was too long */
+	struct buf newest; /* whole, and not kept yet */
 };
 
 struct firecracker {
