@@ -42,6 +42,7 @@
 	X(QMP_GREETING_MS, 30000, "ms", "start of QEMU to its first word, on a busy host")         \
 	X(QMP_LINE_BYTES, 1048576, "bytes", "longest message of a VMM's monitor")                  \
 	X(API_MS, 10000, "ms", "answer of Firecracker's API to one call")                          \
+	X(API_RUNNING_MS, 60000, "ms", "the same while a guest runs, whose flushes go first")      \
 	X(API_START_MS, 30000, "ms", "start of Firecracker to its API, on a busy host")            \
 	X(API_LOOK_MS, 2, "ms", "between two looks for it; ten of them for a balloon's size")      \
 	X(API_BODY_BYTES, 65536, "bytes", "longest document of Firecracker's API")                 \

@@ -70,6 +70,7 @@ static int finish(void **state)
 	cleanup_close(&f->peer);
 	free(f);
 	limit_reset(LIMIT_API_MS);
+	limit_reset(LIMIT_API_RUNNING_MS);
 	return 0;
 }
 
@@ -196,6 +197,24 @@ static void no_answer_ends_it(void **state)
 	assert_code(f->closed_why, ERR_TIMEOUT);
 }
 
+static void another_deadline_is_that_of_the_next_call(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	limit_set(LIMIT_API_MS, 600000);
+	limit_set(LIMIT_API_RUNNING_MS, 1);
+	call(f, "/actions");
+	api_set_deadline(f->api, LIMIT_API_RUNNING_MS);
+	call(f, "/balloon");
+	assert_int_equal(loop_once(f->loop, 10, &err), 0);
+	say(f, NO_CONTENT);
+	while (!f->closed)
+		loop_once(f->loop, 1000, &err);
+	assert_int_equal(f->answers, 2);
+	assert_non_null(strstr(f->closed_why.msg, "PUT /balloon: no answer within 1 ms"));
+}
+
 static void words_that_nobody_asked_for_end_it(void **state)
 {
 	struct fixture *f = *state;
@@ -228,6 +247,7 @@ int main(void)
 		TEST(no_json_ends_it),
 		TEST(half_an_answer_ends_it),
 		TEST(no_answer_ends_it),
+		TEST(another_deadline_is_that_of_the_next_call),
 		TEST(words_that_nobody_asked_for_end_it),
 		TEST(its_end_between_two_calls_is_none_of_its_faults),
 	};

@@ -31,6 +31,7 @@ struct call {
 struct api {
 	struct loop *loop;
 	struct loop_watch *watch, *timer;
+	enum limit deadline;
 	int fd;
 	struct api_events events;
 	struct call calls[CALLS_MAX]; /* a ring: the first waits for its answer */
@@ -59,6 +60,11 @@ void api_free(struct api *a)
 	a->freed = true;
 	if (a->depth == 0)
 		api_destroy(a);
+}
+
+void api_set_deadline(struct api *a, enum limit limit)
+{
+	a->deadline = limit;
 }
 
 static void api_enter(struct api *a)
@@ -123,7 +129,7 @@ static void on_api_deadline(struct loop *loop, void *data)
 	(void)loop;
 	a->timer = NULL;
 	error_set(&why, ERR_TIMEOUT, "no answer within %llu ms",
-		  (unsigned long long)limit_get(LIMIT_API_MS));
+		  (unsigned long long)limit_get(a->deadline));
 	api_enter(a);
 	break_api(a, &why);
 	api_leave(a);
@@ -156,7 +162,7 @@ static void begin_call(struct api *a)
 	/* With a timer the first call is on its way: its function may have begun the next. */
 	if (a->count == 0 || a->closed || a->freed || a->timer)
 		return;
-	a->timer = loop_add_timer(a->loop, limit_deadline(LIMIT_API_MS), on_api_deadline, a, &why);
+	a->timer = loop_add_timer(a->loop, limit_deadline(a->deadline), on_api_deadline, a, &why);
 	if (!a->timer || send_call(a, &why) < 0)
 		break_api(a, &why);
 }
@@ -303,7 +309,7 @@ struct api *api_new(struct loop *loop, int fd, const struct api_events *events, 
 		error_errno(err, ENOMEM, "API");
 		return NULL;
 	}
-	*a = (struct api){.loop = loop, .fd = fd, .events = *events};
+	*a = (struct api){.loop = loop, .fd = fd, .events = *events, .deadline = LIMIT_API_MS};
 	a->in = (struct buf)BUF_INIT(HTTP_HEAD_MAX + limit_get(LIMIT_API_BODY_BYTES) + READ_BYTES);
 	a->watch = loop_add_fd(loop, fd, EPOLLIN, on_api, a, err);
 	if (!a->watch) {

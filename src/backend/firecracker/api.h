@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/loop.h"
 
 struct api;
@@ -28,6 +29,8 @@ struct api_events {
 
 /* Takes over the connected socket. */
 struct api *api_new(struct loop *loop, int fd, const struct api_events *events, struct error *err);
+/* For each call that is sent from now on, in place of LIMIT_API_MS. */
+void api_set_deadline(struct api *api, enum limit limit);
 /* Accepts NULL; also in a callback. Nobody is called any more. */
 void api_free(struct api *api);
 /* Queues a call; takes the reference to body over, also on failure (NULL: it has none). fn may be

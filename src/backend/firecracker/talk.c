@@ -53,6 +53,11 @@ static void make_next_request(struct firecracker *fc)
 
 	if (!request) {
 		json_decref(steal_ptr(&fc->requests));
+		/* The thread that answers writes the guest's flushes out too, and waits for a pause
+		 * up to 30 s itself: v1.15.1, src/firecracker/src/api_server_adapter.rs,
+		 * run_microvm(); src/vmm/src/devices/virtio/block/virtio/io/sync_io.rs, flush();
+		 * src/vmm/src/lib.rs, RECV_TIMEOUT_SEC. */
+		api_set_deadline(fc->api, LIMIT_API_RUNNING_MS);
 		return;
 	}
 	if (fc->next + 1 == json_array_size(fc->requests))
