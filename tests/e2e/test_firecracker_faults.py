@@ -26,9 +26,10 @@ FAULTS = {
     "garbage": "Firecracker's API: {}: a status line that is none",
     "half": "Firecracker's API: {}: its answer ends in the middle",
     "hang": "Firecracker's API: {}: no answer within 300 ms",
-    "close": "Firecracker closed its API",
-    "die": "Firecracker",
+    "close": "Firecracker closed its API without an answer to {}",
+    "die": "Firecracker died by signal 9",
 }
+SHORTER = {"hang": {"MICROAGENT_TEST_LIMIT_API_MS": "300"}, "close": {"MICROAGENT_TEST_LIMIT_VMM_END_MS": "300"}}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -38,10 +39,23 @@ def test_a_fault_of_each_call_ends_the_start(fc, call, fault):
     fc.set(faults={call: {"do": fault}})
     config = fc.host.config(network={"mode": "nat" if "network" in call else "isolated"})
     fc.do("prepare", config)
-    env = {"MICROAGENT_TEST_LIMIT_API_MS": "300"} if fault == "hang" else {}
-    error = fc.refused("start", config, env=env)
+    error = fc.refused("start", config, env=SHORTER.get(fault))
     assert FAULTS[fault].format(call) in error, error
     assert fc.event["state"] == "failed"
+    fc.nothing_is_left()
+
+
+@pytest.mark.parametrize("code,words,said", [
+    (148, "", "Firecracker's own system call filter ended it"),
+    (1, "Error: RunWithApi(MicroVMStoppedWithError(GenericError))\n",
+     "Firecracker ended by itself with code 1: Error: RunWithApi(MicroVMStoppedWithError(GenericError))"),
+])
+def test_an_end_in_the_middle_of_a_call_says_more_than_the_call(fc, code, words, said):
+    fc.set(faults={"PUT /vsock": {"do": "die", "code": code, "words": words}})
+    config = fc.host.config()
+    fc.do("prepare", config)
+    error = fc.refused("start", config)
+    assert said in error and "closed its API" not in error, error
     fc.nothing_is_left()
 
 
@@ -120,15 +134,19 @@ def test_a_balloon_of_which_nothing_is_said(fc):
     assert fc.balloon(384)["ok"]
 
 
-@pytest.mark.parametrize("fault,words", [("hang", "no answer within 1000 ms"), ("garbage", "a status line that is none"),
-                                         ("die", "closed its API")])
-def test_a_balloon_without_an_answer_ends_the_machine(fc, fault, words):
+@pytest.mark.parametrize("fault,words,detail", [
+    ("hang", "Firecracker's API: PATCH /balloon: no answer within 1000 ms", None),
+    ("garbage", "Firecracker's API: PATCH /balloon: a status line that is none", None),
+    ("close", "Firecracker closed its API without an answer to PATCH /balloon", None),
+    ("die", "Firecracker closed its API without an answer to PATCH /balloon", "Firecracker died by signal 9"),
+])
+def test_a_balloon_without_an_answer_ends_the_machine(fc, fault, words, detail):
     config = fc.host.config(memoryMiB=512)
     fc.do("prepare", config)
     fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_API_RUNNING_MS": "1000"})
     fc.set(faults={"PATCH /balloon": {"do": fault}})
     assert words in fc.balloon(384)["error"]
-    fc.wait_for("failed")
+    assert (detail or words) in fc.wait_for("failed")["detail"]
     fc.nothing_is_left()
 
 

@@ -20,7 +20,7 @@ struct fixture {
 	int answers, closed;
 	struct error why, closed_why;
 	char body[128];
-	bool calls_again;
+	bool calls_again, silent;
 };
 
 static void on_answer(void *data, const json_t *body, const struct error *why)
@@ -37,12 +37,13 @@ static void on_answer(void *data, const json_t *body, const struct error *why)
 	}
 }
 
-static void on_api_end(void *data, const struct error *why)
+static void on_api_end(void *data, const struct error *why, bool silent)
 {
 	struct fixture *f = data;
 
 	f->closed++;
-	f->closed_why = why ? *why : (struct error){0};
+	f->closed_why = *why;
+	f->silent = silent;
 }
 
 static int begin(void **state)
@@ -155,6 +156,7 @@ static void expect_broken(struct fixture *f, const char *words)
 {
 	assert_int_equal(f->closed, 1);
 	assert_int_equal(f->answers, 1);
+	assert_false(f->silent);
 	if (!strstr(f->closed_why.msg, words))
 		fail_msg("%s: not in: %s", words, f->closed_why.msg);
 }
@@ -232,8 +234,25 @@ static void its_end_between_two_calls_is_none_of_its_faults(void **state)
 	shutdown(f->peer, SHUT_RDWR);
 	settle(f);
 	assert_int_equal(f->closed, 1);
-	assert_int_equal(f->closed_why.code, ERR_NONE);
+	assert_true(f->silent);
+	assert_string_equal(f->closed_why.msg, "Firecracker closed its API");
 	assert_int_equal(api_call(f->api, "PUT", "/x", NULL, on_answer, f, &err), -1);
+}
+
+static void its_end_in_a_call_names_each(void **state)
+{
+	struct fixture *f = *state;
+
+	call(f, "/vsock");
+	call(f, "/balloon");
+	shutdown(f->peer, SHUT_RDWR);
+	settle(f);
+	assert_int_equal(f->answers, 2);
+	assert_true(f->silent);
+	assert_string_equal(f->why.msg,
+			    "Firecracker closed its API without an answer to PUT /balloon");
+	assert_string_equal(f->closed_why.msg,
+			    "Firecracker closed its API without an answer to PUT /vsock");
 }
 
 int main(void)
@@ -249,6 +268,7 @@ int main(void)
 		TEST(no_answer_ends_it),
 		TEST(another_deadline_is_that_of_the_next_call),
 		TEST(words_that_nobody_asked_for_end_it),
+		TEST(its_end_in_a_call_names_each),
 		TEST(its_end_between_two_calls_is_none_of_its_faults),
 	};
 

@@ -62,6 +62,11 @@ void api_free(struct api *a)
 		api_destroy(a);
 }
 
+bool api_is_closed(const struct api *a)
+{
+	return a->closed;
+}
+
 void api_set_deadline(struct api *a, enum limit limit)
 {
 	a->deadline = limit;
@@ -93,20 +98,32 @@ static void answer_call(struct api *a, const json_t *body, const struct error *w
 		call.fn(call.data, body, why);
 }
 
+static void tell_silence(const struct api *a, struct error *why)
+{
+	if (a->count)
+		error_set(why, ERR_IO, "Firecracker closed its API without an answer to %s",
+			  a->calls[a->first].name);
+	else
+		error_set(why, ERR_IO, "Firecracker closed its API");
+}
+
+/* why: NULL where it was closed without a word. */
 static void shut_api(struct api *a, const struct error *why)
 {
-	struct error gone = {0};
+	struct error first = {0}, each = {0};
 
 	if (a->closed)
 		return;
 	a->closed = true;
 	loop_remove(steal_ptr(&a->watch));
 	loop_remove(steal_ptr(&a->timer));
-	error_set(&gone, ERR_IO, "Firecracker closed its API");
-	while (a->count && !a->freed)
-		answer_call(a, NULL, why ? why : &gone);
+	tell_silence(a, &first);
+	while (a->count && !a->freed) {
+		tell_silence(a, &each);
+		answer_call(a, NULL, why ? why : &each);
+	}
 	if (!a->freed && a->events.closed)
-		a->events.closed(a->events.data, why);
+		a->events.closed(a->events.data, why ? why : &first, !why);
 }
 
 /* What the first call met, its name in front; ends the connection. */

@@ -124,6 +124,7 @@ void fc_free(struct vm *vm)
 	fc = fc_of(vm);
 	api_free(steal_ptr(&fc->api));
 	loop_remove(fc->connect_timer);
+	loop_remove(fc->close_timer);
 	loop_remove(fc->balloon.timer);
 	loop_remove(fc->stdin_watch);
 	loop_remove(fc->stdout_watch);

@@ -50,6 +50,8 @@ struct firecracker {
 	int64_t memory_mib;
 	struct loop_watch *connect_timer;
 	uint64_t connect_deadline_ns;
+	struct loop_watch *close_timer; /* its API is closed, and it goes on */
+	struct error closed_why;
 	struct fc_waiting pausing;
 	struct fc_balloon balloon;
 	struct stderr_log own_log; /* lines of its logger */

@@ -33,7 +33,8 @@ static void on_made(void *data, const json_t *body, const struct error *why)
 
 	(void)body;
 	if (why) {
-		fc_fail(fc, why);
+		if (!api_is_closed(fc->api)) /* else on_api_closed() follows */
+			fc_fail(fc, why);
 		return;
 	}
 	/* Bound when it was told of it. */
@@ -67,15 +68,27 @@ static void make_next_request(struct firecracker *fc)
 		fc_fail(fc, &err);
 }
 
-/* An API that ends with Firecracker is how things are; any other end of it is misbehaviour. */
-static void on_api_closed(void *data, const struct error *why)
+static void on_close_time(struct loop *loop, void *data)
 {
 	struct firecracker *fc = data;
 
-	if (why)
+	(void)loop;
+	fc->close_timer = NULL;
+	fc_fail(fc, &fc->closed_why);
+}
+
+/* An API that ends with Firecracker is how things are, and how that ended says more; any other end
+ * of it is misbehaviour. */
+static void on_api_closed(void *data, const struct error *why, bool silent)
+{
+	struct firecracker *fc = data;
+
+	fc->closed_why = *why;
+	if (silent)
+		fc->close_timer = loop_add_timer(fc->vm.loop, limit_deadline(LIMIT_VMM_END_MS),
+						 on_close_time, fc, NULL);
+	if (!fc->close_timer)
 		fc_fail(fc, why);
-	else
-		vm_grace(&fc->vm);
 }
 
 static void talk(struct firecracker *fc, int fd)
