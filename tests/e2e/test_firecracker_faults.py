@@ -47,6 +47,7 @@ def test_a_fault_of_each_call_ends_the_start(fc, call, fault):
 
 @pytest.mark.parametrize("code,words,said", [
     (148, "", "Firecracker's own system call filter ended it"),
+    (156, "", "Firecracker was hung up by somebody (SIGHUP)"),
     (1, "Error: RunWithApi(MicroVMStoppedWithError(GenericError))\n",
      "Firecracker ended by itself with code 1: Error: RunWithApi(MicroVMStoppedWithError(GenericError))"),
 ])
