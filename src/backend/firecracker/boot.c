@@ -108,6 +108,7 @@ struct vm *fc_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 		return NULL;
 	}
 	fc->memory_mib = boot->config->memory_mib;
+	fc->architecture = boot->config->architecture;
 	fc->stdin_fd = fc->stdout_fd = fc->log_fd = fc->metrics.fd = -1;
 	fc->own_log.fd = fc->early.fd = -1;
 	if (vm_open(&fc->vm, &fc_kind, loop, boot, events, err) == 0 &&

@@ -48,6 +48,7 @@ struct firecracker {
 	size_t next;	  /* of them */
 	bool started;	  /* the last was answered: what comes on stdout is the guest's */
 	int64_t memory_mib;
+	enum architecture architecture;
 	struct loop_watch *connect_timer;
 	uint64_t connect_deadline_ns;
 	struct loop_watch *close_timer; /* its API is closed, and it goes on */

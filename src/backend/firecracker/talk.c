@@ -172,6 +172,9 @@ int fc_power_button(struct vm *vm, struct error *err)
 {
 	if (!vm)
 		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
+	if (!backend_has_power_button(&backend_firecracker, fc_of(vm)->architecture))
+		return error_set(err, ERR_UNSUPPORTED, "Firecracker has no key for a machine of %s",
+				 architecture_name(fc_of(vm)->architecture));
 	return call_api(fc_of(vm), "PUT", "/actions",
 			json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
 }
