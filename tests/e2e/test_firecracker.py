@@ -160,6 +160,25 @@ def test_a_disk_at_rest_is_read_by_a_machine_of_its_own_backend(fc):
     assert fc.exec("cat", "/etc/put") == open("/etc/hostname", encoding="ascii").read()
 
 
+def test_a_disk_is_not_copied_to_where_it_has_no_room(fc):
+    """To be looked at: 16 MiB stay free, and what is refused has written nothing."""
+    if os.geteuid() != 0:
+        pytest.skip("root mounts a tmpfs")
+    config = fc.host.config()
+    with open(config["rootfsPath"], "r+b") as disk:
+        disk.seek(32 << 20)
+        disk.write(b"x" * (8 << 20))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m,mode=700", "tmpfs", fc.host.state], check=True)
+    try:
+        fc.do("prepare", config)
+        said = fc.host("ls", "w:/etc").stderr
+        assert "a copy of the disk that is looked at: copy to looked-at: no room: " in said, said
+        assert [path.name for path in fc.workspace.iterdir() if path.name in ("vmm", "looked-at")] == []
+        fc.do("delete")
+    finally:
+        subprocess.run(["umount", fc.host.state], check=True)
+
+
 # --- quarantine -----------------------------------------------------------------------------------
 
 
