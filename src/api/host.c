@@ -98,7 +98,9 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 	(void)agent;
 	if (is_vmm_there(host, out))
 		return;
-	finding_detail(out, VERDICT_FAILED, "no firecracker in PATH");
+	/* There may be one that will not do. */
+	finding_detail(out, VERDICT_FAILED, "%s",
+		       json_text(host, "acceleratorReason", "no firecracker in PATH"));
 	finding_remedy(out,
 		       "get a release of it from "
 		       "https://github.com/firecracker-microvm/firecracker/releases and name it "

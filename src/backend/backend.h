@@ -169,6 +169,8 @@ struct backend {
 	/* A guest that switches itself off looks like one that was reset: the guest's own word
 	 * tells which. */
 	bool powers_off_by_reset;
+	/* Whose machines power_button has nothing for. */
+	bool lacks_power_button[ARCHITECTURE_COUNT];
 	/* The last has no field. What none of them asks for is honoured, and is printed by
 	 * --print-capabilities. */
 	const struct backend_refusal *refusals;
@@ -189,6 +191,7 @@ struct backend {
 			   const struct vm_events *events, struct error *err);
 	/* Facts for runtime.json, new reference: {pid, startTime, companions:[{name,pid}], ...}. */
 	json_t *(*describe)(const struct vm *vm);
+	/* An error: the guest will not hear of it. */
 	int (*power_button)(struct vm *vm, struct error *err);
 	/* At once; `ended` follows on the loop. Accepts NULL; may be repeated. */
 	void (*kill)(struct vm *vm);
@@ -234,5 +237,13 @@ struct backend {
 };
 
 extern const struct backend backend_qemu, backend_firecracker;
+
+/* Of a machine of that architecture; a third one lacks nothing that is known. */
+static inline bool backend_has_power_button(const struct backend *backend,
+					    enum architecture machine)
+{
+	return backend->power_button &&
+	       (machine >= ARCHITECTURE_COUNT || !backend->lacks_power_button[machine]);
+}
 
 #endif

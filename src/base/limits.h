@@ -42,9 +42,11 @@
 	X(QMP_GREETING_MS, 30000, "ms", "start of QEMU to its first word, on a busy host")         \
 	X(QMP_LINE_BYTES, 1048576, "bytes", "longest message of a VMM's monitor")                  \
 	X(API_MS, 10000, "ms", "answer of Firecracker's API to one call")                          \
+	X(API_RUNNING_MS, 60000, "ms", "the same while a guest runs, whose flushes go first")      \
 	X(API_START_MS, 30000, "ms", "start of Firecracker to its API, on a busy host")            \
 	X(API_LOOK_MS, 2, "ms", "between two looks for it; ten of them for a balloon's size")      \
 	X(API_BODY_BYTES, 65536, "bytes", "longest document of Firecracker's API")                 \
+	X(METRICS_MS, 1000, "ms", "between two lines of Firecracker's metrics that are kept")      \
 	X(CELL_MS, 10000, "ms", "a cell to be made")                                               \
 	X(VMM_END_MS, 2000, "ms", "end of a VMM or companion that should end by itself")           \
 	X(PROBE_MS, 2000, "ms", "accelerator probe in all")                                        \

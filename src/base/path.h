@@ -43,5 +43,9 @@ int path_clone_data(int from_fd, int to_fd, const char **method, struct error *e
  * The target is created exclusively with mode. *method (optional) says "reflink" or "copy". */
 int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, const char **method,
 		       struct error *err);
+/* The same where all of it and spare bytes more are free, or none are needed (a reflink); else
+ * ERR_UNAVAILABLE before anything is copied. */
+int path_clone_with_room_at(int from_fd, int dirfd, const char *name, mode_t mode, uint64_t spare,
+			    struct error *err);
 
 #endif

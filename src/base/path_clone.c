@@ -8,6 +8,8 @@
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -77,7 +79,20 @@ static int clone_by_copy(int from, int to, off_t size, struct error *err)
 	return 0;
 }
 
-static int clone_data(int from, int to, const char **how, struct error *err)
+/* Blocks that are there and hold no data are counted too, which is too much and no harm. */
+static int require_room(const struct stat *from, int to, uint64_t spare, struct error *err)
+{
+	uint64_t needed = (uint64_t)from->st_blocks * 512 + spare;
+	struct statvfs fs;
+
+	if (fstatvfs(to, &fs) < 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= needed)
+		return 0;
+	return error_set(err, ERR_UNAVAILABLE, "no room: %llu bytes are free and %llu are needed",
+			 (unsigned long long)fs.f_bavail * fs.f_frsize, (unsigned long long)needed);
+}
+
+/* spare: of path_clone_with_room_at(); NULL where nobody looks. */
+static int clone_data(int from, int to, const uint64_t *spare, const char **how, struct error *err)
 {
 	off_t position = lseek(from, 0, SEEK_CUR);
 	struct stat st;
@@ -91,6 +106,8 @@ static int clone_data(int from, int to, const char **how, struct error *err)
 	if (ioctl(to, FICLONE, from) == 0)
 		return 0;
 	*how = "copy";
+	if (spare && require_room(&st, to, *spare, err) < 0)
+		return -1;
 	if (ftruncate(to, st.st_size) < 0)
 		return error_errno(err, errno, "size");
 	rc = clone_by_copy(from, to, st.st_size, err);
@@ -104,15 +121,15 @@ int path_clone_data(int from_fd, int to_fd, const char **method, struct error *e
 {
 	const char *how;
 
-	if (clone_data(from_fd, to_fd, &how, err) < 0)
+	if (clone_data(from_fd, to_fd, NULL, &how, err) < 0)
 		return -1;
 	if (method)
 		*method = how;
 	return 0;
 }
 
-int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, const char **method,
-		       struct error *err)
+static int clone_file(int from_fd, int dirfd, const char *name, mode_t mode, const uint64_t *spare,
+		      const char **method, struct error *err)
 {
 	autoclose int to =
 		openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
@@ -120,7 +137,7 @@ int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, co
 
 	if (to < 0)
 		return error_errno(err, errno, "create %s", name);
-	if (clone_data(from_fd, to, &how, err) < 0)
+	if (clone_data(from_fd, to, spare, &how, err) < 0)
 		goto failed;
 	if (fchmod(to, mode) < 0) {
 		error_errno(err, errno, "mode");
@@ -132,4 +149,16 @@ int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, co
 failed:
 	unlinkat(dirfd, name, 0);
 	return error_prefix(err, "copy to %s", name);
+}
+
+int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, const char **method,
+		       struct error *err)
+{
+	return clone_file(from_fd, dirfd, name, mode, NULL, method, err);
+}
+
+int path_clone_with_room_at(int from_fd, int dirfd, const char *name, mode_t mode, uint64_t spare,
+			    struct error *err)
+{
+	return clone_file(from_fd, dirfd, name, mode, &spare, NULL, err);
 }

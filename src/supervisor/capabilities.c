@@ -114,7 +114,7 @@ static int add_functions(const struct backend *backend, json_t *features, struct
 		bool there;
 		const char *name;
 	} rows[] = {
-		{backend->power_button != NULL, "powerButton"},
+		{backend_has_power_button(backend, architecture_of_host()), "powerButton"},
 		{backend->pauses_on_full_disk, "pauseOnFullDisk"},
 		{backend->balloon != NULL, "balloon"},
 	};

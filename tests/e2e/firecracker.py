@@ -3,10 +3,12 @@
 
 import json
 import os
+import socket
 import subprocess
 from pathlib import Path
 
 import schema_check
+import strays
 from conftest import BIN, BUILD, ROOT, wait_until
 
 HERE = ROOT / "tests" / "standin" / "firecracker"
@@ -104,6 +106,17 @@ class Firecracker:
         assert done.returncode == check, (words, done.stdout, done.stderr)
         return done.stdout
 
+    def balloon(self, mib):
+        with socket.socket(socket.AF_UNIX) as control:
+            control.connect(str(self.workspace / "control.sock"))
+            control.sendall(json.dumps({"command": "balloon", "memoryMiB": mib}).encode() + b"\n")
+            control.settimeout(60)
+            return json.loads(control.makefile().readline())
+
+    def nothing_is_left(self):
+        assert [name for name in os.listdir(self.workspace) if "sock" in name or name == "vmm"] == []
+        wait_until(lambda: not strays.running(self.host.base), "the end of its processes")
+
     def end(self):
         os.close(self.calls_fd)
         if (self.host.state / "w").exists():
@@ -113,3 +126,10 @@ class Firecracker:
 
 def shown(path):
     return Path(path).read_text(errors="replace") if Path(path).exists() else ""
+
+
+def firecracker(host):
+    """For a fixture."""
+    it = Firecracker(host)
+    yield it
+    it.end()

@@ -272,9 +272,16 @@ static int replace_on_a_full_disk(const struct scratch *s)
 	autoclose int from = fd_memfd("data", data, sizeof(data), &err);
 	if (path_clone_file_at(from, dir, "copy", 0600, NULL, &err) == 0 || err.errnum != ENOSPC)
 		return 5;
+	if (path_clone_with_room_at(from, dir, "copy", 0600, 0, &err) == 0 ||
+	    err.code != ERR_UNAVAILABLE || !strstr(err.msg, "bytes are free and 65536 are needed"))
+		return 8;
 	if (count_entries(dir) != 1)
 		return 6;
 	/* There is room again as soon as less is asked for. */
+	autoclose int less = fd_memfd("less", data, 16384, &err);
+	if (path_clone_with_room_at(less, dir, "less", 0600, 61440, &err) == 0 ||
+	    path_clone_with_room_at(less, dir, "less", 0600, 16384, &err) < 0)
+		return 9;
 	return path_replace_file_at(dir, "f", data, 4096, 0600, PATH_SYNC, &err) == 0 ? 0 : 7;
 }
 

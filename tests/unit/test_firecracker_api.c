@@ -20,7 +20,7 @@ struct fixture {
 	int answers, closed;
 	struct error why, closed_why;
 	char body[128];
-	bool calls_again;
+	bool calls_again, silent;
 };
 
 static void on_answer(void *data, const json_t *body, const struct error *why)
@@ -37,12 +37,13 @@ static void on_answer(void *data, const json_t *body, const struct error *why)
 	}
 }
 
-static void on_api_end(void *data, const struct error *why)
+static void on_api_end(void *data, const struct error *why, bool silent)
 {
 	struct fixture *f = data;
 
 	f->closed++;
-	f->closed_why = why ? *why : (struct error){0};
+	f->closed_why = *why;
+	f->silent = silent;
 }
 
 static int begin(void **state)
@@ -70,6 +71,7 @@ static int finish(void **state)
 	cleanup_close(&f->peer);
 	free(f);
 	limit_reset(LIMIT_API_MS);
+	limit_reset(LIMIT_API_RUNNING_MS);
 	return 0;
 }
 
@@ -154,6 +156,7 @@ static void expect_broken(struct fixture *f, const char *words)
 {
 	assert_int_equal(f->closed, 1);
 	assert_int_equal(f->answers, 1);
+	assert_false(f->silent);
 	if (!strstr(f->closed_why.msg, words))
 		fail_msg("%s: not in: %s", words, f->closed_why.msg);
 }
@@ -196,6 +199,24 @@ static void no_answer_ends_it(void **state)
 	assert_code(f->closed_why, ERR_TIMEOUT);
 }
 
+static void another_deadline_is_that_of_the_next_call(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	limit_set(LIMIT_API_MS, 600000);
+	limit_set(LIMIT_API_RUNNING_MS, 1);
+	call(f, "/actions");
+	api_set_deadline(f->api, LIMIT_API_RUNNING_MS);
+	call(f, "/balloon");
+	assert_int_equal(loop_once(f->loop, 10, &err), 0);
+	say(f, NO_CONTENT);
+	while (!f->closed)
+		loop_once(f->loop, 1000, &err);
+	assert_int_equal(f->answers, 2);
+	assert_non_null(strstr(f->closed_why.msg, "PUT /balloon: no answer within 1 ms"));
+}
+
 static void words_that_nobody_asked_for_end_it(void **state)
 {
 	struct fixture *f = *state;
@@ -213,8 +234,25 @@ static void its_end_between_two_calls_is_none_of_its_faults(void **state)
 	shutdown(f->peer, SHUT_RDWR);
 	settle(f);
 	assert_int_equal(f->closed, 1);
-	assert_int_equal(f->closed_why.code, ERR_NONE);
+	assert_true(f->silent);
+	assert_string_equal(f->closed_why.msg, "Firecracker closed its API");
 	assert_int_equal(api_call(f->api, "PUT", "/x", NULL, on_answer, f, &err), -1);
+}
+
+static void its_end_in_a_call_names_each(void **state)
+{
+	struct fixture *f = *state;
+
+	call(f, "/vsock");
+	call(f, "/balloon");
+	shutdown(f->peer, SHUT_RDWR);
+	settle(f);
+	assert_int_equal(f->answers, 2);
+	assert_true(f->silent);
+	assert_string_equal(f->why.msg,
+			    "Firecracker closed its API without an answer to PUT /balloon");
+	assert_string_equal(f->closed_why.msg,
+			    "Firecracker closed its API without an answer to PUT /vsock");
 }
 
 int main(void)
@@ -228,7 +266,9 @@ int main(void)
 		TEST(no_json_ends_it),
 		TEST(half_an_answer_ends_it),
 		TEST(no_answer_ends_it),
+		TEST(another_deadline_is_that_of_the_next_call),
 		TEST(words_that_nobody_asked_for_end_it),
+		TEST(its_end_in_a_call_names_each),
 		TEST(its_end_between_two_calls_is_none_of_its_faults),
 	};
 

@@ -7,6 +7,7 @@
 
 #include "backend/firecracker/binary.h"
 #include "backend/firecracker/check.h"
+#include "backend/firecracker/firecracker.h"
 #include "backend/firecracker/requests.h"
 #include "supervisor/capabilities.h"
 
@@ -171,11 +172,27 @@ static void room_is_bounded(void **state)
 	assert_ok(fc_check_bounds(&c, &err));
 	json_array_append_new(disks, json_object());
 	assert_int_equal(fc_check_bounds(&c, &err), -1);
-	assert_non_null(strstr(err.msg, "room for 14"));
+	assert_non_null(strstr(err.msg, "room for 12"));
 	c.disks = NULL;
 	c.cpu_count++;
 	assert_int_equal(fc_check_bounds(&c, &err), -1);
 	assert_non_null(strstr(err.msg, "config.cpuCount"));
+}
+
+/* Of arm64's it has none: whoever presses hears of it at once. */
+static void a_power_button_is_that_of_amd64(void **state)
+{
+	struct firecracker fc = {0};
+	struct error err = {0};
+
+	(void)state;
+	assert_true(backend_has_power_button(&backend_firecracker, ARCHITECTURE_AMD64));
+	assert_false(backend_has_power_button(&backend_firecracker, ARCHITECTURE_ARM64));
+	assert_true(backend_has_power_button(&backend_firecracker, ARCHITECTURE_COUNT));
+	fc.architecture = ARCHITECTURE_ARM64;
+	assert_int_equal(backend_firecracker.power_button(&fc.vm, &err), -1);
+	assert_code(err, ERR_UNSUPPORTED);
+	assert_non_null(strstr(err.msg, "arm64"));
 }
 
 /* --- versions ----------------------------------------------------------------------------------
@@ -189,7 +206,7 @@ static void the_real_program_is_no_stand_in(void **state)
 	(void)state;
 	assert_ok(fc_version_parse("Firecracker v1.16.1\n\n", &version, &err));
 	assert_string_equal(version.text, "1.16.1");
-	assert_int_equal(version.major * 100 + version.minor, 116);
+	assert_int_equal(version.major * 10000 + version.minor * 100 + version.patch, 11601);
 	assert_null(version.stand_in);
 }
 
@@ -199,7 +216,7 @@ static void a_stand_in_says_so_and_what_it_needs(void **state)
 	struct error err = {0};
 
 	(void)state;
-	assert_ok(fc_version_parse("Firecracker v1.14.0\n\nmicroagent stand-in: /usr:/a/b:x\n",
+	assert_ok(fc_version_parse("Firecracker v1.14\n\nmicroagent stand-in: /usr:/a/b:x\n",
 				   &version, &err));
 	assert_int_equal(json_array_size(version.stand_in), 2);
 	assert_string_equal(json_string_value(json_array_get(version.stand_in, 1)), "/a/b");
@@ -230,6 +247,7 @@ int main(void)
 		cmocka_unit_test(a_reader),
 		cmocka_unit_test(each_field_without_a_way_is_refused),
 		cmocka_unit_test(room_is_bounded),
+		cmocka_unit_test(a_power_button_is_that_of_amd64),
 		cmocka_unit_test(the_real_program_is_no_stand_in),
 		cmocka_unit_test(a_stand_in_says_so_and_what_it_needs),
 		cmocka_unit_test(other_words_are_no_version),

@@ -31,6 +31,7 @@ struct call {
 struct api {
 	struct loop *loop;
 	struct loop_watch *watch, *timer;
+	enum limit deadline;
 	int fd;
 	struct api_events events;
 	struct call calls[CALLS_MAX]; /* a ring: the first waits for its answer */
@@ -61,6 +62,16 @@ void api_free(struct api *a)
 		api_destroy(a);
 }
 
+bool api_is_closed(const struct api *a)
+{
+	return a->closed;
+}
+
+void api_set_deadline(struct api *a, enum limit limit)
+{
+	a->deadline = limit;
+}
+
 static void api_enter(struct api *a)
 {
 	a->depth++;
@@ -87,20 +98,32 @@ static void answer_call(struct api *a, const json_t *body, const struct error *w
 		call.fn(call.data, body, why);
 }
 
+static void tell_silence(const struct api *a, struct error *why)
+{
+	if (a->count)
+		error_set(why, ERR_IO, "Firecracker closed its API without an answer to %s",
+			  a->calls[a->first].name);
+	else
+		error_set(why, ERR_IO, "Firecracker closed its API");
+}
+
+/* why: NULL where it was closed without a word. */
 static void shut_api(struct api *a, const struct error *why)
 {
-	struct error gone = {0};
+	struct error first = {0}, each = {0};
 
 	if (a->closed)
 		return;
 	a->closed = true;
 	loop_remove(steal_ptr(&a->watch));
 	loop_remove(steal_ptr(&a->timer));
-	error_set(&gone, ERR_IO, "Firecracker closed its API");
-	while (a->count && !a->freed)
-		answer_call(a, NULL, why ? why : &gone);
+	tell_silence(a, &first);
+	while (a->count && !a->freed) {
+		tell_silence(a, &each);
+		answer_call(a, NULL, why ? why : &each);
+	}
 	if (!a->freed && a->events.closed)
-		a->events.closed(a->events.data, why);
+		a->events.closed(a->events.data, why ? why : &first, !why);
 }
 
 /* What the first call met, its name in front; ends the connection. */
@@ -123,7 +146,7 @@ static void on_api_deadline(struct loop *loop, void *data)
 	(void)loop;
 	a->timer = NULL;
 	error_set(&why, ERR_TIMEOUT, "no answer within %llu ms",
-		  (unsigned long long)limit_get(LIMIT_API_MS));
+		  (unsigned long long)limit_get(a->deadline));
 	api_enter(a);
 	break_api(a, &why);
 	api_leave(a);
@@ -156,7 +179,7 @@ static void begin_call(struct api *a)
 	/* With a timer the first call is on its way: its function may have begun the next. */
 	if (a->count == 0 || a->closed || a->freed || a->timer)
 		return;
-	a->timer = loop_add_timer(a->loop, limit_deadline(LIMIT_API_MS), on_api_deadline, a, &why);
+	a->timer = loop_add_timer(a->loop, limit_deadline(a->deadline), on_api_deadline, a, &why);
 	if (!a->timer || send_call(a, &why) < 0)
 		break_api(a, &why);
 }
@@ -303,7 +326,7 @@ struct api *api_new(struct loop *loop, int fd, const struct api_events *events, 
 		error_errno(err, ENOMEM, "API");
 		return NULL;
 	}
-	*a = (struct api){.loop = loop, .fd = fd, .events = *events};
+	*a = (struct api){.loop = loop, .fd = fd, .events = *events, .deadline = LIMIT_API_MS};
 	a->in = (struct buf)BUF_INIT(HTTP_HEAD_MAX + limit_get(LIMIT_API_BODY_BYTES) + READ_BYTES);
 	a->watch = loop_add_fd(loop, fd, EPOLLIN, on_api, a, err);
 	if (!a->watch) {

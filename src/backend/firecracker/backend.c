@@ -143,6 +143,8 @@ const struct backend backend_firecracker = {
 	.takes_no_bzimage = true, /* before 1.17, and the others need none */
 	.binds_vsock = true,
 	.powers_off_by_reset = true,
+	/* src/firecracker/src/api_server/request/actions.rs: no SendCtrlAltDel on aarch64 */
+	.lacks_power_button = {[ARCHITECTURE_ARM64] = true},
 	.refusals = fc_refusals,
 	.host = fc_host,
 	.host_free = fc_host_free,

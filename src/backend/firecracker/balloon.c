@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
+#define STATISTICS "Firecracker's API: GET /balloon/statistics"
 #define LOOKS 10 /* of API_LOOK_MS between two questions */
 
 static void tell_balloon(struct firecracker *fc, const struct error *why)
@@ -24,19 +25,27 @@ static void tell_balloon(struct firecracker *fc, const struct error *why)
 
 static void ask_again_later(struct firecracker *fc);
 
+/* What it says wrong is no fault of who asked. */
+static int read_given(const struct firecracker *fc, const json_t *body, int64_t *out,
+		      struct error *err)
+{
+	struct error why = {0};
+
+	if (!body)
+		return error_set(err, ERR_IO, STATISTICS ": an answer without a body");
+	if (json_get_int(body, "", "actual_mib", JSON_REQUIRED, 0, fc->memory_mib, out, &why) < 0)
+		return error_set(err, ERR_IO, STATISTICS ": %s", why.msg);
+	return 0;
+}
+
 static void on_statistics(void *data, const json_t *body, const struct error *why)
 {
 	struct firecracker *fc = data;
 	struct error err = {0};
 	int64_t given = 0;
 
-	if (why) {
-		tell_balloon(fc, why);
-		return;
-	}
-	if (!body || json_get_int(body, "the balloon", "actual_mib", JSON_REQUIRED, 0,
-				  fc->memory_mib, &given, &err) < 0) {
-		tell_balloon(fc, &err);
+	if (why || read_given(fc, body, &given, &err) < 0) {
+		tell_balloon(fc, why ? why : &err);
 		return;
 	}
 	fc->balloon.actual_mib = fc->memory_mib - given;

@@ -23,6 +23,18 @@
 #define MAJOR_MIN 1
 #define MINOR_MIN 14
 
+/* What is new enough, and does not work. */
+static const struct {
+	int major, minor, patch; /* the last one; those before it of this minor too */
+	const char *defect, *instead;
+} defects[] = {
+	/* A resume without a snapshot holds back all that the host sends, for a guest's answer to
+	 * what it was never told: CHANGELOG.md, #6100, after 1.16.1; Vsock::kick() and process_rx()
+	 * of src/vmm/src/devices/virtio/vsock/device.rs, v1.16.1. */
+	{1, 16, 1, "loses its vsock once it was paused, as at a session's quota",
+	 "1.14, 1.15 or one after 1.16.1"},
+};
+
 #define STAND_IN "microagent stand-in:"
 #define OUTPUT_MAX 65536
 
@@ -45,8 +57,13 @@ char *fc_find(struct error *err)
 	if (found)
 		return found;
 	if (own && asprintf(&libexec, "%s/../libexec/microagent/firecracker", own) >= 0 &&
-	    program_is(libexec))
-		return realpath(libexec, NULL);
+	    program_is(libexec)) {
+		found = realpath(libexec, NULL);
+		if (!found)
+			error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", libexec,
+				  strerror(errno));
+		return found;
+	}
 	error_set(err, ERR_UNAVAILABLE,
 		  "firecracker is not installed: put a release of "
 		  "https://github.com/firecracker-microvm/firecracker in PATH");
@@ -103,15 +120,14 @@ int fc_version_parse(const char *text, struct fc_version *out, struct error *err
 {
 	struct fc_version v = {0};
 	const char *line = strchr(text, '\n');
-	int n = 0;
+	size_t front = strlen("Firecracker v");
 
 	/* NOLINTNEXTLINE(cert-err34-c): few digits each */
-	if (sscanf(text, "Firecracker v%4d.%4d%n", &v.major, &v.minor, &n) != 2 || v.major < 0 ||
-	    v.minor < 0)
+	if (sscanf(text, "Firecracker v%4d.%4d.%4d", &v.major, &v.minor, &v.patch) < 2 ||
+	    v.major < 0 || v.minor < 0 || v.patch < 0)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "it does not say its version as a Firecracker does");
-	n = (int)strlen("Firecracker v");
-	snprintf(v.text, sizeof(v.text), "%.*s", (int)strcspn(text + n, " \n"), text + n);
+	snprintf(v.text, sizeof(v.text), "%.*s", (int)strcspn(text + front, " \n"), text + front);
 	while (line && *line == '\n')
 		line++;
 	if (line && strncmp(line, STAND_IN, strlen(STAND_IN)) == 0) {
@@ -139,6 +155,26 @@ static int ask_version(const char *path, struct buf *said, struct error *err)
 static bool is_new_enough(const struct fc_version *v)
 {
 	return v->major > MAJOR_MIN || (v->major == MAJOR_MIN && v->minor >= MINOR_MIN);
+}
+
+static bool has_defect(const struct fc_version *v, size_t row)
+{
+	return v->major == defects[row].major && v->minor == defects[row].minor &&
+	       v->patch <= defects[row].patch;
+}
+
+static int judge_version(const char *path, const struct fc_version *v, struct error *err)
+{
+	if (!is_new_enough(v))
+		return error_set(err, ERR_UNAVAILABLE,
+				 "Firecracker: %s is version %s, and at least %d.%d is needed",
+				 path, v->text, MAJOR_MIN, MINOR_MIN);
+	for (size_t i = 0; i < ARRAY_SIZE(defects); i++)
+		if (has_defect(v, i))
+			return error_set(err, ERR_UNAVAILABLE,
+					 "Firecracker: %s is version %s, which %s: %s will do",
+					 path, v->text, defects[i].defect, defects[i].instead);
+	return 0;
 }
 
 static bool recall_version(const char *thing, struct fc_version *out)
@@ -174,6 +210,18 @@ void fc_check_forget(void)
 	}
 }
 
+/* version, or nothing of it any more. */
+static int take_version(const char *path, struct fc_version *version, struct fc_version *out,
+			struct error *err)
+{
+	if (judge_version(path, version, err) < 0) {
+		fc_version_free(version);
+		return -1;
+	}
+	*out = *version;
+	return 0;
+}
+
 int fc_check(const char *path, struct fc_version *out, struct error *err)
 {
 	autobuf struct buf said = BUF_INIT(OUTPUT_MAX);
@@ -182,21 +230,16 @@ int fc_check(const char *path, struct fc_version *out, struct error *err)
 	struct error why = {0};
 
 	host_thing(path, thing);
-	if (recall_version(thing, out))
-		return 0;
+	/* What another build of ours found good. */
+	if (recall_version(thing, &version))
+		return take_version(path, &version, out, err);
 	if (check_machine(path, err) < 0)
 		return -1;
 	if (ask_version(path, &said, &why) < 0 || !buf_string(&said) ||
 	    fc_version_parse(buf_string(&said), &version, &why) < 0)
 		return error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", path, why.msg);
-	if (!is_new_enough(&version)) {
-		error_set(err, ERR_UNAVAILABLE,
-			  "Firecracker: %s is version %s, and at least %d.%d is needed", path,
-			  version.text, MAJOR_MIN, MINOR_MIN);
-		fc_version_free(&version);
+	if (take_version(path, &version, out, err) < 0)
 		return -1;
-	}
 	remember_version(thing, buf_string(&said));
-	*out = version;
 	return 0;
 }

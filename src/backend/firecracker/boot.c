@@ -52,7 +52,8 @@ static int start_firecracker(struct firecracker *fc, const struct vm_boot *boot,
 	return vm_release(vm, err) < 0 ? -1 : fc_talk_begin(fc, err);
 }
 
-/* https://github.com/firecracker-microvm/firecracker/blob/main/src/vmm/src/lib.rs, FcExitCode */
+/* https://github.com/firecracker-microvm/firecracker/blob/main/src/vmm/src/lib.rs, FcExitCode. Its
+ * 155 is no end: on SIGPIPE it goes on (src/vmm/src/signal_handler.rs). */
 static const struct {
 	int code;
 	enum vm_end end;
@@ -66,6 +67,7 @@ static const struct {
 	{152, VM_END_CRASHED, "Firecracker found its configuration bad"},
 	{153, VM_END_CRASHED, "Firecracker did not understand its arguments"},
 	{154, VM_END_CRASHED, "Firecracker's processor time limit ended it"},
+	{156, VM_END_CRASHED, "Firecracker was hung up by somebody (SIGHUP)"},
 	{157, VM_END_CRASHED, "Firecracker met an instruction that this processor has not"},
 };
 
@@ -106,6 +108,7 @@ struct vm *fc_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 		return NULL;
 	}
 	fc->memory_mib = boot->config->memory_mib;
+	fc->architecture = boot->config->architecture;
 	fc->stdin_fd = fc->stdout_fd = fc->log_fd = fc->metrics.fd = -1;
 	fc->own_log.fd = fc->early.fd = -1;
 	if (vm_open(&fc->vm, &fc_kind, loop, boot, events, err) == 0 &&
@@ -124,6 +127,7 @@ void fc_free(struct vm *vm)
 	fc = fc_of(vm);
 	api_free(steal_ptr(&fc->api));
 	loop_remove(fc->connect_timer);
+	loop_remove(fc->close_timer);
 	loop_remove(fc->balloon.timer);
 	loop_remove(fc->stdin_watch);
 	loop_remove(fc->stdout_watch);

@@ -33,9 +33,12 @@ struct fc_metrics {
 	int fd; /* a FIFO, which Firecracker opens by name; -1 */
 	int workspace_fd;
 	struct log *log;
+	struct loop *loop;
 	struct loop_watch *watch;
+	struct loop_watch *timer; /* until the next may be kept */
 	struct buf line;
-	bool cut; /* it was too long */
+	bool cut;	   /* it was too long */
+	struct buf newest; /* whole, and not kept yet */
 };
 
 struct firecracker {
@@ -45,8 +48,11 @@ struct firecracker {
 	size_t next;	  /* of them */
 	bool started;	  /* the last was answered: what comes on stdout is the guest's */
 	int64_t memory_mib;
+	enum architecture architecture;
 	struct loop_watch *connect_timer;
 	uint64_t connect_deadline_ns;
+	struct loop_watch *close_timer; /* its API is closed, and it goes on */
+	struct error closed_why;
 	struct fc_waiting pausing;
 	struct fc_balloon balloon;
 	struct stderr_log own_log; /* lines of its logger */

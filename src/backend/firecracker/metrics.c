@@ -6,40 +6,57 @@
  * a process that may have been taken over, and nothing here goes by it.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "backend/firecracker/firecracker.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/path.h"
 
 /* Some 20 KiB with many devices. */
 #define LINE_MAX_BYTES (256 << 10)
 
-static void keep_line(struct fc_metrics *m, size_t len)
+static void keep_newest(struct fc_metrics *m)
 {
 	struct error why = {0};
-	json_auto_t *told = json_load_strict((const char *)buf_bytes(&m->line), len, &why);
+	size_t len = m->newest.len;
+	json_auto_t *told = json_load_strict((const char *)buf_bytes(&m->newest), len, &why);
 
 	if (!json_is_object(told) ||
-	    path_replace_file_at(m->workspace_fd, FC_METRICS_FILE, buf_bytes(&m->line), len, 0600,
+	    path_replace_file_at(m->workspace_fd, FC_METRICS_FILE, buf_bytes(&m->newest), len, 0600,
 				 PATH_NO_SYNC, &why) < 0)
 		log_limited(m->log, FC_METRICS_FILE ": %s", *why.msg ? why.msg : "no object");
+	buf_consume(&m->newest, len);
+}
+
+static void end_metrics_line(struct fc_metrics *m)
+{
+	struct buf line = m->line;
+
+	if (!m->cut && line.len) {
+		m->line = m->newest;
+		m->newest = line;
+	}
+	buf_consume(&m->line, m->line.len);
+	m->cut = false;
 }
 
 /* A longer line is dropped up to its end. */
 static void take_metrics(struct fc_metrics *m, const char *bytes, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (bytes[i] != '\n') {
-			m->cut = m->cut || buf_append(&m->line, bytes + i, 1, NULL) < 0;
-			continue;
-		}
-		if (!m->cut && m->line.len)
-			keep_line(m, m->line.len);
-		buf_consume(&m->line, m->line.len);
-		m->cut = false;
+	while (n) {
+		const char *end = memchr(bytes, '\n', n);
+		size_t part = end ? (size_t)(end - bytes) : n;
+
+		m->cut = m->cut || buf_append(&m->line, bytes, part, NULL) < 0;
+		if (end)
+			end_metrics_line(m);
+		part += end != NULL;
+		bytes += part;
+		n -= part;
 	}
 }
 
@@ -55,20 +72,43 @@ static bool receive_metrics(struct fc_metrics *m)
 	return n > 0;
 }
 
+static void keep_in_time(struct fc_metrics *m);
+
+static void on_metrics_time(struct loop *loop, void *data)
+{
+	struct fc_metrics *m = data;
+
+	(void)loop;
+	m->timer = NULL;
+	keep_in_time(m);
+}
+
+/* However many lines it writes, whoever it is by then: a file is made once in a while. */
+static void keep_in_time(struct fc_metrics *m)
+{
+	if (m->timer || !m->newest.len)
+		return;
+	keep_newest(m);
+	m->timer =
+		loop_add_timer(m->loop, limit_deadline(LIMIT_METRICS_MS), on_metrics_time, m, NULL);
+}
+
 static void on_metrics(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	(void)loop, (void)fd, (void)events;
 	receive_metrics(data);
+	keep_in_time(data);
 }
 
 int fc_metrics_open(struct firecracker *fc, struct error *err)
 {
 	struct fc_metrics *m = &fc->metrics;
 
-	m->line.limit = LINE_MAX_BYTES;
+	m->line.limit = m->newest.limit = LINE_MAX_BYTES;
+	m->loop = fc->vm.loop;
 	m->log = fc->vm.log;
 	m->workspace_fd = fc->vm.workspace_fd;
-	m->watch = loop_add_fd(fc->vm.loop, m->fd, EPOLLIN, on_metrics, m, err);
+	m->watch = loop_add_fd(m->loop, m->fd, EPOLLIN, on_metrics, m, err);
 	return m->watch ? 0 : -1;
 }
 
@@ -77,12 +117,16 @@ void fc_metrics_drain(struct fc_metrics *m)
 	/* Bounded by what a pipe holds: the writer has ended. */
 	for (int i = 0; i < 256 && m->fd >= 0 && receive_metrics(m); i++)
 		;
+	if (m->newest.len)
+		keep_newest(m);
 }
 
 void fc_metrics_close(struct fc_metrics *m)
 {
 	loop_remove(steal_ptr(&m->watch));
+	loop_remove(steal_ptr(&m->timer));
 	cleanup_close(&m->fd);
 	buf_free(&m->line);
+	buf_free(&m->newest);
 	m->fd = -1;
 }

@@ -17,6 +17,7 @@
 #include "backend/parts/vmm_filter.h"
 #include "base/argv.h"
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/path.h"
 
 #define FILTER_VARIABLE "MICROAGENT_FIRECRACKER_SECCOMP"
@@ -105,11 +106,13 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 /*
  * A file system that was not unmounted has to replay its journal before it can be read, and that
  * writes. Firecracker has no layer to take it, so what looks at a disk from outside gets a copy
- * (shared with the original where the file system can), which goes with the directory.
+ * (shared with the original where the file system can), which goes with the directory. The room
+ * that a start asks for stays.
  */
 static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err)
 {
-	if (path_clone_file_at(boot->rootfs_fd, run, LOOKED_AT, 0600, NULL, err) < 0)
+	if (path_clone_with_room_at(boot->rootfs_fd, run, LOOKED_AT, 0600,
+				    limit_get(LIMIT_STATE_FREE_BYTES), err) < 0)
 		return error_prefix(err, "a copy of the disk that is looked at");
 	int fd = openat(run, LOOKED_AT, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? error_errno(err, errno, LOOKED_AT) : fd;

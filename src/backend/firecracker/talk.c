@@ -33,7 +33,8 @@ static void on_made(void *data, const json_t *body, const struct error *why)
 
 	(void)body;
 	if (why) {
-		fc_fail(fc, why);
+		if (!api_is_closed(fc->api)) /* else on_api_closed() follows */
+			fc_fail(fc, why);
 		return;
 	}
 	/* Bound when it was told of it. */
@@ -53,6 +54,11 @@ static void make_next_request(struct firecracker *fc)
 
 	if (!request) {
 		json_decref(steal_ptr(&fc->requests));
+		/* The thread that answers writes the guest's flushes out too, and waits for a pause
+		 * up to 30 s itself: v1.15.1, src/firecracker/src/api_server_adapter.rs,
+		 * run_microvm(); src/vmm/src/devices/virtio/block/virtio/io/sync_io.rs, flush();
+		 * src/vmm/src/lib.rs, RECV_TIMEOUT_SEC. */
+		api_set_deadline(fc->api, LIMIT_API_RUNNING_MS);
 		return;
 	}
 	if (fc->next + 1 == json_array_size(fc->requests))
@@ -62,15 +68,27 @@ static void make_next_request(struct firecracker *fc)
 		fc_fail(fc, &err);
 }
 
-/* An API that ends with Firecracker is how things are; any other end of it is misbehaviour. */
-static void on_api_closed(void *data, const struct error *why)
+static void on_close_time(struct loop *loop, void *data)
 {
 	struct firecracker *fc = data;
 
-	if (why)
+	(void)loop;
+	fc->close_timer = NULL;
+	fc_fail(fc, &fc->closed_why);
+}
+
+/* An API that ends with Firecracker is how things are, and how that ended says more; any other end
+ * of it is misbehaviour. */
+static void on_api_closed(void *data, const struct error *why, bool silent)
+{
+	struct firecracker *fc = data;
+
+	fc->closed_why = *why;
+	if (silent)
+		fc->close_timer = loop_add_timer(fc->vm.loop, limit_deadline(LIMIT_VMM_END_MS),
+						 on_close_time, fc, NULL);
+	if (!fc->close_timer)
 		fc_fail(fc, why);
-	else
-		vm_grace(&fc->vm);
 }
 
 static void talk(struct firecracker *fc, int fd)
@@ -154,6 +172,9 @@ int fc_power_button(struct vm *vm, struct error *err)
 {
 	if (!vm)
 		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
+	if (!backend_has_power_button(&backend_firecracker, fc_of(vm)->architecture))
+		return error_set(err, ERR_UNSUPPORTED, "Firecracker has no key for a machine of %s",
+				 architecture_name(fc_of(vm)->architecture));
 	return call_api(fc_of(vm), "PUT", "/actions",
 			json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
 }

@@ -52,7 +52,7 @@ static void on_halt_timer(struct loop *loop, void *data)
 	kill_vm(live);
 }
 
-/* Nobody else would hear of it: a machine of Firecracker's in quarantine, say. */
+/* Nothing is waited for: a machine of Firecracker's on arm64 in quarantine, say. */
 static void cannot_press(struct live *live, const struct error *why)
 {
 	log_line(&live->log, "power button: %s", why->msg);

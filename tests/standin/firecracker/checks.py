@@ -71,7 +71,7 @@ def check_field(object_name, name, field, value, version):
 
 
 def check_object(name, value, version, partial=False):
-    fields = facts.OBJECTS[name]
+    fields = {key: field for key, field in facts.OBJECTS[name].items() if facts.SINCE.get((name, key), version) <= version}
     for key, given in value.items():
         if key in fields:
             check_field(name, key, fields[key], given, version)

@@ -3,17 +3,20 @@
 as [api]), and what docs/ of its repository or, where those are silent, its behaviour adds (cited by file). The test
 test_standin_facts.py compares the tables with the description where that is at hand."""
 
-VERSION = "1.16.1"
+VERSION = "1.15.1"  # the last one that the supervisor takes
 
 # What a release has learned, as its CHANGELOG.md says.
 BZIMAGE_SINCE = (1, 17)
 TRANSPARENT_PAGES_SINCE = (1, 17)
+HOTPLUG_SINCE = MTU_SINCE = (1, 16)
+VMCLOCK_INTERRUPT_SINCE = (1, 15)  # and with it the place of VMGenID's, which was the first (src/vmm/src/device_manager/acpi.rs)
 
 BODY_LIMIT = 51200  # docs of --http-api-max-payload-size
 LINE_LIMIT = 1024  # micro_http: one line of a request
 CONNECTIONS = 10  # micro_http: beyond them it answers 503
 COMMAND_LINE_LIMIT = 2048  # of the kernel, x86-64
 CPUS = 32  # [api] vcpu_count
+INTERRUPTS = 19  # src/vmm/src/arch/x86_64/layout.rs, GSI_LEGACY_NUM: each device has one to itself
 DEFAULT_MACHINE = {"vcpu_count": 1, "mem_size_mib": 128, "smt": False, "track_dirty_pages": False, "huge_pages": "None"}
 # docs/getting-started.md and the comments on boot_args: what is used where a boot source names none.
 DEFAULT_BOOT_ARGS = ("reboot=k panic=1 nomodule 8250.nr_uarts=0 i8042.noaux i8042.nomux i8042.dumbkbd swiotlb=noforce")
@@ -74,6 +77,8 @@ OBJECTS = {  # by their names in [api]
     "Vm": {"state": text(True, ("Paused", "Resumed"))},
     "Vsock": {"guest_cid": number(True, 3), "uds_path": text(True), "vsock_id": text()},
 }
+# Fields that are not there before a release.
+SINCE = {("NetworkInterface", "mtu"): MTU_SINCE}
 # Of these [api] does not say, and the server ignores, what it does not know (src/vmm/src/vmm_config: no deny_unknown_fields).
 OPEN = {"Metrics", "TokenBucket", "Vm"}
 # What the server's own types bound beyond [api]: (object, field) -> highest number.

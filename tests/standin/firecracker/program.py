@@ -145,18 +145,20 @@ class Server:
         fault = self.settings.fault(name, self.row_name(request)) or {}
         wrong = fault.get("do")
         if wrong == "die" and not fault.get("act"):
-            control.die()
+            control.die(fault)
         if fault.get("act", wrong not in ("500", "refuse")):
             status, found = self.perform(request)
             self.follow_guest()
         else:
             status, found = {"500": 500, "refuse": 400}.get(wrong, 400), {"fault_message": "refused because a test wants it"}
+        if wrong == "empty":
+            status, found = 204, None
         shown = json.loads(request.body) if request.body.strip()[:1] == b"{" and status != 400 else request.body.decode(errors="replace")
         self.settings.record(call=name, body=shown, status=status, answer=found, fault=wrong,
                              waited_ns=self.asked_at - self.idle_since)
         self.log_outcome(status, found)
         if wrong == "die":
-            control.die()
+            control.die(fault)
         old = status < 300 and isinstance(shown, dict) and ("vsock_id" in shown or "cpu_template" in shown)
         self.respond(client, http_wire.answer(status, None if found is None else json.dumps(found).encode(), old), fault)
         self.idle_since = time.monotonic_ns()
@@ -251,7 +253,7 @@ class Server:
         while self.vmm.ended is None:
             left = None if self.death is None else self.death - time.monotonic()
             if left is not None and left <= 0:
-                control.die()
+                control.die({})
             for key, _ in self.selector.select(left):
                 try:
                     key.data(key)

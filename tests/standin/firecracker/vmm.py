@@ -208,11 +208,22 @@ class Vmm:
         if self.settings.get("needs_kvm"):
             os.close(open_path("/dev/kvm", os.O_RDWR, "Start microvm error: Kvm error: Error creating KVM object: "))
 
+    def check_interrupts(self):
+        """In the order in which devices are attached (src/vmm/src/builder.rs, build_microvm_for_boot)."""
+        count = len(self.drives) + len(self.cards) + sum(it is not None for it in (self.balloon, self.vsock, self.entropy))
+        takers = ["MMIO transport error: Failed to allocate requested resource"] * count
+        acpi = [f"Error while registering ACPI with KVM: {name}: Could not allocate GSI" for name in ("VMGenID", "VMClock")]
+        takers = takers + acpi if self.numbers >= facts.VMCLOCK_INTERRUPT_SINCE else acpi[:1] + takers
+        if len(takers) > facts.INTERRUPTS:
+            raise Refused(f"Start microvm error: Could not attach device: {takers[facts.INTERRUPTS]}: "
+                          "The requested resource is not available.")
+
     def start(self):
         if not self.boot:
             raise Refused("Start microvm error: Cannot start microvm without kernel configuration.")
         self.check_kvm()
         self.check_kernel()
+        self.check_interrupts()
         ours, its = socket.socketpair() if self.vsock else (None, None)
         given = [fd for _, fd in self.drives + self.cards] + ([its.fileno()] if its else [])
         khz = self.library.standin_tsc_khz()
@@ -328,7 +339,7 @@ class Vmm:
         if call.when == facts.AFTER and not self.guest:
             raise Refused(NOT_BEFORE)
         if "{" in call.path and call.when == facts.ALWAYS and self.guest:
-            raise Refused(NO_PCI)
+            raise Refused(NO_PCI if self.numbers >= facts.HOTPLUG_SINCE else NOT_AFTER)
         if call.method == "GET":
             return self.get(call.path)
         self.ACTIONS[call.name](self, body)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""Each call of Firecracker's API failing, and Firecracker ending when nobody asked it to. By a stand-in that fails as it is
+told (its README.md): the real one has not been run."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import BIN
+from firecracker import firecracker
+
+
+@pytest.fixture
+def fc(host):
+    yield from firecracker(host)
+
+
+# --- before the guest runs -----------------------------------------------------------------------
+CALLS = ("PUT /logger", "PUT /metrics", "PUT /machine-config", "PUT /boot-source", "PUT /drives/rootfs", "PUT /vsock",
+         "PUT /network-interfaces/eth0", "PUT /entropy", "PUT /balloon", "PUT /actions")
+FAULTS = {
+    "refuse": "Firecracker refused {}: refused because a test wants it (status 400)",
+    "500": "Firecracker refused {}: refused because a test wants it (status 500)",
+    "garbage": "Firecracker's API: {}: a status line that is none",
+    "half": "Firecracker's API: {}: its answer ends in the middle",
+    "hang": "Firecracker's API: {}: no answer within 300 ms",
+    "close": "Firecracker closed its API without an answer to {}",
+    "die": "Firecracker died by signal 9",
+}
+SHORTER = {"hang": {"MICROAGENT_TEST_LIMIT_API_MS": "300"}, "close": {"MICROAGENT_TEST_LIMIT_VMM_END_MS": "300"}}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_fault_of_each_call_ends_the_start(fc, call, fault):
+    """`failed` with the call and the reason, and nothing is left."""
+    fc.set(faults={call: {"do": fault}})
+    config = fc.host.config(network={"mode": "nat" if "network" in call else "isolated"})
+    fc.do("prepare", config)
+    error = fc.refused("start", config, env=SHORTER.get(fault))
+    assert FAULTS[fault].format(call) in error, error
+    assert fc.event["state"] == "failed"
+    fc.nothing_is_left()
+
+
+@pytest.mark.parametrize("code,words,said", [
+    (148, "", "Firecracker's own system call filter ended it"),
+    (156, "", "Firecracker was hung up by somebody (SIGHUP)"),
+    (1, "Error: RunWithApi(MicroVMStoppedWithError(GenericError))\n",
+     "Firecracker ended by itself with code 1: Error: RunWithApi(MicroVMStoppedWithError(GenericError))"),
+])
+def test_an_end_in_the_middle_of_a_call_says_more_than_the_call(fc, code, words, said):
+    fc.set(faults={"PUT /vsock": {"do": "die", "code": code, "words": words}})
+    config = fc.host.config()
+    fc.do("prepare", config)
+    error = fc.refused("start", config)
+    assert said in error and "closed its API" not in error, error
+    fc.nothing_is_left()
+
+
+def test_a_slow_api_is_waited_for(fc):
+    fc.set(faults={"PUT /vsock": {"do": "slow", "seconds": 1}})
+    assert fc.start()["event"]["state"] == "running"
+
+
+def test_it_dies_while_the_guest_boots(fc):
+    fc.set(faults={"boot": {"seconds": 0.2}})
+    config = fc.host.config()
+    fc.do("prepare", config)
+    assert "the virtual machine monitor died" in fc.refused("start", config)
+    assert fc.event["state"] == "failed"
+    fc.nothing_is_left()
+    fc.set()
+    fc.do("start", config)  # a failed one can be started again
+    assert fc.exec("id", "-u") == "0\n"
+
+
+def test_it_dies_while_a_command_runs(fc):
+    fc.start()
+    with subprocess.Popen([BIN / "microagent", "exec", "--user", "root", "w", "--", "sh", "-c", "echo begun; sleep 300"], env=fc.host.env,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        assert command.stdout.readline() == "begun\n"
+        os.kill(fc.runtime["pid"], signal.SIGKILL)
+        _, said = command.communicate(timeout=60)
+    assert command.returncode not in (0, None) and said.strip(), said
+    assert "Firecracker died by signal 9" in fc.wait_for("failed")["detail"]
+    fc.nothing_is_left()
+
+
+def test_it_has_died_when_a_quarantine_is_asked_for(fc):
+    """Both are there when the supervisor goes on: it proves nothing of a machine that is no more."""
+    fc.start()
+    supervisor, vmm = fc.runtime["supervisorPid"], fc.runtime["pid"]
+    os.kill(supervisor, signal.SIGSTOP)
+    with subprocess.Popen([BIN / "microagent", "quarantine", "w"], env=fc.host.env, stderr=subprocess.PIPE, text=True) as asking:
+        os.kill(vmm, signal.SIGKILL)
+        os.kill(supervisor, signal.SIGCONT)
+        _, said = asking.communicate(timeout=60)
+    assert asking.returncode != 0 and said.strip()
+    fc.wait_for("failed")
+    fc.nothing_is_left()
+
+
+@pytest.mark.parametrize("call", ("PATCH /balloon", "GET /balloon/statistics"))
+def test_a_balloon_that_is_refused_leaves_the_machine(fc, call):
+    fc.start(memoryMiB=512)
+    for fault in ("refuse", "500"):
+        fc.set(faults={call: {"do": fault}})
+        assert f"Firecracker refused {call}: refused because a test wants it" in fc.balloon(384)["error"]
+    fc.set()
+    assert fc.balloon(384)["ok"] and fc.event["state"] == "running"
+    fc.set(faults={call: {"do": "half"}})
+    assert f"Firecracker's API: {call}: its answer ends in the middle" in fc.balloon(448)["error"]
+    assert f"{call}: its answer ends in the middle" in fc.wait_for("failed")["detail"]
+    fc.nothing_is_left()
+
+
+def test_a_call_waits_behind_what_the_guest_wants_of_its_disk(fc):
+    """A guest's flush is answered by the thread that answers the API: one that takes long is no fault."""
+    config = fc.host.config(memoryMiB=512)
+    fc.do("prepare", config)
+    fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_API_MS": "2000"})
+    fc.set(faults={"PATCH /balloon": {"do": "slow", "seconds": 3}})
+    assert fc.balloon(384)["ok"] and fc.event["state"] == "running"
+
+
+def test_a_balloon_of_which_nothing_is_said(fc):
+    fc.start(memoryMiB=512)
+    fc.set(faults={"GET /balloon/statistics": {"do": "empty"}})
+    answer = fc.balloon(384)
+    assert (answer["errorCode"], answer["error"]) == ("io", "Firecracker's API: GET /balloon/statistics: an answer without a body")
+    fc.set()
+    assert fc.balloon(384)["ok"]
+
+
+@pytest.mark.parametrize("fault,words,detail", [
+    ("hang", "Firecracker's API: PATCH /balloon: no answer within 1000 ms", None),
+    ("garbage", "Firecracker's API: PATCH /balloon: a status line that is none", None),
+    ("close", "Firecracker closed its API without an answer to PATCH /balloon", None),
+    ("die", "Firecracker closed its API without an answer to PATCH /balloon", "Firecracker died by signal 9"),
+])
+def test_a_balloon_without_an_answer_ends_the_machine(fc, fault, words, detail):
+    config = fc.host.config(memoryMiB=512)
+    fc.do("prepare", config)
+    fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_API_RUNNING_MS": "1000"})
+    fc.set(faults={"PATCH /balloon": {"do": fault}})
+    assert words in fc.balloon(384)["error"]
+    assert (detail or words) in fc.wait_for("failed")["detail"]
+    fc.nothing_is_left()
+
+
+def test_it_never_opens_its_api(fc):
+    silent = fc.place / "silent"
+    silent.write_text(fc.program.read_text().replace("program.end", "import time\nif 'api' in str(sys.argv): time.sleep(300)\nprogram.end"))
+    silent.chmod(0o755)
+    config = fc.host.config()
+    env = {"MICROAGENT_FIRECRACKER": str(silent), "MICROAGENT_TEST_LIMIT_API_START_MS": "500"}
+    fc.do("prepare", config, env=env)
+    assert "did not open its API within 500 ms" in fc.refused("start", config, env=env)
