@@ -40,6 +40,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(count_names(at(rig, "pool/web-v1")), 4);
 }
 
+#define NUMBERS "{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":1"
 static void a_bad_record_names_its_file(void **state)
 {
 	static const char *const texts[] = {
@@ -51,11 +52,9 @@ static void a_bad_record_names_its_file(void **state)
 		"{\"format\":1,\"size\":0,\"memoryMiB\":1,\"cpuCount\":1,\"network\":\"nat\"}",
 		"{\"format\":1,\"size\":1,\"memoryMiB\":0,\"cpuCount\":1,\"network\":\"nat\"}",
 		"{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":0,\"network\":\"nat\"}",
-		"{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":1}",
-		"{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":1,"
-		"\"network\":\"0123456789abcdef\"}",
-		"{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":1,\"network\":\"nat\","
-		"\"backend\":\"xen\"}",
+		NUMBERS "}",
+		NUMBERS ",\"network\":\"0123456789abcdef\"}",
+		NUMBERS ",\"network\":\"nat\",\"backend\":\"xen\"}",
 	};
 	struct rig *rig = *state;
 	auto_pool struct pool pool = POOL_NONE;
@@ -67,8 +66,7 @@ static void a_bad_record_names_its_file(void **state)
 		assert_fails(pool_read(&pool, &record, &err), ERR_IO, RECORD);
 		assert_memory_equal(&record, &small, sizeof(record));
 	}
-	put(at(rig, RECORD), "{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":1,"
-			     "\"network\":\"0123456789abcde\"}");
+	put(at(rig, RECORD), NUMBERS ",\"network\":\"0123456789abcde\"}");
 	assert_ok(pool_read(&pool, &record, &err));
 	assert_string_equal(record.network, "0123456789abcde");
 }

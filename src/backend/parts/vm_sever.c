@@ -36,7 +36,7 @@
 
 /* Of a VMM that stands still. It may have made so many names that their end would be waited for
  * with everything else at a stand, and directories of them. */
-static int remove_run_dir(const struct vm *vm, struct error *err)
+static int take_run_dir(const struct vm *vm, struct error *err)
 {
 	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR,
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -69,7 +69,7 @@ static int remove_names(const struct vm *vm, struct error *err)
 		return error_errno(err, errno, "vsock.sock");
 	if (vm_freeze(vm, &below, err) < 0)
 		return -1;
-	status = remove_run_dir(vm, err);
+	status = take_run_dir(vm, err);
 	vm_thaw(vm, &below);
 	return status;
 }

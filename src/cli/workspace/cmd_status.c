@@ -199,8 +199,7 @@ static int print_workspace_status(const char *name, const char *accelerator, con
 	    status_row(&table, "since", TEXT(response, "event", "observedAt"), err) < 0 ||
 	    end_row(&table, response, err) < 0 ||
 	    status_row(&table, "backend", TEXT(response, "backend"), err) < 0 ||
-	    status_row(&table, "architecture",
-		       TEXT(response, "architecture"), err) < 0 ||
+	    status_row(&table, "architecture", TEXT(response, "architecture"), err) < 0 ||
 	    status_row(&table, "accelerator", accelerator, err) < 0 ||
 	    status_row(&table, "confinement", TEXT(response, "confinement"), err) < 0 ||
 	    status_row(&table, "console", TEXT(response, "consoleMode"), err) < 0 ||
