@@ -52,13 +52,13 @@ class Firecracker:
                 lines = [json.loads(line) for line in text.splitlines()]
                 return [(line["call"], line["body"]) for line in lines if "call" in line]
 
-    def ask(self, command, config=None, env=None, args=(), **identity):
+    def ask(self, command, config=None, env=None, args=(), wrap=(), **identity):
         """(exit code, answer, stderr)"""
         document = {"command": command}
         if command != "host":
             document["identity"] = {**IDENTITY, **identity}
             document["config"] = config or {"stateDir": str(self.host.state)}
-        done = subprocess.run([BIN / "microagent-firecracker-supervisor", *args], input=json.dumps(document).encode(),
+        done = subprocess.run([*wrap, BIN / "microagent-firecracker-supervisor", *args], input=json.dumps(document).encode(),
                               capture_output=True, env={**self.host.env, **(env or {})}, check=False, timeout=300)
         answer = json.loads(done.stdout)
         assert answer["ok"] == (done.returncode == 0), (done.returncode, answer)

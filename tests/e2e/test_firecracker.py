@@ -14,6 +14,7 @@ import pytest
 
 from conftest import BIN, wait_until
 from firecracker import firecracker, shown
+from test_network import DHCP
 
 
 @pytest.fixture
@@ -182,32 +183,70 @@ def test_a_disk_is_not_copied_to_where_it_has_no_room(fc):
 # --- quarantine -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["isolated", "nat"])
-def test_quarantine_cuts_a_held_connection(fc, mode):
-    """A connection to the guest that somebody holds is dead, nobody else gets one, and the machine goes on."""
-    config = fc.host.config(network={"mode": mode}, user="root", command=["sh", "-c", "while echo tick; do sleep 1; done >/dev/console"])
-    fc.do("prepare", config)
-    fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_HALT_MS": "500"})
+BRIDGE = "ip link add br-test type bridge && ip addr add 192.168.90.1/24 dev br-test && ip link set br-test up && exec \"$@\""
+REFUSED_KEY = "Firecracker refused PUT /actions: refused because a test wants it (status 400)"
+
+
+def cut(fc, mode):
+    """What is severed, with a connection that somebody holds and one that waits; the machine goes on."""
     held, waiting = connect(fc.workspace / "vsock.sock"), connect(fc.workspace / "vsock.sock")
     assert held.recv(64).startswith(b"OK ")
-    pid = fc.runtime["pid"]
-    answer = fc.do("quarantine")
-    severed = answer["event"]["severed"]
-    assert "vsock" in severed and ("passt" in severed) == (mode == "nat")
+    severed = fc.do("quarantine")["event"]["severed"]
+    assert {"vsock", *{"nat": ["passt"], "bridged": ["network"]}.get(mode, [])} <= set(severed)
+    assert mode == "nat" or "passt" not in severed
     assert held.recv(64) == b""
     assert waiting.recv(64)[:3] in (b"", b"OK ")
     assert not (fc.workspace / "vsock.sock").exists() and not (fc.workspace / "vmm").exists()
+
+
+def goes_on(fc):
     size = (fc.workspace / "serial.log").stat().st_size
     wait_until(lambda: (fc.workspace / "serial.log").stat().st_size > size, "the guest to go on")
+
+
+@pytest.fixture
+def bridge():
+    """Words before a command that is to run where there is one, and somebody who gives addresses."""
+    if os.geteuid() != 0:
+        pytest.skip("only root makes network namespaces")
+    with subprocess.Popen(["unshare", "--net", "sh", "-c", BRIDGE, "sh", "/usr/bin/python3", "-c", DHCP], stdout=subprocess.PIPE) as server:
+        assert server.stdout.readline() == b"up\n"
+        yield ["nsenter", f"--net=/proc/{server.pid}/ns/net"]
+        server.kill()
+
+
+@pytest.mark.parametrize("mode", ["isolated", "nat", "bridged"])
+def test_quarantine_cuts_a_held_connection(fc, mode, request):
+    """A connection to the guest that somebody holds is dead, nobody else gets one, and the machine goes on."""
+    wrap = request.getfixturevalue("bridge") if mode == "bridged" else ()
+    network = {"mode": mode, **({"interface": "br-test"} if mode == "bridged" else {})}
+    config = fc.host.config(network=network, user="root", command=["sh", "-c", "while echo tick; do sleep 1; done >/dev/console"])
+    fc.do("prepare", config, wrap=wrap)
+    fc.do("start", config, wrap=wrap, env={"MICROAGENT_TEST_LIMIT_HALT_MS": "500", "MICROAGENT_TEST_LIMIT_API_RUNNING_MS": "300"})
+    pid = fc.runtime["pid"]
+    cut(fc, mode)
+    goes_on(fc)
     names = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
     assert "/proc" not in names
-    if mode == "nat":
-        links = shown(f"/proc/{pid}/net/dev")
-        assert "tap0" in links
-    # What it is told by the supervisor it hears yet: a key, in which a tuned kernel sees nothing.
+    assert ("tap0" in shown(f"/proc/{pid}/net/dev")) == (mode != "isolated")
+    if mode == "bridged":  # its side of the bridge is gone
+        links = shown(f"/proc/{fc.runtime['supervisorPid']}/net/dev")
+        assert "br-test" in links and "microagent" not in links
+    halt_without_a_word(fc, {"isolated": None, "nat": "refuse", "bridged": "hang"}[mode])
+
+
+def halt_without_a_word(fc, fault):
+    """What it is told by the supervisor it hears yet: a key, in which a tuned kernel sees nothing. One that is refused is
+    told in the log, and one without an answer ends the machine: each is an end that nobody was asked for."""
+    fc.set(faults={"PUT /actions": {"do": fault}} if fault else {})
     fc.calls()
     event = fc.do("halt")["event"]
-    assert event["state"] == "halted" and fc.calls() == [("PUT /actions", {"action_type": "SendCtrlAltDel"})]
+    assert event["state"] == "halted" and event["detail"].startswith("unclean"), event
+    (call, body), = fc.calls()
+    assert call == "PUT /actions" and "SendCtrlAltDel" in str(body)
+    log = shown(fc.workspace / "supervisor.log")
+    assert (REFUSED_KEY in log) == (fault == "refuse")
+    assert ("Firecracker's API: PUT /actions: no answer within 300 ms" in log) == (fault == "hang")
 
 
 # --- the program ----------------------------------------------------------------------------------

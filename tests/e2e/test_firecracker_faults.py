@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import BIN
+from conftest import BIN, wait_until
 from firecracker import firecracker
 
 
@@ -140,19 +140,20 @@ def test_a_balloon_of_which_nothing_is_said(fc):
     assert fc.balloon(384)["ok"]
 
 
+@pytest.mark.parametrize("call", ("PATCH /balloon", "GET /balloon/statistics"))
 @pytest.mark.parametrize("fault,words,detail", [
-    ("hang", "Firecracker's API: PATCH /balloon: no answer within 1000 ms", None),
-    ("garbage", "Firecracker's API: PATCH /balloon: a status line that is none", None),
-    ("close", "Firecracker closed its API without an answer to PATCH /balloon", None),
-    ("die", "Firecracker closed its API without an answer to PATCH /balloon", "Firecracker died by signal 9"),
+    ("hang", "Firecracker's API: {}: no answer within 1000 ms", None),
+    ("garbage", "Firecracker's API: {}: a status line that is none", None),
+    ("close", "Firecracker closed its API without an answer to {}", None),
+    ("die", "Firecracker closed its API without an answer to {}", "Firecracker died by signal 9"),
 ])
-def test_a_balloon_without_an_answer_ends_the_machine(fc, fault, words, detail):
+def test_a_balloon_without_an_answer_ends_the_machine(fc, call, fault, words, detail):
     config = fc.host.config(memoryMiB=512)
     fc.do("prepare", config)
-    fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_API_RUNNING_MS": "1000"})
-    fc.set(faults={"PATCH /balloon": {"do": fault}})
-    assert words in fc.balloon(384)["error"]
-    assert (detail or words) in fc.wait_for("failed")["detail"]
+    fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_API_RUNNING_MS": "1000", "MICROAGENT_TEST_LIMIT_VMM_END_MS": "300"})
+    fc.set(faults={call: {"do": fault}})
+    assert words.format(call) in fc.balloon(384)["error"]
+    assert (detail or words.format(call)) in fc.wait_for("failed")["detail"]
     fc.nothing_is_left()
 
 
@@ -164,3 +165,100 @@ def test_it_never_opens_its_api(fc):
     env = {"MICROAGENT_FIRECRACKER": str(silent), "MICROAGENT_TEST_LIMIT_API_START_MS": "500"}
     fc.do("prepare", config, env=env)
     assert "did not open its API within 500 ms" in fc.refused("start", config, env=env)
+
+
+# --- a session at its quota -----------------------------------------------------------------------
+
+
+class Session:
+    """One of 16 MiB, in which somebody writes more: its disk is a copy of the base's."""
+
+    def __init__(self, fc, **limits):
+        self.fc, host = fc, fc.host
+        host("base", "create", "web", check=0)
+        env = {f"MICROAGENT_TEST_LIMIT_{name}": str(value) for name, value in limits.items()}
+        self.name = host.json("session", "create", "--backend", "firecracker", "--base", "web", "--network", "isolated", "--memory", 256,
+                              "--disk-quota", 16, env=env)["name"]
+        self.place = host.state / "sessions" / f"{self.name}.bundle"
+        self.fc.calls()
+
+    def write(self):
+        """Beyond its quota, with a word on the console each second, by somebody who is told when it is done."""
+        script = "(while echo tick; do sleep 1; done) >/dev/console 2>&1 & dd if=/dev/urandom of=/root/f bs=1M count=32 conv=fsync 2>/dev/null"
+        return self.fc.host.popen("session", "exec", "--user", "root", self.name, "--", "sh", "-c", script)
+
+    def quota(self, mib):
+        return self.fc.host("session", "quota", self.name, mib)
+
+    def wait_for(self, words):
+        wait_until(lambda: words in self.detail, words)
+
+    @property
+    def detail(self):
+        return json.loads((self.place / "event.json").read_text()).get("detail", "")
+
+    @property
+    def log(self):
+        return (self.place / "supervisor.log").read_text()
+
+    @property
+    def serial(self):
+        return (self.place / "serial.log").stat().st_size
+
+    def told(self):
+        """In which states it was to be, without those that nobody took it for."""
+        return [body["state"] for call, body in self.fc.calls() if call == "PATCH /vm" and isinstance(body, dict)]
+
+    def end(self):
+        self.fc.host("session", "destroy", self.name, check=0)
+        self.fc.host("base", "delete", "web-v1", check=0)
+
+
+PAUSED = "paused: its disk has grown to its quota of 16 MiB"
+
+
+def test_a_session_waits_at_its_quota(fc):
+    """A pause that is refused is tried again, and the writer goes on when it may."""
+    session = Session(fc)
+    fc.set(faults={"PATCH /vm": {"do": "refuse", "times": 2}})
+    with session.write() as writer:
+        session.wait_for(PAUSED)
+        assert "quota: Firecracker refused PATCH /vm: refused because a test wants it (status 400)" in session.log
+        assert session.quota(256).returncode == 0
+        session.wait_for("resumed: its disk may grow to 256 MiB")
+        writer.communicate(timeout=60)
+    assert writer.returncode == 0 and session.told() == ["Paused", "Resumed"]
+    session.end()
+
+
+def test_quarantine_of_a_session_at_its_quota(fc):
+    """Proven of a machine that stands still; it goes on when it may, and says so to nobody but its console."""
+    session = Session(fc)
+    with session.write() as writer:
+        session.wait_for(PAUSED)
+        severed = fc.host.json("quarantine", session.name)["event"]["severed"]
+        assert "vsock" in severed and not (session.place / "vsock.sock").exists()
+        before = session.serial
+        assert session.quota(256).returncode == 0
+        wait_until(lambda: session.serial > before, "the guest to go on")
+        writer.communicate(timeout=60)
+    assert session.told() == ["Paused", "Resumed"]
+    session.end()
+
+
+@pytest.mark.parametrize("after,fault,words", [
+    (0, "hang", "Firecracker's API: PATCH /vm: no answer within 500 ms"),
+    (1, "refuse", "Firecracker refused PATCH /vm: refused because a test wants it (status 400)"),
+    (1, "half", "Firecracker's API: PATCH /vm: its answer ends in the middle"),
+])
+def test_a_session_that_cannot_be_paused_or_go_on_fails(fc, after, fault, words):
+    """Nobody is left with a machine that stands still and is said to run."""
+    session = Session(fc, API_RUNNING_MS=500)
+    fc.set(faults={"PATCH /vm": {"do": fault, "after": after}})
+    with session.write() as writer:
+        if after:
+            session.wait_for(PAUSED)
+            session.quota(256)
+        session.wait_for(words)
+        writer.communicate(timeout=60)
+    session.end()

@@ -13,12 +13,13 @@ import subprocess
 import pytest
 
 import schema_check
-from conftest import HANG_S, held, wait_until
+from conftest import BACKEND, HANG_S, held, wait_until
 from pools import LATER, wait_full
 from test_session_share import make_view
 from test_sessions import bundle
 
 MIB = 1 << 20
+layered = pytest.mark.skipif(BACKEND != "qemu", reason="Firecracker's disks are raw: a session's is no layer")
 
 
 def create(host, *words, **kw):
@@ -126,6 +127,7 @@ def check_waiting(host, name, quota, times):
     return reached[-1][1]["grownBytes"]
 
 
+@layered
 def test_a_layer_is_kept_to_its_quota(host):
     host("base", "create", "web", check=0)
     source, digest = random_file(host, 32)
@@ -222,6 +224,7 @@ def boot_without_room(host, name):
     writer.communicate()
 
 
+@pytest.mark.skipif(BACKEND != "qemu", reason="those who wait in a pool are QEMU's")
 def test_members_of_a_pool(host):
     """They have the default, which a claim can raise; for less than that a session is made."""
     size = host.json("base", "create", "web")["disk"]["bytes"]
@@ -280,6 +283,7 @@ def free_bytes(path):
     return fs.f_bavail * fs.f_frsize
 
 
+@layered
 def test_a_full_host_is_not_the_quota(no_reflinks):
     """Another took what there was and has given it back before the supervisor looks: the machine goes on."""
     host = no_reflinks

@@ -26,13 +26,13 @@ static void on_answer(void *data, const json_t *body, const struct error *why)
 		abort();
 }
 
-static void on_closed(void *data, const struct error *why)
+static void on_closed(void *data, const struct error *why, bool silent)
 {
 	struct heard *heard = data;
 
-	(void)why;
+	(void)silent;
 	/* Whoever waits for an answer has been told before. */
-	if (++heard->closed > 1 || heard->answers != CALLS)
+	if (++heard->closed > 1 || heard->answers != CALLS || !why->code)
 		abort();
 }
 
