@@ -324,14 +324,15 @@ def test_one_with_a_known_defect(fc, version):
 
 
 def test_another_program_of_that_name_is_asked_anew(fc):
-    """What the last one said is remembered of it alone; and `host` asks always."""
-    fc.do("check", fc.host.config())
+    """What the last one said is remembered of it alone; and `host` asks always. Where no other test remembers one."""
+    own = {"MICROAGENT_CACHE_DIR": str(fc.place / "cache")}
+    fc.do("check", fc.host.config(), env=own)
     fc.set(version="1.13.1")
-    fc.do("check", fc.host.config())
+    fc.do("check", fc.host.config(), env=own)
     other = fc.place / "other"
     shutil.copy(fc.program, other)
     os.replace(other, fc.program)
-    assert "is version 1.13.1" in fc.refused("check", fc.host.config())
+    assert "is version 1.13.1" in fc.refused("check", fc.host.config(), env=own)
     fc.set(version="1.14.4")
     assert fc.do("host")["host"]["binaryVersion"] == "1.14.4 (stand-in)"
     fc.set(version="1.15.0")

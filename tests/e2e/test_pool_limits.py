@@ -139,7 +139,7 @@ def test_a_full_disk(host):
 
         assert "of disk are free where the state directory is, and 64 are to stay so" in pool()["detail"]
         (small / "fill").unlink()
-        wait_until(lambda: pool() == {"base": "web-v1", "size": 1, "ready": 1, "filling": False}, "the member")
+        wait_until(lambda: pool() == {"base": "web-v1", "backend": "qemu", "size": 1, "ready": 1, "filling": False}, "the member")
         with contextlib.suppress(OSError), open(small / "fill", "wb", buffering=0) as fill:
             while fill.write(b"\0" * 4096):
                 pass

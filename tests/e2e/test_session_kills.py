@@ -336,7 +336,7 @@ def test_a_base_of_a_pool(place):
         part.mkdir(parents=True)
     for part in (pool.parent, pool, *pool.iterdir()):
         part.chmod(0o700)
-    record = {"format": 1, "base": "web-v1", "size": 1, "memoryMiB": 256, "cpuCount": 1, "network": "isolated"}
+    record = {"format": 1, "base": "web-v1", "backend": "qemu", "size": 1, "memoryMiB": 256, "cpuCount": 1, "network": "isolated"}
     schema_check.validate("pool", record)
     (pool / "pool.json").write_text(json.dumps(record))
     refused = place("base", "delete", "web-v1")

@@ -293,7 +293,7 @@ def sockets_of(pid):
 def test_an_ordinary_user_claims_with_a_directory(ordinary):
     """From the pool: the same owners."""
     ordinary("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
-    full = {"base": "web-v1", "size": 1, "ready": 1, "filling": False}
+    full = {"base": "web-v1", "backend": "qemu", "size": 1, "ready": 1, "filling": False}
     wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the member")
     work = directory(ordinary, "work")
     keys = ordinary.base / ".ssh"
