@@ -69,6 +69,7 @@ enum error_reason {
 	 */
 	REASON_NO_KERNEL,
 	REASON_NOT_A_KERNEL,
+	REASON_KERNEL_PACKED,  /* and has no unpacked one beside it, which the VMM takes alone */
 	REASON_KERNEL_MISSING, /* the one that a workspace was prepared with */
 	REASON_NO_INITRD,
 	REASON_INITRD_MISSING, /* the one that a workspace was prepared with */

@@ -16,7 +16,6 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 	struct cache_kernel kernel = {0};
 	struct error why = {0};
 
-	(void)agent;
 	(void)host;
 	if (cache_kernel_find(NULL, architecture_of_host(), &kernel, &why) < 0) {
 		finding_error(out, &why);
@@ -28,6 +27,13 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 		finding_detail(out, VERDICT_FAILED, "%s has no %s.initrd beside it", kernel.path,
 			       kernel.path);
 		out->reason = REASON_INITRD_MISSING;
+	} else if (!agent->backend->packed && !kernel.vmlinux &&
+		   architecture_is_packed_kernel(kernel.path)) {
+		finding_detail(
+			out, VERDICT_FAILED,
+			"%s is a packed one, and has no %s.vmlinux beside it, which %s boots",
+			kernel.path, kernel.path, agent->backend->name);
+		out->reason = REASON_KERNEL_PACKED;
 	}
 	cache_kernel_free(&kernel);
 }

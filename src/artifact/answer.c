@@ -31,11 +31,10 @@ int artifact_architecture(const struct artifact_options *opts, enum architecture
 static int tell_no_init(const char *path, enum architecture architecture, struct error *err)
 {
 	if (architecture == architecture_of_host())
-		return error_errno(err, errno, "%s: build it with `make`, or name one by --init",
-				   path);
+		return error_errno(err, errno, "%s: build it with `make`", path);
 	return error_set(err, ERR_UNAVAILABLE,
 			 "%s is missing, which machines of %s boot: `make %s-init` in the sources "
-			 "makes it, with the package gcc-aarch64-linux-gnu; or name one by --init",
+			 "makes it, with the package gcc-aarch64-linux-gnu",
 			 path, architecture_name(architecture), architecture_name(architecture));
 }
 

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -100,6 +101,15 @@ static bool has_magic(const void *head, size_t len, size_t at, const char *magic
 bool architecture_is_bzimage(const void *head, size_t len)
 {
 	return has_magic(head, len, 0x202, "HdrS");
+}
+
+bool architecture_is_packed_kernel(const char *path)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	unsigned char head[KERNEL_HEAD];
+	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+
+	return n > 0 && architecture_is_bzimage(head, (size_t)n);
 }
 
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out)

@@ -28,6 +28,7 @@ int architecture_check_host(struct error *err);
 
 /* Whether the first len bytes are those of a bzImage, which holds its kernel packed. */
 bool architecture_is_bzimage(const void *head, size_t len);
+bool architecture_is_packed_kernel(const char *path);
 /* Whether the first len bytes are those of a kernel: a bzImage (Documentation/arch/x86/boot.rst),
  * an arm64 Image (Documentation/arch/arm64/booting.rst) or an ELF image. */
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out);

@@ -73,6 +73,7 @@ static const char *const reason_names[] = {
 	[REASON_POOL_UNATTENDED] = "pool-unattended",
 	[REASON_NO_KERNEL] = "no-kernel",
 	[REASON_NOT_A_KERNEL] = "not-a-kernel",
+	[REASON_KERNEL_PACKED] = "kernel-packed",
 	[REASON_KERNEL_MISSING] = "kernel-missing",
 	[REASON_NO_INITRD] = "no-initrd",
 	[REASON_INITRD_MISSING] = "initrd-missing",

@@ -8,7 +8,7 @@ const struct contract_backend contract_backends[] = {
 	{.name = "apple-vf"},
 	{.name = "firecracker"},
 	{.name = "windows-hyperv"},
-	{.name = "qemu", .layers = true, .hotplug = true},
+	{.name = "qemu", .layers = true, .packed = true, .hotplug = true},
 	{0},
 };
 

@@ -23,6 +23,7 @@ extern const char *const mediation_keys[];
 struct contract_backend {
 	const char *name;
 	bool layers;  /* a disk may be a qcow2 layer over another (config.rootfsBase) */
+	bool packed;  /* it boots packed kernels (bzImage) */
 	bool hotplug; /* a running machine can be given a directory (config.hotplug) */
 };
 extern const struct contract_backend contract_backends[];

@@ -147,6 +147,28 @@ def test_rates_are_the_drive_s(fc):
     assert drive["rate_limiter"] == {"bandwidth": {"size": 4000000, "refill_time": 1000}}
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
+def test_a_full_disk_is_the_guest_s_error(fc):
+    """And no pause: it goes on, and its disk when there is room again."""
+    small = fc.host.base / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=755", "none", small], check=True)
+    try:
+        disk = small / "disk"
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", disk, "128M"], check=True)
+        disk.chmod(0o600)
+        fc.start(disks=[{"path": str(disk), "mountpoint": "/data", "mode": "rw", "name": "data"}])
+        (small / "fill").write_bytes(bytes(56 << 20))
+        assert "Input/output error" in fc.exec("sh", "-c", "dd if=/dev/urandom of=/data/f bs=1M count=100 conv=fsync 2>&1; true")
+        assert fc.event["state"] == "running" and fc.exec("echo", "on") == "on\n"
+        (small / "fill").unlink()
+        fc.exec("dd", "if=/dev/urandom", "of=/data/g", "bs=1M", "count=8", "conv=fsync")
+        fc.do("stop")
+    finally:
+        fc.ask("kill")
+        subprocess.run(["umount", small], check=True)
+
+
 # --- the network ----------------------------------------------------------------------------------
 
 
@@ -404,3 +426,31 @@ def test_a_packed_kernel_that_was_not_unpacked(fc):
     kernel.write_bytes(bytes(0x202) + b"HdrS" + bytes(1024))
     error = fc.refused("check", fc.host.config(kernelPath=str(kernel)))
     assert f"{kernel}.vmlinux does not exist" in error, error
+    unpacked = fc.host.base / "bzImage.vmlinux"
+    for what in (kernel.read_bytes(), b"no kernel\n" * 100):
+        unpacked.write_bytes(what)
+        error = fc.refused("check", fc.host.config(kernelPath=str(kernel)))
+        assert f"{unpacked}: it is no unpacked kernel for" in error, error
+
+
+def packed_kernel_alone(fc):
+    """A cache whose only kernel is Debian's, as no program has unpacked it: where it is."""
+    debian = next(k for k in fc.host.json("kernel", "list")["kernels"] if k["name"].startswith("debian-") and not k["name"].endswith("-arm64"))
+    cache = fc.host.base / "cache" / "kernels"
+    cache.mkdir(mode=0o700, parents=True)
+    cache.parent.chmod(0o700)
+    for end in ("", ".initrd", ".json"):
+        shutil.copy(debian["path"] + end, cache)
+    return cache.parent, cache / debian["name"]
+
+
+def test_host_and_doctor_tell_of_it(fc):
+    cache, kernel = packed_kernel_alone(fc)
+    env = {"MICROAGENT_CACHE_DIR": str(cache)}
+    told = fc.do("host", env=env)["kernel"]
+    assert told["status"] == "missing" and told["error"] == f"{kernel}.vmlinux does not exist"
+    rows = {row["name"]: row for row in fc.host.json("doctor", "--backend", "firecracker", env=env, check=1)["checks"]}
+    assert rows["kernel"]["status"] == "failed" and f"has no {kernel}.vmlinux beside it" in rows["kernel"]["detail"]
+    assert "microagent kernel refresh" in rows["kernel"]["remedy"]
+    fc.host("kernel", "refresh", env=env, check=0)
+    assert fc.do("host", env=env)["kernel"]["status"] == "installed"

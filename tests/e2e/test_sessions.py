@@ -130,6 +130,8 @@ def test_the_life_of_a_session(host, base):
     assert host("session", "exec", f"{name}.bundle", "--", "cat", "/workspace/f", check=0).stdout == "mine\n"
     assert host("session", "exec", name, "--", "/nowhere").returncode == 127
     assert host("session", "exec", name, "--", "hostname", check=0).stdout == f"{name}\n"
+    # What ext4 would write by itself into a disk that was made larger counts against its quota.
+    assert "noinit_itable" in host("session", "exec", name, "--", "grep", " / ext4 ", "/proc/mounts", check=0).stdout
     check_commands_of_workspaces(host, name)
 
     done = host("session", "stream", name, "--shell", "echo one; printf two; echo three >&2; exit 4")

@@ -77,6 +77,7 @@ const struct hint hint_table[] = {
 	{REASON_NO_KERNEL, "tuned", NULL, LIST_KERNELS ", `microagent kernel build` makes one"},
 	{REASON_NO_KERNEL, NULL, NULL, LIST_KERNELS ", `microagent kernel install` fetches one"},
 	{REASON_NOT_A_KERNEL, NULL, NULL, LIST_KERNELS},
+	{REASON_KERNEL_PACKED, NULL, NULL, "`microagent kernel refresh` unpacks it"},
 	{REASON_KERNEL_MISSING, NULL, NULL, LIST_KERNELS},
 	{REASON_NO_INITRD, NULL, NULL, "`microagent kernel install --from {}` makes one"},
 	{REASON_INITRD_MISSING, NULL, NULL, "`microagent kernel install` makes both"},

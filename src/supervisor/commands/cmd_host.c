@@ -140,6 +140,11 @@ static json_t *kernel_block(const struct call *call, const char *architecture, s
 	bool found = cache_kernel_find(NULL, architecture_of_host(), &kernel, &why) == 0;
 	int status = -1;
 
+	if (found && call->backend->takes_no_bzimage && !kernel.vmlinux &&
+	    architecture_is_packed_kernel(kernel.path)) {
+		error_set(&why, ERR_NOT_FOUND, "%s.vmlinux does not exist", kernel.path);
+		found = false;
+	}
 	if (block && json_put_string(block, "backend", call->backend->name, err) == 0 &&
 	    put_host_text(block, "architecture", architecture, err) == 0 &&
 	    put_host_text(block, "path", found ? kernel.path : "", err) == 0 &&

@@ -79,13 +79,29 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
+/* What lies beside a packed kernel is believed to be that: whatever else is there, no VMM boots. */
+static int check_unpacked(int fd, enum architecture machine, struct error *err)
+{
+	unsigned char head[KERNEL_HEAD];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	if (n > 0 && architecture_of_program(head, (size_t)n) == machine)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "it is no unpacked kernel for %s; where it is removed, refreshing the "
+			 "kernels makes it anew",
+			 architecture_name(machine));
+}
+
 static void open_kernel(struct boot_files *files, enum architecture machine)
 {
 	struct error *err = &files->file[BOOT_KERNEL].error;
+	int fd;
 
 	open_hashed(files, BOOT_KERNEL);
-	if (err->code == ERR_NONE &&
-	    architecture_check_kernel(files->file[BOOT_KERNEL].fd, machine, err) < 0)
+	fd = files->file[BOOT_KERNEL].fd;
+	if (err->code == ERR_NONE && (architecture_check_kernel(fd, machine, err) < 0 ||
+				      (files->unpacked && check_unpacked(fd, machine, err) < 0)))
 		error_prefix(err, "%s", files->file[BOOT_KERNEL].path);
 }
 
@@ -200,20 +216,11 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 		error_prefix(err, "%s", path);
 }
 
-static bool is_packed_kernel(const char *path)
-{
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	unsigned char head[KERNEL_HEAD];
-	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
-
-	return n > 0 && architecture_is_bzimage(head, (size_t)n);
-}
-
 static char *kernel_file(const struct config *config, const struct backend *backend, bool *unpacked)
 {
 	char *path = NULL;
 
-	*unpacked = backend->takes_no_bzimage && is_packed_kernel(config->kernel_path);
+	*unpacked = backend->takes_no_bzimage && architecture_is_packed_kernel(config->kernel_path);
 	if (!*unpacked)
 		return strdup(config->kernel_path);
 	return asprintf(&path, "%s.vmlinux", config->kernel_path) < 0 ? NULL : path;
@@ -281,9 +288,9 @@ static int tell_not_unpacked(const char *path, struct error *err)
 {
 	error_set(err, ERR_NOT_FOUND,
 		  "the kernel is a packed one (bzImage), which this VMM does not take, and %s does "
-		  "not exist: installing the kernel again makes it",
+		  "not exist",
 		  path);
-	return error_reason(err, REASON_KERNEL_MISSING, path);
+	return error_reason(err, REASON_KERNEL_PACKED, path);
 }
 
 /* Of the file itself ENOENT says it all. */

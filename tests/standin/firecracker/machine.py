@@ -46,7 +46,7 @@ def drive_words(number, drive, fd):
             "-blockdev", f"driver=raw,node-name={node}-raw,file={node}-file,read-only={read_only}",
             "-object", group,
             "-blockdev", f"driver=throttle,node-name={node},file={node}-raw,throttle-group={node}-rate,read-only={read_only}",
-            "-device", f"virtio-blk-device,id={node}-dev,drive={node},serial={serial},discard=off,write-zeroes=off"]
+            "-device", f"virtio-blk-device,id={node}-dev,drive={node},serial={serial},discard=off,write-zeroes=off,werror=report,rerror=report"]
 
 
 def card_words(number, card, fd):
