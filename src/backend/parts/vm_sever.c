@@ -12,25 +12,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "backend/parts/vm_held.h"
 #include "base/broker.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/path.h"
 
 /* --- what only who has the rights can do ------------------------------------------------------ */
 
