@@ -14,7 +14,7 @@ import pytest
 
 import schema_check
 from attaching import check_passes
-from conftest import BACKEND_ENV, BIN, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
+from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
 from modes import check_modes
 from mounts import check_mounts, inside, own_mount
 from oci import Layout, busybox, layer
@@ -288,19 +288,6 @@ def sockets_of(pid):
     os.close(process)
     assert os.getuid() != 0 or (copies and min(copies) >= 0), os.strerror(ctypes.get_errno())
     return [copy for copy in copies if copy >= 0]
-
-
-@pytest.mark.parametrize("backend", ("qemu", *BACKEND_ENV))
-def test_an_ordinary_user_quarantines(ordinary, backend):
-    """Whose VMM is his own in a cell all the same: it is stopped, looked at and let go on."""
-    env = BACKEND_ENV.get(backend)
-    name = ordinary.json("session", "create", "--base", "web", "--network", "isolated", "--backend", backend, env=env)["name"]
-    machine = json.loads((ordinary.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text())["pid"]
-    assert os.stat(f"/proc/{machine}").st_uid == ORDINARY
-    ordinary("quarantine", name, check=0, env=env)
-    assert ordinary("exec", name, "--", "true", env=env).returncode == 125
-    assert Path(f"/proc/{machine}/stat").read_text().rsplit(")", 1)[1].split()[0] in "RSD"
-    ordinary("session", "destroy", name, check=0, env=env)
 
 
 def test_an_ordinary_user_claims_with_a_directory(ordinary):
