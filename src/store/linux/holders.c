@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who holds a lease, for a message to a person: the processes that read it, as far as /proc shows
- * them to us. Nothing is decided by it. Who has a writing end only looks on, and its end ends
- * nothing: a link in /proc/PID/fd has the permissions that its descriptor was opened with.
+ * Who holds a lease: the processes that read it, as far as /proc shows them to us. Who has a
+ * writing end only looks on, and its end ends nothing: a link in /proc/PID/fd has the permissions
+ * that its descriptor was opened with.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,8 +14,6 @@
 
 #include "base/cleanup.h"
 #include "store/internal.h"
-
-#define NAMED_MAX 3
 
 /* The name is looked at first: asking a file of a dead network disk could hang. */
 static bool is_lease(int fds, const char *name, const struct stat *lease)
@@ -45,7 +43,7 @@ static bool has_open(int process, const struct stat *lease)
 	return found;
 }
 
-/* Up to 15 characters, "?" when it is not to be had. */
+/* Up to 15 characters, "" when it is not to be had. */
 static void read_name(int process, char name[17])
 {
 	autoclose int fd = openat(process, "comm", O_RDONLY | O_CLOEXEC);
@@ -53,20 +51,15 @@ static void read_name(int process, char name[17])
 
 	name[n > 0 ? n : 0] = '\0';
 	name[strcspn(name, "\n")] = '\0';
-	if (!*name)
-		memcpy(name, "?", sizeof("?"));
 }
 
-pid_t lease_holders(int lease, char *out, size_t size)
+void lease_each_holder(int lease, lease_holder_fn *fn, void *data)
 {
 	autodir DIR *proc = opendir("/proc");
 	struct dirent *entry;
 	struct stat st;
-	int count = 0;
-	pid_t first = 0;
 	char name[17];
 
-	*out = '\0';
 	while (proc && fstat(lease, &st) == 0 && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
@@ -77,14 +70,6 @@ pid_t lease_holders(int lease, char *out, size_t size)
 		if (process < 0 || !has_open(process, &st))
 			continue;
 		read_name(process, name);
-		if (strcmp(name, LEASE_GUARD) == 0)
-			continue;
-		first = first ? first : pid;
-		if (count++ < NAMED_MAX)
-			snprintf(out + strlen(out), size - strlen(out), "%s%s (%.12s)",
-				 count > 1 ? ", " : "", name, entry->d_name);
+		fn(data, pid, name);
 	}
-	if (count > NAMED_MAX)
-		snprintf(out + strlen(out), size - strlen(out), " and %d more", count - NAMED_MAX);
-	return first;
 }
