@@ -27,6 +27,10 @@ int lease_error(const struct workspace *ws, int errnum, struct error *err);
 typedef void lease_holder_fn(void *data, pid_t pid, const char *name);
 void lease_each_holder(int lease, lease_holder_fn *fn, void *data);
 
+/* The workspace whose live supervisor has the file, as its title says it: <stateDir>/<id>. As far
+ * as it is to be seen: for a message. */
+bool taken_by(int fd, char *out, size_t size);
+
 /* $HOME, else what the user's entry says; malloc'd. NULL: there is none. */
 char *home_dir(void);
 /* What the user's entry says alone. */

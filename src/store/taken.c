@@ -1,94 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/taken.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/limits.h"
-#include "base/path.h"
-#include "store/store.h"
-
-#define TITLE_BYTES 8192
-
-/* The last name in a link of /proc/PID/fd; "" for none. */
-static const char *name_of_link(int fds, const char *number, char target[PATH_MAX])
-{
-	ssize_t n = readlinkat(fds, number, target, PATH_MAX - 1);
-	const char *slash;
-
-	target[n > 0 ? n : 0] = '\0';
-	slash = strrchr(target, '/');
-	return slash ? slash + 1 : "";
-}
-
-/* The name is looked at first: asking a file of a dead network disk could hang. */
-static bool process_has_file(int process, const char *name, const struct stat *file)
-{
-	autoclose int fds = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	autodir DIR *dir = fds >= 0 ? fdopendir(fds) : NULL;
-	char target[PATH_MAX];
-	struct dirent *entry;
-	struct stat st;
-
-	if (dir)
-		steal_fd(&fds); /* the stream's own */
-	while (dir && (entry = readdir(dir)))
-		if (strcmp(name_of_link(dirfd(dir), entry->d_name, target), name) == 0 &&
-		    fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && st.st_dev == file->st_dev &&
-		    st.st_ino == file->st_ino)
-			return true;
-	return false;
-}
-
-/* A live supervisor says in its title whose it is: <stateDir>/<id>. */
-static bool is_live_of(int process, char *out, size_t size)
-{
-	static const char live[] = "-supervisor: live ";
-	autobuf struct buf title = BUF_INIT(TITLE_BYTES);
-	const char *label;
-
-	if (path_read_file_at(process, "cmdline", &title, NULL) < 0 ||
-	    strncmp(buf_string(&title), "microagent-", 11) != 0)
-		return false;
-	label = strstr(buf_string(&title), live);
-	if (label)
-		snprintf(out, size, "%s", label + strlen(live));
-	return label != NULL;
-}
-
-/* The workspace whose live supervisor has the file, as far as /proc shows it to us. */
-static bool find_taker(int fd, char *out, size_t size)
-{
-	autodir DIR *proc = opendir("/proc");
-	char own[32], target[PATH_MAX];
-	struct dirent *entry;
-	const char *name;
-	struct stat st;
-
-	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
-	name = name_of_link(AT_FDCWD, own, target);
-	while (proc && *name && fstat(fd, &st) == 0 && (entry = readdir(proc))) {
-		if (strtol(entry->d_name, NULL, 10) <= 0)
-			continue;
-		autoclose int process =
-			openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		if (process >= 0 && is_live_of(process, out, size) &&
-		    process_has_file(process, name, &st))
-			return true;
-	}
-	return false;
-}
+#include "store/internal.h"
 
 int file_take(int fd, const char *path, bool read_only, struct error *err)
 {
@@ -99,7 +17,7 @@ int file_take(int fd, const char *path, bool read_only, struct error *err)
 	/* Where locks are not to be had the VMM's own have to do. */
 	if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return 0;
-	known = find_taker(fd, user, sizeof(user));
+	known = taken_by(fd, user, sizeof(user));
 	if (!known && flock_until(fd, operation, limit_deadline(LIMIT_ENDING_MS), path, NULL) == 0)
 		return 0;
 	error_set(err, ERR_CONFLICT, "%s is used by %s%s, which runs%s", path,
