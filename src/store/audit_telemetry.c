@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/sync.h"
 #include "store/audit_line.h"
 
 #define EVENT "telemetry.digest"
@@ -39,7 +41,7 @@ static int add_telemetry(struct marks *marks, const struct mark *mark, struct er
 {
 	if (marks->count == marks->room) {
 		size_t room = marks->room ? 2 * marks->room : 16;
-		struct mark *grown = reallocarray(marks->items, room, sizeof(*grown));
+		struct mark *grown = array_resize(marks->items, room, sizeof(*grown));
 
 		if (!grown)
 			return error_errno(err, ENOMEM, AUDIT_LOG);
@@ -116,7 +118,7 @@ static int open_telemetry(const struct workspace *ws, struct stat *st)
 /* On the disk before its digest is, or a loss of power would look like a forgery. */
 static json_t *settled_digest(int fd, struct error *err)
 {
-	if (fdatasync(fd) == 0)
+	if (file_sync_data(fd) == 0)
 		return digest_of_file(fd, err);
 	error_errno(err, errno, AUDIT_TELEMETRY);
 	return NULL;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/sync.h"
+#include "base/platform/system.h"
 #include "contract/kind.h"
 #include "store/audit_line.h"
 
@@ -137,7 +138,7 @@ static int put_audit(struct audit *audit, const char *text, size_t len,
 	audit->used[audit_line_part(text, len)] += len;
 	audit->lines++;
 	audit_digest(text + lead, len - lead, audit->head);
-	if (sync == STORE_SYNC && fdatasync(audit->fd) < 0)
+	if (sync == STORE_SYNC && file_sync_data(audit->fd) < 0)
 		return error_errno(err, errno, AUDIT_LOG);
 	if (security_log_write(audit, event, audit->lines, sync, &ignored) < 0)
 		audit->heads_lost++;
@@ -156,8 +157,8 @@ static int begin_chain(struct audit *audit, struct error *err)
 	autofree char *text = NULL;
 	size_t len = 0;
 
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return error_errno(err, errno, "getrandom");
+	if (random_bytes(bytes, sizeof(bytes), err) < 0)
+		return -1;
 	sha256_hex(bytes, nonce);
 	audit_root(audit->session, nonce, root);
 	data = json_pack("{s:i, s:s}", "format", 1, "nonce", nonce);
@@ -297,9 +298,9 @@ int audit_sync(struct audit *audit, struct error *err)
 {
 	if (!audit->unsynced)
 		return 0;
-	if (audit->fd >= 0 && fdatasync(audit->fd) < 0)
+	if (audit->fd >= 0 && file_sync_data(audit->fd) < 0)
 		return error_errno(err, errno, AUDIT_LOG);
-	if (audit->security_fd >= 0 && fdatasync(audit->security_fd) < 0)
+	if (audit->security_fd >= 0 && file_sync_data(audit->security_fd) < 0)
 		return error_errno(err, errno, "security log");
 	audit->unsynced = false;
 	return 0;

@@ -22,14 +22,10 @@ int lease_look(const struct workspace *ws);
 /* ERR_CONFLICT, with the processes that have it as far as they are to be seen. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err);
 int lease_error(const struct workspace *ws, int errnum, struct error *err);
-/* The processes beside this one that have the lease's file open, for a message to a person: nothing
- * is decided by it. name: "" when it is not to be had. */
-typedef void lease_holder_fn(void *data, pid_t pid, const char *name);
-void lease_each_holder(int lease, lease_holder_fn *fn, void *data);
 
-/* The workspace whose live supervisor has the file, as its title says it: <stateDir>/<id>. As far
- * as it is to be seen: for a message. */
-bool taken_by(int fd, char *out, size_t size);
+/* Whether it stands for an owner whom our user namespace does not know: of "/", as a rule root. The
+ * initial one knows everybody. linux/nameless.c, darwin/nameless.c */
+bool user_is_nameless(uid_t uid);
 
 /* $HOME, else what the user's entry says; malloc'd. NULL: there is none. */
 char *home_dir(void);

@@ -3,32 +3,67 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/process.h"
 #include "store/internal.h"
+
+/* --- who has one, for a message to a person: nothing is decided by it
+ * ------------------------- */
 
 #define NAMED_MAX 3
 
-/* "qemu-system-x86 (4711), ... and 2 more" */
+/* "qemu-system-x86 (4711), ... and 2 more": the processes beside this one, as far as they are to be
+ * seen. */
 struct holders {
+	struct stat lease;
 	char text[128];
 	int count;
 	pid_t first;
 };
 
-static void add_holder(void *data, pid_t pid, const char *name)
+/* Who does not read only looks on, and its end ends nothing. */
+static int is_that_lease(const struct process_file *file, void *data)
+{
+	const struct holders *holders = data;
+
+	return file->is_read && file->dev == holders->lease.st_dev &&
+	       file->ino == holders->lease.st_ino;
+}
+
+static int add_holder(pid_t pid, void *data)
 {
 	struct holders *holders = data;
 	size_t used = strlen(holders->text);
+	char name[17];
 
+	if (pid == getpid() || !process_each_file(pid, LEASE_NAME, is_that_lease, holders))
+		return 0;
+	process_name(pid, name);
 	/* Who ends a guard has ended nothing. */
 	if (strcmp(name, LEASE_GUARD) == 0)
-		return;
+		return 0;
 	if (holders->count++ == 0)
 		holders->first = pid;
 	if (holders->count <= NAMED_MAX)
 		snprintf(holders->text + used, sizeof(holders->text) - used, "%s%s (%d)",
-			 holders->count > 1 ? ", " : "", *name ? name : "?", (int)pid);
+			 holders->count > 1 ? ", " : "", name, (int)pid);
+	return 0;
+}
+
+static void find_holders(int lease, struct holders *holders)
+{
+	size_t used;
+
+	if (fstat(lease, &holders->lease) < 0)
+		return;
+	(void)process_each(add_holder, holders, NULL);
+	used = strlen(holders->text);
+	if (holders->count > NAMED_MAX)
+		snprintf(holders->text + used, sizeof(holders->text) - used, " and %d more",
+			 holders->count - NAMED_MAX);
 }
 
 int lease_error(const struct workspace *ws, int errnum, struct error *err)
@@ -40,13 +75,8 @@ int lease_error(const struct workspace *ws, int errnum, struct error *err)
 int lease_busy(const struct workspace *ws, int lease, struct error *err)
 {
 	struct holders holders = {0};
-	size_t used;
 
-	lease_each_holder(lease, add_holder, &holders);
-	used = strlen(holders.text);
-	if (holders.count > NAMED_MAX)
-		snprintf(holders.text + used, sizeof(holders.text) - used, " and %d more",
-			 holders.count - NAMED_MAX);
+	find_holders(lease, &holders);
 	if (!holders.first)
 		return error_set(err, ERR_CONFLICT, "workspace \"%s\" has a process alive", ws->id);
 	return error_set(err, ERR_CONFLICT,

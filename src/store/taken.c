@@ -3,10 +3,70 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
-#include "store/internal.h"
+#include "base/platform/file.h"
+#include "base/platform/process.h"
+#include "store/store.h"
+
+#define TITLE_BYTES 8192
+
+struct taker {
+	struct stat file;
+	const char *name; /* of the file */
+	char *out;	  /* whose it is: <stateDir>/<id> */
+	size_t size;
+};
+
+/* A live supervisor says in its title whose it is. */
+static bool is_live_of(pid_t pid, char *out, size_t size)
+{
+	static const char live[] = "-supervisor: live ";
+	autobuf struct buf title = BUF_INIT(TITLE_BYTES);
+	const char *label;
+
+	if (process_arguments(pid, &title) < 0 ||
+	    strncmp(buf_string(&title), "microagent-", 11) != 0)
+		return false;
+	label = strstr(buf_string(&title), live);
+	if (label)
+		snprintf(out, size, "%s", label + strlen(live));
+	return label != NULL;
+}
+
+static int is_taken_file(const struct process_file *file, void *data)
+{
+	const struct taker *taker = data;
+
+	return file->dev == taker->file.st_dev && file->ino == taker->file.st_ino;
+}
+
+static int is_taker(pid_t pid, void *data)
+{
+	struct taker *taker = data;
+
+	return is_live_of(pid, taker->out, taker->size) &&
+	       process_each_file(pid, taker->name, is_taken_file, taker);
+}
+
+/* The workspace whose live supervisor has the file, as far as that is shown to us. */
+static bool find_taker(int fd, char *out, size_t size)
+{
+	struct taker taker = {.out = out, .size = size};
+	char path[PATH_MAX];
+
+	if (file_path(fd, path, sizeof(path)) < 0 || fstat(fd, &taker.file) < 0)
+		return false;
+	taker.name = strrchr(path, '/');
+	if (!taker.name++ || !*taker.name)
+		return false;
+	return process_each(is_taker, &taker, NULL) > 0;
+}
 
 int file_take(int fd, const char *path, bool read_only, struct error *err)
 {
@@ -17,7 +77,7 @@ int file_take(int fd, const char *path, bool read_only, struct error *err)
 	/* Where locks are not to be had the VMM's own have to do. */
 	if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return 0;
-	known = taken_by(fd, user, sizeof(user));
+	known = find_taker(fd, user, sizeof(user));
 	if (!known && flock_until(fd, operation, limit_deadline(LIMIT_ENDING_MS), path, NULL) == 0)
 		return 0;
 	error_set(err, ERR_CONFLICT, "%s is used by %s%s, which runs%s", path,

@@ -11,7 +11,8 @@
 
 #include "base/error.h"
 
-/* ERR_CONFLICT (REASON_DISK_TAKEN) naming path, and the workspace that has it where /proc tells.
+/* ERR_CONFLICT (REASON_DISK_TAKEN) naming path, and the workspace that has it where the system
+ * tells.
  * What ends just now is waited for. read_only: several may have it, as long as all of them are. */
 int file_take(int fd, const char *path, bool read_only, struct error *err);
 /* Before fd is closed. */

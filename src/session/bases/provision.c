@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/sync.h"
 #include "session/bases/provision.h"
 
 #define LOGS_DIR "logs"
@@ -145,7 +146,7 @@ int provision(struct making *m, struct error *err)
 		status = work(&p, &why) == 0 ? describe_provisioning(&p, began_ns, &why)
 					     : provision_explain_lost(&p, &why);
 	end_provisioning(&p);
-	if (status == 0 && (fchmod(log, 0444) < 0 || fsync(log) < 0))
+	if (status == 0 && (fchmod(log, 0444) < 0 || file_sync(log) < 0))
 		status = error_errno(&why, errno, "%s", BASE_LOG);
 	if (status == 0)
 		return path_remove_tree_at(m->fd, PROVISION_WORK, err);

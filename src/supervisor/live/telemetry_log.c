@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/sync.h"
 
 int telemetry_check(const json_t *message, struct error *err)
 {
@@ -170,7 +171,7 @@ json_t *telemetry_digest(struct telemetry_log *log)
 		return NULL;
 	/* On the disk before its digest is, or a loss of power would look like a forgery. */
 	if (log->fd >= 0)
-		(void)fdatasync(log->fd);
+		(void)file_sync_data(log->fd);
 	log->changed = false;
 	if (log->bytes == 0)
 		sha256_init(&sha);
