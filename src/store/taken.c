@@ -23,8 +23,7 @@ struct taker {
 	size_t size;
 };
 
-/* A live supervisor says in its title whose it is. */
-static bool is_live_of(pid_t pid, char *out, size_t size)
+bool live_supervisor_is(pid_t pid, char *out, size_t size)
 {
 	static const char live[] = "-supervisor: live ";
 	autobuf struct buf title = BUF_INIT(TITLE_BYTES);
@@ -50,7 +49,7 @@ static int is_taker(pid_t pid, void *data)
 {
 	struct taker *taker = data;
 
-	return is_live_of(pid, taker->out, taker->size) &&
+	return live_supervisor_is(pid, taker->out, taker->size) &&
 	       process_each_file(pid, taker->name, is_taken_file, taker);
 }
 

@@ -8,6 +8,8 @@
 #define STORE_TAKEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -17,5 +19,8 @@
 int file_take(int fd, const char *path, bool read_only, struct error *err);
 /* Before fd is closed. */
 void file_give_back(int fd);
+
+/* Whether pid is a live supervisor, whose title says of which workspace: <stateDir>/<id>. */
+bool live_supervisor_is(pid_t pid, char *out, size_t size);
 
 #endif

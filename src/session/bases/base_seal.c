@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 #include "base/platform/sync.h"
 #include "channel/hasher.h"
 #include "session/bases/base_making.h"
@@ -252,11 +253,11 @@ static int publish_base(struct making *m, struct error *err)
 	char file[sizeof(m->base.full) + 8];
 
 	snprintf(file, sizeof(file), "%s" BUNDLE_SUFFIX, m->base.full);
-	if (renameat2(m->dir.fd, m->name, m->dir.fd, file, RENAME_NOREPLACE) < 0)
+	if (file_rename_new(m->dir.fd, m->name, m->dir.fd, file) < 0)
 		return errno == EEXIST ? 1 : error_errno(err, errno, "%s/%s", m->dir.path, file);
 	if (file_sync(m->dir.fd) < 0) {
 		error_errno(err, errno, "%s", m->dir.path);
-		if (renameat2(m->dir.fd, file, m->dir.fd, m->name, RENAME_NOREPLACE) < 0)
+		if (file_rename_new(m->dir.fd, file, m->dir.fd, m->name) < 0)
 			m->name[0] = '\0'; /* there it stays, and whole */
 		return -1;
 	}

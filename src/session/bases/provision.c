@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 #include "base/platform/sync.h"
 #include "session/bases/provision.h"
 
@@ -86,7 +87,7 @@ static int keep_log(const struct provisioning *p, char *out, size_t size,
 		if (i > 1)
 			snprintf(number, sizeof(number), "-%u", i);
 		snprintf(out, size, "base-%s-%sZ%s.log", p->making->base.name, now, number);
-		if (renameat2(p->making->fd, BASE_LOG, logs->fd, out, RENAME_NOREPLACE) == 0)
+		if (file_rename_new(p->making->fd, BASE_LOG, logs->fd, out) == 0)
 			return 0;
 		if (errno != EEXIST)
 			break;
