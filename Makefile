@@ -12,11 +12,15 @@
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
 #                 sanitized, newer-qemu
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
+# make darwin-check   compile and link for macOS what a Mac runs of it, here; `make` on a Mac builds that
 #
 # Non-recursive: every folder of src/ becomes one archive lib<folder>.a (its main.c left out), every
 # program links its main.o with the archives of the layers below it.
 
 VERSION := 0.1.0
+# The system that is built for: `make PLATFORM=darwin` with a compiler for it builds what a Mac runs anywhere.
+PLATFORM ?= $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
+OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
 BUILD ?= build$(if $(SANITIZE),/sanitize)
 ifeq ($(origin CC),default)
 CC := gcc
@@ -31,36 +35,50 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wfo
 	    -Werror
 CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE -DMICROAGENT_VERSION='"$(VERSION)"'
 , := ,
-OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address$(,)undefined \
+SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(,)undefined)
+OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer $(SANITIZERS) \
 	-fno-sanitize-recover=undefined -DMICROAGENT_SANITIZE=1,-O2 -D_FORTIFY_SOURCE=2)
 BASE_CFLAGS := -std=gnu17 -g $(WARNINGS) -fstack-protector-strong -fvisibility=hidden
 # What the library is made of can stand anywhere; programs are made of it too.
 LIBRARY_FOLDERS := base contract store channel api session
 HOST_CFLAGS = $(BASE_CFLAGS) $(OPT) $(if $(filter $(LIBRARY_FOLDERS),$(firstword $(subst /, ,$(patsubst $(BUILD)/obj/%,%,$@)))),-fPIC,-fPIE)
-HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize=address$(,)undefined)
+ifeq ($(PLATFORM),darwin)
+HOST_LDFLAGS := $(SANITIZERS) $(LDFLAGS)
+HOST_LIBS := -ljansson $(LDLIBS)
+AR_FLAGS := qcs
+else
+HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(SANITIZERS)
+HOST_LIBS := -ljansson -lmd
+AR_FLAGS := qcsD
+endif
 # The guest's binary is static and runs as PID 1, where no sanitizer runtime can live.
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
+# A Mac has no VMM of these and no program that is Linux through and through.
+ifeq ($(PLATFORM),darwin)
+FOLDERS := base contract store channel supervisor api session cli
+BACKENDS :=
+OTHER_PROGRAMS :=
+else
 FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor vsockd netgate artifact guest api session cli
 BACKENDS := qemu firecracker
+OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
+endif
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
-PLATFORM := $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
-OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
 wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildcard src/$(1)/ src/$(1)/*/ src/$(1)/*/*/ src/$(1)/*/*/*/)))
 sources = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1)))))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
 
-PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) microagent-vsockd microagent-netgate \
-	    microagent-artifact microagent-init
+PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) $(OTHER_PROGRAMS)
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 
 # A guest of another architecture than this system's has an init of its own. It needs a cross compiler and a
 # sysroot: with both there it is made with the rest, and `make arm64-init` gets them first.
 SYSROOT ?= build/sysroot-arm64
 CROSS := aarch64-linux-gnu-
-FOREIGN_INIT := $(if $(filter aarch64,$(shell uname -m)),,$(BUILD)/bin/microagent-init-arm64)
+FOREIGN_INIT := $(if $(filter aarch64 arm64,$(shell uname -m))$(filter darwin,$(PLATFORM)),,$(BUILD)/bin/microagent-init-arm64)
 HAVE_CROSS := $(and $(FOREIGN_INIT),$(wildcard $(SYSROOT)/.complete),$(shell command -v $(CROSS)gcc))
 ifneq ($(or $(HAVE_CROSS),$(filter arm64 arm64-init test soak bench,$(MAKECMDGOALS))),)
 BINARIES += $(FOREIGN_INIT)
@@ -72,7 +90,11 @@ endif
 
 # The library: its name says which programs it can serve, and changes when a symbol or a struct does.
 SONAME := libmicroagent.so.0
+ifeq ($(PLATFORM),darwin)
+LIBRARIES := $(BUILD)/lib/libmicroagent.0.dylib
+else
 LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent.a
+endif
 
 all: $(BINARIES) $(LIBRARIES)
 
@@ -90,9 +112,15 @@ define archive
 $(call lib,$(1)): $(call objects,$(call sources,$(1)))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(call say,AR   )$$(AR) qcsD $$@ $$^
+	$$(call say,AR   )$$(AR) $(AR_FLAGS) $$@ $$^
 endef
 $(foreach f,$(FOLDERS),$(eval $(call archive,$(f))))
+
+# All that folders are made of, and nothing linked: `make objects FOLDERS=base`.
+OBJECTS = $(foreach f,$(FOLDERS),$(call objects,$(call sources,$(f))))
+objects: $(OBJECTS)
+list-objects:
+	@echo $(OBJECTS)
 
 $(BUILD)/guest/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
@@ -106,7 +134,7 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
 endef
-$(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson -lmd))
+$(eval $(call program,microagent,cli,cli session api channel store contract base,$(HOST_LIBS)))
 
 # A supervisor for each backend: the same objects, and a main.o that names its struct.
 define supervisor
@@ -162,6 +190,11 @@ $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.ma
 	$(call say,LD   )$(CC) $(filter-out -pie,$(HOST_LDFLAGS)) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
 		-Wl,--version-script=src/api/exported.map -o $@ $(LIBRARY_OBJECTS) -ljansson -lmd
 
+# What is hidden stays so; the public names are marked in their headers.
+$(BUILD)/lib/libmicroagent.0.dylib: $(LIBRARY_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -dynamiclib -install_name @rpath/$(@F) -o $@ $^ $(HOST_LIBS)
+
 # One object in which every name but the public ones is local, so that no program's own clash with them.
 $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
@@ -169,7 +202,7 @@ $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
 	@$(OBJCOPY) --localize-hidden $@
 $(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
 	@rm -f $@
-	$(call say,AR   )$(AR) qcsD $@ $^
+	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
 
 # --- tests ---------------------------------------------------------------------------------------
 
@@ -219,7 +252,7 @@ $(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest,$(FOLDERS)))
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
 $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
-	$(call say,AR   )$(AR) qcsD $@ $^
+	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
 fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
 	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
 $(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
@@ -247,6 +280,10 @@ bench: setup standin
 lint:
 	scripts/install-packages.sh lint
 	scripts/lint.sh
+
+darwin-check:
+	scripts/install-packages.sh darwin
+	scripts/darwin-check.sh
 
 # --- a fresh machine -----------------------------------------------------------------------------
 
@@ -305,6 +342,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all setup packages sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
+.PHONY: all objects list-objects setup packages darwin-check sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -214,11 +214,11 @@ struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, 
 
 static bool is_tcp(int fd)
 {
-	int protocol = 0;
-	socklen_t len = sizeof(protocol);
+	struct sockaddr_storage own;
+	socklen_t len = sizeof(own);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) == 0 &&
-	       protocol == IPPROTO_TCP;
+	return getsockname(fd, (struct sockaddr *)&own, &len) == 0 &&
+	       (own.ss_family == AF_INET || own.ss_family == AF_INET6);
 }
 
 void relay_free(struct relay *relay)
