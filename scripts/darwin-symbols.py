@@ -58,7 +58,7 @@ def main(words):
         defined |= exported(tbd, architecture_of(objects[0]))
     missing = {name: places for name, places in needed.items() if name not in defined | RUNTIME}
     if some:
-        headers = [path for path in Path("src").rglob("*.h") if path.parent.name != "linux"]
+        headers = [path for top in ("src", "include") for path in Path(top).rglob("*.h") if path.parent.name != "linux"]
         ours = set(re.findall(r"\w+", "".join(path.read_text(encoding="utf-8") for path in headers)))
         missing = {name: places for name, places in missing.items() if name[1:] not in ours}
     for name, places in sorted(missing.items()):

@@ -104,7 +104,7 @@ int spawn_end_with(pid_t parent)
 
 		if (keeper == 0)
 			keep_with(parent, child);
-		_exit(keeper < 0);
+		_exit(keeper < 0 ? 1 : 0);
 	}
 	if (between < 0)
 		return -1;

@@ -28,7 +28,7 @@ int memory_of_host(uint64_t *total, uint64_t *available, struct error *err)
 {
 	mach_msg_type_number_t count = HOST_VM_INFO64_COUNT;
 	mach_port_t host = mach_host_self();
-	vm_statistics64_data_t pages;
+	vm_statistics64_data_t pages = {0};
 	kern_return_t rc = host_statistics64(host, HOST_VM_INFO64, (host_info64_t)&pages, &count);
 	size_t size = sizeof(*total);
 	uint64_t all;
