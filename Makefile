@@ -153,7 +153,7 @@ $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lseccomp))
 
 # Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
-GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
+GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c %/sha256.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
 GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(GUEST_SOURCES))
 $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
@@ -228,7 +228,7 @@ unit: $(UNIT)
 
 # The stand-in for Firecracker has the vsock device in its own process, a Python's, where no sanitizer's runtime is.
 STANDIN_SOURCES := tests/standin/firecracker/vsock.c src/backend/qemu/tsc.c \
-	$(filter-out src/base/platform/linux/isolate%.c src/vsockd/isolate.c src/vsockd/seccomp.c src/vsockd/options.c,$(call sources,vsockd) $(call sources,base))
+	$(filter-out src/base/platform/linux/isolate%.c %/sha256.c src/vsockd/isolate.c src/vsockd/seccomp.c src/vsockd/options.c,$(call sources,vsockd) $(call sources,base))
 $(BUILD)/standin/%.o: %.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(BASE_CFLAGS) -O2 -fPIC -MMD -MP -c -o $@ $<
