@@ -55,20 +55,25 @@ endif
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-# A Mac has no VMM of these and no program that is Linux through and through.
+# A Mac has no VMM of these and no program that is Linux through and through. Of the artifact's files it has those that
+# hash: what is booted there is made on Linux.
 ifeq ($(PLATFORM),darwin)
-FOLDERS := base contract store channel supervisor api session cli
+FOLDERS := base contract store channel supervisor artifact api session cli
 BACKENDS :=
-OTHER_PROGRAMS :=
+OTHER_PROGRAMS := microagent-artifact
+ARTIFACT_SOURCES := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
+	$(wildcard src/artifact/darwin/*.c)
+ARTIFACT_LIBS := $(HOST_LIBS)
 else
 FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor vsockd netgate artifact guest api session cli
 BACKENDS := qemu firecracker
 OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
+ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
 endif
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
 wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildcard src/$(1)/ src/$(1)/*/ src/$(1)/*/*/ src/$(1)/*/*/*/)))
-sources = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1)))))
+sources = $(or $(and $(filter artifact,$(1)),$(ARTIFACT_SOURCES)),$(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1))))))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
 
 PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) $(OTHER_PROGRAMS)
@@ -150,7 +155,7 @@ $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
 
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
-$(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lseccomp))
+$(eval $(call program,microagent-artifact,artifact,artifact store contract base,$(ARTIFACT_LIBS)))
 
 # Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
 GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c %/sha256.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
