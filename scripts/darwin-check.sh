@@ -13,15 +13,12 @@ scripts/fetch-darwin-headers.sh "$sources"
 fetched=$PWD/$sources
 
 # Apple's headers are system headers: their own warnings are theirs. No library is found but those listed.
-compiler_for() { # architecture
-	echo "clang-14 -target $1-apple-macos$deployment -nostdlibinc -isystem $fetched/include/apple" \
-		"-isystem $fetched/include/other"
-}
-
 check() { # architecture, goal, variables of make...
-	local architecture=$1 goal=$2 build=build/darwin/$1
+	local architecture=$1 goal=$2
 	shift 2
-	MAKEFLAGS='' make -s -k -j"$(nproc)" PLATFORM=darwin BUILD="$build" CC="$(compiler_for "$architecture")" AR=llvm-ar-14 \
+	MAKEFLAGS='' CPPFLAGS="-nostdlibinc -isystem $fetched/include/apple -isystem $fetched/include/other" \
+		make -s -k -j"$(nproc)" PLATFORM=darwin BUILD="build/darwin/$architecture" AR=llvm-ar-14 \
+		CC="clang-14 -target $architecture-apple-macos$deployment" \
 		LDFLAGS="-fuse-ld=lld -nostdlib -L$fetched/lib" LDLIBS=-lSystem "$goal" "$@" >/dev/null
 }
 
