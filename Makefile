@@ -62,7 +62,7 @@ ifeq ($(PLATFORM),darwin)
 FOLDERS := base contract store channel supervisor artifact api session cli
 BACKENDS :=
 OTHER_PROGRAMS := microagent-artifact
-ARTIFACT_SOURCES := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
+ONLY_artifact := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
 	$(wildcard src/artifact/darwin/*.c)
 ARTIFACT_LIBS := $(HOST_LIBS)
 else
@@ -74,9 +74,9 @@ endif
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
 wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildcard src/$(1)/ src/$(1)/*/ src/$(1)/*/*/ src/$(1)/*/*/*/)))
-# Objective-C is for a Mac's frameworks.
+# Objective-C is for a Mac's frameworks. Of a folder that has ONLY_<folder> there are those files alone.
 LANGUAGES := c $(if $(filter darwin,$(PLATFORM)),m)
-sources = $(or $(and $(filter artifact,$(1)),$(ARTIFACT_SOURCES)),$(filter-out %/main.c,$(wildcard $(foreach l,$(LANGUAGES),$(addsuffix /*.$(l),$(call wings,$(1)))))))
+sources = $(or $(ONLY_$(1)),$(filter-out %/main.c,$(wildcard $(foreach l,$(LANGUAGES),$(addsuffix /*.$(l),$(call wings,$(1)))))))
 objects = $(patsubst src/%,$(BUILD)/obj/%.o,$(basename $(1)))
 
 PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) $(OTHER_PROGRAMS)
