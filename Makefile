@@ -33,6 +33,7 @@ PREFIX ?= /usr/local
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wcast-qual \
 	    -Werror
+OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Werror -Werror=objc-method-access -Werror=objc-property-implementation
 CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE -DMICROAGENT_VERSION='"$(VERSION)"'
 , := ,
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(,)undefined)
@@ -61,7 +62,7 @@ ifeq ($(PLATFORM),darwin)
 FOLDERS := base contract store channel supervisor artifact api session cli
 BACKENDS :=
 OTHER_PROGRAMS := microagent-artifact
-ARTIFACT_SOURCES := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
+ONLY_artifact := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
 	$(wildcard src/artifact/darwin/*.c)
 ARTIFACT_LIBS := $(HOST_LIBS)
 else
@@ -73,8 +74,10 @@ endif
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
 wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildcard src/$(1)/ src/$(1)/*/ src/$(1)/*/*/ src/$(1)/*/*/*/)))
-sources = $(or $(and $(filter artifact,$(1)),$(ARTIFACT_SOURCES)),$(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1))))))
-objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
+# Objective-C is for a Mac's frameworks. Of a folder that has ONLY_<folder> there are those files alone.
+LANGUAGES := c $(if $(filter darwin,$(PLATFORM)),m)
+sources = $(or $(ONLY_$(1)),$(filter-out %/main.c,$(wildcard $(foreach l,$(LANGUAGES),$(addsuffix /*.$(l),$(call wings,$(1)))))))
+objects = $(patsubst src/%,$(BUILD)/obj/%.o,$(basename $(1)))
 
 PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) $(OTHER_PROGRAMS)
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
@@ -112,6 +115,11 @@ FIRST := $(if $(NEEDS_PACKAGES),packages)
 $(BUILD)/obj/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Reference counts by hand, as the stand-in's run time has no others.
+$(BUILD)/obj/%.o: src/%.m
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CC) $(CPPFLAGS) $(OPT) -std=gnu17 -g $(OBJC_WARNINGS) -fblocks -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 define archive
 $(call lib,$(1)): $(call objects,$(call sources,$(1)))
