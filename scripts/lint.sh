@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sources=$(git ls-files -- '*.c' '*.h')
+sources=$(git ls-files -- '*.c' '*.h' '*.m')
 # What is darwin's is compiled by darwin-check alone.
 code=$(git ls-files -- 'src/*.c' ':!src/**/darwin/*')
 failed=0
