@@ -42,7 +42,7 @@ HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor vsockd netgate artifact guest api session cli
+FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor vsockd netgate artifact guest api session cli
 BACKENDS := qemu firecracker
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings.
@@ -107,16 +107,37 @@ endef
 $(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson -lmd))
 
 # A supervisor for each backend: the same objects, and a main.o that names its struct.
+$(BUILD)/obj/supervisor/main-%.o: src/supervisor/main.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,CC   )$(CC) $(CPPFLAGS) -DBACKEND=$* $(HOST_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 define supervisor
-$(BUILD)/obj/supervisor/main-$(1).o: src/supervisor/main.c | $(FIRST)
-	@mkdir -p $$(@D)
-	$$(call say,CC   )$$(CC) $$(CPPFLAGS) -DBACKEND=$(1) $$(HOST_CFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 $(BUILD)/bin/microagent-$(1)-supervisor: $(BUILD)/obj/supervisor/main-$(1).o \
 		$(foreach l,supervisor backend-$(1) backend-parts channel store contract base,$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ -ljansson -lmd -lseccomp
 endef
 $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
+
+# --- Virtualization.framework -------------------------------------------------------------------
+
+# The supervisor of Macs: the common objects, backend/applevf in C and Objective-C, and Apple's frameworks. Elsewhere a
+# stand-in takes their place (tests/standin/virtualization), compiled by clang for GNUstep's runtime.
+APPLEVF := microagent-applevf-supervisor
+APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
+APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
+OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Werror -Werror=objc-method-access -Werror=objc-property-implementation
+
+VZ_STANDIN := tests/standin/virtualization
+GNUSTEP_CFLAGS = -std=gnu17 -g -O1 -I$(VZ_STANDIN)/gnustep -I$(VZ_STANDIN)/include -isystem /usr/include/GNUstep \
+	-idirafter $(shell gcc -print-file-name=include) -fobjc-runtime=gcc -fblocks -fexceptions -fobjc-exceptions \
+	-fconstant-string-class=NSConstantString -DGNUSTEP -DGNUSTEP_BASE_LIBRARY=1 -DGNU_RUNTIME=1 -D_NATIVE_OBJC_EXCEPTIONS \
+	-fPIE -pthread $(OBJC_WARNINGS)
+# libBlocksRuntime before libgnustep-base, which has names of it too.
+GNUSTEP_LIBS := -lBlocksRuntime -lgnustep-base -lobjc -ldl -pthread
+
+$(BUILD)/standin/obj/%.o: %.m
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(GNUSTEP_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
@@ -201,7 +222,16 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $^ -ljansson
 
-standin: $(BUILD)/standin/libvsock.so
+# Virtualization.framework's stand-in, and the supervisor of Macs on it.
+STANDIN_APPLEVF := $(BUILD)/standin/bin/$(APPLEVF)
+VZ_STANDIN_OBJECTS = $(patsubst %.m,$(BUILD)/standin/obj/%.o,$(wildcard $(VZ_STANDIN)/framework/*.m))
+$(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(patsubst %.m,$(BUILD)/standin/obj/%.o,$(APPLEVF_SOURCES)) \
+		$(VZ_STANDIN_OBJECTS) $(APPLEVF_LIBS)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CLANG) -pie -o $@ $(filter %.o,$^) -Wl,--start-group $(APPLEVF_LIBS) -Wl,--end-group \
+		$(GNUSTEP_LIBS) -ljansson -lmd -lseccomp
+
+standin: $(BUILD)/standin/libvsock.so $(STANDIN_APPLEVF)
 
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz
