@@ -125,6 +125,8 @@ $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
 APPLEVF := microagent-applevf-supervisor
 APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
 APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
+# All that it has of the parts, which are Linux's.
+APPLEVF_PARTS := bounds
 OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Werror -Werror=objc-method-access -Werror=objc-property-implementation
 
 VZ_STANDIN := tests/standin/virtualization
@@ -138,6 +140,25 @@ GNUSTEP_LIBS := -lBlocksRuntime -lgnustep-base -lobjc -ldl -pthread
 $(BUILD)/standin/obj/%.o: %.m
 	@mkdir -p $(@D)
 	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(GNUSTEP_CFLAGS) -MMD -MP -c -o $@ $<
+
+# On a Mac: UNIVERSAL=1 is for both of its architectures, if jansson is too. Signed ad hoc, since without its entitlement
+# it may make no machine. The framework is linked weakly, so that the program can say that it is missing.
+ifeq ($(PLATFORM),darwin)
+ifdef UNIVERSAL
+CC += -arch arm64 -arch x86_64
+endif
+BINARIES += $(BUILD)/bin/$(APPLEVF)
+$(BUILD)/obj/%.o: src/%.m
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CC) $(CPPFLAGS) -std=gnu17 -g $(OPT) -fblocks -fvisibility=hidden $(OBJC_WARNINGS) -MMD -MP -c -o $@ $<
+$(BUILD)/bin/$(APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src/%.m=$(BUILD)/obj/%.o) \
+		$(APPLEVF_PARTS:%=$(BUILD)/obj/backend/parts/%.o) $(filter-out $(call lib,backend-parts),$(APPLEVF_LIBS)) \
+		src/backend/applevf/entitlements.plist
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -o $@ $(filter %.o %.a,$^) \
+		-framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
+	codesign --force --sign - --entitlements src/backend/applevf/entitlements.plist $@
+endif
 
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
@@ -230,6 +251,7 @@ $(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(patsubst %.m,$(BUIL
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CLANG) -pie -o $@ $(filter %.o,$^) -Wl,--start-group $(APPLEVF_LIBS) -Wl,--end-group \
 		$(GNUSTEP_LIBS) -ljansson -lmd -lseccomp
+	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
 
 standin: $(BUILD)/standin/libvsock.so $(STANDIN_APPLEVF)
 
