@@ -2,8 +2,8 @@
 /*
  * A machine of Virtualization.framework as the loop has it. The framework keeps it in this process
  * and on a queue of its own (vz.h); here are its console, its connections, and whoever waits for an
- * answer. There is no process of its own, so nothing is started, confined or killed: macOS runs what
- * the guest's devices need in services of its own, and they end with us.
+ * answer. There is no process of its own, so nothing is started, confined or killed: macOS runs
+ * what the guest's devices need in services of its own, and they end with us.
  */
 #ifndef BACKEND_APPLEVF_APPLEVF_H
 #define BACKEND_APPLEVF_APPLEVF_H
@@ -31,7 +31,7 @@ struct streams {
 
 /* The serial console: our ends of two pipes. */
 struct serial {
-	int in, out;			       /* to the guest, from it; -1: closed */
+	int in, out;				 /* to the guest, from it; -1: closed */
 	struct loop_watch *in_watch, *out_watch; /* NULL: nothing goes there any more */
 };
 
@@ -54,9 +54,10 @@ struct vm {
 	bool broken;  /* it is stopped because it cannot go on: end and detail say why */
 	bool closing; /* it is being freed */
 	bool severing;
-	bool ending;	 /* the machine has ended: */
-	enum vm_end end; /* ... this way */
-	char detail[512];
+	unsigned severed_streams; /* that there were */
+	bool ending;		  /* the machine has ended: */
+	enum vm_end end;	  /* ... this way */
+	char detail[1024];
 	struct loop_watch *end_timer; /* until it is told */
 	struct loop_watch *sever_timer;
 

@@ -10,8 +10,9 @@
 int applevf_check_host(const struct vz_host *host, struct error *err)
 {
 	if (!host->framework)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "Virtualization.framework is missing: this is no macOS 13 or newer");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"Virtualization.framework is missing: this is no macOS 13 or newer");
 	if (!host->supported)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "Virtualization.framework runs no machines on this Mac "
@@ -28,22 +29,23 @@ int applevf_check_bridge(const struct vz_host *host, struct error *err)
 {
 	if (host->entitled_to_bridge)
 		return 0;
-	return error_set(err, ERR_UNAVAILABLE,
-			 "mode \"bridged\" needs the entitlement com.apple.vm.networking, which this "
-			 "program is not signed with: Apple gives it to developers of virtualization "
-			 "software on request, nobody can sign it for himself, and root does not "
-			 "change that; take mode \"nat\"");
+	return error_set(
+		err, ERR_UNAVAILABLE,
+		"mode \"bridged\" needs the entitlement com.apple.vm.networking, which this "
+		"program is not signed with: Apple gives it to developers of virtualization "
+		"software on request, nobody can sign it for himself, and root does not "
+		"change that; take mode \"nat\"");
 }
 
-static int check_network(const struct config *config, const struct vz_host *host,
-			 struct error *err)
+static int check_network(const struct config *config, const struct vz_host *host, struct error *err)
 {
 	if (config->network_mode != NETWORK_BRIDGED)
 		return 0;
 	if (!config->network_interface)
-		return error_set(err, ERR_INVALID,
-				 "config.network.interface: mode \"bridged\" needs the identifier or "
-				 "the name of an interface");
+		return error_set(
+			err, ERR_INVALID,
+			"config.network.interface: mode \"bridged\" needs the identifier or "
+			"the name of an interface");
 	if (applevf_check_bridge(host, err) < 0)
 		return error_prefix(err, "config.network.mode");
 	return vz_check_interface(config->network_interface, err);
@@ -78,8 +80,7 @@ static int check_cpus(const struct config *config, const struct vz_host *host, s
 }
 
 /* Its own word, on what of it is there. */
-static int ask_framework(const struct config *config, const struct vz_host *host,
-			 struct error *err)
+static int ask_framework(const struct config *config, const struct vz_host *host, struct error *err)
 {
 	__attribute__((cleanup(plan_free))) struct plan plan = PLAN_NONE;
 
@@ -175,7 +176,8 @@ const struct backend_refusal applevf_refusals[] = {
 	{"rootfsBase", "Virtualization.framework's disks are raw: it reads no layers", asks_base},
 	{"cgroup", "macOS has no cgroups", asks_cgroup},
 	{"network.allow",
-	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no prefix "
+	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no "
+	 "prefix "
 	 "can be let through or kept out",
 	 asks_allowed},
 	{"limits.diskBytesPerSecond", NO_DISK_RATE, asks_disk_byte_rate},

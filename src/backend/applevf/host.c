@@ -9,10 +9,10 @@
 #include "base/architecture.h"
 
 #define FRAMEWORK "/System/Library/Frameworks/Virtualization.framework"
-#define STAND_IN                                                                            \
+#define STAND_IN                                                                             \
 	"this is no Virtualization.framework but tests' stand-in for one: its machines are " \
 	"emulated, and nothing that is seen of them was seen on a Mac"
-#define UNTESTED                                                                          \
+#define UNTESTED                                                                           \
 	"written from Apple's documentation and tried with a stand-in: nobody has run it " \
 	"on a Mac yet"
 
@@ -61,8 +61,7 @@ static void tell_host_networks(const struct vz_host *vz, struct backend_host *ho
 
 	host->nat_available = missing->code == ERR_NONE;
 	snprintf(host->nat_reason, sizeof(host->nat_reason), "%.255s", missing->msg);
-	host->bridged_available =
-		missing->code == ERR_NONE && applevf_check_bridge(vz, &why) == 0;
+	host->bridged_available = missing->code == ERR_NONE && applevf_check_bridge(vz, &why) == 0;
 	snprintf(host->bridged_reason, sizeof(host->bridged_reason), "%.255s", why.msg);
 }
 
@@ -83,8 +82,9 @@ int applevf_host(struct backend_host *out, struct error *err)
 	struct backend_host host = {
 		.architecture = architecture_name(architecture_of_host()),
 		.confinement = "platform",
-		.confinement_reason = "the machine is in its supervisor's own process; what emulates "
-				      "its devices macOS confines",
+		.confinement_reason =
+			"the machine is in its supervisor's own process; what emulates "
+			"its devices macOS confines",
 		.untested = UNTESTED,
 	};
 	struct error missing = {0};

@@ -3,7 +3,9 @@
  * What is said to the machine and what it says, until its end. The framework says each end once;
  * what is left of the guest's connections then is delivered before ours is told.
  */
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/applevf/applevf.h"
 #include "base/cleanup.h"

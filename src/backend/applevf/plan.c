@@ -34,7 +34,7 @@ static int put_command_line(const struct vm_boot *boot, const struct config *con
 	if (buf_printf(&line, err, APPEND "%s%s%s",
 		       config->network_mode == NETWORK_ISOLATED ? "" : " ip=dhcp",
 		       config->rootfs_path ? "" : " root=/dev/ram0 microagent.root=ram",
-		       !run			     ? " -- reader"
+		       !run		       ? " -- reader"
 		       : config->console_shell ? " -- console"
 					       : "") < 0)
 		return -1;
@@ -67,7 +67,7 @@ static int put_disk(struct plan *plan, const char *serial, char *path, bool read
 	if (!path)
 		return -1;
 	plan->disk_count++;
-	snprintf(disk->serial, sizeof(disk->serial), "%s", serial);
+	snprintf(disk->serial, sizeof(disk->serial), "%.20s", serial);
 	disk->path = path;
 	disk->read_only = read_only;
 	return 0;
@@ -99,9 +99,8 @@ static int put_root(const struct vm_boot *boot, struct plan *out, struct error *
 
 	if (boot->rootfs_fd < 0)
 		return 0;
-	path = boot->use == VM_READ
-		       ? file_copy(boot->rootfs_fd, boot->workspace_fd, LOOKED_AT, err)
-		       : file_name(boot->rootfs_fd, err);
+	path = boot->use == VM_READ ? file_copy(boot->rootfs_fd, boot->workspace_fd, LOOKED_AT, err)
+				    : file_name(boot->rootfs_fd, err);
 	return put_disk(out, "rootfs", path, false);
 }
 
@@ -141,9 +140,9 @@ int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err
 	if (begin_plan(boot, config, out, err) < 0)
 		return -1;
 	out->kernel = file_name(boot->kernel_fd, err);
-	out->initrd =
-		out->kernel ? file_name_or_copy(boot->initrd_fd, boot->workspace_fd, INITRD_COPY, err)
-			    : NULL;
+	out->initrd = out->kernel ? file_name_or_copy(boot->initrd_fd, boot->workspace_fd,
+						      INITRD_COPY, err)
+				  : NULL;
 	if (!out->initrd || put_open_disks(boot, out, err) < 0 ||
 	    put_open_shares(boot, out, err) < 0)
 		return -1;
@@ -164,7 +163,7 @@ static char *name_that_is_there(const char *path, int mode)
 static void put_named_disks(const struct config *config, struct plan *out)
 {
 	const json_t *item;
-	char serial[VM_SERIAL_SIZE];
+	char serial[32];
 	size_t i;
 
 	(void)put_disk(out, "rootfs", name_that_is_there(config->rootfs_path, R_OK | W_OK), false);

@@ -33,13 +33,13 @@ struct plan {
 	struct plan_share *shares; /* the empty one last */
 	size_t share_count;
 	enum network_mode network;
-	const char *interface; /* borrowed; of a bridge */
+	const char *interface;	   /* borrowed; of a bridge */
 	int serial_in, serial_out; /* the guest's ends of its console, its own; -1: it has none */
 	const uint32_t *ports;	   /* borrowed: of the host, that the guest may dial */
 	size_t port_count;
 };
-#define PLAN_NONE                                   \
-	{                                           \
+#define PLAN_NONE                                 \
+	{                                         \
 		.serial_in = -1, .serial_out = -1 \
 	}
 

@@ -38,15 +38,15 @@ enum letter_kind {
 
 struct letter {
 	enum letter_kind kind;
-	struct error why;   /* code ERR_NONE: there is nothing to complain of */
-	uint64_t id;	    /* of a connection that we asked for */
-	uint32_t port;	    /* that the guest dialled */
-	int fd;		    /* of a connection: the reader's own */
-	void *connection;   /* the framework's object behind fd, for vz_hang_up() */
-	json_t *names;	    /* what was severed: the reader's own */
+	struct error why; /* code ERR_NONE: there is nothing to complain of */
+	uint64_t id;	  /* of a connection that we asked for */
+	uint32_t port;	  /* that the guest dialled */
+	int fd;		  /* of a connection: the reader's own */
+	void *connection; /* the framework's object behind fd, for vz_hang_up() */
+	json_t *names;	  /* what was severed: the reader's own */
 };
 
-#define LETTERS 256	   /* that a box holds */
+#define LETTERS 256	    /* that a box holds */
 #define LETTERS_RESERVED 64 /* of them not for connections */
 
 struct post;

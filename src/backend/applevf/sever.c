@@ -24,11 +24,12 @@ int applevf_sever(struct vm *vm, struct error *err)
 {
 	if (vm->severing || vm->ending)
 		return error_set(err, ERR_CONFLICT, "the machine is in quarantine or has ended");
-	vm->sever_timer = loop_add_timer(vm->loop, limit_deadline(LIMIT_SEVER_MS), on_sever_timer,
-					 vm, err);
+	vm->sever_timer =
+		loop_add_timer(vm->loop, limit_deadline(LIMIT_SEVER_MS), on_sever_timer, vm, err);
 	if (!vm->sever_timer)
 		return -1;
 	vm->severing = true;
+	vm->severed_streams = vm->streams.count;
 	streams_close(vm);
 	serial_close_input(vm);
 	vz_sever(vm->vz);
@@ -41,6 +42,8 @@ void applevf_severed(struct vm *vm, const struct letter *letter)
 	bool waited = vm->sever_timer != NULL;
 
 	loop_remove(steal_ptr(&vm->sever_timer));
+	json_array_append_new(names,
+			      json_sprintf("vsock connections (%u closed)", vm->severed_streams));
 	json_array_append_new(names, json_string("serial input"));
 	if (waited)
 		vm->events.severed(vm->events.data, names,

@@ -17,7 +17,8 @@
 /* By the pass of the command that asked: that the request came is no reason to open anything. */
 static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 {
-	autofree char *state_dir = strndup(vm->label, (size_t)(strrchr(vm->label, '/') - vm->label));
+	autofree char *state_dir =
+		strndup(vm->label, (size_t)(strrchr(vm->label, '/') - vm->label));
 	json_auto_t *programs = json_array();
 	const struct share_wish wish = {
 		.state_dir = state_dir, .read_only = read_only, .programs = programs};
@@ -62,7 +63,8 @@ int applevf_share_attach(struct vm *vm, const struct vm_share *share, vm_share_f
 int applevf_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err)
 {
 	if (!vm->plugged || vm->sharing.fn || vm->ending)
-		return error_set(err, ERR_CONFLICT, "the machine has no directory to be taken away");
+		return error_set(err, ERR_CONFLICT,
+				 "the machine has no directory to be taken away");
 	vm->sharing.fn = fn;
 	vm->sharing.data = data;
 	vz_share(vm->vz, NULL, false);

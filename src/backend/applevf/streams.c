@@ -76,8 +76,8 @@ static void on_relay_ended(void *data)
 /* fd: taken over. NULL: it was closed. */
 static struct stream *add_stream(struct vm *vm, int fd)
 {
-	struct stream *s = vm->streams.count < limit_get(LIMIT_VSOCK_STREAMS) ? calloc(1, sizeof(*s))
-									      : NULL;
+	struct stream *s =
+		vm->streams.count < limit_get(LIMIT_VSOCK_STREAMS) ? calloc(1, sizeof(*s)) : NULL;
 
 	if (!s) {
 		close(fd);
@@ -293,8 +293,8 @@ int streams_open(struct vm *vm, int listen_fd, struct error *err)
 	streams->listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 3);
 	if (streams->listen_fd < 0)
 		return error_errno(err, errno, "vsock.sock");
-	streams->watch = loop_add_fd(vm->loop, streams->listen_fd, EPOLLIN, on_vsock_listener, vm,
-				     err);
+	streams->watch =
+		loop_add_fd(vm->loop, streams->listen_fd, EPOLLIN, on_vsock_listener, vm, err);
 	return streams->watch ? 0 : -1;
 }
 

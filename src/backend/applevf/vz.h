@@ -20,13 +20,14 @@
 
 #define VZ_TEXT 256
 struct vz_host {
-	bool framework; /* it is there */
-	bool supported; /* and runs machines here */
-	bool entitled;	/* com.apple.security.virtualization */
+	bool framework;		 /* it is there */
+	bool supported;		 /* and runs machines here */
+	bool entitled;		 /* com.apple.security.virtualization */
 	bool entitled_to_bridge; /* com.apple.vm.networking */
-	/* What takes the framework's place in tests says so by a class that the real one has not. */
+	/* What takes the framework's place in tests says so by a class that the real one has not.
+	 */
 	bool stand_in;
-	char version[VZ_TEXT]; /* of the system, of which it is a part */
+	char version[VZ_TEXT];		 /* of the system, of which it is a part */
 	uint64_t memory_min, memory_max; /* bytes of a machine; 0 where there is no framework */
 	uint64_t cpus_min, cpus_max;
 };

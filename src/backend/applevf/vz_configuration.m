@@ -24,7 +24,8 @@ static NSURL *url_of(const char *path)
 VZSingleDirectoryShare *vz_directory(const char *path, bool read_only)
 {
 	VZSharedDirectory *directory =
-		[[[VZSharedDirectory alloc] initWithURL:url_of(path) readOnly:read_only] autorelease];
+		[[[VZSharedDirectory alloc] initWithURL:url_of(path)
+					       readOnly:read_only] autorelease];
 
 	return [[[VZSingleDirectoryShare alloc] initWithDirectory:directory] autorelease];
 }
@@ -53,11 +54,11 @@ static VZStorageDeviceConfiguration *disk_of(const struct plan_disk *disk, struc
 {
 	NSError *error = nil;
 	VZDiskImageStorageDeviceAttachment *image = [[[VZDiskImageStorageDeviceAttachment alloc]
-		    initWithURL:url_of(disk->path)
-		       readOnly:disk->read_only
-		    cachingMode:VZDiskImageCachingModeCached
-	    synchronizationMode:VZDiskImageSynchronizationModeFull
-			  error:&error] autorelease];
+			initWithURL:url_of(disk->path)
+			   readOnly:disk->read_only
+			cachingMode:VZDiskImageCachingModeCached
+		synchronizationMode:VZDiskImageSynchronizationModeFull
+			      error:&error] autorelease];
 	VZVirtioBlockDeviceConfiguration *device;
 
 	if (!image) {
@@ -105,7 +106,8 @@ static int put_shares(VZVirtualMachineConfiguration *machine, const struct plan 
 
 		if (![VZVirtioFileSystemDeviceConfiguration validateTag:tag error:&error])
 			return vz_error(err, share->tag, error);
-		device = [[[VZVirtioFileSystemDeviceConfiguration alloc] initWithTag:tag] autorelease];
+		device = [[[VZVirtioFileSystemDeviceConfiguration alloc] initWithTag:tag]
+			autorelease];
 		if (share->path)
 			[device setShare:vz_directory(share->path, share->read_only)];
 		[devices addObject:device];
@@ -163,9 +165,9 @@ static void put_console(VZVirtualMachineConfiguration *machine, const struct pla
 					    closeOnDealloc:NO] autorelease];
 	out = [[[NSFileHandle alloc] initWithFileDescriptor:plan->serial_out
 					     closeOnDealloc:NO] autorelease];
-	attachment = [[[VZFileHandleSerialPortAttachment alloc]
-		initWithFileHandleForReading:in
-			fileHandleForWriting:out] autorelease];
+	attachment = [[[VZFileHandleSerialPortAttachment alloc] initWithFileHandleForReading:in
+									fileHandleForWriting:out]
+		autorelease];
 	port = [[[VZVirtioConsoleDeviceSerialPortConfiguration alloc] init] autorelease];
 	[port setAttachment:attachment];
 	[machine setSerialPorts:[NSArray arrayWithObject:port]];
@@ -173,13 +175,16 @@ static void put_console(VZVirtualMachineConfiguration *machine, const struct pla
 
 static void put_devices(VZVirtualMachineConfiguration *machine)
 {
-	[machine setEntropyDevices:[NSArray arrayWithObject:[[[VZVirtioEntropyDeviceConfiguration alloc]
-							    init] autorelease]]];
+	[machine setEntropyDevices:[NSArray arrayWithObject:[[[VZVirtioEntropyDeviceConfiguration
+								    alloc] init] autorelease]]];
 	[machine setMemoryBalloonDevices:
-			[NSArray arrayWithObject:[[[VZVirtioTraditionalMemoryBalloonDeviceConfiguration
-							  alloc] init] autorelease]]];
-	[machine setSocketDevices:[NSArray arrayWithObject:[[[VZVirtioSocketDeviceConfiguration alloc]
-							   init] autorelease]]];
+			 [NSArray arrayWithObject:
+					  [[[VZVirtioTraditionalMemoryBalloonDeviceConfiguration
+						  alloc] init] autorelease]]];
+	[machine
+		setSocketDevices:[NSArray
+					 arrayWithObject:[[[VZVirtioSocketDeviceConfiguration alloc]
+								 init] autorelease]]];
 }
 
 static int fill_configuration(VZVirtualMachineConfiguration *machine, const struct plan *plan,

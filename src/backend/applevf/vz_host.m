@@ -95,6 +95,7 @@ int vz_check_interface(const char *name, struct error *err)
 		return error_set(err, ERR_INVALID,
 				 "config.network.interface: \"%.60s\" is no interface that can be "
 				 "bridged here, by identifier or by name: there %s %s",
-				 name, names.len ? "are" : "is", names.len ? buf_string(&names) : "none");
+				 name, names.len ? "are" : "is",
+				 names.len ? buf_string(&names) : "none");
 	}
 }
