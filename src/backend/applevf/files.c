@@ -14,22 +14,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/path.h"
-
-/* fcntl(2) of macOS, F_GETPATH; where a stand-in takes the framework's place, proc(5). */
-static int ask_for_name(int fd, char name[PATH_MAX])
-{
-#ifdef F_GETPATH
-	return fcntl(fd, F_GETPATH, name);
-#else
-	char link[32];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, name, PATH_MAX - 1);
-	name[n > 0 ? n : 0] = '\0';
-	return n > 0 ? 0 : -1;
-#endif
-}
+#include "base/platform/file.h"
 
 static bool has_a_name(int fd)
 {
@@ -43,7 +28,7 @@ char *file_name(int fd, struct error *err)
 	char name[PATH_MAX];
 	struct stat own, there;
 
-	if (ask_for_name(fd, name) < 0 || fstat(fd, &own) < 0 || stat(name, &there) < 0) {
+	if (file_path(fd, name, sizeof(name)) < 0 || fstat(fd, &own) < 0 || stat(name, &there) < 0) {
 		error_errno(err, errno, "the name of an open file");
 		return NULL;
 	}

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -64,7 +63,7 @@ struct post *post_new(struct loop *loop, letter_fn *fn, void *data, struct error
 	pthread_mutex_init(&post->lock, NULL);
 	if (fd_pipe(post->ring, err) == 0 && fd_nonblock(post->ring[0], true, err) == 0 &&
 	    fd_nonblock(post->ring[1], true, err) == 0)
-		post->watch = loop_add_fd(loop, post->ring[0], EPOLLIN, on_ring, post, err);
+		post->watch = loop_add_fd(loop, post->ring[0], LOOP_IN, on_ring, post, err);
 	if (post->watch)
 		return post;
 	post_free(post);

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "backend/applevf/applevf.h"
@@ -49,7 +48,7 @@ static void on_serial_in(struct loop *loop, int fd, uint32_t events, void *data)
 	struct error ignored;
 
 	(void)loop, (void)fd;
-	if (events & (EPOLLERR | EPOLLHUP)) {
+	if (events & (LOOP_ERR | LOOP_HUP)) {
 		loop_remove(steal_ptr(&vm->serial.in_watch));
 		return;
 	}
@@ -80,7 +79,7 @@ int serial_open(struct vm *vm, struct plan *plan, struct error *err)
 	serial->in_watch = loop_add_fd(vm->loop, serial->in, 0, on_serial_in, vm, err);
 	if (!serial->in_watch)
 		return -1;
-	serial->out_watch = loop_add_fd(vm->loop, serial->out, EPOLLIN, on_serial_out, vm, err);
+	serial->out_watch = loop_add_fd(vm->loop, serial->out, LOOP_IN, on_serial_out, vm, err);
 	return serial->out_watch ? 0 : -1;
 }
 
@@ -95,7 +94,7 @@ size_t applevf_console(struct vm *vm, const uint8_t *bytes, size_t len)
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return len;
 	if (n < (ssize_t)len)
-		(void)loop_set_events(vm->serial.in_watch, EPOLLOUT, &ignored);
+		(void)loop_set_events(vm->serial.in_watch, LOOP_OUT, &ignored);
 	return n > 0 ? (size_t)n : 0;
 }
 

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -159,7 +158,7 @@ static void on_connect_line(struct loop *loop, int fd, uint32_t events, void *da
 	size_t len = newline ? (size_t)(newline - line) + 1 : 0;
 
 	(void)loop;
-	if (!newline && !(events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) &&
+	if (!newline && !(events & (LOOP_HUP | LOOP_ERR | LOOP_RDHUP)) &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
 	if (newline && recv(fd, line, len, MSG_DONTWAIT) == (ssize_t)len &&
@@ -176,7 +175,7 @@ static void on_accept_again(struct loop *loop, void *data)
 
 	(void)loop;
 	vm->streams.again = NULL;
-	(void)loop_set_events(vm->streams.watch, EPOLLIN, &ignored);
+	(void)loop_set_events(vm->streams.watch, LOOP_IN, &ignored);
 }
 
 /* While there is no descriptor for another connection nobody asks for one. */
@@ -208,7 +207,7 @@ static void on_vsock_listener(struct loop *loop, int fd, uint32_t events, void *
 	s = add_stream(vm, steal_fd(&peer));
 	if (!s)
 		return;
-	s->watch = loop_add_fd(loop, s->fd, EPOLLIN | EPOLLRDHUP, on_connect_line, s, &err);
+	s->watch = loop_add_fd(loop, s->fd, LOOP_IN | LOOP_RDHUP, on_connect_line, s, &err);
 	if (!s->watch || !set_stream_timer(s, LIMIT_VSOCK_LINE_MS))
 		drop_stream(s);
 }
@@ -294,7 +293,7 @@ int streams_open(struct vm *vm, int listen_fd, struct error *err)
 	if (streams->listen_fd < 0)
 		return error_errno(err, errno, "vsock.sock");
 	streams->watch =
-		loop_add_fd(vm->loop, streams->listen_fd, EPOLLIN, on_vsock_listener, vm, err);
+		loop_add_fd(vm->loop, streams->listen_fd, LOOP_IN, on_vsock_listener, vm, err);
 	return streams->watch ? 0 : -1;
 }
 
