@@ -131,18 +131,6 @@ APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel sto
 APPLEVF_PARTS := bounds
 OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Werror -Werror=objc-method-access -Werror=objc-property-implementation
 
-VZ_STANDIN := tests/standin/virtualization
-GNUSTEP_CFLAGS = -std=gnu17 -g -O1 -I$(VZ_STANDIN)/gnustep -I$(VZ_STANDIN)/include -isystem /usr/include/GNUstep \
-	-idirafter $(shell gcc -print-file-name=include) -fobjc-runtime=gcc -fblocks -fexceptions -fobjc-exceptions \
-	-fconstant-string-class=NSConstantString -DGNUSTEP -DGNUSTEP_BASE_LIBRARY=1 -DGNU_RUNTIME=1 -D_NATIVE_OBJC_EXCEPTIONS \
-	-fPIE -pthread $(OBJC_WARNINGS)
-# libBlocksRuntime before libgnustep-base, which has names of it too.
-GNUSTEP_LIBS := -lBlocksRuntime -lgnustep-base -lobjc -ldl -pthread
-
-$(BUILD)/standin/obj/%.o: %.m
-	@mkdir -p $(@D)
-	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(GNUSTEP_CFLAGS) -MMD -MP -c -o $@ $<
-
 # On a Mac: UNIVERSAL=1 is for both of its architectures, if jansson is too. Signed ad hoc, since without its entitlement
 # it may make no machine. The framework is linked weakly, so that the program can say that it is missing.
 ifeq ($(PLATFORM),darwin)
@@ -245,17 +233,20 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $^ -ljansson
 
-# Virtualization.framework's stand-in, and the supervisor of Macs on it.
-STANDIN_APPLEVF := $(BUILD)/standin/bin/$(APPLEVF)
-VZ_STANDIN_OBJECTS = $(patsubst %.m,$(BUILD)/standin/obj/%.o,$(wildcard $(VZ_STANDIN)/framework/*.m))
-$(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(patsubst %.m,$(BUILD)/standin/obj/%.o,$(APPLEVF_SOURCES)) \
-		$(VZ_STANDIN_OBJECTS) $(APPLEVF_LIBS)
-	@mkdir -p $(@D)
-	$(call say,LD   )$(CLANG) -pie -o $@ $(filter %.o,$^) -Wl,--start-group $(APPLEVF_LIBS) -Wl,--end-group \
-		$(GNUSTEP_LIBS) -ljansson -lmd -lseccomp
-	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
+standin: $(BUILD)/standin/libvsock.so
+include tests/standin/virtualization/rules.mk
 
-standin: $(BUILD)/standin/libvsock.so $(STANDIN_APPLEVF)
+# The supervisor of Macs on the stand-in for the framework.
+STANDIN_APPLEVF := $(BUILD)/standin/bin/$(APPLEVF)
+$(BUILD)/standin/obj/%.o: src/%.m | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) $(OBJC_WARNINGS) -fPIE -MMD -MP -c -o $@ $<
+$(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src/%.m=$(BUILD)/standin/obj/%.o) \
+		$(APPLEVF_LIBS) $(VZ_LIB)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CLANG) -pie -o $@ $(filter %.o,$^) $(APPLEVF_LIBS) $(VZ_LIBS) -ljansson -lmd -lseccomp
+	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
+standin: $(STANDIN_APPLEVF)
 
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz

@@ -21,14 +21,25 @@
 #define VZ_SINCE(version)
 #endif
 
-/* What a client may not call, the implementation of a subclass must. */
-#ifdef VZ_STANDIN_IMPLEMENTATION
-#define VZ_UNAVAILABLE
+/* The legacy runtime knows no instance variables but those of the declaration. */
+#ifdef __APPLE__
+#define VZ_ROOT NSObject
 #else
-#define VZ_UNAVAILABLE __attribute__((unavailable))
+#define VZ_ROOT VZStandinObject
+@interface VZStandinObject : NSObject {
+	NSMutableDictionary *_values;
+	id _hidden;
+}
+- (id)copyWithZone:(NSZone *)zone;
+@end
 #endif
 
-/* For classes that only the framework, or only a subclass, makes objects of. */
-#define VZ_NO_INIT                          \
-	+(instancetype) new VZ_UNAVAILABLE; \
-	-(instancetype)init VZ_UNAVAILABLE;
+/* For classes of which only the framework, or only a subclass, makes objects. The implementation
+ * may. */
+#ifdef VZ_STANDIN_IMPLEMENTATION
+#define VZ_NO_INIT
+#else
+#define VZ_NO_INIT                                        \
+	+(instancetype) new __attribute__((unavailable)); \
+	-(instancetype)init __attribute__((unavailable));
+#endif

@@ -6,7 +6,7 @@
 NS_ASSUME_NONNULL_BEGIN
 
 VZ_SINCE(12.0)
-@interface VZSharedDirectory : NSObject
+@interface VZSharedDirectory : VZ_ROOT
 VZ_NO_INIT
 - (instancetype)initWithURL:(NSURL *)url readOnly:(BOOL)readOnly;
 @property(readonly, copy) NSURL *URL;
@@ -14,7 +14,7 @@ VZ_NO_INIT
 @end
 
 VZ_SINCE(12.0)
-@interface VZDirectoryShare : NSObject
+@interface VZDirectoryShare : VZ_ROOT
 VZ_NO_INIT
 @end
 
@@ -34,7 +34,7 @@ VZ_SINCE(12.0)
 @end
 
 VZ_SINCE(12.0)
-@interface VZDirectorySharingDeviceConfiguration : NSObject <NSCopying>
+@interface VZDirectorySharingDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 
@@ -49,7 +49,7 @@ VZ_SINCE(12.0)
 @end
 
 VZ_SINCE(12.0)
-@interface VZDirectorySharingDevice : NSObject
+@interface VZDirectorySharingDevice : VZ_ROOT
 VZ_NO_INIT
 @end
 

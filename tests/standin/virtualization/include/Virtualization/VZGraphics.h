@@ -7,7 +7,7 @@
 NS_ASSUME_NONNULL_BEGIN
 
 VZ_SINCE(12.0)
-@interface VZGraphicsDisplayConfiguration : NSObject <NSCopying>
+@interface VZGraphicsDisplayConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 
@@ -22,7 +22,7 @@ VZ_SINCE(12.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZGraphicsDeviceConfiguration : NSObject <NSCopying>
+@interface VZGraphicsDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 
@@ -33,7 +33,7 @@ VZ_SINCE(12.0)
 @end
 
 VZ_SINCE(12.0)
-@interface VZKeyboardConfiguration : NSObject <NSCopying>
+@interface VZKeyboardConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 
@@ -48,7 +48,7 @@ VZ_SINCE(14.0)
 @end
 
 VZ_SINCE(12.0)
-@interface VZPointingDeviceConfiguration : NSObject <NSCopying>
+@interface VZPointingDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 

@@ -8,7 +8,7 @@
 NS_ASSUME_NONNULL_BEGIN
 
 VZ_SINCE(12.0)
-@interface VZMacHardwareModel : NSObject <NSCopying>
+@interface VZMacHardwareModel : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 - (nullable instancetype)initWithDataRepresentation:(NSData *)dataRepresentation;
 @property(readonly, copy) NSData *dataRepresentation;
@@ -16,7 +16,7 @@ VZ_NO_INIT
 @end
 
 VZ_SINCE(12.0)
-@interface VZMacMachineIdentifier : NSObject <NSCopying>
+@interface VZMacMachineIdentifier : VZ_ROOT <NSCopying>
 - (instancetype)init;
 - (nullable instancetype)initWithDataRepresentation:(NSData *)dataRepresentation;
 @property(readonly, copy) NSData *dataRepresentation;
@@ -27,7 +27,7 @@ typedef NS_OPTIONS(NSUInteger, VZMacAuxiliaryStorageInitializationOptions) {
 };
 
 VZ_SINCE(12.0)
-@interface VZMacAuxiliaryStorage : NSObject
+@interface VZMacAuxiliaryStorage : VZ_ROOT
 VZ_NO_INIT
 - (instancetype)initWithURL:(NSURL *)URL VZ_SINCE(13.0);
 - (instancetype)initWithContentsOfURL:(NSURL *)URL;
@@ -53,7 +53,7 @@ VZ_SINCE(12.0)
 @end
 
 VZ_SINCE(12.0)
-@interface VZMacOSConfigurationRequirements : NSObject
+@interface VZMacOSConfigurationRequirements : VZ_ROOT
 VZ_NO_INIT
 @property(readonly, strong) VZMacHardwareModel *hardwareModel;
 @property(readonly) NSUInteger minimumSupportedCPUCount;
@@ -61,7 +61,7 @@ VZ_NO_INIT
 @end
 
 VZ_SINCE(12.0)
-@interface VZMacOSRestoreImage : NSObject
+@interface VZMacOSRestoreImage : VZ_ROOT
 VZ_NO_INIT
 + (void)loadFileURL:(NSURL *)fileURL
 	completionHandler:(void (^)(VZMacOSRestoreImage *_Nullable restoreImage,
@@ -78,7 +78,7 @@ VZ_NO_INIT
 @end
 
 VZ_SINCE(12.0)
-@interface VZMacOSInstaller : NSObject
+@interface VZMacOSInstaller : VZ_ROOT
 VZ_NO_INIT
 - (instancetype)initWithVirtualMachine:(VZVirtualMachine *)virtualMachine
 		       restoreImageURL:(NSURL *)restoreImageFileURL;

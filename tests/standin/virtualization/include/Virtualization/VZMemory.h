@@ -6,7 +6,7 @@
 NS_ASSUME_NONNULL_BEGIN
 
 VZ_SINCE(11.0)
-@interface VZEntropyDeviceConfiguration : NSObject <NSCopying>
+@interface VZEntropyDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 
@@ -16,7 +16,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZMemoryBalloonDeviceConfiguration : NSObject <NSCopying>
+@interface VZMemoryBalloonDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 
@@ -26,7 +26,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZMemoryBalloonDevice : NSObject
+@interface VZMemoryBalloonDevice : VZ_ROOT
 VZ_NO_INIT
 @end
 

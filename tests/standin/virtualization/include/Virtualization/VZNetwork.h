@@ -6,7 +6,7 @@
 NS_ASSUME_NONNULL_BEGIN
 
 VZ_SINCE(11.0)
-@interface VZMACAddress : NSObject <NSCopying>
+@interface VZMACAddress : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 - (nullable instancetype)initWithString:(NSString *)string;
 + (instancetype)randomLocallyAdministeredAddress;
@@ -19,7 +19,7 @@ VZ_NO_INIT
 @end
 
 VZ_SINCE(11.0)
-@interface VZNetworkDeviceAttachment : NSObject
+@interface VZNetworkDeviceAttachment : VZ_ROOT
 VZ_NO_INIT
 @end
 
@@ -29,7 +29,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZBridgedNetworkInterface : NSObject
+@interface VZBridgedNetworkInterface : VZ_ROOT
 VZ_NO_INIT
 @property(class, readonly) NSArray<VZBridgedNetworkInterface *> *networkInterfaces;
 + (NSArray<VZBridgedNetworkInterface *> *)networkInterfaces;
@@ -44,7 +44,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZNetworkDeviceConfiguration : NSObject <NSCopying>
+@interface VZNetworkDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @property(copy) VZMACAddress *MACAddress;
 @property(nullable, strong) VZNetworkDeviceAttachment *attachment;
@@ -56,7 +56,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(12.0)
-@interface VZNetworkDevice : NSObject
+@interface VZNetworkDevice : VZ_ROOT
 VZ_NO_INIT
 @property(nullable, strong) VZNetworkDeviceAttachment *attachment;
 @end

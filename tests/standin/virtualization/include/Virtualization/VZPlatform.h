@@ -6,7 +6,7 @@
 NS_ASSUME_NONNULL_BEGIN
 
 VZ_SINCE(11.0)
-@interface VZBootLoader : NSObject <NSCopying>
+@interface VZBootLoader : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 
@@ -19,12 +19,12 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(12.0)
-@interface VZPlatformConfiguration : NSObject <NSCopying>
+@interface VZPlatformConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 
 VZ_SINCE(13.0)
-@interface VZGenericMachineIdentifier : NSObject <NSCopying>
+@interface VZGenericMachineIdentifier : VZ_ROOT <NSCopying>
 - (instancetype)init;
 - (nullable instancetype)initWithDataRepresentation:(NSData *)dataRepresentation;
 @property(readonly, copy) NSData *dataRepresentation;

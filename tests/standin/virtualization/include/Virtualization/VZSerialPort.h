@@ -6,7 +6,7 @@
 NS_ASSUME_NONNULL_BEGIN
 
 VZ_SINCE(11.0)
-@interface VZSerialPortAttachment : NSObject
+@interface VZSerialPortAttachment : VZ_ROOT
 VZ_NO_INIT
 @end
 
@@ -19,7 +19,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZSerialPortConfiguration : NSObject <NSCopying>
+@interface VZSerialPortConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @property(nullable, strong) VZSerialPortAttachment *attachment;
 @end

@@ -8,7 +8,7 @@ NS_ASSUME_NONNULL_BEGIN
 @class VZVirtioSocketConnection, VZVirtioSocketDevice, VZVirtioSocketListener;
 
 VZ_SINCE(11.0)
-@interface VZSocketDeviceConfiguration : NSObject <NSCopying>
+@interface VZSocketDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
 
@@ -18,7 +18,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZSocketDevice : NSObject
+@interface VZSocketDevice : VZ_ROOT
 VZ_NO_INIT
 @end
 
@@ -32,7 +32,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZVirtioSocketConnection : NSObject
+@interface VZVirtioSocketConnection : VZ_ROOT
 VZ_NO_INIT
 @property(readonly) uint32_t destinationPort;
 @property(readonly) uint32_t sourcePort;
@@ -49,7 +49,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZVirtioSocketListener : NSObject
+@interface VZVirtioSocketListener : VZ_ROOT
 @property(nullable, VZ_WEAK) id<VZVirtioSocketListenerDelegate> delegate;
 @end
 

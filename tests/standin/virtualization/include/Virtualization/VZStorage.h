@@ -18,7 +18,7 @@ typedef NS_ENUM(NSInteger, VZDiskImageSynchronizationMode) {
 };
 
 VZ_SINCE(11.0)
-@interface VZStorageDeviceAttachment : NSObject
+@interface VZStorageDeviceAttachment : VZ_ROOT
 VZ_NO_INIT
 @end
 
@@ -37,7 +37,7 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
-@interface VZStorageDeviceConfiguration : NSObject <NSCopying>
+@interface VZStorageDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @property(readonly, strong) VZStorageDeviceAttachment *attachment;
 @end

@@ -32,11 +32,11 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(13.0)
-@interface VZVirtualMachineStartOptions : NSObject
+@interface VZVirtualMachineStartOptions : VZ_ROOT
 @end
 
 VZ_SINCE(11.0)
-@interface VZVirtualMachine : NSObject
+@interface VZVirtualMachine : VZ_ROOT
 VZ_NO_INIT
 - (instancetype)initWithConfiguration:(VZVirtualMachineConfiguration *)configuration;
 - (instancetype)initWithConfiguration:(VZVirtualMachineConfiguration *)configuration

@@ -12,7 +12,7 @@ NS_ASSUME_NONNULL_BEGIN
 @class VZAudioDeviceConfiguration, VZConsoleDeviceConfiguration;
 
 VZ_SINCE(11.0)
-@interface VZVirtualMachineConfiguration : NSObject <NSCopying>
+@interface VZVirtualMachineConfiguration : VZ_ROOT <NSCopying>
 @property(nullable, strong) VZBootLoader *bootLoader;
 @property uint64_t memorySize;
 @property NSUInteger CPUCount;
