@@ -16,7 +16,7 @@ static void tell_word(MicroagentMachine *self, enum letter_kind kind, const char
 	struct letter letter = {.kind = kind, .fd = -1};
 
 	if (error)
-		vz_error(&letter.why, what, error);
+		vz_tell_error(&letter.why, what, error);
 	(void)post_send(self->post, &letter);
 }
 
@@ -41,7 +41,7 @@ void machine_do(MicroagentMachine *self, void (^work)(void))
 		  } @catch (NSException *exception) {
 			  struct letter letter = {.kind = LETTER_CRASHED, .fd = -1};
 
-			  vz_exception(&letter.why, "the machine", exception);
+			  vz_tell_exception(&letter.why, "the machine", exception);
 			  (void)post_send(self->post, &letter);
 		  }
 	  }
@@ -174,7 +174,7 @@ static int fill_machine(MicroagentMachine *self, const struct plan *plan, struct
 		  @try {
 			  make_machine(self, configuration);
 		  } @catch (NSException *exception) {
-			  vz_exception(&why, "the machine", exception);
+			  vz_tell_exception(&why, "the machine", exception);
 		  }
 	  }
 	});
@@ -256,7 +256,8 @@ void vz_press_power(struct vz *vz)
 	  struct letter letter = {.kind = LETTER_POWER, .fd = -1};
 
 	  if (!asked)
-		  vz_error(&letter.why, "the guest cannot be asked to switch itself off", error);
+		  vz_tell_error(&letter.why, "the guest cannot be asked to switch itself off",
+				error);
 	  (void)post_send(self->post, &letter);
 	});
 }

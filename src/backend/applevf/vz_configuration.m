@@ -62,12 +62,12 @@ static VZStorageDeviceConfiguration *disk_of(const struct plan_disk *disk, struc
 	VZVirtioBlockDeviceConfiguration *device;
 
 	if (!image) {
-		vz_error(err, disk->path, error);
+		vz_tell_error(err, disk->path, error);
 		return nil;
 	}
 	if (![VZVirtioBlockDeviceConfiguration validateBlockDeviceIdentifier:string_of(disk->serial)
 								       error:&error]) {
-		vz_error(err, disk->serial, error);
+		vz_tell_error(err, disk->serial, error);
 		return nil;
 	}
 	device = [[[VZVirtioBlockDeviceConfiguration alloc] initWithAttachment:image] autorelease];
@@ -105,7 +105,7 @@ static int put_shares(VZVirtualMachineConfiguration *machine, const struct plan 
 		NSError *error = nil;
 
 		if (![VZVirtioFileSystemDeviceConfiguration validateTag:tag error:&error])
-			return vz_error(err, share->tag, error);
+			return vz_tell_error(err, share->tag, error);
 		device = [[[VZVirtioFileSystemDeviceConfiguration alloc] initWithTag:tag]
 			autorelease];
 		if (share->path)
@@ -201,7 +201,7 @@ static int fill_configuration(VZVirtualMachineConfiguration *machine, const stru
 		return -1;
 	if ([machine validateWithError:&error])
 		return 0;
-	return vz_error(err, "Virtualization.framework cannot make this machine", error);
+	return vz_tell_error(err, "Virtualization.framework cannot make this machine", error);
 }
 
 VZVirtualMachineConfiguration *vz_configuration(const struct plan *plan, struct error *err)
@@ -213,7 +213,7 @@ VZVirtualMachineConfiguration *vz_configuration(const struct plan *plan, struct 
 		@try {
 			status = fill_configuration(machine, plan, err);
 		} @catch (NSException *exception) {
-			vz_exception(err, "the machine's configuration", exception);
+			vz_tell_exception(err, "the machine's configuration", exception);
 		}
 	}
 	if (status == 0)

@@ -34,7 +34,7 @@ static const char *text_of(NSString *text)
 	return bytes ? bytes : "";
 }
 
-int vz_error(struct error *err, const char *what, NSError *error)
+int vz_tell_error(struct error *err, const char *what, NSError *error)
 {
 	@autoreleasepool {
 		const char *text, *reason;
@@ -52,7 +52,7 @@ int vz_error(struct error *err, const char *what, NSError *error)
 	}
 }
 
-int vz_exception(struct error *err, const char *what, NSException *exception)
+int vz_tell_exception(struct error *err, const char *what, NSException *exception)
 {
 	return error_set(err, ERR_INTERNAL,
 			 "%s: the framework refuses it by an exception: %.100s: %.300s", what,

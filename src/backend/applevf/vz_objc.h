@@ -14,9 +14,9 @@
 #include "base/error.h"
 
 /* "<what>: <what the framework says> (<domain> <code>)". Returns -1. */
-int vz_error(struct error *err, const char *what, NSError *error);
+int vz_tell_error(struct error *err, const char *what, NSError *error);
 /* The same of an exception, which is how the framework tells of a mistake of its client's. */
-int vz_exception(struct error *err, const char *what, NSException *exception);
+int vz_tell_exception(struct error *err, const char *what, NSException *exception);
 
 /* New, with a reference of the caller's, and found valid; nil. */
 VZVirtualMachineConfiguration *vz_configuration(const struct plan *plan, struct error *err);

@@ -36,7 +36,7 @@ static void take_connection(MicroagentMachine *self, VZVirtioSocketConnection *c
 	if (connection)
 		error_set(&letter.why, ERR_UNAVAILABLE, "%s: it cannot be taken now", what);
 	else
-		vz_error(&letter.why, what, error);
+		vz_tell_error(&letter.why, what, error);
 	letter.fd = -1;
 	letter.connection = NULL;
 	(void)post_send(self->post, &letter);
