@@ -56,17 +56,18 @@ endif
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-# A Mac has no VMM of these and no program that is Linux through and through. Of the artifact's files it has those that
-# hash: what is booted there is made on Linux.
+# A Mac has no VMM of Linux's and no program that is Linux through and through. Of the artifact's files it has those that
+# hash: what is booted there is made on Linux. Of the parts, what asks no system.
 ifeq ($(PLATFORM),darwin)
-FOLDERS := base contract store channel supervisor artifact api session cli
+FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact api session cli
 BACKENDS :=
-OTHER_PROGRAMS := microagent-artifact
+OTHER_PROGRAMS := microagent-applevf-supervisor microagent-artifact
 ONLY_artifact := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
 	$(wildcard src/artifact/darwin/*.c)
+ONLY_backend/parts := src/backend/parts/bounds.c
 ARTIFACT_LIBS := $(HOST_LIBS)
 else
-FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor vsockd netgate artifact guest api session cli
+FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor vsockd netgate artifact guest api session cli
 BACKENDS := qemu firecracker
 OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
 ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
@@ -150,16 +151,38 @@ endef
 $(eval $(call program,microagent,cli,cli session api channel store contract base,$(HOST_LIBS)))
 
 # A supervisor for each backend: the same objects, and a main.o that names its struct.
+$(BUILD)/obj/supervisor/main-%.o: src/supervisor/main.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,CC   )$(CC) $(CPPFLAGS) -DBACKEND=$* $(HOST_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 define supervisor
-$(BUILD)/obj/supervisor/main-$(1).o: src/supervisor/main.c | $(FIRST)
-	@mkdir -p $$(@D)
-	$$(call say,CC   )$$(CC) $$(CPPFLAGS) -DBACKEND=$(1) $$(HOST_CFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 $(BUILD)/bin/microagent-$(1)-supervisor: $(BUILD)/obj/supervisor/main-$(1).o \
 		$(foreach l,supervisor backend-$(1) backend-parts channel store contract base,$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ -ljansson -lmd -lseccomp
 endef
 $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
+
+# --- Virtualization.framework -------------------------------------------------------------------
+
+# The supervisor of Macs: the common objects, backend/applevf in C and Objective-C, and Apple's frameworks. Elsewhere a
+# stand-in takes their place (tests/standin/virtualization), compiled by clang for GNUstep's runtime.
+APPLEVF := microagent-applevf-supervisor
+APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
+APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
+
+# On a Mac: UNIVERSAL=1 is for both of its architectures, if jansson is too. Signed ad hoc, since without its entitlement
+# it may make no machine. The framework is linked weakly, so that the program can say that it is missing.
+ifeq ($(PLATFORM),darwin)
+CODESIGN ?= codesign
+ifdef UNIVERSAL
+CC += -arch arm64 -arch x86_64
+endif
+$(BUILD)/bin/$(APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_LIBS) src/backend/applevf/entitlements.plist
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -o $@ $(filter %.o %.a,$^) \
+		-framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
+	$(CODESIGN) --force --sign - --entitlements src/backend/applevf/entitlements.plist $@
+endif
 
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
@@ -251,6 +274,18 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 
 standin: $(BUILD)/standin/libvsock.so
 include tests/standin/virtualization/rules.mk
+
+# The supervisor of Macs on the stand-in for the framework.
+STANDIN_APPLEVF := $(BUILD)/standin/bin/$(APPLEVF)
+$(BUILD)/standin/obj/%.o: src/%.m | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) $(OBJC_WARNINGS) -fPIE -MMD -MP -c -o $@ $<
+$(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src/%.m=$(BUILD)/standin/obj/%.o) \
+		$(APPLEVF_LIBS) $(VZ_LIB)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CLANG) -pie -o $@ $(filter %.o,$^) $(APPLEVF_LIBS) $(VZ_LIBS) -ljansson -lmd -lseccomp
+	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
+standin: $(STANDIN_APPLEVF)
 
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz

@@ -106,6 +106,25 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 		       "in MICROAGENT_FIRECRACKER, or put it in PATH");
 }
 
+void doctor_platform(const json_t *host, struct finding *out)
+{
+	bool had = json_is_true(json_object_get(host, "virtualizationSupported"));
+
+	finding_detail(out, had ? VERDICT_OK : VERDICT_FAILED, "%s",
+		       json_text(host, "acceleratorReason", "the supervisor does not say"));
+}
+
+/* There may be one that runs no machines here. */
+static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	(void)agent;
+	if (is_vmm_there(host, out) && json_is_true(json_object_get(host, "natAvailable")))
+		return;
+	finding_detail(out, VERDICT_FAILED, "%s",
+		       json_text(host, "acceleratorReason", "no Virtualization.framework"));
+	finding_remedy(out, "a Mac with macOS 13 or newer");
+}
+
 /* Words, and nothing that could be mended. */
 static void check_tested(const struct microagent *agent, const json_t *host, struct finding *out)
 {
@@ -178,7 +197,6 @@ static void check_host_network(const struct microagent *agent, const json_t *hos
 {
 	const char *reason = json_text(host, "natReason", "");
 
-	(void)agent;
 	if (json_is_true(json_object_get(host, "natAvailable"))) {
 		finding_detail(out, *reason ? VERDICT_DEGRADED : VERDICT_OK, "nat%s%s%s",
 			       *reason ? ": " : "", reason,
@@ -188,13 +206,15 @@ static void check_host_network(const struct microagent *agent, const json_t *hos
 	}
 	finding_detail(out, VERDICT_DEGRADED, "isolated only: %s",
 		       *reason ? reason : "the supervisor does not say why");
-	doctor_network_remedy(out);
+	if (strcmp(agent->backend->name, "apple-vf") != 0)
+		doctor_network_remedy(out);
 }
 
 static const struct doctor_check first_checks[] = {
 	{"supervisor", check_supervisor, NULL},
 	{"qemu", check_qemu, "qemu"},
 	{"firecracker", check_firecracker, "firecracker"},
+	{"virtualization", check_applevf, "apple-vf"},
 	{"architecture", check_architecture_here, NULL},
 	{"tested", check_tested, NULL},
 };

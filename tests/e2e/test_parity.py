@@ -11,6 +11,7 @@ import pytest
 
 import conftest
 import schema_check
+import test_applevf
 import test_artifacts
 import test_audit
 import test_bundles
@@ -119,7 +120,7 @@ SEEN = {
 
 
 def test_each_feature_is_seen(host, other):
-    own = {"firecracker": test_firecracker}[other]
+    own = {"firecracker": test_firecracker, "apple-vf": test_applevf}[other]
     missing = set(host.support()["features"]) - {name for name, test in SEEN.items() if test in globals() or hasattr(own, test)}
     assert not missing
 

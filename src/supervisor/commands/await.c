@@ -85,7 +85,7 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 static uint64_t start_deadline(const struct await *await, enum accelerator accelerator)
 {
 	uint64_t boot =
-		limit_get(accelerator == ACCELERATOR_KVM ? LIMIT_BOOT_KVM_MS : LIMIT_BOOT_TCG_MS);
+		limit_get(accelerator == ACCELERATOR_TCG ? LIMIT_BOOT_TCG_MS : LIMIT_BOOT_KVM_MS);
 
 	if (is_run(await))
 		return UINT64_MAX;

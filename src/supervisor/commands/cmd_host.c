@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "channel/supervisor.h"
 #include "store/cache.h"
 #include "supervisor/commands/host_files.h"
 #include "supervisor/handover/cgroup_find.h"
@@ -35,7 +36,8 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 {
 	const struct flag flags[] = {
 		{"kvmAvailable", host->kvm_available},
-		{"virtualizationSupported", host->kvm_available},
+		{"virtualizationSupported",
+		 host->kvm_available || host->virtualization_supported},
 		{"frameworkAvailable", host->binary_path != NULL},
 		{"vsockAvailable", host->vsock_available},
 		{"natAvailable", host->nat_available},
@@ -95,11 +97,17 @@ static int put_cgroup(json_t *object, struct error *err)
 }
 
 /* By what a live supervisor is kept from the files of this host, as in runtime.json. */
-static int put_files(json_t *object, struct error *err)
+static int put_files(json_t *object, const struct backend *backend, struct error *err)
 {
 	struct error why = {0};
+	const char *files = "open";
 
-	if (json_put_string(object, "files", host_files(&why), err) < 0)
+	if (backend->in_process)
+		error_set(&why, ERR_UNSUPPORTED,
+			  "the machine is in its supervisor's own process, which keeps its rights");
+	else
+		files = host_files(&why);
+	if (json_put_string(object, "files", files, err) < 0)
 		return -1;
 	return why.code ? put_host_text(object, "filesReason", why.msg, err) : 0;
 }
@@ -109,14 +117,16 @@ static int put_own(json_t *object, const struct backend *backend, struct error *
 {
 	autofree char *dir = path_of_executable_dir(err);
 	autofree char *path = NULL;
+	char program[SUPERVISOR_PROGRAM];
 	const struct flag flags[] = {{"supervisorAvailable", true},
 				     {"consoleAvailable", backend->console != NULL}};
 
-	if (!dir || asprintf(&path, "%s/microagent-%s-supervisor", dir, backend->name) < 0)
+	supervisor_program(backend->name, program);
+	if (!dir || asprintf(&path, "%s/%s", dir, program) < 0)
 		return -1;
 	if (put_host_text(object, "supervisorPath", path, err) < 0 ||
 	    put_host_flags(object, flags, ARRAY_SIZE(flags), err) < 0 ||
-	    put_cgroup(object, err) < 0 || put_files(object, err) < 0)
+	    put_cgroup(object, err) < 0 || put_files(object, backend, err) < 0)
 		return -1;
 	return json_put_string(object, "consoleMode", backend->console ? "interactive" : "none",
 			       err);

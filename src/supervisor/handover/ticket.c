@@ -114,9 +114,10 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	ticket.identity = identity;
 	ticket.marks = marks;
 	ticket.disks = disks;
-	ticket.accelerator = strcmp(accelerator, accelerator_names[ACCELERATOR_KVM])
-				     ? ACCELERATOR_TCG
-				     : ACCELERATOR_KVM;
+	ticket.accelerator = ACCELERATOR_TCG;
+	for (int i = 0; i < ACCELERATOR_COUNT; i++)
+		if (strcmp(accelerator, accelerator_names[i]) == 0)
+			ticket.accelerator = (enum accelerator)i;
 	*out = ticket;
 	return 0;
 }

@@ -191,6 +191,15 @@ static int ask_for_reports(const struct live *live, json_t *config, struct error
 		       : 0;
 }
 
+/* In place of the address that a guest has in mode nat elsewhere. */
+static int leave_address_to_host(const struct live *live, const struct config *config,
+				 json_t *message, struct error *err)
+{
+	if (!live->backend->nat_by_dhcp || config->network_mode != NETWORK_NAT)
+		return 0;
+	return json_put(message, "network", json_pack("{s:b}", "dhcp", 1), err);
+}
+
 int live_control_begin(struct live *live, int listen_fd, const struct config *config,
 		       struct error *err)
 {
@@ -205,7 +214,8 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
 
 	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
-	    ask_for_reports(live, message, err) < 0) {
+	    ask_for_reports(live, message, err) < 0 ||
+	    leave_address_to_host(live, config, message, err) < 0) {
 		close(listen_fd);
 		return -1;
 	}

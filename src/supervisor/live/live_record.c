@@ -207,7 +207,7 @@ static int put_own_process(json_t *runtime, struct error *err)
 
 static int put_machine(json_t *runtime, const struct ticket *ticket, struct error *err)
 {
-	bool kvm = ticket->accelerator == ACCELERATOR_KVM;
+	bool emulated = ticket->accelerator == ACCELERATOR_TCG;
 	json_auto_t *ports = json_pack("{s:i, s:i}", "agent", AGENT_PORT, "control", CONTROL_PORT);
 
 	if (json_put_string(runtime, "accelerator", accelerator_names[ticket->accelerator], err) <
@@ -216,7 +216,7 @@ static int put_machine(json_t *runtime, const struct ticket *ticket, struct erro
 		     json_string_lossy(ticket->accelerator_reason,
 				       strlen(ticket->accelerator_reason)),
 		     err) < 0 ||
-	    json_put_string(runtime, "isolation", kvm ? "hardware" : "emulated", err) < 0)
+	    json_put_string(runtime, "isolation", emulated ? "emulated" : "hardware", err) < 0)
 		return -1;
 	return json_put(runtime, "ports", json_incref(ports), err);
 }
