@@ -42,7 +42,7 @@ static int mount_one(const struct mount_row *row)
 	return mount(row->type, row->target, row->type, row->flags, row->options);
 }
 
-static int open_console(struct error *err)
+int mounts_console(struct error *err)
 {
 	autoclose int fd = open("/dev/console", O_RDWR | O_NOCTTY);
 
@@ -63,7 +63,7 @@ int mounts_early(struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(mount_table); i++)
 		if (mount_table[i].early && mount_one(&mount_table[i]) < 0 && errno != EBUSY)
 			return error_errno(err, errno, "cannot mount %s", mount_table[i].target);
-	return open_console(err);
+	return mounts_console(err);
 }
 
 void mounts_early_end(void)

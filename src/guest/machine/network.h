@@ -10,14 +10,16 @@
 
 #include "base/error.h"
 
-#define NETWORK_DNS_MAX 3 /* the C library's MAXNS */
+#define NETWORK_DNS_MAX 3  /* the C library's MAXNS */
+#define NETWORK_DOMAIN 254 /* a name of DNS */
 
 struct network {
 	bool dhcp;				  /* the rest is asked for on the link */
 	struct in_addr address, netmask, gateway; /* gateway 0: none */
 	struct in_addr dns[NETWORK_DNS_MAX];
 	size_t ndns;
-	unsigned mtu; /* 0: the kernel's */
+	char domain[NETWORK_DOMAIN]; /* "": none */
+	unsigned mtu;		     /* 0: the kernel's */
 };
 
 int network_decode(json_t *object, struct network *out, struct error *err);
