@@ -45,8 +45,10 @@ GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor vsockd netgate artifact guest api session cli
 BACKENDS := qemu firecracker
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
-# A room with its wings.
-wings = src/$(1) $(patsubst %/,%,$(wildcard src/$(1)/*/))
+# A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
+PLATFORM := $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
+OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
+wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildcard src/$(1)/ src/$(1)/*/ src/$(1)/*/*/ src/$(1)/*/*/*/)))
 sources = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1)))))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
 
@@ -123,7 +125,7 @@ $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lseccomp))
 
 # Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
-GUEST_SOURCES := $(filter-out src/base/isolate%.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
+GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c %/sha256.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
 GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(GUEST_SOURCES))
 $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
@@ -138,7 +140,7 @@ sysroot: | $(FIRST)
 	@scripts/fetch-sysroot.sh $(SYSROOT)
 
 ifdef FOREIGN_INIT
-$(FOREIGN_INIT): $(wildcard src/guest/*.[ch] src/guest/*/*.[ch] src/base/*.[ch] src/base/*/*.[ch]) | sysroot
+$(FOREIGN_INIT): $(wildcard src/guest/*.[ch] src/guest/*/*.[ch] src/base/*.[ch] src/base/*/*.[ch] src/base/*/*/*.[ch]) | sysroot
 	$(CROSS_MAKE) $(BUILD)/arm64/bin/microagent-init
 	@mkdir -p $(@D)
 	@cp $(BUILD)/arm64/bin/microagent-init $@
@@ -153,7 +155,7 @@ endif
 # --- the library ---------------------------------------------------------------------------------
 
 # Isolation is for daemons; here it would pull in libseccomp.
-LIBRARY_OBJECTS := $(foreach f,$(LIBRARY_FOLDERS),$(call objects,$(filter-out src/base/isolate%.c,$(call sources,$(f)))))
+LIBRARY_OBJECTS := $(foreach f,$(LIBRARY_FOLDERS),$(call objects,$(filter-out src/base/platform/linux/isolate%.c,$(call sources,$(f)))))
 
 $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.map
 	@mkdir -p $(@D)
@@ -193,7 +195,7 @@ unit: $(UNIT)
 
 # The stand-in for Firecracker has the vsock device in its own process, a Python's, where no sanitizer's runtime is.
 STANDIN_SOURCES := tests/standin/firecracker/vsock.c src/backend/qemu/tsc.c \
-	$(filter-out src/base/isolate%.c src/vsockd/isolate.c src/vsockd/seccomp.c src/vsockd/options.c,$(call sources,vsockd) $(call sources,base))
+	$(filter-out src/base/platform/linux/isolate%.c %/sha256.c src/vsockd/isolate.c src/vsockd/seccomp.c src/vsockd/options.c,$(call sources,vsockd) $(call sources,base))
 $(BUILD)/standin/%.o: %.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(BASE_CFLAGS) -O2 -fPIC -MMD -MP -c -o $@ $<

@@ -12,7 +12,7 @@
 #include "api/doctor.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "base/userns.h"
+#include "base/platform/linux/userns.h"
 #include "channel/program.h"
 
 int microagent_host(struct microagent *agent, json_t **response, struct error *err)

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/isolate.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/linux/isolate.h"
 #include "store/cache.h"
 #include "supervisor/handover/cgroup_find.h"
 #include "supervisor/supervisor.h"

@@ -4,7 +4,6 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -263,7 +262,7 @@ int live_time_begin(struct live *live, struct error *err)
 		return error_errno(err, errno, "timerfd");
 	if (arm_time_fd(live->time_fd, err) < 0)
 		return -1;
-	live->time_watch = loop_add_fd(live->loop, live->time_fd, EPOLLIN, on_clock_set, live, err);
+	live->time_watch = loop_add_fd(live->loop, live->time_fd, LOOP_IN, on_clock_set, live, err);
 	live->time_timer = loop_add_interval(live->loop, limit_get(LIMIT_TIME_PUSH_MS) * NS_PER_MS,
 					     on_time_timer, live, err);
 	return live->time_watch && live->time_timer ? 0 : -1;

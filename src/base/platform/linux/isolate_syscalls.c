@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 
 #ifdef MICROAGENT_SANITIZE
 int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err)

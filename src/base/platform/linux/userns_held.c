@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/userns_held.h"
+#include "base/platform/linux/userns_held.h"
 
 #include <errno.h>
 #include <fcntl.h>

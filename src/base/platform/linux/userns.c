@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/userns.h"
+#include "base/platform/linux/userns.h"
 
 #include <errno.h>
 #include <stdio.h>

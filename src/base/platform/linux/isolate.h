@@ -24,6 +24,9 @@ struct isolate_identity {
 	uid_t uid;
 	gid_t gid;
 };
+/* What rows of options take: its user, its group (base/command_line.h). */
+int option_uid(void *field, const char *value, struct error *err);
+int option_gid(void *field, const char *value, struct error *err);
 /* Becomes that user and group, without further groups, and with an empty bounding set. */
 int isolate_become(const struct isolate_identity *who, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 
 #define ROOT_NAME "microagent"
 #define OWN_FDS "/proc/self/fd"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/proc_stage.h"
+#include "base/platform/linux/proc_stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/userns_held.h"
+#include "base/platform/linux/userns_held.h"
 
 /* Room for the directory's own and the names of its items. */
 #define STAGE_OPTIONS "mode=0755,size=64k"
