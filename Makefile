@@ -7,6 +7,7 @@
 # make install uninstall   below PREFIX (/usr/local)
 # make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
 # make test ACCEL=kvm   the same, if the machines run under KVM here
+# make guest-bundle   kernels, initrds and images for a host that builds none (a Mac): build/guest-bundle.tar.gz
 # make arm64      programs and unit programs for arm64 with a cross compiler, in build/arm64, and the microagent-init
 #                 that machines of arm64 boot, beside this system's own
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
@@ -260,6 +261,20 @@ setup: packages $(BINARIES)
 	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent kernel install --arch arm64)
 	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent image build busybox --arch arm64)
 
+# For a host that builds none of it (docs/applevf.md): kernels of both architectures, their initrds, and the images that
+# are named, as a directory and as an archive that keeps holes. KERNELS and IMAGES are names or kinds of the cache.
+GUEST_BUNDLE ?= $(BUILD)/guest-bundle
+KERNELS ?= debian
+IMAGES ?= busybox
+guest-bundle: setup arm64-init
+	for arch in amd64 arm64; do \
+		$(BUILD)/bin/microagent kernel install --arch $$arch && \
+		for image in $(IMAGES); do $(BUILD)/bin/microagent image build --arch $$arch $$image || exit; done || exit; \
+	done
+	rm -rf $(GUEST_BUNDLE)
+	$(BUILD)/bin/microagent guest-bundle make $(KERNELS:%=--kernel %) $(IMAGES:%=--image %) $(GUEST_BUNDLE)
+	tar -C $(dir $(GUEST_BUNDLE)) --sparse -czf $(GUEST_BUNDLE).tar.gz $(notdir $(GUEST_BUNDLE))
+
 run: setup
 	$(BUILD)/bin/microagent run -- sh -c 'echo "hello from $$(uname -sr) as $$(id -un)"'
 
@@ -305,6 +320,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all setup packages sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
+.PHONY: all guest-bundle setup packages sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -26,7 +26,7 @@ NEEDS = {
     "api": {"base", "contract", "store", "channel"},
     "session": {"base", "contract", "store", "channel", "api"},
     # A front end like any other: it has the public headers, and some helpers that are not the library's.
-    "cli": {"base", "channel/guest_init.h", "store/cache.h"},
+    "cli": {"base", "channel/guest_init.h", "store/cache.h", "store/guest_bundle.h"},
 }
 # The headers of include/, and who may have them.
 PUBLIC = {

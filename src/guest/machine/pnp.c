@@ -12,7 +12,7 @@
 
 /* What follows the word and a blank at the beginning of the line, up to its end; 0: another line,
  * or one too long. */
-static size_t value_of(const char *line, size_t len, const char *word, char *out, size_t size)
+static size_t pnp_value(const char *line, size_t len, const char *word, char *out, size_t size)
 {
 	size_t front = strlen(word);
 
@@ -23,14 +23,14 @@ static size_t value_of(const char *line, size_t len, const char *word, char *out
 	return len - front;
 }
 
-static void read_line(const char *line, size_t len, struct network *n)
+static void read_pnp_line(const char *line, size_t len, struct network *n)
 {
 	char value[NETWORK_DOMAIN];
-	size_t got = value_of(line, len, "domain ", value, sizeof(value));
+	size_t got = pnp_value(line, len, "domain ", value, sizeof(value));
 
 	if (got > 0 && strspn(value, DOMAIN_LETTERS) == got)
 		memcpy(n->domain, value, got + 1);
-	got = value_of(line, len, "nameserver ", value, sizeof(value));
+	got = pnp_value(line, len, "nameserver ", value, sizeof(value));
 	if (got > 0 && n->ndns < NETWORK_DNS_MAX &&
 	    inet_pton(AF_INET, value, &n->dns[n->ndns]) == 1)
 		n->ndns++;
@@ -47,7 +47,7 @@ bool pnp_read(const char *text, struct network *out)
 	while (*text) {
 		size_t len = strcspn(text, "\n");
 
-		read_line(text, len, &n);
+		read_pnp_line(text, len, &n);
 		text += len + (text[len] == '\n');
 	}
 	*out = n;
