@@ -54,7 +54,7 @@ def text_of(name):
 def table_of_folders():
     """From the table in CONTRIBUTING.md: the folders in their order, and what some need at most."""
     order, only = [], {}
-    for folder, purpose in re.findall(r"^\| `(\w+)` \| (.*) \|$", text_of("CONTRIBUTING.md"), re.M):
+    for folder, purpose in re.findall(r"^\| `([\w-]+)` \| (.*) \|$", text_of("CONTRIBUTING.md"), re.M):
         order.append(folder)
         needs = re.search(r"needs only ((?:(?:, | and )?`[\w/.]+`)+)", purpose)
         if needs:
