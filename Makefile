@@ -13,11 +13,15 @@
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
 #                 sanitized, newer-qemu
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
+# make darwin-check   compile and link for macOS what a Mac runs of it, here; `make` on a Mac builds that
 #
 # Non-recursive: every folder of src/ becomes one archive lib<folder>.a (its main.c left out), every
 # program links its main.o with the archives of the layers below it.
 
 VERSION := 0.1.0
+# The system that is built for: `make PLATFORM=darwin` with a compiler for it builds what a Mac runs anywhere.
+PLATFORM ?= $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
+OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
 BUILD ?= build$(if $(SANITIZE),/sanitize)
 ifeq ($(origin CC),default)
 CC := gcc
@@ -30,38 +34,60 @@ PREFIX ?= /usr/local
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wcast-qual \
 	    -Werror
+OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Werror -Werror=objc-method-access -Werror=objc-property-implementation
 CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE -DMICROAGENT_VERSION='"$(VERSION)"'
 , := ,
-OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address$(,)undefined \
+SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(,)undefined)
+OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer $(SANITIZERS) \
 	-fno-sanitize-recover=undefined -DMICROAGENT_SANITIZE=1,-O2 -D_FORTIFY_SOURCE=2)
 BASE_CFLAGS := -std=gnu17 -g $(WARNINGS) -fstack-protector-strong -fvisibility=hidden
 # What the library is made of can stand anywhere; programs are made of it too.
 LIBRARY_FOLDERS := base contract store channel api session
 HOST_CFLAGS = $(BASE_CFLAGS) $(OPT) $(if $(filter $(LIBRARY_FOLDERS),$(firstword $(subst /, ,$(patsubst $(BUILD)/obj/%,%,$@)))),-fPIC,-fPIE)
-HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize=address$(,)undefined)
+ifeq ($(PLATFORM),darwin)
+HOST_LDFLAGS := $(SANITIZERS) $(LDFLAGS)
+HOST_LIBS := -ljansson $(LDLIBS)
+AR_FLAGS := qcs
+else
+HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(SANITIZERS)
+HOST_LIBS := -ljansson -lmd
+AR_FLAGS := qcsD
+endif
 # The guest's binary is static and runs as PID 1, where no sanitizer runtime can live.
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
+# A Mac has no VMM of these and no program that is Linux through and through. Of the artifact's files it has those that
+# hash: what is booted there is made on Linux.
+ifeq ($(PLATFORM),darwin)
+FOLDERS := base contract store channel supervisor artifact guest-macos api session cli
+BACKENDS :=
+OTHER_PROGRAMS := microagent-artifact microagent-macos-agent
+ONLY_artifact := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
+	$(wildcard src/artifact/darwin/*.c)
+ARTIFACT_LIBS := $(HOST_LIBS)
+else
 FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor vsockd netgate artifact guest guest-macos api session cli
 BACKENDS := qemu firecracker
+OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
+ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
+endif
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
-PLATFORM := $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
-OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
 wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildcard src/$(1)/ src/$(1)/*/ src/$(1)/*/*/ src/$(1)/*/*/*/)))
-sources = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1)))))
-objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
+# Objective-C is for a Mac's frameworks. Of a folder that has ONLY_<folder> there are those files alone.
+LANGUAGES := c $(if $(filter darwin,$(PLATFORM)),m)
+sources = $(or $(ONLY_$(1)),$(filter-out %/main.c,$(wildcard $(foreach l,$(LANGUAGES),$(addsuffix /*.$(l),$(call wings,$(1)))))))
+objects = $(patsubst src/%,$(BUILD)/obj/%.o,$(basename $(1)))
 
-PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) microagent-vsockd microagent-netgate \
-	    microagent-artifact microagent-init
+PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) $(OTHER_PROGRAMS)
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 
 # A guest of another architecture than this system's has an init of its own. It needs a cross compiler and a
 # sysroot: with both there it is made with the rest, and `make arm64-init` gets them first.
 SYSROOT ?= build/sysroot-arm64
 CROSS := aarch64-linux-gnu-
-FOREIGN_INIT := $(if $(filter aarch64,$(shell uname -m)),,$(BUILD)/bin/microagent-init-arm64)
+FOREIGN_INIT := $(if $(filter aarch64 arm64,$(shell uname -m))$(filter darwin,$(PLATFORM)),,$(BUILD)/bin/microagent-init-arm64)
 HAVE_CROSS := $(and $(FOREIGN_INIT),$(wildcard $(SYSROOT)/.complete),$(shell command -v $(CROSS)gcc))
 ifneq ($(or $(HAVE_CROSS),$(filter arm64 arm64-init test soak bench,$(MAKECMDGOALS))),)
 BINARIES += $(FOREIGN_INIT)
@@ -73,7 +99,11 @@ endif
 
 # The library: its name says which programs it can serve, and changes when a symbol or a struct does.
 SONAME := libmicroagent.so.0
+ifeq ($(PLATFORM),darwin)
+LIBRARIES := $(BUILD)/lib/libmicroagent.0.dylib
+else
 LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent.a
+endif
 
 all: $(BINARIES) $(LIBRARIES)
 
@@ -87,13 +117,24 @@ $(BUILD)/obj/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Reference counts by hand, as the stand-in's run time has no others.
+$(BUILD)/obj/%.o: src/%.m
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CC) $(CPPFLAGS) $(OPT) -std=gnu17 -g $(OBJC_WARNINGS) -fblocks -fvisibility=hidden -MMD -MP -c -o $@ $<
+
 define archive
 $(call lib,$(1)): $(call objects,$(call sources,$(1)))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(call say,AR   )$$(AR) qcsD $$@ $$^
+	$$(call say,AR   )$$(AR) $(AR_FLAGS) $$@ $$^
 endef
 $(foreach f,$(FOLDERS),$(eval $(call archive,$(f))))
+
+# All that folders are made of, and nothing linked: `make objects FOLDERS=base`.
+OBJECTS = $(foreach f,$(FOLDERS),$(call objects,$(call sources,$(f))))
+objects: $(OBJECTS)
+list-objects:
+	@echo $(OBJECTS)
 
 $(BUILD)/guest/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
@@ -107,7 +148,7 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
 endef
-$(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson -lmd))
+$(eval $(call program,microagent,cli,cli session api channel store contract base,$(HOST_LIBS)))
 
 # A supervisor for each backend: the same objects, and a main.o that names its struct.
 define supervisor
@@ -122,8 +163,10 @@ endef
 $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
 
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
+# For macOS guests. On Linux it is made for tests alone (standin).
+$(eval $(call program,microagent-macos-agent,guest-macos,guest-macos base,$(HOST_LIBS)))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
-$(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lseccomp))
+$(eval $(call program,microagent-artifact,artifact,artifact store contract base,$(ARTIFACT_LIBS)))
 
 # Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
 GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c %/sha256.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
@@ -163,6 +206,11 @@ $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.ma
 	$(call say,LD   )$(CC) $(filter-out -pie,$(HOST_LDFLAGS)) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
 		-Wl,--version-script=src/api/exported.map -o $@ $(LIBRARY_OBJECTS) -ljansson -lmd
 
+# What is hidden stays so; the public names are marked in their headers.
+$(BUILD)/lib/libmicroagent.0.dylib: $(LIBRARY_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -dynamiclib -install_name @rpath/$(@F) -o $@ $^ $(HOST_LIBS)
+
 # One object in which every name but the public ones is local, so that no program's own clash with them.
 $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
@@ -170,7 +218,7 @@ $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
 	@$(OBJCOPY) --localize-hidden $@
 $(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
 	@rm -f $@
-	$(call say,AR   )$(AR) qcsD $@ $^
+	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
 
 # --- tests ---------------------------------------------------------------------------------------
 
@@ -204,6 +252,13 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $^ -ljansson
 
+# The agent of macOS guests, for a guest of Linux that stands in for one.
+$(BUILD)/standin/microagent-macos-agent: $(patsubst src/%.c,$(BUILD)/guest/%.o,$(filter src/base/%,$(GUEST_SOURCES)) \
+		$(call sources,guest-macos) src/guest-macos/main.c)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -Wl,--no-warnings -s -o $@ $^ -ljansson
+
+standin: $(BUILD)/standin/microagent-macos-agent
 standin: $(BUILD)/standin/libvsock.so
 
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
@@ -220,7 +275,7 @@ $(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FO
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
 $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
-	$(call say,AR   )$(AR) qcsD $@ $^
+	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
 fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
 	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
 $(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
@@ -248,6 +303,10 @@ bench: setup standin
 lint:
 	scripts/install-packages.sh lint
 	scripts/lint.sh
+
+darwin-check:
+	scripts/install-packages.sh darwin
+	scripts/darwin-check.sh
 
 # --- a fresh machine -----------------------------------------------------------------------------
 
@@ -320,6 +379,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all guest-bundle setup packages sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
+.PHONY: all guest-bundle objects list-objects setup packages darwin-check sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
 .DELETE_ON_ERROR:
 .SECONDARY:

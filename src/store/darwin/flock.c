@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/platform/waitable.h"
 #include "store/store.h"
 
 /* 1: it is ours; 0: somebody else has it. */
@@ -25,7 +26,7 @@ static int try_lock(int fd, int operation, const char *what, struct error *err)
 /* Becomes readable when the lock is given back. */
 static int watch_lock(int fd, const char *what, struct error *err)
 {
-	autoclose int queue = kqueue();
+	autoclose int queue = any_fd_open();
 	struct kevent change;
 
 	EV_SET(&change, (uintptr_t)fd, EVFILT_VNODE, EV_ADD | EV_CLEAR, NOTE_FUNLOCK, 0, NULL);

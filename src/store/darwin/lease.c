@@ -19,14 +19,14 @@
 #include "base/limits.h"
 #include "store/internal.h"
 
-static int open_lease(const struct workspace *ws, int mode)
+static int open_lease_file(const struct workspace *ws, int mode)
 {
 	return openat(ws->fd, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
 int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 {
-	auto_lease struct lease lease = {.life = open_lease(ws, O_RDWR | O_CREAT), .lock = -1};
+	auto_lease struct lease lease = {.life = open_lease_file(ws, O_RDWR | O_CREAT), .lock = -1};
 	struct error why = {0};
 
 	if (lease.life < 0)
@@ -45,7 +45,7 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 
 int lease_look(const struct workspace *ws)
 {
-	autoclose int fd = ws->fd < 0 ? -1 : open_lease(ws, O_RDONLY);
+	autoclose int fd = ws->fd < 0 ? -1 : open_lease_file(ws, O_RDONLY);
 
 	if (ws->fd < 0)
 		errno = ENOENT;

@@ -70,7 +70,7 @@ const char *const share_system_keys[] = {
 	NULL,
 };
 
-static bool is_person(uid_t uid)
+static bool is_user_account(uid_t uid)
 {
 	return uid == 0 || uid == geteuid() || (uid >= PERSON_FIRST && uid <= PERSON_LAST);
 }
@@ -81,8 +81,10 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 	int status = 0;
 
 	setpwent();
+	/* Entries are of the thread that asks, getpwent(3). */
+	/* cppcheck-suppress getpwentCalled */
 	while (status == 0 && (entry = getpwent()))
-		if (is_person(entry->pw_uid))
+		if (is_user_account(entry->pw_uid))
 			status = fn(data, entry->pw_dir, err);
 	endpwent();
 	return status;

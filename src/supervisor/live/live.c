@@ -2,17 +2,17 @@
 #include "supervisor/live/live.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/process.h"
+#include "base/platform/system.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/ram_root.h"
@@ -258,7 +258,7 @@ static int run_life(struct live *live, struct error *err)
 		return -1;
 	if (begin_life(live, err) == 0 && live_broker_begin(live, err) == 0 &&
 	    live_confine(live, err) == 0) {
-		malloc_trim(0);
+		memory_give_back();
 		if (loop_run(live->loop, err) == 0) {
 			live_over(live, VM_END_KILLED, LIVE_STUCK); /* unless it was */
 			return 0;
@@ -288,7 +288,7 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	signal(SIGHUP, SIG_IGN);
 	status = live_guard_begin(&live, &err);
 	live_set_title(&live, "live");
-	prctl(PR_SET_NAME, "microagent-live");
+	process_set_name("microagent-live");
 	if (status == 0)
 		status = ticket_receive(&live.ticket, &err);
 	if (status == 0)
