@@ -7,6 +7,7 @@
 # make install uninstall   below PREFIX (/usr/local)
 # make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
 # make test ACCEL=kvm   the same, if the machines run under KVM here
+# make guest-bundle   kernels, initrds and images for a host that builds none (a Mac): build/guest-bundle.tar.gz
 # make arm64      programs and unit programs for arm64 with a cross compiler, in build/arm64, and the microagent-init
 #                 that machines of arm64 boot, beside this system's own
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
@@ -59,15 +60,16 @@ GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 # A Mac has no VMM of Linux's and no program that is Linux through and through. Of the artifact's files it has those that
 # hash: what is booted there is made on Linux. Of the parts, what asks no system.
 ifeq ($(PLATFORM),darwin)
-FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact api session cli
+FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact guest-macos api session cli
 BACKENDS :=
-OTHER_PROGRAMS := microagent-applevf-supervisor microagent-artifact
+OTHER_PROGRAMS := microagent-applevf-supervisor microagent-artifact microagent-macos-agent
 ONLY_artifact := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
 	$(wildcard src/artifact/darwin/*.c)
 ONLY_backend/parts := src/backend/parts/bounds.c
 ARTIFACT_LIBS := $(HOST_LIBS)
 else
-FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor vsockd netgate artifact guest api session cli
+FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor vsockd netgate artifact guest \
+	   guest-macos api session cli
 BACKENDS := qemu firecracker
 OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
 ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
@@ -185,6 +187,8 @@ $(BUILD)/bin/$(APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_LIBS) 
 endif
 
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
+# For macOS guests. On Linux it is made for tests alone (standin).
+$(eval $(call program,microagent-macos-agent,guest-macos,guest-macos base,$(HOST_LIBS)))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,$(ARTIFACT_LIBS)))
 
@@ -242,19 +246,19 @@ $(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
 
 # --- tests ---------------------------------------------------------------------------------------
 
-ALL_LIBS := $(foreach f,$(filter-out guest vsockd netgate,$(FOLDERS)),$(call lib,$(f)))
+ALL_LIBS := $(foreach f,$(filter-out guest guest-macos vsockd netgate,$(FOLDERS)),$(call lib,$(f)))
 LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
 # guest, vsockd and netgate are programs of their own, whose names may be those of other programs' parts; their
 # tests link with them and base alone.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 
 define lone_test
-$(BUILD)/unit/test_$(1)_%: tests/unit/test_$(1)_%.c $(call lib,$(1)) $(call lib,base)
+$(BUILD)/unit/test_$(subst -,_,$(1))_%: tests/unit/test_$(subst -,_,$(1))_%.c $(call lib,$(1)) $(call lib,base)
 	@mkdir -p $$(@D)
 	$$(call say,TEST )$$(CC) $$(CPPFLAGS) -Itests/unit $$(HOST_CFLAGS) -MMD -MP $$(HOST_LDFLAGS) -o $$@ $$< \
 		$(call lib,$(1)) $(call lib,base) -ljansson -lseccomp -lcmocka
 endef
-$(foreach f,guest vsockd netgate,$(eval $(call lone_test,$(f))))
+$(foreach f,guest guest-macos vsockd netgate,$(eval $(call lone_test,$(f))))
 
 $(BUILD)/unit/%: tests/unit/%.c $(ALL_LIBS)
 	@mkdir -p $(@D)
@@ -272,6 +276,13 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $^ -ljansson
 
+# The agent of macOS guests, for a guest of Linux that stands in for one.
+$(BUILD)/standin/microagent-macos-agent: $(patsubst src/%.c,$(BUILD)/guest/%.o,$(filter src/base/%,$(GUEST_SOURCES)) \
+		$(call sources,guest-macos) src/guest-macos/main.c)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -Wl,--no-warnings -s -o $@ $^ -ljansson
+
+standin: $(BUILD)/standin/microagent-macos-agent
 standin: $(BUILD)/standin/libvsock.so
 include tests/standin/virtualization/rules.mk
 
@@ -297,7 +308,7 @@ fuzz_objects = $(patsubst src/%.c,$(FUZZ_BUILD)/obj/%.o,$(foreach f,$(1),$(call 
 $(FUZZ_BUILD)/obj/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
-$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest,$(FOLDERS)))
+$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS)))
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
 $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
@@ -346,6 +357,20 @@ setup: packages $(BINARIES)
 	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent kernel install --arch arm64)
 	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent image build busybox --arch arm64)
 
+# For a host that builds none of it (docs/applevf.md): kernels of both architectures, their initrds, and the images that
+# are named, as a directory and as an archive that keeps holes. KERNELS and IMAGES are names or kinds of the cache.
+GUEST_BUNDLE ?= $(BUILD)/guest-bundle
+KERNELS ?= debian
+IMAGES ?= busybox
+guest-bundle: setup arm64-init
+	for arch in amd64 arm64; do \
+		$(BUILD)/bin/microagent kernel install --arch $$arch && \
+		for image in $(IMAGES); do $(BUILD)/bin/microagent image build --arch $$arch $$image || exit; done || exit; \
+	done
+	rm -rf $(GUEST_BUNDLE)
+	$(BUILD)/bin/microagent guest-bundle make $(KERNELS:%=--kernel %) $(IMAGES:%=--image %) $(GUEST_BUNDLE)
+	tar -C $(dir $(GUEST_BUNDLE)) --sparse -czf $(GUEST_BUNDLE).tar.gz $(notdir $(GUEST_BUNDLE))
+
 run: setup
 	$(BUILD)/bin/microagent run -- sh -c 'echo "hello from $$(uname -sr) as $$(id -un)"'
 
@@ -391,6 +416,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all objects list-objects setup packages darwin-check sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
+.PHONY: all guest-bundle objects list-objects setup packages darwin-check sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
 .DELETE_ON_ERROR:
 .SECONDARY:
