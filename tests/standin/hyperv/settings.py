@@ -34,16 +34,18 @@ class Settings:
         return whole
 
     def fault(self, call):
-        """The fault of this call, or {}. `after` calls go well before, `times` do not."""
+        """The fault of this call, or {}. `after` calls go well before, `times` do not; a new file is counted anew."""
         fault = self.read()["faults"].get(call)
         if not fault:
             return {}
         unknown = set(fault) - set(FAULT_KEYS)
         if unknown:
             raise ValueError(f"fault of {call}: {sorted(unknown)} are not known")
+        about = os.stat(self.path)
+        key = (call, about.st_ino, about.st_mtime_ns)
         with self.lock:
-            number = self.counts.get(call, 0)
-            self.counts[call] = number + 1
+            number = self.counts.get(key, 0)
+            self.counts[key] = number + 1
         first = fault.get("after", 0)
         return fault if first <= number < first + fault.get("times", 2**31) else {}
 
