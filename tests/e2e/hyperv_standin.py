@@ -3,7 +3,6 @@
 Wine that meet it, and what they are given: paths, virtual disks, documents."""
 
 import contextlib
-import functools
 import json
 import os
 import queue
@@ -22,8 +21,8 @@ SECTOR = 512
 ADMINISTRATORS = "D:P(A;;FA;;;SY)(A;;FA;;;BA)"
 
 
-@functools.lru_cache
 def prefix():
+    """Of Wine's, with a server for it that has nothing of a test's in its environment."""
     return subprocess.run([ROOT / "scripts" / "wine-prefix.sh"], check=True, capture_output=True, text=True).stdout.strip()
 
 

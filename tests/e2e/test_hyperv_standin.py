@@ -5,11 +5,11 @@ refuses, and that its faults are what they say. What other tests find by it is w
 import copy
 import json
 import os
-import subprocess
 import uuid
 
 import pytest
 
+import strays
 from conftest import ROOT, default_kernel, image, wait_until
 from hyperv_standin import Broker, Probe, document, make_vhd, service, windows_path
 
@@ -342,6 +342,7 @@ def test_boots_and_is_spoken_to(bench, place):
     bench.probe.take("console-end")
 
 
+@pytest.mark.soak
 def test_a_reset_stops_it(bench, place):
     ident, given = with_root(bench, place, "reset")
     bench.made(document(bench.kernel, **given), ident=ident)
@@ -354,6 +355,7 @@ def test_a_reset_stops_it(bench, place):
     bench.probe.take("accepted")
 
 
+@pytest.mark.soak
 def test_is_shut_down_by_its_integration_service(bench, small):
     """Which needs a document of schema 2.5 that gives it one; the guest's power button is in its place."""
     value = {**small, "SchemaVersion": {"Major": 2, "Minor": 5}}
@@ -423,14 +425,33 @@ def test_operations_are_events_where_asked_for(bench, small):
     bench.gone()
 
 
-def test_a_guest_crashes_as_told(bench):
-    bench.broker.settings(faults={"HcsGetComputeSystemProperties": {"do": "crash", "times": 1}})
+@pytest.mark.parametrize("how", ["a call", pytest.param("a word", marks=pytest.mark.soak)])
+def test_a_guest_crashes_as_told(bench, how):
+    fifo = bench.broker.place / f"crash at {how}"
+    os.mkfifo(fifo)
+    by_call = {"faults": {"HcsGetComputeSystemProperties": {"do": "crash", "times": 1}}}
+    bench.broker.settings(**(by_call if how == "a call" else {"guest": {"crash": str(fifo)}}))
     try:
         ident = boot(bench)
-        assert bench.probe("props", 0)[0] == 0
+        if how == "a call":
+            assert bench.probe("props", 0)[0] == 0
+        else:
+            fifo.write_text("now")
         assert ended(bench, ident)[:2] == ("UnexpectedExit", 0x80370106)
     finally:
         bench.broker.settings()
+
+
+def test_sockets_fail_as_told(bench, small):
+    ident = bench.made(small)
+    bench.broker.settings(faults={"bind": {"error": 10055, "times": 1}, "connect": {"error": 10060, "times": 1}})
+    try:
+        assert bench.probe("listen", ident, service(1024))[0] == 10055
+        assert bench.probe("connect", ident, service(2222), "x")[0] == 10060
+        assert bench.probe("connect", ident, service(2222), "x")[0] == WSAECONNREFUSED
+    finally:
+        bench.broker.settings()
+    bench.gone()
 
 
 def test_the_service_goes_as_told(bench, small):
@@ -465,7 +486,4 @@ def test_a_broker_that_is_killed_leaves_nothing(tmp_path, place_of_kernel):
         broker.child.kill()
         assert probe.take("event0")[0] == EVENT_DISCONNECT
 
-    def left():
-        return subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True, check=False).stdout
-
-    wait_until(lambda: not left(), "the end of what it had started")
+    assert strays.processes(tmp_path) == []

@@ -54,7 +54,7 @@ class Client:
 class Service:
     def __init__(self, settings, place, prefix, port):
         self.settings, self.clients = settings, set()
-        self.consoles, self.sockets = console.Consoles(settings, port), hvsockets.HvSockets()
+        self.consoles, self.sockets = console.Consoles(settings, port), hvsockets.HvSockets(settings)
         self.systems = compute.Systems(settings, place, prefix, self.consoles, self.sockets)
         self.sockets.systems = self.systems
 

@@ -6,6 +6,7 @@ github.com/microsoft/WSL, [vhd] "Virtual Hard Disk Image Format Specification" 1
 an assumption."""
 
 # [ref] HCSHResult
+HCS_E_TERMINATED_DURING_START = 0x80370100
 HCS_E_INVALID_STATE = 0x80370105
 HCS_E_UNEXPECTED_EXIT = 0x80370106
 HCS_E_INVALID_JSON = 0x8037010D

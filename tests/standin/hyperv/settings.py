@@ -4,7 +4,6 @@ of calls that it asks for."""
 
 import json
 import os
-import subprocess
 import threading
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import facts
 
 ROOT = Path(__file__).resolve().parents[3]
 KEYS = ("record", "log", "schema", "qemu", "vsockd", "library", "worker", "wine", "scsi", "exit_event_last", "faults", "guest")
-FAULT_KEYS = ("hresult", "when", "act", "after", "times", "wait", "do", "words")
+FAULT_KEYS = ("hresult", "error", "when", "act", "after", "times", "wait", "do", "words")
 
 
 class Settings:
@@ -29,9 +28,12 @@ class Settings:
         unknown = set(found) - set(KEYS)
         if unknown:
             raise ValueError(f"settings: {sorted(unknown)} are not known")
-        whole = {**self.defaults, **found}
-        whole["log"] = open(whole["log"], "ab") if whole["log"] else subprocess.DEVNULL
-        return whole
+        return {**self.defaults, **found}
+
+    def log(self):
+        """Where children have their stderr."""
+        path = self.read()["log"]
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644) if path else os.open(os.devnull, os.O_WRONLY)
 
     def fault(self, call):
         """The fault of this call, or {}. `after` calls go well before, `times` do not; a new file is counted anew."""
