@@ -323,6 +323,12 @@ def test_boots_and_is_spoken_to(bench, place):
     assert execute(bench, ident, "sh", "-c", "echo to the console >/dev/ttyS0")["exit_code"] == 0
     while "to the console" not in bench.probe.take("console")[1]:
         pass
+    # A program that has gone is no program that has sent all: its command is killed.
+    with Probe(bench.broker) as killed:
+        killed.tell("connect", ident, service(2222), '{"op":"exec","payload":{"command":["sleep","1000"]}}')
+        wait_until(lambda: execute(bench, ident, "pidof", "sleep")["exit_code"] == 0, "the command")
+        killed.child.kill()
+        wait_until(lambda: execute(bench, ident, "pidof", "sleep")["exit_code"] == 1, "its end")
     other = "11111111-2222-3333-4444-555555555555"
     for vm, port, wanted in ((other, 2222, WSAENETUNREACH), (ident, 1024, WSAEACCES), (ident, 2223, WSAEACCES)):
         assert bench.probe("connect", vm, service(port), "x")[0] == wanted, (vm, port)

@@ -179,6 +179,8 @@ class Service:
             self.sockets.serve_connect(stream, *words[1:])
         elif words[0] == "bind":
             self.sockets.serve_bind(stream, *words[1:])
+        elif words[0] == "life":
+            self.sockets.serve_life(stream, *words[1:])
         elif words[0] == "console":
             self.consoles.attach(stream, *words[1:])
 

@@ -127,7 +127,7 @@ def open_disk(path, read_only):
 
 
 def check_kernel(path, text):
-    """What boots directly: [wsl] ships a bzImage, [hcsshim] a vmlinux (internal/uvm/create_lcow.go, KernelDirect)."""
+    """What boots directly: a vmlinux ([hcsshim], internal/uvm/create_lcow.go, KernelDirect), or a bzImage."""
     with open(path, "rb") as file:
         head = file.read(0x210)
     if head[:5] != b"\x7fELF\x02" and head[0x202:0x206] != b"HdrS":

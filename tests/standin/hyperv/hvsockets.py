@@ -2,8 +2,10 @@
 """Hyper-V sockets between programs of the host and the guest's vsock: who may connect and bind, and the joining. A guest's
 service is `<port in hex>-facb-11e6-bd58-64006a7986d3`, as of Linux's hv_sock (net/vmw_vsock/hyperv_transport.c)."""
 
+import contextlib
 import socket
 import threading
+import uuid
 
 import checks
 import facts
@@ -44,7 +46,21 @@ def check_right(system, service, verb):
 class HvSockets:
     def __init__(self, settings):
         self.settings, self.systems = settings, None  # which are set once both are there
-        self.lock, self.listeners = threading.Lock(), {}
+        self.lock, self.listeners, self.lives = threading.Lock(), {}, {}
+
+    def new_life(self):
+        """(token, event): the program's socket has a connection beside it, whose end is the end of the socket."""
+        token, life = uuid.uuid4().hex, threading.Event()
+        self.lives[token] = life
+        return token, life
+
+    def serve_life(self, stream, token):
+        life = self.lives.pop(token, None)
+        with contextlib.suppress(OSError):
+            stream.recv(1)
+        stream.close()
+        if life:
+            life.set()
 
     def may_fail(self, verb):
         fault = self.settings.fault(verb)
@@ -76,8 +92,9 @@ class HvSockets:
             client.sendall(f"error {why.error}\n".encode())
             client.close()
             return
-        client.sendall(b"ok\n")
-        relay.join(client, stream)
+        token, life = self.new_life()
+        client.sendall(f"ok {token}\n".encode())
+        relay.join(client, stream, life)
 
     # --- guest to host -----------------------------------------------------------------------------------------------
 
@@ -158,9 +175,10 @@ class HvSockets:
         to, host = self.listener(system, service_of(port)), socket.socket()
         try:
             host.connect(("127.0.0.1", to or 0))
-            host.sendall(f"from {system.runtime} {service_of(port)}\n".encode())
+            token, life = self.new_life()
+            host.sendall(f"from {system.runtime} {service_of(port)} {token}\n".encode())
         except OSError:
             host.close()
             guest.close()
             return
-        relay.join(guest, host)
+        relay.join(host, guest, life)
