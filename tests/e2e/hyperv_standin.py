@@ -31,7 +31,8 @@ def windows_path(path):
 
 
 def wine_environment(**more):
-    kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    """Debian's Wine has its server's socket below TMPDIR: with one of a test's own it would start a second server."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "TMPDIR")}
     return {**kept, "WINEPREFIX": prefix(), "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=d", **more}
 
 
@@ -42,10 +43,12 @@ class Broker:
         self.place = Path(place)
         self.place.mkdir(exist_ok=True)
         self.settings(**values)
-        self.child = Child(["/usr/bin/python3", STANDIN / "broker.py", "--settings", self.place / "settings.json", "--build", BUILD,
-                            "--place", self.place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=wine_environment(TMPDIR=str(self.place)))
+        # By the name in it a process that is left behind is known for this test's.
+        self.env = {"MICROAGENT_STANDIN_HCS": str(self.place / "settings.json")}
+        self.child = Child(["/usr/bin/python3", STANDIN / "broker.py", "--build", BUILD, "--place", self.place], stdin=subprocess.PIPE,
+                           stdout=subprocess.PIPE, text=True, env=wine_environment(**self.env))
         self.port = self.child.stdout.readline().split()[1]
-        self.env = {"MICROAGENT_STANDIN_HCS_PORT": self.port, "TMPDIR": str(self.place)}  # Wine that is killed leaves files there
+        self.env["MICROAGENT_STANDIN_HCS_PORT"] = self.port
 
     def settings(self, **values):
         whole = {"record": str(self.place / "calls"), "log": str(self.place / "log"), **values}
