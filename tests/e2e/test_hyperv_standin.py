@@ -418,6 +418,22 @@ def test_an_operation_waits_for_a_word(bench, small):
     bench.gone()
 
 
+def test_what_is_on_its_way_may_be_closed(bench, small):
+    """The operation and the handle; the call goes on and its result is nobody's."""
+    fifo = bench.broker.place / "dropped"
+    os.mkfifo(fifo)
+    ident = bench.made(small)
+    bench.broker.settings(faults={"HcsStartComputeSystem": {"wait": str(fifo), "hresult": "0x80370100"}})
+    try:
+        assert bench.probe("drop", 0)[0] == 0
+        fifo.write_text("go")
+        wait_until(lambda: bench.broker.calls()[-1]["hresult"] == "0x80370100", "the end of the call")
+    finally:
+        bench.broker.settings()
+    assert bench.probe("open", 0, ident)[0] == 0
+    bench.gone()
+
+
 def test_operations_are_events_where_asked_for(bench, small):
     """And then none may have a callback of its own."""
     bench.made(small)

@@ -47,8 +47,9 @@ class Client:
                     threading.Thread(target=self.service.answer, args=(self, json.loads(line)), daemon=True).start()
             except OSError:
                 pass
-        self.stream.close()
-        self.service.forget(self)
+            finally:
+                self.stream.close()
+                self.service.forget(self)
 
 
 class Service:
@@ -134,8 +135,15 @@ class Service:
             hresult, words = facts.E_UNEXPECTED, f"the stand-in broke: {why!r}"
         return hresult, json.dumps({"Error": compute.int32(hresult), "ErrorMessage": words})
 
+    def fault(self, call):
+        try:
+            return self.settings.fault(call)
+        except ValueError as why:
+            traceback.print_exc()
+            return {"hresult": f"{facts.E_UNEXPECTED:#x}", "words": str(why)}
+
     def answer(self, client, request):
-        fault, operation = self.settings.fault(request["call"]), request.get("operation")
+        fault, operation = self.fault(request["call"]), request.get("operation")
         if operation is not None and fault.get("when") == "call":
             operation = None  # what is not begun has no result
         elif operation is not None:

@@ -99,8 +99,7 @@ static void CALLBACK on_completion(HCS_OPERATION operation, void *context)
 	HcsCloseOperation(operation);
 }
 
-/* --- calls
- * --------------------------------------------------------------------------------------*/
+/* --- calls ----------------------------------------------------------------------------------- */
 
 static void do_create(char **words)
 {
@@ -234,8 +233,19 @@ static void do_async(char **words)
 	say("timeout", (unsigned long)HcsWaitForOperationResult(operation, 10, NULL), NULL);
 }
 
-/* --- sockets
- * ------------------------------------------------------------------------------------*/
+/* Begins a start and closes all that knows of it. */
+static void do_drop(char **words)
+{
+	HCS_OPERATION operation = HcsCreateOperation(NULL, NULL);
+	HCS_SYSTEM *system = slot_of(words[1]);
+	HRESULT result = HcsStartComputeSystem(*system, operation, NULL);
+
+	HcsCloseComputeSystem(*system);
+	HcsCloseOperation(operation);
+	say("drop", (unsigned long)result, NULL);
+}
+
+/* --- sockets --------------------------------------------------------------------------------- */
 
 static GUID guid_of(const char *text)
 {
@@ -389,7 +399,7 @@ static const struct {
 	{"enum", do_enum},	     {"service", do_service},	{"close", do_close},
 	{"callback", do_callback},   {"grant", do_file},	{"revoke", do_file},
 	{"async", do_async},	     {"connect", do_connect},	{"listen", do_listen},
-	{"pipe", do_pipe},
+	{"pipe", do_pipe},	     {"drop", do_drop},
 };
 
 static void run_line(char *line)
