@@ -110,7 +110,7 @@ endif
 all: $(BINARIES) $(LIBRARIES)
 
 # On a bare machine the packages come before the first compilation, whatever -j says.
-NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init,$(MAKECMDGOALS))
+NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init standin-hyperv,$(MAKECMDGOALS))
 FIRST := $(if $(NEEDS_PACKAGES),packages)
 
 # --- objects and archives ------------------------------------------------------------------------
@@ -298,6 +298,24 @@ $(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src
 	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
 standin: $(STANDIN_APPLEVF)
 
+# The stand-in for Hyper-V: computecore.dll and, to be linked into a client, hvsocket_loopback.o, which takes the place of
+# Winsock's imports. hcs-worker and hcs-probe are the stand-in's own.
+MINGW_CC := x86_64-w64-mingw32-gcc
+WINDOWS_CFLAGS := -std=gnu17 -O2 $(WARNINGS)
+STANDIN_WINDOWS := $(BUILD)/windows/standin
+HYPERV_DLL := $(patsubst %,$(STANDIN_WINDOWS)/%.o,operations systems host service delivery handles text)
+$(STANDIN_WINDOWS)/%.o: tests/standin/hyperv/%.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,MINGW)$(MINGW_CC) $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
+$(STANDIN_WINDOWS)/computecore.dll: $(HYPERV_DLL) tests/standin/hyperv/computecore.def
+	$(call say,MINGW)$(MINGW_CC) -shared -static -o $@ $^ -lws2_32
+$(STANDIN_WINDOWS)/hcs-worker.exe: $(STANDIN_WINDOWS)/worker.o
+	$(call say,MINGW)$(MINGW_CC) -static -o $@ $^ -lws2_32
+$(STANDIN_WINDOWS)/hcs-probe.exe: $(STANDIN_WINDOWS)/probe.o $(STANDIN_WINDOWS)/hvsocket_loopback.o
+	$(call say,MINGW)$(MINGW_CC) -static -o $@ $^ -lcomputecore -lws2_32
+
+standin-hyperv: $(BUILD)/standin/libvsock.so $(addprefix $(STANDIN_WINDOWS)/,computecore.dll hcs-worker.exe hcs-probe.exe)
+
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz
 FUZZ := $(patsubst tests/fuzz/%.c,$(FUZZ_BUILD)/bin/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -327,10 +345,10 @@ fuzz: $(FUZZ)
 $(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/kernel/tuned.config images/kernel/tuned-arm64.config \
 	images/debian/packages
 
-test: setup all unit standin $(if $(SANITIZE),,fuzz)
+test: setup all unit standin standin-hyperv $(if $(SANITIZE),,fuzz)
 	BUILD=$(BUILD) SANITIZE=$(SANITIZE) ACCEL=$(ACCEL) /usr/bin/python3 tests/run.py $(TESTS)
 
-soak: setup all unit standin fuzz $(if $(if $(TESTS),$(filter e2e %test_arm64_unit.py,$(TESTS)),all),arm64)
+soak: setup all unit standin standin-hyperv fuzz $(if $(if $(TESTS),$(filter e2e %test_arm64_unit.py,$(TESTS)),all),arm64)
 	$(if $(if $(TESTS),$(filter sanitized,$(TESTS)),all),+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
 
@@ -348,7 +366,7 @@ darwin-check:
 # --- a fresh machine -----------------------------------------------------------------------------
 
 packages:
-	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64) $(filter bench,$(MAKECMDGOALS)) \
+	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64) $(if $(filter test soak standin-hyperv,$(MAKECMDGOALS)),windows) $(filter bench,$(MAKECMDGOALS)) \
 		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64)
 
 setup: packages $(BINARIES)
@@ -416,6 +434,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all guest-bundle objects list-objects setup packages darwin-check sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
+.PHONY: all guest-bundle objects list-objects setup packages darwin-check sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
 .DELETE_ON_ERROR:
 .SECONDARY:
