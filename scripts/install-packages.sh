@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages of the named sets (run, test, bench, arm64, lint) that are missing. Quick and
+# Installs the Debian packages of the named sets (run, test, bench, arm64, windows, lint) that are missing. Quick and
 # without a network when none is; uses sudo only when not root.
 set -eu
 
@@ -13,6 +13,8 @@ test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-yaml python3
 bench_set="runc openssh-client git"
 # To build for arm64 (scripts/fetch-sysroot.sh has the libraries) and to run its machines.
 arm64_set="gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-system-arm"
+# To build for Windows (scripts/fetch-jansson.sh has the library) and to run it.
+windows_set="gcc-mingw-w64-x86-64-win32 wine64"
 lint_set="clang-format clang-tidy cppcheck shellcheck codespell pyflakes3"
 
 wanted=""
@@ -22,9 +24,10 @@ for set_name in "$@"; do
 	test) wanted="$wanted $test_set" ;;
 	bench) wanted="$wanted $bench_set" ;;
 	arm64) wanted="$wanted $arm64_set" ;;
+	windows) wanted="$wanted $windows_set" ;;
 	lint) wanted="$wanted $run_set $lint_set" ;;
 	*)
-		echo "install-packages.sh: no package set '$set_name' (run, test, bench, arm64, lint)" >&2
+		echo "install-packages.sh: no package set '$set_name' (run, test, bench, arm64, windows, lint)" >&2
 		exit 2
 		;;
 	esac

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/architecture.h"
 
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -14,10 +10,10 @@ static const struct {
 	const char *name;
 	const char *machine; /* of uname(2) */
 	const char *also;    /* what people write besides */
-	Elf64_Half elf;
+	uint16_t elf;	     /* e_machine */
 } architecture_table[ARCHITECTURE_COUNT] = {
-	[ARCHITECTURE_AMD64] = {"amd64", "x86_64", "x86-64", EM_X86_64},
-	[ARCHITECTURE_ARM64] = {"arm64", "aarch64", "aarch64", EM_AARCH64},
+	[ARCHITECTURE_AMD64] = {"amd64", "x86_64", "x86-64", 62},
+	[ARCHITECTURE_ARM64] = {"arm64", "aarch64", "aarch64", 183},
 };
 
 const char *architecture_name(enum architecture architecture)
@@ -46,51 +42,29 @@ enum architecture architecture_from_word(const char *word)
 	return (enum architecture)i;
 }
 
-enum architecture architecture_of_host(void)
+/* ELF by its specification (System V ABI, "ELF Header"): 64-bit is class 2, little-endian data 1,
+ * which both architectures are; a program for the other order is of neither. */
+#define ELF_HEADER 64
+#define ELF_CLASS 4
+#define ELF_DATA 5
+#define ELF_MACHINE 18
+
+static bool is_elf(const uint8_t *head, size_t len)
 {
-	struct utsname host;
-	int i = 0;
-
-	if (uname(&host) < 0)
-		return ARCHITECTURE_COUNT;
-	while (i < ARCHITECTURE_COUNT && strcmp(host.machine, architecture_table[i].machine) != 0)
-		i++;
-	return (enum architecture)i;
-}
-
-int architecture_check_host(struct error *err)
-{
-	struct utsname host = {.machine = "unknown"};
-
-	if (architecture_of_host() < ARCHITECTURE_COUNT)
-		return 0;
-	(void)uname(&host);
-	return error_set(err, ERR_UNSUPPORTED,
-			 "this host's architecture is %s, and microagent is for amd64 (x86_64) and "
-			 "arm64 (aarch64)",
-			 host.machine);
-}
-
-/* Both architectures are little-endian, and a program for the other order is of neither. */
-static enum architecture architecture_of_elf(const Elf64_Ehdr *head)
-{
-	int i = 0;
-
-	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB)
-		return ARCHITECTURE_COUNT;
-	while (i < ARCHITECTURE_COUNT && head->e_machine != architecture_table[i].elf)
-		i++;
-	return (enum architecture)i;
+	return len >= ELF_HEADER && memcmp(head, "\177ELF", 4) == 0;
 }
 
 enum architecture architecture_of_program(const void *head, size_t len)
 {
-	Elf64_Ehdr elf;
+	const uint8_t *elf = head;
+	int i = 0;
 
-	if (len < sizeof(elf) || memcmp(head, ELFMAG, SELFMAG) != 0)
+	if (!is_elf(elf, len) || elf[ELF_CLASS] != 2 || elf[ELF_DATA] != 1)
 		return ARCHITECTURE_COUNT;
-	memcpy(&elf, head, sizeof(elf));
-	return architecture_of_elf(&elf);
+	unsigned machine = elf[ELF_MACHINE] | (unsigned)elf[ELF_MACHINE + 1] << 8;
+	while (i < ARCHITECTURE_COUNT && machine != architecture_table[i].elf)
+		i++;
+	return (enum architecture)i;
 }
 
 static bool has_magic(const void *head, size_t len, size_t at, const char *magic)
@@ -103,15 +77,6 @@ bool architecture_is_bzimage(const void *head, size_t len)
 	return has_magic(head, len, 0x202, "HdrS");
 }
 
-bool architecture_is_packed_kernel(const char *path)
-{
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	unsigned char head[KERNEL_HEAD];
-	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
-
-	return n > 0 && architecture_is_bzimage(head, (size_t)n);
-}
-
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out)
 {
 	bool bzimage = architecture_is_bzimage(head, len);
@@ -120,35 +85,8 @@ bool architecture_of_kernel(const void *head, size_t len, enum architecture *out
 		*out = bzimage ? ARCHITECTURE_AMD64 : ARCHITECTURE_ARM64;
 		return true;
 	}
-	if (len < sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0)
+	if (!is_elf(head, len))
 		return false;
 	*out = architecture_of_program(head, len);
 	return true;
-}
-
-int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, struct error *err)
-{
-	enum architecture kernel = ARCHITECTURE_COUNT;
-	unsigned char head[KERNEL_HEAD];
-	ssize_t n = pread(fd, head, sizeof(head), 0);
-
-	if (n < 0)
-		return error_errno(err, errno, "read");
-	*is_kernel = architecture_of_kernel(head, (size_t)n, &kernel);
-	*out = kernel;
-	return 0;
-}
-
-int architecture_check_kernel(int fd, enum architecture machine, struct error *err)
-{
-	enum architecture kernel;
-	bool is_kernel;
-
-	if (architecture_read_kernel(fd, &is_kernel, &kernel, err) < 0)
-		return -1;
-	if (kernel == machine || kernel == ARCHITECTURE_COUNT)
-		return 0;
-	error_set(err, ERR_UNSUPPORTED, "it is a kernel for %s, and the machine is %s",
-		  architecture_name(kernel), architecture_name(machine));
-	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(kernel));
 }
