@@ -9,6 +9,7 @@
 # make test ACCEL=kvm   the same, if the machines run under KVM here
 # make arm64      programs and unit programs for arm64 with a cross compiler, in build/arm64, and the microagent-init
 #                 that machines of arm64 boot, beside this system's own
+# make windows    microagent-hyperv-supervisor.exe with a cross compiler, in build/windows
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
 #                 sanitized, newer-qemu
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
@@ -75,7 +76,7 @@ LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent
 all: $(BINARIES) $(LIBRARIES)
 
 # On a bare machine the packages come before the first compilation, whatever -j says.
-NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init,$(MAKECMDGOALS))
+NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init windows,$(MAKECMDGOALS))
 FIRST := $(if $(NEEDS_PACKAGES),packages)
 
 # --- objects and archives ------------------------------------------------------------------------
@@ -149,6 +150,44 @@ else
 arm64-init: $(BUILD)/bin/microagent-init
 arm64: all unit
 endif
+
+# --- Windows -------------------------------------------------------------------------------------
+
+# microagent-hyperv-supervisor, by a cross compiler: the contract, the pure files of base and supervisor that it
+# shares with the others, and src/hyperv. Those files' formats are checked where they are compiled for this system;
+# mingw-w64's compiler knows other ones.
+MINGW := x86_64-w64-mingw32-
+JANSSON := build/sources/jansson-2.14
+PURE := $(filter-out src/contract/host_bounds.c,$(wildcard src/contract/*.c)) \
+	$(patsubst %,src/base/%.c,architecture base64 buf clock_text error frame json json_text limits path_name prefix print_safe utf8) \
+	$(patsubst %,src/supervisor/%.c,refusals live/control_message live/outcome live/result)
+HYPERV := $(wildcard src/hyperv/*.c src/hyperv/*/*.c)
+WINDOWS_OBJECTS := $(patsubst src/%.c,$(BUILD)/windows/obj/%.o,$(PURE) $(HYPERV))
+WINDOWS_CPPFLAGS := -Isrc/hyperv/posix -isystem $(JANSSON)/src -isystem $(JANSSON)/android $(CPPFLAGS) \
+		    -D_WIN32_WINNT=0x0A00 -D__USE_MINGW_ANSI_STDIO=1
+WINDOWS_CFLAGS := -std=gnu17 -g -O2 $(WARNINGS)
+WINDOWS_LIBS := -static -lws2_32 -lbcrypt -lshell32
+JANSSON_FLAGS := -O2 -DHAVE_STDINT_H -DHAVE_SYS_TYPES_H -DHAVE_ATOMIC_BUILTINS -DUSE_WINDOWS_CRYPTOAPI \
+		 -DINITIAL_HASHTABLE_ORDER=3 -I$(JANSSON)/src -I$(JANSSON)/android
+JANSSON_SOURCES := $(patsubst %,$(JANSSON)/src/%.c,dump error hashtable hashtable_seed load memory pack_unpack strbuffer \
+		   strconv utf value version)
+
+$(JANSSON_SOURCES) &: scripts/fetch-jansson.sh
+	scripts/fetch-jansson.sh build/sources
+	@touch $(JANSSON_SOURCES)
+$(BUILD)/windows/jansson/%.o: $(JANSSON)/src/%.c
+	@mkdir -p $(@D)
+	$(call say,WIN  )$(MINGW)gcc $(JANSSON_FLAGS) -c -o $@ $<
+$(BUILD)/windows/libjansson.a: $(patsubst $(JANSSON)/src/%.c,$(BUILD)/windows/jansson/%.o,$(JANSSON_SOURCES))
+	@rm -f $@
+	$(call say,AR   )$(MINGW)gcc-ar qcsD $@ $^
+$(patsubst src/%.c,$(BUILD)/windows/obj/%.o,$(PURE)): WINDOWS_CFLAGS += -Wno-format
+$(BUILD)/windows/obj/%.o: src/%.c | $(JANSSON_SOURCES) $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,WIN  )$(MINGW)gcc $(WINDOWS_CPPFLAGS) $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/windows/microagent-hyperv-supervisor.exe: $(WINDOWS_OBJECTS) $(BUILD)/windows/libjansson.a
+	$(call say,LD   )$(MINGW)gcc -o $@ $^ $(WINDOWS_LIBS)
+windows: $(BUILD)/windows/microagent-hyperv-supervisor.exe
 
 # --- the library ---------------------------------------------------------------------------------
 
@@ -250,7 +289,7 @@ lint:
 
 packages:
 	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64) $(filter bench,$(MAKECMDGOALS)) \
-		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64)
+		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64) $(if $(filter windows test soak,$(MAKECMDGOALS)),windows)
 
 setup: packages $(BINARIES)
 	$(BUILD)/bin/microagent kernel install
@@ -303,6 +342,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all setup packages sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
+.PHONY: all setup packages sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -11,6 +11,8 @@
 
 #include "base/cleanup.h"
 
+const char path_drive[] = "";
+
 bool path_is_absolute(const char *path)
 {
 	return *path == '/';

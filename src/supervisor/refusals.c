@@ -9,11 +9,14 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "contract/request.h"
 
-#define LEAST "\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/s\""
+/* @: what makes a path of this host's of it (path_drive). */
+#define LEAST "\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"@/s\""
 #define ISOLATED "\"network\":{\"mode\":\"isolated\"}"
 
 struct asking {
@@ -35,7 +38,7 @@ static const struct asking feature_askings[] = {
 	{"network.allow", "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
 	{"disks", ISOLATED ",\"disks\":[{\"name\":\"d\",\"path\":\"/d\",\"mountpoint\":\"/d\","
 			   "\"mode\":\"ro\"}]"},
-	{"shares", ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"/d\",\"mountpoint\":\"/d\","
+	{"shares", ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","
 			    "\"mode\":\"ro\"}]"},
 	{"bundles",
 	 ISOLATED ",\"bundles\":[{\"name\":\"b\",\"path\":\"/b\",\"mountpoint\":\"/b\"}]"},
@@ -67,14 +70,25 @@ int refusals_check(const struct backend_refusal *refusals, const struct config *
 	return 0;
 }
 
+static json_t *least_config(const char *fields, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(0);
+	const char *const parts[] = {"{" LEAST ",", fields, "}"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		for (const char *p = parts[i]; *p; p++)
+			if (buf_printf(&text, err, "%.*s", *p == '@' ? 8 : 1,
+				       *p == '@' ? path_drive : p) < 0)
+				return NULL;
+	return json_load_strict(buf_bytes(&text), text.len, err);
+}
+
 /* 1: honoured, 0: not. */
 static int is_field_honoured(const struct backend_refusal *refusals, const char *fields,
 			     struct error *err)
 {
-	char text[512];
 	struct config config = {0};
-	int len = snprintf(text, sizeof(text), "{" LEAST ",%s}", fields);
-	json_auto_t *given = json_load_strict(text, (size_t)len, err);
+	json_auto_t *given = least_config(fields, err);
 
 	if (!given || config_from_record(given, &config, err) < 0)
 		return -1;
