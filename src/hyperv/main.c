@@ -42,7 +42,7 @@ static hyperv_command_fn *const hyperv_commands[COMMAND_COUNT] = {
 	[COMMAND_DELETE] = hyperv_delete,
 };
 
-static int read_stdin(struct buf *out, struct error *err)
+static int read_whole_stdin(struct buf *out, struct error *err)
 {
 	for (;;) {
 		uint8_t *room = buf_reserve(out, 65536, err);
@@ -61,13 +61,14 @@ static int read_hyperv_request(struct request *out, struct error *err)
 	const struct host_bounds bounds = host_bounds();
 	autobuf struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES) + 65536);
 
-	if (read_stdin(&document, err) < 0)
+	if (read_whole_stdin(&document, err) < 0)
 		return -1;
 	return request_decode(buf_bytes(&document), document.len, HYPERV_BACKEND, &bounds, out,
 			      err);
 }
 
-static int run_command(const struct request *request, struct response *response, struct error *err)
+static int run_hyperv_command(const struct request *request, struct response *response,
+			      struct error *err)
 {
 	const char *refused = hyperv_refuses_command(request->command);
 
@@ -114,7 +115,7 @@ static int answer(const struct request *request, struct response *response, int 
 	return status == 0 ? 0 : response_exit_code(failure);
 }
 
-static int serve_request(void)
+static int serve_hyperv_request(void)
 {
 	struct request request = {0};
 	struct response response = {.backend = HYPERV_BACKEND};
@@ -122,7 +123,7 @@ static int serve_request(void)
 	int status = read_hyperv_request(&request, &err);
 
 	if (status == 0)
-		status = run_command(&request, &response, &err);
+		status = run_hyperv_command(&request, &response, &err);
 	if (status < 0 && err.reason != REASON_NONE && !*err.subject && request.identity.runtime_id)
 		error_reason(&err, err.reason, request.identity.runtime_id);
 	if (status < 0 && !response.event)
@@ -133,7 +134,7 @@ static int serve_request(void)
 	return status;
 }
 
-static int show_capabilities(void)
+static int show_hyperv_capabilities(void)
 {
 	bool built[COMMAND_COUNT];
 	struct error err = {0};
@@ -166,16 +167,16 @@ static int refuse_option(const char *option)
 	return answer(&request, &response, -1, &err);
 }
 
-static int act(int argc, char **argv)
+static int act_by_options(int argc, char **argv)
 {
 	size_t keeper = strlen(KEEPER_OPTION);
 
 	if (argc == 4 && strncmp(argv[1], KEEPER_OPTION, keeper) == 0)
 		return keeper_main(argv[1] + keeper, argv[2], argv[3]);
 	if (argc == 1)
-		return serve_request();
+		return serve_hyperv_request();
 	if (argc == 2 && strcmp(argv[1], "--print-capabilities") == 0)
-		return show_capabilities();
+		return show_hyperv_capabilities();
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
 		return show_usage();
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
@@ -199,5 +200,5 @@ int main(void)
 		if (!argv[i])
 			return 1;
 	}
-	return act(wide ? argc : 1, argv);
+	return act_by_options(wide ? argc : 1, argv);
 }

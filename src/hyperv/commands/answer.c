@@ -32,7 +32,7 @@ void told_free(struct told *told)
 }
 
 /* A line, whatever it says: the agent is there and reads. */
-static int hear_agent(SOCKET agent, struct error *err)
+static int hear_agent_line(SOCKET agent, struct error *err)
 {
 	char bytes[512];
 	int n;
@@ -46,7 +46,7 @@ static int hear_agent(SOCKET agent, struct error *err)
 		     : error_set(err, ERR_UNAVAILABLE, "the agent closed the connection");
 }
 
-static int ask_agent(const struct guid *vm, struct error *err)
+static int ask_hvsocket_agent(const struct guid *vm, struct error *err)
 {
 	SOCKET agent = hvsocket_connect(vm, AGENT_PORT, err);
 	int status = -1;
@@ -55,12 +55,12 @@ static int ask_agent(const struct guid *vm, struct error *err)
 		return -1;
 	if (hvsocket_receive_timeout(agent, (DWORD)limit_get(LIMIT_SHELL_PROBE_MS), err) == 0 &&
 	    hvsocket_send(agent, AGENT_PING, strlen(AGENT_PING), err) == 0)
-		status = hear_agent(agent, err);
+		status = hear_agent_line(agent, err);
 	closesocket(agent);
 	return status;
 }
 
-static json_t *shell_signal(const json_t *runtime)
+static json_t *agent_signal(const json_t *runtime)
 {
 	uint64_t begun = clock_mono_ns();
 	char now[CLOCK_TEXT], detail[96];
@@ -69,7 +69,7 @@ static json_t *shell_signal(const json_t *runtime)
 
 	if (!guid_parse(json_text(runtime, "vmId", ""), &vm))
 		return readiness_signal(false, NULL, "the guest has not reported ready", NULL);
-	int status = ask_agent(&vm, &err);
+	int status = ask_hvsocket_agent(&vm, &err);
 	clock_rfc3339(clock_real_ns(), now);
 	snprintf(detail, sizeof(detail), "agent round trip in %llu us",
 		 (unsigned long long)((clock_mono_ns() - begun) / 1000));
@@ -78,7 +78,7 @@ static json_t *shell_signal(const json_t *runtime)
 }
 
 /* "workspace is S; live readiness unavailable" */
-static json_t *not_live(const struct record *record)
+static json_t *signal_not_live(const struct record *record)
 {
 	char detail[96];
 
@@ -103,14 +103,14 @@ static json_t *readiness_json(const struct record *record, const struct told *to
 	json_t *guest, *shell;
 
 	if (!state_is_live(record->state)) {
-		guest = not_live(record);
-		shell = not_live(record);
+		guest = signal_not_live(record);
+		shell = signal_not_live(record);
 	} else if (!ready_at) {
 		guest = readiness_signal(false, NULL, "the guest has not reported ready", NULL);
 		shell = json_incref(guest);
 	} else {
 		guest = readiness_signal(true, ready_at, "the guest reported ready", NULL);
-		shell = shell_signal(told->runtime);
+		shell = agent_signal(told->runtime);
 	}
 	/* The second takes its reference in any case. */
 	if (json_put(readiness, "guestReady", guest, err) < 0) {
@@ -126,7 +126,7 @@ static json_t *readiness_json(const struct record *record, const struct told *to
 }
 
 /* For who wants to run commands in the guest: the address of its agent. */
-static json_t *hvsocket_json(const json_t *runtime)
+static json_t *agent_address_json(const json_t *runtime)
 {
 	struct guid service = guid_of_vsock_port(AGENT_PORT);
 	const char *vm = json_text(runtime, "vmId", NULL);
@@ -144,6 +144,6 @@ int answer_live(const struct record *record, const struct config *config, const 
 	response->network = json_incref(json_object_get(config->normalised, "network"));
 	response->result = json_incref(told->result);
 	if (state_is_live(record->state))
-		response->hvsocket = hvsocket_json(told->runtime);
+		response->hvsocket = agent_address_json(told->runtime);
 	return response->readiness ? 0 : -1;
 }

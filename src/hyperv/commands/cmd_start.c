@@ -32,8 +32,8 @@ struct start {
  */
 
 /* The VHD is what is booted: it is compared before the first start, and the guest's own after. */
-static int admit(struct start *start, const struct manifest *manifest, struct response *response,
-		 struct error *err)
+static int admit_start(struct start *start, const struct manifest *manifest,
+		       struct response *response, struct error *err)
 {
 	if (start->record.state == STATE_PREPARED &&
 	    inputs_hash_vhd(&start->inputs, &start->record.store, err) < 0)
@@ -112,7 +112,7 @@ static int leave_keeper(struct start *start, struct error *err)
 	return keeper_failure(&line, err);
 }
 
-static int launch(struct start *start, struct error *err)
+static int launch_keeper(struct start *start, struct error *err)
 {
 	struct error ignored;
 
@@ -141,11 +141,11 @@ static int start_locked(struct start *start, struct response *response, struct e
 	if (record_allows(record, request->command, err) < 0 ||
 	    manifest_load(record, &manifest, err) < 0 ||
 	    config_compare(&request->config, &manifest.config, err) < 0 ||
-	    ending_wait_over(record, err) < 0 || admit(start, &manifest, response, err) < 0 ||
+	    ending_wait_over(record, err) < 0 || admit_start(start, &manifest, response, err) < 0 ||
 	    store_remove_file(&record->store, "result.json", err) < 0 ||
 	    write_runtime(start, err) < 0 || record_note(record, STATE_STARTING, NULL, err) < 0)
 		return -1;
-	return launch(start, err);
+	return launch_keeper(start, err);
 }
 
 /* --- without it --------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ static int answer_start(struct start *start, int status, struct response *respon
 	return status;
 }
 
-static int start_and_wait(struct start *start, struct response *response, struct error *err)
+static int start_and_follow(struct start *start, struct response *response, struct error *err)
 {
 	int status = start_locked(start, response, err);
 
@@ -211,7 +211,7 @@ int hyperv_start(const struct request *request, struct response *response, struc
 	    inputs_open(&request->config, &start.inputs, err) < 0)
 		return -1;
 	if (record_begin(&start.record, request, request->command == COMMAND_RUN, err) == 0) {
-		status = start_and_wait(&start, response, err);
+		status = start_and_follow(&start, response, err);
 		record_end(&start.record);
 	}
 	handle_close(&start.report);

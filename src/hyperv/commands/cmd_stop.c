@@ -58,7 +58,8 @@ static int end_keeper(HANDLE pipe, enum command command, bool *forced, struct er
 }
 
 /* Under the lock again: the keeper has recorded the end, or it is done here. */
-static int conclude_end(struct record *record, bool had_machine, bool forced, struct error *err)
+static int conclude_keeper_end(struct record *record, bool had_machine, bool forced,
+			       struct error *err)
 {
 	const char *detail = NULL;
 
@@ -73,7 +74,7 @@ static int conclude_end(struct record *record, bool had_machine, bool forced, st
 	return record_note(record, STATE_STOPPED, detail, err);
 }
 
-static int stop_workspace(struct record *record, enum command command, struct error *err)
+static int stop_kept_workspace(struct record *record, enum command command, struct error *err)
 {
 	struct error why = {0};
 	bool forced = false;
@@ -90,7 +91,7 @@ static int stop_workspace(struct record *record, enum command command, struct er
 		    store_lock(&record->store, false, err) < 0)
 			return -1;
 	}
-	return conclude_end(record, had_machine, forced, err);
+	return conclude_keeper_end(record, had_machine, forced, err);
 }
 
 int hyperv_stop(const struct request *request, struct response *response, struct error *err)
@@ -100,7 +101,7 @@ int hyperv_stop(const struct request *request, struct response *response, struct
 
 	if (record_begin(&record, request, false, err) < 0)
 		return -1;
-	status = stop_workspace(&record, request->command, err);
+	status = stop_kept_workspace(&record, request->command, err);
 	if (status == 0) {
 		response->event = record_event(&record, err);
 		status = response->event ? 0 : -1;

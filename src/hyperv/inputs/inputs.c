@@ -13,7 +13,7 @@
 #include "hyperv/machine/vhd.h"
 #include "hyperv/windows/digest.h"
 
-static int check_kernel(HANDLE file, struct error *err)
+static int check_kernel_head(HANDLE file, struct error *err)
 {
 	enum architecture architecture = ARCHITECTURE_COUNT;
 	uint8_t head[KERNEL_HEAD];
@@ -68,7 +68,7 @@ static int look_at_rootfs(const char *given, char **path, struct error *err)
 	return 0;
 }
 
-static int look_at_disks(const struct config *config, struct error *err)
+static int look_at_vhds(const struct config *config, struct error *err)
 {
 	const json_t *disk;
 	size_t i;
@@ -87,12 +87,12 @@ int inputs_open(const struct config *config, struct inputs *out, struct error *e
 {
 	struct inputs inputs = {0};
 
-	if (open_input("config.kernelPath", config->kernel_path, check_kernel, &inputs.kernel,
+	if (open_input("config.kernelPath", config->kernel_path, check_kernel_head, &inputs.kernel,
 		       inputs.kernel_sha256, err) < 0 ||
 	    open_input("config.initrdPath", config->initrd_path, NULL, &inputs.initrd,
 		       inputs.initrd_sha256, err) < 0 ||
 	    look_at_rootfs(config->rootfs_path, &inputs.rootfs, err) < 0 ||
-	    look_at_disks(config, err) < 0) {
+	    look_at_vhds(config, err) < 0) {
 		inputs_close(&inputs);
 		return -1;
 	}
@@ -140,7 +140,7 @@ void disks_free(struct disks *disks)
 }
 
 /* Its place in the list is its LUN, and its name is made of that. */
-static int add_disk(struct disks *disks, char *path, bool read_only, struct error *err)
+static int add_machine_disk(struct disks *disks, char *path, bool read_only, struct error *err)
 {
 	char *name = NULL;
 
@@ -159,8 +159,8 @@ static int add_further_disk(struct disks *disks, const json_t *disk, struct erro
 	const char *mode = json_text(disk, "mode", "");
 	json_t *told;
 
-	if (add_disk(disks, path_absolute(json_text(disk, "path", ""), err),
-		     strcmp(mode, "ro") == 0, err) < 0)
+	if (add_machine_disk(disks, path_absolute(json_text(disk, "path", ""), err),
+			     strcmp(mode, "ro") == 0, err) < 0)
 		return -1;
 	told = json_pack("{s:s, s:s, s:s}", "serial", disks->list[disks->count - 1].name,
 			 "mountpoint", json_text(disk, "mountpoint", ""), "mode", mode);
@@ -176,7 +176,7 @@ int disks_of(const struct config *config, const struct store *store, struct disk
 	int status = disks.list && disks.guest ? 0 : error_errno(err, ENOMEM, "memory");
 
 	if (status == 0)
-		status = add_disk(&disks, store_path(store, ROOT_VHD, err), false, err);
+		status = add_machine_disk(&disks, store_path(store, ROOT_VHD, err), false, err);
 	for (size_t i = 0; status == 0 && i + 1 < most; i++)
 		status = add_further_disk(&disks, json_array_get(config->disks, i), err);
 	if (status < 0)

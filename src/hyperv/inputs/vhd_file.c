@@ -13,7 +13,7 @@
 
 #define CHUNK (1u << 20)
 
-static bool is_zero(const uint8_t *bytes, size_t len)
+static bool is_all_zero(const uint8_t *bytes, size_t len)
 {
 	return len == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0);
 }
@@ -30,8 +30,8 @@ static int write_at(HANDLE file, uint64_t at, const void *bytes, size_t len, str
 
 /* What is zero is left out: the system fills it in, and the file is none of those it calls sparse,
  * which HCS attaches only if it is told to. */
-static int copy_disk(HANDLE from, HANDLE to, uint64_t bytes, struct digest *digest,
-		     struct error *err)
+static int copy_raw_disk(HANDLE from, HANDLE to, uint64_t bytes, struct digest *digest,
+			 struct error *err)
 {
 	autofree uint8_t *chunk = malloc(CHUNK);
 
@@ -42,14 +42,14 @@ static int copy_disk(HANDLE from, HANDLE to, uint64_t bytes, struct digest *dige
 
 		if (file_read_at(from, at, chunk, n, err) < 0 ||
 		    digest_add(digest, chunk, n, err) < 0 ||
-		    (!is_zero(chunk, n) && write_at(to, at, chunk, n, err) < 0))
+		    (!is_all_zero(chunk, n) && write_at(to, at, chunk, n, err) < 0))
 			return -1;
 		at += n;
 	}
 	return 0;
 }
 
-static int make_disk(HANDLE raw, HANDLE vhd, char sha256[FILE_DIGEST_TEXT], struct error *err)
+static int make_vhd_disk(HANDLE raw, HANDLE vhd, char sha256[FILE_DIGEST_TEXT], struct error *err)
 {
 	__attribute__((cleanup(digest_drop))) struct digest digest = {0};
 	uint8_t footer[VHD_FOOTER], chance[16];
@@ -60,7 +60,7 @@ static int make_disk(HANDLE raw, HANDLE vhd, char sha256[FILE_DIGEST_TEXT], stru
 		return -1;
 	id = guid_of_random(chance);
 	if (vhd_footer(bytes, clock_real_ns() / (int64_t)NS_PER_S, &id, footer, err) < 0 ||
-	    digest_begin(&digest, err) < 0 || copy_disk(raw, vhd, bytes, &digest, err) < 0 ||
+	    digest_begin(&digest, err) < 0 || copy_raw_disk(raw, vhd, bytes, &digest, err) < 0 ||
 	    write_at(vhd, bytes, footer, sizeof(footer), err) < 0)
 		return -1;
 	if (!FlushFileBuffers(vhd))
@@ -76,7 +76,7 @@ static int make_at(HANDLE raw, const wchar_t *fresh, char sha256[FILE_DIGEST_TEX
 
 	if (vhd == INVALID_HANDLE_VALUE)
 		return windows_error(err, GetLastError(), "virtual hard disk");
-	return make_disk(raw, vhd, sha256, err);
+	return make_vhd_disk(raw, vhd, sha256, err);
 }
 
 int vhd_file_make(const char *raw, const char *path, char sha256[FILE_DIGEST_TEXT],

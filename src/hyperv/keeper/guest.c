@@ -59,7 +59,7 @@ static int take_ready(struct guest *guest, struct error *err)
 	return 0;
 }
 
-static int take_result(struct guest *guest, json_t *message, struct error *err)
+static int take_guest_result(struct guest *guest, json_t *message, struct error *err)
 {
 	if (guest->stage != GUEST_READY || !guest->workload)
 		return error_set(err, ERR_INVALID, "a result that nobody expects");
@@ -69,7 +69,8 @@ static int take_result(struct guest *guest, json_t *message, struct error *err)
 }
 
 /* Reports that were not asked for are passed over, as what a later guest may have to say. */
-static int take_message(struct guest *guest, const uint8_t *payload, size_t len, struct error *err)
+static int take_guest_message(struct guest *guest, const uint8_t *payload, size_t len,
+			      struct error *err)
 {
 	enum control_type type = CONTROL_UNKNOWN;
 	json_auto_t *message = control_decode(payload, len, &type, err);
@@ -84,7 +85,7 @@ static int take_message(struct guest *guest, const uint8_t *payload, size_t len,
 	case CONTROL_READY:
 		return take_ready(guest, err);
 	case CONTROL_RESULT:
-		return take_result(guest, message, err);
+		return take_guest_result(guest, message, err);
 	case CONTROL_ENDING:
 		inbox_post(guest->inbox, NOTICE_ENDING, NULL, NULL);
 		return 0;
@@ -100,7 +101,7 @@ static size_t longest_frame(const struct guest *guest)
 							      : CONTROL_SMALL_MAX;
 }
 
-static int take_frames(struct guest *guest, struct buf *in, struct error *err)
+static int take_guest_frames(struct guest *guest, struct buf *in, struct error *err)
 {
 	for (;;) {
 		const uint8_t *payload;
@@ -109,7 +110,7 @@ static int take_frames(struct guest *guest, struct buf *in, struct error *err)
 
 		if (got <= 0)
 			return got;
-		if (take_message(guest, payload, len, err) < 0)
+		if (take_guest_message(guest, payload, len, err) < 0)
 			return -1;
 		buf_consume(in, FRAME_HEADER + len);
 	}
@@ -129,7 +130,7 @@ static int read_stream(struct guest *guest, struct error *err)
 		if (n <= 0)
 			return 0;
 		buf_commit(&in, (size_t)n);
-		if (take_frames(guest, &in, err) < 0)
+		if (take_guest_frames(guest, &in, err) < 0)
 			return -1;
 	}
 }

@@ -55,7 +55,7 @@ void keeper_note(struct keeper *keeper, enum state state, const char *detail)
 /* --- what comes --------------------------------------------------------------------------------
  */
 
-static void on_hello(struct keeper *keeper, const json_t *message)
+static void on_guest_said_hello(struct keeper *keeper, const json_t *message)
 {
 	struct control_hello hello;
 	struct error err;
@@ -66,7 +66,7 @@ static void on_hello(struct keeper *keeper, const json_t *message)
 			json_pack("{s:s, s:s}", "version", hello.version, "bootId", hello.boot_id));
 }
 
-static void on_ready(struct keeper *keeper)
+static void on_guest_is_ready(struct keeper *keeper)
 {
 	char now[CLOCK_TEXT];
 
@@ -94,7 +94,7 @@ static void on_ready(struct keeper *keeper)
 		keeper->on_ready(keeper->data);
 }
 
-static void take_result(struct keeper *keeper, const json_t *result, int exit_code)
+static void keep_outcome(struct keeper *keeper, const json_t *result, int exit_code)
 {
 	struct outcome *outcome = &keeper->outcome;
 
@@ -105,7 +105,7 @@ static void take_result(struct keeper *keeper, const json_t *result, int exit_co
 		 json_text(result, "startError", ""));
 }
 
-static void on_result(struct keeper *keeper, const json_t *message)
+static void on_guest_gave_result(struct keeper *keeper, const json_t *message)
 {
 	autofree char *path = store_path(&keeper->record.store, "result.json", NULL);
 	struct error err = {0};
@@ -123,7 +123,7 @@ static void on_result(struct keeper *keeper, const json_t *message)
 		return;
 	}
 	keeper_log("the command ended with exit code %d", exit_code);
-	take_result(keeper, result, exit_code);
+	keep_outcome(keeper, result, exit_code);
 	keeper_write(keeper, "result.json", result);
 	if (keeper->outcome.intent == INTENT_NONE)
 		keeper_end(keeper, INTENT_DONE, NULL);
@@ -156,13 +156,13 @@ static void on_notice(struct keeper *keeper, const struct notice *notice)
 		keeper_end(keeper, INTENT_KILL, NULL);
 		break;
 	case NOTICE_HELLO:
-		on_hello(keeper, notice->message);
+		on_guest_said_hello(keeper, notice->message);
 		break;
 	case NOTICE_READY:
-		on_ready(keeper);
+		on_guest_is_ready(keeper);
 		break;
 	case NOTICE_RESULT:
-		on_result(keeper, notice->message);
+		on_guest_gave_result(keeper, notice->message);
 		break;
 	case NOTICE_ENDING:
 		keeper->ending = true;

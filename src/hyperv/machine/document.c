@@ -17,14 +17,14 @@
 #define NOBODY "D:P(D;;FA;;;WD)"
 
 /*
- * One UART, the first, which the kernel cannot test for its transmitter's interrupt. That ACPI
- * switches such a machine off is documented nowhere, that a reset stops it is (StopOnReset): so the
- * guest resets, and says `ending` before. Disks have no serials that could be given them: the guest
- * goes by their LUNs.
+ * One UART, the first, which the kernel cannot test for its transmitter's interrupt, and no PCI.
+ * That ACPI switches such a machine off is documented nowhere, that a reset stops it is
+ * (StopOnReset): so the guest resets, and says `ending` before. Disks have no serials that could be
+ * given them: the guest goes by their LUNs.
  */
 #define KERNEL_WORDS                                                            \
 	"8250_core.nr_uarts=1 8250_core.skip_txen_test=1 console=ttyS0,115200 " \
-	"quiet panic=-1 reboot=t microagent.poweroff=reset microagent.disks="
+	"quiet panic=-1 reboot=t pci=off microagent.poweroff=reset microagent.disks="
 
 char *machine_command_line(const struct machine *machine, struct error *err)
 {

@@ -27,13 +27,13 @@ static bool asks_ram_root(const struct config *config, char path[REFUSAL_PATH])
 	return !config->rootfs_path;
 }
 
-static bool asks_layer(const struct config *config, char path[REFUSAL_PATH])
+static bool asks_any_layer(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return config->rootfs_base != NULL;
 }
 
-static bool asks_shares(const struct config *config, char path[REFUSAL_PATH])
+static bool asks_any_shares(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return config->shares != NULL;
@@ -75,7 +75,7 @@ static bool asks_rates(const struct config *config, char path[REFUSAL_PATH])
 	return config->limits.disk_bytes || config->limits.disk_ops || config->limits.net_bytes;
 }
 
-static bool asks_hotplug(const struct config *config, char path[REFUSAL_PATH])
+static bool asks_any_hotplug(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return config->hotplug;
@@ -118,8 +118,8 @@ const struct backend_refusal hyperv_refusals[] = {
 	 "a root in memory is two RAM disks in one file, which this supervisor does not put "
 	 "together",
 	 asks_ram_root},
-	{"rootfsBase", "Hyper-V reads no qcow2 layers", asks_layer},
-	{"shares", "no file server for the guest is built for Windows" IN_ROOTFS, asks_shares},
+	{"rootfsBase", "Hyper-V reads no qcow2 layers", asks_any_layer},
+	{"shares", "no file server for the guest is built for Windows" IN_ROOTFS, asks_any_shares},
 	{"bundles", "no file system is built of an archive on Windows" IN_ROOTFS, asks_bundles},
 	{"outputs", "what they name is read by a library that is not built for Windows",
 	 asks_outputs},
@@ -129,7 +129,8 @@ const struct backend_refusal hyperv_refusals[] = {
 	 asks_listeners},
 	{"cgroup", "Windows has no cgroups", asks_cgroup},
 	{"limits", "no rates are set on the disks of a machine of Hyper-V's", asks_rates},
-	{"hotplug", "no directory can be given to a running machine of Hyper-V's", asks_hotplug},
+	{"hotplug", "no directory can be given to a running machine of Hyper-V's",
+	 asks_any_hotplug},
 	{"confinement", "what confines a machine is Windows' own: there is no seccomp",
 	 asks_confinement},
 	{"console", "COM1 is read, and nothing is written to it", asks_console},

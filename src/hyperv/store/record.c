@@ -12,7 +12,7 @@
 #include "hyperv/machine/refused.h"
 
 /* A machine is driven by the backend that has made it. */
-static int check_whose(const struct record *record, struct error *err)
+static int check_record_is_ours(const struct record *record, struct error *err)
 {
 	const char *whose =
 		json_text(json_object_get(record->event, "identity"), "backend", HYPERV_BACKEND);
@@ -35,7 +35,7 @@ int record_load(struct record *record, struct error *err)
 	json_decref(record->event);
 	record->event = event;
 	record->state = state;
-	return check_whose(record, err);
+	return check_record_is_ours(record, err);
 }
 
 bool record_is_alive(const struct record *record)

@@ -61,11 +61,18 @@ int store_lock(struct store *store, bool create, struct error *err)
 	return 0;
 }
 
+/* Without a workspace there is nothing that the next one would have to be kept from. While anybody
+ * has the lock's file open it cannot be removed (file_lock()), and then it is his. */
 void store_unlock(struct store *store)
 {
-	if (store->lock)
-		CloseHandle(store->lock);
+	struct error ignored;
+
+	if (!store->lock)
+		return;
+	CloseHandle(store->lock);
 	store->lock = NULL;
+	if (!store_exists(store))
+		(void)file_remove(store->lock_path, &ignored);
 }
 
 bool store_exists(const struct store *store)
@@ -78,17 +85,9 @@ int store_create(const struct store *store, struct error *err)
 	return file_make_dirs(store->dir, err);
 }
 
-/* While anybody has the lock's file open it cannot be removed (file_lock()): then it is somebody
- * else's already. */
-int store_remove(struct store *store, struct error *err)
+int store_remove(const struct store *store, struct error *err)
 {
-	struct error ignored;
-
-	if (file_remove_tree(store->dir, err) < 0)
-		return -1;
-	store_unlock(store);
-	(void)file_remove(store->lock_path, &ignored);
-	return 0;
+	return file_remove_tree(store->dir, err);
 }
 
 char *store_path(const struct store *store, const char *name, struct error *err)

@@ -29,12 +29,12 @@ void store_close(struct store *store); /* accepts a zeroed one */
 /* Waits for who has it; LIMIT_COMMAND_LOCK_MS. Without a state directory there is nothing to lock,
  * and that is success, unless create is set. */
 int store_lock(struct store *store, bool create, struct error *err);
+/* The lock's file goes with the workspace. */
 void store_unlock(struct store *store);
 
 bool store_exists(const struct store *store); /* the workspace's directory */
 int store_create(const struct store *store, struct error *err);
-/* The workspace's directory and the file of its lock, which is given back. */
-int store_remove(struct store *store, struct error *err);
+int store_remove(const struct store *store, struct error *err);
 
 /* "<dir>\\<name>", malloc'd. */
 char *store_path(const struct store *store, const char *name, struct error *err);

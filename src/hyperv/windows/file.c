@@ -85,7 +85,7 @@ int file_read(const char *path, struct buf *out, struct error *err)
 	return 0;
 }
 
-static int write_all(HANDLE file, const void *data, size_t len, struct error *err)
+static int write_to_handle(HANDLE file, const void *data, size_t len, struct error *err)
 {
 	DWORD n = 0;
 
@@ -99,7 +99,7 @@ static int write_new(const char *path, const void *data, size_t len, bool sync, 
 	autohandle HANDLE file =
 		open_file(path, GENERIC_WRITE, 0, CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, err);
 
-	if (file == INVALID_HANDLE_VALUE || write_all(file, data, len, err) < 0)
+	if (file == INVALID_HANDLE_VALUE || write_to_handle(file, data, len, err) < 0)
 		return -1;
 	return sync && !FlushFileBuffers(file) ? windows_error(err, GetLastError(), "%s", path) : 0;
 }
@@ -151,7 +151,7 @@ int file_append(const char *path, const void *data, size_t len, struct error *er
 	autohandle HANDLE file = open_file(path, FILE_APPEND_DATA, SHARE_ALL, OPEN_ALWAYS,
 					   FILE_ATTRIBUTE_NORMAL, err);
 
-	return file == INVALID_HANDLE_VALUE ? -1 : write_all(file, data, len, err);
+	return file == INVALID_HANDLE_VALUE ? -1 : write_to_handle(file, data, len, err);
 }
 
 int file_remove(const char *path, struct error *err)
@@ -214,7 +214,7 @@ int file_make_dirs(const char *path, struct error *err)
 	return 0;
 }
 
-static int remove_entry(const char *path, const WIN32_FIND_DATAW *entry, struct error *err)
+static int remove_found(const char *path, const WIN32_FIND_DATAW *entry, struct error *err)
 {
 	autofree wchar_t *wide = text_wide_path(path, err);
 	bool directory = entry->dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY;
@@ -250,7 +250,7 @@ static int remove_contents(const char *path, struct error *err)
 
 		if (name && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0))
 			continue;
-		status = inner ? remove_entry(inner, &entry, err) : -1;
+		status = inner ? remove_found(inner, &entry, err) : -1;
 	} while (status == 0 && FindNextFileW(find, &entry));
 	FindClose(find);
 	return status;
