@@ -43,7 +43,7 @@ HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor vsockd netgate artifact guest api session cli
+FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor hyperv/machine vsockd netgate artifact guest api session cli
 BACKENDS := qemu firecracker
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings.
@@ -76,7 +76,7 @@ LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent
 all: $(BINARIES) $(LIBRARIES)
 
 # On a bare machine the packages come before the first compilation, whatever -j says.
-NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init windows,$(MAKECMDGOALS))
+NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init windows standin-hyperv,$(MAKECMDGOALS))
 FIRST := $(if $(NEEDS_PACKAGES),packages)
 
 # --- objects and archives ------------------------------------------------------------------------
@@ -242,6 +242,27 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 
 standin: $(BUILD)/standin/libvsock.so
 
+# The stand-in for Hyper-V: computecore.dll and, to be linked into a client, hvsocket_loopback.o, which takes the place of
+# Winsock's imports: the supervisor that is tested is made of the objects of the shipped one and of that. hcs-worker and
+# hcs-probe are the stand-in's own.
+STANDIN_WINDOWS := $(BUILD)/windows/standin
+HYPERV_DLL := $(patsubst %,$(STANDIN_WINDOWS)/%.o,operations systems host service delivery handles text)
+$(STANDIN_WINDOWS)/%.o: tests/standin/hyperv/%.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,WIN  )$(MINGW)gcc $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
+$(STANDIN_WINDOWS)/computecore.dll: $(HYPERV_DLL) tests/standin/hyperv/computecore.def
+	$(call say,WIN  )$(MINGW)gcc -shared -static -o $@ $^ -lws2_32
+$(STANDIN_WINDOWS)/hcs-worker.exe: $(STANDIN_WINDOWS)/worker.o
+	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lws2_32
+$(STANDIN_WINDOWS)/hcs-probe.exe: $(STANDIN_WINDOWS)/probe.o $(STANDIN_WINDOWS)/hvsocket_loopback.o
+	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lcomputecore -lws2_32
+$(STANDIN_WINDOWS)/microagent-hyperv-supervisor.exe: $(WINDOWS_OBJECTS) $(STANDIN_WINDOWS)/hvsocket_loopback.o \
+		$(BUILD)/windows/libjansson.a
+	$(call say,LD   )$(MINGW)gcc -o $@ $^ $(WINDOWS_LIBS)
+
+standin-hyperv: $(BUILD)/standin/libvsock.so $(BUILD)/windows/microagent-hyperv-supervisor.exe \
+		$(addprefix $(STANDIN_WINDOWS)/,computecore.dll hcs-worker.exe hcs-probe.exe microagent-hyperv-supervisor.exe)
+
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz
 FUZZ := $(patsubst tests/fuzz/%.c,$(FUZZ_BUILD)/bin/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -271,10 +292,10 @@ fuzz: $(FUZZ)
 $(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/kernel/tuned.config images/kernel/tuned-arm64.config \
 	images/debian/packages
 
-test: setup all unit standin $(if $(SANITIZE),,fuzz)
+test: setup all unit standin standin-hyperv $(if $(SANITIZE),,fuzz)
 	BUILD=$(BUILD) SANITIZE=$(SANITIZE) ACCEL=$(ACCEL) /usr/bin/python3 tests/run.py $(TESTS)
 
-soak: setup all unit standin fuzz $(if $(if $(TESTS),$(filter e2e %test_arm64_unit.py,$(TESTS)),all),arm64)
+soak: setup all unit standin standin-hyperv fuzz $(if $(if $(TESTS),$(filter e2e %test_arm64_unit.py,$(TESTS)),all),arm64)
 	$(if $(if $(TESTS),$(filter sanitized,$(TESTS)),all),+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
 
@@ -289,7 +310,8 @@ lint:
 
 packages:
 	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64) $(filter bench,$(MAKECMDGOALS)) \
-		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64) $(if $(filter windows test soak,$(MAKECMDGOALS)),windows)
+		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64) \
+		$(if $(filter test soak windows standin-hyperv,$(MAKECMDGOALS)),windows)
 
 setup: packages $(BINARIES)
 	$(BUILD)/bin/microagent kernel install
@@ -342,6 +364,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all setup packages sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin
+.PHONY: all setup packages sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
 .DELETE_ON_ERROR:
 .SECONDARY:

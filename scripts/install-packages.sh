@@ -13,7 +13,7 @@ test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-yaml python3
 bench_set="runc openssh-client git"
 # To build for arm64 (scripts/fetch-sysroot.sh has the libraries) and to run its machines.
 arm64_set="gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-system-arm"
-# To build for Windows (scripts/fetch-jansson.sh has the library) and to run it.
+# Windows' programs (scripts/fetch-jansson.sh has their library) and the stand-in for Hyper-V: a compiler and 1 GB of Wine.
 windows_set="gcc-mingw-w64-x86-64-win32 wine64"
 lint_set="clang-format clang-tidy cppcheck shellcheck codespell pyflakes3"
 

@@ -55,7 +55,7 @@ stage "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,
 	-DMICROAGENT_VERSION='"lint"' --library=posix --library=gnu src
 # shellcheck disable=SC2046
 stage "shellcheck" shellcheck $(git ls-files -- '*.sh') .ci/run
-stage "codespell" codespell -q 3 -L "fo,inout,te,comand,lsit,delte,instal,passt,nown" README.md NEWS.md CONTRIBUTING.md docs src include tests schema images scripts
+stage "codespell" codespell -q 3 -L "fo,inout,te,comand,lsit,delte,instal,passt,nown,conectix" README.md NEWS.md CONTRIBUTING.md docs src include tests schema images scripts
 stage "schema layout" scripts/layout-schemas.py --check schema/*.json
 stage "pyflakes" pyflakes3 tests scripts
 [ "${1:-}" = quick ] || stage "clang-tidy" tidy
