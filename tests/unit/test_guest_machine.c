@@ -65,6 +65,42 @@ static void disk_by_serial(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+static void make_scsi_disk(const char *sys, const char *name, const char *address)
+{
+	char path[160], to[96];
+
+	make_disk(sys, name, NULL);
+	snprintf(path, sizeof(path), "%s/block/%s/device", sys, name);
+	snprintf(to, sizeof(to), "../../../devices/vmbus/host0/target0:0:0/%s", address);
+	assert_int_equal(symlink(to, path), 0);
+}
+
+static void disk_by_place(void **state)
+{
+	char sys[] = "/tmp/microagent-unit-XXXXXX", path[64], command[64];
+	char name[BLOCKDEV_NAME] = "untouched";
+
+	(void)state;
+	assert_non_null(mkdtemp(sys));
+	snprintf(path, sizeof(path), "%s/block", sys);
+	assert_int_equal(mkdir(path, 0755), 0);
+	make_disk(sys, "loop0", NULL);
+	make_scsi_disk(sys, "sdb", "0:0:0:0");
+	make_scsi_disk(sys, "sda", "0:0:0:12");
+	make_scsi_disk(sys, "sdc", "virtio3");
+	assert_false(blockdev_at_place(sys, 1, name));
+	assert_string_equal(name, "untouched");
+	assert_true(blockdev_at_place(sys, 0, name));
+	assert_string_equal(name, "sdb");
+	assert_true(blockdev_at_place(sys, 12, name));
+	assert_string_equal(name, "sda");
+	make_disk(sys, "vda", NULL);
+	assert_true(blockdev_at_place(sys, 0, name));
+	assert_string_equal(name, "vda");
+	snprintf(command, sizeof(command), "rm -rf %s", sys);
+	assert_int_equal(system(command), 0);
+}
+
 /* --- netlink messages, put together as the kernel does --------------------------------------- */
 
 static size_t attr_begin(struct buf *b, uint16_t type)
@@ -253,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(disk_by_serial),
+		cmocka_unit_test(disk_by_place),
 		cmocka_unit_test(acpi_group),
 		cmocka_unit_test(acpi_button),
 		cmocka_unit_test(a_power_key_is_told_from_others),

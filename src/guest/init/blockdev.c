@@ -45,37 +45,72 @@ static bool find_by_serial(const char *sys, const char *serial, char name[BLOCKD
 	return false;
 }
 
+/* The last part of where <name>/device leads to, for a disk of SCSI: host:channel:target:LUN. */
+static bool has_lun(int block, const char *name, int lun)
+{
+	char path[300], device[256], *last;
+	int found;
+
+	snprintf(path, sizeof(path), "%s/device", name);
+	ssize_t n = readlinkat(block, path, device, sizeof(device) - 1);
+	if (n < 0)
+		return false;
+	device[n] = '\0';
+	last = strrchr(device, '/');
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel's own text */
+	return sscanf(last ? last + 1 : device, "%*d:%*d:%*d:%d", &found) == 1 && found == lun;
+}
+
+static bool find_by_lun(const char *sys, int lun, char name[BLOCKDEV_NAME])
+{
+	char path[256];
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "%s/block", sys);
+	autodir DIR *dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (strlen(entry->d_name) < BLOCKDEV_NAME &&
+		    has_lun(dirfd(dir), entry->d_name, lun)) {
+			memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
+			return true;
+		}
+	return false;
+}
+
+bool blockdev_at_place(const char *sys, int place, char name[BLOCKDEV_NAME])
+{
+	char path[256], vd[BLOCKDEV_NAME];
+
+	snprintf(vd, sizeof(vd), "vd%c", 'a' + place);
+	snprintf(path, sizeof(path), "%s/block/%s", sys, vd);
+	if (access(path, F_OK) < 0)
+		return find_by_lun(sys, place, name);
+	memcpy(name, vd, sizeof(vd));
+	return true;
+}
+
 /*
- * A VMM that gives disks serials of its own (Firecracker) has their names on the kernel's command
- * line in the order in which it has them: the first is vda.
+ * A VMM that cannot give disks our serials (Firecracker, Hyper-V) has their names on the kernel's
+ * command line in the order in which it has them. -1: it says nothing of this one.
  */
-static bool name_by_order(const char *serial, char name[BLOCKDEV_NAME])
+static int told_place(const char *serial)
 {
 	char list[1024], *rest = list;
 	int place = 0;
 
 	if (!kernel_line_value("microagent.disks=", list, sizeof(list)))
-		return false;
-	for (char *found; (found = strsep(&rest, ",")); place++) {
-		if (strcmp(found, serial) != 0 || place >= 26)
-			continue;
-		snprintf(name, BLOCKDEV_NAME, "vd%c", 'a' + place);
-		return true;
-	}
-	return false;
+		return -1;
+	for (char *found; (found = strsep(&rest, ",")); place++)
+		if (strcmp(found, serial) == 0 && place < 26)
+			return place;
+	return -1;
 }
 
 static bool find_disk(const char *sys, const char *serial, char name[BLOCKDEV_NAME])
 {
-	char path[256], by_order[BLOCKDEV_NAME];
+	int place = told_place(serial);
 
-	if (!name_by_order(serial, by_order))
-		return find_by_serial(sys, serial, name);
-	snprintf(path, sizeof(path), "%s/block/%s", sys, by_order);
-	if (access(path, F_OK) < 0)
-		return false;
-	memcpy(name, by_order, sizeof(by_order));
-	return true;
+	return place < 0 ? find_by_serial(sys, serial, name) : blockdev_at_place(sys, place, name);
 }
 
 int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
