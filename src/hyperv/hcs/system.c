@@ -14,8 +14,6 @@
 #include "hyperv/machine/hresult.h"
 #include "hyperv/windows/text.h"
 
-/* To be sure that HCS is stuck: its own deadlines are shorter. */
-#define OPERATION_MS 60000
 #define DOCUMENT_BYTES (1u << 20)
 
 struct hcs_system {
@@ -39,6 +37,11 @@ static json_t *load_wide(const wchar_t *document)
 /* --- operations ---------------------------------------------------------------------------------
  */
 
+static DWORD operation_ms(void)
+{
+	return (DWORD)limit_get(LIMIT_HCS_MS);
+}
+
 /* ResultError of the schema. */
 static int operation_error(HRESULT code, const char *what, const json_t *result, struct error *err)
 {
@@ -58,7 +61,7 @@ static int operation_end(const struct hcs_api *api, HCS_OPERATION operation, HRE
 	HRESULT code = begun;
 
 	if (SUCCEEDED(begun) || (uint32_t)begun == HCS_OPERATION_PENDING)
-		code = api->HcsWaitForOperationResult(operation, OPERATION_MS, &document);
+		code = api->HcsWaitForOperationResult(operation, operation_ms(), &document);
 	api->HcsCloseOperation(operation);
 	json_auto_t *loaded = load_wide(document);
 	LocalFree(document);
@@ -206,7 +209,7 @@ int hcs_system_terminate(struct hcs_system *system, struct error *err)
 		return -1;
 	code = system->api->HcsTerminateComputeSystem(system->handle, operation, NULL);
 	if (SUCCEEDED(code) || (uint32_t)code == HCS_OPERATION_PENDING)
-		code = system->api->HcsWaitForOperationResult(operation, OPERATION_MS, NULL);
+		code = system->api->HcsWaitForOperationResult(operation, operation_ms(), NULL);
 	system->api->HcsCloseOperation(operation);
 	if (SUCCEEDED(code) || (uint32_t)code == HCS_SYSTEM_ALREADY_STOPPED ||
 	    (uint32_t)code == HCS_SYSTEM_NOT_FOUND)
