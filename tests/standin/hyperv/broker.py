@@ -9,6 +9,7 @@ import shutil
 import socket
 import tempfile
 import threading
+import traceback
 from pathlib import Path
 
 import checks
@@ -53,7 +54,7 @@ class Client:
 class Service:
     def __init__(self, settings, place, prefix, port):
         self.settings, self.clients = settings, set()
-        self.consoles, self.sockets = console.Consoles(settings, port), hvsockets.HvSockets()
+        self.consoles, self.sockets = console.Consoles(settings, port), hvsockets.HvSockets(settings)
         self.systems = compute.Systems(settings, place, prefix, self.consoles, self.sockets)
         self.sockets.systems = self.systems
 
@@ -127,7 +128,11 @@ class Service:
                 raise Wrong(int(fault["hresult"], 16), fault.get("words", "a fault that the test asked for"))
             return 0, document
         except Wrong as why:
-            return why.hresult, json.dumps({"Error": compute.int32(why.hresult), "ErrorMessage": str(why)})
+            hresult, words = why.hresult, str(why)
+        except Exception as why:  # a fault of the stand-in's own, which no test may take for one of Hyper-V's
+            traceback.print_exc()
+            hresult, words = facts.E_UNEXPECTED, f"the stand-in broke: {why!r}"
+        return hresult, json.dumps({"Error": compute.int32(hresult), "ErrorMessage": words})
 
     def answer(self, client, request):
         fault, operation = self.settings.fault(request["call"]), request.get("operation")

@@ -14,7 +14,7 @@ PIPE = re.compile(r"\\\\\.\\pipe\\[^\\/]+")
 SDDL = re.compile(r"(?:O:\S+?)?(?:G:\S+?)?D:(?:P|AI|AR)*((?:\([A-Z]*;[A-Z]*;[0-9A-Za-z]*;[^;]*;[^;]*;[A-Z0-9-]+\))*)")
 ACE = re.compile(r"\(([A-Z]*);[A-Z]*;([0-9A-Za-z]*);[^;]*;[^;]*;([A-Z0-9-]+)\)")
 # Who calls is one of the administrators, as the service asks for ([ref] HCSHResult, HCS_E_ACCESS_DENIED), and a user.
-CALLER = ("BA", "WD", "AU", "S-1-1-0", "S-1-5-11", "S-1-5-32-544", "S-1-5-32-578")
+CALLER = ("BA", "HA", "WD", "AU", "S-1-1-0", "S-1-5-11", "S-1-5-32-544", "S-1-5-32-578")
 ABSOLUTE = re.compile(r"(?:\\\\\?\\)?[A-Za-z]:\\.+")
 
 
@@ -35,7 +35,7 @@ def invalid(path, words):
 
 class Checker:
     def __init__(self, version):
-        self.version = version
+        self.version = tuple(version)
 
     def map(self, value, key_type, kind, path):
         if not isinstance(value, dict):
@@ -131,9 +131,11 @@ def check_descriptor(text, where):
 
 
 def allows(text):
-    """Whether the descriptor lets the caller in: somebody has to be named, and by an ace that allows."""
-    return any(kind == "A" and rights in ("FA", "GA") and (who in CALLER or who.startswith("S-1-5-21-"))
-               for kind, rights, who in ACE.findall(SDDL.fullmatch(text)[1]))
+    """Whether the descriptor lets the caller in: the first ace that names him decides, and none is a no."""
+    for kind, rights, who in ACE.findall(SDDL.fullmatch(text)[1]):
+        if rights in ("FA", "GA") and (who in CALLER or who.startswith("S-1-5-21-")):
+            return kind == "A"
+    return False
 
 
 def check_boot(chipset):

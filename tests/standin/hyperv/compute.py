@@ -13,6 +13,7 @@ import disks
 import facts
 import machine
 from checks import Wrong
+from settings import await_fifo
 
 CREATED, STARTING, RUNNING, PAUSED, STOPPED = "Created", "Starting", "Running", "Paused", "Stopped"
 SHOWN = {STARTING: CREATED}  # [schema] State has no word for it
@@ -70,9 +71,8 @@ class System:
 
 
 class Systems:
-    def __init__(self, settings, place, prefix, consoles, on_start):
-        """consoles: the COM ports' pipes; on_start(system) once its machine runs."""
-        self.settings, self.place, self.prefix, self.consoles, self.on_start = settings, place, prefix, consoles, on_start
+    def __init__(self, settings, place, prefix, consoles, sockets):
+        self.settings, self.place, self.prefix, self.consoles, self.sockets = settings, place, prefix, consoles, sockets
         self.lock, self.by_ident, self.rights, self.khz = threading.RLock(), {}, disks.Rights(), None
 
     # --- handles -----------------------------------------------------------------------------------------------------
@@ -156,11 +156,11 @@ class Systems:
             disks.check_kernel(system.plan.kernel, system.plan.boot["KernelFilePath"])
             with self.lock:
                 system.plan.disks = self.open_disks(system)
-            system.plan.ports = self.on_start.ports(system)
+            system.plan.ports = self.sockets.ports(system)
             self.run(system)
         except Wrong:
             with self.lock:
-                system.state = CREATED
+                system.state = CREATED if system.state == STARTING else system.state
             raise
 
     def run(self, system):
@@ -168,12 +168,21 @@ class Systems:
         self.khz = system.plan.khz = self.khz or machine.tsc_khz(settings["library"])
         console = self.consoles.open(system)
         place = os.path.join(self.place, system.runtime[:8])
-        made = machine.Machine(settings, place, system.plan, lambda reason: self.ended(system, reason))
-        with self.lock:
-            system.machine = made
-            system.state = RUNNING if system.state == STARTING else system.state
+        made = machine.Machine(self.settings, place, system.plan, lambda reason: self.ended(system, reason))
         console.join(made.serial)
-        self.on_start.begin(system)
+        with self.lock:
+            if system.state == STOPPED:
+                made.kill()
+                raise Wrong(facts.HCS_E_TERMINATED_DURING_START, f"{system.ident} ended while it began")
+            system.machine, system.state = made, RUNNING
+        self.sockets.begin(system)
+        if "crash" in settings["guest"]:
+            threading.Thread(target=self.crash_at_a_word, args=(made, settings["guest"]["crash"]), daemon=True).start()
+
+    @staticmethod
+    def crash_at_a_word(made, fifo):
+        await_fifo(fifo)
+        made.kill()
 
     def terminate(self, system):
         with self.lock:
@@ -244,6 +253,8 @@ class Systems:
         ordered = "shutdown" if system.asked == "shutdown" and reason == "guest-shutdown" else ordered
         status, kind, attribution = ENDS.get(ordered, UNEXPECTED)
         with self.lock:
+            if system.state == STOPPED:  # was ended before its machine was there
+                return
             system.state, system.machine = STOPPED, None
             system.exit_status = {"Status": int32(status), "ExitType": kind, "Attribution": [attribution]}
             self.by_ident.pop(system.ident.casefold(), None)

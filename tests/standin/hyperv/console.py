@@ -12,7 +12,6 @@ import processes
 import relay
 from checks import Wrong
 
-HANG_S = 60
 
 
 def drain(serial):
@@ -59,12 +58,12 @@ class Consoles:
         token, came = uuid.uuid4().hex, queue.SimpleQueue()
         self.waiting[token] = came
         settings = self.settings.read()
-        processes.spawn([settings["wine"], settings["worker"], self.port, token, pipe], stderr=settings["log"],
-                        env={**os.environ, "WINEDEBUG": "-all"})
-        try:
-            stream, error = came.get(timeout=HANG_S)
-        except queue.Empty:
-            raise Wrong(facts.E_FILE_NOT_FOUND, f"{pipe}: the worker did not come")
+        worker = processes.spawn([settings["wine"], settings["worker"], self.port, token, pipe], self.settings.log(),
+                                 env={**os.environ, "WINEDEBUG": "-all"})
+        threading.Thread(target=lambda: (worker.wait(), came.put((None, None))), daemon=True).start()
+        stream, error = came.get()
+        if not stream:
+            raise Wrong(facts.E_UNEXPECTED, f"{pipe}: the worker ended with {worker.returncode}")
         if error:
             raise Wrong(0x80070000 | error, f"{pipe}: Win32 error {error}")
         return Attached(stream)

@@ -6,6 +6,7 @@ github.com/microsoft/WSL, [vhd] "Virtual Hard Disk Image Format Specification" 1
 an assumption."""
 
 # [ref] HCSHResult
+HCS_E_TERMINATED_DURING_START = 0x80370100
 HCS_E_INVALID_STATE = 0x80370105
 HCS_E_UNEXPECTED_EXIT = 0x80370106
 HCS_E_INVALID_JSON = 0x8037010D
@@ -19,8 +20,7 @@ E_ACCESS_DENIED = 0x80070005  # [wsl] HcsVirtualMachine.cpp: a disk without HcsG
 E_INVALID_DATA = 0x8007000D  # [hcsshim] internal/hcs/errors.go: what is sent is invalid or unsupported
 E_SHARING_VIOLATION = 0x80070020
 E_NOT_SUPPORTED = 0x80070032
-E_INVALID_ARGUMENT = 0x80070057
-E_PIPE_BUSY = 0x800700E7
+E_UNEXPECTED = 0x8000FFFF
 # [MS-ERREF] 2.1.1, HRESULT values of the facility for virtual disks
 VHD_FOOTER_MISSING = 0xC03A0001
 VHD_FOOTER_CHECKSUM = 0xC03A0002

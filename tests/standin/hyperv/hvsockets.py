@@ -9,6 +9,7 @@ import checks
 import facts
 import relay
 from compute import RUNNING
+from settings import await_fifo
 
 
 class Refused(Exception):
@@ -41,9 +42,16 @@ def check_right(system, service, verb):
 
 
 class HvSockets:
-    def __init__(self):
-        self.systems = None  # is set once both are there
+    def __init__(self, settings):
+        self.settings, self.systems = settings, None  # which are set once both are there
         self.lock, self.listeners = threading.Lock(), {}
+
+    def may_fail(self, verb):
+        fault = self.settings.fault(verb)
+        if "wait" in fault:
+            await_fifo(fault["wait"])
+        if "error" in fault:
+            raise Refused(fault["error"])
 
     # --- host to guest -----------------------------------------------------------------------------------------------
 
@@ -62,6 +70,7 @@ class HvSockets:
 
     def serve_connect(self, client, vm, service):
         try:
+            self.may_fail("connect")
             stream = self.connect(vm, service)
         except Refused as why:
             client.sendall(f"error {why.error}\n".encode())
@@ -84,6 +93,7 @@ class HvSockets:
         """One bound socket, as long as the connection lives."""
         key = (vm, service)
         try:
+            self.may_fail("bind")
             self.check_bind(*key)
             with self.lock:
                 if key in self.listeners:

@@ -110,8 +110,8 @@ class Monitor:
 class Machine:
     """on_end(reason) is called once, by a thread of its own: guest-shutdown, guest-reset, or anything else."""
 
-    def __init__(self, settings, place, plan, on_end):
-        self.place, self.on_end, self.reason, self.serial_ready = place, on_end, "gone", threading.Event()
+    def __init__(self, settings_file, place, plan, on_end):
+        settings, self.place, self.on_end, self.reason = settings_file.read(), place, on_end, "gone"
         os.makedirs(place, exist_ok=True)
         pairs = {name: socket.socketpair() for name in ("monitor", "serial", "vhost")}
         self.vsock = self.listen("vsock")
@@ -119,10 +119,10 @@ class Machine:
         self.vsockd = processes.spawn(
             [settings["vsockd"], "--label", plan.label, "--vhost-fd", pairs["vhost"][1].fileno(), "--vsock-fd", self.vsock.fileno(),
              "--guest-cid", GUEST_CID, *(word for port in plan.ports for word in ("--host-port", f"{port}={self.name(f'vsock_{port}')}"))],
-            (pairs["vhost"][1].fileno(), self.vsock.fileno()), stderr=settings["log"])
+            settings_file.log(), (pairs["vhost"][1].fileno(), self.vsock.fileno()))
         pairs["vhost"][1].close()
         fds = {name: pair[0].fileno() for name, pair in pairs.items()}
-        self.qemu = processes.spawn(qemu_words(settings, plan, fds), tuple(fds.values()), stderr=settings["log"])
+        self.qemu = processes.spawn(qemu_words(settings, plan, fds), settings_file.log(), tuple(fds.values()))
         for pair in pairs.values():
             pair[0].close()
         self.serial = pairs["serial"][1]

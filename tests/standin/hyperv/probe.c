@@ -294,30 +294,40 @@ static void do_connect(char **words)
 	closesocket(socket_);
 }
 
+static bool receive_whole(SOCKET socket, char *bytes, unsigned len)
+{
+	while (len) {
+		int got = recv(socket, bytes, (int)len, 0);
+
+		if (got <= 0)
+			return false;
+		bytes += got;
+		len -= (unsigned)got;
+	}
+	return true;
+}
+
+/* Who comes, and his first frame, as the control stream has them: a big-endian length and JSON. */
 static DWORD WINAPI take_one(void *data)
 {
 	SOCKET listener = (SOCKET)data;
-	SOCKADDR_HV from;
+	SOCKADDR_HV from = {0};
 	int len = sizeof(from);
 	SOCKET came = accept(listener, (struct sockaddr *)&from, &len);
-	char text[16];
-	WCHAR wide[8];
+	unsigned char head[4] = {0};
+	char frame[4096] = "";
+	WCHAR vm[9];
 
-	snprintf(text, sizeof(text), "%08lx", from.VmId.Data1);
-	/* The control stream's first frame: a length, and JSON. */
-	recv(came, text, 4, 0);
-	MultiByteToWideChar(CP_UTF8, 0, text + 4, -1, wide, 8);
-	say("accepted", from.ServiceId.Data1, wide);
-	for (unsigned left = ((unsigned char)text[2] << 8) | (unsigned char)text[3]; left; left--) {
-		char byte;
+	_snwprintf(vm, 9, L"%08lx", from.VmId.Data1);
+	say("accepted", from.ServiceId.Data1, vm);
+	if (receive_whole(came, (char *)head, 4) && !head[0] && !head[1] && head[2] < 0x0f &&
+	    receive_whole(came, frame, (unsigned)head[2] << 8 | head[3])) {
+		WCHAR *wide = widen(frame);
 
-		if (recv(came, &byte, 1, 0) != 1)
-			break;
-		if (left == 1)
-			say("frame", (unsigned long)byte, NULL);
+		say("frame", 0, wide);
+		free(wide);
 	}
-	closesocket(came);
-	closesocket(listener);
+	/* The guest takes the end of this connection for the host's. It lasts as long as we do. */
 	return 0;
 }
 

@@ -34,10 +34,12 @@ class Job:
         self.done.set()
 
 
-def spawn(words, given=(), **options):
-    job = Job([str(word) for word in words], given, options)
+def spawn(words, log, given=(), **options):
+    """log is a descriptor for its stderr, and is closed here; given are those that it inherits by their numbers."""
+    job = Job([str(word) for word in words], given, {**options, "stderr": log})
     jobs.put(job)
     job.done.wait()
+    os.close(log)
     if job.failure:
         raise job.failure
     return job.child

@@ -4,7 +4,6 @@ of calls that it asks for."""
 
 import json
 import os
-import subprocess
 import threading
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import facts
 
 ROOT = Path(__file__).resolve().parents[3]
 KEYS = ("record", "log", "schema", "qemu", "vsockd", "library", "worker", "wine", "scsi", "exit_event_last", "faults", "guest")
-FAULT_KEYS = ("hresult", "when", "act", "after", "times", "wait", "do", "words")
+FAULT_KEYS = ("hresult", "error", "when", "act", "after", "times", "wait", "do", "words")
 
 
 class Settings:
@@ -29,21 +28,26 @@ class Settings:
         unknown = set(found) - set(KEYS)
         if unknown:
             raise ValueError(f"settings: {sorted(unknown)} are not known")
-        whole = {**self.defaults, **found}
-        whole["log"] = open(whole["log"], "ab") if whole["log"] else subprocess.DEVNULL
-        return whole
+        return {**self.defaults, **found}
+
+    def log(self):
+        """Where children have their stderr."""
+        path = self.read()["log"]
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644) if path else os.open(os.devnull, os.O_WRONLY)
 
     def fault(self, call):
-        """The fault of this call, or {}. `after` calls go well before, `times` do not."""
+        """The fault of this call, or {}. `after` calls go well before, `times` do not; a new file is counted anew."""
         fault = self.read()["faults"].get(call)
         if not fault:
             return {}
         unknown = set(fault) - set(FAULT_KEYS)
         if unknown:
             raise ValueError(f"fault of {call}: {sorted(unknown)} are not known")
+        about = os.stat(self.path)
+        key = (call, about.st_ino, about.st_mtime_ns)
         with self.lock:
-            number = self.counts.get(call, 0)
-            self.counts[call] = number + 1
+            number = self.counts.get(key, 0)
+            self.counts[key] = number + 1
         first = fault.get("after", 0)
         return fault if first <= number < first + fault.get("times", 2**31) else {}
 
