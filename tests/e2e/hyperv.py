@@ -41,8 +41,9 @@ class Wine:
         self.env = {**hyperv_standin.wine_environment(**env), "WINEPREFIX": str(prefix), "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": str(HANG_S * 1000)}
 
     def start(self):
+        clean = {name: self.env[name] for name in ("HOME", "PATH", "WINEPREFIX", "WINEDEBUG", "WINEDLLOVERRIDES")}
         for words in (["/usr/lib/wine/wineserver64", "-p30"], [WINE, "cmd.exe", "/c", "exit"]):
-            subprocess.run(words, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            subprocess.run(words, env=clean, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
     def end(self):
         subprocess.run(["/usr/lib/wine/wineserver64", "-k"], env=self.env, check=False)

@@ -108,7 +108,7 @@ def test_refused_by_hcs(vm, broker):
 
 def test_no_hyperv(place, tmp_path):
     """A Windows without computecore.dll, and the shipped program: host says so, and the rest is unavailable."""
-    wine = Wine(prefix())
+    wine = Wine(prefix(), TMPDIR=str(tmp_path))
     wine.start()
     bare = Supervisor(wine, tmp_path / "state", SHIPPED, **config_of(place))
     told = bare.ok("host")["host"]
