@@ -10,6 +10,7 @@
 # make guest-bundle   kernels, initrds and images for a host that builds none (a Mac): build/guest-bundle.tar.gz
 # make arm64      programs and unit programs for arm64 with a cross compiler, in build/arm64, and the microagent-init
 #                 that machines of arm64 boot, beside this system's own
+# make windows    microagent-hyperv-supervisor.exe with a cross compiler, in build/windows
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
 #                 sanitized, newer-qemu
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
@@ -68,8 +69,8 @@ ONLY_artifact := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progres
 ONLY_backend/parts := src/backend/parts/bounds.c
 ARTIFACT_LIBS := $(HOST_LIBS)
 else
-FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor vsockd netgate artifact guest \
-	   guest-macos api session cli
+FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor hyperv/machine vsockd netgate \
+	   artifact guest guest-macos api session cli
 BACKENDS := qemu firecracker
 OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
 ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
@@ -110,7 +111,7 @@ endif
 all: $(BINARIES) $(LIBRARIES)
 
 # On a bare machine the packages come before the first compilation, whatever -j says.
-NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init standin-hyperv,$(MAKECMDGOALS))
+NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init windows standin-hyperv,$(MAKECMDGOALS))
 FIRST := $(if $(NEEDS_PACKAGES),packages)
 
 # --- objects and archives ------------------------------------------------------------------------
@@ -220,6 +221,44 @@ arm64-init: $(BUILD)/bin/microagent-init
 arm64: all unit
 endif
 
+# --- Windows -------------------------------------------------------------------------------------
+
+# microagent-hyperv-supervisor, by a cross compiler: the contract, the pure files of base and supervisor that it
+# shares with the others, and src/hyperv. Those files' formats are checked where they are compiled for this system;
+# mingw-w64's compiler knows other ones.
+MINGW := x86_64-w64-mingw32-
+JANSSON := build/sources/jansson-2.14
+PURE := $(filter-out src/contract/host_bounds.c,$(wildcard src/contract/*.c)) \
+	$(patsubst %,src/base/%.c,architecture base64 buf clock_text error frame json json_text limits path_name prefix print_safe utf8) \
+	$(patsubst %,src/supervisor/%.c,refusals live/control_message live/outcome live/result)
+HYPERV := $(wildcard src/hyperv/*.c src/hyperv/*/*.c)
+WINDOWS_OBJECTS := $(patsubst src/%.c,$(BUILD)/windows/obj/%.o,$(PURE) $(HYPERV))
+WINDOWS_CPPFLAGS := -Isrc/hyperv/posix -isystem $(JANSSON)/src -isystem $(JANSSON)/android $(CPPFLAGS) \
+		    -D_WIN32_WINNT=0x0A00 -D__USE_MINGW_ANSI_STDIO=1
+WINDOWS_CFLAGS := -std=gnu17 -g -O2 $(WARNINGS)
+WINDOWS_LIBS := -static -lws2_32 -lbcrypt -lshell32
+JANSSON_FLAGS := -O2 -DHAVE_STDINT_H -DHAVE_SYS_TYPES_H -DHAVE_ATOMIC_BUILTINS -DUSE_WINDOWS_CRYPTOAPI \
+		 -DINITIAL_HASHTABLE_ORDER=3 -I$(JANSSON)/src -I$(JANSSON)/android
+JANSSON_SOURCES := $(patsubst %,$(JANSSON)/src/%.c,dump error hashtable hashtable_seed load memory pack_unpack strbuffer \
+		   strconv utf value version)
+
+$(JANSSON_SOURCES) &: scripts/fetch-jansson.sh
+	scripts/fetch-jansson.sh build/sources
+	@touch $(JANSSON_SOURCES)
+$(BUILD)/windows/jansson/%.o: $(JANSSON)/src/%.c
+	@mkdir -p $(@D)
+	$(call say,WIN  )$(MINGW)gcc $(JANSSON_FLAGS) -c -o $@ $<
+$(BUILD)/windows/libjansson.a: $(patsubst $(JANSSON)/src/%.c,$(BUILD)/windows/jansson/%.o,$(JANSSON_SOURCES))
+	@rm -f $@
+	$(call say,AR   )$(MINGW)gcc-ar qcsD $@ $^
+$(patsubst src/%.c,$(BUILD)/windows/obj/%.o,$(PURE)): WINDOWS_CFLAGS += -Wno-format
+$(BUILD)/windows/obj/%.o: src/%.c | $(JANSSON_SOURCES) $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,WIN  )$(MINGW)gcc $(WINDOWS_CPPFLAGS) $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/windows/microagent-hyperv-supervisor.exe: $(WINDOWS_OBJECTS) $(BUILD)/windows/libjansson.a
+	$(call say,LD   )$(MINGW)gcc -o $@ $^ $(WINDOWS_LIBS)
+windows: $(BUILD)/windows/microagent-hyperv-supervisor.exe
+
 # --- the library ---------------------------------------------------------------------------------
 
 # Isolation is for daemons; here it would pull in libseccomp.
@@ -299,22 +338,25 @@ $(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src
 standin: $(STANDIN_APPLEVF)
 
 # The stand-in for Hyper-V: computecore.dll and, to be linked into a client, hvsocket_loopback.o, which takes the place of
-# Winsock's imports. hcs-worker and hcs-probe are the stand-in's own.
-MINGW_CC := x86_64-w64-mingw32-gcc
-WINDOWS_CFLAGS := -std=gnu17 -O2 $(WARNINGS)
+# Winsock's imports: the supervisor that is tested is made of the objects of the shipped one and of that. hcs-worker and
+# hcs-probe are the stand-in's own.
 STANDIN_WINDOWS := $(BUILD)/windows/standin
 HYPERV_DLL := $(patsubst %,$(STANDIN_WINDOWS)/%.o,operations systems host service delivery handles text)
 $(STANDIN_WINDOWS)/%.o: tests/standin/hyperv/%.c | $(FIRST)
 	@mkdir -p $(@D)
-	$(call say,MINGW)$(MINGW_CC) $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,WIN  )$(MINGW)gcc $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
 $(STANDIN_WINDOWS)/computecore.dll: $(HYPERV_DLL) tests/standin/hyperv/computecore.def
-	$(call say,MINGW)$(MINGW_CC) -shared -static -o $@ $^ -lws2_32
+	$(call say,WIN  )$(MINGW)gcc -shared -static -o $@ $^ -lws2_32
 $(STANDIN_WINDOWS)/hcs-worker.exe: $(STANDIN_WINDOWS)/worker.o
-	$(call say,MINGW)$(MINGW_CC) -static -o $@ $^ -lws2_32
+	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lws2_32
 $(STANDIN_WINDOWS)/hcs-probe.exe: $(STANDIN_WINDOWS)/probe.o $(STANDIN_WINDOWS)/hvsocket_loopback.o
-	$(call say,MINGW)$(MINGW_CC) -static -o $@ $^ -lcomputecore -lws2_32
+	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lcomputecore -lws2_32
+$(STANDIN_WINDOWS)/microagent-hyperv-supervisor.exe: $(WINDOWS_OBJECTS) $(STANDIN_WINDOWS)/hvsocket_loopback.o \
+		$(BUILD)/windows/libjansson.a
+	$(call say,LD   )$(MINGW)gcc -o $@ $^ $(WINDOWS_LIBS)
 
-standin-hyperv: $(BUILD)/standin/libvsock.so $(addprefix $(STANDIN_WINDOWS)/,computecore.dll hcs-worker.exe hcs-probe.exe)
+standin-hyperv: $(BUILD)/standin/libvsock.so $(BUILD)/windows/microagent-hyperv-supervisor.exe \
+		$(addprefix $(STANDIN_WINDOWS)/,computecore.dll hcs-worker.exe hcs-probe.exe microagent-hyperv-supervisor.exe)
 
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz
@@ -366,8 +408,9 @@ darwin-check:
 # --- a fresh machine -----------------------------------------------------------------------------
 
 packages:
-	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64) $(if $(filter test soak standin-hyperv,$(MAKECMDGOALS)),windows) $(filter bench,$(MAKECMDGOALS)) \
-		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64)
+	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64) $(filter bench,$(MAKECMDGOALS)) \
+		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64) \
+		$(if $(filter test soak windows standin-hyperv,$(MAKECMDGOALS)),windows)
 
 setup: packages $(BINARIES)
 	$(BUILD)/bin/microagent kernel install
@@ -434,6 +477,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all guest-bundle objects list-objects setup packages darwin-check sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
+.PHONY: all guest-bundle objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -36,6 +36,8 @@ PUBLIC = {
     "microagent.h": {"api", "session", "cli"},
     "microagent_session.h": {"session", "cli"},
 }
+# What is above a VMM's folder knows of it.
+SEAM = {"backend/backend.h", "backend/refusal.h", "backend/vm_end.h"}
 # Names that several files may give to functions of their own.
 SHARED_NAMES = set()
 
@@ -72,10 +74,11 @@ def allowed_for(place, order, only):
     backend.h and the parts; nobody else may have a VMM's."""
     if place.startswith("backend/"):
         parts = set() if place == "backend/parts" else {"backend/parts"}
-        return {"base", "contract", "store", "backend/backend.h"} | parts
+        return {"base", "contract", "store"} | SEAM | parts
     if place in only or place in NEEDS:
         return only.get(place, set()) | NEEDS.get(place, set())
-    return {"backend/backend.h" if folder == "backend" else folder for folder in order[:order.index(place)]}
+    above = set(order[:order.index(place)])
+    return above - {"backend"} | SEAM if "backend" in above else above
 
 
 def place_of(name):

@@ -18,7 +18,7 @@ arm64_set="gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-system-arm"
 # nodejs, which that would replace.
 darwin_set="clang-14 lld-14 llvm-14 openssl libjansson-dev libxxhash-dev"
 command -v npm >/dev/null || darwin_set="$darwin_set npm"
-# Windows' programs, and the stand-in for Hyper-V: a compiler and 1 GB of Wine, without display or sound.
+# Windows' programs (scripts/fetch-jansson.sh has their library) and the stand-in for Hyper-V: a compiler and 1 GB of Wine.
 windows_set="gcc-mingw-w64-x86-64-win32 wine64"
 lint_set="clang-format clang-tidy cppcheck shellcheck codespell pyflakes3"
 
