@@ -13,8 +13,10 @@
 #include "base/json.h"
 #include "contract/request.h"
 
-#define LEAST "\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/s\""
-#define ISOLATED "\"network\":{\"mode\":\"isolated\"}"
+#define LEAST "\"rootfsPath\":\"/r\",\"stateDir\":\"/s\""
+#define LINUX "\"kernelPath\":\"/k\","
+#define NO_NETWORK "\"network\":{\"mode\":\"isolated\"}"
+#define ISOLATED LINUX NO_NETWORK
 
 struct asking {
 	const char *name;
@@ -22,17 +24,17 @@ struct asking {
 };
 
 static const struct asking network_askings[] = {
-	{"nat", "\"network\":{\"mode\":\"nat\"}"},
+	{"nat", LINUX "\"network\":{\"mode\":\"nat\"}"},
 	{"isolated", ISOLATED},
-	{"bridged", "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
+	{"bridged", LINUX "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
 };
 
 static const struct asking feature_askings[] = {
 	{"initrdPath", ISOLATED ",\"initrdPath\":\"/i\""},
 	{"rootfsBase", ISOLATED ",\"rootfsBase\":\"/b\""},
-	{"network.portForwards",
+	{"network.portForwards", LINUX
 	 "\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
-	{"network.allow", "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
+	{"network.allow", LINUX "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
 	{"disks", ISOLATED ",\"disks\":[{\"name\":\"d\",\"path\":\"/d\",\"mountpoint\":\"/d\","
 			   "\"mode\":\"ro\"}]"},
 	{"shares", ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"/d\",\"mountpoint\":\"/d\","
@@ -45,12 +47,15 @@ static const struct asking feature_askings[] = {
 	{"vsockListeners",
 	 ISOLATED ",\"vsockListeners\":[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]"},
 	{"cgroup", ISOLATED ",\"cgroup\":\"inherit\""},
-	{"limits", "\"network\":{\"mode\":\"nat\"},\"limits\":{\"diskBytesPerSecond\":1,"
-		   "\"diskOpsPerSecond\":1,\"netBytesPerSecond\":1}"},
+	{"limits", LINUX "\"network\":{\"mode\":\"nat\"},\"limits\":{\"diskBytesPerSecond\":1,"
+			 "\"diskOpsPerSecond\":1,\"netBytesPerSecond\":1}"},
 	{"hotplug", ISOLATED ",\"hotplug\":true"},
 	{"confinement", ISOLATED ",\"confinement\":\"seccomp\""},
 	{"console", ISOLATED ",\"console\":\"shell\""},
 	{"architecture", ISOLATED ",\"architecture\":\"arm64\""},
+	{"macos",
+	 NO_NETWORK ",\"macos\":{\"hardwareModelPath\":\"/h\",\"auxiliaryStoragePath\":\"/a\","
+		    "\"machineIdentifierPath\":\"/m\"}"},
 };
 
 int capabilities_refuse(const struct backend *backend, const struct config *config,
@@ -74,11 +79,12 @@ int capabilities_check(const struct backend *backend, const struct config *confi
 }
 
 /* 1: honoured, 0: not. */
-static int is_field_honoured(const struct backend *backend, const char *fields, struct error *err)
+static int is_field_honoured(const struct backend *backend, const struct asking *asking,
+			     struct error *err)
 {
 	char text[512];
 	struct config config = {0};
-	int len = snprintf(text, sizeof(text), "{" LEAST ",%s}", fields);
+	int len = snprintf(text, sizeof(text), "{" LEAST ",%s}", asking->fields);
 	json_auto_t *given = json_load_strict(text, (size_t)len, err);
 
 	if (!given || config_from_record(given, &config, err) < 0)
@@ -95,7 +101,7 @@ static json_t *honoured_names(const struct backend *backend, const struct asking
 	json_auto_t *names = json_array();
 
 	for (size_t i = 0; i < count; i++) {
-		int honoured = is_field_honoured(backend, askings[i].fields, err);
+		int honoured = is_field_honoured(backend, &askings[i], err);
 
 		if (honoured < 0)
 			return NULL;
