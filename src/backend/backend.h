@@ -79,13 +79,20 @@ enum vm_use {
 	VM_WRITE, /* files are put on it from outside: nothing of it runs */
 };
 
+/* What a macOS guest has beside its disk. */
+struct vm_macos {
+	int hardware_model_fd, machine_identifier_fd; /* read-only; hashed */
+	int auxiliary_fd;			      /* read-write */
+};
+
 /* Everything a boot needs, opened by the caller: the backend is handed descriptors, not names.
  * The descriptors stay the caller's. */
 struct vm_boot {
 	const struct config *config;
 	const char *label;	      /* "<stateDir>/<runtimeID>", to be seen in ps */
 	enum accelerator accelerator; /* resolved: KVM or TCG, never AUTO */
-	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed */
+	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed; -1 with macos */
+	const struct vm_macos *macos; /* NULL: the guest is a Linux */
 	enum vm_use use;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw

@@ -101,7 +101,6 @@ static void on_end_signal(struct loop *loop, int signal, void *data)
 static void on_boot_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
-	bool kvm = live->ticket.accelerator == ACCELERATOR_KVM;
 	char text[160];
 
 	(void)loop;
@@ -111,7 +110,7 @@ static void on_boot_timer(struct loop *loop, void *data)
 	snprintf(text, sizeof(text),
 		 "the boot deadline passed: the guest was not ready within %llu ms "
 		 "(%s)",
-		 (unsigned long long)limit_get(kvm ? LIMIT_BOOT_KVM_MS : LIMIT_BOOT_TCG_MS),
+		 (unsigned long long)ticket_boot_ms(live->ticket.accelerator, live->ticket.macos),
 		 accelerator_names[live->ticket.accelerator]);
 	live_fail(live, ERR_TIMEOUT, text);
 }
@@ -137,8 +136,7 @@ static int watch_lifelines(struct live *live, struct error *err)
 
 int live_ask_begin(struct live *live, struct error *err)
 {
-	bool kvm = live->ticket.accelerator == ACCELERATOR_KVM;
-	uint64_t boot = limit_get(kvm ? LIMIT_BOOT_KVM_MS : LIMIT_BOOT_TCG_MS);
+	uint64_t boot = ticket_boot_ms(live->ticket.accelerator, live->ticket.macos);
 
 	if (!loop_add_signal(live->loop, SIGTERM, on_end_signal, live, err) ||
 	    !loop_add_signal(live->loop, SIGINT, on_end_signal, live, err) ||
