@@ -167,6 +167,33 @@ struct backend_refusal {
 	bool (*asks)(const struct config *config, char path[REFUSAL_PATH]);
 };
 
+/* A macOS guest in the making. */
+struct macos_install {
+	const char *restore_image; /* path of an IPSW */
+	const char *directory;	   /* gets the files of contract/macos.h */
+	uint64_t disk_bytes;
+	int64_t memory_mib, cpus; /* 0: as much as the image asks for */
+};
+
+/* What the restore image says of itself. */
+struct macos_image {
+	char version[32], build[32];
+	int64_t memory_mib, cpus; /* the least that its guests need */
+};
+
+/* image: once, before anything is made; NULL from then on. percent: of the installation. */
+typedef void macos_told_fn(void *data, const struct macos_image *image, int percent);
+
+/* What a macOS guest has that only its VMM can make. Both take as long as it takes. */
+struct backend_macos {
+	/* ERR_INVALID: the image is damaged; ERR_UNSUPPORTED: no guest of this host can be made of
+	 * it. What it has made until a failure is the caller's to remove. */
+	int (*install)(const struct macos_install *job, macos_told_fn *told, void *data,
+		       struct error *err);
+	/* A new machine identifier, as a file of that directory. */
+	int (*identify)(const char *directory, struct error *err);
+};
+
 struct backend {
 	const char *name;      /* identity.backend: "qemu" */
 	bool takes_no_bzimage; /* of kernels: it is given what is packed in them */
@@ -240,7 +267,8 @@ struct backend {
 	 * descriptors of vm that they need, the VMM's pidfd first; returns how many. */
 	const struct broker_duty *share_duty, *sever_duty, *socket_duty;
 	size_t (*broker_fds)(const struct vm *vm, int fds[VM_BROKER_FDS]);
-	void (*free)(struct vm *vm); /* kills and reaps what is left; accepts NULL */
+	const struct backend_macos *macos; /* NULL: its guests are Linux alone */
+	void (*free)(struct vm *vm);	   /* kills and reaps what is left; accepts NULL */
 };
 
 extern const struct backend backend_qemu, backend_firecracker;
