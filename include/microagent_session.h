@@ -44,9 +44,16 @@ struct microagent_base_spec {
 	 * layout (a directory), an archive, or a registry's. It is imported into the cache first.
 	 */
 	const char *oci;
-	const char *kernel; /* the same for a kernel; NULL: the default */
-	int64_t memory_mib; /* what its sessions get by default; 0: 256 */
-	int64_t cpus;	    /* 0: 1 */
+	/* Instead of image and kernel: macOS, on a Mac with Apple silicon, by the backend
+	 * "apple-vf". A restore image, as a path, or as its address at Apple
+	 * (https://NAME.cdn-apple.com/...ipsw), from where it is fetched; the base keeps it.
+	 * size_mib is the disk's, 0: 64 GiB; script is run on this host, as `SCRIPT DISK`, after
+	 * the installation, in the place of microagent-macos-agent; stage, network and accelerator
+	 * are not looked at. */
+	const char *ipsw;
+	const char *kernel; /* as image; NULL: the default */
+	int64_t memory_mib; /* what its sessions get by default; 0: 256, of macOS what it needs */
+	int64_t cpus;	    /* 0: 1, of macOS what it needs */
 
 	/* With oci or one of the next three the base is provisioned, else it is the image as it is:
 	 * a machine is booted on its disk, whose file system grows to the disk's size; the user
@@ -71,6 +78,8 @@ struct microagent_base_spec {
 	/* text has a NUL behind it, and no newline; it is the guest's, so not for a terminal as it
 	 * is. NULL: not told. */
 	void (*said)(void *data, enum microagent_base_line kind, const char *text);
+	/* Of what was said to be done last; total 0: not known. NULL: not told. */
+	void (*progressed)(void *data, uint64_t done, uint64_t total);
 	void *data;
 };
 
