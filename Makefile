@@ -42,11 +42,13 @@ HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker supervisor vsockd netgate artifact guest api session cli
+FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor vsockd netgate artifact guest api session cli
 BACKENDS := qemu firecracker
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
-# A room with its wings.
-wings = src/$(1) $(patsubst %/,%,$(wildcard src/$(1)/*/))
+# A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
+PLATFORM := $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
+OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
+wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildcard src/$(1)/ src/$(1)/*/ src/$(1)/*/*/ src/$(1)/*/*/*/)))
 sources = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1)))))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
 
@@ -107,10 +109,10 @@ endef
 $(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson -lmd))
 
 # A supervisor for each backend: the same objects, and a main.o that names its struct.
+$(BUILD)/obj/supervisor/main-%.o: src/supervisor/main.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,CC   )$(CC) $(CPPFLAGS) -DBACKEND=$* $(HOST_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 define supervisor
-$(BUILD)/obj/supervisor/main-$(1).o: src/supervisor/main.c | $(FIRST)
-	@mkdir -p $$(@D)
-	$$(call say,CC   )$$(CC) $$(CPPFLAGS) -DBACKEND=$(1) $$(HOST_CFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 $(BUILD)/bin/microagent-$(1)-supervisor: $(BUILD)/obj/supervisor/main-$(1).o \
 		$(foreach l,supervisor backend-$(1) backend-parts channel store contract base,$(call lib,$(l)))
 	@mkdir -p $$(@D)
@@ -118,12 +120,42 @@ $(BUILD)/bin/microagent-$(1)-supervisor: $(BUILD)/obj/supervisor/main-$(1).o \
 endef
 $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
 
+# --- Virtualization.framework -------------------------------------------------------------------
+
+# The supervisor of Macs: the common objects, backend/applevf in C and Objective-C, and Apple's frameworks. Elsewhere a
+# stand-in takes their place (tests/standin/virtualization), compiled by clang for GNUstep's runtime.
+APPLEVF := microagent-applevf-supervisor
+APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
+APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
+# All that it has of the parts, which are Linux's.
+APPLEVF_PARTS := bounds
+OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Werror -Werror=objc-method-access -Werror=objc-property-implementation
+
+# On a Mac: UNIVERSAL=1 is for both of its architectures, if jansson is too. Signed ad hoc, since without its entitlement
+# it may make no machine. The framework is linked weakly, so that the program can say that it is missing.
+ifeq ($(PLATFORM),darwin)
+ifdef UNIVERSAL
+CC += -arch arm64 -arch x86_64
+endif
+BINARIES += $(BUILD)/bin/$(APPLEVF)
+$(BUILD)/obj/%.o: src/%.m
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CC) $(CPPFLAGS) -std=gnu17 -g $(OPT) -fblocks -fvisibility=hidden $(OBJC_WARNINGS) -MMD -MP -c -o $@ $<
+$(BUILD)/bin/$(APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src/%.m=$(BUILD)/obj/%.o) \
+		$(APPLEVF_PARTS:%=$(BUILD)/obj/backend/parts/%.o) $(filter-out $(call lib,backend-parts),$(APPLEVF_LIBS)) \
+		src/backend/applevf/entitlements.plist
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -o $@ $(filter %.o %.a,$^) \
+		-framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
+	codesign --force --sign - --entitlements src/backend/applevf/entitlements.plist $@
+endif
+
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lseccomp))
 
 # Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
-GUEST_SOURCES := $(filter-out src/base/isolate%.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
+GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
 GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(GUEST_SOURCES))
 $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
@@ -138,7 +170,7 @@ sysroot: | $(FIRST)
 	@scripts/fetch-sysroot.sh $(SYSROOT)
 
 ifdef FOREIGN_INIT
-$(FOREIGN_INIT): $(wildcard src/guest/*.[ch] src/guest/*/*.[ch] src/base/*.[ch] src/base/*/*.[ch]) | sysroot
+$(FOREIGN_INIT): $(wildcard src/guest/*.[ch] src/guest/*/*.[ch] src/base/*.[ch] src/base/*/*.[ch] src/base/*/*/*.[ch]) | sysroot
 	$(CROSS_MAKE) $(BUILD)/arm64/bin/microagent-init
 	@mkdir -p $(@D)
 	@cp $(BUILD)/arm64/bin/microagent-init $@
@@ -153,7 +185,7 @@ endif
 # --- the library ---------------------------------------------------------------------------------
 
 # Isolation is for daemons; here it would pull in libseccomp.
-LIBRARY_OBJECTS := $(foreach f,$(LIBRARY_FOLDERS),$(call objects,$(filter-out src/base/isolate%.c,$(call sources,$(f)))))
+LIBRARY_OBJECTS := $(foreach f,$(LIBRARY_FOLDERS),$(call objects,$(filter-out src/base/platform/linux/isolate%.c,$(call sources,$(f)))))
 
 $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.map
 	@mkdir -p $(@D)
@@ -193,7 +225,7 @@ unit: $(UNIT)
 
 # The stand-in for Firecracker has the vsock device in its own process, a Python's, where no sanitizer's runtime is.
 STANDIN_SOURCES := tests/standin/firecracker/vsock.c src/backend/qemu/tsc.c \
-	$(filter-out src/base/isolate%.c src/vsockd/isolate.c src/vsockd/seccomp.c src/vsockd/options.c,$(call sources,vsockd) $(call sources,base))
+	$(filter-out src/base/platform/linux/isolate%.c src/vsockd/isolate.c src/vsockd/seccomp.c src/vsockd/options.c,$(call sources,vsockd) $(call sources,base))
 $(BUILD)/standin/%.o: %.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(BASE_CFLAGS) -O2 -fPIC -MMD -MP -c -o $@ $<
@@ -202,6 +234,19 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 	$(call say,LD   )$(CC) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $^ -ljansson
 
 standin: $(BUILD)/standin/libvsock.so
+include tests/standin/virtualization/rules.mk
+
+# The supervisor of Macs on the stand-in for the framework.
+STANDIN_APPLEVF := $(BUILD)/standin/bin/$(APPLEVF)
+$(BUILD)/standin/obj/%.o: src/%.m | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) $(OBJC_WARNINGS) -fPIE -MMD -MP -c -o $@ $<
+$(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src/%.m=$(BUILD)/standin/obj/%.o) \
+		$(APPLEVF_LIBS) $(VZ_LIB)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CLANG) -pie -o $@ $(filter %.o,$^) $(APPLEVF_LIBS) $(VZ_LIBS) -ljansson -lmd -lseccomp
+	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
+standin: $(STANDIN_APPLEVF)
 
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz

@@ -12,7 +12,7 @@
 #include "api/doctor.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "base/userns.h"
+#include "base/platform/linux/userns.h"
 #include "channel/program.h"
 
 int microagent_host(struct microagent *agent, json_t **response, struct error *err)
@@ -107,6 +107,16 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 		       "in MICROAGENT_FIRECRACKER, or put it in PATH");
 }
 
+static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	(void)agent;
+	if (is_vmm_there(host, out))
+		return;
+	finding_detail(out, VERDICT_FAILED, "%s",
+		       json_text(host, "acceleratorReason", "no Virtualization.framework"));
+	finding_remedy(out, "a Mac with macOS 13 or newer");
+}
+
 /* Words, and nothing that could be mended. */
 static void check_tested(const struct microagent *agent, const json_t *host, struct finding *out)
 {
@@ -161,6 +171,15 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 		finding_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
 		return;
 	}
+	/* There is one, and where it is not had nothing of this host's mends it. */
+	if (strcmp(name, "platform") == 0) {
+		finding_detail(out,
+			       json_is_true(json_object_get(host, "virtualizationSupported"))
+				       ? VERDICT_OK
+				       : VERDICT_FAILED,
+			       "%s", reason);
+		return;
+	}
 	if (kvm)
 		finding_detail(out, VERDICT_FAILED, "kvm, without which it runs no machine: %s",
 			       reason);
@@ -188,6 +207,10 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_detail(out, VERDICT_OK, "cell%s%s", *reason ? ": " : "", reason);
 		return;
 	}
+	if (strcmp(name, "platform") == 0) {
+		finding_detail(out, VERDICT_OK, "by the system alone: %s", reason);
+		return;
+	}
 	finding_detail(out, VERDICT_FAILED, "%s%s%s", *name ? "no cell, no machine" : "not known",
 		       *reason ? ": " : "", reason);
 	if (!doctor_in_path("bwrap"))
@@ -213,6 +236,8 @@ static void check_landlock(const struct microagent *agent, const json_t *host, s
 			? "readers of archives (supervisors are, by a root of their own)"
 			: "supervisors, which read what guests write, and readers of archives",
 		json_text(host, "filesReason", "the supervisor does not say why"));
+	if (strcmp(json_text(host, "confinement", ""), "platform") == 0)
+		return;
 	finding_remedy(out, "a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm= of its "
 			    "command line");
 }
@@ -269,7 +294,6 @@ static void check_host_network(const struct microagent *agent, const json_t *hos
 {
 	const char *reason = json_text(host, "natReason", "");
 
-	(void)agent;
 	if (json_is_true(json_object_get(host, "natAvailable"))) {
 		finding_detail(out, *reason ? VERDICT_DEGRADED : VERDICT_OK, "nat%s%s%s",
 			       *reason ? ": " : "", reason,
@@ -279,7 +303,7 @@ static void check_host_network(const struct microagent *agent, const json_t *hos
 	}
 	finding_detail(out, VERDICT_DEGRADED, "isolated only: %s",
 		       *reason ? reason : "the supervisor does not say why");
-	if (!doctor_in_path("passt"))
+	if (strcmp(agent->backend->name, "apple-vf") != 0 && !doctor_in_path("passt"))
 		finding_remedy(out, "sudo apt-get install passt");
 }
 
@@ -291,6 +315,7 @@ static const struct check {
 	{"supervisor", check_supervisor, NULL},
 	{"qemu", check_qemu, "qemu"},
 	{"firecracker", check_firecracker, "firecracker"},
+	{"virtualization", check_applevf, "apple-vf"},
 	{"architecture", check_architecture_here, NULL},
 	{"tested", check_tested, NULL},
 	{"accelerator", check_accelerator, NULL},

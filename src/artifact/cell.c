@@ -23,7 +23,7 @@
 #include "artifact/artifact.h"
 #include "base/argv.h"
 #include "base/cleanup.h"
-#include "base/userns.h"
+#include "base/platform/linux/userns.h"
 
 #define WORK "/microagent"
 #define TEMPORARY "/var/tmp" /* where skopeo puts what is large, whatever TMPDIR says */

@@ -38,8 +38,8 @@
 #include "artifact/progress.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/isolate.h"
 #include "base/limits.h"
+#include "base/platform/linux/isolate.h"
 #include "base/proc.h"
 
 #define CHUNK 32768

@@ -19,8 +19,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/isolate.h"
 #include "base/path.h"
+#include "base/platform/linux/isolate.h"
 #include "base/proc.h"
 
 #define STDERR_KEPT 700

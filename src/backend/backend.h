@@ -90,7 +90,7 @@ struct vm_macos {
 struct vm_boot {
 	const struct config *config;
 	const char *label;	      /* "<stateDir>/<runtimeID>", to be seen in ps */
-	enum accelerator accelerator; /* resolved: KVM or TCG, never AUTO */
+	enum accelerator accelerator; /* resolved, never AUTO */
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed; -1 with macos */
 	const struct vm_macos *macos; /* NULL: the guest is a Linux */
 	enum vm_use use;
@@ -139,7 +139,8 @@ struct backend_host {
 	const char *confinement; /* the best to be had: "cell"; "seccomp", which a config has to
 				  * ask for; other systems' backends say "platform" */
 	char confinement_reason[256];
-	bool kvm_available; /* only if the probe passed */
+	bool kvm_available;	       /* only if the probe passed */
+	bool virtualization_supported; /* by the platform, where that is not KVM's business */
 	bool vsock_available;
 	bool nat_available, bridged_available;
 	/* Why not; of nat also what it lacks where it is to be had. "" when there is nothing to
@@ -150,7 +151,9 @@ struct backend_host {
 	const char *untested;
 };
 
-/* How large the guest is now, in MiB; or why that is not known. */
+/* How large the guest is now, in MiB, or VM_BALLOON_UNTOLD where it was told how large it is to be
+ * and the VMM does not say what came of it; or why that could not be done. */
+#define VM_BALLOON_UNTOLD (-1)
 typedef void vm_balloon_fn(void *data, int64_t actual_mib, const struct error *why);
 
 /* It is done; or why it is not. */
@@ -198,6 +201,11 @@ struct backend {
 	const char *name;      /* identity.backend: "qemu" */
 	bool takes_no_bzimage; /* of kernels: it is given what is packed in them */
 	bool binds_vsock;      /* the VMM makes vsock.sock by itself, some time after boot() */
+	/* The VM is of the very process that boots it: nothing can be kept from it that this
+	 * process has, and it ends with it. Without a guard, a broker and a cell. */
+	bool in_process;
+	/* In mode nat the guest has to ask for its address too, which nobody else is told. */
+	bool nat_by_dhcp;
 	/* A disk without room pauses the machine (disk_full); else the guest gets an I/O error. */
 	bool pauses_on_full_disk;
 	/* A guest that switches itself off looks like one that was reset: the guest's own word
@@ -271,7 +279,7 @@ struct backend {
 	void (*free)(struct vm *vm);	   /* kills and reaps what is left; accepts NULL */
 };
 
-extern const struct backend backend_qemu, backend_firecracker;
+extern const struct backend backend_qemu, backend_firecracker, backend_applevf;
 
 /* Of a machine of that architecture; a third one lacks nothing that is known. */
 static inline bool backend_has_power_button(const struct backend *backend,

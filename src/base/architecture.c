@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/architecture.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,14 +9,23 @@
 
 #include "base/cleanup.h"
 
+/* The head of an ELF file of 64 bits (System V ABI, chapter 4), as far as we read it: not every
+ * system has elf.h. */
+#define ELF_HEAD 64 /* bytes of it */
+#define ELF_CLASS 4 /* places in it */
+#define ELF_DATA 5
+#define ELF_MACHINE 18
+#define ELF_CLASS_64 2
+#define ELF_DATA_LITTLE 1
+
 static const struct {
 	const char *name;
-	const char *machine; /* of uname(2) */
+	const char *machine; /* of uname(2) on Linux; others say the name */
 	const char *also;    /* what people write besides */
-	Elf64_Half elf;
+	unsigned elf;	     /* e_machine */
 } architecture_table[ARCHITECTURE_COUNT] = {
-	[ARCHITECTURE_AMD64] = {"amd64", "x86_64", "x86-64", EM_X86_64},
-	[ARCHITECTURE_ARM64] = {"arm64", "aarch64", "aarch64", EM_AARCH64},
+	[ARCHITECTURE_AMD64] = {"amd64", "x86_64", "x86-64", 62},
+	[ARCHITECTURE_ARM64] = {"arm64", "aarch64", "aarch64", 183},
 };
 
 const char *architecture_name(enum architecture architecture)
@@ -53,7 +61,8 @@ enum architecture architecture_of_host(void)
 
 	if (uname(&host) < 0)
 		return ARCHITECTURE_COUNT;
-	while (i < ARCHITECTURE_COUNT && strcmp(host.machine, architecture_table[i].machine) != 0)
+	while (i < ARCHITECTURE_COUNT && strcmp(host.machine, architecture_table[i].machine) != 0 &&
+	       strcmp(host.machine, architecture_table[i].name) != 0)
 		i++;
 	return (enum architecture)i;
 }
@@ -71,26 +80,25 @@ int architecture_check_host(struct error *err)
 			 host.machine);
 }
 
-/* Both architectures are little-endian, and a program for the other order is of neither. */
-static enum architecture architecture_of_elf(const Elf64_Ehdr *head)
+static bool is_elf(const void *head, size_t len)
 {
-	int i = 0;
-
-	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB)
-		return ARCHITECTURE_COUNT;
-	while (i < ARCHITECTURE_COUNT && head->e_machine != architecture_table[i].elf)
-		i++;
-	return (enum architecture)i;
+	return len >= ELF_HEAD && memcmp(head, "\177ELF", 4) == 0;
 }
 
+/* Both architectures are little-endian, and a program for the other order is of neither. */
 enum architecture architecture_of_program(const void *head, size_t len)
 {
-	Elf64_Ehdr elf;
+	const unsigned char *elf = head;
+	unsigned machine;
+	int i = 0;
 
-	if (len < sizeof(elf) || memcmp(head, ELFMAG, SELFMAG) != 0)
+	if (!is_elf(head, len) || elf[ELF_CLASS] != ELF_CLASS_64 ||
+	    elf[ELF_DATA] != ELF_DATA_LITTLE)
 		return ARCHITECTURE_COUNT;
-	memcpy(&elf, head, sizeof(elf));
-	return architecture_of_elf(&elf);
+	machine = elf[ELF_MACHINE] | (unsigned)elf[ELF_MACHINE + 1] << 8;
+	while (i < ARCHITECTURE_COUNT && machine != architecture_table[i].elf)
+		i++;
+	return (enum architecture)i;
 }
 
 static bool has_magic(const void *head, size_t len, size_t at, const char *magic)
@@ -120,7 +128,7 @@ bool architecture_of_kernel(const void *head, size_t len, enum architecture *out
 		*out = bzimage ? ARCHITECTURE_AMD64 : ARCHITECTURE_ARM64;
 		return true;
 	}
-	if (len < sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0)
+	if (!is_elf(head, len))
 		return false;
 	*out = architecture_of_program(head, len);
 	return true;

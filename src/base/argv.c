@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void argv_free(struct argv *argv)
 {
 	for (size_t i = 0; i < argv->count; i++)
@@ -21,7 +23,7 @@ static bool grow_words(struct argv *argv)
 	if (argv->count + 2 <= argv->cap)
 		return true;
 	size_t cap = argv->cap ? argv->cap * 2 : 64;
-	char **words = reallocarray(argv->words, cap, sizeof(*words));
+	char **words = array_resize(argv->words, cap, sizeof(*words));
 	if (!words)
 		return false;
 	argv->words = words;

@@ -5,12 +5,13 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/platform/descriptor.h"
+#include "base/platform/process.h"
 
 #define DEPTH_MAX 64 /* of processes in each other */
 
@@ -46,7 +47,7 @@ pid_t broker_asker(void)
 bool broker_knows(pid_t pid)
 {
 	for (int depth = 0; pid > 1 && pid != getpid() && depth < DEPTH_MAX; depth++) {
-		pid = proc_parent(pid);
+		pid = process_parent(pid);
 		if (pid == own.asker)
 			return true;
 	}
@@ -110,8 +111,7 @@ static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
 	own.asker = asker;
 	own.rows = spec->rows;
 	own.count = spec->count;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != asker ||
-	    spec->nkeep >= ARRAY_SIZE(keep))
+	if (process_end_with(asker) < 0 || spec->nkeep >= ARRAY_SIZE(keep))
 		_exit(1);
 	while (n < spec->nkeep) {
 		keep[n] = spec->keep[n];
@@ -133,7 +133,7 @@ int broker_start(const struct broker_spec *spec, struct proc *out, struct error 
 	pid_t asker = getpid();
 	int ends[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+	if (descriptor_socketpair(SOCK_SEQPACKET, ends) < 0)
 		return error_errno(err, errno, "socket pair");
 	autoclose int ours = ends[0];
 	autoclose int theirs = ends[1];

@@ -6,32 +6,29 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/platform/system.h"
+
 static _Atomic bool virtual_on;
 static _Atomic uint64_t virtual_ns;
-
-static int64_t read_clock(clockid_t which)
-{
-	struct timespec t = {0};
-
-	clock_gettime(which, &t); /* cannot fail for these three */
-	return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
-}
 
 uint64_t clock_mono_ns(void)
 {
 	if (atomic_load(&virtual_on))
 		return atomic_load(&virtual_ns);
-	return (uint64_t)read_clock(CLOCK_MONOTONIC);
+	return system_awake_ns();
 }
 
 uint64_t clock_boot_ns(void)
 {
-	return (uint64_t)read_clock(CLOCK_BOOTTIME);
+	return system_boot_ns();
 }
 
 int64_t clock_real_ns(void)
 {
-	return read_clock(CLOCK_REALTIME);
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_REALTIME, &t); /* cannot fail */
+	return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
 }
 
 void clock_set_virtual(uint64_t ns)

@@ -9,8 +9,8 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 
-uint64_t clock_mono_ns(void); /* CLOCK_MONOTONIC, or the virtual clock */
-uint64_t clock_boot_ns(void); /* CLOCK_BOOTTIME */
+uint64_t clock_mono_ns(void); /* which stands while the host sleeps, or the virtual clock */
+uint64_t clock_boot_ns(void); /* since the boot, asleep or not */
 int64_t clock_real_ns(void);  /* CLOCK_REALTIME */
 /* Switches to a virtual monotonic clock standing at ns; for unit tests alone. */
 void clock_set_virtual(uint64_t ns);

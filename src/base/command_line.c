@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/isolate.h"
-
 #define TEXT_COLUMN 25
 
 static int refuse_word(const char *word, struct error *err)
@@ -126,30 +124,5 @@ int option_given(void *field, const char *value, struct error *err)
 int option_ignore(void *field, const char *value, struct error *err)
 {
 	(void)field, (void)value, (void)err;
-	return 0;
-}
-
-/* The last number of 32 bits means "nobody" to the kernel. */
-int option_uid(void *field, const char *value, struct error *err)
-{
-	struct isolate_identity *who = field;
-	uint64_t v;
-
-	if (command_line_number(value, 0, UINT32_MAX - 1, &v, err) < 0)
-		return -1;
-	who->uid = (uid_t)v;
-	who->set_uid = true;
-	return 0;
-}
-
-int option_gid(void *field, const char *value, struct error *err)
-{
-	struct isolate_identity *who = field;
-	uint64_t v;
-
-	if (command_line_number(value, 0, UINT32_MAX - 1, &v, err) < 0)
-		return -1;
-	who->gid = (gid_t)v;
-	who->set_gid = true;
 	return 0;
 }

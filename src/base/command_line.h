@@ -43,8 +43,5 @@ int option_text(void *field, const char *value, struct error *err);  /* const ch
 int option_given(void *field, const char *value, struct error *err); /* bool; takes no value */
 int option_ignore(void *field, const char *value,
 		  struct error *err); /* for people who look at ps */
-/* struct isolate_identity: its user, its group. */
-int option_uid(void *field, const char *value, struct error *err);
-int option_gid(void *field, const char *value, struct error *err);
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -138,7 +137,7 @@ static int begin_address(struct connecting *c, const struct sockaddr_storage *ad
 	if (connect(c->fd, (const struct sockaddr *)address, address_length(address)) < 0 &&
 	    errno != EINPROGRESS)
 		return -1;
-	c->watch = loop_add_fd(c->loop, c->fd, EPOLLOUT, on_connecting_ready, c, NULL);
+	c->watch = loop_add_fd(c->loop, c->fd, LOOP_OUT, on_connecting_ready, c, NULL);
 	c->timer = loop_add_timer(c->loop, deadline_ns, on_slow, c, NULL);
 	errno = ENOMEM;
 	return c->watch && c->timer ? 0 : -1;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/platform/system.h"
 
 #ifdef __clang_analyzer__ /* the header wraps them for the analysis of their callers */
 #undef error_set
@@ -187,7 +188,7 @@ static enum error_code code_of_errno(int errnum)
 int error_errno(struct error *err, int errnum, const char *fmt, ...)
 {
 	/* Not strerror(): that one is not safe in a library used by threads. */
-	const char *text = strerrordesc_np(errnum);
+	const char *text = system_error_text(errnum);
 	va_list args;
 
 	if (!err)

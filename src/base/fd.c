@@ -5,16 +5,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/platform/descriptor.h"
 
 #define READ_CHUNK 65536
 
@@ -119,7 +118,7 @@ int fd_pipe(int ends[2], struct error *err)
 {
 	int made[2];
 
-	if (pipe2(made, O_CLOEXEC) < 0)
+	if (descriptor_pipe(made) < 0)
 		return error_errno(err, errno, "pipe");
 	ends[0] = made[0];
 	ends[1] = made[1];
@@ -130,7 +129,7 @@ int fd_socketpair(int ends[2], struct error *err)
 {
 	int made[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, made) < 0)
+	if (descriptor_socketpair(SOCK_STREAM, made) < 0)
 		return error_errno(err, errno, "socket pair");
 	ends[0] = made[0];
 	ends[1] = made[1];
@@ -139,7 +138,7 @@ int fd_socketpair(int ends[2], struct error *err)
 
 int fd_memfd(const char *name, const void *data, size_t len, struct error *err)
 {
-	autoclose int fd = memfd_create(name, MFD_CLOEXEC);
+	autoclose int fd = descriptor_memory(name);
 
 	if (fd < 0)
 		return error_errno(err, errno, "memory file %s", name);
@@ -167,11 +166,10 @@ const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left)
 int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err)
 {
 	struct pollfd p = {.fd = fd, .events = events};
-	struct timespec left;
 	int n;
 
 	do
-		n = ppoll(&p, 1, fd_time_left(deadline_ns, &left), NULL);
+		n = descriptor_poll(&p, 1, deadline_ns);
 	while (n < 0 && errno == EINTR);
 	if (n < 0 || (p.revents & POLLNVAL))
 		return error_errno(err, n < 0 ? errno : EBADF, "wait for descriptor %d", fd);
@@ -188,21 +186,6 @@ bool fd_has_name(int fd, int dirfd, const char *name)
 	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-static void close_span(unsigned first, unsigned last)
-{
-	struct rlimit files;
-	unsigned end;
-
-	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
-		return;
-	/* A seccomp filter older than the call refuses it. */
-	end = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
-		      ? (unsigned)files.rlim_cur
-		      : 65536;
-	for (unsigned fd = first; fd <= last && fd < end; fd++)
-		close((int)fd);
-}
-
 /* Called between fork() and exec() too, hence neither a sorted copy nor malloc(). */
 void fd_close_others(const int *keep, size_t nkeep)
 {
@@ -216,10 +199,10 @@ void fd_close_others(const int *keep, size_t nkeep)
 		if (next == UINT_MAX)
 			break;
 		if (next > first)
-			close_span(first, next - 1);
+			descriptor_close_span(first, next - 1);
 		first = next + 1;
 	}
-	close_span(first, UINT_MAX);
+	descriptor_close_span(first, UINT_MAX);
 }
 
 int fd_fill_standard(struct error *err)

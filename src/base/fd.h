@@ -22,13 +22,14 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err);
 int fd_read_to_end(int fd, struct buf *out, struct error *err);
 int fd_pipe(int ends[2], struct error *err);	   /* [0] read, [1] write */
 int fd_socketpair(int ends[2], struct error *err); /* AF_UNIX stream */
-/* A memfd without seals, holding data, positioned at 0. */
+/* A file in memory (where the system has such: a memfd without seals), holding data, positioned at
+ * 0. */
 int fd_memfd(const char *name, const void *data, size_t len, struct error *err);
 /* Waits until fd is readable (POLLIN), writable (POLLOUT) or the deadline on the monotonic clock
  * (clock_mono_ns(); UINT64_MAX for none). ERR_TIMEOUT when it passes. */
 int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err);
-/* What ppoll() takes for that deadline: NULL when there is none, 0 when it has passed or when the
- * clock is virtual, since one that stands still never reaches it. */
+/* What is left to that deadline: NULL when there is none, 0 when it has passed or when the clock is
+ * virtual, since one that stands still never reaches it. */
 const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left);
 /* Whether dirfd/name is the file that fd is, and no link to it. A lock belongs to a file and not to
  * its name: who has locked one that lost its name meanwhile has locked nothing. */
@@ -49,8 +50,8 @@ ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, 
 ssize_t fd_receive_passed(int sock, void *data, size_t len, int *fds, size_t *nfds, int flags);
 
 /*
- * Unix stream sockets named inside a directory given by descriptor; the name is dialled as
- * /proc/self/fd/N/name, so that the length of the directory's path is no limit.
+ * Unix stream sockets named inside a directory given by descriptor, so that the length of the
+ * directory's path is no limit.
  */
 /* Mode 0600, non-blocking. A name that is there already fails (EADDRINUSE): the caller unlinks. */
 int sock_listen_at(int dirfd, const char *name, struct error *err);

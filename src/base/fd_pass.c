@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/platform/descriptor.h"
 
 union passing {
 	struct cmsghdr header;
@@ -69,7 +70,7 @@ ssize_t fd_receive_passed(int sock, void *data, size_t len, int *fds, size_t *nf
 
 	*nfds = 0;
 	do
-		n = recvmsg(sock, &message, flags | MSG_CMSG_CLOEXEC);
+		n = descriptor_receive(sock, &message, flags);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -1;

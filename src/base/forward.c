@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -34,7 +33,7 @@ static void listen_if_room(struct forward *f)
 {
 	bool room = f->open && !f->again && (f->spec.refuse || f->count < f->spec.most);
 
-	loop_set_events(f->watch, room ? EPOLLIN : 0, NULL);
+	loop_set_events(f->watch, room ? LOOP_IN : 0, NULL);
 }
 
 static void drop_passage(struct passage *p)
@@ -156,7 +155,7 @@ struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, 
 int forward_open(struct forward *forward, struct error *err)
 {
 	forward->open = true;
-	return loop_set_events(forward->watch, EPOLLIN, err);
+	return loop_set_events(forward->watch, LOOP_IN, err);
 }
 
 unsigned forward_count(const struct forward *forward)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,22 +24,22 @@ static bool framed_is_paused(const struct framed *f)
 /*
  * While input is wanted, events are level-triggered. Otherwise they are edge-triggered, or an end
  * of the peer's sending would be reported for ever; the edge still comes when it goes away
- * altogether. On vsock it may be no edge of EPOLLRDHUP: while bytes of the peer's wait to be read
+ * altogether. On vsock it may be no edge of LOOP_RDHUP: while bytes of the peer's wait to be read
  * the host cannot say that these were all, but it says at once that it takes no more of ours. No
  * event is there for that. But the socket wakes its waiters, and those for room, which there is,
  * are told.
  */
 static void framed_watch(struct framed *f)
 {
-	uint32_t events = EPOLLRDHUP;
+	uint32_t events = LOOP_RDHUP;
 
 	if (f->fd < 0)
 		return;
-	events |= framed_is_paused(f) ? EPOLLET | EPOLLOUT : EPOLLIN;
+	events |= framed_is_paused(f) ? LOOP_EDGE | LOOP_OUT : LOOP_IN;
 	/* Also once a send of the owner's own has emptied a full queue: it is the loop that tells.
 	 */
 	if (f->out.len > 0 || f->full)
-		events |= EPOLLOUT;
+		events |= LOOP_OUT;
 	if (events != f->events && loop_set_events(f->watch, events, NULL) == 0)
 		f->events = events;
 }
@@ -142,20 +141,20 @@ static void framed_read(struct framed *f)
 
 static void on_framed_event(struct loop *loop, int fd, uint32_t events, void *data)
 {
-	const uint32_t over = EPOLLERR | EPOLLHUP;
+	const uint32_t over = LOOP_ERR | LOOP_HUP;
 	struct framed *f = data;
 
 	(void)loop;
 	(void)fd;
 	if (!f->owner->hears_out &&
 	    (events & over ||
-	     ((events & EPOLLRDHUP || framed_is_paused(f)) && framed_peer_is_gone(f)))) {
+	     ((events & LOOP_RDHUP || framed_is_paused(f)) && framed_peer_is_gone(f)))) {
 		framed_lose(f, "the peer closed the connection");
 		return;
 	}
-	if (events & EPOLLOUT && (f->out.len > 0 || f->full))
+	if (events & LOOP_OUT && (f->out.len > 0 || f->full))
 		framed_write(f);
-	if (f->fd >= 0 && events & (EPOLLIN | EPOLLRDHUP | over) && !framed_is_paused(f))
+	if (f->fd >= 0 && events & (LOOP_IN | LOOP_RDHUP | over) && !framed_is_paused(f))
 		framed_read(f);
 }
 
@@ -166,14 +165,14 @@ int framed_open(struct framed *f, struct loop *loop, int fd, size_t most,
 		.loop = loop,
 		.fd = -1,
 		.reading = true,
-		.events = EPOLLIN | EPOLLRDHUP,
+		.events = LOOP_IN | LOOP_RDHUP,
 		.most = most,
 		.owner = owner,
 		.data = data,
 	};
 	if (fd_nonblock(fd, true, err) < 0)
 		return -1;
-	f->watch = loop_add_fd(loop, fd, EPOLLIN | EPOLLRDHUP, on_framed_event, f, err);
+	f->watch = loop_add_fd(loop, fd, LOOP_IN | LOOP_RDHUP, on_framed_event, f, err);
 	if (!f->watch)
 		return -1;
 	f->fd = fd;

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/platform/system.h"
 
 const struct limit_row limit_table[LIMIT_COUNT] = {
 #define LIMIT_ROW(name, value, unit, text) [LIMIT_##name] = {#name, value, unit, text},
@@ -40,9 +41,9 @@ static uint64_t read_environment(enum limit which)
 	const struct limit_row *row = &limit_table[which];
 	char name[96];
 
-	/* secure_getenv(): nobody shortens a limit of a program that has more rights than he. */
+	/* system_getenv(): nobody shortens a limit of a program that has more rights than he. */
 	snprintf(name, sizeof(name), "MICROAGENT_TEST_LIMIT_%s", row->name);
-	return parse_or(secure_getenv(name), row->value);
+	return parse_or(system_getenv(name), row->value);
 }
 
 uint64_t limit_get(enum limit which)

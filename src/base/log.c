@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/platform/descriptor.h"
 #include "base/print_safe.h"
 
 #define LINE_BYTES 2048
@@ -70,7 +71,7 @@ static bool begin_next_file(struct log *log)
 		return false;
 	}
 	/* The descriptor is inherited, or not, as it was. */
-	return dup3(next, log->fd, fcntl(log->fd, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0) >= 0;
+	return descriptor_replace(next, log->fd, fcntl(log->fd, F_GETFD) & FD_CLOEXEC) >= 0;
 }
 
 static void put_below_cap(struct log *log, const char *text)

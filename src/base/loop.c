@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/loop_watch.h"
+#include "base/platform/waitable.h"
 
 static void insert_watch(struct loop_watch **link, struct loop_watch *w)
 {
@@ -50,17 +48,14 @@ void loop_bury(struct loop *loop)
 
 struct loop *loop_new(struct error *err)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
 	struct loop *loop = calloc(1, sizeof(*loop));
 
 	if (!loop) {
 		error_errno(err, ENOMEM, "event loop");
 		return NULL;
 	}
-	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-	loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (loop->epoll < 0 || loop->timer < 0 ||
-	    epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->timer, &ev) < 0) {
+	loop->poller = poller_new();
+	if (!loop->poller) {
 		error_errno(err, errno, "event loop");
 		loop_free(loop);
 		return NULL;
@@ -77,8 +72,7 @@ void loop_free(struct loop *loop)
 	while (loop->timers)
 		loop_remove(loop->timers);
 	loop_bury(loop);
-	cleanup_close(&loop->epoll);
-	cleanup_close(&loop->timer);
+	poller_free(loop->poller);
 	free(loop);
 }
 
@@ -94,17 +88,14 @@ static struct loop_watch *watch_new(struct loop *loop, enum loop_kind kind, int 
 	return w;
 }
 
-/* A watch that waits for nothing leaves the set: epoll would report EPOLLHUP to it all the same,
+/* A watch that waits for nothing leaves the set: LOOP_HUP would be reported to it all the same,
  * and the loop would spin. */
 int loop_set_events(struct loop_watch *w, uint32_t events, struct error *err)
 {
-	struct epoll_event ev = {.events = events, .data.ptr = w};
-	int op = !events ? EPOLL_CTL_DEL : w->polled ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-
 	if (events == w->events && (!events || w->polled || w->always_ready))
 		return 0;
 	if (!w->always_ready && (events || w->polled) &&
-	    epoll_ctl(w->loop->epoll, op, w->fd, &ev) < 0) {
+	    poller_set(w->loop->poller, w->fd, w->polled ? w->events : 0, events, w) < 0) {
 		if (errno != EPERM)
 			return error_errno(err, errno, "watch descriptor %d", w->fd);
 		w->always_ready = true;
@@ -176,7 +167,7 @@ struct loop_watch *loop_add_signal(struct loop *loop, int signal, loop_signal_fn
 	sigemptyset(&set);
 	/* It stays blocked when the watch is removed: one that comes late must not kill us. */
 	if (sigaddset(&set, signal) < 0 || sigprocmask(SIG_BLOCK, &set, NULL) < 0 ||
-	    (fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) {
+	    (fd = signal_fd_open(&set)) < 0) {
 		error_errno(err, errno, "watch signal %d", signal);
 		return NULL;
 	}
@@ -186,7 +177,7 @@ struct loop_watch *loop_add_signal(struct loop *loop, int signal, loop_signal_fn
 		return NULL;
 	}
 	w->fn.signal = fn;
-	return add_polled(w, EPOLLIN, err);
+	return add_polled(w, LOOP_IN, err);
 }
 
 struct loop_watch *loop_add_proc(struct loop *loop, struct proc *p, loop_proc_fn *fn, void *data,
@@ -198,7 +189,7 @@ struct loop_watch *loop_add_proc(struct loop *loop, struct proc *p, loop_proc_fn
 		return NULL;
 	w->fn.proc = fn;
 	w->proc = p;
-	return add_polled(w, EPOLLIN, err);
+	return add_polled(w, LOOP_IN, err);
 }
 
 void loop_remove(struct loop_watch *w)
@@ -207,7 +198,7 @@ void loop_remove(struct loop_watch *w)
 		return;
 	/* Fails only if the owner closed the descriptor first; then it has left the set already. */
 	if (w->polled)
-		epoll_ctl(w->loop->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+		poller_set(w->loop->poller, w->fd, w->events, 0, NULL);
 	if (w->kind == KIND_SIGNAL)
 		close(w->fd);
 	loop_take_out(w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event loop: epoll for descriptors, one timerfd for all timers, signalfd, pidfds. Single-
- * threaded. Callbacks may add and remove any watch, their own included; a removed watch is never
- * called again, also not for an event of the present round.
+ * The event loop: descriptors, timers, signals and the ends of processes. What it waits with is the
+ * system's (platform/poller.h). Single-threaded. Callbacks may add and remove any watch, their own
+ * included; a removed watch is never called again, also not for an event of the present round.
  */
 #ifndef BASE_LOOP_H
 #define BASE_LOOP_H
@@ -15,6 +15,15 @@
 struct loop;
 struct loop_watch; /* a registered descriptor, timer, signal or process */
 
+/* LOOP_ERR and LOOP_HUP come unasked. */
+#define LOOP_IN UINT32_C(0x001)
+#define LOOP_PRI UINT32_C(0x002) /* out of band */
+#define LOOP_OUT UINT32_C(0x004)
+#define LOOP_ERR UINT32_C(0x008)
+#define LOOP_HUP UINT32_C(0x010)       /* both directions are over */
+#define LOOP_RDHUP UINT32_C(0x2000)    /* the other end writes no more */
+#define LOOP_EDGE UINT32_C(0x80000000) /* to be told of each change once, not of how it is */
+
 typedef void loop_fd_fn(struct loop *loop, int fd, uint32_t events, void *data);
 typedef void loop_timer_fn(struct loop *loop, void *data);
 typedef void loop_signal_fn(struct loop *loop, int signal, void *data);
@@ -24,9 +33,9 @@ struct loop *loop_new(struct error *err);
 /* Drops all watches; closes none of the callers' descriptors. Not from a callback. */
 void loop_free(struct loop *loop);
 
-/* events: EPOLLIN, EPOLLOUT, EPOLLRDHUP; 0 waits for nothing, not even for EPOLLHUP. The descriptor
- * stays the caller's, who removes the watch before closing it. Regular files and /dev/null count as
- * always ready. One watch for each descriptor. NULL on failure. */
+/* events: LOOP_IN, LOOP_OUT, LOOP_PRI, LOOP_RDHUP, LOOP_EDGE; 0 waits for nothing, not even for
+ * LOOP_HUP. The descriptor stays the caller's, who removes the watch before closing it. Regular
+ * files and /dev/null count as always ready. One watch for each descriptor. NULL on failure. */
 struct loop_watch *loop_add_fd(struct loop *loop, int fd, uint32_t events, loop_fd_fn *fn,
 			       void *data, struct error *err);
 int loop_set_events(struct loop_watch *watch, uint32_t events, struct error *err);

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* A round of the loop: wait, then call descriptors, signals and processes, then the due timers. */
 #include <errno.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/loop_watch.h"
-
-#define EVENTS_PER_ROUND 64
+#include "base/platform/waitable.h"
 
 static int signal_came(struct loop_watch *w)
 {
-	struct signalfd_siginfo info;
+	int signal = signal_fd_take(w->fd);
 
-	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
+	if (!signal)
 		return 0; /* another watch of the same signal took it */
-	w->fn.signal(w->loop, (int)info.ssi_signo, w->data);
+	w->fn.signal(w->loop, signal, w->data);
 	return 1;
 }
 
@@ -41,8 +36,8 @@ static int call_watch(struct loop_watch *w, uint32_t events)
 		return signal_came(w);
 	if (w->kind == KIND_PROC)
 		return process_ended(w);
-	/* What was asked for may have changed since epoll_wait(). */
-	events &= w->events | EPOLLERR | EPOLLHUP;
+	/* What was asked for may have changed since poller_wait(). */
+	events &= w->events | LOOP_ERR | LOOP_HUP;
 	if (!events || !w->events)
 		return 0;
 	w->fn.fd(w->loop, w->fd, events, w->data);
@@ -53,7 +48,7 @@ static bool has_always_ready(const struct loop *loop)
 {
 	const struct loop_watch *w = loop->always_ready ? loop->watches : NULL;
 
-	while (w && !(w->always_ready && (w->events & (EPOLLIN | EPOLLOUT))))
+	while (w && !(w->always_ready && (w->events & (LOOP_IN | LOOP_OUT))))
 		w = w->next;
 	return w;
 }
@@ -66,7 +61,7 @@ static int call_always_ready(struct loop *loop)
 		return 0;
 	for (struct loop_watch *w = loop->watches; w; w = w->next)
 		if (w->always_ready)
-			called += call_watch(w, w->events & (EPOLLIN | EPOLLOUT));
+			called += call_watch(w, w->events & (LOOP_IN | LOOP_OUT));
 	return called;
 }
 
@@ -103,53 +98,21 @@ static int call_due_timers(struct loop *loop)
 	return called;
 }
 
-/*
- * The timerfd only ends the wait: what is due is decided by clock_mono_ns(). So one that rings too
- * early does no harm, and it is set again only for what is earlier: most timers are deadlines that
- * are taken back, which then costs no system call.
- */
-static int arm_loop_timer(struct loop *loop, struct error *err)
-{
-	uint64_t deadline = loop->timers->deadline;
-	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(deadline / NS_PER_S),
-					     .tv_nsec = (long)(deadline % NS_PER_S)}};
-
-	if (loop->armed && loop->armed <= deadline)
-		return 0;
-	if (timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &at, NULL) < 0)
-		return error_errno(err, errno, "event loop");
-	loop->armed = deadline;
-	return 0;
-}
-
-static void timer_rang(struct loop *loop)
-{
-	uint64_t times;
-
-	(void)!read(loop->timer, &times, sizeof(times));
-	loop->armed = 0;
-}
-
 int loop_once(struct loop *loop, int timeout_ms, struct error *err)
 {
-	struct epoll_event events[EVENTS_PER_ROUND];
+	struct poller_event events[POLLER_EVENTS];
+	uint64_t deadline = loop->timers ? loop->timers->deadline : UINT64_MAX;
 	int n, called = 0;
 
 	if (clock_is_virtual() || has_always_ready(loop) || has_due_timer(loop))
 		timeout_ms = 0;
-	if (timeout_ms && loop->timers && arm_loop_timer(loop, err) < 0)
-		return -1;
-	n = epoll_wait(loop->epoll, events, EVENTS_PER_ROUND, timeout_ms);
+	n = poller_wait(loop->poller, events, timeout_ms, deadline);
 	if (n < 0 && errno != EINTR)
 		return error_errno(err, errno, "event loop");
 	loop->depth++;
 	loop->round++;
-	for (int i = 0; i < n; i++) {
-		if (!events[i].data.ptr)
-			timer_rang(loop);
-		else
-			called += call_watch(events[i].data.ptr, events[i].events);
-	}
+	for (int i = 0; i < n; i++)
+		called += call_watch(events[i].data, events[i].events);
 	called += call_always_ready(loop);
 	called += call_due_timers(loop);
 	if (--loop->depth == 0)

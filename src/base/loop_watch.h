@@ -4,7 +4,7 @@
  *
  * Every watch is in exactly one list of the loop: timers by deadline, the others in any order. A
  * removed watch leaves its list at once and is marked dead, but its memory stays until the round is
- * over, since the round's array of epoll events, or an iteration, may still point to it.
+ * over, since the round's array of events, or an iteration, may still point to it.
  */
 #ifndef BASE_LOOP_WATCH_H
 #define BASE_LOOP_WATCH_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "base/platform/poller.h"
 
 enum loop_kind { KIND_FD, KIND_TIMER, KIND_SIGNAL, KIND_PROC };
 
@@ -22,9 +23,9 @@ struct loop_watch {
 	struct loop_watch *next_dead;
 	enum loop_kind kind;
 	bool dead;
-	bool polled;	   /* in the epoll set */
-	bool always_ready; /* a regular file: epoll refuses it, since it never blocks */
-	int fd;		   /* the caller's, the process', or a signalfd of our own */
+	bool polled;	   /* in the poller's set */
+	bool always_ready; /* a regular file: the poller refuses it, since it never blocks */
+	int fd;		   /* the caller's, the process', or one of our own for the signal */
 	uint32_t events;
 	uint64_t deadline;
 	uint64_t interval; /* 0: fires once */
@@ -40,9 +41,7 @@ struct loop_watch {
 };
 
 struct loop {
-	int epoll;
-	int timer;	/* timerfd; its events carry no watch */
-	uint64_t armed; /* the deadline it is set to; 0: none */
+	struct poller *poller;
 	struct loop_watch *watches, *timers, *dead;
 	unsigned always_ready; /* watches of that kind */
 	uint64_t round;

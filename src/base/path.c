@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/process.h"
 
 #define SAFE_NAME_BYTES 128
 
@@ -78,15 +79,13 @@ bool path_is_safe_basename(const char *name)
 
 char *path_of_executable_dir(struct error *err)
 {
-	char exe[PATH_MAX + 1];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char exe[PATH_MAX];
 	char *slash, *dir;
 
-	if (n < 0) {
-		error_errno(err, errno, "/proc/self/exe");
+	if (process_own_program(exe) < 0) {
+		error_errno(err, errno, "the program's own path");
 		return NULL;
 	}
-	exe[n] = '\0';
 	slash = strrchr(exe, '/');
 	if (!slash) {
 		error_set(err, ERR_IO, "the executable has no path: %s", exe);

@@ -5,9 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 
 #define COPY_CHUNK ((off_t)1 << 20)
 
@@ -46,8 +45,7 @@ static int copy_by_hand(int from, int to, off_t start, off_t end, struct error *
 static int copy_span(int from, int to, off_t start, off_t end, struct error *err)
 {
 	while (start < end) {
-		off_t in = start, out = start;
-		ssize_t n = copy_file_range(from, &in, to, &out, (size_t)(end - start), 0);
+		ssize_t n = file_copy_range(from, start, to, start, (size_t)(end - start));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
@@ -91,60 +89,72 @@ static int require_room(const struct stat *from, int to, uint64_t spare, struct 
 			 (unsigned long long)fs.f_bavail * fs.f_frsize, (unsigned long long)needed);
 }
 
+static int stat_source(int from, struct stat *st, struct error *err)
+{
+	if (fstat(from, st) < 0)
+		return error_errno(err, errno, "source");
+	if (!S_ISREG(st->st_mode))
+		return error_set(err, ERR_INVALID, "the source is not a regular file");
+	return 0;
+}
+
 /* spare: of path_clone_with_room_at(); NULL where nobody looks. */
-static int clone_data(int from, int to, const uint64_t *spare, const char **how, struct error *err)
+static int copy_data(int from, const struct stat *st, int to, const uint64_t *spare,
+		     struct error *err)
 {
 	off_t position = lseek(from, 0, SEEK_CUR);
-	struct stat st;
 	int rc;
 
-	if (fstat(from, &st) < 0)
-		return error_errno(err, errno, "source");
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "the source is not a regular file");
-	*how = "reflink";
-	if (ioctl(to, FICLONE, from) == 0)
-		return 0;
-	*how = "copy";
-	if (spare && require_room(&st, to, *spare, err) < 0)
+	if (spare && require_room(st, to, *spare, err) < 0)
 		return -1;
-	if (ftruncate(to, st.st_size) < 0)
+	if (ftruncate(to, st->st_size) < 0)
 		return error_errno(err, errno, "size");
-	rc = clone_by_copy(from, to, st.st_size, err);
+	rc = clone_by_copy(from, to, st->st_size, err);
 	/* The search for data moved it; the caller's descriptor stays where it was. */
 	if (position >= 0)
 		lseek(from, position, SEEK_SET);
 	return rc;
 }
 
+static void tell_method(const char **method, bool cloned)
+{
+	if (method)
+		*method = cloned ? "reflink" : "copy";
+}
+
 int path_clone_data(int from_fd, int to_fd, const char **method, struct error *err)
 {
-	const char *how;
+	struct stat st;
+	bool cloned;
 
-	if (clone_data(from_fd, to_fd, NULL, &how, err) < 0)
+	if (stat_source(from_fd, &st, err) < 0)
 		return -1;
-	if (method)
-		*method = how;
+	cloned = file_clone_into(from_fd, to_fd) == 0;
+	if (!cloned && copy_data(from_fd, &st, to_fd, NULL, err) < 0)
+		return -1;
+	tell_method(method, cloned);
 	return 0;
 }
 
 static int clone_file(int from_fd, int dirfd, const char *name, mode_t mode, const uint64_t *spare,
 		      const char **method, struct error *err)
 {
-	autoclose int to =
-		openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-	const char *how;
+	bool cloned = false;
+	struct stat st;
+	int why;
 
+	if (stat_source(from_fd, &st, err) < 0)
+		return error_prefix(err, "copy to %s", name);
+	autoclose int to = file_make_clone(from_fd, dirfd, name, &cloned, &why);
 	if (to < 0)
 		return error_errno(err, errno, "create %s", name);
-	if (clone_data(from_fd, to, spare, &how, err) < 0)
+	if (!cloned && copy_data(from_fd, &st, to, spare, err) < 0)
 		goto failed;
 	if (fchmod(to, mode) < 0) {
 		error_errno(err, errno, "mode");
 		goto failed;
 	}
-	if (method)
-		*method = how;
+	tell_method(method, cloned);
 	return 0;
 failed:
 	unlinkat(dirfd, name, 0);

@@ -5,12 +5,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/platform/system.h"
 
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err)
 {
@@ -58,8 +58,8 @@ static int create_temp(struct replacement *r, struct error *err)
 	int fd;
 
 	do {
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return error_errno(err, errno, "random number");
+		if (random_bytes(&random, sizeof(random), err) < 0)
+			return -1;
 		snprintf(r->temp, sizeof(r->temp), ".tmp-%016llx", (unsigned long long)random);
 		fd = openat(r->dir, r->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 			    S_IRUSR | S_IWUSR);

@@ -3,8 +3,8 @@
  * Removal of a tree that somebody else may have shaped.
  *
  * Every step is relative to a descriptor opened with O_NOFOLLOW, so no link is ever followed, also
- * not one that is put in place of a directory while we work. Mounts are not entered: openat2() with
- * RESOLVE_NO_XDEV sees bind mounts too, and where it is not to be had the device number is
+ * not one that is put in place of a directory while we work. Mounts are not entered: the system is
+ * asked to (FILE_ON_DISK, which sees bind mounts too), and where it cannot the device number is
  * compared.
  *
  * One descriptor is open for each level. A tree may be deeper than the number of descriptors we may
@@ -16,15 +16,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/platform/file.h"
+#include "base/platform/system.h"
 
 #define MAX_LEVEL 32
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -48,37 +47,27 @@ static void tree_failed(struct removal *r, int errnum, const char *name)
 }
 
 /* The top is where the caller says; below it no mount is entered. */
-static int open_inside(const struct removal *r, int dir, const char *name, uint64_t flags)
+static int open_inside(const struct removal *r, int dir, const char *name)
 {
-	struct open_how how = {.flags = flags, .resolve = r->top < 0 ? 0 : RESOLVE_NO_XDEV};
-	int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+	int fd = r->top < 0 ? openat(dir, name, DIR_FLAGS)
+			    : file_open_within(dir, name, DIR_FLAGS, FILE_ON_DISK);
 
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		return openat(dir, name, (int)flags);
+		return openat(dir, name, DIR_FLAGS);
 	return fd;
 }
 
 /* A directory of ours that forbids us to list it gets its rights back. */
 static int open_locked(const struct removal *r, int dir, const char *name)
 {
-	autoclose int handle =
-		open_inside(r, dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char self[32];
-
-	if (handle < 0)
-		return -1;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
-	if (chmod(self, S_IRWXU) < 0) {
-		errno = EACCES;
-		return -1;
-	}
-	return open_inside(r, dir, name, DIR_FLAGS);
+	return file_unlock_dir(dir, name, S_IRWXU, r->top >= 0) < 0 ? -1
+								    : open_inside(r, dir, name);
 }
 
 /* The directory, ready to be emptied. -1 with errno; EXDEV when it is another file system. */
 static int open_to_empty(const struct removal *r, int dir, const char *name)
 {
-	autoclose int fd = open_inside(r, dir, name, DIR_FLAGS);
+	autoclose int fd = open_inside(r, dir, name);
 	struct stat st;
 
 	if (fd < 0 && errno == EACCES)
@@ -102,7 +91,7 @@ static void move_to_top(struct removal *r, int dir, const char *name)
 	char moved[32];
 	uint64_t random;
 
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+	if (random_bytes(&random, sizeof(random), NULL) < 0) {
 		tree_failed(r, errno, name);
 		return;
 	}
@@ -139,8 +128,8 @@ static void remove_entry(struct removal *r, int dir, const char *name, int level
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return;
 	int why = errno;
-	/* Whether it is a directory is asked only after that: unlink() never removes one on Linux.
-	 */
+	/* Whether it is a directory is asked only after that: unlink() removes none, or as rmdir()
+	 * would. */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 		remove_dir(r, dir, name, level);
 	else

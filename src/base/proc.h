@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Child processes by pidfd: no pid is ever signalled that could have been reused. */
+/* Processes by a descriptor that stands for one (platform/process.h): no pid is ever signalled that
+ * could have been reused. */
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
 
@@ -16,7 +17,7 @@ struct proc_stage;
 
 struct proc {
 	pid_t pid; /* 0 when there is none */
-	int pidfd; /* -1 when there is none */
+	int pidfd; /* readable when it has ended; -1 when there is none */
 };
 #define PROC_NONE                     \
 	{                             \
@@ -71,21 +72,20 @@ int proc_adopt(struct proc *p, struct error *err);
 int proc_wait(struct proc *p, uint64_t deadline_ns, int *code, struct error *err);
 /* SIGKILL (if alive), reap, close. Accepts PROC_NONE. */
 void proc_end(struct proc *p);
-/* SIGKILL to the process of a pidfd, by the broker where there is one to be asked. */
-int proc_kill(int pidfd, struct error *err);
+/* A process that need not be a child, until proc_let_go(). ERR_NOT_FOUND: there is none. */
+int proc_hold(pid_t pid, struct proc *out, struct error *err);
+/* Closes without ending it; it becomes PROC_NONE. Accepts PROC_NONE. */
+void proc_let_go(struct proc *p);
+/* SIGKILL, by the broker where there is one to be asked. */
+int proc_kill(const struct proc *p, struct error *err);
 /* Its data: an int, the pidfd of one that is known without a parent that is; or -1. */
 extern const struct broker_duty proc_kill_duty;
 int proc_signal(const struct proc *p, int signal, struct error *err);
 /* Runs to the end with stdin from /dev/null, stdout into out (NULL: /dev/null) and the last part of
  * stderr into err's message when the exit code is not 0. */
 int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err);
-/* The parent of pid as /proc has it; 0 when it is gone. */
-pid_t proc_parent(pid_t pid);
-/* Start time of a pid in clock ticks since boot (/proc/PID/stat field 22), by the broker where
- * there is one to be asked; ERR_NOT_FOUND. */
+/* process_start_time(), by the broker where there is one to be asked. */
 int proc_start_time(pid_t pid, uint64_t *ticks, struct error *err);
 extern const struct broker_duty proc_start_time_duty;
-/* /proc/sys/kernel/random/boot_id, 36 characters and NUL. */
-int proc_boot_id(char out[37], struct error *err);
 
 #endif

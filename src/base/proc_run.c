@@ -3,12 +3,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fd.h"
+#include "base/platform/descriptor.h"
 #include "base/proc.h"
 
 #define STDERR_KEPT 512
@@ -67,8 +66,7 @@ static int pump_child(struct run *r, int which, struct error *err)
 /* Waits for any source. */
 static int wait_for_news(struct run *r, uint64_t deadline_ns, struct error *err)
 {
-	struct timespec left;
-	int n = ppoll(r->sources, SOURCES, fd_time_left(deadline_ns, &left), NULL);
+	int n = descriptor_poll(r->sources, SOURCES, deadline_ns);
 
 	if (n < 0 && errno != EINTR)
 		return error_errno(err, errno, "poll");

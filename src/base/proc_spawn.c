@@ -23,8 +23,8 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/platform/linux/proc_stage.h"
 #include "base/proc.h"
-#include "base/proc_stage.h"
 
 enum step {
 	STEP_USERNS,

@@ -17,7 +17,6 @@
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,8 +24,8 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* Asks for nothing that comes, and so only for what always comes: EPOLLHUP and EPOLLERR. */
-#define HANG_UP_ONLY EPOLLPRI
+/* Asks for nothing that comes, and so only for what always comes: LOOP_HUP and LOOP_ERR. */
+#define HANG_UP_ONLY LOOP_PRI
 #define PAGE_BYTES 4096u
 
 struct side {
@@ -132,9 +131,9 @@ static uint32_t relay_wants(const struct relay *relay, int side)
 	uint32_t events = 0;
 
 	if (!from->ended && from->len == 0)
-		events |= EPOLLIN;
+		events |= LOOP_IN;
 	if (to->len > 0)
-		events |= EPOLLOUT;
+		events |= LOOP_OUT;
 	if (!events && from->ended && !to->closed)
 		events = HANG_UP_ONLY;
 	return events;
@@ -162,13 +161,13 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 
 	(void)loop;
 	(void)fd;
-	if (events & EPOLLOUT)
+	if (events & LOOP_OUT)
 		relay_deliver(relay, !i);
-	if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) && !relay->ways[i].ended &&
+	if ((events & (LOOP_IN | LOOP_HUP | LOOP_ERR)) && !relay->ways[i].ended &&
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
 	/* It has said its last and takes nothing either. */
-	if ((events & (EPOLLHUP | EPOLLERR)) && relay->ways[i].ended)
+	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].ended)
 		relay_lose(relay, &relay->ways[!i]);
 	if (relay_settle(relay))
 		relay->ended(relay->data);
@@ -204,7 +203,7 @@ struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, 
 	}
 	for (int i = 0; i < 2; i++) {
 		relay->sides[i].watch =
-			loop_add_fd(loop, fds[i], EPOLLIN, on_side, &relay->sides[i], err);
+			loop_add_fd(loop, fds[i], LOOP_IN, on_side, &relay->sides[i], err);
 		if (!relay->sides[i].watch) {
 			relay_free(relay);
 			return NULL;

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -232,7 +231,7 @@ static int dial_begin(struct dial *d, struct error *err)
 	if (send(d->fd, buf_bytes(&line), line.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)line.len)
 		return error_errno(err, errno, "vsock.sock");
-	d->watch = loop_add_fd(d->loop, d->fd, EPOLLIN, on_dial_answer, d, err);
+	d->watch = loop_add_fd(d->loop, d->fd, LOOP_IN, on_dial_answer, d, err);
 	return d->watch ? dial_set_timer(d, d->deadline_ns, on_dial_late, err) : -1;
 }
 

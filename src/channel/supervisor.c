@@ -34,16 +34,27 @@ static const char *from_environment(const char *backend)
 	return value && *value ? value : NULL;
 }
 
+void supervisor_program(const char *backend, char out[SUPERVISOR_PROGRAM])
+{
+	char name[32];
+	size_t len = 0;
+
+	for (; *backend && len < sizeof(name) - 1; backend++)
+		if (*backend != '-')
+			name[len++] = *backend;
+	name[len] = '\0';
+	snprintf(out, SUPERVISOR_PROGRAM, "microagent-%s-supervisor", name);
+}
+
 char *supervisor_find(const char *backend, struct error *err)
 {
 	const char *given = from_environment(backend);
-	autobuf struct buf program = BUF_INIT(0);
+	char program[SUPERVISOR_PROGRAM];
 
 	if (given)
 		return path_absolute(given, err);
-	if (buf_printf(&program, err, "microagent-%s-supervisor", backend) < 0)
-		return NULL;
-	return program_find(buf_string(&program), err);
+	supervisor_program(backend, program);
+	return program_find(program, err);
 }
 
 /* stdin of a supervisor: the request, ready to be read. */

@@ -12,7 +12,11 @@
 #include "base/error.h"
 #include "base/proc.h"
 
-/* Finds microagent-<backend>-supervisor: $MICROAGENT_<BACKEND>_SUPERVISOR, beside the running
+/* microagent-<backend>-supervisor, without the dashes that are in the backend's own name. */
+#define SUPERVISOR_PROGRAM 64
+void supervisor_program(const char *backend, char out[SUPERVISOR_PROGRAM]);
+
+/* Finds it: $MICROAGENT_<BACKEND>_SUPERVISOR, beside the running
  * executable, then PATH. malloc'd. */
 char *supervisor_find(const char *backend, struct error *err);
 

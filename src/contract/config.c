@@ -8,12 +8,13 @@
 #include "base/json.h"
 #include "contract/decode.h"
 
-const char *const accelerator_names[3] = {
+const char *const accelerator_names[ACCELERATOR_COUNT] = {
 	[ACCELERATOR_AUTO] = "auto",
 	[ACCELERATOR_KVM] = "kvm",
 	[ACCELERATOR_TCG] = "tcg",
+	[ACCELERATOR_PLATFORM] = "platform",
 };
-static_assert(ACCELERATOR_TCG == 2, "a name for every accelerator");
+static_assert(ACCELERATOR_COUNT == 4, "a name for every accelerator");
 const char *const confinement_names[2] = {
 	[CONFINEMENT_CELL] = "cell",
 	[CONFINEMENT_SECCOMP] = "seccomp",

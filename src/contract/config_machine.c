@@ -192,7 +192,7 @@ static int decode_accelerator(struct config_decode *d, struct error *err)
 	size_t index = ACCELERATOR_AUTO;
 
 	if (decode_choice(d->in, "config", "accelerator", JSON_OPTIONAL, accelerator_names,
-			  ARRAY_SIZE(accelerator_names), &index, err) < 0)
+			  ACCELERATOR_TCG + 1, &index, err) < 0)
 		return -1;
 	return json_put_string(d->out, "accelerator", accelerator_names[index], err);
 }

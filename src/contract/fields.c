@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct contract_backend contract_backends[] = {
-	{.name = "apple-vf"},
+	{.name = "apple-vf", .packed = true, .hotplug = true},
 	{.name = "firecracker"},
 	{.name = "windows-hyperv"},
 	{.name = "qemu", .layers = true, .packed = true, .hotplug = true},

@@ -16,9 +16,16 @@
 #include "base/error.h"
 #include "contract/state.h"
 
-enum accelerator { ACCELERATOR_AUTO, ACCELERATOR_KVM, ACCELERATOR_TCG };
+/* A config asks for one of the first three. PLATFORM: what the host's system has, and no other. */
+enum accelerator {
+	ACCELERATOR_AUTO,
+	ACCELERATOR_KVM,
+	ACCELERATOR_TCG,
+	ACCELERATOR_PLATFORM,
+	ACCELERATOR_COUNT
+};
 enum network_mode { NETWORK_NAT, NETWORK_ISOLATED, NETWORK_BRIDGED };
-extern const char *const accelerator_names[3];
+extern const char *const accelerator_names[ACCELERATOR_COUNT];
 /* Of the VMM. A backend whose VMM is confined by its system alone calls that "platform". */
 enum confinement { CONFINEMENT_CELL, CONFINEMENT_SECCOMP };
 extern const char *const confinement_names[2];

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/userns.h"
+#include "base/platform/linux/userns.h"
 
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(poll), .reason = "the loop waits"},

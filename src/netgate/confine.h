@@ -4,7 +4,7 @@
 #define NETGATE_CONFINE_H
 
 #include "base/error.h"
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 
 /* All stages. Where namespaces are not to be had it is ERR_UNAVAILABLE, or if unconfined goes on
  * without them, and *no_namespaces says why; its code is ERR_NONE otherwise. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 #include "netgate/screen.h"
 
 struct settings {

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "channel/hasher.h"
+#include "channel/supervisor.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/record.h"
 #include "supervisor/live/live.h"
@@ -86,6 +87,14 @@ static int dispatch_command(const struct call *call, struct response *response, 
 	return command_functions[command](call, response, err);
 }
 
+static const char *program_of(const struct backend *backend)
+{
+	static char program[SUPERVISOR_PROGRAM];
+
+	supervisor_program(backend->name, program);
+	return program;
+}
+
 static int print_document(const json_t *document, struct error *err)
 {
 	autofree char *line = json_line(document, err);
@@ -109,11 +118,11 @@ static int answer_caller(const struct backend *backend, enum command command,
 		document = response_failure(backend->name, NULL, &err);
 	}
 	if (!document || print_document(document, &err) < 0) {
-		fprintf(stderr, "microagent-%s-supervisor: %s\n", backend->name, err.msg);
+		fprintf(stderr, "%s: %s\n", program_of(backend), err.msg);
 		return 1;
 	}
 	if (status != 0)
-		fprintf(stderr, "microagent-%s-supervisor: %s\n", backend->name, failure->msg);
+		fprintf(stderr, "%s: %s\n", program_of(backend), failure->msg);
 	if (err.code)
 		return 1;
 	return status == 0 ? 0 : response_exit_code(failure);
@@ -170,16 +179,13 @@ static int show_capabilities(const struct backend *backend)
 
 	if (document && print_document(document, &err) == 0)
 		return 0;
-	fprintf(stderr, "microagent-%s-supervisor: %s\n", backend->name, err.msg);
+	fprintf(stderr, "%s: %s\n", program_of(backend), err.msg);
 	return 1;
 }
 
 static int show_help(const struct backend *backend)
 {
-	char program[64];
-
-	snprintf(program, sizeof(program), "microagent-%s-supervisor", backend->name);
-	options_help(program);
+	options_help(program_of(backend));
 	return fflush(stdout) == 0 ? 0 : 1;
 }
 
@@ -211,9 +217,9 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 		return live_main(backend, argv[0], options.live);
 	if (mute) {
 		fprintf(stderr,
-			"microagent-%s-supervisor: stdout is closed or not to be written to, and "
-			"the answer goes there; nothing was done\n",
-			backend->name);
+			"%s: stdout is closed or not to be written to, and the answer goes there; "
+			"nothing was done\n",
+			program_of(backend));
 		return 1;
 	}
 	if (options.capabilities)

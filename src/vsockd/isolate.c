@@ -29,8 +29,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/isolate.h"
-#include "base/userns.h"
+#include "base/platform/linux/isolate.h"
+#include "base/platform/linux/userns.h"
 
 #define PORT_NAME 11 /* a decimal port and NUL */
 

@@ -4,7 +4,7 @@
 #define VSOCKD_ISOLATE_H
 
 #include "base/error.h"
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 #include "vsockd/core.h"
 
 struct isolate_config {

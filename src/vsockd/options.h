@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 #include "vsockd/core.h"
 
 struct options {

@@ -25,7 +25,10 @@ BIN = BUILD / "bin"
 # The backend of the tests' machines: `make soak TESTS=parity` runs what it means to all of them with another one.
 DEFAULT_BACKEND = "qemu"
 BACKEND = os.environ.get("BACKEND", DEFAULT_BACKEND)
-BACKEND_ENV = {"firecracker": {"MICROAGENT_FIRECRACKER": str(ROOT / "tests" / "standin" / "firecracker" / "firecracker")}}
+# The supervisor of Macs, on a stand-in that is a part of the program.
+APPLEVF = BUILD / "standin" / "bin" / "microagent-applevf-supervisor"
+BACKEND_ENV = {"firecracker": {"MICROAGENT_FIRECRACKER": str(ROOT / "tests" / "standin" / "firecracker" / "firecracker")},
+               "apple-vf": {"MICROAGENT_APPLE_VF_SUPERVISOR": str(APPLEVF)}}
 # Whose tests these are: pytest-xdist runs two workers at once.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
 OWN = BUILD / "e2e" / WORKER  # what they compile for themselves
@@ -214,7 +217,7 @@ class Host:
     @property
     def program(self):
         """Its backend's supervisor."""
-        return f"microagent-{self.backend}-supervisor"
+        return str(APPLEVF) if self.backend == "apple-vf" else f"microagent-{self.backend}-supervisor"
 
     def own(self, request):
         """The bytes of a request, with its backend named in it."""

@@ -276,7 +276,7 @@ def halt_without_a_word(fc, fault):
 
 def test_host_says_what_it_is(fc):
     facts = fc.do("host")["host"]
-    assert facts["binaryPath"] == str(fc.program)
+    assert facts["binaryPath"] == str(fc.vmm)
     assert facts["binaryVersion"].endswith(" (stand-in)")
     assert facts["accelerator"] == "tcg" and "stand-in" in facts["acceleratorReason"]
     assert facts["vsockAvailable"] and facts["consoleAvailable"] and facts["consoleMode"] == "interactive"
@@ -295,13 +295,13 @@ def test_no_program(fc):
 def test_it_is_found_in_path_and_in_libexec(fc):
     path = fc.host.base / "path"
     path.mkdir(mode=0o755)
-    shutil.copy(fc.program, path / "firecracker")
+    shutil.copy(fc.vmm, path / "firecracker")
     found = {"MICROAGENT_FIRECRACKER": "", "PATH": f"{path}:{os.environ['PATH']}"}
     assert fc.do("host", env=found)["host"]["binaryPath"] == str(path / "firecracker")
     prefix = fc.host.base / "prefix"
     for name in ("bin", "libexec/microagent"):
         (prefix / name).mkdir(mode=0o755, parents=True)
-    shutil.copy(fc.program, prefix / "libexec/microagent/firecracker")
+    shutil.copy(fc.vmm, prefix / "libexec/microagent/firecracker")
     shutil.copy(BIN / "microagent-firecracker-supervisor", prefix / "bin")
     done = subprocess.run([prefix / "bin/microagent-firecracker-supervisor"], input=b'{"command":"host"}', capture_output=True,
                           env={**fc.host.env, "MICROAGENT_FIRECRACKER": ""}, check=True)
@@ -316,7 +316,7 @@ def test_a_place_whose_name_is_too_long(fc):
     (prefix / "libexec/half").symlink_to(half)
     (prefix / "libexec/half" / half).mkdir(parents=True)
     (prefix / "libexec/microagent").symlink_to(f"half/{half}")
-    shutil.copy(fc.program, prefix / "libexec/microagent/firecracker")
+    shutil.copy(fc.vmm, prefix / "libexec/microagent/firecracker")
     shutil.copy(BIN / "microagent-firecracker-supervisor", prefix / "bin")
     done = subprocess.run([prefix / "bin/microagent-firecracker-supervisor"], input=b'{"command":"host"}', capture_output=True,
                           env={**fc.host.env, "MICROAGENT_FIRECRACKER": ""}, check=True)
@@ -352,8 +352,8 @@ def test_another_program_of_that_name_is_asked_anew(fc):
     fc.set(version="1.13.1")
     fc.do("check", fc.host.config(), env=own)
     other = fc.place / "other"
-    shutil.copy(fc.program, other)
-    os.replace(other, fc.program)
+    shutil.copy(fc.vmm, other)
+    os.replace(other, fc.vmm)
     assert "is version 1.13.1" in fc.refused("check", fc.host.config(), env=own)
     fc.set(version="1.14.4")
     assert fc.do("host")["host"]["binaryVersion"] == "1.14.4 (stand-in)"

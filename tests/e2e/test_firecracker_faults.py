@@ -159,7 +159,7 @@ def test_a_balloon_without_an_answer_ends_the_machine(fc, call, fault, words, de
 
 def test_it_never_opens_its_api(fc):
     silent = fc.place / "silent"
-    silent.write_text(fc.program.read_text().replace("program.end", "import time\nif 'api' in str(sys.argv): time.sleep(300)\nprogram.end"))
+    silent.write_text(fc.vmm.read_text().replace("program.end", "import time\nif 'api' in str(sys.argv): time.sleep(300)\nprogram.end"))
     silent.chmod(0o755)
     config = fc.host.config()
     env = {"MICROAGENT_FIRECRACKER": str(silent), "MICROAGENT_TEST_LIMIT_API_START_MS": "500"}

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -172,7 +171,7 @@ static void run_agent(const char *etc, int door, int control, const char *cgroup
 	    agent_init(&agent, loop, &stub_machine, &agent, etc, cgroup[0] ? cgroup : etc, program,
 		       &err) < 0 ||
 	    (control >= 0 && agent_control(&agent, control, &err) < 0) ||
-	    !loop_add_fd(loop, door, EPOLLIN, on_door, &agent, &err)) {
+	    !loop_add_fd(loop, door, LOOP_IN, on_door, &agent, &err)) {
 		fprintf(stderr, "agent: %s\n", err.msg);
 		exit(1);
 	}

@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -281,7 +280,7 @@ static struct vm *standin_boot(struct loop *loop, const struct vm_boot *boot,
 	vm->events = *events;
 	vm->loop = loop;
 	vm->serial = ends[0];
-	vm->serial_watch = loop_add_fd(loop, ends[0], EPOLLIN, standin_serial, vm, err);
+	vm->serial_watch = loop_add_fd(loop, ends[0], LOOP_IN, standin_serial, vm, err);
 	if (fork_guest(vm, boot, ends[1], err) < 0 ||
 	    !loop_add_proc(loop, &vm->guest, standin_ended, vm, err))
 		abort();
@@ -306,7 +305,7 @@ static void standin_kill(struct vm *vm)
 	struct error err;
 
 	vm->killed = true;
-	(void)proc_kill(vm->guest.pidfd, &err);
+	(void)proc_kill(&vm->guest, &err);
 }
 
 static int standin_resume(struct vm *vm, struct error *err)

@@ -103,14 +103,15 @@ static void it_ends_our_own_alone(void **state)
 	(void)state;
 	assert_int_equal(proc_adopt(&own, &err), 0);
 	assert_int_equal(proc_adopt(&above, &err), 0);
-	assert_int_equal(proc_kill(own.pidfd, &err), -1);
+	assert_int_equal(proc_kill(&own, &err), -1);
 	assert_int_equal(err.code, ERR_DENIED);
-	assert_int_equal(proc_kill(above.pidfd, &err), -1);
+	assert_int_equal(proc_kill(&above, &err), -1);
 	assert_int_equal(err.code, ERR_DENIED);
-	assert_int_equal(proc_kill(broker.pidfd, &err), -1);
+	assert_int_equal(proc_kill(&broker, &err), -1);
 	assert_int_equal(err.code, ERR_DENIED);
-	assert_int_equal(proc_kill(STDIN_FILENO, &err), -1); /* no process at all */
-	assert_int_equal(proc_kill(child, &err), 0);
+	assert_int_equal(proc_kill(&(struct proc){0, STDIN_FILENO}, &err),
+			 -1); /* no process at all */
+	assert_int_equal(proc_kill(&(struct proc){pid, child}, &err), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	close(child);

@@ -3,7 +3,7 @@
 #include "test_base.h"
 
 #include "base/command_line.h"
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 
 struct target {
 	int fd;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 #include "confined.h"
 
 #define NO_LANDLOCK 77

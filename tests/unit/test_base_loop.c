@@ -7,12 +7,12 @@ static void readiness_is_level_triggered(void **state)
 	struct fixture *f = *state;
 	char c;
 
-	watch(f, f->a[0], EPOLLIN, on_fd);
+	watch(f, f->a[0], LOOP_IN, on_fd);
 	assert_int_equal(once(f), 0);
 	send_byte(f->a[1]);
 	assert_int_equal(once(f), 1);
 	assert_int_equal(once(f), 1);
-	assert_int_equal(f->events, EPOLLIN);
+	assert_int_equal(f->events, LOOP_IN);
 	assert_int_equal(read(f->a[0], &c, 1), 1);
 	assert_int_equal(once(f), 0);
 	assert_int_equal(f->calls, 2);
@@ -26,18 +26,18 @@ static void events_can_be_changed(void **state)
 
 	send_byte(f->a[1]);
 	assert_int_equal(once(f), 0);
-	assert_ok(loop_set_events(w, EPOLLIN, &err));
+	assert_ok(loop_set_events(w, LOOP_IN, &err));
 	assert_int_equal(once(f), 1);
-	assert_ok(loop_set_events(w, EPOLLOUT, &err));
+	assert_ok(loop_set_events(w, LOOP_OUT, &err));
 	assert_int_equal(once(f), 1);
-	assert_int_equal(f->events, EPOLLOUT);
-	assert_ok(loop_set_events(w, EPOLLIN | EPOLLOUT, &err));
+	assert_int_equal(f->events, LOOP_OUT);
+	assert_ok(loop_set_events(w, LOOP_IN | LOOP_OUT, &err));
 	assert_int_equal(once(f), 1);
-	assert_int_equal(f->events, EPOLLIN | EPOLLOUT);
+	assert_int_equal(f->events, LOOP_IN | LOOP_OUT);
 	assert_ok(loop_set_events(w, 0, &err));
 	assert_ok(loop_set_events(w, 0, &err));
 	assert_int_equal(once(f), 0);
-	assert_ok(loop_set_events(w, EPOLLIN, &err));
+	assert_ok(loop_set_events(w, LOOP_IN, &err));
 	assert_int_equal(once(f), 1);
 }
 
@@ -46,17 +46,17 @@ static void events_can_be_changed(void **state)
 static void no_events_means_no_hangup_either(void **state)
 {
 	struct fixture *f = *state;
-	struct loop_watch *w = watch(f, f->a[0], EPOLLIN, on_fd);
+	struct loop_watch *w = watch(f, f->a[0], LOOP_IN, on_fd);
 	struct error err;
 
 	assert_ok(loop_set_events(w, 0, &err));
 	close(f->a[1]);
 	f->a[1] = dup(f->b[1]);
 	assert_int_equal(once(f), 0);
-	assert_ok(loop_set_events(w, EPOLLIN | EPOLLRDHUP, &err));
+	assert_ok(loop_set_events(w, LOOP_IN | LOOP_RDHUP, &err));
 	assert_int_equal(once(f), 1);
-	assert_true(f->events & EPOLLHUP);
-	assert_true(f->events & EPOLLRDHUP);
+	assert_true(f->events & LOOP_HUP);
+	assert_true(f->events & LOOP_RDHUP);
 }
 
 static void bad_descriptors_are_refused(void **state)
@@ -64,10 +64,10 @@ static void bad_descriptors_are_refused(void **state)
 	struct fixture *f = *state;
 	struct error err;
 
-	assert_null(loop_add_fd(f->loop, -1, EPOLLIN, on_fd, f, &err));
+	assert_null(loop_add_fd(f->loop, -1, LOOP_IN, on_fd, f, &err));
 	assert_int_equal(err.errnum, EBADF);
-	watch(f, f->a[0], EPOLLIN, on_fd);
-	assert_null(loop_add_fd(f->loop, f->a[0], EPOLLIN, on_fd, f, &err));
+	watch(f, f->a[0], LOOP_IN, on_fd);
+	assert_null(loop_add_fd(f->loop, f->a[0], LOOP_IN, on_fd, f, &err));
 	assert_code(err, ERR_CONFLICT);
 	assert_null(loop_add_signal(f->loop, 12345, NULL, f, &err));
 	assert_null(loop_add_interval(f->loop, 0, NULL, f, &err));
@@ -83,16 +83,16 @@ static void regular_files_are_always_ready(void **state)
 	autoclose int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct error err;
 
-	watch(f, f->a[0], EPOLLIN, on_fd);
-	struct loop_watch *w = watch(f, file, EPOLLIN, on_fd);
-	watch(f, null, EPOLLOUT, on_fd);
+	watch(f, f->a[0], LOOP_IN, on_fd);
+	struct loop_watch *w = watch(f, file, LOOP_IN, on_fd);
+	watch(f, null, LOOP_OUT, on_fd);
 	/* -1 would wait for ever, were they not ready */
 	assert_int_equal(loop_once(f->loop, -1, &err), 2);
 	send_byte(f->a[1]);
 	assert_int_equal(loop_once(f->loop, -1, &err), 3);
 	assert_ok(loop_set_events(w, 0, &err));
 	assert_int_equal(once(f), 2);
-	assert_ok(loop_set_events(w, EPOLLIN, &err));
+	assert_ok(loop_set_events(w, LOOP_IN, &err));
 	assert_int_equal(once(f), 3);
 	loop_remove(w);
 	assert_int_equal(once(f), 2);
@@ -102,8 +102,8 @@ static void watch_removes_itself(void **state)
 {
 	struct fixture *f = *state;
 
-	f->watch_a = watch(f, f->a[0], EPOLLIN, remove_self);
-	f->watch_b = watch(f, f->b[0], EPOLLIN, remove_self);
+	f->watch_a = watch(f, f->a[0], LOOP_IN, remove_self);
+	f->watch_b = watch(f, f->b[0], LOOP_IN, remove_self);
 	send_byte(f->a[1]);
 	send_byte(f->b[1]);
 	assert_int_equal(once(f), 2);
@@ -124,8 +124,8 @@ static void watch_removes_the_next_of_its_round(void **state)
 {
 	struct fixture *f = *state;
 
-	f->watch_a = watch(f, f->a[0], EPOLLIN, remove_the_other);
-	f->watch_b = watch(f, f->b[0], EPOLLIN, remove_the_other);
+	f->watch_a = watch(f, f->a[0], LOOP_IN, remove_the_other);
+	f->watch_b = watch(f, f->b[0], LOOP_IN, remove_the_other);
 	send_byte(f->a[1]);
 	send_byte(f->b[1]);
 	assert_int_equal(once(f), 1);
@@ -148,15 +148,15 @@ static void replace_the_other(struct loop *loop, int fd, uint32_t events, void *
 	close(other[0]);
 	close(other[1]);
 	assert_int_equal(fd_socketpair(other, NULL), 0);
-	*its = watch(f, other[0], EPOLLIN, on_fd);
+	*its = watch(f, other[0], LOOP_IN, on_fd);
 }
 
 static void reused_number_gets_no_stale_event(void **state)
 {
 	struct fixture *f = *state;
 
-	f->watch_a = watch(f, f->a[0], EPOLLIN, replace_the_other);
-	f->watch_b = watch(f, f->b[0], EPOLLIN, replace_the_other);
+	f->watch_a = watch(f, f->a[0], LOOP_IN, replace_the_other);
+	f->watch_b = watch(f, f->b[0], LOOP_IN, replace_the_other);
 	send_byte(f->a[1]);
 	send_byte(f->b[1]);
 	assert_int_equal(once(f), 1);
@@ -176,8 +176,8 @@ static void silenced_watch_is_not_called_in_the_round(void **state)
 {
 	struct fixture *f = *state;
 
-	f->watch_a = watch(f, f->a[0], EPOLLIN, silence_the_other);
-	f->watch_b = watch(f, f->b[0], EPOLLIN, silence_the_other);
+	f->watch_a = watch(f, f->a[0], LOOP_IN, silence_the_other);
+	f->watch_b = watch(f, f->b[0], LOOP_IN, silence_the_other);
 	send_byte(f->a[1]);
 	send_byte(f->b[1]);
 	assert_int_equal(once(f), 1);
@@ -188,19 +188,19 @@ static void want_hangups_only(struct loop *loop, int fd, uint32_t events, void *
 	struct fixture *f = data;
 
 	on_fd(loop, fd, events, data);
-	loop_set_events(fd == f->a[0] ? f->watch_b : f->watch_a, EPOLLRDHUP, NULL);
+	loop_set_events(fd == f->a[0] ? f->watch_b : f->watch_a, LOOP_RDHUP, NULL);
 }
 
 static void event_no_longer_wanted_is_dropped(void **state)
 {
 	struct fixture *f = *state;
 
-	f->watch_a = watch(f, f->a[0], EPOLLIN, want_hangups_only);
-	f->watch_b = watch(f, f->b[0], EPOLLIN, want_hangups_only);
+	f->watch_a = watch(f, f->a[0], LOOP_IN, want_hangups_only);
+	f->watch_b = watch(f, f->b[0], LOOP_IN, want_hangups_only);
 	send_byte(f->a[1]);
 	send_byte(f->b[1]);
 	assert_int_equal(once(f), 1);
-	assert_int_equal(f->events, EPOLLIN);
+	assert_int_equal(f->events, LOOP_IN);
 }
 
 static void remove_all(struct loop *loop, int fd, uint32_t events, void *data)
@@ -221,9 +221,9 @@ static void always_ready_watches_are_removed_in_their_round(void **state)
 
 	for (int i = 0; i < 3; i++)
 		fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	f->watch_a = watch(f, fds[0], EPOLLIN, remove_all);
-	f->watch_b = watch(f, fds[1], EPOLLIN, remove_all);
-	f->other = watch(f, fds[2], EPOLLIN, remove_all);
+	f->watch_a = watch(f, fds[0], LOOP_IN, remove_all);
+	f->watch_b = watch(f, fds[1], LOOP_IN, remove_all);
+	f->other = watch(f, fds[2], LOOP_IN, remove_all);
 	assert_int_equal(once(f), 1);
 	assert_int_equal(once(f), 0);
 	for (int i = 0; i < 3; i++)
@@ -276,7 +276,7 @@ static void free_closes_only_its_own(void **state)
 	struct error err;
 
 	struct loop *loop = loop_new(&err);
-	assert_non_null(loop_add_fd(loop, f->a[0], EPOLLIN, on_fd, f, &err));
+	assert_non_null(loop_add_fd(loop, f->a[0], LOOP_IN, on_fd, f, &err));
 	assert_non_null(loop_add_signal(loop, SIGUSR2, on_signal, f, &err));
 	assert_non_null(loop_add_timer(loop, UINT64_MAX, on_timer, f, &err));
 	assert_int_equal(loop_once(loop, 0, &err), 0);

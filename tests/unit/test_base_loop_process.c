@@ -105,8 +105,8 @@ static void rounds_nest(void **state)
 {
 	struct fixture *f = *state;
 
-	f->watch_a = watch(f, f->a[0], EPOLLIN, nested_round);
-	f->watch_b = watch(f, f->b[0], EPOLLIN, remove_self);
+	f->watch_a = watch(f, f->a[0], LOOP_IN, nested_round);
+	f->watch_b = watch(f, f->b[0], LOOP_IN, remove_self);
 	send_byte(f->a[1]);
 	assert_int_equal(once(f), 1);
 	assert_int_equal(f->calls, 2);
@@ -120,7 +120,7 @@ static void more_descriptors_than_a_round_takes(void **state)
 
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(fd_socketpair(pairs[i], NULL), 0);
-		watch(f, pairs[i][0], EPOLLOUT, on_fd);
+		watch(f, pairs[i][0], LOOP_OUT, on_fd);
 	}
 	calls += once(f);
 	calls += once(f);

@@ -3,7 +3,6 @@
 #include "test_base.h"
 
 #include <poll.h>
-#include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -233,7 +232,7 @@ static void descriptors_come_before_timers(void **state)
 	int p[2];
 
 	assert_ok(fd_pipe(p, &err));
-	struct loop_watch *w = loop_add_fd(f->loop, p[0], EPOLLIN, hear, &b, &err);
+	struct loop_watch *w = loop_add_fd(f->loop, p[0], LOOP_IN, hear, &b, &err);
 	assert_non_null(w);
 	set(&a, 0);
 	assert_ok(fd_write_all(p[1], "x", 1, &err));

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/platform/process.h"
 #include "base/proc.h"
 
 #define SELF "/proc/self/exe"

@@ -216,8 +216,8 @@ static void boot_id_is_a_uuid(void **state)
 	struct error err;
 
 	(void)state;
-	assert_ok(proc_boot_id(id, &err));
-	assert_ok(proc_boot_id(again, &err));
+	assert_ok(process_boot_id(id, &err));
+	assert_ok(process_boot_id(again, &err));
 	assert_string_equal(id, again);
 	assert_int_equal(strlen(id), 36);
 	for (int i = 0; i < 36; i++)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/isolate.h"
+#include "base/platform/linux/isolate.h"
 #include "confined.h"
 
 #define NO_NAMESPACES 77

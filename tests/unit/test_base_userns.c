@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "base/userns.h"
+#include "base/platform/linux/userns.h"
 
 static void put_setting(const struct scratch *scratch, const char *name, const char *value)
 {

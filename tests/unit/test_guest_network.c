@@ -31,6 +31,22 @@ static void addresses_are_decoded(void **state)
 	assert_string_equal(text, "nameserver 10.0.2.3\nnameserver 10.0.2.4\n");
 }
 
+static void the_kernel_s_own_dhcp_is_read(void **state)
+{
+	struct network n = {.dhcp = true};
+
+	(void)state;
+	assert_true(network_read_pnp("#PROTO: DHCP\ndomain lan\nnameserver 192.168.64.1\n"
+				     "nameserver x\nnameserver 8.8.8.8\nbootserver 192.168.64.1\n",
+				     &n));
+	assert_int_equal(n.ndns, 2);
+	assert_int_equal(n.dns[0].s_addr, htonl(0xc0a84001));
+	assert_true(network_read_pnp("#PROTO: DHCP\n", &n));
+	assert_int_equal(n.ndns, 0);
+	assert_false(network_read_pnp("#MANUAL\n", &n));
+	assert_false(network_read_pnp("", &n));
+}
+
 static void wrong_addresses_are_refused(void **state)
 {
 	static const char *const wrong[] = {
@@ -154,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_are_decoded),
+		cmocka_unit_test(the_kernel_s_own_dhcp_is_read),
 		cmocka_unit_test(wrong_addresses_are_refused),
 		cmocka_unit_test(an_offer_is_read),
 		cmocka_unit_test(a_request_names_the_offer),

@@ -7,6 +7,7 @@
 #include "backend/parts/host_facts.h"
 #include "backend/parts/kvm_probe.h"
 #include "backend/qemu/accelerator.h"
+#include "base/platform/process.h"
 #include "base/proc.h"
 
 static int setup(void **state)
@@ -95,7 +96,7 @@ static void wrong_types_are_left_out(void **state)
 	struct error err = {0};
 	struct host_facts facts;
 
-	assert_ok(proc_boot_id(boot, &err));
+	assert_ok(process_boot_id(boot, &err));
 	snprintf(text, sizeof(text),
 		 "{\"format\":1,\"bootId\":\"%s\",\"kvmNode\":5,\"kvmVerdict\":"
 		 "\"much longer than any verdict\",\"tscKhz\":-4,\"cellBwrap\":\"b\"}",

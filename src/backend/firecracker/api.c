@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -169,7 +168,7 @@ static int send_call(struct api *a, struct error *err)
 			break;
 		a->sent += (size_t)n;
 	}
-	return loop_set_events(a->watch, a->sent < len ? EPOLLIN | EPOLLOUT : EPOLLIN, err);
+	return loop_set_events(a->watch, a->sent < len ? LOOP_IN | LOOP_OUT : LOOP_IN, err);
 }
 
 static void begin_call(struct api *a)
@@ -310,9 +309,9 @@ static void on_api(struct loop *loop, int fd, uint32_t events, void *data)
 
 	(void)loop, (void)fd;
 	api_enter(a);
-	if (events & EPOLLOUT && send_call(a, &why) < 0)
+	if (events & LOOP_OUT && send_call(a, &why) < 0)
 		break_api(a, &why);
-	if (!a->closed && !a->freed && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+	if (!a->closed && !a->freed && events & (LOOP_IN | LOOP_HUP | LOOP_ERR))
 		receive_api(a);
 	api_leave(a);
 }
@@ -328,7 +327,7 @@ struct api *api_new(struct loop *loop, int fd, const struct api_events *events, 
 	}
 	*a = (struct api){.loop = loop, .fd = fd, .events = *events, .deadline = LIMIT_API_MS};
 	a->in = (struct buf)BUF_INIT(HTTP_HEAD_MAX + limit_get(LIMIT_API_BODY_BYTES) + READ_BYTES);
-	a->watch = loop_add_fd(loop, fd, EPOLLIN, on_api, a, err);
+	a->watch = loop_add_fd(loop, fd, LOOP_IN, on_api, a, err);
 	if (!a->watch) {
 		api_destroy(a);
 		return NULL;

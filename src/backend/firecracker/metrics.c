@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "backend/firecracker/firecracker.h"
@@ -108,7 +107,7 @@ int fc_metrics_open(struct firecracker *fc, struct error *err)
 	m->loop = fc->vm.loop;
 	m->log = fc->vm.log;
 	m->workspace_fd = fc->vm.workspace_fd;
-	m->watch = loop_add_fd(m->loop, m->fd, EPOLLIN, on_metrics, m, err);
+	m->watch = loop_add_fd(m->loop, m->fd, LOOP_IN, on_metrics, m, err);
 	return m->watch ? 0 : -1;
 }
 

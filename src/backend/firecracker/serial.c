@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "backend/firecracker/firecracker.h"
@@ -52,7 +51,7 @@ static void on_stdin(struct loop *loop, int fd, uint32_t events, void *data)
 	struct error ignored;
 
 	(void)loop, (void)fd;
-	if (events & (EPOLLERR | EPOLLHUP)) {
+	if (events & (LOOP_ERR | LOOP_HUP)) {
 		loop_remove(steal_ptr(&fc->stdin_watch));
 		return;
 	}
@@ -81,7 +80,7 @@ int fc_serial_open(struct firecracker *fc, struct fc_ends *ends, struct error *e
 	fc->stdin_watch = loop_add_fd(fc->vm.loop, fc->stdin_fd, 0, on_stdin, fc, err);
 	if (!fc->stdin_watch)
 		return -1;
-	fc->stdout_watch = loop_add_fd(fc->vm.loop, fc->stdout_fd, EPOLLIN, on_stdout, fc, err);
+	fc->stdout_watch = loop_add_fd(fc->vm.loop, fc->stdout_fd, LOOP_IN, on_stdout, fc, err);
 	return fc->stdout_watch ? 0 : -1;
 }
 
@@ -97,6 +96,6 @@ size_t fc_console(struct vm *vm, const uint8_t *bytes, size_t len)
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return len;
 	if (n < (ssize_t)len)
-		(void)loop_set_events(fc->stdin_watch, EPOLLOUT, &ignored);
+		(void)loop_set_events(fc->stdin_watch, LOOP_OUT, &ignored);
 	return n > 0 ? (size_t)n : 0;
 }

@@ -28,7 +28,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
-#include "base/proc_stage.h"
+#include "base/platform/linux/proc_stage.h"
+#include "base/platform/process.h"
 
 #define FDS_MAX 48 /* of one cell, data included */
 
@@ -234,7 +235,7 @@ static int open_program(struct cell *cell, struct error *err)
 	if (read_info(cell->info_fd, &pid, err) < 0)
 		return -1;
 	autoclose int pidfd = pidfd_open(pid, 0);
-	if (pidfd < 0 || proc_parent(pid) != cell->monitor.pid)
+	if (pidfd < 0 || process_parent(pid) != cell->monitor.pid)
 		return error_set(err, ERR_IO, "bwrap could not make a cell");
 	cell->pid = pid;
 	cell->pidfd = steal_fd(&pidfd);
@@ -268,9 +269,9 @@ int cell_release(struct cell *cell, struct error *err)
 void cell_kill(const struct cell *cell)
 {
 	if (cell->pidfd >= 0)
-		(void)proc_kill(cell->pidfd, NULL);
+		(void)proc_kill(&(struct proc){cell->pid, cell->pidfd}, NULL);
 	else if (cell->monitor.pid)
-		(void)proc_kill(cell->monitor.pidfd, NULL);
+		(void)proc_kill(&cell->monitor, NULL);
 }
 
 void cell_end(struct cell *cell)

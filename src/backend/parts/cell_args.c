@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/architecture.h"
-#include "base/proc_stage.h"
+#include "base/platform/linux/proc_stage.h"
 
 /* What of /usr/lib programs of this host need; elsewhere, all of it. */
 static const char *const multiarch_dirs[ARCHITECTURE_COUNT] = {

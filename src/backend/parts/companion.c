@@ -73,7 +73,7 @@ void companion_end(struct companion *c)
 {
 	c->settled = true;
 	if (!c->gone)
-		(void)proc_kill(c->proc.pidfd, NULL);
+		(void)proc_kill(&c->proc, NULL);
 }
 
 static void on_end(struct loop *loop, int code, void *data)

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
-#include "base/userns.h"
+#include "base/platform/linux/userns.h"
 
 /* Runs it to its end; *said is what it wrote to stderr. */
 static int run_cell(const struct cell_spec *spec, struct cell *cell, int *code, struct error *err)

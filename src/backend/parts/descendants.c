@@ -86,7 +86,7 @@ int descendants_add(struct descendants *all, pid_t pid, struct error *err)
 void descendants_kill(const struct descendants *all)
 {
 	for (size_t i = 0; i < all->count; i++)
-		(void)proc_kill(all->fds[i], NULL);
+		(void)proc_kill(&(struct proc){all->pids[i], all->fds[i]}, NULL);
 }
 
 static bool has_ended(int pidfd)

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/process.h"
 #include "base/proc.h"
 #include "store/cache.h"
 
@@ -63,7 +64,7 @@ static int facts_are_of_this_boot(const json_t *doc)
 
 	take_fact(doc, "bootId", remembered, sizeof(remembered));
 	return json_integer_value(json_object_get(doc, "format")) == FACTS_FORMAT &&
-	       proc_boot_id(now, &ignored) == 0 && strcmp(remembered, now) == 0;
+	       process_boot_id(now, &ignored) == 0 && strcmp(remembered, now) == 0;
 }
 
 void host_facts_load(struct host_facts *out)
@@ -93,7 +94,7 @@ static json_t *facts_json(const struct host_facts *facts)
 	char boot[37];
 	struct error ignored;
 
-	if (proc_boot_id(boot, &ignored) < 0)
+	if (process_boot_id(boot, &ignored) < 0)
 		return NULL;
 	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s}", "format", FACTS_FORMAT,
 			 "bootId", boot, "kvmNode", facts->kvm_node, "kvmVerdict",

@@ -17,8 +17,8 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/linux/userns_held.h"
 #include "base/proc.h"
-#include "base/userns_held.h"
 
 #define TEXT_BYTES (1u << 20)
 /* Of root, which has no subordinate ids: below the cells' own, one for each directory, so that a

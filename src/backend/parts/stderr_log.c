@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -65,7 +64,7 @@ int stderr_log_adopt(struct stderr_log *s, struct loop *loop, const char *name, 
 		     int fd, struct error *err)
 {
 	*s = (struct stderr_log){.log = log, .name = name, .fd = fd};
-	s->watch = loop_add_fd(loop, fd, EPOLLIN, on_bytes, s, err);
+	s->watch = loop_add_fd(loop, fd, LOOP_IN, on_bytes, s, err);
 	return s->watch ? 0 : -1;
 }
 

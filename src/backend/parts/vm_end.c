@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -228,7 +227,7 @@ int vm_watch(struct vm *vm, struct error *err)
 	vm->monitor_watch = loop_add_proc(vm->loop, &vm->cell.monitor, on_monitor, vm, err);
 	if (!vm->monitor_watch)
 		return -1;
-	vm->program_watch = loop_add_fd(vm->loop, vm->cell.pidfd, EPOLLIN, on_program, vm, err);
+	vm->program_watch = loop_add_fd(vm->loop, vm->cell.pidfd, LOOP_IN, on_program, vm, err);
 	if (!vm->program_watch)
 		return -1;
 	return companions_watch(&vm->companions, err);

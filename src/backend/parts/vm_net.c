@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -108,9 +107,9 @@ static void on_netgate_line(struct loop *loop, int fd, uint32_t events, void *da
 static int watch_net(struct vm *vm, struct error *err)
 {
 	vm->net.netgate_watch =
-		loop_add_fd(vm->loop, vm->net.netgate_fd, EPOLLIN, on_netgate_line, vm, err);
+		loop_add_fd(vm->loop, vm->net.netgate_fd, LOOP_IN, on_netgate_line, vm, err);
 	vm->net.routes_watch = vm->net.netgate_watch ? loop_add_fd(vm->loop, vm->net.routes_fd,
-								   EPOLLIN, on_routes, vm, err)
+								   LOOP_IN, on_routes, vm, err)
 						     : NULL;
 	return vm->net.routes_watch ? 0 : -1;
 }

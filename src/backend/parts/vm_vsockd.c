@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -97,7 +96,7 @@ static int watch_streams(struct vm *vm, struct error *err)
 	vm->busy_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (vm->busy_fd < 0)
 		return error_errno(err, errno, "eventfd");
-	vm->busy_watch = loop_add_fd(vm->loop, vm->busy_fd, EPOLLIN, on_busy, vm, err);
+	vm->busy_watch = loop_add_fd(vm->loop, vm->busy_fd, LOOP_IN, on_busy, vm, err);
 	return vm->busy_watch ? 0 : -1;
 }
 

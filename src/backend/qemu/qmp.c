@@ -16,7 +16,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -139,7 +138,7 @@ static int qmp_flush(struct qmp *q, struct error *err)
 		else if (errno != EINTR)
 			return error_errno(err, errno, "send");
 	}
-	return loop_set_events(q->watch, q->out.len ? EPOLLIN | EPOLLOUT : EPOLLIN, err);
+	return loop_set_events(q->watch, q->out.len ? LOOP_IN | LOOP_OUT : LOOP_IN, err);
 }
 
 static void on_qmp_deadline(struct loop *loop, void *data)
@@ -402,9 +401,9 @@ static void on_socket(struct loop *loop, int fd, uint32_t events, void *data)
 
 	(void)loop, (void)fd;
 	qmp_enter(q);
-	if (events & EPOLLOUT && qmp_flush(q, &why) < 0)
+	if (events & LOOP_OUT && qmp_flush(q, &why) < 0)
 		shut_with(q, &why);
-	if (q->phase != PHASE_CLOSED && events & ~(uint32_t)EPOLLOUT)
+	if (q->phase != PHASE_CLOSED && events & ~(uint32_t)LOOP_OUT)
 		qmp_receive(q);
 	qmp_leave(q);
 }
@@ -447,7 +446,7 @@ struct qmp *qmp_new(struct loop *loop, int fd, const struct qmp_events *events, 
 	for (size_t i = 0; i < PENDING_MAX; i++)
 		q->pending[i].qmp = q;
 	if (fd_nonblock(fd, true, err) == 0 &&
-	    (q->watch = loop_add_fd(loop, fd, EPOLLIN, on_socket, q, err)) &&
+	    (q->watch = loop_add_fd(loop, fd, LOOP_IN, on_socket, q, err)) &&
 	    (q->greeting_timer = loop_add_timer(loop, limit_deadline(LIMIT_QMP_GREETING_MS),
 						on_no_greeting, q, err)))
 		return q;

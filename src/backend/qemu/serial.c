@@ -7,7 +7,6 @@
  * the socket does not take stays with the caller.
  */
 #include <errno.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,12 +37,12 @@ static void on_console_line(struct qemu *qemu, bool hvc, uint32_t events)
 	struct loop_watch **watch = hvc ? &qemu->console_watch : &qemu->serial_watch;
 	struct error ignored;
 
-	if (events & EPOLLOUT) {
-		(void)loop_set_events(*watch, EPOLLIN, &ignored);
+	if (events & LOOP_OUT) {
+		(void)loop_set_events(*watch, LOOP_IN, &ignored);
 		if (qemu->vm.events.console_room)
 			qemu->vm.events.console_room(qemu->vm.events.data);
 	}
-	if (*watch && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+	if (*watch && events & (LOOP_IN | LOOP_HUP | LOOP_ERR))
 		receive_serial(qemu, hvc);
 }
 
@@ -70,7 +69,7 @@ static int open_line(struct qemu *qemu, loop_fd_fn *fn, int *ours, struct loop_w
 	*theirs = pair[1];
 	if (fd_nonblock(*ours, true, err) < 0)
 		return -1;
-	*watch = loop_add_fd(qemu->vm.loop, *ours, EPOLLIN, fn, qemu, err);
+	*watch = loop_add_fd(qemu->vm.loop, *ours, LOOP_IN, fn, qemu, err);
 	return *watch ? 0 : -1;
 }
 
@@ -113,7 +112,7 @@ size_t qemu_console(struct vm *vm, const uint8_t *bytes, size_t len)
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return len;
 	if (n < (ssize_t)len)
-		(void)loop_set_events(watch, EPOLLIN | EPOLLOUT, &ignored);
+		(void)loop_set_events(watch, LOOP_IN | LOOP_OUT, &ignored);
 	if (n <= 0)
 		return 0;
 	qemu->hvc_typed = hvc;

@@ -45,8 +45,12 @@ struct tree_links *tree_links_new(void)
 
 void tree_links_free(struct tree_links *links)
 {
-	if (links)
-		tdestroy(links->tree, free_name);
+	while (links && links->tree) {
+		struct name *top = *(struct name **)links->tree;
+
+		tdelete(top, &links->tree, compare_links);
+		free_name(top);
+	}
 	free(links);
 }
 

@@ -5,18 +5,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/platform/file.h"
+#include "base/platform/system.h"
 #include "base/tree/tree_inside.h"
 #include "base/tree/tree_stream.h"
 #include "base/tree/tree_wire.h"
@@ -76,14 +75,6 @@ static bool is_clean(const char *path)
 	return true;
 }
 
-static int open_below_target(const struct receiver *r, const char *path, uint64_t flags)
-{
-	struct open_how how = {.flags = flags | O_CLOEXEC,
-			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
-
-	return (int)syscall(SYS_openat2, r->root, path, &how, sizeof(how));
-}
-
 /* The directory that path is in; *name is its last component. path is put back as it was. */
 static int open_entry_parent(const struct receiver *r, char *path, const char **name,
 			     struct error *err)
@@ -94,7 +85,7 @@ static int open_entry_parent(const struct receiver *r, char *path, const char **
 	*name = slash ? slash + 1 : path;
 	if (slash)
 		*slash = '\0';
-	fd = open_below_target(r, slash ? path : ".", O_PATH | O_DIRECTORY);
+	fd = file_open_place_within(r->root, slash ? path : ".", FILE_BELOW);
 	if (slash)
 		*slash = '/';
 	return fd < 0 ? error_errno(err, errno, "%.300s", path) : fd;
@@ -280,7 +271,7 @@ static int end_dir(struct receiver *r, struct error *err)
 	if (r->root < 0 || r->open == 0 || !is_clean(r->entry.path))
 		return tree_damaged(err);
 	r->open--;
-	dir = open_below_target(r, path, O_RDONLY | O_DIRECTORY);
+	dir = file_open_within(r->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, FILE_BELOW);
 	return dir < 0 ? receive_failed(r, err) : set_attributes(r, dir, &r->entry, err);
 }
 
@@ -291,7 +282,7 @@ static int open_root_file(struct receiver *r, struct error *err)
 {
 	int dir = r->target->dir;
 
-	r->file = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	r->file = file_open_nameless(dir, O_WRONLY);
 	if (r->file < 0) {
 		r->file = openat(dir, r->temporary,
 				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -372,12 +363,9 @@ static int receive_rest(struct receiver *r, struct error *err)
 
 static int give_name(struct receiver *r, struct error *err)
 {
-	char self[32];
-
 	if (r->file < 0 || r->file_named)
 		return 0;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", r->file);
-	if (linkat(AT_FDCWD, self, r->target->dir, r->temporary, AT_SYMLINK_FOLLOW) < 0)
+	if (file_give_name(r->file, r->target->dir, r->temporary) < 0)
 		return receive_failed(r, err);
 	r->file_named = true;
 	return 0;
@@ -391,9 +379,9 @@ static int put_in_place(struct receiver *r, struct error *err)
 	r->entry.path[0] = '\0';
 	if (give_name(r, err) < 0)
 		return -1;
-	got = renameat2(dir, r->temporary, dir, r->target->name,
-			r->root >= 0 ? RENAME_NOREPLACE : 0);
-	if (got < 0 && errno == EINVAL) /* a file system without that */
+	got = r->root >= 0 ? file_rename_new(dir, r->temporary, dir, r->target->name)
+			   : renameat(dir, r->temporary, dir, r->target->name);
+	if (got < 0 && (errno == EINVAL || errno == ENOTSUP)) /* a file system without that */
 		got = renameat(dir, r->temporary, dir, r->target->name);
 	return got < 0 ? receive_failed(r, err) : 0;
 }
@@ -412,8 +400,8 @@ static int receive_whole_tree(struct receiver *r, struct error *err)
 	uint64_t random = 0;
 	int status = -1;
 
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return error_errno(err, errno, "random number");
+	if (random_bytes(&random, sizeof(random), err) < 0)
+		return -1;
 	snprintf(r->temporary, sizeof(r->temporary), ".microagent-%016llx",
 		 (unsigned long long)random);
 	if (receive_root(r, &why) == 0 && receive_rest(r, &why) == 0)

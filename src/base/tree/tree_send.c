@@ -5,15 +5,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/file.h"
 #include "base/tree/tree_links.h"
 #include "base/tree/tree_stream.h"
 #include "base/tree/tree_wire.h"
@@ -268,9 +267,8 @@ static int send_dir(struct sender *s, int fd, const struct stat *st, int depth, 
 
 static int open_sent_root(int root_fd, const char *path, bool confined, struct error *err)
 {
-	struct open_how how = {.flags = OPEN_FLAGS,
-			       .resolve = confined ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0};
-	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	int fd = confined ? file_open_within(root_fd, path, OPEN_FLAGS, FILE_IN_ROOT)
+			  : openat(root_fd, path, OPEN_FLAGS);
 
 	return fd < 0 ? error_errno(err, errno, "%.300s", path) : fd;
 }

@@ -2,23 +2,22 @@
 /* Where a received file or tree is to be. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/file.h"
 #include "base/tree/tree_stream.h"
 
 static int open_target_dir(int root_fd, const char *path, bool confined)
 {
-	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-			       .resolve = confined ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0};
+	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	return confined ? file_open_within(root_fd, path, flags, FILE_IN_ROOT)
+			: openat(root_fd, path, flags);
 }
 
 static int set_target_name(struct tree_target *target, const char *name, struct error *err)

@@ -29,8 +29,12 @@ static int run_balloon(struct cli *cli, const void *values, const struct cli_wor
 		return -1;
 	if (cli->json)
 		return cli_print_json(response, err);
-	printf("%s: %lld of %lld MiB\n", name, number(response, "actualMiB"),
-	       number(response, "memoryMiB"));
+	if (json_is_null(json_object_get(json_object_get(response, "balloon"), "actualMiB")))
+		printf("%s: asked for %lld of %lld MiB; what it gave up is not told\n", name,
+		       (long long)mib, number(response, "memoryMiB"));
+	else
+		printf("%s: %lld of %lld MiB\n", name, number(response, "actualMiB"),
+		       number(response, "memoryMiB"));
 	return CLI_EXIT_OK;
 }
 

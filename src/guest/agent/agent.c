@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/process.h"
 #include "base/proc.h"
 #include "guest/agent/answer.h"
 #include "guest/agent/apply.h"
@@ -229,7 +230,7 @@ int agent_control(struct agent *agent, int fd, struct error *err)
 {
 	char boot_id[37] = "";
 
-	proc_boot_id(boot_id, NULL);
+	process_boot_id(boot_id, NULL);
 	if (framed_open(&agent->control, agent->loop, fd, (size_t)limit_get(LIMIT_FRAME_BYTES),
 			&control_owner, agent, err) < 0)
 		return -1;

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -74,7 +73,7 @@ static void dial_host(struct dial *dial)
 		dial_ended(dial, errno);
 	else
 		dial->watch =
-			loop_add_fd(dial->agent->loop, dial->fd, EPOLLOUT, on_dialled, dial, NULL);
+			loop_add_fd(dial->agent->loop, dial->fd, LOOP_OUT, on_dialled, dial, NULL);
 }
 
 static void on_init_byte(struct loop *loop, int fd, uint32_t events, void *data)
@@ -149,7 +148,7 @@ static int serve_host(struct agent *agent, struct loop *loop, struct error *err)
 		return -1;
 	dial_host(&dial);
 	if (server_listen(&agent->server, AGENT_FD_LISTEN, err) < 0 ||
-	    !loop_add_fd(loop, AGENT_FD_INIT, EPOLLIN, on_init_byte, agent, err))
+	    !loop_add_fd(loop, AGENT_FD_INIT, LOOP_IN, on_init_byte, agent, err))
 		return -1;
 	while (!agent->done) {
 		if (loop_once(loop, -1, err) < 0)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -62,7 +61,7 @@ struct apply *apply_start(struct loop *loop, int (*work)(json_t *arg, struct err
 				.done = done,
 				.data = data,
 				.text = BUF_INIT(4096)};
-	apply->watch = loop_add_fd(loop, apply->pipe, EPOLLIN, on_text, apply, err);
+	apply->watch = loop_add_fd(loop, apply->pipe, LOOP_IN, on_text, apply, err);
 	pid_t pid = apply->watch ? fork() : -1;
 	if (pid == 0)
 		run_apply(work, arg, ends[1]);

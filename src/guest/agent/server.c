@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <malloc.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -92,7 +91,7 @@ static void on_vsock_client(struct loop *loop, int fd, uint32_t events, void *da
 
 int server_listen(struct server *server, int fd, struct error *err)
 {
-	server->listen_watch = loop_add_fd(server->loop, fd, EPOLLIN, on_vsock_client, server, err);
+	server->listen_watch = loop_add_fd(server->loop, fd, LOOP_IN, on_vsock_client, server, err);
 	if (!server->listen_watch)
 		return -1;
 	server->listen_fd = fd;
@@ -128,7 +127,7 @@ void server_sweep(struct server *server)
 	/* Not before that: waiting connections would make the loop spin. */
 	if (ended && server->full && server->listen_watch) {
 		server->full = false;
-		loop_set_events(server->listen_watch, EPOLLIN, NULL);
+		loop_set_events(server->listen_watch, LOOP_IN, NULL);
 	}
 }
 

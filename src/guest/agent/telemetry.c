@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -99,7 +98,7 @@ static int start_tracer(struct telemetry *t, void (*run)(int out), struct error 
 		return error_errno(err, errno, "socketpair");
 	t->fd = ends[0];
 	autoclose int theirs = ends[1];
-	t->watch = loop_add_fd(t->loop, t->fd, EPOLLIN, on_tracer_message, t, err);
+	t->watch = loop_add_fd(t->loop, t->fd, LOOP_IN, on_tracer_message, t, err);
 	if (!t->watch)
 		return -1;
 	pid_t pid = fork();
@@ -140,7 +139,7 @@ void telemetry_tell(struct telemetry *telemetry)
 void telemetry_go_on(struct telemetry *telemetry)
 {
 	if (telemetry->watch)
-		(void)loop_set_events(telemetry->watch, EPOLLIN, NULL);
+		(void)loop_set_events(telemetry->watch, LOOP_IN, NULL);
 }
 
 void telemetry_finish(struct telemetry *telemetry)

@@ -113,6 +113,7 @@ static int enter_disk(int *self, struct error *err)
 	if (*self < 0)
 		return error_errno(err, errno, "/proc/self/exe");
 	modules_load(MODULES_LIST);
+	mounts_console();
 	return 0;
 }
 

@@ -42,12 +42,10 @@ static int mount_one(const struct mount_row *row)
 	return mount(row->type, row->target, row->type, row->flags, row->options);
 }
 
-static int open_console(struct error *err)
+static int use_as_standard(int taken, struct error *err)
 {
-	autoclose int fd = open("/dev/console", O_RDWR | O_NOCTTY);
+	autoclose int fd = taken;
 
-	if (fd < 0) /* a machine without one: then nobody reads what we say */
-		fd = open("/dev/null", O_RDWR);
 	if (fd < 0)
 		return error_errno(err, errno, "/dev/console");
 	for (int i = 0; i < 3; i++)
@@ -56,6 +54,23 @@ static int open_console(struct error *err)
 	if (fd <= 2)
 		steal_fd(&fd);
 	return 0;
+}
+
+static int open_console(struct error *err)
+{
+	int fd = open("/dev/console", O_RDWR | O_NOCTTY);
+
+	/* A machine without one: then nobody reads what we say. */
+	return use_as_standard(fd < 0 ? open("/dev/null", O_RDWR) : fd, err);
+}
+
+void mounts_console(void)
+{
+	int fd = open("/dev/console", O_RDWR | O_NOCTTY);
+	struct error ignored;
+
+	if (fd >= 0)
+		(void)use_as_standard(fd, &ignored);
 }
 
 int mounts_early(struct error *err)

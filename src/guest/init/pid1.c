@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
@@ -153,7 +152,7 @@ static int start_agent(struct pid1 *p, struct error *err)
 		return -1;
 	p->agent_fd = ends[0];
 	autoclose int theirs = ends[1];
-	p->agent_watch = loop_add_fd(p->loop, p->agent_fd, EPOLLIN, on_agent_byte, p, err);
+	p->agent_watch = loop_add_fd(p->loop, p->agent_fd, LOOP_IN, on_agent_byte, p, err);
 	if (!p->agent_watch)
 		return -1;
 	p->agent = fork();
@@ -294,10 +293,10 @@ static void watch_button(struct pid1 *p)
 {
 	p->acpi_fd = acpi_open(NULL);
 	if (p->acpi_fd >= 0)
-		loop_add_fd(p->loop, p->acpi_fd, EPOLLIN, on_acpi, p, NULL);
+		loop_add_fd(p->loop, p->acpi_fd, LOOP_IN, on_acpi, p, NULL);
 	p->key_fd = power_key_open("/dev/input", NULL);
 	if (p->key_fd >= 0)
-		p->key_watch = loop_add_fd(p->loop, p->key_fd, EPOLLIN, on_power_key, p, NULL);
+		p->key_watch = loop_add_fd(p->loop, p->key_fd, LOOP_IN, on_power_key, p, NULL);
 }
 
 int pid1_run(int program_fd, bool shell, struct error *err)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -344,11 +343,11 @@ static int job_watch(struct job *job, const struct job_spec *spec, struct error 
 		if (job_io_start(job, err) < 0)
 			return -1;
 	} else {
-		job->status_watch = loop_add_fd(loop, job->status_fd, EPOLLIN, on_status, job, err);
+		job->status_watch = loop_add_fd(loop, job->status_fd, LOOP_IN, on_status, job, err);
 		if (!job->status_watch)
 			return -1;
 	}
-	job->exit_watch = loop_add_fd(loop, job->proc.pidfd, EPOLLIN, on_program_exit, job, err);
+	job->exit_watch = loop_add_fd(loop, job->proc.pidfd, LOOP_IN, on_program_exit, job, err);
 	if (!job->exit_watch)
 		return -1;
 	if (spec->timeout_ms == 0)

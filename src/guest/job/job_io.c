@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -88,7 +87,7 @@ int job_io_start(struct job *job, struct error *err)
 		if (pipe->fd < 0)
 			continue;
 		pipe->watch =
-			loop_add_fd(job->table->loop, pipe->fd, EPOLLIN, on_job_output, job, err);
+			loop_add_fd(job->table->loop, pipe->fd, LOOP_IN, on_job_output, job, err);
 		if (!pipe->watch)
 			return -1;
 	}
@@ -157,7 +156,7 @@ void job_resume(struct job *job)
 		if (!pipe->paused)
 			continue;
 		pipe->paused = false;
-		loop_set_events(pipe->watch, EPOLLIN, NULL);
+		loop_set_events(pipe->watch, LOOP_IN, NULL);
 	}
 }
 
@@ -178,7 +177,7 @@ static void wait_for_stdin_room(struct job *job)
 {
 	if (job->stdin_watch)
 		return;
-	job->stdin_watch = loop_add_fd(job->table->loop, job->stdin_fd, EPOLLOUT, on_job_stdin_room,
+	job->stdin_watch = loop_add_fd(job->table->loop, job->stdin_fd, LOOP_OUT, on_job_stdin_room,
 				       job, NULL);
 	if (!job->stdin_watch)
 		close_stdin(job);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -43,7 +42,7 @@ void linger_add(struct job_table *table, int fd)
 		l = calloc(1, sizeof(*l));
 	if (l) {
 		*l = (struct linger){.table = table, .fd = fd};
-		l->watch = loop_add_fd(table->loop, fd, EPOLLIN, on_lingering, l, NULL);
+		l->watch = loop_add_fd(table->loop, fd, LOOP_IN, on_lingering, l, NULL);
 	}
 	if (!l || !l->watch) {
 		close(fd);

@@ -23,6 +23,7 @@
 #include "guest/machine/dhcp.h"
 
 #define RESOLV_CONF "/etc/resolv.conf"
+#define PNP "/proc/net/pnp"
 #define OWN_DIR "/run/microagent"
 #define OWN_RESOLV_CONF OWN_DIR "/resolv.conf"
 
@@ -197,6 +198,40 @@ static void cover_resolv_conf(void)
 		console_line("names cannot be resolved: %s: %s", RESOLV_CONF, strerror(errno));
 }
 
+/* --- the kernel's own DHCP -------------------------------------------------------------------- */
+
+/* Documentation/admin-guide/nfs/nfsroot.rst, and net/ipv4/ipconfig.c: "#PROTO: DHCP" in the first
+ * line, and a line for each name server. */
+bool network_read_pnp(const char *text, struct network *out)
+{
+	static const char proto[] = "#PROTO: DHCP\n", word[] = "nameserver ";
+	char address[INET_ADDRSTRLEN];
+
+	if (strncmp(text, proto, sizeof(proto) - 1) != 0)
+		return false;
+	out->ndns = 0;
+	for (const char *line = text; line && out->ndns < NETWORK_DNS_MAX;) {
+		if (strncmp(line, word, sizeof(word) - 1) == 0 &&
+		    sscanf(line + sizeof(word) - 1, "%15[0-9.]", address) == 1 &&
+		    inet_pton(AF_INET, address, &out->dns[out->ndns]) == 1)
+			out->ndns++;
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
+	}
+	return true;
+}
+
+/* Then the card is up and has its address. */
+static bool kernel_has_asked(struct network *n)
+{
+	autoclose int fd = open(PNP, O_RDONLY | O_CLOEXEC);
+	char text[512];
+	ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	text[got > 0 ? got : 0] = '\0';
+	return network_read_pnp(text, n);
+}
+
 /* --- all of it ------------------------------------------------------------------------------- */
 
 static int bring_up(const struct network *wanted, struct error *err)
@@ -209,6 +244,12 @@ static int bring_up(const struct network *wanted, struct error *err)
 		return error_errno(err, errno, "network");
 	if (find_card(name, err) < 0)
 		return -1;
+	if (n.dhcp && kernel_has_asked(&n)) {
+		if (write_own(&n, err) < 0)
+			return -1;
+		cover_resolv_conf();
+		return 0;
+	}
 	if (n.dhcp) {
 		struct error why = {0};
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
@@ -153,8 +152,8 @@ static void listen_again(struct tracer *t)
 {
 	struct error err = {0};
 
-	if (loop_set_events(t->link_watch, EPOLLIN, &err) == 0 &&
-	    (!t->files_watch || loop_set_events(t->files_watch, EPOLLIN, &err) == 0))
+	if (loop_set_events(t->link_watch, LOOP_IN, &err) == 0 &&
+	    (!t->files_watch || loop_set_events(t->files_watch, LOOP_IN, &err) == 0))
 		return;
 	console_line("telemetry: %s", err.msg);
 	t->over = true;
@@ -200,7 +199,7 @@ static void on_mounts(struct loop *loop, int fd, uint32_t events, void *data)
 
 	(void)loop;
 	(void)fd;
-	if (events & EPOLLPRI)
+	if (events & LOOP_PRI)
 		written_files_mark(&t->files);
 }
 
@@ -243,17 +242,17 @@ static bool open_sources(struct tracer *t)
 static int watch_sources(struct tracer *t, struct error *err)
 {
 	t->loop = loop_new(err);
-	if (!t->loop || !loop_add_fd(t->loop, t->out, EPOLLIN, on_agent, t, err))
+	if (!t->loop || !loop_add_fd(t->loop, t->out, LOOP_IN, on_agent, t, err))
 		return -1;
-	t->link_watch = loop_add_fd(t->loop, t->link.fd, EPOLLIN, on_kernel, t, err);
+	t->link_watch = loop_add_fd(t->loop, t->link.fd, LOOP_IN, on_kernel, t, err);
 	if (!t->link_watch)
 		return -1;
 	if (t->files.fd >= 0)
-		t->files_watch = loop_add_fd(t->loop, t->files.fd, EPOLLIN, on_kernel, t, err);
+		t->files_watch = loop_add_fd(t->loop, t->files.fd, LOOP_IN, on_kernel, t, err);
 	if (t->files.fd >= 0 && !t->files_watch)
 		return -1;
 	if (t->files.mounts >= 0 &&
-	    !loop_add_fd(t->loop, t->files.mounts, EPOLLPRI, on_mounts, t, err))
+	    !loop_add_fd(t->loop, t->files.mounts, LOOP_PRI, on_mounts, t, err))
 		return -1;
 	return 0;
 }

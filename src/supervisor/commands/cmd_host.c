@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/isolate.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/linux/isolate.h"
+#include "channel/supervisor.h"
 #include "store/cache.h"
 #include "supervisor/handover/cgroup_find.h"
 #include "supervisor/supervisor.h"
@@ -36,7 +37,8 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 {
 	const struct flag flags[] = {
 		{"kvmAvailable", host->kvm_available},
-		{"virtualizationSupported", host->kvm_available},
+		{"virtualizationSupported",
+		 host->kvm_available || host->virtualization_supported},
 		{"frameworkAvailable", host->binary_path != NULL},
 		{"vsockAvailable", host->vsock_available},
 		{"natAvailable", host->nat_available},
@@ -96,8 +98,15 @@ static int put_cgroup(json_t *object, struct error *err)
 }
 
 /* By what a live supervisor is kept from the files of this host, as in runtime.json. */
-static int put_files(json_t *object, struct error *err)
+static int put_files(json_t *object, const struct backend *backend, struct error *err)
 {
+	if (backend->in_process)
+		return json_put_string(object, "files", "open", err) < 0
+			       ? -1
+			       : put_host_text(object, "filesReason",
+					       "the machine is in its supervisor's own process, "
+					       "which keeps its rights",
+					       err);
 	autoclose int own = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const struct isolate_tree tree = {.path = "/proc/self", .fd = own};
 	const struct isolate_reach reach = {.trees = &tree, .tree_count = 1};
@@ -118,14 +127,16 @@ static int put_own(json_t *object, const struct backend *backend, struct error *
 {
 	autofree char *dir = path_of_executable_dir(err);
 	autofree char *path = NULL;
+	char program[SUPERVISOR_PROGRAM];
 	const struct flag flags[] = {{"supervisorAvailable", true},
 				     {"consoleAvailable", backend->console != NULL}};
 
-	if (!dir || asprintf(&path, "%s/microagent-%s-supervisor", dir, backend->name) < 0)
+	supervisor_program(backend->name, program);
+	if (!dir || asprintf(&path, "%s/%s", dir, program) < 0)
 		return -1;
 	if (put_host_text(object, "supervisorPath", path, err) < 0 ||
 	    put_host_flags(object, flags, ARRAY_SIZE(flags), err) < 0 ||
-	    put_cgroup(object, err) < 0 || put_files(object, err) < 0)
+	    put_cgroup(object, err) < 0 || put_files(object, backend, err) < 0)
 		return -1;
 	return json_put_string(object, "consoleMode", backend->console ? "interactive" : "none",
 			       err);

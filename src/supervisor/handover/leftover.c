@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/process.h"
 #include "base/proc.h"
 #include "supervisor/handover/cgroup.h"
 
@@ -34,7 +35,7 @@ static bool runtime_is_of_this_boot(const json_t *runtime)
 	char present[37];
 	struct error err;
 
-	return recorded && proc_boot_id(present, &err) == 0 && !strcmp(recorded, present);
+	return recorded && process_boot_id(present, &err) == 0 && !strcmp(recorded, present);
 }
 
 bool leftover_of_another_boot(const struct workspace *ws)

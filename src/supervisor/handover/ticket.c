@@ -19,7 +19,7 @@ uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos)
 {
 	if (macos)
 		return limit_get(LIMIT_BOOT_MACOS_MS);
-	return limit_get(accelerator == ACCELERATOR_KVM ? LIMIT_BOOT_KVM_MS : LIMIT_BOOT_TCG_MS);
+	return limit_get(accelerator == ACCELERATOR_TCG ? LIMIT_BOOT_TCG_MS : LIMIT_BOOT_KVM_MS);
 }
 
 static json_t *encode(const struct ticket *ticket, struct error *err)
@@ -124,9 +124,10 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	ticket.identity = identity;
 	ticket.marks = marks;
 	ticket.disks = disks;
-	ticket.accelerator = strcmp(accelerator, accelerator_names[ACCELERATOR_KVM])
-				     ? ACCELERATOR_TCG
-				     : ACCELERATOR_KVM;
+	ticket.accelerator = ACCELERATOR_TCG;
+	for (int i = 0; i < ACCELERATOR_COUNT; i++)
+		if (strcmp(accelerator, accelerator_names[i]) == 0)
+			ticket.accelerator = (enum accelerator)i;
 	*out = ticket;
 	return 0;
 }

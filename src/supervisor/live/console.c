@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -49,12 +48,12 @@ static void drop_console_client(struct console *console)
 	console->in_ended = console->waiting = false;
 }
 
-/* EPOLLPRI never comes; with it the end of a client is told also while nothing else is waited for.
+/* LOOP_PRI never comes; with it the end of a client is told also while nothing else is waited for.
  */
 static void set_events(struct console *console)
 {
 	bool more = !console->in_ended && console->in_len == 0;
-	uint32_t events = EPOLLPRI | (more ? EPOLLIN : 0) | (console->out.len > 0 ? EPOLLOUT : 0);
+	uint32_t events = LOOP_PRI | (more ? LOOP_IN : 0) | (console->out.len > 0 ? LOOP_OUT : 0);
 	struct error err;
 
 	if (loop_set_events(console->watch, events, &err) == 0)
@@ -115,7 +114,7 @@ static void on_console_client(struct loop *loop, int fd, uint32_t events, void *
 	(void)loop;
 	(void)fd;
 	if (flush_console(console) < 0 || receive_typed(console) < 0 ||
-	    events & (EPOLLHUP | EPOLLERR))
+	    events & (LOOP_HUP | LOOP_ERR))
 		drop_console_client(console);
 	else
 		set_events(console);
@@ -130,7 +129,7 @@ static void on_console_listener(struct loop *loop, int fd, uint32_t events, void
 	(void)events;
 	if (peer < 0 || console->fd >= 0)
 		return; /* taken: closed */
-	console->watch = loop_add_fd(loop, peer, EPOLLIN, on_console_client, console, &err);
+	console->watch = loop_add_fd(loop, peer, LOOP_IN, on_console_client, console, &err);
 	if (!console->watch) {
 		log_line(console->log, "console: %s", err.msg);
 		return;
@@ -157,7 +156,7 @@ struct console *console_new(struct loop *loop, int listen_fd, console_input_fn *
 				    .input = input,
 				    .data = data};
 	console->listen_watch =
-		loop_add_fd(loop, listen_fd, EPOLLIN, on_console_listener, console, err);
+		loop_add_fd(loop, listen_fd, LOOP_IN, on_console_listener, console, err);
 	if (console->listen_watch)
 		return console;
 	console_free(console);

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -45,7 +44,7 @@ static void listen_for_askers(struct control_sock *server)
 
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		room = room || server->clients[i].fd < 0;
-	if (loop_set_events(server->watch, room ? EPOLLIN : 0, &err) < 0)
+	if (loop_set_events(server->watch, room ? LOOP_IN : 0, &err) < 0)
 		log_line(server->log, "control.sock: %s", err.msg);
 }
 
@@ -160,7 +159,7 @@ static int admit_asker(struct control_sock *server, struct control_client *clien
 	client->server = server;
 	client->fd = fd;
 	client->in = (struct buf)BUF_INIT(REQUEST_MAX);
-	client->watch = loop_add_fd(server->loop, fd, EPOLLIN, on_asker, client, err);
+	client->watch = loop_add_fd(server->loop, fd, LOOP_IN, on_asker, client, err);
 	client->timer = loop_add_timer(server->loop, deadline, on_client_timer, client, err);
 	if (client->watch && client->timer)
 		return 0;
@@ -206,7 +205,7 @@ struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_
 	server->data = data;
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		server->clients[i].fd = -1;
-	server->watch = loop_add_fd(loop, listen_fd, EPOLLIN, on_asker_listener, server, err);
+	server->watch = loop_add_fd(loop, listen_fd, LOOP_IN, on_asker_listener, server, err);
 	if (!server->watch) {
 		control_sock_free(server);
 		return NULL;

@@ -2,7 +2,6 @@
 #include "supervisor/live/control_stream.h"
 
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -241,7 +240,7 @@ struct control_stream *control_stream_new(struct loop *loop, int listen_fd, cons
 	stream->workload = workload;
 	stream->config = json_deep_copy(config);
 	stream->events = *events;
-	stream->listening = loop_add_fd(loop, listen_fd, EPOLLIN, on_guest_dials, stream, err);
+	stream->listening = loop_add_fd(loop, listen_fd, LOOP_IN, on_guest_dials, stream, err);
 	if (!stream->listening) {
 		control_stream_free(stream);
 		return NULL;

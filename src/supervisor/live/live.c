@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "channel/supervisor.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/ram_root.h"
@@ -33,9 +34,10 @@
 void live_set_title(const struct live *live, const char *role)
 {
 	autofree char *title = NULL;
+	char program[SUPERVISOR_PROGRAM];
 
-	if (!live->label || asprintf(&title, "microagent-%s-supervisor: %s %s", live->backend->name,
-				     role, live->label) < 0)
+	supervisor_program(live->backend->name, program);
+	if (!live->label || asprintf(&title, "%s: %s %s", program, role, live->label) < 0)
 		return;
 	memset(live->title, 0, live->title_room);
 	strncpy(live->title, title, live->title_room - 1);
@@ -242,6 +244,15 @@ static void close_all(struct live *live)
 	free(live->ws.id);
 }
 
+/* Before the first byte of the guest. Where the machine is in this process there is nothing to be
+ * given up that it does not need. */
+static int give_up_rights(struct live *live, struct error *err)
+{
+	if (live->backend->in_process)
+		return 0;
+	return live_broker_begin(live, err) < 0 ? -1 : live_confine(live, err);
+}
+
 static int run_life(struct live *live, struct error *err)
 {
 	live->loop = loop_new(err);
@@ -251,8 +262,7 @@ static int run_life(struct live *live, struct error *err)
 		control_sock_new(live->loop, LIVE_CONTROL, live_request, live, &live->log, err);
 	if (!live->requests)
 		return -1;
-	if (begin_life(live, err) == 0 && live_broker_begin(live, err) == 0 &&
-	    live_confine(live, err) == 0) {
+	if (begin_life(live, err) == 0 && give_up_rights(live, err) == 0) {
 		malloc_trim(0);
 		if (loop_run(live->loop, err) == 0) {
 			live_over(live, VM_END_KILLED, LIVE_STUCK); /* unless it was */
@@ -281,7 +291,8 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	live.title = argv0;
 	live.title_room = strlen(argv0) + 1 + strlen(options_live_prefix) + strlen(label) + 1;
 	signal(SIGHUP, SIG_IGN);
-	status = live_guard_begin(&live, &err);
+	/* What has no processes leaves none behind; and a framework does not bear a fork. */
+	status = backend->in_process ? 0 : live_guard_begin(&live, &err);
 	live_set_title(&live, "live");
 	prctl(PR_SET_NAME, "microagent-live");
 	if (status == 0)

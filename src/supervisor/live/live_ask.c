@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -127,7 +126,7 @@ static int watch_lifelines(struct live *live, struct error *err)
 		if (!lines[i].given)
 			continue;
 		live->lifelines[i] =
-			loop_add_fd(live->loop, lines[i].fd, EPOLLIN, on_lifeline, live, err);
+			loop_add_fd(live->loop, lines[i].fd, LOOP_IN, on_lifeline, live, err);
 		if (!live->lifelines[i])
 			return -1;
 	}

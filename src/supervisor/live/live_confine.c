@@ -27,8 +27,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/isolate.h"
 #include "base/json.h"
+#include "base/platform/linux/isolate.h"
 #include "store/audit.h"
 #include "supervisor/live/channels.h"
 #include "supervisor/live/live.h"

@@ -4,7 +4,6 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -192,6 +191,15 @@ static int ask_for_reports(const struct live *live, json_t *config, struct error
 		       : 0;
 }
 
+/* In place of the address that a guest has in mode nat elsewhere. */
+static int leave_address_to_host(const struct live *live, const struct config *config,
+				 json_t *message, struct error *err)
+{
+	if (!live->backend->nat_by_dhcp || config->network_mode != NETWORK_NAT)
+		return 0;
+	return json_put(message, "network", json_pack("{s:b}", "dhcp", 1), err);
+}
+
 int live_control_begin(struct live *live, int listen_fd, const struct config *config,
 		       struct error *err)
 {
@@ -206,7 +214,8 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
 
 	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
-	    ask_for_reports(live, message, err) < 0) {
+	    ask_for_reports(live, message, err) < 0 ||
+	    leave_address_to_host(live, config, message, err) < 0) {
 		close(listen_fd);
 		return -1;
 	}
@@ -263,7 +272,7 @@ int live_time_begin(struct live *live, struct error *err)
 		return error_errno(err, errno, "timerfd");
 	if (arm_time_fd(live->time_fd, err) < 0)
 		return -1;
-	live->time_watch = loop_add_fd(live->loop, live->time_fd, EPOLLIN, on_clock_set, live, err);
+	live->time_watch = loop_add_fd(live->loop, live->time_fd, LOOP_IN, on_clock_set, live, err);
 	live->time_timer = loop_add_interval(live->loop, limit_get(LIMIT_TIME_PUSH_MS) * NS_PER_MS,
 					     on_time_timer, live, err);
 	return live->time_watch && live->time_timer ? 0 : -1;

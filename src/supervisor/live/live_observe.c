@@ -160,7 +160,7 @@ void live_observe_begin(struct live *live, const struct config *config)
 		return;
 	live->observe->observed = json_array();
 	live->observe->unobserved = json_array();
-	if (strcmp(confinement, cell) != 0)
+	if (strcmp(confinement, cell) != 0 && !live->backend->in_process)
 		live_audit(live, AUDIT_CRITICAL, "vmm", "vmm.unconfined",
 			   json_pack("{s:s}", "confinement", confinement));
 	telemetry_open(&live->observe->telemetry, live->ws.fd);
@@ -195,6 +195,12 @@ void live_observe_plugged(struct live *live)
 /* Its children and its sockets; the latter tell nothing where the vsock device is the VMM's own. */
 static void can_see_vmm(struct live *live, bool watched, struct error *why)
 {
+	if (live->backend->in_process) {
+		error_set(why, ERR_UNSUPPORTED,
+			  "the machine is in its supervisor's own process, which cannot watch "
+			  "itself");
+		watched = false;
+	}
 	can_see(live, "vmm", watched, why);
 	if (!live->backend->binds_vsock)
 		return;
@@ -213,7 +219,8 @@ void live_observe_ready(struct live *live)
 	if (!live->observe)
 		return;
 	live->observe->vmm.own_sockets = live->backend->binds_vsock;
-	watched = watch_vmm_expect(&live->observe->vmm, vmm_pid(live), &why) == 0;
+	watched = !live->backend->in_process &&
+		  watch_vmm_expect(&live->observe->vmm, vmm_pid(live), &why) == 0;
 	if (live->observe->observed)
 		can_see_vmm(live, watched, &why);
 	live_audit(live, AUDIT_INFO, "session", "session.booted",

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/process.h"
 #include "base/proc.h"
 #include "contract/response.h"
 #include "supervisor/handover/leftover.h"
@@ -195,7 +196,7 @@ static int put_own_process(json_t *runtime, struct error *err)
 	uint64_t ticks = 0;
 	char boot_id[37];
 
-	if (proc_boot_id(boot_id, err) < 0 || proc_start_time(getpid(), &ticks, err) < 0)
+	if (process_boot_id(boot_id, err) < 0 || proc_start_time(getpid(), &ticks, err) < 0)
 		return -1;
 	if (json_put_string(runtime, "bootId", boot_id, err) < 0 ||
 	    json_put(runtime, "supervisorPid", json_integer(getpid()), err) < 0)
@@ -205,7 +206,7 @@ static int put_own_process(json_t *runtime, struct error *err)
 
 static int put_machine(json_t *runtime, const struct ticket *ticket, struct error *err)
 {
-	bool kvm = ticket->accelerator == ACCELERATOR_KVM;
+	bool emulated = ticket->accelerator == ACCELERATOR_TCG;
 	json_auto_t *ports = json_pack("{s:i, s:i}", "agent", AGENT_PORT, "control", CONTROL_PORT);
 
 	if (json_put_string(runtime, "accelerator", accelerator_names[ticket->accelerator], err) <
@@ -214,7 +215,7 @@ static int put_machine(json_t *runtime, const struct ticket *ticket, struct erro
 		     json_string_lossy(ticket->accelerator_reason,
 				       strlen(ticket->accelerator_reason)),
 		     err) < 0 ||
-	    json_put_string(runtime, "isolation", kvm ? "hardware" : "emulated", err) < 0)
+	    json_put_string(runtime, "isolation", emulated ? "emulated" : "hardware", err) < 0)
 		return -1;
 	return json_put(runtime, "ports", json_incref(ports), err);
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -77,7 +76,7 @@ static int ask_agent(struct shell_probe *probe, struct error *err)
 {
 	if (send(probe->fd, AGENT_PING, strlen(AGENT_PING), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return error_errno(err, errno, "vsock.sock");
-	probe->watch = loop_add_fd(probe->loop, probe->fd, EPOLLIN, on_agent_answer, probe, err);
+	probe->watch = loop_add_fd(probe->loop, probe->fd, LOOP_IN, on_agent_answer, probe, err);
 	probe->timer = loop_add_timer(probe->loop, probe->deadline_ns, on_probe_late, probe, err);
 	return probe->watch && probe->timer ? 0 : -1;
 }

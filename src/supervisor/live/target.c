@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -216,7 +215,7 @@ static int begin_lookup(struct target *target, struct error *err)
 					    &target->answer_fd, err);
 
 	if (status == 0)
-		target->answer = loop_add_fd(target->loop, target->answer_fd, EPOLLIN,
+		target->answer = loop_add_fd(target->loop, target->answer_fd, LOOP_IN,
 					     on_getent_output, target, err);
 	if (target->answer)
 		target->late = loop_add_timer(target->loop, late, on_lookup_late, target, err);

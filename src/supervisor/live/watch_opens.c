@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/fanotify.h>
 #include <unistd.h>
 
@@ -179,7 +178,7 @@ struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *
 					   FAN_OPEN | FAN_EVENT_ON_CHILD, dir, ".") < 0)
 		error_errno(err, errno, "fanotify");
 	else if ((watch->own = path_of_executable_dir(err)))
-		watch->watch = loop_add_fd(loop, watch->fd, EPOLLIN, on_events, watch, err);
+		watch->watch = loop_add_fd(loop, watch->fd, LOOP_IN, on_events, watch, err);
 	if (watch->watch)
 		return watch;
 	watch_opens_free(watch);

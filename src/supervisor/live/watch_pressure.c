@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -47,7 +46,7 @@ static void on_psi_event(struct loop *loop, int fd, uint32_t events, void *data)
 	uint64_t now = clock_mono_ns();
 
 	(void)loop;
-	if (events & (EPOLLERR | EPOLLHUP)) {
+	if (events & (LOOP_ERR | LOOP_HUP)) {
 		loop_remove(steal_ptr(&watch->watch));
 		return;
 	}
@@ -76,7 +75,7 @@ struct watch_pressure *watch_pressure_new(struct loop *loop, watch_pressure_fn *
 	if (watch->fd < 0 || write(watch->fd, trigger, (size_t)len + 1) < 0)
 		error_errno(err, errno, WATCH_PRESSURE_FILE);
 	else
-		watch->watch = loop_add_fd(loop, watch->fd, EPOLLPRI, on_psi_event, watch, err);
+		watch->watch = loop_add_fd(loop, watch->fd, LOOP_PRI, on_psi_event, watch, err);
 	if (watch->watch)
 		return watch;
 	watch_pressure_free(watch);

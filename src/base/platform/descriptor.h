@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What systems make descriptors with and do to them, for fd.c, sock.c and whoever needs one that
+ * these have not. All are O_CLOEXEC from their first moment where the system can do that; sockets
+ * raise no SIGPIPE where it is theirs to say (elsewhere MSG_NOSIGNAL says it). -1 and errno.
+ */
+#ifndef BASE_PLATFORM_DESCRIPTOR_H
+#define BASE_PLATFORM_DESCRIPTOR_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+int descriptor_pipe(int ends[2]);
+/* AF_UNIX. SOCK_SEQPACKET keeps messages apart and tells their end; ENOTSUP where there is none. */
+int descriptor_socketpair(int type, int ends[2]);
+int descriptor_socket(int family, int type, int protocol, bool nonblock);
+int descriptor_accept(int listener, bool nonblock);
+/* recvmsg(), and what comes with it is O_CLOEXEC. */
+ssize_t descriptor_receive(int sock, struct msghdr *message, int flags);
+/* dup2(), with O_CLOEXEC or without; async-signal-safe. */
+int descriptor_replace(int from, int to, bool cloexec);
+/* A file that is in no directory and empty. name: for people who look for it. */
+int descriptor_memory(const char *name);
+/* Closes all from `first` to `last`; async-signal-safe. */
+void descriptor_close_span(unsigned first, unsigned last);
+/* poll() to a deadline on the monotonic clock (UINT64_MAX: none), as fd_time_left() has it. */
+int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns);
+/* One step of a copy of len bytes from *at of a file, which goes on by as much, to where `to` is:
+ * how many bytes, 0 at the end of the file. */
+ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len);
+
+/* bind() with mode 0600, and connect(), of a Unix socket dirfd/name, whatever the length of the
+ * directory's path. ENAMETOOLONG: the name alone is longer than the system takes. */
+int descriptor_bind_at(int sock, int dirfd, const char *name);
+int descriptor_connect_at(int sock, int dirfd, const char *name);
+
+#endif

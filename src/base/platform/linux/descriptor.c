@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unix sockets by directory descriptor: sun_path holds 107 bytes, less than the path of many a
+ * state directory, so the directory is named /proc/self/fd/N and only the last component counts.
+ */
+#include "base/platform/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+int descriptor_pipe(int ends[2])
+{
+	return pipe2(ends, O_CLOEXEC);
+}
+
+int descriptor_socketpair(int type, int ends[2])
+{
+	return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends);
+}
+
+int descriptor_socket(int family, int type, int protocol, bool nonblock)
+{
+	return socket(family, type | SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0), protocol);
+}
+
+int descriptor_accept(int listener, bool nonblock)
+{
+	/* cppcheck-suppress nullPointer ; accept4() allows it */
+	return accept4(listener, NULL, NULL, SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0));
+}
+
+ssize_t descriptor_receive(int sock, struct msghdr *message, int flags)
+{
+	return recvmsg(sock, message, flags | MSG_CMSG_CLOEXEC);
+}
+
+int descriptor_replace(int from, int to, bool cloexec)
+{
+	return dup3(from, to, cloexec ? O_CLOEXEC : 0);
+}
+
+int descriptor_memory(const char *name)
+{
+	return memfd_create(name, MFD_CLOEXEC);
+}
+
+void descriptor_close_span(unsigned first, unsigned last)
+{
+	struct rlimit files;
+	unsigned end;
+
+	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+	/* A seccomp filter older than the call refuses it. */
+	end = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
+		      ? (unsigned)files.rlim_cur
+		      : 65536;
+	for (unsigned fd = first; fd <= last && fd < end; fd++)
+		close((int)fd);
+}
+
+int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns)
+{
+	struct timespec left;
+
+	return ppoll(fds, count, fd_time_left(deadline_ns, &left), NULL);
+}
+
+ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
+{
+	return sendfile(to, from, at, len);
+}
+
+static int address_at(int dirfd, const char *name, struct sockaddr_un *addr)
+{
+	int n;
+
+	*addr = (struct sockaddr_un){.sun_family = AF_UNIX};
+	n = snprintf(addr->sun_path, sizeof(addr->sun_path), "/proc/self/fd/%d/%s", dirfd, name);
+	if (n >= 0 && (size_t)n < sizeof(addr->sun_path))
+		return 0;
+	errno = ENAMETOOLONG;
+	return -1;
+}
+
+int descriptor_bind_at(int sock, int dirfd, const char *name)
+{
+	struct sockaddr_un addr;
+
+	/* bind() creates the file with the mode of the socket itself: set here there is no moment
+	 * in which others could connect, and the umask of the process is left alone. */
+	if (address_at(dirfd, name, &addr) < 0 || fchmod(sock, S_IRUSR | S_IWUSR) < 0)
+		return -1;
+	return bind(sock, (const struct sockaddr *)&addr, sizeof(addr));
+}
+
+int descriptor_connect_at(int sock, int dirfd, const char *name)
+{
+	struct sockaddr_un addr;
+
+	if (address_at(dirfd, name, &addr) < 0)
+		return -1;
+	return connect(sock, (const struct sockaddr *)&addr, sizeof(addr));
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/platform/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+struct timespec file_modified(const struct stat *st)
+{
+	return st->st_mtim;
+}
+
+struct timespec file_changed(const struct stat *st)
+{
+	return st->st_ctim;
+}
+
+int file_rename_new(int old_dir, const char *old, int new_dir, const char *new_name)
+{
+	return renameat2(old_dir, old, new_dir, new_name, RENAME_NOREPLACE);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+int file_open_within(int dirfd, const char *path, int flags, enum file_reach reach)
+{
+	static const uint64_t resolve[] = {
+		[FILE_BELOW] = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+		[FILE_IN_ROOT] = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		[FILE_ON_DISK] = RESOLVE_NO_XDEV,
+	};
+	struct open_how how = {.flags = (uint64_t)(unsigned)flags, .resolve = resolve[reach]};
+
+	return (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+}
+
+int file_open_place(int dirfd, const char *name, int flags)
+{
+	return openat(dirfd, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+}
+
+int file_open_place_within(int dirfd, const char *path, enum file_reach reach)
+{
+	return file_open_within(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC, reach);
+}
+
+static void name_of_fd(int fd, char out[32])
+{
+	snprintf(out, 32, "/proc/self/fd/%d", fd);
+}
+
+ssize_t file_path(int fd, char *out, size_t size)
+{
+	char self[32];
+	ssize_t n;
+
+	name_of_fd(fd, self);
+	n = readlink(self, out, size - 1);
+	if (n >= 0)
+		out[n] = '\0';
+	return n;
+}
+
+int file_reopen(int fd, int flags)
+{
+	char self[32];
+
+	name_of_fd(fd, self);
+	return open(self, flags);
+}
+
+/* By a descriptor that stands for its name: chmod() would follow a link that has taken its place,
+ * and fchmod() takes no such descriptor. */
+int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	autoclose int place = same_disk ? file_open_within(dirfd, name, flags, FILE_ON_DISK)
+					: openat(dirfd, name, flags);
+	char self[32];
+
+	if (place < 0 && same_disk && (errno == ENOSYS || errno == EPERM))
+		place = openat(dirfd, name, flags);
+	if (place < 0)
+		return -1;
+	name_of_fd(place, self);
+	if (chmod(self, mode) == 0)
+		return 0;
+	errno = EACCES;
+	return -1;
+}
+
+/* --- files without a name --------------------------------------------------------------------- */
+
+int file_open_nameless(int dirfd, int access)
+{
+	return openat(dirfd, ".", O_TMPFILE | O_CLOEXEC | access, S_IRUSR | S_IWUSR);
+}
+
+int file_give_name(int fd, int dirfd, const char *name)
+{
+	char self[32];
+
+	name_of_fd(fd, self);
+	return linkat(AT_FDCWD, self, dirfd, name, AT_SYMLINK_FOLLOW);
+}
+
+/* --- clones ----------------------------------------------------------------------------------- */
+
+int file_clone_into(int from, int to)
+{
+	return ioctl(to, FICLONE, from);
+}
+
+int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *why)
+{
+	int to = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			S_IRUSR | S_IWUSR);
+
+	if (to < 0)
+		return -1;
+	*cloned = file_clone_into(from, to) == 0;
+	*why = *cloned ? 0 : errno;
+	return to;
+}
+
+int file_try_clone(int dirfd)
+{
+	autoclose int from = file_open_nameless(dirfd, O_RDWR);
+	autoclose int to = from < 0 ? -1 : file_open_nameless(dirfd, O_RDWR);
+
+	return to < 0 ? -1 : file_clone_into(from, to) == 0;
+}
+
+ssize_t file_copy_range(int from, off_t at, int to, off_t to_at, size_t len)
+{
+	return copy_file_range(from, &at, to, &to_at, len, 0);
+}
+
+int file_allocate(int fd, off_t len)
+{
+	return posix_fallocate(fd, 0, len);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Landlock, by its system calls: the C library has none for it, and the headers of older
+ * distributions know the first of its versions only.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/platform/linux/isolate.h"
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+
+#define VERSION_PLEASE 1u /* a flag of create_ruleset */
+
+/* Rights over files, as the kernel numbers them. */
+enum {
+	FILE_EXECUTE = 1 << 0,
+	FILE_WRITE = 1 << 1,
+	FILE_READ = 1 << 2,
+	DIR_READ = 1 << 3,
+	DIR_REMOVE = 1 << 4,
+	FILE_REMOVE = 1 << 5,
+	MAKE_DIR = 1 << 7,
+	MAKE_FILE = 1 << 8,
+	MAKE_SOCKET = 1 << 9,
+	TRUNCATE = 1 << 14, /* since version 3 */
+};
+#define TO_READ (FILE_READ | DIR_READ)
+#define TO_WRITE                                                                                \
+	(TO_READ | FILE_WRITE | DIR_REMOVE | FILE_REMOVE | MAKE_DIR | MAKE_FILE | MAKE_SOCKET | \
+	 TRUNCATE)
+
+enum { TCP_BIND = 1 << 0, TCP_CONNECT = 1 << 1 }; /* since version 4 */
+/* Since version 6. Signals could be kept in as well, but then those would be lost too by which the
+ * kernel ends our children with us. */
+enum { SCOPE_ABSTRACT_SOCKETS = 1 << 0 };
+
+enum { RULE_TREE = 1, RULE_PORT };
+
+struct ruleset {
+	uint64_t files, net, scoped; /* what is refused where no rule allows it */
+};
+
+struct tree_rule {
+	uint64_t allowed;
+	int32_t fd;
+} __attribute__((packed));
+
+struct port_rule {
+	uint64_t allowed, port;
+};
+
+/* All that the kernel knows of, up to what is known here. */
+static struct ruleset everything(long version)
+{
+	struct ruleset all = {.files = (1u << 13) - 1};
+
+	if (version >= 2)
+		all.files |= 1u << 13; /* to another directory */
+	if (version >= 3)
+		all.files |= TRUNCATE;
+	if (version >= 4)
+		all.net = TCP_BIND | TCP_CONNECT;
+	if (version >= 5)
+		all.files |= 1u << 15; /* ioctl of devices */
+	if (version >= 6)
+		all.scoped = SCOPE_ABSTRACT_SOCKETS;
+	return all;
+}
+
+static size_t ruleset_size(long version)
+{
+	return (version >= 6 ? 3 : version >= 4 ? 2 : 1) * sizeof(uint64_t);
+}
+
+static int allow_tree(int rules, const struct ruleset *all, const struct isolate_tree *tree,
+		      struct error *err)
+{
+	const uint64_t rights =
+		(tree->writable ? TO_WRITE : TO_READ) | (tree->executable ? FILE_EXECUTE : 0);
+	const struct tree_rule rule = {rights & all->files, tree->fd};
+
+	if (syscall(SYS_landlock_add_rule, rules, RULE_TREE, &rule, 0) < 0)
+		return error_errno(err, errno, "Landlock");
+	return 0;
+}
+
+static int allow_port(int rules, const struct ruleset *all, uint16_t port, struct error *err)
+{
+	const struct port_rule rule = {TCP_CONNECT, port};
+
+	if (all->net && syscall(SYS_landlock_add_rule, rules, RULE_PORT, &rule, 0) < 0)
+		return error_errno(err, errno, "Landlock");
+	return 0;
+}
+
+int isolate_landlock_version(struct error *err)
+{
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, VERSION_PLEASE);
+
+	if (version >= 1)
+		return (int)version;
+	return error_set(err, ERR_UNAVAILABLE,
+			 errno == EOPNOTSUPP ? "this kernel has Landlock switched off"
+					     : "this kernel has no Landlock");
+}
+
+int isolate_landlock(const struct isolate_reach *reach, struct error *err)
+{
+	int version = isolate_landlock_version(err);
+	struct ruleset all = everything(version);
+
+	if (version < 0)
+		return -1;
+	autoclose int rules =
+		(int)syscall(SYS_landlock_create_ruleset, &all, ruleset_size(version), 0);
+	if (rules < 0)
+		return error_errno(err, errno, "Landlock");
+	for (size_t i = 0; i < reach->tree_count; i++)
+		if (allow_tree(rules, &all, &reach->trees[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < reach->port_count; i++)
+		if (allow_port(rules, &all, reach->ports[i], err) < 0)
+			return -1;
+	if (syscall(SYS_landlock_restrict_self, rules, 0) < 0)
+		return error_errno(err, errno, "Landlock");
+	return 0;
+}

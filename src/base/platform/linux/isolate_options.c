@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What rows of options take of an identity (base/command_line.h). */
+#include "base/command_line.h"
+#include "base/platform/linux/isolate.h"
+
+/* The last number of 32 bits means "nobody" to the kernel. */
+int option_uid(void *field, const char *value, struct error *err)
+{
+	struct isolate_identity *who = field;
+	uint64_t v;
+
+	if (command_line_number(value, 0, UINT32_MAX - 1, &v, err) < 0)
+		return -1;
+	who->uid = (uid_t)v;
+	who->set_uid = true;
+	return 0;
+}
+
+int option_gid(void *field, const char *value, struct error *err)
+{
+	struct isolate_identity *who = field;
+	uint64_t v;
+
+	if (command_line_number(value, 0, UINT32_MAX - 1, &v, err) < 0)
+		return -1;
+	who->gid = (gid_t)v;
+	who->set_gid = true;
+	return 0;
+}

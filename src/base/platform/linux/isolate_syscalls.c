@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "base/platform/linux/isolate.h"
+
+#ifdef MICROAGENT_SANITIZE
+int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err)
+{
+	(void)allowed, (void)count, (void)err;
+	return 0;
+}
+#else
+static int add_syscall_row(scmp_filter_ctx filter, const struct isolate_syscall *row,
+			   struct error *err)
+{
+	unsigned n = 0;
+	int rc;
+
+	while (n < sizeof(row->only) / sizeof(*row->only) && row->only[n].op)
+		n++;
+	rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, row->number, n, row->only);
+	/* -EDOM: this architecture has no such call. */
+	if (rc < 0 && rc != -EDOM)
+		return error_errno(err, -rc, "seccomp rule (%s)", row->reason);
+	return 0;
+}
+
+int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int rc;
+
+	if (!filter)
+		return error_errno(err, ENOMEM, "system call filter");
+	for (size_t i = 0; i < count; i++)
+		if (add_syscall_row(filter, &allowed[i], err) < 0)
+			return -1;
+	rc = seccomp_load(filter);
+	if (rc < 0)
+		return error_errno(err, -rc, "load the system call filter");
+	/* Freeing may give memory back by calls that are gone now; the process is ours to the end,
+	 * so the few KiB stay. */
+	return 0;
+}
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc tells of any process, as far as it shows it to us. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/platform/process.h"
+
+static int open_process_file(pid_t pid, const char *name)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+pid_t process_parent(pid_t pid)
+{
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	autofile FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	text[n] = '\0';
+	/* "pid (any name) state ppid ...": the name may hold anything, so from the last ')'. */
+	const char *end = strrchr(text, ')');
+	return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
+}
+
+/* In clock ticks since the boot: field 22 of /proc/PID/stat. */
+int process_start_time(pid_t pid, uint64_t *began, struct error *err)
+{
+	autobuf struct buf stat = BUF_INIT(4096);
+	char path[32];
+	const char *field;
+
+	if (pid <= 0)
+		return error_set(err, ERR_NOT_FOUND, "no process has the pid %d", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (path_read_file_at(AT_FDCWD, path, &stat, err) < 0) {
+		/* ESRCH: it ended between open and read */
+		if (err && err->errnum == ESRCH)
+			err->code = ERR_NOT_FOUND;
+		return -1;
+	}
+	/* Field 2 is the name in brackets, which may hold blanks and brackets: count from its end.
+	 */
+	field = strrchr(buf_string(&stat), ')');
+	for (int i = 2; field && i < 22; i++)
+		if ((field = strchr(field, ' ')))
+			field++;
+	if (!field || *field < '0' || *field > '9')
+		return error_set(err, ERR_IO, "%s: no start time in it", path);
+	*began = strtoull(field, NULL, 10);
+	return 0;
+}
+
+int process_boot_id(char out[37], struct error *err)
+{
+	static const char path[] = "/proc/sys/kernel/random/boot_id";
+	autobuf struct buf id = BUF_INIT(64);
+
+	if (path_read_file_at(AT_FDCWD, path, &id, err) < 0)
+		return -1;
+	if (id.len < 36)
+		return error_set(err, ERR_IO, "%s: too short", path);
+	memcpy(out, buf_bytes(&id), 36);
+	out[36] = '\0';
+	return 0;
+}
+
+int process_arguments(pid_t pid, struct buf *out)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	return path_read_file_at(AT_FDCWD, path, out, NULL);
+}
+
+void process_name(pid_t pid, char out[17])
+{
+	autoclose int fd = open_process_file(pid, "comm");
+	ssize_t n = fd >= 0 ? read(fd, out, 16) : 0;
+
+	out[n > 0 ? n : 0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	if (!*out)
+		memcpy(out, "?", sizeof("?"));
+}
+
+int process_each(process_fn *fn, void *data, struct error *err)
+{
+	autodir DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	int rc = 0;
+
+	if (!proc)
+		return error_errno(err, errno, "/proc");
+	while (rc == 0 && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		rc = pid > 0 ? fn(pid, data) : 0;
+	}
+	return rc;
+}
+
+/* --- open files ------------------------------------------------------------------------------- */
+
+/* false: it is another's, or not shown to us. */
+static bool look_at_file(int fds, const char *number, const char *name, char path[PATH_MAX],
+			 struct process_file *out)
+{
+	ssize_t n = readlinkat(fds, number, path, PATH_MAX - 1);
+	const char *slash;
+	struct stat link, st;
+
+	path[n > 0 ? n : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash || strcmp(slash + 1, name) != 0)
+		return false;
+	/* The link has the permissions that its descriptor was opened with. */
+	if (fstatat(fds, number, &link, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fstatat(fds, number, &st, 0) < 0)
+		return false;
+	*out = (struct process_file){path, link.st_mode & S_IRUSR, st.st_dev, st.st_ino};
+	return true;
+}
+
+int process_each_file(pid_t pid, const char *name, process_file_fn *fn, void *data)
+{
+	autoclose int fds = open_process_file(pid, "fd");
+	autodir DIR *dir = fds >= 0 ? fdopendir(fds) : NULL;
+	const struct dirent *entry;
+	struct process_file file;
+	char path[PATH_MAX];
+	int rc = 0;
+
+	if (dir)
+		steal_fd(&fds); /* the stream's own */
+	while (dir && rc == 0 && (entry = readdir(dir)))
+		if (look_at_file(dirfd(dir), entry->d_name, name, path, &file))
+			rc = fn(&file, data);
+	return rc;
+}

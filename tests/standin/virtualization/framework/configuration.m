@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole of a machine, and whether it can be one. The errors' texts are Apple's where they are published (facts.md);
+ * the others are ours, with Apple's code.
+ */
+#import "entitlements.h"
+#import "object.h"
+#import "settings.h"
+
+#include <unistd.h>
+
+#define MEBIBYTE (1024ull * 1024)
+
+/* Two that are documented nowhere; the settings have others. */
+#define MEMORY_MIN (32 * MEBIBYTE)
+#define CPUS_MIN 1
+
+@implementation VZVirtualMachineConfiguration
+
+- (instancetype)init
+{
+	self = [self initValues];
+	if (self) {
+		[self setMemorySize:512 * MEBIBYTE];
+		[self setCPUCount:CPUS_MIN];
+		[self setPlatform:[[[VZGenericPlatformConfiguration alloc] init] autorelease]];
+	}
+	return self;
+}
+
+VZ_STRONG(VZBootLoader *, bootLoader, setBootLoader)
+VZ_STRONG(VZPlatformConfiguration *, platform, setPlatform)
+VZ_NUMBER(uint64_t, memorySize, setMemorySize)
+VZ_NUMBER(NSUInteger, CPUCount, setCPUCount)
+
+/* Empty by default. */
+#define VZ_LIST(name, setter)                                                                      \
+	-(NSArray *)name                                                                           \
+	{                                                                                          \
+		NSArray *all = [self valueOf:@ #name];                                             \
+		return all ? all : [NSArray array];                                                \
+	}                                                                                          \
+	-(void)setter : (NSArray *)all                                                             \
+	{                                                                                          \
+		[self keep:[[all copy] autorelease] as:@ #name];                                   \
+	}
+
+VZ_LIST(audioDevices, setAudioDevices)
+VZ_LIST(consoleDevices, setConsoleDevices)
+VZ_LIST(directorySharingDevices, setDirectorySharingDevices)
+VZ_LIST(entropyDevices, setEntropyDevices)
+VZ_LIST(memoryBalloonDevices, setMemoryBalloonDevices)
+VZ_LIST(networkDevices, setNetworkDevices)
+VZ_LIST(serialPorts, setSerialPorts)
+VZ_LIST(socketDevices, setSocketDevices)
+VZ_LIST(storageDevices, setStorageDevices)
+VZ_LIST(keyboards, setKeyboards)
+VZ_LIST(pointingDevices, setPointingDevices)
+VZ_LIST(graphicsDevices, setGraphicsDevices)
+
+@end
+
+/* --- what is wrong with it ------------------------------------------------------------------- */
+
+static NSString *unfit_size(VZVirtualMachineConfiguration *c)
+{
+	uint64_t memory = [c memorySize];
+	NSUInteger cpus = [c CPUCount];
+
+	if (memory % MEBIBYTE)
+		return @"The memory size is not a multiple of 1 megabyte.";
+	if (memory < [VZVirtualMachineConfiguration minimumAllowedMemorySize] ||
+	    memory > [VZVirtualMachineConfiguration maximumAllowedMemorySize])
+		return @"The memory size is out of range.";
+	if (cpus < [VZVirtualMachineConfiguration minimumAllowedCPUCount] ||
+	    cpus > [VZVirtualMachineConfiguration maximumAllowedCPUCount])
+		return @"The number of CPUs is out of range.";
+	return nil;
+}
+
+static NSString *unfit_mac(VZVirtualMachineConfiguration *c)
+{
+	VZMacPlatformConfiguration *platform = (VZMacPlatformConfiguration *)[c platform];
+
+	if (![platform isKindOfClass:[VZMacPlatformConfiguration class]])
+		return @"A macOS boot loader needs a Mac platform.";
+	if (![platform hardwareModel])
+		return @"“hardwareModel” is nil.";
+	if (![[platform hardwareModel] isSupported])
+		return @"The hardware model is not supported on this host.";
+	if (![platform auxiliaryStorage])
+		return @"“auxiliaryStorage” is nil.";
+	if (access([[[[platform auxiliaryStorage] URL] path] UTF8String], R_OK | W_OK) < 0)
+		return @"Failed to lock auxiliary storage.";
+	if (![[c storageDevices] count])
+		return @"A macOS guest needs a storage device.";
+	return [[c graphicsDevices] count] ? nil : @"A macOS guest needs a graphics device.";
+}
+
+static NSString *unfit_boot(VZVirtualMachineConfiguration *c)
+{
+	if (![c bootLoader])
+		return @"“bootLoader” is nil.";
+	if ([[c bootLoader] isKindOfClass:[VZMacOSBootLoader class]])
+		return unfit_mac(c);
+	if (![[c platform] isKindOfClass:[VZGenericPlatformConfiguration class]])
+		return @"A Linux boot loader needs a generic platform.";
+	return nil;
+}
+
+static NSString *unfit_network(VZVirtualMachineConfiguration *c)
+{
+	for (VZNetworkDeviceConfiguration *each in [c networkDevices]) {
+		if ([[each attachment] isKindOfClass:[VZBridgedNetworkDeviceAttachment class]] &&
+		    !entitlement_held(ENTITLEMENT_NETWORKING))
+			return @"Using VZBridgedNetworkDeviceAttachment in a process that lacks the "
+			       @"“com.apple.vm.networking” entitlement.";
+		if ([[each MACAddress] isMulticastAddress])
+			return @"The MAC address is no unicast address.";
+	}
+	return nil;
+}
+
+static NSString *unfit_directory(VZSharedDirectory *directory)
+{
+	NSString *path = [[directory URL] path];
+	BOOL is_directory = NO;
+
+	if (![[NSFileManager defaultManager] fileExistsAtPath:path isDirectory:&is_directory] ||
+	    !is_directory)
+		return [NSString stringWithFormat:@"The directory “%@” doesn’t exist.", path];
+	return nil;
+}
+
+static NSString *unfit_share(VZDirectoryShare *share)
+{
+	NSString *reason = nil;
+
+	if ([share isKindOfClass:[VZSingleDirectoryShare class]])
+		return unfit_directory([(VZSingleDirectoryShare *)share directory]);
+	for (VZSharedDirectory *each in [[(VZMultipleDirectoryShare *)share directories] allValues])
+		if (!reason)
+			reason = unfit_directory(each);
+	return reason;
+}
+
+static NSString *unfit_sharing(VZVirtualMachineConfiguration *c)
+{
+	NSMutableSet *tags = [NSMutableSet set];
+
+	for (VZVirtioFileSystemDeviceConfiguration *each in [c directorySharingDevices]) {
+		NSString *reason = unfit_share([each share]);
+
+		if (reason)
+			return reason;
+		if ([tags containsObject:[each tag]])
+			return @"Two directory sharing devices have the same tag.";
+		[tags addObject:[each tag]];
+	}
+	return nil;
+}
+
+/* One attachment is one descriptor of an image, and two writers of an image destroy it. */
+static NSString *unfit_storage(VZVirtualMachineConfiguration *c)
+{
+	NSMutableArray *seen = [NSMutableArray array];
+
+	for (VZStorageDeviceConfiguration *each in [c storageDevices]) {
+		if (![each attachment] || [seen indexOfObjectIdenticalTo:[each attachment]] != NSNotFound)
+			return @"The storage device attachment is invalid.";
+		[seen addObject:[each attachment]];
+	}
+	return nil;
+}
+
+static NSString *unfit_number(VZVirtualMachineConfiguration *c)
+{
+	if ([[c socketDevices] count] > 1)
+		return @"There is more than one socket device.";
+	if ([[c memoryBalloonDevices] count] > 1)
+		return @"There is more than one memory balloon device.";
+	if ([[c audioDevices] count] || [[c consoleDevices] count])
+		return @"The stand-in has no audio and no console devices.";
+	return nil;
+}
+
+static NSString *unfit_configuration(VZVirtualMachineConfiguration *c)
+{
+	static NSString *(*const checks[])(VZVirtualMachineConfiguration *) = {
+		unfit_boot, unfit_size, unfit_number, unfit_storage, unfit_network, unfit_sharing};
+	NSString *reason = nil;
+
+	if (!entitlement_held(ENTITLEMENT_VIRTUALIZATION))
+		return @"The process doesn’t have the “com.apple.security.virtualization” entitlement.";
+	if (!settings_flag(@"supported", YES))
+		return @"Virtualization is not available on this hardware.";
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks) && !reason; i++)
+		reason = checks[i](c);
+	return reason;
+}
+
+@implementation VZVirtualMachineConfiguration (VZVirtualMachineConfigurationValidation)
+
+- (BOOL)validateWithError:(NSError **)error
+{
+	NSDictionary *fault = settings_fault(@"validate");
+	NSString *reason = unfit_configuration(self);
+
+	settings_record(@"validate",
+			[NSDictionary dictionaryWithObject:reason ? reason : @"" forKey:@"reason"]);
+	if (fault) {
+		if (error)
+			*error = settings_fault_error(fault, VZErrorInvalidVirtualMachineConfiguration);
+		return NO;
+	}
+	if (reason)
+		return vz_refuse(error, VZErrorInvalidVirtualMachineConfiguration, reason);
+	return YES;
+}
+
++ (uint64_t)minimumAllowedMemorySize
+{
+	return settings_number(@"minimumMemory", MEMORY_MIN);
+}
+
++ (uint64_t)maximumAllowedMemorySize
+{
+	unsigned long long pages = (unsigned long long)sysconf(_SC_PHYS_PAGES);
+	unsigned long long bytes = pages * (unsigned long long)sysconf(_SC_PAGESIZE);
+
+	return settings_number(@"maximumMemory", bytes / MEBIBYTE * MEBIBYTE);
+}
+
++ (NSUInteger)minimumAllowedCPUCount
+{
+	return CPUS_MIN;
+}
+
++ (NSUInteger)maximumAllowedCPUCount
+{
+	return (NSUInteger)settings_number(@"maximumCPUs",
+					   (unsigned long long)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+@end

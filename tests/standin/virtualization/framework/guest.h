@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* QEMU's words for each part of a machine. A descriptor that is given becomes the runner's. */
+#pragma once
+
+#import <Virtualization/Virtualization.h>
+
+@class StandinRunner;
+
+extern void guest_begin(StandinRunner *runner, VZVirtualMachineConfiguration *configuration);
+extern void guest_add_monitor(StandinRunner *runner, int fd);
+extern void guest_add_console(StandinRunner *runner, int fd);
+extern void guest_add_vsock(StandinRunner *runner, int fd);
+extern void guest_add_share(StandinRunner *runner, NSString *tag, int fd, NSUInteger number);
+extern BOOL guest_add_disks(StandinRunner *runner, VZVirtualMachineConfiguration *configuration);
+extern BOOL guest_add_network(StandinRunner *runner, NSArray *devices);
+/* Of a card, in QEMU's names: for set_link. */
+extern NSString *guest_card_name(NSUInteger number);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine is QEMU's q35 under TCG, its devices virtio on PCI as Apple's are. What a kernel needs under TCG stands
+ * before the client's own words (src/backend/qemu/machine_row.c has the reasons). A macOS guest cannot run here: in its
+ * place is whatever Linux the settings name.
+ */
+#import "guest.h"
+
+#import "object.h"
+#import "runner.h"
+#import "settings.h"
+
+#include "tap.h"
+
+#include <unistd.h>
+
+#define TCG_WORDS @"tsc=reliable no_timer_check init_on_alloc=1"
+#define VIRTIO @",disable-legacy=on"
+
+/* A comma in a value is written twice. */
+static NSString *escaped(NSString *value)
+{
+	return [value stringByReplacingOccurrencesOfString:@"," withString:@",,"];
+}
+
+/* For whoever looks for what belongs to a test: the place of its settings. */
+static NSString *label(void)
+{
+	const char *settings = getenv("MICROAGENT_STANDIN_VZ");
+
+	return [NSString stringWithFormat:@"guest=%@", escaped([NSString stringWithUTF8String:
+									  settings ? settings : "vz"])];
+}
+
+static void add_board(StandinRunner *runner, VZVirtualMachineConfiguration *c)
+{
+	unsigned long long mebibytes = [c memorySize] >> 20;
+	NSString *reset = settings_text(@"reset", @"restart");
+
+	[runner word:settings_text(@"qemu", @"qemu-system-x86_64") value:@""];
+	[runner word:@"-name" value:@"%@", label()];
+	for (NSString *word in [@"-nodefaults -no-user-config -S" componentsSeparatedByString:@" "])
+		[runner word:word value:@""];
+	[runner word:@"-display" value:@"none"];
+	[runner word:@"-machine" value:@"q35,memory-backend=ram"];
+	[runner word:@"-accel" value:@"tcg,tb-size=64,thread=single"];
+	[runner word:@"-cpu" value:@"max,-erms,-fsrm"];
+	[runner word:@"-smp" value:@"%lu", (unsigned long)[c CPUCount]];
+	[runner word:@"-m" value:@"%lluM", mebibytes];
+	[runner word:@"-object" value:@"memory-backend-memfd,id=ram,size=%lluM,share=on", mebibytes];
+	[runner word:@"-action"
+	       value:@"shutdown=poweroff,panic=none,reboot=%@",
+		     [reset isEqualToString:@"stop"] ? @"shutdown" : @"reset"];
+}
+
+static void add_linux(StandinRunner *runner, NSString *kernel, NSString *initrd, NSString *words)
+{
+	if (!kernel)
+		return;
+	[runner word:@"-kernel" value:@"%@", kernel];
+	if (initrd)
+		[runner word:@"-initrd" value:@"%@", initrd];
+	[runner word:@"-append" value:@"%@ %@", TCG_WORDS, words];
+}
+
+static void add_boot(StandinRunner *runner, VZBootLoader *loader)
+{
+	VZLinuxBootLoader *linux_loader = (id)loader;
+
+	if ([loader isKindOfClass:[VZLinuxBootLoader class]])
+		add_linux(runner, [[linux_loader kernelURL] path],
+			  [[linux_loader initialRamdiskURL] path], [linux_loader commandLine]);
+	else
+		add_linux(runner, settings_in(@"macGuest", @"kernel"),
+			  settings_in(@"macGuest", @"initrd"),
+			  settings_in(@"macGuest", @"commandLine"));
+}
+
+void guest_begin(StandinRunner *runner, VZVirtualMachineConfiguration *c)
+{
+	add_board(runner, c);
+	add_boot(runner, [c bootLoader]);
+	if ([[c entropyDevices] count]) {
+		[runner word:@"-object" value:@"rng-builtin,id=entropy"];
+		[runner word:@"-device" value:@"virtio-rng-pci,rng=entropy" VIRTIO];
+	}
+	if ([[c memoryBalloonDevices] count])
+		[runner word:@"-device" value:@"virtio-balloon-pci,id=balloon" VIRTIO];
+}
+
+static void add_socket(StandinRunner *runner, NSString *name, int fd)
+{
+	[runner forQemu:[runner give:fd]];
+	[runner word:@"-chardev" value:@"socket,id=%@,fd=%d", name, fd];
+}
+
+void guest_add_monitor(StandinRunner *runner, int fd)
+{
+	add_socket(runner, @"qmp", fd);
+	[runner word:@"-mon" value:@"chardev=qmp,mode=control"];
+}
+
+void guest_add_console(StandinRunner *runner, int fd)
+{
+	add_socket(runner, @"console", fd);
+	[runner word:@"-device" value:@"virtio-serial-pci,id=serial" VIRTIO];
+	[runner word:@"-device" value:@"virtconsole,bus=serial.0,chardev=console"];
+}
+
+void guest_add_vsock(StandinRunner *runner, int fd)
+{
+	add_socket(runner, @"vsock", fd);
+	[runner word:@"-device" value:@"vhost-user-vsock-pci,chardev=vsock" VIRTIO];
+}
+
+void guest_add_share(StandinRunner *runner, NSString *tag, int fd, NSUInteger number)
+{
+	NSString *name = [NSString stringWithFormat:@"share%lu", (unsigned long)number];
+
+	add_socket(runner, name, fd);
+	[runner word:@"-device"
+	       value:@"vhost-user-fs-pci,chardev=%@,tag=%@", name, escaped(tag)];
+}
+
+/* --- disks ----------------------------------------------------------------------------------- */
+
+static BOOL add_disk(StandinRunner *runner, VZVirtioBlockDeviceConfiguration *disk, unsigned number)
+{
+	VZDiskImageStorageDeviceAttachment *image = (id)[disk attachment];
+	BOOL synced = [image synchronizationMode] != VZDiskImageSynchronizationModeNone;
+	NSString *mode = [image isReadOnly] ? @"on" : @"off";
+	/* A descriptor of its own, which a later run's QEMU does not share. */
+	int fd = dup([[image valueOf:@"image"] fileDescriptor]);
+
+	if (fd < 0)
+		return NO;
+	[runner forQemu:[runner give:fd]];
+	[runner word:@"-add-fd" value:@"fd=%d,set=%u", fd, number + 1];
+	[runner word:@"-blockdev"
+	       value:@"driver=file,node-name=file%u,filename=/dev/fdset/%u,read-only=%@,locking=off,"
+		     @"cache.no-flush=%@",
+		     number, number + 1, mode, synced ? @"off" : @"on"];
+	[runner word:@"-blockdev"
+	       value:@"driver=raw,node-name=disk%u,file=file%u,read-only=%@", number, number, mode];
+	[runner word:@"-device"
+	       value:@"virtio-blk-pci,drive=disk%u,serial=%@" VIRTIO, number,
+		     escaped([disk blockDeviceIdentifier])];
+	return YES;
+}
+
+BOOL guest_add_disks(StandinRunner *runner, VZVirtualMachineConfiguration *c)
+{
+	NSArray *disks = [c storageDevices];
+
+	for (unsigned i = 0; i < [disks count]; i++)
+		if (!add_disk(runner, [disks objectAtIndex:i], i))
+			return NO;
+	return YES;
+}
+
+/* --- cards ----------------------------------------------------------------------------------- */
+
+NSString *guest_card_name(NSUInteger number)
+{
+	return [NSString stringWithFormat:@"card%lu", (unsigned long)number];
+}
+
+/* The bridge of this host that the settings have for the interface; nil: there is none. */
+static NSString *bridge_of(VZNetworkDeviceAttachment *attachment)
+{
+	VZBridgedNetworkDeviceAttachment *bridged = (id)attachment;
+
+	if (![attachment isKindOfClass:[VZBridgedNetworkDeviceAttachment class]])
+		return nil;
+	return [[bridged interface] valueOf:@"bridge"];
+}
+
+static BOOL add_card(StandinRunner *runner, VZNetworkDevice *device, NSUInteger number)
+{
+	NSString *name = guest_card_name(number), *bridge = bridge_of([device attachment]);
+
+	if (bridge) {
+		int fd = tap_open([bridge UTF8String]);
+
+		if (fd < 0)
+			return NO;
+		[runner forQemu:[runner give:fd]];
+		[runner word:@"-netdev" value:@"tap,id=net%@,fd=%d", name, fd];
+	} else {
+		[runner word:@"-netdev" value:@"user,id=net%@", name];
+	}
+	[runner word:@"-device"
+	       value:@"virtio-net-pci,id=%@,netdev=net%@,mac=%@,romfile=" VIRTIO, name, name,
+		     [[device valueOf:@"MACAddress"] string]];
+	return YES;
+}
+
+BOOL guest_add_network(StandinRunner *runner, NSArray *devices)
+{
+	for (NSUInteger i = 0; i < [devices count]; i++)
+		if (!add_card(runner, [devices objectAtIndex:i], i))
+			return NO;
+	return YES;
+}

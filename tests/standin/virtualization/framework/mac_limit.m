@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#import "mac_limit.h"
+
+#import "settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { LIMIT = 2 };
+
+static NSMutableDictionary *places; /* descriptors by machine */
+
+/* A name that belongs to whoever bound it, and to nobody when he is gone. */
+static int bind_place(unsigned number)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const char *settings = getenv("MICROAGENT_STANDIN_VZ");
+	size_t length = settings ? strlen(settings) : 0;
+	/* The end of a path says more than its beginning. */
+	const char *tail = settings ? settings + (length > 80 ? length - 80 : 0) : "";
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "vz-mac-%u%s", number, tail);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+BOOL mac_limit_take(id machine)
+{
+	unsigned limit = (unsigned)settings_number(@"macLimit", LIMIT);
+
+	for (unsigned i = 0; i < limit; i++) {
+		int fd = bind_place(i);
+
+		if (fd < 0)
+			continue;
+		if (!places)
+			places = [[NSMutableDictionary alloc] init];
+		[places setObject:[[[NSFileHandle alloc] initWithFileDescriptor:fd
+								 closeOnDealloc:YES] autorelease]
+			   forKey:[NSValue valueWithNonretainedObject:machine]];
+		return YES;
+	}
+	return NO;
+}
+
+void mac_limit_give(id machine)
+{
+	[places removeObjectForKey:[NSValue valueWithNonretainedObject:machine]];
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#import "object.h"
+#import "settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+enum { MAC_BYTES = 6, MAC_MULTICAST = 1, MAC_LOCAL = 2 };
+
+@implementation VZMACAddress
+
+/* Six times two digits of any case, between colons. */
+- (instancetype)initWithString:(NSString *)string
+{
+	unsigned byte[MAC_BYTES];
+	int end = 0;
+	const char *text = [string UTF8String];
+
+	self = [self initValues];
+	if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &byte[0], &byte[1], &byte[2], &byte[3], &byte[4],
+		   &byte[5], &end) != MAC_BYTES ||
+	    end != 3 * MAC_BYTES - 1 || text[end]) {
+		[self release];
+		return nil;
+	}
+	[self keep:[string lowercaseString] as:@"string"];
+	return self;
+}
+
++ (instancetype)randomLocallyAdministeredAddress
+{
+	unsigned char b[MAC_BYTES];
+
+	if (getrandom(b, sizeof(b), 0) != sizeof(b))
+		abort();
+	b[0] = (unsigned char)((b[0] & ~MAC_MULTICAST) | MAC_LOCAL);
+	NSString *text = [NSString stringWithFormat:@"%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2],
+						    b[3], b[4], b[5]];
+	return [[[self alloc] initWithString:text] autorelease];
+}
+
+VZ_READ(NSString *, string)
+
+static unsigned first_byte(VZMACAddress *address)
+{
+	return (unsigned)strtoul([[address string] UTF8String], NULL, 16);
+}
+
+- (BOOL)isBroadcastAddress
+{
+	return [[self string] isEqualToString:@"ff:ff:ff:ff:ff:ff"];
+}
+
+- (BOOL)isMulticastAddress
+{
+	return (first_byte(self) & MAC_MULTICAST) != 0;
+}
+
+- (BOOL)isUnicastAddress
+{
+	return ![self isMulticastAddress];
+}
+
+- (BOOL)isLocallyAdministeredAddress
+{
+	return (first_byte(self) & MAC_LOCAL) != 0;
+}
+
+- (BOOL)isUniversallyAdministeredAddress
+{
+	return ![self isLocallyAdministeredAddress];
+}
+
+@end
+
+@implementation VZNetworkDeviceAttachment
+@end
+
+@implementation VZNATNetworkDeviceAttachment
+VZ_INIT
+@end
+
+/* --- bridges --------------------------------------------------------------------------------- */
+
+@implementation VZBridgedNetworkInterface
+
+/* What a Mac has that nobody has said anything about. */
+static NSArray *default_interfaces(void)
+{
+	NSDictionary *ethernet = [NSDictionary
+		dictionaryWithObjectsAndKeys:@"en0", @"identifier", @"Ethernet", @"displayName", nil];
+
+	return [NSArray arrayWithObject:ethernet];
+}
+
++ (NSArray *)networkInterfaces
+{
+	NSArray *known = settings_value(@"interfaces");
+	NSMutableArray *all = [NSMutableArray array];
+
+	for (NSDictionary *each in known ? known : default_interfaces()) {
+		VZBridgedNetworkInterface *interface = [[self alloc] initValues];
+
+		[interface keep:[each objectForKey:@"identifier"] as:@"identifier"];
+		[interface keep:[each objectForKey:@"displayName"] as:@"localizedDisplayName"];
+		[interface keep:[each objectForKey:@"bridge"] as:@"bridge"];
+		[all addObject:interface];
+		[interface release];
+	}
+	return all;
+}
+
+VZ_READ(NSString *, identifier)
+VZ_READ(NSString *, localizedDisplayName)
+
+@end
+
+@implementation VZBridgedNetworkDeviceAttachment
+
+- (instancetype)initWithInterface:(VZBridgedNetworkInterface *)interface
+{
+	self = [self initValues];
+	if (self)
+		[self keep:interface as:@"interface"];
+	return self;
+}
+
+VZ_READ(VZBridgedNetworkInterface *, interface)
+
+@end
+
+@implementation VZNetworkDeviceConfiguration
+VZ_COPIED(VZMACAddress *, MACAddress, setMACAddress)
+VZ_STRONG(VZNetworkDeviceAttachment *, attachment, setAttachment)
+@end
+
+@implementation VZVirtioNetworkDeviceConfiguration
+
+- (instancetype)init
+{
+	self = [self initValues];
+	if (self)
+		[self setMACAddress:[VZMACAddress randomLocallyAdministeredAddress]];
+	return self;
+}
+
+@end

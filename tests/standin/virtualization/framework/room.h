@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sockets of one run of a machine. They have names only while they are made: what connects to
+ * them does so by a descriptor of the socket's file (O_PATH) below /proc/self/fd, so nothing is
+ * left behind however the processes end.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vsockd/core.h"
+
+enum { ROOM_PORTS = 64, ROOM_PORT_NONE = UINT32_MAX };
+
+struct room_socket {
+	int listen;
+	int path;
+};
+
+struct vsock_room {
+	struct room_socket clients;	      /* CONNECT comes here */
+	struct room_socket ports[ROOM_PORTS]; /* what the guest dials */
+	int table_fd;
+	struct host_port
+		*table; /* in memory that vsockd's core reads: the number of each port, or none */
+	int wake;	/* an eventfd: the room closes */
+	int users;	/* threads and the owner */
+};
+
+/* NULL with errno. */
+struct vsock_room *room_open(void);
+struct vsock_room *room_keep(struct vsock_room *room);
+void room_drop(struct vsock_room *room);
+/* Whoever waits in room_accept() comes back. */
+void room_close(struct vsock_room *room);
+
+bool room_set_port(struct vsock_room *room, uint32_t port);
+void room_clear_port(struct vsock_room *room, uint32_t port);
+/* The next connection of the guest, and to which port; -1 when the room closes. */
+int room_accept(struct vsock_room *room, uint32_t *port);
+/* A connection to the guest's port, and the number of ours; -1 with errno: ECONNRESET if nobody
+ * listens there. */
+int room_connect(struct vsock_room *room, uint32_t port, uint32_t *source);
+/* A listening socket without a name. */
+bool room_socket_open(struct room_socket *socket);
+int room_socket_connect(const struct room_socket *socket);
+void room_socket_close(struct room_socket *socket);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* One run of a machine: QEMU, and the process that keeps it. */
+#pragma once
+
+#import <Virtualization/Virtualization.h>
+
+@class StandinMachine, StandinMonitor, StandinShare;
+
+@interface StandinRunner : NSObject {
+	StandinMachine *_machine; /* not retained */
+	StandinMonitor *_monitor;
+	NSMutableArray *_words;	      /* of QEMU */
+	NSMutableArray *_keeperWords; /* of the process that keeps it */
+	NSMutableArray *_given;	      /* descriptors for it, which are closed here */
+	NSMutableArray *_lent;	      /* descriptors for it, which stay open here */
+	NSMutableArray *_shares;
+	int _lifeline;
+	BOOL _guestEnded;
+}
+
+- (id)initWithMachine:(StandinMachine *)machine;
+/* The machine is told by runnerIsReady or runnerEnded: what came of it. */
+- (BOOL)launch:(NSError **)error;
+/* At once; runnerEnded: follows. */
+- (void)kill;
+- (void)forgetMachine;
+- (StandinMonitor *)monitor;
+- (StandinShare *)shareAt:(NSUInteger)index;
+
+@end
+
+/* For what puts the machine together. */
+@interface StandinRunner (Parts)
+- (void)word:(NSString *)word value:(NSString *)format, ... NS_FORMAT_FUNCTION(2, 3);
+/* The number is that which it has in QEMU too. */
+- (int)give:(int)fd;
+- (int)lend:(int)fd;
+- (void)forQemu:(int)fd;
+@end

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entitlements. On a Mac they are in the program's signature; here the settings say which ones it has. The few functions
+ * of CoreFoundation are those of the objects that these types are.
+ */
+#import <Foundation/Foundation.h>
+#import <Security/Security.h>
+
+#import "entitlements.h"
+#import "settings.h"
+
+/* Any numbers do, as long as they differ. */
+enum { TYPE_OTHER = 1, TYPE_STRING = 7, TYPE_BOOLEAN = 21, TYPE_NUMBER = 22 };
+
+CFTypeRef CFRetain(CFTypeRef cf)
+{
+	return (CFTypeRef)[(id)cf retain];
+}
+
+void CFRelease(CFTypeRef cf)
+{
+	if (!cf) {
+		fprintf(stderr, "stand-in: CFRelease() was called with NULL\n");
+		abort();
+	}
+	[(id)cf release];
+}
+
+CFTypeID CFGetTypeID(CFTypeRef cf)
+{
+	id object = (id)cf;
+
+	if ([object isKindOfClass:[[NSNumber numberWithBool:YES] class]])
+		return TYPE_BOOLEAN;
+	if ([object isKindOfClass:[NSNumber class]])
+		return TYPE_NUMBER;
+	return [object isKindOfClass:[NSString class]] ? TYPE_STRING : TYPE_OTHER;
+}
+
+CFTypeID CFBooleanGetTypeID(void)
+{
+	return TYPE_BOOLEAN;
+}
+
+Boolean CFBooleanGetValue(CFBooleanRef boolean)
+{
+	return [(id)boolean boolValue];
+}
+
+/* --- entitlements ---------------------------------------------------------------------------- */
+
+/* What a program signed by anybody has; com.apple.vm.networking is given by Apple alone. */
+static id default_entitlement(NSString *name)
+{
+	return [name isEqualToString:ENTITLEMENT_VIRTUALIZATION] ? [NSNumber numberWithBool:YES] : nil;
+}
+
+static id entitlement_value(NSString *name)
+{
+	id said = settings_in(@"entitlements", name);
+
+	if (said == [NSNull null])
+		return nil;
+	return said ? said : default_entitlement(name);
+}
+
+BOOL entitlement_held(NSString *name)
+{
+	return [entitlement_value(name) boolValue];
+}
+
+SecTaskRef SecTaskCreateFromSelf(CFAllocatorRef allocator)
+{
+	(void)allocator;
+	return (SecTaskRef)(void *)[[NSObject alloc] init];
+}
+
+CFTypeRef SecTaskCopyValueForEntitlement(SecTaskRef task, CFStringRef entitlement, CFErrorRef *error)
+{
+	if (!task || !entitlement) {
+		fprintf(stderr, "stand-in: SecTaskCopyValueForEntitlement() was called with NULL\n");
+		abort();
+	}
+	if (error)
+		*error = NULL;
+	return (CFTypeRef)[entitlement_value((NSString *)entitlement) retain];
+}

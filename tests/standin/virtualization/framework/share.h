@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* One directory sharing device of a running machine: what its process (keeper/share.c) is told. */
+#pragma once
+
+#import <Virtualization/Virtualization.h>
+
+@interface StandinShare : NSObject {
+	int _control, _keeperEnd, _listenEnd, _qemuEnd;
+	VZDirectoryShare *_share;
+}
+
+- (BOOL)open:(NSError **)error;
+/* For others, who close them. */
+- (int)keeperEnd;
+- (int)listenEnd;
+- (int)qemuEnd;
+/* What is shared from the start; nil is nothing. */
+- (BOOL)begin:(VZDirectoryShare *)share error:(NSError **)error;
+/* While it runs. */
+- (void)change:(VZDirectoryShare *)share;
+
+@end

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Declarations of the public interface of Apple's Virtualization.framework, written from its
+ * documentation for a client that is compiled against them in two ways: for Darwin (syntax,
+ * selectors, availability) and for GNUstep, where framework/ implements them with QEMU. Which fact
+ * is documented where: ../../facts.md.
+ */
+#pragma once
+
+#import <CoreFoundation/CoreFoundation.h>
+#import <Foundation/Foundation.h>
+#import <dispatch/dispatch.h>
+
+/* GCC's runtime has no weak references; a delegate must there, as ever without ARC, outlive the
+ * object or be set to nil. */
+#ifdef __APPLE__
+#define VZ_WEAK weak
+#define VZ_SINCE(version) __attribute__((availability(macos, introduced = version)))
+#else
+#define VZ_WEAK assign
+#define VZ_SINCE(version)
+#endif
+
+/* The legacy runtime knows no instance variables but those of the declaration. */
+#ifdef __APPLE__
+#define VZ_ROOT NSObject
+#else
+#define VZ_ROOT VZStandinObject
+@interface VZStandinObject : NSObject {
+	NSMutableDictionary *_values;
+	id _hidden;
+}
+- (id)copyWithZone:(NSZone *)zone;
+@end
+#endif
+
+/* For classes of which only the framework, or only a subclass, makes objects. The implementation
+ * may. */
+#ifdef VZ_STANDIN_IMPLEMENTATION
+#define VZ_NO_INIT
+#else
+#define VZ_NO_INIT                                        \
+	+(instancetype) new __attribute__((unavailable)); \
+	-(instancetype)init __attribute__((unavailable));
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Screens, keyboards and pointing devices, which macOS guests must have. */
+#pragma once
+
+#import <Virtualization/VZDefines.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+VZ_SINCE(12.0)
+@interface VZGraphicsDisplayConfiguration : VZ_ROOT <NSCopying>
+VZ_NO_INIT
+@end
+
+VZ_SINCE(12.0)
+@interface VZMacGraphicsDisplayConfiguration : VZGraphicsDisplayConfiguration
+- (instancetype)initWithWidthInPixels:(NSInteger)widthInPixels
+		       heightInPixels:(NSInteger)heightInPixels
+			pixelsPerInch:(NSInteger)pixelsPerInch;
+@property NSInteger widthInPixels;
+@property NSInteger heightInPixels;
+@property NSInteger pixelsPerInch;
+@end
+
+VZ_SINCE(11.0)
+@interface VZGraphicsDeviceConfiguration : VZ_ROOT <NSCopying>
+VZ_NO_INIT
+@end
+
+VZ_SINCE(12.0)
+@interface VZMacGraphicsDeviceConfiguration : VZGraphicsDeviceConfiguration
+- (instancetype)init;
+@property(copy) NSArray<VZMacGraphicsDisplayConfiguration *> *displays;
+@end
+
+VZ_SINCE(12.0)
+@interface VZKeyboardConfiguration : VZ_ROOT <NSCopying>
+VZ_NO_INIT
+@end
+
+VZ_SINCE(12.0)
+@interface VZUSBKeyboardConfiguration : VZKeyboardConfiguration
+- (instancetype)init;
+@end
+
+VZ_SINCE(14.0)
+@interface VZMacKeyboardConfiguration : VZKeyboardConfiguration
+- (instancetype)init;
+@end
+
+VZ_SINCE(12.0)
+@interface VZPointingDeviceConfiguration : VZ_ROOT <NSCopying>
+VZ_NO_INIT
+@end
+
+VZ_SINCE(12.0)
+@interface VZUSBScreenCoordinatePointingDeviceConfiguration : VZPointingDeviceConfiguration
+- (instancetype)init;
+@end
+
+VZ_SINCE(13.0)
+@interface VZMacTrackpadConfiguration : VZPointingDeviceConfiguration
+- (instancetype)init;
+@end
+
+NS_ASSUME_NONNULL_END

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#import <Virtualization/VZDefines.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+typedef NS_ENUM(NSInteger, VZDiskImageCachingMode) {
+	VZDiskImageCachingModeAutomatic = 0,
+	VZDiskImageCachingModeUncached = 1,
+	VZDiskImageCachingModeCached = 2,
+};
+
+typedef NS_ENUM(NSInteger, VZDiskImageSynchronizationMode) {
+	VZDiskImageSynchronizationModeFull = 1,
+	VZDiskImageSynchronizationModeFsync = 2,
+	VZDiskImageSynchronizationModeNone = 3,
+};
+
+VZ_SINCE(11.0)
+@interface VZStorageDeviceAttachment : VZ_ROOT
+VZ_NO_INIT
+@end
+
+VZ_SINCE(11.0)
+@interface VZDiskImageStorageDeviceAttachment : VZStorageDeviceAttachment
+- (nullable instancetype)initWithURL:(NSURL *)url readOnly:(BOOL)readOnly error:(NSError **)error;
+- (nullable instancetype)initWithURL:(NSURL *)url
+			    readOnly:(BOOL)readOnly
+			 cachingMode:(VZDiskImageCachingMode)cachingMode
+		 synchronizationMode:(VZDiskImageSynchronizationMode)synchronizationMode
+			       error:(NSError **)error VZ_SINCE(12.0);
+@property(readonly) NSURL *URL;
+@property(readonly, getter=isReadOnly) BOOL readOnly;
+@property(readonly) VZDiskImageCachingMode cachingMode VZ_SINCE(12.0);
+@property(readonly) VZDiskImageSynchronizationMode synchronizationMode VZ_SINCE(12.0);
+@end
+
+VZ_SINCE(11.0)
+@interface VZStorageDeviceConfiguration : VZ_ROOT <NSCopying>
+VZ_NO_INIT
+@property(readonly, strong) VZStorageDeviceAttachment *attachment;
+@end
+
+VZ_SINCE(11.0)
+@interface VZVirtioBlockDeviceConfiguration : VZStorageDeviceConfiguration
+- (instancetype)initWithAttachment:(VZStorageDeviceAttachment *)attachment;
++ (BOOL)validateBlockDeviceIdentifier:(NSString *)blockDeviceIdentifier
+				error:(NSError **)error VZ_SINCE(12.3);
+@property(copy) NSString *blockDeviceIdentifier VZ_SINCE(12.3);
+@end
+
+NS_ASSUME_NONNULL_END

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The directories of one share, in a mount namespace of its own: bind mounts on a file system in
+ * memory, or one on its root, which virtiofsd serves. It stays in that namespace, so that
+ * directories can come and go while it runs.
+ *
+ * A message is a letter, a name, NUL, a path, NUL; each is answered by "ok" or by what went wrong.
+ *   R, W   the whole share is this directory, read-only or not
+ *   r, w   a directory of that name in it
+ *   -      takes the directory of that name away
+ *   g      starts virtiofsd
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "keeper.h"
+
+/* A directory that every system has and no share is made of. */
+#define STAGE "/sys"
+
+static int write_id_map(const char *file, unsigned id)
+{
+	char line[32];
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+	int length = snprintf(line, sizeof(line), "0 %u 1", id);
+
+	if (fd < 0)
+		return -1;
+	ssize_t n = write(fd, line, (size_t)length);
+	close(fd);
+	return n == length ? 0 : -1;
+}
+
+/* An ordinary user is root in a user namespace, where he may mount. */
+static int unshare_as_user(void)
+{
+	unsigned uid = geteuid(), gid = getegid();
+	int fd;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return -1;
+	fd = open("/proc/self/setgroups", O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "deny", 4) != 4)
+		return -1;
+	close(fd);
+	return write_id_map("/proc/self/uid_map", uid) < 0 ||
+			       write_id_map("/proc/self/gid_map", gid) < 0
+		       ? -1
+		       : 0;
+}
+
+static int open_stage(void)
+{
+	if (geteuid() == 0 ? unshare(CLONE_NEWNS) < 0 : unshare_as_user() < 0)
+		return -1;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	if (mount("share", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0)
+		return -1;
+	return chdir(STAGE); /* where the names of directories are */
+}
+
+static int bind_directory(const char *path, const char *at, bool read_only)
+{
+	if (mount(path, at, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return -1;
+	if (!read_only)
+		return 0;
+	return mount(NULL, at, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL);
+}
+
+static int add_named(const char *name, const char *path, bool read_only)
+{
+	if (mkdir(name, 0755) < 0)
+		return -1;
+	if (bind_directory(path, name, read_only) == 0)
+		return 0;
+	int error = errno;
+	rmdir(name);
+	errno = error;
+	return -1;
+}
+
+static int remove_named(const char *name)
+{
+	return umount2(name, MNT_DETACH) < 0 || rmdir(name) < 0 ? -1 : 0;
+}
+
+static int start_virtiofsd(const struct share_ends *ends, const char *virtiofsd)
+{
+	pid_t pid = keeper_fork(&ends->listen, 1);
+	char fd[32];
+
+	if (pid)
+		return pid < 0 ? -1 : 0;
+	snprintf(fd, sizeof(fd), "--fd=%d", ends->listen);
+	execl(virtiofsd, virtiofsd, "-f", fd, "-o", "source=" STAGE, "-o", "sandbox=chroot", "-o",
+	      "log_level=err", (char *)NULL);
+	_exit(127);
+}
+
+static int obey(const struct share_ends *ends, const char *virtiofsd, const char *message)
+{
+	const char *name = message + 1, *path = name + strlen(name) + 1;
+
+	switch (*message) {
+	case 'R':
+	case 'W':
+		return bind_directory(path, STAGE, *message == 'R');
+	case 'r':
+	case 'w':
+		return add_named(name, path, *message == 'r');
+	case '-':
+		return remove_named(name);
+	case 'g':
+		return start_virtiofsd(ends, virtiofsd);
+	default:
+		errno = EINVAL;
+		return -1;
+	}
+}
+
+void share_serve(const struct share_ends *ends, const char *virtiofsd)
+{
+	char message[8192];
+	int staged = open_stage() < 0 ? errno : 0;
+
+	for (;;) {
+		/* What is missing at the end of the message is empty. */
+		memset(message, 0, sizeof(message));
+		ssize_t n = recv(ends->control, message, sizeof(message) - 3, 0);
+
+		if (n <= 0)
+			break;
+		errno = staged;
+		bool done = !staged && obey(ends, virtiofsd, message) == 0;
+		const char *answer = done ? "ok" : strerror(errno);
+
+		if (send(ends->control, answer, strlen(answer), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	/* virtiofsd goes on, and dies with this process. */
+	for (;;)
+		pause();
+}

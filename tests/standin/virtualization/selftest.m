@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client of Virtualization.framework as small as it can be, for the tests of the stand-in: it makes a machine of its
+ * arguments and then does what it is told, a word a line. Each line gets one line of answer, and what happens
+ * meanwhile is told on lines of its own, which begin with '!'.
+ */
+#import <Foundation/Foundation.h>
+#import <Security/Security.h>
+#import <Virtualization/Virtualization.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void say(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
+static void say(NSString *format, ...)
+{
+	va_list words;
+
+	va_start(words, format);
+	NSString *line = [[NSString alloc] initWithFormat:format arguments:words];
+	va_end(words);
+	/* In one piece, whichever thread it is. */
+	dprintf(STDOUT_FILENO, "%s\n", [line UTF8String]);
+	[line release];
+}
+
+static NSString *words_of(NSError *error)
+{
+	if (!error)
+		return @"ok";
+	return [NSString stringWithFormat:@"%@ %ld %@", [error domain], (long)[error code],
+					  [error localizedDescription]];
+}
+
+@interface Client : NSObject <VZVirtualMachineDelegate, VZVirtioSocketListenerDelegate> {
+	dispatch_queue_t _queue;
+	VZVirtualMachineConfiguration *_configuration;
+	VZVirtualMachine *_machine;
+	VZVirtioSocketConnection *_connection; /* the last */
+	VZVirtioSocketListener *_listener;
+	BOOL _accepts;
+}
+@end
+
+@implementation Client
+
+/* --- the configuration ----------------------------------------------------------------------- */
+
+static NSURL *file(NSString *path)
+{
+	return [NSURL fileURLWithPath:path];
+}
+
+static void add_disk(VZVirtualMachineConfiguration *configuration, NSString *path)
+{
+	NSError *error = nil;
+	VZDiskImageStorageDeviceAttachment *image =
+		[[VZDiskImageStorageDeviceAttachment alloc] initWithURL:file(path)
+							       readOnly:YES
+								  error:&error];
+
+	if (!image) {
+		say(@"disk: %@", words_of(error));
+		exit(1);
+	}
+	VZVirtioBlockDeviceConfiguration *disk =
+		[[VZVirtioBlockDeviceConfiguration alloc] initWithAttachment:image];
+	disk.blockDeviceIdentifier = @"rootfs";
+	configuration.storageDevices = @[ disk ];
+	[disk release];
+	[image release];
+}
+
+static void add_network(VZVirtualMachineConfiguration *configuration, NSString *kind)
+{
+	VZVirtioNetworkDeviceConfiguration *card = [[VZVirtioNetworkDeviceConfiguration alloc] init];
+	VZNetworkDeviceAttachment *attachment;
+
+	if ([kind isEqualToString:@"bridged"])
+		attachment = [[VZBridgedNetworkDeviceAttachment alloc]
+			initWithInterface:[VZBridgedNetworkInterface.networkInterfaces objectAtIndex:0]];
+	else
+		attachment = [[VZNATNetworkDeviceAttachment alloc] init];
+	card.attachment = attachment;
+	configuration.networkDevices = @[ card ];
+	[attachment release];
+	[card release];
+}
+
+static void add_share(VZVirtualMachineConfiguration *configuration, NSString *path)
+{
+	VZSharedDirectory *directory = [[VZSharedDirectory alloc] initWithURL:file(path) readOnly:YES];
+	VZMultipleDirectoryShare *share = [[VZMultipleDirectoryShare alloc]
+		initWithDirectories:[NSDictionary dictionaryWithObject:directory forKey:@"one"]];
+	VZVirtioFileSystemDeviceConfiguration *device =
+		[[VZVirtioFileSystemDeviceConfiguration alloc] initWithTag:@"shares"];
+
+	device.share = share;
+	configuration.directorySharingDevices = @[ device ];
+	[device release];
+	[share release];
+	[directory release];
+}
+
+/* The guest's console is our standard error; nothing goes to it. */
+static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
+{
+	VZVirtioConsoleDeviceSerialPortConfiguration *port =
+		[[[VZVirtioConsoleDeviceSerialPortConfiguration alloc] init] autorelease];
+	NSFileHandle *out = [[[NSFileHandle alloc] initWithFileDescriptor:STDERR_FILENO] autorelease];
+
+	port.attachment = [[[VZFileHandleSerialPortAttachment alloc] initWithFileHandleForReading:nil
+									     fileHandleForWriting:out]
+		autorelease];
+	configuration.serialPorts = @[ port ];
+	configuration.entropyDevices =
+		@[ [[[VZVirtioEntropyDeviceConfiguration alloc] init] autorelease] ];
+	configuration.socketDevices =
+		@[ [[[VZVirtioSocketDeviceConfiguration alloc] init] autorelease] ];
+	configuration.memoryBalloonDevices = @[ [[[VZVirtioTraditionalMemoryBalloonDeviceConfiguration
+		alloc] init] autorelease] ];
+}
+
+/* "kernel=PATH", "initrd=PATH", "words=TEXT", "memory=BYTES", "disk=PATH", "net=nat", "share=PATH" */
+- (void)configure:(NSString *)word
+{
+	NSUInteger equals = [word rangeOfString:@"="].location;
+	NSString *key = [word substringToIndex:equals], *value = [word substringFromIndex:equals + 1];
+	VZLinuxBootLoader *loader = (VZLinuxBootLoader *)_configuration.bootLoader;
+
+	if ([key isEqualToString:@"kernel"])
+		_configuration.bootLoader =
+			[[[VZLinuxBootLoader alloc] initWithKernelURL:file(value)] autorelease];
+	else if ([key isEqualToString:@"initrd"])
+		loader.initialRamdiskURL = file(value);
+	else if ([key isEqualToString:@"words"])
+		loader.commandLine = value;
+	else if ([key isEqualToString:@"memory"])
+		_configuration.memorySize = (uint64_t)[value longLongValue];
+	else if ([key isEqualToString:@"disk"])
+		add_disk(_configuration, value);
+	else if ([key isEqualToString:@"net"])
+		add_network(_configuration, value);
+	else if ([key isEqualToString:@"share"])
+		add_share(_configuration, value);
+}
+
+- (BOOL)openWith:(NSArray *)words
+{
+	NSError *error = nil;
+
+	_queue = dispatch_queue_create("selftest", DISPATCH_QUEUE_SERIAL);
+	_configuration = [[VZVirtualMachineConfiguration alloc] init];
+	_configuration.memorySize = 256ull << 20;
+	add_plain_devices(_configuration);
+	for (NSString *word in words)
+		[self configure:word];
+	BOOL valid = [_configuration validateWithError:&error];
+	say(@"validate: %@", words_of(valid ? nil : error));
+	if (!valid)
+		return NO;
+	_machine = [[VZVirtualMachine alloc] initWithConfiguration:_configuration queue:_queue];
+	_machine.delegate = self;
+	return YES;
+}
+
+/* --- what happens ---------------------------------------------------------------------------- */
+
+- (void)guestDidStopVirtualMachine:(VZVirtualMachine *)virtualMachine
+{
+	say(@"!guestDidStop %ld", (long)virtualMachine.state);
+}
+
+- (void)virtualMachine:(VZVirtualMachine *)virtualMachine didStopWithError:(NSError *)error
+{
+	say(@"!didStopWithError %ld %@", (long)virtualMachine.state, words_of(error));
+}
+
+- (void)virtualMachine:(VZVirtualMachine *)virtualMachine
+				 networkDevice:(VZNetworkDevice *)networkDevice
+	attachmentWasDisconnectedWithError:(NSError *)error
+{
+	(void)virtualMachine;
+	say(@"!disconnected %d %@", networkDevice.attachment != nil, words_of(error));
+}
+
+- (void)keepConnection:(VZVirtioSocketConnection *)connection
+{
+	[connection retain];
+	[_connection release];
+	_connection = connection;
+}
+
+- (BOOL)listener:(VZVirtioSocketListener *)listener
+	shouldAcceptNewConnection:(VZVirtioSocketConnection *)connection
+		 fromSocketDevice:(VZVirtioSocketDevice *)socketDevice
+{
+	say(@"!asked %u %d", connection.destinationPort,
+	    listener == _listener && socketDevice != nil);
+	if (_accepts)
+		[self keepConnection:connection];
+	return _accepts;
+}
+
+/* --- what it is told ------------------------------------------------------------------------- */
+
+/* A line of the connection after which no more is looked at; with a NUL in it if the peer closed. */
+- (NSString *)talk:(NSString *)text
+{
+	char answer[65536];
+	size_t length = 0;
+	NSString *line = [text stringByAppendingString:@"\n"];
+	int fd = _connection.fileDescriptor;
+
+	if ([text length] && write(fd, [line UTF8String], strlen([line UTF8String])) < 0)
+		return @"closed";
+	while (length < sizeof(answer) - 1 && !memchr(answer, '\n', length)) {
+		ssize_t n = read(fd, answer + length, sizeof(answer) - 1 - length);
+
+		if (n <= 0)
+			return length ? @"cut" : @"closed";
+		length += (size_t)n;
+	}
+	answer[length - 1] = '\0';
+	return [NSString stringWithUTF8String:answer];
+}
+
+- (void)connect:(uint32_t)port
+{
+	VZVirtioSocketDevice *device = (VZVirtioSocketDevice *)[_machine.socketDevices objectAtIndex:0];
+
+	[device connectToPort:port
+		completionHandler:^(VZVirtioSocketConnection *connection, NSError *error) {
+		  [self keepConnection:connection];
+		  say(@"connect: %@ %u", words_of(error), connection.destinationPort);
+		}];
+}
+
+- (void)listen:(uint32_t)port
+{
+	VZVirtioSocketDevice *device = (VZVirtioSocketDevice *)[_machine.socketDevices objectAtIndex:0];
+
+	if (!_listener) {
+		_listener = [[VZVirtioSocketListener alloc] init];
+		_listener.delegate = self;
+	}
+	[device setSocketListener:_listener forPort:port];
+	say(@"listen: ok");
+}
+
+- (void)unlisten:(uint32_t)port
+{
+	[(VZVirtioSocketDevice *)[_machine.socketDevices objectAtIndex:0] removeSocketListenerForPort:port];
+	say(@"unlisten: ok");
+}
+
+- (void)balloon:(uint64_t)bytes
+{
+	VZVirtioTraditionalMemoryBalloonDevice *balloon =
+		(VZVirtioTraditionalMemoryBalloonDevice *)[_machine.memoryBalloonDevices objectAtIndex:0];
+
+	balloon.targetVirtualMachineMemorySize = bytes;
+	say(@"balloon: %llu", (unsigned long long)balloon.targetVirtualMachineMemorySize);
+}
+
+- (void)attach:(NSString *)kind
+{
+	VZNetworkDevice *card = [_machine.networkDevices objectAtIndex:0];
+	VZNetworkDeviceAttachment *attachment = nil;
+
+	if ([kind isEqualToString:@"nat"])
+		attachment = [[[VZNATNetworkDeviceAttachment alloc] init] autorelease];
+	if ([kind isEqualToString:@"bridged"])
+		attachment = [[[VZBridgedNetworkDeviceAttachment alloc]
+			initWithInterface:[VZBridgedNetworkInterface.networkInterfaces objectAtIndex:0]]
+			autorelease];
+	card.attachment = attachment;
+	say(@"attach: %d", card.attachment != nil);
+}
+
+/* What is changed in the configuration by now is not the machine's. */
+- (void)share:(NSString *)path
+{
+	VZVirtioFileSystemDevice *device =
+		(VZVirtioFileSystemDevice *)[_machine.directorySharingDevices objectAtIndex:0];
+	VZSharedDirectory *directory = [[VZSharedDirectory alloc] initWithURL:file(path) readOnly:NO];
+
+	device.share = [[[VZMultipleDirectoryShare alloc]
+		initWithDirectories:[NSDictionary dictionaryWithObject:directory forKey:@"two"]]
+		autorelease];
+	[directory release];
+	say(@"share: ok");
+}
+
+- (void)requestStop
+{
+	NSError *error = nil;
+	BOOL asked = [_machine requestStopWithError:&error];
+
+	say(@"requestStop: %@", words_of(asked ? nil : error));
+}
+
+- (void)entitlement:(NSString *)name
+{
+	SecTaskRef task = SecTaskCreateFromSelf(kCFAllocatorDefault);
+	CFTypeRef value = SecTaskCopyValueForEntitlement(task, (CFStringRef)(const void *)name, NULL);
+
+	say(@"entitlement: %d", value && CFGetTypeID(value) == CFBooleanGetTypeID() &&
+				       CFBooleanGetValue((CFBooleanRef)value));
+	if (value)
+		CFRelease(value);
+	CFRelease(task);
+}
+
+- (void)transition:(SEL)selector name:(NSString *)name
+{
+	[_machine performSelector:selector
+		       withObject:[[^(NSError *error) {
+			 say(@"%@: %@ %ld", name, words_of(error), (long)self->_machine.state);
+		       } copy] autorelease]];
+}
+
+static SEL transition_of(NSString *word)
+{
+	if ([word isEqualToString:@"start"])
+		return @selector(startWithCompletionHandler:);
+	if ([word isEqualToString:@"stop"])
+		return @selector(stopWithCompletionHandler:);
+	if ([word isEqualToString:@"pause"])
+		return @selector(pauseWithCompletionHandler:);
+	return [word isEqualToString:@"resume"] ? @selector(resumeWithCompletionHandler:) : NULL;
+}
+
+/* On the queue. Its name is that of the method, with its one argument. */
+- (void)obey:(NSString *)word with:(NSString *)argument
+{
+	if (transition_of(word))
+		[self transition:transition_of(word) name:word];
+	else if ([word isEqualToString:@"state"])
+		say(@"state: %ld %d%d%d%d%d", (long)_machine.state, _machine.canStart, _machine.canStop,
+		    _machine.canPause, _machine.canResume, _machine.canRequestStop);
+	else if ([word isEqualToString:@"connect"])
+		[self connect:(uint32_t)[argument longLongValue]];
+	else if ([word isEqualToString:@"listen"])
+		[self listen:(uint32_t)[argument longLongValue]];
+	else if ([word isEqualToString:@"unlisten"])
+		[self unlisten:(uint32_t)[argument longLongValue]];
+	else if ([word isEqualToString:@"balloon"])
+		[self balloon:(uint64_t)[argument longLongValue]];
+	else if ([word isEqualToString:@"attach"])
+		[self attach:argument];
+	else if ([word isEqualToString:@"share"])
+		[self share:argument];
+	else if ([word isEqualToString:@"requestStop"])
+		[self requestStop];
+	else if ([word isEqualToString:@"entitlement"])
+		[self entitlement:argument];
+	else
+		say(@"what is %@?", word);
+}
+
+- (void)take:(NSString *)line
+{
+	NSUInteger space = [line rangeOfString:@" "].location;
+	NSString *word = space == NSNotFound ? line : [line substringToIndex:space];
+	NSString *argument = space == NSNotFound ? @"" : [line substringFromIndex:space + 1];
+
+	if ([word isEqualToString:@"talk"])
+		say(@"talk: %@", [self talk:argument]);
+	else if ([word isEqualToString:@"accepts"])
+		say(@"accepts: %d", _accepts = [argument isEqualToString:@"yes"]);
+	else if ([word isEqualToString:@"close"]) {
+		[_connection close];
+		say(@"close: %d", _connection.fileDescriptor);
+	} else if ([word isEqualToString:@"change"]) {
+		_configuration.CPUCount = 99;
+		((VZLinuxBootLoader *)_configuration.bootLoader).kernelURL = file(@"/nonexistent");
+		say(@"change: ok");
+	} else if ([word isEqualToString:@"wrong-queue"])
+		[_machine startWithCompletionHandler:^(NSError *error) {
+		  (void)error;
+		}];
+	else
+		dispatch_async(_queue, ^{
+		  [self obey:word with:argument];
+		});
+}
+
+@end
+
+int main(int argc, char **argv)
+{
+	char line[65536];
+
+	@autoreleasepool {
+		NSMutableArray *words = [NSMutableArray array];
+		Client *client = [[Client alloc] init];
+
+		for (int i = 1; i < argc; i++)
+			[words addObject:[NSString stringWithUTF8String:argv[i]]];
+		if (![client openWith:words])
+			return 1;
+		while (fgets(line, sizeof(line), stdin)) {
+			line[strcspn(line, "\n")] = '\0';
+			[client take:[NSString stringWithUTF8String:line]];
+		}
+	}
+	return 0;
+}
