@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sources=$(git ls-files -- '*.c' '*.h')
+sources=$(git ls-files -- '*.c' '*.h' '*.m')
 code=$(git ls-files -- 'src/*.c')
 failed=0
 stage() { # name, command...

@@ -40,7 +40,10 @@ $(VZ_BUILD)/keeper/%.o: $(VZ)/keeper/%.c | $(FIRST)
 $(VZ_BUILD)/vz-keeper: $(VZ_KEEPER) $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOURCES))
 	$(call say,LD   )$(CC) -o $@ $^ -ljansson
 
+VZ_SELFTESTS := $(VZ_BUILD)/selftest $(VZ_BUILD)/selftest_mac
+$(VZ_BUILD)/selftest%: $(VZ)/selftest%.m $(VZ_LIB) $(VZ_BUILD)/vz-keeper
+	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) -MMD -MP -o $@ $< $(VZ_LIBS)
 $(VZ_BUILD)/selftest: $(VZ)/selftest.m $(VZ_LIB) $(VZ_BUILD)/vz-keeper
 	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) -MMD -MP -o $@ $< $(VZ_LIBS)
 
-standin: $(VZ_LIB) $(VZ_BUILD)/vz-keeper $(VZ_BUILD)/selftest
+standin: $(VZ_LIB) $(VZ_BUILD)/vz-keeper $(VZ_SELFTESTS)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of Virtualization.framework as small as it can be, for the tests of the stand-in: it makes a machine of its
- * arguments and then does what it is told, a word a line. Each line gets one line of answer, and what happens
- * meanwhile is told on lines of its own, which begin with '!'.
+ * A client of Virtualization.framework as small as it can be, for the tests of the stand-in: it
+ * makes a machine of its arguments and then does what it is told, a word a line. Each line gets one
+ * line of answer, and what happens meanwhile is told on lines of its own, which begin with '!'.
  */
 #import <Foundation/Foundation.h>
 #import <Security/Security.h>
@@ -57,7 +57,7 @@ static void add_disk(VZVirtualMachineConfiguration *configuration, NSString *pat
 	NSError *error = nil;
 	VZDiskImageStorageDeviceAttachment *image =
 		[[VZDiskImageStorageDeviceAttachment alloc] initWithURL:file(path)
-							       readOnly:YES
+							       readOnly:NO
 								  error:&error];
 
 	if (!image) {
@@ -74,12 +74,14 @@ static void add_disk(VZVirtualMachineConfiguration *configuration, NSString *pat
 
 static void add_network(VZVirtualMachineConfiguration *configuration, NSString *kind)
 {
-	VZVirtioNetworkDeviceConfiguration *card = [[VZVirtioNetworkDeviceConfiguration alloc] init];
+	VZVirtioNetworkDeviceConfiguration *card =
+		[[VZVirtioNetworkDeviceConfiguration alloc] init];
 	VZNetworkDeviceAttachment *attachment;
 
 	if ([kind isEqualToString:@"bridged"])
 		attachment = [[VZBridgedNetworkDeviceAttachment alloc]
-			initWithInterface:[VZBridgedNetworkInterface.networkInterfaces objectAtIndex:0]];
+			initWithInterface:[VZBridgedNetworkInterface.networkInterfaces
+						  objectAtIndex:0]];
 	else
 		attachment = [[VZNATNetworkDeviceAttachment alloc] init];
 	card.attachment = attachment;
@@ -90,7 +92,8 @@ static void add_network(VZVirtualMachineConfiguration *configuration, NSString *
 
 static void add_share(VZVirtualMachineConfiguration *configuration, NSString *path)
 {
-	VZSharedDirectory *directory = [[VZSharedDirectory alloc] initWithURL:file(path) readOnly:YES];
+	VZSharedDirectory *directory = [[VZSharedDirectory alloc] initWithURL:file(path)
+								     readOnly:YES];
 	VZMultipleDirectoryShare *share = [[VZMultipleDirectoryShare alloc]
 		initWithDirectories:[NSDictionary dictionaryWithObject:directory forKey:@"one"]];
 	VZVirtioFileSystemDeviceConfiguration *device =
@@ -108,25 +111,29 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 {
 	VZVirtioConsoleDeviceSerialPortConfiguration *port =
 		[[[VZVirtioConsoleDeviceSerialPortConfiguration alloc] init] autorelease];
-	NSFileHandle *out = [[[NSFileHandle alloc] initWithFileDescriptor:STDERR_FILENO] autorelease];
+	NSFileHandle *out =
+		[[[NSFileHandle alloc] initWithFileDescriptor:STDERR_FILENO] autorelease];
 
-	port.attachment = [[[VZFileHandleSerialPortAttachment alloc] initWithFileHandleForReading:nil
-									     fileHandleForWriting:out]
-		autorelease];
+	port.attachment = [[[VZFileHandleSerialPortAttachment alloc]
+		initWithFileHandleForReading:nil
+			fileHandleForWriting:out] autorelease];
 	configuration.serialPorts = @[ port ];
 	configuration.entropyDevices =
 		@[ [[[VZVirtioEntropyDeviceConfiguration alloc] init] autorelease] ];
 	configuration.socketDevices =
 		@[ [[[VZVirtioSocketDeviceConfiguration alloc] init] autorelease] ];
-	configuration.memoryBalloonDevices = @[ [[[VZVirtioTraditionalMemoryBalloonDeviceConfiguration
-		alloc] init] autorelease] ];
+	configuration.memoryBalloonDevices =
+		@[ [[[VZVirtioTraditionalMemoryBalloonDeviceConfiguration alloc] init]
+			autorelease] ];
 }
 
-/* "kernel=PATH", "initrd=PATH", "words=TEXT", "memory=BYTES", "disk=PATH", "net=nat", "share=PATH" */
+/* "kernel=PATH", "initrd=PATH", "words=TEXT", "memory=BYTES", "disk=PATH", "net=nat", "share=PATH"
+ */
 - (void)configure:(NSString *)word
 {
 	NSUInteger equals = [word rangeOfString:@"="].location;
-	NSString *key = [word substringToIndex:equals], *value = [word substringFromIndex:equals + 1];
+	NSString *key = [word substringToIndex:equals],
+		 *value = [word substringFromIndex:equals + 1];
 	VZLinuxBootLoader *loader = (VZLinuxBootLoader *)_configuration.bootLoader;
 
 	if ([key isEqualToString:@"kernel"])
@@ -178,7 +185,7 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 }
 
 - (void)virtualMachine:(VZVirtualMachine *)virtualMachine
-				 networkDevice:(VZNetworkDevice *)networkDevice
+			     networkDevice:(VZNetworkDevice *)networkDevice
 	attachmentWasDisconnectedWithError:(NSError *)error
 {
 	(void)virtualMachine;
@@ -205,7 +212,8 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 
 /* --- what it is told ------------------------------------------------------------------------- */
 
-/* A line of the connection after which no more is looked at; with a NUL in it if the peer closed. */
+/* A line of the connection after which no more is looked at; with a NUL in it if the peer closed.
+ */
 - (NSString *)talk:(NSString *)text
 {
 	char answer[65536];
@@ -228,7 +236,8 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 
 - (void)connect:(uint32_t)port
 {
-	VZVirtioSocketDevice *device = (VZVirtioSocketDevice *)[_machine.socketDevices objectAtIndex:0];
+	VZVirtioSocketDevice *device =
+		(VZVirtioSocketDevice *)[_machine.socketDevices objectAtIndex:0];
 
 	[device connectToPort:port
 		completionHandler:^(VZVirtioSocketConnection *connection, NSError *error) {
@@ -239,7 +248,8 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 
 - (void)listen:(uint32_t)port
 {
-	VZVirtioSocketDevice *device = (VZVirtioSocketDevice *)[_machine.socketDevices objectAtIndex:0];
+	VZVirtioSocketDevice *device =
+		(VZVirtioSocketDevice *)[_machine.socketDevices objectAtIndex:0];
 
 	if (!_listener) {
 		_listener = [[VZVirtioSocketListener alloc] init];
@@ -251,14 +261,16 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 
 - (void)unlisten:(uint32_t)port
 {
-	[(VZVirtioSocketDevice *)[_machine.socketDevices objectAtIndex:0] removeSocketListenerForPort:port];
+	[(VZVirtioSocketDevice *)[_machine.socketDevices objectAtIndex:0]
+		removeSocketListenerForPort:port];
 	say(@"unlisten: ok");
 }
 
 - (void)balloon:(uint64_t)bytes
 {
 	VZVirtioTraditionalMemoryBalloonDevice *balloon =
-		(VZVirtioTraditionalMemoryBalloonDevice *)[_machine.memoryBalloonDevices objectAtIndex:0];
+		(VZVirtioTraditionalMemoryBalloonDevice *)[_machine.memoryBalloonDevices
+			objectAtIndex:0];
 
 	balloon.targetVirtualMachineMemorySize = bytes;
 	say(@"balloon: %llu", (unsigned long long)balloon.targetVirtualMachineMemorySize);
@@ -273,8 +285,8 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 		attachment = [[[VZNATNetworkDeviceAttachment alloc] init] autorelease];
 	if ([kind isEqualToString:@"bridged"])
 		attachment = [[[VZBridgedNetworkDeviceAttachment alloc]
-			initWithInterface:[VZBridgedNetworkInterface.networkInterfaces objectAtIndex:0]]
-			autorelease];
+			initWithInterface:[VZBridgedNetworkInterface.networkInterfaces
+						  objectAtIndex:0]] autorelease];
 	card.attachment = attachment;
 	say(@"attach: %d", card.attachment != nil);
 }
@@ -284,11 +296,12 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 {
 	VZVirtioFileSystemDevice *device =
 		(VZVirtioFileSystemDevice *)[_machine.directorySharingDevices objectAtIndex:0];
-	VZSharedDirectory *directory = [[VZSharedDirectory alloc] initWithURL:file(path) readOnly:NO];
+	VZSharedDirectory *directory = [[VZSharedDirectory alloc] initWithURL:file(path)
+								     readOnly:NO];
 
 	device.share = [[[VZMultipleDirectoryShare alloc]
-		initWithDirectories:[NSDictionary dictionaryWithObject:directory forKey:@"two"]]
-		autorelease];
+		initWithDirectories:[NSDictionary dictionaryWithObject:directory
+								forKey:@"two"]] autorelease];
 	[directory release];
 	say(@"share: ok");
 }
@@ -304,10 +317,11 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 - (void)entitlement:(NSString *)name
 {
 	SecTaskRef task = SecTaskCreateFromSelf(kCFAllocatorDefault);
-	CFTypeRef value = SecTaskCopyValueForEntitlement(task, (CFStringRef)(const void *)name, NULL);
+	CFTypeRef value =
+		SecTaskCopyValueForEntitlement(task, (CFStringRef)(const void *)name, NULL);
 
 	say(@"entitlement: %d", value && CFGetTypeID(value) == CFBooleanGetTypeID() &&
-				       CFBooleanGetValue((CFBooleanRef)value));
+					CFBooleanGetValue((CFBooleanRef)value));
 	if (value)
 		CFRelease(value);
 	CFRelease(task);
@@ -338,8 +352,9 @@ static SEL transition_of(NSString *word)
 	if (transition_of(word))
 		[self transition:transition_of(word) name:word];
 	else if ([word isEqualToString:@"state"])
-		say(@"state: %ld %d%d%d%d%d", (long)_machine.state, _machine.canStart, _machine.canStop,
-		    _machine.canPause, _machine.canResume, _machine.canRequestStop);
+		say(@"state: %ld %d%d%d%d%d", (long)_machine.state, _machine.canStart,
+		    _machine.canStop, _machine.canPause, _machine.canResume,
+		    _machine.canRequestStop);
 	else if ([word isEqualToString:@"connect"])
 		[self connect:(uint32_t)[argument longLongValue]];
 	else if ([word isEqualToString:@"listen"])

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole of a machine, and whether it can be one. The errors' texts are Apple's where they are published (facts.md);
- * the others are ours, with Apple's code.
+ * The whole of a machine, and whether it can be one. The errors' texts are Apple's where they are
+ * published (facts.md); the others are ours, with Apple's code.
  */
+#import "configuration.h"
+
 #import "entitlements.h"
 #import "object.h"
 #import "settings.h"
@@ -34,15 +36,15 @@ VZ_NUMBER(uint64_t, memorySize, setMemorySize)
 VZ_NUMBER(NSUInteger, CPUCount, setCPUCount)
 
 /* Empty by default. */
-#define VZ_LIST(name, setter)                                                                      \
-	-(NSArray *)name                                                                           \
-	{                                                                                          \
-		NSArray *all = [self valueOf:@ #name];                                             \
-		return all ? all : [NSArray array];                                                \
-	}                                                                                          \
-	-(void)setter : (NSArray *)all                                                             \
-	{                                                                                          \
-		[self keep:[[all copy] autorelease] as:@ #name];                                   \
+#define VZ_LIST(name, setter)                                    \
+	-(NSArray *)name                                         \
+	{                                                        \
+		NSArray *all = [self valueOf:@ #name];           \
+		return all ? all : [NSArray array];              \
+	}                                                        \
+	-(void)setter : (NSArray *)all                           \
+	{                                                        \
+		[self keep:[[all copy] autorelease] as:@ #name]; \
 	}
 
 VZ_LIST(audioDevices, setAudioDevices)
@@ -113,7 +115,8 @@ static NSString *unfit_network(VZVirtualMachineConfiguration *c)
 	for (VZNetworkDeviceConfiguration *each in [c networkDevices]) {
 		if ([[each attachment] isKindOfClass:[VZBridgedNetworkDeviceAttachment class]] &&
 		    !entitlement_held(ENTITLEMENT_NETWORKING))
-			return @"Using VZBridgedNetworkDeviceAttachment in a process that lacks the "
+			return @"Using VZBridgedNetworkDeviceAttachment in a process that lacks "
+			       @"the "
 			       @"“com.apple.vm.networking” entitlement.";
 		if ([[each MACAddress] isMulticastAddress])
 			return @"The MAC address is no unicast address.";
@@ -166,7 +169,8 @@ static NSString *unfit_storage(VZVirtualMachineConfiguration *c)
 	NSMutableArray *seen = [NSMutableArray array];
 
 	for (VZStorageDeviceConfiguration *each in [c storageDevices]) {
-		if (![each attachment] || [seen indexOfObjectIdenticalTo:[each attachment]] != NSNotFound)
+		if (![each attachment] ||
+		    [seen indexOfObjectIdenticalTo:[each attachment]] != NSNotFound)
 			return @"The storage device attachment is invalid.";
 		[seen addObject:[each attachment]];
 	}
@@ -184,14 +188,15 @@ static NSString *unfit_number(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-static NSString *unfit_configuration(VZVirtualMachineConfiguration *c)
+NSString *configuration_unfit(VZVirtualMachineConfiguration *c)
 {
 	static NSString *(*const checks[])(VZVirtualMachineConfiguration *) = {
 		unfit_boot, unfit_size, unfit_number, unfit_storage, unfit_network, unfit_sharing};
 	NSString *reason = nil;
 
 	if (!entitlement_held(ENTITLEMENT_VIRTUALIZATION))
-		return @"The process doesn’t have the “com.apple.security.virtualization” entitlement.";
+		return @"The process doesn’t have the “com.apple.security.virtualization” "
+		       @"entitlement.";
 	if (!settings_flag(@"supported", YES))
 		return @"Virtualization is not available on this hardware.";
 	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks) && !reason; i++)
@@ -204,13 +209,14 @@ static NSString *unfit_configuration(VZVirtualMachineConfiguration *c)
 - (BOOL)validateWithError:(NSError **)error
 {
 	NSDictionary *fault = settings_fault(@"validate");
-	NSString *reason = unfit_configuration(self);
+	NSString *reason = configuration_unfit(self);
 
-	settings_record(@"validate",
-			[NSDictionary dictionaryWithObject:reason ? reason : @"" forKey:@"reason"]);
+	settings_record(@"validate", [NSDictionary dictionaryWithObject:reason ? reason : @""
+								 forKey:@"reason"]);
 	if (fault) {
 		if (error)
-			*error = settings_fault_error(fault, VZErrorInvalidVirtualMachineConfiguration);
+			*error = settings_fault_error(fault,
+						      VZErrorInvalidVirtualMachineConfiguration);
 		return NO;
 	}
 	if (reason)

@@ -64,6 +64,7 @@ VZ_READ(NSData *, dataRepresentation)
 /* --- serial ports ---------------------------------------------------------------------------- */
 
 @implementation VZSerialPortAttachment
+VZ_SHARED
 @end
 
 @implementation VZFileHandleSerialPortAttachment

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serial queues: a list of blocks and a thread that takes them in turn. The main queue has no thread; dispatch_main()
- * is what takes its blocks, on the main thread. All threads made here have every signal blocked: the process's own
- * ways of taking signals stay as they were.
+ * Serial queues: a list of blocks and a thread that takes them in turn. The main queue has no
+ * thread; dispatch_main() is what takes its blocks, on the main thread. All threads made here have
+ * every signal blocked: the process's own ways of taking signals stay as they were.
  */
 #import "dispatch.h"
 
@@ -21,7 +21,8 @@ struct work {
 	dispatch_block_t block;
 };
 
-/* Shared by a queue's object and its thread, which goes on until nothing is left to do when the object is gone. */
+/* Shared by a queue's object and its thread, which goes on until nothing is left to do when the
+ * object is gone. */
 struct lane {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;

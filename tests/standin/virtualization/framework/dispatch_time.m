@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Semaphores, and blocks that wait for their time: one thread waits for the earliest of all. Times are nanoseconds of
- * the monotonic clock. */
+/* Semaphores, and blocks that wait for their time: one thread waits for the earliest of all. Times
+ * are nanoseconds of the monotonic clock. */
 #import "dispatch.h"
 
 #import <Foundation/Foundation.h>

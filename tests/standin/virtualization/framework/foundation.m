@@ -9,8 +9,10 @@
 - (NSOperatingSystemVersion)operatingSystemVersion
 {
 	NSOperatingSystemVersion version = {0, 0, 0};
-	NSInteger *numbers[] = {&version.majorVersion, &version.minorVersion, &version.patchVersion};
-	NSArray *said = [settings_text(@"operatingSystem", @"14.5.0") componentsSeparatedByString:@"."];
+	NSInteger *numbers[] = {&version.majorVersion, &version.minorVersion,
+				&version.patchVersion};
+	NSArray *said =
+		[settings_text(@"operatingSystem", @"14.5.0") componentsSeparatedByString:@"."];
 
 	for (NSUInteger i = 0; i < 3 && i < [said count]; i++)
 		*numbers[i] = [[said objectAtIndex:i] integerValue];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine is QEMU's q35 under TCG, its devices virtio on PCI as Apple's are. What a kernel needs under TCG stands
- * before the client's own words (src/backend/qemu/machine_row.c has the reasons). A macOS guest cannot run here: in its
- * place is whatever Linux the settings name.
+ * The machine is QEMU's q35 under TCG, its devices virtio on PCI as Apple's are. What a kernel
+ * needs under TCG stands before the client's own words (src/backend/qemu/machine_row.c has the
+ * reasons). A macOS guest cannot run here: in its place is whatever Linux the settings name.
  */
 #import "guest.h"
 
@@ -28,8 +28,9 @@ static NSString *label(void)
 {
 	const char *settings = getenv("MICROAGENT_STANDIN_VZ");
 
-	return [NSString stringWithFormat:@"guest=%@", escaped([NSString stringWithUTF8String:
-									  settings ? settings : "vz"])];
+	return [NSString stringWithFormat:@"guest=%@",
+					  escaped([NSString stringWithUTF8String:settings ? settings
+											  : "vz"])];
 }
 
 static void add_board(StandinRunner *runner, VZVirtualMachineConfiguration *c)
@@ -47,10 +48,11 @@ static void add_board(StandinRunner *runner, VZVirtualMachineConfiguration *c)
 	[runner word:@"-cpu" value:@"max,-erms,-fsrm"];
 	[runner word:@"-smp" value:@"%lu", (unsigned long)[c CPUCount]];
 	[runner word:@"-m" value:@"%lluM", mebibytes];
-	[runner word:@"-object" value:@"memory-backend-memfd,id=ram,size=%lluM,share=on", mebibytes];
+	[runner word:@"-object"
+		value:@"memory-backend-memfd,id=ram,size=%lluM,share=on", mebibytes];
 	[runner word:@"-action"
-	       value:@"shutdown=poweroff,panic=none,reboot=%@",
-		     [reset isEqualToString:@"stop"] ? @"shutdown" : @"reset"];
+		value:@"shutdown=poweroff,panic=none,reboot=%@",
+		      [reset isEqualToString:@"stop"] ? @"shutdown" : @"reset"];
 }
 
 static void add_linux(StandinRunner *runner, NSString *kernel, NSString *initrd, NSString *words)
@@ -118,8 +120,7 @@ void guest_add_share(StandinRunner *runner, NSString *tag, int fd, NSUInteger nu
 	NSString *name = [NSString stringWithFormat:@"share%lu", (unsigned long)number];
 
 	add_socket(runner, name, fd);
-	[runner word:@"-device"
-	       value:@"vhost-user-fs-pci,chardev=%@,tag=%@", name, escaped(tag)];
+	[runner word:@"-device" value:@"vhost-user-fs-pci,chardev=%@,tag=%@", name, escaped(tag)];
 }
 
 /* --- disks ----------------------------------------------------------------------------------- */
@@ -137,14 +138,16 @@ static BOOL add_disk(StandinRunner *runner, VZVirtioBlockDeviceConfiguration *di
 	[runner forQemu:[runner give:fd]];
 	[runner word:@"-add-fd" value:@"fd=%d,set=%u", fd, number + 1];
 	[runner word:@"-blockdev"
-	       value:@"driver=file,node-name=file%u,filename=/dev/fdset/%u,read-only=%@,locking=off,"
-		     @"cache.no-flush=%@",
-		     number, number + 1, mode, synced ? @"off" : @"on"];
+		value:@"driver=file,node-name=file%u,filename=/dev/fdset/"
+		      @"%u,read-only=%@,locking=off,"
+		      @"cache.no-flush=%@",
+		      number, number + 1, mode, synced ? @"off" : @"on"];
 	[runner word:@"-blockdev"
-	       value:@"driver=raw,node-name=disk%u,file=file%u,read-only=%@", number, number, mode];
+		value:@"driver=raw,node-name=disk%u,file=file%u,read-only=%@", number, number,
+		      mode];
 	[runner word:@"-device"
-	       value:@"virtio-blk-pci,drive=disk%u,serial=%@" VIRTIO, number,
-		     escaped([disk blockDeviceIdentifier])];
+		value:@"virtio-blk-pci,drive=disk%u,serial=%@" VIRTIO, number,
+		      escaped([disk blockDeviceIdentifier])];
 	return YES;
 }
 
@@ -190,8 +193,8 @@ static BOOL add_card(StandinRunner *runner, VZNetworkDevice *device, NSUInteger 
 		[runner word:@"-netdev" value:@"user,id=net%@", name];
 	}
 	[runner word:@"-device"
-	       value:@"virtio-net-pci,id=%@,netdev=net%@,mac=%@,romfile=" VIRTIO, name, name,
-		     [[device valueOf:@"MACAddress"] string]];
+		value:@"virtio-net-pci,id=%@,netdev=net%@,mac=%@,romfile=" VIRTIO, name, name,
+		      [[device valueOf:@"MACAddress"] string]];
 	return YES;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a macOS guest is described by. The representations are opaque to a client; here they are texts. An auxiliary
- * storage is a file that says for which hardware model it was made, so that another one is noticed.
+ * What a macOS guest is described by. The representations are opaque to a client; here they are
+ * texts. An auxiliary storage is a file that says for which hardware model it was made, so that
+ * another one is noticed.
  */
 #import "mac.h"
 
@@ -64,6 +65,7 @@ VZ_READ(NSData *, dataRepresentation)
 /* --- auxiliary storage ----------------------------------------------------------------------- */
 
 @implementation VZMacAuxiliaryStorage
+VZ_SHARED
 
 - (instancetype)initWithURL:(NSURL *)URL
 {

@@ -5,8 +5,8 @@
 #import "mac_limit.h"
 #import "monitor.h"
 #import "object.h"
-#import "running_devices.h"
 #import "runner.h"
+#import "running_devices.h"
 #import "settings.h"
 #import "sockets.h"
 
@@ -16,7 +16,7 @@
 
 static const char *state_name(VZVirtualMachineState state)
 {
-	static const char *const names[] = {"stopped",	"running",  "paused",	"error",
+	static const char *const names[] = {"stopped",	"running", "paused",   "error",
 					    "starting", "pausing", "resuming", "stopping"};
 
 	return names[state];
@@ -131,9 +131,10 @@ static const char *state_name(VZVirtualMachineState state)
 - (void)enter:(VZVirtualMachineState)state
 {
 	_state = state;
-	settings_record(@"state", [NSDictionary dictionaryWithObject:[NSString stringWithUTF8String:
-											 state_name(state)]
-							      forKey:@"state"]);
+	settings_record(
+		@"state",
+		[NSDictionary dictionaryWithObject:[NSString stringWithUTF8String:state_name(state)]
+					    forKey:@"state"]);
 }
 
 /* Each completion handler is called once, and not by the call that it was given to. */
@@ -167,7 +168,7 @@ static const char *state_name(VZVirtualMachineState state)
 			stringWithFormat:@"Transition from state “%s” to state “%s” is invalid.",
 					 state_name(_state), state_name(state)];
 		[self answer:completion
-		       error:vz_error(VZErrorInvalidVirtualMachineStateTransition, reason)];
+			error:vz_error(VZErrorInvalidVirtualMachineStateTransition, reason)];
 		return NO;
 	}
 	_pending = [completion copy];
@@ -305,19 +306,19 @@ static NSError *stopped_unexpectedly(void)
 - (void)planFaults
 {
 	[self after:settings_in(@"faults", @"die")
-	      point:@"die"
-		 do:^(NSDictionary *fault) {
-		   [self dieOf:settings_fault_error(fault, VZErrorInternal)];
-		 }];
+		point:@"die"
+		   do:^(NSDictionary *fault) {
+		     [self dieOf:settings_fault_error(fault, VZErrorInternal)];
+		   }];
 	[self after:settings_in(@"faults", @"network")
-	      point:@"network"
-		 do:^(NSDictionary *fault) {
-		   NSUInteger number = [[fault objectForKey:@"device"] unsignedIntegerValue];
+		point:@"network"
+		   do:^(NSDictionary *fault) {
+		     NSUInteger number = [[fault objectForKey:@"device"] unsignedIntegerValue];
 
-		   if (number < [self->_networkDevices count])
-			   [self lostNetwork:[self->_networkDevices objectAtIndex:number]
-				       error:settings_fault_error(fault, VZErrorNetworkError)];
-		 }];
+		     if (number < [self->_networkDevices count])
+			     [self lostNetwork:[self->_networkDevices objectAtIndex:number]
+					 error:settings_fault_error(fault, VZErrorNetworkError)];
+		   }];
 }
 
 - (void)event:(NSString *)point
@@ -338,7 +339,7 @@ static NSError *stopped_unexpectedly(void)
 	settings_record(@"attachmentWasDisconnected", nil);
 	if ([_delegate respondsToSelector:told])
 		[_delegate virtualMachine:_owner
-				     networkDevice:device
+					     networkDevice:device
 			attachmentWasDisconnectedWithError:error];
 }
 
@@ -353,14 +354,16 @@ static NSError *stopped_unexpectedly(void)
 		return;
 	}
 	if ([self leave:VZVirtualMachineStateRunning
-		     or:VZVirtualMachineStatePaused
-		     to:VZVirtualMachineStateStopping
-		   then:completion])
+		      or:VZVirtualMachineStatePaused
+		      to:VZVirtualMachineStateStopping
+		    then:completion])
 		[_runner kill];
 }
 
 /* By QEMU: to a state that says so, and back if it fails. */
-- (void)command:(NSString *)command reach:(VZVirtualMachineState)there else:(VZVirtualMachineState)back
+- (void)command:(NSString *)command
+	  reach:(VZVirtualMachineState)there
+	   else:(VZVirtualMachineState)back
 {
 	NSDictionary *fault = settings_fault(command);
 
@@ -385,9 +388,9 @@ static NSError *stopped_unexpectedly(void)
 - (void)pause:(void (^)(NSError *))completion
 {
 	if ([self leave:VZVirtualMachineStateRunning
-		     or:VZVirtualMachineStateRunning
-		     to:VZVirtualMachineStatePausing
-		   then:completion])
+		      or:VZVirtualMachineStateRunning
+		      to:VZVirtualMachineStatePausing
+		    then:completion])
 		[self command:@"pause"
 			reach:VZVirtualMachineStatePaused
 			 else:VZVirtualMachineStateRunning];
@@ -396,9 +399,9 @@ static NSError *stopped_unexpectedly(void)
 - (void)resume:(void (^)(NSError *))completion
 {
 	if ([self leave:VZVirtualMachineStatePaused
-		     or:VZVirtualMachineStatePaused
-		     to:VZVirtualMachineStateResuming
-		   then:completion])
+		      or:VZVirtualMachineStatePaused
+		      to:VZVirtualMachineStateResuming
+		    then:completion])
 		[self command:@"resume"
 			reach:VZVirtualMachineStateRunning
 			 else:VZVirtualMachineStatePaused];

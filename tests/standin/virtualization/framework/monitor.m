@@ -41,9 +41,7 @@
 
 /* --- on the queue ---------------------------------------------------------------------------- */
 
-- (void)execute:(NSString *)command
-      arguments:(NSDictionary *)arguments
-	   then:(MonitorAnswer)answer
+- (void)execute:(NSString *)command arguments:(NSDictionary *)arguments then:(MonitorAnswer)answer
 {
 	NSNumber *number = [NSNumber numberWithUnsignedLong:++_last];
 	NSMutableDictionary *line = [NSMutableDictionary
@@ -98,8 +96,9 @@
 
 	while ((end = memchr(bytes, '\n', left))) {
 		NSData *text = [NSData dataWithBytes:bytes length:(NSUInteger)(end - bytes)];
-		NSDictionary *line =
-			[NSJSONSerialization JSONObjectWithData:text options:0 error:NULL];
+		NSDictionary *line = [NSJSONSerialization JSONObjectWithData:text
+								     options:0
+								       error:NULL];
 		dispatch_async(_queue, ^{
 		  if (line)
 			  [self take:line];

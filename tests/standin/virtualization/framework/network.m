@@ -18,8 +18,8 @@ enum { MAC_BYTES = 6, MAC_MULTICAST = 1, MAC_LOCAL = 2 };
 	const char *text = [string UTF8String];
 
 	self = [self initValues];
-	if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &byte[0], &byte[1], &byte[2], &byte[3], &byte[4],
-		   &byte[5], &end) != MAC_BYTES ||
+	if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &byte[0], &byte[1], &byte[2], &byte[3],
+		   &byte[4], &byte[5], &end) != MAC_BYTES ||
 	    end != 3 * MAC_BYTES - 1 || text[end]) {
 		[self release];
 		return nil;
@@ -35,8 +35,8 @@ enum { MAC_BYTES = 6, MAC_MULTICAST = 1, MAC_LOCAL = 2 };
 	if (getrandom(b, sizeof(b), 0) != sizeof(b))
 		abort();
 	b[0] = (unsigned char)((b[0] & ~MAC_MULTICAST) | MAC_LOCAL);
-	NSString *text = [NSString stringWithFormat:@"%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2],
-						    b[3], b[4], b[5]];
+	NSString *text = [NSString stringWithFormat:@"%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1],
+						    b[2], b[3], b[4], b[5]];
 	return [[[self alloc] initWithString:text] autorelease];
 }
 
@@ -75,6 +75,7 @@ static unsigned first_byte(VZMACAddress *address)
 @end
 
 @implementation VZNetworkDeviceAttachment
+VZ_SHARED
 @end
 
 @implementation VZNATNetworkDeviceAttachment
@@ -84,12 +85,14 @@ VZ_INIT
 /* --- bridges --------------------------------------------------------------------------------- */
 
 @implementation VZBridgedNetworkInterface
+VZ_SHARED
 
 /* What a Mac has that nobody has said anything about. */
 static NSArray *default_interfaces(void)
 {
-	NSDictionary *ethernet = [NSDictionary
-		dictionaryWithObjectsAndKeys:@"en0", @"identifier", @"Ethernet", @"displayName", nil];
+	NSDictionary *ethernet =
+		[NSDictionary dictionaryWithObjectsAndKeys:@"en0", @"identifier", @"Ethernet",
+							   @"displayName", nil];
 
 	return [NSArray arrayWithObject:ethernet];
 }

@@ -17,7 +17,15 @@
 - (void)keep:(id)value as:(NSString *)name;
 - (id)hidden;
 - (id)initHidden:(id)hidden;
+- (BOOL)isSharedByCopies;
 @end
+
+/* In the implementation of a class without NSCopying. */
+#define VZ_SHARED               \
+	-(BOOL)isSharedByCopies \
+	{                       \
+		return YES;     \
+	}
 
 #define VZ_INIT                           \
 	-(instancetype)init               \

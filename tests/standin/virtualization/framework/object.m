@@ -12,7 +12,9 @@ static id duplicate(id value)
 			[all addObject:duplicate(each)];
 		return all;
 	}
-	return [value conformsToProtocol:@protocol(NSCopying)] ? [[value copy] autorelease] : value;
+	if (![value isKindOfClass:[VZStandinObject class]] || [value isSharedByCopies])
+		return value;
+	return [[value copy] autorelease];
 }
 
 @implementation VZStandinObject
@@ -30,7 +32,11 @@ static id duplicate(id value)
 	[super dealloc];
 }
 
-/* VZStandinObject itself is declared without NSCopying: a class has it by saying so. */
+- (BOOL)isSharedByCopies
+{
+	return NO;
+}
+
 - (id)copyWithZone:(NSZone *)zone
 {
 	VZStandinObject *copy = [[[self class] allocWithZone:zone] initValues];

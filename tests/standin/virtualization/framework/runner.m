@@ -88,10 +88,16 @@ static BOOL make_pair(int type, int fds[2])
 
 /* --- the machine's parts --------------------------------------------------------------------- */
 
+/* The client may close its own, and it may be one of the standard three. */
+- (int)giveCopy:(NSFileHandle *)handle
+{
+	return [self give:fcntl([handle fileDescriptor], F_DUPFD_CLOEXEC, 3)];
+}
+
 - (BOOL)addSerialPort
 {
-	VZVirtioConsoleDeviceSerialPortConfiguration *port = (id)
-		[[[_machine configuration] serialPorts] firstObject];
+	VZVirtioConsoleDeviceSerialPortConfiguration *port =
+		(id)[[[_machine configuration] serialPorts] firstObject];
 	VZFileHandleSerialPortAttachment *attachment = (id)[port attachment];
 	int fds[2], in = -1, out = -1;
 
@@ -100,9 +106,9 @@ static BOOL make_pair(int type, int fds[2])
 	if (!make_pair(SOCK_STREAM, fds))
 		return NO;
 	if ([attachment fileHandleForReading])
-		in = [self lend:[[attachment fileHandleForReading] fileDescriptor]];
+		in = [self giveCopy:[attachment fileHandleForReading]];
 	if ([attachment fileHandleForWriting])
-		out = [self lend:[[attachment fileHandleForWriting] fileDescriptor]];
+		out = [self giveCopy:[attachment fileHandleForWriting]];
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	[self option:@"--serial" value:@"%d,%d,%d", [self give:fds[0]], in, out];
 	guest_add_console(self, fds[1]);
@@ -121,8 +127,8 @@ static BOOL make_pair(int type, int fds[2])
 	for (NSNumber *fd in [sockets pathDescriptors])
 		[self lend:[fd intValue]];
 	[self option:@"--vsock"
-	       value:@"%d,%d,%d", [self give:fds[0]], [self lend:[sockets listenDescriptor]],
-		     [self lend:[sockets tableDescriptor]]];
+		value:@"%d,%d,%d", [self give:fds[0]], [self lend:[sockets listenDescriptor]],
+		      [self lend:[sockets tableDescriptor]]];
 	guest_add_vsock(self, fds[1]);
 	return YES;
 }
@@ -136,12 +142,13 @@ static BOOL make_pair(int type, int fds[2])
 		if (![share open:error])
 			return NO;
 		[self option:@"--share"
-		       value:@"%d,%d", [self give:[share keeperEnd]], [self give:[share listenEnd]]];
+			value:@"%d,%d", [self give:[share keeperEnd]],
+			      [self give:[share listenEnd]]];
 		guest_add_share(self, [each tag], [share qemuEnd], [_shares count]);
 		[_shares addObject:share];
 	}
 	[self option:@"--virtiofsd"
-	       value:@"%@", settings_text(@"virtiofsd", @"/usr/lib/qemu/virtiofsd")];
+		value:@"%@", settings_text(@"virtiofsd", @"/usr/lib/qemu/virtiofsd")];
 	return YES;
 }
 
@@ -175,8 +182,8 @@ static BOOL make_pair(int type, int fds[2])
 /* NULL-terminated, in memory of the pool. */
 static char **vector_of(NSArray *words)
 {
-	char **all = (char **)[[NSMutableData
-		dataWithLength:([words count] + 1) * sizeof(char *)] mutableBytes];
+	char **all = (char **)[[NSMutableData dataWithLength:([words count] + 1) * sizeof(char *)]
+		mutableBytes];
 
 	for (NSUInteger i = 0; i < [words count]; i++)
 		all[i] = (char *)[[words objectAtIndex:i] UTF8String];
@@ -189,8 +196,8 @@ static void open_log(posix_spawn_file_actions_t *actions)
 
 	posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(actions, 2, [log UTF8String], O_WRONLY | O_APPEND | O_CREAT,
-					 0600);
+	posix_spawn_file_actions_addopen(actions, 2, [log UTF8String],
+					 O_WRONLY | O_APPEND | O_CREAT, 0600);
 }
 
 /* A process's own ways with signals are not for its children. */
@@ -293,13 +300,13 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	guest_add_monitor(self, fds[1]);
 	/* It keeps us as long as QEMU runs, by these two. */
 	_monitor = [[StandinMonitor alloc] initWithDescriptor:fds[0]
-							queue:[_machine queue]
-							event:^(NSDictionary *line) {
-							  [self take:line];
-							}
-							  end:^{
-							    [self ended];
-							  }];
+		queue:[_machine queue]
+		event:^(NSDictionary *line) {
+		  [self take:line];
+		}
+		end:^{
+		  [self ended];
+		}];
 	return YES;
 }
 

@@ -117,9 +117,9 @@ void running_network_disconnect(VZNetworkDevice *device)
 	NSError *error = attachment ? unfit_attachment(attachment) : nil;
 
 	settings_record(@"setAttachment",
-			[NSDictionary dictionaryWithObject:attachment
-								   ? NSStringFromClass([attachment class])
-								   : @"nil"
+			[NSDictionary dictionaryWithObject:attachment ? NSStringFromClass(
+										[attachment class])
+								      : @"nil"
 						    forKey:@"attachment"]);
 	[self keep:attachment as:@"attachment"];
 	if (!error) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entitlements. On a Mac they are in the program's signature; here the settings say which ones it has. The few functions
- * of CoreFoundation are those of the objects that these types are.
+ * Entitlements. On a Mac they are in the program's signature; here the settings say which ones it
+ * has. The few functions of CoreFoundation are those of the objects that these types are.
  */
 #import <Foundation/Foundation.h>
 #import <Security/Security.h>
@@ -52,7 +52,8 @@ Boolean CFBooleanGetValue(CFBooleanRef boolean)
 /* What a program signed by anybody has; com.apple.vm.networking is given by Apple alone. */
 static id default_entitlement(NSString *name)
 {
-	return [name isEqualToString:ENTITLEMENT_VIRTUALIZATION] ? [NSNumber numberWithBool:YES] : nil;
+	return [name isEqualToString:ENTITLEMENT_VIRTUALIZATION] ? [NSNumber numberWithBool:YES]
+								 : nil;
 }
 
 static id entitlement_value(NSString *name)
@@ -75,10 +76,12 @@ SecTaskRef SecTaskCreateFromSelf(CFAllocatorRef allocator)
 	return (SecTaskRef)(void *)[[NSObject alloc] init];
 }
 
-CFTypeRef SecTaskCopyValueForEntitlement(SecTaskRef task, CFStringRef entitlement, CFErrorRef *error)
+CFTypeRef SecTaskCopyValueForEntitlement(SecTaskRef task, CFStringRef entitlement,
+					 CFErrorRef *error)
 {
 	if (!task || !entitlement) {
-		fprintf(stderr, "stand-in: SecTaskCopyValueForEntitlement() was called with NULL\n");
+		fprintf(stderr,
+			"stand-in: SecTaskCopyValueForEntitlement() was called with NULL\n");
 		abort();
 	}
 	if (error)

@@ -93,7 +93,9 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 	return [[[a URL] path] isEqual:[[b URL] path]] && [a isReadOnly] == [b isReadOnly];
 }
 
-- (NSString *)share:(VZSharedDirectory *)directory letters:(const char *)letters name:(NSString *)name
+- (NSString *)share:(VZSharedDirectory *)directory
+	    letters:(const char *)letters
+	       name:(NSString *)name
 {
 	return [self tell:letters[[directory isReadOnly] ? 0 : 1]
 		     name:name
@@ -106,10 +108,12 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 	NSString *wrong = nil;
 
 	for (NSString *name in before)
-		if (!wrong && !same_directory([before objectForKey:name], [after objectForKey:name]))
+		if (!wrong &&
+		    !same_directory([before objectForKey:name], [after objectForKey:name]))
 			wrong = [self tell:'-' name:name path:@""];
 	for (NSString *name in after)
-		if (!wrong && !same_directory([before objectForKey:name], [after objectForKey:name]))
+		if (!wrong &&
+		    !same_directory([before objectForKey:name], [after objectForKey:name]))
 			wrong = [self share:[after objectForKey:name] letters:"rw" name:name];
 	return wrong;
 }
@@ -126,14 +130,17 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 	NSString *wrong;
 
 	if ([share isKindOfClass:[VZSingleDirectoryShare class]])
-		wrong = [self share:[(VZSingleDirectoryShare *)share directory] letters:"RW" name:@""];
+		wrong = [self share:[(VZSingleDirectoryShare *)share directory]
+			    letters:"RW"
+			       name:@""];
 	else
 		wrong = [self exchange:[NSDictionary dictionary] with:directories_of(share)];
 	if (!wrong)
 		wrong = [self tell:'g' name:@"" path:@""];
 	if (wrong)
-		return vz_refuse(error, VZErrorInternal,
-				 [NSString stringWithFormat:@"The directory share failed: %@.", wrong]);
+		return vz_refuse(
+			error, VZErrorInternal,
+			[NSString stringWithFormat:@"The directory share failed: %@.", wrong]);
 	[self keepShare:share];
 	return YES;
 }
@@ -143,8 +150,9 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 {
 	if ([share isKindOfClass:[VZSingleDirectoryShare class]] ||
 	    [_share isKindOfClass:[VZSingleDirectoryShare class]])
-		vz_misused(@"the stand-in cannot exchange a single directory share while the machine "
-			   @"runs; use VZMultipleDirectoryShare");
+		vz_misused(
+			@"the stand-in cannot exchange a single directory share while the machine "
+			@"runs; use VZMultipleDirectoryShare");
 	NSString *wrong = [self exchange:directories_of(_share) with:directories_of(share)];
 	if (wrong)
 		fprintf(stderr, "stand-in: a directory share did not change: %s\n",

@@ -5,6 +5,7 @@
 #define NAME_BYTES 255
 
 @implementation VZSharedDirectory
+VZ_SHARED
 
 - (instancetype)initWithURL:(NSURL *)url readOnly:(BOOL)readOnly
 {
@@ -26,6 +27,7 @@ VZ_READ(NSURL *, URL)
 @end
 
 @implementation VZDirectoryShare
+VZ_SHARED
 @end
 
 @implementation VZSingleDirectoryShare
@@ -95,7 +97,8 @@ VZ_READ(NSDictionary *, directories)
 	return self;
 }
 
-/* "non-empty and less than 36 bytes when encoded in UTF-8" (objc2-virtualization, from Apple's header). */
+/* "non-empty and less than 36 bytes when encoded in UTF-8" (objc2-virtualization, from Apple's
+ * header). */
 + (BOOL)validateTag:(NSString *)tag error:(NSError **)error
 {
 	NSUInteger bytes = [tag lengthOfBytesUsingEncoding:NSUTF8StringEncoding];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks as objects. libBlocksRuntime knows nothing of Objective-C: its blocks answer no message, and copying one keeps
- * no object that it captured. Here the classes of blocks, which the compiler names in every block, are room for a copy
- * of a class of ours, and what is called for each captured variable sends retain and release to objects.
+ * Blocks as objects. libBlocksRuntime knows nothing of Objective-C: its blocks answer no message,
+ * and copying one keeps no object that it captured. Here the classes of blocks, which the compiler
+ * names in every block, are room for a copy of a class of ours, and what is called for each
+ * captured variable sends retain and release to objects.
  *
- * This must be linked before libBlocksRuntime, and that before libgnustep-base, which has a third set of these names.
+ * This must be linked before libBlocksRuntime, and that before libgnustep-base, which has a third
+ * set of these names.
  */
 #import <Foundation/Foundation.h>
 
@@ -36,8 +38,8 @@ static BOOL is_on_heap(id block)
 	return *(void **)block == (void *)_NSConcreteMallocBlock;
 }
 
-/* By the time a block is used all classes are there; only a class that has been sent a message has its methods at hand,
- * and those are what is copied. */
+/* By the time a block is used all classes are there; only a class that has been sent a message has
+ * its methods at hand, and those are what is copied. */
 + (void)load
 {
 	id any = [[self alloc] init];

@@ -107,8 +107,9 @@ static StandinSockets *sockets_of(VZVirtioSocketDevice *device)
 
 static void record_port(NSString *call, uint32_t port)
 {
-	settings_record(call, [NSDictionary dictionaryWithObject:[NSNumber numberWithUnsignedInt:port]
-							  forKey:@"port"]);
+	settings_record(call,
+			[NSDictionary dictionaryWithObject:[NSNumber numberWithUnsignedInt:port]
+						    forKey:@"port"]);
 }
 
 /* Of a connection that the guest made nobody tells us the guest's port. */
@@ -138,7 +139,8 @@ static uint32_t some_port(void)
 	[super dealloc];
 }
 
-/* The device keeps us, so it is made for whoever asks, and is the same as long as somebody has it. */
+/* The device keeps us, so it is made for whoever asks, and is the same as long as somebody has it.
+ */
 - (VZVirtioSocketDevice *)device
 {
 	return [[[VZVirtioSocketDevice alloc] initHidden:self] autorelease];
@@ -212,7 +214,8 @@ static uint32_t some_port(void)
 {
 	NSNumber *key = [NSNumber numberWithUnsignedInt:port];
 
-	[self requireQueue:listener ? "setSocketListener:forPort:" : "removeSocketListenerForPort:"];
+	[self requireQueue:listener ? "setSocketListener:forPort:"
+				    : "removeSocketListenerForPort:"];
 	record_port(listener ? @"setSocketListener" : @"removeSocketListener", port);
 	if (!listener) {
 		[_listeners removeObjectForKey:key];
@@ -269,8 +272,7 @@ static uint32_t some_port(void)
 	return nil;
 }
 
-- (void)connectTo:(uint32_t)port
-	     then:(void (^)(VZVirtioSocketConnection *, NSError *))completion
+- (void)connectTo:(uint32_t)port then:(void (^)(VZVirtioSocketConnection *, NSError *))completion
 {
 	dispatch_queue_t queue = [_machine queue];
 
@@ -291,9 +293,9 @@ static uint32_t some_port(void)
 }
 
 - (void)dial:(uint32_t)port
-	room:(struct vsock_room *)room
-       queue:(dispatch_queue_t)queue
-	then:(void (^)(VZVirtioSocketConnection *, NSError *))completion
+	 room:(struct vsock_room *)room
+	queue:(dispatch_queue_t)queue
+	 then:(void (^)(VZVirtioSocketConnection *, NSError *))completion
 {
 	uint32_t source = 0;
 	int fd = room_connect(room, port, &source);
@@ -303,9 +305,10 @@ static uint32_t some_port(void)
 	if (fd < 0)
 		error = [NSError errorWithDomain:NSPOSIXErrorDomain code:errno userInfo:nil];
 	else
-		connection = [[[VZVirtioSocketConnection alloc] initWithDescriptor:fd
-									      from:source
-										to:port] autorelease];
+		connection =
+			[[[VZVirtioSocketConnection alloc] initWithDescriptor:fd
+									 from:source
+									   to:port] autorelease];
 	dispatch_async(queue, ^{
 	  completion(connection, error);
 	  [self->_machine event:@"connect"];

@@ -9,6 +9,7 @@
 #define IDENTIFIER_MAX 20
 
 @implementation VZStorageDeviceAttachment
+VZ_SHARED
 @end
 
 @implementation VZDiskImageStorageDeviceAttachment
@@ -16,10 +17,10 @@
 - (instancetype)initWithURL:(NSURL *)url readOnly:(BOOL)readOnly error:(NSError **)error
 {
 	return [self initWithURL:url
-			readOnly:readOnly
-		     cachingMode:VZDiskImageCachingModeAutomatic
-	     synchronizationMode:VZDiskImageSynchronizationModeFull
-			   error:error];
+			   readOnly:readOnly
+			cachingMode:VZDiskImageCachingModeAutomatic
+		synchronizationMode:VZDiskImageSynchronizationModeFull
+			      error:error];
 }
 
 /* A raw image, of whole blocks, which can be opened as is asked: the documentation of the class. */
@@ -33,7 +34,8 @@ static NSString *unfit_image(NSURL *url, int fd)
 		return @"The disk image cannot be opened.";
 	if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
 		return @"The disk image is no regular file.";
-	return about.st_size % BLOCK ? @"The size of the disk image is no multiple of 512 bytes." : nil;
+	return about.st_size % BLOCK ? @"The size of the disk image is no multiple of 512 bytes."
+				     : nil;
 }
 
 - (instancetype)initWithURL:(NSURL *)url

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything is called on the machine's queue, with the exceptions that public programs rely on: making it, its
- * delegate and its lists of devices (facts.md).
+ * Everything is called on the machine's queue, with the exceptions that public programs rely on:
+ * making it, its delegate and its lists of devices (facts.md).
  */
+#import "configuration.h"
 #import "machine.h"
 #import "object.h"
 #import "settings.h"
@@ -29,10 +30,10 @@ static StandinMachine *on_queue(VZVirtualMachine *virtual_machine, const char *s
 - (instancetype)initWithConfiguration:(VZVirtualMachineConfiguration *)configuration
 				queue:(dispatch_queue_t)queue
 {
-	NSError *error = nil;
+	NSString *reason = configuration_unfit(configuration);
 
-	if (![configuration validateWithError:&error])
-		vz_raise(@"%@", [error localizedDescription]);
+	if (reason)
+		vz_raise(@"Invalid virtual machine configuration. %@", reason);
 	StandinMachine *machine = [[StandinMachine alloc] initWithConfiguration:configuration
 									  queue:queue
 									  owner:self];
@@ -133,7 +134,7 @@ static StandinMachine *on_queue(VZVirtualMachine *virtual_machine, const char *s
 }
 
 - (void)startWithOptions:(VZVirtualMachineStartOptions *)options
-       completionHandler:(void (^)(NSError *))completionHandler
+	completionHandler:(void (^)(NSError *))completionHandler
 {
 	(void)options;
 	[on_queue(self, "-[VZVirtualMachine startWithOptions:completionHandler:]")

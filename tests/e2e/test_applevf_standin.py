@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: MIT
+"""The stand-in for Apple's Virtualization.framework, without our supervisor: that it boots what we boot, keeps the rules
+of the real one, and that its faults are what they say. What other tests find by it is worth no more than this."""
+
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import threading
+
+import pytest
+
+import strays
+from conftest import BUILD, HANG_S, default_kernel, image
+
+PROGRAMS = BUILD / "standin" / "virtualization"
+STOPPED, RUNNING, PAUSED, ERROR = 0, 1, 2, 3
+CONFIGURATION, STATE, TRANSITION, NETWORK = 2, 3, 4, 7
+WORDS = "console=hvc0 panic=-1"
+
+
+class Client:
+    """tests/standin/virtualization/selftest: a line is one thing that it does."""
+
+    def __init__(self, place, *words, **settings):
+        self.place, self.settings = place, place / "vz.json"
+        self.record, self.answers, self.events = place / "record", queue.Queue(), queue.Queue()
+        self.set(**settings)
+        self.console = open(place / "console", "wb")
+        self.process = subprocess.Popen([PROGRAMS / "selftest", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        stderr=self.console, bufsize=1, env={**os.environ, "MICROAGENT_STANDIN_VZ": str(self.settings)})
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def set(self, **settings):
+        """In one piece: it is read at any time."""
+        written = self.place / "vz.json.new"
+        written.write_text(json.dumps({"record": str(self.record), "log": str(self.place / "log"), **settings}), encoding="utf-8")
+        written.rename(self.settings)
+
+    def read(self):
+        for line in self.process.stdout:
+            (self.events if line[0] == "!" else self.answers).put(line.strip())
+
+    def answer(self):
+        return self.answers.get(timeout=HANG_S)
+
+    def event(self):
+        return self.events.get(timeout=HANG_S)
+
+    def ask(self, *words):
+        print(*words, file=self.process.stdin, flush=True)
+        return self.answer()
+
+    def execute(self, script):
+        request = {"op": "exec", "payload": {"user": "root", "command": ["sh", "-c", script]}}
+        return json.loads(self.ask("talk", json.dumps(request)).removeprefix("talk: "))
+
+    def calls(self, name):
+        return [call for call in map(json.loads, self.record.read_text().splitlines()) if call["call"] == name]
+
+    def end(self):
+        self.process.stdin.close()
+        code = self.process.wait(HANG_S)
+        self.console.close()
+        return code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.console.close()
+
+
+def kernel_words(host, words=WORDS):
+    kernel = default_kernel(host)["path"]
+    return [f"kernel={kernel}", f"initrd={kernel}.initrd", f"words={words}"]
+
+
+def assert_nothing(place):
+    assert not strays.processes(place) + strays.sockets(place) + strays.mounts(place)
+
+
+def test_boots_and_keeps_the_rules(host):
+    """Our kernel and init boot from a disk to hvc0 and vsock; what may change while it runs does, by the calls that
+    the documentation has for it, and every handler and delegate is called once, in a state that fits."""
+    disk, one, two = host.base / "root.ext4", host.base / "one", host.base / "two"
+    subprocess.run(["cp", "--sparse=always", image(host, "busybox")["path"], disk], check=True)
+    for shared in (one, two):
+        shared.mkdir()
+        (shared / "name").write_text(shared.name)
+    with Client(host.base, *kernel_words(host, f"{WORDS} ip=dhcp"), f"disk={disk}", "net=nat", f"share={one}") as client:
+        assert client.answer() == "validate: ok"
+        assert client.ask("connect", 2222).startswith(f"connect: VZErrorDomain {STATE} ")  # nothing runs
+        assert client.ask("change") == "change: ok"  # of the configuration, of which the machine has a copy
+        assert client.ask("listen", 1024) == "listen: ok"
+        assert client.ask("accepts", "no") == "accepts: 0"
+        assert client.ask("state") == f"state: {STOPPED} 10000"
+        assert client.ask("pause").startswith(f"pause: VZErrorDomain {TRANSITION} ")
+        assert client.ask("requestStop").startswith(f"requestStop: VZErrorDomain {STATE} ")
+        assert client.ask("start") == f"start: ok {RUNNING}"
+        assert client.ask("start").startswith(f"start: VZErrorDomain {TRANSITION} ")
+        assert client.event() == "!asked 1024 1"  # by the guest's init, and rejected
+        assert client.ask("connect", 2222) == "connect: ok 2222"
+        about_running(client, two)
+        assert client.ask("close") == "close: -1"
+        assert client.ask("requestStop") == "requestStop: ok"
+        assert client.event() == f"!guestDidStop {STOPPED}"
+        assert client.ask("state") == f"state: {STOPPED} 10000"
+        assert client.end() == 0
+        states = [call["state"] for call in client.calls("state")]
+        assert states == ["starting", "running", "pausing", "paused", "resuming", "running", "stopped"]
+        assert client.events.empty()
+    assert b"IP-Config: Complete" in (host.base / "console").read_bytes()
+    assert (two / "made").exists() and not (one / "made").exists()
+    assert_nothing(host.base)
+
+
+def about_running(client, two):
+    seen = client.execute("cat /sys/block/vda/serial; mkdir -p /mnt/s && mount -t virtiofs shares /mnt/s && cat /mnt/s/one/name;"
+                          "touch /mnt/s/one/made; ip -4 addr show eth0 | grep -c 'inet 10.0.2'")
+    assert seen["stdout"] == "rootfsone1\n" and "Read-only file system" in seen["stderr"]
+    assert client.ask("share", two) == "share: ok"
+    assert client.execute("ls /mnt/s; cat /mnt/s/two/name; touch /mnt/s/two/made")["stdout"] == "two\ntwo"
+    for kind, carrier in (("none", "0"), ("nat", "1")):
+        assert client.ask("attach", kind) == f"attach: {carrier}"
+        assert client.execute("cat /sys/class/net/eth0/carrier")["stdout"] == f"{carrier}\n"
+    assert client.ask("attach", "bridged") == "attach: 1"  # for lack of the entitlement lost at once
+    assert client.event().startswith(f"!disconnected 0 VZErrorDomain {NETWORK} ")
+    assert client.ask("balloon", 100_000_001) == f"balloon: {95 << 20}"
+    assert client.ask("balloon", 1 << 40) == f"balloon: {256 << 20}"
+    assert client.ask("pause") == f"pause: ok {PAUSED}"
+    assert client.ask("state") == f"state: {PAUSED} 01010"
+    assert client.ask("resume") == f"resume: ok {RUNNING}"
+    assert client.execute("echo on")["stdout"] == "on\n"
+
+
+def test_listeners_come_and_go(host):
+    """A port without a listener refuses the guest, one that is accepted carries bytes, and one that was removed refuses
+    again. A port of the guest to which nobody listens refuses the host."""
+    with Client(host.base, *kernel_words(host, f"{WORDS} microagent.root=ram")) as client:
+        assert client.answer() == "validate: ok"
+        for step in (("listen", 1024), ("unlisten", 1024), ("listen", 1024), ("accepts", "yes")):
+            client.ask(*step)
+        assert client.ask("start") == f"start: ok {RUNNING}"
+        assert client.event() == "!asked 1024 1"
+        assert client.ask("connect", 4242).startswith(f"connect: NSPOSIXErrorDomain {104} ")  # ECONNRESET
+        client.set(faults={"connect": {"port": 2222, "times": 1}})
+        assert client.ask("connect", 2222).startswith("connect: NSPOSIXErrorDomain 104 ")
+        assert client.ask("connect", 2222) == "connect: ok 2222"
+        assert client.ask("stop") == f"stop: ok {STOPPED}"
+        assert client.ask("talk", "") == "talk: closed"
+        assert client.ask("start") == f"start: ok {RUNNING}"  # again, as a new run
+        assert client.event() == "!asked 1024 1"
+        client.set(faults={"die": {"at": "connect", "code": 1, "message": "Dead."}})
+        client.ask("connect", 2222)
+        assert client.event() == f"!didStopWithError {ERROR} VZErrorDomain 1 Dead."
+        assert client.ask("stop").startswith(f"stop: VZErrorDomain {TRANSITION} ")
+        assert client.end() == 0
+    assert_nothing(host.base)
+
+
+REFUSED = [
+    ([], {"entitlements": {"com.apple.security.virtualization": False}}, "The process doesn’t have the “com.apple.security.virtualization” entitlement."),
+    (["net=bridged"], {}, "Using VZBridgedNetworkDeviceAttachment in a process that lacks the “com.apple.vm.networking” entitlement."),
+    ([], {"supported": False}, "Virtualization is not available on this hardware."),
+    (["memory=100000000"], {}, "The memory size is not a multiple of 1 megabyte."),
+    (["memory=1048576"], {}, "The memory size is out of range."),
+    (["share=/nonexistent"], {}, "The directory “/nonexistent” doesn’t exist."),
+]
+
+
+@pytest.mark.parametrize("words, settings, reason", REFUSED, ids=[reason for *_, reason in REFUSED])
+def test_refuses_a_configuration(host, words, settings, reason):
+    with Client(host.base, "kernel=/nonexistent", *words, **settings) as client:
+        assert client.answer() == f"validate: VZErrorDomain {CONFIGURATION} Invalid virtual machine configuration. {reason}"
+        assert client.process.wait(HANG_S) == 1
+
+
+def test_takes_a_bridge_with_the_entitlement(host):
+    entitlements = {"com.apple.vm.networking": True, "com.example": "text"}
+    with Client(host.base, "kernel=/nonexistent", "net=bridged", entitlements=entitlements) as client:
+        assert client.answer() == "validate: ok"
+        for name, held in (("com.apple.vm.networking", 1), ("com.apple.security.virtualization", 1), ("com.example", 0), ("com.none", 0)):
+            assert client.ask("entitlement", name) == f"entitlement: {held}"
+        assert client.ask("start") == f"start: VZErrorDomain 1 Internal Virtualization error. The virtual machine failed to start. {ERROR}"
+        assert client.ask("state") == f"state: {ERROR} 10000"
+        assert client.end() == 0
+
+
+def test_another_queue_ends_the_process(host):
+    with Client(host.base, "kernel=/nonexistent") as client:
+        assert client.answer() == "validate: ok"
+        client.process.stdin.write("wrong-queue\n")
+        assert client.process.wait(HANG_S) == -signal.SIGABRT
+    assert (host.base / "console").read_text() == ("stand-in: assertion of Virtualization failed: -[VZVirtualMachine "
+                                                   "startWithCompletionHandler:] was called on another queue than the virtual machine's, \"selftest\"\n")
+
+
+FAULTS = {
+    "start": ({"start": {"code": 6, "message": "No.", "times": 1}}, "start", "start: VZErrorDomain 6 No. 3", None),
+    "death": ({"die": {"after_ms": 1, "message": "Dead."}}, "start", "start: ok 1", "!didStopWithError 3 VZErrorDomain 1 Dead."),
+    "network": ({"network": {"after_ms": 1, "message": "Lost."}}, "start", "start: ok 1", "!disconnected 0 VZErrorDomain 7 Lost."),
+    "qemu": ({}, "start", "start: VZErrorDomain 1 Internal Virtualization error. The virtual machine failed to start. 3", None),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults(host, name):
+    faults, word, answer, event = FAULTS[name]
+    other = {"qemu": "/bin/false"} if name == "qemu" else {}
+    with Client(host.base, *kernel_words(host), "net=nat", faults=faults, **other) as client:
+        assert client.answer() == "validate: ok"
+        assert client.ask(word) == answer
+        if event:
+            assert client.event() == event
+        assert client.end() == 0
+    assert_nothing(host.base)
+
+
+def test_the_machine_dies_with_its_holder(host):
+    with Client(host.base, *kernel_words(host), f"share={host.base}") as client:
+        assert client.answer() == "validate: ok"
+        assert client.ask("start") == f"start: ok {RUNNING}"
+        running = strays.running(host.base)
+        assert any("qemu-system" in line for line in running.values()) and any("virtiofsd" in line for line in running.values())
+        client.process.kill()
+    assert_nothing(host.base)
+
+
+def test_the_keeper_takes_everything_with_it(host):
+    """However it ends; the holder hears of it as of a machine that stopped by itself."""
+    with Client(host.base, *kernel_words(host), f"share={host.base}") as client:
+        assert client.answer() == "validate: ok"
+        assert client.ask("start") == f"start: ok {RUNNING}"
+        pid = next(pid for pid, line in strays.running(host.base).items() if "vz-keeper" in line and "--lifeline" in line)
+        os.kill(pid, signal.SIGKILL)
+        assert client.event().startswith(f"!didStopWithError {ERROR} VZErrorDomain 1 ")
+        assert client.end() == 0
+    assert_nothing(host.base)
+
+
+# --- macOS guests -----------------------------------------------------------------------------------------------------
+
+
+def install_mac(place, magic=b"PK\003\004", **settings):
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    (place / "disk.img").write_bytes(bytes(1 << 20))
+    (place / "restore.ipsw").write_bytes(magic)
+    (place / "vz.json").write_text(json.dumps({"macMinimumMemory": 256 << 20, **settings}))
+    return subprocess.run([PROGRAMS / "selftest_mac", place, place / "restore.ipsw"], capture_output=True, text=True, check=False,
+                          timeout=HANG_S, env={**os.environ, "MICROAGENT_STANDIN_VZ": str(place / "vz.json")})
+
+
+def test_installs_a_macos_guest(host):
+    place = host.base / "mac"
+    done = install_mac(place, restoreImage={"buildVersion": "23F79"})
+    assert done.stdout.splitlines() == ["build 23F79", "without: Invalid virtual machine configuration. A macOS boot loader needs a Mac platform.",
+                                        "installed 1.00", f"state {RUNNING}"], done.stderr
+    assert (place / "disk.img").read_bytes().startswith(b"installed standin-model 23F79")
+    for settings, answer in (({"magic": b"7z"}, "restore image: 10005 The restore image is invalid."),
+                             ({"restoreImage": {"supported": False}}, "not supported: 0"),
+                             ({"macModelSupported": False}, "validate: 2 Invalid virtual machine configuration. The hardware model is not supported"),
+                             ({"faults": {"install": {"message": "Half."}}}, "install: 10007 Half."),
+                             ({"macLimit": 0}, "start: 6 The number of virtual machines exceeds the limit.")):
+        failed = install_mac(place, **settings)
+        assert failed.returncode == 1 and failed.stdout.splitlines()[-1].startswith(answer), failed.stdout
+    assert_nothing(host.base)

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A restore image is a ZIP archive (an IPSW); all that is looked at here is that it is one. What is
+ * in it the settings say, and where the latest is. Completion handlers run "on an arbitrary
+ * thread".
+ */
+#import "dispatch.h"
+#import "entitlements.h"
+#import "mac.h"
+#import "object.h"
+#import "settings.h"
+
+#define ARCHIVE "PK\003\004"
+#define BUILD_DEFAULT @"23F79"
+
+typedef void (^RestoreImageHandler)(VZMacOSRestoreImage *, NSError *);
+
+@implementation VZMacOSRestoreImage
+
+static void answer_elsewhere(RestoreImageHandler handler, VZMacOSRestoreImage *image,
+			     NSError *error)
+{
+	RestoreImageHandler copy = [[handler copy] autorelease];
+
+	standin_thread(^{
+	  copy(image, error);
+	});
+}
+
+static NSError *unfit_file(NSURL *url)
+{
+	NSDictionary *fault = settings_fault(@"loadRestoreImage");
+	NSFileHandle *file = [NSFileHandle fileHandleForReadingAtPath:[url path]];
+
+	if (fault)
+		return settings_fault_error(fault, VZErrorRestoreImageLoadFailed);
+	if (!entitlement_held(ENTITLEMENT_VIRTUALIZATION))
+		return vz_error(VZErrorRestoreImageLoadFailed,
+				@"The process doesn’t have the "
+				@"“com.apple.security.virtualization” entitlement.");
+	if (!file)
+		return vz_error(VZErrorRestoreImageLoadFailed, nil);
+	NSData *start = [file readDataOfLength:sizeof(ARCHIVE) - 1];
+	return [start isEqualToData:[NSData dataWithBytes:ARCHIVE length:sizeof(ARCHIVE) - 1]]
+		       ? nil
+		       : vz_error(VZErrorInvalidRestoreImage, nil);
+}
+
++ (void)loadFileURL:(NSURL *)fileURL completionHandler:(RestoreImageHandler)completionHandler
+{
+	if (![fileURL isFileURL])
+		vz_raise(@"A restore image is loaded from a file URL, not from %@.", fileURL);
+	NSError *error = unfit_file(fileURL);
+	VZMacOSRestoreImage *image = error ? nil : [[[self alloc] initValues] autorelease];
+	[image keep:fileURL as:@"URL"];
+	answer_elsewhere(completionHandler, image, error);
+}
+
++ (void)fetchLatestSupportedWithCompletionHandler:(RestoreImageHandler)completionHandler
+{
+	NSString *where = settings_text(@"latestRestoreImage", nil);
+	VZMacOSRestoreImage *image = where ? [[[self alloc] initValues] autorelease] : nil;
+
+	if (image)
+		[image keep:[NSURL URLWithString:where] as:@"URL"];
+	answer_elsewhere(completionHandler, image,
+			 image ? nil : vz_error(VZErrorRestoreImageCatalogLoadFailed, nil));
+}
+
+- (BOOL)isSupported
+{
+	NSNumber *said = settings_in(@"restoreImage", @"supported");
+
+	return said ? [said boolValue] : YES;
+}
+
+VZ_READ(NSURL *, URL)
+
+- (NSString *)buildVersion
+{
+	NSString *said = settings_in(@"restoreImage", @"buildVersion");
+
+	return said ? said : BUILD_DEFAULT;
+}
+
+- (NSOperatingSystemVersion)operatingSystemVersion
+{
+	return [[NSProcessInfo processInfo] operatingSystemVersion];
+}
+
+- (VZMacOSConfigurationRequirements *)mostFeaturefulSupportedConfiguration
+{
+	NSString *model = [MAC_MODEL_PREFIX stringByAppendingString:[self buildVersion]];
+	VZMacHardwareModel *hardware = [[[VZMacHardwareModel alloc]
+		initWithDataRepresentation:[model dataUsingEncoding:NSUTF8StringEncoding]]
+		autorelease];
+
+	if (![self isSupported])
+		return nil;
+	VZMacOSConfigurationRequirements *requirements =
+		[[[VZMacOSConfigurationRequirements alloc] initValues] autorelease];
+	[requirements keep:hardware as:@"hardwareModel"];
+	return requirements;
+}
+
+@end
