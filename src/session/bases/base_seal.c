@@ -103,10 +103,11 @@ static json_t *seal_disk(const struct making *m, uint64_t *size, struct error *e
 
 static json_t *macos_source(const struct making *m, struct error *err)
 {
-	const char *ref = m->spec->ipsw;
+	autofree char *path = m->fetched ? NULL : path_absolute(m->spec->ipsw, err);
+	const char *ref = m->fetched ? m->spec->ipsw : path;
 	json_auto_t *source = json_object();
 
-	if (json_put_string(source, "kind", "ipsw", err) < 0 ||
+	if (!ref || json_put_string(source, "kind", "ipsw", err) < 0 ||
 	    json_put(source, "ref", json_string_lossy(ref, strlen(ref)), err) < 0)
 		return NULL;
 	return steal_ptr(&source);
