@@ -71,26 +71,30 @@ int macos_put_config(const struct workspace *ws, json_t *config, struct error *e
 	return json_put(config, "macos", json_incref(macos), err);
 }
 
-static int64_t macos_least(const struct base *base, const char *key)
+static int check_least(const struct base *base, const char *field, const char *key, int64_t given,
+		       struct error *err)
 {
-	return json_integer_value(json_object_get(json_object_get(base->metadata, "macos"), key));
+	const json_t *macos = json_object_get(base->metadata, "macos");
+	int64_t least = json_integer_value(json_object_get(macos, key));
+
+	if (given >= least)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "session.%s: macOS %.32s needs at least %lld, and has %lld", field,
+			 json_text(macos, "version", "?"), (long long)least, (long long)given);
 }
 
-int macos_check_sizes(const struct base *base, int64_t memory_mib, int64_t cpus, struct error *err)
+int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,
+			int64_t cpus, struct error *err)
 {
-	const char *version = json_text(json_object_get(base->metadata, "macos"), "version", "?");
-
-	if (memory_mib < macos_least(base, "memoryMiB"))
-		return error_set(
-			err, ERR_INVALID,
-			"session.memory: macOS %.32s needs at least %lld MiB, and these are "
-			"%lld",
-			version, (long long)macos_least(base, "memoryMiB"), (long long)memory_mib);
-	if (cpus < macos_least(base, "cpuCount"))
-		return error_set(err, ERR_INVALID,
-				 "session.cpus: macOS %.32s needs at least %lld processors, and "
-				 "these are %lld",
-				 version, (long long)macos_least(base, "cpuCount"),
-				 (long long)cpus);
-	return 0;
+	if (!base_is_macos(base))
+		return 0;
+	if (strcmp(agent->backend->name, MACOS_BACKEND) != 0)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "base %s is macOS, and backend %s has no macOS guests: Apple's "
+				 "Virtualization.framework (" MACOS_BACKEND ") alone has them",
+				 base->name.full, agent->backend->name);
+	return check_least(base, "memory", "memoryMiB", memory_mib, err) < 0
+		       ? -1
+		       : check_least(base, "cpus", "cpuCount", cpus, err);
 }

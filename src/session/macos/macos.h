@@ -69,7 +69,9 @@ int macos_clone(const struct base *base, const struct workspace *ws, const char 
 int macos_identify(const struct microagent *agent, const struct workspace *ws, struct error *err);
 /* "macos" of a config. */
 int macos_put_config(const struct workspace *ws, json_t *config, struct error *err);
-/* ERR_INVALID for a machine that is smaller than the base's macOS runs on. */
-int macos_check_sizes(const struct base *base, int64_t memory_mib, int64_t cpus, struct error *err);
+/* Before anything is cloned: of a macOS base, that agent has such guests (ERR_UNSUPPORTED), and the
+ * machine is as large as its macOS needs (ERR_INVALID). */
+int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,
+			int64_t cpus, struct error *err);
 
 #endif
