@@ -127,6 +127,8 @@ static int do_install(const struct backend *backend, const json_t *job, struct e
 		    0)
 		return -1;
 	install.disk_bytes = (uint64_t)bytes;
+	if (watch_caller(err) < 0)
+		return -1;
 	return backend->macos->install(&install, on_told, &last, err);
 }
 
@@ -136,7 +138,7 @@ static int do_identify(const struct backend *backend, const json_t *job, struct 
 	const char *directory = NULL;
 
 	if (json_only_keys(job, "job", keys, err) < 0 ||
-	    get_path(job, "directory", &directory, err) < 0)
+	    get_path(job, "directory", &directory, err) < 0 || watch_caller(err) < 0)
 		return -1;
 	return backend->macos->identify(directory, err);
 }
@@ -152,7 +154,7 @@ static int do_job(const struct backend *backend, struct error *err)
 				 "backend %s has no macOS guests: Apple's Virtualization.framework "
 				 "alone has them",
 				 backend->name);
-	if (read_job(&line, err) < 0 || watch_caller(err) < 0)
+	if (read_job(&line, err) < 0)
 		return -1;
 	job = json_load_strict(buf_bytes(&line), line.len, err);
 	if (!job || json_get_string(job, "job", "job", JSON_REQUIRED, &what, err) < 0)

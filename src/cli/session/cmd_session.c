@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session: a machine for one task, cloned from a base and destroyed afterwards. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"

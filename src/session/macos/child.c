@@ -107,13 +107,11 @@ static int spawn_child(struct running *r, int in, int out, struct error *err)
 						    : 0;
 }
 
-static int give_input(const struct macos_child *child, int to, struct error *err)
+/* One that ends without reading it says why. */
+static void give_input(const struct macos_child *child, int to)
 {
-	if (!child->input)
-		return 0;
-	return fd_write_all(to, child->input, strlen(child->input), err) < 0
-		       ? -1
-		       : fd_write_all(to, "\n", 1, err);
+	if (child->input && fd_write_all(to, child->input, strlen(child->input), NULL) == 0)
+		(void)fd_write_all(to, "\n", 1, NULL);
 }
 
 int macos_child_run(const struct making *m, const struct macos_child *child, int *code,
@@ -126,7 +124,8 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 		return -1;
 	autoclose int out = output[0], child_out = output[1];
 
-	if (fd_pipe(input, err) < 0)
+	/* A socket: who is told nothing any more raises no signal. */
+	if (fd_socketpair(input, err) < 0)
 		return -1;
 	autoclose int child_in = input[0], in = input[1];
 
@@ -135,9 +134,8 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 		return -1;
 	close(steal_fd(&child_out));
 	close(steal_fd(&child_in));
-	status = give_input(child, in, err);
-	if (status == 0)
-		status = hear_to_end(&r, err);
+	give_input(child, in);
+	status = hear_to_end(&r, err);
 	if (status == 0)
 		status = proc_wait(&r.proc, UINT64_MAX, code, err);
 	proc_end(&r.proc);
