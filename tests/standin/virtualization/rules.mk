@@ -12,7 +12,7 @@ VZ_INCLUDES = -I$(VZ)/include -I$(VZ)/gnustep -isystem /usr/include/GNUstep -idi
 VZ_WARNINGS := -Wall -Wextra -Werror
 # For any client: these, CPPFLAGS, and its own.
 VZ_CFLAGS = -std=gnu17 -g -O1 $(VZ_WARNINGS) $(VZ_DEFINES) $(VZ_INCLUDES) -fobjc-runtime=gcc -fblocks -fexceptions \
-	    -fobjc-exceptions -fconstant-string-class=NSConstantString -pthread
+	    -fobjc-exceptions -fconstant-string-class=NSConstantString -pthread $(if $(SANITIZE),-fsanitize=address)
 # In this order: the framework's blocks before libBlocksRuntime's, and those before libgnustep-base's.
 VZ_LIBS = $(VZ_LIB) -lBlocksRuntime -lgnustep-base -lobjc -ldl -pthread
 

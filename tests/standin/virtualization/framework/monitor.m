@@ -85,6 +85,11 @@
 		answer(nil, @"QEMU has ended");
 	[_waiting removeAllObjects];
 	_end();
+	/* They keep whoever has us. */
+	[_event release];
+	[_end release];
+	_event = nil;
+	_end = nil;
 }
 
 /* --- the thread ------------------------------------------------------------------------------ */

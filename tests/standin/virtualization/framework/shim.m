@@ -11,6 +11,7 @@
 #import <Foundation/Foundation.h>
 
 #include <Block.h>
+#include <Block_private.h>
 #include <dlfcn.h>
 #include <string.h>
 
@@ -33,9 +34,10 @@ extern void _Block_object_dispose(const void *object, const int flags);
 
 @implementation StandinBlock
 
+/* Its class does not tell: this _Block_copy leaves that of the stack in the copy. */
 static BOOL is_on_heap(id block)
 {
-	return *(void **)block == (void *)_NSConcreteMallocBlock;
+	return (((struct Block_layout *)block)->flags & BLOCK_NEEDS_FREE) != 0;
 }
 
 /* By the time a block is used all classes are there; only a class that has been sent a message has
