@@ -5,6 +5,7 @@ of the real one, and that its faults are what they say. What other tests find by
 import json
 import os
 import queue
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import threading
 import pytest
 
 import strays
-from conftest import BUILD, HANG_S, default_kernel, image
+from conftest import BUILD, HANG_S, ROOT, default_kernel, image, wait_until
 
 PROGRAMS = BUILD / "standin" / "virtualization"
 STOPPED, RUNNING, PAUSED, ERROR = 0, 1, 2, 3
@@ -29,12 +30,12 @@ def environment(settings):
 class Client:
     """tests/standin/virtualization/selftest: a line is one thing that it does."""
 
-    def __init__(self, place, *words, **settings):
+    def __init__(self, place, *words, before=(), **settings):
         self.place, self.settings = place, place / "vz.json"
         self.record, self.answers, self.events = place / "record", queue.Queue(), queue.Queue()
         self.set(**settings)
         self.console = open(place / "console", "wb")
-        self.process = subprocess.Popen([PROGRAMS / "selftest", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen([*before, PROGRAMS / "selftest", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         stderr=self.console, bufsize=1, env=environment(self.settings))
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -86,6 +87,13 @@ def kernel_words(host, words=WORDS):
     return [f"kernel={kernel}", f"initrd={kernel}.initrd", f"words={words}"]
 
 
+def disk_of(host):
+    disk = host.base / "root.ext4"
+    subprocess.run(["cp", "--sparse=always", image(host, "busybox")["path"], disk], check=True)
+    disk.chmod(0o600)
+    return disk
+
+
 def assert_nothing(place):
     assert not strays.processes(place) + strays.sockets(place) + strays.mounts(place)
 
@@ -93,13 +101,11 @@ def assert_nothing(place):
 def test_boots_and_keeps_the_rules(host):
     """Our kernel and init boot from a disk to hvc0 and vsock; what may change while it runs does, by the calls that
     the documentation has for it, and every handler and delegate is called once, in a state that fits."""
-    disk, one, two = host.base / "root.ext4", host.base / "one", host.base / "two"
-    subprocess.run(["cp", "--sparse=always", image(host, "busybox")["path"], disk], check=True)
-    disk.chmod(0o600)
+    one, two = host.base / "one", host.base / "two"
     for shared in (one, two):
         shared.mkdir()
         (shared / "name").write_text(shared.name)
-    with Client(host.base, *kernel_words(host, f"{WORDS} ip=dhcp"), f"disk={disk}", "net=nat", f"share={one}") as client:
+    with Client(host.base, *kernel_words(host, f"{WORDS} ip=dhcp"), f"disk={disk_of(host)}", "net=nat", f"share={one}") as client:
         assert client.answer() == "validate: ok"
         assert client.ask("connect", 2222).startswith(f"connect: VZErrorDomain {STATE} ")  # nothing runs
         assert client.ask("change") == "change: ok"  # of the configuration, of which the machine has a copy
@@ -166,6 +172,49 @@ def test_listeners_come_and_go(host):
         client.ask("connect", 2222)
         assert client.event() == f"!didStopWithError {ERROR} VZErrorDomain 1 Dead."
         assert client.ask("stop").startswith(f"stop: VZErrorDomain {TRANSITION} ")
+        assert client.end() == 0
+    assert_nothing(host.base)
+
+
+IN_A_NETWORK_WITH_A_BRIDGE = ("unshare", "-n", "sh", "-c", "ip link add br7 type bridge && ip addr add 10.99.0.1/24 dev br7 &&"
+                              "ip link set br7 up && exec \"$@\"", "sh")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own is for root to make")
+def test_joins_a_bridge(host):
+    """Of this host, that the settings name for an interface of the Mac's. And a guest that resets ends its machine, where
+    the settings say so."""
+    settings = {"entitlements": {"com.apple.vm.networking": True}, "reset": "stop",
+                "interfaces": [{"identifier": "en7", "displayName": "Wire", "bridge": "br7"}]}
+    words = [*kernel_words(host), f"disk={disk_of(host)}", "net=bridged"]
+    with Client(host.base, *words, before=IN_A_NETWORK_WITH_A_BRIDGE, **settings) as client:
+        assert client.answer() == "validate: ok"
+        client.ask("listen", 1024)
+        assert client.ask("start") == f"start: ok {RUNNING}"
+        assert client.event() == "!asked 1024 1"
+        assert client.ask("connect", 2222) == "connect: ok 2222"
+        ping = "ping -c 1 -W 1 10.99.0.1 >&2; echo $?"
+        assert client.execute(f"ip addr add 10.99.0.2/24 dev eth0; ip link set eth0 up; {ping}")["stdout"] == "0\n"
+        assert client.ask("attach", "none") == "attach: 0"
+        assert client.execute(ping)["stdout"] == "1\n"
+        assert client.ask("talk", json.dumps({"op": "exec", "payload": {"user": "root", "command": ["reboot", "-f"]}})) == "talk: closed"
+        assert client.event() == f"!guestDidStop {STOPPED}"
+        assert client.end() == 0
+    assert_nothing(host.base)
+
+
+def test_a_run_leaves_nothing_in_the_process(host):
+    """No descriptor and no thread, however often a machine is started."""
+    def held_by(pid):
+        return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
+    with Client(host.base, *kernel_words(host), "net=nat", f"share={host.base}") as client:
+        assert client.answer() == "validate: ok"
+        before = held_by(client.process.pid)
+        for _ in range(3):
+            assert client.ask("start") == f"start: ok {RUNNING}"
+            assert held_by(client.process.pid) > before
+            assert client.ask("stop") == f"stop: ok {STOPPED}"
+        wait_until(lambda: held_by(client.process.pid) == before, "the last run to be forgotten")
         assert client.end() == 0
     assert_nothing(host.base)
 
@@ -277,3 +326,36 @@ def test_installs_a_macos_guest(host):
         failed = install_mac(place, **settings)
         assert failed.returncode == 1 and failed.stdout.splitlines()[-1].startswith(answer), failed.stdout
     assert_nothing(host.base)
+
+
+# --- what it is made of -----------------------------------------------------------------------------------------------
+
+
+def declared(text):
+    """{class or protocol: what it has, as in the table of facts.md}"""
+    found = {}
+    text = re.sub(r"/\*.*?\*/|VZ_SINCE\([\d.]+\)", "", text, flags=re.S)
+    for name, body in re.findall(r"@(?:interface|protocol) (\w+)(.*?)@end", text, re.S):
+        members = found.setdefault(name, set())
+        for line in map(" ".join, map(str.split, body.split(";"))):
+            if match := re.search(r"@property(?:\(([^)]*)\))? .*?(\w+)$", line):
+                how = match[1] or ""
+                getter = re.search(r"getter=(\w+)", how)
+                members.add(("+" if "class" in how else "") + (getter[1] if getter else match[2]) + ("" if "readonly" in how else "="))
+            elif match := re.search(r"(?:^|\s)([-+]) ?\(", line):
+                bare, depth = "", 0
+                for letter in line[match.start(1) + 1:]:
+                    depth += (letter == "(") - (letter == ")")
+                    bare += " " if depth or letter == ")" else letter
+                selector = "".join(re.findall(r"\w+:", bare)) or bare.split()[0]
+                members.add(("+" if match[1] == "+" else "") + selector)
+    return found
+
+
+def test_each_selector_is_cited():
+    """What the headers declare is what the table has, with a page for each."""
+    folder = ROOT / "tests" / "standin" / "virtualization"
+    headers = declared("\n".join(path.read_text() for path in sorted((folder / "include" / "Virtualization").glob("VZ*.h"))))
+    del headers["VZStandinObject"]
+    rows = re.findall(r"^\| (VZ\w+) \| [\w ]* \| [\d.]+ \| (.*) \|$", (folder / "facts.md").read_text(), re.M)
+    assert {name: set(re.findall(r"`([^`]+)`", members)) for name, members in rows} == headers

@@ -180,9 +180,10 @@ static NSString *unfit_storage(VZVirtualMachineConfiguration *c)
 static NSString *unfit_number(VZVirtualMachineConfiguration *c)
 {
 	if ([[c socketDevices] count] > 1)
-		return @"There is more than one socket device.";
+		return @"Number of socket devices is greater than the maximum number supported.";
 	if ([[c memoryBalloonDevices] count] > 1)
-		return @"There is more than one memory balloon device.";
+		return @"Number of memory balloon devices is greater than the maximum number "
+		       @"supported.";
 	if ([[c audioDevices] count] || [[c consoleDevices] count])
 		return @"The stand-in has no audio and no console devices.";
 	return nil;

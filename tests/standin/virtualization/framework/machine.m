@@ -194,7 +194,10 @@ static BOOL can_read(NSURL *url)
 		return can_read([loader kernelURL]) && can_read([loader initialRamdiskURL])
 			       ? nil
 			       : vz_error(VZErrorInternal, @"The virtual machine failed to start.");
-	return mac_limit_take(self) ? nil : vz_error(VZErrorVirtualMachineLimitExceeded, nil);
+	return mac_limit_take(self) ? nil
+				    : vz_error(VZErrorVirtualMachineLimitExceeded,
+					       @"The maximum supported number of active virtual "
+					       @"machines has been reached.");
 }
 
 - (void)start:(void (^)(NSError *))completion

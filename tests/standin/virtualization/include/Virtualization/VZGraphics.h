@@ -6,7 +6,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-VZ_SINCE(12.0)
+/* Since 14.0, as a base of what was there before: to say so here would warn of every use of that.
+ */
 @interface VZGraphicsDisplayConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
@@ -21,7 +22,7 @@ VZ_SINCE(12.0)
 @property NSInteger pixelsPerInch;
 @end
 
-VZ_SINCE(11.0)
+VZ_SINCE(12.0)
 @interface VZGraphicsDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
