@@ -76,7 +76,7 @@ class Apple:
         self.tls.load_cert_chain(place / "cert", place / "key")
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         self.server.socket = self.tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
         self.words = place / "words"
         real = shutil.which("curl")
         (place / "curl").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {self.words}\nexec {shlex.quote(real)} "$@" --cacert {place}/cert '

@@ -141,6 +141,8 @@ REFUSED = {
     "limits.diskBytesPerSecond": {"limits": {"diskBytesPerSecond": 1}, "disks": [{**ASKING["disks"]["disks"][0], "mode": "rw"}]},
     "limits.diskOpsPerSecond": {"limits": {"diskOpsPerSecond": 1}, "disks": [{**ASKING["disks"]["disks"][0], "mode": "rw"}]},
     "macos": MACOS,
+    **{field: {**MACOS, **ASKING[field]} for field in ("disks", "bundles", "console", "network.portForwards")},
+    "command": {**MACOS, "command": ["true"]},
     "rootfsBase": {"rootfsBase": "/nonexistent"},
     "shares": ASKING["shares"],
     "cgroup": {"cgroup": "systemd"},
