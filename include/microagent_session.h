@@ -47,10 +47,12 @@ struct microagent_base_spec {
 	/* Instead of image and kernel: macOS, on a Mac with Apple silicon, by the backend
 	 * "apple-vf". A restore image, as a path, or as its address at Apple
 	 * (https://NAME.cdn-apple.com/...ipsw), from where it is fetched; the base keeps it.
-	 * size_mib is the disk's, 0: 64 GiB; script is run on this host, as `SCRIPT DISK`, after
-	 * the installation, in the place of microagent-macos-agent; stage, network and accelerator
-	 * are not looked at. */
+	 * size_mib is the disk's, 0: 64 GiB. What was installed is booted once before it is sealed,
+	 * and script is run as root then, by sh -e. stage and accelerator are not for it. */
 	const char *ipsw;
+	/* Of ipsw: run on this host, as `PROGRAM DISK`, to put the agent on the disk before that
+	 * boot; NULL: microagent-macos-agent. */
+	const char *put_agent;
 	const char *kernel; /* as image; NULL: the default */
 	int64_t memory_mib; /* what its sessions get by default; 0: 256, of macOS what it needs */
 	int64_t cpus;	    /* 0: 1, of macOS what it needs */

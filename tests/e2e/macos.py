@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """macOS guests on the stand-in for Apple's framework: its restore images are a few bytes that look like an archive, its
-installer writes a line to the disk, and in the place of macOS it boots the Linux that its settings name. What puts an
-agent on a disk puts a whole Linux there."""
+installer writes a line to the disk, and in the place of macOS it boots the Linux that its settings name. What puts the
+agent on the disk puts a whole Linux there."""
 
 import http.server
 import json
@@ -15,7 +15,8 @@ import threading
 from conftest import default_kernel, image
 
 IPSW = b"PK\x03\x04 a stand-in for a restore image\n" * 40
-BASE = ("base", "create", "mac", "--size", "16")
+BASE = ("base", "create", "mac", "--size", "16", "--network", "isolated")
+NOT_PUT = "/bin/false"
 
 
 class Mac:
@@ -23,10 +24,10 @@ class Mac:
 
     def __init__(self, host):
         self.host, self.settings, self.record = host, host.base / "vz.json", host.base / "record"
-        self.ipsw, self.script = host.base / "restore.ipsw", host.base / "put-linux"
+        self.ipsw, self.put = host.base / "restore.ipsw", host.base / "put-linux"
         self.ipsw.write_bytes(IPSW)
-        self.script.write_text(f'#!/bin/sh\nhead -c 9 "$1"; echo\nexec cp --sparse=always {image(host, "busybox")["path"]} "$1"\n')
-        self.script.chmod(0o755)
+        self.put.write_text(f'#!/bin/sh\nhead -c 9 "$1"; echo\nexec cp --sparse=always {image(host, "busybox")["path"]} "$1"\n')
+        self.put.chmod(0o755)
         host.env["MICROAGENT_STANDIN_VZ"] = str(self.settings)
         self.set()
 
@@ -43,9 +44,9 @@ class Mac:
         lines = self.record.read_text().splitlines() if self.record.exists() else []
         return [call for call in map(json.loads, lines) if call["call"] == name]
 
-    def base(self, *words, ipsw=None, script=None, **kw):
-        """Makes a base of it, or does not."""
-        return self.host(*BASE, "--from-ipsw", ipsw or self.ipsw, "--provision", script or self.script, *words, **kw)
+    def base(self, *words, ipsw=None, put=None, **kw):
+        """Makes a base of it, or does not. With NOT_PUT it is installed and goes no further, which boots nothing."""
+        return self.host(*BASE, "--from-ipsw", ipsw or self.ipsw, "--put-agent", put or self.put, *words, **kw)
 
     def bases(self):
         """All that is in the directory of bases, but its marks."""

@@ -5,16 +5,19 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import signal
 import ssl
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
 import schema_check
 import strays
-from conftest import APPLEVF, pid_lines, wait_until
-from macos import IPSW, Apple, Mac
+from conftest import APPLEVF, make_host, pid_lines, wait_until
+from macos import IPSW, NOT_PUT, Apple, Mac
 
 OTHER_PLACES = [
     "http://updates.cdn-apple.com/x.ipsw", "ftp://updates.cdn-apple.com/x.ipsw", "file:///etc/x.ipsw",
@@ -23,7 +26,7 @@ OTHER_PLACES = [
     "https://updates.cdn-apple.com:8443/x.ipsw", "https://evil.example/.cdn-apple.com/x.ipsw", "https://evil.example\\.cdn-apple.com/x.ipsw",
     "https://updates.cdn-apple.com/x.ipsw?y", "https://updates.cdn-apple.com/../x.ipsw", "https://updates.cdn-apple.com/x.dmg",
 ]
-BUNDLE = ["auxiliary.bin", "disk.img", "hardwareModel.bin", "machineIdentifier.bin", "metadata.json", "restore.ipsw"]
+BUNDLE = ["auxiliary.bin", "disk.img", "hardwareModel.bin", "machineIdentifier.bin", "metadata.json", "provision.log", "restore.ipsw"]
 
 
 @pytest.fixture
@@ -54,20 +57,25 @@ def delete_base(mac):
 # --- bases ----------------------------------------------------------------------------------------
 
 
-def test_a_base_is_what_was_installed(mac):
-    done = mac.base("--memory", 300, check=0)
+def test_a_base_is_what_was_installed(mac, apple):
+    script = mac.host.base / "script"
+    script.write_text("#!/bin/sh\necho '### a step'; id -u; touch /provisioned\n")
+    done = mac.base("--memory", 300, "--provision", script, ipsw=apple.url(), check=0)
     assert done.stdout.startswith("mac-v1: sealed")
-    said = [line for line in done.stderr.splitlines() if line.startswith("==> ")]
-    assert said == ["==> looking at the restore image", "==> installing macOS 14.5 (23F79)", "==> putting the agent on its disk"]
+    said = [line for line in done.stderr.splitlines() if line.startswith(("==> ", "### "))]
+    assert said == ["==> fetching UniversalMac_14.5_Restore.ipsw from Apple", "==> looking at the restore image", "==> installing macOS 14.5 (23F79)", "==> putting the agent on its disk",
+                    "==> booting it for the first time", "==> running script", "### a step", "==> switching the machine off"]
+    assert "\n0\n" in done.stderr  # as root
     assert "\ninstalled\n" in done.stderr  # the disk that the script is given is the one that was installed
     bundle = mac.host.state / "bases" / "mac-v1.bundle"
     assert sorted(p.name for p in bundle.iterdir()) == BUNDLE
     assert (bundle / "restore.ipsw").read_bytes() == IPSW
     base = mac.host.json("base", "show", "mac")
     schema_check.validate("base", json.loads((bundle / "metadata.json").read_text()))
-    assert base["source"] == {"kind": "ipsw", "ref": str(mac.ipsw)}
+    assert base["source"] == {"kind": "ipsw", "ref": apple.url()} and left_of_images(mac) == []
     assert base["macos"] == {"version": "14.5", "build": "23F79", "memoryMiB": 256, "cpuCount": 1}
     assert base["memoryMiB"] == 300 and base["cpuCount"] == 1
+    assert base["provisioning"]["script"] == {"name": "script", "sha256": sha256(script)}
     for key, file in (("disk", "disk.img"), ("auxiliaryStorage", "auxiliary.bin"), ("hardwareModel", "hardwareModel.bin"),
                       ("machineIdentifier", "machineIdentifier.bin"), ("restoreImage", "restore.ipsw")):
         assert base[key]["file"] == file and base[key]["sha256"] == sha256(bundle / file)
@@ -75,9 +83,9 @@ def test_a_base_is_what_was_installed(mac):
     checks = mac.host.json("base", "verify", "mac")
     assert checks["ok"] and [c["what"] for c in checks["checks"]] == ["disk", "auxiliaryStorage", "hardwareModel", "machineIdentifier", "restoreImage"]
     # What it keeps makes the next one.
-    mac.base(ipsw=bundle / "restore.ipsw", check=0)
-    mac.host("base", "delete", "mac-v2", check=0)
+    assert "ended with exit code 1" in mac.base(ipsw=bundle / "restore.ipsw", put=NOT_PUT).stderr
     delete_base(mac)
+    tidy(mac)
 
 
 @pytest.mark.parametrize("settings,words", [
@@ -94,7 +102,7 @@ def test_a_base_is_what_was_installed(mac):
 ])
 def test_what_cannot_be_installed_leaves_nothing(mac, settings, words):
     mac.set(**settings)
-    mac.refused(mac.base("--memory", 300), words)
+    mac.refused(mac.base("--memory", 300, put=NOT_PUT), words)
 
 
 @pytest.mark.parametrize("contents,words", [
@@ -108,34 +116,46 @@ def test_what_is_no_restore_image(mac, contents, words):
 
 
 def test_an_agent_that_cannot_be_put_there(mac):
-    mac.script.write_text("#!/bin/sh\necho no such volume; exit 3\n")
-    mac.refused(mac.base(), f"{mac.script} ended with exit code 3: no such volume")
-    mac.refused(mac.base(script=mac.host.base / "missing"), "missing")
+    mac.put.write_text("#!/bin/sh\necho no such volume; exit 3\n")
+    mac.refused(mac.base(), f"{mac.put} ended with exit code 3: no such volume")
+    mac.refused(mac.base(put=mac.host.base / "missing"), "missing")
     done = mac.host("base", "create", "mac", "--backend", "apple-vf", "--size", 16, "--from-ipsw", mac.ipsw, env={"PATH": "/nonexistent"})
     mac.refused(done, "microagent-macos-agent")
+    assert "--put-agent belongs to --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
+
+
+def test_a_script_that_fails_in_the_guest(mac):
+    script = mac.host.base / "script"
+    script.write_text("#!/usr/bin/python3\n")
+    mac.refused(mac.base("--provision", script, put=NOT_PUT), f"{script} is no script of the shell's: in a macOS guest sh -e runs it")
+    script.write_text("echo '### second'; false; echo not reached\n")
+    mac.refused(mac.base("--provision", script), 'script ended with exit code 1 in its step "second"')
+
+
+def test_a_guest_that_does_not_boot(mac):
+    """As one whose agent is not where it should be: what is wrong is told, and where more of it is."""
+    done = mac.base(put="/bin/true", env={"MICROAGENT_TEST_LIMIT_BOOT_MACOS_MS": "2000"})
+    mac.refused(done, "no base was made: ")
+    assert f"the log is {mac.host.state}/logs/base-mac-" in done.stderr
 
 
 def test_what_goes_with_a_restore_image(mac):
     for option in (["--image", "busybox"], ["--from-oci", "x"], ["--kernel", "x"], ["--arch", "arm64"], ["--stage", "/etc/passwd"],
-                   ["--network", "nat"], ["--accelerator", "tcg"], ["--unconfined"]):
+                   ["--allow", "10.0.0.0/8"], ["--accelerator", "tcg"], ["--unconfined"]):
         done = mac.base(*option)
         assert done.returncode == 2 and f"--from-ipsw makes a base of macOS: leave out {option[0]}" in done.stderr, done.stderr
     assert not mac.host.state.exists()
 
 
 def test_other_backends_have_none(mac):
-    mac.base(check=0)
-    for backend, others in (("qemu", []), ("firecracker", [])):
-        done = mac.base("--backend", backend, *others)
+    for backend in ("qemu", "firecracker"):
+        done = mac.base("--backend", backend)
         assert done.returncode == 1 and f"base.ipsw: backend {backend} has no macOS guests" in done.stderr, done.stderr
-        done = mac.host("session", "create", "--base", "mac", "--backend", backend)
-        assert done.returncode == 1 and f"base mac-v1 is macOS, and backend {backend} has no macOS guests" in done.stderr, done.stderr
         done = subprocess.run([mac.host.bin / f"microagent-{backend}-supervisor", "--macos"], input=b'{"job":"identify","directory":"/"}\n',
                               capture_output=True, check=False)
         answer = json.loads(done.stdout)
         assert done.returncode == 1 and answer["errorCode"] == "unsupported" and "has no macOS guests" in answer["error"]
-    assert [p.name for p in (mac.host.state / "sessions").iterdir() if p.name.startswith("session-")] == []
-    delete_base(mac)
+    assert not mac.host.state.exists()
 
 
 # --- a maker that ends ----------------------------------------------------------------------------
@@ -148,7 +168,7 @@ def waiting(mac):
     os.mkfifo(fifo)
     script.write_text(f"#!/bin/sh\nread -r word < {fifo}\n")
     script.chmod(0o755)
-    child = mac.host.popen("base", "create", "mac", "--size", 16, "--from-ipsw", mac.ipsw, "--provision", script)
+    child = mac.host.popen("base", "create", "mac", "--size", 16, "--from-ipsw", mac.ipsw, "--put-agent", script)
     wait_until(lambda: mac.calls("installed"), "the installation to be over")
     return child
 
@@ -161,9 +181,7 @@ def test_a_maker_that_is_ended(mac, waiting, number):
     if number == signal.SIGKILL:
         wait_until(lambda: not strays.running(mac.host.base), "what it had started to end")
         assert len(mac.bases()) == 1  # which the next one removes
-        mac.base(check=0)
-        assert mac.bases() == ["mac-v1.bundle"]
-        delete_base(mac)
+        mac.refused(mac.base(put=NOT_PUT), "ended with exit code 1")
     else:
         assert waiting.returncode == 128 + number and b"cancelled" in err, (waiting.returncode, err)
         assert mac.bases() == []
@@ -172,7 +190,7 @@ def test_a_maker_that_is_ended(mac, waiting, number):
 def test_an_installer_that_dies(mac):
     """Whatever it is that ends: what was being made goes, and is told of."""
     program = mac.host.base / "supervisor"
-    program.write_text(f'#!/bin/sh\necho "last words" >&2\nkill -9 $$\n')
+    program.write_text('#!/bin/sh\necho "last words" >&2\nkill -9 $$\n')
     program.chmod(0o755)
     mac.host.env["MICROAGENT_APPLE_VF_SUPERVISOR"] = str(program)
     mac.refused(mac.base(), "the supervisor ended with exit code 137 and no answer: last words")
@@ -195,17 +213,17 @@ def test_jobs_that_are_refused(mac, job, words):
 # --- from Apple -----------------------------------------------------------------------------------
 
 
-def test_fetched_from_apple(mac, apple):
-    mac.base(ipsw=apple.url(), check=0)
-    base = mac.host.json("base", "show", "mac")
-    assert base["source"] == {"kind": "ipsw", "ref": apple.url()}
-    assert (mac.host.state / "bases/mac-v1.bundle/restore.ipsw").read_bytes() == IPSW
+def test_how_it_is_fetched(mac, apple):
+    mac.refused(mac.base(ipsw=apple.url(), put=NOT_PUT), "is kept as")
     words = apple.words.read_text().splitlines()
     assert words[0] == "--disable" and {"--tlsv1.2", "--fail", "--globoff"} <= set(words)
     assert words[words.index("--proto") + 1] == "=https" and "--location" not in words and "-L" not in words
-    assert len(apple.asked) == 1 and left_of_images(mac) == []
-    delete_base(mac)
+    assert len(apple.asked) == 1 and kept(mac).read_bytes() == IPSW
     tidy(mac)
+
+
+def kept(mac):
+    return mac.host.state / "bases/.restore-images/UniversalMac_14.5_Restore.ipsw"
 
 
 def left_of_images(mac):
@@ -226,22 +244,17 @@ def test_what_was_cut_short_is_gone_on_with(mac, apple):
     mac.refused(done, f"100 bytes of it are in {mac.host.state}/bases/.restore-images/UniversalMac_14.5_Restore.ipsw.part, "
                       "and the same command goes on with them")
     apple.cut = None
-    mac.base(ipsw=apple.url(), check=0)
-    assert apple.asked[-1][1] == "bytes=100-"
-    assert (mac.host.state / "bases/mac-v1.bundle/restore.ipsw").read_bytes() == IPSW
-    delete_base(mac)
+    mac.refused(mac.base(ipsw=apple.url(), put=NOT_PUT), f"{NOT_PUT} ended with exit code 1; the restore image is kept as {kept(mac)}")
+    assert apple.asked[-1][1] == "bytes=100-" and kept(mac).read_bytes() == IPSW
     tidy(mac)
 
 
 def test_what_was_fetched_is_kept_when_it_cannot_be_installed(mac, apple):
     mac.set(faults={"install": {}})
-    done = mac.base(ipsw=apple.url())
-    kept = mac.host.state / "bases/.restore-images/UniversalMac_14.5_Restore.ipsw"
-    mac.refused(done, f"the restore image is kept as {kept}, and the same command goes on with it")
+    mac.refused(mac.base(ipsw=apple.url()), f"the restore image is kept as {kept(mac)}, and the same command goes on with it")
     mac.set()
-    mac.base(ipsw=apple.url(), check=0)
-    assert len(apple.asked) == 1 and left_of_images(mac) == []
-    delete_base(mac)
+    mac.refused(mac.base(ipsw=apple.url(), put=NOT_PUT), f"the restore image is kept as {kept(mac)}")
+    assert len(apple.asked) == 1
     tidy(mac)
 
 
@@ -272,8 +285,7 @@ def test_a_redirect_takes_nothing_from_what_has_come(mac, apple):
     apple.status, apple.location, apple.ranges = 200, None, False  # and who has no ranges is asked anew
     assert mac.base(ipsw=apple.url()).returncode == 1
     assert left_of_images(mac) == []
-    mac.base(ipsw=apple.url(), check=0)
-    delete_base(mac)
+    mac.refused(mac.base(ipsw=apple.url(), put=NOT_PUT), "is kept as")
     tidy(mac)
 
 
@@ -293,8 +305,6 @@ def test_two_do_not_fetch_the_same(mac, apple):
         fcntl.flock(part, fcntl.LOCK_EX)
         done = mac.base(ipsw=apple.url())
         assert done.returncode == 1 and "is being fetched just now" in done.stderr and apple.asked == [], done.stderr
-    mac.base(ipsw=apple.url(), check=0)
-    delete_base(mac)
     tidy(mac)
 
 
@@ -313,18 +323,33 @@ def test_other_places_are_asked_for_nothing(mac):
 # --- sessions -------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def based():
+    """With a base, for all that follows."""
+    host = make_host(Path(tempfile.mkdtemp(prefix="e-")), "apple-vf")
+    it = Mac(host)
+    try:
+        it.base(check=0)
+        yield it
+        host("base", "delete", "mac-v1", check=0)
+        host.assert_clean()
+    finally:
+        host.sweep()
+        shutil.rmtree(host.base, ignore_errors=True)
+
+
 def sessions(host):
     return [p.name for p in (host.state / "sessions").iterdir() if p.name.startswith("session-")]
 
 
-def test_a_session_is_a_machine_of_its_own(mac):
+def test_a_session_is_a_machine_of_its_own(based):
     """Boots once: commands, files, the limit, and all that its bundle has."""
-    host, bundle = mac.host, mac.host.state / "bases" / "mac-v1.bundle"
-    mac.base(check=0)
+    host, bundle = based.host, based.host.state / "bases" / "mac-v1.bundle"
     done = host("session", "create", "--base", "mac", "--network", "isolated", check=0)
     name = done.stdout.strip()
     assert "its disk is a whole copy of the base's" in done.stderr
     own = host.state / "sessions" / f"{name}.bundle"
+    assert host.json("base", "show", "mac")["source"] == {"kind": "ipsw", "ref": str(based.ipsw)}
     config = json.loads((own / "workspace.json").read_text())["config"]
     assert "kernelPath" not in config and config["rootfsPath"] == str(own / "disk.img")
     assert config["macos"] == {"hardwareModelPath": str(own / "hardwareModel.bin"), "auxiliaryStoragePath": str(own / "auxiliary.bin"),
@@ -334,14 +359,13 @@ def test_a_session_is_a_machine_of_its_own(mac):
     listed = host.json("session", "list")["sessions"]
     assert [s["guest"] for s in listed] == ["macos"] and listed[0]["clone"] == "copy"
     assert host("session", "exec", name, "--", "sh", "-c", "echo out; exit 7").returncode == 7
-    host("cp", mac.ipsw, f"{name}:/workspace/in", check=0)
+    host("cp", based.ipsw, f"{name}:/workspace/in", check=0)
     host("cp", f"{name}:/workspace/in", host.base / "out", check=0)
     assert (host.base / "out").read_bytes() == IPSW
     assert host("session", "stream", name, "--", "sh", "-c", "echo one; echo two", check=0).stdout == "one\ntwo\n"
-    a_third_is_refused(mac, name)
+    a_third_is_refused(based, name)
     host("session", "destroy", name, check=0)
     assert sessions(host) == []
-    delete_base(mac)
 
 
 def a_third_is_refused(mac, name):
@@ -356,50 +380,50 @@ def a_third_is_refused(mac, name):
     assert sessions(host) == [f"{name}.bundle"]
 
 
-def test_what_no_session_can_have(mac):
-    mac.base(check=0)
-    for words, why in ((["--memory", "128"], "session.memory: macOS 14.5 needs at least 256, and has 128"),):
-        done = mac.host("session", "create", "--base", "mac", *words)
+def test_what_no_session_can_have(based):
+    for words, why in ((["--memory", "128"], "session.memory: macOS 14.5 needs at least 256, and has 128"),
+                       (["--backend", "qemu"], "base mac-v1 is macOS, and backend qemu has no macOS guests"),
+                       (["--backend", "firecracker"], "base mac-v1 is macOS, and backend firecracker has no macOS guests")):
+        done = based.host("session", "create", "--base", "mac", *words)
         assert done.returncode == 1 and why in done.stderr, done.stderr
-    mac.set(macModelSupported=False)
-    done = mac.host("session", "create", "--base", "mac")
+    based.set(macModelSupported=False)
+    done = based.host("session", "create", "--base", "mac")
     assert done.returncode == 1 and "this Mac, or its macOS, runs no machines of" in done.stderr, done.stderr
-    mac.set()
-    assert sessions(mac.host) == []
-    delete_base(mac)
+    based.set()
+    assert sessions(based.host) == []
 
 
-@pytest.mark.parametrize("file", ["disk.img", "auxiliary.bin", "hardwareModel.bin", "machineIdentifier.bin", "restore.ipsw"])
-def test_a_damaged_base(mac, file):
-    mac.base(script="/bin/true", check=0)
-    bundle = mac.host.state / "bases" / "mac-v1.bundle"
+def test_a_damaged_base(based):
+    bundle = based.host.state / "bases" / "mac-v1.bundle"
     subprocess.run(["chattr", "-R", "-i", bundle], check=False, capture_output=True)
-    path = bundle / file
-    whole = path.read_bytes()
-    path.unlink()
-    path.write_bytes(b"x" + whole[1:])
-    verified = mac.host.json("base", "verify", "mac", check=1)
-    assert [c["file"] for c in verified["checks"] if not c["ok"]] == [str(path)]
-    done = mac.host("session", "create", "--base", "mac", env={"MICROAGENT_STANDIN_VZ": "/nonexistent"})
-    # The restore image is no part of a session, and there is no supervisor to go on with.
-    assert done.returncode == 1 and (("is damaged" in done.stderr) == (file != "restore.ipsw")), done.stderr
-    assert not (mac.host.state / "sessions").exists() or sessions(mac.host) == []
-    delete_base(mac)
+    for file in ("disk.img", "auxiliary.bin", "hardwareModel.bin", "machineIdentifier.bin", "restore.ipsw"):
+        whole = bundle / f"{file}.whole"
+        (bundle / file).rename(whole)
+        subprocess.run(["cp", "--sparse=always", whole, bundle / file], check=True)
+        (bundle / file).chmod(0o600)
+        with open(bundle / file, "r+b") as damaged:
+            damaged.write(b"x")
+        verified = based.host.json("base", "verify", "mac", check=1)
+        assert [c["file"] for c in verified["checks"] if not c["ok"]] == [str(bundle / file)]
+        done = based.host("session", "create", "--base", "mac", env={"MICROAGENT_STANDIN_VZ": "/nonexistent"})
+        # The restore image is no part of a session, and there is no supervisor to go on with.
+        assert done.returncode == 1 and (("is damaged" in done.stderr) == (file != "restore.ipsw")), done.stderr
+        whole.rename(bundle / file)
+    assert based.host.json("base", "verify", "mac")["ok"] and sessions(based.host) == []
 
 
-def test_two_run_at_once(mac):
+@pytest.mark.soak
+def test_two_run_at_once(based):
     """And the third waits for one of them to end."""
-    mac.base(check=0)
-    names = [mac.host("session", "create", "--base", "mac", "--network", "isolated", check=0).stdout.strip() for _ in range(2)]
-    identifiers = {sha256(mac.host.state / "sessions" / f"{name}.bundle" / "machineIdentifier.bin") for name in names}
+    names = [based.host("session", "create", "--base", "mac", "--network", "isolated", check=0).stdout.strip() for _ in range(2)]
+    identifiers = {sha256(based.host.state / "sessions" / f"{name}.bundle" / "machineIdentifier.bin") for name in names}
     assert len(identifiers) == 2
-    done = mac.host("session", "create", "--base", "mac", "--network", "isolated")
+    done = based.host("session", "create", "--base", "mac", "--network", "isolated")
     assert done.returncode == 75 and all(name in done.stderr for name in names), done.stderr
-    mac.host("session", "destroy", names[0], check=0)
-    third = mac.host("session", "create", "--base", "mac", "--network", "isolated", check=0).stdout.strip()
+    based.host("session", "destroy", names[0], check=0)
+    third = based.host("session", "create", "--base", "mac", "--network", "isolated", check=0).stdout.strip()
     for name in (names[1], third):
-        mac.host("session", "destroy", name, check=0)
-    delete_base(mac)
+        based.host("session", "destroy", name, check=0)
 
 
 @pytest.mark.soak

@@ -10,7 +10,7 @@
 #include "microagent_session.h"
 
 struct base_values {
-	const char *image, *oci, *kernel, *ipsw;
+	const char *image, *oci, *kernel, *ipsw, *put_agent;
 	int64_t memory, cpus, size;
 	const char *script, *arch, *backend, *accelerator, *network, *network_interface;
 	struct cli_words stage, allow;
@@ -90,8 +90,6 @@ static int check_macos_values(struct cli *cli, const struct base_values *v, stru
 		      {"--kernel", v->kernel != NULL},
 		      {"--arch", v->arch != NULL},
 		      {"--stage", v->stage.count > 0},
-		      {"--network", v->network != NULL},
-		      {"--network-interface", v->network_interface != NULL},
 		      {"--allow", v->allow.count > 0},
 		      {"--accelerator", v->accelerator != NULL},
 		      {"--unconfined", v->unconfined}};
@@ -109,6 +107,8 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 {
 	if (v->ipsw)
 		return check_macos_values(cli, v, err);
+	if (v->put_agent)
+		return cli_usage(cli, err, "--put-agent belongs to --from-ipsw");
 	if ((v->network || v->network_interface || v->allow.count || v->accelerator || v->backend ||
 	     v->unconfined) &&
 	    !is_provisioned(v))
@@ -153,6 +153,7 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 		.image = v->image,
 		.oci = v->oci,
 		.ipsw = v->ipsw,
+		.put_agent = v->put_agent,
 		.kernel = v->kernel,
 		.memory_mib = v->memory,
 		.cpus = v->cpus,
@@ -337,6 +338,8 @@ static const struct cli_option create_options[] = {
 	 "import it, as `image import` does: a layout, an archive, or a registry's", 0, 0},
 	{"from-ipsw", 0, CLI_OPTION_STRING, offsetof(struct base_values, ipsw), "FILE|URL",
 	 "macOS, on a Mac: a restore image, or its address at Apple", 0, 0},
+	{"put-agent", 0, CLI_OPTION_STRING, offsetof(struct base_values, put_agent), "PROGRAM",
+	 "puts the agent on the disk of macOS (default: microagent-macos-agent)", 0, 0},
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct base_values, kernel), "KERNEL",
 	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
 	GUEST_ARCH(struct base_values, "amd64 or arm64 (default: this host's)"),
@@ -378,9 +381,10 @@ static const struct cli_command base_create = {
 		"Without these the base is the image as it is, and nothing is booted.\n"
 		"With --from-ipsw the base is macOS: installed from Apple's restore image, which "
 		"it "
-		"keeps;\n"
-		"SCRIPT is then run on this host, as `SCRIPT DISK`, in the place of "
-		"microagent-macos-agent.\n",
+		"keeps,\n"
+		"given its agent by `PROGRAM DISK` on this host, and booted once; SCRIPT is run by "
+		"sh -e "
+		"then.\n",
 	.options = create_options,
 	.values_size = sizeof(struct base_values),
 	.min_args = 1,

@@ -29,6 +29,29 @@ static void say_doing(const struct making *m, const char *text)
 /* --- before ------------------------------------------------------------------------------------
  */
 
+/* What begins with another program than a shell would be another script in sh's hands. */
+static int check_script(const char *path, struct error *err)
+{
+	static const char *const shells[] = {"#!/bin/sh", "#!/bin/bash", "#!/bin/zsh"};
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char text[32] = "";
+	size_t len;
+
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (strncmp(text, "#!", 2) != 0)
+		return 0;
+	len = strcspn(text, " \n");
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+		if (strlen(shells[i]) == len && memcmp(text, shells[i], len) == 0)
+			return 0;
+	return error_set(
+		err, ERR_INVALID,
+		"%s is no script of the shell's: in a macOS guest sh -e runs it, whatever it "
+		"begins with",
+		path);
+}
+
 int macos_base_check(const struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
@@ -39,7 +62,8 @@ int macos_base_check(const struct making *m, struct error *err)
 		      {"oci", spec->oci != NULL},
 		      {"kernel", spec->kernel != NULL},
 		      {"architecture", spec->architecture != NULL},
-		      {"stage", spec->stage && spec->stage[0]}};
+		      {"stage", spec->stage && spec->stage[0]},
+		      {"accelerator", spec->accelerator != NULL}};
 	char name[IPSW_NAME_MAX + 1];
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
@@ -49,7 +73,8 @@ int macos_base_check(const struct making *m, struct error *err)
 				"base.%s is a Linux guest's: a base of a restore image has "
 				"macOS",
 				others[i].name);
-	if (ipsw_is_url(spec->ipsw) && ipsw_url_check(spec->ipsw, name, err) < 0)
+	if ((spec->script && check_script(spec->script, err) < 0) ||
+	    (ipsw_is_url(spec->ipsw) && ipsw_url_check(spec->ipsw, name, err) < 0))
 		return -1;
 	if (strcmp(m->agent->backend->name, MACOS_BACKEND) != 0)
 		return error_set(err, ERR_UNSUPPORTED,
@@ -169,8 +194,8 @@ static void on_script_line(void *data, const char *text)
 
 static int put_agent(const struct making *m, struct error *err)
 {
-	autofree char *script = m->spec->script ? path_absolute(m->spec->script, err)
-						: program_find(AGENT_SCRIPT, err);
+	autofree char *script = m->spec->put_agent ? path_absolute(m->spec->put_agent, err)
+						   : program_find(AGENT_SCRIPT, err);
 	autofree char *directory = path_join(m->dir.path, m->name, err);
 	autofree char *disk = directory ? path_join(directory, MACOS_DISK, err) : NULL;
 	struct scripted scripted = {.spec = m->spec};
@@ -190,7 +215,8 @@ static int put_agent(const struct making *m, struct error *err)
 
 int macos_base_install(struct making *m, struct error *err)
 {
-	if (take_image(m, err) < 0 || install(m, err) < 0 || put_agent(m, err) < 0)
+	if (take_image(m, err) < 0 || install(m, err) < 0 || put_agent(m, err) < 0 ||
+	    provision(m, err) < 0)
 		return -1;
 	/* Its other name is to go before it is sealed: of what is immutable no name can go. */
 	if (m->fetched && unlink(m->fetched) < 0)

@@ -53,7 +53,7 @@ int macos_identify(const struct microagent *agent, const struct workspace *ws, s
 	return macos_job_run(&making, job, NULL, NULL, err);
 }
 
-int macos_put_config(const struct workspace *ws, json_t *config, struct error *err)
+int macos_put_config(const char *directory, json_t *config, struct error *err)
 {
 	static const struct {
 		const char *key, *file;
@@ -63,7 +63,7 @@ int macos_put_config(const struct workspace *ws, json_t *config, struct error *e
 	json_auto_t *macos = json_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		autofree char *path = workspace_path(ws, rows[i].file, err);
+		autofree char *path = path_join(directory, rows[i].file, err);
 
 		if (!path || json_put_string(macos, rows[i].key, path, err) < 0)
 			return -1;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bases and sessions whose guest is macOS, between the files that make them. A base is made in
- * these steps, on a Mac:
- *
- *   the restore image (IPSW) is fetched from Apple into <state>/bases/.restore-images, or is the
- * user's; it becomes restore.ipsw of the base in the making; the supervisor installs it: disk,
- * auxiliary storage, hardware model, machine identifier; a script puts the agent on the disk, which
- * has not been booted yet; all of it is sealed as other bases are.
+ * Bases and sessions whose guest is macOS, between the files that make them. Making a base, on a
+ * Mac, has these steps. The restore image (IPSW) is fetched from Apple into a directory beside the
+ * bases, or is a file of the user's, and becomes restore.ipsw of the base in the making. The
+ * supervisor installs it: disk, auxiliary storage, hardware model, machine identifier. A program
+ * puts the agent on the disk. It is booted once, which is when macOS sets itself up, and what is
+ * asked for is done in it. Then all of it is sealed as other bases are.
  *
  * What fails or is killed leaves nothing but a fetched restore image, or the part of it that has
  * come, with which the same command goes on.
@@ -67,8 +66,8 @@ int macos_clone(const struct base *base, const struct workspace *ws, const char 
 		struct error *err);
 /* A machine identifier that no other machine has, made by the supervisor. */
 int macos_identify(const struct microagent *agent, const struct workspace *ws, struct error *err);
-/* "macos" of a config. */
-int macos_put_config(const struct workspace *ws, json_t *config, struct error *err);
+/* "macos" of a config, for the files of that directory. */
+int macos_put_config(const char *directory, json_t *config, struct error *err);
 /* Before anything is cloned: of a macOS base, that agent has such guests (ERR_UNSUPPORTED), and the
  * machine is as large as its macOS needs (ERR_INVALID). */
 int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,

@@ -167,6 +167,13 @@ int64_t session_cpus(const struct base *base, const struct microagent_session_sp
 	return spec->cpus ? spec->cpus : base_number(base, "cpuCount");
 }
 
+static int put_macos(const struct creation *made, json_t *config, struct error *err)
+{
+	autofree char *directory = workspace_path(&made->ws, NULL, err);
+
+	return directory ? macos_put_config(directory, config, err) : -1;
+}
+
 static json_t *make_session_config(const struct microagent_session *session,
 				   const struct base *base,
 				   const struct microagent_session_spec *spec,
@@ -193,7 +200,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
 
 	if (!config || session_share_put(config, spec, hotplug, err) < 0 ||
-	    (macos && macos_put_config(&made->ws, config, err) < 0) ||
+	    (macos && put_macos(made, config, err) < 0) ||
 	    json_put_string(config, "hostname", session->name, err) < 0 ||
 	    (layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0))
 		return NULL;
