@@ -51,7 +51,7 @@ struct microagent_base_spec {
 	 * and script is run as root then, by sh -e. stage and accelerator are not for it. */
 	const char *ipsw;
 	/* Of ipsw: run on this host, as `PROGRAM DISK`, to put the agent on the disk before that
-	 * boot; NULL: microagent-macos-agent. */
+	 * boot; NULL: microagent-put-macos-agent. */
 	const char *put_agent;
 	const char *kernel; /* as image; NULL: the default */
 	int64_t memory_mib; /* what its sessions get by default; 0: 256, of macOS what it needs */
@@ -117,7 +117,7 @@ struct microagent_session_spec {
 	const char *const *vsock;
 	const char
 		*share; /* as of microagent_session_share_workspace(), from the start; NULL: none */
-	const char *share_at; /* NULL: /workspace */
+	const char *share_at; /* NULL: /workspace, in macOS /Users/Shared/workspace */
 	bool share_read_only;
 	bool share_anyway; /* also a store of keys, or the home directory */
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */

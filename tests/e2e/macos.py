@@ -12,7 +12,7 @@ import ssl
 import subprocess
 import threading
 
-from conftest import default_kernel, image
+from conftest import BUILD, default_kernel, image
 
 IPSW = b"PK\x03\x04 a stand-in for a restore image\n" * 40
 BASE = ("base", "create", "mac", "--size", "16", "--network", "isolated")
@@ -40,6 +40,11 @@ class Mac:
         written.write_text(json.dumps(whole), encoding="utf-8")
         written.rename(self.settings)
 
+    def guest(self, **changes):
+        """What boots in the place of macOS is another Linux."""
+        whole = json.loads(self.settings.read_text())
+        self.set(macGuest={**whole["macGuest"], **changes})
+
     def calls(self, name):
         lines = self.record.read_text().splitlines() if self.record.exists() else []
         return [call for call in map(json.loads, lines) if call["call"] == name]
@@ -58,6 +63,35 @@ class Mac:
         assert done.returncode in (1, 75) and not done.stdout, (done.returncode, done.stdout, done.stderr)
         assert words in done.stderr, done.stderr
         assert self.bases() in ([], [".restore-images"]), self.bases()
+
+
+INIT = """\
+#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mkdir -p /proc /sys /dev /tmp /root /Users/Shared
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
+rm /bin/poweroff; printf '#!/bin/sh\\nexec /bin/busybox poweroff -f\\n' > /bin/poweroff; chmod 755 /bin/poweroff
+echo "the agent of macOS begins"
+/usr/local/libexec/microagent-macos-agent
+"""
+
+
+def agents_own_guest(place):
+    """A Linux that has nothing but the agent of macOS guests, as an initramfs: what of a guest is ours in it is what will run on a
+    Mac, but for the calls of the system."""
+    tree = place / "tree"
+    for directory in ("bin", "etc", "usr/local/libexec"):
+        (tree / directory).mkdir(parents=True)
+    shutil.copy("/bin/busybox", tree / "bin/busybox")
+    shutil.copy(BUILD / "standin/microagent-macos-agent", tree / "usr/local/libexec/microagent-macos-agent")
+    (tree / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\nagent:x:501:501::/tmp:/bin/sh\n")
+    (tree / "etc/group").write_text("root:x:0:\nagent:x:501:\n")
+    (tree / "init").write_text(INIT)
+    (tree / "init").chmod(0o755)
+    names = subprocess.run(["find", "."], cwd=tree, check=True, capture_output=True).stdout
+    with open(place / "guest.initrd", "wb") as out:
+        subprocess.run(["cpio", "-o", "-H", "newc", "-R", "0:0", "--quiet"], cwd=tree, input=names, stdout=out, check=True)
+    return place / "guest.initrd"
 
 
 class Apple:

@@ -16,8 +16,8 @@ import pytest
 
 import schema_check
 import strays
-from conftest import APPLEVF, make_host, pid_lines, wait_until
-from macos import IPSW, NOT_PUT, Apple, Mac
+from conftest import APPLEVF, BUILD, make_host, pid_lines, wait_until
+from macos import IPSW, NOT_PUT, Apple, Mac, agents_own_guest
 
 OTHER_PLACES = [
     "http://updates.cdn-apple.com/x.ipsw", "ftp://updates.cdn-apple.com/x.ipsw", "file:///etc/x.ipsw",
@@ -120,7 +120,7 @@ def test_an_agent_that_cannot_be_put_there(mac):
     mac.refused(mac.base(), f"{mac.put} ended with exit code 3: no such volume")
     mac.refused(mac.base(put=mac.host.base / "missing"), "missing")
     done = mac.host("base", "create", "mac", "--backend", "apple-vf", "--size", 16, "--from-ipsw", mac.ipsw, env={"PATH": "/nonexistent"})
-    mac.refused(done, "microagent-macos-agent")
+    mac.refused(done, "microagent-put-macos-agent")
     assert "--put-agent belongs to --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
 
 
@@ -410,6 +410,29 @@ def test_a_damaged_base(based):
         assert done.returncode == 1 and (("is damaged" in done.stderr) == (file != "restore.ipsw")), done.stderr
         whole.rename(bundle / file)
     assert based.host.json("base", "verify", "mac")["ok"] and sessions(based.host) == []
+
+
+def test_the_agent_of_macos_guests(mac):
+    """Its control stream and its port, from the base's first boot to a session's end, in a guest that has no other agent."""
+    if not (BUILD / "standin/microagent-macos-agent").exists():
+        pytest.skip("the agent of macOS guests is not built here")
+    host, shared = mac.host, mac.host.base / "shared"
+    shared.mkdir()
+    (shared / "from-host").write_text("hello\n")
+    mac.guest(initrd=str(agents_own_guest(host.base)))
+    script = host.base / "script"
+    script.write_text("id -u; uname\n")
+    done = mac.base("--provision", script, put="/bin/true", check=0)
+    assert "\n0\nLinux\n" in done.stderr
+    # A directory from the start; the agent mounts it, and says ready when it has.
+    name = host("session", "create", "--base", "mac", "--network", "isolated", "--share", shared, "--share-at", "/Users/Shared/workspace",
+                check=0).stdout.strip()
+    assert host("session", "exec", name, "--", "cat", "/Users/Shared/workspace/from-host").stdout == "hello\n"
+    assert host("session", "exec", name, "--", "sh", "-c", "id -u; exit 7").returncode == 7
+    assert host("session", "stream", name, "--", "sh", "-c", "echo one; echo two", check=0).stdout == "one\ntwo\n"
+    host("session", "destroy", name, check=0)
+    assert sessions(host) == []
+    delete_base(mac)
 
 
 @pytest.mark.soak

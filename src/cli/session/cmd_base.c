@@ -339,7 +339,7 @@ static const struct cli_option create_options[] = {
 	{"from-ipsw", 0, CLI_OPTION_STRING, offsetof(struct base_values, ipsw), "FILE|URL",
 	 "macOS, on a Mac: a restore image, or its address at Apple", 0, 0},
 	{"put-agent", 0, CLI_OPTION_STRING, offsetof(struct base_values, put_agent), "PROGRAM",
-	 "puts the agent on the disk of macOS (default: microagent-macos-agent)", 0, 0},
+	 "puts the agent on the disk of macOS (default: microagent-put-macos-agent)", 0, 0},
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct base_values, kernel), "KERNEL",
 	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
 	GUEST_ARCH(struct base_values, "amd64 or arm64 (default: this host's)"),

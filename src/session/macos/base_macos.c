@@ -18,7 +18,7 @@
 
 #define DISK_DEFAULT_MIB 65536
 /* Puts the agent on a disk that macOS was installed on. */
-#define AGENT_SCRIPT "microagent-macos-agent"
+#define AGENT_SCRIPT "microagent-put-macos-agent"
 
 static void say_doing(const struct making *m, const char *text)
 {

@@ -21,6 +21,9 @@
 /* The one backend that has such guests, and what people call its VMM. */
 #define MACOS_BACKEND "apple-vf"
 
+/* Where a directory is mounted of which nothing else is said: no directory of / can be made there. */
+#define MACOS_WORKSPACE "/Users/Shared/workspace"
+
 /* --- base_macos.c ---------------------------------------------------------------------------- */
 
 /* What spec asks for beside the restore image that it cannot have. */

@@ -198,8 +198,11 @@ static json_t *make_session_config(const struct microagent_session *session,
 		.rates = spec->rates,
 	};
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
+	struct microagent_session_spec shared = *spec;
 
-	if (!config || session_share_put(config, spec, hotplug, err) < 0 ||
+	if (macos && !spec->share_at)
+		shared.share_at = MACOS_WORKSPACE;
+	if (!config || session_share_put(config, &shared, hotplug, err) < 0 ||
 	    (macos && put_macos(made, config, err) < 0) ||
 	    json_put_string(config, "hostname", session->name, err) < 0 ||
 	    (layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0))
