@@ -460,17 +460,28 @@ install: all man
 	install -m 644 $(filter %.3,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 $(filter %.5,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man5
 
+# What `base create --from-ipsw` puts on the disks of macOS guests.
+ifeq ($(PLATFORM),darwin)
+MACOS_AGENT := $(BUILD)/bin/microagent-macos-agent images/macos/microagent-start images/macos/microagent.agent.plist
+install: install-macos-agent
+install-macos-agent: $(MACOS_AGENT)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/microagent/macos
+	install -m 755 images/macos/microagent-put-macos-agent $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(MACOS_AGENT) $(DESTDIR)$(PREFIX)/share/microagent/macos
+endif
+
 # With the PREFIX, LIBDIR and DESTDIR of the installation. Directories that hold others' files stay.
 INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS) microagent-init-arm64) \
 	$(addprefix $(LIBDIR)/,$(notdir $(LIBRARIES)) $(SONAME) libmicroagent.so pkgconfig/microagent.pc) \
 	$(addprefix $(PREFIX)/include/,microagent.h microagent_session.h microagent/error.h \
 		microagent/exec.h) \
 	$(foreach d,$(notdir $(DOCS)),$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $(d)))/$(d)) \
-	$(addprefix $(PREFIX)/share/microagent/recipes/,$(notdir $(wildcard images/recipes/*.sh)))
+	$(addprefix $(PREFIX)/share/microagent/recipes/,$(notdir $(wildcard images/recipes/*.sh))) \
+	$(if $(MACOS_AGENT),$(PREFIX)/bin/microagent-put-macos-agent $(addprefix $(PREFIX)/share/microagent/macos/,$(notdir $(MACOS_AGENT))))
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	-rmdir $(addprefix $(DESTDIR)$(PREFIX)/,share/microagent/recipes share/microagent include/microagent)
+	-rmdir $(addprefix $(DESTDIR)$(PREFIX)/,share/microagent/recipes $(if $(MACOS_AGENT),share/microagent/macos) share/microagent include/microagent)
 
 clean:
 	rm -rf $(BUILD)

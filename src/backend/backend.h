@@ -72,13 +72,20 @@ enum vm_use {
 	VM_WRITE, /* files are put on it from outside: nothing of it runs */
 };
 
+/* What a macOS guest has beside its disk. */
+struct vm_macos {
+	int hardware_model_fd, machine_identifier_fd; /* read-only; hashed */
+	int auxiliary_fd;			      /* read-write */
+};
+
 /* Everything a boot needs, opened by the caller: the backend is handed descriptors, not names.
  * The descriptors stay the caller's. */
 struct vm_boot {
 	const struct config *config;
 	const char *label;	      /* "<stateDir>/<runtimeID>", to be seen in ps */
 	enum accelerator accelerator; /* resolved, never AUTO */
-	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed */
+	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed; -1 with macos */
+	const struct vm_macos *macos; /* NULL: the guest is a Linux */
 	enum vm_use use;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw
@@ -126,7 +133,7 @@ struct backend_host {
 	const char *confinement; /* the best to be had: "cell"; "seccomp", which a config has to
 				  * ask for; other systems' backends say "platform" */
 	char confinement_reason[256];
-	bool kvm_available; /* only if the probe passed */
+	bool kvm_available;	       /* only if the probe passed */
 	bool virtualization_supported; /* by the platform, where that is not KVM's business */
 	bool vsock_available;
 	bool nat_available, bridged_available;
@@ -145,6 +152,33 @@ typedef void vm_balloon_fn(void *data, int64_t actual_mib, const struct error *w
 
 /* It is done; or why it is not. */
 typedef void vm_done_fn(void *data, const struct error *why);
+
+/* A macOS guest in the making. */
+struct macos_install {
+	const char *restore_image; /* path of an IPSW */
+	const char *directory;	   /* gets the files of contract/macos.h */
+	uint64_t disk_bytes;
+	int64_t memory_mib, cpus; /* 0: as much as the image asks for */
+};
+
+/* What the restore image says of itself. */
+struct macos_image {
+	char version[32], build[32];
+	int64_t memory_mib, cpus; /* the least that its guests need */
+};
+
+/* image: once, before anything is made; NULL from then on. percent: of the installation. */
+typedef void macos_told_fn(void *data, const struct macos_image *image, int percent);
+
+/* What a macOS guest has that only its VMM can make. Both take as long as it takes. */
+struct backend_macos {
+	/* ERR_INVALID: the image is damaged; ERR_UNSUPPORTED: no guest of this host can be made of
+	 * it. What it has made until a failure is the caller's to remove. */
+	int (*install)(const struct macos_install *job, macos_told_fn *told, void *data,
+		       struct error *err);
+	/* A new machine identifier, as a file of that directory. */
+	int (*identify)(const char *directory, struct error *err);
+};
 
 struct backend {
 	const char *name;      /* identity.backend: "qemu" */
@@ -224,7 +258,8 @@ struct backend {
 	 * descriptors of vm that they need, the VMM's pidfd first; returns how many. */
 	const struct broker_duty *share_duty, *sever_duty, *socket_duty;
 	size_t (*broker_fds)(const struct vm *vm, int fds[VM_BROKER_FDS]);
-	void (*free)(struct vm *vm); /* kills and reaps what is left; accepts NULL */
+	const struct backend_macos *macos; /* NULL: its guests are Linux alone */
+	void (*free)(struct vm *vm);	   /* kills and reaps what is left; accepts NULL */
 };
 
 extern const struct backend backend_qemu, backend_firecracker, backend_applevf;

@@ -36,6 +36,8 @@
 	X(SUPERVISOR_LOG_BYTES, 4194304, "bytes", "supervisor.log")                                \
 	X(BOOT_TCG_MS, 60000, "ms", "start to guest ready under TCG")                              \
 	X(BOOT_KVM_MS, 20000, "ms", "start to guest ready under KVM")                              \
+	X(BOOT_MACOS_MS, 300000, "ms", "start to guest ready of a macOS guest")                    \
+	X(MACOS_GUESTS, 2, "guests", "of macOS that run at once: Apple's own limit")               \
 	X(HALT_MS, 15000, "ms", "clean power-off before the VM is killed")                         \
 	X(KILL_MS, 10000, "ms", "end of every process of a workspace after a kill")                \
 	X(QMP_MS, 10000, "ms", "answer to one QMP command")                                        \

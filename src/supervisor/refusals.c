@@ -16,8 +16,10 @@
 #include "contract/request.h"
 
 /* @: what makes a path of this host's of it (path_drive). */
-#define LEAST "\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"@/s\""
-#define ISOLATED "\"network\":{\"mode\":\"isolated\"}"
+#define LEAST "\"rootfsPath\":\"/r\",\"stateDir\":\"@/s\""
+#define LINUX "\"kernelPath\":\"/k\","
+#define NO_NETWORK "\"network\":{\"mode\":\"isolated\"}"
+#define ISOLATED LINUX NO_NETWORK
 
 struct asking {
 	const char *name;
@@ -25,17 +27,17 @@ struct asking {
 };
 
 static const struct asking network_askings[] = {
-	{"nat", "\"network\":{\"mode\":\"nat\"}"},
+	{"nat", LINUX "\"network\":{\"mode\":\"nat\"}"},
 	{"isolated", ISOLATED},
-	{"bridged", "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
+	{"bridged", LINUX "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
 };
 
 static const struct asking feature_askings[] = {
 	{"initrdPath", ISOLATED ",\"initrdPath\":\"/i\""},
 	{"rootfsBase", ISOLATED ",\"rootfsBase\":\"/b\""},
-	{"network.portForwards",
+	{"network.portForwards", LINUX
 	 "\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
-	{"network.allow", "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
+	{"network.allow", LINUX "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
 	{"disks", ISOLATED ",\"disks\":[{\"name\":\"d\",\"path\":\"/d\",\"mountpoint\":\"/d\","
 			   "\"mode\":\"ro\"}]"},
 	{"shares", ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","
@@ -48,12 +50,15 @@ static const struct asking feature_askings[] = {
 	{"vsockListeners",
 	 ISOLATED ",\"vsockListeners\":[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]"},
 	{"cgroup", ISOLATED ",\"cgroup\":\"inherit\""},
-	{"limits", "\"network\":{\"mode\":\"nat\"},\"limits\":{\"diskBytesPerSecond\":1,"
-		   "\"diskOpsPerSecond\":1,\"netBytesPerSecond\":1}"},
+	{"limits", LINUX "\"network\":{\"mode\":\"nat\"},\"limits\":{\"diskBytesPerSecond\":1,"
+			 "\"diskOpsPerSecond\":1,\"netBytesPerSecond\":1}"},
 	{"hotplug", ISOLATED ",\"hotplug\":true"},
 	{"confinement", ISOLATED ",\"confinement\":\"seccomp\""},
 	{"console", ISOLATED ",\"console\":\"shell\""},
 	{"architecture", ISOLATED ",\"architecture\":\"arm64\""},
+	{"macos",
+	 NO_NETWORK ",\"macos\":{\"hardwareModelPath\":\"/h\",\"auxiliaryStoragePath\":\"/a\","
+		    "\"machineIdentifierPath\":\"/m\"}"},
 };
 
 int refusals_check(const struct backend_refusal *refusals, const struct config *config,

@@ -159,6 +159,47 @@ static bool asks_net_rate(const struct config *c, char path[REFUSAL_PATH])
 	return c->limits.net_bytes != 0;
 }
 
+/* --- what no macOS guest can have --------------------------------------------------------------
+ */
+
+static bool is_macos(const struct config *c)
+{
+	return c->macos.hardware_model != NULL;
+}
+
+static bool asks_macos_command(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && c->command;
+}
+
+static bool asks_macos_disks(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && json_array_size(c->disks) > 0;
+}
+
+static bool asks_macos_bundles(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && json_array_size(c->bundles) > 0;
+}
+
+static bool asks_macos_console(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && c->console_shell;
+}
+
+static bool asks_macos_forwards(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && json_array_size(c->port_forwards) > 0;
+}
+
+#define NO_EXT4 "a macOS guest (config.macos) does not know ext4, the file system of these disks"
+#define MACOS_AGENT "the agent of a macOS guest (config.macos) "
+
 #define NO_DISK_RATE "Virtualization.framework has no rates for disks"
 
 const struct backend_refusal applevf_refusals[] = {
@@ -184,5 +225,11 @@ const struct backend_refusal applevf_refusals[] = {
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, asks_disk_op_rate},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
 	 asks_net_rate},
+	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",
+	 asks_macos_command},
+	{"disks", NO_EXT4, asks_macos_disks},
+	{"bundles", NO_EXT4, asks_macos_bundles},
+	{"console", MACOS_AGENT "keeps no shell on its console", asks_macos_console},
+	{"network.portForwards", MACOS_AGENT "publishes no ports", asks_macos_forwards},
 	{0},
 };

@@ -106,15 +106,6 @@ static int shared_open(const struct config *config, const struct backend *backen
 	return shares_open(config, backend, out->fds, err);
 }
 
-/* The VMM has them now; the root's descriptor goes on telling of the room on its disk. */
-static void close_handed_over(const struct live *live)
-{
-	close(LIVE_KERNEL);
-	close(LIVE_INITRD);
-	if (live->ticket.layered)
-		close(LIVE_BASE);
-}
-
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
@@ -125,12 +116,16 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	__attribute__((cleanup(shared_close))) struct shared shared = {0};
 	autoclose int joined = -1;
 	struct vm_events events = live_vm_events;
+	static const struct vm_macos macos = {.hardware_model_fd = LIVE_MODEL,
+					      .machine_identifier_fd = LIVE_IDENTIFIER,
+					      .auxiliary_fd = LIVE_AUXILIARY};
 	struct vm_boot spec = {
 		.config = config,
 		.label = label,
 		.accelerator = live->ticket.accelerator,
-		.kernel_fd = LIVE_KERNEL,
-		.initrd_fd = LIVE_INITRD,
+		.kernel_fd = live->ticket.macos ? -1 : LIVE_KERNEL,
+		.initrd_fd = live->ticket.macos ? -1 : LIVE_INITRD,
+		.macos = live->ticket.macos ? &macos : NULL,
 		.use = live->ticket.reader   ? VM_READ
 		       : live->ticket.writer ? VM_WRITE
 					     : VM_RUN,
@@ -173,7 +168,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	live->vm = live->backend->boot(live->loop, &spec, &events, err);
 	if (!live->vm)
 		return -1;
-	close_handed_over(live);
+	ticket_close_boot_files(&live->ticket);
 	return 0;
 }
 
