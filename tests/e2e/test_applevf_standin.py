@@ -164,6 +164,7 @@ def test_listeners_come_and_go(host):
             client.ask(*step)
         assert client.ask("start") == f"start: ok {RUNNING}"
         assert client.event() == "!asked 1024 1"
+        assert "hello" in client.ask("hear")  # what init says first on its control stream
         assert client.ask("connect", 4242).startswith(f"connect: NSPOSIXErrorDomain {104} ")  # ECONNRESET
         client.set(faults={"connect": {"port": 2222, "times": 1}})
         assert client.ask("connect", 2222).startswith("connect: NSPOSIXErrorDomain 104 ")
