@@ -103,7 +103,7 @@ struct vm_boot {
 	const uint32_t *host_ports; /* vsock.sock_<P> that exist; guest may dial these alone */
 	size_t host_port_count;
 	uint32_t boot_port; /* of them, the one that a guest dials once when it has booted */
-	struct log *log; /* supervisor.log */
+	struct log *log;    /* supervisor.log */
 };
 
 /* A directory for a guest. */
@@ -133,7 +133,7 @@ struct backend_host {
 	const char *confinement; /* the best to be had: "cell"; "seccomp", which a config has to
 				  * ask for; other systems' backends say "platform" */
 	char confinement_reason[256];
-	bool kvm_available; /* only if the probe passed */
+	bool kvm_available;	       /* only if the probe passed */
 	bool virtualization_supported; /* by the platform, where that is not KVM's business */
 	bool vsock_available;
 	bool nat_available, bridged_available;

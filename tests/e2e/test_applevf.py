@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from applevf import applevf, shown
+from applevf import applevf
 from conftest import APPLEVF, wait_until
 from seed_client import Client
+from supervised import shown
 
 NAT = {"network": {"mode": "nat"}}
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A system without the framework, to a client that is linked with it weakly and asks for its classes by name. */
+/* A system without the framework, to a client that is linked with it weakly and asks for its
+ * classes by name. */
 #import <Foundation/Foundation.h>
 
 #include <dlfcn.h>
