@@ -10,8 +10,7 @@
 #include "base/platform/process.h"
 #include "store/internal.h"
 
-/* --- who has one, for a message to a person: nothing is decided by it
- * ------------------------- */
+/* --- who has one: for a message to a person, and nothing is decided by it ------------------ */
 
 #define NAMED_MAX 3
 

@@ -162,12 +162,14 @@ int file_clone_into(int from, int to)
 	return fail_with(ENOTSUP);
 }
 
-/* A clone comes with the mode of what it is of, which may be no leave to write. */
+/* A clone comes with the mode and the flags of what it is of (clonefile(2)): that of a base may be
+ * neither written nor removed. */
 static int open_clone(int dirfd, const char *name)
 {
+	autoclose int clone = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int fd, why;
 
-	if (fchmodat(dirfd, name, S_IRUSR | S_IWUSR, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (clone >= 0 && fchflags(clone, 0) == 0 && fchmod(clone, S_IRUSR | S_IWUSR) == 0 &&
 	    (fd = openat(dirfd, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
 		return fd;
 	why = errno;
