@@ -27,6 +27,10 @@ BUILD ?= build$(if $(SANITIZE),/sanitize)
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+# Of a Mac's programs UNIVERSAL=1 makes those for both of its architectures, if its jansson is for both.
+ifdef UNIVERSAL
+override CC += -arch arm64 -arch x86_64
+endif
 CLANG ?= clang-14
 OBJCOPY ?= objcopy
 # `make V=1` shows the whole commands.
@@ -58,22 +62,25 @@ endif
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
-# A Mac has no VMM of Linux's and no program that is Linux through and through. Of the artifact's files it has those that
-# hash: what is booted there is made on Linux. Of the parts, what asks no system.
+# A Mac has the system's own VMM and no program that is Linux through and through. Of the artifact's files it has those that
+# hash: what is booted there is made on Linux. Of the backends' parts it has what is pure.
 ifeq ($(PLATFORM),darwin)
 FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact guest-macos api session cli
-BACKENDS :=
-OTHER_PROGRAMS := microagent-applevf-supervisor microagent-artifact microagent-macos-agent
+BACKENDS := applevf
+OTHER_PROGRAMS := microagent-artifact microagent-macos-agent
+ONLY_backend/parts := src/backend/parts/bounds.c
 ONLY_artifact := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
 	$(wildcard src/artifact/darwin/*.c)
-ONLY_backend/parts := src/backend/parts/bounds.c
 ARTIFACT_LIBS := $(HOST_LIBS)
+# The framework weakly, so that a program can say that it is missing.
+SUPERVISOR_LIBS := -framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
 else
 FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor hyperv/machine vsockd netgate \
 	   artifact guest guest-macos api session cli
 BACKENDS := qemu firecracker
 OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
 ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
+SUPERVISOR_LIBS := $(HOST_LIBS) -lseccomp
 endif
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
@@ -153,6 +160,12 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 endef
 $(eval $(call program,microagent,cli,cli session api channel store contract base,$(HOST_LIBS)))
 
+# On a Mac a program may make machines only if it is signed for that, which anybody may do (ad hoc).
+ifeq ($(PLATFORM),darwin)
+CODESIGN ?= codesign
+SIGN = $(CODESIGN) --force --sign - --entitlements src/backend/applevf/entitlements.plist $@
+endif
+
 # A supervisor for each backend: the same objects, and a main.o that names its struct.
 $(BUILD)/obj/supervisor/main-%.o: src/supervisor/main.c | $(FIRST)
 	@mkdir -p $(@D)
@@ -161,31 +174,10 @@ define supervisor
 $(BUILD)/bin/microagent-$(1)-supervisor: $(BUILD)/obj/supervisor/main-$(1).o \
 		$(foreach l,supervisor backend-$(1) backend-parts channel store contract base,$(call lib,$(l)))
 	@mkdir -p $$(@D)
-	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ -ljansson -lmd -lseccomp
+	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $$(SUPERVISOR_LIBS)
+	$$(SIGN)
 endef
 $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
-
-# --- Virtualization.framework -------------------------------------------------------------------
-
-# The supervisor of Macs: the common objects, backend/applevf in C and Objective-C, and Apple's frameworks. Elsewhere a
-# stand-in takes their place (tests/standin/virtualization), compiled by clang for GNUstep's runtime.
-APPLEVF := microagent-applevf-supervisor
-APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
-APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
-
-# On a Mac: UNIVERSAL=1 is for both of its architectures, if jansson is too. Signed ad hoc, since without its entitlement
-# it may make no machine. The framework is linked weakly, so that the program can say that it is missing.
-ifeq ($(PLATFORM),darwin)
-CODESIGN ?= codesign
-ifdef UNIVERSAL
-CC += -arch arm64 -arch x86_64
-endif
-$(BUILD)/bin/$(APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_LIBS) src/backend/applevf/entitlements.plist
-	@mkdir -p $(@D)
-	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -o $@ $(filter %.o %.a,$^) \
-		-framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
-	$(CODESIGN) --force --sign - --entitlements src/backend/applevf/entitlements.plist $@
-endif
 
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 # For macOS guests. On Linux it is made for tests alone (standin).
@@ -325,8 +317,10 @@ standin: $(BUILD)/standin/microagent-macos-agent
 standin: $(BUILD)/standin/libvsock.so
 include tests/standin/virtualization/rules.mk
 
-# The supervisor of Macs on the stand-in for the framework.
-STANDIN_APPLEVF := $(BUILD)/standin/bin/$(APPLEVF)
+# The supervisor of Macs, on the stand-in for the framework: its Objective-C is compiled by clang for GNUstep's run time.
+STANDIN_APPLEVF := $(BUILD)/standin/bin/microagent-applevf-supervisor
+APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
+APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
 $(BUILD)/standin/obj/%.o: src/%.m | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) $(OBJC_WARNINGS) -fPIE -MMD -MP -c -o $@ $<

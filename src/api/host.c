@@ -197,6 +197,7 @@ static void check_host_network(const struct microagent *agent, const json_t *hos
 {
 	const char *reason = json_text(host, "natReason", "");
 
+	(void)agent;
 	if (json_is_true(json_object_get(host, "natAvailable"))) {
 		finding_detail(out, *reason ? VERDICT_DEGRADED : VERDICT_OK, "nat%s%s%s",
 			       *reason ? ": " : "", reason,

@@ -59,10 +59,11 @@ void microagent_log_unwatch(int watch)
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
 			bool *running, struct error *err)
 {
-	/* Nothing is asked of `out`: POLLERR and POLLHUP come unasked, when its reader has gone. */
+	/* Of `out` only whether its reader has gone: POLLERR and POLLHUP, which comes unasked on
+	 * Linux and elsewhere not. */
 	struct pollfd slots[] = {{.fd = watch, .events = POLLIN},
 				 {.fd = cancel, .events = POLLIN},
-				 {.fd = out, .events = 0}};
+				 {.fd = out, .events = POLLHUP}};
 	struct open_workspace existing = {0};
 	struct error why = {0};
 

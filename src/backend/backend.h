@@ -103,7 +103,7 @@ struct vm_boot {
 	const uint32_t *host_ports; /* vsock.sock_<P> that exist; guest may dial these alone */
 	size_t host_port_count;
 	uint32_t boot_port; /* of them, the one that a guest dials once when it has booted */
-	struct log *log; /* supervisor.log */
+	struct log *log;    /* supervisor.log */
 };
 
 /* A directory for a guest. */

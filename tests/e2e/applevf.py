@@ -2,7 +2,7 @@
 """Machines of the supervisor of Macs, on the stand-in for Virtualization.framework (tests/standin/virtualization)."""
 
 from conftest import APPLEVF
-from supervised import Supervised, shown  # noqa: F401
+from supervised import Supervised
 
 
 class AppleVF(Supervised):

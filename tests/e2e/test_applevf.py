@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from applevf import applevf, shown
+from applevf import applevf
 from conftest import APPLEVF, wait_until
 from seed_client import Client
+from supervised import shown
 
 NAT = {"network": {"mode": "nat"}}
 
@@ -144,7 +145,7 @@ def test_a_root_in_memory(vf):
     vf.nothing_is_left()
 
 
-def test_disks_are_found_by_their_serials(vf):
+def test_disks_are_found_by_their_order(vf):
     disks = []
     for name in ("one", "two"):
         path = vf.host.base / f"{name}.ext4"
@@ -272,6 +273,23 @@ def test_shares(vf):
     assert vf.exec("cat", "/mnt/read/host", "/mnt/write/host") == "read of the host\nwrite of the host\n"
     vf.exec("sh", "-c", "! touch /mnt/read/x 2>/dev/null && echo of the guest >/mnt/write/guest")
     assert (vf.host.base / "write" / "guest").read_text() == "of the guest\n"
+
+
+def test_a_directory_for_a_machine_that_runs(vf):
+    """By the device that waits for one; and one alone."""
+    place = vf.host.base / "work"
+    place.mkdir()
+    (place / "host").write_text("of the host\n")
+    vf.host.backend = vf.BACKEND
+    vf.host("base", "create", "web", check=0)
+    name = vf.host.json("session", "create", "--base", "web", "--network", "isolated")["name"]
+    assert vf.host("session", "exec", name, "--", "ls", "/workspace").stdout == ""
+    vf.host("session", "share", name, place, check=0)
+    assert vf.host("session", "exec", name, "--", "cat", "/workspace/host", check=0).stdout == "of the host\n"
+    again = vf.host("session", "share", name, place)
+    assert again.returncode == 1 and "it has its shared directory already" in again.stderr
+    vf.host("session", "destroy", name, check=0)
+    vf.host("base", "delete", "web-v1", check=0)
 
 
 def test_a_tag_that_the_framework_refuses(vf):

@@ -2,8 +2,9 @@
 /*
  * The kernel's command line. hvc0 is the console of the framework's virtio device, and there is no
  * other. panic=-1 has a guest that panics reset itself at once. A card gets its address by DHCP
- * from whoever is on its other side: the kernel asks (ip=dhcp), where it can, and else init does. Two
- * minutes is what it would wait for a link otherwise, and a card may lose its attachment at once.
+ * from whoever is on its other side: the kernel asks (ip=dhcp), where it can, and else init does.
+ * Two minutes is what it would wait for a link otherwise, and a card may lose its attachment at
+ * once.
  *
  * What looks at a disk from outside (VM_READ) gets a copy: a file system that was not unmounted has
  * to replay its journal, and the framework has no layer to take that.

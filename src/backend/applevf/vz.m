@@ -279,8 +279,8 @@ void vz_set_memory(struct vz *vz, int64_t mib)
 
 	machine_do(self, ^{
 	  VZVirtioTraditionalMemoryBalloonDevice *balloon =
-		  (VZVirtioTraditionalMemoryBalloonDevice *)[
-			  [self->machine memoryBalloonDevices] firstObject];
+		  (VZVirtioTraditionalMemoryBalloonDevice *)[[self->machine memoryBalloonDevices]
+			  firstObject];
 	  struct letter letter = {.kind = LETTER_BALLOON, .fd = -1};
 
 	  [balloon setTargetVirtualMachineMemorySize:bytes];

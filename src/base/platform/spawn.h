@@ -18,7 +18,7 @@ struct spawn_rights; /* what is read for the child beforehand; NULL: nothing */
 /* ERR_UNSUPPORTED: the system has not what the spec asks for. *out is free()'d by the caller. */
 int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struct error *err);
 /* A file of the stage that cannot be shown, and why. Returns -1. */
-int spawn_explain_stage(const struct proc_stage *stage, size_t item, int errnum, struct error *err);
+int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err);
 
 /* fork(); for_parent: the child is our parent's. */
 pid_t spawn_fork(bool for_parent);

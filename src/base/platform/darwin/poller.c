@@ -107,7 +107,7 @@ int poller_set(struct poller *p, int fd, uint32_t from, uint32_t to, void *data)
 	if (got < 0)
 		return -1;
 	/* One that is gone went with its descriptor. */
-	for (int i = 0; i < got; i++)
+	for (int i = 0; i < got && i < n; i++)
 		if (receipts[i].flags & EV_ERROR && receipts[i].data &&
 		    !(changes[i].flags & EV_DELETE)) {
 			errno = (int)receipts[i].data;

@@ -35,9 +35,9 @@ int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struc
 	return 0;
 }
 
-int spawn_explain_stage(const struct proc_stage *stage, size_t item, int errnum, struct error *err)
+int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err)
 {
-	(void)stage, (void)item;
+	(void)stage, (void)n;
 	return error_errno(err, errnum, "namespaces for the files of the machine");
 }
 

@@ -3,13 +3,15 @@
  * What of a live supervisor's protection macOS has not: linux/live_guard.c, linux/live_broker.c and
  * linux/live_confine.c in one place.
  *
- *   guard    A process cannot ask for its end with its parent's, nor for what has lost its parent
- *            below it. What a supervisor starts watches it by itself (base/platform/spawn.h), and it
- *            starts no companion: the machine is in its own process or a service of the system's.
- *   confine  No process can give up rights but by a profile of the sandbox's, whose language is
- *            Apple's own: sandbox_init(3) is deprecated. So all are kept, and runtime.json says so.
- *   broker   Without that there is none to be asked: each module does by its own hand what it would
- *            have asked for.
+ *   guard     a process can ask neither for its end with its parent's nor for what has lost its
+ *             parent below it. What a supervisor starts is kept from outliving it by itself
+ *             (base/platform/spawn.h), and it starts no companion: the machine is in its own
+ *             process or in a service of the system's, and ends with it.
+ *   confine   no process can give up rights that it has but by a profile of the sandbox's, whose
+ *             language is Apple's own: sandbox_init(3) is deprecated. So all are kept, and
+ *             runtime.json says so ("files": "open").
+ *   broker    without that there is none to be asked: each module does by its own hand what it
+ *             would have asked for.
  */
 #include "base/json.h"
 #include "supervisor/live/live.h"

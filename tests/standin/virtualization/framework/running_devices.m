@@ -117,6 +117,9 @@ void running_network_disconnect(VZNetworkDevice *device)
 	StandinMachine *machine = place->machine;
 	NSError *error = attachment ? unfit_attachment(attachment) : nil;
 
+	if (!attachment && [[settings_fault(@"setAttachment") objectForKey:@"keep"] boolValue])
+		return;
+
 	settings_record(@"setAttachment",
 			[NSDictionary dictionaryWithObject:attachment ? NSStringFromClass(
 										[attachment class])

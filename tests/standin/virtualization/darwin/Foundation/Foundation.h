@@ -64,6 +64,7 @@ typedef struct _NSRange {
 	NSUInteger length;
 } NSRange;
 
+extern Class _Nullable NSClassFromString(NSString *name);
 extern void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 
 @protocol NSCopying
