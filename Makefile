@@ -109,10 +109,13 @@ endif
 
 # The library: its name says which programs it can serve, and changes when a symbol or a struct does.
 SONAME := libmicroagent.so.0
+# LIBRARY_LINKS: name=target, beside it.
 ifeq ($(PLATFORM),darwin)
 LIBRARIES := $(BUILD)/lib/libmicroagent.0.dylib
+LIBRARY_LINKS := libmicroagent.dylib=libmicroagent.0.dylib
 else
 LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent.a
+LIBRARY_LINKS := $(SONAME)=libmicroagent.so.$(VERSION) libmicroagent.so=$(SONAME)
 endif
 
 all: $(BINARIES) $(LIBRARIES)
@@ -264,7 +267,7 @@ $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.ma
 # What is hidden stays so; the public names are marked in their headers.
 $(BUILD)/lib/libmicroagent.0.dylib: $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
-	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -dynamiclib -install_name @rpath/$(@F) -o $@ $^ $(HOST_LIBS)
+	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -dynamiclib -install_name $(LIBDIR)/$(@F) -o $@ $^ $(HOST_LIBS)
 
 # One object in which every name but the public ones is local, so that no program's own clash with them.
 $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
@@ -443,8 +446,7 @@ install: all man
 	install -d $(addprefix $(DESTDIR),$(INSTALL_DIRS))
 	install -m 755 $(BINARIES) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(LIBRARIES) $(DESTDIR)$(LIBDIR)
-	ln -sf libmicroagent.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmicroagent.so
+	$(foreach l,$(LIBRARY_LINKS),ln -sf $(lastword $(subst =, ,$(l))) $(DESTDIR)$(LIBDIR)/$(firstword $(subst =, ,$(l))) &&) true
 	install -m 644 include/microagent.h include/microagent_session.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 include/microagent/error.h include/microagent/exec.h $(DESTDIR)$(PREFIX)/include/microagent
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' src/api/microagent.pc.in \
@@ -466,7 +468,7 @@ endif
 
 # With the PREFIX, LIBDIR and DESTDIR of the installation. Directories that hold others' files stay.
 INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS) microagent-init-arm64) \
-	$(addprefix $(LIBDIR)/,$(notdir $(LIBRARIES)) $(SONAME) libmicroagent.so pkgconfig/microagent.pc) \
+	$(addprefix $(LIBDIR)/,$(notdir $(LIBRARIES)) $(foreach l,$(LIBRARY_LINKS),$(firstword $(subst =, ,$(l)))) pkgconfig/microagent.pc) \
 	$(addprefix $(PREFIX)/include/,microagent.h microagent_session.h microagent/error.h \
 		microagent/exec.h) \
 	$(foreach d,$(notdir $(DOCS)),$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $(d)))/$(d)) \
