@@ -122,13 +122,11 @@ void mac_conn_read(struct mac_conn *conn)
 	uint8_t *room = buf_reserve(&conn->in, READ_CHUNK, NULL);
 	ssize_t n = room ? recv(conn->fd, room, READ_CHUNK, 0) : -1;
 
-	if (!room)
-		conn->broken = true;
-	else if (n > 0)
+	if (n > 0)
 		buf_commit(&conn->in, (size_t)n);
 	else if (n == 0)
 		on_input_end(conn);
-	else if (errno != EAGAIN && errno != EINTR)
+	else if (!room || (errno != EAGAIN && errno != EINTR))
 		conn->broken = true;
 }
 

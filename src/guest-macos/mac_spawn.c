@@ -14,13 +14,12 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "guest-macos/mac_agent.h"
+#include "guest-macos/mac_system.h"
 
 /* Where macOS has its programs, and those of its package managers. */
 #define PATH_OF_COMMANDS "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 enum { CODE_OURS = 125, CODE_NOT_EXECUTABLE = 126, CODE_NOT_FOUND = 127 };
-
-extern char **environ;
 
 int mac_set_flags(int fd)
 {
@@ -39,10 +38,11 @@ int mac_user_find(const char *name, struct mac_user *out, struct error *err)
 	struct mac_user user = {0};
 	char *end = NULL;
 	unsigned long uid = strtoul(name, &end, 10);
-	const struct passwd *pw = getpwnam(name);
+	/* There is one thread. */
+	const struct passwd *pw = getpwnam(name); /* cppcheck-suppress getpwnamCalled */
 
 	if (!pw && *name && !*end)
-		pw = getpwuid((uid_t)uid);
+		pw = getpwuid((uid_t)uid); /* cppcheck-suppress getpwuidCalled */
 	if (!pw)
 		return error_set(err, ERR_NOT_FOUND, "no such user: %.64s", name);
 	user.uid = pw->pw_uid;
@@ -204,7 +204,7 @@ static void run_child(const struct child *c)
 	if (c->request->path)
 		mac_send_file(c->request->path);
 	enter_dir(c);
-	environ = c->env;
+	mac_system_set_environment(c->env);
 	execvp(c->request->argv[0], (char *const *)(uintptr_t)c->request->argv);
 	fail_child(c, errno == ENOENT || errno == ENOTDIR ? CODE_NOT_FOUND : CODE_NOT_EXECUTABLE);
 }

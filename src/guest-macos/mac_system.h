@@ -16,6 +16,8 @@ int mac_system_dial_host(uint32_t port, struct error *err);
 bool mac_system_is_host(int fd);
 /* What tells this boot from others. */
 int mac_system_boot_id(char out[64], struct error *err);
+/* It becomes this process's. */
+void mac_system_set_environment(char **env);
 /* The words that mount a shared directory, NULL-terminated, in room for 8. */
 void mac_system_mount_words(const char *tag, const char *where, bool read_only,
 			    const char *words[8]);

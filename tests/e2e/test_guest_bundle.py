@@ -31,10 +31,19 @@ def made(tmp_path_factory, arm64_kernel, arm64_image, debian_kernel):
 
 @pytest.fixture
 def bundle(made, tmp_path):
-    """A copy that a test may spoil."""
+    """One that a test may spoil: the files are those of the other, but for what own() has copied."""
     place = tmp_path / "guest-bundle"
-    subprocess.run(["cp", "-r", "--sparse=always", made[0], place], check=True)
+    subprocess.run(["cp", "-rl", made[0], place], check=True)
+    own(place / "manifest.json")
     return place
+
+
+def own(path):
+    """A file of the test's own, in the place of one that others have too."""
+    copy = path.with_name("copy")
+    subprocess.run(["cp", "--sparse=always", path, copy], check=True)
+    copy.rename(path)
+    return path
 
 
 @pytest.fixture
@@ -122,7 +131,7 @@ def refused(elsewhere, bundle, text, *words):
 @pytest.mark.parametrize("part, suffix", [("kernels", ""), ("kernels", ".initrd"), ("images", ".ext4")])
 def test_one_byte_is_another(elsewhere, bundle, part, suffix):
     name = entry(json.loads((bundle / "manifest.json").read_text()), part)["record"]["name"]
-    with open(bundle / part / (name + suffix), "r+b") as file:
+    with open(own(bundle / part / (name + suffix)), "r+b") as file:
         file.seek(-1000, os.SEEK_END)
         byte = file.read(1)
         file.seek(-1, os.SEEK_CUR)
@@ -132,7 +141,7 @@ def test_one_byte_is_another(elsewhere, bundle, part, suffix):
 
 def test_a_file_that_is_cut_off_or_missing(elsewhere, bundle):
     name = entry(json.loads((bundle / "manifest.json").read_text()), "images")["record"]["name"]
-    image = bundle / "images" / f"{name}.ext4"
+    image = own(bundle / "images" / f"{name}.ext4")
     os.truncate(image, image.stat().st_size - 1)
     refused(elsewhere, bundle, "it is not as long as the manifest says")
     image.unlink()
@@ -151,7 +160,7 @@ def set_architecture(manifest):
 def test_a_kernel_that_is_for_another_architecture(elsewhere, bundle):
     manifest = json.loads((bundle / "manifest.json").read_text())
     ours, theirs = (entry(manifest, "kernels", a)["files"][0]["file"] for a in (OWN, OTHER))
-    shutil.copy(bundle / theirs, bundle / ours)
+    shutil.copy(bundle / theirs, own(bundle / ours))
     edit(bundle, set_architecture)
     refused(elsewhere, bundle, f"it is a kernel for {OTHER}, and the manifest says {OWN}")
 

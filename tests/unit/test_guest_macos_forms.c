@@ -2,6 +2,8 @@
 /* The agent of macOS guests: envelopes, buffered frames, its control stream. */
 #include "guest_macos_fixture.h"
 
+#include "base/limits.h"
+
 static void exec_of_an_envelope(void **state)
 {
 	struct macos *m = *state;
@@ -226,6 +228,36 @@ static void an_envelope_that_ends_in_the_middle(void **state)
 	hear_end(m);
 }
 
+static int start_impatient(void **state)
+{
+	limit_set(LIMIT_AGENT_IDLE_MS, 100);
+	return macos_start(state);
+}
+
+static int stop_impatient(void **state)
+{
+	limit_set(LIMIT_AGENT_IDLE_MS, 10000);
+	return macos_stop(state);
+}
+
+static void a_client_that_asks_nothing(void **state)
+{
+	hear_end(*state);
+}
+
+/* A command may take longer; it is what comes behind its answer that is waited for. */
+static void a_client_that_asks_nothing_more(void **state)
+{
+	struct macos *m = *state;
+	json_t *answer;
+
+	say_text(m, "{\"op\":\"exec\",\"payload\":{\"command\":[\"sleep\",\"0.5\"]}}\n");
+	answer = hear_line(m);
+	number_is(answer, "exit_code", 0);
+	json_decref(answer);
+	hear_end(m);
+}
+
 /* --- frames ---------------------------------------------------------------------------------- */
 
 static void a_buffered_frame(void **state)
@@ -362,6 +394,10 @@ int main(void)
 		TEST(files_are_copied_out),
 		TEST(what_is_no_envelope),
 		TEST(an_envelope_that_ends_in_the_middle),
+		cmocka_unit_test_setup_teardown(a_client_that_asks_nothing, start_impatient,
+						stop_impatient),
+		cmocka_unit_test_setup_teardown(a_client_that_asks_nothing_more, start_impatient,
+						stop_impatient),
 		TEST(a_buffered_frame),
 		TEST(frames_run_at_the_same_time),
 		TEST(output_is_cut_off),

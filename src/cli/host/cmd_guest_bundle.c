@@ -40,13 +40,24 @@ static int print_bundle(struct cli *cli, json_t *answer, const char *done, struc
 	return CLI_EXIT_OK;
 }
 
+static int check_names(struct cli *cli, const char *option, const struct cli_words *names,
+		       struct error *err)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (guest_check_given(cli, option, names->items[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 static int run_bundle_make(struct cli *cli, const void *values, const struct cli_words *args,
 			   struct error *err)
 {
 	const struct guest_bundle_values *v = values;
 	json_auto_t *answer = NULL;
 
-	if (guest_check_arch(cli, v->arch, err) < 0)
+	if (guest_check_arch(cli, v->arch, err) < 0 ||
+	    check_names(cli, "--kernel", &v->kernels, err) < 0 ||
+	    check_names(cli, "--image", &v->images, err) < 0)
 		return -1;
 	const struct guest_bundle_spec spec = {.kernels = v->kernels.items,
 					       .kernel_count = v->kernels.count,

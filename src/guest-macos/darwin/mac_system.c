@@ -21,6 +21,9 @@
 #define CID_ANY UINT32_MAX
 #define CID_HOST 2
 
+/* environ(7): a program declares it itself. */
+extern char **environ;
+
 struct vsock_address {
 	uint8_t len;
 	sa_family_t family;
@@ -79,6 +82,11 @@ int mac_system_boot_id(char out[64], struct error *err)
 		return error_errno(err, errno, "kern.bootsessionuuid");
 	out[len < 63 ? len : 63] = '\0';
 	return 0;
+}
+
+void mac_system_set_environment(char **env)
+{
+	environ = env;
 }
 
 /* mount_virtiofs(8): of the devices of Virtualization.framework, by their tag. */

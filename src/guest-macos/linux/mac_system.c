@@ -67,6 +67,11 @@ int mac_system_boot_id(char out[64], struct error *err)
 	return 0;
 }
 
+void mac_system_set_environment(char **env)
+{
+	environ = env;
+}
+
 void mac_system_mount_words(const char *tag, const char *where, bool read_only,
 			    const char *words[8])
 {
