@@ -12,13 +12,22 @@ import threading
 import uuid
 from pathlib import Path
 
-from conftest import BUILD, HANG_S, ROOT, Child
+from conftest import BUILD, HANG_S, ROOT, Child, default_kernel
 
 STANDIN = ROOT / "tests" / "standin" / "hyperv"
 WINDOWS = BUILD / "windows" / "standin"
 WINE = "/usr/lib/wine/wine64"
 SECTOR = 512
 ADMINISTRATORS = "D:P(A;;FA;;;SY)(A;;FA;;;BA)"
+
+# HRESULTs, kinds of events, errors of Winsock's: tests/standin/hyperv/facts.py has where they are published.
+INVALID_STATE, INVALID_JSON, NOT_FOUND, EXISTS, STOPPED = 0x80370105, 0x8037010D, 0x8037010E, 0x8037010F, 0x80370110
+NOT_STARTED, ALREADY_STARTED, PENDING, TIMEOUT, CALLBACK_SET = 0x80370115, 0x80370116, 0x80370117, 0x80370118, 0x80370119
+DISCONNECT, UNAVAILABLE = 0x8037011E, 0x80370114
+NO_FILE, NO_ACCESS, IN_USE, UNSUPPORTED, BAD_ARGUMENT, BAD_HANDLE = 0x80070002, 0x80070005, 0x80070020, 0x80070032, 0x80070057, 0x80070006
+INVALID_DATA = 0x8007000D
+EVENT_EXITED, EVENT_OPERATION, EVENT_DISCONNECT = 1, 0x01000000, 0x02000000
+WSAEACCES, WSAEADDRINUSE, WSAEADDRNOTAVAIL, WSAENETUNREACH, WSAECONNREFUSED = 10013, 10048, 10049, 10051, 10061
 
 
 def prefix():
@@ -109,6 +118,40 @@ class Probe:
             self.child.stdin.close()
         self.child.wait()
         self.child.stdout.close()
+
+
+class Bench:
+    """A broker, a probe of it, and documents by name."""
+
+    def __init__(self, broker, probe, kernel):
+        self.broker, self.probe, self.kernel, self.count = broker, probe, kernel, 0
+
+    def file(self, value):
+        self.count += 1
+        path = self.broker.place / f"document{self.count}"
+        path.write_text(value if isinstance(value, str) else json.dumps(value))
+        return windows_path(path)
+
+    def create(self, value, slot=0, ident=None):
+        ident = ident or str(uuid.uuid4())
+        result, text = self.probe("create", slot, ident, self.file(value))
+        return ident, result, text
+
+    def made(self, value, slot=0, ident=None):
+        self.probe.forget(f"event{slot}")  # of the machine before
+        ident, result, text = self.create(value, slot, ident)
+        assert result == 0, text
+        return ident
+
+    def gone(self, slot=0):
+        assert self.probe("terminate", slot)[0] == 0
+        assert self.probe("close", slot)[0] == 0
+
+
+@contextlib.contextmanager
+def new_bench(place, host):
+    with Broker(place) as broker, Probe(broker) as probe:
+        yield Bench(broker, probe, default_kernel(host)["path"])
 
 
 # --- what they are given -------------------------------------------------------------------------------------------------
