@@ -3,15 +3,16 @@
 
 import json
 import os
+import subprocess
 import uuid
 
 import pytest
 
 import strays
 from conftest import ROOT, image, wait_until
-from hyperv_standin import (INVALID_STATE, NOT_FOUND, STOPPED, NOT_STARTED, ALREADY_STARTED, PENDING, TIMEOUT, CALLBACK_SET,
-                            DISCONNECT, UNAVAILABLE, NO_ACCESS, IN_USE, UNSUPPORTED, EVENT_EXITED, EVENT_OPERATION,
-                            EVENT_DISCONNECT, WSAEACCES, WSAEADDRINUSE, WSAEADDRNOTAVAIL, WSAENETUNREACH, WSAECONNREFUSED,
+from hyperv_standin import (ALREADY_STARTED, CALLBACK_SET, DISCONNECT, EVENT_DISCONNECT, EVENT_EXITED, EVENT_OPERATION, IN_USE,
+                            INVALID_STATE, NO_ACCESS, NOT_FOUND, NOT_STARTED, PENDING, STOPPED, TERMINATED_DURING_START, TIMEOUT,
+                            UNAVAILABLE, UNSUPPORTED, WSAEACCES, WSAEADDRINUSE, WSAEADDRNOTAVAIL, WSAECONNREFUSED, WSAENETUNREACH,
                             Bench, Broker, Probe, document, make_vhd, new_bench, service, windows_path)
 
 
@@ -54,6 +55,15 @@ def ended(bench, ident, slot=0):
     assert bench.probe("open", 7, ident)[0] == NOT_FOUND
     assert bench.probe("close", slot)[0] == 0
     return status["ExitType"], status["Status"] & 0xFFFFFFFF, next(iter(status["Attribution"][0].values()))
+
+
+def test_a_machine_that_does_not_begin_has_ended(bench, small):
+    """More processors than QEMU's machine has, in the place of what may befall Hyper-V's."""
+    small["VirtualMachine"]["ComputeTopology"]["Processor"]["Count"] = 300
+    ident = bench.made(small)
+    assert bench.probe("callback", 0)[0] == 0
+    assert bench.probe("start", 0)[0] == TERMINATED_DURING_START
+    assert ended(bench, ident)[:2] == ("UnexpectedExit", 0x80370106)
 
 
 def with_root(bench, host, name):
@@ -109,15 +119,26 @@ def test_boots_and_is_spoken_to(bench, place):
 
 @pytest.mark.soak
 def test_a_reset_stops_it(bench, place):
+    """And here the console's pipe is the machine's own, and there is a second disk, which grows as it is written to."""
     ident, given = with_root(bench, place, "reset")
-    bench.made(document(bench.kernel, **given), ident=ident)
+    data, pipe = bench.broker.place / "data.vhd", r"\\.\pipe\standin-own"
+    subprocess.run(["qemu-img", "create", "-q", "-f", "vpc", "-o", "subformat=dynamic", data, "8M"], check=True)
+    assert bench.probe("grant", ident, windows_path(data))[0] == 0
+    bench.made(document(bench.kernel, [*given["disks"], data], "microagent.disks=rootfs,data", pipe), ident=ident)
     assert bench.probe("callback", 0)[0] == 0
     assert bench.probe("listen", ident, service(1024))[0] == 0
     assert bench.probe("start", 0)[0] == 0
     bench.probe.take("frame")
+    assert bench.probe("plug", pipe)[0] == 0
+    assert execute(bench, ident, "sh", "-c", "echo plugged in >/dev/ttyS0; echo kept >/dev/vdb; sync")["exit_code"] == 0
+    while "plugged in" not in bench.probe.take("console")[1]:
+        pass
+    assert 8 << 20 <= 512 * int(execute(bench, ident, "cat", "/sys/block/vdb/size")["stdout"]) < 9 << 20
     assert execute(bench, ident, "reboot", "-f") is None
     assert ended(bench, ident)[2] == {"ExitCode": 0, "Type": "StoppedOnReset", "Detail": "Reset", "Initiator": "GuestOS"}
     bench.probe.take("accepted")
+    bench.probe.take("console-end")
+    assert b"kept\n" in data.read_bytes()
 
 
 @pytest.mark.soak

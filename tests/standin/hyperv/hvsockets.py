@@ -134,8 +134,9 @@ class HvSockets:
         with self.lock:
             self.listeners[key] = port
         system = self.systems.by_runtime(key[0])
-        if system and system.machine:
-            self.begin(system)
+        machine = system.machine if system else None
+        if machine:
+            self.begin(system, machine)
         client.sendall(b"ok\n")
         relay.read_line(client)
 
@@ -155,13 +156,14 @@ class HvSockets:
         found = {port_of(service) for service in [*system.sockets.get("ServiceTable", {}), *bound]}
         return tuple(sorted(port for port in found if port is not None))
 
-    def begin(self, system):
+    def begin(self, system, machine):
         """From here on the guest's dials are taken, at each port that somebody listens at. One that is listened at no more takes
         them and ends them at once."""
-        for port, listener in system.machine.host_ports.items():
-            if self.listener(system, service_of(port)) and not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                listener.listen(64)
-                threading.Thread(target=self.take, args=(system, port, listener), daemon=True).start()
+        for port, listener in machine.host_ports.items():
+            with contextlib.suppress(OSError):  # the machine has ended meanwhile
+                if self.listener(system, service_of(port)) and not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    listener.listen(64)
+                    threading.Thread(target=self.take, args=(system, port, listener), daemon=True).start()
 
     def take(self, system, port, listener):
         while True:
