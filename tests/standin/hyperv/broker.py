@@ -123,8 +123,9 @@ class Service:
             document = None
             if "hresult" not in fault or fault.get("act"):
                 document = self.function(request["call"])(client, request)
-            if fault.get("do") == "crash":
-                self.system(client, request).machine.kill()
+            running = self.system(client, request).machine if fault.get("do") == "crash" else None
+            if running:
+                running.kill()
             if "hresult" in fault:
                 raise Wrong(int(fault["hresult"], 16), fault.get("words", "a fault that the test asked for"))
             return 0, document

@@ -122,7 +122,7 @@ def open_disk(path, read_only):
     footer = read_footer(path, size)
     check_footer(footer, path, size)
     if footer[11] == DYNAMIC:
-        return Disk("vpc", ",force-size-calc=current_size", read_only, path)
+        return Disk("vpc", "", read_only, path)  # QEMU goes by the geometry here
     return Disk("raw", f",offset=0,size={footer[9]}", read_only, path)
 
 

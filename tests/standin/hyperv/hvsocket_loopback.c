@@ -5,7 +5,7 @@
  * TCP socket of the loopback, whose other end is broker.py, which joins it to the guest's vsock.
  * What is no such socket goes to Winsock as it is.
  *
- * A connection begins with one line each way, `connect VM SERVICE` and `ok TOKEN`, or `error N`
+ * A connection begins with one line each way, `connect VM SERVICE TOKEN` and `ok`, or `error N`
  * with the error of Winsock's that connect() fails with. For a socket that is bound there is a
  * connection beside it (`bind VM SERVICE`, `listen PORT`), whose end is the end of the listening;
  * the broker then dials PORT for each guest that comes, and says `from VM SERVICE TOKEN` first.
@@ -188,28 +188,28 @@ static bool send_line(SOCKET socket, const char *line)
 	return real.send(socket, line, (int)strlen(line), 0) == (int)strlen(line);
 }
 
-/* 0, or the error that the broker says. token: what it says behind ok, or NULL. */
-static int exchange(SOCKET socket, const char *line, char token[TOKEN_BYTES])
+/* 0, or the error that the broker says. */
+static int exchange(SOCKET socket, const char *line)
 {
 	char answer[LINE_BYTES];
 	int error;
 
 	if (!send_line(socket, line) || !read_line(socket, answer))
 		return WSAENETDOWN;
-	if (strncmp(answer, "ok", 2) == 0)
-		return !token || sscanf(answer, "ok %39s", token) == 1 ? 0 : WSAENETDOWN;
+	if (strcmp(answer, "ok") == 0)
+		return 0;
 	return sscanf(answer, "error %d", &error) == 1 ? error : WSAENETDOWN;
 }
 
 static int exchange_about(SOCKET socket, const char *verb, const SOCKADDR_HV *address,
-			  char token[TOKEN_BYTES])
+			  const char *token)
 {
 	char line[LINE_BYTES], vm[40], service[40];
 
 	print_guid(vm, &address->VmId);
 	print_guid(service, &address->ServiceId);
-	snprintf(line, sizeof(line), "%s %s %s\n", verb, vm, service);
-	return exchange(socket, line, token);
+	snprintf(line, sizeof(line), "%s %s %s%s%s\n", verb, vm, service, *token ? " " : "", token);
+	return exchange(socket, line);
 }
 
 static int dial_broker(SOCKET socket)
@@ -226,7 +226,15 @@ static int dial_broker(SOCKET socket)
 	return WSAGetLastError() == WSAEWOULDBLOCK && is_ready(socket, true) ? 0 : WSAENETDOWN;
 }
 
-/* What ends when the socket does, by the token that the broker has given it. */
+static void make_token(char token[TOKEN_BYTES])
+{
+	static volatile LONG last;
+
+	snprintf(token, TOKEN_BYTES, "%lu-%lu-%ld", GetTickCount(), GetCurrentProcessId(),
+		 InterlockedIncrement(&last));
+}
+
+/* What ends when the socket does. */
 static SOCKET dial_life(const char *token)
 {
 	SOCKET life = real.socket(AF_INET, SOCK_STREAM, 0);
@@ -294,7 +302,7 @@ static int bind_service(struct mapped *at, const SOCKADDR_HV *address)
 		return WSAENOBUFS;
 	error = dial_broker(at->beside);
 	if (!error)
-		error = exchange_about(at->beside, "bind", address, NULL);
+		error = exchange_about(at->beside, "bind", address, "");
 	if (error) {
 		real.close(at->beside);
 		at->beside = INVALID_SOCKET;
@@ -346,7 +354,7 @@ static int WSAAPI map_listen(SOCKET socket, int backlog)
 	    real.name(socket, (struct sockaddr *)&own, &len) != 0)
 		return SOCKET_ERROR;
 	snprintf(line, sizeof(line), "listen %u\n", ntohs(own.sin_port));
-	error = exchange(at->beside, line, NULL);
+	error = exchange(at->beside, line);
 	return error ? socket_error(error) : 0;
 }
 
@@ -404,6 +412,7 @@ static int WSAAPI map_connect(SOCKET socket, const struct sockaddr *address, int
 	memcpy(&to, address, sizeof(to));
 	if (at->peer.Family)
 		return socket_error(WSAEISCONN);
+	make_token(token);
 	error = dial_broker(socket);
 	if (!error)
 		error = exchange_about(socket, "connect", &to, token);
@@ -474,16 +483,6 @@ static int WSAAPI map_getpeername(SOCKET socket, struct sockaddr *address, int *
 
 /* The imports: what a call of Winsock's goes through. */
 #define MAP(name, ours) __typeof__(&name) __imp_##name = ours
-extern __typeof__(&socket) __imp_socket;
-extern __typeof__(&WSASocketW) __imp_WSASocketW;
-extern __typeof__(&bind) __imp_bind;
-extern __typeof__(&listen) __imp_listen;
-extern __typeof__(&accept) __imp_accept;
-extern __typeof__(&connect) __imp_connect;
-extern __typeof__(&closesocket) __imp_closesocket;
-extern __typeof__(&setsockopt) __imp_setsockopt;
-extern __typeof__(&getsockname) __imp_getsockname;
-extern __typeof__(&getpeername) __imp_getpeername;
 MAP(socket, map_socket);
 MAP(WSASocketW, map_socket_w);
 MAP(bind, map_bind);

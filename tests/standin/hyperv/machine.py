@@ -81,7 +81,7 @@ class Monitor:
     def begin(self):
         self.file.readline()  # the greeting
         self.reader.start()
-        self.call("qmp_capabilities")
+        return self.call("qmp_capabilities")
 
     def read(self):
         for line in iter(self.file.readline, b""):
@@ -108,7 +108,8 @@ class Monitor:
 
 
 class Machine:
-    """on_end(reason) is called once, by a thread of its own: guest-shutdown, guest-reset, or anything else."""
+    """on_end(reason) is called once, by a thread of its own: guest-shutdown, guest-reset, or anything else. began: QEMU has made
+    its devices, and the guest runs."""
 
     def __init__(self, settings_file, place, plan, on_end):
         settings, self.place, self.on_end, self.reason = settings_file.read(), place, on_end, "gone"
@@ -127,7 +128,7 @@ class Machine:
             pair[0].close()
         self.serial = pairs["serial"][1]
         self.monitor = Monitor(pairs["monitor"][1], self.on_event)
-        self.monitor.begin()
+        self.began = self.monitor.begin()
         threading.Thread(target=self.wait, daemon=True).start()
 
     def name(self, word):
