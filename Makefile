@@ -395,7 +395,7 @@ bench: setup standin
 	BUILD=$(BUILD) /usr/bin/python3 tests/bench/run.py $(BENCH)
 
 lint:
-	scripts/install-packages.sh lint
+	scripts/install-packages.sh lint windows
 	scripts/lint.sh
 
 darwin-check:

@@ -56,7 +56,7 @@ class Supervisor:
     def __init__(self, wine, state, program=TESTED, **config):
         self.wine, self.state, self.program, self.given = wine, Path(state), program, config
 
-    def request(self, command, runtime_id="agent-1", **changes):
+    def request(self, command, runtime_id="agent-1", /, **changes):
         if command == "host":
             return {"command": command}
         config = {"stateDir": windows_path(self.state), **(self.given if command in PREPARED else {}), **changes}
@@ -81,7 +81,7 @@ class Supervisor:
         schema_check.validate("response", answer, request["command"] if answer["ok"] else "failure")
         return code, answer
 
-    def __call__(self, command, runtime_id="agent-1", env=None, **changes):
+    def __call__(self, command, runtime_id="agent-1", /, env=None, **changes):
         request = self.request(command, runtime_id, **changes)
         return self.end(self.begin(request, **(env or {})), request)
 

@@ -231,6 +231,9 @@ static void codes(void **state)
 	assert_int_equal(err.code, ERR_TIMEOUT);
 	hresult_error(0x8037010e, "x", "", &err);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
+	hresult_error(0xc03a0002, "x", NULL, &err);
+	assert_int_equal(err.code, ERR_INVALID);
+	assert_string_equal(err.msg, "x: a virtual hard disk is refused (0xc03a0002)");
 	hresult_error(0x12345678, "x", NULL, &err);
 	assert_int_equal(err.code, ERR_IO);
 	assert_string_equal(err.msg, "x: it failed (0x12345678)");

@@ -8,17 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/cleanup.h"
 #include "base/limits.h"
 #include "hyperv/commands/commands.h"
 #include "hyperv/commands/ending.h"
+#include "hyperv/hcs/system.h"
 #include "supervisor/live/outcome.h"
 
 HANDLE ending_connect(const struct record *record, struct error *err)
 {
-	struct error ignored;
-	json_auto_t *runtime = store_read(&record->store, "runtime.json", &ignored);
-	const char *id = json_text(runtime, "systemId", NULL);
+	autofree char *id = record_system_id(record);
 
 	if (id)
 		return pipe_connect(id, err);
@@ -39,7 +38,8 @@ int ending_wait_over(const struct record *record, struct error *err)
 }
 
 /* Without the lock. forced says that the keeper had to be ended. */
-static int end_keeper(HANDLE pipe, enum command command, bool *forced, struct error *err)
+static int end_keeper(HANDLE pipe, const char *system_id, enum command command, bool *forced,
+		      struct error *err)
 {
 	DWORD patience = (DWORD)limit_get(LIMIT_KILL_MS);
 	struct error why = {0};
@@ -52,9 +52,11 @@ static int end_keeper(HANDLE pipe, enum command command, bool *forced, struct er
 		return 0;
 	*forced = true;
 	fprintf(stderr, "the live supervisor is killed: %s\n", why.msg);
-	if (pipe_kill_keeper(pipe, err) < 0)
+	if (pipe_kill_keeper(pipe, err) < 0 ||
+	    pipe_wait_end(pipe, (DWORD)limit_get(LIMIT_KILL_MS), err) < 0)
 		return -1;
-	return pipe_wait_end(pipe, (DWORD)limit_get(LIMIT_KILL_MS), err);
+	hcs_end_leftover(system_id);
+	return 0;
 }
 
 /* Under the lock again: the keeper has recorded the end, or it is done here. */
@@ -81,13 +83,14 @@ static int stop_kept_workspace(struct record *record, enum command command, stru
 
 	if (record_allows(record, command, err) < 0)
 		return -1;
+	autofree char *system_id = record_system_id(record);
 	autohandle HANDLE pipe = ending_connect(record, &why);
 	bool had_machine = pipe != INVALID_HANDLE_VALUE;
 	if (!had_machine && why.code != ERR_NOT_FOUND)
 		return error_copy(err, &why);
 	if (had_machine) {
 		store_unlock(&record->store);
-		if (end_keeper(pipe, command, &forced, err) < 0 ||
+		if (end_keeper(pipe, system_id, command, &forced, err) < 0 ||
 		    store_lock(&record->store, false, err) < 0)
 			return -1;
 	}

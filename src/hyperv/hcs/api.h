@@ -30,7 +30,7 @@
 	X(HcsGrantVmAccess)
 
 struct hcs_api {
-#define HCS_POINTER(name) __typeof__(name) *name;
+#define HCS_POINTER(name) __typeof__(&(name)) name;
 	HCS_FUNCTIONS(HCS_POINTER)
 #undef HCS_POINTER
 };

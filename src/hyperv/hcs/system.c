@@ -157,23 +157,6 @@ struct hcs_system *hcs_system_create(const char *id, const json_t *document, hcs
 	return NULL;
 }
 
-struct hcs_system *hcs_system_open(const char *id, struct error *err)
-{
-	autofree wchar_t *wide_id = text_wide(id, err);
-	struct hcs_system *system = wide_id ? new_system(NULL, NULL, err) : NULL;
-	HRESULT code;
-
-	if (!system)
-		return NULL;
-	code = system->api->HcsOpenComputeSystem(wide_id, GENERIC_ALL, &system->handle);
-	if (SUCCEEDED(code))
-		return system;
-	hresult_error((uint32_t)code, "HcsOpenComputeSystem", NULL, err);
-	system->handle = NULL;
-	hcs_system_close(system);
-	return NULL;
-}
-
 /* The calls that have a machine, an operation and options that must be none. */
 typedef HRESULT WINAPI plain_call(HCS_SYSTEM system, HCS_OPERATION operation, PCWSTR options);
 
@@ -215,6 +198,21 @@ int hcs_system_terminate(struct hcs_system *system, struct error *err)
 	    (uint32_t)code == HCS_SYSTEM_NOT_FOUND)
 		return 0;
 	return hresult_error((uint32_t)code, "HcsTerminateComputeSystem", NULL, err);
+}
+
+void hcs_end_leftover(const char *id)
+{
+	struct error ignored;
+	autofree wchar_t *wide_id = text_wide(id, &ignored);
+	struct hcs_system *system = wide_id ? new_system(NULL, NULL, &ignored) : NULL;
+
+	if (!system)
+		return;
+	if (SUCCEEDED(system->api->HcsOpenComputeSystem(wide_id, GENERIC_ALL, &system->handle)))
+		(void)hcs_system_terminate(system, &ignored);
+	else
+		system->handle = NULL;
+	hcs_system_close(system);
 }
 
 int hcs_system_runtime_id(struct hcs_system *system, struct guid *out, struct error *err)

@@ -19,8 +19,6 @@ typedef void hcs_exited_fn(void *data, const char *exit_type);
  * `exited` may come from here on. */
 struct hcs_system *hcs_system_create(const char *id, const json_t *document, hcs_exited_fn *exited,
 				     void *data, struct error *err);
-/* That was made by another process. ERR_NOT_FOUND. */
-struct hcs_system *hcs_system_open(const char *id, struct error *err);
 /* Closing the last handle of a machine of ours ends it. Accepts NULL. */
 void hcs_system_close(struct hcs_system *system);
 
@@ -31,6 +29,10 @@ int hcs_system_shut_down(struct hcs_system *system, struct error *err);
 int hcs_system_terminate(struct hcs_system *system, struct error *err);
 /* By which sockets name it. */
 int hcs_system_runtime_id(struct hcs_system *system, struct guid *out, struct error *err);
+
+/* Of a machine whose keeper has died: HCS ends it with its last handle, and where it did not, this
+ * does. */
+void hcs_end_leftover(const char *id);
 
 /* Lets the machine's own user open the file. */
 int hcs_grant_access(const char *id, const char *path, struct error *err);

@@ -54,8 +54,13 @@ static const struct hresult_row {
 	{0x800705af, ERR_UNAVAILABLE, "the paging file is too small for it"},
 };
 
+/* The facility of virtual disks ([MS-ERREF], 2.1.1: 0xC03A....). */
+static const struct hresult_row disk_row = {0, ERR_INVALID, "a virtual hard disk is refused"};
+
 static const struct hresult_row *find_hresult(uint32_t code)
 {
+	if (code >> 16 == 0xc03a)
+		return &disk_row;
 	/* An NTSTATUS in the facility of the same number. */
 	if (code >> 16 == 0xc037)
 		code = (code & 0xffff) | 0x80370000;

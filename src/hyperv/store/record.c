@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "contract/response.h"
+#include "hyperv/hcs/system.h"
 #include "hyperv/keeper/pipe.h"
 #include "hyperv/machine/refused.h"
 
@@ -38,22 +39,25 @@ int record_load(struct record *record, struct error *err)
 	return check_record_is_ours(record, err);
 }
 
-bool record_is_alive(const struct record *record)
+char *record_system_id(const struct record *record)
 {
 	struct error ignored;
 	json_auto_t *runtime = store_read(&record->store, "runtime.json", &ignored);
 	const char *id = json_text(runtime, "systemId", NULL);
 
-	return id && pipe_is_there(id);
+	return id ? strdup(id) : NULL;
 }
 
 /* The machine has gone with its keeper, which held the only handle of it. */
 static int settle_record(struct record *record, struct error *err)
 {
+	autofree char *id = state_is_live(record->state) ? record_system_id(record) : NULL;
 	char detail[128];
 
-	if (!state_is_live(record->state) || record_is_alive(record))
+	if (!state_is_live(record->state) || (id && pipe_is_there(id)))
 		return 0;
+	if (id)
+		hcs_end_leftover(id);
 	snprintf(detail, sizeof(detail),
 		 "the live supervisor ended without a word while the workspace was %s",
 		 state_names[record->state]);

@@ -24,8 +24,9 @@ int record_open(struct record *record, const char *state_dir, const char *id,
 int record_load(struct record *record, struct error *err);
 void record_end(struct record *record); /* accepts one that was not begun, if zeroed */
 
-/* Something of the workspace lives: the pipe of its keeper says so. */
-bool record_is_alive(const struct record *record);
+/* The HCS name of the machine that was started last, malloc'd; NULL: none was. Something of the
+ * workspace lives as long as there is the pipe of its keeper (keeper/pipe.h). */
+char *record_system_id(const struct record *record);
 /* ERR_CONFLICT, or ERR_NOT_FOUND, where the state does not allow the command. */
 int record_allows(const struct record *record, enum command command, struct error *err);
 /* Records that state, with a detail (NULL, "": none). */

@@ -78,13 +78,22 @@ struct host_bounds host_bounds(void)
 
 const char path_drive[] = "C:";
 
+/* ".." as a component, which would be taken out before anybody sees it. */
+static bool climbs_by_any_slash(const char *path)
+{
+	for (const char *p = path; (p = strstr(p, "..")); p += 2)
+		if (strchr("/\\:", p[-1]) && strchr("/\\", p[2]))
+			return true;
+	return false;
+}
+
 /* On a drive: what is on another computer is not locked as a disk of this one is. */
 bool path_is_absolute(const char *path)
 {
 	char drive = path[0] | 0x20;
 
 	return drive >= 'a' && drive <= 'z' && path[1] == ':' &&
-	       (path[2] == '\\' || path[2] == '/');
+	       (path[2] == '\\' || path[2] == '/') && !climbs_by_any_slash(path);
 }
 
 /* GetFullPathNameW() takes "/", "." and ".." out. */
