@@ -21,7 +21,7 @@
 /* The one backend that has such guests, and what people call its VMM. */
 #define MACOS_BACKEND "apple-vf"
 
-/* Where a directory is mounted of which nothing else is said: no directory of / can be made there. */
+/* Where a shared directory is mounted by default: in / none can be made. */
 #define MACOS_WORKSPACE "/Users/Shared/workspace"
 
 /* --- base_macos.c ---------------------------------------------------------------------------- */
