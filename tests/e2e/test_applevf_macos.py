@@ -386,6 +386,8 @@ def test_what_no_session_can_have(based):
                        (["--backend", "firecracker"], "base mac-v1 is macOS, and backend firecracker has no macOS guests")):
         done = based.host("session", "create", "--base", "mac", *words)
         assert done.returncode == 1 and why in done.stderr, done.stderr
+    done = based.host("pool", "set", "--base", "mac", "--size", 3)
+    assert done.returncode == 1 and "a pool of 3: base mac-v1 is macOS, and Apple allows 2 running macOS guests on a Mac" in done.stderr
     based.set(macModelSupported=False)
     done = based.host("session", "create", "--base", "mac")
     assert done.returncode == 1 and "this Mac, or its macOS, runs no machines of" in done.stderr, done.stderr
