@@ -122,7 +122,8 @@ def includes():
 
 
 def files():
-    for name in tracked("src/*.[ch]", "include/*.h", "tests/unit/*.[ch]", "tests/fuzz/*.[ch]", "tests/hostile/*.[ch]", "*.py"):
+    for name in tracked("src/*.[ch]", "include/*.h", "tests/unit/*.[ch]", "tests/fuzz/*.[ch]", "tests/hostile/*.[ch]",
+                        "tests/standin/*.[ch]", "*.m", "*.py"):
         lines = text_of(name).count("\n")
         if lines > FILE_LINES:
             yield f"{name}: {lines} lines, {FILE_LINES} is the most"
@@ -130,14 +131,14 @@ def files():
 
 def functions():
     """From the line of the name to the closing brace, both counted; as clang-format lays them out."""
-    head = re.compile(r"^(?:[A-Za-z_][^;{}#=\n]*\b)?(\w+)\([^;{}]*\)\n\{\n.*?^\}", re.M | re.S)
-    for name in tracked("src/*.[ch]", "tests/*.[ch]"):
+    head = re.compile(r"^(?:(?:[A-Za-z_][^;{}#=\n]*\b)?(\w+)\([^;{}]*\)|[-+] ?\([^;{}#]*)\n\{\n.*?^\}", re.M | re.S)
+    for name in tracked("src/*.[ch]", "tests/*.[ch]", "*.m"):
         text = text_of(name)
         for found in head.finditer(text):
             lines = found[0].count("\n") + 1
             if lines > FUNCTION_LINES:
                 number = text.count("\n", 0, found.start()) + 1
-                yield f"{name}:{number}: {found[1]}() has {lines} lines, {FUNCTION_LINES} is the most"
+                yield f"{name}:{number}: {found[1] or 'a method'}() has {lines} lines, {FUNCTION_LINES} is the most"
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

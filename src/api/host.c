@@ -107,10 +107,11 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 		       "in MICROAGENT_FIRECRACKER, or put it in PATH");
 }
 
+/* There may be one that runs no machines here. */
 static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	(void)agent;
-	if (is_vmm_there(host, out))
+	if (is_vmm_there(host, out) && json_is_true(json_object_get(host, "natAvailable")))
 		return;
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no Virtualization.framework"));

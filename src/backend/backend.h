@@ -109,7 +109,8 @@ struct vm_boot {
 	int vsock_listen_fd;	    /* bound and listening vsock.sock; -1: binds_vsock */
 	const uint32_t *host_ports; /* vsock.sock_<P> that exist; guest may dial these alone */
 	size_t host_port_count;
-	struct log *log; /* supervisor.log */
+	uint32_t boot_port; /* of them, the one that a guest dials once when it has booted */
+	struct log *log;    /* supervisor.log */
 };
 
 /* A directory for a guest. */

@@ -2,7 +2,7 @@
 """Machines of the Firecracker supervisor, with the stand-in in Firecracker's place (tests/standin/firecracker)."""
 
 from conftest import BUILD, ROOT
-from supervised import Supervised, shown  # noqa: F401
+from supervised import Supervised
 
 HERE = ROOT / "tests" / "standin" / "firecracker"
 

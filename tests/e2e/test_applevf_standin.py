@@ -94,6 +94,10 @@ def disk_of(host):
     return disk
 
 
+def programs(place, name):
+    return [line for line in strays.running(place).values() if os.path.basename(line.split()[0]) == name]
+
+
 def assert_nothing(place):
     assert not strays.processes(place) + strays.sockets(place) + strays.mounts(place)
 
@@ -136,7 +140,7 @@ def about_running(client, two):
     seen = client.execute("cat /sys/block/vda/serial; mkdir -p /mnt/s && mount -t virtiofs shares /mnt/s && cat /mnt/s/one/name;"
                           "touch /mnt/s/one/made; ip -4 addr show eth0 | grep -c 'inet 10.0.2'")
     assert seen["stdout"] == "rootfsone1\n" and "Read-only file system" in seen["stderr"]
-    assert client.ask("share", two) == "share: ok"
+    assert client.ask("share", two) == "share: 1"
     assert client.execute("ls /mnt/s; cat /mnt/s/two/name; touch /mnt/s/two/made")["stdout"] == "two\ntwo"
     for kind, carrier in (("none", "0"), ("nat", "1")):
         assert client.ask("attach", kind) == f"attach: {carrier}"
@@ -203,6 +207,33 @@ def test_joins_a_bridge(host):
     assert_nothing(host.base)
 
 
+def test_a_share_comes_and_goes(host):
+    """On a device that has none at first; whatever it is in the place of, and whether the guest has it mounted."""
+    for name in ("one", "two"):
+        (host.base / name).mkdir()
+        (host.base / name / "name").write_text(name)
+    mount = "mkdir -p /mnt/s; until mount -t virtiofs shares /mnt/s 2>&-; do sleep 0.1; done; cat /mnt/s/*name /mnt/s/*/name 2>&-"
+    with Client(host.base, *kernel_words(host), f"disk={disk_of(host)}", "share=") as client:
+        assert client.answer() == "validate: ok"
+        client.ask("listen", 1024)
+        assert client.ask("start") == f"start: ok {RUNNING}"
+        assert client.event() == "!asked 1024 1"
+        assert client.ask("connect", 2222) == "connect: ok 2222"
+        assert client.execute("mkdir -p /mnt/s; mount -t virtiofs shares /mnt/s")["exit_code"] != 0
+        assert client.ask("single", host.base / "one") == "share: 1"
+        assert client.execute(mount)["stdout"] == "one"
+        assert client.execute("umount /mnt/s")["exit_code"] == 0
+        assert client.ask("share", host.base / "two") == "share: 1"
+        assert client.execute(f"while ! grep -qs . /mnt/s/two/name; do umount /mnt/s 2>&-; {mount}; done")["stdout"].endswith("two")
+        assert client.ask("single", "") == "share: 0"
+        wait_until(lambda: not programs(host.base, "virtiofsd"), "virtiofsd to end", 60)
+        assert client.execute("echo on")["stdout"] == "on\n"
+        assert client.ask("stop") == f"stop: ok {STOPPED}"
+        assert client.end() == 0
+    assert "stand-in" not in (host.base / "console").read_text(errors="replace")
+    assert_nothing(host.base)
+
+
 def test_a_run_leaves_nothing_in_the_process(host):
     """No descriptor and no thread, however often a machine is started."""
     def held_by(pid):
@@ -214,7 +245,7 @@ def test_a_run_leaves_nothing_in_the_process(host):
             assert client.ask("start") == f"start: ok {RUNNING}"
             assert held_by(client.process.pid) > before
             assert client.ask("stop") == f"stop: ok {STOPPED}"
-        wait_until(lambda: held_by(client.process.pid) == before, "the last run to be forgotten")
+        wait_until(lambda: held_by(client.process.pid) == before, "the last run to be forgotten", 60)
         assert client.end() == 0
     assert_nothing(host.base)
 
@@ -281,8 +312,7 @@ def test_the_machine_dies_with_its_holder(host):
     with Client(host.base, *kernel_words(host), f"share={host.base}") as client:
         assert client.answer() == "validate: ok"
         assert client.ask("start") == f"start: ok {RUNNING}"
-        running = strays.running(host.base)
-        assert any("qemu-system" in line for line in running.values()) and any("virtiofsd" in line for line in running.values())
+        assert programs(host.base, "qemu-system-x86_64") and programs(host.base, "virtiofsd")
         client.process.kill()
     assert_nothing(host.base)
 

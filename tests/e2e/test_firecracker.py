@@ -13,7 +13,8 @@ import subprocess
 import pytest
 
 from conftest import BIN, wait_until
-from firecracker import firecracker, shown
+from firecracker import firecracker
+from supervised import shown
 from test_network import DHCP
 
 

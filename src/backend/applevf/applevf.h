@@ -27,6 +27,8 @@ struct streams {
 	unsigned count;	   /* of the list */
 	unsigned to_guest; /* of them those that the host has begun, and are joined */
 	uint64_t last_id;
+	uint32_t boot_port;
+	uint64_t boot_id; /* of the connection to it; 0: there was none yet */
 };
 
 /* The serial console: our ends of two pipes. */
@@ -91,6 +93,8 @@ int applevf_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err);
 /* The last connection has ended. */
 void applevf_quiet(struct vm *vm);
+/* The guest was reset, and has booted anew. */
+void applevf_was_reset(struct vm *vm);
 
 /* share.c */
 int applevf_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn, void *data,

@@ -51,7 +51,7 @@ struct vm *applevf_boot(struct loop *loop, const struct vm_boot *boot,
 		.memory_mib = boot->config->memory_mib,
 		.network = boot->config->network_mode,
 		.pluggable = boot->config->hotplug && boot->use == VM_RUN,
-		.streams.listen_fd = -1,
+		.streams = {.listen_fd = -1, .boot_port = boot->boot_port},
 		.serial = {.in = -1, .out = -1},
 	};
 	list_init(&vm->streams.list);

@@ -28,7 +28,8 @@ char *file_name(int fd, struct error *err)
 	char name[PATH_MAX];
 	struct stat own, there;
 
-	if (file_path(fd, name, sizeof(name)) < 0 || fstat(fd, &own) < 0 || stat(name, &there) < 0) {
+	if (file_path(fd, name, sizeof(name)) < 0 || fstat(fd, &own) < 0 ||
+	    stat(name, &there) < 0) {
 		error_errno(err, errno, "the name of an open file");
 		return NULL;
 	}

@@ -71,14 +71,20 @@ void applevf_kill(struct vm *vm)
 }
 
 /* It cannot go on, and does not say so itself. */
-static void fail_machine(struct vm *vm, const struct error *why)
+static void break_off_machine(struct vm *vm, enum vm_end end, const char *why)
 {
-	if (vm->ending || vm->killing)
+	if (vm->ending || vm->killing || vm->broken)
 		return;
-	vm->end = VM_END_CRASHED;
-	snprintf(vm->detail, sizeof(vm->detail), "%s", why->msg);
+	vm->end = end;
+	snprintf(vm->detail, sizeof(vm->detail), "%s", why);
 	vm->broken = true;
 	vz_stop(vm->vz);
+}
+
+/* The framework boots it anew, with a guest that nobody has told what it is. */
+void applevf_was_reset(struct vm *vm)
+{
+	break_off_machine(vm, VM_END_RESET, "the guest's kernel panicked or rebooted");
 }
 
 static void on_letter_started(struct vm *vm, const struct letter *letter)
@@ -109,7 +115,7 @@ static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 		return;
 	}
 	snprintf(detail, sizeof(detail), "%s", vm->broken ? vm->detail : "");
-	begin_ending(vm, vm->broken ? VM_END_CRASHED : VM_END_KILLED, detail);
+	begin_ending(vm, vm->broken ? vm->end : VM_END_KILLED, detail);
 }
 
 /* --- power, pause, balloon -------------------------------------------------------------------- */
@@ -144,7 +150,7 @@ static void on_letter_resumed(struct vm *vm, const struct letter *letter)
 	if (letter->why.code == ERR_NONE)
 		return;
 	log_line(vm->log, "%s", letter->why.msg);
-	fail_machine(vm, &letter->why);
+	break_off_machine(vm, VM_END_CRASHED, letter->why.msg);
 }
 
 int applevf_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)

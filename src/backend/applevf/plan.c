@@ -3,6 +3,8 @@
  * The kernel's command line. hvc0 is the console of the framework's virtio device, and there is no
  * other. panic=-1 has a guest that panics reset itself at once. A card gets its address by DHCP
  * from whoever is on its other side: the kernel asks (ip=dhcp), where it can, and else init does.
+ * Two minutes is what it would wait for a link otherwise, and a card may lose its attachment at
+ * once.
  *
  * What looks at a disk from outside (VM_READ) gets a copy: a file system that was not unmounted has
  * to replay its journal, and the framework has no layer to take that.
@@ -32,7 +34,7 @@ static int put_command_line(const struct vm_boot *boot, const struct config *con
 	bool run = !boot || boot->use == VM_RUN;
 
 	if (buf_printf(&line, err, APPEND "%s%s%s",
-		       config->network_mode == NETWORK_ISOLATED ? "" : " ip=dhcp",
+		       config->network_mode == NETWORK_ISOLATED ? "" : " ip=dhcp carrier_timeout=5",
 		       config->rootfs_path ? "" : " root=/dev/ram0 microagent.root=ram",
 		       !run		       ? " -- reader"
 		       : config->console_shell ? " -- console"

@@ -17,7 +17,7 @@
 #define DRAIN_READS 64 /* more than a pipe holds */
 
 /* False: nothing now, or never again. */
-static bool receive_serial(struct vm *vm)
+static bool receive_guest_bytes(struct vm *vm)
 {
 	uint8_t bytes[READ_BYTES];
 	ssize_t n = read(vm->serial.out, bytes, sizeof(bytes));
@@ -32,13 +32,13 @@ static bool receive_serial(struct vm *vm)
 static void on_serial_out(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	(void)loop, (void)fd, (void)events;
-	receive_serial(data);
+	receive_guest_bytes(data);
 }
 
 void serial_drain(struct vm *vm)
 {
 	for (int i = 0; i < DRAIN_READS && vm->serial.out_watch; i++)
-		if (!receive_serial(vm))
+		if (!receive_guest_bytes(vm))
 			break;
 }
 

@@ -161,7 +161,8 @@ static void on_connect_line(struct loop *loop, int fd, uint32_t events, void *da
 	if (!newline && !(events & (LOOP_HUP | LOOP_ERR | LOOP_RDHUP)) &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
-	if (newline && recv(fd, line, len, MSG_DONTWAIT) == (ssize_t)len &&
+	/* A line that is refused is read too: a close with unread bytes would be a reset. */
+	if (recv(fd, line, newline ? len : sizeof(line), MSG_DONTWAIT) == (ssize_t)len && newline &&
 	    read_connect(line, len, &s->port))
 		ask_guest(s);
 	else
@@ -265,6 +266,15 @@ void streams_connected(struct vm *vm, const struct letter *letter)
 
 /* --- from the guest --------------------------------------------------------------------------- */
 
+/* A reset destroys all connections, and the first that a guest makes is to its boot port. */
+static bool is_another_boot(struct vm *vm, const struct letter *letter)
+{
+	const struct streams *streams = &vm->streams;
+
+	return letter->port == streams->boot_port && streams->boot_id > 0 &&
+	       !find_stream(vm, streams->boot_id);
+}
+
 void streams_accepted(struct vm *vm, const struct letter *letter)
 {
 	char name[32];
@@ -272,6 +282,11 @@ void streams_accepted(struct vm *vm, const struct letter *letter)
 	struct stream *s;
 	int fd;
 
+	if (is_another_boot(vm, letter)) {
+		refuse_connection(vm, letter);
+		applevf_was_reset(vm);
+		return;
+	}
 	snprintf(name, sizeof(name), "vsock.sock_%u", letter->port);
 	fd = vm->severing || vm->ending ? -1 : sock_connect_now_at(vm->workspace_fd, name, &err);
 	s = fd >= 0 ? add_stream(vm, fd) : NULL;
@@ -280,6 +295,8 @@ void streams_accepted(struct vm *vm, const struct letter *letter)
 		return;
 	}
 	s->connection = letter->connection;
+	if (letter->port == vm->streams.boot_port)
+		vm->streams.boot_id = s->id;
 	join_stream(s, letter->fd);
 }
 

@@ -182,14 +182,23 @@ static int fill_machine(MicroagentMachine *self, const struct plan *plan, struct
 	return why.code == ERR_NONE ? 0 : error_copy(err, &why);
 }
 
+static MicroagentMachine *new_machine(void)
+{
+	@autoreleasepool {
+		MicroagentMachine *self = [[MicroagentMachine alloc] init];
+
+		self->serial_in = self->serial_out = -1;
+		self->queue = dispatch_queue_create("microagent.machine", DISPATCH_QUEUE_SERIAL);
+		self->listener = [[VZVirtioSocketListener alloc] init];
+		self->connections = [[NSMutableArray alloc] init];
+		return self;
+	}
+}
+
 struct vz *vz_new(struct plan *plan, struct post *post, struct error *err)
 {
-	MicroagentMachine *self = [[MicroagentMachine alloc] init];
+	MicroagentMachine *self = new_machine();
 
-	self->serial_in = self->serial_out = -1;
-	self->queue = dispatch_queue_create("microagent.machine", DISPATCH_QUEUE_SERIAL);
-	self->listener = [[VZVirtioSocketListener alloc] init];
-	self->connections = [[NSMutableArray alloc] init];
 	if (copy_ports(self, plan) < 0)
 		error_errno(err, ENOMEM, "machine");
 	else if (fill_machine(self, plan, err) == 0) {
@@ -262,17 +271,25 @@ void vz_press_power(struct vz *vz)
 	});
 }
 
+/* What is out of its bounds the framework brings into them, and says nothing. */
 void vz_set_memory(struct vz *vz, int64_t mib)
 {
 	MicroagentMachine *self = machine_of(vz);
+	uint64_t bytes = (uint64_t)mib << 20;
 
 	machine_do(self, ^{
 	  VZVirtioTraditionalMemoryBalloonDevice *balloon =
 		  (VZVirtioTraditionalMemoryBalloonDevice *)[[self->machine memoryBalloonDevices]
 			  firstObject];
+	  struct letter letter = {.kind = LETTER_BALLOON, .fd = -1};
 
-	  [balloon setTargetVirtualMachineMemorySize:(uint64_t)mib << 20];
-	  tell_word(self, LETTER_BALLOON, "", nil);
+	  [balloon setTargetVirtualMachineMemorySize:bytes];
+	  if ([balloon targetVirtualMachineMemorySize] != bytes)
+		  error_set(&letter.why, ERR_INVALID,
+			    "Virtualization.framework has made %llu MiB of the %lld",
+			    (unsigned long long)([balloon targetVirtualMachineMemorySize] >> 20),
+			    (long long)mib);
+	  (void)post_send(self->post, &letter);
 	});
 }
 

@@ -212,10 +212,11 @@ static int fill_configuration(VZVirtualMachineConfiguration *machine, const stru
 
 VZVirtualMachineConfiguration *vz_configuration(const struct plan *plan, struct error *err)
 {
-	VZVirtualMachineConfiguration *machine = [[VZVirtualMachineConfiguration alloc] init];
+	VZVirtualMachineConfiguration *machine = nil;
 	int status = -1;
 
 	@autoreleasepool {
+		machine = [[VZVirtualMachineConfiguration alloc] init];
 		@try {
 			status = fill_configuration(machine, plan, err);
 		} @catch (NSException *exception) {

@@ -7,7 +7,8 @@
 
 /* proc, sysfs and devtmpfs in the initramfs, and the console as descriptors 0, 1 and 2. */
 int mounts_early(struct error *err);
-/* The console once more: its driver may be one of the modules. Where there is none nothing changes. */
+/* The console once more: its driver may be one of the modules. Where there is none nothing changes.
+ */
 void mounts_console(void);
 /* Undone before the root is switched. */
 void mounts_early_end(void);

@@ -21,7 +21,8 @@ struct network {
 };
 
 int network_decode(json_t *object, struct network *out, struct error *err);
-/* What the kernel has from its own DHCP (ip=dhcp): text is /proc/net/pnp. False: it has not asked. */
+/* What the kernel has from its own DHCP (ip=dhcp): text is /proc/net/pnp. False: it has not asked.
+ */
 bool network_read_pnp(const char *text, struct network *out);
 /* resolv.conf for it; returns the length. */
 size_t network_resolv_conf(const struct network *network, char *out, size_t size);

@@ -37,8 +37,7 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 {
 	const struct flag flags[] = {
 		{"kvmAvailable", host->kvm_available},
-		{"virtualizationSupported",
-		 host->kvm_available || host->virtualization_supported},
+		{"virtualizationSupported", host->kvm_available || host->virtualization_supported},
 		{"frameworkAvailable", host->binary_path != NULL},
 		{"vsockAvailable", host->vsock_available},
 		{"natAvailable", host->nat_available},

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -161,6 +162,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	if (control < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
 		return -1;
 	spec.host_ports = channels_host_ports(live->channels, &spec.host_port_count);
+	spec.boot_port = CONTROL_PORT;
 	if (live_control_begin(live, steal_fd(&control), config, err) < 0)
 		return -1;
 	events.data = live;

@@ -9,12 +9,12 @@ static void on_balloon_answer(void *data, int64_t actual_mib, const struct error
 {
 	struct live *live = data;
 	struct control_client *client = steal_ptr(&live->balloon_client);
-	json_t *actual =
-		actual_mib == VM_BALLOON_UNTOLD ? json_null() : json_integer((json_int_t)actual_mib);
+	json_t *actual = actual_mib == VM_BALLOON_UNTOLD ? json_null()
+							 : json_integer((json_int_t)actual_mib);
 	json_auto_t *told = json_pack("{s:I, s:o}", "memoryMiB", (json_int_t)live->memory_mib,
 				      "actualMiB", actual);
-	json_auto_t *answer = why ? control_sock_refusal(why)
-				  : json_pack("{s:b, s:O}", "ok", 1, "balloon", told);
+	json_auto_t *answer =
+		why ? control_sock_refusal(why) : json_pack("{s:b, s:O}", "ok", 1, "balloon", told);
 
 	if (!why && actual_mib == VM_BALLOON_UNTOLD)
 		log_line(&live->log, "balloon: set; what the guest has is not told");

@@ -90,20 +90,29 @@ static void add_network(VZVirtualMachineConfiguration *configuration, NSString *
 	[card release];
 }
 
+/* One directory, as all that is shared or as one of several by its name; nil for none. */
+static VZDirectoryShare *share_of(NSString *path, NSString *name, BOOL readOnly)
+{
+	VZSharedDirectory *directory =
+		[[[VZSharedDirectory alloc] initWithURL:file(path) readOnly:readOnly] autorelease];
+
+	if (![path length])
+		return nil;
+	if (!name)
+		return [[[VZSingleDirectoryShare alloc] initWithDirectory:directory] autorelease];
+	return [[[VZMultipleDirectoryShare alloc]
+		initWithDirectories:[NSDictionary dictionaryWithObject:directory
+								forKey:name]] autorelease];
+}
+
 static void add_share(VZVirtualMachineConfiguration *configuration, NSString *path)
 {
-	VZSharedDirectory *directory = [[VZSharedDirectory alloc] initWithURL:file(path)
-								     readOnly:YES];
-	VZMultipleDirectoryShare *share = [[VZMultipleDirectoryShare alloc]
-		initWithDirectories:[NSDictionary dictionaryWithObject:directory forKey:@"one"]];
 	VZVirtioFileSystemDeviceConfiguration *device =
 		[[VZVirtioFileSystemDeviceConfiguration alloc] initWithTag:@"shares"];
 
-	device.share = share;
+	device.share = share_of(path, @"one", YES);
 	configuration.directorySharingDevices = @[ device ];
 	[device release];
-	[share release];
-	[directory release];
 }
 
 /* The guest's console is our standard error; nothing goes to it. */
@@ -291,19 +300,13 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 	say(@"attach: %d", card.attachment != nil);
 }
 
-/* What is changed in the configuration by now is not the machine's. */
-- (void)share:(NSString *)path
+- (void)share:(NSString *)path name:(NSString *)name
 {
 	VZVirtioFileSystemDevice *device =
 		(VZVirtioFileSystemDevice *)[_machine.directorySharingDevices objectAtIndex:0];
-	VZSharedDirectory *directory = [[VZSharedDirectory alloc] initWithURL:file(path)
-								     readOnly:NO];
 
-	device.share = [[[VZMultipleDirectoryShare alloc]
-		initWithDirectories:[NSDictionary dictionaryWithObject:directory
-								forKey:@"two"]] autorelease];
-	[directory release];
-	say(@"share: ok");
+	device.share = share_of(path, name, NO);
+	say(@"share: %d", device.share != nil);
 }
 
 - (void)requestStop
@@ -366,7 +369,9 @@ static SEL transition_of(NSString *word)
 	else if ([word isEqualToString:@"attach"])
 		[self attach:argument];
 	else if ([word isEqualToString:@"share"])
-		[self share:argument];
+		[self share:argument name:@"two"];
+	else if ([word isEqualToString:@"single"])
+		[self share:argument name:nil];
 	else if ([word isEqualToString:@"requestStop"])
 		[self requestStop];
 	else if ([word isEqualToString:@"entitlement"])

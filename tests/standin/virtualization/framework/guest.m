@@ -115,12 +115,54 @@ void guest_add_vsock(StandinRunner *runner, int fd)
 	[runner word:@"-device" value:@"vhost-user-vsock-pci,chardev=vsock" VIRTIO];
 }
 
-void guest_add_share(StandinRunner *runner, NSString *tag, int fd, NSUInteger number)
-{
-	NSString *name = [NSString stringWithFormat:@"share%lu", (unsigned long)number];
+/* --- directories ----------------------------------------------------------------------------- */
 
-	add_socket(runner, name, fd);
-	[runner word:@"-device" value:@"vhost-user-fs-pci,chardev=%@,tag=%@", name, escaped(tag)];
+#define SHARE_DEVICE @"vhost-user-fs-pci"
+
+static NSString *port_name(NSUInteger number)
+{
+	return [NSString stringWithFormat:@"port%lu", (unsigned long)number];
+}
+
+void guest_add_port(StandinRunner *runner, NSUInteger number)
+{
+	unsigned long slot = (unsigned long)number + 1;
+
+	[runner word:@"-device"
+		value:@"pcie-root-port,id=%@,chassis=%lu,slot=%lu", port_name(number), slot, slot];
+}
+
+NSString *guest_chardev(NSString *name)
+{
+	return [name stringByAppendingString:@"-end"];
+}
+
+void guest_add_share(StandinRunner *runner, NSString *name, NSString *tag, int fd,
+		     NSUInteger number)
+{
+	add_socket(runner, guest_chardev(name), fd);
+	[runner word:@"-device"
+		value:SHARE_DEVICE @",id=%@,chardev=%@,tag=%@,bus=%@", name, guest_chardev(name),
+		      escaped(tag), port_name(number)];
+}
+
+NSDictionary *guest_socket_chardev(NSString *name)
+{
+	NSDictionary *end = @{@"type" : @"fd", @"data" : @{@"str" : name}};
+	NSDictionary *data = @{@"addr" : end, @"server" : [NSNumber numberWithBool:NO]};
+
+	return @{@"id" : guest_chardev(name), @"backend" : @{@"type" : @"socket", @"data" : data}};
+}
+
+NSDictionary *guest_share_device(NSString *name, NSString *tag, NSUInteger number)
+{
+	return @{
+		@"driver" : SHARE_DEVICE,
+		@"id" : name,
+		@"chardev" : guest_chardev(name),
+		@"tag" : tag,
+		@"bus" : port_name(number)
+	};
 }
 
 /* --- disks ----------------------------------------------------------------------------------- */

@@ -24,5 +24,7 @@ typedef void (^MonitorAnswer)(NSDictionary *answer, NSString *error);
 		   event:(void (^)(NSDictionary *))event
 		     end:(void (^)(void))end;
 - (void)execute:(NSString *)command arguments:(NSDictionary *)arguments then:(MonitorAnswer)answer;
+/* QEMU has a copy of fd by that name, and ours is closed. */
+- (void)sendDescriptor:(int)fd name:(NSString *)name;
 
 @end

@@ -3,6 +3,8 @@
 
 #import "dispatch.h"
 
+#include "descriptors.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -41,7 +43,35 @@
 
 /* --- on the queue ---------------------------------------------------------------------------- */
 
+- (BOOL)send:(NSData *)bytes descriptor:(int)fd
+{
+	ssize_t length = (ssize_t)[bytes length];
+
+	if (_ended)
+		return NO;
+	if (fd >= 0)
+		return descriptors_send(_fd, [bytes bytes], [bytes length], &fd, 1);
+	return send(_fd, [bytes bytes], [bytes length], MSG_NOSIGNAL) == length;
+}
+
 - (void)execute:(NSString *)command arguments:(NSDictionary *)arguments then:(MonitorAnswer)answer
+{
+	[self execute:command arguments:arguments descriptor:-1 then:answer];
+}
+
+- (void)sendDescriptor:(int)fd name:(NSString *)name
+{
+	[self execute:@"getfd"
+		 arguments:[NSDictionary dictionaryWithObject:name forKey:@"fdname"]
+		descriptor:fd
+		      then:nil];
+	close(fd);
+}
+
+- (void)execute:(NSString *)command
+	 arguments:(NSDictionary *)arguments
+	descriptor:(int)fd
+	      then:(MonitorAnswer)answer
 {
 	NSNumber *number = [NSNumber numberWithUnsignedLong:++_last];
 	NSMutableDictionary *line = [NSMutableDictionary
@@ -50,8 +80,7 @@
 	if (arguments)
 		[line setObject:arguments forKey:@"arguments"];
 	NSData *bytes = [NSJSONSerialization dataWithJSONObject:line options:0 error:NULL];
-	if (_ended ||
-	    send(_fd, [bytes bytes], [bytes length], MSG_NOSIGNAL) != (ssize_t)[bytes length]) {
+	if (![self send:bytes descriptor:fd]) {
 		if (answer)
 			answer(nil, @"QEMU has ended");
 		return;

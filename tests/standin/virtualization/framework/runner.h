@@ -4,7 +4,7 @@
 
 #import <Virtualization/Virtualization.h>
 
-@class StandinMachine, StandinMonitor, StandinShare;
+@class StandinMachine, StandinMonitor, StandinPlug, StandinShare;
 
 @interface StandinRunner : NSObject {
 	StandinMachine *_machine; /* not retained */
@@ -13,7 +13,7 @@
 	NSMutableArray *_keeperWords; /* of the process that keeps it */
 	NSMutableArray *_given;	      /* descriptors for it, which are closed here */
 	NSMutableArray *_lent;	      /* descriptors for it, which stay open here */
-	NSMutableArray *_shares;
+	NSMutableArray *_plugs;
 	int _lifeline;
 	BOOL _guestEnded;
 }
@@ -25,7 +25,9 @@
 - (void)kill;
 - (void)forgetMachine;
 - (StandinMonitor *)monitor;
-- (StandinShare *)shareAt:(NSUInteger)index;
+- (StandinPlug *)plugAt:(NSUInteger)index;
+/* The guest runs. */
+- (void)started;
 
 @end
 
@@ -36,4 +38,7 @@
 - (int)give:(int)fd;
 - (int)lend:(int)fd;
 - (void)forQemu:(int)fd;
+/* A share's process, from the start or now. */
+- (void)prepareShare:(StandinShare *)share;
+- (BOOL)plugShare:(StandinShare *)share;
 @end

@@ -5,9 +5,12 @@
 #import "machine.h"
 #import "monitor.h"
 #import "object.h"
+#import "plug.h"
 #import "settings.h"
 #import "share.h"
 #import "sockets.h"
+
+#include "descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +41,7 @@ static BOOL make_pair(int type, int fds[2])
 		_keeperWords = [[NSMutableArray alloc] init];
 		_given = [[NSMutableArray alloc] init];
 		_lent = [[NSMutableArray alloc] init];
-		_shares = [[NSMutableArray alloc] init];
+		_plugs = [[NSMutableArray alloc] init];
 	}
 	return self;
 }
@@ -52,7 +55,7 @@ static BOOL make_pair(int type, int fds[2])
 	[_keeperWords release];
 	[_given release];
 	[_lent release];
-	[_shares release];
+	[_plugs release];
 	[super dealloc];
 }
 
@@ -81,9 +84,15 @@ static BOOL make_pair(int type, int fds[2])
 	return _monitor;
 }
 
-- (StandinShare *)shareAt:(NSUInteger)index
+- (StandinPlug *)plugAt:(NSUInteger)index
 {
-	return [_shares objectAtIndex:index];
+	return [_plugs objectAtIndex:index];
+}
+
+- (void)started
+{
+	for (StandinPlug *each in _plugs)
+		[each started];
 }
 
 /* --- the machine's parts --------------------------------------------------------------------- */
@@ -135,17 +144,14 @@ static BOOL make_pair(int type, int fds[2])
 
 - (BOOL)addShares:(NSError **)error
 {
-	for (VZVirtioFileSystemDeviceConfiguration *each in
-	     [[_machine configuration] directorySharingDevices]) {
-		StandinShare *share = [[[StandinShare alloc] init] autorelease];
+	for (VZVirtioFileSystemDevice *each in [_machine sharingDevices]) {
+		StandinPlug *plug = [[[StandinPlug alloc] initWithRunner:self
+								  number:[_plugs count]
+								     tag:[each tag]] autorelease];
 
-		if (![share open:error])
+		if (![plug prepare:[each share] error:error])
 			return NO;
-		[self option:@"--share"
-			value:@"%d,%d", [self give:[share keeperEnd]],
-			      [self give:[share listenEnd]]];
-		guest_add_share(self, [each tag], [share qemuEnd], [_shares count]);
-		[_shares addObject:share];
+		[_plugs addObject:plug];
 	}
 	[self option:@"--virtiofsd"
 		value:@"%@", settings_text(@"virtiofsd", @"/usr/lib/qemu/virtiofsd")];
@@ -155,14 +161,9 @@ static BOOL make_pair(int type, int fds[2])
 /* The directories are there before the guest can ask for them. */
 - (BOOL)fillShares:(NSError **)error
 {
-	NSArray *devices = [_machine sharingDevices];
-
-	for (NSUInteger i = 0; i < [_shares count]; i++) {
-		VZVirtioFileSystemDevice *device = [devices objectAtIndex:i];
-
-		if (![[_shares objectAtIndex:i] begin:[device share] error:error])
+	for (StandinPlug *each in _plugs)
+		if (![each begin:error])
 			return NO;
-	}
 	return YES;
 }
 
@@ -243,7 +244,7 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	int holder = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	NSString *keeper = settings_text(@"keeper", @STANDIN_KEEPER);
 
-	if (holder < 0 || !make_pair(SOCK_STREAM, lifeline))
+	if (holder < 0 || !make_pair(SOCK_SEQPACKET, lifeline))
 		return NO;
 	_lifeline = lifeline[1];
 	[self option:@"--holder" value:@"%d", [self give:holder]];
@@ -279,6 +280,9 @@ static void plain_signals(posix_spawnattr_t *attributes)
 
 	if ([line objectForKey:@"QMP"])
 		[self begin];
+	if ([event isEqualToString:@"DEVICE_DELETED"])
+		for (StandinPlug *each in _plugs)
+			[each deleted:[[line objectForKey:@"data"] objectForKey:@"device"]];
 	if ([event isEqualToString:@"SHUTDOWN"] &&
 	    [[[line objectForKey:@"data"] objectForKey:@"guest"] boolValue])
 		_guestEnded = YES;
@@ -356,6 +360,22 @@ static void plain_signals(posix_spawnattr_t *attributes)
 - (void)forQemu:(int)fd
 {
 	[self option:@"--qemu-fd" value:@"%d", fd];
+}
+
+- (void)prepareShare:(StandinShare *)share
+{
+	[self option:@"--share"
+		value:@"%d,%d", [self give:[share keeperEnd]], [self give:[share listenEnd]]];
+}
+
+- (BOOL)plugShare:(StandinShare *)share
+{
+	const int fds[] = {[share keeperEnd], [share listenEnd]};
+	bool sent = descriptors_send(_lifeline, "s", 1, fds, 2);
+
+	close(fds[0]);
+	close(fds[1]);
+	return sent;
 }
 
 @end

@@ -6,9 +6,9 @@
 #import "machine.h"
 #import "monitor.h"
 #import "object.h"
+#import "plug.h"
 #import "runner.h"
 #import "settings.h"
-#import "share.h"
 
 /* What stands behind each: whose it is, and which one of its kind. */
 @interface StandinPlace : NSObject {
@@ -93,6 +93,7 @@ void running_devices_started(StandinMachine *machine)
 	for (VZNetworkDevice *each in [machine networkDevices])
 		if (![each attachment])
 			set_link([each hidden], NO);
+	[[machine runner] started];
 }
 
 void running_network_disconnect(VZNetworkDevice *device)
@@ -115,6 +116,9 @@ void running_network_disconnect(VZNetworkDevice *device)
 	StandinPlace *place = place_of(self, "-[VZNetworkDevice setAttachment:]");
 	StandinMachine *machine = place->machine;
 	NSError *error = attachment ? unfit_attachment(attachment) : nil;
+
+	if (!attachment && [[settings_fault(@"setAttachment") objectForKey:@"keep"] boolValue])
+		return;
 
 	settings_record(@"setAttachment",
 			[NSDictionary dictionaryWithObject:attachment ? NSStringFromClass(
@@ -163,7 +167,7 @@ VZ_READ(VZDirectoryShare *, share)
 	StandinRunner *runner = [place->machine runner];
 
 	settings_record(@"setShare", [NSDictionary dictionaryWithObject:[self tag] forKey:@"tag"]);
-	[[runner shareAt:place->number] change:share];
+	[[runner plugAt:place->number] change:share];
 	[self keep:share as:@"share"];
 }
 

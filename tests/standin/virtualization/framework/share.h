@@ -14,9 +14,12 @@
 - (int)keeperEnd;
 - (int)listenEnd;
 - (int)qemuEnd;
-/* What is shared from the start; nil is nothing. */
+/* What is shared from the start. */
 - (BOOL)begin:(VZDirectoryShare *)share error:(NSError **)error;
-/* While it runs. */
-- (void)change:(VZDirectoryShare *)share;
+- (BOOL)serves:(VZDirectoryShare *)share;
+/* While it runs: from several directories to others. NO: it takes another process. */
+- (BOOL)change:(VZDirectoryShare *)share;
+/* At once; nobody gets an answer from it any more. */
+- (void)end;
 
 @end

@@ -22,9 +22,7 @@
 
 - (void)dealloc
 {
-	if (_control >= 0)
-		close(_control);
-	[_share release];
+	[self end];
 	[super dealloc];
 }
 
@@ -81,10 +79,13 @@
 	return strcmp(answer, "ok") == 0 ? nil : [NSString stringWithUTF8String:answer];
 }
 
+static BOOL is_multiple(VZDirectoryShare *share)
+{
+	return [share isKindOfClass:[VZMultipleDirectoryShare class]];
+}
+
 static NSDictionary *directories_of(VZDirectoryShare *share)
 {
-	if (!share)
-		return [NSDictionary dictionary];
 	return [(VZMultipleDirectoryShare *)share directories];
 }
 
@@ -129,7 +130,7 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 {
 	NSString *wrong;
 
-	if ([share isKindOfClass:[VZSingleDirectoryShare class]])
+	if (!is_multiple(share))
 		wrong = [self share:[(VZSingleDirectoryShare *)share directory]
 			    letters:"RW"
 			       name:@""];
@@ -145,19 +146,30 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 	return YES;
 }
 
-/* virtiofsd has the root of the share open: what is in it can be exchanged, it itself cannot. */
-- (void)change:(VZDirectoryShare *)share
+- (BOOL)serves:(VZDirectoryShare *)share
 {
-	if ([share isKindOfClass:[VZSingleDirectoryShare class]] ||
-	    [_share isKindOfClass:[VZSingleDirectoryShare class]])
-		vz_misused(
-			@"the stand-in cannot exchange a single directory share while the machine "
-			@"runs; use VZMultipleDirectoryShare");
+	return share == _share;
+}
+
+/* virtiofsd has the root of the share open: what is in it can be exchanged, it itself cannot. */
+- (BOOL)change:(VZDirectoryShare *)share
+{
+	if (!is_multiple(share) || !is_multiple(_share))
+		return NO;
 	NSString *wrong = [self exchange:directories_of(_share) with:directories_of(share)];
 	if (wrong)
 		fprintf(stderr, "stand-in: a directory share did not change: %s\n",
 			[wrong UTF8String]);
 	[self keepShare:share];
+	return YES;
+}
+
+- (void)end
+{
+	if (_control >= 0)
+		close(_control);
+	_control = -1;
+	[self keepShare:nil];
 }
 
 @end

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -139,9 +140,30 @@ static struct pollfd wait_for(int fd, short events)
 	return (struct pollfd){.fd = events ? fd : -1, .events = events};
 }
 
+/* Another share: its descriptors. False: the machine has been let go. */
+static bool take_message(struct keeper *k)
+{
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))];
+	char letter;
+	struct iovec text = {&letter, 1};
+	struct msghdr message = {.msg_iov = &text,
+				 .msg_iovlen = 1,
+				 .msg_control = room,
+				 .msg_controllen = sizeof(room)};
+
+	if (recvmsg(k->lifeline, &message, MSG_CMSG_CLOEXEC) <= 0)
+		return false;
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	if (!head || head->cmsg_len != CMSG_LEN(2 * sizeof(int)))
+		return false;
+	memcpy(&k->shares[0], CMSG_DATA(head), 2 * sizeof(int));
+	k->share_count = 1;
+	start_shares(k);
+	return true;
+}
+
 /* Moves bytes until the machine is let go (false) or QEMU has ended (true). */
-static bool run_machine(const struct keeper *k, int qemu, struct pump *to_guest,
-			struct pump *to_client)
+static bool run_machine(struct keeper *k, int qemu, struct pump *to_guest, struct pump *to_client)
 {
 	for (;;) {
 		struct pollfd fds[WAITS] = {
@@ -156,7 +178,7 @@ static bool run_machine(const struct keeper *k, int qemu, struct pump *to_guest,
 
 		if (poll(fds, WAITS, -1) < 0 && errno != EINTR)
 			give_up("poll");
-		if (fds[WAIT_LIFELINE].revents || fds[WAIT_HOLDER].revents)
+		if (fds[WAIT_HOLDER].revents || (fds[WAIT_LIFELINE].revents && !take_message(k)))
 			return false;
 		if (fds[WAIT_TO_GUEST].revents)
 			pump_out(to_guest);
@@ -172,7 +194,7 @@ static bool run_machine(const struct keeper *k, int qemu, struct pump *to_guest,
 	}
 }
 
-static void keep_machine(const struct keeper *k)
+static void keep_machine(struct keeper *k)
 {
 	struct pump to_guest = {.from = k->serial.in, .to = k->serial.qemu};
 	struct pump to_client = {.from = k->serial.qemu, .to = k->serial.out};

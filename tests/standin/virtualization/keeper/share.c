@@ -147,7 +147,5 @@ void share_serve(const struct share_ends *ends, const char *virtiofsd)
 		if (send(ends->control, answer, strlen(answer), MSG_NOSIGNAL) < 0)
 			break;
 	}
-	/* virtiofsd goes on, and dies with this process. */
-	for (;;)
-		pause();
+	_exit(0); /* and virtiofsd with it */
 }

@@ -59,6 +59,7 @@ typedef struct {
 	NSInteger patchVersion;
 } NSOperatingSystemVersion;
 
+extern Class _Nullable NSClassFromString(NSString *name);
 extern void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 
 @protocol NSCopying

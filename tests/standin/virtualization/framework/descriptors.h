@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A message with copies of descriptors, by a Unix socket. */
+bool descriptors_send(int fd, const void *bytes, size_t length, const int *fds, int count);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* A system without the framework, to a client that is linked with it weakly and asks for its
+ * classes by name. */
+#import <Foundation/Foundation.h>
+
+#include <dlfcn.h>
+
+#import "settings.h"
+
+/* Foundation's own, with nothing of the framework's where the settings say "framework": false. */
+Class NSClassFromString(NSString *name)
+{
+	static Class (*foundations)(NSString *);
+
+	if ([name hasPrefix:@"VZ"] && ![name isEqualToString:@"VZStandinObject"] &&
+	    !settings_flag(@"framework", YES))
+		return Nil;
+	if (!foundations)
+		foundations = (Class(*)(NSString *))dlsym(RTLD_NEXT, "NSClassFromString");
+	return foundations(name);
+}
